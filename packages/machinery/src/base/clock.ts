@@ -1,0 +1,44 @@
+/**
+ * Time comes in through the constructor, so that a test can move it.
+ *
+ * `Date.now`, `setTimeout` and friends are banned outside this folder (checked by tools/tidy.test.ts).
+ */
+export interface Clock {
+  /** Milliseconds since the epoch, by the wall. */
+  now(): number;
+
+  /** Milliseconds on a counter that never goes back; only differences mean anything. */
+  monotonic(): number;
+
+  /** Calls `callback` once, no earlier than `delayMs` from now. */
+  schedule(delayMs: number, callback: () => void): Timer;
+}
+
+export interface Timer {
+  cancel(): void;
+}
+
+export const systemClock: Clock = {
+  now: () => Date.now(),
+  monotonic: () => performance.now(),
+  schedule(delayMs, callback) {
+    const handle = setTimeout(callback, delayMs);
+    return { cancel: () => clearTimeout(handle) };
+  },
+};
+
+/** Resolves after `delayMs`; rejects with the signal's reason when it aborts first. */
+export function sleep(clock: Clock, delayMs: number, signal?: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    if (signal?.aborted) return reject(signal.reason);
+    const onAbort = () => {
+      timer.cancel();
+      reject(signal?.reason);
+    };
+    const timer = clock.schedule(delayMs, () => {
+      signal?.removeEventListener("abort", onAbort);
+      resolve();
+    });
+    signal?.addEventListener("abort", onAbort, { once: true });
+  });
+}

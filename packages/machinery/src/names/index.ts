@@ -1,0 +1,1 @@
+export { type ClusterName, parseClusterName, rootCluster } from "./cluster-name.ts";

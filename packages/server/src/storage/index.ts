@@ -1,0 +1,25 @@
+export { isStorageError, StorageError, type StorageErrorCode } from "./errors.ts";
+export {
+  clusterPrefix,
+  namespacePrefix,
+  type ObjectKey,
+  objectKey,
+  parseObjectKey,
+  type ResourceKey,
+  resourcePrefix,
+  type StorageKey,
+} from "./key.ts";
+export { type Revision, revisionZero, toRevision } from "./revision.ts";
+export type {
+  CallOptions,
+  Change,
+  CountOptions,
+  Entry,
+  ListOptions,
+  Page,
+  ReadOptions,
+  Storage,
+  StorageFault,
+  WatchOptions,
+  Write,
+} from "./storage.ts";

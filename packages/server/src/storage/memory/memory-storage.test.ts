@@ -1,0 +1,7 @@
+import { describeStorage } from "../contract/storage-contract.ts";
+import { MemoryStorage } from "./memory-storage.ts";
+
+describeStorage("memory", async () => {
+  const storage = new MemoryStorage();
+  return { storage, dispose: () => storage.close() };
+});

@@ -1,0 +1,114 @@
+/**
+ * Storage: ordered keys, one revision counter, compare-and-swap writes, a replayable change feed.
+ *
+ * Everything above is written against this interface; everything below (memory/, embedded/, etcd/)
+ * must pass contract/storage-contract.ts. A backend knows bytes and revisions, not objects.
+ */
+import type { StorageKey } from "./key.ts";
+import type { Revision } from "./revision.ts";
+
+export interface Storage {
+  /** The newest revision. A read at it sees every write that was acknowledged before this call. */
+  currentRevision(options: CallOptions): Promise<Revision>;
+
+  /** Reads one key as of `atRevision`, or the newest acknowledged state when omitted. */
+  get(key: StorageKey, options: ReadOptions): Promise<Entry | undefined>;
+
+  /**
+   * Reads the keys under `prefix` in bytewise key order, as of `atRevision` or the newest revision.
+   * `page.revision` is the revision that was read: a caller that passes it back as `atRevision` with
+   * `continueAfter` never sees half of a later write.
+   */
+  list(prefix: StorageKey, options: ListOptions): Promise<Page>;
+
+  /** Counts the keys under `prefix`, after `continueAfter` if given, without reading their values. */
+  count(prefix: StorageKey, options: CountOptions): Promise<number>;
+
+  /**
+   * Applies one write at a new revision and returns that revision once it is durable.
+   * Throws `conflict` if the key is not at `expected`: retrying is the caller's decision, because only
+   * the caller can rebuild the value. After `unavailable` the outcome is unknown: the write may be seen later.
+   */
+  commit(write: Write, options: CallOptions): Promise<Revision>;
+
+  /**
+   * Yields every change under `prefix` after `afterRevision`, in revision order, without gaps or repeats,
+   * and a `progress` mark whenever `requestProgress` was called or the backend has idle news. Throws
+   * `compacted` when that history is gone and `overrun` when the reader falls behind by more than
+   * `bufferedChangesMax`. Ends quietly when the signal aborts.
+   */
+  watch(prefix: StorageKey, afterRevision: Revision, options: WatchOptions): AsyncIterable<Change>;
+
+  /**
+   * Forgets history at and below `revision`: reads and watches before it throw `compacted` from then on.
+   * The newest state stays. A revision that is already compacted is not an error.
+   */
+  compact(revision: Revision, options: CallOptions): Promise<void>;
+
+  /** What is wrong with this store, or undefined while it takes reads and writes. */
+  health(): StorageFault | undefined;
+
+  /** Ends all watches, finishes writes in flight and lets go of files and sockets. Idempotent. */
+  close(): Promise<void>;
+}
+
+export interface CallOptions {
+  readonly signal: AbortSignal;
+}
+
+export interface ReadOptions extends CallOptions {
+  readonly atRevision?: Revision | undefined;
+}
+
+export interface CountOptions extends CallOptions {
+  readonly continueAfter?: StorageKey | undefined;
+  readonly atRevision?: Revision | undefined;
+}
+
+export interface ListOptions extends ReadOptions {
+  /** At most this many entries come back; `page.more` says whether others follow. */
+  readonly entriesMax: number;
+  /** Starts behind this key, which need not exist any more. */
+  readonly continueAfter?: StorageKey | undefined;
+}
+
+export interface WatchOptions extends CallOptions {
+  /** A reader further behind than this is ended with `overrun` rather than allowed to hold memory. */
+  readonly bufferedChangesMax: number;
+}
+
+export interface Write {
+  readonly key: StorageKey;
+  readonly value: Uint8Array | "delete";
+  /** The revision the key was last modified at, or "absent" when it must not exist. */
+  readonly expected: Revision | "absent";
+}
+
+export interface Entry {
+  readonly key: StorageKey;
+  /** Never written to after it was handed out. */
+  readonly value: Uint8Array;
+  readonly createdAt: Revision;
+  readonly modifiedAt: Revision;
+}
+
+export interface Page {
+  readonly entries: readonly Entry[];
+  readonly revision: Revision;
+  readonly more: boolean;
+}
+
+export type Change =
+  | {
+      readonly kind: "put";
+      readonly entry: Entry;
+      readonly previous: Entry | undefined;
+      readonly revision: Revision;
+    }
+  | { readonly kind: "delete"; readonly previous: Entry; readonly revision: Revision }
+  | { readonly kind: "progress"; readonly revision: Revision };
+
+export interface StorageFault {
+  /** One line for `/readyz?verbose` and the log: what fails and what to do. */
+  readonly message: string;
+}
