@@ -1,6 +1,6 @@
 /** One requirement on one label, as `tier in (web,db)`. A selector is the AND of these. */
 import { labelValueErrors, qualifiedNameErrors } from "../names/index.ts";
-import { aggregate, fieldError, formatFieldError } from "../status/index.ts";
+import { aggregate, type FieldError, fieldError, formatFieldError } from "../status/index.ts";
 import { SelectorSyntaxError } from "./syntax-error.ts";
 
 export type LabelOperator = "=" | "==" | "!=" | "in" | "notin" | "exists" | "!" | "gt" | "lt";
@@ -22,20 +22,29 @@ export function newLabelRequirement(
   const errors = [
     ...keyErrors("key", key),
     ...countErrors(operator, values),
-    ...values.flatMap((value, i) => {
-      const messages = labelValueErrors(value);
-      return messages.length === 0
-        ? []
-        : [fieldError.invalid(`values[${i}][${key}]`, value, messages.join("; "))];
-    }),
+    ...valueErrors(key, values),
   ];
   if (errors.length > 0) throw new SelectorSyntaxError(aggregate(errors.map(formatFieldError)));
   return { key, operator, values };
 }
 
-export function keyErrors(field: string, key: string) {
+export function keyErrors(field: string, key: string): FieldError[] {
   const messages = qualifiedNameErrors(key);
   return messages.length === 0 ? [] : [fieldError.invalid(field, key, messages.join("; "))];
+}
+
+/** Each message is far longer than the value it is about, so only the first few are shown. */
+const valueErrorsMax = 20;
+
+function valueErrors(key: string, values: readonly string[]): FieldError[] {
+  const errors: FieldError[] = [];
+  for (const [i, value] of values.entries()) {
+    const messages = labelValueErrors(value);
+    if (messages.length === 0) continue;
+    errors.push(fieldError.invalid(`values[${i}][${key}]`, value, messages.join("; ")));
+    if (errors.length === valueErrorsMax) break;
+  }
+  return errors;
 }
 
 /** A matcher that looks at one label. `!=` and `notin` also hold for objects without the label. */
@@ -90,7 +99,7 @@ export function formatRequirement({ key, operator, values }: LabelRequirement): 
   }
 }
 
-function countErrors(operator: LabelOperator, values: readonly string[]) {
+function countErrors(operator: LabelOperator, values: readonly string[]): FieldError[] {
   switch (operator) {
     case "in":
     case "notin":
@@ -112,7 +121,7 @@ function countErrors(operator: LabelOperator, values: readonly string[]) {
   }
 }
 
-function integerErrors(values: readonly string[]) {
+function integerErrors(values: readonly string[]): FieldError[] {
   const errors =
     values.length === 1
       ? []
@@ -125,7 +134,7 @@ function integerErrors(values: readonly string[]) {
   return errors;
 }
 
-function invalidValues(values: readonly string[], detail: string) {
+function invalidValues(values: readonly string[], detail: string): FieldError[] {
   return [fieldError.invalid("values", values, detail)];
 }
 

@@ -158,6 +158,16 @@ describe("parseLabelSelector", () => {
     });
   }
 
+  it("shows twenty wrong values and not one more", () => {
+    for (const count of [20, 21]) {
+      const values = Array.from({ length: count }, (_, i) => `-${i}`).join(",");
+      assert.throws(
+        () => parseLabelSelector(`a in (${values})`),
+        (error: Error) => error.message.split("Invalid value").length - 1 === 20,
+      );
+    }
+  });
+
   it("takes as many requirements as allowed and not one more", () => {
     const full = Array.from({ length: selectorRequirementsMax }, (_, i) => `k${i}`).join(",");
     assert.equal(parseLabelSelector(full).requirements.length, selectorRequirementsMax);

@@ -21,7 +21,7 @@ export interface LabelSelector {
   readonly isEmpty: boolean;
   /** Sorted by key. All of them must hold. */
   readonly requirements: readonly LabelRequirement[];
-  matches(labels: Labels | undefined): boolean;
+  matches(labels: Labels | null | undefined): boolean;
   /** The canonical text, which parses to an equal selector. */
   toString(): string;
 }
