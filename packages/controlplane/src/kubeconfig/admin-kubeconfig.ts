@@ -1,5 +1,5 @@
 /** admin.kubeconfig: how the operator's kubectl finds and enters a fresh control plane. */
-import { readFileIfPresent, writePrivateFile } from "../certificates/index.ts";
+import { writePrivateFile } from "../certificates/index.ts";
 import { type AdminTokens, formatTokenStore } from "./admin-tokens.ts";
 
 export interface AdminKubeconfig extends AdminTokens {
@@ -15,8 +15,8 @@ export interface AdminKubeconfig extends AdminTokens {
 export async function writeAdminKubeconfig(
   options: AdminKubeconfig & { readonly path: string; readonly tokenStorePath: string },
 ): Promise<void> {
-  await writeIfChanged(options.path, formatAdminKubeconfig(options));
-  await writeIfChanged(options.tokenStorePath, formatTokenStore(options));
+  await writePrivateFile(options.path, formatAdminKubeconfig(options));
+  await writePrivateFile(options.tokenStorePath, formatTokenStore(options));
 }
 
 export function formatAdminKubeconfig(config: AdminKubeconfig): string {
@@ -63,8 +63,4 @@ function userToken(name: string, token: string): string[] {
 /** A JSON string is a YAML string, whatever is in it. */
 function quoted(text: string): string {
   return JSON.stringify(text);
-}
-
-async function writeIfChanged(path: string, content: string): Promise<void> {
-  if ((await readFileIfPresent(path)) !== content) await writePrivateFile(path, content);
 }
