@@ -140,6 +140,15 @@ export const statusError = {
       details: named(resource, name),
     }),
 
+  /** A create of a name that is still taken by an object on its way out. */
+  terminating: (resource: GroupResource, name: string): StatusError =>
+    new StatusError({
+      code: 409,
+      reason: "AlreadyExists",
+      message: `object is being deleted: ${formatGroupResource(resource)} ${quote(name)} already exists`,
+      details: named(resource, name),
+    }),
+
   generateNameConflict: (resource: GroupResource, name: string): StatusError =>
     new StatusError({
       code: 409,
@@ -211,6 +220,15 @@ export const statusError = {
         ...(resource.group === "" ? {} : { group: resource.group }),
         kind: resource.resource,
       },
+    }),
+
+  /** All logical clusters at once can be listed and watched, nothing else. */
+  notInWildcard: (resource: GroupResource, action: string): StatusError =>
+    new StatusError({
+      code: 405,
+      reason: "MethodNotAllowed",
+      message: `${action} is not supported on resources of kind ${quote(formatGroupResource(resource))} in the \`*\` logical cluster`,
+      details: named(resource, ""),
     }),
 
   expired: (message: string, continueToken?: string): StatusError =>
