@@ -12,3 +12,11 @@ export {
 export { formatPointer } from "./json-pointer.ts";
 export { applyMergePatch } from "./merge-patch.ts";
 export { isPatchError, PatchError, type PatchErrorCode, patchStatusError } from "./patch-error.ts";
+export {
+  type PatchField,
+  type PatchSchema,
+  patchSchema,
+  readPatchSchema,
+  type SchemaResolver,
+} from "./patch-schema.ts";
+export { applyStrategicMergePatch } from "./strategic-merge-patch.ts";

@@ -12,7 +12,9 @@ export type PatchErrorCode =
   /** The patch has more operations than `jsonPatchOperationsMax`: 413. */
   | "too-many-operations"
   /** The patch is well formed and does not fit this object: 422. */
-  | "not-applicable";
+  | "not-applicable"
+  /** The patch and the object cannot be merged by the rules of the object's schema; the message says why: 422. */
+  | "unmergeable";
 
 export class PatchError extends Error {
   override readonly name = "PatchError";
@@ -49,6 +51,13 @@ export function patchStatusError(error: PatchError): StatusError {
         },
         error,
       );
+    case "unmergeable":
+      return new StatusError({
+        code: 422,
+        reason: "Invalid",
+        message: error.message,
+        details: {},
+      });
     default:
       return unreachable(error.code);
   }
