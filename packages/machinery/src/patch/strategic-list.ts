@@ -26,20 +26,39 @@ export function mergeList(
   field: PatchField,
   mergeMap: MergeMap,
 ): JsonValue[] {
-  if (live.length === 0 && patch.length === 0) return [];
+  return mergeAndRemember(live, patch, field, mergeMap).list;
+}
+
+interface MergedList {
+  readonly list: JsonValue[];
+  /**
+   * The live list as `$setElementOrder` sees it: added items stand where deleted ones stood, at the end. Upstream comes to this because
+   * its slices share memory; kubectl users see it whenever they replace one item of a list by another.
+   */
+  readonly liveOrder: readonly JsonValue[];
+}
+
+function mergeAndRemember(
+  live: readonly JsonValue[],
+  patch: readonly JsonValue[],
+  field: PatchField,
+  mergeMap: MergeMap,
+): MergedList {
+  if (live.length === 0 && patch.length === 0) return { list: [], liveOrder: live };
   if (elementKind(live, patch) !== "map") {
-    return mergeInOrder([...new Set([...live, ...patch])], { patchOrder: patch, liveOrder: live });
+    const items = [...new Set([...live, ...patch])];
+    return { list: mergeInOrder(items, { patchOrder: patch, liveOrder: live }), liveOrder: live };
   }
-  if (field.mergeKey === undefined) {
+  const { mergeKey } = field;
+  if (mergeKey === undefined) {
     throw new PatchError("unmergeable", "cannot merge lists without merge key for map");
   }
-  const { kept, items } = applyItemDirectives(live, patch, field.mergeKey);
-  const merged = mergeItems(kept, items, { ...field, mergeKey: field.mergeKey }, mergeMap);
-  return mergeInOrder(merged, {
-    patchOrder: items,
-    liveOrder: kept,
-    mergeKey: field.mergeKey,
-  });
+  const { kept, items } = applyItemDirectives(live, patch, mergeKey);
+  const merged = mergeItems(kept, items, { ...field, mergeKey }, mergeMap);
+  return {
+    list: mergeInOrder(merged, { patchOrder: items, liveOrder: kept, mergeKey }),
+    liveOrder: items.length === 0 ? live : merged.slice(0, live.length),
+  };
 }
 
 /** Takes the scalars that `$deleteFromPrimitiveList` names out of a list. */
@@ -68,17 +87,18 @@ export function orderList(options: {
   const patch = options.patch === undefined ? undefined : asList(options.patch);
   if (patch !== undefined) assertOrder(patch, order, field.mergeKey);
   let merged: readonly JsonValue[];
+  let liveOrder = live ?? [];
   if (patch === undefined) {
     if (live === undefined) return undefined;
     merged = live;
   } else if (live === undefined || field.strategy !== "merge") {
     merged = withoutDirectives(patch) as readonly JsonValue[];
   } else {
-    merged = mergeList(live, patch, field, options.mergeMap);
+    ({ list: merged, liveOrder } = mergeAndRemember(live, patch, field, options.mergeMap));
   }
   return mergeInOrder(merged, {
     patchOrder: order,
-    liveOrder: live ?? [],
+    liveOrder,
     ...(field.mergeKey === undefined ? {} : { mergeKey: field.mergeKey }),
   });
 }

@@ -255,6 +255,15 @@ describe("applyStrategicMergePatch", () => {
       { items: named("b") },
     ],
     [
+      "lets an added item follow the server's own when another is deleted",
+      { items: named("a", "b", "x") },
+      {
+        "$setElementOrder/items": named("b", "c"),
+        items: [{ name: "c" }, { name: "a", $patch: "delete" }],
+      },
+      { items: named("b", "x", "c") },
+    ],
+    [
       "keeps directives out of added items",
       { items: [] },
       {
