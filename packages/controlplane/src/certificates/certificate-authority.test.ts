@@ -51,6 +51,7 @@ describe("a certificate authority", () => {
     assert.ok(certificate.checkIssued(authority.certificate));
     assert.ok(certificate.verify(authority.certificate.publicKey));
     assert.ok(certificate.checkPrivateKey(key));
+    assert.equal(Date.parse(certificate.validFrom), now - clockSkewMs);
     assert.equal(Date.parse(certificate.validTo), now + leafValidityMs);
   });
 

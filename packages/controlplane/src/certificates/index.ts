@@ -20,8 +20,15 @@ export {
 export { type KeyPair, type KeyPairPaths, loadKeyPair } from "./key-pair.ts";
 export { readFileIfPresent, writePrivateFile } from "./private-file.ts";
 export {
+  checkIntervalMs,
+  keepServingCertificates,
+  type ServingCertificateKeeper,
+} from "./serving-certificate-keeper.ts";
+export {
   authorityRenewalMs,
   ensureServingCertificates,
+  renewalIntervalMinMs,
+  type ServingCertificateOptions,
   type ServingCertificates,
   servingRenewalMs,
 } from "./serving-certificates.ts";

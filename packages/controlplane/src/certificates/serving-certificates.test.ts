@@ -18,6 +18,7 @@ import {
   issueCertificate,
   leafValidityMs,
   loadKeyPair,
+  renewalIntervalMinMs,
   servingRenewalMs,
 } from "./index.ts";
 import { encodeSubject } from "./subject.ts";
@@ -173,7 +174,9 @@ describe("serving certificates", () => {
     await writeFile(file("ca.key"), exportKey(key));
     assert.deepEqual((await ensure()).issued, ["serving"]);
     clock.time = start + authorityValidityMs - authorityRenewalMs + 1;
-    assert.deepEqual((await ensure()).issued, ["serving"]);
+    const late = await ensure();
+    assert.deepEqual(late.issued, ["serving"]);
+    assert.equal(late.nextRenewalAt, clock.time + renewalIntervalMinMs, "not at once again");
     clock.time = start + authorityValidityMs;
     await assert.rejects(ensure(), fails("expired", file("ca.crt")));
   });

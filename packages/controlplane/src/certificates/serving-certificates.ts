@@ -37,23 +37,31 @@ export const servingRenewalMs = 30 * dayMs;
 /** The authority is renewed earlier, so that no certificate's term has to be cut short. */
 export const authorityRenewalMs = leafValidityMs + servingRenewalMs;
 
+/** An authority that is not ours to renew may leave certificates due at once; they are not issued more often than this. */
+export const renewalIntervalMinMs = 60 * 60 * 1000;
+
 export interface ServingCertificates {
   /** What clients must trust. */
   readonly caPem: string;
   readonly authority: CertificateAuthority;
   readonly certificatePem: string;
   readonly privateKeyPem: string;
-  /** Milliseconds since the epoch: call again then, and give the server the new secure context. */
+  /** Milliseconds since the epoch, always ahead: call again then, and give the server the new secure context. */
   readonly nextRenewalAt: number;
   /** Which certificates this call made. */
   readonly issued: readonly ("authority" | "serving")[];
 }
 
-export async function ensureServingCertificates(options: {
+export interface ServingCertificateOptions {
   readonly directory: string;
+  /** DNS names and IP addresses the server is reached by. */
   readonly hostnames: readonly string[];
   readonly clock: Pick<Clock, "now">;
-}): Promise<ServingCertificates> {
+}
+
+export async function ensureServingCertificates(
+  options: ServingCertificateOptions,
+): Promise<ServingCertificates> {
   const { directory, hostnames } = options;
   const now = options.clock.now();
   await mkdir(directory, { recursive: true, mode: 0o700 });
@@ -64,15 +72,16 @@ export async function ensureServingCertificates(options: {
     hostnames,
     now,
   });
+  const due = Math.min(
+    validTo(authority.value.certificate) - authorityRenewalMs,
+    validTo(serving.certificate) - servingRenewalMs,
+  );
   return {
     caPem: authority.value.certificatePem,
     authority: authority.value,
     certificatePem: serving.certificatePem,
     privateKeyPem: exportKey(serving.privateKey),
-    nextRenewalAt: Math.min(
-      validTo(authority.value.certificate) - authorityRenewalMs,
-      validTo(serving.certificate) - servingRenewalMs,
-    ),
+    nextRenewalAt: due > now ? due : now + renewalIntervalMinMs,
     issued: [
       ...(authority.issued ? (["authority"] as const) : []),
       ...(serving.issued ? (["serving"] as const) : []),

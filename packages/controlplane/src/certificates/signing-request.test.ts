@@ -1,12 +1,13 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { createPublicKey, generateKeyPairSync, type KeyObject } from "node:crypto";
+import { createPublicKey, generateKeyPairSync, type KeyObject, sign } from "node:crypto";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { toPem } from "./certificate.ts";
-import { der } from "./der-writer.ts";
+import { readChildren, readOnly } from "./der-reader.ts";
+import { der, derTag } from "./der-writer.ts";
 import {
   createCertificateAuthority,
   generateKey,
@@ -149,6 +150,15 @@ describe("a certificate signing request", () => {
     );
     const bytes = requestBytes({});
     bytes.write("m", bytes.indexOf("alice"));
+    rejects(toPem("CERTIFICATE REQUEST", bytes), /signature .* is wrong/);
+  });
+
+  it("is refused when its signature is right but said to be of another algorithm", () => {
+    const [info] = readChildren(readOnly(requestBytes({}), derTag.sequence), derTag.sequence);
+    assert.ok(info);
+    const rsa = der.sequence(der.objectIdentifier("1.2.840.113549.1.1.11"), der.null());
+    const signature = der.bitString(sign("sha256", info.bytes, someKey));
+    const bytes = der.sequence(info.bytes, rsa, signature);
     rejects(toPem("CERTIFICATE REQUEST", bytes), /signature .* is wrong/);
   });
 

@@ -1,9 +1,14 @@
 import assert from "node:assert/strict";
-import { spawnSync } from "node:child_process";
+import { execFile, spawnSync } from "node:child_process";
+import { once } from "node:events";
 import { mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { createSecureServer } from "node:http2";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
+import { promisify } from "node:util";
+import { systemClock } from "@kcp-ts/machinery/base";
+import { ensureServingCertificates } from "../certificates/index.ts";
 import {
   AdminTokenError,
   type AdminTokens,
@@ -15,18 +20,20 @@ import {
 const caPem = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n";
 const serverUrl = "https://kcp.example.com:6443";
 
+const execute = promisify(execFile);
+
 async function setup(t: TestContext) {
   const directory = await mkdtemp(join(tmpdir(), "kubeconfig-"));
   t.after(() => rm(directory, { recursive: true }));
   const kubeconfigPath = join(directory, "admin.kubeconfig");
   const tokenStorePath = join(directory, ".admin-token-store");
   const load = () => loadOrCreateAdminTokens({ kubeconfigPath, tokenStorePath });
-  const write = (tokens: AdminTokens, url = serverUrl) =>
+  const write = (tokens: AdminTokens, url = serverUrl, ca = caPem) =>
     writeAdminKubeconfig({
       path: kubeconfigPath,
       tokenStorePath,
       serverUrl: url,
-      caPem,
+      caPem: ca,
       ...tokens,
     });
   return { directory, kubeconfigPath, tokenStorePath, load, write };
@@ -179,6 +186,46 @@ describe("the admin kubeconfig", () => {
     for (const { cluster } of view.clusters) {
       const ca = Buffer.from(cluster["certificate-authority-data"], "base64").toString("utf8");
       assert.equal(ca, caPem);
+    }
+  });
+
+  it("lets kubectl in: it trusts our serving certificate and sends the context's token", async (t) => {
+    if (!hasKubectl(t)) return;
+    const { directory, load, write, kubeconfigPath } = await setup(t);
+    const certificates = await ensureServingCertificates({
+      directory,
+      hostnames: ["localhost"],
+      clock: systemClock,
+    });
+    const tokens = await load();
+    const requests: (string | undefined)[][] = [];
+    const server = createSecureServer(
+      { cert: certificates.certificatePem, key: certificates.privateKeyPem },
+      (request, response) => {
+        requests.push([request.url, request.headers.authorization]);
+        response.setHeader("content-type", "application/json");
+        response.end('{"major":"1","minor":"36","gitVersion":"v1.36.4"}');
+      },
+    );
+    server.listen(0, "127.0.0.1");
+    await once(server, "listening");
+    t.after(() => new Promise((resolve) => server.close(resolve)));
+    const address = server.address();
+    assert.ok(typeof address === "object" && address !== null);
+    await write(tokens, `https://localhost:${address.port}`, certificates.caPem);
+
+    for (const [context, prefix, token] of [
+      ["root", "/clusters/root", tokens.adminToken],
+      ["base", "", tokens.adminToken],
+      ["system:admin", "/clusters/system:admin", tokens.shardAdminToken],
+      ["shard-base", "", tokens.shardAdminToken],
+    ] as const) {
+      const options = ["--kubeconfig", kubeconfigPath, "--context", context];
+      const { stdout } = await execute("kubectl", [...options, "version", "-o", "json"]);
+      assert.match(stdout, /"gitVersion": "v1\.36\.4"/);
+      const [path, authorization] = requests.at(-1) ?? [];
+      assert.equal(path?.split("?")[0], `${prefix}/version`);
+      assert.equal(authorization, `Bearer ${token}`);
     }
   });
 

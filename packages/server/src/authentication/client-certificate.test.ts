@@ -80,6 +80,11 @@ describe("client certificates", () => {
   const rejected: readonly (readonly [string, string, RegExp])[] = [
     ["issued by another authority", fixtures.aliceOfAuthorityB, /not issued by a known/],
     ["naming our authority but signed by another key", fixtures.forged, /not issued by a known/],
+    [
+      "signed by our key under another authority's name",
+      fixtures.ofAnotherNameButSameKey,
+      /not issued by a known/,
+    ],
     ["signed by itself", fixtures.selfSigned, /not issued by a known/],
     ["with a changed subject", tampered(fixtures.alice, "alice"), /not issued by a known/],
     ["with a changed organization", tampered(fixtures.alice, "developers"), /not issued by a/],
