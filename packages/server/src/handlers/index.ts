@@ -13,7 +13,6 @@ import { handleUpdate } from "./update.ts";
 import { handleWatch } from "./watch.ts";
 
 export { bodyBytesMax, type HandlerRequest, type HandlerRooms } from "./context.ts";
-export { patchMediaTypes } from "./patch.ts";
 
 type Handler = (handled: HandlerRequest, rooms: HandlerRooms) => Promise<ApiResponse>;
 

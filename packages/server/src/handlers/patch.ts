@@ -19,6 +19,7 @@ import { fieldError, statusError } from "@kcp-ts/machinery/status";
 import { decodeText, mediaTypeOf } from "../content/index.ts";
 import type { Draft, ResourceDefinition } from "../registry/index.ts";
 import { type ApiResponse, header } from "../request/api-request.ts";
+import { patchMediaTypes } from "../request/media-types.ts";
 import { admissionRequest, validatorFor } from "./admission-request.ts";
 import { bodyBytesMax, type HandlerRequest, type HandlerRooms, oneCluster } from "./context.ts";
 import { checkAddress, decodeDraft } from "./decode-object.ts";
@@ -32,12 +33,6 @@ interface ReadPatch {
   readonly strictErrors: readonly string[];
   readonly duplicates: readonly string[];
 }
-
-export const patchMediaTypes = [
-  "application/json-patch+json",
-  "application/merge-patch+json",
-  "application/strategic-merge-patch+json",
-] as const;
 
 export async function handlePatch(
   handled: HandlerRequest,

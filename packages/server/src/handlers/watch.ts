@@ -74,7 +74,7 @@ export async function handleWatch(
     timeoutMs: timeoutOf(options),
     signal,
   });
-  return { status: 200, headers: { "content-type": "application/json" }, body };
+  return { status: 200, headers: { "content-type": "application/json" }, body, isWatch: true };
 }
 
 type Start =

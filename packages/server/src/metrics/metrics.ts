@@ -124,10 +124,10 @@ function heading({ name, help }: Description, type: string): string {
 
 function format(names: readonly string[], values: readonly string[]): string {
   if (names.length === 0) return "";
-  const pairs = names.map((name, i) => `${name}="${escape(values[i] ?? "")}"`);
+  const pairs = names.map((name, i) => `${name}="${escapeLabel(values[i] ?? "")}"`);
   return `{${pairs.join(",")}}`;
 }
 
-function escape(value: string): string {
+function escapeLabel(value: string): string {
   return value.replaceAll("\\", "\\\\").replaceAll('"', '\\"').replaceAll("\n", "\\n");
 }

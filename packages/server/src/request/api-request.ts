@@ -16,8 +16,8 @@ export interface ApiRequest {
   readonly remoteAddress: string;
   /** The certificate whose key the client holds, whoever issued it; the same object for all requests of a connection. */
   clientCertificate(): X509Certificate | undefined;
-  /** Aborts when the client goes away or the server gives up on it. */
-  readonly signal: AbortSignal;
+  /** Calls back when the client goes away before it has its answer; at once if it already has. */
+  onClose(callback: () => void): void;
   /** Reads the body once; throws a 413 StatusError beyond `bytesMax` without reading on. */
   readBody(bytesMax: number): Promise<Uint8Array>;
 }
@@ -27,6 +27,8 @@ export interface ApiResponse {
   readonly headers: Record<string, string | string[]>;
   /** Whole bytes, or a stream whose reader sets the pace. */
   readonly body: Uint8Array | AsyncIterable<Uint8Array> | undefined;
+  /** The stream goes on as things happen: never compressed, never timed. */
+  readonly isWatch?: boolean;
 }
 
 export function header(headers: HeaderRecord, name: string): string | undefined {
