@@ -28,10 +28,12 @@ export interface BenchFigures {
 export async function benchEmbeddedStorage(entries: number): Promise<BenchFigures> {
   const { directory, storage, dispose } = await openTemporary({ cacheBytesMax: 256 << 20 });
   const keys = Array.from({ length: entries }, (_, i) => benchKey(i));
+  const values = Array.from({ length: 1000 }, randomJson);
   const revisions = new Map<StorageKey, Revision>();
   const write = async (name: StorageKey) => {
     const expected = revisions.get(name) ?? "absent";
-    revisions.set(name, await storage.commit({ key: name, value: randomJson(), expected }, call()));
+    const value = values[revisions.size % values.length] as Uint8Array;
+    revisions.set(name, await storage.commit({ key: name, value, expected }, call()));
   };
   const createsPerSecond = await perSecond(entries, () => inFlight(64, keys, write));
   const updatesPerSecond = await perSecond(entries, () => inFlight(64, keys, write));

@@ -34,7 +34,7 @@ import { EntryCache } from "./entry-cache.ts";
 import { countAt, listAt } from "./history-list.ts";
 import { changesAfter, entryAt } from "./history-reader.ts";
 import { isLayoutKey, keyBytesMax } from "./layout.ts";
-import { LevelHome } from "./level-engine.ts";
+import { LevelHome, openError } from "./level-engine.ts";
 import { countNewest, listNewest, loadEntry, undoneEntry } from "./newest-reader.ts";
 import { readStore } from "./open-store.ts";
 import { Recovery } from "./recovery.ts";
@@ -85,7 +85,7 @@ export class EmbeddedStorage implements Storage, SnapshotSource, SnapshotTarget 
       return new EmbeddedStorage(state, home, options);
     } catch (error) {
       await engine.close();
-      throw error;
+      throw openError(home.name, error);
     }
   }
 

@@ -39,7 +39,7 @@ export class LevelHome implements EngineHome {
       await database.open();
       return new LevelEngine(database);
     } catch (error) {
-      throw isStorageError(error) ? error : openError(this.name, error);
+      throw openError(this.name, error);
     }
   }
 
@@ -160,7 +160,9 @@ class LevelCursor implements EngineCursor {
   }
 }
 
-function openError(directory: string, error: unknown): StorageError {
+/** Why a directory cannot be opened, and what to do. */
+export function openError(directory: string, error: unknown): StorageError {
+  if (isStorageError(error)) return error;
   const cause = error instanceof Error && error.cause !== undefined ? error.cause : error;
   const code = (cause as { code?: unknown }).code;
   const reason = cause instanceof Error ? cause.message : String(cause);
