@@ -80,6 +80,13 @@ function describeWrites(test: Test): void {
     });
   });
 
+  test("deleting a key that is expected to be absent is a conflict and takes no revision", async (storage) => {
+    const first = await storage.commit(put("/a", "1", "absent"), call());
+    const write: Write = { key: key("/b"), value: "delete", expected: "absent" };
+    await assert.rejects(storage.commit(write, call()), { code: "conflict", current: undefined });
+    assert.equal(await storage.currentRevision(call()), first);
+  });
+
   test("a key that is created again has a new creation revision", async (storage) => {
     const first = await storage.commit(put("/a", "1", "absent"), call());
     await storage.commit(remove("/a", first), call());
