@@ -208,7 +208,7 @@ export class EtcdStorage implements Storage {
         clock: this.#options.clock,
         random: this.#options.random,
         checkHistory: (revision, signal) => this.#checkHistory(revision, signal),
-        oldestRevision: () => this.#oldestAsk.answer(neverAborted),
+        readAt: (key, atRevision, signal) => this.get(key, { atRevision, signal }),
       },
       prefix,
       afterRevision,

@@ -14,24 +14,21 @@ import type { Change, WatchOptions } from "../storage.ts";
 import { ChangeBuffer } from "./change-buffer.ts";
 import { decodeMessage, type EtcdClient } from "./etcd-client.ts";
 import { toStorageError } from "./etcd-error.ts";
-import { EventReader } from "./event-reader.ts";
+import { EventReader, type EventReaderContext } from "./event-reader.ts";
 import {
   WatchRequestSchema,
   type WatchResponse,
   WatchResponseSchema,
 } from "./generated/etcd_pb.ts";
 import { type Connection, GrpcError, grpcCode, type MessageStream } from "./grpc/index.ts";
-import type { KeySpace } from "./key-space.ts";
 import { answersProgressRequests } from "./member.ts";
 
-export interface EtcdWatchContext {
+export interface EtcdWatchContext extends EventReaderContext {
   readonly client: EtcdClient;
-  readonly keySpace: KeySpace;
   readonly clock: Clock;
   readonly random: Random;
   /** Proves that history after `revision` is there; resolves to the newest revision, rejects with a storage error. */
   readonly checkHistory: (revision: Revision, signal: AbortSignal) => Promise<Revision>;
-  readonly oldestRevision: () => Promise<Revision | undefined>;
 }
 
 export class EtcdWatch {

@@ -6,19 +6,21 @@
  */
 import { assert } from "@kcp-ts/machinery/base";
 import { StorageError } from "../errors.ts";
+import type { StorageKey } from "../key.ts";
 import { type Revision, revisionZero, toRevision } from "../revision.ts";
 import type { Change, Entry } from "../storage.ts";
 import { toEntry } from "./entry.ts";
-import type { EtcdClient } from "./etcd-client.ts";
-import { toStorageError } from "./etcd-error.ts";
 import type { Event, KeyValue, WatchResponse } from "./generated/etcd_pb.ts";
-import { GrpcError } from "./grpc/index.ts";
 import type { KeySpace } from "./key-space.ts";
 
 export interface EventReaderContext {
-  readonly client: EtcdClient;
   readonly keySpace: KeySpace;
-  readonly oldestRevision: () => Promise<Revision | undefined>;
+  /** What a key held at a revision. Rejects with `compacted` when that is gone. */
+  readonly readAt: (
+    key: StorageKey,
+    atRevision: Revision,
+    signal: AbortSignal,
+  ) => Promise<Entry | undefined>;
 }
 
 const deleteEvent = 1;
@@ -77,26 +79,14 @@ export class EventReader {
 
   /** etcd leaves the previous pair out when a compaction came in between; then it is read, and never made up. */
   async #previous(event: Event, pair: KeyValue, signal: AbortSignal): Promise<Entry> {
-    const { client, keySpace } = this.#context;
+    const { keySpace, readAt } = this.#context;
     if (event.prevKv !== undefined) return toEntry(event.prevKv, keySpace);
-    const revision = pair.modRevision - 1n;
-    try {
-      const answer = await client.range({ key: pair.key, revision }, signal);
-      const found = answer.kvs[0];
-      if (found !== undefined) return toEntry(found, keySpace);
-    } catch (error) {
-      const storageError = error instanceof GrpcError ? toStorageError(error, "watch") : error;
-      if (!(storageError instanceof StorageError) || storageError.code !== "compacted") throw error;
-      const oldest = await this.#context.oldestRevision();
-      throw new StorageError(
-        "compacted",
-        `what ${keySpace.decode(pair.key)} held before revision ${pair.modRevision} is gone, list again`,
-        { oldest, cause: error },
-      );
-    }
+    const key = keySpace.decode(pair.key);
+    const previous = await readAt(key, toRevision(pair.modRevision - 1n), signal);
+    if (previous !== undefined) return previous;
     throw new StorageError(
       "corrupt",
-      `etcd reports a change of ${keySpace.decode(pair.key)} at ${pair.modRevision}, but nothing was there before`,
+      `etcd reports a change of ${key} at revision ${pair.modRevision}, but it was not there before`,
     );
   }
 }

@@ -105,7 +105,7 @@ export class GrpcStream {
     const source = this.#trailers?.["grpc-status"] === undefined ? this.#headers : this.#trailers;
     const message = decodeGrpcMessage(String(source?.["grpc-message"] ?? ""));
     const known = Number.isInteger(code) && code > 0 && code <= 16;
-    return new GrpcError(known ? code : grpcCode.unknown, message, "answered");
+    return new GrpcError(known ? code : grpcCode.unknown, message, known ? "answered" : "unknown");
   }
 
   #withoutStatus(): GrpcError {
