@@ -1,1 +1,16 @@
-export {};
+export { type EtcdVersion, etcdMissing, etcdVersion, findEtcd } from "./etcd-binary.ts";
+export {
+  type EtcdCluster,
+  type EtcdClusterTls,
+  type StartEtcdOptions,
+  startEtcd,
+} from "./etcd-cluster.ts";
+export { addUser, type EtcdUser } from "./etcd-gateway.ts";
+export type { EtcdMember } from "./etcd-member.ts";
+export { FaultProxy, type FaultProxyOptions, type Faults } from "./fault-proxy.ts";
+export { freePorts } from "./free-port.ts";
+export {
+  type CertificatePair,
+  createTestAuthority,
+  type TestAuthority,
+} from "./test-certificates.ts";

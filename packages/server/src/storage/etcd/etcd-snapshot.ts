@@ -1,0 +1,93 @@
+/**
+ * Backup and restore: all newest entries of one prefix at one revision, and back into an empty prefix.
+ */
+import { StorageError } from "../errors.ts";
+import type { StorageKey } from "../key.ts";
+import { type Revision, toRevision } from "../revision.ts";
+import type { CallOptions, Entry } from "../storage.ts";
+import type { EtcdClient } from "./etcd-client.ts";
+import type { KeySpace } from "./key-space.ts";
+
+export interface Snapshot {
+  /** All entries show the state at this revision. */
+  readonly revision: Revision;
+  /** In key order. Throws `compacted` when the revision is compacted before the last entry was read. */
+  readonly entries: AsyncIterable<Entry>;
+}
+
+export interface RestoredSnapshot {
+  readonly entries: number;
+  /** The revision of the last write. */
+  readonly revision: Revision;
+}
+
+export interface RestoreContext {
+  readonly client: EtcdClient;
+  readonly keySpace: KeySpace;
+  readonly requestBytesMax: number;
+}
+
+/** One etcd transaction per batch; etcd's default limit is 128 operations (--max-txn-ops). */
+export const restoreBatchEntriesMax = 128;
+/** Stays below etcd's default --max-request-bytes of 1.5 MiB together with the compares. */
+export const restoreBatchBytesMax = 1 << 20;
+
+/** Rejects with `GrpcError`, `conflict` or `too-large`. */
+export async function restoreEntries(
+  context: RestoreContext,
+  entries: AsyncIterable<Pick<Entry, "key" | "value">>,
+  { signal }: CallOptions,
+): Promise<RestoredSnapshot> {
+  let batch: Pick<Entry, "key" | "value">[] = [];
+  let bytes = 0;
+  let written = 0;
+  let revision = 0 as Revision;
+  const flush = async () => {
+    if (batch.length === 0) return;
+    revision = await writeBatch(context, batch, signal);
+    written += batch.length;
+    batch = [];
+    bytes = 0;
+  };
+  for await (const entry of entries) {
+    const size = entry.value.length + entry.key.length * 2;
+    if (size > context.requestBytesMax) {
+      throw new StorageError("too-large", `${entry.key} has ${size} bytes`);
+    }
+    if (batch.length === restoreBatchEntriesMax || bytes + size > restoreBatchBytesMax)
+      await flush();
+    batch.push(entry);
+    bytes += size;
+  }
+  await flush();
+  return { entries: written, revision };
+}
+
+async function writeBatch(
+  { client, keySpace }: RestoreContext,
+  batch: readonly Pick<Entry, "key" | "value">[],
+  signal: AbortSignal,
+): Promise<Revision> {
+  const pairs = batch.map(({ key, value }) => ({ key: keySpace.encode(key), value }));
+  const answer = await client.txn(
+    {
+      compare: pairs.map(({ key }) => absent(key)),
+      success: pairs.map((pair) => ({ request: { case: "requestPut", value: pair } })),
+    },
+    signal,
+  );
+  if (!answer.succeeded) {
+    const first = (batch[0] as { key: StorageKey }).key;
+    throw new StorageError("conflict", `a key from ${first} on exists already`);
+  }
+  return toRevision(answer.header?.revision ?? 0n);
+}
+
+function absent(key: Uint8Array) {
+  return {
+    key,
+    result: 0,
+    target: 2,
+    targetUnion: { case: "modRevision", value: 0n },
+  } as const;
+}

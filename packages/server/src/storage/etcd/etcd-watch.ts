@@ -1,0 +1,212 @@
+/**
+ * One watch, kept alive across streams: whatever connection breaks, the reader sees each revision once and in order.
+ *
+ * Each stream starts behind the last revision that was seen whole. Before its first event is passed on, a read at that last
+ * revision proves that etcd still has the history (etcd itself lets a watch begin at a compacted revision whose deletes are
+ * gone) and that it is not in the future (etcd would wait silently after a restore from an older backup).
+ */
+import { create, type MessageInitShape, toBinary } from "@bufbuild/protobuf";
+import { type Clock, type Random, sleep, type Timer } from "@kcp-ts/machinery/base";
+import { isStorageError, StorageError } from "../errors.ts";
+import type { StorageKey } from "../key.ts";
+import { type Revision, toRevision } from "../revision.ts";
+import type { Change, WatchOptions } from "../storage.ts";
+import { ChangeBuffer } from "./change-buffer.ts";
+import { decodeMessage, type EtcdClient } from "./etcd-client.ts";
+import { toStorageError } from "./etcd-error.ts";
+import { EventReader, type EventReaderContext } from "./event-reader.ts";
+import {
+  WatchRequestSchema,
+  type WatchResponse,
+  WatchResponseSchema,
+} from "./generated/etcd_pb.ts";
+import { type Connection, GrpcError, grpcCode, type MessageStream } from "./grpc/index.ts";
+import { answersProgressRequests } from "./member.ts";
+
+export interface EtcdWatchContext extends EventReaderContext {
+  readonly client: EtcdClient;
+  readonly clock: Clock;
+  readonly random: Random;
+  /** Proves that history after `revision` is there; resolves to the newest revision, rejects with a storage error. */
+  readonly checkHistory: (revision: Revision, signal: AbortSignal) => Promise<Revision>;
+}
+
+export class EtcdWatch {
+  readonly #context: EtcdWatchContext;
+  readonly #prefix: StorageKey;
+  readonly #buffer: ChangeBuffer;
+  readonly #events: EventReader;
+  readonly #stop = new AbortController();
+  /** Everything up to here was passed on. */
+  #seen: Revision;
+  /** Changes up to here had happened when the stream began. */
+  #historyEnd: Revision;
+  #live: { readonly stream: MessageStream; readonly connection: Connection } | undefined;
+  #progressWanted = false;
+  #progressTimer: Timer | undefined;
+
+  constructor(
+    context: EtcdWatchContext,
+    prefix: StorageKey,
+    afterRevision: Revision,
+    options: WatchOptions,
+  ) {
+    this.#context = context;
+    this.#prefix = prefix;
+    this.#buffer = new ChangeBuffer(prefix, options);
+    this.#events = new EventReader(context);
+    this.#seen = afterRevision;
+    this.#historyEnd = afterRevision;
+  }
+
+  async *read(): AsyncGenerator<Change> {
+    void this.#run();
+    try {
+      yield* this.#buffer.read();
+    } finally {
+      this.#stop.abort(new GrpcError(grpcCode.cancelled, "the watch is over", "unknown"));
+      this.#buffer.endNow(undefined);
+    }
+  }
+
+  /** The reader gets `error` at once. */
+  fail(error: StorageError): void {
+    this.#buffer.endNow(error);
+  }
+
+  /**
+   * Has etcd say how far this watch has come. False when its member would not answer truthfully. etcd drops the
+   * request while the watch is catching up, so it is repeated until an answer comes.
+   */
+  requestProgress(): boolean {
+    this.#progressWanted = true;
+    if (this.#live === undefined) return true;
+    const version = this.#context.client.memberOf(this.#live.connection)?.version ?? "";
+    if (!answersProgressRequests(version)) {
+      this.#progressWanted = false;
+      return false;
+    }
+    this.#live.stream.send(encode({ case: "progressRequest", value: {} }));
+    this.#progressTimer?.cancel();
+    this.#progressTimer = this.#context.clock.schedule(progressRepeatMs, () => {
+      if (this.#progressWanted) this.requestProgress();
+    });
+    return true;
+  }
+
+  async #run(): Promise<void> {
+    const { signal } = this.#stop;
+    const { clock, random } = this.#context;
+    for (let failures = 0; !signal.aborted; failures++) {
+      const seenBefore = this.#seen;
+      try {
+        await this.#follow();
+      } catch (error) {
+        if (signal.aborted) return;
+        const fatal = fatalError(error);
+        if (isStorageError(fatal, "overrun")) return this.#buffer.endNow(fatal);
+        if (fatal !== undefined) return this.#buffer.endAfterPending(fatal);
+        if (this.#seen > seenBefore) failures = 0;
+        const delayMs = Math.min(resumeMaxMs, resumeBaseMs * 2 ** Math.min(failures, 8));
+        await sleep(clock, delayMs * (0.5 + random.next() / 2), signal).catch(() => undefined);
+      }
+    }
+  }
+
+  /** One stream, until it fails. */
+  async #follow(): Promise<void> {
+    const { signal } = this.#stop;
+    const live = await this.#context.client.openWatch(signal);
+    const cancel = () => live.stream.cancel();
+    signal.addEventListener("abort", cancel, { once: true });
+    try {
+      signal.throwIfAborted();
+      const { key, rangeEnd } = this.#context.keySpace.range(this.#prefix);
+      const startRevision = BigInt(this.#seen + 1);
+      const options = { progressNotify: true, prevKv: true, fragment: true };
+      live.stream.send(
+        encode({ case: "createRequest", value: { key, rangeEnd, startRevision, ...options } }),
+      );
+      const created = await this.#next(live.stream);
+      const newest = await this.#context.checkHistory(this.#seen, signal);
+      this.#historyEnd = toRevision(Math.max(newest, Number(created.header?.revision ?? 0n)));
+      this.#events.restart();
+      this.#live = live;
+      if (this.#progressWanted) this.requestProgress();
+      for (;;) await this.#take(await this.#next(live.stream));
+    } finally {
+      signal.removeEventListener("abort", cancel);
+      this.#live = undefined;
+      this.#progressTimer?.cancel();
+      cancel();
+    }
+  }
+
+  async #next(stream: MessageStream): Promise<WatchResponse> {
+    const message = await stream.next();
+    if (message === undefined) {
+      throw new GrpcError(grpcCode.unavailable, "etcd ended the watch stream", "answered");
+    }
+    const response = decodeMessage(WatchResponseSchema, message);
+    if (response.canceled || response.compactRevision > 0n) throw this.#canceled(response);
+    return response;
+  }
+
+  async #take(response: WatchResponse): Promise<void> {
+    if (response.created) return;
+    if (response.events.length === 0 && !response.fragment && !this.#events.holding) {
+      return this.#takeProgress(toRevision(response.header?.revision ?? 0n));
+    }
+    for (const change of await this.#events.read(response, this.#stop.signal)) {
+      if (change.revision <= this.#seen) continue;
+      if (change.revision <= this.#historyEnd) this.#buffer.pushHistory(change);
+      else this.#buffer.pushLive(change);
+    }
+    if (this.#events.revision > this.#seen) this.#seen = this.#events.revision;
+    if (this.#seen <= this.#historyEnd) await this.#buffer.drained();
+  }
+
+  #takeProgress(revision: Revision): void {
+    // A member that lags behind the last one may speak of a revision that this watch is past.
+    if (revision < this.#seen) return;
+    this.#seen = revision;
+    this.#progressWanted = false;
+    this.#progressTimer?.cancel();
+    this.#buffer.pushProgress({ kind: "progress", revision });
+  }
+
+  #canceled({ compactRevision, cancelReason }: WatchResponse): Error {
+    if (compactRevision > 0n) {
+      return new StorageError(
+        "compacted",
+        `the changes after revision ${this.#seen} are gone, list again`,
+        { oldest: toRevision(compactRevision) },
+      );
+    }
+    if (cancelReason.includes("auth")) this.#context.client.forgetToken();
+    const denied = cancelReason.includes("permission denied");
+    return new GrpcError(
+      denied ? grpcCode.permissionDenied : grpcCode.unavailable,
+      `etcd ended the watch: ${cancelReason || "no reason given"}`,
+      "answered",
+    );
+  }
+}
+
+const progressRepeatMs = 100;
+const resumeBaseMs = 20;
+const resumeMaxMs = 2000;
+
+/** What ends the watch for good; undefined for what the next stream may cure. */
+function fatalError(error: unknown): unknown {
+  if (!(error instanceof GrpcError)) {
+    return isStorageError(error, "unavailable") ? undefined : error;
+  }
+  return error.code === grpcCode.permissionDenied ? toStorageError(error, "watch") : undefined;
+}
+
+function encode(
+  requestUnion: NonNullable<MessageInitShape<typeof WatchRequestSchema>["requestUnion"]>,
+): Uint8Array {
+  return toBinary(WatchRequestSchema, create(WatchRequestSchema, { requestUnion }));
+}

@@ -1,0 +1,208 @@
+/**
+ * One HTTP/2 connection to one endpoint: calls, keepalive, and the moment from which it takes no more calls.
+ *
+ * It never reconnects. `Channel` decides which connection is used.
+ */
+import {
+  type ClientHttp2Session,
+  type ClientHttp2Stream,
+  connect,
+  type OutgoingHttpHeaders,
+  type SecureClientSessionOptions,
+} from "node:http2";
+import type { Clock } from "@kcp-ts/machinery/base";
+import type { Endpoint } from "./endpoint.ts";
+import { GrpcError, grpcCode } from "./grpc-error.ts";
+import { GrpcStream, type GrpcStreamHandlers } from "./grpc-stream.ts";
+import { Keepalive } from "./keepalive.ts";
+
+export interface ConnectionOptions {
+  readonly clock: Clock;
+  readonly tls?: TlsOptions | undefined;
+  readonly connectTimeoutMs: number;
+  /** Silence for this long while calls are open makes the connection ask whether the peer is there. */
+  readonly keepaliveIntervalMs: number;
+  /** How long the peer may take to answer that. */
+  readonly keepaliveTimeoutMs: number;
+  readonly responseBytesMax: number;
+}
+
+export interface TlsOptions {
+  readonly ca?: string | Uint8Array | undefined;
+  readonly cert?: string | Uint8Array | undefined;
+  readonly key?: string | Uint8Array | undefined;
+  /** The name that the server's certificate must have, when it is not the endpoint's host. */
+  readonly serverName?: string | undefined;
+}
+
+export type Metadata = Readonly<Record<string, string>>;
+
+export class Connection {
+  readonly endpoint: Endpoint;
+  readonly #session: ClientHttp2Session;
+  readonly #options: ConnectionOptions;
+  readonly #keepalive: Keepalive;
+  readonly #onUnusable = new Set<() => void>();
+  #usable = true;
+  #streams = 0;
+
+  private constructor(endpoint: Endpoint, session: ClientHttp2Session, options: ConnectionOptions) {
+    this.endpoint = endpoint;
+    this.#session = session;
+    this.#options = options;
+    this.#keepalive = new Keepalive({
+      clock: options.clock,
+      intervalMs: options.keepaliveIntervalMs,
+      timeoutMs: options.keepaliveTimeoutMs,
+      ping: (onAnswer) => !session.destroyed && session.ping(onAnswer),
+      onDead: (silentMs) =>
+        this.destroy(`${endpoint.name} has been silent for ${Math.round(silentMs)} ms`),
+    });
+    session.on("goaway", () => this.#becomeUnusable());
+    session.on("close", () => {
+      this.#keepalive.stop();
+      this.#becomeUnusable();
+    });
+  }
+
+  /** Connects, and waits for the peer's HTTP/2 settings: a peer that only takes TCP connections is not there. */
+  static open(endpoint: Endpoint, options: ConnectionOptions): Promise<Connection> {
+    return new Promise((resolve, reject) => {
+      const session = connect(endpoint.url, sessionOptions(endpoint, options));
+      const fail = (message: string, cause?: unknown) => {
+        timer.cancel();
+        session.destroy();
+        reject(
+          new GrpcError(grpcCode.unavailable, `${endpoint.name}: ${message}`, "not-sent", cause),
+        );
+      };
+      const timer = options.clock.schedule(options.connectTimeoutMs, () =>
+        fail(`no HTTP/2 answer within ${options.connectTimeoutMs} ms`),
+      );
+      // Stays for good: a session without a listener for its errors would end the process.
+      session.on("error", (error) => fail(connectProblem(error), error));
+      session.on("close", () => fail("the connection was closed"));
+      session.once("connect", () => session.setLocalWindowSize(connectionWindowBytes));
+      session.once("remoteSettings", () => {
+        timer.cancel();
+        resolve(new Connection(endpoint, session, options));
+      });
+    });
+  }
+
+  /** Whether new calls may be made on it. */
+  get usable(): boolean {
+    return this.#usable;
+  }
+
+  /** Calls `listener` once when the connection stops being usable; at once if it already has. */
+  onUnusable(listener: () => void): void {
+    if (this.#usable) this.#onUnusable.add(listener);
+    else listener();
+  }
+
+  /** Calls `listener` once the socket is gone, also when that has already happened. */
+  onClosed(listener: () => void): void {
+    if (this.#session.closed && this.#session.destroyed) listener();
+    else this.#session.once("close", listener);
+  }
+
+  /** Begins a call. Throws `not-sent` when the connection takes none. */
+  start(path: string, metadata: Metadata, handlers: GrpcStreamHandlers): GrpcStream {
+    let stream: ClientHttp2Stream;
+    try {
+      if (!this.#usable) throw new Error("the connection is closing");
+      stream = this.#session.request(this.#headers(path, metadata));
+    } catch (error) {
+      this.#becomeUnusable();
+      throw new GrpcError(
+        grpcCode.unavailable,
+        `${this.endpoint.name}: ${(error as Error).message}`,
+        "not-sent",
+        error,
+      );
+    }
+    this.#streams++;
+    if (this.#streams === 1) this.#keepalive.start();
+    return new GrpcStream(stream, this.#options.responseBytesMax, {
+      onMessage: (message) => handlers.onMessage(message),
+      onActivity: () => {
+        this.#keepalive.heard();
+        handlers.onActivity();
+      },
+      onEnd: (error) => {
+        this.#streams--;
+        if (this.#streams === 0) this.#keepalive.stop();
+        handlers.onEnd(error);
+      },
+    });
+  }
+
+  /** Asks the peer for a sign of life now; without one the connection ends. */
+  verify(): void {
+    if (!this.#session.destroyed) this.#keepalive.verify();
+  }
+
+  /** Takes no more calls and ends once the open ones have ended. */
+  retire(): void {
+    this.#becomeUnusable();
+    if (!this.#session.destroyed) this.#session.close();
+  }
+
+  /** Ends now; open calls fail with an unknown outcome. */
+  destroy(reason: string): void {
+    this.#becomeUnusable();
+    if (!this.#session.destroyed) this.#session.destroy(new Error(reason));
+  }
+
+  #headers(path: string, metadata: Metadata): OutgoingHttpHeaders {
+    return {
+      ":method": "POST",
+      ":path": path,
+      te: "trailers",
+      "content-type": "application/grpc",
+      ...metadata,
+    };
+  }
+
+  #becomeUnusable(): void {
+    if (!this.#usable) return;
+    this.#usable = false;
+    for (const listener of this.#onUnusable) listener();
+    this.#onUnusable.clear();
+  }
+}
+
+/** What a peer may send ahead of our reading, per connection and per call. */
+const connectionWindowBytes = 16 << 20;
+const streamWindowBytes = 4 << 20;
+
+function sessionOptions(
+  endpoint: Endpoint,
+  { tls }: ConnectionOptions,
+): SecureClientSessionOptions {
+  return {
+    settings: { enablePush: false, initialWindowSize: streamWindowBytes },
+    // Megabytes. Node's default of 10 refuses new streams as soon as a few big messages are under way.
+    maxSessionMemory: 1024,
+    ...(endpoint.secure ? tlsOptions(tls ?? {}) : {}),
+  };
+}
+
+function tlsOptions({ ca, cert, key, serverName }: TlsOptions): SecureClientSessionOptions {
+  const bytes = (pem: string | Uint8Array) => (typeof pem === "string" ? pem : Buffer.from(pem));
+  return {
+    minVersion: "TLSv1.2",
+    ...(ca === undefined ? {} : { ca: bytes(ca) }),
+    ...(cert === undefined ? {} : { cert: bytes(cert) }),
+    ...(key === undefined ? {} : { key: bytes(key) }),
+    ...(serverName === undefined ? {} : { servername: serverName }),
+  };
+}
+
+function connectProblem(error: Error): string {
+  const { code } = error as NodeJS.ErrnoException;
+  return code === undefined || error.message.includes(code)
+    ? error.message
+    : `${error.message} (${code})`;
+}

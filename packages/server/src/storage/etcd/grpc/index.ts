@@ -1,0 +1,11 @@
+export { Channel, type ChannelOptions } from "./channel.ts";
+export {
+  Connection,
+  type ConnectionOptions,
+  type Metadata,
+  type TlsOptions,
+} from "./connection.ts";
+export { type Endpoint, parseEndpoint } from "./endpoint.ts";
+export { type Delivery, GrpcError, grpcCode, OutageError } from "./grpc-error.ts";
+export { MessageStream } from "./message-stream.ts";
+export { callUnary, type UnaryOptions } from "./unary.ts";

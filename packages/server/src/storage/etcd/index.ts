@@ -1,0 +1,2 @@
+export type { RestoredSnapshot, Snapshot } from "./etcd-snapshot.ts";
+export { EtcdStorage, type EtcdStorageOptions } from "./etcd-storage.ts";

@@ -1,0 +1,47 @@
+/**
+ * The oldest revision that etcd still has. Errors of reads do not say it; a watch from the beginning of time does.
+ */
+import { create, toBinary } from "@bufbuild/protobuf";
+import type { Clock } from "@kcp-ts/machinery/base";
+import { type Revision, toRevision } from "../revision.ts";
+import { decodeMessage, type EtcdClient } from "./etcd-client.ts";
+import { WatchRequestSchema, WatchResponseSchema } from "./generated/etcd_pb.ts";
+import { GrpcError } from "./grpc/index.ts";
+import type { KeySpace } from "./key-space.ts";
+
+/** Undefined when nothing was compacted, or when etcd does not tell in time: it is only wanted for a better message. */
+export async function findOldestRevision(
+  client: EtcdClient,
+  keySpace: KeySpace,
+  clock: Clock,
+): Promise<Revision | undefined> {
+  const timeout = new AbortController();
+  const timer = clock.schedule(answerWithinMs, () =>
+    timeout.abort(new Error("etcd did not tell its oldest revision")),
+  );
+  try {
+    const { stream } = await client.openWatch(timeout.signal);
+    timeout.signal.addEventListener("abort", () => stream.cancel(), { once: true });
+    try {
+      const createRequest = { key: keySpace.root, startRevision: 1n };
+      const requestUnion = { case: "createRequest", value: createRequest } as const;
+      stream.send(toBinary(WatchRequestSchema, create(WatchRequestSchema, { requestUnion })));
+      for (;;) {
+        const message = await stream.next();
+        if (message === undefined) return undefined;
+        const { compactRevision, canceled } = decodeMessage(WatchResponseSchema, message);
+        if (compactRevision > 0n) return toRevision(compactRevision);
+        if (canceled) return undefined;
+      }
+    } finally {
+      stream.cancel();
+    }
+  } catch (error) {
+    if (error instanceof GrpcError || timeout.signal.aborted) return undefined;
+    throw error;
+  } finally {
+    timer.cancel();
+  }
+}
+
+const answerWithinMs = 2000;

@@ -1,0 +1,99 @@
+/**
+ * One etcd process that a test can kill, stop for a while and start again on the same data.
+ */
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { sleep, systemClock } from "@kcp-ts/machinery/base";
+
+export interface EtcdMemberOptions {
+  readonly binary: string;
+  readonly args: readonly string[];
+  readonly endpoint: string;
+  readonly metricsUrl: string;
+}
+
+export class EtcdMember {
+  readonly endpoint: string;
+  readonly #options: EtcdMemberOptions;
+  #process: ChildProcess | undefined;
+  #log = "";
+
+  constructor(options: EtcdMemberOptions) {
+    this.#options = options;
+    this.endpoint = options.endpoint;
+  }
+
+  get running(): boolean {
+    return this.#process !== undefined;
+  }
+
+  start(): void {
+    if (this.#process !== undefined) throw new Error(`${this.endpoint} runs already`);
+    const child = spawn(this.#options.binary, this.#options.args, {
+      stdio: ["ignore", "ignore", "pipe"],
+    });
+    this.#process = child;
+    child.stderr?.on("data", (bytes: Buffer) => {
+      this.#log = (this.#log + bytes.toString()).slice(-logCharactersMax);
+    });
+    // No test run may leave a server behind, even one that crashes.
+    const onExit = () => child.kill("SIGKILL");
+    process.once("exit", onExit);
+    child.once("close", () => {
+      process.removeListener("exit", onExit);
+      if (this.#process === child) this.#process = undefined;
+    });
+  }
+
+  /** Resolves once the member takes part in a cluster with a leader. */
+  async ready(): Promise<void> {
+    for (let waitedMs = 0; !(await this.#healthy()); waitedMs += pollMs) {
+      if (this.#process === undefined) throw new Error(`etcd ended: ${this.#log}`);
+      if (waitedMs > readyWithinMs) throw new Error(`${this.endpoint} is not ready: ${this.#log}`);
+      await sleep(systemClock, pollMs);
+    }
+  }
+
+  /** Ends the process the hard way. */
+  async kill(): Promise<void> {
+    const child = this.#process;
+    if (child === undefined) return;
+    const closed = once(child, "close");
+    child.kill("SIGKILL");
+    await closed;
+  }
+
+  /** Starts a killed member on its old data; does not wait for it to be ready. */
+  restart(): void {
+    this.start();
+  }
+
+  /** Stops the process without ending it: its sockets stay open and nobody answers. */
+  pause(): void {
+    this.#process?.kill("SIGSTOP");
+  }
+
+  resume(): void {
+    this.#process?.kill("SIGCONT");
+  }
+
+  /** A moment to let things happen, for polling. */
+  pauseBriefly(): Promise<void> {
+    return sleep(systemClock, pollMs);
+  }
+
+  async #healthy(): Promise<boolean> {
+    try {
+      const response = await fetch(`${this.#options.metricsUrl}/health`, {
+        signal: AbortSignal.timeout(1000),
+      });
+      return response.ok && (await response.text()).includes('"true"');
+    } catch {
+      return false;
+    }
+  }
+}
+
+const logCharactersMax = 4000;
+const pollMs = 50;
+const readyWithinMs = 30_000;

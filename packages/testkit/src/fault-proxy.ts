@@ -1,0 +1,153 @@
+/**
+ * A TCP proxy that misbehaves on request: slow, dead, half-open, refusing.
+ *
+ * It knows bytes and no protocol, so the same faults can be put in front of etcd, an API server or a physical cluster.
+ */
+import { createServer, connect as dial, type Server, type Socket } from "node:net";
+import { type Clock, systemClock } from "@kcp-ts/machinery/base";
+
+export interface FaultProxyOptions {
+  readonly host: string;
+  readonly port: number;
+  readonly clock?: Clock;
+}
+
+/** What happens to bytes and connections from now on; connections that are already open are affected, too. */
+export interface Faults {
+  /** Each piece of data is passed on this much later, in both directions. */
+  readonly latencyMs?: number;
+  /** Each connection passes at most this much per second and direction. */
+  readonly bytesPerSecond?: number;
+  /** Half-open: connections stay up, new ones are taken, and no byte gets through. */
+  readonly swallow?: boolean;
+  /** New connections are reset at once. */
+  readonly refuse?: boolean;
+}
+
+export class FaultProxy {
+  readonly #options: FaultProxyOptions;
+  readonly #server: Server;
+  readonly #pairs = new Set<Pair>();
+  #faults: Faults = {};
+  #accepted = 0;
+
+  private constructor(options: FaultProxyOptions) {
+    this.#options = options;
+    this.#server = createServer({ allowHalfOpen: true }, (socket) => this.#accept(socket));
+  }
+
+  static async start(options: FaultProxyOptions): Promise<FaultProxy> {
+    const proxy = new FaultProxy(options);
+    await new Promise<void>((resolve, reject) => {
+      proxy.#server.once("error", reject);
+      proxy.#server.listen(0, "127.0.0.1", resolve);
+    });
+    return proxy;
+  }
+
+  get port(): number {
+    const address = this.#server.address();
+    if (address === null || typeof address === "string") throw new Error("the proxy is closed");
+    return address.port;
+  }
+
+  get openConnections(): number {
+    return this.#pairs.size;
+  }
+
+  /** How many connections were taken since the start. */
+  get acceptedConnections(): number {
+    return this.#accepted;
+  }
+
+  /** Replaces the faults; an empty object is a healthy network. */
+  setFaults(faults: Faults): void {
+    this.#faults = faults;
+  }
+
+  /** Resets every open connection. */
+  dropConnections(): void {
+    for (const pair of this.#pairs) pair.reset();
+  }
+
+  async dispose(): Promise<void> {
+    this.dropConnections();
+    await new Promise<void>((resolve) => this.#server.close(() => resolve()));
+  }
+
+  #accept(near: Socket): void {
+    this.#accepted++;
+    if (this.#faults.refuse === true) {
+      near.on("error", () => near.destroy());
+      near.resetAndDestroy();
+      return;
+    }
+    const { host, port, clock = systemClock } = this.#options;
+    const far = dial({ host, port, allowHalfOpen: true });
+    const pair = new Pair(near, far, {
+      clock,
+      faults: () => this.#faults,
+      onEnd: () => this.#pairs.delete(pair),
+    });
+    this.#pairs.add(pair);
+  }
+}
+
+interface PairOptions {
+  readonly clock: Clock;
+  readonly faults: () => Faults;
+  readonly onEnd: () => void;
+}
+
+class Pair {
+  readonly #near: Socket;
+  readonly #far: Socket;
+  readonly #options: PairOptions;
+
+  constructor(near: Socket, far: Socket, options: PairOptions) {
+    this.#near = near;
+    this.#far = far;
+    this.#options = options;
+    this.#pump(near, far);
+    this.#pump(far, near);
+    for (const socket of [near, far]) {
+      socket.setNoDelay(true);
+      // Either end going away takes the other along; the reset is what the peer gets to see.
+      socket.on("error", () => this.reset());
+      socket.on("close", () => this.reset());
+    }
+  }
+
+  reset(): void {
+    this.#options.onEnd();
+    for (const socket of [this.#near, this.#far]) if (!socket.destroyed) socket.resetAndDestroy();
+  }
+
+  #pump(from: Socket, to: Socket): void {
+    let busyUntilMs = 0;
+    let waiting = 0;
+    const pass = (delayMs: number, action: () => void) => {
+      const now = this.#options.clock.monotonic();
+      busyUntilMs = Math.max(busyUntilMs, now) + delayMs;
+      if (busyUntilMs <= now && waiting === 0) return action();
+      waiting++;
+      this.#options.clock.schedule(Math.max(0, busyUntilMs - now), () => {
+        waiting--;
+        if (!to.destroyed) action();
+      });
+    };
+    from.on("data", (bytes: Buffer) => {
+      const { latencyMs = 0, bytesPerSecond, swallow } = this.#options.faults();
+      if (swallow === true) return;
+      const transferMs = bytesPerSecond === undefined ? 0 : (bytes.length / bytesPerSecond) * 1000;
+      from.pause();
+      pass(latencyMs + transferMs, () => {
+        to.write(bytes);
+        from.resume();
+      });
+    });
+    from.on("end", () => {
+      if (this.#options.faults().swallow !== true) pass(0, () => to.end());
+    });
+  }
+}
