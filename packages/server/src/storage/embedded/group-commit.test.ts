@@ -1,6 +1,15 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { call, collect, fill, key, numbered, put, remove, text } from "../contract/storage-contract.ts";
+import {
+  call,
+  collect,
+  fill,
+  key,
+  numbered,
+  put,
+  remove,
+  text,
+} from "../contract/storage-contract.ts";
 import type { Revision } from "../revision.ts";
 import type { EmbeddedStorage, EmbeddedStorageOptions } from "./embedded-storage.ts";
 import { FaultyHome } from "./faulty-home.ts";
