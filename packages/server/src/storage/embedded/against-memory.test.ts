@@ -7,9 +7,9 @@ import { describe, it } from "node:test";
 import { systemClock } from "@kcp-ts/machinery/base";
 import fc from "fast-check";
 import { call, collect, key } from "../contract/storage-contract.ts";
+import { MemoryStorage } from "../memory/index.ts";
 import type { Revision } from "../revision.ts";
 import type { Entry, Storage, Write } from "../storage.ts";
-import { MemoryStorage } from "../memory/index.ts";
 import { EmbeddedStorage } from "./embedded-storage.ts";
 import { temporaryDirectory } from "./temporary-store.ts";
 
@@ -75,7 +75,8 @@ class Pair {
 
   async play(each: Step): Promise<void> {
     if (each.do === "put" || each.do === "remove") await this.#write(each.do, each.name, each.size);
-    else if (each.do === "read") await this.#reads(each.prefix, await this.#ago(each.back), each.max);
+    else if (each.do === "read")
+      await this.#reads(each.prefix, await this.#ago(each.back), each.max);
     else if (each.do === "watch") await this.#watch(each.prefix, await this.#ago(each.back));
     else if (each.do === "compact") {
       const revision = await this.#ago(each.back);
@@ -138,7 +139,12 @@ class Pair {
 }
 
 function openAt(directory: string, tailChangesMax: number): Promise<EmbeddedStorage> {
-  return EmbeddedStorage.open({ directory, clock: systemClock, tailChangesMax, cacheBytesMax: 900 });
+  return EmbeddedStorage.open({
+    directory,
+    clock: systemClock,
+    tailChangesMax,
+    cacheBytesMax: 900,
+  });
 }
 
 /** The answer, or the error's code and what it carries. */
@@ -146,7 +152,11 @@ async function outcome(answer: Promise<unknown>): Promise<unknown> {
   try {
     return await answer;
   } catch (error) {
-    const { code, current, oldest } = error as { code?: string; current?: Entry; oldest?: Revision };
+    const { code, current, oldest } = error as {
+      code?: string;
+      current?: Entry;
+      oldest?: Revision;
+    };
     assert.ok(code !== undefined, String(error));
     return { code, current, oldest };
   }

@@ -13,7 +13,7 @@ import type { StoreState } from "./store-state.ts";
 export class Compaction {
   readonly #state: StoreState;
   readonly #queue: CommitQueue;
-  #last: Promise<void> = Promise.resolve();
+  #last: Promise<unknown> = Promise.resolve();
 
   constructor(state: StoreState, queue: CommitQueue) {
     this.#state = state;
@@ -24,7 +24,7 @@ export class Compaction {
   compact(revision: Revision, signal: AbortSignal): Promise<void> {
     const run = this.#last.then(() => this.#compact(revision, signal));
     // A failed compaction is its caller's matter, not that of the next one.
-    this.#last = run.catch(() => undefined);
+    this.#last = Promise.allSettled([run]);
     return run;
   }
 

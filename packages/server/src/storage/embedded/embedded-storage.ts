@@ -97,7 +97,9 @@ export class EmbeddedStorage implements Storage, SnapshotSource, SnapshotTarget 
     this.#state = state;
     this.#valueBytesMax = options.valueBytesMax ?? 8 << 20;
     this.#recovery = new Recovery(state, home, options.clock, options.log ?? (() => undefined));
-    this.#queue = new CommitQueue(state, limits, (error) => this.#recovery.start(error));
+    this.#queue = new CommitQueue(state, limits, options.clock, (error) =>
+      this.#recovery.start(error),
+    );
     this.#compaction = new Compaction(state, this.#queue);
   }
 
@@ -225,12 +227,17 @@ export class EmbeddedStorage implements Storage, SnapshotSource, SnapshotTarget 
   }
 
   health(): StorageFault | undefined {
+    const { where, fault, restoring } = this.#state;
     if (this.#closing !== undefined) return { message: "the store is closed" };
-    if (this.#state.fault === undefined && this.#state.restoring) {
-      const message = `a restore into ${this.#state.where} is under way or was cut short: restore again into an empty directory`;
+    if (fault !== undefined) return fault;
+    if (restoring) {
+      const message = `a restore into ${where} is under way or was cut short: restore again into an empty directory`;
       return { message };
     }
-    return this.#state.fault;
+    const writingForMs = this.#queue.writingForMs();
+    if (writingForMs < stalledWriteMs) return undefined;
+    const seconds = Math.floor(writingForMs / 1000);
+    return { message: `a write to ${where} has been waiting for ${seconds} s: check the disk` };
   }
 
   close(): Promise<void> {
@@ -260,3 +267,6 @@ export class EmbeddedStorage implements Storage, SnapshotSource, SnapshotTarget 
     if (this.#closing !== undefined) throw closedError();
   }
 }
+
+/** A disk that takes longer for one batch than this is reported, while the batch is still waited for. */
+const stalledWriteMs = 10_000;

@@ -56,6 +56,8 @@ export class EntryCache {
   }
 
   #add(entry: Entry): void {
+    // One that does not fit would drive out all others first.
+    if (entryBytes(entry) > this.#bytesMax) return;
     this.#entries.set(entry.key, entry);
     this.#bytes += entryBytes(entry);
     if (this.#bytes <= this.#bytesMax) return;

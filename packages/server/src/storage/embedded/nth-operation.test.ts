@@ -105,7 +105,9 @@ class Run {
     const page = await this.#read(() =>
       this.#storage.list(key("/p/"), { ...call(), entriesMax: 2, atRevision }),
     );
-    const count = await this.#read(() => this.#storage.count(key("/p/"), { ...call(), atRevision }));
+    const count = await this.#read(() =>
+      this.#storage.count(key("/p/"), { ...call(), atRevision }),
+    );
     for (const entry of page.entries) {
       assert.ok(entry.modifiedAt <= atRevision);
       const single = await this.#read(() =>
@@ -144,7 +146,8 @@ class Run {
       }
       await this.#healthy();
       const found = await this.#read(() => this.#storage.get(write.key, call()));
-      if (found?.modifiedAt === (write.expected === "absent" ? undefined : write.expected)) continue;
+      if (found?.modifiedAt === (write.expected === "absent" ? undefined : write.expected))
+        continue;
       // Refused, but it happened, and as a whole.
       assert.equal(text(found), write.value === "delete" ? undefined : decode(write.value));
       if (found === undefined) this.#known.delete(write.key);

@@ -1,7 +1,16 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { systemClock } from "@kcp-ts/machinery/base";
-import { call, collect, fill, key, numbered, put, remove, text } from "../contract/storage-contract.ts";
+import {
+  call,
+  collect,
+  fill,
+  key,
+  numbered,
+  put,
+  remove,
+  text,
+} from "../contract/storage-contract.ts";
 import { type Revision, revisionZero } from "../revision.ts";
 import { EmbeddedStorage } from "./embedded-storage.ts";
 import { FaultyHome } from "./faulty-home.ts";
