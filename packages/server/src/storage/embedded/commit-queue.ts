@@ -109,7 +109,7 @@ export class CommitQueue {
     return this.#writingSince === undefined ? 0 : this.#clock.monotonic() - this.#writingSince;
   }
 
-  /** The next turn, not now: what arrives in this turn shares the batch. */
+  /** The next turn, not now: what arrives in this turn shares the batch. Never beside a batch in flight. */
   #schedule(): void {
     if (this.#scheduled || this.#state.inFlight !== undefined) return;
     this.#scheduled = true;
@@ -120,7 +120,7 @@ export class CommitQueue {
   }
 
   async #flush(): Promise<void> {
-    if (this.#state.inFlight !== undefined || this.#state.fault !== undefined) return;
+    if (this.#state.fault !== undefined) return;
     const builder = new BatchBuilder(this.#state.meta, (key) => this.#lookup(key));
     const accepted = this.#evaluate(builder);
     const upkeep = this.#upkeeps.shift();

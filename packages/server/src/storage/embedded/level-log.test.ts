@@ -61,6 +61,14 @@ describe("the reader of LevelDB's log format", () => {
     }
   });
 
+  it("does not take a record that a tenant wrote into a value for one of LevelDB's", () => {
+    const forged = record(1, Buffer.from("forged"));
+    const whole = record(1, Buffer.concat([Buffer.from("before"), forged, Buffer.from("after")]));
+    const torn = whole.subarray(0, whole.length - 2);
+    const file = Buffer.concat([record(1, Buffer.from("good")), torn]);
+    assert.equal(readLevelLog(file, "nothing").damagedAt, undefined);
+  });
+
   it("does not take parts without their beginning for a record behind a wrong one", () => {
     const first = record(2, Buffer.alloc((32 << 10) - 7));
     first[100] = 1;
