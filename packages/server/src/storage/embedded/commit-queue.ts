@@ -1,10 +1,12 @@
 /**
- * Group commit: one batch is on its way to the disk, the writes that arrive meanwhile wait and form the next one.
+ * Group commit: one batch is on its way to the disk, the writes that arrive meanwhile wait and form the next
+ * one.
  *
  *     commit -> queue -> evaluated in order, all that wait -> one batch, one sync -> acknowledged together
  *
- * So the cost of a sync is shared by all who wait for it, and an idle store syncs a single write at once. A conflict is answered when the write is
- * evaluated, without the disk. After a failed batch nothing is written until recovery has found out what is on disk.
+ * So the cost of a sync is shared by all who wait for it, and an idle store syncs a single write at once. A
+ * conflict is answered when the write is evaluated, without the disk. After a failed batch nothing is written
+ * until recovery has found out what is on disk.
  */
 import type { Clock } from "@kcp-ts/machinery/base";
 import { StorageError } from "../errors.ts";

@@ -1,5 +1,6 @@
 /**
- * Forgets history: first for everybody, durably; then from the disk, one bounded slice after another between the writes.
+ * Forgets history: first for everybody, durably; then from the disk, one bounded slice after another between
+ * the writes.
  *
  * A sweep that is cut short leaves records nobody can see; the next one takes them along.
  */
@@ -80,5 +81,7 @@ export class Compaction {
   }
 }
 
-/** A slice ends with the group that brings it to this many: at most about three times `batchWritesMax` more. */
+/**
+ * A slice ends with the group that brings it to this many: at most about three times `batchWritesMax` more.
+ */
 const sliceOperations = 1000;

@@ -1,5 +1,6 @@
 /**
- * For crash.test.ts: a process that writes with many commits in flight and reports each one as soon as it is acknowledged, until it is killed.
+ * For crash.test.ts: a process that writes with many commits in flight and reports each one as soon as it is
+ * acknowledged, until it is killed.
  *
  * One line per acknowledgement: revision, key, value ("-" for a deletion).
  */

@@ -1,6 +1,7 @@
 /**
- * Goal: kill -9 loses no acknowledged write. Method: a child writes with 64 commits in flight and reports acknowledgements over a pipe; it is killed after
- * some number of them, several times on the same directory; then every reported write must be in history and the state must be what history makes.
+ * Goal: kill -9 loses no acknowledged write. Method: a child writes with 64 commits in flight and reports
+ * acknowledgements over a pipe; it is killed after some number of them, several times on the same directory;
+ * then every reported write must be in history and the state must be what history makes.
  */
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";

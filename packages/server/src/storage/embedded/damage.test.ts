@@ -1,6 +1,6 @@
 /**
- * Damaged files are noticed before LevelDB touches them, a torn tail is not damage. The images are copies of an open store's directory: what a
- * crash would leave.
+ * Damaged files are noticed before LevelDB touches them, a torn tail is not damage. The images are copies of
+ * an open store's directory: what a crash would leave.
  */
 import assert from "node:assert/strict";
 import { cp, readdir, readFile, rename, rm, truncate, writeFile } from "node:fs/promises";

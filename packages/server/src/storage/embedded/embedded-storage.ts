@@ -1,8 +1,9 @@
 /**
  * Storage in a directory of this machine, on LevelDB: the default backend.
  *
- * Durable: a commit is acknowledged after fdatasync. Nothing is held in memory but a bounded cache and the newest changes, so an idle
- * logical cluster costs disk only. History survives a restart. One process has the directory at a time.
+ * Durable: a commit is acknowledged after fdatasync. Nothing is held in memory but a bounded cache and the
+ * newest changes, so an idle logical cluster costs disk only. History survives a restart. One process has the
+ * directory at a time.
  *
  *     commit -> CommitQueue -> Batch -> Engine         (when it fails: Recovery)
  *     get, list, count -> EntryCache, newest-reader    (the past: history-reader, history-list)
@@ -49,7 +50,10 @@ export interface EmbeddedStorageOptions {
   readonly log?: (message: string) => void;
   /** What recently used entries may hold of memory. */
   readonly cacheBytesMax?: number;
-  /** The newest changes that are kept in memory, so that watches and paged lists of the recent past do not read the disk. */
+  /**
+   * The newest changes that are kept in memory, so that watches and paged lists of the recent past do not
+   * read the disk.
+   */
   readonly tailChangesMax?: number;
   readonly tailBytesMax?: number;
   /** Writes that may wait for the disk; further ones are refused with `unavailable`. */
@@ -69,7 +73,9 @@ export class EmbeddedStorage implements Storage, SnapshotSource, SnapshotTarget 
   readonly #valueBytesMax: number;
   #closing: Promise<void> | undefined;
 
-  /** Throws `corrupt` when the data is damaged, `unavailable` when another process has it or the disk fails. */
+  /**
+   * Throws `corrupt` when the data is damaged, `unavailable` when another process has it or the disk fails.
+   */
   static async open(options: EmbeddedStorageOptions): Promise<EmbeddedStorage> {
     const home = options.home ?? new LevelHome(options.directory);
     const engine = await home.open();

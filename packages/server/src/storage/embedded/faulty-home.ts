@@ -1,7 +1,9 @@
 /**
- * For tests: an engine on LevelDB that counts its operations, fails the one it is told to, and can be held up.
+ * For tests: an engine on LevelDB that counts its operations, fails the one it is told to, and can be held
+ * up.
  *
- * It also checks the promise the store makes to the engine: no write after a failed one until the engine was reopened.
+ * It also checks the promise the store makes to the engine: no write after a failed one until the engine was
+ * reopened.
  */
 import { AssertionFailed } from "@kcp-ts/machinery/base";
 import { StorageError } from "../errors.ts";

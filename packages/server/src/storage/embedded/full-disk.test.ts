@@ -1,5 +1,6 @@
 /**
- * A disk that is really full: a small tmpfs. Needs the right to mount; reports itself skipped where that is missing.
+ * A disk that is really full: a small tmpfs. Needs the right to mount; reports itself skipped where that is
+ * missing.
  */
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";

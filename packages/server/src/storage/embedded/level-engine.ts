@@ -43,7 +43,9 @@ export class LevelHome implements EngineHome {
     }
   }
 
-  /** Opening replays the log into a table: it needs about as much space as the log has, and some for the rest. */
+  /**
+   * Opening replays the log into a table: it needs about as much space as the log has, and some for the rest.
+   */
   async probe(): Promise<void> {
     const path = join(this.name, "space.probe");
     let bytes = 1 << 20;
@@ -160,7 +162,10 @@ class LevelCursor implements EngineCursor {
   }
 }
 
-/** Why a directory cannot be opened, and what to do. What is not a failure of the engine or the disk stays what it is. */
+/**
+ * Why a directory cannot be opened, and what to do. What is not a failure of the engine or the disk stays
+ * what it is.
+ */
 export function openError(directory: string, error: unknown): unknown {
   const cause = error instanceof Error && error.cause !== undefined ? error.cause : error;
   if (isStorageError(error) || !(cause instanceof Error)) return error;

@@ -1,5 +1,6 @@
 /**
- * An idle logical cluster costs no memory: opening a store with many entries holds no more than opening an empty one.
+ * An idle logical cluster costs no memory: opening a store with many entries holds no more than opening an
+ * empty one.
  */
 import assert from "node:assert/strict";
 import { rm } from "node:fs/promises";
