@@ -7,7 +7,8 @@
  * A short outage makes calls wait, a long one makes them fail fast. Retrying calls is not its business.
  */
 import { assert, type Clock, type Random, sleep } from "@kcp-ts/machinery/base";
-import { Connection, type ConnectionOptions, type TlsOptions } from "./connection.ts";
+import { Connection, type ConnectionOptions } from "./connection.ts";
+import type { TlsOptions } from "./dial.ts";
 import type { Endpoint } from "./endpoint.ts";
 import { OutageError } from "./grpc-error.ts";
 
