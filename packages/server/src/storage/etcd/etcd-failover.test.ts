@@ -116,6 +116,23 @@ describe("etcd storage on three members", { skip: etcdMissing() ?? false }, () =
     assert.equal(storage.health(), undefined);
   });
 
+  it("says so when most members are gone, and recovers when one is back", async () => {
+    const storage = await open();
+    const load = await WriteLoad.start(storage);
+    await load.until(100);
+    const [first, second] = cluster.members;
+    await Promise.all([first?.kill(), second?.kill()]);
+    const startedAt = systemClock.monotonic();
+    await assert.rejects(storage.commit(put("/x", "1", "absent"), call()), { code: "unavailable" });
+    await assert.rejects(storage.currentRevision(call()), { code: "unavailable" });
+    assert.ok(systemClock.monotonic() - startedAt < 20_000);
+    assert.match(storage.health()?.message ?? "", /no leader|ECONNREFUSED|no answer|timed out/);
+    second?.restart();
+    await load.until(300);
+    await load.check();
+    assert.equal(storage.health(), undefined);
+  });
+
   it("notices a half-open connection and moves its calls and watches to another member", async () => {
     const { storage, proxies } = await openThroughProxies();
     const load = await WriteLoad.start(storage);

@@ -132,6 +132,8 @@ export class Connection {
       onEnd: (error) => {
         this.#streams--;
         if (this.#streams === 0) this.#keepalive.stop();
+        // The peer takes no more streams, or this connection has used up its stream numbers (2^30).
+        if (error?.delivery === "not-sent") this.retire();
         handlers.onEnd(error);
       },
     });
