@@ -28,7 +28,7 @@ describe("an etcd cluster for tests", { skip: etcdMissing() ?? false }, () => {
   it("a stopped member does not answer until it is resumed", async () => {
     await withCluster(1, async (cluster) => {
       const [member] = cluster.members;
-      member?.pause();
+      await member?.pause();
       const answer = fetch(`${member?.endpoint}/version`, { signal: AbortSignal.timeout(300) });
       await assert.rejects(answer, { name: "TimeoutError" });
       member?.resume();

@@ -91,7 +91,7 @@ describe("etcd storage on three members", { skip: etcdMissing() ?? false }, () =
     const load = await WriteLoad.start(storage);
     await load.until(100);
     const leader = cluster.members[await cluster.leader()];
-    leader?.pause();
+    await leader?.pause();
     await load.until(300);
     leader?.resume();
     await load.check();
