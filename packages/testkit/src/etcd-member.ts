@@ -3,6 +3,7 @@
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
+import { readFile } from "node:fs/promises";
 import { sleep, systemClock } from "@kcp-ts/machinery/base";
 
 export interface EtcdMemberOptions {
@@ -69,8 +70,14 @@ export class EtcdMember {
   }
 
   /** Stops the process without ending it: its sockets stay open and nobody answers. */
-  pause(): void {
-    this.#process?.kill("SIGSTOP");
+  async pause(): Promise<void> {
+    const child = this.#process;
+    if (child === undefined) return;
+    child.kill("SIGSTOP");
+    // The signal takes a moment. Only Linux tells when it has arrived.
+    while (process.platform === "linux" && child === this.#process && !(await isStopped(child))) {
+      await sleep(systemClock, 1);
+    }
   }
 
   resume(): void {
@@ -92,6 +99,12 @@ export class EtcdMember {
       return false;
     }
   }
+}
+
+/** See proc(5): the state comes after the name, which is in parentheses. */
+async function isStopped(child: ChildProcess): Promise<boolean> {
+  const stat = await readFile(`/proc/${child.pid}/stat`, "utf8");
+  return stat.slice(stat.lastIndexOf(")") + 2).startsWith("T");
 }
 
 const logCharactersMax = 4000;

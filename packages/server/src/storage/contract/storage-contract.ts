@@ -376,20 +376,23 @@ function describeWatches(test: Test): void {
     }
   });
 
-  test("a watch says with a progress mark that it has caught up, also when nothing is under its prefix", async (storage) => {
+  test("a watch replays more history than its buffer holds to a reader that keeps up", async (storage) => {
     const start = await storage.currentRevision(call());
-    await fill(storage, numbered("/p/", 3));
-    const present = await storage.currentRevision(call());
+    await fill(storage, numbered("/p/", 40));
+    const seen: string[] = [];
     const controller = new AbortController();
-    for await (const change of storage.watch(key("/none/"), start, {
-      signal: controller.signal,
-      bufferedChangesMax: 10,
-    })) {
-      assert.equal(change.kind, "progress");
-      assert.ok(change.revision >= present);
-      break;
+    const options = { signal: controller.signal, bufferedChangesMax: 3 };
+    for await (const change of storage.watch(key("/p/"), start, options)) {
+      if (change.kind === "progress") continue;
+      if (seen.push(changeKey(change)) === 40) break;
     }
     controller.abort();
+    assert.deepEqual(seen, numbered("/p/", 40));
+  });
+
+  test("a watch after a revision that has not happened throws future", async (storage) => {
+    const revision = await storage.commit(put("/a", "1", "absent"), call());
+    await assert.rejects(collect(storage, "/", (revision + 10) as Revision, 1), { code: "future" });
   });
 
   test("a watch ends quietly when its signal aborts", async (storage) => {

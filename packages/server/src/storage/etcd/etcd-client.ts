@@ -188,7 +188,7 @@ export class EtcdClient {
     } catch (error) {
       if (error instanceof GrpcError) {
         if (isStaleToken(error)) this.#authenticator.forget(metadata["token"]);
-        if (isMembersFault(error)) this.channel.blame(connection, error.message);
+        if (isMembersFault(error)) this.channel.blame(connection, error);
         else if (error.delivery === "answered") this.channel.praise(connection);
       }
       throw error;

@@ -91,7 +91,7 @@ describe("etcd storage on three members", { skip: etcdMissing() ?? false }, () =
     const load = await WriteLoad.start(storage);
     await load.until(100);
     const leader = cluster.members[await cluster.leader()];
-    leader?.pause();
+    await leader?.pause();
     await load.until(300);
     leader?.resume();
     await load.check();
@@ -111,6 +111,23 @@ describe("etcd storage on three members", { skip: etcdMissing() ?? false }, () =
 
     for (const member of cluster.members) member.restart();
     for (const member of cluster.members) await member.ready();
+    await load.until(300);
+    await load.check();
+    assert.equal(storage.health(), undefined);
+  });
+
+  it("says so when most members are gone, and recovers when one is back", async () => {
+    const storage = await open();
+    const load = await WriteLoad.start(storage);
+    await load.until(100);
+    const [first, second] = cluster.members;
+    await Promise.all([first?.kill(), second?.kill()]);
+    const startedAt = systemClock.monotonic();
+    await assert.rejects(storage.commit(put("/x", "1", "absent"), call()), { code: "unavailable" });
+    await assert.rejects(storage.currentRevision(call()), { code: "unavailable" });
+    assert.ok(systemClock.monotonic() - startedAt < 20_000);
+    assert.match(storage.health()?.message ?? "", /no leader|ECONNREFUSED|no answer|timed out/);
+    second?.restart();
     await load.until(300);
     await load.check();
     assert.equal(storage.health(), undefined);

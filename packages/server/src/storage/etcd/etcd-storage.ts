@@ -69,7 +69,7 @@ const defaults = {
   outageGraceMs: 3000,
   requestBytesMax: 2 << 20,
   responseBytesMax: 512 << 20,
-  chunkBytesTarget: 4 << 20,
+  chunkBytesTarget: 1 << 20,
   healthIntervalMs: 5000,
 };
 
@@ -170,6 +170,17 @@ export class EtcdStorage implements Storage {
       const message = `${write.key} has ${bytes} bytes, the limit is ${requestBytesMax}`;
       throw new StorageError("too-large", message);
     }
+    if (write.value === "delete" && write.expected === "absent") {
+      // etcd would call deleting nothing a success, at no revision of its own.
+      const found = await this.get(write.key, { signal });
+      throw new StorageError(
+        "conflict",
+        `key ${write.key} cannot be deleted: it is expected to be absent`,
+        {
+          current: found?.modifiedAt,
+        },
+      );
+    }
     const expected = write.expected === "absent" ? 0n : BigInt(write.expected);
     const answer = await this.#write(() =>
       this.#client.txn(
@@ -224,7 +235,8 @@ export class EtcdStorage implements Storage {
 
   /**
    * Has every open watch yield a `progress` mark soon that is at least as new as the newest revision at this call.
-   * False when a watch is served by an etcd that cannot (before 3.4.25 and 3.5.8): that watch gets no mark.
+   * False when a watch gets none: it has no connection now, or its etcd cannot do it right (before 3.4.25 and 3.5.8).
+   * True is no promise either, the connection may break: whoever waits for the mark needs a deadline.
    */
   requestProgress(): boolean {
     let all = true;

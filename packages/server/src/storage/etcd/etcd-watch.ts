@@ -75,21 +75,22 @@ export class EtcdWatch {
   }
 
   /**
-   * Has etcd say how far this watch has come. False when its member would not answer truthfully. etcd drops the
-   * request while the watch is catching up, so it is repeated until an answer comes.
+   * Has etcd say how far this watch has come. False when it cannot be asked now, or its member would not answer
+   * truthfully. etcd drops the request while the watch is catching up, so it is repeated until an answer comes.
    */
   requestProgress(): boolean {
-    this.#progressWanted = true;
-    if (this.#live === undefined) return true;
+    this.#progressWanted = this.#sendProgressRequest();
+    return this.#progressWanted;
+  }
+
+  #sendProgressRequest(): boolean {
+    if (this.#live === undefined) return false;
     const version = this.#context.client.memberOf(this.#live.connection)?.version ?? "";
-    if (!answersProgressRequests(version)) {
-      this.#progressWanted = false;
-      return false;
-    }
+    if (!answersProgressRequests(version)) return false;
     this.#live.stream.send(encode({ case: "progressRequest", value: {} }));
     this.#progressTimer?.cancel();
     this.#progressTimer = this.#context.clock.schedule(progressRepeatMs, () => {
-      if (this.#progressWanted) this.requestProgress();
+      if (this.#progressWanted) this.#sendProgressRequest();
     });
     return true;
   }
@@ -132,7 +133,7 @@ export class EtcdWatch {
       this.#historyEnd = toRevision(Math.max(newest, Number(created.header?.revision ?? 0n)));
       this.#events.restart();
       this.#live = live;
-      if (this.#progressWanted) this.requestProgress();
+      if (this.#progressWanted) this.#sendProgressRequest();
       for (;;) await this.#take(await this.#next(live.stream));
     } finally {
       signal.removeEventListener("abort", cancel);

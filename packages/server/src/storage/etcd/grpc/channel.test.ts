@@ -6,6 +6,7 @@ import { freePorts } from "@kcp-ts/testkit";
 import { Channel, type ChannelOptions } from "./channel.ts";
 import type { Connection } from "./connection.ts";
 import { type Endpoint, parseEndpoint } from "./endpoint.ts";
+import { GrpcError, grpcCode } from "./grpc-error.ts";
 import { answerWith, type Peer, startPeer } from "./hostile-peer.ts";
 
 describe("a channel", () => {
@@ -59,13 +60,13 @@ describe("a channel", () => {
     await withPeers(2, async (peers) => {
       const channel = open(peers.map((peer) => peer.endpoint));
       const first = await acquire(channel);
-      channel.blame(first, "no leader");
+      channel.blame(first, noLeader);
       assert.notEqual((await acquire(channel)).endpoint, first.endpoint);
       channel.close(new Error("done"));
 
       const single = open([(peers[0] as Peer).endpoint]);
       const only = await acquire(single);
-      single.blame(only, "no leader");
+      single.blame(only, noLeader);
       assert.equal(await acquire(single), only);
       single.close(new Error("done"));
     });
@@ -101,6 +102,8 @@ describe("a channel", () => {
     channel.close(new Error("done"));
   });
 });
+
+const noLeader = new GrpcError(grpcCode.unavailable, "etcdserver: no leader", "answered");
 
 function open(endpoints: readonly Endpoint[], overrides: Partial<ChannelOptions> = {}): Channel {
   return new Channel({

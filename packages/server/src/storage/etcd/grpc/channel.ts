@@ -7,9 +7,10 @@
  * A short outage makes calls wait, a long one makes them fail fast. Retrying calls is not its business.
  */
 import { assert, type Clock, type Random, sleep } from "@kcp-ts/machinery/base";
-import { Connection, type ConnectionOptions, type TlsOptions } from "./connection.ts";
+import { Connection, type ConnectionOptions } from "./connection.ts";
+import type { TlsOptions } from "./dial.ts";
 import type { Endpoint } from "./endpoint.ts";
-import { OutageError } from "./grpc-error.ts";
+import { type GrpcError, OutageError } from "./grpc-error.ts";
 
 export interface ChannelOptions extends Omit<ConnectionOptions, "tls"> {
   readonly endpoints: readonly Endpoint[];
@@ -89,10 +90,10 @@ export class Channel {
    * The endpoint behind the connection cannot serve, although it may be connected: new calls go elsewhere. Calls that
    * are open on it, watches above all, stay unless the peer turns out to be gone.
    */
-  blame(connection: Connection, problem: string): void {
-    connection.verify();
+  blame(connection: Connection, error: GrpcError): void {
+    if (error.delivery === "unknown") connection.verify();
     if (connection !== this.#current) return;
-    this.#penalize(this.#targetOf(connection), problem);
+    this.#penalize(this.#targetOf(connection), error.message);
     if (this.#targets.length === 1 || !this.#targets.some((target) => this.#isReady(target)))
       return;
     this.#current = undefined;

@@ -122,10 +122,18 @@ describe("a gRPC call", () => {
     });
   }
 
-  it("a refused stream counts as not sent", async () => {
+  it("a refused stream counts as not sent, and the connection takes no more calls", async () => {
+    let streams = 0;
     await check({
-      answer: (stream) => stream.close(constants.NGHTTP2_REFUSED_STREAM),
-      expect: (call) => assert.rejects(call(), { code: 14, delivery: "not-sent" }),
+      answer: (stream) => {
+        streams++;
+        stream.close(constants.NGHTTP2_REFUSED_STREAM);
+      },
+      expect: async (call) => {
+        await assert.rejects(call(), { code: 14, delivery: "not-sent" });
+        await assert.rejects(call(), { code: 14, delivery: "not-sent" });
+        assert.equal(streams, 1);
+      },
     });
   });
 

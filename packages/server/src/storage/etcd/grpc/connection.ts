@@ -6,11 +6,12 @@
 import {
   type ClientHttp2Session,
   type ClientHttp2Stream,
+  type ClientSessionOptions,
   connect,
   type OutgoingHttpHeaders,
-  type SecureClientSessionOptions,
 } from "node:http2";
 import type { Clock } from "@kcp-ts/machinery/base";
+import { dial, type TlsOptions } from "./dial.ts";
 import type { Endpoint } from "./endpoint.ts";
 import { GrpcError, grpcCode } from "./grpc-error.ts";
 import { GrpcStream, type GrpcStreamHandlers } from "./grpc-stream.ts";
@@ -27,14 +28,6 @@ export interface ConnectionOptions {
   readonly responseBytesMax: number;
 }
 
-export interface TlsOptions {
-  readonly ca?: string | Uint8Array | undefined;
-  readonly cert?: string | Uint8Array | undefined;
-  readonly key?: string | Uint8Array | undefined;
-  /** The name that the server's certificate must have, when it is not the endpoint's host. */
-  readonly serverName?: string | undefined;
-}
-
 export type Metadata = Readonly<Record<string, string>>;
 
 export class Connection {
@@ -43,7 +36,9 @@ export class Connection {
   readonly #options: ConnectionOptions;
   readonly #keepalive: Keepalive;
   readonly #onUnusable = new Set<() => void>();
+  readonly #onClosed = new Set<() => void>();
   #usable = true;
+  #ended = false;
   #streams = 0;
 
   private constructor(endpoint: Endpoint, session: ClientHttp2Session, options: ConnectionOptions) {
@@ -59,16 +54,13 @@ export class Connection {
         this.destroy(`${endpoint.name} has been silent for ${Math.round(silentMs)} ms`),
     });
     session.on("goaway", () => this.#becomeUnusable());
-    session.on("close", () => {
-      this.#keepalive.stop();
-      this.#becomeUnusable();
-    });
   }
 
   /** Connects, and waits for the peer's HTTP/2 settings: a peer that only takes TCP connections is not there. */
   static open(endpoint: Endpoint, options: ConnectionOptions): Promise<Connection> {
     return new Promise((resolve, reject) => {
-      const session = connect(endpoint.url, sessionOptions(endpoint, options));
+      const socket = dial(endpoint, options.tls);
+      const session = connect(endpoint.url, { ...sessionOptions, createConnection: () => socket });
       const fail = (message: string, cause?: unknown) => {
         timer.cancel();
         session.destroy();
@@ -79,13 +71,20 @@ export class Connection {
       const timer = options.clock.schedule(options.connectTimeoutMs, () =>
         fail(`no HTTP/2 answer within ${options.connectTimeoutMs} ms`),
       );
-      // Stays for good: a session without a listener for its errors would end the process.
+      // These stay for good: without a listener an error would end the process. In some cases Node tells only the socket.
       session.on("error", (error) => fail(connectProblem(error), error));
+      socket.on("error", (error) => {
+        session.destroy(error);
+        fail(connectProblem(error), error);
+      });
       session.on("close", () => fail("the connection was closed"));
       session.once("connect", () => session.setLocalWindowSize(connectionWindowBytes));
       session.once("remoteSettings", () => {
         timer.cancel();
-        resolve(new Connection(endpoint, session, options));
+        const connection = new Connection(endpoint, session, options);
+        for (const source of [session, socket]) source.once("close", () => connection.#end());
+        socket.once("error", () => connection.#end());
+        resolve(connection);
       });
     });
   }
@@ -103,8 +102,8 @@ export class Connection {
 
   /** Calls `listener` once the socket is gone, also when that has already happened. */
   onClosed(listener: () => void): void {
-    if (this.#session.closed && this.#session.destroyed) listener();
-    else this.#session.once("close", listener);
+    if (this.#ended) listener();
+    else this.#onClosed.add(listener);
   }
 
   /** Begins a call. Throws `not-sent` when the connection takes none. */
@@ -133,6 +132,8 @@ export class Connection {
       onEnd: (error) => {
         this.#streams--;
         if (this.#streams === 0) this.#keepalive.stop();
+        // The peer takes no more streams, or this connection has used up its stream numbers (2^30).
+        if (error?.delivery === "not-sent") this.retire();
         handlers.onEnd(error);
       },
     });
@@ -171,34 +172,27 @@ export class Connection {
     for (const listener of this.#onUnusable) listener();
     this.#onUnusable.clear();
   }
+
+  #end(): void {
+    if (this.#ended) return;
+    this.#ended = true;
+    this.#keepalive.stop();
+    this.#becomeUnusable();
+    if (!this.#session.destroyed) this.#session.destroy();
+    for (const listener of this.#onClosed) listener();
+    this.#onClosed.clear();
+  }
 }
 
 /** What a peer may send ahead of our reading, per connection and per call. */
 const connectionWindowBytes = 16 << 20;
 const streamWindowBytes = 4 << 20;
 
-function sessionOptions(
-  endpoint: Endpoint,
-  { tls }: ConnectionOptions,
-): SecureClientSessionOptions {
-  return {
-    settings: { enablePush: false, initialWindowSize: streamWindowBytes },
-    // Megabytes. Node's default of 10 refuses new streams as soon as a few big messages are under way.
-    maxSessionMemory: 1024,
-    ...(endpoint.secure ? tlsOptions(tls ?? {}) : {}),
-  };
-}
-
-function tlsOptions({ ca, cert, key, serverName }: TlsOptions): SecureClientSessionOptions {
-  const bytes = (pem: string | Uint8Array) => (typeof pem === "string" ? pem : Buffer.from(pem));
-  return {
-    minVersion: "TLSv1.2",
-    ...(ca === undefined ? {} : { ca: bytes(ca) }),
-    ...(cert === undefined ? {} : { cert: bytes(cert) }),
-    ...(key === undefined ? {} : { key: bytes(key) }),
-    ...(serverName === undefined ? {} : { servername: serverName }),
-  };
-}
+const sessionOptions: ClientSessionOptions = {
+  settings: { enablePush: false, initialWindowSize: streamWindowBytes },
+  // Megabytes. Node's default of 10 refuses new streams as soon as a few big messages are under way.
+  maxSessionMemory: 1024,
+};
 
 function connectProblem(error: Error): string {
   const { code } = error as NodeJS.ErrnoException;

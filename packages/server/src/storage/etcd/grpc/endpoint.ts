@@ -19,5 +19,8 @@ export function parseEndpoint(text: string): Endpoint {
   if (url.pathname !== "/" && url.pathname !== "") {
     throw new TypeError(`etcd endpoint ${text} must not have a path`);
   }
+  if (url.username !== "" || url.password !== "") {
+    throw new TypeError("an etcd endpoint must not contain a password: use username and password");
+  }
   return { url, name: `${url.protocol}//${url.host}`, secure: url.protocol === "https:" };
 }

@@ -3,8 +3,8 @@ export {
   Connection,
   type ConnectionOptions,
   type Metadata,
-  type TlsOptions,
 } from "./connection.ts";
+export type { TlsOptions } from "./dial.ts";
 export { type Endpoint, parseEndpoint } from "./endpoint.ts";
 export { type Delivery, GrpcError, grpcCode, OutageError } from "./grpc-error.ts";
 export { MessageStream } from "./message-stream.ts";

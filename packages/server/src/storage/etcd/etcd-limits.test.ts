@@ -1,0 +1,258 @@
+/** Sizes, quotas, history and backups on one real etcd. */
+import assert from "node:assert/strict";
+import { after, afterEach, before, describe, it } from "node:test";
+import { sleep, systemClock, systemRandom } from "@kcp-ts/machinery/base";
+import { type EtcdCluster, etcdMissing, startEtcd } from "@kcp-ts/testkit";
+import {
+  call,
+  collect,
+  fill,
+  key,
+  numbered,
+  put,
+  remove,
+  text,
+} from "../contract/storage-contract.ts";
+import type { Revision } from "../revision.ts";
+import type { Change, Entry } from "../storage.ts";
+import { restoreBatchBytesMax, restoreBatchEntriesMax } from "./etcd-snapshot.ts";
+import { EtcdStorage, type EtcdStorageOptions } from "./etcd-storage.ts";
+import { answersProgressRequests } from "./member.ts";
+
+const skip = etcdMissing() ?? false;
+const stores: EtcdStorage[] = [];
+let opened = 0;
+
+async function open(cluster: EtcdCluster, overrides: Partial<EtcdStorageOptions> = {}) {
+  const storage = await EtcdStorage.open({
+    endpoints: cluster.endpoints,
+    clock: systemClock,
+    random: systemRandom,
+    prefix: `/limits-${opened++}`,
+    ...overrides,
+  });
+  stores.push(storage);
+  return storage;
+}
+
+afterEach(async () => {
+  for (const storage of stores.splice(0)) await storage.close();
+});
+
+describe("etcd storage", { skip }, () => {
+  let cluster: EtcdCluster;
+  before(async () => {
+    cluster = await startEtcd();
+  });
+  after(() => cluster?.dispose());
+
+  it("takes a write at the request limit and refuses one byte more with too-large", async () => {
+    const storage = await open(cluster, { prefix: "/p", requestBytesMax: 10_000 });
+    const value = (length: number) => new Uint8Array(length - "/p/a".length);
+    await storage.commit({ key: key("/a"), value: value(10_000), expected: "absent" }, call());
+    await assert.rejects(
+      storage.commit({ key: key("/b"), value: value(10_001), expected: "absent" }, call()),
+      { code: "too-large" },
+    );
+  });
+
+  it("passes etcd's own refusal of a large write on as too-large", async () => {
+    const storage = await open(cluster, { requestBytesMax: 64 << 20 });
+    for (const bytes of [(1 << 20) + (600 << 10), 8 << 20]) {
+      const value = new Uint8Array(bytes);
+      await assert.rejects(
+        storage.commit({ key: key("/big"), value, expected: "absent" }, call()),
+        {
+          code: "too-large",
+          message: /--max-request-bytes/,
+        },
+      );
+    }
+    assert.equal(storage.health(), undefined);
+  });
+
+  it("reads a long list in small chunks at one revision, whatever is written meanwhile", async () => {
+    const storage = await open(cluster, { chunkBytesTarget: 4096 });
+    await fill(storage, numbered("/p/", 600));
+    const listing = storage.list(key("/p/"), { ...call(), entriesMax: 590 });
+    for (const name of ["/p/0001", "/p/0400", "/p/0599"]) {
+      const entry = (await storage.get(key(name), call())) as Entry;
+      await storage.commit(remove(name, entry.modifiedAt), call());
+    }
+    const page = await listing;
+    assert.deepEqual(
+      page.entries.map((entry) => entry.key as string),
+      numbered("/p/", 590),
+    );
+    assert.equal(page.more, true);
+    for (const entry of page.entries) assert.ok(entry.modifiedAt <= page.revision);
+  });
+
+  it("asks for fewer keys when an answer would be over the response limit", async () => {
+    const storage = await open(cluster, { responseBytesMax: 100_000 });
+    const content = "x".repeat(30_000);
+    for (const name of numbered("/p/", 12))
+      await storage.commit(put(name, content, "absent"), call());
+    const page = await storage.list(key("/p/"), { ...call(), entriesMax: 100 });
+    assert.equal(page.entries.length, 12);
+  });
+
+  it("says which revision is the oldest after a compaction", async () => {
+    const storage = await open(cluster);
+    const first = await storage.commit(put("/a", "1", "absent"), call());
+    const second = await storage.commit(put("/a", "2", first), call());
+    await storage.compact(second, call());
+    const expected = { code: "compacted", oldest: second };
+    await assert.rejects(storage.get(key("/a"), { ...call(), atRevision: first }), expected);
+    await assert.rejects(collect(storage, "/", first, 1), expected);
+  });
+
+  it("a watch does not begin at a compacted revision, whose delete etcd may have forgotten", async () => {
+    const storage = await open(cluster);
+    const first = await storage.commit(put("/a", "1", "absent"), call());
+    const second = await storage.commit(remove("/a", first), call());
+    await storage.compact(second, call());
+    await assert.rejects(collect(storage, "/", first, 1), { code: "compacted", oldest: second });
+  });
+
+  it("a watch, a read and a compaction in the future throw future with the newest revision", async () => {
+    const storage = await open(cluster);
+    const current = await storage.commit(put("/a", "1", "absent"), call());
+    const later = (current + 10) as Revision;
+    const expected = { code: "future", current };
+    await assert.rejects(collect(storage, "/", later, 1), expected);
+    await assert.rejects(storage.get(key("/a"), { ...call(), atRevision: later }), expected);
+    await assert.rejects(storage.compact(later, call()), expected);
+  });
+
+  it("replays history of any length to a reader with a small buffer", async () => {
+    const storage = await open(cluster);
+    const start = await storage.currentRevision(call());
+    await Promise.all(
+      numbered("/p/", 3000).map((name) => storage.commit(put(name, "v", "absent"), call())),
+    );
+    let before = start;
+    let seen = 0;
+    const options = { ...call(), bufferedChangesMax: 5 };
+    for await (const change of storage.watch(key("/p/"), start, options)) {
+      if (change.kind === "progress") continue;
+      assert.ok(change.revision > before);
+      before = change.revision;
+      if (++seen % 100 === 0) await sleep(systemClock, 1);
+      if (seen === 3000) break;
+    }
+  });
+
+  it("replays changes that are too large for one response", async () => {
+    const storage = await open(cluster);
+    const start = await storage.currentRevision(call());
+    const content = "x".repeat(700_000);
+    for (const name of numbered("/p/", 8))
+      await storage.commit(put(name, content, "absent"), call());
+    const changes = await collect(storage, "/p/", start, 8);
+    assert.deepEqual(
+      changes.map((change) => (change.kind === "put" ? text(change.entry)?.length : 0)),
+      Array(8).fill(content.length),
+    );
+  });
+
+  it("tells a watch how far it has come, where etcd can be trusted with that", async () => {
+    const storage = await open(cluster);
+    const start = await storage.currentRevision(call());
+    const watch = storage
+      .watch(key("/watched/"), start, { ...call(), bufferedChangesMax: 100 })
+      [Symbol.asyncIterator]();
+    const first = watch.next();
+    await storage.commit(put("/watched/a", "1", "absent"), call());
+    await first;
+    const elsewhere = await storage.commit(put("/elsewhere", "1", "absent"), call());
+    const trusted = answersProgressRequests(cluster.version);
+    assert.equal(storage.requestProgress(), trusted);
+    if (trusted) {
+      const mark = (await watch.next()).value as Change;
+      assert.equal(mark.kind, "progress");
+      assert.ok(mark.revision >= elsewhere);
+    }
+    await watch.return?.(undefined);
+  });
+
+  it("a snapshot shows one revision and can be restored into an empty store", async () => {
+    const source = await open(cluster, { chunkBytesTarget: 2048 });
+    await fill(source, numbered("/p/", restoreBatchEntriesMax * 2 + 1));
+    const big = "y".repeat(restoreBatchBytesMax);
+    await source.commit(put("/q/big", big, "absent"), call());
+    const { revision, entries } = await source.snapshot(call());
+    await source.commit(put("/p/later", "not in the snapshot", "absent"), call());
+
+    const target = await open(cluster);
+    const start = await target.currentRevision(call());
+    const restored = await target.restore(entries, call());
+    assert.equal(restored.entries, restoreBatchEntriesMax * 2 + 2);
+    assert.equal(restored.revision - start, 4);
+
+    const expected = await source.list(key(""), {
+      ...call(),
+      entriesMax: 1000,
+      atRevision: revision,
+    });
+    const actual = await target.list(key(""), { ...call(), entriesMax: 1000 });
+    assert.deepEqual(actual.entries.map(keyAndValue), expected.entries.map(keyAndValue));
+    const changes = await collect(target, "", start, restored.entries);
+    assert.deepEqual(
+      changes.map((change) => (change.kind === "put" ? change.entry.key : "")),
+      actual.entries.map((entry) => entry.key),
+    );
+  });
+
+  it("restore refuses a store that is not empty", async () => {
+    const storage = await open(cluster);
+    await fill(storage, ["/a"]);
+    const { entries } = await storage.snapshot(call());
+    await assert.rejects(storage.restore(entries, call()), { code: "conflict" });
+  });
+
+  it("keeps to its prefix: a neighbour whose prefix begins the same is not seen", async () => {
+    const storage = await open(cluster, { prefix: "/near" });
+    const neighbour = await open(cluster, { prefix: "/nearby" });
+    const start = await storage.currentRevision(call());
+    await fill(neighbour, ["/a", "/b"]);
+    await fill(storage, ["/c"]);
+    assert.equal(await storage.count(key(""), call()), 1);
+    const page = await storage.list(key(""), { ...call(), entriesMax: 10 });
+    assert.deepEqual(
+      page.entries.map((entry) => entry.key as string),
+      ["/c"],
+    );
+    const [change] = await collect(storage, "", start, 1);
+    assert.ok(change?.kind === "put" && change.entry.key === "/c");
+  });
+});
+
+describe("etcd storage without space", { skip }, () => {
+  it("fails writes with unavailable and the remedy, keeps reading, and reports it in health", async () => {
+    const cluster = await startEtcd({ args: ["--quota-backend-bytes=4194304"] });
+    try {
+      const storage = await open(cluster, { healthIntervalMs: 100 });
+      await storage.commit(put("/a", "1", "absent"), call());
+      const content = "x".repeat(1 << 20);
+      await assert.rejects(
+        async () => {
+          for (let i = 0; i < 20; i++)
+            await storage.commit(put(`/${i}`, content, "absent"), call());
+        },
+        { code: "unavailable", message: /etcdctl alarm disarm/ },
+      );
+      assert.equal(text(await storage.get(key("/a"), call())), "1");
+      assert.match(storage.health()?.message ?? "", /quota.*etcdctl alarm disarm/);
+      await sleep(systemClock, 300);
+      assert.match(storage.health()?.message ?? "", /NOSPACE.*etcdctl alarm disarm/);
+    } finally {
+      for (const storage of stores.splice(0)) await storage.close();
+      await cluster.dispose();
+    }
+  });
+});
+
+function keyAndValue(entry: Entry): [string, string | undefined] {
+  return [entry.key, text(entry)];
+}
