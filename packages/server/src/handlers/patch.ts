@@ -21,7 +21,13 @@ import type { Draft, ResourceDefinition } from "../registry/index.ts";
 import { type ApiResponse, header } from "../request/api-request.ts";
 import { patchMediaTypes } from "../request/media-types.ts";
 import { admissionRequest, validatorFor } from "./admission-request.ts";
-import { bodyBytesMax, type HandlerRequest, type HandlerRooms, oneCluster } from "./context.ts";
+import {
+  bodyBytesMax,
+  type HandlerRequest,
+  type HandlerRooms,
+  oneCluster,
+  uncancelled,
+} from "./context.ts";
 import { checkAddress, decodeDraft } from "./decode-object.ts";
 import { type MutationOptions, parseMutationOptions } from "./options.ts";
 import { negotiateObject, renderWritten } from "./render.ts";
@@ -38,7 +44,7 @@ export async function handlePatch(
   handled: HandlerRequest,
   rooms: HandlerRooms,
 ): Promise<ApiResponse> {
-  const { request, scope, definition, signal } = handled;
+  const { request, scope, definition } = handled;
   const cluster = oneCluster(scope);
   const { namespace, name } = scope;
   if (name === "") throw statusError.methodNotAllowed(definition, "patch");
@@ -55,7 +61,8 @@ export async function handlePatch(
     definition,
   );
   const admitted = admissionRequest(handled, "UPDATE", options.isDryRun);
-  await rooms.admission.admit(admitted);
+  const admission = rooms.admission.admit(admitted);
+  if (admission !== undefined) await admission;
   const build = async (old: JsonObject | undefined): Promise<Draft> => {
     handled.warnings.length = 0;
     return patched(handled, patch, old as JsonObject, options);
@@ -63,7 +70,7 @@ export async function handlePatch(
   const written = await rooms.registry.update(definition, { cluster, namespace, name }, build, {
     isDryRun: options.isDryRun,
     validate: validatorFor(rooms, admitted),
-    signal,
+    signal: uncancelled,
     subresource: definition.subresources.get(scope.subresource),
   });
   return renderWritten(200, written, form, handled, rooms);
