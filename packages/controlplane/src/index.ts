@@ -1,1 +1,8 @@
-export {};
+export { type ControlPlane, type ControlPlaneContext, startControlPlane } from "./control-plane.ts";
+export { createLog, type LogFormat, type LogOptions } from "./log.ts";
+export {
+  type ControlPlaneOptions,
+  controlPlaneDefaults,
+  OptionsError,
+  type StorageOptions,
+} from "./options.ts";

@@ -1,1 +1,20 @@
-export {};
+export { Admission, type AdmissionPlugin, type AdmissionRequest } from "./admission/index.ts";
+export {
+  type Authenticator,
+  adminTokens,
+  BearerTokenAuthenticator,
+  ClientCertificateAuthenticator,
+  hashToken,
+  isAuthenticationError,
+  parseTokenFile,
+  ReloadableClientCa,
+  RequestAuthenticator,
+  StaticTokenAuthenticator,
+} from "./authentication/index.ts";
+export { type Authorizer, anyOf, bootstrapAuthorizer } from "./authorization/index.ts";
+export { Listener, type ListenerOptions, listenerLimits, type TlsMaterial } from "./http/index.ts";
+export { pipeline } from "./pipeline.ts";
+export type { ApiRequest, ApiResponse, HeaderRecord } from "./request/api-request.ts";
+export type { UserInfo } from "./request/user.ts";
+export { kubernetesVersion } from "./routing/index.ts";
+export { ApiServer, type ApiServerOptions, type ServerLog } from "./server.ts";

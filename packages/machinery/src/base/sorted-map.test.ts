@@ -27,6 +27,7 @@ describe("SortedMap", () => {
             .filter(([key]) => key.startsWith(prefix) && (after === undefined || key > after))
             .sort(([a], [b]) => (a < b ? -1 : 1));
           assert.deepEqual([...sorted.range(prefix, after)], expected);
+          assert.equal(sorted.countRange(prefix, after), expected.length);
           assert.equal(sorted.size, plain.size);
           for (const [key, value] of plain) assert.equal(sorted.get(key), value);
         },

@@ -83,6 +83,25 @@ export class SortedMap<Value> {
     }
   }
 
+  /** How many entries `range` would yield, without visiting them one by one. */
+  countRange(prefix: string, after?: string): number {
+    const from = after !== undefined && after >= prefix ? `${after}\0` : prefix;
+    // Keys are ASCII, so this is greater than every key with the prefix.
+    const to = `${prefix}\uffff`;
+    if (from >= to) return 0;
+    return this.#rank(to) - this.#rank(from);
+  }
+
+  /** How many keys are less than `key`. */
+  #rank(key: string): number {
+    let rank = 0;
+    for (const chunk of this.#chunks) {
+      if ((chunk.keys.at(-1) as string) < key) rank += chunk.keys.length;
+      else return rank + lowerBound(chunk.keys, key);
+    }
+    return rank;
+  }
+
   clear(): void {
     this.#chunks = [];
     this.#size = 0;

@@ -1,1 +1,13 @@
 export { type ClusterName, parseClusterName, rootCluster } from "./cluster-name.ts";
+export { generateName } from "./generate-name.ts";
+export { labelValueErrors, qualifiedNameErrors } from "./label-errors.ts";
+export {
+  configMapKeyErrors,
+  dns1035LabelErrors,
+  dnsLabelErrors,
+  dnsSubdomainErrors,
+  type NameErrors,
+  type NameOptions,
+  pathSegmentErrors,
+} from "./name-errors.ts";
+export { utf8Length } from "./utf8-length.ts";

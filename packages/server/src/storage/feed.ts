@@ -24,11 +24,13 @@ export class ChangeFeed {
   #tail: DataChange[] = [];
   #tailBytes = 0;
   #tailStart: Revision;
+  #head: Revision;
   #subscriptions = new Set<Subscription>();
 
   constructor(options: ChangeFeedOptions) {
     this.#options = options;
     this.#tailStart = options.startRevision;
+    this.#head = options.startRevision;
   }
 
   /** Changes after this revision can be replayed from memory. */
@@ -40,6 +42,7 @@ export class ChangeFeed {
   publish(changes: readonly DataChange[]): void {
     for (const change of changes) {
       this.#tail.push(change);
+      this.#head = change.revision;
       this.#tailBytes += changeBytes(change);
       for (const subscription of this.#subscriptions) subscription.offer(change);
     }
@@ -69,7 +72,10 @@ export class ChangeFeed {
     options: WatchOptions,
   ): AsyncGenerator<Change> {
     assert(afterRevision >= this.#tailStart, "the tail no longer holds these changes");
-    const replay = this.tailAfter(afterRevision).filter((change) => isUnder(prefix, change));
+    const replay: Change[] = this.tailAfter(afterRevision).filter((change) =>
+      isUnder(prefix, change),
+    );
+    replay.push({ kind: "progress", revision: this.#head });
     const subscription = new Subscription(prefix, options, replay, () =>
       this.#subscriptions.delete(subscription),
     );

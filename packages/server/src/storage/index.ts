@@ -10,6 +10,7 @@ export {
   type StorageKey,
 } from "./key.ts";
 export { type Revision, revisionZero, toRevision } from "./revision.ts";
+export type { OpenSnapshot, Snapshot, SnapshotSource, SnapshotTarget } from "./snapshot.ts";
 export type {
   CallOptions,
   Change,

@@ -33,11 +33,17 @@ export interface Storage {
 
   /**
    * Yields every change under `prefix` after `afterRevision`, in revision order, without gaps or repeats,
-   * and a `progress` mark whenever `requestProgress` was called or the backend has idle news. Throws
+   * and a `progress` mark once it has caught up with the present. Throws
    * `compacted` when that history is gone and `overrun` when the reader falls behind by more than
    * `bufferedChangesMax`. Ends quietly when the signal aborts.
    */
   watch(prefix: StorageKey, afterRevision: Revision, options: WatchOptions): AsyncIterable<Change>;
+
+  /**
+   * Asks that open watches yield a `progress` mark soon, for a caller that waits for one to catch up. Backends whose watches
+   * see every revision as it happens need not have it.
+   */
+  requestProgress?(): void;
 
   /**
    * Forgets history at and below `revision`: reads and watches before it throw `compacted` from then on.

@@ -81,6 +81,13 @@ function describeWrites(test: Test): void {
     });
   });
 
+  test("deleting a key that is expected to be absent is a conflict and takes no revision", async (storage) => {
+    const first = await storage.commit(put("/a", "1", "absent"), call());
+    const write: Write = { key: key("/b"), value: "delete", expected: "absent" };
+    await assert.rejects(storage.commit(write, call()), { code: "conflict", current: undefined });
+    assert.equal(await storage.currentRevision(call()), first);
+  });
+
   test("a key that is created again has a new creation revision", async (storage) => {
     const first = await storage.commit(put("/a", "1", "absent"), call());
     await storage.commit(remove("/a", first), call());
@@ -386,6 +393,22 @@ function describeWatches(test: Test): void {
   test("a watch after a revision that has not happened throws future", async (storage) => {
     const revision = await storage.commit(put("/a", "1", "absent"), call());
     await assert.rejects(collect(storage, "/", (revision + 10) as Revision, 1), { code: "future" });
+  });
+
+  test("a watch says with a progress mark that it has caught up, also when nothing is under its prefix", async (storage) => {
+    const start = await storage.currentRevision(call());
+    await fill(storage, numbered("/p/", 3));
+    const present = await storage.currentRevision(call());
+    const controller = new AbortController();
+    for await (const change of storage.watch(key("/none/"), start, {
+      signal: controller.signal,
+      bufferedChangesMax: 10,
+    })) {
+      assert.equal(change.kind, "progress");
+      assert.ok(change.revision >= present);
+      break;
+    }
+    controller.abort();
   });
 
   test("a watch ends quietly when its signal aborts", async (storage) => {

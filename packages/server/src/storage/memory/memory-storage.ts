@@ -79,12 +79,15 @@ export class MemoryStorage implements Storage {
       });
     }
     const revision = (this.#revision + 1) as Revision;
-    this.#revision = revision;
     if (write.value === "delete") {
+      if (previous === undefined)
+        throw new StorageError("conflict", `key ${write.key} is absent and cannot be deleted`);
+      this.#revision = revision;
       this.#entries.delete(write.key);
-      if (previous !== undefined) this.#feed.publish([{ kind: "delete", previous, revision }]);
+      this.#feed.publish([{ kind: "delete", previous, revision }]);
       return revision;
     }
+    this.#revision = revision;
     const createdAt = previous?.createdAt ?? revision;
     const entry: Entry = { key: write.key, value: write.value, createdAt, modifiedAt: revision };
     this.#entries.set(write.key, entry);

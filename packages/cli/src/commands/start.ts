@@ -1,0 +1,147 @@
+/** `kcp start`: the control plane in this process, until a signal ends it. */
+import {
+  type ControlPlane,
+  type ControlPlaneOptions,
+  createLog,
+  startControlPlane,
+} from "@kcp-ts/controlplane";
+import type { Command } from "commander";
+import colors from "picocolors";
+import { integerFlag } from "./flags.ts";
+import { addStorageFlags, type StorageFlags, storageOptionsOf } from "./storage-flags.ts";
+
+interface StartFlags extends StorageFlags {
+  readonly rootDirectory: string;
+  readonly bindAddress: string;
+  readonly securePort: number;
+  readonly externalHostname?: string;
+  readonly kubeconfigPath?: string;
+  readonly tokenAuthFile?: string;
+  readonly clientCaFile?: string;
+  readonly tlsCertFile?: string;
+  readonly tlsPrivateKeyFile?: string;
+  readonly anonymousAuth: string;
+  readonly shutdownDelayDuration: number;
+  readonly shutdownTimeout: number;
+  readonly v: number;
+  readonly logFormat?: "json" | "pretty";
+}
+
+export function addStart(program: Command): void {
+  const command = program
+    .command("start")
+    .description("Serve: a control plane in this process.")
+    .optionsGroup("Where it lives:")
+    .option("--root-directory <path>", "state and credentials", ".kcp")
+    .option(
+      "--kubeconfig-path <path>",
+      "where to write the admin kubeconfig (default: <root>/admin.kubeconfig)",
+    )
+    .optionsGroup("Where it listens:")
+    .option("--bind-address <address>", "address to listen on", "0.0.0.0")
+    .option(
+      "--secure-port <port>",
+      "port to listen on; 0 takes a free one",
+      integerFlag("--secure-port", 0, 65535),
+      6443,
+    )
+    .option("--external-hostname <name>", "name or address that clients use (default: localhost)")
+    .option("--tls-cert-file <path>", "serving certificate (default: made and renewed by kcp)")
+    .option("--tls-private-key-file <path>", "its private key");
+  addStorageFlags(command);
+  command
+    .optionsGroup("Who may come in:")
+    .option("--token-auth-file <path>", 'CSV of token,user,uid,"group1,group2"')
+    .option("--client-ca-file <path>", "accept client certificates of these authorities")
+    .option("--anonymous-auth <bool>", "let strangers see health and version", "true")
+    .optionsGroup("How it stops:")
+    .option(
+      "--shutdown-delay-duration <seconds>",
+      "keep serving this long with readyz failing",
+      integerFlag("--shutdown-delay-duration", 0, 3600),
+      0,
+    )
+    .option(
+      "--shutdown-timeout <seconds>",
+      "cut off requests after this long",
+      integerFlag("--shutdown-timeout", 1, 3600),
+      30,
+    )
+    .optionsGroup("What it says:")
+    .option(
+      "-v <level>",
+      "verbosity: 0 problems, 2 events, 4 every request",
+      integerFlag("-v", 0, 10),
+      2,
+    )
+    .option("--log-format <format>", "json or pretty (default: pretty on a terminal)")
+    .action((flags: StartFlags) => start(flags));
+}
+
+async function start(flags: StartFlags): Promise<void> {
+  const isTerminal = process.stderr.isTTY === true;
+  const log = createLog({
+    format: flags.logFormat ?? (isTerminal ? "pretty" : "json"),
+    verbosity: flags.v,
+  });
+  const plane = await startControlPlane(optionsOf(flags), { log });
+  log.info({ url: plane.url, kubeconfig: plane.kubeconfigPath }, "kcp is ready");
+  if (isTerminal) banner(plane);
+  await untilSignal(plane, (message) => log.info({}, message));
+}
+
+function optionsOf(flags: StartFlags): ControlPlaneOptions {
+  return {
+    rootDirectory: flags.rootDirectory,
+    bindAddress: flags.bindAddress,
+    securePort: flags.securePort,
+    externalHostname: flags.externalHostname,
+    kubeconfigPath: flags.kubeconfigPath,
+    tokenAuthFile: flags.tokenAuthFile,
+    clientCaFile: flags.clientCaFile,
+    tlsCertFile: flags.tlsCertFile,
+    tlsPrivateKeyFile: flags.tlsPrivateKeyFile,
+    anonymousAuth: flags.anonymousAuth !== "false",
+    storage: storageOptionsOf(flags),
+    shutdownDelayMs: flags.shutdownDelayDuration * 1000,
+    shutdownTimeoutMs: flags.shutdownTimeout * 1000,
+  };
+}
+
+function banner({ url, kubeconfigPath }: ControlPlane): void {
+  const { bold, cyan, dim } = colors;
+  process.stderr.write(
+    [
+      "",
+      `  ${bold("kcp is ready")} at ${cyan(url)}`,
+      "",
+      `  ${dim("Talk to it from another terminal:")}`,
+      `    export KUBECONFIG=${kubeconfigPath}`,
+      "    kubectl create configmap hello --from-literal=who=world",
+      "    kubectl get configmaps",
+      "",
+      `  ${dim("A logical cluster of its own is one path away:")}`,
+      `    kubectl --server ${url}/clusters/my-team get namespaces`,
+      "",
+      `  ${dim("Ctrl-C stops it.")}`,
+      "",
+      "",
+    ].join("\n"),
+  );
+}
+
+/** The first signal stops in good order, the second at once. */
+async function untilSignal(plane: ControlPlane, say: (message: string) => void): Promise<void> {
+  await new Promise<void>((resolve) => {
+    let signals = 0;
+    const onSignal = () => {
+      if (++signals > 1) process.exit(130);
+      say("stopping; a second signal stops at once");
+      resolve();
+    };
+    process.on("SIGINT", onSignal);
+    process.on("SIGTERM", onSignal);
+  });
+  await plane.stop();
+  say("stopped");
+}

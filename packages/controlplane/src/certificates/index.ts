@@ -1,0 +1,44 @@
+export type { Purpose } from "./certificate.ts";
+export {
+  authorityValidityMs,
+  type CertificateAuthority,
+  clockSkewMs,
+  createCertificateAuthority,
+  exportKey,
+  generateKey,
+  type IssuedCertificate,
+  type IssueOptions,
+  issueCertificate,
+  leafValidityMs,
+  renewCertificateAuthority,
+} from "./certificate-authority.ts";
+export {
+  CertificateFileError,
+  type CertificateFileErrorCode,
+  isCertificateFileError,
+} from "./errors.ts";
+export { type KeyPair, type KeyPairPaths, loadKeyPair } from "./key-pair.ts";
+export { readFileIfPresent, writePrivateFile } from "./private-file.ts";
+export {
+  checkIntervalMs,
+  keepServingCertificates,
+  type ServingCertificateKeeper,
+} from "./serving-certificate-keeper.ts";
+export {
+  authorityRenewalMs,
+  ensureServingCertificates,
+  renewalIntervalMinMs,
+  type ServingCertificateOptions,
+  type ServingCertificates,
+  servingRenewalMs,
+} from "./serving-certificates.ts";
+export {
+  parseCertificateSigningRequest,
+  rsaBitsMax,
+  rsaBitsMin,
+  type SigningRequest,
+  SigningRequestError,
+  signCertificateSigningRequest,
+  signingRequestBytesMax,
+} from "./signing-request.ts";
+export type { ParsedSubject, Subject } from "./subject.ts";

@@ -1,0 +1,66 @@
+/**
+ * Keeps the serving certificates fresh while the server runs, so that renewal needs no restart.
+ *
+ * It looks at the files at least once an interval, not only when a renewal is due: timers cannot wait for a year, clocks are set, and an operator
+ * may have put other files there.
+ */
+import type { Clock } from "@kcp-ts/machinery/base";
+import {
+  ensureServingCertificates,
+  type ServingCertificateOptions,
+  type ServingCertificates,
+} from "./serving-certificates.ts";
+
+/** The longest time between two looks, and the time until the next one after a failure. */
+export const checkIntervalMs = 60 * 60 * 1000;
+
+export interface ServingCertificateKeeper {
+  /** No callback is called after this. */
+  stop(): void;
+}
+
+export function keepServingCertificates(
+  options: ServingCertificateOptions & {
+    readonly clock: Clock;
+    /** What `ensureServingCertificates` returned at the start. */
+    readonly current: ServingCertificates;
+    /** Give these to the listener (`setSecureContext`); new connections use them. */
+    readonly onChange: (certificates: ServingCertificates) => void;
+    /** The old certificates stay in use, and the next look is an interval later. */
+    readonly onError: (error: unknown) => void;
+  },
+): ServingCertificateKeeper {
+  const { clock, onChange, onError } = options;
+  let { current } = options;
+  let stopped = false;
+  let timer = clock.schedule(untilNextLook(), look);
+
+  function untilNextLook(): number {
+    return Math.min(checkIntervalMs, Math.max(0, current.nextRenewalAt - clock.now()));
+  }
+
+  function look(): void {
+    ensureServingCertificates(options).then(
+      (found) => {
+        if (stopped) return;
+        const changed =
+          found.certificatePem !== current.certificatePem || found.caPem !== current.caPem;
+        current = found;
+        timer = clock.schedule(untilNextLook(), look);
+        if (changed) onChange(found);
+      },
+      (error: unknown) => {
+        if (stopped) return;
+        timer = clock.schedule(checkIntervalMs, look);
+        onError(error);
+      },
+    );
+  }
+
+  return {
+    stop() {
+      stopped = true;
+      timer.cancel();
+    },
+  };
+}

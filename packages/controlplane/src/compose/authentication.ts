@@ -1,0 +1,49 @@
+/** From options to the gate that says who is asking. */
+import { readFile } from "node:fs/promises";
+import type { Clock } from "@kcp-ts/machinery/base";
+import {
+  adminTokens,
+  BearerTokenAuthenticator,
+  ClientCertificateAuthenticator,
+  hashToken,
+  parseTokenFile,
+  ReloadableClientCa,
+  RequestAuthenticator,
+  StaticTokenAuthenticator,
+} from "@kcp-ts/server";
+import type { AdminTokens } from "../kubeconfig/index.ts";
+
+export interface AuthenticationOptions {
+  readonly tokens: AdminTokens;
+  readonly tokenAuthFile: string | undefined;
+  readonly clientCaFile: string | undefined;
+  readonly anonymousAuth: boolean;
+  readonly clock: Clock;
+}
+
+export async function composeAuthentication(
+  options: AuthenticationOptions,
+): Promise<RequestAuthenticator> {
+  const { tokens, tokenAuthFile, clientCaFile, clock } = options;
+  const admins = adminTokens({
+    adminTokenHash: hashToken(tokens.adminToken),
+    shardAdminTokenHash: hashToken(tokens.shardAdminToken),
+  });
+  const fromFile =
+    tokenAuthFile === undefined
+      ? []
+      : parseTokenFile(await readFile(tokenAuthFile, "utf8"), tokenAuthFile);
+  const bearer = new BearerTokenAuthenticator([
+    new StaticTokenAuthenticator([...admins, ...fromFile]),
+  ]);
+  const authenticators = [bearer];
+  if (clientCaFile === undefined) {
+    return new RequestAuthenticator({ authenticators, anonymous: options.anonymousAuth });
+  }
+  const pool = new ReloadableClientCa(await readFile(clientCaFile, "utf8"), clientCaFile);
+  const certificates = new ClientCertificateAuthenticator({ authorities: [pool], clock });
+  return new RequestAuthenticator({
+    authenticators: [certificates, ...authenticators],
+    anonymous: options.anonymousAuth,
+  });
+}

@@ -1,0 +1,72 @@
+/** From storage options to an open store. Backends are loaded only when they are asked for. */
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { type Clock, systemRandom } from "@kcp-ts/machinery/base";
+import type { ServerLog } from "@kcp-ts/server";
+import type { SnapshotSource, SnapshotTarget, Storage } from "@kcp-ts/server/storage";
+import { OptionsError, type StorageOptions } from "../options.ts";
+
+export interface StorageContext {
+  readonly rootDirectory: string;
+  readonly clock: Clock;
+  readonly log: ServerLog;
+}
+
+export type OpenedStorage = Storage & Partial<SnapshotSource & SnapshotTarget>;
+
+export async function openStorage(
+  options: StorageOptions,
+  context: StorageContext,
+): Promise<OpenedStorage> {
+  switch (options.kind) {
+    case "memory": {
+      const { MemoryStorage } = await import("@kcp-ts/server/storage/memory");
+      return new MemoryStorage();
+    }
+    case "embedded": {
+      const { EmbeddedStorage } = await import("@kcp-ts/server/storage/embedded");
+      return EmbeddedStorage.open({
+        directory: embeddedDirectory(context.rootDirectory),
+        clock: context.clock,
+        log: (message) => context.log.warn({}, message),
+      });
+    }
+    case "etcd":
+      return openEtcd(options, context);
+  }
+}
+
+export function embeddedDirectory(rootDirectory: string): string {
+  return join(rootDirectory, "data");
+}
+
+async function openEtcd(
+  options: Extract<StorageOptions, { kind: "etcd" }>,
+  { clock }: StorageContext,
+): Promise<OpenedStorage> {
+  if (options.servers.length === 0) {
+    throw new OptionsError(
+      "--storage etcd needs --etcd-servers, for example --etcd-servers https://127.0.0.1:2379",
+    );
+  }
+  const { EtcdStorage } = await import("@kcp-ts/server/storage/etcd");
+  const { caFile, certFile, keyFile, username, password, prefix } = options;
+  const [ca, cert, key] = await Promise.all([caFile, certFile, keyFile].map(readIfNamed));
+  return EtcdStorage.open({
+    endpoints: options.servers,
+    clock,
+    random: systemRandom,
+    ...(prefix === undefined ? {} : { prefix }),
+    ...(username === undefined ? {} : { username }),
+    ...(password === undefined ? {} : { password }),
+    tls: {
+      ...(ca === undefined ? {} : { ca }),
+      ...(cert === undefined ? {} : { cert }),
+      ...(key === undefined ? {} : { key }),
+    },
+  });
+}
+
+async function readIfNamed(path: string | undefined): Promise<string | undefined> {
+  return path === undefined ? undefined : readFile(path, "utf8");
+}

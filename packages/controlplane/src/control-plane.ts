@@ -1,0 +1,183 @@
+/**
+ * The composition root: options become a store, a server, a listener and a kubeconfig. Only wiring.
+ */
+import { mkdir } from "node:fs/promises";
+import { networkInterfaces } from "node:os";
+import { join, resolve } from "node:path";
+import { type Clock, sleep, systemClock, systemRandom } from "@kcp-ts/machinery/base";
+import {
+  ApiServer,
+  bootstrapAuthorizer,
+  Listener,
+  type ServerLog,
+  type TlsMaterial,
+} from "@kcp-ts/server";
+import {
+  ensureServingCertificates,
+  keepServingCertificates,
+  loadKeyPair,
+} from "./certificates/index.ts";
+import { composeAuthentication } from "./compose/authentication.ts";
+import { type OpenedStorage, openStorage } from "./compose/storage.ts";
+import { loadOrCreateAdminTokens, writeAdminKubeconfig } from "./kubeconfig/index.ts";
+import { type ControlPlaneOptions, OptionsError } from "./options.ts";
+
+export interface ControlPlane {
+  /** Where clients connect, without a path. */
+  readonly url: string;
+  readonly kubeconfigPath: string;
+  readonly server: ApiServer;
+  /** readyz fails, watches end, writes in flight finish, then everything is closed. Idempotent. */
+  stop(): Promise<void>;
+}
+
+export interface ControlPlaneContext {
+  readonly log: ServerLog;
+  readonly clock?: Clock;
+}
+
+export async function startControlPlane(
+  options: ControlPlaneOptions,
+  { log, clock = systemClock }: ControlPlaneContext,
+): Promise<ControlPlane> {
+  const rootDirectory = resolve(options.rootDirectory);
+  await mkdir(rootDirectory, { recursive: true, mode: 0o700 });
+  const storage = await openStorage(options.storage, { rootDirectory, clock, log });
+  try {
+    return await compose({ ...options, rootDirectory }, storage, log, clock);
+  } catch (error) {
+    await storage.close();
+    throw error;
+  }
+}
+
+async function compose(
+  options: ControlPlaneOptions,
+  storage: OpenedStorage,
+  log: ServerLog,
+  clock: Clock,
+): Promise<ControlPlane> {
+  const { rootDirectory: directory } = options;
+  const kubeconfigPath = options.kubeconfigPath ?? join(directory, "admin.kubeconfig");
+  const tokenStorePath = join(directory, ".admin-token-store");
+  const hostnames = hostnamesOf(options);
+  const certificates = await ensureServingCertificates({ directory, hostnames, clock });
+  const tokens = await loadOrCreateAdminTokens({ kubeconfigPath, tokenStorePath });
+  const { tokenAuthFile, clientCaFile, anonymousAuth } = options;
+  const authenticator = await composeAuthentication({
+    tokens,
+    tokenAuthFile,
+    clientCaFile,
+    anonymousAuth,
+    clock,
+  });
+  const server = new ApiServer({
+    storage,
+    clock,
+    random: systemRandom,
+    authenticator,
+    authorizer: bootstrapAuthorizer,
+    log,
+  });
+  await server.start();
+  const ownTls = await ownTlsOf(options);
+  const listener = new Listener({
+    host: options.bindAddress,
+    port: options.securePort,
+    tls: ownTls ?? certificates,
+    handle: (request) => server.handle(request),
+    onDebug: (message, error) => log.debug({ err: error }, message),
+  });
+  const address = await listener.listen();
+  const keeper = keepServingCertificates({
+    directory,
+    hostnames,
+    clock,
+    current: certificates,
+    onChange: (renewed) => {
+      log.info({}, "the serving certificate was renewed");
+      if (ownTls === undefined) listener.reload(renewed);
+    },
+    onError: (error) => log.error({ err: error }, "the serving certificate could not be renewed"),
+  });
+  const url = `https://${hostForUrl(options)}:${address.port}`;
+  await writeAdminKubeconfig({
+    path: kubeconfigPath,
+    tokenStorePath,
+    serverUrl: url,
+    caPem: certificates.caPem,
+    ...tokens,
+  });
+  const stop = once(async () => {
+    keeper.stop();
+    server.beginDraining();
+    if (options.shutdownDelayMs > 0) await sleep(clock, options.shutdownDelayMs);
+    await shutDown(server, listener, options.shutdownTimeoutMs, clock);
+    await server.close();
+    await storage.close();
+  });
+  return { url, kubeconfigPath, server, stop };
+}
+
+async function shutDown(
+  server: ApiServer,
+  listener: Listener,
+  timeoutMs: number,
+  clock: Clock,
+): Promise<void> {
+  const giveUp = new AbortController();
+  const timer = clock.schedule(timeoutMs, () => giveUp.abort());
+  // Stop accepting first: what is not in yet does not get in.
+  const drained = listener.drain(giveUp.signal);
+  await Promise.race([
+    server.drain(),
+    new Promise<void>((done) =>
+      giveUp.signal.addEventListener("abort", () => done(), { once: true }),
+    ),
+  ]);
+  await drained;
+  timer.cancel();
+}
+
+async function ownTlsOf({
+  tlsCertFile,
+  tlsPrivateKeyFile,
+}: ControlPlaneOptions): Promise<TlsMaterial | undefined> {
+  if (tlsCertFile === undefined && tlsPrivateKeyFile === undefined) return undefined;
+  if (tlsCertFile === undefined || tlsPrivateKeyFile === undefined) {
+    throw new OptionsError(
+      "--tls-cert-file and --tls-private-key-file go together: give both or neither",
+    );
+  }
+  return loadKeyPair({ certificateFile: tlsCertFile, privateKeyFile: tlsPrivateKeyFile });
+}
+
+const anyAddress = new Set(["0.0.0.0", "::", ""]);
+
+function hostForUrl({ externalHostname, bindAddress }: ControlPlaneOptions): string {
+  const host = externalHostname ?? (anyAddress.has(bindAddress) ? "localhost" : bindAddress);
+  return host.includes(":") ? `[${host}]` : host;
+}
+
+/** Every name and address by which this machine may be reached. */
+function hostnamesOf({ externalHostname, bindAddress }: ControlPlaneOptions): string[] {
+  const names = new Set(["localhost", "127.0.0.1", "::1", "kubernetes", "kubernetes.default.svc"]);
+  if (externalHostname !== undefined) names.add(externalHostname);
+  if (!anyAddress.has(bindAddress)) names.add(bindAddress);
+  else {
+    for (const addresses of Object.values(networkInterfaces())) {
+      for (const { address, internal } of addresses ?? []) {
+        if (!internal && !address.startsWith("fe80:")) names.add(address);
+      }
+    }
+  }
+  return [...names];
+}
+
+function once(body: () => Promise<void>): () => Promise<void> {
+  let running: Promise<void> | undefined;
+  return () => {
+    running ??= body();
+    return running;
+  };
+}

@@ -1,0 +1,12 @@
+export {
+  type AdminKubeconfig,
+  formatAdminKubeconfig,
+  writeAdminKubeconfig,
+} from "./admin-kubeconfig.ts";
+export {
+  AdminTokenError,
+  type AdminTokenPaths,
+  type AdminTokens,
+  loadOrCreateAdminTokens,
+  tokenHash,
+} from "./admin-tokens.ts";

@@ -1,0 +1,51 @@
+/** What a control plane can be told, and what it does when it is not told. Flags of `kcp start` map onto this one to one. */
+export interface ControlPlaneOptions {
+  /** Where state and credentials live; made with mode 0700 when missing. */
+  readonly rootDirectory: string;
+  readonly bindAddress: string;
+  /** 0 takes a free port. */
+  readonly securePort: number;
+  /** The name or address that clients use; by default localhost or the bind address. */
+  readonly externalHostname?: string | undefined;
+  readonly storage: StorageOptions;
+  /** By default `<root>/admin.kubeconfig`. */
+  readonly kubeconfigPath?: string | undefined;
+  readonly tokenAuthFile?: string | undefined;
+  readonly clientCaFile?: string | undefined;
+  readonly tlsCertFile?: string | undefined;
+  readonly tlsPrivateKeyFile?: string | undefined;
+  readonly anonymousAuth: boolean;
+  /** Time between the first signal and the moment new requests are refused: load balancers see readyz fail first. */
+  readonly shutdownDelayMs: number;
+  /** Requests still open after this are cut off. */
+  readonly shutdownTimeoutMs: number;
+}
+
+export type StorageOptions =
+  | { readonly kind: "memory" }
+  | { readonly kind: "embedded" }
+  | {
+      readonly kind: "etcd";
+      readonly servers: readonly string[];
+      readonly prefix?: string | undefined;
+      readonly caFile?: string | undefined;
+      readonly certFile?: string | undefined;
+      readonly keyFile?: string | undefined;
+      readonly username?: string | undefined;
+      readonly password?: string | undefined;
+    };
+
+export const controlPlaneDefaults: ControlPlaneOptions = {
+  rootDirectory: ".kcp",
+  bindAddress: "0.0.0.0",
+  securePort: 6443,
+  storage: { kind: "embedded" },
+  anonymousAuth: true,
+  shutdownDelayMs: 0,
+  shutdownTimeoutMs: 30_000,
+};
+
+/** A setting that cannot be used, in words that say which and what to do. */
+export class OptionsError extends Error {
+  override readonly name = "OptionsError";
+}

@@ -1,0 +1,93 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import fc from "fast-check";
+import {
+  cloneJson,
+  type JsonValue,
+  jsonDepthMax,
+  jsonEqual,
+  parseJson,
+  setMember,
+  stringifyJson,
+} from "./index.ts";
+import { parseLossless } from "./parse-lossless.ts";
+
+describe("parseJson", () => {
+  it("keeps integers that a double cannot hold", () => {
+    const text = '{"a":9007199254740993,"b":[-9223372036854775808],"c":1}';
+    const { value } = parseJson(text);
+    assert.deepEqual(value, { a: 9007199254740993n, b: [-9223372036854775808n], c: 1 });
+    assert.equal(stringifyJson(value), text);
+  });
+
+  it("does not mistake digits in strings for numbers", () => {
+    assert.deepEqual(parseJson('{"a":"12345678901234567890"}').value, {
+      a: "12345678901234567890",
+    });
+  });
+
+  it("names duplicate members by path and lets the last one win", () => {
+    const { value, duplicates } = parseJson(
+      '{"spec":{"a":1,"a":2,"list":[{"x":1,"x":{}}]},"spec2":"a:b"}',
+    );
+    assert.deepEqual(duplicates, ["spec.a", "spec.list[0].x"]);
+    assert.deepEqual(value, { spec: { a: 2, list: [{ x: {} }] }, spec2: "a:b" });
+  });
+
+  it("accepts the deepest nesting and refuses one level more", () => {
+    const nested = (levels: number) => "[".repeat(levels) + "]".repeat(levels);
+    assert.ok(parseJson(nested(jsonDepthMax)).value);
+    assert.throws(() => parseJson(nested(jsonDepthMax + 1)), {
+      name: "JsonSyntaxError",
+      message: /exceeded max depth/,
+    });
+    assert.throws(() => parseJson("[".repeat(5_000_000)), { name: "JsonSyntaxError" });
+  });
+
+  it("refuses what is not JSON", () => {
+    for (const text of [
+      "",
+      "{",
+      "[1,]",
+      '{"a":}',
+      "nul",
+      "01",
+      "1 2",
+      '"\u0001"',
+      '{"a":1}}',
+      "'a'",
+      '{"a":"\\x"}',
+      "[1234567890123456789,]",
+    ]) {
+      assert.throws(() => parseJson(text), { name: "JsonSyntaxError" }, text);
+    }
+  });
+
+  it("agrees with V8 on everything that V8 represents exactly", () => {
+    fc.assert(
+      fc.property(fc.json(), (text) => {
+        fc.pre(!/(?<![.\d])\d{16,}(?![.\d]*[eE.])/.test(text));
+        const exact = JSON.parse(text) as JsonValue;
+        assert.deepEqual(parseJson(text).value, exact);
+        assert.deepEqual(parseLossless(text), { value: exact, duplicates: [] });
+      }),
+    );
+  });
+});
+
+describe("JSON values", () => {
+  it("a member named __proto__ is data, never a prototype", () => {
+    const { value } = parseJson('{"__proto__":{"polluted":true}}');
+    const copy = cloneJson(value) as { [key: string]: JsonValue };
+    setMember(copy, "__proto__", { other: true });
+    assert.equal(Object.getPrototypeOf(copy), Object.prototype);
+    assert.equal(stringifyJson(copy), '{"__proto__":{"other":true}}');
+  });
+
+  it("equality ignores member order and nothing else", () => {
+    assert.ok(jsonEqual({ a: 1, b: [1, 2] }, { b: [1, 2], a: 1 }));
+    assert.ok(!jsonEqual({ a: 1 }, { a: 1, b: null }));
+    assert.ok(!jsonEqual([1, 2], [2, 1]));
+    assert.ok(!jsonEqual({}, []));
+  });
+});

@@ -1,0 +1,135 @@
+/**
+ * The slow, exact JSON parser: keeps integers beyond 2^53 as bigints and names duplicate members.
+ *
+ * Strings and numbers are cut out by position and handed to V8, so that escapes and floats mean the same in both parsers.
+ */
+import { JsonSyntaxError } from "./syntax-error.ts";
+import { type JsonValue, setMember } from "./value.ts";
+
+export interface ParsedJson {
+  readonly value: JsonValue;
+  /** Paths such as `spec.replicas` of members that stand twice; the last one counts. */
+  readonly duplicates: readonly string[];
+}
+
+export function parseLossless(text: string): ParsedJson {
+  const parser = new LosslessParser(text);
+  return { value: parser.parseDocument(), duplicates: parser.duplicates };
+}
+
+const numberPattern = /-?(?:0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?/y;
+const stringPattern = /"(?:[^"\\\u0000-\u001f]|\\.)*"/y;
+const spacePattern = /[ \t\n\r]*/y;
+const int64Max = 2n ** 63n - 1n;
+
+class LosslessParser {
+  readonly duplicates: string[] = [];
+  readonly #text: string;
+  #at = 0;
+
+  constructor(text: string) {
+    this.#text = text;
+  }
+
+  parseDocument(): JsonValue {
+    const value = this.#value("");
+    this.#space();
+    if (this.#at !== this.#text.length) this.#fail();
+    return value;
+  }
+
+  #value(path: string): JsonValue {
+    this.#space();
+    switch (this.#text[this.#at]) {
+      case "{":
+        return this.#object(path);
+      case "[":
+        return this.#array(path);
+      case '"':
+        return this.#string();
+      case "t":
+        return this.#word("true", true);
+      case "f":
+        return this.#word("false", false);
+      case "n":
+        return this.#word("null", null);
+      default:
+        return this.#number();
+    }
+  }
+
+  #object(path: string): JsonValue {
+    const object: { [key: string]: JsonValue } = {};
+    this.#at++;
+    if (this.#take("}")) return object;
+    do {
+      this.#space();
+      if (this.#text[this.#at] !== '"') this.#fail();
+      const key = this.#string();
+      if (!this.#take(":")) this.#fail();
+      const memberPath = path === "" ? key : `${path}.${key}`;
+      if (Object.hasOwn(object, key)) this.duplicates.push(memberPath);
+      setMember(object, key, this.#value(memberPath));
+    } while (this.#take(","));
+    if (!this.#take("}")) this.#fail();
+    return object;
+  }
+
+  #array(path: string): JsonValue {
+    const array: JsonValue[] = [];
+    this.#at++;
+    if (this.#take("]")) return array;
+    do array.push(this.#value(`${path}[${array.length}]`));
+    while (this.#take(","));
+    if (!this.#take("]")) this.#fail();
+    return array;
+  }
+
+  #string(): string {
+    return JSON.parse(this.#match(stringPattern)) as string;
+  }
+
+  #number(): number | bigint {
+    const text = this.#match(numberPattern);
+    const value = Number(text);
+    if (Number.isSafeInteger(value) || /[.eE]/.test(text)) return value;
+    const exact = BigInt(text);
+    return exact <= int64Max && exact >= -int64Max - 1n ? exact : value;
+  }
+
+  #word<Value extends JsonValue>(word: string, value: Value): Value {
+    if (!this.#text.startsWith(word, this.#at)) this.#fail();
+    this.#at += word.length;
+    return value;
+  }
+
+  #match(pattern: RegExp): string {
+    pattern.lastIndex = this.#at;
+    const found = pattern.exec(this.#text);
+    if (found === null) this.#fail();
+    this.#at = pattern.lastIndex;
+    return found[0];
+  }
+
+  #take(char: string): boolean {
+    this.#space();
+    if (this.#text[this.#at] !== char) return false;
+    this.#at++;
+    return true;
+  }
+
+  #space(): void {
+    spacePattern.lastIndex = this.#at;
+    spacePattern.exec(this.#text);
+    this.#at = spacePattern.lastIndex;
+  }
+
+  #fail(): never {
+    const found = this.#text[this.#at];
+    throw new JsonSyntaxError(
+      found === undefined
+        ? "unexpected end of JSON input"
+        : `invalid character '${found}' at position ${this.#at}`,
+    );
+  }
+}

@@ -1,0 +1,90 @@
+/**
+ * Parsing JSON from strangers: V8's parser behind one cheap look at the text.
+ *
+ * The look finds what V8 would get wrong or let through: integers that a double cannot hold, nesting deeper than anything that
+ * walks the value recursively can bear, and duplicate members (by count: text members against parsed members). Only a text that
+ * has one of the first two, or the third, takes the slow way.
+ */
+import { type ParsedJson, parseLossless } from "./parse-lossless.ts";
+import { JsonSyntaxError } from "./syntax-error.ts";
+import { isJsonObject, type JsonValue } from "./value.ts";
+
+/** Kubernetes accepts 10,000 levels; nothing real has more than a few dozen, and recursion over the value must stay safe. */
+export const jsonDepthMax = 1000;
+
+export function parseJson(text: string): ParsedJson {
+  const look = lookAt(text);
+  if (look.depth > jsonDepthMax) {
+    throw new JsonSyntaxError(`exceeded max depth of ${jsonDepthMax} levels`);
+  }
+  let value: JsonValue;
+  if (look.bigNumber) {
+    return parseLossless(text);
+  }
+  try {
+    value = JSON.parse(text) as JsonValue;
+  } catch (error) {
+    throw new JsonSyntaxError(error instanceof Error ? error.message : String(error), {
+      cause: error,
+    });
+  }
+  if (countMembers(value) === look.members) return { value, duplicates: [] };
+  return parseLossless(text);
+}
+
+interface Look {
+  readonly depth: number;
+  readonly members: number;
+  readonly bigNumber: boolean;
+}
+
+const digitsSafeMax = 15;
+
+/** One pass over the characters, strings skipped; tolerant, because the real parser judges the syntax. */
+function lookAt(text: string): Look {
+  let depth = 0;
+  let depthMax = 0;
+  let members = 0;
+  let digits = 0;
+  let bigNumber = false;
+  for (let i = 0; i < text.length; i++) {
+    const code = text.charCodeAt(i);
+    if (code === 0x22) {
+      i = skipString(text, i);
+      digits = 0;
+    } else if (code >= 0x30 && code <= 0x39) {
+      if (++digits > digitsSafeMax) bigNumber = true;
+    } else {
+      digits = 0;
+      if (code === 0x3a) members++;
+      else if (code === 0x7b || code === 0x5b) {
+        if (++depth > depthMax) depthMax = depth;
+      } else if (code === 0x7d || code === 0x5d) depth--;
+    }
+  }
+  return { depth: depthMax, members, bigNumber };
+}
+
+/** The index of the closing quote; long strings are searched by the engine, not by us. */
+function skipString(text: string, open: number): number {
+  let end = text.indexOf('"', open + 1);
+  while (end > 0) {
+    let backslashes = 0;
+    while (text.charCodeAt(end - 1 - backslashes) === 0x5c) backslashes++;
+    if ((backslashes & 1) === 0) return end;
+    end = text.indexOf('"', end + 1);
+  }
+  return text.length;
+}
+
+function countMembers(value: JsonValue): number {
+  if (typeof value !== "object" || value === null) return 0;
+  let count = 0;
+  if (Array.isArray(value)) {
+    for (const item of value) count += countMembers(item as JsonValue);
+    return count;
+  }
+  if (!isJsonObject(value)) return 0;
+  for (const key in value) count += 1 + countMembers(value[key] as JsonValue);
+  return count;
+}

@@ -1,0 +1,48 @@
+/**
+ * JSON as tenants send it: values, and the only safe ways to put their keys into objects.
+ *
+ * Integers beyond 2^53 are `bigint`s (see parse.ts), so that an int64 survives a round trip.
+ */
+export type JsonScalar = string | number | bigint | boolean | null;
+export type JsonValue = JsonScalar | JsonArray | JsonObject;
+export type JsonArray = readonly JsonValue[];
+export interface JsonObject {
+  readonly [key: string]: JsonValue;
+}
+
+export function isJsonObject(value: unknown): value is JsonObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** The own property, never something inherited: `member({}, "constructor")` is undefined. */
+export function member(object: JsonObject, key: string): JsonValue | undefined {
+  return Object.hasOwn(object, key) ? object[key] : undefined;
+}
+
+/** Sets an own property whatever its name is; plain assignment of `__proto__` would change the prototype. */
+export function setMember(
+  object: { [key: string]: JsonValue },
+  key: string,
+  value: JsonValue,
+): void {
+  if (key === "__proto__") {
+    Object.defineProperty(object, key, {
+      value,
+      writable: true,
+      enumerable: true,
+      configurable: true,
+    });
+  } else {
+    object[key] = value;
+  }
+}
+
+/** A deep copy without shared parts. The depth is that of the value, which the parser has bounded. */
+export function cloneJson<Value extends JsonValue>(value: Value): Value {
+  if (typeof value !== "object" || value === null) return value;
+  if (Array.isArray(value)) return value.map(cloneJson) as unknown as Value;
+  const copy: { [key: string]: JsonValue } = {};
+  for (const key of Object.keys(value))
+    setMember(copy, key, cloneJson((value as JsonObject)[key] as JsonValue));
+  return copy as unknown as Value;
+}

@@ -1,0 +1,20 @@
+import type { FieldError } from "../status/index.ts";
+
+/**
+ * A message is hundreds of bytes long, a wrong label takes ten: without a limit a small request
+ * would make a huge answer. Kubernetes reports all; nobody reads more than these.
+ */
+export const errorsPerFieldMax = 100;
+
+/** The errors of the items in order, up to the limit. */
+export function collectErrors<Item>(
+  items: readonly Item[],
+  errorsOf: (item: Item, index: number) => readonly FieldError[],
+): FieldError[] {
+  const errors: FieldError[] = [];
+  for (const [i, item] of items.entries()) {
+    errors.push(...errorsOf(item, i));
+    if (errors.length >= errorsPerFieldMax) return errors.slice(0, errorsPerFieldMax);
+  }
+  return errors;
+}

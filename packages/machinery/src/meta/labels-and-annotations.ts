@@ -1,0 +1,27 @@
+/** Labels are small and indexed, annotations are notes of any content up to a total size. */
+import { labelValueErrors, qualifiedNameErrors, utf8Length } from "../names/index.ts";
+import { type FieldError, fieldError } from "../status/index.ts";
+import { collectErrors } from "./collect-errors.ts";
+import type { StringMap } from "./types.ts";
+
+/** All keys and values of one object together, as UTF-8. */
+export const annotationsBytesMax = 256 * 1024;
+
+export function labelErrors(labels: StringMap, field: string): FieldError[] {
+  return collectErrors(Object.entries(labels), ([key, value]) => [
+    ...qualifiedNameErrors(key).map((message) => fieldError.invalid(field, key, message)),
+    ...labelValueErrors(value).map((message) => fieldError.invalid(field, value, message)),
+  ]);
+}
+
+export function annotationErrors(annotations: StringMap, field: string): FieldError[] {
+  const entries = Object.entries(annotations);
+  const errors = collectErrors(entries, ([key]) =>
+    qualifiedNameErrors(key.toLowerCase()).map((message) =>
+      fieldError.invalid(field, key, message),
+    ),
+  );
+  const bytes = entries.reduce((sum, [key, value]) => sum + utf8Length(key) + utf8Length(value), 0);
+  if (bytes > annotationsBytesMax) errors.push(fieldError.tooLong(field, annotationsBytesMax));
+  return errors;
+}

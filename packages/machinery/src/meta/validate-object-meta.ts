@@ -1,0 +1,175 @@
+/**
+ * Validation of metadata, with the field errors of Kubernetes 1.36.
+ *
+ * The members have the right JSON types already; the decoder sees to that. Not here: resourceVersion, which is
+ * checked where the stored object is known, and the stripping of what clients may not set.
+ */
+import type { JsonValue } from "../json/index.ts";
+import { dnsLabelErrors, type NameErrors } from "../names/index.ts";
+import { type FieldError, fieldError, quote } from "../status/index.ts";
+import { finalizerErrors, standardFinalizerErrors } from "./finalizers.ts";
+import { annotationErrors, labelErrors } from "./labels-and-annotations.ts";
+import { managedFieldsErrors } from "./managed-fields.ts";
+import { ownerReferenceErrors } from "./owner-references.ts";
+import type { ObjectMeta } from "./types.ts";
+
+export interface ObjectMetaRules {
+  readonly isNamespaced: boolean;
+  /** The rule for names of this kind of object. */
+  readonly nameErrors: NameErrors;
+  /** Where the metadata is; `metadata` unless it is nested, as in a Pod template. */
+  readonly field?: string;
+  /** Built-in kinds refuse a finalizer like `foo`; custom resources only warn (see finalizerWarnings). */
+  readonly requireQualifiedFinalizers?: boolean;
+}
+
+/** Checks the metadata of an object to be created. A name has been generated already if one was asked for. */
+export function validateObjectMeta(meta: ObjectMeta, rules: ObjectMetaRules): FieldError[] {
+  const field = rules.field ?? "metadata";
+  return [
+    ...generateNameErrors(meta, rules, field),
+    ...nameErrors(meta, rules, field),
+    ...namespaceErrors(meta, rules, field),
+    ...negativeGenerationErrors(meta, field),
+    ...mapAndOwnerErrors(meta, field),
+    ...finalizerErrors(meta.finalizers ?? [], `${field}.finalizers`),
+    ...managedFieldsErrors(meta.managedFields ?? [], `${field}.managedFields`),
+    ...qualifiedFinalizerErrors(meta, rules, field),
+  ];
+}
+
+export type ObjectMetaUpdateRules = Pick<ObjectMetaRules, "field" | "requireQualifiedFinalizers">;
+
+/**
+ * Checks the new state of an object against the old one. Names of finalizers are not checked again, as in
+ * Kubernetes: an object with an odd one can still be changed.
+ */
+export function validateObjectMetaUpdate(
+  updated: ObjectMeta,
+  old: ObjectMeta,
+  rules: ObjectMetaUpdateRules = {},
+): FieldError[] {
+  const field = rules.field ?? "metadata";
+  return [
+    ...newFinalizerErrors(updated, old, field),
+    ...decrementedGenerationErrors(updated, old, field),
+    ...immutable(`${field}.name`, updated.name ?? "", old.name ?? ""),
+    ...immutable(`${field}.namespace`, updated.namespace ?? "", old.namespace ?? ""),
+    ...immutable(`${field}.uid`, updated.uid ?? "", old.uid ?? ""),
+    ...immutableTime(
+      `${field}.creationTimestamp`,
+      updated.creationTimestamp,
+      old.creationTimestamp,
+    ),
+    ...immutableTime(
+      `${field}.deletionTimestamp`,
+      updated.deletionTimestamp,
+      old.deletionTimestamp,
+    ),
+    ...immutable(
+      `${field}.deletionGracePeriodSeconds`,
+      updated.deletionGracePeriodSeconds ?? null,
+      old.deletionGracePeriodSeconds ?? null,
+    ),
+    ...mapAndOwnerErrors(updated, field),
+    ...managedFieldsErrors(updated.managedFields ?? [], `${field}.managedFields`),
+    ...qualifiedFinalizerErrors(updated, rules, field),
+  ];
+}
+
+function generateNameErrors(meta: ObjectMeta, rules: ObjectMetaRules, field: string): FieldError[] {
+  const prefix = meta.generateName ?? "";
+  if (prefix === "") return [];
+  return rules
+    .nameErrors(prefix, { isPrefix: true })
+    .map((message) => fieldError.invalid(`${field}.generateName`, prefix, message));
+}
+
+function nameErrors(meta: ObjectMeta, rules: ObjectMetaRules, field: string): FieldError[] {
+  const name = meta.name ?? "";
+  if (name === "")
+    return [fieldError.required(`${field}.name`, "name or generateName is required")];
+  return rules
+    .nameErrors(name)
+    .map((message) => fieldError.invalid(`${field}.name`, name, message));
+}
+
+function namespaceErrors(meta: ObjectMeta, rules: ObjectMetaRules, field: string): FieldError[] {
+  const namespace = meta.namespace ?? "";
+  if (!rules.isNamespaced) {
+    return namespace === ""
+      ? []
+      : [fieldError.forbidden(`${field}.namespace`, "not allowed on this type")];
+  }
+  if (namespace === "") return [fieldError.required(`${field}.namespace`)];
+  return dnsLabelErrors(namespace).map((message) =>
+    fieldError.invalid(`${field}.namespace`, namespace, message),
+  );
+}
+
+function negativeGenerationErrors(meta: ObjectMeta, field: string): FieldError[] {
+  const generation = meta.generation ?? 0;
+  if (generation >= 0) return [];
+  const detail = "must be greater than or equal to 0";
+  return [fieldError.invalid(`${field}.generation`, generation, detail)];
+}
+
+/** This covers negative ones: the old generation is zero or more. */
+function decrementedGenerationErrors(
+  updated: ObjectMeta,
+  old: ObjectMeta,
+  field: string,
+): FieldError[] {
+  const generation = updated.generation ?? 0;
+  if (generation >= (old.generation ?? 0)) return [];
+  return [fieldError.invalid(`${field}.generation`, generation, "must not be decremented")];
+}
+
+function mapAndOwnerErrors(meta: ObjectMeta, field: string): FieldError[] {
+  return [
+    ...labelErrors(meta.labels ?? {}, `${field}.labels`),
+    ...annotationErrors(meta.annotations ?? {}, `${field}.annotations`),
+    ...ownerReferenceErrors(meta.ownerReferences ?? [], `${field}.ownerReferences`),
+  ];
+}
+
+function qualifiedFinalizerErrors(
+  meta: ObjectMeta,
+  rules: ObjectMetaUpdateRules,
+  field: string,
+): FieldError[] {
+  return rules.requireQualifiedFinalizers === true
+    ? standardFinalizerErrors(meta.finalizers ?? [], `${field}.finalizers`)
+    : [];
+}
+
+/** An object that is going away must not be held back by someone new. */
+function newFinalizerErrors(updated: ObjectMeta, old: ObjectMeta, field: string): FieldError[] {
+  if ((old.deletionTimestamp ?? "") === "") return [];
+  const known = new Set(old.finalizers ?? []);
+  const extra = [...new Set(updated.finalizers ?? [])].filter((it) => !known.has(it)).sort();
+  if (extra.length === 0) return [];
+  const shown = `[]string{${extra.map(quote).join(", ")}}`;
+  return [
+    fieldError.forbidden(
+      `${field}.finalizers`,
+      `no new finalizers can be added if the object is being deleted, found new finalizers ${shown}`,
+    ),
+  ];
+}
+
+function immutable(field: string, updated: JsonValue, old: JsonValue): FieldError[] {
+  return updated === old ? [] : [fieldError.invalid(field, updated, "field is immutable")];
+}
+
+type Time = string | null | undefined;
+
+/** Times are compared as instants: `…T00:00:00Z` is `…T01:00:00+01:00`. */
+function immutableTime(field: string, updated: Time, old: Time): FieldError[] {
+  const isSame = (updated ?? "") === (old ?? "") || sameInstant(updated, old);
+  return isSame ? [] : immutable(field, updated ?? null, old ?? null);
+}
+
+function sameInstant(a: Time, b: Time): boolean {
+  return Date.parse(a ?? "") === Date.parse(b ?? "");
+}

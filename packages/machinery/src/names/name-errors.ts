@@ -1,0 +1,126 @@
+/**
+ * What is wrong with a name, in the words of Kubernetes 1.36. An empty array means: nothing.
+ *
+ * The patterns are both checked and shown in the messages. None of them backtracks more than once over its input,
+ * so a name of a megabyte costs a linear scan.
+ */
+import { utf8Length } from "./utf8-length.ts";
+
+export interface NameOptions {
+  /** The text is a `generateName`: a trailing dash is fine, because characters follow. */
+  readonly isPrefix?: boolean;
+}
+
+/** Checks one name; every kind of object has one of these. */
+export type NameErrors = (name: string, options?: NameOptions) => string[];
+
+/** Most objects: `my-app.v1`. */
+export function dnsSubdomainErrors(name: string, options: NameOptions = {}): string[] {
+  return dnsErrors(maskIfPrefix(name, options), subdomain);
+}
+
+/** Namespaces and other names that become one label of a DNS name. */
+export function dnsLabelErrors(name: string, options: NameOptions = {}): string[] {
+  const masked = maskIfPrefix(name, options);
+  const errors = tooLongErrors(masked, label.bytesMax);
+  if (label.regExp.test(masked)) return errors;
+  return [...errors, subdomain.regExp.test(masked) ? "must not contain dots" : label.message];
+}
+
+/** Like a DNS label, but the first character is a letter. Services have such names. */
+export function dns1035LabelErrors(name: string, options: NameOptions = {}): string[] {
+  return dnsErrors(maskIfPrefix(name, options), dns1035Label);
+}
+
+/** RBAC objects: anything that fits between two slashes of a URL. Neither length nor emptiness is checked. */
+export function pathSegmentErrors(name: string, options: NameOptions = {}): string[] {
+  if (options.isPrefix !== true && (name === "." || name === "..")) return [`may not be '${name}'`];
+  return ["/", "%"]
+    .filter((part) => name.includes(part))
+    .map((part) => `may not contain '${part}'`);
+}
+
+/** The DNS name before the slash of a qualified name. */
+export function qualifyingPrefixErrors(prefix: string): string[] {
+  return dnsErrors(prefix, subdomain, "bytes");
+}
+
+/** Keys of ConfigMaps and Secrets. */
+export function configMapKeyErrors(key: string): string[] {
+  return [...dnsErrors(key, configMapKey), ...parentDirectoryErrors(key)];
+}
+
+interface NameRule {
+  readonly bytesMax: number;
+  readonly regExp: RegExp;
+  readonly message: string;
+}
+
+const labelPattern = "[a-z0-9]([-a-z0-9]*[a-z0-9])?";
+
+const label = nameRule(
+  63,
+  "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an alphanumeric character",
+  labelPattern,
+  ["my-name", "123-abc"],
+);
+const subdomain = nameRule(
+  253,
+  "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character",
+  `${labelPattern}(\\.${labelPattern})*`,
+  ["example.com"],
+);
+const dns1035Label = nameRule(
+  63,
+  "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, and end with an alphanumeric character",
+  "[a-z]([-a-z0-9]*[a-z0-9])?",
+  ["my-name", "abc-123"],
+);
+const configMapKey = nameRule(
+  253,
+  "a valid config key must consist of alphanumeric characters, '-', '_' or '.'",
+  "[-._a-zA-Z0-9]+",
+  ["key.name", "KEY_NAME", "key-name"],
+);
+
+function nameRule(
+  bytesMax: number,
+  text: string,
+  pattern: string,
+  examples: readonly string[],
+): NameRule {
+  return {
+    bytesMax,
+    regExp: new RegExp(`^${pattern}$`),
+    message: patternMessage(text, pattern, examples),
+  };
+}
+
+/** The double space before `or` is how Kubernetes prints it. */
+export function patternMessage(text: string, pattern: string, examples: readonly string[]): string {
+  const shown = examples.map((example) => `'${example}', `).join(" or ");
+  return `${text} (e.g. ${shown}regex used for validation is '${pattern}')`;
+}
+
+function dnsErrors(name: string, rule: NameRule, unit: LengthUnit = "characters"): string[] {
+  const errors = tooLongErrors(name, rule.bytesMax, unit);
+  return rule.regExp.test(name) ? errors : [...errors, rule.message];
+}
+
+/** Bytes are what is counted in both cases; the word depends on which text of Kubernetes it is. */
+type LengthUnit = "characters" | "bytes";
+
+function tooLongErrors(name: string, bytesMax: number, unit: LengthUnit = "characters"): string[] {
+  return utf8Length(name) > bytesMax ? [`must be no more than ${bytesMax} ${unit}`] : [];
+}
+
+function parentDirectoryErrors(key: string): string[] {
+  if (key === "." || key === "..") return [`must not be '${key}'`];
+  return key.startsWith("..") ? ["must not start with '..'"] : [];
+}
+
+/** Kubernetes drops the character before the dash too; kept, since clients see which prefixes pass. */
+function maskIfPrefix(name: string, options: NameOptions): string {
+  const isMasked = options.isPrefix === true && name.length > 1 && name.endsWith("-");
+  return isMasked ? `${name.slice(0, -2)}a` : name;
+}

@@ -1,0 +1,270 @@
+/**
+ * JSON patch (RFC 6902) the way Kubernetes applies it, which is the way of evanphx/json-patch v4.
+ *
+ * Where that library and the RFC differ, clients have come to live with the library: `replace` of an absent member of an object adds it,
+ * `copy` of an absent member writes null, `add` of the whole document is refused, negative indices count from the end.
+ */
+import {
+  cloneJson,
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  jsonDepthMax,
+  jsonEqual,
+  setMember,
+} from "../json/index.ts";
+import type { JsonPatch, JsonPatchOperation } from "./json-patch-operation.ts";
+import { arrayIndex, insertionIndex, pointerTokens } from "./json-pointer.ts";
+import { jsonBytes } from "./json-size.ts";
+import { PatchError } from "./patch-error.ts";
+
+/** What `copy` may add to a document in one patch: repeated copies double it. */
+export const jsonPatchCopiedBytesMax = 3 * 1024 * 1024;
+
+/**
+ * How many array items inserts and removals of one patch may shift. Without it ten thousand inserts at the front of an array
+ * of a million items would hold the process for seconds.
+ */
+export const jsonPatchShiftedItemsMax = 20_000_000;
+
+/** A new document; `document` and the patch are left as they are. Throws a `not-applicable` PatchError. */
+export function applyJsonPatch(document: JsonValue, patch: JsonPatch): JsonValue {
+  const application = new Application(cloneJson(document));
+  for (const operation of patch.operations) application.run(operation);
+  assertDepth(application.document);
+  return application.document;
+}
+
+type Container = JsonValue[] | { [key: string]: JsonValue };
+
+class Application {
+  document: JsonValue;
+  #copiedBytes = 0;
+  #shiftedItems = 0;
+
+  constructor(document: JsonValue) {
+    this.document = document;
+  }
+
+  run(operation: JsonPatchOperation): void {
+    switch (operation.op) {
+      case "add":
+        this.#add(operation);
+        break;
+      case "remove":
+        this.#remove(operation);
+        break;
+      case "replace":
+        this.#replace(operation);
+        break;
+      case "move":
+        this.#move(operation);
+        break;
+      case "test":
+        this.#test(operation);
+        break;
+      case "copy":
+        this.#copy(operation);
+        break;
+      default:
+        throw refused(`Unexpected kind: ${operation.op ?? "unknown"}`);
+    }
+  }
+
+  #add({ path, value = null }: JsonPatchOperation): void {
+    if (path === undefined) throw refused("add operation failed to decode path: missing value");
+    const target = this.#find(path);
+    if (target === undefined)
+      throw missing(`add operation does not apply: doc is missing path: "${path}"`);
+    inContext(`error in add for path: '${path}'`, () => this.#insert(target, cloneJson(value)));
+  }
+
+  #remove({ path }: JsonPatchOperation): void {
+    if (path === undefined) throw refused("remove operation failed to decode path: missing value");
+    const target = this.#find(path);
+    if (target === undefined)
+      throw missing(`remove operation does not apply: doc is missing path: "${path}"`);
+    inContext(`error in remove for path: '${path}'`, () => this.#take(target));
+  }
+
+  #replace({ path, value = null }: JsonPatchOperation): void {
+    if (path === undefined) throw missingMember("replace", "path");
+    if (path === "") {
+      if (typeof value !== "object" || value === null)
+        throw refused("replace operation value must be object or array");
+      this.document = cloneJson(value);
+      return;
+    }
+    const target = this.#find(path);
+    if (target === undefined)
+      throw missing(`replace operation does not apply: doc is missing path: ${path}`);
+    const { container, key } = target;
+    if (!Array.isArray(container)) {
+      setMember(container, key, cloneJson(value));
+      return;
+    }
+    let index: number;
+    try {
+      index = arrayIndex(key, container.length);
+    } catch (error) {
+      if (!(error instanceof PatchError)) throw error;
+      throw missing(`replace operation does not apply: doc is missing key: ${path}`);
+    }
+    container[index] = cloneJson(value);
+  }
+
+  #move({ path, from }: JsonPatchOperation): void {
+    if (from === undefined) throw missingMember("move", "from");
+    const source = this.#find(from);
+    if (source === undefined)
+      throw missing(`move operation does not apply: doc is missing from path: ${from}`);
+    const value = inContext(`error in move for path: '${source.key}'`, () => this.#take(source));
+    if (path === undefined) throw missingMember("move", "path");
+    const target = this.#find(path);
+    if (target === undefined)
+      throw missing(`move operation does not apply: doc is missing destination path: ${path}`);
+    inContext(`error in move for path: '${path}'`, () => this.#insert(target, value));
+  }
+
+  #copy({ path, from }: JsonPatchOperation): void {
+    if (from === undefined) throw missingMember("copy", "from");
+    const source = this.#find(from);
+    if (source === undefined)
+      throw missing(`copy operation does not apply: doc is missing from path: ${from}`);
+    const value = inContext(`error in copy for from: '${from}'`, () => get(source) ?? null);
+    if (path === undefined) throw refused("copy operation failed to decode path: missing value");
+    const target = this.#find(path);
+    if (target === undefined)
+      throw missing(`copy operation does not apply: doc is missing destination path: ${path}`);
+    assertDepth(value);
+    this.#copiedBytes += jsonBytes(value);
+    if (this.#copiedBytes > jsonPatchCopiedBytesMax) {
+      throw refused(
+        `Unable to complete the copy, the accumulated size increase of copy is ${this.#copiedBytes}, exceeding the limit ${jsonPatchCopiedBytesMax}`,
+      );
+    }
+    inContext("error while adding value during copy", () => this.#insert(target, cloneJson(value)));
+  }
+
+  #test({ path, value = null }: JsonPatchOperation): void {
+    if (path === undefined) throw missingMember("test", "path");
+    let actual: JsonValue;
+    if (path === "") {
+      actual = this.document;
+    } else {
+      const target = this.#find(path);
+      if (target === undefined)
+        throw missing(`test operation does not apply: is missing path: ${path}`);
+      actual = inContext(`error in test for path: '${path}'`, () => get(target) ?? null);
+    }
+    if (!jsonEqual(actual, value)) throw refused(`testing value ${path} failed: test failed`);
+  }
+
+  /** The container that holds the last token of `path`, or undefined when the way there is missing or leads through a scalar. */
+  #find(path: string): Target | undefined {
+    const tokens = pointerTokens(path);
+    const key = tokens.pop();
+    if (key === undefined) return undefined;
+    let container: JsonValue = this.document;
+    for (const token of tokens) {
+      if (!isContainer(container)) return undefined;
+      const next = getOrMissing({ container, key: token });
+      if (next === undefined) return undefined;
+      container = next;
+    }
+    return isContainer(container) ? { container, key } : undefined;
+  }
+
+  #insert({ container, key }: Target, value: JsonValue): void {
+    if (!Array.isArray(container)) {
+      setMember(container, key, value);
+      return;
+    }
+    if (key === "-") {
+      container.push(value);
+      return;
+    }
+    const index = insertionIndex(key, container.length);
+    this.#shift(container.length - index);
+    container.splice(index, 0, value);
+  }
+
+  #take({ container, key }: Target): JsonValue {
+    if (!Array.isArray(container)) {
+      if (!Object.hasOwn(container, key)) throw missing(`Unable to remove nonexistent key: ${key}`);
+      const value = container[key] as JsonValue;
+      delete container[key];
+      return value;
+    }
+    const index = arrayIndex(key, container.length);
+    this.#shift(container.length - index);
+    return container.splice(index, 1)[0] as JsonValue;
+  }
+
+  #shift(items: number): void {
+    this.#shiftedItems += items;
+    if (this.#shiftedItems > jsonPatchShiftedItemsMax) {
+      throw refused(
+        `Unable to complete the patch, it shifts more than ${jsonPatchShiftedItemsMax} array items`,
+      );
+    }
+  }
+}
+
+interface Target {
+  readonly container: Container;
+  readonly key: string;
+}
+
+function isContainer(value: JsonValue): value is Container & JsonValue {
+  return Array.isArray(value) || isJsonObject(value);
+}
+
+function get({ container, key }: Target): JsonValue | undefined {
+  if (Array.isArray(container)) return container[arrayIndex(key, container.length)];
+  return Object.hasOwn(container, key) ? container[key] : undefined;
+}
+
+function getOrMissing(target: Target): JsonValue | undefined {
+  try {
+    return get(target);
+  } catch (error) {
+    if (error instanceof PatchError) return undefined;
+    throw error;
+  }
+}
+
+/** Moves can nest deeper than any parser lets through; whatever walks the result recursively relies on the parser's bound. */
+function assertDepth(value: JsonValue, level = 1): void {
+  if (typeof value !== "object" || value === null) return;
+  if (level > jsonDepthMax) throw refused(`exceeded max depth of ${jsonDepthMax} levels`);
+  if (Array.isArray(value)) {
+    for (const item of value) assertDepth(item as JsonValue, level + 1);
+  } else {
+    for (const key in value as JsonObject) {
+      assertDepth((value as JsonObject)[key] as JsonValue, level + 1);
+    }
+  }
+}
+
+function inContext<Result>(context: string, action: () => Result): Result {
+  try {
+    return action();
+  } catch (error) {
+    if (error instanceof PatchError) throw refused(`${context}: ${error.message}`);
+    throw error;
+  }
+}
+
+function refused(message: string): PatchError {
+  return new PatchError("not-applicable", message);
+}
+
+function missing(message: string): PatchError {
+  return refused(`${message}: missing value`);
+}
+
+function missingMember(operation: string, name: "path" | "from"): PatchError {
+  const detail = name === "path" ? "operation missing path field" : "operation, missing from field";
+  return missing(`${operation} operation failed to decode ${name}: ${detail}`);
+}

@@ -1,0 +1,13 @@
+import { type JsonValue, stringifyJson } from "../json/index.ts";
+
+/** The size of a value as compact JSON in UTF-8. */
+export function jsonBytes(value: JsonValue): number {
+  const text = stringifyJson(value);
+  let bytes = text.length;
+  for (let i = 0; i < text.length; i++) {
+    const unit = text.charCodeAt(i);
+    // A surrogate pair is two units and four bytes, any other unit beyond U+07FF is three bytes.
+    if (unit >= 0x80) bytes += unit < 0x800 || (unit >= 0xd800 && unit < 0xe000) ? 1 : 2;
+  }
+  return bytes;
+}

@@ -1,0 +1,186 @@
+/**
+ * Reading JSON as a shape: type errors as Go's decoder words them, unknown fields collected and left out.
+ *
+ * Names are case-sensitive. Null stands for absent. The result shares nothing with the input that the caller could change.
+ */
+import { isJsonObject, type JsonObject, type JsonValue, setMember } from "../json/index.ts";
+import type { MessageShape, ScalarType, Shape } from "./shape.ts";
+
+/** The value does not fit the shape; the message is what follows `cannot be handled as a Kind: `. */
+export class ShapeError extends Error {
+  override readonly name = "ShapeError";
+}
+
+export interface Decoded {
+  readonly value: JsonObject;
+  /** Paths such as `spec.foo` of members that the shape does not have. */
+  readonly unknownFields: readonly string[];
+}
+
+export function decodeShape(shape: MessageShape, value: JsonValue): Decoded {
+  const decoder = new ShapeDecoder(shortName(shape));
+  return { value: decoder.message(shape, value, ""), unknownFields: decoder.unknownFields };
+}
+
+class ShapeDecoder {
+  readonly unknownFields: string[] = [];
+  readonly #root: string;
+
+  constructor(root: string) {
+    this.#root = root;
+  }
+
+  message(shape: MessageShape, value: JsonValue, path: string): JsonObject {
+    if (!isJsonObject(value)) throw this.#mismatch(value, path, goTypeOf(shape));
+    const result: { [key: string]: JsonValue } = {};
+    for (const key of Object.keys(value)) {
+      const item = value[key] as JsonValue;
+      const field = shape.fields.get(key);
+      const itemPath = path === "" ? key : `${path}.${key}`;
+      if (field === undefined) {
+        if (path === "" && (key === "kind" || key === "apiVersion")) result[key] = item;
+        else this.unknownFields.push(itemPath);
+      } else if (item !== null) {
+        result[key] = this.#value(field.shape, item, itemPath);
+      }
+    }
+    return result;
+  }
+
+  #value(shape: Shape, value: JsonValue, path: string): JsonValue {
+    switch (shape.kind) {
+      case "message":
+        return this.message(shape, value, path);
+      case "list":
+        if (!Array.isArray(value)) throw this.#mismatch(value, path, goTypeOf(shape));
+        return value.map((item, i) => {
+          // A null item is the zero value in Go; only message items can be null in practice.
+          if (item === null) return shape.items.kind === "message" ? {} : zeroOf(shape.items);
+          return this.#value(shape.items, item as JsonValue, `${path}[${i}]`);
+        });
+      case "map":
+        return this.#map(shape.values, value, path);
+      case "scalar":
+        return this.#scalar(shape.scalar, value, path);
+    }
+  }
+
+  #map(values: Shape, value: JsonValue, path: string): JsonValue {
+    if (!isJsonObject(value)) throw this.#mismatch(value, path, `map[string]${goTypeOf(values)}`);
+    const result: { [key: string]: JsonValue } = {};
+    for (const key of Object.keys(value)) {
+      const item = value[key] as JsonValue;
+      setMember(
+        result,
+        key,
+        item === null ? zeroOf(values) : this.#value(values, item, `${path}.${key}`),
+      );
+    }
+    return result;
+  }
+
+  #scalar(type: ScalarType, value: JsonValue, path: string): JsonValue {
+    if (type === "json" || type === "fields") return value;
+    if (type === "raw") {
+      if (isJsonObject(value)) return value;
+    } else if (type === "intOrString" || type === "quantity") {
+      if (typeof value === "string" || typeof value === "number" || typeof value === "bigint")
+        return value;
+    } else if (type === "bool") {
+      if (typeof value === "boolean") return value;
+    } else if (type === "int32" || type === "int64") {
+      if (typeof value === "bigint" && type === "int64") return value;
+      if (typeof value === "number") {
+        if (Number.isInteger(value) && (type === "int64" || Math.abs(value) <= 2 ** 31))
+          return value;
+        throw this.#mismatch(`number ${value}`, path, type, "word");
+      }
+    } else if (type === "double") {
+      if (typeof value === "number" || typeof value === "bigint") return value;
+    } else if (typeof value === "string") {
+      if (type === "bytes") return this.#bytes(value, path);
+      if (type === "time" || type === "microTime") return this.#time(value);
+      return value;
+    }
+    throw this.#mismatch(value, path, type);
+  }
+
+  #bytes(value: string, _path: string): string {
+    if (isBase64(value)) return value;
+    const at = value.search(/[^A-Za-z0-9+/]/);
+    throw new ShapeError(
+      `illegal base64 data at input byte ${at < 0 ? Math.max(0, value.length - (value.length % 4)) : at}`,
+    );
+  }
+
+  #time(value: string): string {
+    if (!timePattern.test(value) || Number.isNaN(Date.parse(value))) {
+      throw new ShapeError(
+        `parsing time ${JSON.stringify(value)} as "2006-01-02T15:04:05Z07:00": cannot parse ${JSON.stringify(value)} as "2006"`,
+      );
+    }
+    return value;
+  }
+
+  #mismatch(
+    value: JsonValue,
+    path: string,
+    type: string,
+    as: "value" | "word" = "value",
+  ): ShapeError {
+    const found = as === "word" ? String(value) : jsonWord(value);
+    const goType = type === "bytes" ? "[]uint8" : (goScalar.get(type) ?? type);
+    // Go names the struct field without indexes: ConfigMap.data, ObjectMeta.metadata.labels.
+    const field = path.replaceAll(/\[\d+\]/g, "");
+    return new ShapeError(
+      field === ""
+        ? `json: cannot unmarshal ${found} into Go value of type ${goType}`
+        : `json: cannot unmarshal ${found} into Go struct field ${this.#root}.${field} of type ${goType}`,
+    );
+  }
+}
+
+const timePattern = /^\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(?:\.\d+)?(?:[Zz]|[+-]\d\d:\d\d)$/;
+const goScalar = new Map([
+  ["double", "float64"],
+  ["raw", "map[string]interface {}"],
+]);
+
+/** Standard base64 with padding; checked without decoding, because values can be large. */
+export function isBase64(text: string): boolean {
+  return text.length % 4 === 0 && /^[A-Za-z0-9+/]*={0,2}$/.test(text);
+}
+
+function jsonWord(value: JsonValue): string {
+  if (Array.isArray(value)) return "array";
+  if (value === null) return "null";
+  return typeof value === "boolean" ? "bool" : typeof value === "bigint" ? "number" : typeof value;
+}
+
+function zeroOf(shape: Shape): JsonValue {
+  if (shape.kind === "message" || shape.kind === "map") return {};
+  if (shape.kind === "list") return [];
+  if (shape.scalar === "bool") return false;
+  return shape.scalar === "int32" || shape.scalar === "int64" || shape.scalar === "double" ? 0 : "";
+}
+
+function goTypeOf(shape: Shape): string {
+  switch (shape.kind) {
+    case "message":
+      return `${packageOf(shape.name)}.${shortName(shape)}`;
+    case "list":
+      return `[]${goTypeOf(shape.items)}`;
+    case "map":
+      return `map[string]${goTypeOf(shape.values)}`;
+    case "scalar":
+      return shape.scalar === "bytes" ? "[]uint8" : (goScalar.get(shape.scalar) ?? shape.scalar);
+  }
+}
+
+function shortName(shape: MessageShape): string {
+  return shape.name.slice(shape.name.lastIndexOf(".") + 1);
+}
+
+function packageOf(name: string): string {
+  return name.split(".").at(-2) ?? "v1";
+}

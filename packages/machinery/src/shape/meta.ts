@@ -1,0 +1,109 @@
+/** The shapes of meta.k8s.io/v1 that every kind is built from. Numbers are those of the published protobuf files. */
+import { bool, fields, int64, list, listMap, map, message, set, string, time } from "./shape.ts";
+
+const meta = "io.k8s.apimachinery.pkg.apis.meta.v1";
+
+export const ownerReference = message(
+  `${meta}.OwnerReference`,
+  {
+    apiVersion: [5, string, "API version of the owner."],
+    kind: [1, string, "Kind of the owner."],
+    name: [3, string, "Name of the owner."],
+    uid: [4, string, "UID of the owner: a namesake that was created later does not count."],
+    controller: [6, bool, "Whether this owner is the one controller."],
+    blockOwnerDeletion: [
+      7,
+      bool,
+      "Whether foreground deletion of the owner waits for this object.",
+    ],
+  },
+  "Names an object that this one belongs to, in the same namespace or cluster-scoped.",
+);
+
+export const managedFieldsEntry = message(
+  `${meta}.ManagedFieldsEntry`,
+  {
+    manager: [1, string, "Who manages these fields."],
+    operation: [2, string, "Apply or Update."],
+    apiVersion: [3, string, "The version in which the fields are written down."],
+    time: [4, time, "When the set last changed."],
+    fieldsType: [6, string, "Always FieldsV1."],
+    fieldsV1: [7, fields, "The set of fields, as a trie."],
+    subresource: [8, string, "The subresource through which the fields were written, if any."],
+  },
+  "The fields of an object that one manager owns.",
+);
+
+export const objectMeta = message(
+  `${meta}.ObjectMeta`,
+  {
+    name: [1, string, "Unique among the objects of its kind and namespace."],
+    generateName: [
+      2,
+      string,
+      "A prefix from which the server makes a unique name when name is empty.",
+    ],
+    namespace: [3, string, "The namespace the object is in; empty for cluster-scoped kinds."],
+    selfLink: [4, string, "No longer used."],
+    uid: [5, string, "Unique over time and space, set by the server."],
+    resourceVersion: [6, string, "An opaque value that changes with every write of the object."],
+    generation: [7, int64, "Counts changes of the desired state."],
+    creationTimestamp: [8, time, "When the server created the object."],
+    deletionTimestamp: [
+      9,
+      time,
+      "When deletion was asked for; the object goes when its finalizers are gone.",
+    ],
+    deletionGracePeriodSeconds: [10, int64, "Seconds until the object may be removed."],
+    labels: [11, map(string), "Pairs to select objects by."],
+    annotations: [12, map(string), "Pairs for tools and people, not for selection."],
+    ownerReferences: [13, listMap(ownerReference, "uid"), "The objects this one belongs to."],
+    finalizers: [14, set(string), "What must happen before the object is removed."],
+    managedFields: [17, list(managedFieldsEntry), "Who set which fields."],
+  },
+  "Data that every stored object carries.",
+);
+
+export const preconditions = message(`${meta}.Preconditions`, {
+  uid: [1, string, "Refuse unless the object has this UID."],
+  resourceVersion: [2, string, "Refuse unless the object is at this version."],
+});
+
+export const deleteOptions = message(
+  `${meta}.DeleteOptions`,
+  {
+    apiVersion: [101, string],
+    kind: [102, string],
+    gracePeriodSeconds: [1, int64, "Seconds before the object is removed."],
+    preconditions: [2, preconditions, "What must hold for the deletion to go on."],
+    orphanDependents: [3, bool, "Deprecated: use propagationPolicy."],
+    propagationPolicy: [4, string, "Orphan, Background or Foreground."],
+    dryRun: [5, list(string), "All: do everything but persist."],
+    ignoreStoreReadErrorWithClusterBreakingPotential: [6, bool],
+  },
+  "How to delete.",
+);
+
+export const condition = message(
+  `${meta}.Condition`,
+  {
+    type: [1, string, "What the condition is about, in CamelCase."],
+    status: [2, string, "True, False or Unknown."],
+    observedGeneration: [3, int64, "The generation the condition was set for."],
+    lastTransitionTime: [4, time, "When the status last changed."],
+    reason: [5, string, "A word for programs."],
+    message: [6, string, "A sentence for people."],
+  },
+  "One aspect of the state of an object.",
+);
+
+export const labelSelectorRequirement = message(`${meta}.LabelSelectorRequirement`, {
+  key: [1, string, "The label key."],
+  operator: [2, string, "In, NotIn, Exists or DoesNotExist."],
+  values: [3, list(string), "The values for In and NotIn."],
+});
+
+export const labelSelector = message(`${meta}.LabelSelector`, {
+  matchLabels: [1, map(string), "Pairs that must all be there."],
+  matchExpressions: [2, list(labelSelectorRequirement), "Requirements that must all hold."],
+});

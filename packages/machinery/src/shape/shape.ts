@@ -1,0 +1,124 @@
+/**
+ * Shapes: what a built-in kind looks like, written once in a compact notation.
+ *
+ *     const configMap = message("io.k8s.api.core.v1.ConfigMap", {
+ *       metadata: [1, objectMeta],
+ *       data: [2, map(string)],
+ *     });
+ *
+ * A field is its protobuf number and its type. From this one table come decoding with type errors and unknown fields, the protobuf
+ * codec, patch merge keys, list types for apply, and the OpenAPI documents.
+ */
+export type Shape =
+  | ScalarShape
+  | { readonly kind: "list"; readonly items: Shape; readonly list: ListTraits }
+  | { readonly kind: "map"; readonly values: Shape }
+  | MessageShape;
+
+export interface ScalarShape {
+  readonly kind: "scalar";
+  readonly scalar: ScalarType;
+}
+
+/**
+ * - `bytes`: base64 in JSON. `time`: RFC 3339 seconds; `microTime`: six fractional digits.
+ * - `quantity`, `intOrString`: their own messages in protobuf, a string (or number) in JSON.
+ * - `fields`: FieldsV1, JSON in both. `raw`: any JSON object. `json`: any JSON value.
+ */
+export type ScalarType =
+  | "string"
+  | "bool"
+  | "int32"
+  | "int64"
+  | "double"
+  | "bytes"
+  | "time"
+  | "microTime"
+  | "quantity"
+  | "intOrString"
+  | "fields"
+  | "raw"
+  | "json";
+
+export interface ListTraits {
+  /** How apply and strategic merge see the list. */
+  readonly type: "atomic" | "set" | "map";
+  readonly keys?: readonly string[];
+}
+
+export interface MessageShape {
+  readonly kind: "message";
+  /** The OpenAPI definition name. */
+  readonly name: string;
+  readonly fields: ReadonlyMap<string, Field>;
+  readonly byNumber: ReadonlyMap<number, Field>;
+  readonly description: string;
+}
+
+export interface Field {
+  readonly name: string;
+  readonly number: number;
+  readonly shape: Shape;
+  readonly description: string;
+}
+
+export type FieldNotation = readonly [number: number, shape: Shape, description?: string];
+
+export function message(
+  name: string,
+  fields: Readonly<Record<string, FieldNotation>>,
+  description = "",
+): MessageShape {
+  const list = Object.entries(fields).map(
+    ([fieldName, [number, shape, text]]): Field => ({
+      name: fieldName,
+      number,
+      shape,
+      description: text ?? "",
+    }),
+  );
+  return {
+    kind: "message",
+    name,
+    description,
+    fields: new Map(list.map((field) => [field.name, field])),
+    byNumber: new Map(list.map((field) => [field.number, field])),
+  };
+}
+
+function scalar(type: ScalarType): ScalarShape {
+  return { kind: "scalar", scalar: type };
+}
+
+export const string = scalar("string");
+export const bool = scalar("bool");
+export const int32 = scalar("int32");
+export const int64 = scalar("int64");
+export const double = scalar("double");
+export const bytes = scalar("bytes");
+export const time = scalar("time");
+export const microTime = scalar("microTime");
+export const quantity = scalar("quantity");
+export const intOrString = scalar("intOrString");
+export const fields = scalar("fields");
+export const raw = scalar("raw");
+export const json = scalar("json");
+
+export function map(values: Shape): Shape {
+  return { kind: "map", values };
+}
+
+/** A list that is replaced as a whole. */
+export function list(items: Shape): Shape {
+  return { kind: "list", items, list: { type: "atomic" } };
+}
+
+/** A list of scalars without repeats. */
+export function set(items: Shape): Shape {
+  return { kind: "list", items, list: { type: "set" } };
+}
+
+/** A list of objects that are told apart by their keys. */
+export function listMap(items: Shape, ...keys: readonly string[]): Shape {
+  return { kind: "list", items, list: { type: "map", keys } };
+}

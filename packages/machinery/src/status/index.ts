@@ -1,0 +1,21 @@
+export {
+  type FieldError,
+  type FieldErrorType,
+  fieldError,
+  formatFieldError,
+} from "./field-error.ts";
+export { quote } from "./quote.ts";
+export {
+  aggregate,
+  formatGroupKind,
+  formatGroupResource,
+  type GroupKind,
+  type GroupResource,
+  isStatusError,
+  type Status,
+  type StatusCause,
+  type StatusDetails,
+  StatusError,
+  type StatusReason,
+  statusError,
+} from "./status-error.ts";

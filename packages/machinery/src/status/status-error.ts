@@ -1,0 +1,306 @@
+/**
+ * StatusError: the one error of the API's edge. It is a Kubernetes Status that can be thrown.
+ *
+ * Clients act on `reason` first and on the texts second; both are made by the constructors below and nowhere else.
+ */
+import { type FieldError, formatFieldError } from "./field-error.ts";
+import { quote } from "./quote.ts";
+
+export type StatusReason =
+  | "Unauthorized"
+  | "Forbidden"
+  | "NotFound"
+  | "AlreadyExists"
+  | "Conflict"
+  | "Gone"
+  | "Invalid"
+  | "ServerTimeout"
+  | "Timeout"
+  | "TooManyRequests"
+  | "BadRequest"
+  | "MethodNotAllowed"
+  | "NotAcceptable"
+  | "RequestEntityTooLarge"
+  | "UnsupportedMediaType"
+  | "InternalError"
+  | "Expired"
+  | "ServiceUnavailable";
+
+export interface StatusCause {
+  readonly reason?: string;
+  readonly message?: string;
+  readonly field?: string;
+}
+
+export interface StatusDetails {
+  readonly name?: string;
+  readonly group?: string;
+  readonly kind?: string;
+  readonly uid?: string;
+  readonly causes?: readonly StatusCause[];
+  readonly retryAfterSeconds?: number;
+}
+
+export interface Status {
+  readonly kind: "Status";
+  readonly apiVersion: "v1";
+  readonly metadata: { readonly continue?: string };
+  readonly status: "Success" | "Failure";
+  readonly message?: string;
+  readonly reason?: string;
+  readonly details?: StatusDetails;
+  readonly code: number;
+}
+
+/** A resource or kind with its group, as in `deployments.apps`. */
+export interface GroupResource {
+  readonly group: string;
+  readonly resource: string;
+}
+
+export interface GroupKind {
+  readonly group: string;
+  readonly kind: string;
+}
+
+export class StatusError extends Error {
+  override readonly name = "StatusError";
+  readonly status: Status;
+
+  constructor(
+    status: Omit<Status, "kind" | "apiVersion" | "metadata" | "status"> & {
+      metadata?: Status["metadata"];
+    },
+    cause?: unknown,
+  ) {
+    super(status.message, cause === undefined ? undefined : { cause });
+    this.status = {
+      kind: "Status",
+      apiVersion: "v1",
+      metadata: {},
+      status: "Failure",
+      ...status,
+    };
+  }
+
+  get code(): number {
+    return this.status.code;
+  }
+
+  get reason(): string | undefined {
+    return this.status.reason;
+  }
+}
+
+export function isStatusError(error: unknown, reason?: StatusReason): error is StatusError {
+  return (
+    error instanceof Error &&
+    error.name === "StatusError" &&
+    (reason === undefined || (error as StatusError).reason === reason)
+  );
+}
+
+export function formatGroupResource({ group, resource }: GroupResource): string {
+  return group === "" ? resource : `${resource}.${group}`;
+}
+
+export function formatGroupKind({ group, kind }: GroupKind): string {
+  return group === "" ? kind : `${kind}.${group}`;
+}
+
+/** `a`, or `[a, b]` for several, without repeats: Go's aggregate form. */
+export function aggregate(messages: readonly string[]): string {
+  const unique = [...new Set(messages)];
+  return unique.length === 1 ? (unique[0] as string) : `[${unique.join(", ")}]`;
+}
+
+export const statusError = {
+  notFound: (resource: GroupResource, name: string): StatusError =>
+    new StatusError({
+      code: 404,
+      reason: "NotFound",
+      message: `${formatGroupResource(resource)} ${quote(name)} not found`,
+      details: named(resource, name),
+    }),
+
+  /** What client-go shows for a path that no resource answers to. */
+  pathNotFound: (): StatusError =>
+    new StatusError({
+      code: 404,
+      reason: "NotFound",
+      message: "the server could not find the requested resource",
+      details: {},
+    }),
+
+  alreadyExists: (resource: GroupResource, name: string): StatusError =>
+    new StatusError({
+      code: 409,
+      reason: "AlreadyExists",
+      message: `${formatGroupResource(resource)} ${quote(name)} already exists`,
+      details: named(resource, name),
+    }),
+
+  /** A create of a name that is still taken by an object on its way out. */
+  terminating: (resource: GroupResource, name: string): StatusError =>
+    new StatusError({
+      code: 409,
+      reason: "AlreadyExists",
+      message: `object is being deleted: ${formatGroupResource(resource)} ${quote(name)} already exists`,
+      details: named(resource, name),
+    }),
+
+  generateNameConflict: (resource: GroupResource, name: string): StatusError =>
+    new StatusError({
+      code: 409,
+      reason: "AlreadyExists",
+      message: `${formatGroupResource(resource)} ${quote(name)} already exists, the server was not able to generate a unique name for the object`,
+      details: { ...named(resource, name), retryAfterSeconds: 1 },
+    }),
+
+  conflict: (resource: GroupResource, name: string, reason: string): StatusError =>
+    new StatusError({
+      code: 409,
+      reason: "Conflict",
+      message: `Operation cannot be fulfilled on ${formatGroupResource(resource)} ${quote(name)}: ${reason}`,
+      details: named(resource, name),
+    }),
+
+  modified: (resource: GroupResource, name: string): StatusError =>
+    statusError.conflict(
+      resource,
+      name,
+      "the object has been modified; please apply your changes to the latest version and try again",
+    ),
+
+  invalid: (kind: GroupKind, name: string, errors: readonly FieldError[]): StatusError =>
+    new StatusError({
+      code: 422,
+      reason: "Invalid",
+      message: `${formatGroupKind(kind)} ${quote(name)} is invalid: ${aggregate(errors.map(formatFieldError))}`,
+      details: {
+        ...(name === "" ? {} : { name }),
+        ...(kind.group === "" ? {} : { group: kind.group }),
+        kind: kind.kind,
+        causes: errors.map(({ type, field, body }) => ({ reason: type, message: body, field })),
+      },
+    }),
+
+  badRequest: (message: string): StatusError =>
+    new StatusError({ code: 400, reason: "BadRequest", message }),
+
+  unauthorized: (): StatusError =>
+    new StatusError({ code: 401, reason: "Unauthorized", message: "Unauthorized" }),
+
+  /** `message` is everything behind `is forbidden: `. */
+  forbidden: (resource: GroupResource, name: string, message: string): StatusError =>
+    new StatusError({
+      code: 403,
+      reason: "Forbidden",
+      message:
+        name === ""
+          ? `${formatGroupResource(resource)} is forbidden: ${message}`
+          : `${formatGroupResource(resource)} ${quote(name)} is forbidden: ${message}`,
+      details: named(resource, name),
+    }),
+
+  forbiddenPath: (message: string): StatusError =>
+    new StatusError({
+      code: 403,
+      reason: "Forbidden",
+      message: `forbidden: ${message}`,
+      details: {},
+    }),
+
+  methodNotAllowed: (resource: GroupResource, action: string): StatusError =>
+    new StatusError({
+      code: 405,
+      reason: "MethodNotAllowed",
+      message: `${action} is not supported on resources of kind ${quote(formatGroupResource(resource))}`,
+      details: {
+        ...(resource.group === "" ? {} : { group: resource.group }),
+        kind: resource.resource,
+      },
+    }),
+
+  /** All logical clusters at once can be listed and watched, nothing else. */
+  notInWildcard: (resource: GroupResource, action: string): StatusError =>
+    new StatusError({
+      code: 405,
+      reason: "MethodNotAllowed",
+      message: `${action} is not supported on resources of kind ${quote(formatGroupResource(resource))} in the \`*\` logical cluster`,
+      details: named(resource, ""),
+    }),
+
+  expired: (message: string, continueToken?: string): StatusError =>
+    new StatusError({
+      code: 410,
+      reason: "Expired",
+      message,
+      ...(continueToken === undefined ? {} : { metadata: { continue: continueToken } }),
+    }),
+
+  tooLarge: (message: string): StatusError =>
+    new StatusError({
+      code: 413,
+      reason: "RequestEntityTooLarge",
+      message: `Request entity too large: ${message}`,
+    }),
+
+  unsupportedMediaType: (accepted: readonly string[]): StatusError =>
+    new StatusError({
+      code: 415,
+      reason: "UnsupportedMediaType",
+      message: `the body of the request was in an unknown format - accepted media types include: ${accepted.join(", ")}`,
+    }),
+
+  notAcceptable: (accepted: readonly string[]): StatusError =>
+    new StatusError({
+      code: 406,
+      reason: "NotAcceptable",
+      message: `only the following media types are accepted: ${accepted.join(", ")}`,
+    }),
+
+  internal: (message: string, cause?: unknown): StatusError =>
+    new StatusError(
+      {
+        code: 500,
+        reason: "InternalError",
+        message: `Internal error occurred: ${message}`,
+        details: { causes: [{ message }] },
+      },
+      cause,
+    ),
+
+  timeout: (message: string): StatusError =>
+    new StatusError({ code: 504, reason: "Timeout", message: `Timeout: ${message}` }),
+
+  resourceVersionTooLarge: (asked: number, current: number): StatusError =>
+    new StatusError({
+      code: 504,
+      reason: "Timeout",
+      message: `Timeout: Too large resource version: ${asked}, current: ${current}`,
+      details: {
+        causes: [{ reason: "ResourceVersionTooLarge", message: "Too large resource version" }],
+        retryAfterSeconds: 1,
+      },
+    }),
+
+  unavailable: (message: string): StatusError =>
+    new StatusError({ code: 503, reason: "ServiceUnavailable", message }),
+
+  tooManyRequests: (retryAfterSeconds: number): StatusError =>
+    new StatusError({
+      code: 429,
+      reason: "TooManyRequests",
+      message: "Too many requests, please try again later.",
+      details: { retryAfterSeconds },
+    }),
+} as const;
+
+function named({ group, resource }: GroupResource, name: string): StatusDetails {
+  return {
+    ...(name === "" ? {} : { name }),
+    ...(group === "" ? {} : { group }),
+    kind: resource,
+  };
+}

@@ -1,0 +1,11 @@
+export {
+  Admission,
+  type AdmissionPlugin,
+  type AdmissionRequest,
+  type Operation,
+} from "./admission.ts";
+export {
+  defaultNamespace,
+  type NamespaceSource,
+  namespaceLifecycle,
+} from "./namespace-lifecycle.ts";

@@ -1,0 +1,100 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import {
+  BearerTokenAuthenticator,
+  hashToken,
+  isAuthenticationError,
+  parseBearerToken,
+  StaticTokenAuthenticator,
+  type TokenAuthenticator,
+  tokenLengthMax,
+} from "./index.ts";
+
+const alice = { username: "alice", groups: ["developers"] };
+
+function knowing(token: string): TokenAuthenticator {
+  return new StaticTokenAuthenticator([{ tokenHash: hashToken(token), user: alice }]);
+}
+
+describe("the Authorization header", () => {
+  const headers: readonly (readonly [string, string | undefined])[] = [
+    ["Bearer abc", "abc"],
+    ["bearer abc", "abc"],
+    ["BEARER abc", "abc"],
+    ["  Bearer abc  ", "abc"],
+    ["Bearer abc def", "abc"],
+    ["Bearer abc,def", "abc,def"],
+    ["Bearer a=b", "a=b"],
+    ["Bearer", undefined],
+    ["Bearer ", undefined],
+    ["Bearer  abc", undefined],
+    ["Bearer\tabc", undefined],
+    ["Bearer:abc", undefined],
+    ["Bearerabc", undefined],
+    ["Basic YTpi", undefined],
+    ["abc", undefined],
+    ["", undefined],
+    [" ", undefined],
+  ];
+  for (const [header, token] of headers) {
+    it(`${JSON.stringify(header)} holds ${token === undefined ? "no token" : `the token ${token}`}`, () => {
+      assert.equal(parseBearerToken(header), token);
+    });
+  }
+});
+
+describe("bearer tokens", () => {
+  it("belong to the user the token authenticator says", () => {
+    const authenticator = new BearerTokenAuthenticator([knowing("abc")]);
+    assert.deepEqual(authenticator.authenticate({ authorization: "Bearer abc" }), {
+      username: "alice",
+      groups: ["developers", "system:authenticated"],
+    });
+  });
+
+  it("that are absent are nobody's", () => {
+    const authenticator = new BearerTokenAuthenticator([knowing("abc")]);
+    for (const authorization of [undefined, "", "Bearer", "Bearer ", "Basic YTpi"]) {
+      assert.equal(authenticator.authenticate({ authorization }), undefined);
+    }
+  });
+
+  it("that nobody knows are refused, near misses included, without naming the token", () => {
+    const authenticator = new BearerTokenAuthenticator([knowing("secret-abc")]);
+    for (const token of ["secret-ab", "secret-abcd", "secret-abC", "Secret-abc", "__proto__"]) {
+      assert.throws(
+        () => authenticator.authenticate({ authorization: `Bearer ${token}` }),
+        (error: unknown) =>
+          isAuthenticationError(error, "invalid-token") && !error.message.includes(token),
+      );
+    }
+    assert.throws(
+      () => new BearerTokenAuthenticator([]).authenticate({ authorization: "Bearer abc" }),
+      (error: unknown) => isAuthenticationError(error, "invalid-token"),
+    );
+  });
+
+  it("are refused without a look when they are longer than the limit", () => {
+    const longest = "x".repeat(tokenLengthMax);
+    const authenticator = new BearerTokenAuthenticator([knowing(longest), knowing(`${longest}x`)]);
+    const authorization = `Bearer ${longest}`;
+    assert.notEqual(authenticator.authenticate({ authorization }), undefined);
+    assert.throws(
+      () => authenticator.authenticate({ authorization: `${authorization}x` }),
+      (error: unknown) => isAuthenticationError(error, "token-too-long"),
+    );
+  });
+
+  it("are tried with every authenticator, those that take their time included", async () => {
+    const slow: TokenAuthenticator = {
+      authenticateToken: async (token) =>
+        token === "slow" ? { username: "bob", groups: [] } : undefined,
+    };
+    const authenticator = new BearerTokenAuthenticator([slow, knowing("abc")]);
+    const ask = async (token: string) =>
+      (await authenticator.authenticate({ authorization: `Bearer ${token}` }))?.username;
+    assert.equal(await ask("slow"), "bob");
+    assert.equal(await ask("abc"), "alice");
+    await assert.rejects(ask("other"), (error) => isAuthenticationError(error, "invalid-token"));
+  });
+});

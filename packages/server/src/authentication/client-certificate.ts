@@ -1,0 +1,147 @@
+/**
+ * Client certificates: the common name is the user, the organizations are the groups.
+ *
+ * TLS has proved that the client holds the key; everything else is checked here, because the listener accepts any
+ * certificate (clients with tokens may have none of ours). The issuer must itself be in a pool: certificates that the
+ * client sends along are not used to build a chain, so no authority between can be forgotten in the checks.
+ */
+import type { X509Certificate } from "node:crypto";
+import type { Clock } from "@kcp-ts/machinery/base";
+import { credentialIdKey, type UserInfo } from "../request/index.ts";
+import { withAuthenticatedGroup } from "./authenticated-group.ts";
+import type { Authenticator, Credentials } from "./authenticator.ts";
+import type { ReloadableClientCa } from "./client-ca.ts";
+import { AuthenticationError } from "./errors.ts";
+
+/** Verified certificates that are remembered; beyond that the one unused for longest is verified again. */
+export const verifiedCertificatesMax = 4096;
+
+export interface ClientCertificateOptions {
+  readonly authorities: readonly ReloadableClientCa[];
+  readonly clock: Pick<Clock, "now">;
+  readonly cacheEntriesMax?: number;
+}
+
+/** What a check has shown; true as long as `pool` is in use and the time is within. */
+interface Verified extends Validity {
+  readonly source: ReloadableClientCa;
+  readonly pool: readonly X509Certificate[];
+  /** Undefined for a certificate without a common name: valid, but nobody's. */
+  readonly user: UserInfo | undefined;
+}
+
+export class ClientCertificateAuthenticator implements Authenticator {
+  readonly #options: ClientCertificateOptions;
+  readonly #cacheEntriesMax: number;
+  /** By fingerprint, the least recently used first. Refusals are not kept: strangers would fill it with them. */
+  readonly #verified = new Map<string, Verified>();
+
+  constructor(options: ClientCertificateOptions) {
+    this.#options = options;
+    this.#cacheEntriesMax = options.cacheEntriesMax ?? verifiedCertificatesMax;
+  }
+
+  authenticate({ clientCertificate }: Credentials): UserInfo | undefined {
+    if (clientCertificate === undefined || this.#options.authorities.length === 0) return undefined;
+    const fingerprint = clientCertificate.fingerprint256;
+    const now = this.#options.clock.now();
+    const known = this.#verified.get(fingerprint);
+    const verified =
+      known !== undefined && isWithin(known, now) && known.pool === known.source.certificates
+        ? known
+        : verify(clientCertificate, this.#options.authorities, now);
+    this.#remember(fingerprint, verified);
+    return verified.user;
+  }
+
+  #remember(fingerprint: string, verified: Verified): void {
+    this.#verified.delete(fingerprint);
+    this.#verified.set(fingerprint, verified);
+    if (this.#verified.size <= this.#cacheEntriesMax) return;
+    const [oldest] = this.#verified.keys();
+    if (oldest !== undefined) this.#verified.delete(oldest);
+  }
+}
+
+const anyExtendedKeyUsage = "2.5.29.37.0";
+const clientAuth = "1.3.6.1.5.5.7.3.2";
+
+/** The cheap checks first. An authority that was renewed is in the pool twice, and one of the two may be over. */
+function verify(
+  certificate: X509Certificate,
+  sources: readonly ReloadableClientCa[],
+  now: number,
+): Verified {
+  if (!isWithin(validity(certificate), now)) throw refusal("it is not valid at this time");
+  // `keyUsage` is Node's name for the extended key usage. A certificate without one may be used for anything (RFC 5280 4.2.1.12).
+  const usages: readonly string[] | undefined = certificate.keyUsage;
+  if (usages && !usages.includes(clientAuth) && !usages.includes(anyExtendedKeyUsage)) {
+    throw refusal("it is not meant for client authentication");
+  }
+  for (const source of sources) {
+    const pool = source.certificates;
+    const issuer = pool.find(
+      (authority) =>
+        isWithin(validity(authority), now) &&
+        certificate.checkIssued(authority) &&
+        certificate.verify(authority.publicKey),
+    );
+    if (issuer === undefined) continue;
+    const [own, above] = [validity(certificate), validity(issuer)];
+    return {
+      source,
+      pool,
+      notBefore: Math.max(own.notBefore, above.notBefore),
+      notAfter: Math.min(own.notAfter, above.notAfter),
+      user: userOf(certificate),
+    };
+  }
+  throw refusal("it was not issued by a known authority whose own certificate is valid");
+}
+
+interface Validity {
+  readonly notBefore: number;
+  readonly notAfter: number;
+}
+
+function validity(certificate: X509Certificate): Validity {
+  return {
+    notBefore: Date.parse(certificate.validFrom),
+    notAfter: Date.parse(certificate.validTo),
+  };
+}
+
+function isWithin({ notBefore, notAfter }: Validity, now: number): boolean {
+  return notBefore <= now && now <= notAfter;
+}
+
+/** As Kubernetes does: of several common names the last counts, organizations keep their order, and a uid may stand under an OID of its own. */
+function userOf(certificate: X509Certificate): UserInfo | undefined {
+  const subject = certificate.toLegacyObject().subject as unknown as SubjectAttributes;
+  const username = values(subject, "CN").at(-1);
+  if (!username) return undefined;
+  const uids = values(subject, userIdIdentifier);
+  if (uids.length > 1) throw refusal("its subject has more than one uid");
+  const fingerprint = certificate.fingerprint256.replaceAll(":", "").toLowerCase();
+  return withAuthenticatedGroup({
+    username,
+    ...(uids[0] === undefined ? {} : { uid: uids[0] }),
+    groups: values(subject, "O"),
+    extra: { [credentialIdKey]: [`X509SHA256=${fingerprint}`] },
+  });
+}
+
+/** Node's types know the well-known attributes only, and not that they may repeat. */
+type SubjectAttributes = Readonly<Record<string, string | readonly string[]>>;
+
+const userIdIdentifier = "1.3.6.1.4.1.57683.2";
+
+function values(subject: SubjectAttributes, attribute: string): readonly string[] {
+  const value = Object.hasOwn(subject, attribute) ? subject[attribute] : undefined;
+  if (value === undefined) return [];
+  return typeof value === "string" ? [value] : value;
+}
+
+function refusal(reason: string): AuthenticationError {
+  return new AuthenticationError("invalid-certificate", `client certificate refused: ${reason}`);
+}

@@ -1,0 +1,59 @@
+/**
+ * Tokens that are known beforehand, by the SHA-256 of each.
+ *
+ * The hash is the index: how long a lookup takes says nothing about how much of a guess was right, because nobody can steer the hash of
+ * a guess towards that of a token. The tokens themselves are not kept.
+ */
+import { hash } from "node:crypto";
+import { type UserInfo, wellKnownGroup, wellKnownUser } from "../request/index.ts";
+import { withAuthenticatedGroup } from "./authenticated-group.ts";
+import type { TokenAuthenticator } from "./authenticator.ts";
+import { AuthenticationConfigurationError } from "./errors.ts";
+
+export interface StaticToken {
+  /** SHA-256 of the token's UTF-8 bytes, in lower-case hex. */
+  readonly tokenHash: string;
+  readonly user: UserInfo;
+}
+
+export class StaticTokenAuthenticator implements TokenAuthenticator {
+  readonly #users: ReadonlyMap<string, UserInfo>;
+
+  constructor(tokens: readonly StaticToken[]) {
+    const users = new Map<string, UserInfo>();
+    for (const { tokenHash, user } of tokens) {
+      if (!/^[0-9a-f]{64}$/.test(tokenHash)) {
+        throw new AuthenticationConfigurationError(
+          `the token hash of user "${user.username}" is not a SHA-256 in lower-case hex`,
+        );
+      }
+      users.set(tokenHash, withAuthenticatedGroup(user));
+    }
+    this.#users = users;
+  }
+
+  authenticateToken(token: string): UserInfo | undefined {
+    return this.#users.get(hashToken(token));
+  }
+}
+
+/** The two administrators that a control plane makes for itself. */
+export function adminTokens(hashes: {
+  readonly adminTokenHash: string;
+  readonly shardAdminTokenHash: string;
+}): readonly StaticToken[] {
+  return [
+    {
+      tokenHash: hashes.adminTokenHash,
+      user: { username: wellKnownUser.kcpAdmin, groups: [wellKnownGroup.kcpAdmin] },
+    },
+    {
+      tokenHash: hashes.shardAdminTokenHash,
+      user: { username: wellKnownUser.shardAdmin, groups: [wellKnownGroup.masters] },
+    },
+  ];
+}
+
+export function hashToken(token: string): string {
+  return hash("sha256", token, "hex");
+}

@@ -1,0 +1,60 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { rootCluster } from "@kcp-ts/machinery/names";
+import { type Attributes, anonymousUser } from "../request/index.ts";
+import { type Authorizer, anyOf, type Decision } from "./index.ts";
+
+const attributes: Attributes = {
+  user: anonymousUser,
+  verb: "get",
+  cluster: rootCluster,
+  group: "",
+  version: "v1",
+  resource: "pods",
+  subresource: "",
+  namespace: "",
+  name: "",
+  path: "/api/v1/pods",
+  isResourceRequest: true,
+};
+
+function answering(decision: Decision): Authorizer {
+  return { authorize: () => decision };
+}
+
+function later(authorizer: Authorizer): Authorizer {
+  return { authorize: async (asked) => authorizer.authorize(asked) };
+}
+
+const yes = answering({ allowed: true, reason: "because" });
+const no = answering({ allowed: false, reason: "not here" });
+const neither = answering({ allowed: false, reason: "nor here" });
+const silent = answering({ allowed: false, reason: "" });
+const breaks: Authorizer = {
+  authorize() {
+    throw new TypeError("a bug");
+  },
+};
+
+describe("anyOf", () => {
+  const cases: readonly (readonly [string, readonly Authorizer[], Decision])[] = [
+    ["nobody allows what nobody was asked", [], { allowed: false, reason: "" }],
+    ["the first yes counts", [no, yes, breaks], { allowed: true, reason: "because" }],
+    [
+      "reasons of refusals add up",
+      [no, silent, neither],
+      { allowed: false, reason: "not here, nor here" },
+    ],
+  ];
+  for (const [title, authorizers, expected] of cases) {
+    it(`${title}, at once and later`, async () => {
+      assert.deepEqual(anyOf(authorizers).authorize(attributes), expected);
+      assert.deepEqual(await anyOf(authorizers.map(later)).authorize(attributes), expected);
+    });
+  }
+
+  it("does not take a failure for a refusal", async () => {
+    assert.throws(() => anyOf([breaks, yes]).authorize(attributes), TypeError);
+    await assert.rejects(async () => anyOf([later(breaks), yes]).authorize(attributes), TypeError);
+  });
+});

@@ -1,0 +1,4 @@
+export { anyOf } from "./any-of.ts";
+export type { Authorizer, Decision } from "./authorizer.ts";
+export { bootstrapAuthorizer } from "./bootstrap-authorizer.ts";
+export { forbidden, forbiddenMessage } from "./forbidden.ts";

@@ -1,0 +1,151 @@
+/**
+ * From request bytes to a JSON value: JSON, YAML, and protobuf for the kinds that have a shape.
+ */
+import {
+  isJsonObject,
+  type JsonObject,
+  JsonSyntaxError,
+  type JsonValue,
+  parseJson,
+} from "@kcp-ts/machinery/json";
+import { decodeEnvelope, decodeMessage, type MessageShape } from "@kcp-ts/machinery/shape";
+import { StatusError, statusError } from "@kcp-ts/machinery/status";
+import { parseYaml } from "./yaml.ts";
+
+export interface DecodedBody {
+  readonly value: JsonObject;
+  /** Paths of members that stand twice. */
+  readonly duplicates: readonly string[];
+}
+
+export interface BodyKind {
+  readonly kind: string;
+  readonly apiVersion: string;
+  /** Undefined where protobuf is not accepted: custom resources. */
+  readonly shape: MessageShape | undefined;
+}
+
+/** Larger YAML would hold up everybody while it is parsed; JSON of the same size does not. */
+export const yamlBytesMax = 512 << 10;
+
+const protobufType = "application/vnd.kubernetes.protobuf";
+
+export function mediaTypeOf(contentType: string | undefined): string {
+  if (contentType === undefined || contentType === "") return "application/json";
+  const end = contentType.indexOf(";");
+  return (end < 0 ? contentType : contentType.slice(0, end)).trim().toLowerCase();
+}
+
+export function decodeBody(
+  bytes: Uint8Array,
+  contentType: string | undefined,
+  expected: BodyKind,
+): DecodedBody {
+  switch (mediaTypeOf(contentType)) {
+    case "application/json":
+      return asObject(decodeJson(bytes, expected), expected);
+    case "application/yaml":
+      return asObject(decodeYaml(bytes, expected), expected);
+    case protobufType:
+      if (expected.shape !== undefined) return decodeProtobuf(bytes, expected, expected.shape);
+  }
+  throw statusError.unsupportedMediaType([
+    "application/json",
+    "application/yaml",
+    ...(expected.shape === undefined ? [] : [protobufType]),
+  ]);
+}
+
+export function decodeText(bytes: Uint8Array): string {
+  try {
+    return utf8.decode(bytes);
+  } catch (error) {
+    throw new StatusError(
+      { code: 400, reason: "BadRequest", message: "the body of the request is not valid UTF-8" },
+      error,
+    );
+  }
+}
+
+const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+
+function decodeJson(
+  bytes: Uint8Array,
+  { kind }: BodyKind,
+): { value: JsonValue; duplicates: readonly string[] } {
+  const text = decodeText(bytes);
+  try {
+    return parseJson(text);
+  } catch (error) {
+    if (!(error instanceof JsonSyntaxError)) throw error;
+    throw unrecognized(kind, error.message, text);
+  }
+}
+
+function decodeYaml(
+  bytes: Uint8Array,
+  { kind }: BodyKind,
+): { value: JsonValue; duplicates: readonly string[] } {
+  if (bytes.length > yamlBytesMax)
+    throw statusError.tooLarge(`limit for YAML is ${yamlBytesMax}, send JSON instead`);
+  const text = decodeText(bytes);
+  const parsed = parseYaml(text);
+  if ("error" in parsed)
+    throw unrecognized(kind, `error converting YAML to JSON: ${parsed.error}`, text);
+  return parsed;
+}
+
+function decodeProtobuf(
+  bytes: Uint8Array,
+  { kind, apiVersion }: BodyKind,
+  shape: MessageShape,
+): DecodedBody {
+  try {
+    const envelope = decodeEnvelope(bytes);
+    const value = decodeMessage(shape, envelope.raw);
+    return {
+      value: {
+        kind: envelope.kind || kind,
+        apiVersion: envelope.apiVersion || apiVersion,
+        ...value,
+      },
+      duplicates: [],
+    };
+  } catch (error) {
+    throw statusError.badRequest(
+      `the object provided is unrecognized (must be of type ${kind}): ${error instanceof Error ? error.message : String(error)}`,
+    );
+  }
+}
+
+function asObject(
+  parsed: { value: JsonValue; duplicates: readonly string[] },
+  { kind }: BodyKind,
+): DecodedBody {
+  if (isJsonObject(parsed.value)) return { value: parsed.value, duplicates: parsed.duplicates };
+  const found = Array.isArray(parsed.value)
+    ? "array"
+    : parsed.value === null
+      ? "null"
+      : typeof parsed.value;
+  throw statusError.badRequest(
+    `couldn't get version/kind; json parse error: json: cannot unmarshal ${found} into Go value of type struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" } (must be of type ${kind})`,
+  );
+}
+
+/** The start of the body, readable when it looks like JSON and in hex when it does not. */
+function excerpt(text: string): string {
+  if (text === "") return "<empty>";
+  const bytes = Buffer.from(text);
+  const start = bytes.subarray(0, excerptBytes);
+  const shown = text.startsWith("{") ? start.toString("utf8") : start.toString("hex");
+  return bytes.length > excerptBytes ? `${shown} ...` : shown;
+}
+
+const excerptBytes = 30;
+
+function unrecognized(kind: string, message: string, text: string): StatusError {
+  return statusError.badRequest(
+    `the object provided is unrecognized (must be of type ${kind}): couldn't get version/kind; json parse error: ${message} (${excerpt(text)})`,
+  );
+}

@@ -1,0 +1,20 @@
+export {
+  type BodyKind,
+  type DecodedBody,
+  decodeBody,
+  decodeText,
+  mediaTypeOf,
+  yamlBytesMax,
+} from "./decode-body.ts";
+export { type AnswerForm, acceptedMediaTypes, negotiate, type Offers } from "./negotiate.ts";
+export { failure, json, jsonBytes, jsonType, success, text, toStatusError } from "./respond.ts";
+export {
+  type IncludeObject,
+  parseIncludeObject,
+  partialOf,
+  rowOf,
+  type TableForm,
+  tableOf,
+  toBytes,
+} from "./table.ts";
+export { parseYaml, toYaml } from "./yaml.ts";

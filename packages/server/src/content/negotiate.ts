@@ -1,0 +1,114 @@
+/**
+ * From an Accept header to the form of the answer. Most clients send one of a few texts, so answers are remembered.
+ */
+import { statusError } from "@kcp-ts/machinery/status";
+
+export type MediaType = "application/json" | "application/yaml";
+
+/** How objects are to be shown. Tables and metadata are transforms that a clause asks for with `as`, `g` and `v`. */
+export interface AnswerForm {
+  readonly mediaType: MediaType;
+  readonly as: "object" | "table" | "partial" | "discovery";
+  /** meta.k8s.io's version for tables and metadata. */
+  readonly version: string;
+}
+
+/** Which transforms the endpoint can do. A clause that asks for another one is passed over. */
+export interface Offers {
+  readonly table?: boolean;
+  readonly partial?: "PartialObjectMetadata" | "PartialObjectMetadataList" | undefined;
+  readonly discovery?: boolean;
+}
+
+export const acceptedMediaTypes = [
+  "application/json",
+  "application/yaml",
+  "application/vnd.kubernetes.protobuf",
+];
+
+const plainJson: AnswerForm = { mediaType: "application/json", as: "object", version: "" };
+const remembered = new Map<string, AnswerForm>();
+const rememberedMax = 1000;
+
+export function negotiate(accept: string | undefined, offers: Offers): AnswerForm {
+  if (accept === undefined || accept === "" || accept === "*/*" || accept === "application/json")
+    return plainJson;
+  const key = `${accept}|${offers.table}|${offers.partial}|${offers.discovery}`;
+  let form = remembered.get(key);
+  if (form === undefined) {
+    form = parseAccept(accept, offers);
+    if (remembered.size >= rememberedMax) remembered.clear();
+    remembered.set(key, form);
+  }
+  return form;
+}
+
+function parseAccept(accept: string, offers: Offers): AnswerForm {
+  const clauses = accept
+    .split(",")
+    .map((text, order) => ({ ...parseClause(text), order }))
+    .filter((clause) => clause.quality > 0)
+    .sort((a, b) => b.quality - a.quality || a.order - b.order);
+  for (const clause of clauses) {
+    const form = formOf(clause, offers);
+    if (form !== undefined) return form;
+  }
+  throw statusError.notAcceptable(acceptedMediaTypes);
+}
+
+interface Clause {
+  readonly type: string;
+  readonly quality: number;
+  readonly parameters: ReadonlyMap<string, string>;
+}
+
+function parseClause(text: string): Clause {
+  const [type, ...rest] = text.split(";").map((part) => part.trim());
+  const parameters = new Map<string, string>();
+  for (const part of rest) {
+    const [name, value = ""] = part.split("=");
+    parameters.set((name as string).trim().toLowerCase(), value.trim().replace(/^"(.*)"$/, "$1"));
+  }
+  const quality = Number(parameters.get("q") ?? 1);
+  return {
+    type: (type as string).toLowerCase(),
+    quality: Number.isFinite(quality) ? quality : 0,
+    parameters,
+  };
+}
+
+/** Protobuf is decoded, never sent: those who ask for it list JSON, too. */
+function formOf({ type, parameters }: Clause, offers: Offers): AnswerForm | undefined {
+  const mediaType = mediaTypeOf(type);
+  if (mediaType === undefined) return undefined;
+  const as = parameters.get("as");
+  if (as === undefined || as === "") return { ...plainJson, mediaType };
+  const group = parameters.get("g");
+  const version = parameters.get("v") ?? "";
+  if (group === "meta.k8s.io" && (version === "v1" || version === "v1beta1")) {
+    if (as === "Table" && offers.table) return { mediaType, as: "table", version };
+    if (as === offers.partial) return { mediaType, as: "partial", version };
+  }
+  if (
+    group === "apidiscovery.k8s.io" &&
+    version === "v2" &&
+    as === "APIGroupDiscoveryList" &&
+    offers.discovery
+  ) {
+    return { mediaType: "application/json", as: "discovery", version };
+  }
+  return undefined;
+}
+
+function mediaTypeOf(type: string): MediaType | undefined {
+  switch (type) {
+    case "*/*":
+    case "application/*":
+    case "application/json":
+      return "application/json";
+    case "application/yaml":
+      return "application/yaml";
+    default:
+      return undefined;
+  }
+}

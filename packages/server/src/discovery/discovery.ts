@@ -1,0 +1,109 @@
+/**
+ * The discovery endpoints of a logical cluster: /api, /apis, /apis/<group>, /apis/<group>/<version>.
+ *
+ * Clusters that serve the same definitions share the same bytes: documents are remembered per list of definitions, and forgotten with it.
+ */
+import { createHash } from "node:crypto";
+import type { JsonObject } from "@kcp-ts/machinery/json";
+import { statusError } from "@kcp-ts/machinery/status";
+import { jsonBytes, negotiate, toBytes } from "../content/index.ts";
+import type { Catalog, ResourceDefinition } from "../registry/index.ts";
+import { type ApiRequest, type ApiResponse, header } from "../request/api-request.ts";
+import type { PathScope } from "../request/request-scope.ts";
+import {
+  apiGroup,
+  apiGroupList,
+  apiResourceList,
+  apiVersions,
+  groupDiscoveryList,
+} from "./documents.ts";
+
+const aggregatedType = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
+
+interface Rendered {
+  readonly bytes: Buffer;
+  readonly etag: string;
+}
+
+const rendered = new WeakMap<readonly ResourceDefinition[], Map<string, Rendered | undefined>>();
+const documentsMax = 1000;
+
+export function isDiscoveryPath(path: string): boolean {
+  return (
+    path === "/api" || path.startsWith("/api/") || path === "/apis" || path.startsWith("/apis/")
+  );
+}
+
+export function serveDiscovery(
+  request: ApiRequest,
+  scope: PathScope,
+  catalog: Catalog,
+): ApiResponse {
+  if (scope.verb !== "get" && scope.verb !== "head") throw statusError.pathNotFound();
+  const definitions = catalog.all(scope.cluster);
+  const [root, first, second, ...rest] = scope.path.split("/").filter((segment) => segment !== "");
+  if (rest.length > 0) throw statusError.pathNotFound();
+  if (first === undefined) return serveRoot(request, definitions, root === "api");
+  const document =
+    root === "api"
+      ? render(definitions, `/api/${first}`, () =>
+          second === undefined ? apiResourceList(definitions, "", first) : undefined,
+        )
+      : render(definitions, `/apis/${first}/${second ?? ""}`, () =>
+          second === undefined
+            ? apiGroup(definitions, first)
+            : apiResourceList(definitions, first, second),
+        );
+  if (document === undefined) throw statusError.pathNotFound();
+  return jsonBytes(200, document.bytes);
+}
+
+/** /api and /apis can be asked for in the aggregated form; both or neither must have it. */
+function serveRoot(
+  request: ApiRequest,
+  definitions: readonly ResourceDefinition[],
+  isCore: boolean,
+): ApiResponse {
+  const form = negotiate(header(request.headers, "accept"), { discovery: true });
+  if (form.as !== "discovery") {
+    const host =
+      header(request.headers, "host") ?? header(request.headers, ":authority") ?? "localhost";
+    return jsonBytes(200, toBytes(isCore ? apiVersions(host) : apiGroupList(definitions)));
+  }
+  const document = render(definitions, isCore ? "aggregated/api" : "aggregated/apis", () =>
+    groupDiscoveryList(definitions, isCore),
+  ) as Rendered;
+  const headers = {
+    "content-type": aggregatedType,
+    etag: document.etag,
+    vary: "Accept",
+    "cache-control": "public",
+  };
+  if (header(request.headers, "if-none-match") === document.etag)
+    return { status: 304, headers, body: undefined };
+  return { status: 200, headers, body: document.bytes };
+}
+
+function render(
+  definitions: readonly ResourceDefinition[],
+  name: string,
+  build: () => JsonObject | undefined,
+): Rendered | undefined {
+  let documents = rendered.get(definitions);
+  if (documents === undefined || documents.size > documentsMax) {
+    documents = new Map();
+    rendered.set(definitions, documents);
+  }
+  if (documents.has(name)) return documents.get(name);
+  const value = build();
+  let document: Rendered | undefined;
+  if (value !== undefined) {
+    const bytes = toBytes(value);
+    document = {
+      bytes,
+      etag: `"${createHash("sha512").update(bytes).digest("hex").toUpperCase()}"`,
+    };
+  }
+  documents.set(name, document);
+  return document;
+}

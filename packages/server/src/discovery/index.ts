@@ -1,0 +1,1 @@
+export { isDiscoveryPath, serveDiscovery } from "./discovery.ts";

@@ -1,0 +1,36 @@
+/** The headers that every answer carries, whoever made it. */
+import { randomUUID } from "node:crypto";
+import type { Exchange } from "./pipeline.ts";
+import { type ApiResponse, header } from "./request/api-request.ts";
+
+const auditIdPattern = /^[\w.-]{1,64}$/;
+/** All warnings together; beyond it each is cut short, as in Kubernetes. */
+const warningRunesMax = 4096;
+const warningCutRunes = 256;
+
+export function finishHeaders({ request, warnings }: Exchange, response: ApiResponse): void {
+  const { headers } = response;
+  const sent = header(request.headers, "audit-id");
+  headers["audit-id"] = sent !== undefined && auditIdPattern.test(sent) ? sent : randomUUID();
+  headers["cache-control"] ??= "no-cache, private";
+  if (response.status === 401 || response.status === 403)
+    headers["x-content-type-options"] = "nosniff";
+  if (warnings.length > 0) headers["warning"] = formatWarnings(warnings);
+}
+
+export function formatWarnings(warnings: readonly string[]): string[] {
+  const unique = [...new Set(warnings)];
+  const total = unique.reduce((sum, text) => sum + [...text].length, 0);
+  const cut = (text: string) =>
+    total > warningRunesMax ? [...text].slice(0, warningCutRunes).join("") : text;
+  return unique.slice(0, 100).map((text) => `299 - "${quoteHeader(cut(text))}"`);
+}
+
+/** Header values are bytes: UTF-8 is passed through as Latin-1 characters, control characters are dropped. */
+function quoteHeader(text: string): string {
+  const escaped = text
+    .replaceAll(/[\u0000-\u001f\u007f]/g, "")
+    .replaceAll("\\", "\\\\")
+    .replaceAll('"', '\\"');
+  return Buffer.from(escaped, "utf8").toString("latin1");
+}

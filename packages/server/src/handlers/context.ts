@@ -1,0 +1,37 @@
+/** What every handler gets: the server's rooms, and the one request it is about. */
+import type { Clock } from "@kcp-ts/machinery/base";
+import type { ClusterName } from "@kcp-ts/machinery/names";
+import { statusError } from "@kcp-ts/machinery/status";
+import type { Admission } from "../admission/index.ts";
+import type { Registry, ResourceDefinition } from "../registry/index.ts";
+import type { ApiRequest } from "../request/api-request.ts";
+import type { ResourceScope } from "../request/request-scope.ts";
+import type { UserInfo } from "../request/user.ts";
+import type { WatchCache } from "../watch-cache/index.ts";
+
+export interface HandlerRooms {
+  readonly registry: Registry;
+  readonly watchCache: WatchCache;
+  readonly admission: Admission;
+  readonly clock: Clock;
+}
+
+export interface HandlerRequest {
+  readonly request: ApiRequest;
+  readonly scope: ResourceScope;
+  readonly definition: ResourceDefinition;
+  readonly user: UserInfo;
+  /** Sent as Warning headers with the answer. */
+  readonly warnings: string[];
+  /** Aborts when the client goes away or the request's time is up. */
+  readonly signal: AbortSignal;
+}
+
+/** The bytes that a request body may have, as in Kubernetes. */
+export const bodyBytesMax = 3 << 20;
+
+/** Writes and reads of one object are always within one logical cluster. */
+export function oneCluster(scope: ResourceScope): ClusterName {
+  if (scope.cluster !== "*") return scope.cluster;
+  throw statusError.notInWildcard(scope, scope.verb);
+}

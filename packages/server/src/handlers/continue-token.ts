@@ -1,0 +1,55 @@
+/**
+ * Continue tokens: where a paged list goes on, and at which revision. Opaque to clients; the content is Kubernetes'.
+ *
+ * A token comes back from strangers: the key in it is relative to the request's own prefix, so it cannot point elsewhere.
+ */
+import { isJsonObject } from "@kcp-ts/machinery/json";
+import { statusError } from "@kcp-ts/machinery/status";
+import { type Revision, type StorageKey, toRevision } from "../storage/index.ts";
+
+export interface ContinueToken {
+  /** Undefined: at whatever the newest revision is; the snapshot of the first page is gone. */
+  readonly revision: Revision | undefined;
+  readonly after: StorageKey;
+}
+
+export function encodeContinue(
+  prefix: StorageKey,
+  after: StorageKey,
+  revision: Revision | -1,
+): string {
+  const start = `${after.slice(prefix.length)}\0`;
+  return Buffer.from(JSON.stringify({ v: "meta.k8s.io/v1", rv: revision, start })).toString(
+    "base64url",
+  );
+}
+
+const tokenLengthMax = 4096;
+
+export function decodeContinue(prefix: StorageKey, token: string): ContinueToken {
+  const invalid = (why: string) => statusError.badRequest(`continue key is not valid: ${why}`);
+  if (token.length > tokenLengthMax) throw invalid("it is too long");
+  let decoded: unknown;
+  try {
+    decoded = JSON.parse(Buffer.from(token, "base64url").toString("utf8"));
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
+    throw invalid("it is not a token of this server");
+  }
+  if (!isJsonObject(decoded) || decoded["v"] !== "meta.k8s.io/v1") throw invalid("unknown version");
+  const { rv, start } = decoded;
+  if (
+    typeof start !== "string" ||
+    start === "" ||
+    !start.endsWith("\0") ||
+    /(^|\/)\.\.?(\/|\0|$)/.test(start)
+  ) {
+    throw invalid("invalid start");
+  }
+  if (typeof rv !== "number" || !Number.isSafeInteger(rv) || rv === 0 || rv < -1)
+    throw invalid("invalid revision");
+  return {
+    revision: rv === -1 ? undefined : toRevision(rv),
+    after: `${prefix}${start.slice(0, -1)}` as StorageKey,
+  };
+}

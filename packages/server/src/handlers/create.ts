@@ -1,0 +1,35 @@
+import { statusError } from "@kcp-ts/machinery/status";
+import type { ApiResponse } from "../request/api-request.ts";
+import { admissionRequest, validatorFor } from "./admission-request.ts";
+import { type HandlerRequest, type HandlerRooms, oneCluster } from "./context.ts";
+import { checkAddress, readObject } from "./decode-object.ts";
+import { parseMutationOptions } from "./options.ts";
+import { negotiateObject, renderWritten } from "./render.ts";
+
+export async function handleCreate(
+  handled: HandlerRequest,
+  rooms: HandlerRooms,
+): Promise<ApiResponse> {
+  const { scope, definition, signal } = handled;
+  const cluster = oneCluster(scope);
+  if (scope.name !== "" || (definition.isNamespaced && scope.namespace === "")) {
+    throw statusError.methodNotAllowed(definition, "create");
+  }
+  const form = negotiateObject(handled);
+  const options = parseMutationOptions(scope.query, "CreateOptions");
+  const draft = await readObject(handled, options);
+  checkAddress(handled, draft, "create");
+  const admitted = admissionRequest(handled, "CREATE", options.isDryRun, draft);
+  await rooms.admission.admit(admitted);
+  const written = await rooms.registry.create(
+    definition,
+    { cluster, namespace: scope.namespace, name: "" },
+    draft,
+    {
+      isDryRun: options.isDryRun,
+      validate: validatorFor(rooms, admitted),
+      signal,
+    },
+  );
+  return renderWritten(201, written, form, handled, rooms);
+}

@@ -1,0 +1,106 @@
+/** A write's body as an object of the resource's kind: decoded, checked against the endpoint, unknown fields dealt with. */
+import { isJsonObject, type JsonObject } from "@kcp-ts/machinery/json";
+import { decodeShape, ShapeError } from "@kcp-ts/machinery/shape";
+import { statusError } from "@kcp-ts/machinery/status";
+import { type DecodedBody, decodeBody } from "../content/index.ts";
+import { apiVersionOf, type Draft, type ResourceDefinition } from "../registry/index.ts";
+import { header } from "../request/api-request.ts";
+import { bodyBytesMax, type HandlerRequest } from "./context.ts";
+import type { MutationOptions } from "./options.ts";
+
+export async function readObject(
+  handled: HandlerRequest,
+  options: MutationOptions,
+): Promise<Draft> {
+  const { request, definition, warnings } = handled;
+  const bytes = await request.readBody(bodyBytesMax);
+  const { shape } = definition.strategy;
+  const expected = { kind: definition.kind, apiVersion: apiVersionOf(definition), shape };
+  const body = decodeBody(bytes, header(request.headers, "content-type"), expected);
+  checkKind(definition, body.value);
+  return decodeDraft(definition, body, options, warnings);
+}
+
+/** Shapes the value; what the shape does not know is refused, warned of or dropped, as the client wishes. */
+export function decodeDraft(
+  definition: ResourceDefinition,
+  { value, duplicates }: DecodedBody,
+  { fieldValidation }: MutationOptions,
+  warnings: string[],
+): Draft {
+  const decoded = shapeOf(definition, value);
+  const problems = [
+    ...decoded.unknownFields.map((path) => `unknown field ${JSON.stringify(path)}`),
+    ...duplicates.map((path) => `duplicate field ${JSON.stringify(path)}`),
+  ];
+  if (problems.length > 0 && fieldValidation === "Strict") {
+    throw statusError.badRequest(
+      `${cannotHandle(definition)}: strict decoding error: ${problems.join(", ")}`,
+    );
+  }
+  if (fieldValidation === "Warn") warnings.push(...problems);
+  return decoded.value as Draft;
+}
+
+function shapeOf(
+  definition: ResourceDefinition,
+  value: JsonObject,
+): ReturnType<typeof decodeShape> {
+  try {
+    return decodeShape(definition.strategy.shape, value);
+  } catch (error) {
+    if (!(error instanceof ShapeError)) throw error;
+    throw statusError.badRequest(`${cannotHandle(definition)}: ${error.message}`);
+  }
+}
+
+export function cannotHandle({ kind, version }: ResourceDefinition): string {
+  return `${kind} in version ${JSON.stringify(version)} cannot be handled as a ${kind}`;
+}
+
+function checkKind(definition: ResourceDefinition, value: JsonObject): void {
+  const expected = apiVersionOf(definition);
+  const { apiVersion, kind } = value;
+  if (apiVersion !== undefined && apiVersion !== "" && apiVersion !== expected) {
+    throw statusError.badRequest(
+      `the API version in the data (${String(apiVersion)}) does not match the expected API version (${expected})`,
+    );
+  }
+  if (kind !== undefined && kind !== "" && kind !== definition.kind) {
+    throw statusError.badRequest(
+      `${String(kind)} in version ${JSON.stringify(definition.version)} cannot be handled as a ${definition.kind}: no kind ${JSON.stringify(kind)} is registered for this endpoint`,
+    );
+  }
+}
+
+/** The name and namespace in the body must not contradict the path. */
+export function checkAddress(
+  handled: HandlerRequest,
+  draft: Draft,
+  rule: "create" | "update",
+): void {
+  const { scope, definition } = handled;
+  const metadata = isJsonObject(draft["metadata"]) ? draft["metadata"] : {};
+  const { namespace, name } = metadata;
+  if (
+    definition.isNamespaced &&
+    typeof namespace === "string" &&
+    namespace !== "" &&
+    namespace !== scope.namespace
+  ) {
+    throw statusError.badRequest(
+      "the namespace of the provided object does not match the namespace sent on the request",
+    );
+  }
+  if (rule === "create") return;
+  if (typeof name !== "string" || name === "") {
+    throw statusError.badRequest(
+      `the name of the object (${scope.name} based on URL) was undeterminable: name must be provided`,
+    );
+  }
+  if (name !== scope.name) {
+    throw statusError.badRequest(
+      `the name of the object (${name}) does not match the name on the URL (${scope.name})`,
+    );
+  }
+}

@@ -1,0 +1,71 @@
+/** Deletes what a list would show, each object by the normal way, page by page. */
+
+import type { JsonObject } from "@kcp-ts/machinery/json";
+import { isStatusError, statusError } from "@kcp-ts/machinery/status";
+import { json } from "../content/index.ts";
+import { apiVersionOf } from "../registry/index.ts";
+import type { ApiResponse } from "../request/api-request.ts";
+import { type Entry, parseObjectKey } from "../storage/index.ts";
+import { decodeObject } from "../stored-object/index.ts";
+import { type HandlerRequest, type HandlerRooms, oneCluster } from "./context.ts";
+import { deleteOne } from "./delete.ts";
+import { type DeleteOptions, readDeleteOptions } from "./delete-options.ts";
+import { listObjects } from "./list.ts";
+import { parseListOptions } from "./options.ts";
+
+/** Deletions under way at once: enough to share a disk flush, few enough not to crowd out others. */
+const concurrency = 32;
+
+export async function handleDeleteCollection(
+  handled: HandlerRequest,
+  rooms: HandlerRooms,
+): Promise<ApiResponse> {
+  const { scope, definition } = handled;
+  oneCluster(scope);
+  if (!definition.verbs.includes("deletecollection"))
+    throw statusError.methodNotAllowed(definition, "deletecollection");
+  const options = await readDeleteOptions(handled);
+  const { listing } = await listObjects(handled, rooms, parseListOptions(scope.query, false));
+  const items: JsonObject[] = [];
+  const batches = Symbol.asyncIterator in listing.entries ? listing.entries : [listing.entries];
+  for await (const batch of batches) {
+    await forEachConcurrently(batch, concurrency, async (entry) => {
+      if (await deleteEntry(handled, rooms, entry, options)) items.push(decodeObject(entry));
+    });
+  }
+  return json(200, {
+    kind: definition.listKind,
+    apiVersion: apiVersionOf(definition),
+    metadata: { resourceVersion: String(listing.revision) },
+    items,
+  });
+}
+
+/** False when somebody else deleted it first, which is as good. */
+async function deleteEntry(
+  handled: HandlerRequest,
+  rooms: HandlerRooms,
+  entry: Entry,
+  options: DeleteOptions,
+): Promise<boolean> {
+  const { namespace, name } = parseObjectKey(entry.key);
+  try {
+    await deleteOne(handled, rooms, { namespace, name }, options);
+    return true;
+  } catch (error) {
+    if (isStatusError(error, "NotFound")) return false;
+    throw error;
+  }
+}
+
+async function forEachConcurrently<Item>(
+  items: readonly Item[],
+  workers: number,
+  body: (item: Item) => Promise<void>,
+): Promise<void> {
+  let next = 0;
+  const work = async () => {
+    while (next < items.length) await body(items[next++] as Item);
+  };
+  await Promise.all(Array.from({ length: Math.min(workers, items.length) }, work));
+}

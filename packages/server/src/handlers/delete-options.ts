@@ -1,0 +1,93 @@
+/** DeleteOptions: from the body or, without one, from the query. */
+import { isJsonObject, type JsonObject } from "@kcp-ts/machinery/json";
+import { decodeShape, deleteOptions, ShapeError } from "@kcp-ts/machinery/shape";
+import { type FieldError, fieldError, statusError } from "@kcp-ts/machinery/status";
+import { decodeBody } from "../content/index.ts";
+import type { DeleteRequest } from "../registry/index.ts";
+import { header } from "../request/api-request.ts";
+import { bodyBytesMax, type HandlerRequest } from "./context.ts";
+
+export interface DeleteOptions extends DeleteRequest {
+  readonly isDryRun: boolean;
+  /** orphanDependents=false in so many words: the answer is 202 then. */
+  readonly isOrphaningRefused: boolean;
+}
+
+export async function readDeleteOptions({
+  request,
+  scope,
+}: HandlerRequest): Promise<DeleteOptions> {
+  const bytes = await request.readBody(bodyBytesMax);
+  const value =
+    bytes.length === 0
+      ? fromQuery(scope.query)
+      : fromBody(bytes, header(request.headers, "content-type"));
+  const { propagationPolicy, orphanDependents, preconditions } = value;
+  const dryRun = Array.isArray(value["dryRun"])
+    ? (value["dryRun"] as string[])
+    : scope.query.getAll("dryRun");
+  const errors = validate(propagationPolicy, orphanDependents, dryRun);
+  if (errors.length > 0)
+    throw statusError.invalid({ group: "meta.k8s.io", kind: "DeleteOptions" }, "", errors);
+  const policy =
+    propagationPolicy ??
+    (orphanDependents === true ? "Orphan" : orphanDependents === false ? "Background" : undefined);
+  const wanted = isJsonObject(preconditions) ? preconditions : {};
+  return {
+    isDryRun: dryRun.includes("All"),
+    isOrphaningRefused: orphanDependents === false,
+    propagationPolicy: policy as DeleteRequest["propagationPolicy"],
+    uid: wanted["uid"] as string | undefined,
+    resourceVersion: wanted["resourceVersion"] as string | undefined,
+  };
+}
+
+function fromBody(bytes: Uint8Array, contentType: string | undefined): JsonObject {
+  const expected = { kind: "DeleteOptions", apiVersion: "v1", shape: deleteOptions };
+  const { value } = decodeBody(bytes, contentType, expected);
+  if (value["kind"] !== undefined && value["kind"] !== "DeleteOptions") {
+    throw statusError.badRequest(`decoded object cannot be converted to DeleteOptions`);
+  }
+  try {
+    return decodeShape(deleteOptions, value).value;
+  } catch (error) {
+    if (!(error instanceof ShapeError)) throw error;
+    throw statusError.badRequest(
+      `DeleteOptions in version "v1" cannot be handled as a DeleteOptions: ${error.message}`,
+    );
+  }
+}
+
+function fromQuery(query: URLSearchParams): JsonObject {
+  const policy = query.get("propagationPolicy");
+  const orphan = query.get("orphanDependents");
+  return {
+    ...(policy === null ? {} : { propagationPolicy: policy }),
+    ...(orphan === null ? {} : { orphanDependents: orphan === "true" || orphan === "1" }),
+  };
+}
+
+const policies = ["Foreground", "Background", "Orphan", "nil"];
+
+function validate(policy: unknown, orphan: unknown, dryRun: readonly string[]): FieldError[] {
+  const errors: FieldError[] = [];
+  if (policy !== undefined && orphan !== undefined) {
+    errors.push(
+      fieldError.invalid(
+        "propagationPolicy",
+        String(policy),
+        "orphanDependents and deletionPropagation cannot be both set",
+      ),
+    );
+  } else if (policy !== undefined && !policies.slice(0, 3).includes(String(policy))) {
+    errors.push(fieldError.notSupported("propagationPolicy", String(policy), policies));
+  }
+  if (dryRun.some((value) => value !== "All")) {
+    errors.push({
+      type: "FieldValueNotSupported",
+      field: "dryRun",
+      body: `Unsupported value: []string{${dryRun.map((value) => JSON.stringify(value)).join(", ")}}: supported values: "All"`,
+    });
+  }
+  return errors;
+}

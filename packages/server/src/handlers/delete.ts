@@ -1,0 +1,55 @@
+import type { JsonObject } from "@kcp-ts/machinery/json";
+import { json, success } from "../content/index.ts";
+import type { Written } from "../registry/index.ts";
+import type { ApiResponse } from "../request/api-request.ts";
+import { decodeObject } from "../stored-object/index.ts";
+import { admissionRequest, validatorFor } from "./admission-request.ts";
+import { type HandlerRequest, type HandlerRooms, oneCluster } from "./context.ts";
+import { type DeleteOptions, readDeleteOptions } from "./delete-options.ts";
+import { negotiateObject, renderWritten } from "./render.ts";
+
+export async function handleDelete(
+  handled: HandlerRequest,
+  rooms: HandlerRooms,
+): Promise<ApiResponse> {
+  const { scope } = handled;
+  const form = negotiateObject(handled);
+  const options = await readDeleteOptions(handled);
+  const written = await deleteOne(
+    handled,
+    rooms,
+    { namespace: scope.namespace, name: scope.name },
+    options,
+  );
+  if (written.outcome === "deleted" && !handled.definition.strategy.returnsDeletedObject) {
+    return json(200, success(detailsOf(handled, written)));
+  }
+  const status = written.outcome === "marked" && options.isOrphaningRefused ? 202 : 200;
+  return renderWritten(status, written, form, handled, rooms);
+}
+
+export async function deleteOne(
+  handled: HandlerRequest,
+  rooms: HandlerRooms,
+  address: { readonly namespace: string; readonly name: string },
+  options: DeleteOptions,
+): Promise<Written> {
+  const { scope, definition, signal } = handled;
+  const admitted = { ...admissionRequest(handled, "DELETE", options.isDryRun), ...address };
+  await rooms.admission.admit(admitted);
+  return rooms.registry.delete(definition, { cluster: oneCluster(scope), ...address }, options, {
+    isDryRun: options.isDryRun,
+    validate: validatorFor(rooms, admitted),
+    signal,
+  });
+}
+
+/** kubectl waits for exactly this uid to be gone. */
+function detailsOf({ definition }: HandlerRequest, { entry }: Written) {
+  const { name, uid } = decodeObject(entry)["metadata"] as JsonObject as {
+    name: string;
+    uid: string;
+  };
+  const { group, resource } = definition;
+  return { name, ...(group === "" ? {} : { group }), kind: resource, uid };
+}

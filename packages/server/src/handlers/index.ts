@@ -1,0 +1,55 @@
+/** One verb per file; this is the table of them. */
+import { statusError } from "@kcp-ts/machinery/status";
+import type { ApiResponse } from "../request/api-request.ts";
+import type { Verb } from "../request/request-scope.ts";
+import type { HandlerRequest, HandlerRooms } from "./context.ts";
+import { handleCreate } from "./create.ts";
+import { handleDelete } from "./delete.ts";
+import { handleDeleteCollection } from "./delete-collection.ts";
+import { handleGet } from "./get.ts";
+import { handleList } from "./list.ts";
+import { handlePatch } from "./patch.ts";
+import { handleUpdate } from "./update.ts";
+import { handleWatch } from "./watch.ts";
+
+export { bodyBytesMax, type HandlerRequest, type HandlerRooms } from "./context.ts";
+
+type Handler = (handled: HandlerRequest, rooms: HandlerRooms) => Promise<ApiResponse>;
+
+const handlers: Readonly<Record<Verb, Handler>> = {
+  get: handleGet,
+  list: handleList,
+  watch: handleWatch,
+  create: handleCreate,
+  update: handleUpdate,
+  patch: handlePatch,
+  delete: handleDelete,
+  deletecollection: handleDeleteCollection,
+};
+
+export function handleResource(handled: HandlerRequest, rooms: HandlerRooms): Promise<ApiResponse> {
+  const { scope, definition } = handled;
+  if (
+    definition.isNamespaced === false &&
+    scope.namespace !== "" &&
+    definition.resource !== "namespaces"
+  ) {
+    throw statusError.pathNotFound();
+  }
+  if (scope.subresource !== "") {
+    const subresource = definition.subresources.get(scope.subresource);
+    if (subresource === undefined) throw statusError.pathNotFound();
+    if (!subresource.verbs.includes(scope.verb))
+      throw statusError.methodNotAllowed(definition, scope.verb);
+  } else if (!definition.verbs.includes(scope.verb)) {
+    throw statusError.methodNotAllowed(definition, scope.verb);
+  } else if (definition.isNamespaced && scope.namespace === "" && needsNamespace(scope.verb)) {
+    throw statusError.pathNotFound();
+  }
+  return handlers[scope.verb](handled, rooms);
+}
+
+/** Across all namespaces one can look, not touch. */
+function needsNamespace(verb: Verb): boolean {
+  return verb !== "list" && verb !== "watch" && verb !== "deletecollection";
+}

@@ -1,0 +1,244 @@
+/** Lists: pages at one revision, written to the client in slices so that no list holds up the others. */
+import type { JsonObject } from "@kcp-ts/machinery/json";
+import { statusError } from "@kcp-ts/machinery/status";
+import {
+  type AnswerForm,
+  jsonBytes,
+  negotiate,
+  parseIncludeObject,
+  partialOf,
+  tableOf,
+} from "../content/index.ts";
+import { apiVersionOf, type ResourceDefinition, translating } from "../registry/index.ts";
+import { type ApiResponse, header } from "../request/api-request.ts";
+import type { ResourceScope } from "../request/request-scope.ts";
+import {
+  clusterPrefix,
+  type Entry,
+  isStorageError,
+  namespacePrefix,
+  objectKey,
+  resourcePrefix,
+  type StorageKey,
+} from "../storage/index.ts";
+import { decodeObject, itemBytesMax, writeListItem } from "../stored-object/index.ts";
+import type { Listing } from "../watch-cache/index.ts";
+import type { HandlerRequest, HandlerRooms } from "./context.ts";
+import { decodeContinue, encodeContinue } from "./continue-token.ts";
+import { type ListOptions, listFreshness, parseListOptions } from "./options.ts";
+import { renderValue } from "./render.ts";
+import { type SelectionResult, selectionOf } from "./selection.ts";
+
+export async function handleList(
+  handled: HandlerRequest,
+  rooms: HandlerRooms,
+): Promise<ApiResponse> {
+  const { request, scope } = handled;
+  const form = negotiate(header(request.headers, "accept"), {
+    table: true,
+    partial: "PartialObjectMetadataList",
+  });
+  const listed = await listObjects(handled, rooms, parseListOptions(scope.query, false));
+  return renderList(listed, form, handled, rooms);
+}
+
+export interface Listed {
+  readonly listing: Listing;
+  readonly continueToken: string | undefined;
+}
+
+/** What the path of a collection covers, as a storage prefix. */
+export function prefixOf(
+  definition: ResourceDefinition,
+  scope: ResourceScope,
+  name: string | undefined,
+): StorageKey {
+  const { group, resource, identity, isNamespaced } = definition;
+  const base = { group, resource, identity };
+  if (scope.cluster === "*") return resourcePrefix(base);
+  const inCluster = { ...base, cluster: scope.cluster };
+  if (isNamespaced && scope.namespace === "") return clusterPrefix(inCluster);
+  const namespace = isNamespaced ? scope.namespace : "";
+  return name === undefined || name === ""
+    ? namespacePrefix({ ...inCluster, namespace })
+    : objectKey({ ...inCluster, namespace, name });
+}
+
+/** The unit that is held in memory; a wildcard list is read from storage instead. */
+export function collectionOf(
+  definition: ResourceDefinition,
+  scope: ResourceScope,
+): StorageKey | undefined {
+  if (scope.cluster === "*") return undefined;
+  const { group, resource, identity } = definition;
+  return clusterPrefix({ group, resource, identity, cluster: scope.cluster });
+}
+
+export async function listObjects(
+  { definition, scope, signal }: HandlerRequest,
+  { watchCache }: HandlerRooms,
+  options: ListOptions,
+): Promise<Listed> {
+  const selected: SelectionResult = selectionOf(definition, { ...options, name: "" });
+  const prefix = prefixOf(definition, scope, selected.name);
+  // Tokens are relative to the whole collection, also when a selector narrows the range.
+  const base = prefixOf(definition, scope, undefined);
+  if (
+    options.continueToken !== "" &&
+    options.resourceVersion !== "" &&
+    options.resourceVersion !== "0"
+  ) {
+    throw statusError.badRequest("specifying resource version is not allowed when using continue");
+  }
+  const token =
+    options.continueToken === "" ? undefined : decodeContinue(base, options.continueToken);
+  const freshness =
+    token === undefined
+      ? listFreshness(options)
+      : token.revision === undefined
+        ? ({ kind: "latest" } as const)
+        : ({ kind: "exact", revision: token.revision } as const);
+  const limit = Math.max(0, options.limit);
+  try {
+    const listing = await watchCache.list({
+      prefix,
+      collection: collectionOf(definition, scope),
+      selection: selected.selection,
+      limit: freshness.kind === "any" ? 0 : limit,
+      continueAfter: token?.after,
+      freshness,
+      signal,
+    });
+    const continueToken =
+      listing.continueAfter === undefined
+        ? undefined
+        : encodeContinue(base, listing.continueAfter, listing.revision);
+    return { listing, continueToken };
+  } catch (error) {
+    if (!isStorageError(error, "compacted")) {
+      return translating({ resource: definition, askedVersion: options.resourceVersion }, () =>
+        Promise.reject(error),
+      );
+    }
+    if (token === undefined)
+      throw statusError.expired("The resourceVersion for the provided list is too old.");
+    throw statusError.expired(expiredContinue, encodeContinue(base, token.after, -1));
+  }
+}
+
+const expiredContinue =
+  "The provided continue parameter is too old to display a consistent list result. You can start a new list without the continue parameter, or use the continue token in this response to retrieve the remainder of the results. Continuing with the provided token results in an inconsistent list - objects that were created, modified, or deleted between the time the first chunk was returned and now may show up in the list.";
+
+export async function renderList(
+  { listing, continueToken }: Listed,
+  form: AnswerForm,
+  handled: HandlerRequest,
+  { clock }: HandlerRooms,
+): Promise<ApiResponse> {
+  const { definition, scope } = handled;
+  const metadata = listMetadata(listing, continueToken);
+  if (form.as === "object" && form.mediaType === "application/json") {
+    return renderItems(definition, listing, metadata);
+  }
+  const objects: JsonObject[] = [];
+  for await (const batch of batchesOf(listing)) objects.push(...batch.map(decodeObject));
+  if (form.as === "table") {
+    const includeObject = parseIncludeObject(scope.query);
+    const table = { version: form.version, includeObject, nowMs: clock.now(), withColumns: true };
+    return renderValue(200, tableOf(definition, objects, metadata, table), form);
+  }
+  const isPartial = form.as === "partial";
+  const list: JsonObject = {
+    kind: isPartial ? "PartialObjectMetadataList" : definition.listKind,
+    apiVersion: isPartial ? `meta.k8s.io/${form.version}` : apiVersionOf(definition),
+    metadata,
+    items: isPartial ? objects.map((object) => partialOf(object, form.version)) : objects,
+  };
+  return renderValue(200, list, form);
+}
+
+function listMetadata(listing: Listing, continueToken: string | undefined): JsonObject {
+  return {
+    resourceVersion: String(listing.revision),
+    ...(continueToken === undefined ? {} : { continue: continueToken }),
+    ...(continueToken === undefined || listing.remaining === undefined
+      ? {}
+      : { remainingItemCount: listing.remaining }),
+  };
+}
+
+async function* batchesOf(listing: Listing): AsyncGenerator<readonly Entry[]> {
+  if (Symbol.asyncIterator in listing.entries) yield* listing.entries;
+  else yield listing.entries;
+}
+
+/** Items are copied into chunks of about this size; a chunk is built in well under a millisecond. */
+const chunkBytes = 256 << 10;
+
+function renderItems(
+  definition: ResourceDefinition,
+  listing: Listing,
+  metadata: JsonObject,
+): ApiResponse {
+  const { listKind: kind, itemsCarryKind } = definition;
+  const head = JSON.stringify({ kind, apiVersion: apiVersionOf(definition), metadata });
+  const opening = Buffer.from(`${head.slice(0, -1)},"items":[`);
+  if (Symbol.asyncIterator in listing.entries) {
+    return {
+      status: 200,
+      headers: { "content-type": "application/json" },
+      body: streamItems(opening, listing.entries, itemsCarryKind),
+    };
+  }
+  const { entries } = listing;
+  let size = opening.length + 2;
+  for (const entry of entries) size += itemBytesMax(entry);
+  if (size <= chunkBytes)
+    return jsonBytes(
+      200,
+      Buffer.concat([opening, ...itemChunks(entries, itemsCarryKind, true), closing]),
+    );
+  return {
+    status: 200,
+    headers: { "content-type": "application/json" },
+    body: streamItems(opening, [entries], itemsCarryKind),
+  };
+}
+
+const closing = Buffer.from("]}");
+
+async function* streamItems(
+  opening: Buffer,
+  batches: AsyncIterable<readonly Entry[]> | Iterable<readonly Entry[]>,
+  withKind: boolean,
+): AsyncGenerator<Uint8Array> {
+  yield opening;
+  let isFirst = true;
+  for await (const entries of batches) {
+    if (entries.length === 0) continue;
+    yield* itemChunks(entries, withKind, isFirst);
+    isFirst = false;
+  }
+  yield closing;
+}
+
+function* itemChunks(
+  entries: readonly Entry[],
+  withKind: boolean,
+  isFirst: boolean,
+): Generator<Buffer> {
+  for (let at = 0; at < entries.length; ) {
+    let end = at;
+    let size = 0;
+    while (end < entries.length && (size < chunkBytes || end === at))
+      size += itemBytesMax(entries[end++] as Entry) + 1;
+    const chunk = Buffer.allocUnsafe(size);
+    let written = 0;
+    for (; at < end; at++) {
+      if (!isFirst) chunk[written++] = 0x2c;
+      isFirst = false;
+      written = writeListItem(chunk, written, entries[at] as Entry, withKind);
+    }
+    yield chunk.subarray(0, written);
+  }
+}

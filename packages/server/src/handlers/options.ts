@@ -1,0 +1,195 @@
+/** Query parameters of reads and writes, with the refusals that Kubernetes gives for bad ones. */
+import { type FieldError, fieldError, statusError } from "@kcp-ts/machinery/status";
+import { isTrue } from "../request/query.ts";
+import { type Revision, toRevision } from "../storage/index.ts";
+import type { Freshness } from "../watch-cache/index.ts";
+
+export interface ListOptions {
+  readonly labelSelector: string;
+  readonly fieldSelector: string;
+  readonly limit: number;
+  readonly continueToken: string;
+  readonly resourceVersion: string;
+  readonly resourceVersionMatch: string;
+  readonly sendInitialEvents: boolean | undefined;
+  readonly allowWatchBookmarks: boolean;
+  readonly timeoutSeconds: number | undefined;
+}
+
+const noQuery: ListOptions = {
+  labelSelector: "",
+  fieldSelector: "",
+  limit: 0,
+  continueToken: "",
+  resourceVersion: "",
+  resourceVersionMatch: "",
+  sendInitialEvents: undefined,
+  allowWatchBookmarks: false,
+  timeoutSeconds: undefined,
+};
+
+export function parseListOptions(query: URLSearchParams, isWatch: boolean): ListOptions {
+  if (query.size === 0) return noQuery;
+  const options: ListOptions = {
+    labelSelector: query.get("labelSelector") ?? "",
+    fieldSelector: query.get("fieldSelector") ?? "",
+    limit: integer(query, "limit") ?? 0,
+    continueToken: query.get("continue") ?? "",
+    resourceVersion: query.get("resourceVersion") ?? "",
+    resourceVersionMatch: query.get("resourceVersionMatch") ?? "",
+    sendInitialEvents: query.has("sendInitialEvents")
+      ? isTrue(query.get("sendInitialEvents"))
+      : undefined,
+    allowWatchBookmarks: isTrue(query.get("allowWatchBookmarks")),
+    timeoutSeconds: integer(query, "timeoutSeconds"),
+  };
+  const errors = isWatch ? watchErrors(options) : listErrors(options);
+  if (errors.length > 0) {
+    throw statusError.invalid({ group: "meta.k8s.io", kind: "ListOptions" }, "", errors);
+  }
+  return options;
+}
+
+function integer(query: URLSearchParams, name: string): number | undefined {
+  const text = query.get(name);
+  if (text === null || text === "") return undefined;
+  const value = Number(text);
+  if (!/^-?\d+$/.test(text) || !Number.isSafeInteger(value)) {
+    throw statusError.badRequest(
+      `strconv.ParseInt: parsing ${JSON.stringify(text)}: invalid syntax`,
+    );
+  }
+  return value;
+}
+
+const matches = ["Exact", "NotOlderThan"];
+
+function matchErrors(options: ListOptions): FieldError[] {
+  const { resourceVersionMatch: match, resourceVersion, continueToken } = options;
+  if (match === "") return [];
+  const field = "resourceVersionMatch";
+  const errors: FieldError[] = [];
+  if (continueToken !== "") {
+    errors.push(
+      fieldError.forbidden(field, "resourceVersionMatch is forbidden when continue is provided"),
+    );
+  }
+  if (resourceVersion === "") {
+    errors.push(
+      fieldError.forbidden(
+        field,
+        "resourceVersionMatch is forbidden unless resourceVersion is provided",
+      ),
+    );
+  }
+  if (!matches.includes(match))
+    errors.push(fieldError.notSupported(field, match, [...matches, ""]));
+  if (match === "Exact" && resourceVersion === "0") {
+    errors.push(
+      fieldError.forbidden(
+        field,
+        'resourceVersionMatch "exact" is forbidden for resourceVersion "0"',
+      ),
+    );
+  }
+  return errors;
+}
+
+function listErrors(options: ListOptions): FieldError[] {
+  const errors = matchErrors(options);
+  if (options.sendInitialEvents !== undefined) {
+    errors.push(
+      fieldError.forbidden("sendInitialEvents", "sendInitialEvents is forbidden for list"),
+    );
+  }
+  return errors;
+}
+
+function watchErrors(options: ListOptions): FieldError[] {
+  const { sendInitialEvents, resourceVersionMatch: match } = options;
+  if (sendInitialEvents === undefined) {
+    if (match === "") return [];
+    return [
+      fieldError.forbidden(
+        "resourceVersionMatch",
+        "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided",
+      ),
+    ];
+  }
+  if (match === "") {
+    return [
+      fieldError.forbidden(
+        "resourceVersionMatch",
+        "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan",
+      ),
+    ];
+  }
+  if (match !== "NotOlderThan")
+    return [fieldError.notSupported("resourceVersionMatch", match, ["NotOlderThan"])];
+  return [];
+}
+
+/** A resourceVersion that a client sent, as a revision. Empty means none. */
+export function parseResourceVersion(text: string): Revision | undefined {
+  if (text === "") return undefined;
+  const value = Number(text);
+  if (!/^\d+$/.test(text) || !Number.isSafeInteger(value)) {
+    throw statusError.badRequest(
+      `invalid resource version: strconv.ParseUint: parsing ${JSON.stringify(text)}: invalid syntax`,
+    );
+  }
+  return toRevision(value);
+}
+
+/** How fresh a list must be: Kubernetes' table of resourceVersion, match and limit. */
+export function listFreshness(options: ListOptions): Freshness {
+  const revision = parseResourceVersion(options.resourceVersion);
+  if (revision === undefined) return { kind: "latest" };
+  if (revision === 0) return { kind: "any" };
+  if (options.resourceVersionMatch === "Exact") return { kind: "exact", revision };
+  if (options.resourceVersionMatch === "" && options.limit > 0) return { kind: "exact", revision };
+  return { kind: "notOlder", revision };
+}
+
+export interface MutationOptions {
+  readonly isDryRun: boolean;
+  readonly fieldValidation: "Ignore" | "Warn" | "Strict";
+  readonly fieldManager: string;
+}
+
+const plainMutation: MutationOptions = {
+  isDryRun: false,
+  fieldValidation: "Warn",
+  fieldManager: "",
+};
+const fieldManagerLengthMax = 128;
+
+export function parseMutationOptions(query: URLSearchParams, kind: string): MutationOptions {
+  if (query.size === 0) return plainMutation;
+  const errors: FieldError[] = [];
+  const dryRun = query.getAll("dryRun").filter((value) => value !== "");
+  if (dryRun.some((value) => value !== "All")) {
+    const shown = `[]string{${dryRun.map((value) => JSON.stringify(value)).join(", ")}}`;
+    errors.push({
+      type: "FieldValueNotSupported",
+      field: "dryRun",
+      body: `Unsupported value: ${shown}: supported values: "All"`,
+    });
+  }
+  const fieldValidation = query.get("fieldValidation") || "Warn";
+  if (fieldValidation !== "Ignore" && fieldValidation !== "Warn" && fieldValidation !== "Strict") {
+    errors.push(
+      fieldError.notSupported("fieldValidation", fieldValidation, ["Ignore", "Strict", "Warn"]),
+    );
+  }
+  const fieldManager = query.get("fieldManager") ?? "";
+  if (fieldManager.length > fieldManagerLengthMax) {
+    errors.push(fieldError.tooLong("fieldManager", fieldManagerLengthMax));
+  }
+  if (errors.length > 0) throw statusError.invalid({ group: "meta.k8s.io", kind }, "", errors);
+  return {
+    isDryRun: dryRun.length > 0,
+    fieldValidation: fieldValidation as MutationOptions["fieldValidation"],
+    fieldManager,
+  };
+}

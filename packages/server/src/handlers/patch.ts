@@ -1,0 +1,146 @@
+/** PATCH: the patch is applied to the newest object, and again when that changed meanwhile, so a plain patch never conflicts. */
+import {
+  isJsonObject,
+  type JsonObject,
+  JsonSyntaxError,
+  type ParsedJson,
+  parseJson,
+} from "@kcp-ts/machinery/json";
+import {
+  applyJsonPatch,
+  applyMergePatch,
+  applyStrategicMergePatch,
+  isPatchError,
+  patchStatusError,
+  readJsonPatch,
+} from "@kcp-ts/machinery/patch";
+import { patchRulesOf } from "@kcp-ts/machinery/shape";
+import { fieldError, statusError } from "@kcp-ts/machinery/status";
+import { decodeText, mediaTypeOf } from "../content/index.ts";
+import type { Draft, ResourceDefinition } from "../registry/index.ts";
+import { type ApiResponse, header } from "../request/api-request.ts";
+import { patchMediaTypes } from "../request/media-types.ts";
+import { admissionRequest, validatorFor } from "./admission-request.ts";
+import { bodyBytesMax, type HandlerRequest, type HandlerRooms, oneCluster } from "./context.ts";
+import { checkAddress, decodeDraft } from "./decode-object.ts";
+import { type MutationOptions, parseMutationOptions } from "./options.ts";
+import { negotiateObject, renderWritten } from "./render.ts";
+
+/** A patch that has been read: from the present object to the wanted one. */
+interface ReadPatch {
+  apply(old: JsonObject): JsonObject;
+  /** What strict validation objects to in the patch itself. */
+  readonly strictErrors: readonly string[];
+  readonly duplicates: readonly string[];
+}
+
+export async function handlePatch(
+  handled: HandlerRequest,
+  rooms: HandlerRooms,
+): Promise<ApiResponse> {
+  const { request, scope, definition, signal } = handled;
+  const cluster = oneCluster(scope);
+  const { namespace, name } = scope;
+  if (name === "") throw statusError.methodNotAllowed(definition, "patch");
+  const form = negotiateObject(handled);
+  const options = parseMutationOptions(scope.query, "PatchOptions");
+  if (scope.query.has("force")) {
+    throw statusError.invalid({ group: "meta.k8s.io", kind: "PatchOptions" }, "", [
+      fieldError.forbidden("force", "may not be specified for non-apply patch"),
+    ]);
+  }
+  const patch = readPatch(
+    await request.readBody(bodyBytesMax),
+    header(request.headers, "content-type"),
+    definition,
+  );
+  const admitted = admissionRequest(handled, "UPDATE", options.isDryRun);
+  await rooms.admission.admit(admitted);
+  const build = async (old: JsonObject | undefined): Promise<Draft> => {
+    handled.warnings.length = 0;
+    return patched(handled, patch, old as JsonObject, options);
+  };
+  const written = await rooms.registry.update(definition, { cluster, namespace, name }, build, {
+    isDryRun: options.isDryRun,
+    validate: validatorFor(rooms, admitted),
+    signal,
+    subresource: definition.subresources.get(scope.subresource),
+  });
+  return renderWritten(200, written, form, handled, rooms);
+}
+
+function patched(
+  handled: HandlerRequest,
+  patch: ReadPatch,
+  old: JsonObject,
+  options: MutationOptions,
+): Draft {
+  const { definition, warnings } = handled;
+  const { resourceVersion: _, ...unversioned } = old["metadata"] as JsonObject;
+  const value = translatePatchErrors(() => patch.apply({ ...old, metadata: unversioned }));
+  if (!isJsonObject(value)) throw statusError.badRequest("a patch must leave an object");
+  if (options.fieldValidation === "Strict" && patch.strictErrors.length > 0) {
+    throw statusError.invalid({ group: "", kind: "" }, "", [
+      fieldError.invalid("patch", "", `strict decoding error: ${patch.strictErrors.join(", ")}`),
+    ]);
+  }
+  if (options.fieldValidation === "Warn") warnings.push(...patch.strictErrors);
+  const draft = decodeDraft(definition, { value, duplicates: patch.duplicates }, options, warnings);
+  checkAddress(handled, draft, "update");
+  return draft;
+}
+
+function readPatch(
+  bytes: Uint8Array,
+  contentType: string | undefined,
+  definition: ResourceDefinition,
+): ReadPatch {
+  const type = contentType === undefined ? "" : mediaTypeOf(contentType);
+  if (!(patchMediaTypes as readonly string[]).includes(type))
+    throw statusError.unsupportedMediaType(patchMediaTypes);
+  const parsed = parsePatch(bytes);
+  return translatePatchErrors((): ReadPatch => {
+    switch (type) {
+      case "application/json-patch+json": {
+        const patch = readJsonPatch(parsed);
+        return {
+          apply: (old) => applyJsonPatch(old, patch) as JsonObject,
+          strictErrors: patch.strictErrors,
+          duplicates: [],
+        };
+      }
+      case "application/merge-patch+json":
+        return {
+          apply: (old) => applyMergePatch(old, parsed.value),
+          strictErrors: [],
+          duplicates: parsed.duplicates,
+        };
+      default: {
+        const rules = patchRulesOf(definition.strategy.shape);
+        return {
+          apply: (old) => applyStrategicMergePatch(old, parsed.value, rules),
+          strictErrors: [],
+          duplicates: parsed.duplicates,
+        };
+      }
+    }
+  });
+}
+
+function parsePatch(bytes: Uint8Array): ParsedJson {
+  try {
+    return parseJson(decodeText(bytes));
+  } catch (error) {
+    if (!(error instanceof JsonSyntaxError)) throw error;
+    throw statusError.badRequest(`error decoding patch: ${error.message}`);
+  }
+}
+
+function translatePatchErrors<Result>(body: () => Result): Result {
+  try {
+    return body();
+  } catch (error) {
+    if (isPatchError(error)) throw patchStatusError(error);
+    throw error;
+  }
+}

@@ -1,0 +1,36 @@
+import { statusError } from "@kcp-ts/machinery/status";
+import type { ApiResponse } from "../request/api-request.ts";
+import { admissionRequest, validatorFor } from "./admission-request.ts";
+import { type HandlerRequest, type HandlerRooms, oneCluster } from "./context.ts";
+import { checkAddress, readObject } from "./decode-object.ts";
+import { parseMutationOptions } from "./options.ts";
+import { negotiateObject, renderWritten } from "./render.ts";
+
+export async function handleUpdate(
+  handled: HandlerRequest,
+  rooms: HandlerRooms,
+): Promise<ApiResponse> {
+  const { scope, definition, signal } = handled;
+  const cluster = oneCluster(scope);
+  const { namespace, name } = scope;
+  if (name === "") throw statusError.methodNotAllowed(definition, "update");
+  const form = negotiateObject(handled);
+  const options = parseMutationOptions(scope.query, "UpdateOptions");
+  const draft = await readObject(handled, options);
+  checkAddress(handled, draft, "update");
+  const admitted = admissionRequest(handled, "UPDATE", options.isDryRun);
+  await rooms.admission.admit(admitted);
+  const written = await rooms.registry.update(
+    definition,
+    { cluster, namespace, name },
+    async () => ({ ...draft }),
+    {
+      isDryRun: options.isDryRun,
+      validate: validatorFor(rooms, admitted),
+      signal,
+      subresource: definition.subresources.get(scope.subresource),
+      mayCreate: definition.strategy.allowsCreateOnUpdate && scope.subresource === "",
+    },
+  );
+  return renderWritten(written.outcome === "created" ? 201 : 200, written, form, handled, rooms);
+}

@@ -1,0 +1,165 @@
+/** Watches: a stream of events from a revision, or from the present state on. */
+import type { JsonObject } from "@kcp-ts/machinery/json";
+import { statusError } from "@kcp-ts/machinery/status";
+import {
+  type AnswerForm,
+  negotiate,
+  parseIncludeObject,
+  partialOf,
+  tableOf,
+  toBytes,
+  toStatusError,
+} from "../content/index.ts";
+import {
+  apiVersionOf,
+  fromStorageError,
+  type ResourceDefinition,
+  translating,
+} from "../registry/index.ts";
+import { type ApiResponse, header } from "../request/api-request.ts";
+import type { Entry, Revision } from "../storage/index.ts";
+import { decodeObject } from "../stored-object/index.ts";
+import { type EventForm, type Freshness, type Listing, wholeObject } from "../watch-cache/index.ts";
+import type { HandlerRequest, HandlerRooms } from "./context.ts";
+import { collectionOf, prefixOf } from "./list.ts";
+import { type ListOptions, parseListOptions, parseResourceVersion } from "./options.ts";
+import { selectionOf } from "./selection.ts";
+
+/** Without a timeout of its own a watch ends after this long, less a random part so that not all end at once. */
+const timeoutDefaultMs = 3_600_000;
+const timeoutMaxMs = 24 * 3_600_000;
+const initialEventsEnd = "k8s.io/initial-events-end";
+
+export async function handleWatch(
+  handled: HandlerRequest,
+  rooms: HandlerRooms,
+): Promise<ApiResponse> {
+  const { request, definition, scope, signal } = handled;
+  const form = negotiate(header(request.headers, "accept"), {
+    table: true,
+    partial: "PartialObjectMetadata",
+  });
+  if (form.mediaType !== "application/json") throw statusError.notAcceptable(["application/json"]);
+  const options = parseListOptions(scope.query, true);
+  const pathName = scope.query.get("fieldSelector") === null ? scope.name : "";
+  const { selection, name } = selectionOf(definition, { ...options, name: pathName });
+  const prefix = prefixOf(definition, scope, name);
+  const start = startOf(options);
+  const failed = { resource: definition, askedVersion: options.resourceVersion };
+  const initial = await translating(failed, async (): Promise<Listing | undefined> => {
+    if (start.kind === "after") {
+      await rooms.watchCache.catchUp({ kind: "notOlder", revision: start.revision }, signal);
+      return undefined;
+    }
+    const collection = collectionOf(definition, scope);
+    return rooms.watchCache.list({
+      prefix,
+      collection,
+      selection,
+      limit: 0,
+      freshness: start.freshness,
+      signal,
+    });
+  });
+  const eventForm = eventFormOf(form, handled, rooms);
+  const body = rooms.watchCache.watch({
+    prefix,
+    selection,
+    form: eventForm,
+    initial,
+    afterRevision: start.kind === "after" ? start.revision : (0 as Revision),
+    bookmark: options.allowWatchBookmarks ? bookmarkMaker(definition, form) : undefined,
+    errorObject: (error) =>
+      toBytes(toStatusError(fromStorageError(error, failed)).status as unknown as JsonObject),
+    timeoutMs: timeoutOf(options),
+    signal,
+  });
+  return { status: 200, headers: { "content-type": "application/json" }, body, isWatch: true };
+}
+
+type Start =
+  | { readonly kind: "after"; readonly revision: Revision }
+  | { readonly kind: "initial"; readonly freshness: Freshness };
+
+/** Without a resourceVersion, or with 0, a watch begins with the present objects. */
+function startOf({ resourceVersion, sendInitialEvents }: ListOptions): Start {
+  const revision = parseResourceVersion(resourceVersion);
+  if (sendInitialEvents === true || (sendInitialEvents === undefined && (revision ?? 0) === 0)) {
+    if (revision === undefined) return { kind: "initial", freshness: { kind: "latest" } };
+    return {
+      kind: "initial",
+      freshness: revision === 0 ? { kind: "any" } : { kind: "notOlder", revision },
+    };
+  }
+  if (revision === undefined || revision === 0) return { kind: "after", revision: 0 as Revision };
+  return { kind: "after", revision };
+}
+
+function timeoutOf({ timeoutSeconds }: ListOptions): number {
+  if (timeoutSeconds === undefined || timeoutSeconds <= 0) return timeoutDefaultMs;
+  return Math.min(timeoutSeconds * 1000, timeoutMaxMs);
+}
+
+function eventFormOf(
+  form: AnswerForm,
+  { definition, scope }: HandlerRequest,
+  { clock }: HandlerRooms,
+): EventForm {
+  switch (form.as) {
+    case "partial":
+      return {
+        name: `partial/${form.version}`,
+        encode: (entry, revision) => toBytes(partialOf(objectAt(entry, revision), form.version)),
+      };
+    case "table": {
+      const includeObject = parseIncludeObject(scope.query);
+      const encode = (withColumns: boolean) => (entry: Entry, revision: Revision) => {
+        const table = { version: form.version, includeObject, nowMs: clock.now(), withColumns };
+        return toBytes(
+          tableOf(
+            definition,
+            [objectAt(entry, revision)],
+            { resourceVersion: String(revision) },
+            table,
+          ),
+        );
+      };
+      const name = `table/${form.version}/${includeObject}`;
+      return {
+        name,
+        encode: encode(false),
+        first: { name: `${name}/columns`, encode: encode(true) },
+      };
+    }
+    default:
+      return wholeObject;
+  }
+}
+
+function objectAt(entry: Entry, revision: Revision): JsonObject {
+  return decodeObject({ ...entry, modifiedAt: revision });
+}
+
+function bookmarkMaker(definition: ResourceDefinition, form: AnswerForm) {
+  return (revision: Revision, isInitialEventsEnd: boolean): Buffer => {
+    const metadata: JsonObject = {
+      resourceVersion: String(revision),
+      creationTimestamp: null,
+      ...(isInitialEventsEnd ? { annotations: { [initialEventsEnd]: "true" } } : {}),
+    };
+    const object: JsonObject = {
+      kind: definition.kind,
+      apiVersion: apiVersionOf(definition),
+      metadata,
+    };
+    if (form.as === "partial") return toBytes(partialOf(object, form.version));
+    if (form.as !== "table") return toBytes(object);
+    return toBytes({
+      kind: "Table",
+      apiVersion: `meta.k8s.io/${form.version}`,
+      metadata: { resourceVersion: String(revision) },
+      columnDefinitions: [],
+      rows: [{ cells: [], object: partialOf(object, form.version) }],
+    });
+  };
+}

@@ -1,0 +1,64 @@
+/** /livez, /readyz, /healthz: named checks, with Kubernetes' texts. */
+
+import { statusError } from "@kcp-ts/machinery/status";
+import { text } from "../content/index.ts";
+import type { ApiResponse } from "../request/api-request.ts";
+
+export interface HealthCheck {
+  readonly name: string;
+  /** What is wrong, or undefined. The text goes to the log, not to the client. */
+  check(): string | undefined;
+}
+
+export interface HealthChecks {
+  readonly livez: readonly HealthCheck[];
+  readonly readyz: readonly HealthCheck[];
+}
+
+export const pingCheck: HealthCheck = { name: "ping", check: () => undefined };
+
+export function isHealthPath(path: string): boolean {
+  return /^\/(livez|readyz|healthz)(\/|$)/.test(path);
+}
+
+export function serveHealth(
+  path: string,
+  query: URLSearchParams,
+  checks: HealthChecks,
+): ApiResponse {
+  const [endpoint, name, ...rest] = path.split("/").filter((segment) => segment !== "") as [
+    string,
+    ...string[],
+  ];
+  const all = endpoint === "livez" ? checks.livez : checks.readyz;
+  if (rest.length > 0) throw statusError.pathNotFound();
+  if (name !== undefined) return serveOne(name, all);
+  const excluded = new Set(query.getAll("exclude"));
+  const lines: string[] = [];
+  let hasFailed = false;
+  for (const check of all) {
+    if (excluded.delete(check.name)) {
+      lines.push(`[+]${check.name} excluded: ok`);
+    } else if (check.check() === undefined) {
+      lines.push(`[+]${check.name} ok`);
+    } else {
+      hasFailed = true;
+      lines.push(`[-]${check.name} failed: reason withheld`);
+    }
+  }
+  if (excluded.size > 0) {
+    const names = [...excluded].map((each) => JSON.stringify(each)).join(",");
+    lines.push(`warn: some health checks cannot be excluded: no matches for ${names}`);
+  }
+  if (hasFailed) return text(500, `${lines.join("\n")}\n${endpoint} check failed\n`);
+  if (!query.has("verbose")) return text(200, "ok");
+  return text(200, `${lines.join("\n")}\n${endpoint} check passed\n`);
+}
+
+function serveOne(name: string, checks: readonly HealthCheck[]): ApiResponse {
+  const check = checks.find((each) => each.name === name);
+  if (check === undefined) throw statusError.pathNotFound();
+  return check.check() === undefined
+    ? text(200, "ok")
+    : text(500, "internal server error: reason withheld\n");
+}

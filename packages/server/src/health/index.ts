@@ -1,0 +1,7 @@
+export {
+  type HealthCheck,
+  type HealthChecks,
+  isHealthPath,
+  pingCheck,
+  serveHealth,
+} from "./health.ts";

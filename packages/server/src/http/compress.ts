@@ -1,0 +1,30 @@
+/** Large answers are compressed for those who can read it; watches never are, because an event must not wait for a block to fill. */
+
+import { Readable } from "node:stream";
+import { constants, createGzip } from "node:zlib";
+import { type ApiResponse, type HeaderRecord, header } from "../request/api-request.ts";
+
+/** Smaller answers cost more to compress than to send. */
+export const compressBytesMin = 128 << 10;
+
+export function compressed(response: ApiResponse, requestHeaders: HeaderRecord): ApiResponse {
+  const { body, headers } = response;
+  if (body === undefined || response.isWatch === true) return response;
+  if (body instanceof Uint8Array && body.length < compressBytesMin) return response;
+  if (!acceptsGzip(requestHeaders)) return response;
+  const source = Readable.from(body instanceof Uint8Array ? [body] : body, { objectMode: true });
+  const gzip = createGzip({ level: constants.Z_BEST_SPEED });
+  source.on("error", (error) => gzip.destroy(error));
+  source.pipe(gzip);
+  headers["content-encoding"] = "gzip";
+  headers["vary"] =
+    headers["vary"] === undefined
+      ? "Accept-Encoding"
+      : `${String(headers["vary"])}, Accept-Encoding`;
+  return { ...response, body: gzip };
+}
+
+function acceptsGzip(headers: HeaderRecord): boolean {
+  const accepted = header(headers, "accept-encoding");
+  return accepted !== undefined && /(?:^|[\s,])gzip(?:[\s,;]|$)/.test(accepted);
+}

@@ -1,0 +1,87 @@
+/** One HTTP/1.1 request and its answer. */
+import type { X509Certificate } from "node:crypto";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { ApiRequest, ApiResponse, HeaderRecord } from "../request/api-request.ts";
+import { compressed } from "./compress.ts";
+import { readStream } from "./read-body.ts";
+
+export class Http1Exchange implements ApiRequest {
+  readonly method: string;
+  readonly target: string;
+  readonly headers: HeaderRecord;
+  readonly remoteAddress: string;
+  readonly clientCertificate: () => X509Certificate | undefined;
+  readonly #request: IncomingMessage;
+  readonly #response: ServerResponse;
+
+  constructor(
+    request: IncomingMessage,
+    response: ServerResponse,
+    clientCertificate: () => X509Certificate | undefined,
+  ) {
+    this.#request = request;
+    this.#response = response;
+    this.method = request.method ?? "GET";
+    this.target = request.url ?? "/";
+    this.headers = request.headers;
+    this.remoteAddress = request.socket.remoteAddress ?? "";
+    this.clientCertificate = clientCertificate;
+  }
+
+  onClose(callback: () => void): void {
+    const response = this.#response;
+    if (response.destroyed) callback();
+    else response.once("close", () => response.writableFinished || callback());
+  }
+
+  async readBody(bytesMax: number): Promise<Uint8Array> {
+    if (this.method === "GET" || this.method === "HEAD") return new Uint8Array();
+    return readStream(this.#request, this.headers, bytesMax);
+  }
+
+  run(
+    handle: (request: ApiRequest) => Promise<ApiResponse>,
+    onDebug: (message: string, error: unknown) => void,
+  ): void {
+    this.#response.on("error", (error) => onDebug("HTTP/1.1 answer failed", error));
+    handle(this)
+      .then((response) => this.#respond(response))
+      .catch((error) => {
+        onDebug("answer failed", error);
+        this.#response.destroy();
+      });
+  }
+
+  async #respond(answer: ApiResponse): Promise<void> {
+    const response = this.#response;
+    if (response.destroyed) return;
+    const { status, headers, body } = compressed(answer, this.headers);
+    // A body that was not read to its end would be taken for the next request.
+    if (!this.#request.complete) response.setHeader("connection", "close");
+    if (body instanceof Uint8Array) headers["content-length"] = String(body.length);
+    response.writeHead(status, headers);
+    if (body === undefined || this.method === "HEAD" || body instanceof Uint8Array) {
+      response.end(this.method === "HEAD" ? undefined : body);
+      return;
+    }
+    response.flushHeaders();
+    for await (const chunk of body) {
+      if (response.destroyed) return;
+      if (!response.write(chunk)) await drained(response);
+    }
+    response.end();
+  }
+}
+
+function drained(response: ServerResponse): Promise<void> {
+  return new Promise((resolve) => {
+    const done = () => {
+      response.off("drain", done);
+      response.off("close", done);
+      resolve();
+    };
+    response.on("drain", done);
+    response.on("close", done);
+    if (response.destroyed) done();
+  });
+}

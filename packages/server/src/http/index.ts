@@ -1,0 +1,2 @@
+export { compressBytesMin } from "./compress.ts";
+export { Listener, type ListenerOptions, listenerLimits, type TlsMaterial } from "./listener.ts";

@@ -1,0 +1,169 @@
+/**
+ * The listener: TLS, HTTP/2 and HTTP/1.1 on one port. The only room that knows sockets.
+ *
+ * HTTP/2 uses the stream API, because a watch costs a third of what it costs through the compatibility layer; HTTP/1.1 comes through
+ * Node's own request and response. Both become an ApiRequest.
+ */
+import type { X509Certificate } from "node:crypto";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import {
+  createSecureServer,
+  type Http2SecureServer,
+  type Http2ServerRequest,
+  type Http2ServerResponse,
+  type SecureServerOptions,
+  type ServerHttp2Session,
+} from "node:http2";
+import type { AddressInfo } from "node:net";
+import type { TLSSocket } from "node:tls";
+import type { ApiRequest, ApiResponse } from "../request/api-request.ts";
+import { Http1Exchange } from "./http1-exchange.ts";
+import { Http2Exchange } from "./http2-exchange.ts";
+
+export interface ListenerOptions {
+  readonly host: string;
+  readonly port: number;
+  readonly tls: TlsMaterial;
+  readonly handle: (request: ApiRequest) => Promise<ApiResponse>;
+  /** Told of broken connections and the like: nothing that anybody must act on. */
+  readonly onDebug: (message: string, error: unknown) => void;
+}
+
+export interface TlsMaterial {
+  readonly certificatePem: string;
+  readonly privateKeyPem: string;
+}
+
+export const listenerLimits = {
+  headerBytesMax: 64 << 10,
+  headerPairsMax: 256,
+  streamsPerConnectionMax: 1000,
+  handshakeTimeoutMs: 10_000,
+  /** Time for the headers and the body of an HTTP/1.1 request to arrive. */
+  requestTimeoutMs: 60_000,
+  /** Go clients keep idle connections for 90 seconds; we must not close first. */
+  keepAliveTimeoutMs: 180_000,
+  /** A connection whose peer is gone is found after about this long. */
+  tcpKeepAliveMs: 30_000,
+} as const;
+
+export class Listener {
+  readonly #server: Http2SecureServer;
+  readonly #options: ListenerOptions;
+  readonly #sessions = new Set<ServerHttp2Session>();
+  readonly #sockets = new Set<TLSSocket>();
+  readonly #certificates = new WeakMap<object, X509Certificate | undefined>();
+
+  constructor(options: ListenerOptions) {
+    this.#options = options;
+    this.#server = createSecureServer(serverOptions(options.tls));
+    this.#server.on("secureConnection", (socket: TLSSocket) => this.#onConnection(socket));
+    this.#server.on("session", (session) => this.#onSession(session));
+    this.#server.on("tlsClientError", (error) => options.onDebug("TLS handshake failed", error));
+    this.#server.on("sessionError", (error) => options.onDebug("HTTP/2 session failed", error));
+    this.#server.on("request", (request, response) => this.#onRequest(request, response));
+    // The compatibility layer listens for streams as soon as somebody listens for requests; streams are ours.
+    this.#server.removeAllListeners("stream");
+    this.#server.on("stream", (stream, headers) => {
+      const { session } = stream;
+      const socket = session?.socket;
+      if (socket === undefined) return;
+      new Http2Exchange(stream, headers, socket.remoteAddress ?? "", () =>
+        this.#certificateOf(session as object, socket),
+      ).run(options.handle, options.onDebug);
+    });
+    configureHttp1(this.#server);
+  }
+
+  async listen(): Promise<AddressInfo> {
+    const { port, host } = this.#options;
+    await new Promise<void>((resolve, reject) => {
+      this.#server.once("error", reject);
+      this.#server.listen(port, host, () => {
+        this.#server.removeListener("error", reject);
+        resolve();
+      });
+    });
+    this.#server.on("error", (error) => this.#options.onDebug("listener failed", error));
+    return this.#server.address() as AddressInfo;
+  }
+
+  /** New connections use the new certificate; open ones go on. */
+  reload(tls: TlsMaterial): void {
+    this.#server.setSecureContext({ cert: tls.certificatePem, key: tls.privateKeyPem });
+  }
+
+  /** Stops accepting, lets open requests finish, then closes their connections. */
+  async drain(signal: AbortSignal): Promise<void> {
+    const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
+    for (const session of this.#sessions) session.close();
+    (this.#server as unknown as { closeIdleConnections?: () => void }).closeIdleConnections?.();
+    const aborted = new Promise<void>((resolve) => {
+      if (signal.aborted) resolve();
+      signal.addEventListener("abort", () => resolve(), { once: true });
+    });
+    await Promise.race([closed, aborted]);
+    for (const session of this.#sessions) session.destroy();
+    for (const socket of this.#sockets) socket.destroy();
+    await closed;
+  }
+
+  #onConnection(socket: TLSSocket): void {
+    socket.setKeepAlive(true, listenerLimits.tcpKeepAliveMs);
+    this.#sockets.add(socket);
+    socket.once("close", () => this.#sockets.delete(socket));
+    socket.on("error", (error) => this.#options.onDebug("connection failed", error));
+  }
+
+  #onSession(session: ServerHttp2Session): void {
+    this.#sessions.add(session);
+    session.once("close", () => this.#sessions.delete(session));
+  }
+
+  #onRequest(
+    request: IncomingMessage | Http2ServerRequest,
+    response: ServerResponse | Http2ServerResponse,
+  ): void {
+    const incoming = request as IncomingMessage;
+    const socket = incoming.socket as TLSSocket;
+    new Http1Exchange(incoming, response as ServerResponse, () =>
+      this.#certificateOf(socket, socket),
+    ).run(this.#options.handle, this.#options.onDebug);
+  }
+
+  /** Asked once per connection: the certificate object carries a cached fingerprint. */
+  #certificateOf(connection: object, socket: object): X509Certificate | undefined {
+    if (!this.#certificates.has(connection)) {
+      this.#certificates.set(connection, (socket as TLSSocket).getPeerX509Certificate?.());
+    }
+    return this.#certificates.get(connection);
+  }
+}
+
+function serverOptions({ certificatePem, privateKeyPem }: TlsMaterial): SecureServerOptions {
+  return {
+    cert: certificatePem,
+    key: privateKeyPem,
+    allowHTTP1: true,
+    minVersion: "TLSv1.2",
+    // Certificates are asked for and judged by authentication, so that those without one can still come with a token.
+    requestCert: true,
+    rejectUnauthorized: false,
+    handshakeTimeout: listenerLimits.handshakeTimeoutMs,
+    maxHeaderListPairs: listenerLimits.headerPairsMax,
+    settings: {
+      maxConcurrentStreams: listenerLimits.streamsPerConnectionMax,
+      maxHeaderListSize: listenerLimits.headerBytesMax,
+      initialWindowSize: 1 << 20,
+    },
+  };
+}
+
+/** Node's types do not say that an HTTP/2 server with HTTP/1.1 has the timeouts of an HTTP/1.1 server. */
+function configureHttp1(server: Http2SecureServer): void {
+  Object.assign(server, {
+    headersTimeout: listenerLimits.requestTimeoutMs,
+    requestTimeout: listenerLimits.requestTimeoutMs,
+    keepAliveTimeout: listenerLimits.keepAliveTimeoutMs,
+  });
+}

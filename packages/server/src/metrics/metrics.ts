@@ -1,0 +1,133 @@
+/**
+ * Metrics by hand: counters, gauges and histograms with fixed label sets, in Prometheus' text form.
+ *
+ * Labels never name a tenant, so the number of series does not grow with the number of logical clusters.
+ */
+export interface MetricSource {
+  render(): string;
+}
+
+export class MetricRegistry {
+  readonly #sources: MetricSource[] = [];
+
+  add<Source extends MetricSource>(source: Source): Source {
+    this.#sources.push(source);
+    return source;
+  }
+
+  render(): string {
+    return this.#sources.map((source) => source.render()).join("");
+  }
+}
+
+interface Description {
+  readonly name: string;
+  readonly help: string;
+  readonly labels: readonly string[];
+}
+
+/** Combinations of label values that one metric keeps; hostile methods and resources must not grow it. */
+const seriesMax = 5000;
+
+export class Counter implements MetricSource {
+  readonly #description: Description;
+  readonly #values = new Map<string, { labels: readonly string[]; value: number }>();
+
+  constructor(description: Description) {
+    this.#description = description;
+  }
+
+  add(labels: readonly string[], by = 1): void {
+    const key = labels.join("\0");
+    const series = this.#values.get(key);
+    if (series !== undefined) series.value += by;
+    else if (this.#values.size < seriesMax) this.#values.set(key, { labels, value: by });
+  }
+
+  render(): string {
+    const { name } = this.#description;
+    const lines = [...this.#values.values()].map(
+      ({ labels, value }) => `${name}${format(this.#description.labels, labels)} ${value}\n`,
+    );
+    return heading(this.#description, "counter") + lines.join("");
+  }
+}
+
+/** A value that somebody else keeps, read when asked for. */
+export class Gauge implements MetricSource {
+  readonly #description: Description;
+  readonly #read: () => Iterable<readonly [labels: readonly string[], value: number]>;
+
+  constructor(
+    description: Description,
+    read: () => Iterable<readonly [readonly string[], number]>,
+  ) {
+    this.#description = description;
+    this.#read = read;
+  }
+
+  render(): string {
+    const lines = [...this.#read()].map(
+      ([labels, value]) =>
+        `${this.#description.name}${format(this.#description.labels, labels)} ${value}\n`,
+    );
+    return heading(this.#description, "gauge") + lines.join("");
+  }
+}
+
+export class Histogram implements MetricSource {
+  readonly #description: Description;
+  readonly #bounds: readonly number[];
+  readonly #series = new Map<
+    string,
+    { labels: readonly string[]; counts: number[]; sum: number }
+  >();
+
+  constructor(description: Description, bounds: readonly number[]) {
+    this.#description = description;
+    this.#bounds = bounds;
+  }
+
+  observe(labels: readonly string[], value: number): void {
+    const key = labels.join("\0");
+    let series = this.#series.get(key);
+    if (series === undefined) {
+      if (this.#series.size >= seriesMax) return;
+      series = { labels, counts: new Array<number>(this.#bounds.length + 1).fill(0), sum: 0 };
+      this.#series.set(key, series);
+    }
+    let at = 0;
+    while (at < this.#bounds.length && value > (this.#bounds[at] as number)) at++;
+    series.counts[at] = (series.counts[at] as number) + 1;
+    series.sum += value;
+  }
+
+  render(): string {
+    const { name, labels: names } = this.#description;
+    let out = heading(this.#description, "histogram");
+    for (const { labels, counts, sum } of this.#series.values()) {
+      let total = 0;
+      for (const [i, count] of counts.entries()) {
+        total += count;
+        const bound = i < this.#bounds.length ? String(this.#bounds[i]) : "+Inf";
+        out += `${name}_bucket${format([...names, "le"], [...labels, bound])} ${total}\n`;
+      }
+      out += `${name}_sum${format(names, labels)} ${sum}\n${name}_count${format(names, labels)} ${total}\n`;
+    }
+    return out;
+  }
+}
+
+function heading({ name, help }: Description, type: string): string {
+  return `# HELP ${name} ${help}\n# TYPE ${name} ${type}\n`;
+}
+
+function format(names: readonly string[], values: readonly string[]): string {
+  if (names.length === 0) return "";
+  const pairs = names.map((name, i) => `${name}="${escapeLabel(values[i] ?? "")}"`);
+  return `{${pairs.join(",")}}`;
+}
+
+function escapeLabel(value: string): string {
+  return value.replaceAll("\\", "\\\\").replaceAll('"', '\\"').replaceAll("\n", "\\n");
+}

@@ -1,0 +1,1 @@
+export { isOpenApiPath, serveOpenApi } from "./openapi.ts";

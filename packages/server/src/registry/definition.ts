@@ -1,0 +1,26 @@
+/** A served resource: its names in the API, and the strategy behind it. */
+import type { Strategy, SubresourceStrategy } from "./strategy.ts";
+
+export interface ResourceDefinition {
+  readonly group: string;
+  readonly version: string;
+  readonly resource: string;
+  readonly singular: string;
+  readonly kind: string;
+  readonly listKind: string;
+  readonly isNamespaced: boolean;
+  readonly shortNames: readonly string[];
+  readonly categories: readonly string[];
+  /** Sorted, as discovery shows them. */
+  readonly verbs: readonly string[];
+  /** Which owner's type this is among same-named ones; empty for built-ins. */
+  readonly identity: string;
+  /** Built-in list items leave out kind and apiVersion, custom ones carry them. */
+  readonly itemsCarryKind: boolean;
+  readonly strategy: Strategy;
+  readonly subresources: ReadonlyMap<string, SubresourceStrategy>;
+}
+
+export function apiVersionOf({ group, version }: { group: string; version: string }): string {
+  return group === "" ? version : `${group}/${version}`;
+}

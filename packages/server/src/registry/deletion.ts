@@ -1,0 +1,112 @@
+/**
+ * What a DELETE does to an object: remove it, mark it, or nothing because it is marked already. Pure.
+ */
+import type { JsonObject } from "@kcp-ts/machinery/json";
+import { fieldError, statusError } from "@kcp-ts/machinery/status";
+import type { ResourceDefinition } from "./definition.ts";
+import { timestamp } from "./prepare.ts";
+import type { Draft } from "./strategy.ts";
+
+export interface DeleteRequest {
+  readonly uid?: string | undefined;
+  readonly resourceVersion?: string | undefined;
+  readonly propagationPolicy?: "Orphan" | "Background" | "Foreground" | undefined;
+}
+
+export type DeletionStep =
+  | { readonly kind: "remove" }
+  | { readonly kind: "mark"; readonly object: JsonObject }
+  | { readonly kind: "none" };
+
+export const orphanFinalizer = "orphan";
+export const foregroundFinalizer = "foregroundDeletion";
+
+export function deletionOf(
+  definition: ResourceDefinition,
+  name: string,
+  old: JsonObject,
+  request: DeleteRequest,
+  nowMs: number,
+): DeletionStep {
+  const metadata = old["metadata"] as JsonObject;
+  checkPreconditions(definition, name, metadata, request);
+  const forbidden = definition.strategy.deletionForbidden?.(name);
+  if (forbidden !== undefined) throw statusError.forbidden(definition, name, forbidden);
+
+  const isMarked = metadata["deletionTimestamp"] !== undefined;
+  const finalizers = isMarked
+    ? finalizersOf(metadata)
+    : finalizersFor(definition, name, metadata, request);
+  const isHeldBack = finalizers.length > 0 || definition.strategy.isHeldBack?.(old) === true;
+  if (!isHeldBack) return { kind: "remove" };
+  if (isMarked) return { kind: "none" };
+
+  const marked: Draft = {
+    ...metadata,
+    deletionTimestamp: timestamp(nowMs),
+    deletionGracePeriodSeconds: 0,
+  };
+  if (finalizers.length > 0) marked["finalizers"] = finalizers;
+  else delete marked["finalizers"];
+  if (typeof marked["generation"] === "number" && marked["generation"] > 0) marked["generation"]++;
+  const draft: Draft = { ...old, metadata: marked };
+  definition.strategy.prepareForDelete?.(draft);
+  return { kind: "mark", object: draft };
+}
+
+function checkPreconditions(
+  definition: ResourceDefinition,
+  name: string,
+  metadata: JsonObject,
+  { uid, resourceVersion }: DeleteRequest,
+): void {
+  if (uid !== undefined && uid !== metadata["uid"]) {
+    throw statusError.conflict(
+      definition,
+      name,
+      `the UID in the precondition (${uid}) does not match the UID in record (${String(metadata["uid"])}). The object might have been deleted and then recreated`,
+    );
+  }
+  if (resourceVersion !== undefined && resourceVersion !== metadata["resourceVersion"]) {
+    throw statusError.conflict(
+      definition,
+      name,
+      `the ResourceVersion in the precondition (${resourceVersion}) does not match the ResourceVersion in record (${String(metadata["resourceVersion"])}). The object might have been modified`,
+    );
+  }
+}
+
+/** The policy decides over the two garbage-collection finalizers; without one, those already there stay. */
+function finalizersFor(
+  definition: ResourceDefinition,
+  name: string,
+  metadata: JsonObject,
+  { propagationPolicy }: DeleteRequest,
+): string[] {
+  const present = finalizersOf(metadata);
+  const has = (finalizer: string) => present.includes(finalizer);
+  const wantsOrphan =
+    propagationPolicy === undefined ? has(orphanFinalizer) : propagationPolicy === "Orphan";
+  const wantsForeground =
+    propagationPolicy === undefined ? has(foregroundFinalizer) : propagationPolicy === "Foreground";
+  if (wantsOrphan && wantsForeground) {
+    throw statusError.invalid(definition, name, [
+      fieldError.invalid(
+        "metadata.finalizers",
+        present,
+        "finalizer orphan and foregroundDeletion cannot be both set",
+      ),
+    ]);
+  }
+  const others = present.filter(
+    (finalizer) => finalizer !== orphanFinalizer && finalizer !== foregroundFinalizer,
+  );
+  if (wantsOrphan) others.push(orphanFinalizer);
+  if (wantsForeground) others.push(foregroundFinalizer);
+  return others;
+}
+
+function finalizersOf(metadata: JsonObject): string[] {
+  const finalizers = metadata["finalizers"];
+  return Array.isArray(finalizers) ? (finalizers as string[]) : [];
+}

@@ -1,0 +1,18 @@
+export { BuiltInCatalog, type Catalog } from "./catalog.ts";
+export { apiVersionOf, type ResourceDefinition } from "./definition.ts";
+export type { DeleteRequest } from "./deletion.ts";
+export { clusterAnnotation } from "./prepare.ts";
+export {
+  type Build,
+  type ObjectAddress,
+  Registry,
+  type RegistryOptions,
+  type Validator,
+  type WriteOptions,
+  type Written,
+} from "./registry.ts";
+export { configMaps } from "./resources/core/configmaps.ts";
+export { namespaces } from "./resources/core/namespaces.ts";
+export { secrets } from "./resources/core/secrets.ts";
+export { fromStorageError, translating } from "./storage-errors.ts";
+export type { Draft, Strategy, SubresourceStrategy } from "./strategy.ts";

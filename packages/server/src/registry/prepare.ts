@@ -1,0 +1,146 @@
+/**
+ * What every write does to an object before it may be stored: system fields, the resource's own rules, validation.
+ */
+import type { Clock, Random } from "@kcp-ts/machinery/base";
+import { isJsonObject, type JsonObject, jsonEqual } from "@kcp-ts/machinery/json";
+import {
+  type ObjectMeta,
+  validateObjectMeta,
+  validateObjectMetaUpdate,
+} from "@kcp-ts/machinery/meta";
+import { generateName } from "@kcp-ts/machinery/names";
+import { fieldError, StatusError, statusError } from "@kcp-ts/machinery/status";
+import { apiVersionOf, type ResourceDefinition } from "./definition.ts";
+import type { ObjectAddress } from "./registry.ts";
+import type { Draft, SubresourceStrategy } from "./strategy.ts";
+
+/** Names the logical cluster on every object, so that a client of all clusters can tell them apart. Set by us alone. */
+export const clusterAnnotation = "kcp.io/cluster";
+
+export interface PrepareContext {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly newUid: () => string;
+}
+
+export function prepareCreate(
+  definition: ResourceDefinition,
+  address: ObjectAddress,
+  draft: Draft,
+  context: PrepareContext,
+): JsonObject {
+  const sent = isJsonObject(draft["metadata"]) ? draft["metadata"] : {};
+  if (typeof sent["resourceVersion"] === "string" && sent["resourceVersion"] !== "") {
+    throw new StatusError({
+      code: 500,
+      reason: "InternalError",
+      message: "resourceVersion should not be set on objects to be created",
+    });
+  }
+  const { strategy } = definition;
+  const metadata: Draft = { ...sent };
+  for (const field of systemFields) delete metadata[field];
+  if (!metadata["name"]) {
+    delete metadata["name"];
+    if (typeof metadata["generateName"] === "string" && metadata["generateName"] !== "") {
+      metadata["name"] = generateName(metadata["generateName"], context.random);
+    }
+  }
+  delete metadata["namespace"];
+  if (definition.isNamespaced) metadata["namespace"] = address.namespace;
+  metadata["uid"] = context.newUid();
+  metadata["creationTimestamp"] = timestamp(context.clock.now());
+  markCluster(metadata, address.cluster);
+
+  draft["kind"] = definition.kind;
+  draft["apiVersion"] = apiVersionOf(definition);
+  draft["metadata"] = metadata;
+  strategy.prepareForCreate(draft);
+  strategy.canonicalize?.(draft);
+  const errors = [
+    ...validateObjectMeta(metadata as ObjectMeta, {
+      isNamespaced: definition.isNamespaced,
+      nameErrors: strategy.nameErrors,
+      requireQualifiedFinalizers: !definition.itemsCarryKind,
+    }),
+    ...strategy.validate(draft),
+  ];
+  if (errors.length > 0)
+    throw statusError.invalid(definition, String(metadata["name"] ?? ""), errors);
+  return draft;
+}
+
+export function prepareUpdate(
+  definition: ResourceDefinition,
+  draft: Draft,
+  old: JsonObject,
+  subresource: SubresourceStrategy | undefined,
+): JsonObject {
+  const rules = subresource ?? definition.strategy;
+  const oldMetadata = old["metadata"] as JsonObject;
+  const name = String(oldMetadata["name"]);
+  const sent = isJsonObject(draft["metadata"]) ? draft["metadata"] : {};
+  if (!definition.strategy.allowsUnconditionalUpdate && !sent["resourceVersion"]) {
+    throw statusError.invalid(definition, name, [
+      fieldError.invalid("metadata.resourceVersion", 0, "must be specified for an update"),
+    ]);
+  }
+  const metadata: Draft = { ...sent };
+  // Preserved whatever the client says: these are the server's.
+  for (const field of preservedFields) {
+    if (oldMetadata[field] === undefined) delete metadata[field];
+    else metadata[field] = oldMetadata[field];
+  }
+  markCluster(metadata, (oldMetadata["annotations"] as JsonObject)[clusterAnnotation] as string);
+  draft["kind"] = definition.kind;
+  draft["apiVersion"] = apiVersionOf(definition);
+  draft["metadata"] = metadata;
+  rules.prepareForUpdate(draft, old);
+  definition.strategy.canonicalize?.(draft);
+  const errors = [
+    ...validateObjectMetaUpdate(metadata as ObjectMeta, oldMetadata as unknown as ObjectMeta, {
+      requireQualifiedFinalizers: !definition.itemsCarryKind,
+    }),
+    ...rules.validateUpdate(draft, old),
+  ];
+  if (errors.length > 0) throw statusError.invalid(definition, name, errors);
+  bumpGeneration(draft, old);
+  return draft;
+}
+
+const systemFields = [
+  "uid",
+  "creationTimestamp",
+  "deletionTimestamp",
+  "deletionGracePeriodSeconds",
+  "generation",
+  "resourceVersion",
+  "selfLink",
+] as const;
+
+const preservedFields = [
+  "uid",
+  "creationTimestamp",
+  "deletionTimestamp",
+  "deletionGracePeriodSeconds",
+  "generation",
+  "generateName",
+] as const;
+
+export function timestamp(nowMs: number): string {
+  return `${new Date(nowMs).toISOString().slice(0, 19)}Z`;
+}
+
+function markCluster(metadata: Draft, cluster: string): void {
+  const annotations = isJsonObject(metadata["annotations"]) ? metadata["annotations"] : {};
+  metadata["annotations"] = { ...annotations, [clusterAnnotation]: cluster };
+}
+
+/** Kinds that track a generation count changes outside metadata and status. */
+function bumpGeneration(draft: Draft, old: JsonObject): void {
+  const metadata = draft["metadata"] as Draft;
+  if (typeof metadata["generation"] !== "number") return;
+  const { metadata: _m, status: _s, ...now } = draft;
+  const { metadata: _om, status: _os, ...before } = old;
+  if (!jsonEqual(now as JsonObject, before as JsonObject)) metadata["generation"]++;
+}

@@ -1,0 +1,307 @@
+/**
+ * The generic registry: every resource's create, read, update and delete over one store, with the resource's strategy for its
+ * own rules.
+ *
+ * Writes are compare-and-swap. Whoever gave a resourceVersion gets a conflict when the object moved on; whoever did not has the
+ * change rebuilt on the newest state until it fits.
+ */
+import type { Clock, Random } from "@kcp-ts/machinery/base";
+import { isJsonObject, type JsonObject, jsonEqual } from "@kcp-ts/machinery/json";
+import type { ClusterName } from "@kcp-ts/machinery/names";
+import { statusError } from "@kcp-ts/machinery/status";
+import {
+  type Entry,
+  isStorageError,
+  objectKey,
+  type Revision,
+  type Storage,
+  type StorageKey,
+} from "../storage/index.ts";
+import { decodeObject, encodeObject } from "../stored-object/index.ts";
+import type { WatchCache } from "../watch-cache/index.ts";
+import type { ResourceDefinition } from "./definition.ts";
+import { type DeleteRequest, deletionOf } from "./deletion.ts";
+import { prepareCreate, prepareUpdate } from "./prepare.ts";
+import { translating } from "./storage-errors.ts";
+import type { Draft, SubresourceStrategy } from "./strategy.ts";
+
+export interface RegistryOptions {
+  readonly storage: Storage;
+  readonly watchCache: WatchCache;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly newUid: () => string;
+}
+
+export interface ObjectAddress {
+  readonly cluster: ClusterName;
+  readonly namespace: string;
+  readonly name: string;
+}
+
+/** Runs between our own rules and the store: admission that may still refuse. */
+export type Validator = (object: JsonObject, old: JsonObject | undefined) => Promise<void>;
+
+export interface WriteOptions {
+  readonly isDryRun: boolean;
+  readonly validate: Validator;
+  readonly signal: AbortSignal;
+}
+
+/** What a write left behind. `isStored` is false for dry runs, whose object has no resourceVersion yet. */
+export interface Written {
+  readonly entry: Entry;
+  readonly isStored: boolean;
+  readonly outcome: "created" | "updated" | "unchanged" | "deleted" | "marked";
+}
+
+/** Builds the wanted object from the present one; called again when the present one changed meanwhile. */
+export type Build = (old: JsonObject | undefined) => Promise<Draft>;
+
+const generateNameTries = 8;
+/** Optimistic retries: each lost race means another writer won, so progress is certain; the bound is against bugs. */
+const updateTriesMax = 1000;
+
+export class Registry {
+  readonly #options: RegistryOptions;
+
+  constructor(options: RegistryOptions) {
+    this.#options = options;
+  }
+
+  key(definition: ResourceDefinition, { cluster, namespace, name }: ObjectAddress): StorageKey {
+    const { group, resource, identity, isNamespaced } = definition;
+    return objectKey({
+      group,
+      resource,
+      identity,
+      cluster,
+      namespace: isNamespaced ? namespace : "",
+      name,
+    });
+  }
+
+  async create(
+    definition: ResourceDefinition,
+    address: ObjectAddress,
+    draft: Draft,
+    options: WriteOptions,
+  ): Promise<Written> {
+    for (let tries = 1; ; tries++) {
+      const object = prepareCreate(definition, address, { ...draft }, this.#options);
+      const { name } = object["metadata"] as { name: string };
+      await options.validate(object, undefined);
+      const written = await this.#insert(definition, { ...address, name }, object, options);
+      if (written !== undefined) return written;
+      const isGenerated =
+        (draft["metadata"] as Draft)["name"] === undefined ||
+        (draft["metadata"] as Draft)["name"] === "";
+      if (!isGenerated)
+        throw await this.#alreadyExists(definition, { ...address, name }, options.signal);
+      if (tries >= generateNameTries) throw statusError.generateNameConflict(definition, name);
+    }
+  }
+
+  /** Updates through the main resource, or through a subresource with its own rules. Creates only where the strategy allows it. */
+  async update(
+    definition: ResourceDefinition,
+    address: ObjectAddress,
+    build: Build,
+    options: WriteOptions & {
+      readonly subresource?: SubresourceStrategy | undefined;
+      readonly mayCreate?: boolean;
+    },
+  ): Promise<Written> {
+    const key = this.key(definition, address);
+    for (let tries = 0; tries < updateTriesMax; tries++) {
+      const entry = await this.#read(definition, key, options.signal);
+      if (entry === undefined) {
+        if (options.mayCreate !== true) throw statusError.notFound(definition, address.name);
+        return this.create(definition, address, await build(undefined), options);
+      }
+      const old = decodeObject(entry);
+      const draft = await build(old);
+      const expected = checkPreconditions(definition, address.name, draft, entry, old);
+      const updated = prepareUpdate(definition, draft, old, options.subresource);
+      await options.validate(updated, old);
+      const written = await this.#replace(definition, entry, updated, options);
+      if (written !== undefined) return written;
+      if (expected !== undefined) throw statusError.modified(definition, address.name);
+    }
+    throw statusError.internal(`${updateTriesMax} writers in a row were faster`);
+  }
+
+  async delete(
+    definition: ResourceDefinition,
+    address: ObjectAddress,
+    request: DeleteRequest,
+    options: WriteOptions,
+  ): Promise<Written> {
+    const key = this.key(definition, address);
+    for (let tries = 0; tries < updateTriesMax; tries++) {
+      const entry = await this.#read(definition, key, options.signal);
+      if (entry === undefined) throw statusError.notFound(definition, address.name);
+      const old = decodeObject(entry);
+      const step = deletionOf(definition, address.name, old, request, this.#options.clock.now());
+      await options.validate(old, old);
+      if (step.kind === "none") return { entry, isStored: true, outcome: "marked" };
+      if (options.isDryRun) {
+        const marked =
+          step.kind === "mark" ? { ...entry, value: encodeObject(step.object) } : entry;
+        return {
+          entry: marked,
+          isStored: true,
+          outcome: step.kind === "mark" ? "marked" : "deleted",
+        };
+      }
+      const value = step.kind === "mark" ? encodeObject(step.object) : "delete";
+      const revision = await this.#commit(
+        definition,
+        { key, value, expected: entry.modifiedAt },
+        options.signal,
+      );
+      if (revision === undefined) continue;
+      if (value === "delete") {
+        return { entry: { ...entry, modifiedAt: revision }, isStored: true, outcome: "deleted" };
+      }
+      return {
+        entry: { ...entry, value, modifiedAt: revision },
+        isStored: true,
+        outcome: "marked",
+      };
+    }
+    throw statusError.internal(`${updateTriesMax} writers in a row were faster`);
+  }
+
+  async #insert(
+    definition: ResourceDefinition,
+    address: ObjectAddress,
+    object: JsonObject,
+    { isDryRun, signal }: WriteOptions,
+  ): Promise<Written | undefined> {
+    const key = this.key(definition, address);
+    const value = encodeObject(object);
+    if (isDryRun) {
+      if ((await this.#read(definition, key, signal)) !== undefined) return undefined;
+      const entry = { key, value, createdAt: 0 as Revision, modifiedAt: 0 as Revision };
+      return { entry, isStored: false, outcome: "created" };
+    }
+    const revision = await this.#commit(definition, { key, value, expected: "absent" }, signal);
+    if (revision === undefined) return undefined;
+    return {
+      entry: { key, value, createdAt: revision, modifiedAt: revision },
+      isStored: true,
+      outcome: "created",
+    };
+  }
+
+  async #replace(
+    definition: ResourceDefinition,
+    entry: Entry,
+    updated: JsonObject,
+    { isDryRun, signal }: WriteOptions,
+  ): Promise<Written | undefined> {
+    const value = encodeObject(updated);
+    const isRemoved = isReadyToGo(definition, updated);
+    if (!isRemoved && isSame(entry, value)) return { entry, isStored: true, outcome: "unchanged" };
+    const after = { ...entry, value };
+    if (isDryRun) return { entry: after, isStored: true, outcome: "updated" };
+    const write = {
+      key: entry.key,
+      value: isRemoved ? ("delete" as const) : value,
+      expected: entry.modifiedAt,
+    };
+    const revision = await this.#commit(definition, write, signal);
+    if (revision === undefined) return undefined;
+    return {
+      entry: { ...after, modifiedAt: revision },
+      isStored: true,
+      outcome: isRemoved ? "deleted" : "updated",
+    };
+  }
+
+  /** The new revision, or undefined when somebody else was faster. */
+  async #commit(
+    definition: ResourceDefinition,
+    write: { key: StorageKey; value: Uint8Array | "delete"; expected: Revision | "absent" },
+    signal: AbortSignal,
+  ): Promise<Revision | undefined> {
+    try {
+      return await translating({ resource: definition }, async () => {
+        try {
+          return await this.#options.storage.commit(write, { signal });
+        } catch (error) {
+          if (isStorageError(error, "conflict")) return undefined;
+          throw error;
+        }
+      });
+    } catch (error) {
+      signal.throwIfAborted();
+      throw error;
+    }
+  }
+
+  #read(
+    definition: ResourceDefinition,
+    key: StorageKey,
+    signal: AbortSignal,
+  ): Promise<Entry | undefined> {
+    return translating({ resource: definition }, () =>
+      this.#options.watchCache.get(key, { kind: "latest" }, signal),
+    );
+  }
+
+  async #alreadyExists(
+    definition: ResourceDefinition,
+    address: ObjectAddress,
+    signal: AbortSignal,
+  ): Promise<Error> {
+    const exists = statusError.alreadyExists(definition, address.name);
+    const entry = await this.#read(definition, this.key(definition, address), signal);
+    const metadata =
+      entry === undefined ? undefined : (decodeObject(entry)["metadata"] as JsonObject);
+    if (metadata?.["deletionTimestamp"] === undefined) return exists;
+    return statusError.terminating(definition, address.name);
+  }
+}
+
+/** Equal content has equal length, whatever the order of members, so most changes are told apart without parsing. */
+function isSame(entry: Entry, value: Buffer): boolean {
+  if (value.equals(entry.value)) return true;
+  if (value.length !== entry.value.length) return false;
+  return jsonEqual(decodeObject(entry), decodeObject({ ...entry, value }));
+}
+
+/** Returns the revision that the client insists on, if any; throws when the object is not there any more. */
+function checkPreconditions(
+  definition: ResourceDefinition,
+  name: string,
+  draft: Draft,
+  entry: Entry,
+  old: JsonObject,
+): string | undefined {
+  const metadata = isJsonObject(draft["metadata"]) ? draft["metadata"] : {};
+  const oldMetadata = old["metadata"] as JsonObject;
+  const uid = metadata["uid"];
+  if (typeof uid === "string" && uid !== "" && uid !== oldMetadata["uid"]) {
+    throw statusError.conflict(
+      definition,
+      name,
+      `StorageError: invalid object, Code: 4, Key: ${entry.key}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: ${uid}, UID in object meta: ${String(oldMetadata["uid"])}`,
+    );
+  }
+  const version = metadata["resourceVersion"];
+  if (typeof version !== "string" || version === "" || version === "0") return undefined;
+  if (version !== String(entry.modifiedAt)) throw statusError.modified(definition, name);
+  return version;
+}
+
+/** Deletion was asked for, and nothing holds the object back any more. */
+function isReadyToGo(definition: ResourceDefinition, object: JsonObject): boolean {
+  const metadata = object["metadata"] as JsonObject;
+  if (metadata["deletionTimestamp"] === undefined) return false;
+  const finalizers = metadata["finalizers"];
+  if (Array.isArray(finalizers) && finalizers.length > 0) return false;
+  if (Number(metadata["deletionGracePeriodSeconds"] ?? 0) > 0) return false;
+  return definition.strategy.isHeldBack?.(object) !== true;
+}

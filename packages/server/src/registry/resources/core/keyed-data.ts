@@ -1,0 +1,40 @@
+/** What ConfigMaps and Secrets have in common: maps of file-like keys, and the promise not to change. */
+import { isJsonObject, type JsonObject, jsonEqual } from "@kcp-ts/machinery/json";
+import { configMapKeyErrors } from "@kcp-ts/machinery/names";
+import { type FieldError, fieldError } from "@kcp-ts/machinery/status";
+
+export function keyErrors(field: string, data: JsonObject): FieldError[] {
+  return Object.keys(data).flatMap((key) =>
+    configMapKeyErrors(key).map((message) => fieldError.invalid(`${field}[${key}]`, key, message)),
+  );
+}
+
+/** The bytes that the values stand for. */
+export function sizeOf(data: JsonObject, encoding: "text" | "base64"): number {
+  let size = 0;
+  for (const value of Object.values(data)) {
+    const text = value as string;
+    if (encoding === "text") size += Buffer.byteLength(text);
+    else
+      size +=
+        Math.floor((text.length * 3) / 4) - (text.endsWith("==") ? 2 : text.endsWith("=") ? 1 : 0);
+  }
+  return size;
+}
+
+export function immutabilityErrors(
+  updated: JsonObject,
+  old: JsonObject,
+  fields: readonly string[],
+): FieldError[] {
+  if (old["immutable"] !== true) return [];
+  const message = "field is immutable when `immutable` is set";
+  const errors: FieldError[] = [];
+  if (updated["immutable"] !== true) errors.push(fieldError.forbidden("immutable", message));
+  for (const field of fields) {
+    const before = isJsonObject(old[field]) ? old[field] : {};
+    const after = isJsonObject(updated[field]) ? updated[field] : {};
+    if (!jsonEqual(before, after)) errors.push(fieldError.forbidden(field, message));
+  }
+  return errors;
+}

@@ -1,0 +1,112 @@
+import { isJsonObject, type JsonObject } from "@kcp-ts/machinery/json";
+import { dnsLabelErrors } from "@kcp-ts/machinery/names";
+import { namespace } from "@kcp-ts/machinery/shape";
+import type { ResourceDefinition } from "../../definition.ts";
+import type { Draft, SubresourceStrategy } from "../../strategy.ts";
+import { ageCell, ageColumn, nameCell, nameColumn, noOwnRules } from "../standard.ts";
+
+/** The finalizer that stands for the content of the namespace. */
+export const contentFinalizer = "kubernetes";
+const nameLabel = "kubernetes.io/metadata.name";
+const immortal = new Set(["default", "kube-system", "kube-public"]);
+
+const statusEndpoint: SubresourceStrategy = {
+  verbs: ["get", "patch", "update"],
+  prepareForUpdate: (draft, old) => restore(draft, old, "spec"),
+  validateUpdate: () => [],
+};
+
+/** Where the namespace controller says that a namespace is empty. */
+const finalizeEndpoint: SubresourceStrategy = {
+  verbs: ["update"],
+  prepareForUpdate: (draft, old) => restore(draft, old, "status"),
+  validateUpdate: () => [],
+};
+
+export const namespaces: ResourceDefinition = {
+  group: "",
+  version: "v1",
+  resource: "namespaces",
+  singular: "namespace",
+  kind: "Namespace",
+  listKind: "NamespaceList",
+  isNamespaced: false,
+  shortNames: ["ns"],
+  categories: [],
+  verbs: ["create", "delete", "get", "list", "patch", "update", "watch"],
+  identity: "",
+  itemsCarryKind: false,
+  subresources: new Map([
+    ["status", statusEndpoint],
+    ["finalize", finalizeEndpoint],
+  ]),
+  strategy: {
+    ...noOwnRules,
+    shape: namespace,
+    nameErrors: dnsLabelErrors,
+    allowsUnconditionalUpdate: true,
+    returnsDeletedObject: true,
+    prepareForCreate(draft) {
+      const spec = isJsonObject(draft["spec"]) ? draft["spec"] : {};
+      const finalizers = Array.isArray(spec["finalizers"]) ? (spec["finalizers"] as string[]) : [];
+      draft["spec"] = {
+        ...spec,
+        finalizers: finalizers.includes(contentFinalizer)
+          ? finalizers
+          : [...finalizers, contentFinalizer],
+      };
+      draft["status"] = { phase: "Active" };
+    },
+    prepareForUpdate(draft, old) {
+      restore(draft, old, "spec");
+      restore(draft, old, "status");
+    },
+    prepareForDelete(draft) {
+      draft["status"] = { ...(draft["status"] as JsonObject), phase: "Terminating" };
+    },
+    canonicalize(draft) {
+      const metadata = draft["metadata"] as Draft;
+      if (typeof metadata["name"] !== "string") return;
+      const labels = isJsonObject(metadata["labels"]) ? metadata["labels"] : {};
+      metadata["labels"] = { ...labels, [nameLabel]: metadata["name"] };
+    },
+    isHeldBack(object) {
+      const spec = object["spec"];
+      return (
+        isJsonObject(spec) && Array.isArray(spec["finalizers"]) && spec["finalizers"].length > 0
+      );
+    },
+    deletionForbidden: (name) =>
+      immortal.has(name) ? "this namespace may not be deleted" : undefined,
+    selectableFields: new Map([
+      [
+        "status.phase",
+        (object: JsonObject) =>
+          String((object["status"] as JsonObject | undefined)?.["phase"] ?? ""),
+      ],
+      ["name", (object: JsonObject) => nameCell(object)],
+    ]),
+    columns: [
+      nameColumn,
+      {
+        name: "Status",
+        type: "string",
+        format: "",
+        description: "The phase of its life.",
+        priority: 0,
+      },
+      ageColumn,
+    ],
+    cells: (object, nowMs) => [
+      nameCell(object),
+      String((object["status"] as JsonObject | undefined)?.["phase"] ?? ""),
+      ageCell(object, nowMs),
+    ],
+  },
+};
+
+function restore(draft: Draft, old: JsonObject, member: "spec" | "status"): void {
+  const before = old[member];
+  if (before === undefined) delete draft[member];
+  else draft[member] = before;
+}

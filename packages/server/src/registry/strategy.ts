@@ -1,0 +1,66 @@
+/**
+ * A strategy: one resource's own rules. Adding a resource is writing one of these.
+ *
+ * The order is Kubernetes': prepareForCreate → validate → canonicalize, and the same for updates. A strategy is pure: it neither
+ * reads storage nor the clock beyond what it is handed.
+ */
+import type { JsonObject, JsonValue } from "@kcp-ts/machinery/json";
+import type { MessageShape } from "@kcp-ts/machinery/shape";
+import type { FieldError } from "@kcp-ts/machinery/status";
+import type { TableColumn } from "@kcp-ts/machinery/table";
+
+/** An object on its way in: ours to change until it is stored. */
+export type Draft = { [member: string]: JsonValue };
+
+export interface Strategy {
+  readonly shape: MessageShape;
+
+  /** Why a name is not acceptable; empty when it is. `isPrefix` for generateName. */
+  nameErrors(name: string, options?: { readonly isPrefix?: boolean }): string[];
+
+  /** Drops what a client may not set, fills in defaults. Metadata is already in order. */
+  prepareForCreate(draft: Draft): void;
+
+  validate(object: JsonObject): FieldError[];
+
+  /** Puts back what this endpoint may not change. */
+  prepareForUpdate(draft: Draft, old: JsonObject): void;
+
+  validateUpdate(updated: JsonObject, old: JsonObject): FieldError[];
+
+  /** Derived members, after everything else: labels that follow the name. */
+  canonicalize?(draft: Draft): void;
+
+  /** Marks the object when its deletion begins: a namespace becomes Terminating. */
+  prepareForDelete?(draft: Draft): void;
+
+  /** Whether something besides `metadata.finalizers` holds the object back from removal. */
+  isHeldBack?(object: JsonObject): boolean;
+
+  /** Why this object may not be deleted at all: a 403's text. */
+  deletionForbidden?(name: string): string | undefined;
+
+  /** Whether an update without resourceVersion is last-write-wins rather than an error. */
+  readonly allowsUnconditionalUpdate: boolean;
+
+  /** Whether a PUT of a missing object creates it. */
+  readonly allowsCreateOnUpdate: boolean;
+
+  /** Whether DELETE answers with the object rather than with a Status. */
+  readonly returnsDeletedObject: boolean;
+
+  /** Fields beyond name and namespace that a field selector may use. */
+  readonly selectableFields: ReadonlyMap<string, (object: JsonObject) => string>;
+
+  readonly columns: readonly TableColumn[];
+
+  /** The cells of one row, Name first. */
+  cells(object: JsonObject, nowMs: number): JsonValue[];
+}
+
+/** What a subresource such as `status` changes about the rules; the object stays the same. */
+export interface SubresourceStrategy {
+  readonly verbs: readonly string[];
+  prepareForUpdate(draft: Draft, old: JsonObject): void;
+  validateUpdate(updated: JsonObject, old: JsonObject): FieldError[];
+}

@@ -1,0 +1,38 @@
+/**
+ * A request and its answer, as every room above `http/` sees them: no sockets, no framework.
+ *
+ * `http/` makes these from HTTP/1.1 and HTTP/2; an in-process client makes them directly.
+ */
+import type { X509Certificate } from "node:crypto";
+
+export type HeaderRecord = Readonly<Record<string, string | readonly string[] | undefined>>;
+
+export interface ApiRequest {
+  readonly method: string;
+  /** The raw path and query, as on the request line. */
+  readonly target: string;
+  /** Names in lower case. */
+  readonly headers: HeaderRecord;
+  readonly remoteAddress: string;
+  /** The certificate whose key the client holds, whoever issued it; the same object for all requests of a connection. */
+  clientCertificate(): X509Certificate | undefined;
+  /** Calls back when the client goes away before it has its answer; at once if it already has. */
+  onClose(callback: () => void): void;
+  /** Reads the body once; throws a 413 StatusError beyond `bytesMax` without reading on. */
+  readBody(bytesMax: number): Promise<Uint8Array>;
+}
+
+export interface ApiResponse {
+  readonly status: number;
+  readonly headers: Record<string, string | string[]>;
+  /** Whole bytes, or a stream whose reader sets the pace. */
+  readonly body: Uint8Array | AsyncIterable<Uint8Array> | undefined;
+  /** The stream goes on as things happen: never compressed, never timed. */
+  readonly isWatch?: boolean;
+}
+
+export function header(headers: HeaderRecord, name: string): string | undefined {
+  const value = headers[name];
+  if (value === undefined || typeof value === "string") return value;
+  return value.join(", ");
+}

@@ -1,0 +1,8 @@
+export type { Attributes } from "./attributes.ts";
+export {
+  anonymousUser,
+  credentialIdKey,
+  type UserInfo,
+  wellKnownGroup,
+  wellKnownUser,
+} from "./user.ts";

@@ -1,0 +1,33 @@
+/** Who asks: the vocabulary that authentication fills in, and authorization, admission and audit read. */
+export interface UserInfo {
+  readonly username: string;
+  readonly uid?: string;
+  readonly groups: readonly string[];
+  readonly extra?: Readonly<Record<string, readonly string[]>>;
+}
+
+export const wellKnownGroup = {
+  /** Passes every check. */
+  masters: "system:masters",
+  /** Everybody who showed valid credentials. */
+  authenticated: "system:authenticated",
+  /** Everybody who showed none. */
+  unauthenticated: "system:unauthenticated",
+  /** Administrators of every logical cluster. */
+  kcpAdmin: "system:kcp:admin",
+} as const;
+
+export const wellKnownUser = {
+  anonymous: "system:anonymous",
+  kcpAdmin: "kcp-admin",
+  shardAdmin: "shard-admin",
+} as const;
+
+/** Who asks when nobody says. */
+export const anonymousUser: UserInfo = Object.freeze({
+  username: wellKnownUser.anonymous,
+  groups: Object.freeze([wellKnownGroup.unauthenticated]),
+});
+
+/** The extra that names the credential itself, so that an audit can tell one from another. */
+export const credentialIdKey = "authentication.kubernetes.io/credential-id";

@@ -1,0 +1,217 @@
+/**
+ * From the request line to a RequestScope: cluster prefix, API prefix, resource, verb.
+ *
+ * Pure. Each path segment is percent-decoded exactly once, and a segment that decodes to something that could be mistaken for
+ * structure (a slash, a percent sign, `.` or `..`) is refused, so that no spelling of a path reaches another tenant.
+ */
+import { type ClusterName, parseClusterName, rootCluster } from "@kcp-ts/machinery/names";
+import { statusError } from "@kcp-ts/machinery/status";
+import { isTrue } from "../request/query.ts";
+import type { ClusterScope, RequestScope, Verb } from "../request/request-scope.ts";
+
+export interface Target {
+  readonly method: string;
+  readonly target: string;
+  /** The value of `X-Kubernetes-Cluster`, if sent. */
+  readonly clusterHeader: string | undefined;
+}
+
+export function parseTarget({ method, target, clusterHeader }: Target): RequestScope {
+  const mark = target.indexOf("?");
+  const rawPath = mark < 0 ? target : target.slice(0, mark);
+  const query = mark < 0 ? noQuery : new URLSearchParams(target.slice(mark + 1));
+  if (!rawPath.startsWith("/"))
+    throw statusError.badRequest("the request path must start with a slash");
+
+  const { cluster, path } = splitCluster(rawPath, clusterHeader);
+  const segments = path.split("/");
+  // Leading slash: the first element is empty.
+  if (segments[1] === "api" || segments[1] === "apis") {
+    const scope = parseResource({ method, cluster, path, query, segments });
+    if (scope !== undefined) return scope;
+  }
+  return { kind: "path", cluster, path: decodePath(path), query, verb: method.toLowerCase() };
+}
+
+const noQuery = new URLSearchParams();
+
+interface ClusterSplit {
+  readonly cluster: ClusterScope;
+  readonly path: string;
+}
+
+const clusterPathPrefix = "/clusters/";
+
+function splitCluster(rawPath: string, clusterHeader: string | undefined): ClusterSplit {
+  if (!rawPath.startsWith(clusterPathPrefix)) {
+    return {
+      cluster:
+        clusterHeader === undefined || clusterHeader === ""
+          ? rootCluster
+          : parseCluster(clusterHeader),
+      path: rawPath,
+    };
+  }
+  const end = rawPath.indexOf("/", clusterPathPrefix.length);
+  const encoded = rawPath.slice(clusterPathPrefix.length, end < 0 ? undefined : end);
+  const path = end < 0 ? "/" : rawPath.slice(end);
+  const cluster = parseCluster(decodeSegment(encoded));
+  if (clusterHeader !== undefined && clusterHeader !== "" && clusterHeader !== cluster) {
+    throw statusError.badRequest(
+      `the cluster in the path (${cluster}) and in X-Kubernetes-Cluster (${clusterHeader}) differ`,
+    );
+  }
+  // Only the first prefix means a cluster; a second one is no resource and no path of ours.
+  if (path === "/clusters" || path.startsWith(clusterPathPrefix)) throw statusError.pathNotFound();
+  return { cluster, path };
+}
+
+function parseCluster(text: string): ClusterScope {
+  if (text === "*") return "*";
+  const name = parseClusterName(text);
+  if (name === undefined)
+    throw statusError.badRequest(
+      `invalid cluster: ${JSON.stringify(text)} does not match the regex`,
+    );
+  return name satisfies ClusterName;
+}
+
+interface ResourceInput {
+  readonly method: string;
+  readonly cluster: ClusterScope;
+  readonly path: string;
+  readonly query: URLSearchParams;
+  readonly segments: readonly string[];
+}
+
+/** Fewer segments than a resource needs are discovery documents: undefined. */
+function parseResource({
+  method,
+  cluster,
+  path,
+  query,
+  segments,
+}: ResourceInput): RequestScope | undefined {
+  const isCore = segments[1] === "api";
+  let at = isCore ? 3 : 4;
+  if (segments.length <= at || (segments.length === at + 1 && segments[at] === ""))
+    return undefined;
+  const group = isCore ? "" : decodeSegment(segments[2] as string);
+  const version = decodeSegment(segments[isCore ? 2 : 3] as string);
+
+  let isWatchPath = false;
+  if (segments[at] === "watch" && segments.length > at + 1) {
+    isWatchPath = true;
+    at++;
+  }
+  const rest = segments.slice(at).map(decodeSegment);
+  if (rest.at(-1) === "" && rest.length > 1) rest.pop();
+  const located = locate(rest);
+  if (located === undefined) throw statusError.pathNotFound();
+  const { resource, subresource, namespace } = located;
+  let { name } = located;
+
+  const verb = verbOf({ method, hasName: name !== "", query, isWatchPath });
+  if (verb === undefined)
+    throw statusError.methodNotAllowed({ group, resource }, method.toLowerCase());
+  if ((verb === "list" || verb === "watch") && name === "")
+    name = nameFromFieldSelector(query) ?? "";
+  return {
+    kind: "resource",
+    cluster,
+    path,
+    query,
+    verb,
+    group,
+    version,
+    resource,
+    subresource,
+    namespace,
+    name,
+  };
+}
+
+interface Located {
+  readonly resource: string;
+  readonly subresource: string;
+  readonly namespace: string;
+  readonly name: string;
+}
+
+const namespaceSubresources = new Set(["status", "finalize"]);
+
+function locate(rest: readonly string[]): Located | undefined {
+  const [first, second, third, fourth, fifth, ...more] = rest as [string, ...string[]];
+  if (more.length > 0) return undefined;
+  if (first === "namespaces" && second !== undefined) {
+    if (third === undefined || (namespaceSubresources.has(third) && fourth === undefined)) {
+      // A Namespace object is in itself, so that a Role in it can speak about it.
+      return { resource: "namespaces", subresource: third ?? "", namespace: second, name: second };
+    }
+    return { resource: third, subresource: fifth ?? "", namespace: second, name: fourth ?? "" };
+  }
+  if (fourth !== undefined) return undefined;
+  return { resource: first, subresource: third ?? "", namespace: "", name: second ?? "" };
+}
+
+interface VerbInput {
+  readonly method: string;
+  readonly hasName: boolean;
+  readonly query: URLSearchParams;
+  readonly isWatchPath: boolean;
+}
+
+function verbOf({ method, hasName, query, isWatchPath }: VerbInput): Verb | undefined {
+  switch (method) {
+    case "GET":
+    case "HEAD":
+      if (isWatchPath || isTrue(query.get("watch"))) return "watch";
+      return hasName ? "get" : "list";
+    case "POST":
+      return "create";
+    case "PUT":
+      return "update";
+    case "PATCH":
+      return "patch";
+    case "DELETE":
+      return hasName ? "delete" : "deletecollection";
+    default:
+      return undefined;
+  }
+}
+
+/** `fieldSelector=metadata.name=x` names the object, so that rules about names apply to it. */
+function nameFromFieldSelector(query: URLSearchParams): string | undefined {
+  const selector = query.get("fieldSelector");
+  if (selector === null) return undefined;
+  const match = /(?:^|,)metadata\.name==?([^,=\\]+)(?:,|$)/.exec(selector);
+  return match?.[1];
+}
+
+function decodeSegment(segment: string): string {
+  let decoded = segment;
+  if (segment.includes("%")) {
+    try {
+      decoded = decodeURIComponent(segment);
+    } catch (error) {
+      if (!(error instanceof URIError)) throw error;
+      throw statusError.badRequest(
+        `the path segment ${JSON.stringify(segment)} is not valid percent-encoding`,
+      );
+    }
+  }
+  if (
+    decoded === "." ||
+    decoded === ".." ||
+    decoded.includes("/") ||
+    decoded.includes("%") ||
+    decoded.includes("\0")
+  ) {
+    throw statusError.badRequest(`invalid path segment ${JSON.stringify(decoded)}`);
+  }
+  return decoded;
+}
+
+function decodePath(path: string): string {
+  return path.includes("%") ? path.split("/").map(decodeSegment).join("/") : path;
+}

@@ -1,0 +1,17 @@
+/** /version: what clients parse to decide what we can do. */
+import type { JsonObject } from "@kcp-ts/machinery/json";
+
+/** The Kubernetes release whose semantics we follow; the suffix is ours. */
+export const kubernetesVersion = "v1.36.4";
+
+export const versionInfo: JsonObject = {
+  major: "1",
+  minor: "36",
+  gitVersion: `${kubernetesVersion}+kcp-ts`,
+  gitCommit: "",
+  gitTreeState: "clean",
+  buildDate: "1970-01-01T00:00:00Z",
+  goVersion: "",
+  compiler: "tsc",
+  platform: `${process.platform}/${process.arch === "x64" ? "amd64" : process.arch}`,
+};

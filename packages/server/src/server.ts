@@ -1,0 +1,177 @@
+/**
+ * One API server without its sockets: rooms wired together, start, drain, stop.
+ *
+ * `handle` is the only way in; a listener calls it for every request from the network, an in-process client calls it directly.
+ */
+import { randomUUID } from "node:crypto";
+import type { Clock, Random } from "@kcp-ts/machinery/base";
+import { Admission, type AdmissionPlugin, namespaceLifecycle } from "./admission/index.ts";
+import type { RequestAuthenticator } from "./authentication/index.ts";
+import type { Authorizer } from "./authorization/index.ts";
+import { Compactor, type CompactorOptions } from "./compactor.ts";
+import { type HealthChecks, pingCheck } from "./health/index.ts";
+import { ServerMetrics } from "./metrics/index.ts";
+import { namespaceSource } from "./namespace-source.ts";
+import { answer, type Exchange, type PipelineRooms } from "./pipeline.ts";
+import { BuiltInCatalog, configMaps, namespaces, Registry, secrets } from "./registry/index.ts";
+import type { ApiRequest, ApiResponse } from "./request/api-request.ts";
+import { observe } from "./request-sample.ts";
+import type { Storage } from "./storage/index.ts";
+import { WatchCache } from "./watch-cache/index.ts";
+
+export interface ApiServerOptions {
+  readonly storage: Storage;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly authenticator: RequestAuthenticator;
+  readonly authorizer: Authorizer;
+  readonly log: ServerLog;
+  readonly admissionPlugins?: readonly AdmissionPlugin[];
+  readonly compaction?: Partial<CompactorOptions["policy"]>;
+  readonly collectionBytesMax?: number;
+  readonly bookmarkIntervalMs?: number;
+}
+
+/** The words of a log; structured fields first, constant message last, as pino has them. */
+export interface ServerLog {
+  debug(fields: object, message: string): void;
+  info(fields: object, message: string): void;
+  warn(fields: object, message: string): void;
+  error(fields: object, message: string): void;
+}
+
+export class ApiServer {
+  readonly #options: ApiServerOptions;
+  readonly #rooms: PipelineRooms;
+  readonly #watchCache: WatchCache;
+  readonly #compactor: Compactor;
+  readonly #inFlight = { readOnly: 0, mutating: 0 };
+  #isStarted = false;
+  #isDraining = false;
+  #idle: (() => void) | undefined;
+
+  constructor(options: ApiServerOptions) {
+    const { storage, clock, random, log } = options;
+    this.#options = options;
+    const watchCache = new WatchCache({
+      storage,
+      clock,
+      onError: (error) => log.warn({ err: error }, "the change feed was interrupted"),
+      ...(options.collectionBytesMax === undefined
+        ? {}
+        : { collectionBytesMax: options.collectionBytesMax }),
+      ...(options.bookmarkIntervalMs === undefined
+        ? {}
+        : { bookmarkIntervalMs: options.bookmarkIntervalMs }),
+    });
+    const registry = new Registry({ storage, watchCache, clock, random, newUid: randomUUID });
+    const metrics = new ServerMetrics({
+      watchers: () => watchCache.watcherCount,
+      inFlight: () => this.#inFlight,
+      revision: () => watchCache.hub.revision,
+      cachedCollections: () => watchCache.collections.size,
+      cachedBytes: () => watchCache.collections.bytes,
+    });
+    this.#watchCache = watchCache;
+    this.#compactor = new Compactor({
+      storage,
+      clock,
+      progress: () => ({ revision: watchCache.hub.revision, bytes: watchCache.hub.changedBytes }),
+      onError: (error) => log.warn({ err: error }, "history could not be compacted"),
+      policy: options.compaction ?? {},
+    });
+    this.#rooms = {
+      registry,
+      watchCache,
+      admission: new Admission([
+        namespaceLifecycle(namespaceSource(registry, watchCache)),
+        ...(options.admissionPlugins ?? []),
+      ]),
+      clock,
+      authenticator: options.authenticator,
+      authorizer: options.authorizer,
+      catalog: new BuiltInCatalog([namespaces, configMaps, secrets]),
+      health: this.#healthChecks(),
+      metrics,
+      onAnswer: (exchange, response) => observe(exchange, response, { clock, metrics, log }),
+      onError: (error, exchange) =>
+        log.error({ err: error, path: pathOf(exchange) }, "a request failed unexpectedly"),
+    };
+  }
+
+  async start(): Promise<void> {
+    await this.#watchCache.start();
+    this.#compactor.start();
+    this.#isStarted = true;
+  }
+
+  async handle(request: ApiRequest): Promise<ApiResponse> {
+    const kind = request.method === "GET" || request.method === "HEAD" ? "readOnly" : "mutating";
+    this.#inFlight[kind]++;
+    try {
+      return await answer(request, this.#rooms);
+    } finally {
+      this.#inFlight[kind]--;
+      if (this.#isDraining) this.#noteIdle();
+    }
+  }
+
+  get isReady(): boolean {
+    return this.#rooms.health.readyz.every((check) => check.check() === undefined);
+  }
+
+  /** readyz fails from here on, so that load balancers turn away; requests are still served. */
+  beginDraining(): void {
+    this.#isDraining = true;
+  }
+
+  /** Ends watches and waits for requests in flight, so that what was promised is kept. */
+  async drain(): Promise<void> {
+    this.beginDraining();
+    this.#watchCache.endWatches();
+    if (this.#inFlight.readOnly + this.#inFlight.mutating === 0) return;
+    await new Promise<void>((resolve) => {
+      this.#idle = resolve;
+    });
+  }
+
+  /** Leaves the storage open: its owner closes it. */
+  async close(): Promise<void> {
+    this.#isDraining = true;
+    await this.#compactor.stop();
+    await this.#watchCache.close();
+  }
+
+  #noteIdle(): void {
+    if (this.#inFlight.readOnly + this.#inFlight.mutating === 0) this.#idle?.();
+  }
+
+  #healthChecks(): HealthChecks {
+    const { storage, log } = this.#options;
+    const storageCheck = {
+      name: "etcd",
+      check: () => {
+        const fault = storage.health();
+        if (fault !== undefined) log.warn({ fault: fault.message }, "the store is not healthy");
+        return fault?.message;
+      },
+    };
+    const started = {
+      name: "informer-sync",
+      check: () => (this.#isStarted ? undefined : "not started yet"),
+    };
+    const shutdown = {
+      name: "shutdown",
+      check: () => (this.#isDraining ? "the server is stopping" : undefined),
+    };
+    const logCheck = { name: "log", check: () => undefined };
+    return {
+      livez: [pingCheck, logCheck],
+      readyz: [pingCheck, logCheck, storageCheck, started, shutdown],
+    };
+  }
+}
+
+function pathOf(exchange: Exchange): string {
+  return exchange.scope?.path ?? "";
+}

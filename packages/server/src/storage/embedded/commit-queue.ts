@@ -1,0 +1,198 @@
+/**
+ * Group commit: one batch is on its way to the disk, the writes that arrive meanwhile wait and form the next one.
+ *
+ *     commit -> queue -> evaluated in order, all that wait -> one batch, one sync -> acknowledged together
+ *
+ * So the cost of a sync is shared by all who wait for it, and an idle store syncs a single write at once. A conflict is answered when the write is
+ * evaluated, without the disk. After a failed batch nothing is written until recovery has found out what is on disk.
+ */
+import { StorageError } from "../errors.ts";
+import type { StorageKey } from "../key.ts";
+import type { Revision } from "../revision.ts";
+import type { Entry, Write } from "../storage.ts";
+import { BatchBuilder, type Upkeep } from "./batch.ts";
+import { decodeEntry } from "./entry-record.ts";
+import { newestKey } from "./layout.ts";
+import { closedError, type StoreState } from "./store-state.ts";
+
+export interface CommitQueueLimits {
+  readonly queuedWritesMax: number;
+  readonly queuedBytesMax: number;
+}
+
+/** A batch takes no more writes beyond either; a batch of one write may be larger. */
+export const batchWritesMax = 1024;
+export const batchBytesMax = 4 << 20;
+
+interface QueuedWrite {
+  readonly write: Write;
+  readonly signal: AbortSignal;
+  readonly resolve: (revision: Revision) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+interface QueuedUpkeep {
+  readonly upkeep: Upkeep;
+  readonly resolve: () => void;
+  readonly reject: (error: unknown) => void;
+}
+
+export class CommitQueue {
+  readonly #state: StoreState;
+  readonly #limits: CommitQueueLimits;
+  readonly #onFailure: (error: unknown) => void;
+  #writes: QueuedWrite[] = [];
+  #writeBytes = 0;
+  #upkeeps: QueuedUpkeep[] = [];
+  #scheduled = false;
+  #draining = false;
+  #drained: (() => void) | undefined;
+
+  /** `onFailure` is told when a batch failed and its outcome is unknown. */
+  constructor(state: StoreState, limits: CommitQueueLimits, onFailure: (error: unknown) => void) {
+    this.#state = state;
+    this.#limits = limits;
+    this.#onFailure = onFailure;
+  }
+
+  commit(write: Write, signal: AbortSignal): Promise<Revision> {
+    const bytes = writeBytes(write);
+    const { queuedWritesMax, queuedBytesMax } = this.#limits;
+    if (this.#draining) return Promise.reject(closedError());
+    if (this.#state.fault !== undefined) return Promise.reject(this.#state.unavailable());
+    if (this.#state.restoring)
+      return Promise.reject(new StorageError("unavailable", "a backup is being restored"));
+    if (
+      this.#writes.length >= queuedWritesMax ||
+      (this.#writeBytes + bytes > queuedBytesMax && this.#writes.length > 0)
+    ) {
+      const message = `${this.#writes.length} writes with ${this.#writeBytes} bytes wait for the disk already, the limits are ${queuedWritesMax} and ${queuedBytesMax}`;
+      return Promise.reject(new StorageError("unavailable", message));
+    }
+    return new Promise((resolve, reject) => {
+      this.#writes.push({ write, signal, resolve, reject });
+      this.#writeBytes += bytes;
+      this.#schedule();
+    });
+  }
+
+  /** Resolves when the work is durable. */
+  upkeep(upkeep: Upkeep): Promise<void> {
+    if (this.#draining) return Promise.reject(closedError());
+    if (this.#state.fault !== undefined) return Promise.reject(this.#state.unavailable());
+    return new Promise((resolve, reject) => {
+      this.#upkeeps.push({ upkeep, resolve, reject });
+      this.#schedule();
+    });
+  }
+
+  /** Takes no more, and resolves when all that waits has an answer. */
+  drain(): Promise<void> {
+    this.#draining = true;
+    if (this.isIdle()) return Promise.resolve();
+    return new Promise((resolve) => {
+      this.#drained = resolve;
+    });
+  }
+
+  /** The next turn, not now: what arrives in this turn shares the batch. */
+  #schedule(): void {
+    if (this.#scheduled || this.#state.inFlight !== undefined) return;
+    this.#scheduled = true;
+    setImmediate(() => {
+      this.#scheduled = false;
+      void this.#flush();
+    });
+  }
+
+  async #flush(): Promise<void> {
+    if (this.#state.inFlight !== undefined || this.#state.fault !== undefined) return;
+    const builder = new BatchBuilder(this.#state.meta, (key) => this.#lookup(key));
+    const accepted = this.#evaluate(builder);
+    const upkeep = this.#upkeeps.shift();
+    if (accepted.length === 0 && upkeep === undefined) {
+      this.#afterBatch();
+      return;
+    }
+    const batch = builder.finish(upkeep?.upkeep);
+    this.#state.inFlight = batch;
+    try {
+      await this.#state.engine.write(batch.operations);
+    } catch (error) {
+      this.#fail(error, accepted, upkeep);
+      return;
+    }
+    this.#state.acknowledge(batch);
+    for (const { item, revision } of accepted) item.resolve(revision);
+    upkeep?.resolve();
+    this.#afterBatch();
+  }
+
+  /** Takes writes off the queue until the batch is full. */
+  #evaluate(builder: BatchBuilder): { item: QueuedWrite; revision: Revision }[] {
+    const accepted: { item: QueuedWrite; revision: Revision }[] = [];
+    let taken = 0;
+    while (
+      taken < this.#writes.length &&
+      builder.writes < batchWritesMax &&
+      builder.bytes < batchBytesMax
+    ) {
+      const item = this.#writes[taken++] as QueuedWrite;
+      this.#writeBytes -= writeBytes(item.write);
+      if (item.signal.aborted) {
+        item.reject(item.signal.reason);
+        continue;
+      }
+      try {
+        accepted.push({ item, revision: builder.add(item.write) });
+      } catch (error) {
+        item.reject(this.#state.storageError(error));
+      }
+    }
+    this.#writes = this.#writes.slice(taken);
+    return accepted;
+  }
+
+  /** No batch is in flight here, so the engine shows the acknowledged state. */
+  #lookup(key: StorageKey): Entry | undefined {
+    const cached = this.#state.cache.get(key);
+    if (cached !== undefined) return cached;
+    const record = this.#state.engine.getSync(newestKey(key));
+    return record === undefined ? undefined : decodeEntry(key, record, this.#state.where);
+  }
+
+  #afterBatch(): void {
+    if (this.#writes.length > 0 || this.#upkeeps.length > 0) this.#schedule();
+    else if (this.isIdle()) this.#drained?.();
+  }
+
+  /** Nothing waits and nothing is on its way. */
+  isIdle(): boolean {
+    return (
+      this.#writes.length === 0 &&
+      this.#upkeeps.length === 0 &&
+      (this.#state.inFlight === undefined || this.#state.fault !== undefined)
+    );
+  }
+
+  #fail(
+    error: unknown,
+    accepted: readonly { item: QueuedWrite }[],
+    upkeep: QueuedUpkeep | undefined,
+  ): void {
+    this.#onFailure(error);
+    const unavailable = this.#state.unavailable(error);
+    for (const { item } of accepted) item.reject(unavailable);
+    upkeep?.reject(unavailable);
+    for (const item of this.#writes) item.reject(unavailable);
+    for (const item of this.#upkeeps) item.reject(unavailable);
+    this.#writes = [];
+    this.#writeBytes = 0;
+    this.#upkeeps = [];
+    this.#drained?.();
+  }
+}
+
+export function writeBytes(write: Write): number {
+  return write.key.length + (write.value === "delete" ? 0 : write.value.length);
+}

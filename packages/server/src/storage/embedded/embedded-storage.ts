@@ -1,0 +1,262 @@
+/**
+ * Storage in a directory of this machine, on LevelDB: the default backend.
+ *
+ * Durable: a commit is acknowledged after fdatasync. Nothing is held in memory but a bounded cache and the newest changes, so an idle
+ * logical cluster costs disk only. History survives a restart. One process has the directory at a time.
+ *
+ *     commit -> CommitQueue -> Batch -> Engine         (when it fails: Recovery)
+ *     get, list, count -> EntryCache, newest-reader    (the past: history-reader, history-list)
+ *     watch -> ChangeFeed                              (from the past: history-reader first)
+ */
+import { assert, type Clock } from "@kcp-ts/machinery/base";
+import { StorageError } from "../errors.ts";
+import { ChangeFeed } from "../feed.ts";
+import type { StorageKey } from "../key.ts";
+import type { Revision } from "../revision.ts";
+import type { OpenSnapshot, Snapshot, SnapshotSource, SnapshotTarget } from "../snapshot.ts";
+import type {
+  CallOptions,
+  Change,
+  CountOptions,
+  Entry,
+  ListOptions,
+  Page,
+  ReadOptions,
+  Storage,
+  StorageFault,
+  WatchOptions,
+  Write,
+} from "../storage.ts";
+import { CommitQueue } from "./commit-queue.ts";
+import { Compaction } from "./compaction.ts";
+import type { EngineHome } from "./engine.ts";
+import { EntryCache } from "./entry-cache.ts";
+import { countAt, listAt } from "./history-list.ts";
+import { changesAfter, entryAt } from "./history-reader.ts";
+import { isLayoutKey, keyBytesMax } from "./layout.ts";
+import { LevelHome, openError } from "./level-engine.ts";
+import { countNewest, listNewest, loadEntry, undoneEntry } from "./newest-reader.ts";
+import { readStore } from "./open-store.ts";
+import { Recovery } from "./recovery.ts";
+import { openSnapshot, restoreSnapshot } from "./snapshot.ts";
+import { closedError, StoreState } from "./store-state.ts";
+
+export interface EmbeddedStorageOptions {
+  /** Made when it is missing. */
+  readonly directory: string;
+  readonly clock: Clock;
+  /** One line for the operator: a fault began, changed or ended. */
+  readonly log?: (message: string) => void;
+  /** What recently used entries may hold of memory. */
+  readonly cacheBytesMax?: number;
+  /** The newest changes that are kept in memory, so that watches and paged lists of the recent past do not read the disk. */
+  readonly tailChangesMax?: number;
+  readonly tailBytesMax?: number;
+  /** Writes that may wait for the disk; further ones are refused with `unavailable`. */
+  readonly queuedWritesMax?: number;
+  readonly queuedBytesMax?: number;
+  /** Larger values are refused with `too-large`. */
+  readonly valueBytesMax?: number;
+  /** For tests: where the engine comes from. */
+  readonly home?: EngineHome;
+}
+
+export class EmbeddedStorage implements Storage, SnapshotSource, SnapshotTarget {
+  readonly #state: StoreState;
+  readonly #queue: CommitQueue;
+  readonly #compaction: Compaction;
+  readonly #recovery: Recovery;
+  readonly #valueBytesMax: number;
+  #closing: Promise<void> | undefined;
+
+  /** Throws `corrupt` when the data is damaged, `unavailable` when another process has it or the disk fails. */
+  static async open(options: EmbeddedStorageOptions): Promise<EmbeddedStorage> {
+    const home = options.home ?? new LevelHome(options.directory);
+    const engine = await home.open();
+    try {
+      const meta = await readStore(engine, home.name);
+      const feed = new ChangeFeed({
+        startRevision: meta.revision,
+        tailChangesMax: options.tailChangesMax ?? 10_000,
+        tailBytesMax: options.tailBytesMax ?? 16 << 20,
+      });
+      const cache = new EntryCache(options.cacheBytesMax ?? 32 << 20);
+      const state = new StoreState(home.name, engine, meta, feed, cache);
+      return new EmbeddedStorage(state, home, options);
+    } catch (error) {
+      await engine.close();
+      throw openError(home.name, error);
+    }
+  }
+
+  private constructor(state: StoreState, home: EngineHome, options: EmbeddedStorageOptions) {
+    const limits = {
+      queuedWritesMax: options.queuedWritesMax ?? 10_000,
+      queuedBytesMax: options.queuedBytesMax ?? 64 << 20,
+    };
+    this.#state = state;
+    this.#valueBytesMax = options.valueBytesMax ?? 8 << 20;
+    this.#recovery = new Recovery(state, home, options.clock, options.log ?? (() => undefined));
+    this.#queue = new CommitQueue(state, limits, (error) => this.#recovery.start(error));
+    this.#compaction = new Compaction(state, this.#queue);
+  }
+
+  /** How many changes history holds. */
+  get historyChanges(): number {
+    return this.#state.meta.revision - this.#state.meta.compacted;
+  }
+
+  /** What history takes on disk, before compression and without what the engine has not collected yet. */
+  get historyBytes(): number {
+    return this.#state.meta.historyBytes;
+  }
+
+  async currentRevision({ signal }: CallOptions): Promise<Revision> {
+    this.#enter(signal);
+    return this.#state.meta.revision;
+  }
+
+  async get(key: StorageKey, { signal, atRevision }: ReadOptions): Promise<Entry | undefined> {
+    this.#enter(signal);
+    const state = this.#state;
+    if (atRevision === undefined) {
+      return state.cache.get(key) ?? (await this.#reading(signal, () => loadEntry(state, key)));
+    }
+    state.checkRevision(atRevision);
+    return await this.#reading(signal, async () => {
+      const newest = state.cache.get(key) ?? (await loadEntry(state, key));
+      // Undone after the read: what was written while it went on is undone too.
+      const undone = undoneEntry(state, key, atRevision);
+      if (undone === "unchanged") return newest;
+      if (undone === "forgotten") return await entryAt(state, key, atRevision);
+      return undone.entry;
+    });
+  }
+
+  async list(prefix: StorageKey, options: ListOptions): Promise<Page> {
+    this.#enter(options.signal);
+    const state = this.#state;
+    const { entriesMax, atRevision } = options;
+    const revision = atRevision ?? state.meta.revision;
+    state.checkRevision(revision);
+    const entries = await this.#reading(options.signal, () => {
+      const undone = state.undoneAfter(revision, prefix);
+      return undone === undefined
+        ? listAt(state, prefix, revision, entriesMax, options)
+        : listNewest(state, prefix, undone, entriesMax, options);
+    });
+    const more = entries.length > entriesMax;
+    return { entries: more ? entries.slice(0, entriesMax) : entries, revision, more };
+  }
+
+  async count(prefix: StorageKey, options: CountOptions): Promise<number> {
+    this.#enter(options.signal);
+    const state = this.#state;
+    const revision = options.atRevision ?? state.meta.revision;
+    state.checkRevision(revision);
+    return await this.#reading(options.signal, () => {
+      const undone = state.undoneAfter(revision, prefix);
+      return undone === undefined
+        ? countAt(state, prefix, revision, options)
+        : countNewest(state, prefix, undone, options);
+    });
+  }
+
+  async commit(write: Write, { signal }: CallOptions): Promise<Revision> {
+    this.#enter(signal);
+    const { key, value, expected } = write;
+    if (key.length > keyBytesMax)
+      throw new StorageError(
+        "too-large",
+        `the key has ${key.length} bytes, at most ${keyBytesMax}`,
+      );
+    assert(isLayoutKey(key), `a storage key must be printable ASCII: ${key}`);
+    if (value !== "delete" && value.length > this.#valueBytesMax) {
+      const message = `the value of ${key} has ${value.length} bytes, at most ${this.#valueBytesMax}`;
+      throw new StorageError("too-large", message);
+    }
+    // The batch is put together without a pause, so what it needs from disk is read before. A key that is
+    // expected to be absent is ruled out by a filter in memory.
+    if (expected !== "absent" && this.#state.cache.get(key) === undefined) {
+      await this.#reading(signal, () => loadEntry(this.#state, key));
+    }
+    return await this.#queue.commit(write, signal);
+  }
+
+  async *watch(
+    prefix: StorageKey,
+    afterRevision: Revision,
+    options: WatchOptions,
+  ): AsyncGenerator<Change> {
+    const { signal } = options;
+    const state = this.#state;
+    this.#enter(signal);
+    state.checkRevision(afterRevision);
+    let reached = afterRevision;
+    while (reached < state.feed.tailStart) {
+      if (state.closed) throw closedError();
+      const from = reached;
+      const slice = await this.#reading(undefined, () => changesAfter(state, prefix, from));
+      for (const change of slice.changes) {
+        if (signal.aborted) return;
+        yield change;
+      }
+      reached = slice.upTo;
+      if (signal.aborted) return;
+    }
+    if (state.closed) throw closedError();
+    yield* state.feed.subscribe(prefix, reached, options);
+  }
+
+  async compact(revision: Revision, { signal }: CallOptions): Promise<void> {
+    this.#enter(signal);
+    if (revision > this.#state.meta.revision) this.#state.checkRevision(revision);
+    await this.#reading(signal, () => this.#compaction.compact(revision, signal));
+  }
+
+  async openSnapshot({ signal }: CallOptions): Promise<OpenSnapshot> {
+    this.#enter(signal);
+    return await openSnapshot(this.#state, signal);
+  }
+
+  async restoreSnapshot(snapshot: Snapshot, { signal }: CallOptions): Promise<void> {
+    this.#enter(signal);
+    await restoreSnapshot(this.#state, this.#queue, snapshot, signal);
+  }
+
+  health(): StorageFault | undefined {
+    if (this.#closing !== undefined) return { message: "the store is closed" };
+    if (this.#state.fault === undefined && this.#state.restoring) {
+      const message = `a restore into ${this.#state.where} is under way or was cut short: restore again into an empty directory`;
+      return { message };
+    }
+    return this.#state.fault;
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
+    await this.#queue.drain();
+    await this.#recovery.stop();
+    this.#state.closed = true;
+    this.#state.feed.close(closedError());
+    await this.#state.takeEngine()?.close();
+  }
+
+  async #reading<T>(signal: AbortSignal | undefined, body: () => Promise<T>): Promise<T> {
+    try {
+      return await body();
+    } catch (error) {
+      signal?.throwIfAborted();
+      throw this.#state.storageError(error);
+    }
+  }
+
+  #enter(signal: AbortSignal): void {
+    signal.throwIfAborted();
+    if (this.#closing !== undefined) throw closedError();
+  }
+}

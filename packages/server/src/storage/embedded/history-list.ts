@@ -1,0 +1,134 @@
+/**
+ * Lists and counts keys at a revision of the past that memory has forgotten: a walk through the newest entries and the old versions side by
+ * side, both in key order.
+ */
+import type { StorageKey } from "../key.ts";
+import type { Revision } from "../revision.ts";
+import type { Entry } from "../storage.ts";
+import type { EngineCursor, EngineView } from "./engine.ts";
+import { decodeEntry } from "./entry-record.ts";
+import { oldEntry } from "./history-reader.ts";
+import { newestRange, type OldVersion, oldRange, parseNewestKey, parseOldKey } from "./layout.ts";
+import type { RangeOptions } from "./newest-reader.ts";
+import type { StoreState } from "./store-state.ts";
+
+/** At most `entriesMax` + 1 entries, so that the caller knows whether there are more. */
+export async function listAt(
+  state: StoreState,
+  prefix: StorageKey,
+  revision: Revision,
+  entriesMax: number,
+  options: RangeOptions,
+): Promise<Entry[]> {
+  const view = state.engine.snapshot();
+  try {
+    const entries: Entry[] = [];
+    for await (const found of walk(state, view, prefix, revision, options)) {
+      entries.push(
+        "isDeletion" in found ? await oldEntry(state, view, found.key, found.revision) : found,
+      );
+      if (entries.length > entriesMax) break;
+    }
+    return entries;
+  } finally {
+    await view.close();
+  }
+}
+
+export async function countAt(
+  state: StoreState,
+  prefix: StorageKey,
+  revision: Revision,
+  options: RangeOptions,
+): Promise<number> {
+  const view = state.engine.snapshot();
+  try {
+    let count = 0;
+    for await (const _ of walk(state, view, prefix, revision, options)) count++;
+    return count;
+  } finally {
+    await view.close();
+  }
+}
+
+/** Every key that had an entry at the revision: the newest entry if it is that old, or the version that was there then. */
+async function* walk(
+  state: StoreState,
+  view: EngineView,
+  prefix: StorageKey,
+  revision: Revision,
+  { signal, continueAfter }: RangeOptions,
+): AsyncGenerator<Entry | OldVersion> {
+  const newest = new Reader(view.scan(newestRange(prefix, continueAfter)), ([key, record]) =>
+    decodeEntry(parseNewestKey(key), record, state.where),
+  );
+  const old = new Reader(
+    view.scan({ ...oldRange(prefix, continueAfter), keysOnly: true }),
+    ([key]) => parseOldKey(key),
+  );
+  try {
+    for (;;) {
+      signal.throwIfAborted();
+      const entry = await newest.peek();
+      let version = await old.peek();
+      if (entry === undefined && version === undefined) return;
+      const key =
+        version === undefined || (entry !== undefined && entry.key < version.key)
+          ? entry?.key
+          : version.key;
+      let atRevision: OldVersion | undefined;
+      for (; version !== undefined && version.key === key; version = await old.peek()) {
+        if (version.revision <= revision) atRevision = version;
+        old.skip();
+      }
+      if (entry !== undefined && entry.key === key) {
+        newest.skip();
+        if (entry.modifiedAt <= revision) {
+          yield entry;
+          continue;
+        }
+      }
+      if (atRevision !== undefined && !atRevision.isDeletion) yield atRevision;
+    }
+  } finally {
+    await newest.close();
+    await old.close();
+  }
+}
+
+/** A cursor with one pair of lookahead. */
+class Reader<Item> {
+  readonly #cursor: EngineCursor;
+  readonly #parse: (pair: readonly [string, Buffer]) => Item;
+  #slice: readonly (readonly [string, Buffer])[] = [];
+  #at = 0;
+  #item: Item | undefined;
+  #done = false;
+
+  constructor(cursor: EngineCursor, parse: (pair: readonly [string, Buffer]) => Item) {
+    this.#cursor = cursor;
+    this.#parse = parse;
+  }
+
+  async peek(): Promise<Item | undefined> {
+    if (this.#item !== undefined || this.#done) return this.#item;
+    if (this.#at === this.#slice.length) {
+      this.#slice = await this.#cursor.next(pairsPerSlice);
+      this.#at = 0;
+    }
+    const pair = this.#slice[this.#at++];
+    if (pair === undefined) this.#done = true;
+    else this.#item = this.#parse(pair);
+    return this.#item;
+  }
+
+  skip(): void {
+    this.#item = undefined;
+  }
+
+  close(): Promise<void> {
+    return this.#cursor.close();
+  }
+}
+
+const pairsPerSlice = 1000;

@@ -1,0 +1,161 @@
+/**
+ * Reads of the past from disk: what memory has forgotten and compaction has not.
+ *
+ * Every read is from one engine snapshot, so neither writes nor compaction move the past under it. Revisions decide what counts: a batch in
+ * flight is in the future of every revision that can be asked for.
+ */
+
+import type { DataChange } from "../feed.ts";
+import type { StorageKey } from "../key.ts";
+import type { Revision } from "../revision.ts";
+import type { Entry } from "../storage.ts";
+import { corruption } from "./corruption.ts";
+import type { EngineCursor, EngineView } from "./engine.ts";
+import { decodeEntry } from "./entry-record.ts";
+import { decodeHistoryGroup, type KeyChange } from "./history-group.ts";
+import { historyRange, newestKey, oldKey, oldVersionsRange, parseOldKey } from "./layout.ts";
+import type { StoreState } from "./store-state.ts";
+
+/** What a key held at a revision that history reaches back to. */
+export async function entryAt(
+  state: StoreState,
+  key: StorageKey,
+  revision: Revision,
+): Promise<Entry | undefined> {
+  const view = state.engine.snapshot();
+  try {
+    const newest = await view.get(newestKey(key));
+    if (newest !== undefined) {
+      const entry = decodeEntry(key, newest, state.where);
+      if (entry.modifiedAt <= revision) return entry;
+    }
+    const cursor = view.scan({ ...oldVersionsRange(key, revision), keysOnly: true });
+    try {
+      const [last] = await cursor.next(1);
+      if (last === undefined) return undefined;
+      const version = parseOldKey(last[0]);
+      if (version.isDeletion) return undefined;
+      return await oldEntry(state, view, key, version.revision);
+    } finally {
+      await cursor.close();
+    }
+  } finally {
+    await view.close();
+  }
+}
+
+export interface HistorySlice {
+  readonly changes: readonly DataChange[];
+  /** All changes up to here were looked at. */
+  readonly upTo: Revision;
+}
+
+/**
+ * The next acknowledged changes under a prefix, a bounded number of them: a reader that stops between slices holds nothing.
+ * `after` must be before the newest revision.
+ */
+export async function changesAfter(
+  state: StoreState,
+  prefix: StorageKey,
+  after: Revision,
+): Promise<HistorySlice> {
+  state.checkRevision(after);
+  const newest = state.meta.revision;
+  const view = state.engine.snapshot();
+  try {
+    const cursor = view.scan(historyRange(after, newest));
+    const slice = await keyChangesAfter(state, cursor, prefix, after);
+    if (slice.upTo === after) throw gap(state, after);
+    return { changes: await withValues(state, view, slice.found), upTo: slice.upTo };
+  } finally {
+    await view.close();
+  }
+}
+
+async function keyChangesAfter(
+  state: StoreState,
+  cursor: EngineCursor,
+  prefix: StorageKey,
+  after: Revision,
+): Promise<{ found: KeyChange[]; upTo: Revision }> {
+  const found: KeyChange[] = [];
+  let upTo = after;
+  try {
+    while (found.length < sliceChangesMax && upTo - after < sliceLookedMax) {
+      const groups = await cursor.next(sliceChangesMax);
+      if (groups.length === 0) break;
+      for (const [, record] of groups) {
+        for (const change of decodeHistoryGroup(record, state.where).changes) {
+          if (change.revision <= upTo) continue;
+          if (change.revision !== upTo + 1) throw gap(state, upTo);
+          if (found.length === sliceChangesMax) return { found, upTo };
+          upTo = change.revision;
+          if (change.key.startsWith(prefix)) found.push(change);
+        }
+      }
+    }
+  } finally {
+    await cursor.close();
+  }
+  return { found, upTo };
+}
+
+/** The values of a change are where the key's newest entry or its old ones are, by revision. */
+async function withValues(
+  state: StoreState,
+  view: EngineView,
+  changes: readonly KeyChange[],
+): Promise<DataChange[]> {
+  const keys = new Set<string>();
+  for (const { kind, key, revision, previousAt } of changes) {
+    if (kind === "put") keys.add(newestKey(key)).add(oldKey(key, revision));
+    if (previousAt !== undefined) keys.add(oldKey(key, previousAt));
+  }
+  const wanted = [...keys];
+  const records = new Map<string, Buffer | undefined>();
+  for (const [at, record] of (await view.getMany(wanted)).entries())
+    records.set(wanted[at] as string, record);
+
+  const entryOf = (key: StorageKey, modifiedAt: Revision): Entry => {
+    const newest = records.get(newestKey(key));
+    const entry = newest === undefined ? undefined : decodeEntry(key, newest, state.where);
+    if (entry?.modifiedAt === modifiedAt) return entry;
+    return decodeOld(state, key, modifiedAt, records.get(oldKey(key, modifiedAt)));
+  };
+  return changes.map(({ kind, key, revision, previousAt }) => {
+    const previous = previousAt === undefined ? undefined : entryOf(key, previousAt);
+    if (kind === "put") return { kind, entry: entryOf(key, revision), previous, revision };
+    if (previous === undefined) throw corruption(state.where, `nothing was deleted at ${revision}`);
+    return { kind, previous, revision };
+  });
+}
+
+export async function oldEntry(
+  state: StoreState,
+  view: EngineView,
+  key: StorageKey,
+  modifiedAt: Revision,
+): Promise<Entry> {
+  return decodeOld(state, key, modifiedAt, await view.get(oldKey(key, modifiedAt)));
+}
+
+function decodeOld(
+  state: StoreState,
+  key: StorageKey,
+  modifiedAt: Revision,
+  record: Buffer | undefined,
+): Entry {
+  const entry = record === undefined ? undefined : decodeEntry(key, record, state.where);
+  if (entry?.modifiedAt !== modifiedAt)
+    throw corruption(state.where, `the entry ${key} of revision ${modifiedAt} is missing`);
+  return entry;
+}
+
+function gap(state: StoreState, after: Revision): Error {
+  return corruption(state.where, `the history after revision ${after} is missing`);
+}
+
+/** How many changes are handed over at once, with their values in memory. */
+const sliceChangesMax = 64;
+/** How many changes are looked at before others get a turn. */
+const sliceLookedMax = 4096;

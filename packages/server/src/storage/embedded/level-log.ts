@@ -1,0 +1,91 @@
+/**
+ * Reads LevelDB's log format, which its write-ahead logs and its manifest share.
+ *
+ *     file:   | block 32 KiB | block 32 KiB | ... | rest |
+ *     block:  | record | record | ... | zeros when fewer than 7 bytes are left |
+ *     record: | masked crc32c of type+payload: 4 | length: 2 | type: 1 | payload |    (little-endian)
+ *     type:   1 whole, 2 first part, 3 middle part, 4 last part
+ *
+ * LevelDB itself drops a record whose checksum is wrong, with the rest of its block, and goes on. Here a wrong record is an end if nothing
+ * begins behind it (a torn tail: the process died in mid-write), and damage if something does: the store starts a record only when all earlier ones
+ * are on disk.
+ */
+import { crc32c, unmaskCrc32c } from "./crc32c.ts";
+
+export interface LevelLogContents {
+  /** The whole records before the first wrong one. */
+  readonly records: readonly Buffer[];
+  /** Where the wrong record begins that has records behind it. */
+  readonly damagedAt: number | undefined;
+}
+
+/** Payloads are only gathered on demand: a write-ahead log is checked, a manifest is read. */
+export function readLevelLog(file: Buffer, gather: "records" | "nothing"): LevelLogContents {
+  const records: Buffer[] = [];
+  let parts: Buffer[] = [];
+  let at = 0;
+  for (;;) {
+    at = skipTrailer(at);
+    if (at + headerBytes > file.length) break;
+    const record = recordAt(file, at);
+    if (record === undefined) {
+      const damaged = beginsBehind(file, at);
+      return { records, damagedAt: damaged ? at : undefined };
+    }
+    if (gather === "records") {
+      if (record.type === whole || record.type === firstPart) parts = [];
+      parts.push(file.subarray(at + headerBytes, record.end));
+      if (record.type === whole || record.type === lastPart) records.push(Buffer.concat(parts));
+    }
+    at = record.end;
+  }
+  return { records, damagedAt: undefined };
+}
+
+interface LogRecord {
+  readonly type: number;
+  readonly end: number;
+}
+
+/** The record that begins at `at`, if it is wholly there and its checksum is right. */
+function recordAt(file: Buffer, at: number): LogRecord | undefined {
+  const type = file[at + 6] as number;
+  if (type < whole || type > lastPart) return undefined;
+  const end = at + headerBytes + file.readUInt16LE(at + 4);
+  if (end > file.length || end > at - (at % blockBytes) + blockBytes) return undefined;
+  if (crc32c(file, at + 6, end) !== unmaskCrc32c(file.readUInt32LE(at))) return undefined;
+  return { type, end };
+}
+
+/**
+ * Whether a record begins behind a wrong one. In the block of the wrong record every offset is tried, as its length cannot be trusted. Middle and last parts do not
+ * count: after a power cut they may be there without their first part.
+ */
+function beginsBehind(file: Buffer, wrongAt: number): boolean {
+  const blockEnd = Math.min(wrongAt - (wrongAt % blockBytes) + blockBytes, file.length);
+  for (let at = wrongAt + 1; at + headerBytes <= blockEnd; at++) {
+    const type = file[at + 6];
+    if ((type === whole || type === firstPart) && recordAt(file, at) !== undefined) return true;
+  }
+  for (let block = blockEnd; block + headerBytes <= file.length; block += blockBytes) {
+    let at = block;
+    while (at + headerBytes <= Math.min(block + blockBytes, file.length)) {
+      const record = recordAt(file, at);
+      if (record === undefined) break;
+      if (record.type === whole || record.type === firstPart) return true;
+      at = record.end;
+    }
+  }
+  return false;
+}
+
+function skipTrailer(at: number): number {
+  const left = blockBytes - (at % blockBytes);
+  return left < headerBytes ? at + left : at;
+}
+
+const blockBytes = 32 << 10;
+const headerBytes = 7;
+const whole = 1;
+const firstPart = 2;
+const lastPart = 4;

@@ -1,0 +1,113 @@
+/**
+ * Brings the store back after a batch failed: a full disk, an I/O error, a file system that went read-only.
+ *
+ * After a failed batch LevelDB refuses all writes, and whether the batch is on disk only a reopening can tell. So: wait, see whether the disk takes
+ * writes, reopen, compare the counters with those before and after the batch, and go on from there. Until then reads are answered where the old engine
+ * can, and health says why writes are not.
+ */
+import { type Clock, sleep } from "@kcp-ts/machinery/base";
+import { isStorageError } from "../errors.ts";
+import { corruption } from "./corruption.ts";
+import type { Engine, EngineHome } from "./engine.ts";
+import { encodeMeta, type Meta } from "./meta.ts";
+import { readStore } from "./open-store.ts";
+import type { StoreState } from "./store-state.ts";
+
+export const firstRetryDelayMs = 100;
+export const retryDelayMsMax = 5_000;
+
+export class Recovery {
+  readonly #state: StoreState;
+  readonly #home: EngineHome;
+  readonly #clock: Clock;
+  readonly #log: (message: string) => void;
+  readonly #stopping = new AbortController();
+  #running: Promise<void> | undefined;
+
+  constructor(state: StoreState, home: EngineHome, clock: Clock, log: (message: string) => void) {
+    this.#state = state;
+    this.#home = home;
+    this.#clock = clock;
+    this.#log = log;
+  }
+
+  /** From now on writes are refused, until the store is back. */
+  start(failure: unknown): void {
+    this.#report("writing to", failure);
+    this.#running ??= this.#run();
+  }
+
+  /** Resolves when no attempt is under way any more. */
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    await this.#running;
+  }
+
+  async #run(): Promise<void> {
+    const { signal } = this.#stopping;
+    for (let delayMs = firstRetryDelayMs; !signal.aborted; ) {
+      try {
+        await sleep(this.#clock, delayMs, signal);
+        await this.#attempt();
+        this.#running = undefined;
+        this.#state.fault = undefined;
+        this.#log(`the data in ${this.#state.where} can be written again`);
+        return;
+      } catch (error) {
+        if (signal.aborted) return;
+        delayMs = Math.min(delayMs * 2, retryDelayMsMax);
+        this.#report("reopening", error);
+        // Nothing here repairs damage, and reopening again could make it worse.
+        if (isStorageError(error, "corrupt")) return;
+      }
+    }
+  }
+
+  async #attempt(): Promise<void> {
+    await this.#home.probe();
+    await this.#state.takeEngine()?.close();
+    const engine = await this.#home.open();
+    try {
+      const meta = await readStore(engine, this.#state.where);
+      await this.#resolveBatch(engine, meta);
+    } catch (error) {
+      await engine.close();
+      throw error;
+    }
+    this.#state.setEngine(engine);
+  }
+
+  /** The batch of unknown outcome is on disk as a whole or not at all; if it is, it counts, and watches hear of it. */
+  async #resolveBatch(engine: Engine, found: Meta): Promise<void> {
+    const batch = this.#state.inFlight;
+    if (batch !== undefined && sameMeta(found, batch.meta)) {
+      const record = batch.history && (await engine.get(batch.history.key));
+      if (batch.history === undefined || record?.equals(batch.history.record) === true) {
+        this.#state.cache.clear();
+        this.#state.acknowledge(batch);
+        return;
+      }
+    } else if (sameMeta(found, this.#state.meta)) {
+      this.#state.cache.clear();
+      this.#state.inFlight = undefined;
+      return;
+    }
+    throw corruption(
+      this.#state.where,
+      `it is at revision ${found.revision}, this process left it at ${this.#state.meta.revision}: another process has written to it`,
+    );
+  }
+
+  #report(doing: string, error: unknown): void {
+    const reason = error instanceof Error ? error.message : String(error);
+    const message = isStorageError(error, "corrupt")
+      ? reason
+      : `${doing} ${this.#state.where} failed: ${reason}. Writes are refused until the disk takes them: check free space and permissions there`;
+    if (message !== this.#state.fault?.message) this.#log(message);
+    this.#state.fault = { message };
+  }
+}
+
+function sameMeta(a: Meta, b: Meta): boolean {
+  return encodeMeta(a).equals(encodeMeta(b));
+}

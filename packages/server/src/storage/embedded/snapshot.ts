@@ -1,0 +1,120 @@
+/**
+ * Backup and restore for the embedded store.
+ */
+import { assert } from "@kcp-ts/machinery/base";
+import { StorageError } from "../errors.ts";
+import type { StorageKey } from "../key.ts";
+import { revisionZero } from "../revision.ts";
+import type { OpenSnapshot, Snapshot } from "../snapshot.ts";
+import type { Entry } from "../storage.ts";
+import type { CommitQueue } from "./commit-queue.ts";
+import { corruption } from "./corruption.ts";
+import type { EngineOperation, EngineSnapshot } from "./engine.ts";
+import { decodeEntry, encodeEntry } from "./entry-record.ts";
+import { isLayoutKey, metaKey, newestKey, newestRange, parseNewestKey } from "./layout.ts";
+import { decodeMeta } from "./meta.ts";
+import type { StoreState } from "./store-state.ts";
+
+/** The revision is the engine's own at that moment: a batch in flight is in it as a whole or not at all. */
+export async function openSnapshot(state: StoreState, signal: AbortSignal): Promise<OpenSnapshot> {
+  const view = state.engine.snapshot();
+  try {
+    const record = await view.get(metaKey);
+    if (record === undefined) throw corruption(state.where, "the counters are missing");
+    const { revision } = decodeMeta(record, state.where);
+    return { revision, entries: allEntries(state, view, signal), close: () => view.close() };
+  } catch (error) {
+    await view.close();
+    throw state.storageError(error);
+  }
+}
+
+async function* allEntries(
+  state: StoreState,
+  view: EngineSnapshot,
+  signal: AbortSignal,
+): AsyncGenerator<Entry> {
+  try {
+    const cursor = view.scan(newestRange("" as StorageKey, undefined));
+    try {
+      for (;;) {
+        signal.throwIfAborted();
+        const pairs = await cursor.next(1000);
+        if (pairs.length === 0) return;
+        for (const [key, record] of pairs)
+          yield decodeEntry(parseNewestKey(key), record, state.where);
+      }
+    } finally {
+      await cursor.close();
+    }
+  } catch (error) {
+    throw state.storageError(error);
+  }
+}
+
+export async function restoreSnapshot(
+  state: StoreState,
+  queue: CommitQueue,
+  snapshot: Snapshot,
+  signal: AbortSignal,
+): Promise<void> {
+  if (state.meta.revision !== revisionZero || state.restoring || !queue.isIdle()) {
+    const current = state.meta.revision;
+    throw new StorageError("conflict", `the store in ${state.where} is not empty`, { current });
+  }
+  state.restoring = true;
+  try {
+    await fill(queue, snapshot, signal);
+  } finally {
+    // With a part of the snapshot on disk the store stays unusable, also when it is opened again.
+    state.restoring = state.meta.state === "restoring";
+  }
+  // Watches of the empty store have missed everything.
+  const oldest = snapshot.revision;
+  state.feed.close(new StorageError("compacted", "the store was restored", { oldest }));
+}
+
+async function fill(
+  queue: CommitQueue,
+  { revision, entries }: Snapshot,
+  signal: AbortSignal,
+): Promise<void> {
+  let operations: EngineOperation[] = [];
+  let bytes = 0;
+  let lastKey: StorageKey | undefined;
+  for await (const entry of entries) {
+    signal.throwIfAborted();
+    checkEntry(entry, lastKey, revision);
+    lastKey = entry.key;
+    const { key, value, createdAt, modifiedAt } = entry;
+    const { record } = encodeEntry(key, value, createdAt, modifiedAt);
+    operations.push({ type: "put", key: newestKey(key), value: record });
+    bytes += record.length;
+    if (bytes < sliceBytes) continue;
+    await queue.upkeep({ operations, changeMeta: (meta) => ({ ...meta, state: "restoring" }) });
+    operations = [];
+    bytes = 0;
+  }
+  await queue.upkeep({
+    operations,
+    changeMeta: (meta) => ({
+      ...meta,
+      state: "ready",
+      revision,
+      compacted: revision,
+      swept: revision,
+    }),
+  });
+}
+
+function checkEntry(entry: Entry, lastKey: StorageKey | undefined, revision: number): void {
+  const { key, createdAt, modifiedAt } = entry;
+  assert(isLayoutKey(key), `the snapshot has a key that cannot be stored: ${key}`);
+  assert(lastKey === undefined || key > lastKey, `the snapshot is not in key order at ${key}`);
+  assert(
+    createdAt > 0 && createdAt <= modifiedAt && modifiedAt <= revision,
+    `the snapshot has impossible revisions at ${key}`,
+  );
+}
+
+const sliceBytes = 1 << 20;

@@ -1,0 +1,9 @@
+export {
+  decodeObject,
+  encodeObject,
+  itemBytesMax,
+  labelsOf,
+  servedBytes,
+  servedBytesAt,
+  writeListItem,
+} from "./layout.ts";

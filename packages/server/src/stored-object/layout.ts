@@ -1,0 +1,121 @@
+/**
+ * The bytes of a stored object, and how they become the bytes that a client gets.
+ *
+ *     {"kind":"ConfigMap","apiVersion":"v1","metadata":{"labels":{…},"name":"x",…},"data":{…}}
+ *                                                      ^ resourceVersion goes in here
+ *     ^ head: left out in lists of built-in kinds        ^ labels first: a selector reads no further
+ *
+ * An object is stored as the JSON that a client of the storage version gets, less its resourceVersion, which is known only when the
+ * write is done. So a get, a list and a watch copy bytes and parse nothing.
+ */
+import { assert } from "@kcp-ts/machinery/base";
+import { type JsonObject, type JsonValue, parseJson, stringifyJson } from "@kcp-ts/machinery/json";
+import type { Entry, Revision } from "../storage/index.ts";
+
+/** Puts the members in the stored order and leaves the resourceVersion out. */
+export function encodeObject(object: JsonObject): Buffer {
+  const { kind, apiVersion, metadata, ...rest } = object as {
+    kind: string;
+    apiVersion: string;
+    metadata: { [key: string]: JsonValue };
+  };
+  const { labels, resourceVersion: _, ...others } = metadata;
+  const orderedMetadata = labels === undefined ? others : { labels, ...others };
+  return Buffer.from(
+    stringifyJson({ kind, apiVersion, metadata: orderedMetadata, ...rest } as JsonObject),
+  );
+}
+
+/** The object with its resourceVersion, for those who must look inside. */
+export function decodeObject(entry: Entry): JsonObject {
+  const object = parseJson(textOf(entry.value)).value as JsonObject;
+  const metadata = object["metadata"] as JsonObject;
+  return { ...object, metadata: { ...metadata, resourceVersion: String(entry.modifiedAt) } };
+}
+
+/** The whole object as a client gets it. */
+export function servedBytes(entry: Entry): Buffer {
+  return servedBytesAt(entry, entry.modifiedAt);
+}
+
+/** The same with another resourceVersion: a deleted object is served at the revision of its deletion. */
+export function servedBytesAt(entry: Entry, revision: Revision): Buffer {
+  const value = asBuffer(entry.value);
+  const split = metadataStart(value);
+  const version = versionMember(revision);
+  const bytes = Buffer.allocUnsafe(value.length + version.length);
+  value.copy(bytes, 0, 0, split);
+  bytes.write(version, split, "latin1");
+  value.copy(bytes, split + version.length, split);
+  return bytes;
+}
+
+/** Writes the object as an item of a list into `target` and returns the end. `itemBytesMax` bytes must fit. */
+export function writeListItem(target: Buffer, at: number, entry: Entry, withKind: boolean): number {
+  const value = asBuffer(entry.value);
+  const split = metadataStart(value);
+  const version = versionMember(entry.modifiedAt);
+  if (withKind) {
+    at += value.copy(target, at, 0, split);
+  } else {
+    at += target.write(`{${metadataMember}`, at, "latin1");
+  }
+  at += target.write(version, at, "latin1");
+  return at + value.copy(target, at, split);
+}
+
+export function itemBytesMax(entry: Entry): number {
+  return entry.value.length + versionBytesMax;
+}
+
+/** The labels, read off the front of the metadata without parsing the rest. */
+export function labelsOf(entry: Entry): Readonly<Record<string, string>> | undefined {
+  const value = asBuffer(entry.value);
+  const start = metadataStart(value);
+  if (value.indexOf(labelsMember, start, "latin1") !== start) return undefined;
+  const open = start + labelsMember.length - 1;
+  return JSON.parse(value.toString("utf8", open, flatObjectEnd(value, open))) as Record<
+    string,
+    string
+  >;
+}
+
+const metadataMember = '"metadata":{';
+const labelsMember = '"labels":{';
+const versionBytesMax = 64;
+
+/** The first byte inside the metadata object. Kind and apiVersion stand before it and cannot contain this text. */
+function metadataStart(value: Buffer): number {
+  const found = value.indexOf(metadataMember, 0, "latin1");
+  assert(found > 0, "a stored object has no metadata");
+  return found + metadataMember.length;
+}
+
+function versionMember(revision: Revision): string {
+  return `"resourceVersion":"${revision}",`;
+}
+
+/** Behind the closing brace of an object whose values are all strings. */
+function flatObjectEnd(value: Buffer, open: number): number {
+  let isString = false;
+  for (let at = open + 1; at < value.length; at++) {
+    const byte = value[at];
+    if (isString) {
+      if (byte === 0x5c) at++;
+      else if (byte === 0x22) isString = false;
+    } else if (byte === 0x22) isString = true;
+    else if (byte === 0x7d) return at + 1;
+  }
+  assert(false, "a stored object ends inside its labels");
+}
+
+function textOf(value: Uint8Array): string {
+  return asBuffer(value).toString("utf8");
+}
+
+/** Backends hand out Buffers or plain arrays; a view costs nothing. */
+function asBuffer(value: Uint8Array): Buffer {
+  return Buffer.isBuffer(value)
+    ? value
+    : Buffer.from(value.buffer, value.byteOffset, value.byteLength);
+}

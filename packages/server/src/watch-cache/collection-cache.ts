@@ -1,0 +1,192 @@
+/**
+ * Collections in use: all objects of one resource in one logical cluster, held in memory while somebody lists them.
+ *
+ * A collection is loaded by the first list, kept true by the hub, and dropped when it was not used for a while or the
+ * budget is needed for others; so an idle tenant costs nothing. Loading reads pages at whatever revision each is read and lets the
+ * hub's events, which carry revisions, put right what changed meanwhile.
+ */
+import { type Clock, SortedMap } from "@kcp-ts/machinery/base";
+import type { Entry, Revision, Storage, StorageError, StorageKey } from "../storage/index.ts";
+import type { HubEvent } from "./hub-event.ts";
+import type { HubListener, WatchHub } from "./watch-hub.ts";
+
+export interface CollectionCacheOptions {
+  readonly storage: Storage;
+  readonly hub: WatchHub;
+  readonly clock: Clock;
+  /** Bytes of values that all collections together may hold. */
+  readonly bytesMax: number;
+  readonly idleMs?: number;
+}
+
+const pageEntries = 1000;
+const entryOverheadBytes = 300;
+const idleDefaultMs = 120_000;
+
+export class CollectionCache {
+  readonly #options: CollectionCacheOptions;
+  /** In order of last use, oldest first. */
+  readonly #collections = new Map<StorageKey, Collection>();
+  readonly #loading = new Map<StorageKey, Promise<Collection | undefined>>();
+  /** Collections that did not fit, with the time until which nobody tries again. */
+  readonly #tooLarge = new Map<StorageKey, number>();
+
+  constructor(options: CollectionCacheOptions) {
+    this.#options = options;
+  }
+
+  /** The collection under a cluster prefix, or undefined when it is too large to hold. */
+  async get(prefix: StorageKey, signal: AbortSignal): Promise<Collection | undefined> {
+    const found = this.peek(prefix);
+    if (found !== undefined) return found;
+    const now = this.#options.clock.monotonic();
+    if ((this.#tooLarge.get(prefix) ?? 0) > now) return undefined;
+    let loading = this.#loading.get(prefix);
+    if (loading === undefined) {
+      loading = this.#load(prefix).finally(() => this.#loading.delete(prefix));
+      this.#loading.set(prefix, loading);
+    }
+    const collection = await loading;
+    signal.throwIfAborted();
+    return collection;
+  }
+
+  /** The collection if it is in memory now. */
+  peek(prefix: StorageKey): Collection | undefined {
+    const found = this.#collections.get(prefix);
+    if (found === undefined) return undefined;
+    found.usedAt = this.#options.clock.monotonic();
+    this.#collections.delete(prefix);
+    this.#collections.set(prefix, found);
+    return found;
+  }
+
+  get bytes(): number {
+    let bytes = 0;
+    for (const collection of this.#collections.values()) bytes += collection.bytes;
+    return bytes;
+  }
+
+  get size(): number {
+    return this.#collections.size;
+  }
+
+  /** Lets go of what nobody used lately. Called now and then by the owner's one timer. */
+  sweep(): void {
+    const now = this.#options.clock.monotonic();
+    const idleMs = this.#options.idleMs ?? idleDefaultMs;
+    for (const [prefix, collection] of this.#collections) {
+      if (now - collection.usedAt > idleMs) this.#drop(prefix, collection);
+    }
+    for (const [prefix, until] of this.#tooLarge) if (until <= now) this.#tooLarge.delete(prefix);
+  }
+
+  async #load(prefix: StorageKey): Promise<Collection | undefined> {
+    const { storage, hub, clock, bytesMax } = this.#options;
+    const signal = new AbortController().signal;
+    const collection = new Collection(clock.monotonic(), () => this.#collections.delete(prefix));
+    collection.stop = hub.listen(prefix, collection);
+    let loaded = false;
+    try {
+      let continueAfter: StorageKey | undefined;
+      for (;;) {
+        const page = await storage.list(prefix, { signal, entriesMax: pageEntries, continueAfter });
+        for (const entry of page.entries) collection.merge(entry);
+        if (collection.bytes > bytesMax / 2) {
+          this.#tooLarge.set(prefix, clock.monotonic() + idleDefaultMs);
+          return undefined;
+        }
+        if (!page.more) {
+          await hub.reach(page.revision, signal);
+          break;
+        }
+        continueAfter = page.entries.at(-1)?.key;
+      }
+      if (collection.lost) return undefined;
+      collection.finishLoading();
+      loaded = true;
+    } finally {
+      if (!loaded) collection.stop();
+    }
+    this.#collections.set(prefix, collection);
+    this.#shrink();
+    return collection;
+  }
+
+  #shrink(): void {
+    let bytes = this.bytes;
+    for (const [prefix, collection] of this.#collections) {
+      if (bytes <= this.#options.bytesMax || this.#collections.size === 1) return;
+      bytes -= collection.bytes;
+      this.#drop(prefix, collection);
+    }
+  }
+
+  #drop(prefix: StorageKey, collection: Collection): void {
+    collection.stop();
+    this.#collections.delete(prefix);
+  }
+}
+
+export class Collection implements HubListener {
+  readonly #entries = new SortedMap<Entry>();
+  /** While loading: keys that were deleted at a revision, so that an older page does not bring them back. */
+  #deleted: Map<StorageKey, Revision> | undefined = new Map();
+  readonly #onLost: () => void;
+  usedAt: number;
+  bytes = 0;
+  lost = false;
+  stop: () => void = () => {};
+
+  constructor(usedAt: number, onLost: () => void) {
+    this.usedAt = usedAt;
+    this.#onLost = onLost;
+  }
+
+  range(prefix: StorageKey, after?: StorageKey): Generator<[string, Entry]> {
+    return this.#entries.range(prefix, after);
+  }
+
+  count(prefix: StorageKey, after?: StorageKey): number {
+    return this.#entries.countRange(prefix, after);
+  }
+
+  get(key: StorageKey): Entry | undefined {
+    return this.#entries.get(key);
+  }
+
+  /** Takes an entry that was read, unless something newer is known. */
+  merge(entry: Entry): void {
+    const known = this.#entries.get(entry.key);
+    const newest = Math.max(known?.modifiedAt ?? 0, this.#deleted?.get(entry.key) ?? 0);
+    if (entry.modifiedAt > newest) this.#put(entry, known);
+  }
+
+  finishLoading(): void {
+    this.#deleted = undefined;
+  }
+
+  onEvent(event: HubEvent): void {
+    const known = this.#entries.get(event.key);
+    if (known !== undefined && known.modifiedAt >= event.revision) return;
+    if (event.current !== undefined) {
+      this.#put(event.current, known);
+      return;
+    }
+    this.#deleted?.set(event.key, event.revision);
+    if (known === undefined) return;
+    this.#entries.delete(event.key);
+    this.bytes -= known.value.length + entryOverheadBytes;
+  }
+
+  onLost(_error: StorageError): void {
+    this.lost = true;
+    this.#onLost();
+  }
+
+  #put(entry: Entry, known: Entry | undefined): void {
+    this.#entries.set(entry.key, entry);
+    this.bytes +=
+      entry.value.length - (known === undefined ? -entryOverheadBytes : known.value.length);
+  }
+}

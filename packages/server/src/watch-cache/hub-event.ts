@@ -1,0 +1,101 @@
+/**
+ * One change, encoded once for all its watchers.
+ *
+ * What a watcher gets depends on its selector (a change can enter, stay in or leave the selection) and on its form (whole object,
+ * metadata only, table row); each combination is made on first use and shared.
+ */
+import type { DataChange } from "../storage/feed.ts";
+import type { Entry, Revision, StorageKey } from "../storage/index.ts";
+import { labelsOf, servedBytesAt } from "../stored-object/index.ts";
+
+export type EventType = "ADDED" | "MODIFIED" | "DELETED";
+
+export class HubEvent {
+  readonly revision: Revision;
+  readonly key: StorageKey;
+  /** The state after the change; undefined when the object was deleted. */
+  readonly current: Entry | undefined;
+  readonly previous: Entry | undefined;
+  #encoded = new Map<string, Buffer>();
+
+  constructor(change: DataChange) {
+    this.revision = change.revision;
+    this.current = change.kind === "put" ? change.entry : undefined;
+    this.previous = change.previous;
+    this.key = (change.kind === "put" ? change.entry : change.previous).key;
+  }
+
+  /** The object to show for an event type: a deleted or deselected one is shown as it last was. */
+  entryFor(type: EventType): Entry {
+    return (type === "DELETED" ? (this.previous ?? this.current) : this.current) as Entry;
+  }
+
+  encode(type: EventType, form: EventForm): Buffer {
+    const cacheKey = `${form.name}/${type}`;
+    let bytes = this.#encoded.get(cacheKey);
+    if (bytes === undefined) {
+      bytes = frame(type, form.encode(this.entryFor(type), this.revision));
+      this.#encoded.set(cacheKey, bytes);
+    }
+    return bytes;
+  }
+
+  get bytes(): number {
+    return 200 + (this.current?.value.length ?? 0) + (this.previous?.value.length ?? 0);
+  }
+}
+
+/** How a watcher wants its objects; the same name always means the same bytes. */
+export interface EventForm {
+  readonly name: string;
+  encode(entry: Entry, revision: Revision): Buffer;
+  /** The form of a watch's first event, where it differs. */
+  readonly first?: EventForm;
+}
+
+export const wholeObject: EventForm = { name: "object", encode: servedBytesAt };
+
+export function frame(type: string, object: Buffer): Buffer {
+  return Buffer.concat([
+    heads.get(type) ?? Buffer.from(`{"type":"${type}","object":`),
+    object,
+    tail,
+  ]);
+}
+
+const heads = new Map(
+  ["ADDED", "MODIFIED", "DELETED", "BOOKMARK", "ERROR"].map((type) => [
+    type,
+    Buffer.from(`{"type":"${type}","object":`),
+  ]),
+);
+const tail = Buffer.from("}\n");
+
+/** Decides which objects a watch or list is about. Both parts are looked at lazily: most requests have no selector at all. */
+export interface Selection {
+  readonly matches: (entry: Entry) => boolean;
+}
+
+/** What the change means to a selection, or undefined when it means nothing. */
+export function eventTypeFor(
+  event: HubEvent,
+  selection: Selection | undefined,
+): EventType | undefined {
+  const { current, previous } = event;
+  const before = previous !== undefined && (selection === undefined || selection.matches(previous));
+  const after = current !== undefined && (selection === undefined || selection.matches(current));
+  if (after) return before ? "MODIFIED" : "ADDED";
+  return before ? "DELETED" : undefined;
+}
+
+const labelCache = new WeakMap<Entry, Readonly<Record<string, string>> | null>();
+
+/** The labels of an entry, read once however many selectors ask. */
+export function cachedLabels(entry: Entry): Readonly<Record<string, string>> | undefined {
+  let labels = labelCache.get(entry);
+  if (labels === undefined) {
+    labels = labelsOf(entry) ?? null;
+    labelCache.set(entry, labels);
+  }
+  return labels ?? undefined;
+}

@@ -1,0 +1,10 @@
+export {
+  cachedLabels,
+  type EventForm,
+  type EventType,
+  type Selection,
+  wholeObject,
+} from "./hub-event.ts";
+export type { Freshness, Listing, ListQuery } from "./object-reader.ts";
+export { WatchCache, type WatchCacheOptions } from "./watch-cache.ts";
+export { type WatchRequest, watcherLimits } from "./watcher.ts";

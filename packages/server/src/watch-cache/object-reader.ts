@@ -1,0 +1,221 @@
+/**
+ * Reads of objects: consistent, at a revision, in pages, from memory where it pays and from storage where it does not.
+ */
+import type { Clock } from "@kcp-ts/machinery/base";
+import {
+  type Entry,
+  type Revision,
+  type Storage,
+  StorageError,
+  type StorageKey,
+} from "../storage/index.ts";
+import type { CollectionCache } from "./collection-cache.ts";
+import type { Selection } from "./hub-event.ts";
+import type { WatchHub } from "./watch-hub.ts";
+
+export interface ListQuery {
+  /** What is listed: a resource, a cluster's share of it, a namespace's, or one object. */
+  readonly prefix: StorageKey;
+  /** The cluster's share, when the list is within one cluster: the unit that is held in memory. */
+  readonly collection: StorageKey | undefined;
+  readonly selection: Selection | undefined;
+  /** 0: no limit. */
+  readonly limit: number;
+  readonly continueAfter?: StorageKey | undefined;
+  readonly freshness: Freshness;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * - `latest`: everything acknowledged before the request.
+ * - `any`: whatever is at hand.
+ * - `notOlder`: at least `revision`. `exact`: precisely `revision`.
+ */
+export type Freshness =
+  | { readonly kind: "latest" | "any" }
+  | { readonly kind: "notOlder" | "exact"; readonly revision: Revision };
+
+export interface Listing {
+  readonly revision: Revision;
+  readonly entries: readonly Entry[] | AsyncIterable<readonly Entry[]>;
+  /** The last key of this page, when there is more behind it. */
+  readonly continueAfter: StorageKey | undefined;
+  /** How many follow this page; undefined when there was a selection or nothing follows. */
+  readonly remaining: number | undefined;
+}
+
+export interface ObjectReaderOptions {
+  readonly storage: Storage;
+  readonly hub: WatchHub;
+  readonly collections: CollectionCache;
+  readonly clock: Clock;
+}
+
+const pageEntries = 500;
+/** How long a read waits for a revision that another server has already handed out. */
+const futureWaitMs = 3_000;
+
+export class ObjectReader {
+  readonly #options: ObjectReaderOptions;
+
+  constructor(options: ObjectReaderOptions) {
+    this.#options = options;
+  }
+
+  async get(
+    key: StorageKey,
+    freshness: Freshness,
+    signal: AbortSignal,
+  ): Promise<Entry | undefined> {
+    if (freshness.kind === "notOlder" || freshness.kind === "exact")
+      await this.#await(freshness.revision, signal);
+    return this.#options.storage.get(key, { signal });
+  }
+
+  async list(query: ListQuery): Promise<Listing> {
+    if (query.freshness.kind === "exact") {
+      await this.#await(query.freshness.revision, query.signal);
+      if (this.#options.hub.revision !== query.freshness.revision) {
+        return this.#listStored(query, query.freshness.revision);
+      }
+    } else {
+      await this.#catchUp(query.freshness, query.signal);
+    }
+    if (query.collection !== undefined) {
+      const collection = await this.#options.collections.get(query.collection, query.signal);
+      // Loading took time: an exact read may have slipped into the past meanwhile.
+      const isStill =
+        query.freshness.kind !== "exact" || this.#options.hub.revision === query.freshness.revision;
+      if (collection !== undefined && isStill) {
+        return listCollected(query, collection, this.#options.hub.revision);
+      }
+    }
+    return this.#listStored(
+      query,
+      query.freshness.kind === "exact" ? query.freshness.revision : undefined,
+    );
+  }
+
+  /** Brings the hub to where a reader with this freshness must at least be. */
+  async #catchUp(freshness: Freshness, signal: AbortSignal): Promise<void> {
+    const { storage, hub } = this.#options;
+    if (freshness.kind === "latest")
+      await hub.reach(await storage.currentRevision({ signal }), signal);
+    else if (freshness.kind === "notOlder") await this.#await(freshness.revision, signal);
+  }
+
+  async catchUp(freshness: Freshness, signal: AbortSignal): Promise<void> {
+    await this.#catchUp(freshness, signal);
+  }
+
+  /** Waits a little for a revision this process has not seen yet; throws `future` when it does not come. */
+  async #await(revision: Revision, signal: AbortSignal): Promise<void> {
+    const { storage, hub, clock } = this.#options;
+    if (hub.revision >= revision) return;
+    const waiting = new AbortController();
+    const timer = clock.schedule(futureWaitMs, () => waiting.abort());
+    const onAbort = () => waiting.abort();
+    signal.addEventListener("abort", onAbort, { once: true });
+    try {
+      await hub.reach(revision, waiting.signal);
+    } catch (error) {
+      signal.throwIfAborted();
+      if (!waiting.signal.aborted) throw error;
+      const current = await storage.currentRevision({ signal });
+      throw new StorageError("future", `revision ${revision} has not happened yet`, {
+        current,
+        cause: error,
+      });
+    } finally {
+      timer.cancel();
+      signal.removeEventListener("abort", onAbort);
+    }
+  }
+
+  async #listStored(query: ListQuery, atRevision: Revision | undefined): Promise<Listing> {
+    const { storage } = this.#options;
+    const { prefix, signal, selection, limit } = query;
+    const wanted = limit === 0 ? Number.POSITIVE_INFINITY : limit;
+    const found: Entry[] = [];
+    let continueAfter = query.continueAfter;
+    let revision = atRevision;
+    for (;;) {
+      const entriesMax =
+        selection === undefined ? Math.min(wanted - found.length, pageEntries) : pageEntries;
+      const page = await storage.list(prefix, {
+        signal,
+        entriesMax,
+        continueAfter,
+        atRevision: revision,
+      });
+      revision = page.revision;
+      for (const [i, entry] of page.entries.entries()) {
+        if (selection !== undefined && !selection.matches(entry)) continue;
+        found.push(entry);
+        if (found.length < wanted) continue;
+        const isLast = i === page.entries.length - 1 && !page.more;
+        if (isLast)
+          return { revision, entries: found, continueAfter: undefined, remaining: undefined };
+        const remaining =
+          selection === undefined
+            ? await storage.count(prefix, {
+                signal,
+                continueAfter: entry.key,
+                atRevision: revision,
+              })
+            : undefined;
+        return { revision, entries: found, continueAfter: entry.key, remaining };
+      }
+      if (!page.more)
+        return { revision, entries: found, continueAfter: undefined, remaining: undefined };
+      continueAfter = page.entries.at(-1)?.key;
+      if (limit === 0) {
+        const rest = this.#stream(query, found, continueAfter as StorageKey, revision);
+        return { revision, entries: rest, continueAfter: undefined, remaining: undefined };
+      }
+    }
+  }
+
+  /** The rest of an unlimited list, page by page, so that its size is never held at once. */
+  async *#stream(
+    query: ListQuery,
+    first: readonly Entry[],
+    after: StorageKey,
+    atRevision: Revision,
+  ): AsyncGenerator<readonly Entry[]> {
+    const { prefix, signal, selection } = query;
+    yield first;
+    for (let continueAfter: StorageKey | undefined = after; continueAfter !== undefined; ) {
+      const page = await this.#options.storage.list(prefix, {
+        signal,
+        entriesMax: pageEntries,
+        continueAfter,
+        atRevision,
+      });
+      yield selection === undefined
+        ? page.entries
+        : page.entries.filter((entry) => selection.matches(entry));
+      continueAfter = page.more ? page.entries.at(-1)?.key : undefined;
+    }
+  }
+}
+
+interface Countable {
+  range(prefix: StorageKey, after?: StorageKey): Iterable<[string, Entry]>;
+  count(prefix: StorageKey, after?: StorageKey): number;
+}
+
+function listCollected(query: ListQuery, collection: Countable, revision: Revision): Listing {
+  const { prefix, selection, limit } = query;
+  const entries: Entry[] = [];
+  for (const [, entry] of collection.range(prefix, query.continueAfter)) {
+    if (selection !== undefined && !selection.matches(entry)) continue;
+    if (limit > 0 && entries.length === limit) {
+      const last = (entries.at(-1) as Entry).key;
+      const remaining = selection === undefined ? collection.count(prefix, last) : undefined;
+      return { revision, entries, continueAfter: last, remaining };
+    }
+    entries.push(entry);
+  }
+  return { revision, entries, continueAfter: undefined, remaining: undefined };
+}

@@ -1,0 +1,250 @@
+/**
+ * The hub: one feed from storage, any number of watchers.
+ *
+ *     storage.watch("") ──► ring of recent events ──► index by prefix ──► each watcher's bounded buffer
+ *
+ * A watcher is found by looking up the four prefixes of a changed key (resource, cluster, namespace, object), so a change costs
+ * the watchers it concerns and not those it does not. A watcher that cannot keep up is ended, never allowed to hold memory.
+ */
+import { type Clock, sleep } from "@kcp-ts/machinery/base";
+import { changeBytes } from "../storage/feed.ts";
+import {
+  isStorageError,
+  type Revision,
+  revisionZero,
+  type Storage,
+  StorageError,
+  type StorageKey,
+} from "../storage/index.ts";
+import { HubEvent } from "./hub-event.ts";
+
+export interface HubListener {
+  /** Called in revision order, in the turn in which the change reached the hub. */
+  onEvent(event: HubEvent): void;
+  /** Continuity is lost: nothing that comes later connects to what came before. */
+  onLost(error: StorageError): void;
+}
+
+export interface WatchHubOptions {
+  readonly storage: Storage;
+  readonly clock: Clock;
+  readonly onError: (error: unknown) => void;
+  readonly ringEventsMax?: number;
+  readonly ringBytesMax?: number;
+}
+
+/** Changes the hub may be behind its storage before it is ended and starts anew. */
+const feedBufferedMax = 100_000;
+const restartDelayMs = 100;
+
+export class WatchHub {
+  readonly #options: WatchHubOptions;
+  readonly #stop = new AbortController();
+  readonly #listeners = new Map<StorageKey, Set<HubListener>>();
+  readonly #waiters: {
+    revision: Revision;
+    resolve: () => void;
+    reject: (error: unknown) => void;
+  }[] = [];
+  #ring: HubEvent[] = [];
+  #ringBytes = 0;
+  #ringStart = revisionZero;
+  #revision = revisionZero;
+  #running: Promise<void> | undefined;
+  /** Bytes of all changes ever seen: what size-based compaction goes by. */
+  changedBytes = 0;
+
+  constructor(options: WatchHubOptions) {
+    this.#options = options;
+  }
+
+  /** Resolves when the feed is open; events flow until `close`. */
+  async start(): Promise<void> {
+    const { storage } = this.#options;
+    this.#reset(await storage.currentRevision({ signal: this.#stop.signal }));
+    this.#running = this.#run();
+  }
+
+  /** Every event up to here has been handed on. */
+  get revision(): Revision {
+    return this.#revision;
+  }
+
+  /** Events after this revision can be replayed from memory. */
+  get ringStart(): Revision {
+    return this.#ringStart;
+  }
+
+  listen(prefix: StorageKey, listener: HubListener): () => void {
+    let listeners = this.#listeners.get(prefix);
+    if (listeners === undefined) {
+      listeners = new Set();
+      this.#listeners.set(prefix, listeners);
+    }
+    listeners.add(listener);
+    return () => {
+      listeners.delete(listener);
+      if (listeners.size === 0 && this.#listeners.get(prefix) === listeners)
+        this.#listeners.delete(prefix);
+    };
+  }
+
+  /** Recent events under a prefix after a revision that the ring still reaches. */
+  *replay(prefix: StorageKey, afterRevision: Revision): Generator<HubEvent> {
+    let low = 0;
+    let high = this.#ring.length;
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if ((this.#ring[middle] as HubEvent).revision <= afterRevision) low = middle + 1;
+      else high = middle;
+    }
+    const ring = this.#ring;
+    for (let at = low; at < ring.length; at++) {
+      const event = ring[at] as HubEvent;
+      if (event.key.startsWith(prefix)) yield event;
+    }
+  }
+
+  /** Resolves when the hub has seen everything up to `revision`. */
+  async reach(revision: Revision, signal: AbortSignal): Promise<void> {
+    if (this.#revision >= revision) return;
+    signal.throwIfAborted();
+    await new Promise<void>((resolve, reject) => {
+      const waiter = { revision, resolve, reject };
+      this.#waiters.push(waiter);
+      signal.addEventListener(
+        "abort",
+        () => {
+          const at = this.#waiters.indexOf(waiter);
+          if (at >= 0) this.#waiters.splice(at, 1);
+          reject(signal.reason);
+        },
+        { once: true },
+      );
+      this.#options.storage.requestProgress?.();
+    });
+  }
+
+  async close(): Promise<void> {
+    this.#stop.abort(new StorageError("closed", "the hub was closed"));
+    await this.#running;
+    this.#lose(new StorageError("closed", "the server is stopping"));
+  }
+
+  async #run(): Promise<void> {
+    const { signal } = this.#stop;
+    while (!signal.aborted) {
+      try {
+        await this.#follow();
+      } catch (error) {
+        if (signal.aborted) return;
+        // `closed` is the store's end, and only the owner closes it.
+        if (isStorageError(error, "closed")) return this.#lose(error);
+        this.#options.onError(error);
+        await this.#restart(error);
+      }
+    }
+  }
+
+  async #follow(): Promise<void> {
+    const { storage } = this.#options;
+    const options = { signal: this.#stop.signal, bufferedChangesMax: feedBufferedMax };
+    for await (const change of storage.watch("" as StorageKey, this.#revision, options)) {
+      if (change.kind === "progress") {
+        this.#advance(change.revision);
+        continue;
+      }
+      this.changedBytes += changeBytes(change);
+      this.#publish(new HubEvent(change));
+    }
+  }
+
+  #publish(event: HubEvent): void {
+    this.#ring.push(event);
+    this.#ringBytes += event.bytes;
+    this.#revision = event.revision;
+    for (const prefix of prefixesOf(event.key)) {
+      const listeners = this.#listeners.get(prefix);
+      if (listeners !== undefined) for (const listener of listeners) listener.onEvent(event);
+    }
+    this.#trim();
+    this.#wake();
+  }
+
+  #advance(revision: Revision): void {
+    if (revision > this.#revision) this.#revision = revision;
+    this.#wake();
+  }
+
+  #wake(): void {
+    if (this.#waiters.length === 0) return;
+    const ready = this.#waiters.filter((waiter) => waiter.revision <= this.#revision);
+    if (ready.length === 0) return;
+    const waiting = this.#waiters.filter((waiter) => waiter.revision > this.#revision);
+    this.#waiters.splice(0, this.#waiters.length, ...waiting);
+    for (const waiter of ready) waiter.resolve();
+  }
+
+  #trim(): void {
+    const eventsMax = this.#options.ringEventsMax ?? 50_000;
+    const bytesMax = this.#options.ringBytesMax ?? 32 << 20;
+    if (this.#ring.length <= eventsMax * 1.25 && this.#ringBytes <= bytesMax) return;
+    let drop = 0;
+    while (
+      drop < this.#ring.length &&
+      (this.#ring.length - drop > eventsMax || this.#ringBytes > bytesMax * 0.75)
+    ) {
+      const event = this.#ring[drop++] as HubEvent;
+      this.#ringBytes -= event.bytes;
+      this.#ringStart = event.revision;
+    }
+    this.#ring = this.#ring.slice(drop);
+  }
+
+  /** History was compacted under us or the store failed: listeners must start anew, from wherever the store is by then. */
+  async #restart(cause: unknown): Promise<void> {
+    const { storage, clock } = this.#options;
+    const { signal } = this.#stop;
+    const resumable = !isStorageError(cause, "compacted") && !isStorageError(cause, "overrun");
+    while (!signal.aborted) {
+      try {
+        await sleep(clock, restartDelayMs, signal);
+        const revision = await storage.currentRevision({ signal });
+        if (resumable) return;
+        this.#lose(
+          new StorageError("compacted", "the change feed was interrupted", {
+            cause,
+            oldest: revision,
+          }),
+        );
+        this.#reset(revision);
+        return;
+      } catch (error) {
+        if (!signal.aborted) this.#options.onError(error);
+      }
+    }
+  }
+
+  #lose(error: StorageError): void {
+    const all = [...this.#listeners.values()].flatMap((listeners) => [...listeners]);
+    this.#listeners.clear();
+    for (const listener of all) listener.onLost(error);
+    for (const waiter of this.#waiters.splice(0)) waiter.reject(error);
+  }
+
+  #reset(revision: Revision): void {
+    this.#ring = [];
+    this.#ringBytes = 0;
+    this.#ringStart = revision;
+    this.#revision = revision;
+  }
+}
+
+/** `/g/r/i/c/ns/name` is under `/g/r/i/`, `/g/r/i/c/`, `/g/r/i/c/ns/`, and is itself. */
+function* prefixesOf(key: StorageKey): Generator<StorageKey> {
+  let slashes = 0;
+  for (let at = 0; at < key.length; at++) {
+    if (key.charCodeAt(at) === 0x2f && ++slashes >= 4) yield key.slice(0, at + 1) as StorageKey;
+  }
+  yield key;
+}

@@ -1,0 +1,227 @@
+/**
+ * One open watch: what it has not yet sent, and where it is in history.
+ *
+ *     initial objects ──► history that only storage has ──► the hub's ring ──► live events
+ *
+ * Every step hands over at a revision; an event at or before the last one sent is never sent again. What waits to be sent is
+ * bounded: a client that cannot keep up is ended and resumes from its last resourceVersion.
+ */
+import type { Clock } from "@kcp-ts/machinery/base";
+import type { Entry, Revision, Storage, StorageKey } from "../storage/index.ts";
+import { StorageError } from "../storage/index.ts";
+import {
+  type EventForm,
+  type EventType,
+  eventTypeFor,
+  frame,
+  HubEvent,
+  type Selection,
+} from "./hub-event.ts";
+import type { Listing } from "./object-reader.ts";
+import type { HubListener, WatchHub } from "./watch-hub.ts";
+
+export interface WatchRequest {
+  readonly prefix: StorageKey;
+  readonly selection: Selection | undefined;
+  readonly form: EventForm;
+  /** Objects to begin with, as ADDED events; undefined to begin with what happened after `afterRevision`. */
+  readonly initial: Listing | undefined;
+  readonly afterRevision: Revision;
+  /** Makes a BOOKMARK object; undefined when the client did not ask for bookmarks. */
+  readonly bookmark: ((revision: Revision, isInitialEventsEnd: boolean) => Buffer) | undefined;
+  /** Makes the object of an ERROR event. */
+  readonly errorObject: (error: unknown) => Buffer;
+  readonly timeoutMs: number;
+  readonly signal: AbortSignal;
+}
+
+export interface WatcherContext {
+  readonly storage: Storage;
+  readonly hub: WatchHub;
+  readonly clock: Clock;
+}
+
+export const watcherLimits = {
+  /** Events that may wait to be sent to one client. */
+  bufferedEventsMax: 4096,
+  /** Bytes that may wait to be sent to one client. */
+  bufferedBytesMax: 16 << 20,
+  /** Initial objects are handed to the socket in chunks of about this size. */
+  chunkBytes: 256 << 10,
+} as const;
+
+export class Watcher implements HubListener {
+  readonly #request: WatchRequest;
+  readonly #context: WatcherContext;
+  readonly #onEnd: () => void;
+  #pending: Buffer[] = [];
+  #pendingBytes = 0;
+  #lastRevision: Revision;
+  #isFirst = true;
+  #isLive = false;
+  #end: { error?: unknown } | undefined;
+  #wake: (() => void) | undefined;
+
+  constructor(request: WatchRequest, context: WatcherContext, onEnd: () => void) {
+    this.#request = request;
+    this.#context = context;
+    this.#onEnd = onEnd;
+    this.#lastRevision = request.initial?.revision ?? request.afterRevision;
+  }
+
+  onEvent(event: HubEvent): void {
+    if (event.revision <= this.#lastRevision) return;
+    this.#lastRevision = event.revision;
+    const type = eventTypeFor(event, this.#request.selection);
+    if (type !== undefined) this.#push(this.#encode(type, event));
+  }
+
+  onLost(error: StorageError): void {
+    this.#finish(error.code === "closed" ? {} : { error });
+  }
+
+  /** Tells an idle client how far history has come; called by the owner's one timer. */
+  onTick(): void {
+    if (!this.#isLive || this.#request.bookmark === undefined) return;
+    const { revision } = this.#context.hub;
+    this.#push(frame("BOOKMARK", this.#request.bookmark(revision, false)));
+  }
+
+  /** Ends the stream without an error, as a stopping server does. */
+  end(): void {
+    this.#finish({});
+  }
+
+  async *stream(): AsyncGenerator<Uint8Array> {
+    const { signal, timeoutMs } = this.#request;
+    const timer = this.#context.clock.schedule(timeoutMs, () => {
+      this.onTick();
+      this.#finish({});
+    });
+    const onAbort = () => this.#finish({});
+    signal.addEventListener("abort", onAbort, { once: true });
+    let stopListening: (() => void) | undefined;
+    try {
+      yield* this.#sendInitial();
+      yield* this.#sendHistory();
+      stopListening = this.#goLive();
+      yield* this.#sendLive();
+    } catch (error) {
+      if (!signal.aborted) yield frame("ERROR", this.#request.errorObject(error));
+    } finally {
+      stopListening?.();
+      timer.cancel();
+      signal.removeEventListener("abort", onAbort);
+      this.#onEnd();
+    }
+  }
+
+  async *#sendInitial(): AsyncGenerator<Uint8Array> {
+    const { initial, bookmark } = this.#request;
+    if (initial === undefined) return;
+    const batches = Symbol.asyncIterator in initial.entries ? initial.entries : [initial.entries];
+    for await (const batch of batches) yield* this.#encodeInitial(batch);
+    if (bookmark !== undefined) yield frame("BOOKMARK", bookmark(initial.revision, true));
+  }
+
+  *#encodeInitial(entries: readonly Entry[]): Generator<Uint8Array> {
+    let chunk: Buffer[] = [];
+    let bytes = 0;
+    for (const entry of entries) {
+      const framed = frame("ADDED", this.#form().encode(entry, entry.modifiedAt));
+      chunk.push(framed);
+      bytes += framed.length;
+      if (bytes < watcherLimits.chunkBytes) continue;
+      yield Buffer.concat(chunk);
+      chunk = [];
+      bytes = 0;
+    }
+    if (chunk.length > 0) yield Buffer.concat(chunk);
+  }
+
+  /** What the hub no longer has in memory comes from storage, until both meet. */
+  async *#sendHistory(): AsyncGenerator<Uint8Array> {
+    const { storage, hub } = this.#context;
+    const { prefix, selection, signal } = this.#request;
+    if (this.#lastRevision >= hub.ringStart) return;
+    const bufferedChangesMax = watcherLimits.bufferedEventsMax;
+    for await (const change of storage.watch(prefix, this.#lastRevision, {
+      signal,
+      bufferedChangesMax,
+    })) {
+      if (this.#end !== undefined) return;
+      if (change.kind !== "progress") {
+        const event = new HubEvent(change);
+        const type = eventTypeFor(event, selection);
+        if (type !== undefined) yield this.#encode(type, event);
+      }
+      if (change.revision > this.#lastRevision) this.#lastRevision = change.revision;
+      if (this.#lastRevision >= hub.ringStart) return;
+    }
+  }
+
+  #goLive(): () => void {
+    const { hub } = this.#context;
+    const { prefix } = this.#request;
+    if (this.#lastRevision < hub.ringStart) {
+      throw new StorageError("compacted", "the watch fell behind the history that is kept", {
+        oldest: hub.ringStart,
+      });
+    }
+    for (const event of hub.replay(prefix, this.#lastRevision)) this.onEvent(event);
+    this.#isLive = true;
+    return hub.listen(prefix, this);
+  }
+
+  async *#sendLive(): AsyncGenerator<Uint8Array> {
+    for (;;) {
+      if (this.#pending.length > 0) {
+        const pending = this.#pending;
+        this.#pending = [];
+        this.#pendingBytes = 0;
+        yield pending.length === 1 ? (pending[0] as Buffer) : Buffer.concat(pending);
+        continue;
+      }
+      if (this.#end !== undefined) {
+        if (this.#end.error !== undefined) throw this.#end.error;
+        return;
+      }
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve;
+      });
+      this.#wake = undefined;
+    }
+  }
+
+  #encode(type: EventType, event: HubEvent): Buffer {
+    return event.encode(type, this.#form());
+  }
+
+  /** Some forms say more in the first event than in later ones: a table its columns. */
+  #form(): EventForm {
+    const { form } = this.#request;
+    if (!this.#isFirst) return form;
+    this.#isFirst = false;
+    return form.first ?? form;
+  }
+
+  #push(bytes: Buffer): void {
+    if (this.#end !== undefined) return;
+    this.#pending.push(bytes);
+    this.#pendingBytes += bytes.length;
+    if (
+      this.#pending.length > watcherLimits.bufferedEventsMax ||
+      this.#pendingBytes > watcherLimits.bufferedBytesMax
+    ) {
+      this.#pending = [];
+      this.#finish({});
+      return;
+    }
+    this.#wake?.();
+  }
+
+  #finish(end: { error?: unknown }): void {
+    this.#end ??= end;
+    this.#wake?.();
+  }
+}
