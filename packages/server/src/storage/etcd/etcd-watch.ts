@@ -8,6 +8,7 @@
 import { create, type MessageInitShape, toBinary } from "@bufbuild/protobuf";
 import { type Clock, type Random, sleep, type Timer } from "@kcp-ts/machinery/base";
 import { isStorageError, StorageError } from "../errors.ts";
+import { isUnder } from "../feed.ts";
 import type { StorageKey } from "../key.ts";
 import { type Revision, toRevision } from "../revision.ts";
 import type { Change, WatchOptions } from "../storage.ts";
@@ -20,13 +21,16 @@ import {
   type WatchResponse,
   WatchResponseSchema,
 } from "./generated/etcd_pb.ts";
-import { type Connection, GrpcError, grpcCode, type MessageStream } from "./grpc/index.ts";
+import { GrpcError, grpcCode, type MessageStream } from "./grpc/index.ts";
 import { answersProgressRequests } from "./member.ts";
 
 export interface EtcdWatchContext extends EventReaderContext {
   readonly client: EtcdClient;
   readonly clock: Clock;
   readonly random: Random;
+  readonly currentRevision: () => Promise<Revision>;
+  /** Puts a mark into the history that every watch of everything sees. */
+  readonly writeMark: () => void;
   /** Proves that history after `revision` is there; resolves to the newest revision, rejects with a storage error. */
   readonly checkHistory: (revision: Revision, signal: AbortSignal) => Promise<Revision>;
 }
@@ -41,9 +45,12 @@ export class EtcdWatch {
   #seen: Revision;
   /** Changes up to here had happened when the stream began. */
   #historyEnd: Revision;
-  #live: { readonly stream: MessageStream; readonly connection: Connection } | undefined;
-  #progressWanted = false;
-  #progressTimer: Timer | undefined;
+  #live: LiveStream | undefined;
+  /** A progress request is under way. */
+  #asked = false;
+  /** Somebody wants a newer mark than the one under way may bring. */
+  #askAgain = false;
+  #askTimer: Timer | undefined;
 
   constructor(
     context: EtcdWatchContext,
@@ -74,25 +81,10 @@ export class EtcdWatch {
     this.#buffer.endNow(error);
   }
 
-  /**
-   * Has etcd say how far this watch has come. False when it cannot be asked now, or its member would not answer
-   * truthfully. etcd drops the request while the watch is catching up, so it is repeated until an answer comes.
-   */
-  requestProgress(): boolean {
-    this.#progressWanted = this.#sendProgressRequest();
-    return this.#progressWanted;
-  }
-
-  #sendProgressRequest(): boolean {
-    if (this.#live === undefined) return false;
-    const version = this.#context.client.memberOf(this.#live.connection)?.version ?? "";
-    if (!answersProgressRequests(version)) return false;
-    this.#live.stream.send(encode({ case: "progressRequest", value: {} }));
-    this.#progressTimer?.cancel();
-    this.#progressTimer = this.#context.clock.schedule(progressRepeatMs, () => {
-      if (this.#progressWanted) this.#sendProgressRequest();
-    });
-    return true;
+  /** Has the reader get a progress mark that is no older than the newest revision at this call. */
+  requestProgress(): void {
+    if (this.#asked || this.#live === undefined) this.#askAgain = true;
+    else this.#askProgress(this.#live);
   }
 
   async #run(): Promise<void> {
@@ -116,29 +108,35 @@ export class EtcdWatch {
 
   /** One stream, until it fails. */
   async #follow(): Promise<void> {
+    const { client, keySpace, checkHistory } = this.#context;
     const { signal } = this.#stop;
-    const live = await this.#context.client.openWatch(signal);
-    const cancel = () => live.stream.cancel();
+    const { stream, connection } = await client.openWatch(signal);
+    const cancel = () => stream.cancel();
     signal.addEventListener("abort", cancel, { once: true });
     try {
       signal.throwIfAborted();
-      const { key, rangeEnd } = this.#context.keySpace.range(this.#prefix);
+      const trusted = answersProgressRequests(client.memberOf(connection)?.version ?? "");
+      // Marks are only in the history of everything, so that is what has to be watched to see them.
+      const range = trusted ? keySpace.range(this.#prefix) : keySpace.everything;
       const startRevision = BigInt(this.#seen + 1);
       const options = { progressNotify: true, prevKv: true, fragment: true };
-      live.stream.send(
-        encode({ case: "createRequest", value: { key, rangeEnd, startRevision, ...options } }),
+      stream.send(
+        encode({ case: "createRequest", value: { ...range, startRevision, ...options } }),
       );
-      const created = await this.#next(live.stream);
-      const newest = await this.#context.checkHistory(this.#seen, signal);
+      const created = await this.#next(stream);
+      const newest = await checkHistory(this.#seen, signal);
       this.#historyEnd = toRevision(Math.max(newest, Number(created.header?.revision ?? 0n)));
       this.#events.restart();
-      this.#live = live;
-      if (this.#progressWanted) this.#sendProgressRequest();
-      for (;;) await this.#take(await this.#next(live.stream));
+      this.#live = { stream, trusted };
+      if (newest <= this.#seen) this.#takeProgress(this.#seen);
+      else this.#askProgress(this.#live);
+      for (;;) await this.#take(await this.#next(stream));
     } finally {
       signal.removeEventListener("abort", cancel);
+      if (this.#live !== undefined && this.#asked) this.#askAgain = true;
       this.#live = undefined;
-      this.#progressTimer?.cancel();
+      this.#asked = false;
+      this.#askTimer?.cancel();
       cancel();
     }
   }
@@ -160,7 +158,9 @@ export class EtcdWatch {
     }
     for (const change of await this.#events.read(response, this.#stop.signal)) {
       if (change.revision <= this.#seen) continue;
-      if (change.revision <= this.#historyEnd) this.#buffer.pushHistory(change);
+      if (change.kind === "progress") this.#takeProgress(change.revision);
+      else if (!isUnder(this.#prefix, change)) continue;
+      else if (change.revision <= this.#historyEnd) this.#buffer.pushHistory(change);
       else this.#buffer.pushLive(change);
     }
     if (this.#events.revision > this.#seen) this.#seen = this.#events.revision;
@@ -171,9 +171,36 @@ export class EtcdWatch {
     // A member that lags behind the last one may speak of a revision that this watch is past.
     if (revision < this.#seen) return;
     this.#seen = revision;
-    this.#progressWanted = false;
-    this.#progressTimer?.cancel();
+    this.#asked = false;
+    this.#askTimer?.cancel();
     this.#buffer.pushProgress({ kind: "progress", revision });
+    if (!this.#askAgain || this.#live === undefined) return;
+    this.#askAgain = false;
+    this.#askProgress(this.#live);
+  }
+
+  /** etcd drops the request while the watch is catching up, and a mark may fail, so it is repeated until one arrives. */
+  #askProgress(live: LiveStream): void {
+    this.#asked = true;
+    if (live.trusted) live.stream.send(encode({ case: "progressRequest", value: {} }));
+    const delayMs = live.trusted ? progressRepeatMs : markAfterMs;
+    this.#askTimer?.cancel();
+    this.#askTimer = this.#context.clock.schedule(delayMs, () => {
+      if (live.trusted) this.#askProgress(live);
+      else void this.#markProgress(live);
+    });
+  }
+
+  /** Where progress requests cannot be trusted: most often the events themselves have told by now, or else a mark will. */
+  async #markProgress(live: LiveStream): Promise<void> {
+    const newest = await this.#context.currentRevision().catch(() => undefined);
+    if (this.#live !== live || !this.#asked) return;
+    if (newest !== undefined && this.#seen >= newest) return this.#takeProgress(this.#seen);
+    this.#context.writeMark();
+    this.#askTimer = this.#context.clock.schedule(
+      markRepeatMs,
+      () => void this.#markProgress(live),
+    );
   }
 
   #canceled({ compactRevision, cancelReason }: WatchResponse): Error {
@@ -194,7 +221,16 @@ export class EtcdWatch {
   }
 }
 
+interface LiveStream {
+  readonly stream: MessageStream;
+  /** Its member answers progress requests truthfully. */
+  readonly trusted: boolean;
+}
+
 const progressRepeatMs = 100;
+/** Events get this long to make a mark unnecessary, which is a write. */
+const markAfterMs = 30;
+const markRepeatMs = 500;
 const resumeBaseMs = 20;
 const resumeMaxMs = 2000;
 
