@@ -81,7 +81,7 @@ export class EtcdStorage implements Storage, SnapshotSource {
   readonly #health: EtcdHealth;
   readonly #revisionAsk: SharedAsk<Revision>;
   readonly #oldestAsk: SharedAsk<Revision | undefined>;
-  readonly #markAsk: SharedAsk<unknown>;
+  readonly #markAsk: SharedAsk<Revision>;
   readonly #watches = new Set<EtcdWatch>();
   readonly #writes = new Set<Promise<unknown>>();
   #closed = false;
@@ -102,13 +102,7 @@ export class EtcdStorage implements Storage, SnapshotSource {
     this.#oldestAsk = new SharedAsk(() =>
       findOldestRevision(this.#client, this.#keySpace, options.clock),
     );
-    const mark = { key: this.#keySpace.root, value: new Uint8Array() };
-    this.#markAsk = new SharedAsk(() =>
-      this.#client.txn(
-        { success: [{ request: { case: "requestPut", value: mark } }] },
-        neverAborted,
-      ),
-    );
+    this.#markAsk = new SharedAsk(() => this.#writeMark());
     this.#health = new EtcdHealth({
       clock: options.clock,
       intervalMs: options.healthIntervalMs,
@@ -219,7 +213,7 @@ export class EtcdStorage implements Storage, SnapshotSource {
         clock: this.#options.clock,
         random: this.#options.random,
         currentRevision: () => this.#revisionAsk.answer(neverAborted),
-        writeMark: () => this.#writeMark(),
+        writeMark: () => this.#markAsk.answer(neverAborted),
         checkHistory: (revision, signal) => this.#checkHistory(revision, signal),
         readAt: (key, atRevision, signal) => this.get(key, { atRevision, signal }),
       },
@@ -321,6 +315,13 @@ export class EtcdStorage implements Storage, SnapshotSource {
     return toRevision(answer.header?.revision ?? 0n);
   }
 
+  async #writeMark(): Promise<Revision> {
+    const value = { key: this.#keySpace.root, value: new Uint8Array() };
+    const request = { success: [{ request: { case: "requestPut", value } as const }] };
+    const answer = await this.#client.txn(request, neverAborted);
+    return toRevision(answer.header?.revision ?? 0n);
+  }
+
   /** Resolves to the newest revision if the changes after `revision` can all be watched. */
   #checkHistory(revision: Revision, signal: AbortSignal): Promise<Revision> {
     // etcd begins at revision 1, and takes 0 for "newest".
@@ -333,11 +334,6 @@ export class EtcdStorage implements Storage, SnapshotSource {
       const answer = await this.#client.range(request, signal);
       return toRevision(answer.header?.revision ?? 0n);
     });
-  }
-
-  /** The watch that wants the mark asks again if it does not come, and health knows why it failed. */
-  #writeMark(): void {
-    this.#markAsk.answer(neverAborted).catch(() => undefined);
   }
 
   async #write<T>(action: () => Promise<T>): Promise<T> {

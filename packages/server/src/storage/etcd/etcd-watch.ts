@@ -6,7 +6,7 @@
  * gone) and that it is not in the future (etcd would wait silently after a restore from an older backup).
  */
 import { create, type MessageInitShape, toBinary } from "@bufbuild/protobuf";
-import { type Clock, type Random, sleep, type Timer } from "@kcp-ts/machinery/base";
+import { type Clock, type Random, sleep } from "@kcp-ts/machinery/base";
 import { isStorageError, StorageError } from "../errors.ts";
 import { isUnder } from "../feed.ts";
 import type { StorageKey } from "../key.ts";
@@ -14,7 +14,7 @@ import { type Revision, toRevision } from "../revision.ts";
 import type { Change, WatchOptions } from "../storage.ts";
 import { ChangeBuffer } from "./change-buffer.ts";
 import { decodeMessage, type EtcdClient } from "./etcd-client.ts";
-import { toStorageError } from "./etcd-error.ts";
+import { isMembersFault, toStorageError } from "./etcd-error.ts";
 import { EventReader, type EventReaderContext } from "./event-reader.ts";
 import {
   WatchRequestSchema,
@@ -23,14 +23,12 @@ import {
 } from "./generated/etcd_pb.ts";
 import { GrpcError, grpcCode, type MessageStream } from "./grpc/index.ts";
 import { answersProgressRequests } from "./member.ts";
+import { ProgressAsker, type ProgressAskerContext } from "./progress-asker.ts";
 
-export interface EtcdWatchContext extends EventReaderContext {
+export interface EtcdWatchContext extends EventReaderContext, ProgressAskerContext {
   readonly client: EtcdClient;
   readonly clock: Clock;
   readonly random: Random;
-  readonly currentRevision: () => Promise<Revision>;
-  /** Puts a mark into the history that every watch of everything sees. */
-  readonly writeMark: () => void;
   /** Proves that history after `revision` is there; resolves to the newest revision, rejects with a storage error. */
   readonly checkHistory: (revision: Revision, signal: AbortSignal) => Promise<Revision>;
 }
@@ -40,17 +38,12 @@ export class EtcdWatch {
   readonly #prefix: StorageKey;
   readonly #buffer: ChangeBuffer;
   readonly #events: EventReader;
+  readonly #asker: ProgressAsker;
   readonly #stop = new AbortController();
   /** Everything up to here was passed on. */
   #seen: Revision;
   /** Changes up to here had happened when the stream began. */
   #historyEnd: Revision;
-  #live: LiveStream | undefined;
-  /** A progress request is under way. */
-  #asked = false;
-  /** Somebody wants a newer mark than the one under way may bring. */
-  #askAgain = false;
-  #askTimer: Timer | undefined;
 
   constructor(
     context: EtcdWatchContext,
@@ -62,6 +55,7 @@ export class EtcdWatch {
     this.#prefix = prefix;
     this.#buffer = new ChangeBuffer(prefix, options);
     this.#events = new EventReader(context);
+    this.#asker = new ProgressAsker(context);
     this.#seen = afterRevision;
     this.#historyEnd = afterRevision;
   }
@@ -83,8 +77,7 @@ export class EtcdWatch {
 
   /** Has the reader get a progress mark that is no older than the newest revision at this call. */
   requestProgress(): void {
-    if (this.#asked || this.#live === undefined) this.#askAgain = true;
-    else this.#askProgress(this.#live);
+    this.#asker.request();
   }
 
   async #run(): Promise<void> {
@@ -123,21 +116,36 @@ export class EtcdWatch {
       stream.send(
         encode({ case: "createRequest", value: { ...range, startRevision, ...options } }),
       );
-      const created = await this.#next(stream);
+      const created = await this.#created(stream);
       const newest = await checkHistory(this.#seen, signal);
       this.#historyEnd = toRevision(Math.max(newest, Number(created.header?.revision ?? 0n)));
       this.#events.restart();
-      this.#live = { stream, trusted };
-      if (newest <= this.#seen) this.#takeProgress(this.#seen);
-      else this.#askProgress(this.#live);
+      this.#asker.attach({
+        trusted,
+        caughtUp: newest <= this.#seen,
+        sendProgressRequest: () => stream.send(encode({ case: "progressRequest", value: {} })),
+        seen: () => this.#seen,
+        tell: () => this.#takeProgress(this.#seen),
+      });
       for (;;) await this.#take(await this.#next(stream));
+    } catch (error) {
+      if (error instanceof GrpcError && isMembersFault(error)) {
+        client.channel.blame(connection, error);
+      }
+      throw error;
     } finally {
       signal.removeEventListener("abort", cancel);
-      if (this.#live !== undefined && this.#asked) this.#askAgain = true;
-      this.#live = undefined;
-      this.#asked = false;
-      this.#askTimer?.cancel();
+      this.#asker.detach();
       cancel();
+    }
+  }
+
+  async #created(stream: MessageStream): Promise<WatchResponse> {
+    const timer = this.#context.clock.schedule(createdWithinMs, () => stream.cancel());
+    try {
+      return await this.#next(stream);
+    } finally {
+      timer.cancel();
     }
   }
 
@@ -154,12 +162,15 @@ export class EtcdWatch {
   async #take(response: WatchResponse): Promise<void> {
     if (response.created) return;
     if (response.events.length === 0 && !response.fragment && !this.#events.holding) {
-      return this.#takeProgress(toRevision(response.header?.revision ?? 0n));
+      this.#takeProgress(toRevision(response.header?.revision ?? 0n));
+      return this.#asker.answered();
     }
     for (const change of await this.#events.read(response, this.#stop.signal)) {
       if (change.revision <= this.#seen) continue;
-      if (change.kind === "progress") this.#takeProgress(change.revision);
-      else if (!isUnder(this.#prefix, change)) continue;
+      if (change.kind === "progress") {
+        this.#takeProgress(change.revision);
+        this.#asker.sawMark(change.revision);
+      } else if (!isUnder(this.#prefix, change)) continue;
       else if (change.revision <= this.#historyEnd) this.#buffer.pushHistory(change);
       else this.#buffer.pushLive(change);
     }
@@ -171,36 +182,7 @@ export class EtcdWatch {
     // A member that lags behind the last one may speak of a revision that this watch is past.
     if (revision < this.#seen) return;
     this.#seen = revision;
-    this.#asked = false;
-    this.#askTimer?.cancel();
     this.#buffer.pushProgress({ kind: "progress", revision });
-    if (!this.#askAgain || this.#live === undefined) return;
-    this.#askAgain = false;
-    this.#askProgress(this.#live);
-  }
-
-  /** etcd drops the request while the watch is catching up, and a mark may fail, so it is repeated until one arrives. */
-  #askProgress(live: LiveStream): void {
-    this.#asked = true;
-    if (live.trusted) live.stream.send(encode({ case: "progressRequest", value: {} }));
-    const delayMs = live.trusted ? progressRepeatMs : markAfterMs;
-    this.#askTimer?.cancel();
-    this.#askTimer = this.#context.clock.schedule(delayMs, () => {
-      if (live.trusted) this.#askProgress(live);
-      else void this.#markProgress(live);
-    });
-  }
-
-  /** Where progress requests cannot be trusted: most often the events themselves have told by now, or else a mark will. */
-  async #markProgress(live: LiveStream): Promise<void> {
-    const newest = await this.#context.currentRevision().catch(() => undefined);
-    if (this.#live !== live || !this.#asked) return;
-    if (newest !== undefined && this.#seen >= newest) return this.#takeProgress(this.#seen);
-    this.#context.writeMark();
-    this.#askTimer = this.#context.clock.schedule(
-      markRepeatMs,
-      () => void this.#markProgress(live),
-    );
   }
 
   #canceled({ compactRevision, cancelReason }: WatchResponse): Error {
@@ -221,16 +203,7 @@ export class EtcdWatch {
   }
 }
 
-interface LiveStream {
-  readonly stream: MessageStream;
-  /** Its member answers progress requests truthfully. */
-  readonly trusted: boolean;
-}
-
-const progressRepeatMs = 100;
-/** Events get this long to make a mark unnecessary, which is a write. */
-const markAfterMs = 30;
-const markRepeatMs = 500;
+const createdWithinMs = 10_000;
 const resumeBaseMs = 20;
 const resumeMaxMs = 2000;
 
