@@ -1,5 +1,6 @@
 /**
- * Backup and restore of a whole store, as entries at one revision. The file format and the commands are not here.
+ * Backup and restore of a whole store, as entries at one revision. The file format and the commands are not
+ * here.
  */
 import type { Revision } from "./revision.ts";
 import type { CallOptions, Entry } from "./storage.ts";
@@ -18,8 +19,9 @@ export interface OpenSnapshot extends Snapshot {
 /** A store that can be filled. */
 export interface SnapshotTarget {
   /**
-   * Makes an empty store hold the snapshot: its entries with their revisions, and its revision as the current one. History begins there: what is older
-   * is compacted. All or nothing: a store whose restore was cut short cannot be used. Throws `conflict` when the store is not empty.
+   * Makes an empty store hold the snapshot: its entries with their revisions, and its revision as the current
+   * one. History begins there: what is older is compacted. All or nothing: a store whose restore was cut
+   * short cannot be used. Throws `conflict` when the store is not empty.
    */
   restoreSnapshot(snapshot: Snapshot, options: CallOptions): Promise<void>;
 }

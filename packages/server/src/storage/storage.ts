@@ -15,6 +15,12 @@ export interface Storage {
   get(key: StorageKey, options: ReadOptions): Promise<Entry | undefined>;
 
   /**
+   * The newest acknowledged state of a key when it is at hand without waiting. Undefined says nothing: ask `get`. Backends that
+   * must ask elsewhere do not have it.
+   */
+  peek?(key: StorageKey): Entry | undefined;
+
+  /**
    * Reads the keys under `prefix` in bytewise key order, as of `atRevision` or the newest revision.
    * `page.revision` is the revision that was read: a caller that passes it back as `atRevision` with
    * `continueAfter` never sees half of a later write.
@@ -33,17 +39,17 @@ export interface Storage {
 
   /**
    * Yields every change under `prefix` after `afterRevision`, in revision order, without gaps or repeats,
-   * and a `progress` mark once it has caught up with the present. Throws
+   * and `progress` marks when the backend knows how far it has come. Throws
    * `compacted` when that history is gone and `overrun` when the reader falls behind by more than
    * `bufferedChangesMax`. Ends quietly when the signal aborts.
    */
   watch(prefix: StorageKey, afterRevision: Revision, options: WatchOptions): AsyncIterable<Change>;
 
   /**
-   * Asks that open watches yield a `progress` mark soon, for a caller that waits for one to catch up. Backends whose watches
-   * see every revision as it happens need not have it.
+   * Asks that open watches yield a `progress` mark soon that is at least as new as the present. False when none will come:
+   * then whoever must know reads instead of waiting. Absent where watches see every revision as it happens.
    */
-  requestProgress?(): void;
+  requestProgress?(): boolean;
 
   /**
    * Forgets history at and below `revision`: reads and watches before it throw `compacted` from then on.

@@ -52,8 +52,10 @@ export interface ObjectReaderOptions {
 }
 
 const pageEntries = 500;
-/** How long a read waits for a revision that another server has already handed out. */
+/** How long a read waits for a revision that another server may have handed out. */
 const futureWaitMs = 3_000;
+/** How long a read waits for the feed to catch up before it reads from storage. */
+const progressWaitMs = 200;
 
 export class ObjectReader {
   readonly #options: ObjectReaderOptions;
@@ -68,67 +70,69 @@ export class ObjectReader {
     signal: AbortSignal,
   ): Promise<Entry | undefined> {
     if (freshness.kind === "notOlder" || freshness.kind === "exact")
-      await this.#await(freshness.revision, signal);
+      await this.#catchUp(freshness, signal);
     return this.#options.storage.get(key, { signal });
   }
 
   async list(query: ListQuery): Promise<Listing> {
-    if (query.freshness.kind === "exact") {
-      await this.#await(query.freshness.revision, query.signal);
-      if (this.#options.hub.revision !== query.freshness.revision) {
-        return this.#listStored(query, query.freshness.revision);
-      }
-    } else {
-      await this.#catchUp(query.freshness, query.signal);
+    const { freshness, collection: unit, signal } = query;
+    const { hub, collections } = this.#options;
+    const isCaughtUp = await this.#catchUp(freshness, signal);
+    const collection =
+      unit !== undefined && isCaughtUp ? await collections.get(unit, signal) : undefined;
+    if (
+      collection !== undefined &&
+      (freshness.kind !== "exact" || freshness.revision === hub.revision)
+    ) {
+      return listCollected(query, collection, hub.revision);
     }
-    if (query.collection !== undefined) {
-      const collection = await this.#options.collections.get(query.collection, query.signal);
-      // Loading took time: an exact read may have slipped into the past meanwhile.
-      const isStill =
-        query.freshness.kind !== "exact" || this.#options.hub.revision === query.freshness.revision;
-      if (collection !== undefined && isStill) {
-        return listCollected(query, collection, this.#options.hub.revision);
-      }
-    }
-    return this.#listStored(
-      query,
-      query.freshness.kind === "exact" ? query.freshness.revision : undefined,
-    );
+    return this.#listStored(query, freshness.kind === "exact" ? freshness.revision : undefined);
   }
 
-  /** Brings the hub to where a reader with this freshness must at least be. */
-  async #catchUp(freshness: Freshness, signal: AbortSignal): Promise<void> {
-    const { storage, hub } = this.#options;
-    if (freshness.kind === "latest")
-      await hub.reach(await storage.currentRevision({ signal }), signal);
-    else if (freshness.kind === "notOlder") await this.#await(freshness.revision, signal);
-  }
-
+  /**
+   * Brings the hub to where a reader with this freshness must at least be. False when the hub is behind and cannot say when it
+   * will not be: then the reader asks storage, which always knows. Throws `future` when the revision does not come.
+   */
   async catchUp(freshness: Freshness, signal: AbortSignal): Promise<void> {
     await this.#catchUp(freshness, signal);
   }
 
-  /** Waits a little for a revision this process has not seen yet; throws `future` when it does not come. */
-  async #await(revision: Revision, signal: AbortSignal): Promise<void> {
-    const { storage, hub, clock } = this.#options;
-    if (hub.revision >= revision) return;
+  async #catchUp(freshness: Freshness, signal: AbortSignal): Promise<boolean> {
+    const { storage, hub } = this.#options;
+    if (freshness.kind === "any") return true;
+    if (!("revision" in freshness)) {
+      const current = await storage.currentRevision({ signal });
+      return hub.revision >= current || this.#reach(current, progressWaitMs, signal);
+    }
+    const { revision } = freshness;
+    if (hub.revision >= revision) return true;
+    const current = await storage.currentRevision({ signal });
+    if (current >= revision) return this.#reach(revision, progressWaitMs, signal);
+    if (await this.#reach(revision, futureWaitMs, signal)) return true;
+    const newest = await storage.currentRevision({ signal });
+    if (newest >= revision) return false;
+    throw new StorageError("future", `revision ${revision} has not happened yet`, {
+      current: newest,
+    });
+  }
+
+  /** Whether the hub came to a revision within the time. */
+  async #reach(revision: Revision, waitMs: number, signal: AbortSignal): Promise<boolean> {
+    const { hub, clock } = this.#options;
     const waiting = new AbortController();
-    const timer = clock.schedule(futureWaitMs, () => waiting.abort());
-    const onAbort = () => waiting.abort();
-    signal.addEventListener("abort", onAbort, { once: true });
+    const stop = () => waiting.abort();
+    const timer = clock.schedule(waitMs, stop);
+    signal.addEventListener("abort", stop, { once: true });
     try {
       await hub.reach(revision, waiting.signal);
+      return true;
     } catch (error) {
       signal.throwIfAborted();
       if (!waiting.signal.aborted) throw error;
-      const current = await storage.currentRevision({ signal });
-      throw new StorageError("future", `revision ${revision} has not happened yet`, {
-        current,
-        cause: error,
-      });
+      return false;
     } finally {
       timer.cancel();
-      signal.removeEventListener("abort", onAbort);
+      signal.removeEventListener("abort", stop);
     }
   }
 

@@ -105,7 +105,7 @@ export class WatchHub {
     }
   }
 
-  /** Resolves when the hub has seen everything up to `revision`. */
+  /** Resolves when the hub has seen everything up to `revision`. The caller bounds the wait. */
   async reach(revision: Revision, signal: AbortSignal): Promise<void> {
     if (this.#revision >= revision) return;
     signal.throwIfAborted();

@@ -54,6 +54,7 @@ export class Watcher implements HubListener {
   readonly #request: WatchRequest;
   readonly #context: WatcherContext;
   readonly #onEnd: () => void;
+  readonly #stop = new AbortController();
   #pending: Buffer[] = [];
   #pendingBytes = 0;
   #lastRevision: Revision;
@@ -142,8 +143,9 @@ export class Watcher implements HubListener {
   /** What the hub no longer has in memory comes from storage, until both meet. */
   async *#sendHistory(): AsyncGenerator<Uint8Array> {
     const { storage, hub } = this.#context;
-    const { prefix, selection, signal } = this.#request;
-    if (this.#lastRevision >= hub.ringStart) return;
+    const { prefix, selection } = this.#request;
+    const { signal } = this.#stop;
+    if (this.#end !== undefined || this.#lastRevision >= hub.ringStart) return;
     const bufferedChangesMax = watcherLimits.bufferedEventsMax;
     for await (const change of storage.watch(prefix, this.#lastRevision, {
       signal,
@@ -222,6 +224,7 @@ export class Watcher implements HubListener {
 
   #finish(end: { error?: unknown }): void {
     this.#end ??= end;
+    this.#stop.abort();
     this.#wake?.();
   }
 }

@@ -1,5 +1,6 @@
 /**
- * The embedded store and the memory store answer alike, whatever is written, read, watched and compacted, and across restarts.
+ * The embedded store and the memory store answer alike, whatever is written, read, watched and compacted, and
+ * across restarts.
  */
 import assert from "node:assert/strict";
 import { rm } from "node:fs/promises";

@@ -1,5 +1,6 @@
 /**
- * One batch for the engine: writes that are evaluated in order, each against the outcome of those before it, and counters.
+ * One batch for the engine: writes that are evaluated in order, each against the outcome of those before it,
+ * and counters.
  */
 import { StorageError } from "../errors.ts";
 import type { DataChange } from "../feed.ts";

@@ -1,11 +1,14 @@
 /**
- * Group commit: one batch is on its way to the disk, the writes that arrive meanwhile wait and form the next one.
+ * Group commit: one batch is on its way to the disk, the writes that arrive meanwhile wait and form the next
+ * one.
  *
  *     commit -> queue -> evaluated in order, all that wait -> one batch, one sync -> acknowledged together
  *
- * So the cost of a sync is shared by all who wait for it, and an idle store syncs a single write at once. A conflict is answered when the write is
- * evaluated, without the disk. After a failed batch nothing is written until recovery has found out what is on disk.
+ * So the cost of a sync is shared by all who wait for it, and an idle store syncs a single write at once. A
+ * conflict is answered when the write is evaluated, without the disk. After a failed batch nothing is written
+ * until recovery has found out what is on disk.
  */
+import type { Clock } from "@kcp-ts/machinery/base";
 import { StorageError } from "../errors.ts";
 import type { StorageKey } from "../key.ts";
 import type { Revision } from "../revision.ts";
@@ -21,7 +24,7 @@ export interface CommitQueueLimits {
 }
 
 /** A batch takes no more writes beyond either; a batch of one write may be larger. */
-export const batchWritesMax = 1024;
+export const batchWritesMax = 512;
 export const batchBytesMax = 4 << 20;
 
 interface QueuedWrite {
@@ -40,18 +43,26 @@ interface QueuedUpkeep {
 export class CommitQueue {
   readonly #state: StoreState;
   readonly #limits: CommitQueueLimits;
+  readonly #clock: Clock;
   readonly #onFailure: (error: unknown) => void;
   #writes: QueuedWrite[] = [];
   #writeBytes = 0;
   #upkeeps: QueuedUpkeep[] = [];
   #scheduled = false;
   #draining = false;
+  #writingSince: number | undefined;
   #drained: (() => void) | undefined;
 
   /** `onFailure` is told when a batch failed and its outcome is unknown. */
-  constructor(state: StoreState, limits: CommitQueueLimits, onFailure: (error: unknown) => void) {
+  constructor(
+    state: StoreState,
+    limits: CommitQueueLimits,
+    clock: Clock,
+    onFailure: (error: unknown) => void,
+  ) {
     this.#state = state;
     this.#limits = limits;
+    this.#clock = clock;
     this.#onFailure = onFailure;
   }
 
@@ -95,7 +106,12 @@ export class CommitQueue {
     });
   }
 
-  /** The next turn, not now: what arrives in this turn shares the batch. */
+  /** How long the disk has been busy with one batch. */
+  writingForMs(): number {
+    return this.#writingSince === undefined ? 0 : this.#clock.monotonic() - this.#writingSince;
+  }
+
+  /** The next turn, not now: what arrives in this turn shares the batch. Never beside a batch in flight. */
   #schedule(): void {
     if (this.#scheduled || this.#state.inFlight !== undefined) return;
     this.#scheduled = true;
@@ -106,7 +122,7 @@ export class CommitQueue {
   }
 
   async #flush(): Promise<void> {
-    if (this.#state.inFlight !== undefined || this.#state.fault !== undefined) return;
+    if (this.#state.fault !== undefined) return;
     const builder = new BatchBuilder(this.#state.meta, (key) => this.#lookup(key));
     const accepted = this.#evaluate(builder);
     const upkeep = this.#upkeeps.shift();
@@ -116,11 +132,14 @@ export class CommitQueue {
     }
     const batch = builder.finish(upkeep?.upkeep);
     this.#state.inFlight = batch;
+    this.#writingSince = this.#clock.monotonic();
     try {
       await this.#state.engine.write(batch.operations);
     } catch (error) {
       this.#fail(error, accepted, upkeep);
       return;
+    } finally {
+      this.#writingSince = undefined;
     }
     this.#state.acknowledge(batch);
     for (const { item, revision } of accepted) item.resolve(revision);

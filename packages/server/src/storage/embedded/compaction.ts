@@ -1,5 +1,6 @@
 /**
- * Forgets history: first for everybody, durably; then from the disk, one bounded slice after another between the writes.
+ * Forgets history: first for everybody, durably; then from the disk, one bounded slice after another between
+ * the writes.
  *
  * A sweep that is cut short leaves records nobody can see; the next one takes them along.
  */
@@ -13,7 +14,7 @@ import type { StoreState } from "./store-state.ts";
 export class Compaction {
   readonly #state: StoreState;
   readonly #queue: CommitQueue;
-  #last: Promise<void> = Promise.resolve();
+  #last: Promise<unknown> = Promise.resolve();
 
   constructor(state: StoreState, queue: CommitQueue) {
     this.#state = state;
@@ -24,7 +25,7 @@ export class Compaction {
   compact(revision: Revision, signal: AbortSignal): Promise<void> {
     const run = this.#last.then(() => this.#compact(revision, signal));
     // A failed compaction is its caller's matter, not that of the next one.
-    this.#last = run.catch(() => undefined);
+    this.#last = Promise.allSettled([run]);
     return run;
   }
 
@@ -80,5 +81,7 @@ export class Compaction {
   }
 }
 
-/** A slice ends with the group that brings it to this many: at most about three times `batchWritesMax` more. */
+/**
+ * A slice ends with the group that brings it to this many: at most about three times `batchWritesMax` more.
+ */
 const sliceOperations = 1000;

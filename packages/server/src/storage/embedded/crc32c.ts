@@ -1,5 +1,6 @@
 /**
- * CRC-32C (Castagnoli), the checksum of LevelDB's files; `zlib.crc32` is another polynomial. Eight bytes at a step: some hundred MB/s.
+ * CRC-32C (Castagnoli), the checksum of LevelDB's files; `zlib.crc32` is another polynomial. Eight bytes at a
+ * step: some hundred MB/s.
  */
 export function crc32c(bytes: Uint8Array, start: number, end: number): number {
   const [t0, t1, t2, t3, t4, t5, t6, t7] = tables as unknown as EightTables;

@@ -1,5 +1,6 @@
 /**
- * What the embedded store does per second: `node embedded-storage.bench.js [entries]`. Run tiny by its test, so that it cannot rot.
+ * What the embedded store does per second: `node embedded-storage.bench.js [entries]`. Run tiny by its test,
+ * so that it cannot rot.
  */
 import { pathToFileURL } from "node:url";
 import { systemClock } from "@kcp-ts/machinery/base";

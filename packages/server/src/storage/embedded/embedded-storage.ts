@@ -1,8 +1,9 @@
 /**
  * Storage in a directory of this machine, on LevelDB: the default backend.
  *
- * Durable: a commit is acknowledged after fdatasync. Nothing is held in memory but a bounded cache and the newest changes, so an idle
- * logical cluster costs disk only. History survives a restart. One process has the directory at a time.
+ * Durable: a commit is acknowledged after fdatasync. Nothing is held in memory but a bounded cache and the
+ * newest changes, so an idle logical cluster costs disk only. History survives a restart. One process has the
+ * directory at a time.
  *
  *     commit -> CommitQueue -> Batch -> Engine         (when it fails: Recovery)
  *     get, list, count -> EntryCache, newest-reader    (the past: history-reader, history-list)
@@ -49,7 +50,10 @@ export interface EmbeddedStorageOptions {
   readonly log?: (message: string) => void;
   /** What recently used entries may hold of memory. */
   readonly cacheBytesMax?: number;
-  /** The newest changes that are kept in memory, so that watches and paged lists of the recent past do not read the disk. */
+  /**
+   * The newest changes that are kept in memory, so that watches and paged lists of the recent past do not
+   * read the disk.
+   */
   readonly tailChangesMax?: number;
   readonly tailBytesMax?: number;
   /** Writes that may wait for the disk; further ones are refused with `unavailable`. */
@@ -69,7 +73,9 @@ export class EmbeddedStorage implements Storage, SnapshotSource, SnapshotTarget 
   readonly #valueBytesMax: number;
   #closing: Promise<void> | undefined;
 
-  /** Throws `corrupt` when the data is damaged, `unavailable` when another process has it or the disk fails. */
+  /**
+   * Throws `corrupt` when the data is damaged, `unavailable` when another process has it or the disk fails.
+   */
   static async open(options: EmbeddedStorageOptions): Promise<EmbeddedStorage> {
     const home = options.home ?? new LevelHome(options.directory);
     const engine = await home.open();
@@ -97,7 +103,9 @@ export class EmbeddedStorage implements Storage, SnapshotSource, SnapshotTarget 
     this.#state = state;
     this.#valueBytesMax = options.valueBytesMax ?? 8 << 20;
     this.#recovery = new Recovery(state, home, options.clock, options.log ?? (() => undefined));
-    this.#queue = new CommitQueue(state, limits, (error) => this.#recovery.start(error));
+    this.#queue = new CommitQueue(state, limits, options.clock, (error) =>
+      this.#recovery.start(error),
+    );
     this.#compaction = new Compaction(state, this.#queue);
   }
 
@@ -114,6 +122,10 @@ export class EmbeddedStorage implements Storage, SnapshotSource, SnapshotTarget 
   async currentRevision({ signal }: CallOptions): Promise<Revision> {
     this.#enter(signal);
     return this.#state.meta.revision;
+  }
+
+  peek(key: StorageKey): Entry | undefined {
+    return this.#state.cache.get(key);
   }
 
   async get(key: StorageKey, { signal, atRevision }: ReadOptions): Promise<Entry | undefined> {
@@ -225,12 +237,17 @@ export class EmbeddedStorage implements Storage, SnapshotSource, SnapshotTarget 
   }
 
   health(): StorageFault | undefined {
+    const { where, fault, restoring } = this.#state;
     if (this.#closing !== undefined) return { message: "the store is closed" };
-    if (this.#state.fault === undefined && this.#state.restoring) {
-      const message = `a restore into ${this.#state.where} is under way or was cut short: restore again into an empty directory`;
+    if (fault !== undefined) return fault;
+    if (restoring) {
+      const message = `a restore into ${where} is under way or was cut short: restore again into an empty directory`;
       return { message };
     }
-    return this.#state.fault;
+    const writingForMs = this.#queue.writingForMs();
+    if (writingForMs < stalledWriteMs) return undefined;
+    const seconds = Math.floor(writingForMs / 1000);
+    return { message: `a write to ${where} has been waiting for ${seconds} s: check the disk` };
   }
 
   close(): Promise<void> {
@@ -260,3 +277,6 @@ export class EmbeddedStorage implements Storage, SnapshotSource, SnapshotTarget 
     if (this.#closing !== undefined) throw closedError();
   }
 }
+
+/** A disk that takes longer for one batch than this is reported, while the batch is still waited for. */
+const stalledWriteMs = 10_000;

@@ -1,19 +1,22 @@
 /**
  * What the embedded store asks of an ordered key-value engine on disk.
  *
- * Small on purpose: tests put faults between the store and LevelDB by wrapping it. Keys are ASCII strings in bytewise order, values are
- * bytes. An engine knows nothing of revisions.
+ * Small on purpose: tests put faults between the store and LevelDB by wrapping it. Keys are ASCII strings in
+ * bytewise order, values are bytes. An engine knows nothing of revisions.
  */
 export interface Engine extends EngineView {
-  /** For keys that are likely in memory, or likely absent and ruled out by a filter: it holds up the process. */
+  /**
+   * For keys that are likely in memory, or likely absent and ruled out by a filter: it holds up the process.
+   */
   getSync(key: string): Buffer | undefined;
 
   /** The state of this moment, whatever is written later. It must be closed. */
   snapshot(): EngineSnapshot;
 
   /**
-   * Applies all operations or none, and resolves when they would survive a power cut. After a rejection nobody knows which, and the engine must
-   * not be written to again: LevelDB may have left half a record in its log, and what follows such a record is lost when the log is replayed.
+   * Applies all operations or none, and resolves when they would survive a power cut. After a rejection
+   * nobody knows which, and the engine must not be written to again: LevelDB may have left half a record in
+   * its log, and what follows such a record is lost when the log is replayed.
    */
   write(operations: readonly EngineOperation[]): Promise<void>;
 
@@ -57,7 +60,9 @@ export interface EngineHome {
   /** For messages: the directory. */
   readonly name: string;
 
-  /** Throws a `StorageError` that says what to do: `corrupt`, or `unavailable` when somebody else has it open. */
+  /**
+   * Throws a `StorageError` that says what to do: `corrupt`, or `unavailable` when somebody else has it open.
+   */
   open(): Promise<Engine>;
 
   /** Throws when opening would fail for want of space or of permission to write; changes nothing. */

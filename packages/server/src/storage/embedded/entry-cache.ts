@@ -1,7 +1,9 @@
 /**
- * Recently used newest entries, bounded by bytes. An optimisation only: dropping any of it at any time is correct.
+ * Recently used newest entries, bounded by bytes. An optimisation only: dropping any of it at any time is
+ * correct.
  *
- * What is read from the engine in the background may be outdated when it arrives: a load counts only if its key was not written meanwhile.
+ * What is read from the engine in the background may be outdated when it arrives: a load counts only if its
+ * key was not written meanwhile.
  */
 import type { StorageKey } from "../key.ts";
 import type { Entry } from "../storage.ts";
@@ -56,6 +58,8 @@ export class EntryCache {
   }
 
   #add(entry: Entry): void {
+    // One that does not fit would drive out all others first.
+    if (entryBytes(entry) > this.#bytesMax) return;
     this.#entries.set(entry.key, entry);
     this.#bytes += entryBytes(entry);
     if (this.#bytes <= this.#bytesMax) return;

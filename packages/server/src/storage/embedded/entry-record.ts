@@ -3,7 +3,8 @@
  *
  *     | format: 1 | createdAt: 8 | modifiedAt: 8 | crc32: 4 | value |
  *
- * The checksum covers the key, the revisions and the value: an entry that turns up under another key is as wrong as one with a flipped bit.
+ * The checksum covers the key, the revisions and the value: an entry that turns up under another key is as
+ * wrong as one with a flipped bit.
  */
 import { crc32 } from "node:zlib";
 import type { StorageKey } from "../key.ts";
@@ -11,7 +12,10 @@ import type { Revision } from "../revision.ts";
 import type { Entry } from "../storage.ts";
 import { corruption } from "./corruption.ts";
 
-/** The record, and the entry whose value is the record's: what the caller does to its own bytes later does not matter. */
+/**
+ * The record, and the entry whose value is the record's: what the caller does to its own bytes later does not
+ * matter.
+ */
 export function encodeEntry(
   key: StorageKey,
   value: Uint8Array,

@@ -1,7 +1,9 @@
 /**
- * For tests: an engine on LevelDB that counts its operations, fails the one it is told to, and can be held up.
+ * For tests: an engine on LevelDB that counts its operations, fails the one it is told to, and can be held
+ * up.
  *
- * It also checks the promise the store makes to the engine: no write after a failed one until the engine was reopened.
+ * It also checks the promise the store makes to the engine: no write after a failed one until the engine was
+ * reopened.
  */
 import { AssertionFailed } from "@kcp-ts/machinery/base";
 import { StorageError } from "../errors.ts";
@@ -25,6 +27,7 @@ export class FaultyHome implements EngineHome {
   /** The number of the operation that fails; a write fails before or after it became durable. */
   failAt = Number.POSITIVE_INFINITY;
   writeFailure: "before" | "after" = "before";
+  failNextWrite = false;
   /** Called around every write; what they return is waited for. */
   beforeWrite: () => Promise<void> = async () => undefined;
   afterWrite: () => Promise<void> = async () => undefined;
@@ -109,7 +112,8 @@ class FaultyEngine extends FaultyView implements Engine {
       throw new AssertionFailed("this engine must be reopened");
     }
     this.home.batches++;
-    const fails = this.home.failsNow();
+    const fails = this.home.failsNow() || this.home.failNextWrite;
+    this.home.failNextWrite = false;
     if (fails) this.#broken = true;
     if (fails && this.home.writeFailure === "before") throw ioError("write");
     await this.home.beforeWrite();

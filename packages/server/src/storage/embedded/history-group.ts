@@ -4,8 +4,8 @@
  *     | format: 1 | crc32: 4 | first revision: 8 | historyBytes: 8 | change | change | ...
  *     change: | kind: 1 | previous modifiedAt, 0 for none: 8 | key length: 2 | key |
  *
- * One record for the group instead of one per write: half the engine operations, and a check that history has no gaps reads fewer keys.
- * Values are found by their key and revision, see layout.ts.
+ * One record for the group instead of one per write: half the engine operations, and a check that history has
+ * no gaps reads fewer keys. Values are found by their key and revision, see layout.ts.
  */
 import { crc32 } from "node:zlib";
 import type { StorageKey } from "../key.ts";

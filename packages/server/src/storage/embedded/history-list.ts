@@ -1,6 +1,6 @@
 /**
- * Lists and counts keys at a revision of the past that memory has forgotten: a walk through the newest entries and the old versions side by
- * side, both in key order.
+ * Lists and counts keys at a revision of the past that memory has forgotten: a walk through the newest
+ * entries and the old versions side by side, both in key order.
  */
 import type { StorageKey } from "../key.ts";
 import type { Revision } from "../revision.ts";
@@ -51,7 +51,10 @@ export async function countAt(
   }
 }
 
-/** Every key that had an entry at the revision: the newest entry if it is that old, or the version that was there then. */
+/**
+ * Every key that had an entry at the revision: the newest entry if it is that old, or the version that was
+ * there then.
+ */
 async function* walk(
   state: StoreState,
   view: EngineView,

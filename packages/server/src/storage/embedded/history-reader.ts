@@ -1,8 +1,8 @@
 /**
  * Reads of the past from disk: what memory has forgotten and compaction has not.
  *
- * Every read is from one engine snapshot, so neither writes nor compaction move the past under it. Revisions decide what counts: a batch in
- * flight is in the future of every revision that can be asked for.
+ * Every read is from one engine snapshot, so neither writes nor compaction move the past under it. Revisions
+ * decide what counts: a batch in flight is in the future of every revision that can be asked for.
  */
 
 import type { DataChange } from "../feed.ts";
@@ -51,8 +51,8 @@ export interface HistorySlice {
 }
 
 /**
- * The next acknowledged changes under a prefix, a bounded number of them: a reader that stops between slices holds nothing.
- * `after` must be before the newest revision.
+ * The next acknowledged changes under a prefix, a bounded number of them: a reader that stops between slices
+ * holds nothing. `after` must be before the newest revision.
  */
 export async function changesAfter(
   state: StoreState,

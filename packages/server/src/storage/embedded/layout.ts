@@ -7,8 +7,9 @@
  *     h<last revision><count>       which keys one group of writes changed, see history-group.ts
  *     m                             the counters, see meta.ts
  *
- * So a value is written once, and copied once more when it is replaced; one key's past is beside itself, and a read of one tenant's past does not
- * go through what others wrote. Revisions are 14 hex digits (2^53 fits), so that all keys are ASCII and sort by revision.
+ * So a value is written once, and copied once more when it is replaced; one key's past is beside itself, and
+ * a read of one tenant's past does not go through what others wrote. Revisions are 14 hex digits (2^53 fits),
+ * so that all keys are ASCII and sort by revision.
  */
 import type { StorageKey } from "../key.ts";
 import type { Revision } from "../revision.ts";

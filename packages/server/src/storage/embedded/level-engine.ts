@@ -43,7 +43,9 @@ export class LevelHome implements EngineHome {
     }
   }
 
-  /** Opening replays the log into a table: it needs about as much space as the log has, and some for the rest. */
+  /**
+   * Opening replays the log into a table: it needs about as much space as the log has, and some for the rest.
+   */
   async probe(): Promise<void> {
     const path = join(this.name, "space.probe");
     let bytes = 1 << 20;
@@ -160,12 +162,16 @@ class LevelCursor implements EngineCursor {
   }
 }
 
-/** Why a directory cannot be opened, and what to do. */
-export function openError(directory: string, error: unknown): StorageError {
-  if (isStorageError(error)) return error;
+/**
+ * Why a directory cannot be opened, and what to do. What is not a failure of the engine or the disk stays
+ * what it is.
+ */
+export function openError(directory: string, error: unknown): unknown {
   const cause = error instanceof Error && error.cause !== undefined ? error.cause : error;
-  const code = (cause as { code?: unknown }).code;
-  const reason = cause instanceof Error ? cause.message : String(cause);
+  if (isStorageError(error) || !(cause instanceof Error)) return error;
+  const { code } = cause as NodeJS.ErrnoException;
+  const reason = cause.message;
+  if (typeof code !== "string") return error;
   if (code === "LEVEL_LOCKED") {
     return new StorageError(
       "unavailable",

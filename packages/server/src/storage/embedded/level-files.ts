@@ -1,8 +1,9 @@
 /**
  * Looks at LevelDB's files before LevelDB does.
  *
- * LevelDB as classic-level opens it forgives too much: it drops damaged log records silently, starts a new empty store when `CURRENT` is
- * missing, and then removes the files it no longer knows. So damage must be found first, while the files can still be saved.
+ * LevelDB as classic-level opens it forgives too much: it drops damaged log records silently, starts a new
+ * empty store when `CURRENT` is missing, and then removes the files it no longer knows. So damage must be
+ * found first, while the files can still be saved.
  */
 import { open, readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -50,7 +51,10 @@ async function liveFiles(directory: string, names: ReadonlySet<string>): Promise
   return live;
 }
 
-/** A table ends in a footer with a fixed last word: a file that was cut short or overwritten with zeros does not. */
+/**
+ * A table ends in a footer with a fixed last word: a file that was cut short or overwritten with zeros does
+ * not.
+ */
 async function checkTable(path: string, bytes: number): Promise<void> {
   const file = await open(path, "r");
   try {

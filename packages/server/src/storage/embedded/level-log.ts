@@ -6,9 +6,9 @@
  *     record: | masked crc32c of type+payload: 4 | length: 2 | type: 1 | payload |    (little-endian)
  *     type:   1 whole, 2 first part, 3 middle part, 4 last part
  *
- * LevelDB itself drops a record whose checksum is wrong, with the rest of its block, and goes on. Here a wrong record is an end if nothing
- * begins behind it (a torn tail: the process died in mid-write), and damage if something does: the store starts a record only when all earlier ones
- * are on disk.
+ * LevelDB itself drops a record whose checksum is wrong, with the rest of its block, and goes on. Here a
+ * wrong record is an end if nothing begins behind it (a torn tail: the process died in mid-write), and damage
+ * if something does: the store starts a record only when all earlier ones are on disk.
  */
 import { crc32c, unmaskCrc32c } from "./crc32c.ts";
 
@@ -58,18 +58,22 @@ function recordAt(file: Buffer, at: number): LogRecord | undefined {
 }
 
 /**
- * Whether a record begins behind a wrong one. In the block of the wrong record every offset is tried, as its length cannot be trusted. Middle and last parts do not
- * count: after a power cut they may be there without their first part.
+ * Whether a record begins behind a wrong one. Middle and last parts do not count: after a power cut they may
+ * be there without their first part.
+ *
+ * In the block of the wrong record every offset is tried, as its length cannot be trusted. What looks like a
+ * record there may be a part of a torn record's payload, which a tenant wrote: only records that follow each
+ * other to the end of the block or the file count.
  */
 function beginsBehind(file: Buffer, wrongAt: number): boolean {
   const blockEnd = Math.min(wrongAt - (wrongAt % blockBytes) + blockBytes, file.length);
   for (let at = wrongAt + 1; at + headerBytes <= blockEnd; at++) {
     const type = file[at + 6];
-    if ((type === whole || type === firstPart) && recordAt(file, at) !== undefined) return true;
+    if ((type === whole || type === firstPart) && recordsFill(file, at, blockEnd)) return true;
   }
-  for (let block = blockEnd; block + headerBytes <= file.length; block += blockBytes) {
-    let at = block;
-    while (at + headerBytes <= Math.min(block + blockBytes, file.length)) {
+  for (let block = blockEnd; block < file.length; block += blockBytes) {
+    const end = Math.min(block + blockBytes, file.length);
+    for (let at = block; at + headerBytes <= end; ) {
       const record = recordAt(file, at);
       if (record === undefined) break;
       if (record.type === whole || record.type === firstPart) return true;
@@ -77,6 +81,16 @@ function beginsBehind(file: Buffer, wrongAt: number): boolean {
     }
   }
   return false;
+}
+
+function recordsFill(file: Buffer, start: number, end: number): boolean {
+  let at = start;
+  while (at + headerBytes <= end) {
+    const record = recordAt(file, at);
+    if (record === undefined) return false;
+    at = record.end;
+  }
+  return at === end || end % blockBytes === 0;
 }
 
 function skipTrailer(at: number): number {

@@ -1,8 +1,9 @@
 /**
  * Reads of the newest state, and of states that memory can still undo to.
  *
- * The engine may show a batch that is not acknowledged yet, so what changed after the wanted revision is always laid over what the engine
- * shows. That also makes reads at a revision of the recent past cheap: they undo a few changes.
+ * The engine may show a batch that is not acknowledged yet, so what changed after the wanted revision is
+ * always laid over what the engine shows. That also makes reads at a revision of the recent past cheap: they
+ * undo a few changes.
  */
 import type { StorageKey } from "../key.ts";
 import type { Revision } from "../revision.ts";
@@ -37,7 +38,10 @@ export async function loadEntry(state: StoreState, key: StorageKey): Promise<Ent
   return entry;
 }
 
-/** What memory knows a key held at a revision: the change that undid it. "unchanged" since then, or "forgotten" by memory. */
+/**
+ * What memory knows a key held at a revision: the change that undid it. "unchanged" since then, or
+ * "forgotten" by memory.
+ */
 export function undoneEntry(
   state: StoreState,
   key: StorageKey,

@@ -1,7 +1,8 @@
 /**
- * Goal: whatever single engine operation fails, no acknowledged write is lost, none is torn, and watches hear of exactly what happened.
- * Method: one scripted workload, run again and again with the first, the second, the third... operation failing, until a run gets through without
- * reaching the fault. A failing write fails before or after it became durable.
+ * Goal: whatever single engine operation fails, no acknowledged write is lost, none is torn, and watches hear
+ * of exactly what happened. Method: one scripted workload, run again and again with the first, the second,
+ * the third... operation failing, until a run gets through without reaching the fault. A failing write fails
+ * before or after it became durable.
  */
 import assert from "node:assert/strict";
 import { rm } from "node:fs/promises";

@@ -32,8 +32,8 @@ async function createStore(engine: Engine, where: string): Promise<Meta> {
 }
 
 /**
- * History must reach without a gap from the newest revision down to the compacted one: LevelDB may lose a batch in the middle and still open.
- * Keys only, newest first, and no further than `checkedChangesMax`.
+ * History must reach without a gap from the newest revision down to the compacted one: LevelDB may lose a
+ * batch in the middle and still open. Keys only, newest first, and no further than `checkedChangesMax`.
  */
 async function checkHistory(engine: Engine, meta: Meta, where: string): Promise<void> {
   const cursor = engine.scan({ ...historyRange(meta.compacted), keysOnly: true, reverse: true });

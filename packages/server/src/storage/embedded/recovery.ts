@@ -1,9 +1,10 @@
 /**
  * Brings the store back after a batch failed: a full disk, an I/O error, a file system that went read-only.
  *
- * After a failed batch LevelDB refuses all writes, and whether the batch is on disk only a reopening can tell. So: wait, see whether the disk takes
- * writes, reopen, compare the counters with those before and after the batch, and go on from there. Until then reads are answered where the old engine
- * can, and health says why writes are not.
+ * After a failed sync LevelDB refuses all writes; after a failed append it would go on behind half a record.
+ * Neither engine may be used again, and only reopening tells whether the batch is on disk. So: wait, see
+ * whether the disk takes writes, reopen, compare the counters with those before and after the batch, and go
+ * on from there. Until then reads are answered where the old engine can, and health says why writes are not.
  */
 import { type Clock, sleep } from "@kcp-ts/machinery/base";
 import { isStorageError } from "../errors.ts";
@@ -77,7 +78,10 @@ export class Recovery {
     this.#state.setEngine(engine);
   }
 
-  /** The batch of unknown outcome is on disk as a whole or not at all; if it is, it counts, and watches hear of it. */
+  /**
+   * The batch of unknown outcome is on disk as a whole or not at all; if it is, it counts, and watches hear
+   * of it.
+   */
   async #resolveBatch(engine: Engine, found: Meta): Promise<void> {
     const batch = this.#state.inFlight;
     if (batch !== undefined && sameMeta(found, batch.meta)) {

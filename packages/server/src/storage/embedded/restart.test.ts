@@ -14,6 +14,8 @@ import {
 import { type Revision, revisionZero } from "../revision.ts";
 import { EmbeddedStorage } from "./embedded-storage.ts";
 import { FaultyHome } from "./faulty-home.ts";
+import { metaKey } from "./layout.ts";
+import { LevelHome } from "./level-engine.ts";
 import { openTemporary, temporaryDirectory } from "./temporary-store.ts";
 
 describe("the embedded store after a restart", () => {
@@ -105,6 +107,26 @@ describe("the embedded store after a restart", () => {
     await again.compact(3000 as Revision, call());
     assert.equal(again.historyBytes, 0);
     await again.close();
+    await dispose();
+  });
+
+  it("has nothing left on disk when everything was deleted and compacted", async () => {
+    const { directory, storage, dispose } = await openTemporary();
+    for (const name of numbered("/p/", 20)) {
+      const first = await storage.commit(put(name, "1", "absent"), call());
+      const second = await storage.commit(put(name, "2", first), call());
+      await storage.commit(remove(name, second), call());
+    }
+    await storage.compact(60 as Revision, call());
+    await storage.close();
+    const engine = await new LevelHome(directory).open();
+    const cursor = engine.scan({ from: "", to: "\x7f", keysOnly: true });
+    assert.deepEqual(
+      (await cursor.next(1000)).map(([name]) => name),
+      [metaKey],
+    );
+    await cursor.close();
+    await engine.close();
     await dispose();
   });
 

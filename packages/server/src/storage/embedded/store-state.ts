@@ -1,7 +1,9 @@
 /**
- * What the parts of the embedded store share: the engine, the counters, the feed, the cache and the batch in flight.
+ * What the parts of the embedded store share: the engine, the counters, the feed, the cache and the batch in
+ * flight.
  *
- * Acknowledged state is `meta.revision`. The engine may be ahead of it by the batch in flight, never by more: there is only one.
+ * Acknowledged state is `meta.revision`. The engine may be ahead of it by the batch in flight, never by more:
+ * there is only one.
  */
 import { StorageError } from "../errors.ts";
 import type { ChangeFeed, DataChange } from "../feed.ts";
@@ -20,7 +22,10 @@ export class StoreState {
   readonly feed: ChangeFeed;
   readonly cache: EntryCache;
   meta: Meta;
-  /** Written to the engine with an outcome that is not known yet; stays after a failure until recovery learns it. */
+  /**
+   * Written to the engine with an outcome that is not known yet; stays after a failure until recovery learns
+   * it.
+   */
   inFlight: Batch | undefined;
   fault: StorageFault | undefined;
   /** A snapshot is being restored, or its restoring failed in the middle: not a store to write to. */
@@ -70,7 +75,9 @@ export class StoreState {
     if (batch.meta.compacted > this.feed.tailStart) this.feed.compact(batch.meta.compacted);
   }
 
-  /** All changes after a revision that the engine may show; undefined when memory does not go back that far. */
+  /**
+   * All changes after a revision that the engine may show; undefined when memory does not go back that far.
+   */
   changesAfter(revision: Revision): readonly DataChange[] | undefined {
     if (revision < this.feed.tailStart) return undefined;
     const acknowledged = this.feed.tailAfter(revision);

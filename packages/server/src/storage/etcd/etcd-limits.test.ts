@@ -164,7 +164,7 @@ describe("etcd storage", { skip }, () => {
       const watch = storage.watch(key(prefix), start, options)[Symbol.asyncIterator]();
       assert.equal(((await watch.next()).value as Change).kind, "progress");
       const elsewhere = await others.commit(put(`/elsewhere${prefix}`, "1", "absent"), call());
-      storage.requestProgress();
+      assert.equal(storage.requestProgress(), true);
       for (;;) {
         const { kind, revision } = (await watch.next()).value as Change;
         assert.equal(kind, "progress");

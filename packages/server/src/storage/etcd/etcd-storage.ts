@@ -229,8 +229,10 @@ export class EtcdStorage implements Storage, SnapshotSource {
     }
   }
 
-  requestProgress(): void {
-    for (const watch of this.#watches) watch.requestProgress();
+  requestProgress(): boolean {
+    let all = true;
+    for (const watch of this.#watches) all = watch.requestProgress() && all;
+    return all;
   }
 
   async compact(revision: Revision, { signal }: CallOptions): Promise<void> {

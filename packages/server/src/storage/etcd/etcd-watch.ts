@@ -75,9 +75,9 @@ export class EtcdWatch {
     this.#buffer.endNow(error);
   }
 
-  /** Has the reader get a progress mark that is no older than the newest revision at this call. */
-  requestProgress(): void {
-    this.#asker.request();
+  /** Has the reader get a progress mark that is no older than the newest revision at this call; false if not soon. */
+  requestProgress(): boolean {
+    return this.#asker.request();
   }
 
   async #run(): Promise<void> {

@@ -25,8 +25,10 @@ describe("asking for progress", () => {
     asker.attach(stream);
     asker.request();
     asker.detach();
+    assert.equal(asker.request(), false);
     asker.attach(stream);
     assert.equal(sent.requests, 2);
+    assert.equal(asker.request(), true);
     asker.detach();
   });
 

@@ -43,10 +43,11 @@ export class ProgressAsker {
     this.#context = context;
   }
 
-  /** Somebody wants to hear of a revision that is no older than the newest one at this call. */
-  request(): void {
+  /** Somebody wants to hear of a revision that is no older than the newest one at this call. False without a stream. */
+  request(): boolean {
     if (this.#asked || this.#stream === undefined) this.#askAgain = true;
     else this.#ask(this.#stream);
+    return this.#stream !== undefined;
   }
 
   /** A stream has begun; the reader hears when it has caught up. */

@@ -1,0 +1,88 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { key } from "../contract/storage-contract.ts";
+import type { Revision } from "../revision.ts";
+import type { Entry } from "../storage.ts";
+import { EntryCache } from "./entry-cache.ts";
+
+describe("the entry cache", () => {
+  it("keeps what fits and drops what was not used for longest", () => {
+    const one = sizeOf(entry("/a", 100));
+    const cache = new EntryCache(one * 3);
+    for (const name of ["/a", "/b", "/c"]) cache.update(key(name), entry(name, 100));
+    assert.equal(cache.bytes, one * 3);
+    cache.get(key("/a"));
+    cache.update(key("/d"), entry("/d", 100));
+    assert.equal(cache.bytes, one * 3);
+    assert.deepEqual(
+      ["/a", "/b", "/c", "/d"].map((name) => cache.get(key(name)) !== undefined),
+      [true, false, true, true],
+    );
+  });
+
+  it("takes an entry of exactly its size, and leaves a larger one out without dropping others", () => {
+    const cache = new EntryCache(sizeOf(entry("/a", 100)));
+    cache.update(key("/a"), entry("/a", 100));
+    assert.notEqual(cache.get(key("/a")), undefined);
+    cache.update(key("/b"), entry("/b", 101));
+    assert.equal(cache.get(key("/b")), undefined);
+    assert.notEqual(cache.get(key("/a")), undefined);
+  });
+
+  it("counts an entry that is replaced or deleted only once", () => {
+    const cache = new EntryCache(1 << 20);
+    cache.update(key("/a"), entry("/a", 10));
+    cache.update(key("/a"), entry("/a", 1000));
+    assert.equal(cache.bytes, sizeOf(entry("/a", 1000)));
+    cache.update(key("/a"), undefined);
+    assert.equal(cache.bytes, 0);
+  });
+
+  it("keeps what was read, unless the key was written or all was dropped meanwhile", () => {
+    const cache = new EntryCache(1 << 20);
+    const read = entry("/a", 1);
+    cache.finishLoad(cache.startLoad(key("/a")), read);
+    assert.equal(cache.get(key("/a")), read);
+
+    const written = entry("/a", 2);
+    const outdated = cache.startLoad(key("/a"));
+    cache.update(key("/a"), written);
+    cache.finishLoad(outdated, read);
+    assert.equal(cache.get(key("/a")), written);
+
+    const deleted = cache.startLoad(key("/a"));
+    cache.update(key("/a"), undefined);
+    cache.finishLoad(deleted, read);
+    assert.equal(cache.get(key("/a")), undefined);
+
+    const dropped = cache.startLoad(key("/a"));
+    cache.clear();
+    cache.finishLoad(dropped, read);
+    assert.equal(cache.get(key("/a")), undefined);
+  });
+
+  it("keeps what the last of several reads brings", () => {
+    const cache = new EntryCache(1 << 20);
+    const first = cache.startLoad(key("/a"));
+    const second = cache.startLoad(key("/a"));
+    cache.finishLoad(second, entry("/a", 2));
+    cache.finishLoad(first, entry("/a", 1));
+    assert.equal(cache.get(key("/a"))?.value.length, 2);
+  });
+});
+
+function entry(name: string, bytes: number): Entry {
+  const revision = 1 as Revision;
+  return {
+    key: key(name),
+    value: new Uint8Array(bytes),
+    createdAt: revision,
+    modifiedAt: revision,
+  };
+}
+
+function sizeOf(one: Entry): number {
+  const cache = new EntryCache(Number.POSITIVE_INFINITY);
+  cache.update(one.key, one);
+  return cache.bytes;
+}
