@@ -1,0 +1,66 @@
+/** FieldsV1 on the wire: reading what a client sent into our form, and the order in which members are written. */
+import { isJsonObject, type JsonValue } from "../json/index.ts";
+import {
+  emptyFieldSet,
+  type FieldSet,
+  hasChildren,
+  leaf,
+  type MutableFieldSet,
+  self,
+  unionNodes,
+} from "./field-set.ts";
+import { comparePathElements, normalizeElement, type PathElement } from "./path-element.ts";
+
+/**
+ * Reads FieldsV1 from strangers. Path elements are normalised and elements of unknown kinds are dropped, as a later version may
+ * know more than we do. Throws an Error that says what is wrong.
+ */
+export function readFieldSet(json: JsonValue): FieldSet {
+  const node = readNode(json);
+  return hasChildren(node) ? withoutSelf(node) : emptyFieldSet;
+}
+
+function readNode(json: JsonValue): FieldSet {
+  if (!isJsonObject(json)) throw new Error("expected an object of fields");
+  const node: MutableFieldSet = {};
+  for (const key of Object.keys(json)) {
+    if (key === self) {
+      node[self] = leaf;
+      continue;
+    }
+    const element = normalizeElement(key);
+    if (element === undefined) continue;
+    const child = readNode(json[key] as JsonValue);
+    const known = node[element];
+    node[element] = known === undefined ? child : unionNodes(known, child);
+  }
+  return hasChildren(node) ? node : leaf;
+}
+
+function withoutSelf(node: FieldSet): FieldSet {
+  if (node[self] === undefined) return node;
+  const { [self]: _, ...rest } = node;
+  return rest;
+}
+
+/** The same set with the members of every node in the order of the wire; the very same object if they are already. */
+export function sortFieldSet(set: FieldSet): FieldSet {
+  const elements = Object.keys(set);
+  const order = isSorted(elements) ? elements : elements.toSorted(comparePathElements);
+  let changed = order !== elements;
+  const sorted: MutableFieldSet = {};
+  for (const element of order) {
+    const node = set[element] as FieldSet;
+    const sortedNode = node === leaf ? node : sortFieldSet(node);
+    if (sortedNode !== node) changed = true;
+    sorted[element] = sortedNode;
+  }
+  return changed ? sorted : set;
+}
+
+function isSorted(elements: readonly PathElement[]): boolean {
+  for (let i = 1; i < elements.length; i++) {
+    if (comparePathElements(elements[i - 1] as string, elements[i] as string) > 0) return false;
+  }
+  return true;
+}

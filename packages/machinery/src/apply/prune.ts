@@ -1,0 +1,99 @@
+/**
+ * Takes out of a merged object what its applier has applied before, does not apply any more, and nobody else owns.
+ *
+ * The steps are those of structured-merge-diff: take out all that was applied last time, put back what anybody owns, put back what was
+ * never the applier's. Each step works in the version in which the fields are owned.
+ */
+import type { JsonObject } from "../json/index.ts";
+import {
+  emptyFieldSet,
+  type FieldSet,
+  intersectFieldSets,
+  isEmptyFieldSet,
+  subtractFieldSet,
+  unionFieldSets,
+} from "./field-set.ts";
+import type { Manager, Managers } from "./managed-fields.ts";
+import type { TypeSchema } from "./type-schema.ts";
+import { ownedFields } from "./typed-field-set.ts";
+import { removeCleanly, removeLeavingNulls, withDeclaredParents } from "./typed-remove.ts";
+import type { Versions } from "./versions.ts";
+
+export interface PruneOptions {
+  /** The live object with the configuration merged in. */
+  readonly merged: JsonObject;
+  /** The applier's entry before this apply. */
+  readonly last: Manager | undefined;
+  /** All managers, the applier's new set included. */
+  readonly managers: Managers;
+  /** What is applied now. */
+  readonly applied: FieldSet;
+  readonly versions: Versions;
+}
+
+export function prune({ merged, last, managers, applied, versions }: PruneOptions): JsonObject {
+  if (last === undefined) return merged;
+  const version = last.apiVersion;
+  // The common case: everything is applied again.
+  if (version === versions.apiVersion && isEmptyFieldSet(subtractFieldSet(last.fields, applied))) {
+    return merged;
+  }
+  const lastMerged = versions.at(merged, version);
+  if (lastMerged === undefined) return merged;
+  const { object, type } = lastMerged;
+  const lastFields = withDeclaredParents(last.fields, type);
+  const stripped = removeLeavingNulls(object, lastFields, type);
+  const kept = putBackOwned({ object, stripped, version, managers, versions });
+  if (kept === undefined) return merged;
+
+  const gone = intersectFieldSets(
+    subtractFieldSet(declaredFields(object, type), declaredFields(kept, type)),
+    lastFields,
+  );
+  if (isEmptyFieldSet(gone)) return merged;
+  const owned = ownedAt(managers, version);
+  const pruned = removeCleanly(object, gone, type, owned);
+  return versions.at(pruned, versions.apiVersion, version)?.object ?? merged;
+}
+
+/** `stripped` with all fields of `object` that a manager owns, in the version given; undefined if that version is gone. */
+function putBackOwned(options: {
+  readonly object: JsonObject;
+  readonly stripped: JsonObject;
+  readonly version: string;
+  readonly managers: Managers;
+  readonly versions: Versions;
+}): JsonObject | undefined {
+  const { version, managers, versions } = options;
+  let { object, stripped } = options;
+  let from = version;
+  // The version of the fields comes first: a conversion may need what was taken out.
+  const apiVersions = new Set([version, ...[...managers.values()].map((m) => m.apiVersion)]);
+  for (const apiVersion of apiVersions) {
+    const whole = versions.at(object, apiVersion, from);
+    const part = versions.at(stripped, apiVersion, from);
+    if (whole === undefined || part === undefined) continue;
+    const { type } = whole;
+    const keep = unionFieldSets(
+      declaredFields(part.object, type),
+      withDeclaredParents(ownedAt(managers, apiVersion), type),
+    );
+    const goes = subtractFieldSet(declaredFields(whole.object, type), keep);
+    stripped = removeLeavingNulls(whole.object, goes, type);
+    object = whole.object;
+    from = apiVersion;
+  }
+  return versions.at(stripped, version, from)?.object;
+}
+
+function declaredFields(object: JsonObject, type: TypeSchema): FieldSet {
+  return withDeclaredParents(ownedFields(object, type), type);
+}
+
+function ownedAt(managers: Managers, apiVersion: string): FieldSet {
+  let owned = emptyFieldSet;
+  for (const manager of managers.values()) {
+    if (manager.apiVersion === apiVersion) owned = unionFieldSets(owned, manager.fields);
+  }
+  return owned;
+}
