@@ -79,6 +79,7 @@ function merge(
   managers.set(identity, { ...applierOf(options), fields: applied });
   const merged = prune({
     merged: mergeTyped(live, options.config, options.schema),
+    config: options.config,
     last,
     managers,
     applied,

@@ -4,7 +4,8 @@
  * The steps are those of structured-merge-diff: take out all that was applied last time, put back what anybody owns, put back what was
  * never the applier's. Each step works in the version in which the fields are owned.
  */
-import type { JsonObject } from "../json/index.ts";
+import { isJsonObject, type JsonObject, type JsonValue, member, setMember } from "../json/index.ts";
+import { isEmptyObject } from "./empty-object.ts";
 import {
   emptyFieldSet,
   type FieldSet,
@@ -22,6 +23,7 @@ import type { Versions } from "./versions.ts";
 export interface PruneOptions {
   /** The live object with the configuration merged in. */
   readonly merged: JsonObject;
+  readonly config: JsonObject;
   /** The applier's entry before this apply. */
   readonly last: Manager | undefined;
   /** All managers, the applier's new set included. */
@@ -31,7 +33,8 @@ export interface PruneOptions {
   readonly versions: Versions;
 }
 
-export function prune({ merged, last, managers, applied, versions }: PruneOptions): JsonObject {
+export function prune(options: PruneOptions): JsonObject {
+  const { merged, config, last, managers, applied, versions } = options;
   if (last === undefined) return merged;
   const version = last.apiVersion;
   // The common case: everything is applied again.
@@ -51,9 +54,24 @@ export function prune({ merged, last, managers, applied, versions }: PruneOption
     lastFields,
   );
   if (isEmptyFieldSet(gone)) return merged;
-  const owned = ownedAt(managers, version);
-  const pruned = removeCleanly(object, gone, type, owned);
-  return versions.at(pruned, versions.apiVersion, version)?.object ?? merged;
+  const pruned = removeCleanly(object, gone, type, ownedFields(kept, type));
+  const result = versions.at(pruned, versions.apiVersion, version)?.object;
+  return result === undefined ? merged : withAppliedNulls(result, config);
+}
+
+/** An emptied map or list that is applied as null becomes null: the applier asked for that. */
+function withAppliedNulls(object: JsonObject, config: JsonObject): JsonObject {
+  const result: { [key: string]: JsonValue } = {};
+  for (const key of Object.keys(object)) {
+    const value = object[key] as JsonValue;
+    const applied = member(config, key);
+    const emptied = typeof value === "object" && value !== null && isEmptyObject(value);
+    if (emptied && applied === null) setMember(result, key, null);
+    else if (isJsonObject(value) && isJsonObject(applied)) {
+      setMember(result, key, withAppliedNulls(value, applied));
+    } else setMember(result, key, value);
+  }
+  return result;
 }
 
 /** `stripped` with all fields of `object` that a manager owns, in the version given; undefined if that version is gone. */

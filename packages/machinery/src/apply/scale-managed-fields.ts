@@ -2,8 +2,20 @@
  * managedFields through the scale subresource: there `replicas` is `spec.replicas` of autoscaling/v1, wherever the parent keeps it.
  */
 import type { JsonObject, JsonValue } from "../json/index.ts";
-import { fieldSetOf, hasPath, isEmptyFieldSet, subtractFieldSet } from "./field-set.ts";
-import { decodeManagers, encodeManagers, type Manager, readOwnManagers } from "./managed-fields.ts";
+import {
+  fieldSetOf,
+  hasPath,
+  isEmptyFieldSet,
+  subtractFieldSet,
+  unionFieldSets,
+} from "./field-set.ts";
+import {
+  decodeManagers,
+  encodeManagers,
+  type Manager,
+  managerIdentity,
+  readOwnManagers,
+} from "./managed-fields.ts";
 import { type FieldPath, fieldElement } from "./path-element.ts";
 
 /** Where each version of the parent keeps its replicas; null for a version that has no scale subresource. */
@@ -62,7 +74,14 @@ export function parentManagedFields(
   for (const manager of scale.values()) {
     if (!hasPath(manager.fields, replicasInScale)) continue;
     const owner: Manager = { ...manager, apiVersion: options.apiVersion, fields: fieldSetOf(path) };
-    managers.set(`scale ${ownerKey(owner)}`, owner);
+    const identity = managerIdentity(owner);
+    const known = managers.get(identity);
+    managers.set(
+      identity,
+      known === undefined
+        ? owner
+        : { ...known, fields: unionFieldSets(known.fields, owner.fields), time: owner.time },
+    );
   }
   return encodeManagers(managers);
 }

@@ -6,7 +6,6 @@ import {
   type FieldSet,
   leaf,
   type MutableFieldSet,
-  self,
   subtractSubtrees,
   unionFieldSets,
 } from "./field-set.ts";
@@ -17,6 +16,7 @@ import {
   type ListType,
   type MapType,
   memberType,
+  type Shape,
   shapeOf,
   type TypeSchema,
 } from "./type-schema.ts";
@@ -71,18 +71,22 @@ class Comparison {
     if (before === after) return false;
     const shape = shapeOf(type, after);
     const shapeBefore = shapeOf(type, before);
-    if (shape !== shapeBefore && before !== null && after !== null) {
-      this.removed = childrenOf(before, type);
-      this.added = childrenOf(after, type);
-      return true;
+    const modified = this.#compareAs(shape, before, after, type);
+    // A value that changes its shape is compared as both: what it was goes, what it is comes.
+    return shape === shapeBefore
+      ? modified
+      : this.#compareAs(shapeBefore, before, after, type) || modified;
+  }
+
+  #compareAs(shape: Shape, before: JsonValue, after: JsonValue, type: TypeSchema): boolean {
+    switch (shape) {
+      case "map":
+        return this.#compareMaps(before, after, type.map as MapType);
+      case "list":
+        return this.#compareLists(before, after, type.list as ListType);
+      default:
+        return !jsonEqual(before, after);
     }
-    if (shape === "map" || (after === null && shapeBefore === "map")) {
-      return this.#compareMaps(before, after, type.map as MapType);
-    }
-    if (shape === "list" || (after === null && shapeBefore === "list")) {
-      return this.#compareLists(before, after, type.list as ListType);
-    }
-    return !jsonEqual(before, after);
   }
 
   #compareMaps(before: JsonValue, after: JsonValue, type: MapType): boolean {
@@ -177,12 +181,6 @@ class Comparison {
     this.modified ??= {};
     this.modified[element] = leaf;
   }
-}
-
-/** What goes or comes below a node that changes its shape; the node itself counts as modified. */
-function childrenOf(value: JsonValue, type: TypeSchema): MutableFieldSet | undefined {
-  const { [self]: _, ...children } = presentFields(value, type);
-  return isEmptyObject(children) ? undefined : children;
 }
 
 function groupItems(

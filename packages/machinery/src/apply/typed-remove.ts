@@ -21,21 +21,21 @@ export function removeLeavingNulls(
   return (remove(value, paths, type, () => null) ?? {}) as JsonObject;
 }
 
-/** A container from which everything is taken goes too, unless its path is in `owned`: then it stays, empty. */
+/** A container from which everything is taken goes too, unless its path is in `kept`: then it stays, empty. */
 export function removeCleanly(
   value: JsonObject,
   paths: FieldSet,
   type: TypeSchema,
-  owned: FieldSet,
+  kept: FieldSet,
 ): JsonObject {
   const emptied: Emptied = (container, node) => {
     if (node === undefined || !isMember(node)) return undefined;
     return Array.isArray(container) ? [] : {};
   };
-  return (remove(value, paths, type, emptied, owned) ?? {}) as JsonObject;
+  return (remove(value, paths, type, emptied, kept) ?? {}) as JsonObject;
 }
 
-/** What an emptied container becomes; undefined takes it away. `node` is its place in the set of owned paths. */
+/** What an emptied container becomes; undefined takes it away. `node` is its place in the set of kept paths. */
 type Emptied = (container: JsonValue, node: FieldSet | undefined) => JsonValue | undefined;
 
 function remove(
@@ -43,13 +43,13 @@ function remove(
   paths: FieldSet,
   type: TypeSchema,
   emptied: Emptied,
-  owned?: FieldSet,
+  kept?: FieldSet,
 ): JsonValue | undefined {
   switch (shapeOf(type, value)) {
     case "map":
-      return removeFromMap(value, paths, type.map as MapType, emptied, owned);
+      return removeFromMap(value, paths, type.map as MapType, emptied, kept);
     case "list":
-      return removeFromList(value, paths, type.list as ListType, emptied, owned);
+      return removeFromList(value, paths, type.list as ListType, emptied, kept);
     default:
       return value;
   }
@@ -60,9 +60,9 @@ function removeFromMap(
   paths: FieldSet,
   type: MapType,
   emptied: Emptied,
-  owned: FieldSet | undefined,
+  kept: FieldSet | undefined,
 ): JsonValue | undefined {
-  if (!isJsonObject(value) || type.relationship === "atomic") return emptied(value, owned);
+  if (!isJsonObject(value) || type.relationship === "atomic") return emptied(value, kept);
   const rest: { [key: string]: JsonValue } = {};
   let count = 0;
   for (const name of Object.keys(value)) {
@@ -71,13 +71,13 @@ function removeFromMap(
     if (node !== undefined && isMember(node)) continue;
     let item: JsonValue | undefined = value[name] as JsonValue;
     if (node !== undefined) {
-      item = remove(item, node, memberType(type, name) ?? deducedType, emptied, owned?.[element]);
+      item = remove(item, node, memberType(type, name) ?? deducedType, emptied, kept?.[element]);
     }
     if (item === undefined) continue;
     setMember(rest, name, item);
     count++;
   }
-  return count > 0 ? rest : emptied(value, owned);
+  return count > 0 ? rest : emptied(value, kept);
 }
 
 function removeFromList(
@@ -85,9 +85,9 @@ function removeFromList(
   paths: FieldSet,
   type: ListType,
   emptied: Emptied,
-  owned: FieldSet | undefined,
+  kept: FieldSet | undefined,
 ): JsonValue | undefined {
-  if (!Array.isArray(value) || type.relationship === "atomic") return emptied(value, owned);
+  if (!Array.isArray(value) || type.relationship === "atomic") return emptied(value, kept);
   const rest: JsonValue[] = [];
   for (const item of value as readonly JsonValue[]) {
     const { element } = itemElement(type, item);
@@ -95,11 +95,11 @@ function removeFromList(
     if (node === undefined) {
       rest.push(item);
     } else if (!isMember(node)) {
-      const left = remove(item, node, type.item, emptied, owned?.[element as string]);
+      const left = remove(item, node, type.item, emptied, kept?.[element as string]);
       if (left !== undefined) rest.push(left);
     }
   }
-  return rest.length > 0 ? rest : emptied(value, owned);
+  return rest.length > 0 ? rest : emptied(value, kept);
 }
 
 /** The same paths with every declared field that has paths below it: such fields go when all that was in them goes. */
