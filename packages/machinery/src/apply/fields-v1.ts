@@ -1,5 +1,5 @@
 /** FieldsV1 on the wire: reading what a client sent into our form, and the order in which members are written. */
-import { isJsonObject, type JsonValue } from "../json/index.ts";
+import { isJsonObject, type JsonValue, jsonDepthMax } from "../json/index.ts";
 import {
   emptyFieldSet,
   type FieldSet,
@@ -43,15 +43,22 @@ function withoutSelf(node: FieldSet): FieldSet {
   return rest;
 }
 
+/**
+ * How deep a written set goes; what is owned below is owned as one. The set is stored inside its object, a few levels down, and the object must
+ * stay within the depth that the parser reads.
+ */
+export const fieldPathElementsMax = jsonDepthMax - 100;
+
 /** The same set with the members of every node in the order of the wire; the very same object if they are already. */
-export function sortFieldSet(set: FieldSet): FieldSet {
+export function sortFieldSet(set: FieldSet, depth = 0): FieldSet {
+  if (depth >= fieldPathElementsMax) return leaf;
   const elements = Object.keys(set);
   const order = isSorted(elements) ? elements : elements.toSorted(comparePathElements);
   let changed = order !== elements;
   const sorted: MutableFieldSet = {};
   for (const element of order) {
     const node = set[element] as FieldSet;
-    const sortedNode = node === leaf ? node : sortFieldSet(node);
+    const sortedNode = node === leaf ? node : sortFieldSet(node, depth + 1);
     if (sortedNode !== node) changed = true;
     sorted[element] = sortedNode;
   }

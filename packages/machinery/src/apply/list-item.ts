@@ -45,8 +45,9 @@ function itemWithKeys(list: ListType, item: JsonObject): ItemElement {
   const keys: { [key: string]: JsonValue } = {};
   let found = 0;
   for (const name of list.keys) {
-    const value = member(item, name) ?? list.item.map?.fields.get(name)?.default;
-    if (value === undefined || (value === null && !Object.hasOwn(item, name))) continue;
+    // An explicit null is a key of its own; a null default is none.
+    const value = member(item, name) ?? (Object.hasOwn(item, name) ? null : defaultOf(list, name));
+    if (value === undefined) continue;
     setMember(keys, name, value);
     found++;
   }
@@ -57,6 +58,10 @@ function itemWithKeys(list: ListType, item: JsonObject): ItemElement {
     };
   }
   return { element: keyElement(keys) };
+}
+
+function defaultOf(list: ListType, name: string): JsonValue | undefined {
+  return list.item.map?.fields.get(name)?.default ?? undefined;
 }
 
 function setItem(item: JsonValue): ItemElement {

@@ -27,12 +27,12 @@ export type Managers = ReadonlyMap<string, Manager>;
  * uses, because conflicts are sorted by it.
  */
 export function managerIdentity(manager: Omit<Manager, "fields">): string {
-  return JSON.stringify({
-    ...(manager.name === "" ? {} : { manager: manager.name }),
-    operation: manager.operation,
-    ...(manager.operation === "Update" ? { apiVersion: manager.apiVersion } : {}),
-    ...(manager.subresource === "" ? {} : { subresource: manager.subresource }),
-  });
+  const { name, operation, apiVersion, subresource } = manager;
+  let members = name === "" ? "" : `"manager":${JSON.stringify(name)},`;
+  members += `"operation":"${operation}"`;
+  if (operation === "Update") members += `,"apiVersion":${JSON.stringify(apiVersion)}`;
+  if (subresource !== "") members += `,"subresource":${JSON.stringify(subresource)}`;
+  return `{${members}}`;
 }
 
 /** Reads the entries of an object that this server wrote: their fields are known to be in our form. */

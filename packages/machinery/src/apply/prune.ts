@@ -16,7 +16,7 @@ import {
 } from "./field-set.ts";
 import type { Manager, Managers } from "./managed-fields.ts";
 import type { TypeSchema } from "./type-schema.ts";
-import { ownedFields } from "./typed-field-set.ts";
+import { ownedFields, undeclaredFields } from "./typed-field-set.ts";
 import { removeCleanly, removeLeavingNulls, withDeclaredParents } from "./typed-remove.ts";
 import type { Versions } from "./versions.ts";
 
@@ -38,7 +38,10 @@ export function prune(options: PruneOptions): JsonObject {
   if (last === undefined) return merged;
   const version = last.apiVersion;
   // The common case: everything is applied again.
-  if (version === versions.apiVersion && isEmptyFieldSet(subtractFieldSet(last.fields, applied))) {
+  if (
+    versions.areAlike(version, versions.apiVersion) &&
+    isEmptyFieldSet(subtractFieldSet(last.fields, applied))
+  ) {
     return merged;
   }
   const lastMerged = versions.at(merged, version);
@@ -54,7 +57,12 @@ export function prune(options: PruneOptions): JsonObject {
     lastFields,
   );
   if (isEmptyFieldSet(gone)) return merged;
-  const pruned = removeCleanly(object, gone, type, ownedFields(kept, type));
+  // Of the containers that this empties, those stay that somebody owns as such.
+  const staying = unionFieldSets(
+    ownedAt(managers, version, versions),
+    undeclaredFields(kept, type),
+  );
+  const pruned = removeCleanly(object, gone, type, staying);
   const result = versions.at(pruned, versions.apiVersion, version)?.object;
   return result === undefined ? merged : withAppliedNulls(result, config);
 }
@@ -94,7 +102,7 @@ function putBackOwned(options: {
     const { type } = whole;
     const keep = unionFieldSets(
       declaredFields(part.object, type),
-      withDeclaredParents(ownedAt(managers, apiVersion), type),
+      withDeclaredParents(ownedAt(managers, apiVersion, versions), type),
     );
     const goes = subtractFieldSet(declaredFields(whole.object, type), keep);
     stripped = removeLeavingNulls(whole.object, goes, type);
@@ -108,10 +116,12 @@ function declaredFields(object: JsonObject, type: TypeSchema): FieldSet {
   return withDeclaredParents(ownedFields(object, type), type);
 }
 
-function ownedAt(managers: Managers, apiVersion: string): FieldSet {
+function ownedAt(managers: Managers, apiVersion: string, versions: Versions): FieldSet {
   let owned = emptyFieldSet;
   for (const manager of managers.values()) {
-    if (manager.apiVersion === apiVersion) owned = unionFieldSets(owned, manager.fields);
+    if (versions.areAlike(manager.apiVersion, apiVersion)) {
+      owned = unionFieldSets(owned, manager.fields);
+    }
   }
   return owned;
 }

@@ -26,6 +26,11 @@ export function presentFields(value: JsonValue, type: TypeSchema): FieldSet {
   return asMember(walk(value, type, presentMember) ?? leaf);
 }
 
+/** Members of maps that no schema declares, and list items, without the declared fields on the way. */
+export function undeclaredFields(value: JsonObject, type: TypeSchema): FieldSet {
+  return walk(value, type, undeclaredMember) ?? emptyFieldSet;
+}
+
 /** Whether a member of a map is owned itself, besides what is below it. */
 type MemberRule = (value: JsonValue, declared: boolean) => boolean;
 
@@ -33,6 +38,8 @@ const ownedMember: MemberRule = (value, declared) =>
   !declared || value === null || (isJsonObject(value) && isEmptyObject(value));
 
 const presentMember: MemberRule = () => true;
+
+const undeclaredMember: MemberRule = (_value, declared) => !declared;
 
 /** The node of a value, or undefined if nothing in it is owned. */
 function walk(value: JsonValue, type: TypeSchema, rule: MemberRule): FieldSet | undefined {

@@ -51,7 +51,10 @@ export function updateManagedFields(options: UpdateOptions): JsonObject {
   const managers = startingManagers(options);
   // An object whose managers were cleared stays without: tracking starts again with the first apply.
   if (managers.size === 0 && live !== undefined) return withManagedFields(updated, []);
-  const written = recordUpdate(managers, live ?? {}, updated, options);
+  // The managers are not compared: nobody owns them.
+  const stored = live === undefined ? undefined : managedFieldsOf(live);
+  const after = withManagedFields(updated, Array.isArray(stored) ? stored : []);
+  const written = recordUpdate(managers, live ?? {}, after, options);
   return withManagedFields(updated, encodeManagers(capUpdateManagers(written)));
 }
 

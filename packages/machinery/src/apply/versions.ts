@@ -36,4 +36,9 @@ export class Versions {
     if (isOwn || this.#convert === undefined) return { object, type: this.type };
     return this.#convert(object, apiVersion);
   }
+
+  /** Whether fields have the same paths in both versions. */
+  areAlike(a: string, b: string): boolean {
+    return a === b || this.#convert === undefined;
+  }
 }
