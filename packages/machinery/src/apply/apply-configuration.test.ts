@@ -14,6 +14,7 @@ import {
   annotationsBytesMax,
   applyConfiguration,
   atomicType,
+  deducedType,
   keyedListType,
   lastAppliedAnnotation,
   listType,
@@ -424,6 +425,20 @@ describe("conflicts", () => {
       failure(() => apply("a", object({ data: { x: "1" } }), { live: written })).message,
       /conflict with "a" using v1: .data.x/,
     );
+  });
+
+  it("do not arise where a value without a schema changes its shape: what was in it is removed, not changed", () => {
+    // Upstream does so too; whoever owns the value itself gets a conflict.
+    const free = readObjectType(undefined);
+    const map = apply("a", object({ spec: { free: { x: 1 } } }), { schema: free });
+    const error = failure(() =>
+      apply("b", object({ spec: { free: [1] } }), { live: map, schema: free }),
+    );
+    assert.equal(error.message, 'Apply failed with 1 conflict: conflict with "a": .spec.free');
+    const declared = objectType({ spec: structType({ free: deducedType }) });
+    const inner = apply("a", object({ spec: { free: { x: 1 } } }), { schema: declared });
+    const taken = apply("b", object({ spec: { free: [1] } }), { live: inner, schema: declared });
+    assert.deepEqual(owners(taken), { "Apply b": { "f:spec": { "f:free": {} } } });
   });
 
   it("do not concern fields that the endpoint resets", () => {

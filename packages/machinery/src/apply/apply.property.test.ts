@@ -104,9 +104,10 @@ function setsOf(object: JsonObject): Map<string, FieldSet> {
   );
 }
 
-/** Everything that the configuration says is so in the object. */
+/** Everything that the configuration says is so in the object, but for the order of items. */
 function holds(object: JsonObject, applied: JsonObject): boolean {
-  return mergeTyped(object, applied, schema) === object;
+  const changes = compareTyped(object, mergeTyped(object, applied, schema), schema);
+  return Object.values(changes).every(isEmptyFieldSet);
 }
 
 const empty: JsonObject = { apiVersion: "v1", kind: "K", metadata: { name: "x" } };
@@ -188,6 +189,8 @@ describe("server-side apply", () => {
   it("fails with a conflict or makes both configurations hold", () => {
     fc.assert(
       fc.property(config, config, (first, second) => {
+        // A value without a schema that changes its shape is the exception, see apply-configuration.test.ts.
+        fc.pre(shapeOfFree(first) === shapeOfFree(second));
         const live = apply(undefined, "a", first);
         try {
           const both = apply(live, "b", second);
@@ -222,6 +225,11 @@ describe("server-side apply", () => {
     );
   });
 });
+
+function shapeOfFree(object: JsonObject): string {
+  const { free } = object["spec"] as JsonObject;
+  return Array.isArray(free) ? "list" : typeof free;
+}
 
 /** The leaves of a configuration whose path is chosen; names of list items come along with what is in them. */
 function partOf(whole: JsonObject, choose: (path: string) => boolean): JsonObject {
