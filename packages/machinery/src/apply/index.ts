@@ -1,4 +1,5 @@
 export { type ApplyOptions, applyConfiguration } from "./apply-configuration.ts";
+export { type AsyncVersionConverter, withAsyncConverter } from "./async-converter.ts";
 export { updateManagersMax } from "./cap-managers.ts";
 export {
   fieldManagerBytesMax,
