@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { apply, common, failure, object, owners, parts, sequence, write } from "./apply-fixture.ts";
+import { conflictsListedMax } from "./conflict.ts";
 import {
   deducedType,
   objectType,
@@ -133,5 +134,20 @@ describe("conflicts", () => {
     });
     assert.deepEqual(owners(applied)["Apply c"], { "f:data": { "f:x": {} } });
     assert.deepEqual(owners(applied)["Apply a"], { "f:status": { "f:s": {} } });
+  });
+
+  it("are listed up to a limit and counted beyond", () => {
+    const data = (count: number, value: string) =>
+      object({
+        data: Object.fromEntries(Array.from({ length: count }, (_, i) => [`k${i}`, value])),
+      });
+    const conflict = (count: number) =>
+      failure(() => apply("b", data(count, "2"), { live: apply("a", data(count, "1")) }));
+    const full = conflict(conflictsListedMax);
+    assert.equal(full.status.details?.causes?.length, conflictsListedMax);
+    assert.ok(!full.message.includes("more"));
+    const over = conflict(conflictsListedMax + 1);
+    assert.equal(over.status.details?.causes?.length, conflictsListedMax);
+    assert.match(over.message, /^Apply failed with 1001 conflicts: .*\nand 1 more$/s);
   });
 });

@@ -9,7 +9,7 @@ import {
   self,
   unionNodes,
 } from "./field-set.ts";
-import { comparePathElements, normalizeElement, type PathElement } from "./path-element.ts";
+import { normalizeElement, type PathElement, sortElements } from "./path-element.ts";
 
 /**
  * Reads FieldsV1 from strangers. Path elements are normalised and elements of unknown kinds are dropped, as a later version may
@@ -53,21 +53,19 @@ export const fieldPathElementsMax = jsonDepthMax - 100;
 export function sortFieldSet(set: FieldSet, depth = 0): FieldSet {
   if (depth >= fieldPathElementsMax) return leaf;
   const elements = Object.keys(set);
-  const order = isSorted(elements) ? elements : elements.toSorted(comparePathElements);
-  let changed = order !== elements;
-  const sorted: MutableFieldSet = {};
-  for (const element of order) {
+  const order = sortElements(elements);
+  let sorted: MutableFieldSet | undefined = order === elements ? undefined : {};
+  for (const [i, element] of order.entries()) {
     const node = set[element] as FieldSet;
     const sortedNode = node === leaf ? node : sortFieldSet(node, depth + 1);
-    if (sortedNode !== node) changed = true;
-    sorted[element] = sortedNode;
+    if (sorted === undefined && sortedNode !== node) sorted = firstMembers(set, order.slice(0, i));
+    if (sorted !== undefined) sorted[element] = sortedNode;
   }
-  return changed ? sorted : set;
+  return sorted ?? set;
 }
 
-function isSorted(elements: readonly PathElement[]): boolean {
-  for (let i = 1; i < elements.length; i++) {
-    if (comparePathElements(elements[i - 1] as string, elements[i] as string) > 0) return false;
-  }
-  return true;
+function firstMembers(set: FieldSet, elements: readonly PathElement[]): MutableFieldSet {
+  const members: MutableFieldSet = {};
+  for (const element of elements) members[element] = set[element] as FieldSet;
+  return members;
 }

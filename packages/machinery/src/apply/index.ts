@@ -1,6 +1,7 @@
 export { type ApplyOptions, applyConfiguration } from "./apply-configuration.ts";
 export { type AsyncVersionConverter, withAsyncConverter } from "./async-converter.ts";
 export { updateManagersMax } from "./cap-managers.ts";
+export { conflictsListedMax } from "./conflict.ts";
 export {
   fieldManagerBytesMax,
   fieldManagerOf,

@@ -1,6 +1,7 @@
 /** How the items of sets and keyed lists are told apart. */
 import { isJsonObject, type JsonObject, type JsonValue, member, setMember } from "../json/index.ts";
 import { quote } from "../status/index.ts";
+import { stringifyGo } from "./go-json.ts";
 import { keyElement, type PathElement, valueElement } from "./path-element.ts";
 import type { ListType } from "./type-schema.ts";
 
@@ -36,7 +37,9 @@ function keyedItem(list: ListType, item: JsonValue): ItemElement {
   if (list.keys.length === 1) {
     const value = member(item, onlyKey as string);
     // The common case, spelled out: one key, a text.
-    if (typeof value === "string") return { element: keyElement({ [onlyKey as string]: value }) };
+    if (typeof value === "string") {
+      return { element: `k:{${stringifyGo(onlyKey as string)}:${stringifyGo(value)}}` };
+    }
   }
   return itemWithKeys(list, item);
 }

@@ -71,36 +71,72 @@ export function normalizeElement(text: string): PathElement | undefined {
   }
 }
 
-/** Names, then keys, then values, then indices, each in its own order. `.` comes before all. */
-export function comparePathElements(a: PathElement, b: PathElement): number {
-  const ranks = rank(a) - rank(b);
-  if (ranks !== 0 || a === b) return ranks;
-  switch (a[0]) {
-    case "f":
-      return compareText(a, b);
-    case "k":
-      return compareKeys(contentOf(a) as JsonObject, contentOf(b) as JsonObject);
-    case "v":
-      return compareValues(contentOf(a), contentOf(b));
-    default:
-      return Number(a.slice(2)) - Number(b.slice(2));
-  }
+/**
+ * Names, then keys, then values, then indices, each in its own order; `.` comes before all. Gives the very same list if it is in order.
+ */
+export function sortElements(elements: readonly PathElement[]): readonly PathElement[] {
+  if (areSortedNames(elements)) return elements;
+  const decorated = elements.map(decorate);
+  if (isSorted(decorated)) return elements;
+  return decorated.sort(compareDecorated).map(({ element }) => element);
 }
 
-function rank(element: PathElement): number {
-  return ".fkvi".indexOf(element[0] as string);
+/** The common case, checked without taking elements apart: all are names, and in order. */
+function areSortedNames(elements: readonly PathElement[]): boolean {
+  for (const [i, element] of elements.entries()) {
+    if (i === 0 ? element[0] !== "f" && element !== "." : element[0] !== "f") return false;
+    const previous = elements[i - 1];
+    if (previous !== undefined && previous !== "." && compareText(previous, element) > 0) {
+      return false;
+    }
+  }
+  return true;
+}
+
+/** An element with its parts, taken apart once per sort. */
+interface Decorated {
+  readonly element: PathElement;
+  readonly rank: number;
+  readonly value: JsonValue;
+}
+
+function decorate(element: PathElement): Decorated {
+  return { element, rank: ".fkvi".indexOf(element[0] as string), value: contentOf(element) };
 }
 
 function contentOf(element: PathElement): JsonValue {
-  return parseJson(element.slice(2)).value;
+  switch (element[0]) {
+    case "k":
+    case "v":
+      return parseJson(element.slice(2)).value;
+    case "i":
+      return Number(element.slice(2));
+    default:
+      return element;
+  }
+}
+
+function isSorted(elements: readonly Decorated[]): boolean {
+  for (let i = 1; i < elements.length; i++) {
+    if (compareDecorated(elements[i - 1] as Decorated, elements[i] as Decorated) > 0) return false;
+  }
+  return true;
+}
+
+function compareDecorated(a: Decorated, b: Decorated): number {
+  if (a.rank !== b.rank) return a.rank - b.rank;
+  return a.element[0] === "k"
+    ? compareKeys(a.value as JsonObject, b.value as JsonObject)
+    : compareValues(a.value, b.value);
 }
 
 function compareKeys(a: JsonObject, b: JsonObject): number {
-  const [left, right] = [Object.entries(a), Object.entries(b)];
-  for (const [i, [name, value]] of left.entries()) {
+  const [left, right] = [Object.keys(a), Object.keys(b)];
+  for (const [i, name] of left.entries()) {
     const other = right[i];
     if (other === undefined) return 1;
-    const order = compareText(name, other[0]) || compareValues(value, other[1]);
+    const order =
+      compareText(name, other) || compareValues(a[name] as JsonValue, b[other] as JsonValue);
     if (order !== 0) return order;
   }
   return left.length - right.length;

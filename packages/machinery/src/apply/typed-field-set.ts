@@ -1,7 +1,7 @@
 /** The paths of a value: those that whoever sets it owns, and those that come into being with it. */
 import { isJsonObject, type JsonObject, type JsonValue } from "../json/index.ts";
 import { isEmptyObject } from "./empty-object.ts";
-import { asMember, emptyFieldSet, type FieldSet, leaf, type MutableFieldSet } from "./field-set.ts";
+import { emptyFieldSet, type FieldSet, leaf, type MutableFieldSet, self } from "./field-set.ts";
 import { itemElements } from "./list-item.ts";
 import { fieldElement } from "./path-element.ts";
 import {
@@ -18,17 +18,17 @@ import {
  * owned through what is in them, unless they are null or empty.
  */
 export function ownedFields(value: JsonObject, type: TypeSchema): FieldSet {
-  return walk(value, type, ownedMember) ?? emptyFieldSet;
+  return walk(value, type, ownedMember, notItself) ?? emptyFieldSet;
 }
 
 /** The node of a value that is added or removed as a whole: every container counts, not only the leaves. */
 export function presentFields(value: JsonValue, type: TypeSchema): FieldSet {
-  return asMember(walk(value, type, presentMember) ?? leaf);
+  return walk(value, type, presentMember, itself) ?? leaf;
 }
 
 /** Members of maps that no schema declares, and list items, without the declared fields on the way. */
 export function undeclaredFields(value: JsonObject, type: TypeSchema): FieldSet {
-  return walk(value, type, undeclaredMember) ?? emptyFieldSet;
+  return walk(value, type, undeclaredMember, notItself) ?? emptyFieldSet;
 }
 
 /** Whether a member of a map is owned itself, besides what is below it. */
@@ -41,46 +41,71 @@ const presentMember: MemberRule = () => true;
 
 const undeclaredMember: MemberRule = (_value, declared) => !declared;
 
-/** The node of a value, or undefined if nothing in it is owned. */
-function walk(value: JsonValue, type: TypeSchema, rule: MemberRule): FieldSet | undefined {
+/** Whether the path that leads to a value is in the set. */
+type Membership = "itself" | "not itself";
+const itself: Membership = "itself";
+const notItself: Membership = "not itself";
+
+/** The node of a value, or undefined if neither it nor anything in it is owned. */
+function walk(
+  value: JsonValue,
+  type: TypeSchema,
+  rule: MemberRule,
+  membership: Membership,
+): FieldSet | undefined {
   switch (shapeOf(type, value)) {
     case "map":
-      return walkMap(value, type.map as MapType, rule);
+      return walkMap(value, type.map as MapType, rule, membership);
     case "list":
-      return walkList(value, type.list as ListType, rule);
+      return walkList(value, type.list as ListType, rule, membership);
     default:
       return leaf;
   }
 }
 
-function walkMap(value: JsonValue, type: MapType, rule: MemberRule): FieldSet | undefined {
+function walkMap(
+  value: JsonValue,
+  type: MapType,
+  rule: MemberRule,
+  membership: Membership,
+): FieldSet | undefined {
   if (type.relationship === "atomic") return leaf;
-  if (!isJsonObject(value)) return undefined;
   let node: MutableFieldSet | undefined;
-  for (const name in value) {
-    const item = value[name] as JsonValue;
-    const below = walk(item, memberType(type, name) ?? deducedType, rule);
-    const owned = rule(item, type.fields.has(name));
-    if (below === undefined && !owned) continue;
-    node ??= {};
-    node[fieldElement(name)] = owned ? asMember(below ?? leaf) : (below as FieldSet);
+  if (isJsonObject(value)) {
+    for (const name in value) {
+      const item = value[name] as JsonValue;
+      const below = rule(item, type.fields.has(name)) ? itself : notItself;
+      const itemNode = walk(item, memberType(type, name) ?? deducedType, rule, below);
+      if (itemNode === undefined) continue;
+      node ??= newNode(membership);
+      node[fieldElement(name)] = itemNode;
+    }
   }
-  return node;
+  return node ?? (membership === itself ? leaf : undefined);
 }
 
-function walkList(value: JsonValue, type: ListType, rule: MemberRule): FieldSet | undefined {
+function walkList(
+  value: JsonValue,
+  type: ListType,
+  rule: MemberRule,
+  membership: Membership,
+): FieldSet | undefined {
   if (type.relationship === "atomic") return leaf;
-  if (!Array.isArray(value) || value.length === 0) return undefined;
+  if (!Array.isArray(value) || value.length === 0) return membership === itself ? leaf : undefined;
   const items = value as readonly JsonValue[];
   const elements = itemElements(type, items);
   if (elements === undefined) return leaf;
-  const node: MutableFieldSet = {};
+  const node = newNode(membership);
   for (const [i, element] of elements.entries()) {
     // Items that share their keys are owned as one.
     node[element] =
       node[element] === undefined
-        ? asMember(walk(items[i] as JsonValue, type.item, rule) ?? leaf)
+        ? (walk(items[i] as JsonValue, type.item, rule, itself) as FieldSet)
         : leaf;
   }
   return node;
+}
+
+function newNode(membership: Membership): MutableFieldSet {
+  return membership === itself ? { [self]: leaf } : {};
 }

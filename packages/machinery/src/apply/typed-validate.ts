@@ -1,7 +1,7 @@
 /** Checks an applied configuration against its type. What is checked is what ownership depends on; the rest is validation's. */
 import { isJsonObject, type JsonObject, type JsonValue } from "../json/index.ts";
 import { itemElement } from "./list-item.ts";
-import { formatElement } from "./path-element.ts";
+import { fieldElement, formatElement, formatPath, type PathElement } from "./path-element.ts";
 import {
   type ListType,
   type MapType,
@@ -17,91 +17,126 @@ export const typeErrorsMax = 100;
 /** One text for all problems, or undefined if there are none: `.spec.foo: field not declared in schema`. */
 export function typeErrorsOf(value: JsonObject, type: TypeSchema): string | undefined {
   const errors: string[] = [];
-  check(value, type, "", errors);
+  check(value, type, undefined, errors);
   if (errors.length <= 1) return errors[0];
   return ["errors:", ...errors.map((error) => `  ${error}`)].join("\n");
 }
 
-function check(value: JsonValue, type: TypeSchema, path: string, errors: string[]): void {
+/** Where a value is, written out only when there is something to say about it. */
+interface Place {
+  readonly parent: Place | undefined;
+  readonly element: PathElement;
+}
+
+function check(
+  value: JsonValue,
+  type: TypeSchema,
+  place: Place | undefined,
+  errors: string[],
+): void {
   if (errors.length >= typeErrorsMax) return;
   switch (shapeOf(type, value)) {
     case "map":
-      checkMap(value, type.map as MapType, path, errors);
+      checkMap(value, type.map as MapType, place, errors);
       break;
     case "list":
-      checkList(value, type.list as ListType, path, errors);
+      checkList(value, type.list as ListType, place, errors);
       break;
     default:
-      checkScalar(value, type.scalar as ScalarKind, path, errors);
+      checkScalar(value, type.scalar as ScalarKind, place, errors);
   }
 }
 
-function checkMap(value: JsonValue, type: MapType, path: string, errors: string[]): void {
+function checkMap(
+  value: JsonValue,
+  type: MapType,
+  place: Place | undefined,
+  errors: string[],
+): void {
   if (value === null) return;
   if (!isJsonObject(value)) {
-    report(errors, path, `expected map, got ${goPointer(value)}`);
+    report(errors, place, `expected map, got ${goPointer(value)}`);
     return;
   }
-  for (const name of Object.keys(value)) {
+  for (const name in value) {
     const item = memberType(type, name);
-    if (item === undefined) report(errors, `${path}.${name}`, "field not declared in schema");
-    else check(value[name] as JsonValue, item, `${path}.${name}`, errors);
+    const below = { parent: place, element: fieldElement(name) };
+    if (item === undefined) report(errors, below, "field not declared in schema");
+    else check(value[name] as JsonValue, item, below, errors);
   }
 }
 
-function checkList(value: JsonValue, type: ListType, path: string, errors: string[]): void {
+function checkList(
+  value: JsonValue,
+  type: ListType,
+  place: Place | undefined,
+  errors: string[],
+): void {
   if (value === null) return;
   if (!Array.isArray(value)) {
-    report(errors, path, `expected list, got ${goPointer(value)}`);
+    report(errors, place, `expected list, got ${goPointer(value)}`);
     return;
   }
-  const seen = new Set<string>();
+  const seen = new Set<PathElement>();
   for (const [i, item] of (value as readonly JsonValue[]).entries()) {
     if (type.relationship === "atomic") {
-      check(item, type.item, `${path}[${i}]`, errors);
+      check(item, type.item, { parent: place, element: `i:${i}` }, errors);
       continue;
     }
     const { element, error } = itemElement(type, item);
     if (element === undefined) {
-      report(errors, path, `element ${i}: ${error}`);
+      report(errors, place, `element ${i}: ${error}`);
       return;
     }
-    const shown = formatElement(element);
-    if (seen.has(element)) report(errors, path, `duplicate entries for key ${shown}`);
+    if (seen.has(element)) {
+      report(errors, place, `duplicate entries for key ${formatElement(element)}`);
+    }
     seen.add(element);
-    check(item, type.item, path + shown, errors);
+    check(item, type.item, { parent: place, element }, errors);
   }
 }
 
-function checkScalar(value: JsonValue, kind: ScalarKind, path: string, errors: string[]): void {
+function checkScalar(
+  value: JsonValue,
+  kind: ScalarKind,
+  place: Place | undefined,
+  errors: string[],
+): void {
   if (value === null) return;
   switch (kind) {
     case "string":
       if (typeof value !== "string") {
         report(
           errors,
-          path,
+          place,
           `expected string, got &value.valueUnstructured{Value:${goValue(value)}}`,
         );
       }
       break;
     case "numeric":
       if (typeof value !== "number" && typeof value !== "bigint") {
-        report(errors, path, `expected numeric (int or float), got ${goType(value)}`);
+        report(errors, place, `expected numeric (int or float), got ${goType(value)}`);
       }
       break;
     case "boolean":
       if (typeof value !== "boolean")
-        report(errors, path, `expected boolean, got ${goPointer(value)}`);
+        report(errors, place, `expected boolean, got ${goPointer(value)}`);
       break;
     default:
       if (typeof value === "object")
-        report(errors, path, `expected any scalar, got ${goPointer(value)}`);
+        report(errors, place, `expected any scalar, got ${goPointer(value)}`);
   }
 }
 
-function report(errors: string[], path: string, message: string): void {
-  if (errors.length < typeErrorsMax) errors.push(path === "" ? message : `${path}: ${message}`);
+function report(errors: string[], place: Place | undefined, message: string): void {
+  if (errors.length >= typeErrorsMax) return;
+  errors.push(place === undefined ? message : `${formatPlace(place)}: ${message}`);
+}
+
+function formatPlace(place: Place): string {
+  const path: PathElement[] = [];
+  for (let at: Place | undefined = place; at !== undefined; at = at.parent) path.push(at.element);
+  return formatPath(path.reverse());
 }
 
 function goPointer(value: JsonValue): string {

@@ -91,6 +91,12 @@ describe("typeErrorsOf", () => {
     it(`says ${JSON.stringify(errors)}`, () => assert.equal(typeErrorsOf(value, type), errors));
   }
 
+  it("cuts long values", () => {
+    const shown = (length: number) => typeErrorsOf({ flag: "x".repeat(length - 2) }, type);
+    assert.equal(shown(200), `.flag: expected boolean, got &{"${"x".repeat(198)}"}`);
+    assert.equal(shown(201), `.flag: expected boolean, got &{"${"x".repeat(199)}…}`);
+  });
+
   it("stops after so many errors", () => {
     const unknown = (count: number) =>
       Object.fromEntries(Array.from({ length: count }, (_, i) => [`x${i}`, 1]));
