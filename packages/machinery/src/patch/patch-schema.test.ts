@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { JsonObject } from "../json/index.ts";
-import { applyStrategicMergePatch, readPatchSchema } from "./index.ts";
+import { applyStrategicMergePatch, objectPatchSchema, readPatchSchema } from "./index.ts";
 
 describe("readPatchSchema", () => {
   const components = new Map<string, JsonObject>([
@@ -84,6 +84,27 @@ describe("readPatchSchema", () => {
         read,
       ),
       { spec: { containers: [{ name: "a", ports: [{ containerPort: 80, name: "http" }] }] } },
+    );
+  });
+});
+
+describe("objectPatchSchema", () => {
+  it("merges finalizers and owners, which CRDs do not describe", () => {
+    const schema = objectPatchSchema(
+      readPatchSchema({ type: "object", properties: { metadata: { type: "object" } } }),
+    );
+    assert.deepEqual(
+      applyStrategicMergePatch(
+        { metadata: { finalizers: ["a"], ownerReferences: [{ uid: "1", name: "x" }] } },
+        { metadata: { finalizers: ["b"], ownerReferences: [{ uid: "1", controller: true }] } },
+        schema,
+      ),
+      {
+        metadata: {
+          finalizers: ["b", "a"],
+          ownerReferences: [{ uid: "1", name: "x", controller: true }],
+        },
+      },
     );
   });
 });
