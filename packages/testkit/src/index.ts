@@ -1,1 +1,2 @@
-export {};
+export { FakeClock, settle } from "./fake-clock.ts";
+export { SeededRandom } from "./seeded-random.ts";
