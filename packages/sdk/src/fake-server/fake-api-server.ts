@@ -34,6 +34,7 @@ export class FakeApiServer {
   #refuseUntilMs = 0;
   #throttled = { count: 0, seconds: 0 };
   #hanging = 0;
+  #stallNext = false;
 
   constructor(options: FakeApiServerOptions) {
     this.#clock = options.clock;
@@ -84,6 +85,11 @@ export class FakeApiServer {
 
   stallWatches(): void {
     for (const watch of this.#live()) watch.stall();
+  }
+
+  /** The next watch goes silent before it has said everything it should: its initial state has no end. */
+  stallNextWatch(): void {
+    this.#stallNext = true;
   }
 
   sendBookmarks(): void {
@@ -180,6 +186,8 @@ export class FakeApiServer {
     const { query } = request;
     const scope = scopeOf(request);
     const watch = new FakeWatch(scope, signal);
+    if (this.#stallNext) watch.stall();
+    this.#stallNext = false;
     if (query.get("sendInitialEvents") === "true") this.#sendInitialEvents(watch);
     else this.#replay(watch, Number(query.get("resourceVersion") ?? 0));
     this.#watches.add(watch);

@@ -48,6 +48,13 @@ export class FakeStore {
     this.#revision++;
   }
 
+  /** Sets the counter back, as a restore from a backup does; the objects' own versions stay. */
+  rewind(revisions: number): void {
+    this.#revision -= revisions;
+    this.#history = [];
+    this.#compactedAt = this.#revision;
+  }
+
   /** Forgets history up to and including the newest change. */
   compact(): void {
     this.#history = [];
