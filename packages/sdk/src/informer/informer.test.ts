@@ -66,8 +66,6 @@ function setUp(
       .map(({ metadata }) => metadata.name)
       .sort()
       .join();
-  const requests = () =>
-    server.requests.map((line) => /watch=true.*|continue|limit.*/.exec(line)?.[0]);
   return {
     clock,
     server,
@@ -79,7 +77,6 @@ function setUp(
     remove,
     start,
     names,
-    requests,
   };
 }
 
