@@ -45,10 +45,7 @@ function create(store: FakeStore, request: FakeRequest, body: StoredObject): Wri
 function update(store: FakeStore, request: FakeRequest, body: StoredObject): WriteOutcome {
   const name = request.name ?? "";
   const current = existing(store, request, name);
-  const { resourceVersion } = body.metadata;
-  if (resourceVersion !== undefined && resourceVersion !== current.metadata.resourceVersion) {
-    throw statusError.modified({ group: "", resource: request.plural }, name);
-  }
+  checkVersion(request, body, current);
   const isStatus = request.subresource === "status";
   const next = isStatus ? { ...current, status: body["status"] } : body;
   return replace(store, request, current, next);
@@ -61,6 +58,7 @@ function patch(store: FakeStore, request: FakeRequest): WriteOutcome {
   const current = store.get(keyOf(request, name));
   if (current === undefined && isApply) return create(store, request, body);
   const before = existing(store, request, name);
+  checkVersion(request, body, before);
   return replace(store, request, before, merge(before, body) as StoredObject);
 }
 
@@ -101,6 +99,17 @@ function remove(store: FakeStore, request: FakeRequest): WriteOutcome {
   }
   const body = { kind: "Status", apiVersion: "v1", metadata: {}, status: "Success" };
   return { status: 200, body, change: store.remove(key) };
+}
+
+/** A version in the body, of an update or of a patch, is a condition. */
+function checkVersion(
+  request: FakeRequest,
+  body: Partial<StoredObject>,
+  current: StoredObject,
+): void {
+  const asked = body.metadata?.resourceVersion;
+  if (asked === undefined || asked === current.metadata.resourceVersion) return;
+  throw statusError.modified({ group: "", resource: request.plural }, current.metadata.name);
 }
 
 function existing(store: FakeStore, request: FakeRequest, name: string): StoredObject {

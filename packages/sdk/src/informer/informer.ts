@@ -86,6 +86,10 @@ export class Informer<Object extends KubernetesObject, Cached = Object> {
     return this.#store;
   }
 
+  get hasSynced(): boolean {
+    return this.#hasSynced;
+  }
+
   get health(): InformerHealth {
     const { state, resourceVersion, failures } = this.#step;
     return {

@@ -82,6 +82,13 @@ export class Informers {
     await Promise.all(this.#running.ends);
   }
 
+  get hasSynced(): boolean {
+    for (const { informer } of this.#shared.values()) {
+      if (!informer.hasSynced) return false;
+    }
+    return true;
+  }
+
   async synced(signal?: AbortSignal): Promise<void> {
     await Promise.all([...this.#shared.values()].map(({ informer }) => informer.synced(signal)));
   }

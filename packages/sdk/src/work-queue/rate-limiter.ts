@@ -52,17 +52,30 @@ export class BucketLimiter implements RateLimiter {
   }
 
   delayMs(): number {
-    const nowMs = this.#clock.monotonic();
-    const gained = ((nowMs - this.#filledAtMs) / 1000) * this.#perSecond;
-    this.#tokens = Math.min(this.#burst, this.#tokens + gained) - 1;
-    this.#filledAtMs = nowMs;
+    this.#fill();
+    this.#tokens--;
     return this.#tokens >= 0 ? 0 : (-this.#tokens / this.#perSecond) * 1000;
+  }
+
+  /** Takes a token if there is one now; nothing is owed if there is none. */
+  tryTake(): boolean {
+    this.#fill();
+    if (this.#tokens < 1) return false;
+    this.#tokens--;
+    return true;
   }
 
   forget(): void {}
 
   retries(): number {
     return 0;
+  }
+
+  #fill(): void {
+    const nowMs = this.#clock.monotonic();
+    const gained = ((nowMs - this.#filledAtMs) / 1000) * this.#perSecond;
+    this.#tokens = Math.min(this.#burst, this.#tokens + gained);
+    this.#filledAtMs = nowMs;
   }
 }
 

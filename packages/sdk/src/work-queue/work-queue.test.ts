@@ -73,8 +73,19 @@ describe("a work queue", () => {
     const waiting = [queue.take(), queue.take(), queue.take()];
     queue.add("a");
     queue.add("b");
+    assert.deepEqual(await Promise.all(waiting.slice(0, 2)), ["a", "b"]);
     queue.shutDown();
-    assert.deepEqual(await Promise.all(waiting), ["a", "b", undefined]);
+    assert.equal(await waiting[2], undefined);
+  });
+
+  it("gives the most urgent of the keys added in one turn to the one who waits", async () => {
+    const { queue } = setUp();
+    const waiting = queue.take();
+    queue.add("a", { priority: -100 });
+    queue.add("b");
+    queue.add("b");
+    assert.equal(await waiting, "b");
+    assert.equal(queue.depth, 1);
   });
 
   it("delays a key, once and to the earliest of the times asked for", async () => {

@@ -53,6 +53,7 @@ export class WorkQueue<Item> {
   #idleWaiters: (() => void)[] = [];
   #depth = 0;
   #isShutDown = false;
+  #isHandingOut = false;
 
   constructor(options: WorkQueueOptions<Item>) {
     this.#options = options;
@@ -176,12 +177,19 @@ export class WorkQueue<Item> {
     this.#metrics.depth.set(this.#depth);
     const { priority } = entry;
     entry.slot = this.#ready.push(entry, { priority, flow: this.#flowOf(entry.item) });
-    const taker = this.#takers.shift();
-    if (taker === undefined) return;
-    // Somebody waits, so this is the only entry that is ready.
-    const next = this.#ready.shift();
-    assert(next !== undefined, "an entry was lost on its way through the list");
-    taker(this.#start(next));
+    if (this.#takers.length === 0 || this.#isHandingOut) return;
+    this.#isHandingOut = true;
+    queueMicrotask(() => this.#handOut());
+  }
+
+  /** Behind the turn that added: a batch of changes to one key is then one piece of work, and the most urgent key is first. */
+  #handOut(): void {
+    this.#isHandingOut = false;
+    while (this.#takers.length > 0) {
+      const entry = this.#isShutDown ? undefined : this.#ready.shift();
+      if (entry === undefined) return;
+      this.#takers.shift()?.(this.#start(entry));
+    }
   }
 
   #start(entry: Entry<Item>): Item {
