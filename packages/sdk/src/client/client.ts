@@ -15,6 +15,7 @@ import {
   isTransportError,
   type Method,
   type RequestHeaders,
+  type ResponseHeaders,
   type Transport,
   type TransportRequest,
   type TransportResponse,
@@ -59,6 +60,11 @@ export interface ClientRequest {
   readonly signal?: AbortSignal | undefined;
   /** Overrides the client's: an informer has its own patience and takes 0. */
   readonly retriesMax?: number | undefined;
+}
+
+export interface ReadResponse {
+  readonly headers: ResponseHeaders;
+  readonly text: string;
 }
 
 export interface CallOptions {
@@ -112,6 +118,11 @@ export class Client {
 
   /** Sends a request and parses the answer. Integers beyond 2^53 are bigints. */
   async json(request: ClientRequest): Promise<JsonValue> {
+    return parseJson((await this.read(request)).text).value;
+  }
+
+  /** Sends a request and reads the answer whole, in the time that a request has. */
+  async read(request: ClientRequest): Promise<ReadResponse> {
     const deadline = startDeadline({
       clock: this.clock,
       timeoutMs: this.#options.requestTimeoutMs ?? requestTimeoutMsDefault,
@@ -120,7 +131,7 @@ export class Client {
     });
     try {
       const response = await this.#send(request, deadline.signal);
-      return parseJson(await response.body.text()).value;
+      return { headers: response.headers, text: await response.body.text() };
     } finally {
       deadline.cancel();
     }

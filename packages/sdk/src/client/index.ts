@@ -4,6 +4,7 @@ export {
   Client,
   type ClientOptions,
   type ClientRequest,
+  type ReadResponse,
   type RequestSummary,
   type ResponseSummary,
 } from "./client.ts";

@@ -180,10 +180,10 @@ async function contend(seed: number): Promise<void> {
     const dice = random.fork();
     const bad: Transport = {
       async send(request: TransportRequest) {
-        await sleep(clock, dice.integer(dice.chance(0.1) ? 12_000 : 300), request.signal);
+        await sleep(clock, dice.integer(dice.chance(0.2) ? 14_000 : 300), request.signal);
         if (dice.chance(0.1)) throw new TransportError("connection-lost", "request lost");
         const response = await inner.send(request);
-        await sleep(clock, dice.integer(dice.chance(0.1) ? 12_000 : 300), request.signal);
+        await sleep(clock, dice.integer(dice.chance(0.2) ? 14_000 : 300), request.signal);
         if (dice.chance(0.1)) throw new TransportError("connection-lost", "answer lost");
         return response;
       },

@@ -6,8 +6,6 @@ import { after, before, describe, it } from "node:test";
 import type { TLSSocket } from "node:tls";
 import { FakeClock, settle } from "@kcp-ts/testkit";
 import { isTransportError, type TransportRequest } from "../client/index.ts";
-import { NodeTransport, type NodeTransportOptions } from "./node-transport.ts";
-import { bodyBufferedBytesMax } from "./stream-body.ts";
 import {
   type Certificates,
   type Handler,
@@ -15,7 +13,9 @@ import {
   startHttp1Server,
   startHttp2Server,
   type TestServer,
-} from "./test-servers.ts";
+} from "../fake-server/index.ts";
+import { NodeTransport, type NodeTransportOptions } from "./node-transport.ts";
+import { bodyBufferedBytesMax } from "./stream-body.ts";
 
 let certificates: Certificates;
 before(() => {
