@@ -14,3 +14,5 @@ export {
   createTestAuthority,
   type TestAuthority,
 } from "./test-certificates.ts";
+export { FakeClock, settle } from "./fake-clock.ts";
+export { SeededRandom } from "./seeded-random.ts";
