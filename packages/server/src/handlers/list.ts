@@ -9,7 +9,7 @@ import {
   partialOf,
   tableOf,
 } from "../content/index.ts";
-import { apiVersionOf, type ResourceDefinition, translating } from "../registry/index.ts";
+import { apiVersionOf, fromStorageError, type ResourceDefinition } from "../registry/index.ts";
 import { type ApiResponse, header } from "../request/api-request.ts";
 import type { ResourceScope } from "../request/request-scope.ts";
 import {
@@ -59,7 +59,8 @@ export function prefixOf(
   const inCluster = { ...base, cluster: scope.cluster };
   if (isNamespaced && scope.namespace === "") return clusterPrefix(inCluster);
   const namespace = isNamespaced ? scope.namespace : "";
-  return name === undefined || name === ""
+  // A selector may ask for a name that no object can have; it then finds nothing in the collection.
+  return name === undefined || name === "" || name.includes("/")
     ? namespacePrefix({ ...inCluster, namespace })
     : objectKey({ ...inCluster, namespace, name });
 }
@@ -116,9 +117,8 @@ export async function listObjects(
     return { listing, continueToken };
   } catch (error) {
     if (!isStorageError(error, "compacted")) {
-      return translating({ resource: definition, askedVersion: options.resourceVersion }, () =>
-        Promise.reject(error),
-      );
+      const askedVersion = String(token?.revision ?? options.resourceVersion);
+      throw fromStorageError(error, { resource: definition, askedVersion });
     }
     if (token === undefined)
       throw statusError.expired("The resourceVersion for the provided list is too old.");

@@ -86,6 +86,9 @@ export function prepareUpdate(
     ]);
   }
   const metadata: Draft = { ...sent };
+  // Left out, the namespace is the one of the path; on a kind that has none it is ignored.
+  if (!definition.isNamespaced) delete metadata["namespace"];
+  else if (!metadata["namespace"]) metadata["namespace"] = oldMetadata["namespace"] as string;
   // Preserved whatever the client says: these are the server's.
   for (const field of preservedFields) {
     if (oldMetadata[field] === undefined) delete metadata[field];

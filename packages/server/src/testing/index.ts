@@ -16,4 +16,5 @@ export {
   type TestUser,
   testAuthenticator,
 } from "./test-server.ts";
+export { common, fillTwoTenants, onlyInB, secretOfB, stateOfB } from "./two-tenants.ts";
 export { brief, type WatchEvent, WatchReader } from "./watch-reader.ts";
