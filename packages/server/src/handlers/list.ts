@@ -1,5 +1,5 @@
 /** Lists: pages at one revision, written to the client in slices so that no list holds up the others. */
-import type { JsonObject } from "@kcp-ts/machinery/json";
+import type { JsonObject, JsonValue } from "@kcp-ts/machinery/json";
 import { statusError } from "@kcp-ts/machinery/status";
 import {
   type AnswerForm,
@@ -140,9 +140,10 @@ export async function renderList(
   if (form.as === "object" && form.mediaType === "application/json") {
     return renderItems(definition, listing, metadata);
   }
-  const objects: JsonObject[] = [];
-  for await (const batch of batchesOf(listing)) objects.push(...batch.map(decodeObject));
+  const entries: Entry[] = [];
+  for await (const batch of batchesOf(listing)) for (const entry of batch) entries.push(entry);
   if (form.as === "table") {
+    const objects = entries.map(decodeObject);
     const includeObject = parseIncludeObject(scope.query);
     const table = { version: form.version, includeObject, nowMs: clock.now(), withColumns: true };
     return renderValue(200, tableOf(definition, objects, metadata, table), form);
@@ -152,7 +153,9 @@ export async function renderList(
     kind: isPartial ? "PartialObjectMetadataList" : definition.listKind,
     apiVersion: isPartial ? `meta.k8s.io/${form.version}` : apiVersionOf(definition),
     metadata,
-    items: isPartial ? objects.map((object) => partialOf(object, form.version)) : objects,
+    items: entries.map((entry) =>
+      isPartial ? partialOf(decodeObject(entry), form.version) : listItem(definition, entry),
+    ),
   };
   return renderValue(200, list, form);
 }
@@ -165,6 +168,12 @@ function listMetadata(listing: Listing, continueToken: string | undefined): Json
       ? {}
       : { remainingItemCount: listing.remaining }),
   };
+}
+
+/** Built-in kinds are not named again in the items of their lists. */
+export function listItem({ itemsCarryKind }: ResourceDefinition, entry: Entry): JsonObject {
+  const { kind, apiVersion, ...rest } = decodeObject(entry) as { [member: string]: JsonValue };
+  return itemsCarryKind ? ({ kind, apiVersion, ...rest } as JsonObject) : rest;
 }
 
 async function* batchesOf(listing: Listing): AsyncGenerator<readonly Entry[]> {
