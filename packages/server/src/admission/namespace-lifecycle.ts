@@ -31,6 +31,7 @@ export function namespaceLifecycle(namespaces: NamespaceSource): AdmissionPlugin
       if (request.namespace !== defaultNamespace) {
         throw statusError.notFound({ group: "", resource: "namespaces" }, request.namespace);
       }
+      if (request.isDryRun) return;
       await namespaces.create(request.cluster, request.namespace, request.signal);
     },
   };
