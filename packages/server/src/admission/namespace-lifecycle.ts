@@ -47,6 +47,7 @@ async function settle(
   if (request.namespace !== defaultNamespace) {
     throw statusError.notFound({ group: "", resource: "namespaces" }, request.namespace);
   }
+  if (request.isDryRun) return;
   await namespaces.create(request.cluster, request.namespace, request.signal);
 }
 

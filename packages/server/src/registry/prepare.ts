@@ -84,6 +84,9 @@ export function prepareUpdate(
   const metadata: Draft = {};
   for (const key of Object.keys(sent))
     if (!preservedFields.has(key)) metadata[key] = sent[key] as JsonValue;
+  // Left out, the namespace is the one of the path; on a kind that has none it is ignored.
+  if (!definition.isNamespaced) delete metadata["namespace"];
+  else if (!metadata["namespace"]) metadata["namespace"] = oldMetadata["namespace"] as string;
   // Whatever the client says: these are the server's.
   for (const field of preservedFields) {
     const value = oldMetadata[field];
