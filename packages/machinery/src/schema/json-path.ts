@@ -160,7 +160,7 @@ class PathParser {
       if (digits === "-") throw new JsonPathError(`array index ${digits} is not a number`);
       return digits === "" ? undefined : Number(digits);
     };
-    const isIndex = range[2] === undefined && range[1] !== "";
+    const isIndex = range[2] === undefined;
     const slice = {
       start: number(range[1]),
       end: number(range[2]),

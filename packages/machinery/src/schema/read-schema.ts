@@ -34,7 +34,8 @@ const noStrings: readonly string[] = [];
 const noSchemas: readonly SchemaProps[] = [];
 const noRules: readonly ValidationRule[] = [];
 
-function emptySchema(): Mutable<SchemaProps> {
+/** A schema that says nothing. */
+export function emptySchema(): Mutable<SchemaProps> {
   return {
     type: "",
     format: "",
