@@ -80,6 +80,11 @@ const goTypes = {
   json: "v1.FieldsV1",
 } as const;
 
+const listTypes: ReadonlyMap<string, string> = new Map([
+  ["ObjectMeta.ownerReferences", "[]v1.OwnerReference"],
+  ["ObjectMeta.managedFields", "[]v1.ManagedFieldsEntry"],
+]);
+
 class MetaCoercer {
   readonly unknown: string[] = [];
   error: string | undefined;
@@ -120,10 +125,7 @@ class MetaCoercer {
     const coerced =
       typeof kind === "string" ? scalarField(value, kind) : this.#list(value, kind, field, path);
     if (coerced !== malformed) return coerced;
-    if (!this.#drop) {
-      const type = typeof kind === "string" ? goTypes[kind] : "[]v1.OwnerReference";
-      this.error ??= `json: cannot unmarshal ${goKind(value)} into Go struct field ${field} of type ${type}`;
-    }
+    if (!this.#drop) this.error ??= unmarshalError(value, kind, field);
     return undefined;
   }
 
@@ -201,6 +203,23 @@ function wholeUtcSeconds(text: string): string | undefined | typeof malformed {
   if (Number.isNaN(milliseconds)) return malformed;
   const seconds = Math.floor(milliseconds / 1000) * 1000;
   return new Date(seconds).toISOString().replace(".000Z", "Z");
+}
+
+/** Go names the innermost value that does not fit. */
+function unmarshalError(value: JsonValue, kind: Kind, field: string): string {
+  let type: string;
+  let found: JsonValue = value;
+  if (typeof kind !== "string") type = listTypes.get(field) ?? "[]struct";
+  else {
+    type = goTypes[kind];
+    const isContainer = kind === "stringMap" ? isJsonObject(value) : Array.isArray(value);
+    if ((kind === "stringMap" || kind === "strings") && isContainer) {
+      type = "string";
+      const items = Object.values(value as JsonObject);
+      found = items.find((item) => typeof item !== "string" && item !== null) ?? value;
+    }
+  }
+  return `json: cannot unmarshal ${goKind(found)} into Go struct field ${field} of type ${type}`;
 }
 
 function goKind(value: JsonValue): string {
