@@ -1,12 +1,42 @@
 /** Network formats. Written as small scanners: no pattern here can be made to backtrack. */
 
 const hostnameLengthMax = 255;
-const hostnamePattern =
-  /^(?:[a-zA-Z0-9\p{S}\p{L}](?:-?[a-zA-Z0-9\p{S}\p{L}]{0,62})?|(?:[a-zA-Z0-9\p{S}\p{L}](?:[a-zA-Z0-9\-\p{S}\p{L}]{0,61}[a-zA-Z0-9\p{S}\p{L}])?\.)+[a-zA-Z\p{L}]{2,63})$/u;
+const labelLengthMax = 63;
 
+/**
+ * Labels of letters, digits and symbols (emoji too), dashes inside, the last of several being letters. A single label may have a dash
+ * only behind its first character, which is how upstream's pattern reads.
+ */
 export function isHostname(text: string): boolean {
-  if (utf8Length(text) > hostnameLengthMax || !hostnamePattern.test(text)) return false;
-  return text.split(".").every((label) => utf8Length(label) <= 63);
+  if (text === "" || utf8Length(text) > hostnameLengthMax) return false;
+  const labels = text.split(".");
+  if (labels.some((label) => utf8Length(label) > labelLengthMax)) return false;
+  const last = [...(labels.pop() as string)];
+  if (labels.length === 0) return isSingleLabel(last);
+  return last.length >= 2 && last.every(isLetter) && labels.every((label) => isLabel([...label]));
+}
+
+function isSingleLabel(runes: readonly string[]): boolean {
+  const rest = runes.slice(runes[1] === "-" ? 2 : 1);
+  return (
+    isLabelRune(runes[0] ?? "") && rest.length <= labelLengthMax - 1 && rest.every(isLabelRune)
+  );
+}
+
+function isLabel(runes: readonly string[]): boolean {
+  return (
+    isLabelRune(runes[0] ?? "") &&
+    isLabelRune(runes.at(-1) ?? "") &&
+    runes.every((rune) => rune === "-" || isLabelRune(rune))
+  );
+}
+
+function isLetter(rune: string): boolean {
+  return /^\p{L}$/u.test(rune);
+}
+
+function isLabelRune(rune: string): boolean {
+  return /^[0-9\p{S}\p{L}]$/u.test(rune);
 }
 
 /** Leading zeros are allowed, as in the sloppy parser that Kubernetes keeps for old objects. */
