@@ -4,7 +4,13 @@ import { canonicalJson } from "./canonical.ts";
 import type { ErrorCollector } from "./error-collector.ts";
 import { formatCheck } from "./formats.ts";
 import { formatGoFloat, formatTruncated, isJsonInteger } from "./go-number.ts";
-import { type EnumValues, type SchemaNode, typeBit, type ValueChecks } from "./schema-node.ts";
+import {
+  type EnumValues,
+  type PlainType,
+  type SchemaNode,
+  typeBit,
+  type ValueChecks,
+} from "./schema-node.ts";
 
 export type ValueKind = "string" | "boolean" | "array" | "object" | "integer" | "number";
 
@@ -20,6 +26,24 @@ export function kindOf(value: Exclude<JsonValue, null>): ValueKind {
       return Number.isSafeInteger(value) ? "integer" : "number";
     default:
       return Array.isArray(value) ? "array" : "object";
+  }
+}
+
+/** The match count of a value that a plain node accepts at first sight; 0 when it takes a closer look. */
+export function plainMatches(plain: PlainType, value: JsonValue): number {
+  switch (plain) {
+    case "string":
+      return typeof value === "string" ? 7 : 0;
+    case "boolean":
+      return typeof value === "boolean" ? 6 : 0;
+    case "integer":
+      return Number.isSafeInteger(value) ? 8 : 0;
+    case "int32":
+      return Number.isInteger(value) && ((value as number) | 0) === value ? 8 : 0;
+    case "number":
+      return typeof value === "number" ? 8 : 0;
+    case "":
+      return 0;
   }
 }
 
@@ -86,7 +110,7 @@ export function checkEnum(value: JsonValue, allowed: EnumValues, errors: ErrorCo
     typeof value === "object" && value !== null
       ? allowed.compounds.size > 0 && allowed.compounds.has(canonicalJson(value))
       : allowed.scalars.has(value);
-  if (!found) errors.unsupported(value, allowed.texts);
+  if (!found) errors.unsupported(value, allowed.listed);
 }
 
 const int32Max = 2 ** 31 - 1;

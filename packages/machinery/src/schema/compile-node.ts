@@ -5,11 +5,13 @@
  * node at the price of one map look-up each.
  */
 import { type JsonValue, stringifyJson } from "../json/index.ts";
+import { quote } from "../status/index.ts";
 import { canonicalJson } from "./canonical.ts";
 import { isRecognizedFormat } from "./formats.ts";
 import {
   type EnumValues,
   LazyPattern,
+  type PlainType,
   reachBit,
   type SchemaNode,
   typeBit,
@@ -182,9 +184,27 @@ function buildNode(schema: SchemaProps, children: Children, id: number): SchemaN
     listType: schema.listType,
     listMapKeys: schema.listMapKeys,
     checks: hasChecks(schema) ? buildChecks(schema, children) : undefined,
+    plain: plainType(schema),
     rules: schema.validations.length === 0 ? undefined : { rules: schema.validations, schema },
     reach: reachOf(schema, children),
   };
+}
+
+function plainType(schema: SchemaProps): PlainType {
+  if (schema.intOrString || hasChecks(schema)) return "";
+  const hasFormat = isRecognizedFormat(schema.type, schema.format);
+  switch (schema.type) {
+    case "string":
+      return hasFormat ? "" : "string";
+    case "boolean":
+      return "boolean";
+    case "integer":
+      return schema.format === "int32" ? "int32" : "integer";
+    case "number":
+      return schema.format === "float" ? "" : "number";
+    default:
+      return "";
+  }
 }
 
 function typesOf(type: string): number {
@@ -224,8 +244,14 @@ function buildEnum(values: readonly JsonValue[]): EnumValues {
     // Null is never equal to an enum's value in Kubernetes, not even to null.
     else if (value !== null) scalars.add(value);
   }
-  const texts = values.map((value) => (typeof value === "string" ? value : stringifyJson(value)));
-  return { texts, scalars, compounds };
+  let listed: string | undefined;
+  const list = (): string => {
+    const quoted = values.map((value) =>
+      quote(typeof value === "string" ? value : stringifyJson(value)),
+    );
+    return `supported values: ${quoted.join(", ")}`;
+  };
+  return { listed: () => (listed ??= list()), scalars, compounds };
 }
 
 function reachOf(schema: SchemaProps, children: Children): number {

@@ -12,8 +12,7 @@ import { isJsonObject, type JsonValue } from "../json/index.ts";
 import { type FieldError, fieldError } from "../status/index.ts";
 import { NodeCompiler } from "./compile-node.ts";
 import { validateEmbeddedResources } from "./embedded-meta.ts";
-import { ErrorCollector } from "./error-collector.ts";
-import { errorsMax, SchemaLimitError } from "./limits.ts";
+import { errorsMax, errorsTextMax, SchemaLimitError } from "./limits.ts";
 import { validateListTypes } from "./list-types.ts";
 import { readSchema } from "./read-schema.ts";
 import type { CompiledRule, RuleEvaluator } from "./rule-evaluator.ts";
@@ -21,7 +20,7 @@ import { type RuleSource, reachBit, type SchemaNode } from "./schema-node.ts";
 import type { SchemaProps } from "./schema-props.ts";
 import { type Shaped, type ShapeSteps, shape } from "./shape.ts";
 import { type RuleLookup, validateRules } from "./validate-rules.ts";
-import { ValueValidator } from "./validate-value.ts";
+import { validateValue } from "./validate-value.ts";
 
 export interface CompileOptions {
   /** Without one, rules are not run. */
@@ -95,7 +94,7 @@ export class CompiledSchema {
   /** Everything that is wrong with an object; its own metadata and type are the registry's business. */
   validate(object: JsonValue, { old }: ValidateOptions = {}): FieldError[] {
     return limited(() => {
-      const errors = validateAt(this.root, object, old, "");
+      const errors = validateValue(this.root, object, { old });
       errors.push(...validateEmbeddedResources(this.root, object));
       errors.push(...this.#validateLists(object, old));
       errors.push(...this.#validateRules(object, old, errors));
@@ -111,7 +110,8 @@ export class CompiledSchema {
       if (node !== undefined && isJsonObject(object) && Object.hasOwn(object, "status")) {
         const oldStatus =
           isJsonObject(old) && Object.hasOwn(old, "status") ? old["status"] : undefined;
-        errors.push(...validateAt(node, object["status"] as JsonValue, oldStatus, "status"));
+        const options = { old: oldStatus, base: "status" };
+        errors.push(...validateValue(node, object["status"] as JsonValue, options));
       }
       errors.push(...this.#validateLists(object, old));
       errors.push(...this.#validateRules(object, old, errors));
@@ -161,21 +161,18 @@ const rulesNotChecked = fieldError.invalid(
   "some validation rules were not checked because the object was invalid; correct the existing errors to complete validation",
 );
 
-function validateAt(
-  node: SchemaNode,
-  value: JsonValue,
-  old: JsonValue | undefined,
-  base: string,
-): FieldError[] {
-  const errors = new ErrorCollector(base);
-  new ValueValidator(errors).validate(node, value, old);
-  return errors.length === 0 ? [] : errors.fieldErrors();
+function reported(errors: readonly FieldError[]): FieldError[] {
+  let text = 0;
+  return errors.slice(0, errorsMax).filter(({ body }, i) => {
+    text += body.length;
+    return i === 0 || text <= errorsTextMax;
+  });
 }
 
 /** An object that is too expensive to judge is refused, not half judged. */
 function limited(validate: () => FieldError[]): FieldError[] {
   try {
-    return validate().slice(0, errorsMax);
+    return reported(validate());
   } catch (error) {
     if (!(error instanceof SchemaLimitError)) throw error;
     return [fieldError.invalid("<nil>", "", error.message)];

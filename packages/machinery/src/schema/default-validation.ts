@@ -7,14 +7,13 @@ import { type JsonValue, jsonEqual } from "../json/index.ts";
 import { aggregate, type FieldError, fieldError, formatFieldError } from "../status/index.ts";
 import type { NodeCompiler } from "./compile-node.ts";
 import { validateEmbeddedResources } from "./embedded-meta.ts";
-import { ErrorCollector } from "./error-collector.ts";
 import { SchemaLimitError } from "./limits.ts";
 import type { RuleEvaluator } from "./rule-evaluator.ts";
 import type { SchemaNode } from "./schema-node.ts";
 import { itemSchema, type SchemaProps } from "./schema-props.ts";
 import { shape } from "./shape.ts";
 import { validateRules } from "./validate-rules.ts";
-import { ValueValidator } from "./validate-value.ts";
+import { validateValue } from "./validate-value.ts";
 
 export interface DefaultOptions {
   readonly compiler: NodeCompiler;
@@ -128,10 +127,9 @@ class DefaultWalk {
   }
 
   #value(node: SchemaNode, value: JsonValue, path: string): void {
-    const collector = new ErrorCollector(path);
-    new ValueValidator(collector).validate(node, value, undefined);
-    if (collector.length > 0) {
-      this.errors.push(...collector.fieldErrors());
+    const found = validateValue(node, value, { base: path });
+    if (found.length > 0) {
+      this.errors.push(...found);
       return;
     }
     const { evaluator } = this.#options;

@@ -6,7 +6,7 @@
  */
 import type { JsonValue } from "../json/index.ts";
 import { type FieldError, fieldError, quote } from "../status/index.ts";
-import { errorsHeldMax, SchemaLimitError } from "./limits.ts";
+import { errorsHeldMax, errorsMax, SchemaLimitError, shownTextMax } from "./limits.ts";
 import { dottedPath, type PathSegment } from "./value-path.ts";
 
 interface Held {
@@ -15,14 +15,25 @@ interface Held {
   readonly error: FieldError;
 }
 
+/** Ends a validation that has found as many errors as are reported. */
+export class EnoughErrors extends Error {
+  override readonly name = "EnoughErrors";
+}
+
 export class ErrorCollector {
   readonly path: PathSegment[] = [];
   readonly #held: Held[] = [];
   readonly #base: string;
 
-  /** `base` is where the validated value stands in its object: `""`, or `status`. */
-  constructor(base: string) {
+  readonly #isFinal: boolean;
+
+  /**
+   * `base` is where the validated value stands in its object: `""`, or `status`. With `isFinal` nothing that is held will be forgiven
+   * later, so there is no need to look for more errors than are reported.
+   */
+  constructor(base: string, { isFinal }: { readonly isFinal: boolean }) {
     this.#base = base;
+    this.#isFinal = isFinal;
   }
 
   /** While quiet, errors are counted and not written down: alternatives mostly fail without anybody wanting to know why. */
@@ -55,14 +66,15 @@ export class ErrorCollector {
 
   wrongType(expected: string, found: string): void {
     if (this.#isQuiet()) return;
-    const text = `${this.name()} in body must be of type ${expected}: ${quote(found)}`;
-    this.#hold(text, fieldError.typeInvalid(this.#field(), found, text));
+    const shown = cut(found);
+    const text = `${this.name()} in body must be of type ${expected}: ${quote(shown)}`;
+    this.#hold(text, fieldError.typeInvalid(this.#field(), shown, text));
   }
 
   invalid(value: JsonValue, complaint: string): void {
     if (this.#isQuiet()) return;
     const text = `${this.name()} in body ${complaint}`;
-    this.#hold(text, fieldError.invalid(this.#field(), value, text));
+    this.#hold(text, fieldError.invalid(this.#field(), cutValue(value), text));
   }
 
   forbiddenProperty(key: string): void {
@@ -84,12 +96,11 @@ export class ErrorCollector {
     this.path.pop();
   }
 
-  unsupported(value: JsonValue, supported: readonly string[]): void {
+  unsupported(value: JsonValue, listed: () => string): void {
     if (this.#isQuiet()) return;
-    this.#hold(
-      `${this.name()} in body should be one of [${supported.join(" ")}]`,
-      fieldError.notSupported(this.#field(), value, supported),
-    );
+    const error = fieldError.notSupported(this.#field(), cutValue(value), []);
+    const text = `${this.name()} in body should be one of the supported values`;
+    this.#hold(text, { ...error, body: `${error.body}: ${listed()}` });
   }
 
   tooLong(charactersMax: number): void {
@@ -131,5 +142,15 @@ export class ErrorCollector {
     if (this.#held.length >= errorsHeldMax)
       throw new SchemaLimitError(`the object has more than ${errorsHeldMax} errors`);
     this.#held.push({ text, error });
+    if (this.#isFinal && this.#held.length >= errorsMax) throw new EnoughErrors();
   }
+}
+
+/** Quoting megabytes of a tenant's text would take seconds. */
+export function cutValue(value: JsonValue): JsonValue {
+  return typeof value === "string" ? cut(value) : value;
+}
+
+function cut(text: string): string {
+  return text.length <= shownTextMax ? text : `${text.slice(0, shownTextMax)}…`;
 }

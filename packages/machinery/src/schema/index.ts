@@ -45,11 +45,13 @@ export { humanDuration } from "./human-duration.ts";
 export { JsonPathError, type PathNode, parseJsonPath } from "./json-path.ts";
 export { evaluateJsonPath, pathVisitsMax } from "./json-path-eval.ts";
 export {
+  comparedItemsMax,
   defaultedTextMax,
   defaultedValuesMax,
   enumValuesMax,
   errorsHeldMax,
   errorsMax,
+  errorsTextMax,
   jsonPathLengthMax,
   patternLengthMax,
   patternWeightMax,
@@ -57,6 +59,7 @@ export {
   SchemaLimitError,
   schemaDepthMax,
   schemaNodesMax,
+  shownTextMax,
   unknownFieldsMax,
   validationStepsMax,
 } from "./limits.ts";

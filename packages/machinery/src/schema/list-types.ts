@@ -6,7 +6,8 @@
 import { isJsonObject, type JsonObject, type JsonValue, setMember } from "../json/index.ts";
 import { type FieldError, fieldError } from "../status/index.ts";
 import { canonicalJson } from "./canonical.ts";
-import { errorsMax } from "./limits.ts";
+import { cutValue } from "./error-collector.ts";
+import { comparedItemsMax, errorsMax, SchemaLimitError } from "./limits.ts";
 import { reachBit, type SchemaNode } from "./schema-node.ts";
 import { fieldPath, type PathSegment } from "./value-path.ts";
 
@@ -20,6 +21,7 @@ export function validateListTypes(node: SchemaNode, value: JsonValue): FieldErro
 class ListTypeWalk {
   readonly errors: FieldError[] = [];
   readonly #path: PathSegment[] = [];
+  #compared = 0;
 
   value(node: SchemaNode, value: JsonValue): void {
     if ((node.reach & reachBit.listType) === 0 || this.errors.length >= errorsMax) return;
@@ -39,6 +41,13 @@ class ListTypeWalk {
   }
 
   #array(node: SchemaNode, value: readonly JsonValue[]): void {
+    if (node.listType === "set" || node.listType === "map") {
+      this.#compared += value.length;
+      if (this.#compared > comparedItemsMax)
+        throw new SchemaLimitError(
+          `the lists of type set and map have more than ${comparedItemsMax} items`,
+        );
+    }
     if (node.listType === "set") this.#report(duplicates(value), (i) => value[i] as JsonValue);
     if (node.listType === "map") this.#map(node.listMapKeys, value);
     if (node.items === undefined) return;
@@ -57,27 +66,46 @@ class ListTypeWalk {
         const field = fieldPath(this.#path);
         this.#path.pop();
         this.errors.push(
-          fieldError.invalid(field, item, "must be an object for an array of list-type map"),
+          fieldError.invalid(
+            field,
+            cutValue(item),
+            "must be an object for an array of list-type map",
+          ),
         );
         return;
       }
-      const key: { [name: string]: JsonValue } = {};
-      for (const name of keyNames) {
-        if (item !== null && Object.hasOwn(item, name)) setMember(key, name, item[name] ?? null);
-      }
-      keys.push(key);
+      keys.push(comparableKey(item, keyNames));
     }
-    this.#report(duplicates(keys), (i) => keys[i] as JsonValue);
+    this.#report(duplicates(keys), (i) => keyObject(value[i] as JsonObject | null, keyNames));
   }
 
   #report(indices: readonly number[], valueAt: (index: number) => JsonValue): void {
     for (const i of indices) {
       if (this.errors.length >= errorsMax) return;
       this.#path.push(i);
-      this.errors.push(fieldError.duplicate(fieldPath(this.#path), valueAt(i)));
+      this.errors.push(fieldError.duplicate(fieldPath(this.#path), cutValue(valueAt(i))));
       this.#path.pop();
     }
   }
+}
+
+/** Equal for items with equal keys; a scalar where there is one key, which is the common case. */
+function comparableKey(item: JsonObject | null, keyNames: readonly string[]): JsonValue {
+  const [only] = keyNames;
+  if (keyNames.length === 1 && only !== undefined && item !== null && Object.hasOwn(item, only))
+    return item[only] as JsonValue;
+  // An array of what is there: no scalar key can be equal to it.
+  return keyNames.map((name) =>
+    item !== null && Object.hasOwn(item, name) ? [item[name] as JsonValue] : null,
+  );
+}
+
+function keyObject(item: JsonObject | null, keyNames: readonly string[]): JsonObject {
+  const key: { [name: string]: JsonValue } = {};
+  for (const name of keyNames) {
+    if (item !== null && Object.hasOwn(item, name)) setMember(key, name, item[name] as JsonValue);
+  }
+  return key;
 }
 
 /** The index of each value's second appearance; a third one is not reported again. */

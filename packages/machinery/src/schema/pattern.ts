@@ -34,7 +34,9 @@ export function compilePattern(source: string): Pattern | Error {
 
 /** See `patternWeightMax`. */
 export function patternWeight(source: string): number {
-  return source.length + 30 * (source.match(/\\[pP]|\[\^|\(\?i/g)?.length ?? 0);
+  let weight = source.length + 60 * (source.match(/\\[pP]|\(\?i/g)?.length ?? 0);
+  for (const [, times] of source.matchAll(/\{(?:\d*,)?(\d{1,4})\}/g)) weight += 2 * Number(times);
+  return weight;
 }
 
 function compile(source: string): Pattern | Error {

@@ -26,6 +26,8 @@ export const reachBit = {
   rules: 8,
 } as const;
 
+export type PlainType = "" | "string" | "boolean" | "integer" | "int32" | "number";
+
 export interface SchemaNode {
   /** Unique in one compiled schema, and the same for equal sub-schemas. */
   readonly id: number;
@@ -46,6 +48,8 @@ export interface SchemaNode {
   readonly listType: string | undefined;
   readonly listMapKeys: readonly string[];
   readonly checks: ValueChecks | undefined;
+  /** The one scalar type of a node that asks for nothing else, so that most fields of most objects are judged by one look. */
+  readonly plain: PlainType;
   readonly rules: RuleSource | undefined;
   readonly reach: number;
 }
@@ -80,8 +84,8 @@ export interface ValueChecks {
 }
 
 export interface EnumValues {
-  /** As error texts list them: strings bare, everything else as JSON. */
-  readonly texts: readonly string[];
+  /** `supported values: "a", "b"`, made when first needed: it can be long, and every error of an object shows it. */
+  readonly listed: () => string;
   readonly scalars: ReadonlySet<JsonValue>;
   /** Canonical texts of objects and arrays. */
   readonly compounds: ReadonlySet<string>;

@@ -96,13 +96,14 @@ class ShapeWalk {
 
   #object(value: JsonObject, node: SchemaNode, mode: Mode, isResource: boolean): JsonValue {
     let copy: { [key: string]: JsonValue } | undefined;
-    for (const key of Object.keys(value)) {
+    const keys = Object.keys(value);
+    for (let i = 0; i < keys.length; i++) {
+      const key = keys[i] as string;
       const member = value[key] as JsonValue;
       const next = this.#member(key, member, node, mode, isResource && metaFields.has(key));
-      if (next === member) continue;
-      copy ??= { ...value };
-      if (next === gone) delete copy[key];
-      else setMember(copy, key, next);
+      // Rebuilt from the first change on: deleting from a copy would leave a slow object behind.
+      if (next !== member) copy ??= firstMembers(value, keys, i);
+      if (copy !== undefined && next !== gone) setMember(copy, key, next);
     }
     if (this.#steps.applyDefaults === true && node.defaulted.length > 0) {
       for (const name of node.defaulted) {
@@ -259,6 +260,19 @@ class ShapeWalk {
     this.unknown.push(dottedPath(this.#path));
     this.#path.pop();
   }
+}
+
+function firstMembers(
+  value: JsonObject,
+  keys: readonly string[],
+  count: number,
+): { [key: string]: JsonValue } {
+  const copy: { [key: string]: JsonValue } = {};
+  for (let i = 0; i < count; i++) {
+    const key = keys[i] as string;
+    setMember(copy, key, value[key] as JsonValue);
+  }
+  return copy;
 }
 
 function effectiveMode(node: SchemaNode, mode: Mode): Mode {

@@ -5,7 +5,7 @@
  * field name and, in lists of type map, by key. Inside oneOf, anyOf, allOf and not nothing is forgiven, as upstream.
  */
 import { isJsonObject, type JsonObject, type JsonValue, jsonEqual } from "../json/index.ts";
-import { quote } from "../status/index.ts";
+import { type FieldError, quote } from "../status/index.ts";
 import { canonicalJson } from "./canonical.ts";
 import {
   checkEnum,
@@ -14,14 +14,32 @@ import {
   checkString,
   checkType,
   kindOf,
+  plainMatches,
 } from "./check-scalar.ts";
-import type { ErrorCollector } from "./error-collector.ts";
+import { EnoughErrors, ErrorCollector } from "./error-collector.ts";
 import { formatCheck } from "./formats.ts";
 import { patternWorkMax, SchemaLimitError, validationStepsMax } from "./limits.ts";
 import { correlateItems } from "./list-correlation.ts";
 import type { LazyPattern, SchemaNode, ValueChecks } from "./schema-node.ts";
 
-export class ValueValidator {
+/**
+ * The errors of a value. `base` is where it stands in its object, for the paths of the errors.
+ */
+export function validateValue(
+  node: SchemaNode,
+  value: JsonValue,
+  { old, base = "" }: { readonly old?: JsonValue | undefined; readonly base?: string } = {},
+): FieldError[] {
+  const errors = new ErrorCollector(base, { isFinal: old === undefined });
+  try {
+    new ValueValidator(errors).validate(node, value, old);
+  } catch (error) {
+    if (!(error instanceof EnoughErrors)) throw error;
+  }
+  return errors.length === 0 ? [] : errors.fieldErrors();
+}
+
+class ValueValidator {
   readonly #errors: ErrorCollector;
   #steps = 0;
   #patternWork = 0;
@@ -105,6 +123,12 @@ export class ValueValidator {
       const oldItems = correlateItems(node, old);
       for (let i = 0; i < value.length; i++) {
         const item = value[i] as JsonValue;
+        const plain = plainMatches(items.plain, item);
+        if (plain > 0) {
+          this.#steps++;
+          matches += plain;
+          continue;
+        }
         errors.path.push(i);
         matches += this.validate(items, item, oldItems.get(item));
         errors.path.pop();
@@ -136,6 +160,12 @@ export class ValueValidator {
         if (additional === false) errors.forbiddenProperty(key);
         if (typeof additional !== "object") continue;
         child = additional;
+      }
+      const plain = plainMatches(child.plain, value[key] as JsonValue);
+      if (plain > 0) {
+        this.#steps++;
+        matches += plain;
+        continue;
       }
       // Changes of apiVersion and kind are not visible here: old and new were converted to the same version.
       const correlates =
