@@ -25,6 +25,7 @@ import {
   validateSubresources,
 } from "./crd-version.ts";
 import { dns1035LabelComplaints } from "./dns-names.ts";
+import { errorsMax } from "./limits.ts";
 import { readSchema } from "./read-schema.ts";
 import type { RuleEvaluator } from "./rule-evaluator.ts";
 import type { SchemaProps } from "./schema-props.ts";
@@ -51,7 +52,7 @@ export function validateCustomResourceDefinition(
     ...validateStatusPart(crd),
     ...validateApproval(crd, undefined),
     ...validatePreserve(crd.spec),
-  ];
+  ].slice(0, errorsMax);
 }
 
 export function validateCustomResourceDefinitionUpdate(
@@ -71,7 +72,7 @@ export function validateCustomResourceDefinitionUpdate(
   immutable("spec.names.plural", crd.spec.names.plural, old.spec.names.plural);
   errors.push(...validateStatusPart(crd), ...validateApproval(crd, old));
   if (!old.spec.preserveUnknownFields) errors.push(...validatePreserve(crd.spec));
-  return errors;
+  return errors.slice(0, errorsMax);
 }
 
 export function validateStoredVersions(
