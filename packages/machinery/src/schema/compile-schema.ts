@@ -142,7 +142,7 @@ export class CompiledSchema {
       }
       return compiled;
     };
-    return validateRules(this.root, object, old, lookup);
+    return validateRules(this.root, object, { old, isResourceRoot: true, lookup });
   }
 }
 

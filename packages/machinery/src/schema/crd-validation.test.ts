@@ -1,58 +1,18 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { isJsonObject, type JsonObject, type JsonValue } from "../json/index.ts";
+import type { JsonObject, JsonValue } from "../json/index.ts";
 import { formatFieldError } from "../status/index.ts";
 import {
   type CrdValidationOptions,
-  compareVersionPriority,
-  defaultCustomResourceDefinition,
   readCustomResourceDefinition,
   readSchema,
   unrecognizedFormats,
   validateCustomResourceDefinition,
-  validateCustomResourceDefinitionUpdate,
 } from "./index.ts";
-
-const openSchema = {
-  openAPIV3Schema: { type: "object", "x-kubernetes-preserve-unknown-fields": true },
-};
-const version = (name: string, more: JsonObject = {}): JsonObject => ({
-  name,
-  served: true,
-  storage: true,
-  schema: openSchema,
-  ...more,
-});
-const names = { plural: "crontabs", kind: "CronTab" };
-
-function crd(spec: JsonObject, more: JsonObject = {}): JsonObject {
-  return {
-    metadata: { name: "crontabs.stable.example.com" },
-    spec: {
-      group: "stable.example.com",
-      scope: "Namespaced",
-      names,
-      versions: [version("v1")],
-      ...spec,
-    },
-    ...more,
-  };
-}
-
-function read(json: JsonObject) {
-  const { definition, problems } = readCustomResourceDefinition(
-    defaultCustomResourceDefinition(json),
-  );
-  assert.deepEqual(problems, []);
-  return definition;
-}
+import { crd, names, read, version } from "./test-support/crontab-definition.ts";
 
 function create(json: JsonObject, options?: CrdValidationOptions): string[] {
   return validateCustomResourceDefinition(read(json), options).map(formatFieldError);
-}
-
-function update(json: JsonObject, old: JsonObject): string[] {
-  return validateCustomResourceDefinitionUpdate(read(json), read(old)).map(formatFieldError);
 }
 
 const label1035 =
@@ -501,102 +461,5 @@ describe("a new definition", () => {
     });
     assert.ok(schema);
     assert.deepEqual(unrecognizedFormats(schema), ["colour", "int8"]);
-  });
-});
-
-describe("a changed definition", () => {
-  const established = {
-    status: { storedVersions: ["v1"], conditions: [{ type: "Established", status: "True" }] },
-  };
-
-  it("keeps group and plural always, scope and kind once established", () => {
-    const changed = crd({
-      scope: "Cluster",
-      group: "other.example.com",
-      names: { plural: "tabs", kind: "Tab" },
-    });
-    assert.deepEqual(update(changed, crd({})), [
-      'spec.group: Invalid value: "other.example.com": field is immutable',
-      'spec.names.plural: Invalid value: "tabs": field is immutable',
-    ]);
-    assert.deepEqual(update(changed, crd({}, established)), [
-      'spec.scope: Invalid value: "Cluster": field is immutable',
-      'spec.names.kind: Invalid value: "Tab": field is immutable',
-      'spec.group: Invalid value: "other.example.com": field is immutable',
-      'spec.names.plural: Invalid value: "tabs": field is immutable',
-    ]);
-  });
-
-  it("may keep what the stored one got away with, and add nothing of the kind", () => {
-    const withSet = (items: JsonObject): JsonObject =>
-      crd({
-        versions: [
-          version("v1", {
-            schema: {
-              openAPIV3Schema: {
-                type: "object",
-                properties: { x: { type: "array", "x-kubernetes-list-type": "set", items } },
-              },
-            },
-          }),
-        ],
-      });
-    const loose = withSet({ type: "object" });
-    const strict = withSet({ type: "string" });
-    assert.equal(create(loose).length, 1);
-    assert.deepEqual(update(loose, loose), []);
-    assert.equal(update(loose, strict).length, 1);
-  });
-
-  it("may keep an approval that is missing", () => {
-    const json = crd({ group: "x.k8s.io" }, { metadata: { name: "crontabs.x.k8s.io" } });
-    assert.deepEqual(update(json, json), []);
-  });
-
-  it("may not turn to preserving unknown fields", () => {
-    const preserving = crd({ preserveUnknownFields: true });
-    assert.equal(update(preserving, crd({})).length, 1);
-    assert.deepEqual(update(preserving, preserving), []);
-  });
-
-  it("may not drop a stored version", () => {
-    const json = crd({ versions: [version("v2")] }, { status: { storedVersions: ["v1", "v2"] } });
-    assert.ok(isJsonObject(json["spec"]));
-    assert.deepEqual(update(json, crd({})), [
-      'status.storedVersions[0]: Invalid value: "v1": missing from spec.versions; v1 was previously a storage version, and must remain in spec.versions until a storage migration ensures no data remains persisted in v1 and removes v1 from status.storedVersions',
-    ]);
-  });
-});
-
-describe("compareVersionPriority", () => {
-  it("puts stable before beta before alpha before anything else", () => {
-    const versions = [
-      "foo10",
-      "v1alpha1",
-      "v11alpha2",
-      "v3beta1",
-      "v12alpha1",
-      "v2",
-      "v10",
-      "v1",
-      "v11beta2",
-      "foo1",
-      "v10beta3",
-      "v2beta1",
-    ];
-    assert.deepEqual(versions.sort(compareVersionPriority), [
-      "v10",
-      "v2",
-      "v1",
-      "v11beta2",
-      "v10beta3",
-      "v3beta1",
-      "v2beta1",
-      "v12alpha1",
-      "v11alpha2",
-      "v1alpha1",
-      "foo1",
-      "foo10",
-    ]);
   });
 });

@@ -135,9 +135,12 @@ class DefaultWalk {
     const { evaluator } = this.#options;
     if (evaluator === undefined) return;
     const run = (old: JsonValue | undefined): FieldError[] =>
-      validateRules(node, value, old, (source, isResourceRoot) =>
-        evaluator.compile(source.rules, { schema: source.schema, isResourceRoot }),
-      ).map((error) => rebased(error, path));
+      validateRules(node, value, {
+        old,
+        isResourceRoot: node.embedded,
+        lookup: (source, isResourceRoot) =>
+          evaluator.compile(source.rules, { schema: source.schema, isResourceRoot }),
+      }).map((error) => rebased(error, path));
     // As an unchanged value, and as one that was not there before.
     const unchanged = run(value);
     this.errors.push(...(unchanged.length > 0 ? unchanged : run(undefined)));

@@ -276,7 +276,7 @@ describe("admit", () => {
       unknownFields: [
         "metadata.clusterName",
         "metadata.ownerReferences[0].extra",
-        "spec.k.metadata.nmae",
+        "spec[k].metadata.nmae",
       ],
     });
   });

@@ -36,7 +36,7 @@ export interface ShapeSteps {
 
 export interface Shaped {
   readonly value: JsonValue;
-  /** Paths of pruned fields, sorted, at most `unknownFieldsMax`. */
+  /** Paths of dropped fields: those of the metadata, of the object, of embedded metadata, each sorted; at most `unknownFieldsMax`. */
   readonly unknownFields: readonly string[];
   /** The first malformed metadata, when it is to be rejected. */
   readonly error: FieldError | undefined;
@@ -47,7 +47,11 @@ export function shape(value: JsonValue, node: SchemaNode, steps: ShapeSteps): Sh
   const shaped = walk.root(value, node);
   return {
     value: shaped,
-    unknownFields: [...walk.unknownMeta.sort(), ...walk.unknown.sort()].slice(0, unknownFieldsMax),
+    unknownFields: [
+      ...walk.unknownInMetadata.sort(),
+      ...walk.unknown.sort(),
+      ...walk.unknownInEmbedded.sort(),
+    ].slice(0, unknownFieldsMax),
     error: walk.error,
   };
 }
@@ -62,7 +66,8 @@ const gone = Symbol("gone");
 
 class ShapeWalk {
   readonly unknown: string[] = [];
-  readonly unknownMeta: string[] = [];
+  readonly unknownInMetadata: string[] = [];
+  readonly unknownInEmbedded: string[] = [];
   error: FieldError | undefined;
   readonly #steps: ShapeSteps;
   readonly #path: PathSegment[] = [];
@@ -224,9 +229,9 @@ class ShapeWalk {
       return member;
     }
     const coerced = coerceObjectMeta(member, { malformed });
+    const unknown = this.#path.length === 1 ? this.unknownInMetadata : this.unknownInEmbedded;
     for (const path of coerced.unknown) {
-      if (this.unknownMeta.length < unknownFieldsMax)
-        this.unknownMeta.push(`${dottedPath(this.#path)}.${path}`);
+      if (unknown.length < unknownFieldsMax) unknown.push(`${fieldPath(this.#path)}.${path}`);
     }
     if (coerced.error !== undefined && malformed === "reject")
       this.error ??= fieldError.invalid(fieldPath(this.#path), member, coerced.error);

@@ -21,15 +21,21 @@ import { fieldPath, type PathSegment } from "./value-path.ts";
 /** Hands out the compiled rules of a node; compiling is expensive and happens at first use. */
 export type RuleLookup = (source: RuleSource, isResourceRoot: boolean) => readonly CompiledRule[];
 
+export interface RuleOptions {
+  readonly old: JsonValue | undefined;
+  /** The value is a whole resource. */
+  readonly isResourceRoot: boolean;
+  readonly lookup: RuleLookup;
+}
+
 export function validateRules(
   root: SchemaNode,
   value: JsonValue,
-  old: JsonValue | undefined,
-  lookup: RuleLookup,
+  { old, isResourceRoot, lookup }: RuleOptions,
 ): FieldError[] {
   const walk = new RuleWalk(lookup);
   const correlation = old === undefined ? undefined : new Correlation(value, old);
-  walk.value(root, value, { old, current: correlation, parent: undefined }, true);
+  walk.value(root, value, { old, current: correlation, parent: undefined }, isResourceRoot);
   return walk.errors;
 }
 
@@ -138,7 +144,7 @@ class RuleWalk {
   /** False: no further rule may run. */
   #evaluate(run: RuleRun, source: RuleSource): boolean {
     const { node, rule, program, self, oldSelf } = run;
-    const outcome = program.evaluate({ self, oldSelf }, Math.min(ruleCallCostMax, this.#budget));
+    const outcome = program.evaluate({ self, oldSelf }, ruleCallCostMax);
     const name = ruleName(rule);
     if (outcome.cost > this.#budget) return this.#stop(node, outOfBudget);
     this.#budget -= outcome.cost;
@@ -164,10 +170,7 @@ class RuleWalk {
     const { node, rule, program, self, oldSelf } = run;
     let detail = rule.message === "" ? `failed rule: ${ruleName(rule)}` : rule.message.trim();
     if (program.evaluateMessage !== undefined) {
-      const outcome = program.evaluateMessage(
-        { self, oldSelf },
-        Math.min(ruleCallCostMax, this.#budget),
-      );
+      const outcome = program.evaluateMessage({ self, oldSelf }, ruleCallCostMax);
       if (outcome.cost > this.#budget)
         return this.#stop(
           node,
