@@ -2,17 +2,20 @@
 import { type FieldError, fieldError } from "../status/index.ts";
 import type { CrdConversion, WebhookClientConfig, WebhookService } from "./crd.ts";
 import { dns1035LabelComplaints, dns1123SubdomainComplaints } from "./dns-names.ts";
+import { cutValue } from "./error-collector.ts";
 
 const acceptedReviewVersions = ["v1", "v1beta1"];
 
 export interface ConversionOptions {
   /** Forgiven where the stored CRD already names none that is known. */
   readonly requireRecognizedVersion: boolean;
+  /** Not asked of a CRD that is not established yet: it says so in a condition instead. */
+  readonly requireValidCaBundle: boolean;
 }
 
 export function validateConversion(
   conversion: CrdConversion | undefined,
-  { requireRecognizedVersion }: ConversionOptions,
+  { requireRecognizedVersion, requireValidCaBundle }: ConversionOptions,
 ): FieldError[] {
   const path = "spec.conversion";
   if (conversion === undefined) return [];
@@ -23,6 +26,13 @@ export function validateConversion(
     errors.push(fieldError.notSupported(`${path}.strategy`, strategy, ["None", "Webhook"]));
   if (strategy === "Webhook") {
     errors.push(...validateClientConfig(clientConfig, `${path}.webhookClientConfig`));
+    const bundle = clientConfig?.caBundle ?? "";
+    if (requireValidCaBundle && bundle !== "" && !isCaBundle(bundle)) {
+      const detail = "unable to load root certificates: unable to parse bytes as PEM block";
+      errors.push(
+        fieldError.invalid(`${path}.webhookClientConfig.caBundle`, cutValue(bundle), detail),
+      );
+    }
     errors.push(
       ...validateReviewVersions(
         reviewVersions,
@@ -38,6 +48,13 @@ export function validateConversion(
   if (reviewVersions.length > 0)
     errors.push(fieldError.forbidden(`${path}.conversionReviewVersions`, detail));
   return errors;
+}
+
+/** Whether the base64 text holds a PEM certificate; whether a TLS stack takes it is found out by using it. */
+export function isCaBundle(base64: string): boolean {
+  if (!/^[A-Za-z0-9+/\s]+={0,2}\s*$/.test(base64)) return false;
+  const pem = atob(base64.replace(/\s+/g, "").replace(/=+$/, ""));
+  return /-----BEGIN CERTIFICATE-----\r?\n[A-Za-z0-9+/=\s]+-----END CERTIFICATE-----/.test(pem);
 }
 
 export function hasRecognizedReviewVersion(versions: readonly string[]): boolean {

@@ -75,4 +75,28 @@ describe("a changed definition", () => {
       'status.storedVersions[0]: Invalid value: "v1": missing from spec.versions; v1 was previously a storage version, and must remain in spec.versions until a storage migration ensures no data remains persisted in v1 and removes v1 from status.storedVersions',
     ]);
   });
+
+  it("once established keeps a CA bundle that can be read", () => {
+    const withBundle = (caBundle: string, more: JsonObject): JsonObject =>
+      crd(
+        {
+          conversion: {
+            strategy: "Webhook",
+            webhook: {
+              clientConfig: { url: "https://a", caBundle },
+              conversionReviewVersions: ["v1"],
+            },
+          },
+        },
+        more,
+      );
+    const pem = btoa("-----BEGIN CERTIFICATE-----\nYQ==\n-----END CERTIFICATE-----\n");
+    const broken = withBundle("YQ==", established);
+    assert.deepEqual(update(broken, withBundle(pem, established)), [
+      'spec.conversion.webhookClientConfig.caBundle: Invalid value: "YQ==": unable to load root certificates: unable to parse bytes as PEM block',
+    ]);
+    assert.deepEqual(update(withBundle(pem, established), withBundle(pem, established)), []);
+    assert.deepEqual(update(broken, broken), []);
+    assert.deepEqual(update(broken, withBundle(pem, {})), []);
+  });
 });

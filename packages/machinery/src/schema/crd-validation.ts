@@ -8,7 +8,7 @@
 import { type JsonValue, jsonEqual } from "../json/index.ts";
 import { type FieldError, fieldError } from "../status/index.ts";
 import type { CrdSpec, CrdVersion, CustomResourceDefinition } from "./crd.ts";
-import { hasRecognizedReviewVersion, validateConversion } from "./crd-conversion.ts";
+import { hasRecognizedReviewVersion, isCaBundle, validateConversion } from "./crd-conversion.ts";
 import {
   type CrdNameOptions,
   validateApproval,
@@ -48,7 +48,7 @@ export function validateCustomResourceDefinition(
 ): FieldError[] {
   return [
     ...validateCrdName(crd, nameOptions(options)),
-    ...new SpecValidation(crd.spec, undefined, options).validate(),
+    ...new SpecValidation(crd, undefined, options).validate(),
     ...validateStatusPart(crd),
     ...validateApproval(crd, undefined),
     ...validatePreserve(crd.spec),
@@ -60,7 +60,7 @@ export function validateCustomResourceDefinitionUpdate(
   old: CustomResourceDefinition,
   options: CrdValidationOptions = {},
 ): FieldError[] {
-  const errors = new SpecValidation(crd.spec, old.spec, options).validate();
+  const errors = new SpecValidation(crd, old, options).validate();
   const immutable = (field: string, value: string, before: string): void => {
     if (value !== before) errors.push(fieldError.invalid(field, value, "field is immutable"));
   };
@@ -120,15 +120,21 @@ type SharedPart = "schema" | "subresources" | "printerColumns" | "selectableFiel
 class SpecValidation {
   readonly #spec: CrdSpec;
   readonly #old: CrdSpec | undefined;
+  readonly #wasEstablished: boolean;
   readonly #options: CrdValidationOptions;
   readonly #errors: FieldError[] = [];
   readonly #shared = new Map<SharedPart, boolean>();
   /** Read once; undefined where there is none or it cannot be read. */
   readonly #schemas: readonly (SchemaProps | undefined)[];
 
-  constructor(spec: CrdSpec, old: CrdSpec | undefined, options: CrdValidationOptions) {
+  constructor(
+    { spec }: CustomResourceDefinition,
+    old: CustomResourceDefinition | undefined,
+    options: CrdValidationOptions,
+  ) {
     this.#spec = spec;
-    this.#old = old;
+    this.#old = old?.spec;
+    this.#wasEstablished = old?.status.established === true;
     this.#options = options;
     this.#schemas = spec.versions.map(({ schema }, i) => this.#read(schema, i));
   }
@@ -157,7 +163,12 @@ class SpecValidation {
     const oldReviews = this.#old?.conversion?.reviewVersions ?? [];
     const requireRecognizedVersion =
       oldReviews.length === 0 || hasRecognizedReviewVersion(oldReviews);
-    errors.push(...validateConversion(conversion, { requireRecognizedVersion }));
+    const oldBundle = this.#old?.conversion?.clientConfig?.caBundle ?? "";
+    const requireValidCaBundle =
+      this.#wasEstablished && (oldBundle === "" || isCaBundle(oldBundle));
+    errors.push(
+      ...validateConversion(conversion, { requireRecognizedVersion, requireValidCaBundle }),
+    );
     return errors;
   }
 

@@ -23,6 +23,7 @@ export type {
   WebhookClientConfig,
   WebhookService,
 } from "./crd.ts";
+export { isCaBundle } from "./crd-conversion.ts";
 export { approvalAnnotation, crdName } from "./crd-names.ts";
 export {
   type CrdValidationOptions,

@@ -160,8 +160,7 @@ class ShapeWalk {
       this.#path.push(i);
       let next: JsonValue = item;
       if (item !== null) {
-        // Under a preserving array the items preserve too; without an item schema nothing is known about them.
-        next = items === undefined && mode !== "prune" ? item : this.#item(item, items, mode);
+        next = this.#item(item, items, mode);
       } else if (this.#fillsNull(items)) {
         next = this.#default(items as SchemaNode, mode);
       }
@@ -173,6 +172,7 @@ class ShapeWalk {
     return copy ?? value;
   }
 
+  /** Under a preserving array the items preserve too. */
   #item(item: JsonValue, items: SchemaNode | undefined, mode: Mode): JsonValue {
     if (items === undefined || mode !== "preserve") return this.#value(item, items, mode);
     if (this.#defaultsOnly && (items.reach & reachBit.default) === 0) return item;
@@ -260,6 +260,8 @@ class ShapeWalk {
   }
 
   #recordUnknown(key: string): void {
+    // Whoever shapes something that is no whole resource knows better than to be told of these three.
+    if (this.#path.length === 0 && metaFields.has(key)) return;
     if (this.unknown.length >= unknownFieldsMax) return;
     this.#path.push(key);
     this.unknown.push(dottedPath(this.#path));
