@@ -105,7 +105,9 @@ class MetaCoercer {
         changed = true;
         continue;
       }
-      const coerced = this.#field(member, kind, `${type}.${key}`, path + key);
+      const staysEmpty =
+        member === "" && fields === ownerReferenceFields && ownerReferenceAlways.includes(key);
+      const coerced = staysEmpty ? "" : this.#field(member, kind, `${type}.${key}`, path + key);
       if (coerced !== member) changed = true;
       if (coerced !== undefined) setMember(result, key, coerced);
     }

@@ -1,5 +1,5 @@
 /** A small CRD to vary. */
-import assert from "node:assert/strict";
+import { assert } from "../../base/index.ts";
 import type { JsonObject } from "../../json/index.ts";
 import {
   type CustomResourceDefinition,
@@ -37,6 +37,6 @@ export function read(json: JsonObject): CustomResourceDefinition {
   const { definition, problems } = readCustomResourceDefinition(
     defaultCustomResourceDefinition(json),
   );
-  assert.deepEqual(problems, []);
+  assert(problems.length === 0, problems.join());
   return definition;
 }
