@@ -8,7 +8,11 @@ import {
   deploymentLikeSchema,
 } from "./test-support/deployment-like-schema.ts";
 
-const collect = (globalThis as { gc?: () => void }).gc;
+/** What the runtime offers for measuring memory, if anything. */
+const host = globalThis as {
+  readonly gc?: () => void;
+  readonly process?: { memoryUsage(): { readonly heapUsed: number } };
+};
 
 function milliseconds(work: () => unknown, rounds: number): number {
   const times: number[] = [];
@@ -34,13 +38,13 @@ print(
   `${milliseconds(() => compileSchema(schemaJson), 20).toFixed(2)} ms`,
 );
 
-if (collect !== undefined) {
+if (host.gc !== undefined && host.process !== undefined) {
   const kept: unknown[] = [];
-  collect();
-  const before = process.memoryUsage().heapUsed;
+  host.gc();
+  const before = host.process.memoryUsage().heapUsed;
   for (let i = 0; i < 10; i++) kept.push(compileSchema(parseJson(schemaText).value));
-  collect();
-  const bytes = (process.memoryUsage().heapUsed - before) / kept.length;
+  host.gc();
+  const bytes = (host.process.memoryUsage().heapUsed - before) / kept.length;
   print("heap of one compiled schema", `${(bytes / 1024).toFixed(0)} KiB`);
 }
 
