@@ -1,15 +1,7 @@
 import { describe, it } from "node:test";
 import { getConformanceSuite } from "@bufbuild/cel-spec/testdata/tests.js";
-import { Environment } from "../check/environment.ts";
-import { standardLibrary } from "../library/standard-library.ts";
-import { optionalLibrary } from "../library/optional.ts";
-import { twoVariableComprehensions } from "../library/two-variable-comprehensions.ts";
-import { bindingMacros } from "../syntax/binding-macros.ts";
+import { conformanceEnvironment as environment } from "./conformance-environment.ts";
 import { NeedsProtobuf, runCase } from "./simple-test.ts";
-
-const environment = Environment.create({
-  libraries: [standardLibrary, optionalLibrary, twoVariableComprehensions, { macros: bindingMacros }],
-});
 
 describe("conformance", () => {
   it("runs", () => {

@@ -49,11 +49,14 @@ function isNumber(value: CelValue): value is CelNumber {
   return typeof value === "bigint" || typeof value === "number" || value instanceof CelUint;
 }
 
+/** An int and a double are compared as doubles, as cel-go does, though large ints lose digits by it. */
 function compareNumbers(a: CelNumber, b: CelNumber): number {
   const x = a instanceof CelUint ? a.value : a;
   const y = b instanceof CelUint ? b.value : b;
-  // JavaScript compares bigint and number by mathematical value, as CEL does.
-  return x < y ? -1 : x > y ? 1 : x == y ? 0 : Number.NaN; // biome-ignore lint/suspicious/noDoubleEquals: mixed numeric types
+  if (typeof x === "bigint" && typeof y === "bigint") return compareBigints(x, y);
+  const left = Number(x);
+  const right = Number(y);
+  return left < right ? -1 : left > right ? 1 : left === right ? 0 : Number.NaN;
 }
 
 function compareBigints(a: bigint, b: bigint): number {

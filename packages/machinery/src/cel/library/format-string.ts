@@ -1,0 +1,147 @@
+/**
+ * `format`: clauses such as `%s`, `%d` and `%.2f` filled in from a list.
+ *
+ * Kubernetes stays with an early version of this function, which prints nested values as literals and numbers for
+ * the locale en-US; the specification's own form is plainer. A dialect says which.
+ */
+import { FORMAT_PRECISION_MAX, RESULT_ELEMENTS_MAX } from "../limits.ts";
+import type { StepCounter } from "../values/compare.ts";
+import { kindOf, typeNameOf } from "../values/kind.ts";
+import { CelError, type CelList, type CelResult, CelUint, type CelValue } from "../values/value.ts";
+
+export interface FormatDialect {
+  /** `%s` */
+  text(value: CelValue, steps: StepCounter): string | CelError;
+  /** `%d` of what is no integer; undefined if it cannot be printed. */
+  decimal(value: CelValue): string | undefined;
+  /** `%f`; undefined if it cannot be printed. */
+  fixed(value: CelValue, precision: number): string | undefined;
+  /** `%e`; undefined if it cannot be printed. */
+  scientific(value: CelValue, precision: number): string | undefined;
+}
+
+const PRECISION_DEFAULT = 6;
+
+export function formatString(
+  format: string,
+  args: CelList,
+  dialect: FormatDialect,
+  steps: StepCounter,
+): CelResult {
+  let text = "";
+  let used = 0;
+  for (let at = 0; at < format.length; ) {
+    const percent = format.indexOf("%", at);
+    if (percent === -1) {
+      text += format.slice(at);
+      break;
+    }
+    text += format.slice(at, percent);
+    if (format.charAt(percent + 1) === "%") {
+      text += "%";
+      at = percent + 2;
+      continue;
+    }
+    if (used >= args.size) return new CelError(`index ${used} out of range`);
+    const clause = parseClause(format, percent + 1);
+    if (clause instanceof CelError) return clause;
+    const value = args.get(used++);
+    if (value instanceof CelError) return value;
+    const formatted = formatClause(clause, value, dialect, steps);
+    if (formatted instanceof CelError) {
+      return new CelError(`error during formatting: ${formatted.message}`);
+    }
+    text += formatted;
+    if (text.length > RESULT_ELEMENTS_MAX) {
+      return new CelError(`result exceeds limit: size: ${text.length}, limit ${RESULT_ELEMENTS_MAX}`);
+    }
+    at = clause.end;
+  }
+  return text;
+}
+
+interface Clause {
+  readonly letter: string;
+  readonly precision: number;
+  readonly end: number;
+}
+
+function parseClause(format: string, at: number): Clause | CelError {
+  if (at >= format.length) return new CelError("unexpected end of string");
+  let precision = PRECISION_DEFAULT;
+  if (format.charAt(at) === ".") {
+    const digits = /^\d*/.exec(format.slice(at + 1, at + 12))?.[0] ?? "";
+    if (at + 1 + digits.length >= format.length) {
+      return clauseError("error while parsing precision: could not find end of precision specifier");
+    }
+    if (digits === "") {
+      return clauseError("error while parsing precision: error while converting precision to integer");
+    }
+    precision = Number(digits);
+    if (precision > FORMAT_PRECISION_MAX) {
+      const words = `precision ${precision} exceeds maximum allowed precision ${FORMAT_PRECISION_MAX}`;
+      return clauseError(`error while parsing precision: ${words}`);
+    }
+    at += 1 + digits.length;
+  }
+  const letter = format.charAt(at);
+  if (!"sdfebxXo".includes(letter)) return clauseError(`unrecognized formatting clause "${letter}"`);
+  return { letter, precision, end: at + 1 };
+}
+
+function clauseError(words: string): CelError {
+  return new CelError(`could not parse formatting clause: ${words}`);
+}
+
+function formatClause(
+  { letter, precision }: Clause,
+  value: CelValue,
+  dialect: FormatDialect,
+  steps: StepCounter,
+): string | CelError {
+  switch (letter) {
+    case "s":
+      return dialect.text(value, steps);
+    case "d":
+      return integerText(value, 10) ?? dialect.decimal(value) ?? refused("decimal clause can only be used on integers", value);
+    case "f":
+      return dialect.fixed(value, precision) ?? refused("fixed-point clause can only be used on doubles", value);
+    case "e":
+      return dialect.scientific(value, precision) ?? refused("scientific clause can only be used on doubles", value);
+    case "b":
+      if (typeof value === "boolean") return value ? "1" : "0";
+      return integerText(value, 2) ?? refused("only integers and bools can be formatted as binary", value);
+    case "o":
+      return integerText(value, 8) ?? refused("octal clause can only be used on integers", value);
+    default: {
+      const hex = hexText(value);
+      if (hex === undefined) {
+        return refused("only integers, byte buffers, and strings can be formatted as hex", value);
+      }
+      return letter === "X" ? hex.toUpperCase() : hex;
+    }
+  }
+}
+
+function refused(words: string, value: CelValue): CelError {
+  return new CelError(`${words}, was given ${typeNameOf(value)}`);
+}
+
+/** What `%s` cannot print. */
+export function textRefused(value: CelValue): CelError {
+  const kinds = "strings, bools, bytes, ints, doubles, maps, lists, types, durations, and timestamps";
+  return refused(`string clause can only be used on ${kinds}`, value);
+}
+
+export function integerText(value: CelValue, radix: number): string | undefined {
+  if (typeof value === "bigint") return value.toString(radix);
+  return value instanceof CelUint ? value.value.toString(radix) : undefined;
+}
+
+function hexText(value: CelValue): string | undefined {
+  if (typeof value === "string" || kindOf(value) === "bytes") {
+    const bytes = value instanceof Uint8Array ? value : new TextEncoder().encode(String(value));
+    return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+  }
+  return integerText(value, 16);
+}
