@@ -21,7 +21,11 @@ export type Compilation =
       readonly message: string;
     };
 
-export function compile(text: string, environment: Environment, options: CompileOptions = {}): Compilation {
+export function compile(
+  text: string,
+  environment: Environment,
+  options: CompileOptions = {},
+): Compilation {
   const parsed = parse(text, environment);
   if (!parsed.ok) return failure(text, parsed.issues);
   const result = check(parsed.expr, environment);
@@ -45,5 +49,7 @@ function failure(text: string, issues: readonly Issue[]): Compilation {
 
 function wrongResultType(wanted: readonly Type[]): string {
   const names = wanted.map(formatType);
-  return names.length === 1 ? `must evaluate to ${names[0]}` : `must evaluate to one of [${names.join(" ")}]`;
+  return names.length === 1
+    ? `must evaluate to ${names[0]}`
+    : `must evaluate to one of [${names.join(" ")}]`;
 }

@@ -21,7 +21,11 @@ export class CheckedExpr {
   readonly #types: ReadonlyMap<number, Type>;
   readonly #references: ReadonlyMap<number, Reference>;
 
-  constructor(expr: Expr, types: ReadonlyMap<number, Type>, references: ReadonlyMap<number, Reference>) {
+  constructor(
+    expr: Expr,
+    types: ReadonlyMap<number, Type>,
+    references: ReadonlyMap<number, Reference>,
+  ) {
     this.expr = expr;
     this.#types = types;
     this.#references = references;

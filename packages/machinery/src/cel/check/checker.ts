@@ -118,7 +118,10 @@ class Checker {
   }
 
   #undeclared(at: { readonly position: number }, name: string): Type {
-    this.#report(at, `undeclared reference to '${name}' (in container '${this.#environment.container}')`);
+    this.#report(
+      at,
+      `undeclared reference to '${name}' (in container '${this.#environment.container}')`,
+    );
     return ERROR;
   }
 
@@ -146,7 +149,10 @@ class Checker {
       if (variable !== undefined) {
         // A local of the same name would hide the variable: the leading dot keeps them apart.
         const hidden = this.#scopes.find(candidate) !== undefined;
-        this.#references.set(e.id, { kind: "variable", name: hidden ? `.${candidate}` : candidate });
+        this.#references.set(e.id, {
+          kind: "variable",
+          name: hidden ? `.${candidate}` : candidate,
+        });
         return variable.type;
       }
       const type = this.#environment.types.get(candidate);
@@ -235,13 +241,20 @@ class Checker {
     return this.#current(isOptional(type) ? type : optionalOf(type));
   }
 
-  #resolve(e: CallExpr, declaration: FunctionDeclaration, { namespaced }: { namespaced: boolean }): Type {
+  #resolve(
+    e: CallExpr,
+    declaration: FunctionDeclaration,
+    { namespaced }: { namespaced: boolean },
+  ): Type {
     const target = namespaced ? undefined : e.target;
     const operands = target === undefined ? e.args : [target, ...e.args];
     const resolution = resolveOverloads({
       declaration,
       member: target !== undefined,
-      operands: operands.map((operand) => ({ at: operand, type: this.#types.get(operand.id) ?? ERROR })),
+      operands: operands.map((operand) => ({
+        at: operand,
+        type: this.#types.get(operand.id) ?? ERROR,
+      })),
       substitution: this.#substitution,
       newTypeVariable: () => this.#typeVariable(),
     });
@@ -313,7 +326,10 @@ class Checker {
       }
       if (!this.#substitution.assignable(wanted, given)) {
         const words = `but provided type is '${formatType(given)}'`;
-        this.#report(field, `expected type of field '${field.name}' is '${formatType(wanted)}' ${words}`);
+        this.#report(
+          field,
+          `expected type of field '${field.name}' is '${formatType(wanted)}' ${words}`,
+        );
       }
     }
     return type;

@@ -71,7 +71,9 @@ export class Environment {
     return new Environment({
       variables: new Map(),
       constructors: new Map(),
-      types: new Map(libraries.flatMap((library) => library.types ?? []).map((type) => [type.name, type])),
+      types: new Map(
+        libraries.flatMap((library) => library.types ?? []).map((type) => [type.name, type]),
+      ),
       functions: mergeFunctions(libraries),
       macros: macroTable(libraries.flatMap((library) => library.macros ?? [])),
       libraries,

@@ -32,7 +32,8 @@ const VALIDATORS: Readonly<Record<string, (text: string) => boolean>> = {
 function validateCall(e: CallExpr): Issue[] {
   const isValid = Object.hasOwn(VALIDATORS, e.function) ? VALIDATORS[e.function] : undefined;
   const [argument] = e.args;
-  if (isValid === undefined || argument?.kind !== "literal" || argument.literal.type !== "string") return [];
+  if (isValid === undefined || argument?.kind !== "literal" || argument.literal.type !== "string")
+    return [];
   if (isValid(argument.literal.value)) return [];
   return [{ message: `invalid ${e.function} argument`, position: argument.position }];
 }

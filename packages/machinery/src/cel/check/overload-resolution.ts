@@ -2,7 +2,16 @@
 import type { Expr } from "../syntax/ast.ts";
 import { Operator } from "../syntax/ast.ts";
 import { Substitution } from "../types/substitution.ts";
-import { BOOL, DYN, formatSignature, formatType, isDyn, sameType, Type, typeParam } from "../types/type.ts";
+import {
+  BOOL,
+  DYN,
+  formatSignature,
+  formatType,
+  isDyn,
+  sameType,
+  type Type,
+  typeParam,
+} from "../types/type.ts";
 import type { FunctionDeclaration, Overload } from "./function-declaration.ts";
 
 export interface CallToResolve {
@@ -16,11 +25,15 @@ export interface CallToResolve {
 
 export type Resolution =
   | { readonly ok: true; readonly overloads: readonly Overload[]; readonly type: Type }
-  | { readonly ok: false; readonly problems: readonly { readonly at: Expr | undefined; readonly message: string }[] };
+  | {
+      readonly ok: false;
+      readonly problems: readonly { readonly at: Expr | undefined; readonly message: string }[];
+    };
 
 export function resolveOverloads(call: CallToResolve): Resolution {
   const { declaration, member, operands, substitution } = call;
-  if (declaration.name === Operator.and || declaration.name === Operator.or) return resolveLogic(call);
+  if (declaration.name === Operator.and || declaration.name === Operator.or)
+    return resolveLogic(call);
   const types = operands.map(({ type }) => type);
   const overloads: Overload[] = [];
   let result: Type | undefined;
@@ -44,7 +57,10 @@ export function resolveOverloads(call: CallToResolve): Resolution {
 function resolveLogic({ declaration, operands, substitution }: CallToResolve): Resolution {
   const problems = operands
     .filter(({ type }) => !substitution.assignable(type, BOOL))
-    .map(({ at, type }) => ({ at, message: `expected type 'bool' but found '${formatType(type)}'` }));
+    .map(({ at, type }) => ({
+      at,
+      message: `expected type 'bool' but found '${formatType(type)}'`,
+    }));
   if (problems.length > 0) return { ok: false, problems };
   return { ok: true, overloads: declaration.overloads, type: BOOL };
 }

@@ -53,7 +53,11 @@ class Resolver {
         this.visit(e.iterRange, locals);
         this.visit(e.accuInit, locals);
         const withAccumulator = [...locals, e.accuVar];
-        const inLoop = [...withAccumulator, e.iterVar, ...(e.iterVar2 === undefined ? [] : [e.iterVar2])];
+        const inLoop = [
+          ...withAccumulator,
+          e.iterVar,
+          ...(e.iterVar2 === undefined ? [] : [e.iterVar2]),
+        ];
         this.visit(e.condition, inLoop);
         this.visit(e.step, inLoop);
         this.visit(e.result, withAccumulator);

@@ -5,7 +5,8 @@ import { NeedsProtobuf, runCase } from "./simple-test.ts";
 
 describe("conformance", () => {
   it("runs", () => {
-    let all = 0, bad = 0;
+    let all = 0,
+      bad = 0;
     for (const file of getConformanceSuite().suites) {
       let pass = 0;
       let skip = 0;
@@ -15,16 +16,24 @@ describe("conformance", () => {
           try {
             const problem = runCase(test, environment);
             if (problem === undefined) pass++;
-            else wrong.push(`${section.name}/${test.name}: ${test.original.expr} => ${problem.split("\n")[0]}`);
+            else
+              wrong.push(
+                `${section.name}/${test.name}: ${test.original.expr} => ${problem.split("\n")[0]}`,
+              );
           } catch (error) {
             if (error instanceof NeedsProtobuf) skip++;
-            else wrong.push(`${section.name}/${test.name}: ${test.original.expr} THROWS ${(error as Error).stack}`);
+            else
+              wrong.push(
+                `${section.name}/${test.name}: ${test.original.expr} THROWS ${(error as Error).stack}`,
+              );
           }
         }
       }
-      all += pass; bad += wrong.length;
+      all += pass;
+      bad += wrong.length;
       console.log(`${file.name}: ${pass} pass, ${wrong.length} fail, ${skip} protobuf`);
-      for (const w of wrong.slice(0, Number(process.env["SHOW"] ?? 5))) console.log(`    ${w.slice(0, 300)}`);
+      for (const w of wrong.slice(0, Number(process.env["SHOW"] ?? 5)))
+        console.log(`    ${w.slice(0, 300)}`);
     }
     console.log(all, bad);
   });

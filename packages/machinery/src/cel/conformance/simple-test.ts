@@ -1,10 +1,11 @@
 /** Runs cases of the conformance suite and compares results. Test support only. */
-import { anyUnpack, DurationSchema, TimestampSchema } from "@bufbuild/protobuf/wkt";
-import { createRegistry } from "@bufbuild/protobuf";
+
 import type { Type as ProtoType } from "@bufbuild/cel-spec/cel/expr/checked_pb.js";
 import { Type_PrimitiveType, Type_WellKnownType } from "@bufbuild/cel-spec/cel/expr/checked_pb.js";
 import type { Value } from "@bufbuild/cel-spec/cel/expr/value_pb.js";
 import type { IncrementalTest } from "@bufbuild/cel-spec/testdata/tests.js";
+import { createRegistry } from "@bufbuild/protobuf";
+import { anyUnpack, DurationSchema, TimestampSchema } from "@bufbuild/protobuf/wkt";
 import { check } from "../check/checker.ts";
 import type { Environment } from "../check/environment.ts";
 import { withoutChecking } from "../check/unchecked.ts";
@@ -31,12 +32,16 @@ export class NeedsProtobuf extends Error {
 }
 
 /** Undefined if the case passes, or what is wrong. */
-export function runCase({ original: test }: IncrementalTest, base: Environment): string | undefined {
+export function runCase(
+  { original: test }: IncrementalTest,
+  base: Environment,
+): string | undefined {
   if (needsProtobuf(test.expr, test.container)) throw new NeedsProtobuf(test.name);
   const variables = new Map<string, DeclaredType>();
   const activation = new Map<string, unknown>();
   for (const { name, declKind } of test.typeEnv) {
-    if (declKind.case !== "ident" || declKind.value.type === undefined) throw new NeedsProtobuf(name);
+    if (declKind.case !== "ident" || declKind.value.type === undefined)
+      throw new NeedsProtobuf(name);
     variables.set(name, declaredValue(typeFrom(declKind.value.type)));
   }
   for (const [name, { kind }] of Object.entries(test.bindings)) {
@@ -49,7 +54,9 @@ export function runCase({ original: test }: IncrementalTest, base: Environment):
   const environment = base.extend({ variables, container: test.container });
   const outcome = evaluate(test.expr, environment, activation, test);
   if (matcher.case === "evalError" || matcher.case === "anyEvalErrors") {
-    return outcome.result instanceof CelError ? undefined : `expected an error, got ${show(outcome.result)}`;
+    return outcome.result instanceof CelError
+      ? undefined
+      : `expected an error, got ${show(outcome.result)}`;
   }
   if (outcome.result instanceof CelError) return outcome.result.message;
   if (expected?.type !== undefined && t.formatType(expected.type) !== outcome.type) {
@@ -86,7 +93,11 @@ function evaluate(
 
 function needsProtobuf(expr: string, container: string): boolean {
   if (/TestAllTypes|NestedTestAllTypes|proto\.|GlobalEnum|TestRequired/.test(expr)) return true;
-  if (/conformance\.proto|^google\.protobuf/.test(container) && /[A-Z]\w*\s*\{|[A-Z]\w+\./.test(expr)) return true;
+  if (
+    /conformance\.proto|^google\.protobuf/.test(container) &&
+    /[A-Z]\w*\s*\{|[A-Z]\w+\./.test(expr)
+  )
+    return true;
   return /google\.protobuf\.(?!Timestamp\b(?!\s*\{)|Duration\b(?!\s*\{))/.test(expr);
 }
 
@@ -136,10 +147,18 @@ function valueFrom({ kind }: Value): CelValue {
     }
     case "objectValue": {
       const message = anyUnpack(kind.value, WELL_KNOWN);
-      if (message?.$typeName === "google.protobuf.Timestamp" && "seconds" in message && "nanos" in message) {
+      if (
+        message?.$typeName === "google.protobuf.Timestamp" &&
+        "seconds" in message &&
+        "nanos" in message
+      ) {
         return new CelTimestamp(nanosOf(message));
       }
-      if (message?.$typeName === "google.protobuf.Duration" && "seconds" in message && "nanos" in message) {
+      if (
+        message?.$typeName === "google.protobuf.Duration" &&
+        "seconds" in message &&
+        "nanos" in message
+      ) {
         return new CelDuration(nanosOf(message));
       }
       throw new NeedsProtobuf(kind.value.typeUrl);
@@ -204,7 +223,8 @@ function identical(a: CelValue, b: CelValue): boolean {
   if (a instanceof CelList && b instanceof CelList) {
     const left = elementsOf(a);
     const right = elementsOf(b);
-    if (left instanceof CelError || right instanceof CelError || left.length !== right.length) return false;
+    if (left instanceof CelError || right instanceof CelError || left.length !== right.length)
+      return false;
     return left.every((value, i) => identical(value, right[i] ?? null));
   }
   if (a instanceof CelMap && b instanceof CelMap) {
@@ -214,7 +234,8 @@ function identical(a: CelValue, b: CelValue): boolean {
 }
 
 function identicalResults(a: CelResult | undefined, b: CelResult | undefined): boolean {
-  if (a === undefined || b === undefined || a instanceof CelError || b instanceof CelError) return false;
+  if (a === undefined || b === undefined || a instanceof CelError || b instanceof CelError)
+    return false;
   return identical(a, b);
 }
 

@@ -1,7 +1,15 @@
 /** The static cost of a call, as an overload declares it. */
 import type { Expr } from "../syntax/ast.ts";
 import type { Type } from "../types/type.ts";
-import { add, type CostEstimate, fixed, multiplyByFactor, ONE, type SizeEstimate, TRAVERSAL_FACTOR } from "./estimate.ts";
+import {
+  add,
+  type CostEstimate,
+  fixed,
+  multiplyByFactor,
+  ONE,
+  type SizeEstimate,
+  TRAVERSAL_FACTOR,
+} from "./estimate.ts";
 
 /** A part of an expression whose size is estimated. */
 export interface SizedNode {
@@ -35,7 +43,9 @@ export function fixedEstimate(cost: number): CallEstimator {
 }
 
 /** Reads the first argument (or the target) once, `factor` times over; the result may be as large. */
-export function traversalEstimate(options: { factor?: number; sameSize?: boolean } = {}): CallEstimator {
+export function traversalEstimate(
+  options: { factor?: number; sameSize?: boolean } = {},
+): CallEstimator {
   const factor = (options.factor ?? 1) * TRAVERSAL_FACTOR;
   return ({ target, args }) => {
     const node = target ?? args[0];

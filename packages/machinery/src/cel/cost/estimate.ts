@@ -12,7 +12,8 @@ export interface Range {
 export type SizeEstimate = Range;
 export type CostEstimate = Range;
 
-export const COST_MAX = 18_446_744_073_709_551_615;
+/** The largest 64-bit number, as near as a double gets. */
+export const COST_MAX = 2 ** 64;
 
 export const UNKNOWN_SIZE: SizeEstimate = { min: 0, max: COST_MAX };
 export const ZERO: Range = { min: 0, max: 0 };
@@ -42,7 +43,10 @@ export function multiply(a: Range, b: Range): Range {
 
 /** Rounded up, as cel-go does. */
 export function multiplyByFactor(range: Range, factor: number): Range {
-  return { min: saturate(Math.ceil(range.min * factor)), max: saturate(Math.ceil(range.max * factor)) };
+  return {
+    min: saturate(Math.ceil(range.min * factor)),
+    max: saturate(Math.ceil(range.max * factor)),
+  };
 }
 
 /** The smallest range that covers both. */

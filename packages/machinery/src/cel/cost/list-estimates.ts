@@ -2,20 +2,36 @@
 import type { Type } from "../types/type.ts";
 import type { CelList } from "../values/value.ts";
 import type { CallEstimate, SizedNode } from "./call-estimate.ts";
-import { add, COST_MAX, fixed, LIST_CREATE_COST, multiply, multiplyByFactor, ONE, type SizeEstimate, TRAVERSAL_FACTOR } from "./estimate.ts";
+import {
+  add,
+  COST_MAX,
+  fixed,
+  LIST_CREATE_COST,
+  multiply,
+  multiplyByFactor,
+  ONE,
+  type SizeEstimate,
+  TRAVERSAL_FACTOR,
+} from "./estimate.ts";
 
 /** Comparing every element with every other one. */
 const COMPARISON_FACTOR = 2;
 
 export function listEstimate(size: SizeEstimate, factor: number): CallEstimate {
-  return { cost: add(multiplyByFactor(size, factor), ONE, fixed(LIST_CREATE_COST)), resultSize: size };
+  return {
+    cost: add(multiplyByFactor(size, factor), ONE, fixed(LIST_CREATE_COST)),
+    resultSize: size,
+  };
 }
 
 export function listCost(factor: number, size: number): number {
   return Math.floor(size * factor) + 1 + LIST_CREATE_COST;
 }
 
-export function selfComparisonEstimate(size: SizeEstimate, element: Type | undefined): CallEstimate {
+export function selfComparisonEstimate(
+  size: SizeEstimate,
+  element: Type | undefined,
+): CallEstimate {
   const isText = element?.kind === "string" || element?.kind === "bytes";
   return listEstimate(multiply(size, size), COMPARISON_FACTOR + (isText ? TRAVERSAL_FACTOR : 0));
 }

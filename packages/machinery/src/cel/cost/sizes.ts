@@ -1,6 +1,13 @@
 /** Sizes of values for cost tracking at runtime. */
 import { codePointCount } from "../syntax/source.ts";
-import { CelList, CelMap, CelObject, CelOptional, type CelResult, type CelValue } from "../values/value.ts";
+import {
+  CelList,
+  CelMap,
+  CelObject,
+  CelOptional,
+  type CelResult,
+  type CelValue,
+} from "../values/value.ts";
 import { PATTERN_FACTOR, TRAVERSAL_FACTOR } from "./estimate.ts";
 
 /** What `size()` gives, and 1 for what has no size. */

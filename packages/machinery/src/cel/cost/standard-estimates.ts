@@ -19,10 +19,30 @@ function sizeOf(call: EstimatedCall, index: number): SizeEstimate {
 
 /** Equality and order: as much as the smaller side can hold. */
 export const comparisonEstimate: CallEstimator = (call) => {
+  const library = libraryTypeEstimate(call);
+  if (library !== undefined) return library;
   const smallerMax = Math.min(sizeOf(call, 0).max, sizeOf(call, 1).max);
   const range = { min: smallerMax > 0 ? 1 : 0, max: smallerMax };
   return { cost: multiplyByFactor(range, TRAVERSAL_FACTOR) };
 };
+
+/** The longest name of a format, as Kubernetes assumes it. */
+const FORMAT_NAME_LENGTH_MAX = 64;
+
+/** Values of Kubernetes' own types compare at a flat price, but for those that are long texts. */
+function libraryTypeEstimate({ args }: EstimatedCall): CallEstimate | undefined {
+  const [left, right] = args;
+  if (left === undefined || right === undefined || left.type.name !== right.type.name) return undefined;
+  const { kind, name } = left.type;
+  if (kind === "opaque" && (name === "net.IP" || name === "net.CIDR")) return { cost: ONE };
+  if (kind !== "struct" || !name.startsWith("kubernetes.")) return undefined;
+  if (name === "kubernetes.NamedFormat") {
+    return { cost: multiplyByFactor({ min: 1, max: FORMAT_NAME_LENGTH_MAX }, TRAVERSAL_FACTOR) };
+  }
+  if (name !== "kubernetes.URL") return { cost: ONE };
+  const max = right.sizeKnown ? right.size.max : 1;
+  return { cost: multiplyByFactor({ min: 1, max }, TRAVERSAL_FACTOR) };
+}
 
 export const concatenationEstimate: CallEstimator = (call) => {
   const resultSize = add(sizeOf(call, 0), sizeOf(call, 1));
@@ -34,7 +54,9 @@ export const listConcatenationEstimate: CallEstimator = (call) => {
 };
 
 /** `x in list` looks at every element. */
-export const membershipEstimate: CallEstimator = (call) => ({ cost: multiplyByFactor(sizeOf(call, 1), 1) });
+export const membershipEstimate: CallEstimator = (call) => ({
+  cost: multiplyByFactor(sizeOf(call, 1), 1),
+});
 
 /** The price of `? :` is that of its operands, which the estimator adds itself. */
 export const conditionalSize: CallEstimator = (call) => {

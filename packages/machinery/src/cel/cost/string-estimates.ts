@@ -68,7 +68,8 @@ function replacedSize(size: SizeEstimate, from: SizeEstimate, to: SizeEstimate):
 export const splitEstimate: CallEstimator = (call) => {
   const size = targetSize(call);
   const limit = call.args[1]?.expr;
-  const literal = limit?.kind === "literal" && limit.literal.type === "int" ? limit.literal.value : undefined;
+  const literal =
+    limit?.kind === "literal" && limit.literal.type === "int" ? limit.literal.value : undefined;
   const max = literal === undefined ? size.max : literal < 0n ? COST_MAX : Number(literal);
   return { cost: multiplyByFactor(size, 2 * TRAVERSAL_FACTOR), resultSize: { min: 0, max } };
 };

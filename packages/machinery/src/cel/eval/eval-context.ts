@@ -17,7 +17,11 @@ export class EvaluationCancelled extends Error {
   readonly reason: CancelReason;
 
   constructor(reason: CancelReason) {
-    super(reason === "cost" ? "operation cancelled: actual cost limit exceeded" : "operation interrupted");
+    super(
+      reason === "cost"
+        ? "operation cancelled: actual cost limit exceeded"
+        : "operation interrupted",
+    );
     this.reason = reason;
   }
 }

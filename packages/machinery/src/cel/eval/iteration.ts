@@ -27,7 +27,8 @@ export function forEach(
   for (let i = 0; i < size; i++) {
     context.iterate();
     if (slots.one !== undefined) {
-      context.locals[slots.one] = keys === undefined ? (collection as CelList).get(i) : (keys[i] ?? null);
+      context.locals[slots.one] =
+        keys === undefined ? (collection as CelList).get(i) : (keys[i] ?? null);
     } else {
       const key: CelValue = keys === undefined ? toInt(i) : (keys[i] ?? null);
       context.locals[slots.key] = key;

@@ -13,11 +13,16 @@ import { isVariable } from "./plan-quantifier.ts";
 const ACCUMULATOR_COST = 1;
 const ADD_COST = 1;
 
-export function planAppend(planning: Planning, e: ComprehensionExpr, slots: LoopSlots): Loop | undefined {
+export function planAppend(
+  planning: Planning,
+  e: ComprehensionExpr,
+  slots: LoopSlots,
+): Loop | undefined {
   if (e.accuInit.kind !== "list" || e.accuInit.elements.length > 0) return undefined;
   const step = recognizeStep(e, (call) => {
     const [, list] = call.args;
-    const single = call.function === Operator.add && list?.kind === "list" && list.elements.length === 1;
+    const single =
+      call.function === Operator.add && list?.kind === "list" && list.elements.length === 1;
     return single && list.optionalIndices.length === 0 ? list.elements : undefined;
   });
   const element = step?.parts[0];
@@ -38,9 +43,15 @@ export function planAppend(planning: Planning, e: ComprehensionExpr, slots: Loop
   };
 }
 
-export function planInsert(planning: Planning, e: ComprehensionExpr, slots: LoopSlots): Loop | undefined {
+export function planInsert(
+  planning: Planning,
+  e: ComprehensionExpr,
+  slots: LoopSlots,
+): Loop | undefined {
   if (e.accuInit.kind !== "map" || e.accuInit.entries.length > 0) return undefined;
-  const step = recognizeStep(e, (call) => (call.function === MAP_INSERT ? call.args.slice(1) : undefined));
+  const step = recognizeStep(e, (call) =>
+    call.function === MAP_INSERT ? call.args.slice(1) : undefined,
+  );
   if (step === undefined) return undefined;
   const predicate = step.predicate && planning.plan(step.predicate).run;
   const parts = step.parts.map((part) => planning.plan(part).run);
@@ -71,7 +82,8 @@ function recognizeStep(
   partsOf: (call: CallExpr) => readonly Expr[] | undefined,
 ): Step | undefined {
   const { step, condition, accuVar } = e;
-  if (condition.kind !== "literal" || condition.literal.value !== true || step.kind !== "call") return undefined;
+  if (condition.kind !== "literal" || condition.literal.value !== true || step.kind !== "call")
+    return undefined;
   let addition: Expr | undefined = step;
   let predicate: Expr | undefined;
   if (step.function === Operator.conditional) {

@@ -1,20 +1,21 @@
 /** Calls: operators first, then functions by the overloads that the checker left, told apart by their arguments. */
 import type { Overload, OverloadCall, RuntimeCost } from "../check/function-declaration.ts";
 import { type CallExpr, type Expr, Operator } from "../syntax/ast.ts";
-import { CelError, type CelResult, type CelValue, NO_SUCH_OVERLOAD } from "../values/value.ts";
 import { typeNameOf } from "../values/kind.ts";
+import { CelError, type CelResult, type CelValue, NO_SUCH_OVERLOAD } from "../values/value.ts";
 import type { EvalContext } from "./eval-context.ts";
 import { constantPlan, type Plan, type Planning, type Run } from "./plan.ts";
 import { planComparison } from "./plan-comparison.ts";
 import { planLogic, planOptionalOr } from "./plan-logic.ts";
-import { planIndex, planOptionalSelect } from "./plan-select.ts";
 import { planPattern } from "./plan-pattern.ts";
+import { planIndex, planOptionalSelect } from "./plan-select.ts";
 import { fitsType } from "./type-guard.ts";
 
 export function planCall(planning: Planning, e: CallExpr): Plan {
   const special = planLogic(planning, e) ?? planComparison(planning, e);
   if (special !== undefined) return special;
-  if (e.function === Operator.index || e.function === Operator.optIndex) return planIndex(planning, e);
+  if (e.function === Operator.index || e.function === Operator.optIndex)
+    return planIndex(planning, e);
   if (e.function === Operator.optSelect) return planOptionalSelect(planning, e);
   const reference = planning.checked.referenceOf(e);
   if (reference?.kind !== "function") {
@@ -22,11 +23,16 @@ export function planCall(planning: Planning, e: CallExpr): Plan {
     return { run: () => error };
   }
   const { overloads, name } = reference;
-  if (overloads.some(({ id }) => id === "optional_or_optional" || id === "optional_orValue_value")) {
+  if (
+    overloads.some(({ id }) => id === "optional_or_optional" || id === "optional_orValue_value")
+  ) {
     return planOptionalOr(planning, e);
   }
-  const operandExprs = reference.namespaced || e.target === undefined ? e.args : [e.target, ...e.args];
-  const plan = planPattern(planning, name, operandExprs) ?? planFunction(planning, name, overloads, operandExprs);
+  const operandExprs =
+    reference.namespaced || e.target === undefined ? e.args : [e.target, ...e.args];
+  const plan =
+    planPattern(planning, name, operandExprs) ??
+    planFunction(planning, name, overloads, operandExprs);
   return CONVERSIONS.has(name) ? foldConversion(plan, planning, operandExprs) : plan;
 }
 
@@ -79,7 +85,12 @@ function unary(name: string, { overload, call, cost, costOf }: Candidate, operan
   };
 }
 
-function binary(name: string, { overload, call, cost, costOf }: Candidate, left: Run, right: Run): Run {
+function binary(
+  name: string,
+  { overload, call, cost, costOf }: Candidate,
+  left: Run,
+  right: Run,
+): Run {
   const fitsLeft = fitsType(overload.params[0]);
   const fitsRight = fitsType(overload.params[1]);
   return (context) => {
@@ -107,9 +118,12 @@ function anyNumber(name: string, candidates: readonly Candidate[], operands: rea
       args.push(value);
     }
     for (const { candidate, guards } of guarded) {
-      if (guards.length !== args.length || !guards.every((fits, i) => fits(args[i] ?? null))) continue;
+      if (guards.length !== args.length || !guards.every((fits, i) => fits(args[i] ?? null)))
+        continue;
       const result = candidate.call(...args, context);
-      context.charge(candidate.costOf === undefined ? candidate.cost : candidate.costOf(result, ...args));
+      context.charge(
+        candidate.costOf === undefined ? candidate.cost : candidate.costOf(result, ...args),
+      );
       return result;
     }
     return noSuchOverload(name, args);
@@ -121,7 +135,17 @@ function noSuchOverload(name: string, args: readonly CelValue[]): CelError {
   return new CelError(`no such overload: ${name}(${args.map(typeNameOf).join(", ")})`);
 }
 
-const CONVERSIONS = new Set(["bool", "bytes", "double", "duration", "int", "string", "timestamp", "uint", "type"]);
+const CONVERSIONS = new Set([
+  "bool",
+  "bytes",
+  "double",
+  "duration",
+  "int",
+  "string",
+  "timestamp",
+  "uint",
+  "type",
+]);
 
 /** Conversions of constants are done once; a wrong one stays an error of the evaluation. */
 function foldConversion(plan: Plan, planning: Planning, operands: readonly Expr[]): Plan {
@@ -133,4 +157,7 @@ function foldConversion(plan: Plan, planning: Planning, operands: readonly Expr[
 }
 
 /** Stands in for the context while planning: conversions only count their cost. */
-const FOLDING: Pick<EvalContext, "charge" | "step"> = { charge: () => undefined, step: () => undefined };
+const FOLDING: Pick<EvalContext, "charge" | "step"> = {
+  charge: () => undefined,
+  step: () => undefined,
+};

@@ -7,8 +7,8 @@
 import { type ComprehensionExpr, isBinding } from "../syntax/ast.ts";
 import { CelError, CelList, CelMap } from "../values/value.ts";
 import { forEach, type Loop, type LoopSlots } from "./iteration.ts";
-import { planAppend, planInsert } from "./plan-accumulation.ts";
 import type { Plan, Planning, Run } from "./plan.ts";
+import { planAppend, planInsert } from "./plan-accumulation.ts";
 import { planQuantifier } from "./plan-quantifier.ts";
 
 export function planComprehension(planning: Planning, e: ComprehensionExpr): Plan {

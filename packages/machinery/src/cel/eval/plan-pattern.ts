@@ -12,7 +12,11 @@ const APPLY: Readonly<Record<string, (pattern: Pattern, text: string) => CelResu
   findAll: (pattern, text) => new ArrayList(pattern.findAll(text, -1)),
 };
 
-export function planPattern(planning: Planning, name: string, operands: readonly Expr[]): Plan | undefined {
+export function planPattern(
+  planning: Planning,
+  name: string,
+  operands: readonly Expr[],
+): Plan | undefined {
   const apply = Object.hasOwn(APPLY, name) ? APPLY[name] : undefined;
   const [textExpr, patternExpr] = operands;
   if (apply === undefined || operands.length !== 2 || textExpr === undefined) return undefined;

@@ -8,7 +8,11 @@ import type { Planning } from "./plan.ts";
 const CONDITION_COST = { all: 2, exists: 3 } as const;
 const STEP_COST = 1;
 
-export function planQuantifier(planning: Planning, e: ComprehensionExpr, slots: LoopSlots): Loop | undefined {
+export function planQuantifier(
+  planning: Planning,
+  e: ComprehensionExpr,
+  slots: LoopSlots,
+): Loop | undefined {
   const quantifier = recognize(e);
   if (quantifier === undefined) return undefined;
   const { decisive } = quantifier;

@@ -112,7 +112,8 @@ function toOptional(found: CelResult | undefined): CelResult {
 
 export function planOptionalSelect(planning: Planning, e: CallExpr): Plan {
   const [operandExpr, fieldExpr] = e.args;
-  if (operandExpr === undefined || fieldExpr?.kind !== "literal") return { run: () => NO_SUCH_OVERLOAD };
+  if (operandExpr === undefined || fieldExpr?.kind !== "literal")
+    return { run: () => NO_SUCH_OVERLOAD };
   const operand = planning.plan(operandExpr).run;
   const field = String(fieldExpr.literal.value);
   const cost = 1 + relativeCost(operandExpr);

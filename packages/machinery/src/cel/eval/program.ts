@@ -6,7 +6,7 @@ import type { DeclaredType } from "../types/declared-type.ts";
 import type { Type } from "../types/type.ts";
 import { CelError, type CelResult } from "../values/value.ts";
 import { type CancelReason, EvalContext, EvaluationCancelled } from "./eval-context.ts";
-import { planProgram, type PlannedProgram } from "./planner.ts";
+import { type PlannedProgram, planProgram } from "./planner.ts";
 
 /** Values of variables by name: raw JSON, or CEL values where the declaration says so. */
 export type Activation =
@@ -79,7 +79,9 @@ export class Program {
     if (raw === undefined) return new CelError(`no such attribute(s): ${name}`);
     if (raw instanceof CelError) return raw;
     const declared = this.#declarations[slot];
-    return declared === undefined ? new CelError(`no such attribute(s): ${name}`) : declared.adapt(raw);
+    return declared === undefined
+      ? new CelError(`no such attribute(s): ${name}`)
+      : declared.adapt(raw);
   }
 }
 

@@ -1,7 +1,15 @@
 /** Whether a value may be passed for a parameter. The checker has seen to it, unless a type is dynamic or null. */
 import type { Type, TypeKind } from "../types/type.ts";
 import { CelDuration, CelTimestamp } from "../values/time.ts";
-import { CelList, CelMap, CelObject, CelOptional, CelTypeValue, CelUint, type CelValue } from "../values/value.ts";
+import {
+  CelList,
+  CelMap,
+  CelObject,
+  CelOptional,
+  CelTypeValue,
+  CelUint,
+  type CelValue,
+} from "../values/value.ts";
 
 export type Guard = (value: CelValue) => boolean;
 
@@ -22,7 +30,8 @@ const GUARDS: Partial<Record<TypeKind, Guard>> = {
 
 export function fitsType(type: Type | undefined): Guard {
   if (type === undefined) return () => true;
-  if (type.kind === "opaque" && type.name === "optional_type") return (value) => value instanceof CelOptional;
+  if (type.kind === "opaque" && type.name === "optional_type")
+    return (value) => value instanceof CelOptional;
   if (type.kind === "opaque" || type.kind === "struct") {
     const { name } = type;
     return (value) => value instanceof CelObject && value.typeName === name;

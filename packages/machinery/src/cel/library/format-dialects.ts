@@ -1,6 +1,7 @@
 /** How `format` prints values: as Kubernetes does, and as the specification says. */
-import { compareStrings, type StepCounter } from "../values/compare.ts";
+
 import { elementsOf } from "../values/collections.ts";
+import { compareStrings, type StepCounter } from "../values/compare.ts";
 import { fixedText, scientificText } from "../values/fixed-text.ts";
 import { formatDouble } from "../values/format-double.ts";
 import { CelDuration, CelTimestamp, formatDuration, formatTimestamp } from "../values/time.ts";
@@ -10,7 +11,8 @@ import { quote } from "./quote.ts";
 
 /** cel-go's string extension below version 4, with the locale en-US. */
 export const kubernetesFormat: FormatDialect = {
-  text: (value, steps) => print(value, steps, { top: plainScalar, nested: literalScalar, colon: ":" }),
+  text: (value, steps) =>
+    print(value, steps, { top: plainScalar, nested: literalScalar, colon: ":" }),
   decimal: () => undefined,
   fixed: (value, precision) => {
     const number = numberOrWord(value);
@@ -27,7 +29,8 @@ export const kubernetesFormat: FormatDialect = {
 
 /** cel-spec's string extension. */
 export const standardFormat: FormatDialect = {
-  text: (value, steps) => print(value, steps, { top: standardScalar, nested: standardScalar, colon: ": " }),
+  text: (value, steps) =>
+    print(value, steps, { top: standardScalar, nested: standardScalar, colon: ": " }),
   decimal: (value) => (typeof value === "number" ? standardScalar(value) : undefined),
   fixed: (value, precision) => {
     const number = anyNumber(value);
@@ -35,7 +38,9 @@ export const standardFormat: FormatDialect = {
   },
   scientific: (value, precision) => {
     const number = anyNumber(value);
-    return number === undefined ? undefined : (notFinite(number) ?? scientificText(number, precision));
+    return number === undefined
+      ? undefined
+      : (notFinite(number) ?? scientificText(number, precision));
   },
 };
 
@@ -133,7 +138,9 @@ function anyNumber(value: CelValue): number | undefined {
 
 function numberOrWord(value: CelValue): number | undefined {
   if (typeof value === "number") return value;
-  return value === "NaN" || value === "Infinity" || value === "-Infinity" ? Number(value) : undefined;
+  return value === "NaN" || value === "Infinity" || value === "-Infinity"
+    ? Number(value)
+    : undefined;
 }
 
 /** en-US: a comma between thousands. */

@@ -53,7 +53,9 @@ export function formatString(
     }
     text += formatted;
     if (text.length > RESULT_ELEMENTS_MAX) {
-      return new CelError(`result exceeds limit: size: ${text.length}, limit ${RESULT_ELEMENTS_MAX}`);
+      return new CelError(
+        `result exceeds limit: size: ${text.length}, limit ${RESULT_ELEMENTS_MAX}`,
+      );
     }
     at = clause.end;
   }
@@ -72,10 +74,14 @@ function parseClause(format: string, at: number): Clause | CelError {
   if (format.charAt(at) === ".") {
     const digits = /^\d*/.exec(format.slice(at + 1, at + 12))?.[0] ?? "";
     if (at + 1 + digits.length >= format.length) {
-      return clauseError("error while parsing precision: could not find end of precision specifier");
+      return clauseError(
+        "error while parsing precision: could not find end of precision specifier",
+      );
     }
     if (digits === "") {
-      return clauseError("error while parsing precision: error while converting precision to integer");
+      return clauseError(
+        "error while parsing precision: error while converting precision to integer",
+      );
     }
     precision = Number(digits);
     if (precision > FORMAT_PRECISION_MAX) {
@@ -85,7 +91,8 @@ function parseClause(format: string, at: number): Clause | CelError {
     at += 1 + digits.length;
   }
   const letter = format.charAt(at);
-  if (!"sdfebxXo".includes(letter)) return clauseError(`unrecognized formatting clause "${letter}"`);
+  if (!"sdfebxXo".includes(letter))
+    return clauseError(`unrecognized formatting clause "${letter}"`);
   return { letter, precision, end: at + 1 };
 }
 
@@ -103,14 +110,27 @@ function formatClause(
     case "s":
       return dialect.text(value, steps);
     case "d":
-      return integerText(value, 10) ?? dialect.decimal(value) ?? refused("decimal clause can only be used on integers", value);
+      return (
+        integerText(value, 10) ??
+        dialect.decimal(value) ??
+        refused("decimal clause can only be used on integers", value)
+      );
     case "f":
-      return dialect.fixed(value, precision) ?? refused("fixed-point clause can only be used on doubles", value);
+      return (
+        dialect.fixed(value, precision) ??
+        refused("fixed-point clause can only be used on doubles", value)
+      );
     case "e":
-      return dialect.scientific(value, precision) ?? refused("scientific clause can only be used on doubles", value);
+      return (
+        dialect.scientific(value, precision) ??
+        refused("scientific clause can only be used on doubles", value)
+      );
     case "b":
       if (typeof value === "boolean") return value ? "1" : "0";
-      return integerText(value, 2) ?? refused("only integers and bools can be formatted as binary", value);
+      return (
+        integerText(value, 2) ??
+        refused("only integers and bools can be formatted as binary", value)
+      );
     case "o":
       return integerText(value, 8) ?? refused("octal clause can only be used on integers", value);
     default: {
@@ -129,7 +149,8 @@ function refused(words: string, value: CelValue): CelError {
 
 /** What `%s` cannot print. */
 export function textRefused(value: CelValue): CelError {
-  const kinds = "strings, bools, bytes, ints, doubles, maps, lists, types, durations, and timestamps";
+  const kinds =
+    "strings, bools, bytes, ints, doubles, maps, lists, types, durations, and timestamps";
   return refused(`string clause can only be used on ${kinds}`, value);
 }
 

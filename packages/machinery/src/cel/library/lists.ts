@@ -1,7 +1,13 @@
 /** The list extensions of cel-go, version 3: `slice`, `flatten`, `sort`, `sortBy`, `distinct`, `lists.range`, `reverse`. */
 import type { Library } from "../check/environment.ts";
 import { type CallContext, fn, global, member } from "../check/function-declaration.ts";
-import { literalSize, listCost, listEstimate, selfComparisonCost, selfComparisonEstimate } from "../cost/list-estimates.ts";
+import {
+  listCost,
+  listEstimate,
+  literalSize,
+  selfComparisonCost,
+  selfComparisonEstimate,
+} from "../cost/list-estimates.ts";
 import { costSize } from "../cost/sizes.ts";
 import { RESULT_ELEMENTS_MAX } from "../limits.ts";
 import { SORT_BY_ASSOCIATED_KEYS, sortByMacros } from "../syntax/binding-macros.ts";
@@ -30,7 +36,16 @@ const LIST = listOf(T);
 const LIST_DYN = listOf(DYN);
 
 /** Types whose values have an order. */
-export const COMPARABLE: readonly Type[] = [INT, UINT, DOUBLE, BOOL, DURATION, TIMESTAMP, STRING, BYTES];
+export const COMPARABLE: readonly Type[] = [
+  INT,
+  UINT,
+  DOUBLE,
+  BOOL,
+  DURATION,
+  TIMESTAMP,
+  STRING,
+  BYTES,
+];
 
 const resultSized = (result: CelResult) => listCost(1, costSize(result));
 
@@ -50,13 +65,21 @@ export const listsLibrary: Library = {
     ),
     fn(
       "flatten",
-      member("list_flatten", [listOf(LIST)], LIST, (list: CelList, c: CallContext) => flattenTo(list, 1n, c), {
-        cost: (_result: CelResult, list: CelValue) => listCost(1, costSize(list)),
-        estimate: ({ target }) => target && listEstimate(target.size, 1),
-      }),
+      member(
+        "list_flatten",
+        [listOf(LIST)],
+        LIST,
+        (list: CelList, c: CallContext) => flattenTo(list, 1n, c),
+        {
+          cost: (_result: CelResult, list: CelValue) => listCost(1, costSize(list)),
+          estimate: ({ target }) => target && listEstimate(target.size, 1),
+        },
+      ),
       member("list_flatten_int", [LIST_DYN, INT], LIST_DYN, flattenTo, {
-        cost: (_result: CelResult, list: CelValue, depth: bigint) => listCost(Number(depth), costSize(list)),
-        estimate: ({ target, args }) => target && listEstimate(target.size, literalSize(args[0]) ?? 2 ** 64),
+        cost: (_result: CelResult, list: CelValue, depth: bigint) =>
+          listCost(Number(depth), costSize(list)),
+        estimate: ({ target, args }) =>
+          target && listEstimate(target.size, literalSize(args[0]) ?? 2 ** 64),
       }),
     ),
     fn(
@@ -86,10 +109,16 @@ export const listsLibrary: Library = {
     fn(
       "sort",
       ...COMPARABLE.map((type) =>
-        member(`list_${type.name}_sort`, [listOf(type)], listOf(type), (list: CelList, c: CallContext) => sortByKeys(list, list, c), {
-          cost: (_result: CelResult, list: CelList) => selfComparisonCost(list),
-          estimate: ({ target }) => target && selfComparisonEstimate(target.size, type),
-        }),
+        member(
+          `list_${type.name}_sort`,
+          [listOf(type)],
+          listOf(type),
+          (list: CelList, c: CallContext) => sortByKeys(list, list, c),
+          {
+            cost: (_result: CelResult, list: CelList) => selfComparisonCost(list),
+            estimate: ({ target }) => target && selfComparisonEstimate(target.size, type),
+          },
+        ),
       ),
     ),
     fn(
@@ -109,13 +138,17 @@ function slice(list: CelList, start: bigint, end: bigint): CelResult {
     return new CelError(`cannot slice(${start}, ${end}), negative indexes not supported`);
   }
   if (start > end) {
-    return new CelError(`cannot slice(${start}, ${end}), start index must be less than or equal to end index`);
+    return new CelError(
+      `cannot slice(${start}, ${end}), start index must be less than or equal to end index`,
+    );
   }
   if (BigInt(list.size) < end) {
     return new CelError(`cannot slice(${start}, ${end}), list is length ${list.size}`);
   }
   const elements = elementsOf(list);
-  return elements instanceof CelError ? elements : new ArrayList(elements.slice(Number(start), Number(end)));
+  return elements instanceof CelError
+    ? elements
+    : new ArrayList(elements.slice(Number(start), Number(end)));
 }
 
 function flattenTo(list: CelList, depth: bigint, context: CallContext): CelResult {
@@ -178,7 +211,8 @@ function sortByKeys(list: CelList, keyList: CelList, context: CallContext): CelR
   if (elements.length !== keys.length) return new CelError("sortBy keys do not match the list");
   const [first] = keys;
   if (first === undefined) return list;
-  if (compareValues(first, first) instanceof CelError) return new CelError("list elements must be comparable");
+  if (compareValues(first, first) instanceof CelError)
+    return new CelError("list elements must be comparable");
   const typeName = typeNameOf(first);
   if (keys.some((key) => typeNameOf(key) !== typeName)) {
     return new CelError("list elements must have the same type");

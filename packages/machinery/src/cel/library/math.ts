@@ -1,6 +1,12 @@
 /** The math extensions: extremes, rounding, signs, bits. Kubernetes does not offer them. */
 import type { Library } from "../check/environment.ts";
-import { type FunctionDeclaration, fn, global, type Overload, type OverloadCall } from "../check/function-declaration.ts";
+import {
+  type FunctionDeclaration,
+  fn,
+  global,
+  type Overload,
+  type OverloadCall,
+} from "../check/function-declaration.ts";
 import { mathMacros } from "../syntax/math-macros.ts";
 import { BOOL, DOUBLE, DYN, INT, listOf, type Type, UINT } from "../types/type.ts";
 import { intResult } from "../values/arithmetic.ts";
@@ -19,7 +25,11 @@ export const mathLibrary: Library = {
     onDouble("floor", DOUBLE, Math.floor),
     onDouble("round", DOUBLE, roundAwayFromZero),
     onDouble("trunc", DOUBLE, Math.trunc),
-    onDouble("isInf", BOOL, (value) => value === Number.POSITIVE_INFINITY || value === Number.NEGATIVE_INFINITY),
+    onDouble(
+      "isInf",
+      BOOL,
+      (value) => value === Number.POSITIVE_INFINITY || value === Number.NEGATIVE_INFINITY,
+    ),
     onDouble("isNaN", BOOL, Number.isNaN),
     onDouble("isFinite", BOOL, Number.isFinite),
     fn(
@@ -36,9 +46,18 @@ export const mathLibrary: Library = {
     ),
     fn(
       "math.sign",
-      global("math_sign_double", [DOUBLE], DOUBLE, (value: number) => (value === 0 ? 0 : Math.sign(value))),
-      global("math_sign_int", [INT], INT, (value: bigint) => (value > 0n ? 1n : value < 0n ? -1n : 0n)),
-      global("math_sign_uint", [UINT], UINT, (value: CelUint) => new CelUint(value.value > 0n ? 1n : 0n)),
+      global("math_sign_double", [DOUBLE], DOUBLE, (value: number) =>
+        value === 0 ? 0 : Math.sign(value),
+      ),
+      global("math_sign_int", [INT], INT, (value: bigint) =>
+        value > 0n ? 1n : value < 0n ? -1n : 0n,
+      ),
+      global(
+        "math_sign_uint",
+        [UINT],
+        UINT,
+        (value: CelUint) => new CelUint(value.value > 0n ? 1n : 0n),
+      ),
     ),
     bits("bitAnd", (a, b) => a & b),
     bits("bitOr", (a, b) => a | b),
@@ -53,7 +72,11 @@ export const mathLibrary: Library = {
   ],
 };
 
-function onDouble(name: string, result: Type, call: (value: number) => CelResult): FunctionDeclaration {
+function onDouble(
+  name: string,
+  result: Type,
+  call: (value: number) => CelResult,
+): FunctionDeclaration {
   return fn(`math.${name}`, global(`math_${name}_double`, [DOUBLE], result, call));
 }
 
@@ -69,7 +92,9 @@ function bits(name: string, combine: (a: bigint, b: bigint) => bigint): Function
   return fn(
     `math.${name}`,
     global(`math_${name}_int_int`, [INT, INT], INT, (a: bigint, b: bigint) => combine(a, b)),
-    global(`math_${name}_uint_uint`, [UINT, UINT], UINT, (a: CelUint, b: CelUint) => unsigned(combine(a.value, b.value))),
+    global(`math_${name}_uint_uint`, [UINT, UINT], UINT, (a: CelUint, b: CelUint) =>
+      unsigned(combine(a.value, b.value)),
+    ),
   );
 }
 
@@ -113,8 +138,12 @@ function extreme(name: string, replaces: (order: number) => boolean): FunctionDe
     return best;
   };
   const id = name.replace(".", "_");
-  const overload = (suffix: string, params: readonly Type[], result: Type, call: OverloadCall): Overload =>
-    global(`${id}_${suffix}`, params, result, call);
+  const overload = (
+    suffix: string,
+    params: readonly Type[],
+    result: Type,
+    call: OverloadCall,
+  ): Overload => global(`${id}_${suffix}`, params, result, call);
   return fn(
     name,
     ...NUMBERS.map((type) => overload(type.name, [type], type, (value: CelValue) => value)),

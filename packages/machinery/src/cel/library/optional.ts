@@ -3,10 +3,28 @@ import type { Library } from "../check/environment.ts";
 import { fn, global, member } from "../check/function-declaration.ts";
 import { Operator } from "../syntax/ast.ts";
 import { optionalMacros } from "../syntax/binding-macros.ts";
-import { BOOL, DYN, INT, listOf, mapOf, opaqueType, optionalOf, STRING, typeParam } from "../types/type.ts";
+import {
+  BOOL,
+  DYN,
+  INT,
+  listOf,
+  mapOf,
+  opaqueType,
+  optionalOf,
+  STRING,
+  typeParam,
+} from "../types/type.ts";
 import { ArrayList, elementsOf } from "../values/collections.ts";
 import { CelDuration, CelTimestamp } from "../values/time.ts";
-import { CelError, CelList, CelMap, CelOptional, type CelResult, CelUint, type CelValue } from "../values/value.ts";
+import {
+  CelError,
+  CelList,
+  CelMap,
+  CelOptional,
+  type CelResult,
+  CelUint,
+  type CelValue,
+} from "../values/value.ts";
 
 const K = typeParam("K");
 const V = typeParam("V");
@@ -22,11 +40,23 @@ export const optionalLibrary: Library = {
   macros: optionalMacros,
   types: [opaqueType("optional_type")],
   functions: [
-    fn("optional.of", global("optional_of", [V], OPTIONAL_V, (value: CelValue) => CelOptional.of(value))),
-    fn("optional.ofNonZeroValue", global("optional_ofNonZeroValue", [V], OPTIONAL_V, ofNonZeroValue)),
-    fn("optional.none", global("optional_none", [], OPTIONAL_V, () => CelOptional.none)),
-    fn("value", member("optional_value", [OPTIONAL_V], V, valueOf)),
-    fn("hasValue", member("optional_hasValue", [OPTIONAL_V], BOOL, (o: CelOptional) => o.value !== undefined)),
+    fn(
+      "optional.of",
+      global("optional_of", [V], OPTIONAL_V, (value: CelValue) => CelOptional.of(value)),
+    ),
+    fn(
+      "optional.ofNonZeroValue",
+      global("optional_ofNonZeroValue", [V], OPTIONAL_V, ofNonZeroValue),
+    ),
+    fn(
+      "optional.none",
+      global("optional_none", [], OPTIONAL_V, () => CelOptional.none),
+    ),
+    fn("value", member("optional_value", [OPTIONAL_V], V, contentOf)),
+    fn(
+      "hasValue",
+      member("optional_hasValue", [OPTIONAL_V], BOOL, (o: CelOptional) => o.value !== undefined),
+    ),
     // The planner implements these two, since they evaluate their argument only if needed.
     fn("or", member("optional_or_optional", [OPTIONAL_V, OPTIONAL_V], OPTIONAL_V)),
     fn("orValue", member("optional_orValue_value", [OPTIONAL_V, V], V)),
@@ -43,14 +73,20 @@ export const optionalLibrary: Library = {
       global("optional_list_index_int", [optionalOf(LIST_V), INT], OPTIONAL_V),
       global("optional_map_index_value", [optionalOf(MAP_KV), K], OPTIONAL_V),
     ),
-    fn("first", member("list_first", [LIST_V], OPTIONAL_V, (list: CelList) => elementAt(list, 0))),
-    fn("last", member("list_last", [LIST_V], OPTIONAL_V, (list: CelList) => elementAt(list, list.size - 1))),
+    fn(
+      "first",
+      member("list_first", [LIST_V], OPTIONAL_V, (list: CelList) => elementAt(list, 0)),
+    ),
+    fn(
+      "last",
+      member("list_last", [LIST_V], OPTIONAL_V, (list: CelList) => elementAt(list, list.size - 1)),
+    ),
     fn("optional.unwrap", global("optional_unwrap", [LIST_OPTIONAL_V], LIST_V, unwrap)),
     fn("unwrapOpt", member("optional_unwrapOpt", [LIST_OPTIONAL_V], LIST_V, unwrap)),
   ],
 };
 
-function valueOf(optional: CelOptional): CelResult {
+function contentOf(optional: CelOptional): CelResult {
   return optional.value === undefined ? NONE_DEREFERENCED : optional.value;
 }
 

@@ -14,7 +14,13 @@ const ESCAPES = new Map([
 
 /** Surrogates without their other half become U+FFFD. */
 export function quote(text: string): string {
-  const whole = text.replaceAll(/[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g, "\ufffd");
-  const escaped = whole.replaceAll(/[\x07-\r\\"]/g, (character) => ESCAPES.get(character) ?? character);
+  const whole = text.replaceAll(
+    /[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g,
+    "\ufffd",
+  );
+  const escaped = whole.replaceAll(
+    /[\x07-\r\\"]/g,
+    (character) => ESCAPES.get(character) ?? character,
+  );
   return `"${escaped}"`;
 }

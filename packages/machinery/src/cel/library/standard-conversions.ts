@@ -35,7 +35,10 @@ const A = typeParam("A");
 const identity = (value: CelValue) => value;
 
 export const standardConversions: readonly FunctionDeclaration[] = [
-  fn("type", global("type", [A], typeOf(A), (value: CelValue) => typeValueOf(value))),
+  fn(
+    "type",
+    global("type", [A], typeOf(A), (value: CelValue) => typeValueOf(value)),
+  ),
   fn("dyn", global("to_dyn", [A], DYN, identity)),
   fn(
     "bool",
@@ -68,7 +71,12 @@ export const standardConversions: readonly FunctionDeclaration[] = [
     global("double_to_int64", [DOUBLE], INT, doubleToInt),
     global("duration_to_int64", [DURATION], INT, (value: CelDuration) => value.nanos),
     global("string_to_int64", [STRING], INT, stringToInt),
-    global("timestamp_to_int64", [TIMESTAMP], INT, (value: CelTimestamp) => split(value.nanos).seconds),
+    global(
+      "timestamp_to_int64",
+      [TIMESTAMP],
+      INT,
+      (value: CelTimestamp) => split(value.nanos).seconds,
+    ),
     global("uint64_to_int64", [UINT], INT, (value: CelUint) => intResult(value.value)),
   ),
   fn(
@@ -88,7 +96,9 @@ export const standardConversions: readonly FunctionDeclaration[] = [
   fn(
     "timestamp",
     global("timestamp_to_timestamp", [TIMESTAMP], TIMESTAMP, identity),
-    global("int64_to_timestamp", [INT], TIMESTAMP, (seconds: bigint) => timestampOf(seconds * 1_000_000_000n)),
+    global("int64_to_timestamp", [INT], TIMESTAMP, (seconds: bigint) =>
+      timestampOf(seconds * 1_000_000_000n),
+    ),
     global("string_to_timestamp", [STRING], TIMESTAMP, stringToTimestamp),
   ),
   fn(
@@ -116,7 +126,8 @@ function stringToBool(text: string): CelResult {
 const NUMBER_DIGITS_MAX = 64;
 
 function stringToInt(text: string): CelResult {
-  if (text.length > NUMBER_DIGITS_MAX || !/^[+-]?\d+$/.test(text)) return conversionError("string", "int");
+  if (text.length > NUMBER_DIGITS_MAX || !/^[+-]?\d+$/.test(text))
+    return conversionError("string", "int");
   const value = intResult(BigInt(text.replace(/^\+/, "")));
   return value instanceof CelError ? conversionError("string", "int") : value;
 }

@@ -1,10 +1,16 @@
 /** The standard library of the language. */
 import type { Library } from "../check/environment.ts";
-import { type CallContext, type FunctionDeclaration, fn, global, member } from "../check/function-declaration.ts";
+import {
+  type CallContext,
+  type FunctionDeclaration,
+  fn,
+  global,
+  member,
+} from "../check/function-declaration.ts";
 import { firstArgumentCost, patternCost, traversalCost } from "../cost/sizes.ts";
 import { affixEstimate, containsEstimate, patternEstimate } from "../cost/standard-estimates.ts";
-import { standardMacros } from "../syntax/standard-macros.ts";
 import { codePointCount } from "../syntax/source.ts";
+import { standardMacros } from "../syntax/standard-macros.ts";
 import {
   BOOL,
   BYTES,
@@ -21,7 +27,13 @@ import {
   typeParam,
   UINT,
 } from "../types/type.ts";
-import { CelError, type CelList, type CelMap, type CelResult, type CelValue } from "../values/value.ts";
+import {
+  CelError,
+  type CelList,
+  type CelMap,
+  type CelResult,
+  type CelValue,
+} from "../values/value.ts";
 import { standardConversions } from "./standard-conversions.ts";
 import { standardOperators } from "./standard-operators.ts";
 import { standardTime } from "./standard-time.ts";
@@ -48,24 +60,43 @@ const size: FunctionDeclaration = fn(
 const texts: readonly FunctionDeclaration[] = [
   fn(
     "contains",
-    member("contains_string", [STRING, STRING], BOOL, (text: string, part: string) => text.includes(part), {
-      cost: (_result: CelResult, text: CelValue, part: CelValue) => traversalCost(text) * traversalCost(part),
-      estimate: containsEstimate,
-    }),
+    member(
+      "contains_string",
+      [STRING, STRING],
+      BOOL,
+      (text: string, part: string) => text.includes(part),
+      {
+        cost: (_result: CelResult, text: CelValue, part: CelValue) =>
+          traversalCost(text) * traversalCost(part),
+        estimate: containsEstimate,
+      },
+    ),
   ),
   fn(
     "endsWith",
-    member("ends_with_string", [STRING, STRING], BOOL, (text: string, end: string) => text.endsWith(end), {
-      cost: firstArgumentCost,
-      estimate: affixEstimate,
-    }),
+    member(
+      "ends_with_string",
+      [STRING, STRING],
+      BOOL,
+      (text: string, end: string) => text.endsWith(end),
+      {
+        cost: firstArgumentCost,
+        estimate: affixEstimate,
+      },
+    ),
   ),
   fn(
     "startsWith",
-    member("starts_with_string", [STRING, STRING], BOOL, (text: string, start: string) => text.startsWith(start), {
-      cost: firstArgumentCost,
-      estimate: affixEstimate,
-    }),
+    member(
+      "starts_with_string",
+      [STRING, STRING],
+      BOOL,
+      (text: string, start: string) => text.startsWith(start),
+      {
+        cost: firstArgumentCost,
+        estimate: affixEstimate,
+      },
+    ),
   ),
   fn(
     "matches",

@@ -1,5 +1,10 @@
 /** The operators of the language: logic, equality, order, arithmetic, indexing, membership. */
-import { type FunctionDeclaration, fn, global, type Overload } from "../check/function-declaration.ts";
+import {
+  type FunctionDeclaration,
+  fn,
+  global,
+  type Overload,
+} from "../check/function-declaration.ts";
 import { comparisonCost, concatenationCost, costSize } from "../cost/sizes.ts";
 import {
   comparisonEstimate,
@@ -42,11 +47,17 @@ const NUMBERS = [
 
 export const standardOperators: readonly FunctionDeclaration[] = [
   // The planner implements these itself, since they do not evaluate all their arguments or absorb errors.
-  fn(Operator.conditional, global("conditional", [BOOL, A, A], A, undefined, { estimate: conditionalSize })),
+  fn(
+    Operator.conditional,
+    global("conditional", [BOOL, A, A], A, undefined, { estimate: conditionalSize }),
+  ),
   fn(Operator.and, global("logical_and", [BOOL, BOOL], BOOL)),
   fn(Operator.or, global("logical_or", [BOOL, BOOL], BOOL)),
   fn(Operator.notStrictlyFalse, global("not_strictly_false", [BOOL], BOOL)),
-  fn(Operator.not, global("logical_not", [BOOL], BOOL, (a: boolean) => !a)),
+  fn(
+    Operator.not,
+    global("logical_not", [BOOL], BOOL, (a: boolean) => !a),
+  ),
   fn(Operator.equals, global("equals", [A, A], BOOL, undefined, comparisonExtras())),
   fn(Operator.notEquals, global("not_equals", [A, A], BOOL, undefined, comparisonExtras())),
   fn(Operator.index, global("index_list", [LIST_A, INT], A), global("index_map", [MAP_AB, A], B)),
@@ -76,7 +87,11 @@ function comparisons(): FunctionDeclaration[] {
   ];
 }
 
-function comparison(name: string, prefix: string, holds: (order: number) => boolean): FunctionDeclaration {
+function comparison(
+  name: string,
+  prefix: string,
+  holds: (order: number) => boolean,
+): FunctionDeclaration {
   const call = (a: CelValue, b: CelValue): CelResult => {
     const order = compareValues(a, b);
     return order instanceof CelError ? order : holds(order);
@@ -114,14 +129,22 @@ function sums(): FunctionDeclaration[] {
       }),
       global("add_double", [DOUBLE, DOUBLE], DOUBLE, (a: number, b: number) => a + b),
       global("add_duration_duration", [DURATION, DURATION], DURATION, addDurations),
-      global("add_duration_timestamp", [DURATION, TIMESTAMP], TIMESTAMP, (d: CelDuration, t: CelTimestamp) =>
-        timestampOf(t.nanos + d.nanos),
+      global(
+        "add_duration_timestamp",
+        [DURATION, TIMESTAMP],
+        TIMESTAMP,
+        (d: CelDuration, t: CelTimestamp) => timestampOf(t.nanos + d.nanos),
       ),
-      global("add_timestamp_duration", [TIMESTAMP, DURATION], TIMESTAMP, (t: CelTimestamp, d: CelDuration) =>
-        timestampOf(t.nanos + d.nanos),
+      global(
+        "add_timestamp_duration",
+        [TIMESTAMP, DURATION],
+        TIMESTAMP,
+        (t: CelTimestamp, d: CelDuration) => timestampOf(t.nanos + d.nanos),
       ),
       global("add_int64", [INT, INT], INT, arithmetic.addInt),
-      global("add_list", [LIST_A, LIST_A], LIST_A, addLists, { estimate: listConcatenationEstimate }),
+      global("add_list", [LIST_A, LIST_A], LIST_A, addLists, {
+        estimate: listConcatenationEstimate,
+      }),
       global("add_string", [STRING, STRING], STRING, (a: string, b: string) => a + b, {
         cost: concatenationCost,
         estimate: concatenationEstimate,
@@ -131,15 +154,24 @@ function sums(): FunctionDeclaration[] {
     fn(
       Operator.subtract,
       global("subtract_double", [DOUBLE, DOUBLE], DOUBLE, (a: number, b: number) => a - b),
-      global("subtract_duration_duration", [DURATION, DURATION], DURATION, (a: CelDuration, b: CelDuration) =>
-        durationOf(a.nanos - b.nanos),
+      global(
+        "subtract_duration_duration",
+        [DURATION, DURATION],
+        DURATION,
+        (a: CelDuration, b: CelDuration) => durationOf(a.nanos - b.nanos),
       ),
       global("subtract_int64", [INT, INT], INT, arithmetic.subtractInt),
-      global("subtract_timestamp_duration", [TIMESTAMP, DURATION], TIMESTAMP, (t: CelTimestamp, d: CelDuration) =>
-        timestampOf(t.nanos - d.nanos),
+      global(
+        "subtract_timestamp_duration",
+        [TIMESTAMP, DURATION],
+        TIMESTAMP,
+        (t: CelTimestamp, d: CelDuration) => timestampOf(t.nanos - d.nanos),
       ),
-      global("subtract_timestamp_timestamp", [TIMESTAMP, TIMESTAMP], DURATION, (a: CelTimestamp, b: CelTimestamp) =>
-        durationOf(a.nanos - b.nanos),
+      global(
+        "subtract_timestamp_timestamp",
+        [TIMESTAMP, TIMESTAMP],
+        DURATION,
+        (a: CelTimestamp, b: CelTimestamp) => durationOf(a.nanos - b.nanos),
       ),
       global("subtract_uint64", [UINT, UINT], UINT, arithmetic.subtractUint),
     ),

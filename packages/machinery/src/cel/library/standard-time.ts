@@ -1,8 +1,8 @@
 /** Parts of timestamps and durations: `getFullYear`, `getHours` and their kin, in UTC or a named zone. */
 import { type FunctionDeclaration, fn, member } from "../check/function-declaration.ts";
 import { DURATION, INT, STRING, TIMESTAMP } from "../types/type.ts";
-import { type LocalTime, localTime } from "../values/time-zone.ts";
 import type { CelDuration, CelTimestamp } from "../values/time.ts";
+import { type LocalTime, localTime } from "../values/time-zone.ts";
 import { CelError, type CelResult } from "../values/value.ts";
 
 export const standardTime: readonly FunctionDeclaration[] = [
@@ -29,10 +29,15 @@ function part(
     return time instanceof CelError ? time : BigInt(read(time));
   };
   // cel-go's own irregularity.
-  const zoned = name === "getSeconds" ? "timestamp_to_seconds_tz" : `timestamp_to_${suffix}_with_tz`;
+  const zoned =
+    name === "getSeconds" ? "timestamp_to_seconds_tz" : `timestamp_to_${suffix}_with_tz`;
   const overloads = [
-    member(`timestamp_to_${suffix}`, [TIMESTAMP], INT, (timestamp: CelTimestamp) => call(timestamp)),
-    member(zoned, [TIMESTAMP, STRING], INT, (timestamp: CelTimestamp, zone: string) => call(timestamp, zone)),
+    member(`timestamp_to_${suffix}`, [TIMESTAMP], INT, (timestamp: CelTimestamp) =>
+      call(timestamp),
+    ),
+    member(zoned, [TIMESTAMP, STRING], INT, (timestamp: CelTimestamp, zone: string) =>
+      call(timestamp, zone),
+    ),
   ];
   if (nanosPerUnit !== undefined) {
     const inUnits = (duration: CelDuration) => durationPart(name, duration.nanos, nanosPerUnit);

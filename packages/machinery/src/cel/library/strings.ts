@@ -1,6 +1,13 @@
 /** The string extensions of cel-go, version 2, which is what Kubernetes has: `charAt`, `split`, `join`, `format`. */
 import type { Library } from "../check/environment.ts";
-import { type CallContext, type FunctionDeclaration, fn, global, member } from "../check/function-declaration.ts";
+import {
+  type CallContext,
+  type FunctionDeclaration,
+  fn,
+  global,
+  member,
+} from "../check/function-declaration.ts";
+import { traversalEstimate } from "../cost/call-estimate.ts";
 import { deepTraversalCost, traversalCost } from "../cost/sizes.ts";
 import {
   formatEstimate,
@@ -10,7 +17,6 @@ import {
   searchEstimate,
   splitEstimate,
 } from "../cost/string-estimates.ts";
-import { traversalEstimate } from "../cost/call-estimate.ts";
 import { RESULT_ELEMENTS_MAX } from "../limits.ts";
 import { DYN, INT, listOf, STRING } from "../types/type.ts";
 import { CodePoints } from "../values/code-points.ts";
@@ -32,8 +38,11 @@ const readsTwice = (_result: CelResult, text: CelValue) => traversalCost(text, 2
 const STRING_LIST = listOf(STRING);
 
 /** `dialect` decides how `format` prints. */
-export function stringsLibrary({ dialect }: { dialect: FormatDialect } = { dialect: kubernetesFormat }): Library {
-  const format = (text: string, args: CelList, context: CallContext) => formatString(text, args, dialect, context);
+export function stringsLibrary(
+  { dialect }: { dialect: FormatDialect } = { dialect: kubernetesFormat },
+): Library {
+  const format = (text: string, args: CelList, context: CallContext) =>
+    formatString(text, args, dialect, context);
   return {
     functions: [
       ...positions,
@@ -62,7 +71,13 @@ export const stringReverseLibrary: Library = {
   functions: [
     fn(
       "reverse",
-      member("string_reverse", [STRING], STRING, (text: string) => [...text].reverse().join(""), readsTarget),
+      member(
+        "string_reverse",
+        [STRING],
+        STRING,
+        (text: string) => [...text].reverse().join(""),
+        readsTarget,
+      ),
     ),
   ],
 };
@@ -71,18 +86,42 @@ const positions: readonly FunctionDeclaration[] = [
   fn("charAt", member("string_char_at_int", [STRING, INT], STRING, charAt)),
   fn(
     "indexOf",
-    member("string_index_of_string", [STRING, STRING], INT, (text: string, part: string) => indexOf(text, part, 0n), searchesTarget),
+    member(
+      "string_index_of_string",
+      [STRING, STRING],
+      INT,
+      (text: string, part: string) => indexOf(text, part, 0n),
+      searchesTarget,
+    ),
     member("string_index_of_string_int", [STRING, STRING, INT], INT, indexOf, searchesTarget),
   ),
   fn(
     "lastIndexOf",
     member("string_last_index_of_string", [STRING, STRING], INT, lastIndexOfAll, searchesTarget),
-    member("string_last_index_of_string_int", [STRING, STRING, INT], INT, lastIndexOf, searchesTarget),
+    member(
+      "string_last_index_of_string_int",
+      [STRING, STRING, INT],
+      INT,
+      lastIndexOf,
+      searchesTarget,
+    ),
   ),
   fn(
     "substring",
-    member("string_substring_int", [STRING, INT], STRING, (text: string, start: bigint) => substring(text, start), readsTarget),
-    member("string_substring_int_int", [STRING, INT, INT], STRING, (text: string, start: bigint, end: bigint) => substring(text, start, end), readsTarget),
+    member(
+      "string_substring_int",
+      [STRING, INT],
+      STRING,
+      (text: string, start: bigint) => substring(text, start),
+      readsTarget,
+    ),
+    member(
+      "string_substring_int_int",
+      [STRING, INT, INT],
+      STRING,
+      (text: string, start: bigint, end: bigint) => substring(text, start, end),
+      readsTarget,
+    ),
   ),
 ];
 
@@ -95,10 +134,16 @@ const cases: readonly FunctionDeclaration[] = [
 const pieces: readonly FunctionDeclaration[] = [
   fn(
     "replace",
-    member("string_replace_string_string", [STRING, STRING, STRING], STRING, (text: string, from: string, to: string) => replace(text, from, to, -1n), {
-      cost: readsTwice,
-      estimate: replaceEstimate,
-    }),
+    member(
+      "string_replace_string_string",
+      [STRING, STRING, STRING],
+      STRING,
+      (text: string, from: string, to: string) => replace(text, from, to, -1n),
+      {
+        cost: readsTwice,
+        estimate: replaceEstimate,
+      },
+    ),
     member("string_replace_string_string_int", [STRING, STRING, STRING, INT], STRING, replace, {
       cost: readsTwice,
       estimate: replaceEstimate,
@@ -106,10 +151,16 @@ const pieces: readonly FunctionDeclaration[] = [
   ),
   fn(
     "split",
-    member("string_split_string", [STRING, STRING], STRING_LIST, (text: string, separator: string) => split(text, separator, -1n), {
-      cost: readsTwice,
-      estimate: splitEstimate,
-    }),
+    member(
+      "string_split_string",
+      [STRING, STRING],
+      STRING_LIST,
+      (text: string, separator: string) => split(text, separator, -1n),
+      {
+        cost: readsTwice,
+        estimate: splitEstimate,
+      },
+    ),
     member("string_split_string_int", [STRING, STRING, INT], STRING_LIST, split, {
       cost: readsTwice,
       estimate: splitEstimate,

@@ -16,8 +16,11 @@ export const twoVariableComprehensions: Library = {
   functions: [
     fn(
       MAP_INSERT,
-      global("@mapInsert_map_key_value", [MAP, K, V], MAP, (map: CelMap, k: CelValue, v: CelValue, s: StepCounter) =>
-        extended(map, [k, v], s),
+      global(
+        "@mapInsert_map_key_value",
+        [MAP, K, V],
+        MAP,
+        (map: CelMap, k: CelValue, v: CelValue, s: StepCounter) => extended(map, [k, v], s),
       ),
       global("@mapInsert_map_map", [MAP, MAP], MAP, (map: CelMap, more: CelMap, s: StepCounter) =>
         extended(map, [more], s),

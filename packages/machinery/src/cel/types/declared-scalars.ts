@@ -24,7 +24,9 @@ export function adaptString(raw: unknown): CelResult {
 
 export function adaptBytes(raw: unknown): CelResult {
   if (typeof raw !== "string") return unexpected("string", raw);
-  return decodeBase64(raw) ?? new CelError(`Invalid byte formatted string ${raw}: illegal base64 data`);
+  return (
+    decodeBase64(raw) ?? new CelError(`Invalid byte formatted string ${raw}: illegal base64 data`)
+  );
 }
 
 export function adaptDuration(raw: unknown): CelResult {
@@ -50,5 +52,7 @@ export function adaptIntOrString(raw: unknown): CelResult {
 }
 
 function unexpected(wanted: string, raw: unknown): CelError {
-  return new CelError(`invalid data, expected ${wanted}, got ${raw === null ? "null" : typeof raw}`);
+  return new CelError(
+    `invalid data, expected ${wanted}, got ${raw === null ? "null" : typeof raw}`,
+  );
 }

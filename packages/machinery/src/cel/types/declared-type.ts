@@ -22,7 +22,20 @@ import {
 import { CelError } from "../values/value.ts";
 import * as scalar from "./declared-scalars.ts";
 import { escapeProperty } from "./identifier.ts";
-import { BOOL, BYTES, DOUBLE, DURATION, DYN, INT, listOf, mapOf, STRING, structType, TIMESTAMP, Type } from "./type.ts";
+import {
+  BOOL,
+  BYTES,
+  DOUBLE,
+  DURATION,
+  DYN,
+  INT,
+  listOf,
+  mapOf,
+  STRING,
+  structType,
+  TIMESTAMP,
+  type Type,
+} from "./type.ts";
 
 export interface DeclaredType {
   readonly type: Type;
@@ -110,11 +123,15 @@ export function declaredList(element: DeclaredType, options: ListOptions = {}): 
   const { maxItems, listType = "atomic", mapKeys = [] } = options;
   const fitting = Math.floor((REQUEST_BYTES_MAX - 2) / (element.serializedBytesMin + 1));
   const keyOf =
-    listType === "set" ? setElementKey : mapElementKey(mapKeys.map((key) => escapeProperty(key) ?? key));
+    listType === "set"
+      ? setElementKey
+      : mapElementKey(mapKeys.map((key) => escapeProperty(key) ?? key));
   const adaptElement = refusingNull(element.adapt);
   const adapt: Adapter = (raw) => {
     if (!Array.isArray(raw)) {
-      return new CelError("invalid data, expected an array for the provided schema with type=array");
+      return new CelError(
+        "invalid data, expected an array for the provided schema with type=array",
+      );
     }
     if (listType === "atomic") return new JsonListView(raw, adaptElement);
     return new JsonKeyedListView(raw, adaptElement, keyOf);
@@ -129,13 +146,18 @@ export function declaredList(element: DeclaredType, options: ListOptions = {}): 
 }
 
 /** An object with `additionalProperties`. */
-export function declaredMap(value: DeclaredType, options: { maxProperties?: number } = {}): DeclaredType {
+export function declaredMap(
+  value: DeclaredType,
+  options: { maxProperties?: number } = {},
+): DeclaredType {
   const { maxProperties } = options;
   const fitting = Math.floor((REQUEST_BYTES_MAX - 2) / (value.serializedBytesMin + 6));
   const adaptValue = refusingNull(value.adapt);
   return {
     type: mapOf(STRING, value.type),
-    adapt: refusingNull((raw) => (isJsonObject(raw) ? new JsonMapView(raw, adaptValue) : notAnObject())),
+    adapt: refusingNull((raw) =>
+      isJsonObject(raw) ? new JsonMapView(raw, adaptValue) : notAnObject(),
+    ),
     elementsMax: maxProperties === undefined ? fitting : Math.max(0, maxProperties),
     serializedBytesMin: 2,
     element: value,

@@ -146,6 +146,7 @@ export function formatType(type: Type): string {
 /** The text of a call's argument types: `string.(int, int)` with a target, `(int)` without. */
 export function formatSignature(args: readonly Type[], member: boolean): string {
   const [target, ...rest] = args;
-  if (member && target !== undefined) return `${formatType(target)}.(${rest.map(formatType).join(", ")})`;
+  if (member && target !== undefined)
+    return `${formatType(target)}.(${rest.map(formatType).join(", ")})`;
   return `(${args.map(formatType).join(", ")})`;
 }

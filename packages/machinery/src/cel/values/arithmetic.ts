@@ -41,12 +41,11 @@ export function moduloUint(a: CelUint, b: CelUint): CelResult {
 
 /** A double as an int: its whole part, if that fits. */
 export function doubleToInt(value: number): CelResult {
-  // 2^63 itself is a double but no int.
-  if (!(value > -9223372036854775808 && value < 9223372036854775808)) return INT_OVERFLOW;
+  if (!(value > -(2 ** 63) && value < 2 ** 63)) return INT_OVERFLOW;
   return BigInt(Math.trunc(value));
 }
 
 export function doubleToUint(value: number): CelResult {
-  if (!(value >= 0 && value < 18446744073709551616)) return UINT_OVERFLOW;
+  if (!(value >= 0 && value < 2 ** 64)) return UINT_OVERFLOW;
   return new CelUint(BigInt(Math.trunc(value)));
 }

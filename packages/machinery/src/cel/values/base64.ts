@@ -16,7 +16,11 @@ export function encodeBase64(bytes: Uint8Array): string {
 
 /** Decodes padded base64, and unpadded base64 as well; undefined for anything else. */
 export function decodeBase64(text: string): Uint8Array | undefined {
-  const end = text.endsWith("==") ? text.length - 2 : text.endsWith("=") ? text.length - 1 : text.length;
+  const end = text.endsWith("==")
+    ? text.length - 2
+    : text.endsWith("=")
+      ? text.length - 1
+      : text.length;
   if (end !== text.length && text.length % 4 !== 0) return undefined;
   if (end % 4 === 1) return undefined;
   const bytes = new Uint8Array(Math.floor((end * 3) / 4));

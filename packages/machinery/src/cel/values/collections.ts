@@ -100,7 +100,7 @@ export function insertInto(map: ValueMap, values: readonly CelValue[]): CelError
 }
 
 function insertOne(map: ValueMap, key: CelValue, value: CelValue): CelError | undefined {
-  if (map.find(key) !== undefined) return new CelError(`insert failed: key ${String(key)} already exists`);
+  if (map.find(key) !== undefined)
+    return new CelError(`insert failed: key ${String(key)} already exists`);
   return map.insert(key, value);
 }
-

@@ -37,8 +37,10 @@ export function compareValues(a: CelValue, b: CelValue): number | CelError {
       break;
   }
   if (a instanceof CelUint) return isNumber(b) ? compareNumbers(a, b) : NO_SUCH_OVERLOAD;
-  if (a instanceof Uint8Array) return b instanceof Uint8Array ? compareBytes(a, b) : NO_SUCH_OVERLOAD;
-  if (a instanceof CelTimestamp && b instanceof CelTimestamp) return compareBigints(a.nanos, b.nanos);
+  if (a instanceof Uint8Array)
+    return b instanceof Uint8Array ? compareBytes(a, b) : NO_SUCH_OVERLOAD;
+  if (a instanceof CelTimestamp && b instanceof CelTimestamp)
+    return compareBigints(a.nanos, b.nanos);
   if (a instanceof CelDuration && b instanceof CelDuration) return compareBigints(a.nanos, b.nanos);
   return NO_SUCH_OVERLOAD;
 }
@@ -115,7 +117,8 @@ function equalObjects(a: object, b: CelValue, steps: StepCounter): boolean | Cel
   if (a instanceof CelTimestamp) return b instanceof CelTimestamp && a.nanos === b.nanos;
   if (a instanceof CelDuration) return b instanceof CelDuration && a.nanos === b.nanos;
   if (a instanceof CelTypeValue) return b instanceof CelTypeValue && a.name === b.name;
-  if (a instanceof CelOptional) return b instanceof CelOptional ? equalOptionals(a, b, steps) : false;
+  if (a instanceof CelOptional)
+    return b instanceof CelOptional ? equalOptionals(a, b, steps) : false;
   if (a instanceof CelObject && b instanceof CelObject) {
     return a.typeName === b.typeName && a.equals(b);
   }
@@ -167,7 +170,11 @@ function equalResults(a: CelResult, b: CelResult, steps: StepCounter): boolean |
 }
 
 /** Whether `list` holds a value equal to `value`. */
-export function listContains(list: CelList, value: CelValue, steps: StepCounter): boolean | CelError {
+export function listContains(
+  list: CelList,
+  value: CelValue,
+  steps: StepCounter,
+): boolean | CelError {
   steps.step(list.size);
   let error: CelError | undefined;
   for (let i = 0; i < list.size; i++) {

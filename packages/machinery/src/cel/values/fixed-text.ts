@@ -8,7 +8,8 @@ export function fixedText(value: number, digits: number): string {
   if (!Number.isFinite(value)) return value > 0 ? "∞" : "-∞";
   const sign = value < 0 || Object.is(value, -0) ? "-" : "";
   const magnitude = Math.abs(value);
-  if (magnitude >= 1e21) return `${sign}${BigInt(magnitude)}${digits > 0 ? `.${"0".repeat(digits)}` : ""}`;
+  if (magnitude >= 1e21)
+    return `${sign}${BigInt(magnitude)}${digits > 0 ? `.${"0".repeat(digits)}` : ""}`;
   const native = Math.min(digits, NATIVE_DIGITS_MAX);
   return sign + halfEven(magnitude, native) + "0".repeat(digits - native);
 }

@@ -114,7 +114,9 @@ export function setElementKey(element: CelValue): string {
 export function mapElementKey(identifiers: readonly string[]): ElementKey {
   return (element) => {
     if (!(element instanceof CelMap)) return scalarKey(element);
-    return identifiers.map((identifier) => scalarKey(element.find(identifier) ?? null)).join("\u0000");
+    return identifiers
+      .map((identifier) => scalarKey(element.find(identifier) ?? null))
+      .join("\u0000");
   };
 }
 
@@ -129,7 +131,11 @@ function scalarKey(value: CelResult): string {
     case "boolean":
       return `b${value}`;
     default:
-      return value instanceof CelList ? `l${value.size}` : value instanceof CelMap ? `m${value.size}` : "null";
+      return value instanceof CelList
+        ? `l${value.size}`
+        : value instanceof CelMap
+          ? `m${value.size}`
+          : "null";
   }
 }
 

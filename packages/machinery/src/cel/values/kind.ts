@@ -1,7 +1,15 @@
 /** The runtime type of a value: its kind, its name in messages, the value of `type(x)`. */
 import type { TypeKind } from "../types/type.ts";
 import { CelDuration, CelTimestamp } from "./time.ts";
-import { CelList, CelMap, CelObject, CelOptional, CelTypeValue, CelUint, type CelValue } from "./value.ts";
+import {
+  CelList,
+  CelMap,
+  CelObject,
+  CelOptional,
+  CelTypeValue,
+  CelUint,
+  type CelValue,
+} from "./value.ts";
 
 export function kindOf(value: CelValue): TypeKind {
   switch (typeof value) {

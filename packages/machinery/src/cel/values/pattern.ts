@@ -41,7 +41,9 @@ export function compilePattern(source: string): Pattern | CelError {
 
 function compile(source: string): Pattern | CelError {
   if (source.length > PATTERN_LENGTH_MAX) {
-    return new CelError(`regular expression exceeds limit: size: ${source.length}, limit ${PATTERN_LENGTH_MAX}`);
+    return new CelError(
+      `regular expression exceeds limit: size: ${source.length}, limit ${PATTERN_LENGTH_MAX}`,
+    );
   }
   try {
     return new Re2Pattern(RE2JS.compile(source));
@@ -70,7 +72,8 @@ class Re2Pattern implements Pattern {
   findAll(text: string, limit: number): string[] {
     const matches: string[] = [];
     const matcher = this.#re.matcher(text);
-    while ((limit < 0 || matches.length < limit) && matcher.find()) matches.push(matcher.group() ?? "");
+    while ((limit < 0 || matches.length < limit) && matcher.find())
+      matches.push(matcher.group() ?? "");
     return matches;
   }
 }

@@ -2,7 +2,9 @@
 
 const SMALLEST = -128;
 const LARGEST = 1023;
-const TABLE: readonly bigint[] = Array.from({ length: LARGEST - SMALLEST + 1 }, (_, i) => BigInt(i + SMALLEST));
+const TABLE: readonly bigint[] = Array.from({ length: LARGEST - SMALLEST + 1 }, (_, i) =>
+  BigInt(i + SMALLEST),
+);
 
 /** `value` is an integer. */
 export function toInt(value: number): bigint {

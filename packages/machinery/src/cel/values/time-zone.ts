@@ -1,6 +1,7 @@
 /** A point in time as a calendar and a clock on the wall show it, in any zone. */
-import { CelError } from "./value.ts";
+
 import { type CelTimestamp, parseOffsetSeconds, split } from "./time.ts";
+import { CelError } from "./value.ts";
 
 export interface LocalTime {
   readonly year: number;
@@ -46,7 +47,9 @@ function offsetSeconds(seconds: number, zone: string): number | CelError {
   }
   const formatter = formatterFor(zone);
   if (formatter === undefined) return new CelError(`unknown time zone ${zone}`);
-  const parts = new Map(formatter.formatToParts(new Date(seconds * 1000)).map(({ type, value }) => [type, value]));
+  const parts = new Map(
+    formatter.formatToParts(new Date(seconds * 1000)).map(({ type, value }) => [type, value]),
+  );
   const number = (type: Intl.DateTimeFormatPartTypes) => Number(parts.get(type));
   const year = parts.get("era") === "BC" ? 1 - number("year") : number("year");
   const local = new Date(0);

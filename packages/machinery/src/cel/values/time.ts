@@ -28,12 +28,15 @@ export class CelDuration {
 }
 
 export function timestampOf(nanos: bigint): CelTimestamp | CelError {
-  const inRange = nanos >= SECONDS_MIN * NANOS_PER_SECOND && nanos < (SECONDS_MAX + 1n) * NANOS_PER_SECOND;
+  const inRange =
+    nanos >= SECONDS_MIN * NANOS_PER_SECOND && nanos < (SECONDS_MAX + 1n) * NANOS_PER_SECOND;
   return inRange ? new CelTimestamp(nanos) : new CelError("timestamp overflow");
 }
 
 export function durationOf(nanos: bigint): CelDuration | CelError {
-  return nanos >= INT64_MIN && nanos <= INT64_MAX ? new CelDuration(nanos) : new CelError("duration overflow");
+  return nanos >= INT64_MIN && nanos <= INT64_MAX
+    ? new CelDuration(nanos)
+    : new CelError("duration overflow");
 }
 
 const RFC3339 = /^(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(?:[.,](\d+))?(Z|[+-]\d\d:\d\d)$/;
@@ -43,7 +46,8 @@ export function parseTimestamp(text: string): CelTimestamp | undefined {
   if (match === null) return undefined;
   const [, year, month, day, hour, minute, second, fraction = "", zone = "Z"] = match;
   const seconds = utcSeconds(Number(year), Number(month), Number(day));
-  if (seconds === undefined || Number(hour) > 23 || Number(minute) > 59 || Number(second) > 59) return undefined;
+  if (seconds === undefined || Number(hour) > 23 || Number(minute) > 59 || Number(second) > 59)
+    return undefined;
   const offset = zone === "Z" ? 0 : parseOffsetSeconds(zone);
   if (offset === undefined) return undefined;
   const total = seconds + Number(hour) * 3600 + Number(minute) * 60 + Number(second) - offset;
