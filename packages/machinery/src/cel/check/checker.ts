@@ -310,8 +310,8 @@ class Checker {
 
   #struct(e: StructExpr): Type {
     const type = this.#environment.findType(e.typeName);
-    for (const field of e.fields) this.check(field.value);
     if (type === undefined) return this.#undeclared(e, e.typeName);
+    for (const field of e.fields) this.check(field.value);
     if (type.kind !== "struct") {
       this.#report(e, `'${formatType(type)}' is not a message type`);
       return ERROR;

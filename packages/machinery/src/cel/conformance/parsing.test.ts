@@ -62,7 +62,6 @@ describe("parser against cel-go's output", () => {
         if (text !== test.ast)
           wrong.push(`${test.original.expr}\n--- ours\n${text}\n--- theirs\n${test.ast}`);
       }
-      console.log(suite.name, tests.length, wrong.length);
       assert.deepEqual(wrong, []);
     });
   }

@@ -7,6 +7,7 @@
  */
 import type { CheckedExpr } from "../check/checked-expr.ts";
 import type { Environment } from "../check/environment.ts";
+import type { Overload } from "../check/function-declaration.ts";
 import {
   type CallExpr,
   type ComprehensionExpr,
@@ -19,7 +20,6 @@ import {
   type SelectExpr,
   type StructExpr,
 } from "../syntax/ast.ts";
-import type { Overload } from "../check/function-declaration.ts";
 import type { SizedNode } from "./call-estimate.ts";
 import {
   add,
@@ -29,8 +29,8 @@ import {
   MAP_CREATE_COST,
   multiply,
   ONE,
-  STRUCT_CREATE_COST,
   type SizeEstimate,
+  STRUCT_CREATE_COST,
   UNKNOWN_SIZE,
   union,
   ZERO,
@@ -131,7 +131,8 @@ class Estimator {
       const found = estimate?.(call) ?? { cost: ONE };
       cost = cost === undefined ? found.cost : union(cost, found.cost);
       if (found.resultSize !== undefined) {
-        resultSize = resultSize === undefined ? found.resultSize : union(resultSize, found.resultSize);
+        resultSize =
+          resultSize === undefined ? found.resultSize : union(resultSize, found.resultSize);
       }
       const [operand] = e.args;
       if (operand !== undefined && (id === "index_list" || id === "index_map")) {
@@ -196,7 +197,9 @@ class Estimator {
     const accumulator = this.#book.local(e.accuVar, e.accuInit);
     const iteration = this.#book.iterationLocals(e);
     const { round, result } = this.#book.withLocals([accumulator], () => {
-      const round = this.#book.withLocals(iteration, () => add(this.cost(e.condition), this.cost(e.step)));
+      const round = this.#book.withLocals(iteration, () =>
+        add(this.cost(e.condition), this.cost(e.step)),
+      );
       return { round, result: this.cost(e.result) };
     });
     const rounds = this.#book.size(e.iterRange) ?? UNKNOWN_SIZE;

@@ -45,7 +45,10 @@ export class SizeBook {
   /** Notes which declaration a name leads to. */
   placeIdent(e: Expr, name: string): void {
     const local = this.#find(name);
-    const declared = local === undefined ? this.#environment.variables.get(name.replace(/^\./, "")) : local.declared;
+    const declared =
+      local === undefined
+        ? this.#environment.variables.get(name.replace(/^\./, ""))
+        : local.declared;
     this.#declared.set(e.id, declared);
   }
 
@@ -76,7 +79,9 @@ export class SizeBook {
   }
 
   entrySize(e: Expr): EntrySize | undefined {
-    return this.#entrySizes.get(e.id) ?? (e.kind === "ident" ? this.#find(e.name)?.entrySize : undefined);
+    return (
+      this.#entrySizes.get(e.id) ?? (e.kind === "ident" ? this.#find(e.name)?.entrySize : undefined)
+    );
   }
 
   setEntrySize(e: Expr, entrySize: EntrySize): void {

@@ -32,7 +32,8 @@ const FORMAT_NAME_LENGTH_MAX = 64;
 /** Values of Kubernetes' own types compare at a flat price, but for those that are long texts. */
 function libraryTypeEstimate({ args }: EstimatedCall): CallEstimate | undefined {
   const [left, right] = args;
-  if (left === undefined || right === undefined || left.type.name !== right.type.name) return undefined;
+  if (left === undefined || right === undefined || left.type.name !== right.type.name)
+    return undefined;
   const { kind, name } = left.type;
   if (kind === "opaque" && (name === "net.IP" || name === "net.CIDR")) return { cost: ONE };
   if (kind !== "struct" || !name.startsWith("kubernetes.")) return undefined;

@@ -102,3 +102,49 @@ export abstract class CelObject {
     return undefined;
   }
 }
+
+/** A value of a struct type that an expression constructed: `Name{field: value}`. */
+export class CelStruct extends CelObject {
+  readonly typeName: string;
+  readonly fields: ReadonlyMap<string, CelValue>;
+
+  constructor(typeName: string, fields: ReadonlyMap<string, CelValue>) {
+    super();
+    this.typeName = typeName;
+    this.fields = fields;
+  }
+
+  /** The same instance; field by field comparison is the business of whoever declares the type. */
+  equals(other: CelObject): boolean {
+    return this === other;
+  }
+
+  override select(field: string): CelResult | undefined {
+    return this.fields.get(field);
+  }
+}
+
+/**
+ * An object whose fields are computed when they are first asked for, such as `variables` in an admission policy.
+ * Each field is computed once.
+ */
+export class CelLazyObject extends CelObject {
+  readonly typeName: string;
+  readonly #compute: (field: string) => CelResult | undefined;
+  readonly #known = new Map<string, CelResult | undefined>();
+
+  constructor(typeName: string, compute: (field: string) => CelResult | undefined) {
+    super();
+    this.typeName = typeName;
+    this.#compute = compute;
+  }
+
+  equals(other: CelObject): boolean {
+    return this === other;
+  }
+
+  override select(field: string): CelResult | undefined {
+    if (!this.#known.has(field)) this.#known.set(field, this.#compute(field));
+    return this.#known.get(field);
+  }
+}
