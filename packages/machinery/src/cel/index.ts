@@ -64,6 +64,7 @@ export {
   declaredList,
   declaredMap,
   declaredObject,
+  declaredOptional,
   declaredString,
   declaredValue,
   type ListOptions,

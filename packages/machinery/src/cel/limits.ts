@@ -45,7 +45,7 @@ export const REQUEST_BYTES_MAX = 3 * 1024 * 1024;
  * Primitive steps (elements compared, characters scanned in bulk) that one evaluation may take besides its cost.
  * Kubernetes prices deep equality and searching by the outermost size only, so cost alone does not bound time.
  */
-export const EVALUATION_STEPS_MAX = 5_000_000;
+export const EVALUATION_STEPS_MAX = 1_000_000;
 
 /** Longest string or list that one call may build, in UTF-16 units or elements. */
 export const RESULT_ELEMENTS_MAX = 10_000_000;

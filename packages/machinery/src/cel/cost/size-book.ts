@@ -64,9 +64,9 @@ export class SizeBook {
   size(e: Expr): SizeEstimate | undefined {
     const known = this.#sizes.get(e.id) ?? literalSize(e);
     if (known !== undefined) return known;
-    const declared = this.#declaredOf(e);
-    if (declared !== undefined) {
-      const size = { min: 0, max: declared.elementsMax ?? 0 };
+    const elementsMax = this.#declaredOf(e)?.elementsMax;
+    if (elementsMax !== undefined) {
+      const size = { min: 0, max: elementsMax };
       this.#sizes.set(e.id, size);
       return size;
     }
@@ -108,9 +108,8 @@ export class SizeBook {
 
   /** The size of a list's elements, if the list leads to a declaration. */
   declaredElementSize(e: Expr): SizeEstimate | undefined {
-    const declared = this.#declaredOf(e);
-    if (declared === undefined) return undefined;
-    return declared.element && { min: 0, max: declared.element.elementsMax ?? 0 };
+    const elementsMax = this.#declaredOf(e)?.element?.elementsMax;
+    return elementsMax === undefined ? undefined : { min: 0, max: elementsMax };
   }
 
   local(name: string, bound: Expr): Local {

@@ -1,9 +1,17 @@
 /** Parts of timestamps and durations: `getFullYear`, `getHours` and their kin, in UTC or a named zone. */
-import { type FunctionDeclaration, fn, member } from "../check/function-declaration.ts";
+import {
+  type CallContext,
+  type FunctionDeclaration,
+  fn,
+  member,
+} from "../check/function-declaration.ts";
 import { DURATION, INT, STRING, TIMESTAMP } from "../types/type.ts";
 import type { CelDuration, CelTimestamp } from "../values/time.ts";
 import { type LocalTime, localTime } from "../values/time-zone.ts";
 import { CelError, type CelResult } from "../values/value.ts";
+
+/** Looking up a zone's offset takes as long as this many simple steps. */
+const ZONE_LOOKUP_STEPS = 100;
 
 export const standardTime: readonly FunctionDeclaration[] = [
   part("getFullYear", "year", (time) => time.year),
@@ -35,8 +43,14 @@ function part(
     member(`timestamp_to_${suffix}`, [TIMESTAMP], INT, (timestamp: CelTimestamp) =>
       call(timestamp),
     ),
-    member(zoned, [TIMESTAMP, STRING], INT, (timestamp: CelTimestamp, zone: string) =>
-      call(timestamp, zone),
+    member(
+      zoned,
+      [TIMESTAMP, STRING],
+      INT,
+      (timestamp: CelTimestamp, zone: string, context: CallContext) => {
+        context.step(ZONE_LOOKUP_STEPS);
+        return call(timestamp, zone);
+      },
     ),
   ];
   if (nanosPerUnit !== undefined) {

@@ -5,7 +5,14 @@
  * clients match on them. Depth and size are bounded as in cel-go.
  */
 import { EXPRESSION_CODE_POINTS_MAX, EXPRESSION_DEPTH_MAX } from "../limits.ts";
-import { type Expr, type MapEntry, Operator, type StructField } from "./ast.ts";
+import {
+  type AggregateHost,
+  type Parsed,
+  parseList,
+  parseMap,
+  parseMessage,
+} from "./aggregate-parser.ts";
+import { type Expr, Operator } from "./ast.ts";
 import { balanceLogic } from "./balance-logic.ts";
 import { ExpressionRefused, ExprFactory } from "./expr-factory.ts";
 import { lex, type Token } from "./lexer.ts";
@@ -80,30 +87,24 @@ const PRODUCTS = new Map<string, string>([
   ["%", Operator.modulo],
 ]);
 
-/** A parsed expression and how many of the node kinds that cel-go counts lie on its deepest path. */
-interface Parsed {
-  readonly expr: Expr;
-  readonly height: number;
-}
-
-class Parser {
-  readonly #cursor: TokenCursor;
-  readonly #options: ParseOptions;
-  readonly #make = new ExprFactory();
+class Parser implements AggregateHost {
+  readonly cursor: TokenCursor;
+  readonly options: ParseOptions;
+  readonly make = new ExprFactory();
   #depth = 0;
 
   constructor(cursor: TokenCursor, options: ParseOptions) {
-    this.#cursor = cursor;
-    this.#options = options;
+    this.cursor = cursor;
+    this.options = options;
   }
 
   get nodeCount(): number {
-    return this.#make.nodeCount;
+    return this.make.nodeCount;
   }
 
   parseAll(): Expr {
-    const parsed = this.#expr();
-    if (this.#cursor.peek().kind !== "end") this.#cursor.dropOrFail(["<EOF>"]);
+    const parsed = this.expr();
+    if (this.cursor.peek().kind !== "end") this.cursor.dropOrFail(["<EOF>"]);
     return parsed.expr;
   }
 
@@ -114,24 +115,24 @@ class Parser {
     return height;
   }
 
-  #expr(): Parsed {
+  expr(): Parsed {
     if (++this.#depth > EXPRESSION_DEPTH_MAX) {
       throw new ExpressionRefused(`expression recursion limit exceeded: ${EXPRESSION_DEPTH_MAX}`);
     }
     const condition = this.#logic("||", Operator.or, () =>
       this.#logic("&&", Operator.and, () => this.#relation()),
     );
-    const question = this.#cursor.accept("?");
+    const question = this.cursor.accept("?");
     let result = condition;
     if (question !== undefined) {
       const whenTrue = this.#logic("||", Operator.or, () =>
         this.#logic("&&", Operator.and, () => this.#relation()),
       );
-      this.#cursor.expect(":");
-      const whenFalse = this.#expr();
+      this.cursor.expect(":");
+      const whenFalse = this.expr();
       const args = [condition.expr, whenTrue.expr, whenFalse.expr];
       result = {
-        expr: this.#make.call(question.position, Operator.conditional, args),
+        expr: this.make.call(question.position, Operator.conditional, args),
         height: this.#raise(condition.height, whenTrue.height, whenFalse.height),
       };
     }
@@ -141,17 +142,17 @@ class Parser {
 
   #logic(symbol: string, operator: string, operand: () => Parsed): Parsed {
     const first = operand();
-    if (!this.#cursor.sees(symbol)) return first;
+    if (!this.cursor.sees(symbol)) return first;
     const terms = [first.expr];
     const positions: number[] = [];
     let height = first.height;
-    for (let op = this.#cursor.accept(symbol); op !== undefined; op = this.#cursor.accept(symbol)) {
+    for (let op = this.cursor.accept(symbol); op !== undefined; op = this.cursor.accept(symbol)) {
       const term = operand();
       terms.push(term.expr);
       positions.push(op.position);
       height = Math.max(height, term.height);
     }
-    return { expr: balanceLogic(this.#make, operator, terms, positions), height };
+    return { expr: balanceLogic(this.make, operator, terms, positions), height };
   }
 
   #relation(): Parsed {
@@ -163,62 +164,62 @@ class Parser {
   #leftAssociative(operators: ReadonlyMap<string, string>, operand: () => Parsed): Parsed {
     let left = operand();
     for (;;) {
-      const token = this.#cursor.peek();
+      const token = this.cursor.peek();
       const operator =
         token.kind === "symbol" || (token.kind === "ident" && WORD_TOKENS.has(token.text))
           ? operators.get(token.text)
           : undefined;
       if (operator === undefined) return left;
-      this.#cursor.next();
+      this.cursor.next();
       const right = operand();
       left = {
-        expr: this.#make.call(token.position, operator, [left.expr, right.expr]),
+        expr: this.make.call(token.position, operator, [left.expr, right.expr]),
         height: this.#raise(left.height, right.height),
       };
     }
   }
 
   #unary(): Parsed {
-    if (this.#cursor.sees("!")) return this.#repeatedUnary("!", Operator.not);
-    if (!this.#cursor.sees("-") || this.#seesNumber(1)) return this.#member();
+    if (this.cursor.sees("!")) return this.#repeatedUnary("!", Operator.not);
+    if (!this.cursor.sees("-") || this.#seesNumber(1)) return this.#member();
     return this.#repeatedUnary("-", Operator.negate);
   }
 
   #seesNumber(offset: number): boolean {
-    const { kind } = this.#cursor.peek(offset);
+    const { kind } = this.cursor.peek(offset);
     return kind === "int" || kind === "double";
   }
 
   /** An even number of the same unary operators cancels itself out. */
   #repeatedUnary(symbol: string, operator: string): Parsed {
-    const { position } = this.#cursor.peek();
+    const { position } = this.cursor.peek();
     let count = 0;
-    while (this.#cursor.accept(symbol) !== undefined) count++;
+    while (this.cursor.accept(symbol) !== undefined) count++;
     const operand = this.#member();
     if (count % 2 === 0) return operand;
-    return { expr: this.#make.call(position, operator, [operand.expr]), height: operand.height };
+    return { expr: this.make.call(position, operator, [operand.expr]), height: operand.height };
   }
 
   #member(): Parsed {
     let member = this.#primary();
     for (;;) {
-      if (this.#cursor.sees(".")) member = this.#selectOrCall(member);
-      else if (this.#cursor.sees("[")) member = this.#index(member);
+      if (this.cursor.sees(".")) member = this.#selectOrCall(member);
+      else if (this.cursor.sees("[")) member = this.#index(member);
       else return member;
     }
   }
 
   #selectOrCall(operand: Parsed): Parsed {
-    const dot = this.#cursor.next();
-    const optional = this.#cursor.accept("?") !== undefined;
-    const name = this.#cursor.peek();
+    const dot = this.cursor.next();
+    const optional = this.cursor.accept("?") !== undefined;
+    const name = this.cursor.peek();
     if (name.kind === "escaped-ident") {
-      this.#cursor.next();
+      this.cursor.next();
       return this.#selection(operand, dot, name, name.text.slice(1, -1), optional);
     }
     this.#requireName(optional ? "?" : ".");
-    this.#cursor.next();
-    const open = optional ? undefined : this.#cursor.accept("(");
+    this.cursor.next();
+    const open = optional ? undefined : this.cursor.accept("(");
     if (open === undefined) return this.#selection(operand, dot, name, name.text, optional);
     const args = this.#arguments(")");
     return {
@@ -228,31 +229,31 @@ class Parser {
   }
 
   #requireName(before: string): void {
-    if (this.#cursor.seesName()) return;
-    const token = this.#cursor.peek();
-    if (token.kind === "ident") this.#cursor.dropOrFail(["IDENTIFIER"]);
+    if (this.cursor.seesName()) return;
+    const token = this.cursor.peek();
+    if (token.kind === "ident") this.cursor.dropOrFail(["IDENTIFIER"]);
     else throw noViableAlternative(token, before);
   }
 
   #selection(operand: Parsed, dot: Token, name: Token, field: string, optional: boolean): Parsed {
     const height = this.#raise(operand.height);
-    if (!optional) return { expr: this.#make.select(dot.position, operand.expr, field), height };
-    if (!this.#options.optionalSyntax) this.#cursor.report(dot.position, "unsupported syntax '.?'");
-    const fieldLiteral = this.#make.literal(name.position, { type: "string", value: field });
-    const expr = this.#make.call(dot.position, Operator.optSelect, [operand.expr, fieldLiteral]);
+    if (!optional) return { expr: this.make.select(dot.position, operand.expr, field), height };
+    if (!this.options.optionalSyntax) this.cursor.report(dot.position, "unsupported syntax '.?'");
+    const fieldLiteral = this.make.literal(name.position, { type: "string", value: field });
+    const expr = this.make.call(dot.position, Operator.optSelect, [operand.expr, fieldLiteral]);
     return { expr, height };
   }
 
   #index(operand: Parsed): Parsed {
-    const open = this.#cursor.next();
-    const optional = this.#cursor.accept("?") !== undefined;
-    if (optional && !this.#options.optionalSyntax)
-      this.#cursor.report(open.position, "unsupported syntax '[?'");
-    const index = this.#expr();
-    this.#cursor.expect("]");
+    const open = this.cursor.next();
+    const optional = this.cursor.accept("?") !== undefined;
+    if (optional && !this.options.optionalSyntax)
+      this.cursor.report(open.position, "unsupported syntax '[?'");
+    const index = this.expr();
+    this.cursor.expect("]");
     const operator = optional ? Operator.optIndex : Operator.index;
     return {
-      expr: this.#make.call(open.position, operator, [operand.expr, index.expr]),
+      expr: this.make.call(open.position, operator, [operand.expr, index.expr]),
       height: this.#raise(operand.height, index.height),
     };
   }
@@ -260,67 +261,68 @@ class Parser {
   #arguments(closing: string): { exprs: Expr[]; height: number } {
     const exprs: Expr[] = [];
     let height = 0;
-    if (this.#cursor.accept(closing) !== undefined) return { exprs, height };
-    this.#requireExpression(closing);
+    if (this.cursor.accept(closing) !== undefined) return { exprs, height };
+    this.requireExpression(closing);
     for (;;) {
-      const argument = this.#expr();
+      const argument = this.expr();
       exprs.push(argument.expr);
       height = Math.max(height, argument.height);
-      if (this.#cursor.expect(closing, ",").text === closing) return { exprs, height };
+      if (this.cursor.expect(closing, ",").text === closing) return { exprs, height };
     }
   }
 
   #primary(): Parsed {
-    if (this.#cursor.sees("(")) {
-      this.#cursor.next();
-      const nested = this.#expr();
-      this.#cursor.expect(")");
+    if (this.cursor.sees("(")) {
+      this.cursor.next();
+      const nested = this.expr();
+      this.cursor.expect(")");
       return nested;
     }
-    if (this.#cursor.sees("[")) return this.#list();
-    if (this.#cursor.sees("{")) return this.#map();
-    if (this.#cursor.sees(".") || this.#cursor.seesName()) return this.#named();
+    if (this.cursor.sees("[")) return parseList(this);
+    if (this.cursor.sees("{")) return parseMap(this);
+    if (this.cursor.sees(".") || this.cursor.seesName()) return this.#named();
     const literal = this.#literal();
     if (literal !== undefined) return { expr: literal, height: 0 };
-    this.#cursor.dropOrFail(expressionStart());
+    this.cursor.dropOrFail(expressionStart());
     return this.#primary();
   }
 
   /** Reports what cannot start an expression in terms of all that could stand here. */
-  #requireExpression(...alternatives: string[]): void {
-    if (!startsExpression(this.#cursor.peek()))
-      this.#cursor.dropOrFail(expressionStart(...alternatives));
+  requireExpression(...alternatives: string[]): void {
+    if (!startsExpression(this.cursor.peek()))
+      this.cursor.dropOrFail(expressionStart(...alternatives));
   }
 
   #literal(): Expr | undefined {
-    const first = this.#cursor.peek();
-    const negative = this.#cursor.sees("-") && this.#seesNumber(1);
-    if (negative) this.#cursor.next();
-    const token = this.#cursor.peek();
+    const first = this.cursor.peek();
+    const negative = this.cursor.sees("-") && this.#seesNumber(1);
+    if (negative) this.cursor.next();
+    const token = this.cursor.peek();
     const value = literalOf(token, negative);
     if (value === undefined) return undefined;
-    this.#cursor.next();
+    this.cursor.next();
     if ("problem" in value) {
-      this.#cursor.report(first.position, value.problem);
-      return this.#make.literal(first.position, { type: "null", value: null });
+      this.cursor.report(first.position, value.problem);
+      return this.make.literal(first.position, { type: "null", value: null });
     }
-    return this.#make.literal(first.position, value);
+    return this.make.literal(first.position, value);
   }
 
   /** An identifier, a global call, or a message literal; any of them may start with a dot. */
   #named(): Parsed {
-    const leadingDot = this.#cursor.accept(".");
-    const name = this.#cursor.peek();
+    const leadingDot = this.cursor.accept(".");
+    const name = this.cursor.peek();
     this.#requireName(".");
     const braceOffset = this.#messageBraceOffset();
-    if (braceOffset !== undefined) return this.#message(leadingDot !== undefined, braceOffset);
-    this.#cursor.next();
+    if (braceOffset !== undefined)
+      return parseMessage(this, { leadingDot: leadingDot !== undefined, braceOffset });
+    this.cursor.next();
     const text = leadingDot === undefined ? name.text : `.${name.text}`;
     if (RESERVED.has(name.text)) {
-      this.#cursor.report((leadingDot ?? name).position, `reserved identifier: ${name.text}`);
+      this.cursor.report((leadingDot ?? name).position, `reserved identifier: ${name.text}`);
     }
-    const open = this.#cursor.accept("(");
-    if (open === undefined) return { expr: this.#make.ident(name.position, text), height: 0 };
+    const open = this.cursor.accept("(");
+    if (open === undefined) return { expr: this.make.ident(name.position, text), height: 0 };
     const args = this.#arguments(")");
     return {
       expr: this.#callOrMacro(open.position, text, undefined, args.exprs),
@@ -332,99 +334,11 @@ class Parser {
   #messageBraceOffset(): number | undefined {
     let offset = 0;
     for (;;) {
-      if (!this.#cursor.seesName(offset)) return undefined;
-      if (this.#cursor.sees("{", offset + 1)) return offset + 1;
-      if (!this.#cursor.sees(".", offset + 1)) return undefined;
+      if (!this.cursor.seesName(offset)) return undefined;
+      if (this.cursor.sees("{", offset + 1)) return offset + 1;
+      if (!this.cursor.sees(".", offset + 1)) return undefined;
       offset += 2;
     }
-  }
-
-  #message(leadingDot: boolean, braceOffset: number): Parsed {
-    let typeName = leadingDot ? "." : "";
-    for (let i = 0; i < braceOffset; i++) typeName += this.#cursor.next().text;
-    const brace = this.#cursor.expect("{");
-    const fields: StructField[] = [];
-    let height = 0;
-    this.#acceptLoneComma("}");
-    while (this.#cursor.accept("}") === undefined) {
-      const question = this.#cursor.accept("?");
-      this.#checkOptionalEntry(question);
-      this.#requireFieldName(question === undefined);
-      const name = this.#cursor.next();
-      const colon = this.#cursor.expect(":");
-      const value = this.#expr();
-      height = Math.max(height, value.height);
-      fields.push({
-        id: this.#make.nextId(),
-        position: colon.position,
-        name: name.kind === "escaped-ident" ? name.text.slice(1, -1) : name.text,
-        value: value.expr,
-        optional: question !== undefined,
-      });
-      if (!this.#cursor.sees("}")) this.#cursor.expect("}", ",");
-    }
-    return { expr: this.#make.struct(brace.position, typeName, fields), height };
-  }
-
-  #requireFieldName(first: boolean): void {
-    if (this.#cursor.seesName() || this.#cursor.peek().kind === "escaped-ident") return;
-    const others = first ? ["'}'", "','", "'?'"] : [];
-    this.#cursor.dropOrFail([...others, "IDENTIFIER", "ESC_IDENTIFIER"]);
-  }
-
-  #checkOptionalEntry(question: Token | undefined): void {
-    if (question !== undefined && !this.#options.optionalSyntax) {
-      this.#cursor.report(question.position, "unsupported syntax '?'");
-    }
-  }
-
-  /** The grammar allows a comma before the closing bracket even when nothing precedes it. */
-  #acceptLoneComma(closing: string): void {
-    if (this.#cursor.sees(",") && this.#cursor.sees(closing, 1)) this.#cursor.next();
-  }
-
-  #list(): Parsed {
-    const open = this.#cursor.next();
-    const elements: Expr[] = [];
-    const optionalIndices: number[] = [];
-    let height = 0;
-    this.#acceptLoneComma("]");
-    while (this.#cursor.accept("]") === undefined) {
-      const question = this.#cursor.accept("?");
-      this.#checkOptionalEntry(question);
-      if (question === undefined) this.#requireExpression("]", ",", "?");
-      if (question !== undefined) optionalIndices.push(elements.length);
-      const element = this.#expr();
-      elements.push(element.expr);
-      height = Math.max(height, element.height);
-      if (!this.#cursor.sees("]")) this.#cursor.expect("]", ",");
-    }
-    return { expr: this.#make.list(open.position, elements, optionalIndices), height };
-  }
-
-  #map(): Parsed {
-    const open = this.#cursor.next();
-    const entries: MapEntry[] = [];
-    let height = 0;
-    this.#acceptLoneComma("}");
-    while (this.#cursor.accept("}") === undefined) {
-      const question = this.#cursor.accept("?");
-      this.#checkOptionalEntry(question);
-      if (question === undefined) this.#requireExpression("}", ",", "?");
-      const key = this.#expr();
-      const colon = this.#cursor.expect(":");
-      const value = this.#expr();
-      height = Math.max(height, key.height, value.height);
-      entries.push({
-        id: this.#make.nextId(),
-        position: colon.position,
-        key: key.expr,
-        value: value.expr,
-        optional: question !== undefined,
-      });
-      if (!this.#cursor.sees("}")) this.#cursor.expect("}", ",");
-    }
-    return { expr: this.#make.map(open.position, entries), height };
   }
 
   #callOrMacro(
@@ -434,19 +348,19 @@ class Parser {
     args: readonly Expr[],
   ): Expr {
     const receiver = target !== undefined;
-    const macros = this.#options.macros;
+    const macros = this.options.macros;
     const macro =
       macros.get(macroKey(name, args.length, receiver)) ??
       macros.get(macroKey(name, undefined, receiver));
-    const expanded = macro?.expand({ make: this.#make, position, target, args });
+    const expanded = macro?.expand({ make: this.make, position, target, args });
     if (expanded === undefined) {
       return target === undefined
-        ? this.#make.call(position, name, args)
-        : this.#make.memberCall(position, name, target, args);
+        ? this.make.call(position, name, args)
+        : this.make.memberCall(position, name, target, args);
     }
     if (expanded.kind === "problem") {
-      this.#cursor.report(expanded.issue.position ?? position, expanded.issue.message);
-      return this.#make.literal(position, { type: "null", value: null });
+      this.cursor.report(expanded.issue.position ?? position, expanded.issue.message);
+      return this.make.literal(position, { type: "null", value: null });
     }
     if (expanded.kind === "comprehension" || expanded.kind === "call") {
       return { ...expanded, macro: { function: name, target, args } };

@@ -19,7 +19,7 @@ import {
   type ObjectField,
   setElementKey,
 } from "../values/json-view.ts";
-import { CelError } from "../values/value.ts";
+import { CelError, CelOptional } from "../values/value.ts";
 import * as scalar from "./declared-scalars.ts";
 import { escapeProperty } from "./identifier.ts";
 import {
@@ -31,6 +31,7 @@ import {
   INT,
   listOf,
   mapOf,
+  optionalOf,
   STRING,
   structType,
   TIMESTAMP,
@@ -40,7 +41,7 @@ import {
 export interface DeclaredType {
   readonly type: Type;
   readonly adapt: Adapter;
-  /** Most characters of a string, elements of a list or entries of a map; unknown when undefined. */
+  /** Most characters of a string, elements of a list or entries of a map; 0 of what has none; undefined if unknown. */
   readonly elementsMax: number | undefined;
   /** Fewest bytes that a value takes in JSON. */
   readonly serializedBytesMin: number;
@@ -58,9 +59,9 @@ export interface DeclaredField {
 /** A value that is null where the schema does not allow it. */
 const NULL_REFUSED = "invalid data, got null for schema with nullable=false";
 
-export const declaredBool: DeclaredType = simple(BOOL, scalar.adaptBool, undefined, 4);
-export const declaredInt: DeclaredType = simple(INT, scalar.adaptInt, undefined, 1);
-export const declaredDouble: DeclaredType = simple(DOUBLE, scalar.adaptDouble, undefined, 1);
+export const declaredBool: DeclaredType = simple(BOOL, scalar.adaptBool, 0, 4);
+export const declaredInt: DeclaredType = simple(INT, scalar.adaptInt, 0, 1);
+export const declaredDouble: DeclaredType = simple(DOUBLE, scalar.adaptDouble, 0, 1);
 /** JSON of any shape, checked at evaluation only. */
 export const declaredDynamic: DeclaredType = simple(DYN, adaptDynamic, undefined, 1);
 
@@ -190,7 +191,7 @@ export function declaredObject(
   return {
     type: structType(name, (field) => fields.get(field)?.declared.type),
     adapt: refusingNull((raw) => (isJsonObject(raw) ? viewOf(raw, fields) : notAnObject())),
-    elementsMax: undefined,
+    elementsMax: 0,
     serializedBytesMin,
     fields,
   };
@@ -198,6 +199,16 @@ export function declaredObject(
 
 function viewOf(raw: JsonObject, fields: ReadonlyMap<string, ObjectField>): JsonObjectView {
   return new JsonObjectView(raw, fields);
+}
+
+/** A value that may be missing, such as `oldSelf` with `optionalOldSelf`; null stands for nothing. */
+export function declaredOptional(content: DeclaredType): DeclaredType {
+  const adapt: Adapter = (raw) => {
+    if (raw === null) return CelOptional.none;
+    const value = content.adapt(raw);
+    return value instanceof CelError ? value : CelOptional.of(value);
+  };
+  return simple(optionalOf(content.type), adapt, content.elementsMax, content.serializedBytesMin);
 }
 
 /** A variable whose values are CEL's already, such as an authorizer. */

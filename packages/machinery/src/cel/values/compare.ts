@@ -12,6 +12,7 @@ import {
   CelObject,
   CelOptional,
   type CelResult,
+  CelStruct,
   CelTypeValue,
   CelUint,
   type CelValue,
@@ -119,10 +120,22 @@ function equalObjects(a: object, b: CelValue, steps: StepCounter): boolean | Cel
   if (a instanceof CelTypeValue) return b instanceof CelTypeValue && a.name === b.name;
   if (a instanceof CelOptional)
     return b instanceof CelOptional ? equalOptionals(a, b, steps) : false;
+  if (a instanceof CelStruct && b instanceof CelStruct) return equalStructs(a, b, steps);
   if (a instanceof CelObject && b instanceof CelObject) {
     return a.typeName === b.typeName && a.equals(b);
   }
   return false;
+}
+
+function equalStructs(a: CelStruct, b: CelStruct, steps: StepCounter): boolean | CelError {
+  if (a.typeName !== b.typeName || a.fields.size !== b.fields.size) return false;
+  steps.step(a.fields.size + 1);
+  for (const [name, left] of a.fields) {
+    const right = b.fields.get(name);
+    const equal = right === undefined ? false : equalValues(left, right, steps);
+    if (equal !== true) return equal;
+  }
+  return true;
 }
 
 function equalOptionals(a: CelOptional, b: CelOptional, steps: StepCounter): boolean | CelError {

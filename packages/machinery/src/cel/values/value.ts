@@ -114,7 +114,7 @@ export class CelStruct extends CelObject {
     this.fields = fields;
   }
 
-  /** The same instance; field by field comparison is the business of whoever declares the type. */
+  /** Comparison looks into the fields itself. */
   equals(other: CelObject): boolean {
     return this === other;
   }
