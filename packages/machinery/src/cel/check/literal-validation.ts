@@ -1,6 +1,6 @@
 /**
  * Checks what literals say once types are known, as Kubernetes does since 1.29: constant durations, timestamps and
- * patterns are valid, and list and map literals hold values of one type.
+ * patterns are valid, format strings fit their arguments, and list and map literals hold values of one type.
  */
 import type { CallExpr, Expr, ListExpr, MapExpr } from "../syntax/ast.ts";
 import type { Issue } from "../syntax/source.ts";
@@ -10,11 +10,12 @@ import { compilePattern } from "../values/pattern.ts";
 import { parseDuration, parseTimestamp } from "../values/time.ts";
 import { CelError } from "../values/value.ts";
 import type { CheckedExpr } from "./checked-expr.ts";
+import { validateFormatCall } from "./format-validation.ts";
 
 export function validateLiterals(checked: CheckedExpr): Issue[] {
   const issues: Issue[] = [];
   visitExpr(checked.expr, (e, path) => {
-    if (e.kind === "call") issues.push(...validateCall(e));
+    if (e.kind === "call") issues.push(...validateCall(e), ...validateFormatCall(checked, e));
     // Arguments of `format` are meant to be of different types.
     const exempt = path.some((outer) => outer.kind === "call" && outer.function === "format");
     if (e.kind === "list" && !exempt) issues.push(...validateList(checked, e));

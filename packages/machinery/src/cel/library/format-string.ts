@@ -4,10 +4,11 @@
  * Kubernetes stays with an early version of this function, which prints nested values as literals and numbers for
  * the locale en-US; the specification's own form is plainer. A dialect says which.
  */
-import { FORMAT_PRECISION_MAX, RESULT_ELEMENTS_MAX } from "../limits.ts";
+import { RESULT_ELEMENTS_MAX } from "../limits.ts";
 import type { StepCounter } from "../values/compare.ts";
 import { kindOf, typeNameOf } from "../values/kind.ts";
 import { CelError, type CelList, type CelResult, CelUint, type CelValue } from "../values/value.ts";
+import { type FormatClause, parseClause } from "./format-clause.ts";
 
 export interface FormatDialect {
   /** `%s` */
@@ -19,8 +20,6 @@ export interface FormatDialect {
   /** `%e`; undefined if it cannot be printed. */
   scientific(value: CelValue, precision: number): string | undefined;
 }
-
-const PRECISION_DEFAULT = 6;
 
 export function formatString(
   format: string,
@@ -62,46 +61,8 @@ export function formatString(
   return text;
 }
 
-interface Clause {
-  readonly letter: string;
-  readonly precision: number;
-  readonly end: number;
-}
-
-function parseClause(format: string, at: number): Clause | CelError {
-  if (at >= format.length) return new CelError("unexpected end of string");
-  let precision = PRECISION_DEFAULT;
-  if (format.charAt(at) === ".") {
-    const digits = /^\d*/.exec(format.slice(at + 1, at + 12))?.[0] ?? "";
-    if (at + 1 + digits.length >= format.length) {
-      return clauseError(
-        "error while parsing precision: could not find end of precision specifier",
-      );
-    }
-    if (digits === "") {
-      return clauseError(
-        "error while parsing precision: error while converting precision to integer",
-      );
-    }
-    precision = Number(digits);
-    if (precision > FORMAT_PRECISION_MAX) {
-      const words = `precision ${precision} exceeds maximum allowed precision ${FORMAT_PRECISION_MAX}`;
-      return clauseError(`error while parsing precision: ${words}`);
-    }
-    at += 1 + digits.length;
-  }
-  const letter = format.charAt(at);
-  if (!"sdfebxXo".includes(letter))
-    return clauseError(`unrecognized formatting clause "${letter}"`);
-  return { letter, precision, end: at + 1 };
-}
-
-function clauseError(words: string): CelError {
-  return new CelError(`could not parse formatting clause: ${words}`);
-}
-
 function formatClause(
-  { letter, precision }: Clause,
+  { letter, precision }: FormatClause,
   value: CelValue,
   dialect: FormatDialect,
   steps: StepCounter,

@@ -1,0 +1,43 @@
+/** Tables of expressions and what becomes of them. Test support only. */
+import assert from "node:assert/strict";
+import { it } from "node:test";
+import type { Environment } from "../check/environment.ts";
+import { compile } from "../compile.ts";
+import { show } from "../conformance/simple-test.ts";
+import type { Activation } from "../eval/program.ts";
+import { kubernetesEnvironment } from "../library/kubernetes-environment.ts";
+import { CelError, CelOptional, type CelResult } from "../values/value.ts";
+
+/** An expression and its outcome in words: `true`, `"text"`, `error: …`, `refused: …`. */
+export type Row = readonly [expression: string, outcome: string];
+
+export function outcomeOf(
+  expression: string,
+  environment: Environment = kubernetesEnvironment,
+  activation: Activation = {},
+): string {
+  const compilation = compile(expression, environment);
+  if (!compilation.ok) return `refused: ${compilation.issues[0]?.message ?? ""}`;
+  return inWords(compilation.program.evaluate(activation).result);
+}
+
+function inWords(result: CelResult): string {
+  if (result instanceof CelError) return `error: ${result.message}`;
+  if (result instanceof CelOptional) {
+    return result.value === undefined ? "none" : `optional(${inWords(result.value)})`;
+  }
+  return show(result);
+}
+
+/** One test for each row. */
+export function expressionTable(
+  rows: readonly Row[],
+  environment?: Environment,
+  activation?: Activation,
+): void {
+  for (const [expression, outcome] of rows) {
+    it(`${expression} gives ${outcome}`, () => {
+      assert.equal(outcomeOf(expression, environment, activation), outcome);
+    });
+  }
+}
