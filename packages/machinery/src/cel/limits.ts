@@ -56,6 +56,9 @@ export const INTERRUPT_CHECK_STEPS = 100;
 /** Longest regular expression that is compiled, in UTF-16 units. */
 export const PATTERN_LENGTH_MAX = 10_000;
 
+/** Largest regular expression that is compiled, in instructions with repetitions written out. */
+export const PATTERN_SIZE_MAX = 10_000;
+
 /** Compiled dynamic patterns kept, over all programs. */
 export const PATTERN_CACHE_ENTRIES_MAX = 256;
 

@@ -6,20 +6,36 @@ import { compilePattern, type Pattern } from "../values/pattern.ts";
 import { CelError, type CelResult } from "../values/value.ts";
 import type { Plan, Planning } from "./plan.ts";
 
-const APPLY: Readonly<Record<string, (pattern: Pattern, text: string) => CelResult>> = {
-  matches: (pattern, text) => pattern.test(text),
-  find: (pattern, text) => pattern.find(text) ?? "",
-  findAll: (pattern, text) => new ArrayList(pattern.findAll(text, -1)),
-};
+interface Application {
+  steps(pattern: Pattern, text: string): number;
+  apply(pattern: Pattern, text: string): CelResult;
+}
+
+const findSteps = (pattern: Pattern, text: string) => pattern.findSteps(text);
+const APPLICATIONS: ReadonlyMap<string, Application> = new Map<string, Application>([
+  [
+    "matches",
+    {
+      steps: (pattern, text) => pattern.testSteps(text),
+      apply: (pattern, text) => pattern.test(text),
+    },
+  ],
+  ["find", { steps: findSteps, apply: (pattern, text) => pattern.find(text) ?? "" }],
+  [
+    "findAll",
+    { steps: findSteps, apply: (pattern, text) => new ArrayList(pattern.findAll(text, -1)) },
+  ],
+]);
 
 export function planPattern(
   planning: Planning,
   name: string,
   operands: readonly Expr[],
 ): Plan | undefined {
-  const apply = Object.hasOwn(APPLY, name) ? APPLY[name] : undefined;
+  const application = APPLICATIONS.get(name);
   const [textExpr, patternExpr] = operands;
-  if (apply === undefined || operands.length !== 2 || textExpr === undefined) return undefined;
+  if (application === undefined || operands.length !== 2 || textExpr === undefined)
+    return undefined;
   if (patternExpr?.kind !== "literal" || patternExpr.literal.type !== "string") return undefined;
   const source = patternExpr.literal.value;
   const pattern = compilePattern(source);
@@ -31,7 +47,8 @@ export function planPattern(
       if (typeof value !== "string") return new CelError(`no such overload: ${name}`);
       if (pattern instanceof CelError) return pattern;
       context.charge(patternCost(true, value, source));
-      return apply(pattern, value);
+      context.step(application.steps(pattern, value));
+      return application.apply(pattern, value);
     },
   };
 }

@@ -1,10 +1,10 @@
-import { describe } from "node:test";
+import { describe, it } from "node:test";
 import { expressionTable } from "../test-support/expression-table.ts";
 import { jsonPatchLibrary } from "./jsonpatch.ts";
 import { kubernetesEnvironment } from "./kubernetes-environment.ts";
 
 describe("Kubernetes' lists", () => {
-  expressionTable([
+  expressionTable(it, [
     ["[1, 2, 2].isSorted() && ![2, 1].isSorted() && ['a', 'b'].isSorted()", "true"],
     ["[1, 3].sum() + [].sum()", "4"],
     ["[1.5, 2.0].sum()", "3.5"],
@@ -20,7 +20,7 @@ describe("Kubernetes' lists", () => {
 });
 
 describe("list extensions", () => {
-  expressionTable([
+  expressionTable(it, [
     ["[1, 2, 3, 4].slice(1, 3)", "[2, 3]"],
     ["[1].slice(0, 2)", "error: cannot slice(0, 2), list is length 1"],
     ["[1].slice(-1, 1)", "error: cannot slice(-1, 1), negative indexes not supported"],
@@ -43,7 +43,7 @@ describe("list extensions", () => {
 });
 
 describe("sets", () => {
-  expressionTable([
+  expressionTable(it, [
     ["sets.contains([1, 2, 3], [2, 3]) && !sets.contains([1], [2])", "true"],
     ["sets.equivalent([1, 2, 2], [2, 1]) && !sets.equivalent([1], [1, 2])", "true"],
     ["sets.intersects([1, 2], [2, 3]) && !sets.intersects([1], [])", "true"],
@@ -51,7 +51,7 @@ describe("sets", () => {
 });
 
 describe("regular expressions", () => {
-  expressionTable([
+  expressionTable(it, [
     ["'abc 123'.find('[0-9]+')", '"123"'],
     ["'abc'.find('[0-9]+')", '""'],
     ["'1 a 2 b'.findAll('[0-9]')", '["1", "2"]'],
@@ -66,7 +66,7 @@ describe("regular expressions", () => {
 
 describe("URLs", () => {
   const full = "url('https://user:pw@[::1]:80/a%20b/c d?k1=a&k2=b&k2=c%20d&bad=%zz#f')";
-  expressionTable([
+  expressionTable(it, [
     ["isURL('https://a:b:c/')", "false"],
     ["isURL('../relative') || isURL('') || isURL('a b')", "false"],
     [
@@ -99,7 +99,7 @@ describe("URLs", () => {
 });
 
 describe("IP addresses", () => {
-  expressionTable([
+  expressionTable(it, [
     ["isIP('192.168.0.1') && isIP('::1') && isIP('2001:db8::1.2.3.4')", "true"],
     [
       "isIP('192.168.0.01') || isIP('256.0.0.1') || isIP('1.2.3') || isIP('::ffff:1.2.3.4') || isIP('fe80::1%eth0') || isIP('1:2:3')",
@@ -141,7 +141,7 @@ describe("IP addresses", () => {
 
 describe("address prefixes", () => {
   const words = "network address parse error during conversion from string";
-  expressionTable([
+  expressionTable(it, [
     ["isCIDR('192.168.0.0/16') && isCIDR('::1/128') && isCIDR('192.168.0.1/16')", "true"],
     [
       "isCIDR('192.168.0.0/33') || isCIDR('::1/129') || isCIDR('1.2.3.4') || isCIDR('1.2.3.4/08')",
@@ -175,7 +175,7 @@ describe("address prefixes", () => {
 describe("quantities", () => {
   const wrong =
     "error: quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'";
-  expressionTable([
+  expressionTable(it, [
     [
       "isQuantity('1.3Gi') && isQuantity('10000k') && isQuantity('-1e3') && isQuantity('.5')",
       "true",
@@ -212,7 +212,7 @@ describe("quantities", () => {
 });
 
 describe("semantic versions", () => {
-  expressionTable([
+  expressionTable(it, [
     [
       "isSemver('1.0.0') && isSemver('0.1.0-alpha.1+build.5') && !isSemver('v1.0') && !isSemver('01.0.0')",
       "true",
@@ -242,7 +242,7 @@ describe("semantic versions", () => {
 
 describe("formats", () => {
   const label = "format.dns1123Label()";
-  expressionTable([
+  expressionTable(it, [
     [`${label}.validate('my-label')`, "none"],
     [
       `${label}.validate('My-Label').value()[0]`,
@@ -275,5 +275,9 @@ describe("formats", () => {
 
 describe("JSON patch keys", () => {
   const environment = kubernetesEnvironment.extend({ libraries: [jsonPatchLibrary] });
-  expressionTable([["jsonpatch.escapeKey('k8s.io/my~label')", '"k8s.io~1my~0label"']], environment);
+  expressionTable(
+    it,
+    [["jsonpatch.escapeKey('k8s.io/my~label')", '"k8s.io~1my~0label"']],
+    environment,
+  );
 });

@@ -37,11 +37,13 @@ export const kubernetesRegex: Library = {
 function find(text: string, source: string, context: CallContext): CelResult {
   const pattern = context.pattern(source);
   if (pattern instanceof CelError) return new CelError(`Illegal regex: ${pattern.message}`);
+  context.step(pattern.findSteps(text));
   return pattern.find(text) ?? "";
 }
 
 function findAll(text: string, source: string, limit: bigint, context: CallContext): CelResult {
   const pattern = context.pattern(source);
   if (pattern instanceof CelError) return new CelError(`Illegal regex: ${pattern.message}`);
+  context.step(pattern.findSteps(text));
   return new ArrayList(pattern.findAll(text, Number(limit)));
 }

@@ -1,8 +1,8 @@
-import { describe } from "node:test";
+import { describe, it } from "node:test";
 import { expressionTable } from "../test-support/expression-table.ts";
 
 describe("arithmetic", () => {
-  expressionTable([
+  expressionTable(it, [
     ["9223372036854775807 + 1", "error: integer overflow"],
     ["-9223372036854775808 - 1", "error: integer overflow"],
     ["-(-9223372036854775808)", "error: integer overflow"],
@@ -26,7 +26,7 @@ describe("arithmetic", () => {
 });
 
 describe("comparison", () => {
-  expressionTable([
+  expressionTable(it, [
     ["1 == 1.0", "refused: found no matching overload for '_==_' applied to '(int, double)'"],
     ["dyn(1) == 1.0 && dyn(1u) == 1", "true"],
     ["1 < 1.5 && 1u <= 1 && 2.0 > 1u", "true"],
@@ -45,7 +45,7 @@ describe("comparison", () => {
 });
 
 describe("logic", () => {
-  expressionTable([
+  expressionTable(it, [
     ["true || 1 / 0 == 0", "true"],
     ["1 / 0 == 0 || true", "true"],
     ["1 / 0 == 0 || false", "error: division by zero"],
@@ -75,7 +75,7 @@ describe("logic", () => {
 });
 
 describe("selection and indexing", () => {
-  expressionTable([
+  expressionTable(it, [
     ["{'a': 1}.a", "1"],
     ["{'a': 1}.b", "error: no such key: b"],
     ["has({'a': 1}.a) && !has({'a': 1}.b)", "true"],
@@ -104,7 +104,7 @@ describe("selection and indexing", () => {
 });
 
 describe("conversions", () => {
-  expressionTable([
+  expressionTable(it, [
     ["int('12') + int(3.9) + int(-3.9) + int(7u)", "19"],
     ["int('1x')", "error: type conversion error from 'string' to 'int'"],
     ["int(1e19)", "error: integer overflow"],
@@ -130,7 +130,7 @@ describe("conversions", () => {
 
 describe("time", () => {
   const at = "timestamp('2024-12-31T23:30:15.250Z')";
-  expressionTable([
+  expressionTable(it, [
     [`${at}.getFullYear()`, "2024"],
     [`${at}.getFullYear('+01:00')`, "2025"],
     [`${at}.getMonth()`, "11"],
@@ -151,7 +151,7 @@ describe("time", () => {
 });
 
 describe("texts", () => {
-  expressionTable([
+  expressionTable(it, [
     ["'hello'.contains('ell') && 'hello'.startsWith('he') && 'hello'.endsWith('lo')", "true"],
     ["'abc'.matches('^a.c$') && matches('abc', 'b')", "true"],
     ["'a'.matches('(')", "refused: invalid matches argument"],

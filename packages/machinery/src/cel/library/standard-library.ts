@@ -110,7 +110,9 @@ const texts: readonly FunctionDeclaration[] = [
 
 function matches(text: string, source: string, context: CallContext): CelResult {
   const pattern = context.pattern(source);
-  return pattern instanceof CelError ? pattern : pattern.test(text);
+  if (pattern instanceof CelError) return pattern;
+  context.step(pattern.testSteps(text));
+  return pattern.test(text);
 }
 
 export const standardLibrary: Library = {

@@ -8,7 +8,7 @@ import { CelError } from "../values/value.ts";
 import { kubernetesEnvironment } from "./kubernetes-environment.ts";
 
 describe("string extensions", () => {
-  expressionTable([
+  expressionTable(it, [
     ["'tacocat'.charAt(3) + 'tacocat'.charAt(7)", '"o"'],
     ["'x'.charAt(2)", "error: index out of range: 2"],
     ["'a😀b'.charAt(1)", '"😀"'],
@@ -40,7 +40,7 @@ describe("string extensions", () => {
 });
 
 describe("format, as Kubernetes has it", () => {
-  expressionTable([
+  expressionTable(it, [
     ["'%s is %d%%'.format([dyn('x'), 50])", '"x is 50%"'],
     ["'%b %o %x %X'.format([5, 8, 255, dyn(b'\\xab')])", '"101 10 ff AB"'],
     ["'%.2f %f'.format([2.5, 1.0])", '"2.50 1.000000"'],

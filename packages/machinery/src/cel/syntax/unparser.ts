@@ -86,12 +86,11 @@ function printCall(e: CallExpr, required: number): string {
     }
     case Operator.not:
       return bracket(`!${print(first, MEMBER)}`, UNARY, required);
-    case Operator.negate:
-      return bracket(
-        `-${isNumber(first) ? `(${unparse(first)})` : print(first, MEMBER)}`,
-        UNARY,
-        required,
-      );
+    case Operator.negate: {
+      const operand = print(first, MEMBER);
+      // A sign before a digit would become a part of the number.
+      return bracket(/^[\d.]/.test(operand) ? `-(${operand})` : `-${operand}`, UNARY, required);
+    }
     case Operator.index:
       return second === undefined ? printMacro(e) : `${print(first, MEMBER)}[${unparse(second)}]`;
     case Operator.optIndex:
@@ -106,10 +105,6 @@ function printCall(e: CallExpr, required: number): string {
 
 function bracket(text: string, precedence: number, required: number): string {
   return precedence < required ? `(${text})` : text;
-}
-
-function isNumber(e: Expr): boolean {
-  return e.kind === "literal" && (e.literal.type === "int" || e.literal.type === "double");
 }
 
 function printField(name: string): string {
