@@ -91,6 +91,9 @@ describe("JSON under declared types", () => {
       ["self.tags == ['b', 'a']", "true"],
       ["self.tags == ['b', 'c']", "false"],
       ["self.ports == self.ports.reverse()", "true"],
+      ["self.tags + ['b', 'c']", '["a", "b", "c"]'],
+      ["self.tags + ['b', 'c'] == ['c', 'b', 'a']", "true"],
+      ["(self.ports + self.ports).size()", "2"],
       ["self.ports.filter(p, p.port > 1)[0].name", '"b"'],
       ["self.ports[0] == self.ports[1]", "false"],
       ["type(self.any.n) == int && type(self.any.d) == double && self.any.z == null", "true"],
@@ -131,6 +134,18 @@ describe("JSON under declared types", () => {
     for (const [expression, self, outcome] of rows) {
       assert.equal(outcomeOf(expression, environment, { self }), outcome);
     }
+  });
+
+  it("counts undeclared properties when objects are compared", () => {
+    const environment = kubernetesEnvironment.extend({ variables: { a: object, b: object } });
+    const equal = (a: object, b: object) => outcomeOf("a == b", environment, { a, b });
+    assert.equal(
+      equal({ name: "n", more: [1, { x: null }] }, { name: "n", more: [1, { x: null }] }),
+      "true",
+    );
+    assert.equal(equal({ name: "n", more: [1] }, { name: "n", more: [2] }), "false");
+    assert.equal(equal({ name: "n", more: 1 }, { name: "n", other: 1 }), "false");
+    assert.equal(equal({ name: "n" }, { name: "m" }), "false");
   });
 
   it("holds integers beyond what a double can hold", () => {

@@ -15,10 +15,9 @@ import {
   JsonMapView,
   type JsonObject,
   JsonObjectView,
-  mapElementKey,
   type ObjectField,
-  setElementKey,
 } from "../values/json-view.ts";
+import { mapElementKey, setElementKey } from "../values/keyed-list.ts";
 import { CelError, CelOptional } from "../values/value.ts";
 import * as scalar from "./declared-scalars.ts";
 import { escapeProperty } from "./identifier.ts";

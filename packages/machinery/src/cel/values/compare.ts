@@ -143,13 +143,13 @@ function equalOptionals(a: CelOptional, b: CelOptional, steps: StepCounter): boo
   return equalValues(a.value, b.value, steps);
 }
 
-/** Lists that compare in their own way, such as sets, override this. */
-export interface CustomEquality {
-  equalTo(other: CelList, steps: StepCounter): boolean | CelError;
+/** Lists and maps that compare in their own way, such as sets and objects, have this. */
+interface CustomEquality<T> {
+  equalTo(other: T, steps: StepCounter): boolean | CelError;
 }
 
-function hasCustomEquality(list: CelList): list is CelList & CustomEquality {
-  return "equalTo" in list;
+function hasCustomEquality<T extends object>(collection: T): collection is T & CustomEquality<T> {
+  return "equalTo" in collection;
 }
 
 function equalLists(a: CelList, b: CelList, steps: StepCounter): boolean | CelError {
@@ -165,6 +165,7 @@ function equalLists(a: CelList, b: CelList, steps: StepCounter): boolean | CelEr
 
 function equalMaps(a: CelMap, b: CelMap, steps: StepCounter): boolean | CelError {
   if (a.size !== b.size) return false;
+  if (hasCustomEquality(a)) return a.equalTo(b, steps);
   steps.step(a.size + 1);
   for (const key of a.keys()) {
     const right = b.find(key);

@@ -5,9 +5,10 @@
  * Keys come from tenants, so presence is always an own property, never one of a prototype.
  */
 import { escapeProperty } from "../types/identifier.ts";
-import { type CustomEquality, equalValues, type StepCounter } from "./compare.ts";
+import { equalValues, type StepCounter } from "./compare.ts";
+import { type ElementKey, equalKeyed, type KeyedElements } from "./keyed-list.ts";
 import { INT_MAX, INT_MIN, toInt } from "./small-int.ts";
-import { CelError, CelList, CelMap, type CelResult, CelUint, type CelValue } from "./value.ts";
+import { CelError, CelList, CelMap, type CelResult, type CelValue } from "./value.ts";
 
 /** Turns a piece of JSON into a value of one declared type. */
 export type Adapter = (raw: unknown) => CelResult;
@@ -67,8 +68,8 @@ export class JsonListView extends CelList {
   }
 }
 
-/** A list with `x-kubernetes-list-type: set` or `map`: equal to another in any order. */
-export class JsonKeyedListView extends JsonListView implements CustomEquality {
+/** A list with `x-kubernetes-list-type: set` or `map`: its elements have keys, and their order does not matter. */
+export class JsonKeyedListView extends JsonListView implements KeyedElements {
   readonly keyOf: ElementKey;
 
   constructor(raw: readonly unknown[], adapt: Adapter, keyOf: ElementKey) {
@@ -76,66 +77,8 @@ export class JsonKeyedListView extends JsonListView implements CustomEquality {
     this.keyOf = keyOf;
   }
 
-  /** `other` has the same size. */
   equalTo(other: CelList, steps: StepCounter): boolean | CelError {
-    steps.step(this.size * 4 + 1);
-    const positions = new Map<string, number>();
-    for (let i = 0; i < this.size; i++) {
-      const element = this.get(i);
-      if (element instanceof CelError) return element;
-      positions.set(this.keyOf(element), i);
-    }
-    const seen = new Set<string>();
-    for (let i = 0; i < other.size; i++) {
-      const theirs = other.get(i);
-      if (theirs instanceof CelError) return theirs;
-      const key = this.keyOf(theirs);
-      const position = positions.get(key);
-      if (position === undefined) return false;
-      const ours = this.get(position);
-      if (ours instanceof CelError) return ours;
-      const equal = equalValues(ours, theirs, steps);
-      if (equal !== true) return equal;
-      seen.add(key);
-    }
-    return seen.size === positions.size;
-  }
-}
-
-/** A text that is the same for two elements exactly if they have the same key. */
-export type ElementKey = (element: CelValue) => string;
-
-/** The key of a set's element: the element. */
-export function setElementKey(element: CelValue): string {
-  return scalarKey(element);
-}
-
-/** The key of a map list's element: the values of its key properties. */
-export function mapElementKey(identifiers: readonly string[]): ElementKey {
-  return (element) => {
-    if (!(element instanceof CelMap)) return scalarKey(element);
-    return identifiers
-      .map((identifier) => scalarKey(element.find(identifier) ?? null))
-      .join("\u0000");
-  };
-}
-
-function scalarKey(value: CelResult): string {
-  if (value instanceof CelUint) return `n${value.value}`;
-  switch (typeof value) {
-    case "bigint":
-    case "number":
-      return `n${value}`;
-    case "string":
-      return `s${JSON.stringify(value)}`;
-    case "boolean":
-      return `b${value}`;
-    default:
-      return value instanceof CelList
-        ? `l${value.size}`
-        : value instanceof CelMap
-          ? `m${value.size}`
-          : "null";
+    return equalKeyed(this, other, steps);
   }
 }
 
@@ -200,6 +143,33 @@ export class JsonObjectView extends CelMap {
     if (!Object.hasOwn(this.raw, field.property)) return undefined;
     const raw = this.raw[field.property];
     return raw === null || raw === undefined ? undefined : field.adapt(raw);
+  }
+
+  /** Undeclared properties count as well, though expressions cannot see them. */
+  equalTo(other: CelMap, steps: StepCounter): boolean | CelError {
+    const properties = Object.keys(this.raw);
+    if (properties.length !== other.size) return false;
+    steps.step(properties.length + 1);
+    for (const property of properties) {
+      const ours = this.#property(property);
+      const theirs =
+        other instanceof JsonObjectView ? other.#property(property) : other.find(property);
+      if (ours instanceof CelError) return ours;
+      if (theirs instanceof CelError) return theirs;
+      if (ours === undefined || theirs === undefined) {
+        if (ours !== theirs) return false;
+        continue;
+      }
+      const equal = equalValues(ours, theirs, steps);
+      if (equal !== true) return equal;
+    }
+    return true;
+  }
+
+  #property(property: string): CelResult | undefined {
+    const field = this.fields.get(escapeProperty(property) ?? property);
+    if (field !== undefined) return this.field(field);
+    return Object.hasOwn(this.raw, property) ? adaptDynamic(this.raw[property]) : undefined;
   }
 
   keys(): readonly string[] {
