@@ -182,7 +182,13 @@ function recordingLog(lines: LogLine[]): ServerLog {
   const at = (level: LogLine["level"]) => (fields: object, message: string) => {
     if (level !== "debug") lines.push({ level, message, fields });
   };
-  return { debug: at("debug"), info: at("info"), warn: at("warn"), error: at("error") };
+  return {
+    debug: at("debug"),
+    info: at("info"),
+    warn: at("warn"),
+    error: at("error"),
+    isLevelEnabled: () => true,
+  };
 }
 
 const tokenOf = (user: TestUser) => `token-of-${user}`;
