@@ -103,5 +103,6 @@ export {
   validateSchema,
 } from "./schema-validation.ts";
 export { type Shaped, type ShapeSteps, shape } from "./shape.ts";
+export { strictDecodingErrors } from "./strict-errors.ts";
 export { validateStructural } from "./structural.ts";
 export { compareVersionPriority } from "./version-priority.ts";
