@@ -59,7 +59,8 @@ describe("fieldValidation", () => {
 
   it("YAML is held to the same", async () => {
     const headers = { "content-type": "application/yaml" };
-    const body = (name: string) => `metadata:\n  name: ${name}\ndata:\n  a: first\n  a: last\nfoo: 1\n`;
+    const body = (name: string) =>
+      `metadata:\n  name: ${name}\ndata:\n  a: first\n  a: last\nfoo: 1\n`;
     const warned = await server.request("POST", configmaps, { headers, body: body("yaml") });
     assert.equal(warned.status, 201, warned.text);
     assert.deepEqual(warned.object.data, { a: "last" });
