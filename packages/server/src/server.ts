@@ -80,6 +80,7 @@ export class ApiServer {
       onError: (error) => log.warn({ err: error }, "history could not be compacted"),
       policy: options.compaction ?? {},
     });
+    const catalog = new BuiltInCatalog([namespaces, configMaps, secrets]);
     this.#rooms = {
       registry,
       watchCache,
@@ -90,10 +91,11 @@ export class ApiServer {
       clock,
       authenticator: options.authenticator,
       authorizer: options.authorizer,
-      catalog: new BuiltInCatalog([namespaces, configMaps, secrets]),
+      catalog,
       health: this.#healthChecks(),
       metrics,
-      onAnswer: (exchange, response) => observe(exchange, response, { clock, metrics, log }),
+      onAnswer: (exchange, response) =>
+        observe(exchange, response, { clock, metrics, log, catalog }),
       onError: (error, exchange) =>
         log.error({ err: error, path: pathOf(exchange) }, "a request failed unexpectedly"),
     };
