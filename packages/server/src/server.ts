@@ -83,6 +83,7 @@ export class ApiServer {
       onError: (error) => log.warn({ err: error }, "history could not be compacted"),
       policy: options.compaction ?? {},
     });
+    const catalog = new BuiltInCatalog([namespaces, configMaps, secrets]);
     this.#rooms = {
       registry,
       watchCache,
@@ -94,7 +95,7 @@ export class ApiServer {
       deadlines: new Deadlines<() => void>(clock, (callback) => callback()),
       authenticator: options.authenticator,
       authorizer: options.authorizer,
-      catalog: new BuiltInCatalog([namespaces, configMaps, secrets]),
+      catalog,
       health: this.#healthChecks(),
       metrics,
       onAnswer: (exchange, response) => observe(exchange, response, { clock, metrics, log }),

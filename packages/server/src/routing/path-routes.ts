@@ -1,4 +1,5 @@
 /** Everything that is not a resource: discovery, OpenAPI, health, version, metrics, and the list of these. */
+import { rootCluster } from "@kcp-ts/machinery/names";
 import { statusError } from "@kcp-ts/machinery/status";
 import { json, text } from "../content/index.ts";
 import { isDiscoveryPath, serveDiscovery } from "../discovery/index.ts";
@@ -23,9 +24,16 @@ export function servePath(request: ApiRequest, scope: PathScope, rooms: PathRoom
   if (path === "/version" || path === "/version/") return json(200, versionInfo);
   if (isDiscoveryPath(path)) return serveDiscovery(request, scope, rooms.catalog);
   if (isOpenApiPath(path)) return serveOpenApi(request, scope, rooms.catalog);
-  if (path === "/metrics") return text(200, rooms.metrics.registry.render());
+  if (path === "/metrics") return serveMetrics(scope, rooms);
   if (path === "/" || path === "") return json(200, { paths: rootPaths });
   throw statusError.pathNotFound();
+}
+
+/** They are about the process and all its tenants: nothing for one tenant's scope. */
+function serveMetrics({ cluster }: PathScope, { metrics }: PathRooms): ApiResponse {
+  return cluster === rootCluster
+    ? text(200, metrics.registry.render())
+    : text(501, "shard-level endpoint not available at workspace scope");
 }
 
 const rootPaths = [
