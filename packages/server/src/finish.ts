@@ -1,6 +1,6 @@
 /** The headers that every answer carries, whoever made it. */
 import { randomUUID } from "node:crypto";
-import type { Exchange } from "./pipeline.ts";
+import type { Exchange } from "./exchange.ts";
 import { type ApiResponse, header } from "./request/api-request.ts";
 
 const auditIdPattern = /^[\w.-]{1,64}$/;

@@ -3,18 +3,23 @@
  *
  * A stage fills in what later ones need, or answers, or throws a StatusError. Nothing after an answer runs, except `finish`.
  */
-import type { Clock, Timer } from "@kcp-ts/machinery/base";
+import type { Clock } from "@kcp-ts/machinery/base";
 import { StatusError, statusError } from "@kcp-ts/machinery/status";
 import { isAuthenticationError, type RequestAuthenticator } from "./authentication/index.ts";
 import { type Authorizer, forbidden } from "./authorization/index.ts";
 import { failure, toStatusError } from "./content/index.ts";
+import { Exchange } from "./exchange.ts";
 import { finishHeaders } from "./finish.ts";
 import { type HandlerRooms, handleResource } from "./handlers/index.ts";
 import type { Catalog } from "./registry/index.ts";
-import { type ApiRequest, type ApiResponse, header } from "./request/api-request.ts";
+import {
+  type ApiRequest,
+  type ApiResponse,
+  header,
+  type MaybePromise,
+} from "./request/api-request.ts";
 import type { Attributes } from "./request/attributes.ts";
 import type { RequestScope } from "./request/request-scope.ts";
-import { anonymousUser, type UserInfo } from "./request/user.ts";
 import { type PathRooms, parseTarget, servePath } from "./routing/index.ts";
 
 export interface PipelineRooms extends HandlerRooms, PathRooms {
@@ -28,19 +33,8 @@ export interface PipelineRooms extends HandlerRooms, PathRooms {
   readonly onError: (error: unknown, exchange: Exchange) => void;
 }
 
-/** A request on its way: what the stages have found out so far. */
-export interface Exchange {
-  readonly request: ApiRequest;
-  readonly startedAt: number;
-  readonly warnings: string[];
-  readonly controller: AbortController;
-  scope: RequestScope | undefined;
-  user: UserInfo;
-  deadline: Timer | undefined;
-}
-
 type StageResult = ApiResponse | undefined;
-type Stage = (exchange: Exchange, rooms: PipelineRooms) => StageResult | Promise<StageResult>;
+type Stage = (exchange: Exchange, rooms: PipelineRooms) => MaybePromise<StageResult>;
 
 export const pipeline: readonly (readonly [name: string, stage: Stage])[] = [
   ["route", route],
@@ -50,46 +44,42 @@ export const pipeline: readonly (readonly [name: string, stage: Stage])[] = [
   ["dispatch", dispatch],
 ];
 
-export async function answer(request: ApiRequest, rooms: PipelineRooms): Promise<ApiResponse> {
-  const exchange: Exchange = {
-    request,
-    startedAt: rooms.clock.monotonic(),
-    warnings: [],
-    controller: new AbortController(),
-    scope: undefined,
-    user: anonymousUser,
-    deadline: undefined,
-  };
-  request.onClose(() => exchange.controller.abort(clientGone));
-  let response: ApiResponse;
+/** Answers at once when every stage can: a read of what is at hand costs no promise, no timer and no signal. */
+export function answer(request: ApiRequest, rooms: PipelineRooms): MaybePromise<ApiResponse> {
+  const exchange = new Exchange(request, rooms.clock);
   try {
-    response = await run(exchange, rooms);
+    const response = run(exchange, rooms, 0);
+    if (!(response instanceof Promise)) return finish(exchange, response, rooms);
+    return response.then(
+      (resolved) => finish(exchange, resolved, rooms),
+      (error) => finish(exchange, failed(error, exchange, rooms), rooms),
+    );
   } catch (error) {
-    const status = toStatusError(error);
-    if (!(error instanceof StatusError) || status.cause !== undefined)
-      rooms.onError(error, exchange);
-    response = failure(status);
-  } finally {
-    exchange.deadline?.cancel();
+    return finish(exchange, failed(error, exchange, rooms), rooms);
   }
+}
+
+function run(exchange: Exchange, rooms: PipelineRooms, from: number): MaybePromise<ApiResponse> {
+  for (let at = from; at < pipeline.length; at++) {
+    const result = (pipeline[at] as (typeof pipeline)[number])[1](exchange, rooms);
+    if (result instanceof Promise)
+      return result.then((response) => response ?? run(exchange, rooms, at + 1));
+    if (result !== undefined) return result;
+  }
+  throw statusError.pathNotFound();
+}
+
+function failed(error: unknown, exchange: Exchange, rooms: PipelineRooms): ApiResponse {
+  const status = toStatusError(error);
+  if (!(error instanceof StatusError) || status.cause !== undefined) rooms.onError(error, exchange);
+  return failure(status);
+}
+
+function finish(exchange: Exchange, response: ApiResponse, rooms: PipelineRooms): ApiResponse {
+  exchange.end();
   finishHeaders(exchange, response);
   rooms.onAnswer(exchange, response);
   return response;
-}
-
-const clientGone = new StatusError({
-  code: 499,
-  reason: "ClientClosedRequest",
-  message: "the client went away",
-});
-
-async function run(exchange: Exchange, rooms: PipelineRooms): Promise<ApiResponse> {
-  for (const [, stage] of pipeline) {
-    const result = stage(exchange, rooms);
-    const response = result instanceof Promise ? await result : result;
-    if (response !== undefined) return response;
-  }
-  throw statusError.pathNotFound();
 }
 
 function route(exchange: Exchange): undefined {
@@ -105,18 +95,14 @@ const timeoutDefaultMs = 60_000;
 const writeTimeoutMaxMs = 34_000;
 
 /** Watches run as long as they like; everything else has a minute, writes a little more than half of it. */
-function setDeadline(exchange: Exchange, { clock }: PipelineRooms): undefined {
+function setDeadline(exchange: Exchange): undefined {
   const scope = exchange.scope as RequestScope;
   if (scope.verb === "watch") return undefined;
   const asked = scope.query.get("timeout");
   let timeoutMs = asked === null ? timeoutDefaultMs : parseTimeout(asked);
   const isRead = scope.verb === "get" || scope.verb === "list" || scope.verb === "head";
   if (!isRead) timeoutMs = Math.min(timeoutMs, writeTimeoutMaxMs);
-  exchange.deadline = clock.schedule(timeoutMs, () =>
-    exchange.controller.abort(
-      statusError.timeout("request did not complete within the allotted timeout"),
-    ),
-  );
+  exchange.timeoutMs = timeoutMs;
   return undefined;
 }
 
@@ -220,14 +206,10 @@ const noResource = {
   name: "",
 } as const;
 
-function dispatch(exchange: Exchange, rooms: PipelineRooms): ApiResponse | Promise<ApiResponse> {
-  const { request, user, warnings, controller } = exchange;
+function dispatch(exchange: Exchange, rooms: PipelineRooms): MaybePromise<ApiResponse> {
   const scope = exchange.scope as RequestScope;
-  if (scope.kind === "path") return servePath(request, scope, rooms);
+  if (scope.kind === "path") return servePath(exchange.request, scope, rooms);
   const definition = rooms.catalog.find(scope.cluster, scope.group, scope.version, scope.resource);
   if (definition === undefined) throw statusError.pathNotFound();
-  return handleResource(
-    { request, scope, definition, user, warnings, signal: controller.signal },
-    rooms,
-  );
+  return handleResource(exchange.handled(scope, definition), rooms);
 }

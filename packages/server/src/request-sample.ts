@@ -1,7 +1,7 @@
 /** One line and one sample per request. Bodies, tokens and queries never appear in either. */
 import type { Clock } from "@kcp-ts/machinery/base";
+import type { Exchange } from "./exchange.ts";
 import type { ServerMetrics } from "./metrics/index.ts";
-import type { Exchange } from "./pipeline.ts";
 import type { ApiResponse } from "./request/api-request.ts";
 import type { ServerLog } from "./server.ts";
 
@@ -39,6 +39,7 @@ export function observe(
     seconds: ms / 1000,
     isLongRunning: response.isWatch === true,
   });
+  if (!log.isLevelEnabled("debug")) return;
   log.debug(
     {
       cluster: scope?.cluster,

@@ -9,12 +9,13 @@ import { Admission, type AdmissionPlugin, namespaceLifecycle } from "./admission
 import type { RequestAuthenticator } from "./authentication/index.ts";
 import type { Authorizer } from "./authorization/index.ts";
 import { Compactor, type CompactorOptions } from "./compactor.ts";
+import type { Exchange } from "./exchange.ts";
 import { type HealthChecks, pingCheck } from "./health/index.ts";
 import { ServerMetrics } from "./metrics/index.ts";
 import { namespaceSource } from "./namespace-source.ts";
-import { answer, type Exchange, type PipelineRooms } from "./pipeline.ts";
+import { answer, type PipelineRooms } from "./pipeline.ts";
 import { BuiltInCatalog, configMaps, namespaces, Registry, secrets } from "./registry/index.ts";
-import type { ApiRequest, ApiResponse } from "./request/api-request.ts";
+import type { ApiRequest, ApiResponse, MaybePromise } from "./request/api-request.ts";
 import { observe } from "./request-sample.ts";
 import type { Storage } from "./storage/index.ts";
 import { WatchCache } from "./watch-cache/index.ts";
@@ -38,6 +39,7 @@ export interface ServerLog {
   info(fields: object, message: string): void;
   warn(fields: object, message: string): void;
   error(fields: object, message: string): void;
+  isLevelEnabled(level: string): boolean;
 }
 
 export class ApiServer {
@@ -105,15 +107,18 @@ export class ApiServer {
     this.#isStarted = true;
   }
 
-  async handle(request: ApiRequest): Promise<ApiResponse> {
+  handle(request: ApiRequest): MaybePromise<ApiResponse> {
     const kind = request.method === "GET" || request.method === "HEAD" ? "readOnly" : "mutating";
     this.#inFlight[kind]++;
-    try {
-      return await answer(request, this.#rooms);
-    } finally {
+    const response = answer(request, this.#rooms);
+    if (!(response instanceof Promise)) {
+      this.#inFlight[kind]--;
+      return response;
+    }
+    return response.finally(() => {
       this.#inFlight[kind]--;
       if (this.#isDraining) this.#noteIdle();
-    }
+    });
   }
 
   get isReady(): boolean {

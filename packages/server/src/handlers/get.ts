@@ -1,24 +1,39 @@
 import { statusError } from "@kcp-ts/machinery/status";
+import type { AnswerForm } from "../content/index.ts";
 import { translating } from "../registry/index.ts";
-import type { ApiResponse } from "../request/api-request.ts";
+import type { ApiResponse, MaybePromise } from "../request/api-request.ts";
+import type { StorageKey } from "../storage/index.ts";
 import type { Freshness } from "../watch-cache/index.ts";
 import { type HandlerRequest, type HandlerRooms, oneCluster } from "./context.ts";
 import { parseResourceVersion } from "./options.ts";
 import { negotiateObject, renderObject } from "./render.ts";
 
-export async function handleGet(
-  handled: HandlerRequest,
-  rooms: HandlerRooms,
-): Promise<ApiResponse> {
-  const { definition, scope, signal } = handled;
+/** What is at hand is answered at once: this is the path that every client takes most. */
+export function handleGet(handled: HandlerRequest, rooms: HandlerRooms): MaybePromise<ApiResponse> {
+  const { definition, scope } = handled;
   const form = negotiateObject(handled);
   const { namespace, name } = scope;
   const key = rooms.registry.key(definition, { cluster: oneCluster(scope), namespace, name });
   const askedVersion = scope.query.get("resourceVersion") ?? "";
+  if (askedVersion === "" || askedVersion === "0") {
+    const entry = rooms.watchCache.peek(key);
+    if (entry !== undefined) return renderObject(200, entry, form, handled, rooms);
+  }
+  return getStored(handled, rooms, key, askedVersion, form);
+}
+
+async function getStored(
+  handled: HandlerRequest,
+  rooms: HandlerRooms,
+  key: StorageKey,
+  askedVersion: string,
+  form: AnswerForm,
+): Promise<ApiResponse> {
+  const { definition, scope, signal } = handled;
   const entry = await translating({ resource: definition, askedVersion }, () =>
     rooms.watchCache.get(key, freshnessOf(askedVersion), signal),
   );
-  if (entry === undefined) throw statusError.notFound(definition, name);
+  if (entry === undefined) throw statusError.notFound(definition, scope.name);
   return renderObject(200, entry, form, handled, rooms);
 }
 

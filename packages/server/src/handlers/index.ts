@@ -1,6 +1,6 @@
 /** One verb per file; this is the table of them. */
 import { statusError } from "@kcp-ts/machinery/status";
-import type { ApiResponse } from "../request/api-request.ts";
+import type { ApiResponse, MaybePromise } from "../request/api-request.ts";
 import type { Verb } from "../request/request-scope.ts";
 import type { HandlerRequest, HandlerRooms } from "./context.ts";
 import { handleCreate } from "./create.ts";
@@ -14,7 +14,7 @@ import { handleWatch } from "./watch.ts";
 
 export { bodyBytesMax, type HandlerRequest, type HandlerRooms } from "./context.ts";
 
-type Handler = (handled: HandlerRequest, rooms: HandlerRooms) => Promise<ApiResponse>;
+type Handler = (handled: HandlerRequest, rooms: HandlerRooms) => MaybePromise<ApiResponse>;
 
 const handlers: Readonly<Record<Verb, Handler>> = {
   get: handleGet,
@@ -27,7 +27,10 @@ const handlers: Readonly<Record<Verb, Handler>> = {
   deletecollection: handleDeleteCollection,
 };
 
-export function handleResource(handled: HandlerRequest, rooms: HandlerRooms): Promise<ApiResponse> {
+export function handleResource(
+  handled: HandlerRequest,
+  rooms: HandlerRooms,
+): MaybePromise<ApiResponse> {
   const { scope, definition } = handled;
   if (
     definition.isNamespaced === false &&

@@ -1,8 +1,14 @@
 /** One HTTP/1.1 request and its answer. */
 import type { X509Certificate } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { ApiRequest, ApiResponse, HeaderRecord } from "../request/api-request.ts";
+import type {
+  ApiRequest,
+  ApiResponse,
+  HeaderRecord,
+  MaybePromise,
+} from "../request/api-request.ts";
 import { compressed } from "./compress.ts";
+import { pipe } from "./pipe.ts";
 import { readStream } from "./read-body.ts";
 
 export class Http1Exchange implements ApiRequest {
@@ -40,48 +46,38 @@ export class Http1Exchange implements ApiRequest {
   }
 
   run(
-    handle: (request: ApiRequest) => Promise<ApiResponse>,
+    handle: (request: ApiRequest) => MaybePromise<ApiResponse>,
     onDebug: (message: string, error: unknown) => void,
   ): void {
     this.#response.on("error", (error) => onDebug("HTTP/1.1 answer failed", error));
-    handle(this)
-      .then((response) => this.#respond(response))
-      .catch((error) => {
-        onDebug("answer failed", error);
-        this.#response.destroy();
-      });
+    const fail = (error: unknown) => {
+      onDebug("answer failed", error);
+      this.#response.destroy();
+    };
+    const response = handle(this);
+    if (response instanceof Promise)
+      response.then((resolved) => this.#respond(resolved)).catch(fail);
+    else this.#respond(response)?.catch(fail);
   }
 
-  async #respond(answer: ApiResponse): Promise<void> {
+  /** Whole answers are written at once; streams take as long as their reader. */
+  #respond(answer: ApiResponse): Promise<void> | undefined {
     const response = this.#response;
-    if (response.destroyed) return;
+    if (response.destroyed) return undefined;
     const { status, headers, body } = compressed(answer, this.headers);
     // A body that was not read to its end would be taken for the next request.
     if (!this.#request.complete) response.setHeader("connection", "close");
     if (body instanceof Uint8Array) headers["content-length"] = String(body.length);
     response.writeHead(status, headers);
-    if (body === undefined || this.method === "HEAD" || body instanceof Uint8Array) {
-      response.end(this.method === "HEAD" ? undefined : body);
-      return;
-    }
-    response.flushHeaders();
-    for await (const chunk of body) {
-      if (response.destroyed) return;
-      if (!response.write(chunk)) await drained(response);
-    }
-    response.end();
+    if (body !== undefined && this.method !== "HEAD" && !(body instanceof Uint8Array))
+      return this.#pipe(body);
+    response.end(this.method === "HEAD" ? undefined : body);
+    return undefined;
   }
-}
 
-function drained(response: ServerResponse): Promise<void> {
-  return new Promise((resolve) => {
-    const done = () => {
-      response.off("drain", done);
-      response.off("close", done);
-      resolve();
-    };
-    response.on("drain", done);
-    response.on("close", done);
-    if (response.destroyed) done();
-  });
+  async #pipe(body: AsyncIterable<Uint8Array>): Promise<void> {
+    this.#response.flushHeaders();
+    await pipe(body, this.#response);
+    this.#response.end();
+  }
 }

@@ -1,8 +1,14 @@
 /** One HTTP/2 stream as a request and its answer. */
 import type { X509Certificate } from "node:crypto";
 import { constants, type IncomingHttpHeaders, type ServerHttp2Stream } from "node:http2";
-import type { ApiRequest, ApiResponse, HeaderRecord } from "../request/api-request.ts";
+import type {
+  ApiRequest,
+  ApiResponse,
+  HeaderRecord,
+  MaybePromise,
+} from "../request/api-request.ts";
 import { compressed } from "./compress.ts";
+import { pipe } from "./pipe.ts";
 import { readStream } from "./read-body.ts";
 
 export class Http2Exchange implements ApiRequest {
@@ -39,59 +45,47 @@ export class Http2Exchange implements ApiRequest {
   }
 
   run(
-    handle: (request: ApiRequest) => Promise<ApiResponse>,
+    handle: (request: ApiRequest) => MaybePromise<ApiResponse>,
     onDebug: (message: string, error: unknown) => void,
   ): void {
     this.#stream.on("error", (error) => onDebug("HTTP/2 stream failed", error));
-    handle(this)
-      .then((response) => this.#respond(response))
-      .catch((error) => {
-        onDebug("answer failed", error);
-        this.#stream.close(constants.NGHTTP2_INTERNAL_ERROR);
-      });
+    const fail = (error: unknown) => {
+      onDebug("answer failed", error);
+      this.#stream.close(constants.NGHTTP2_INTERNAL_ERROR);
+    };
+    const response = handle(this);
+    if (response instanceof Promise)
+      response.then((resolved) => this.#respond(resolved)).catch(fail);
+    else this.#respond(response)?.catch(fail);
   }
 
-  async #respond(answer: ApiResponse): Promise<void> {
+  /** Whole answers are written at once; streams take as long as their reader. */
+  #respond(answer: ApiResponse): Promise<void> | undefined {
     const stream = this.#stream;
-    if (stream.destroyed || stream.closed) return;
+    if (stream.destroyed || stream.closed) return undefined;
     const { status, headers, body } = compressed(answer, this.headers);
     headers[":status"] = String(status);
+    // What is left of a body that nobody wants is read and forgotten, within the stream's window.
+    if (this.method !== "GET" && !stream.readableEnded) stream.resume();
     if (body === undefined || this.method === "HEAD") {
       this.#isAnswered = true;
       stream.respond(headers, { endStream: true });
-    } else if (body instanceof Uint8Array) {
-      headers["content-length"] = String(body.length);
-      this.#isAnswered = true;
-      stream.respond(headers);
-      stream.end(body);
-    } else {
-      stream.respond(headers);
-      await this.#pipe(body);
+      return undefined;
     }
-    // What is left of a body that nobody wants is not read: the client is told to stop.
-    if (!stream.readableEnded && this.method !== "GET") stream.resume();
+    if (!(body instanceof Uint8Array)) {
+      stream.respond(headers);
+      return this.#pipe(body);
+    }
+    this.#isAnswered = true;
+    headers["content-length"] = String(body.length);
+    stream.respond(headers);
+    stream.end(body);
+    return undefined;
   }
 
   async #pipe(body: AsyncIterable<Uint8Array>): Promise<void> {
-    const stream = this.#stream;
-    for await (const chunk of body) {
-      if (stream.destroyed || stream.closed) return;
-      if (!stream.write(chunk)) await drained(stream);
-    }
+    await pipe(body, this.#stream);
     this.#isAnswered = true;
-    stream.end();
+    this.#stream.end();
   }
-}
-
-function drained(stream: ServerHttp2Stream): Promise<void> {
-  return new Promise((resolve) => {
-    const done = () => {
-      stream.off("drain", done);
-      stream.off("close", done);
-      resolve();
-    };
-    stream.on("drain", done);
-    stream.on("close", done);
-    if (stream.destroyed) done();
-  });
 }

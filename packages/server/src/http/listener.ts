@@ -16,7 +16,7 @@ import {
 } from "node:http2";
 import type { AddressInfo } from "node:net";
 import type { TLSSocket } from "node:tls";
-import type { ApiRequest, ApiResponse } from "../request/api-request.ts";
+import type { ApiRequest, ApiResponse, MaybePromise } from "../request/api-request.ts";
 import { Http1Exchange } from "./http1-exchange.ts";
 import { Http2Exchange } from "./http2-exchange.ts";
 
@@ -24,7 +24,7 @@ export interface ListenerOptions {
   readonly host: string;
   readonly port: number;
   readonly tls: TlsMaterial;
-  readonly handle: (request: ApiRequest) => Promise<ApiResponse>;
+  readonly handle: (request: ApiRequest) => MaybePromise<ApiResponse>;
   /** Told of broken connections and the like: nothing that anybody must act on. */
   readonly onDebug: (message: string, error: unknown) => void;
 }

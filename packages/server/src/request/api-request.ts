@@ -36,3 +36,6 @@ export function header(headers: HeaderRecord, name: string): string | undefined 
   if (value === undefined || typeof value === "string") return value;
   return value.join(", ");
 }
+
+/** Answers that need no waiting come without a promise. */
+export type MaybePromise<Value> = Value | Promise<Value>;

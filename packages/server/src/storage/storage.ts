@@ -15,6 +15,12 @@ export interface Storage {
   get(key: StorageKey, options: ReadOptions): Promise<Entry | undefined>;
 
   /**
+   * The newest acknowledged state of a key when it is at hand without waiting. Undefined says nothing: ask `get`. Backends that
+   * must ask elsewhere do not have it.
+   */
+  peek?(key: StorageKey): Entry | undefined;
+
+  /**
    * Reads the keys under `prefix` in bytewise key order, as of `atRevision` or the newest revision.
    * `page.revision` is the revision that was read: a caller that passes it back as `atRevision` with
    * `continueAfter` never sees half of a later write.

@@ -52,6 +52,11 @@ export class WatchCache {
     this.#tick();
   }
 
+  /** The newest state of an object when it is in memory; undefined says nothing. */
+  peek(key: StorageKey): Entry | undefined {
+    return this.#options.storage.peek?.(key);
+  }
+
   get(key: StorageKey, freshness: Freshness, signal: AbortSignal): Promise<Entry | undefined> {
     return this.#reader.get(key, freshness, signal);
   }

@@ -147,6 +147,23 @@ function describeReads(test: Test): void {
     assert.equal(await storage.get(key("/nothing"), call()), undefined);
   });
 
+  test("what peek has at hand is what get returns, after every kind of write and after close", async (storage) => {
+    const check = async () => {
+      const peeked = storage.peek?.(key("/a"));
+      if (peeked !== undefined) assert.deepEqual(peeked, await storage.get(key("/a"), call()));
+    };
+    const first = await storage.commit(put("/a", "1", "absent"), call());
+    await check();
+    const second = await storage.commit(put("/a", "2", first), call());
+    await check();
+    await storage.commit(remove("/a", second), call());
+    assert.equal(storage.peek?.(key("/a")), undefined);
+    await storage.commit(put("/a", "3", "absent"), call());
+    await check();
+    await storage.close();
+    assert.equal(storage.peek?.(key("/a")), undefined);
+  });
+
   test("a read sees every write that was acknowledged before it", async (storage) => {
     let revision: Revision | "absent" = "absent";
     for (let i = 0; i < 50; i++) {

@@ -124,6 +124,10 @@ export class EmbeddedStorage implements Storage, SnapshotSource, SnapshotTarget 
     return this.#state.meta.revision;
   }
 
+  peek(key: StorageKey): Entry | undefined {
+    return this.#state.cache.get(key);
+  }
+
   async get(key: StorageKey, { signal, atRevision }: ReadOptions): Promise<Entry | undefined> {
     this.#enter(signal);
     const state = this.#state;

@@ -45,6 +45,10 @@ export class MemoryStorage implements Storage {
     return this.#revision;
   }
 
+  peek(key: StorageKey): Entry | undefined {
+    return this.#closed ? undefined : this.#entries.get(key);
+  }
+
   async get(key: StorageKey, { signal, atRevision }: ReadOptions): Promise<Entry | undefined> {
     this.#enter(signal);
     const undone = this.#undone(atRevision);

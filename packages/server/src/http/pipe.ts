@@ -1,0 +1,22 @@
+/** Writes a stream of chunks at the pace of its reader, and stops when the reader is gone. */
+import type { Writable } from "node:stream";
+
+export async function pipe(body: AsyncIterable<Uint8Array>, target: Writable): Promise<void> {
+  for await (const chunk of body) {
+    if (target.destroyed) return;
+    if (!target.write(chunk)) await drained(target);
+  }
+}
+
+function drained(target: Writable): Promise<void> {
+  return new Promise((resolve) => {
+    const done = () => {
+      target.off("drain", done);
+      target.off("close", done);
+      resolve();
+    };
+    target.on("drain", done);
+    target.on("close", done);
+    if (target.destroyed) done();
+  });
+}
