@@ -8,7 +8,7 @@ export const longFunctions: Readonly<Record<string, number>> = {};
 /** Path to lines. */
 export const longFiles: Readonly<Record<string, number>> = {
   "packages/machinery/src/patch/strategic-merge-patch.test.ts": 534,
-  "packages/server/src/storage/contract/storage-contract.ts": 547,
+  "packages/server/src/storage/contract/storage-contract.ts": 564,
 };
 
 /** Files from this length on say in a header comment what they are. */

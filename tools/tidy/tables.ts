@@ -12,7 +12,7 @@ export const packageTable: Readonly<Record<string, PackageRule>> = {
   machinery: { packages: [], node: [] },
   server: { packages: ["machinery"], node: "everywhere" },
   // Also runs in browsers, but for where kubeconfigs are read and sockets opened.
-  sdk: { packages: ["machinery"], node: ["kubeconfig", "transport"] },
+  sdk: { packages: ["machinery"], node: ["kubeconfig", "transport", "fake-server"] },
   controllers: { packages: ["machinery", "sdk"], node: [] },
   multicluster: { packages: ["machinery", "sdk"], node: "everywhere" },
   simulator: { packages: ["machinery", "sdk", "server"], node: "everywhere" },
@@ -93,6 +93,8 @@ export const roomTable: Readonly<Record<string, Readonly<Record<string, readonly
     "work-queue": ["metrics"],
     "leader-election": ["client", "metrics"],
     kubeconfig: ["client", "transport"],
+    // For tests of controllers.
+    "fake-server": ["client"],
     controller: ["client", "informer", "leader-election", "metrics", "work-queue"],
   },
   controlplane: {

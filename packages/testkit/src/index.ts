@@ -7,8 +7,10 @@ export {
 } from "./etcd-cluster.ts";
 export { addUser, type EtcdUser } from "./etcd-gateway.ts";
 export type { EtcdMember } from "./etcd-member.ts";
+export { FakeClock, settle } from "./fake-clock.ts";
 export { FaultProxy, type FaultProxyOptions, type Faults } from "./fault-proxy.ts";
 export { freePorts } from "./free-port.ts";
+export { SeededRandom } from "./seeded-random.ts";
 export {
   type CertificatePair,
   createTestAuthority,

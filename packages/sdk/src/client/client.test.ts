@@ -1,0 +1,349 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { isStatusError, statusError } from "@kcp-ts/machinery/status";
+import { FakeClock } from "@kcp-ts/testkit";
+import { FakeApiServer } from "../fake-server/index.ts";
+import { Client } from "./client.ts";
+import { type InProcessHandler, InProcessTransport } from "./in-process-transport.ts";
+import type { KubernetesObject } from "./object.ts";
+import { defineResource } from "./resource.ts";
+import { isTransportError, TransportError, type TransportRequest } from "./transport.ts";
+import { watchLineBytesMax } from "./watch.ts";
+
+interface ConfigMap extends KubernetesObject {
+  readonly data?: Readonly<Record<string, string>>;
+}
+
+const configMaps = defineResource<ConfigMap>({
+  group: "",
+  version: "v1",
+  resource: "configmaps",
+  kind: "ConfigMap",
+  namespaced: true,
+});
+const resource = "/v1/configmaps";
+const target = { namespace: "default", name: "a" };
+
+function setUp() {
+  const clock = new FakeClock();
+  const server = new FakeApiServer({ clock });
+  const client = new Client({ transport: server.transport(), clock });
+  return { clock, server, client, maps: client.resource(configMaps) };
+}
+
+/** A client whose requests are recorded and answered by hand. */
+function scripted(handle: InProcessHandler, options: { fieldManager?: string } = {}) {
+  const sent: TransportRequest[] = [];
+  const clock = new FakeClock();
+  const transport = new InProcessTransport((request) => {
+    sent.push(request);
+    return handle(request);
+  });
+  const warnings: string[] = [];
+  const client = new Client({
+    transport,
+    clock,
+    ...options,
+    onWarning: (text) => warnings.push(text),
+  });
+  return { sent, clock, client, warnings, maps: client.resource(configMaps) };
+}
+
+const ok = { status: 200, body: '{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"a"}}' };
+
+describe("client verbs", () => {
+  it("creates, reads, updates, patches and deletes", async () => {
+    const { maps } = setUp();
+    const created = await maps.create({ metadata: target, data: { a: "1" } });
+    assert.equal(created.kind, "ConfigMap");
+    assert.equal(created.apiVersion, "v1");
+    assert.deepEqual(await maps.get(target), created);
+
+    const updated = await maps.update({ ...created, data: { a: "2" } });
+    assert.notEqual(updated.metadata.resourceVersion, created.metadata.resourceVersion);
+    await assert.rejects(maps.update({ ...created, data: {} }), { reason: "Conflict", code: 409 });
+
+    const patched = await maps.patch(target, { type: "merge", patch: { data: { b: "3" } } });
+    assert.deepEqual(patched.data, { a: "2", b: "3" });
+
+    await maps.delete(target);
+    await assert.rejects(maps.get(target), { reason: "NotFound", code: 404 });
+    assert.equal(await maps.find(target), undefined);
+  });
+
+  it("modifies again what somebody else has changed in between", async () => {
+    const { maps, server, clock } = setUp();
+    await maps.create({ metadata: target, data: {} });
+    let calls = 0;
+    const done = maps.modify(target, (current) => {
+      if (++calls === 1) server.put({ resource, ...target }, { data: { theirs: "1" } });
+      return { ...current, data: { ...current.data, ours: "1" } };
+    });
+    await clock.advanceAndSettle(1000);
+    assert.deepEqual((await done).data, { theirs: "1", ours: "1" });
+    assert.equal(calls, 2);
+  });
+
+  it("gives up on conflicts after the attempts allowed", async () => {
+    const { maps, server, clock } = setUp();
+    await maps.create({ metadata: target });
+    let calls = 0;
+    const done = maps.modify(
+      target,
+      (current) => {
+        server.put({ resource, ...target }, { data: { n: String(++calls) } });
+        return { ...current, data: {} };
+      },
+      { attemptsMax: 3 },
+    );
+    const rejected = assert.rejects(done, { reason: "Conflict" });
+    await clock.advanceAndSettle(10_000);
+    await rejected;
+    assert.equal(calls, 3);
+  });
+
+  it("walks pages of one consistent listing", async () => {
+    const { maps, server } = setUp();
+    for (let i = 0; i < 7; i++) server.put({ resource, namespace: "default", name: `n${i}` });
+    const names: string[] = [];
+    for await (const page of maps.pages({ pageSize: 3 })) {
+      names.push(page.items.map((item) => item.metadata.name).join());
+      server.put({ resource, namespace: "default", name: `z${names.length}` });
+    }
+    assert.deepEqual(names, ["n0,n1,n2", "n3,n4,n5", "n6"]);
+    let items = 0;
+    for await (const _ of maps.items({ pageSize: 4 })) items++;
+    assert.equal(items, 10);
+  });
+
+  it("throws Expired when history is gone between two pages", async () => {
+    const { maps, server } = setUp();
+    for (let i = 0; i < 4; i++) server.put({ resource, namespace: "default", name: `n${i}` });
+    const pages = maps.pages({ pageSize: 2 });
+    await pages.next();
+    server.store.tick();
+    server.store.compact();
+    await assert.rejects(pages.next(), { reason: "Expired" });
+  });
+
+  it("watches until the signal aborts, and then ends quietly", async () => {
+    const { maps, server } = setUp();
+    const controller = new AbortController();
+    const seen: string[] = [];
+    const { revision } = server.store;
+    const watching = (async () => {
+      const options = { resourceVersion: String(revision), signal: controller.signal };
+      for await (const event of maps.watch(options)) {
+        if (event.type !== "BOOKMARK") seen.push(`${event.type} ${event.object.metadata.name}`);
+        if (seen.length === 3) controller.abort();
+      }
+    })();
+    server.put({ resource, ...target });
+    server.put({ resource, ...target }, { data: { a: "1" } });
+    server.remove({ resource, ...target });
+    await watching;
+    assert.deepEqual(seen, ["ADDED a", "MODIFIED a", "DELETED a"]);
+  });
+
+  it("throws the status of a watch that is too old", async () => {
+    const { maps, server } = setUp();
+    server.store.tick();
+    server.store.compact();
+    await assert.rejects(maps.watch({ resourceVersion: "100" }).next(), { reason: "Expired" });
+  });
+});
+
+describe("requests", () => {
+  it("carry content types, managers and options as the API wants them", async () => {
+    const { sent, maps } = scripted(() => ok, { fieldManager: "tester" });
+    await maps.apply({ metadata: { ...target, managedFields: [] }, data: {} }, { force: true });
+    await maps.patch(
+      target,
+      { type: "json", operations: [{ op: "remove", path: "/data" }] },
+      { dryRun: true },
+    );
+    await maps.patchStatus(target, { type: "strategic-merge", patch: {} }, { fieldManager: "x" });
+    await maps.delete(target, { propagationPolicy: "Foreground", preconditions: { uid: "u" } });
+    await maps.deleteCollection({ namespace: "n", labelSelector: "a in (b,c)" });
+    await maps.subresource<unknown>("token").create(target, { spec: {} });
+    assert.deepEqual(
+      sent.map(({ method, path, headers }) => `${method} ${path} ${headers["content-type"]}`),
+      [
+        "PATCH /api/v1/namespaces/default/configmaps/a?force=true&fieldManager=tester application/apply-patch+yaml",
+        "PATCH /api/v1/namespaces/default/configmaps/a?dryRun=All&fieldManager=tester application/json-patch+json",
+        "PATCH /api/v1/namespaces/default/configmaps/a/status?fieldManager=x application/strategic-merge-patch+json",
+        "DELETE /api/v1/namespaces/default/configmaps/a application/json",
+        "DELETE /api/v1/namespaces/n/configmaps?labelSelector=a%20in%20(b%2Cc) application/json",
+        "POST /api/v1/namespaces/default/configmaps/a/token?fieldManager=tester application/json",
+      ],
+    );
+    assert.equal(
+      sent[0]?.body,
+      '{"apiVersion":"v1","kind":"ConfigMap","metadata":{"namespace":"default","name":"a"},"data":{}}',
+    );
+    assert.deepEqual(JSON.parse(String(sent[3]?.body)), {
+      apiVersion: "v1",
+      kind: "DeleteOptions",
+      propagationPolicy: "Foreground",
+      preconditions: { uid: "u" },
+    });
+  });
+
+  it("refuse names that would reach another path", async () => {
+    const { sent, maps } = scripted(() => ok);
+    for (const name of ["..", ".", "", "a/b", "a%2fb"]) {
+      await assert.rejects(maps.get({ namespace: "default", name }), { reason: "BadRequest" });
+    }
+    await maps.get({ namespace: "default", name: "system:node?x" });
+    assert.deepEqual(
+      sent.map(({ path }) => path),
+      ["/api/v1/namespaces/default/configmaps/system%3Anode%3Fx"],
+    );
+  });
+
+  it("go to the cluster asked for, in place of the one before", async () => {
+    const { sent, client } = scripted(() => ok);
+    const prefixed = client.withBasePath("/services/x/clusters/root");
+    await client.inCluster("root:org").resource(configMaps).get(target);
+    await prefixed.inCluster("*").resource(configMaps).get(target);
+    assert.deepEqual(
+      sent.map(({ path }) => path.replace(/\/api\/.*/, "")),
+      ["/clusters/root:org", "/services/x/clusters/*"],
+    );
+  });
+
+  it("keep integers that a double cannot hold", async () => {
+    const body =
+      '{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"a"},"n":9007199254740993}';
+    const { sent, maps } = scripted(() => ({ status: 200, body }));
+    await maps.update(await maps.get(target));
+    assert.equal(JSON.parse(body).kind, "ConfigMap");
+    assert.match(String(sent[1]?.body), /"n":9007199254740993\}/);
+  });
+
+  it("fill in the kind of list items that come without", async () => {
+    const body =
+      '{"kind":"ConfigMapList","apiVersion":"v1","metadata":{},"items":[{"metadata":{"name":"a"}}]}';
+    const { maps } = scripted(() => ({ status: 200, body }));
+    const [item] = (await maps.list()).items;
+    assert.equal(item?.kind, "ConfigMap");
+    assert.equal(item?.apiVersion, "v1");
+  });
+
+  it("hand warnings to the program", async () => {
+    const headers = { warning: '299 - "unknown field \\"spec.x\\"", 299 - "deprecated"' };
+    const { maps, warnings } = scripted(() => ({ ...ok, headers }));
+    await maps.get(target);
+    assert.deepEqual(warnings, ['unknown field "spec.x"', "deprecated"]);
+  });
+});
+
+describe("patience", () => {
+  const busy = {
+    status: 429,
+    headers: { "retry-after": "2" },
+    body: JSON.stringify(statusError.tooManyRequests(2).status),
+  };
+
+  it("waits as long as the server asks and sends again", async () => {
+    let left = 2;
+    const { maps, clock, sent } = scripted(() => (left-- > 0 ? busy : ok));
+    const done = maps.get(target);
+    await clock.advanceAndSettle(3999);
+    assert.equal(sent.length, 2);
+    await clock.advanceAndSettle(1);
+    assert.equal((await done).metadata.name, "a");
+    assert.equal(clock.pendingTimers, 0);
+  });
+
+  it("ends after ten times", async () => {
+    const { maps, clock, sent } = scripted(() => busy);
+    const rejected = assert.rejects(maps.get(target), { reason: "TooManyRequests" });
+    await clock.advanceAndSettle(60_000);
+    await rejected;
+    assert.equal(sent.length, 11);
+  });
+
+  it("ends with the signal, or with the request's time", async () => {
+    const controller = new AbortController();
+    const { maps, clock } = scripted(() => busy);
+    const aborted = assert.rejects(maps.get(target, { signal: controller.signal }), /enough/);
+    await clock.advanceAndSettle(1);
+    controller.abort(new Error("enough"));
+    await aborted;
+
+    const hanging = scripted(
+      ({ signal }) =>
+        new Promise((_, reject) => {
+          signal?.addEventListener("abort", () => reject(signal.reason));
+        }),
+    );
+    const late = assert.rejects(hanging.maps.get(target), (e) => isTransportError(e, "timeout"));
+    await hanging.clock.advanceAndSettle(90_000);
+    await late;
+    assert.equal(clock.pendingTimers + hanging.clock.pendingTimers, 0);
+  });
+
+  it("does not resend a write whose fate is unknown, but a read", async () => {
+    const breakOnce = () => {
+      let broken = false;
+      return () => {
+        if (broken) return ok;
+        broken = true;
+        throw new TransportError("connection-lost", "reset");
+      };
+    };
+    const reader = scripted(breakOnce());
+    await reader.maps.get(target);
+    assert.equal(reader.sent.length, 2);
+    const writer = scripted(breakOnce());
+    await assert.rejects(writer.maps.create({ metadata: target }), { code: "connection-lost" });
+    assert.equal(writer.sent.length, 1);
+  });
+
+  it("makes a status of an answer that is none", async () => {
+    const { maps } = scripted(() => ({ status: 502, body: "<html>bad gateway</html>" }));
+    const error = await maps.get(target).catch((reason: unknown) => reason);
+    assert.ok(isStatusError(error, "InternalError"));
+    assert.equal(error.code, 502);
+    assert.match(error.message, /bad gateway/);
+  });
+});
+
+describe("reading a watch", () => {
+  async function* chunks(...parts: Uint8Array[]) {
+    yield* parts;
+  }
+  const encode = (text: string) => new TextEncoder().encode(text);
+  const event = '{"type":"ADDED","object":{"metadata":{"name":"ä€"}}}\n';
+
+  async function names(parts: Uint8Array[]): Promise<string[]> {
+    const { maps } = scripted(() => ({ status: 200, body: chunks(...parts) }));
+    const found: string[] = [];
+    for await (const { type, object } of maps.watch()) {
+      if (type !== "BOOKMARK") found.push(object.metadata.name);
+    }
+    return found;
+  }
+
+  it("gives the same events however the bytes are cut", async () => {
+    const bytes = encode(event + event);
+    for (let cut = 0; cut <= bytes.length; cut++) {
+      assert.deepEqual(await names([bytes.subarray(0, cut), bytes.subarray(cut)]), ["ä€", "ä€"]);
+    }
+    const single = Array.from(bytes, (_, i) => bytes.subarray(i, i + 1));
+    assert.deepEqual(await names(single), ["ä€", "ä€"]);
+  });
+
+  it("drops an event that was cut off by the end", async () => {
+    assert.deepEqual(await names([encode(event + event.slice(0, 20))]), ["ä€"]);
+  });
+
+  it("refuses what is not an event, and a line without end", async () => {
+    await assert.rejects(names([encode('{"type":"NEWS","object":{"metadata":{}}}\n')]));
+    await assert.rejects(names([encode("[]\n")]));
+    const half = new Uint8Array(watchLineBytesMax / 2);
+    assert.deepEqual(await names([half, half]), []);
+    await assert.rejects(names([half, half, new Uint8Array(1)]), { code: "connection-lost" });
+  });
+});

@@ -1,0 +1,200 @@
+/**
+ * Client: speaks to one API server, or to one logical cluster of it, over any transport.
+ *
+ * It adds to a transport what is common to all requests: the base path, headers, warnings, timeouts, patience with a server that
+ * asks for it, and errors as StatusError. It holds no state about objects; caches are informers.
+ */
+import { type Clock, type Random, sleep, systemClock, systemRandom } from "@kcp-ts/machinery/base";
+import { type JsonValue, parseJson, stringifyJson } from "@kcp-ts/machinery/json";
+import { startDeadline } from "./deadline.ts";
+import type { KubernetesObject } from "./object.ts";
+import type { Resource } from "./resource.ts";
+import { ResourceClient } from "./resource-client.ts";
+import { responseError, retryAfterSeconds } from "./response-error.ts";
+import {
+  isTransportError,
+  type Method,
+  type RequestHeaders,
+  type ResponseHeaders,
+  type Transport,
+  type TransportRequest,
+  type TransportResponse,
+} from "./transport.ts";
+import { warningsOf } from "./warnings.ts";
+
+export interface ClientOptions {
+  readonly transport: Transport;
+  /** In front of every path, such as `/clusters/root:org`; empty for a plain server. */
+  readonly basePath?: string;
+  readonly userAgent?: string;
+  /** Names this program in managedFields when a call does not. */
+  readonly fieldManager?: string;
+  /** How long a request other than a watch may take, body included. */
+  readonly requestTimeoutMs?: number;
+  /** How often a request is sent again when the server says `Retry-After`. */
+  readonly retriesMax?: number;
+  readonly onWarning?: (text: string, request: RequestSummary) => void;
+  /** Called behind every response head, for metrics. */
+  readonly onResponse?: (request: RequestSummary, response: ResponseSummary) => void;
+  readonly clock?: Clock;
+  readonly random?: Random;
+}
+
+export interface RequestSummary {
+  readonly method: Method;
+  readonly path: string;
+}
+
+export interface ResponseSummary {
+  readonly status: number;
+  readonly durationMs: number;
+}
+
+export interface ClientRequest {
+  readonly method: Method;
+  /** Behind the base path; with query. */
+  readonly path: string;
+  readonly headers?: RequestHeaders;
+  readonly body?: JsonValue | undefined;
+  readonly contentType?: string | undefined;
+  readonly signal?: AbortSignal | undefined;
+  /** Overrides the client's: an informer has its own patience and takes 0. */
+  readonly retriesMax?: number | undefined;
+}
+
+export interface ReadResponse {
+  readonly headers: ResponseHeaders;
+  readonly text: string;
+}
+
+export interface CallOptions {
+  readonly signal?: AbortSignal | undefined;
+}
+
+const requestTimeoutMsDefault = 90_000;
+const retriesMaxDefault = 10;
+/** A connection that died in the pool is found out by using it; more than a few in a row are a server that is down. */
+const resendsMax = 3;
+
+export class Client {
+  readonly transport: Transport;
+  readonly basePath: string;
+  readonly fieldManager: string | undefined;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly #options: ClientOptions;
+  readonly #headers: RequestHeaders;
+
+  constructor(options: ClientOptions) {
+    this.#options = options;
+    this.transport = options.transport;
+    this.basePath = (options.basePath ?? "").replace(/\/+$/, "");
+    this.fieldManager = options.fieldManager;
+    this.clock = options.clock ?? systemClock;
+    this.random = options.random ?? systemRandom;
+    this.#headers = {
+      accept: "application/json",
+      "user-agent": options.userAgent ?? "kcp-ts-sdk",
+    };
+  }
+
+  resource<Object extends KubernetesObject>(resource: Resource<Object>): ResourceClient<Object> {
+    return new ResourceClient(this, resource);
+  }
+
+  /**
+   * The same server, another logical cluster: a name, a path such as `root:org:team`, or `*` for all of them. A `/clusters/…` at the
+   * end of the base path is replaced, anything in front of it stays.
+   */
+  inCluster(path: string): Client {
+    const prefix = this.basePath.replace(/\/clusters\/[^/]+$/, "");
+    return this.withBasePath(`${prefix}/clusters/${path}`);
+  }
+
+  /** The same server below another base path, for virtual workspaces. */
+  withBasePath(basePath: string): Client {
+    return new Client({ ...this.#options, basePath });
+  }
+
+  /** Sends a request and parses the answer. Integers beyond 2^53 are bigints. */
+  async json(request: ClientRequest): Promise<JsonValue> {
+    return parseJson((await this.read(request)).text).value;
+  }
+
+  /** Sends a request and reads the answer whole, in the time that a request has. */
+  async read(request: ClientRequest): Promise<ReadResponse> {
+    const deadline = startDeadline({
+      clock: this.clock,
+      timeoutMs: this.#options.requestTimeoutMs ?? requestTimeoutMsDefault,
+      signal: request.signal,
+      what: `${request.method} ${request.path}`,
+    });
+    try {
+      const response = await this.#send(request, deadline.signal);
+      return { headers: response.headers, text: await response.body.text() };
+    } finally {
+      deadline.cancel();
+    }
+  }
+
+  /** Sends a request and resolves with the head of a successful response; the body is the caller's, and so is its time. */
+  send(request: ClientRequest): Promise<TransportResponse> {
+    return this.#send(request, request.signal);
+  }
+
+  async #send(request: ClientRequest, signal: AbortSignal | undefined): Promise<TransportResponse> {
+    const wire = this.#wire(request, signal);
+    const retriesMax = request.retriesMax ?? this.#options.retriesMax ?? retriesMaxDefault;
+    let resends = 0;
+    for (let retries = 0; ; ) {
+      const startedAt = this.clock.monotonic();
+      let response: TransportResponse;
+      try {
+        response = await this.transport.send(wire);
+      } catch (error) {
+        if (!isWorthResending(error, wire.method) || ++resends > resendsMax) throw error;
+        continue;
+      }
+      this.#options.onResponse?.(wire, {
+        status: response.status,
+        durationMs: this.clock.monotonic() - startedAt,
+      });
+      this.#warn(wire, response);
+      if (response.status < 400) return response;
+      const error = await responseError(response);
+      const waitSeconds =
+        response.status === 429 || response.status >= 500 ? retryAfterSeconds(response) : undefined;
+      if (waitSeconds === undefined || retries++ >= retriesMax) throw error;
+      await sleep(this.clock, waitSeconds * 1000, signal);
+    }
+  }
+
+  #wire(request: ClientRequest, signal: AbortSignal | undefined): TransportRequest {
+    const { method, body } = request;
+    let headers = this.#headers;
+    if (request.headers !== undefined) headers = { ...headers, ...request.headers };
+    if (body !== undefined) {
+      headers = { ...headers, "content-type": request.contentType ?? "application/json" };
+    }
+    return {
+      method,
+      path: this.basePath + request.path,
+      headers,
+      body: body === undefined ? undefined : stringifyJson(body),
+      signal,
+    };
+  }
+
+  #warn(request: TransportRequest, response: TransportResponse): void {
+    const { onWarning } = this.#options;
+    if (onWarning === undefined || response.headers["warning"] === undefined) return;
+    for (const text of warningsOf(response.headers)) onWarning(text, request);
+  }
+}
+
+function isWorthResending(error: unknown, method: Method): boolean {
+  return (
+    isTransportError(error, "refused") ||
+    (method === "GET" && isTransportError(error, "connection-lost"))
+  );
+}

@@ -1,0 +1,34 @@
+/** A signal that aborts with the caller's, or when the time given is over. */
+import type { Clock } from "@kcp-ts/machinery/base";
+import { TransportError } from "./transport.ts";
+
+export interface Deadline {
+  readonly signal: AbortSignal;
+  /** Must be called when the work is over; otherwise the timer stays. */
+  cancel(): void;
+}
+
+export interface DeadlineOptions {
+  readonly clock: Clock;
+  readonly timeoutMs: number;
+  readonly signal?: AbortSignal | undefined;
+  /** What did not happen in time, for the error's text. */
+  readonly what: string;
+}
+
+export function startDeadline({ clock, timeoutMs, signal, what }: DeadlineOptions): Deadline {
+  const controller = new AbortController();
+  const onAbort = () => controller.abort(signal?.reason);
+  if (signal?.aborted) onAbort();
+  else signal?.addEventListener("abort", onAbort, { once: true });
+  const timer = clock.schedule(timeoutMs, () => {
+    controller.abort(new TransportError("timeout", `${what} took longer than ${timeoutMs} ms`));
+  });
+  return {
+    signal: controller.signal,
+    cancel() {
+      timer.cancel();
+      signal?.removeEventListener("abort", onAbort);
+    },
+  };
+}

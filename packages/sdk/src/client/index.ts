@@ -1,0 +1,73 @@
+/** The client: isomorphic, no sockets. Transports for Node live in `transport/`, kubeconfigs in `kubeconfig/`. */
+export {
+  type CallOptions,
+  Client,
+  type ClientOptions,
+  type ClientRequest,
+  type ReadResponse,
+  type RequestSummary,
+  type ResponseSummary,
+} from "./client.ts";
+export { type Deadline, type DeadlineOptions, startDeadline } from "./deadline.ts";
+export { FetchTransport, type FetchTransportOptions } from "./fetch-transport.ts";
+export {
+  type InProcessHandler,
+  type InProcessResponse,
+  InProcessTransport,
+} from "./in-process-transport.ts";
+export {
+  clusterAnnotation,
+  type DynamicObject,
+  type KubernetesObject,
+  type ListMeta,
+  type ManagedFieldsEntry,
+  type ObjectInput,
+  type ObjectList,
+  type ObjectMeta,
+  type OwnerReference,
+  type PartialObjectMetadata,
+  type StringMap,
+  stringMember,
+  type Table,
+  type TableColumn,
+  type TableRow,
+} from "./object.ts";
+export type {
+  ApplyOptions,
+  DeleteOptions,
+  GetOptions,
+  JsonPatchOperation,
+  ListOptions,
+  ObjectName,
+  PageOptions,
+  Patch,
+  SelectorOptions,
+  WatchOptions,
+  WriteOptions,
+} from "./options.ts";
+export {
+  apiVersionOf,
+  defineResource,
+  formatResource,
+  type Resource,
+  type ResourcePath,
+  resourcePath,
+} from "./resource.ts";
+export { ResourceClient } from "./resource-client.ts";
+export { type BodySource, responseBody } from "./response-body.ts";
+export { type RetryOptions, retryOnConflict } from "./retry-on-conflict.ts";
+export { SubresourceClient } from "./subresource-client.ts";
+export {
+  headerText,
+  isTransportError,
+  type Method,
+  type RequestHeaders,
+  type ResponseBody,
+  type ResponseHeaders,
+  type Transport,
+  TransportError,
+  type TransportErrorCode,
+  type TransportRequest,
+  type TransportResponse,
+} from "./transport.ts";
+export { type Bookmark, initialEventsEndAnnotation, type WatchEvent } from "./watch.ts";

@@ -1,0 +1,113 @@
+/**
+ * What every API object has, as the client hands it out: apiVersion, kind and metadata are always there.
+ *
+ * Everything is read-only in the types because objects are shared by caches. A changed object is a new object.
+ */
+import type { JsonValue } from "@kcp-ts/machinery/json";
+
+export interface KubernetesObject {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly metadata: ObjectMeta;
+}
+
+/** An object of a type this program has no declaration for. */
+export interface DynamicObject extends KubernetesObject {
+  readonly [field: string]: JsonValue | ObjectMeta | undefined;
+}
+
+export interface ObjectMeta {
+  readonly name: string;
+  readonly generateName?: string;
+  readonly namespace?: string;
+  readonly uid?: string;
+  readonly resourceVersion?: string;
+  readonly generation?: number;
+  readonly creationTimestamp?: string;
+  readonly deletionTimestamp?: string;
+  readonly deletionGracePeriodSeconds?: number;
+  readonly labels?: StringMap;
+  readonly annotations?: StringMap;
+  readonly ownerReferences?: readonly OwnerReference[];
+  readonly finalizers?: readonly string[];
+  readonly managedFields?: readonly ManagedFieldsEntry[];
+}
+
+/** Keys come from strangers: read them by `stringMember`, which never finds something inherited. */
+export type StringMap = Readonly<Record<string, string>>;
+
+export interface OwnerReference {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly name: string;
+  readonly uid: string;
+  readonly controller?: boolean;
+  readonly blockOwnerDeletion?: boolean;
+}
+
+export interface ManagedFieldsEntry {
+  readonly manager?: string;
+  readonly operation?: "Apply" | "Update";
+  readonly apiVersion?: string;
+  readonly time?: string;
+  readonly fieldsType?: string;
+  readonly fieldsV1?: JsonValue;
+  readonly subresource?: string;
+}
+
+/** What a create, an update or an apply takes: the client fills in apiVersion and kind, the server may choose the name. */
+export type ObjectInput<Object extends KubernetesObject> = Omit<
+  Object,
+  "apiVersion" | "kind" | "metadata"
+> & {
+  readonly apiVersion?: string;
+  readonly kind?: string;
+  readonly metadata: Partial<ObjectMeta>;
+};
+
+export interface ListMeta {
+  readonly resourceVersion?: string;
+  readonly continue?: string;
+  readonly remainingItemCount?: number;
+}
+
+export interface ObjectList<Object extends KubernetesObject> {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly metadata: ListMeta;
+  readonly items: readonly Object[];
+}
+
+/** The server's answer to `as=PartialObjectMetadata`. */
+export interface PartialObjectMetadata extends KubernetesObject {
+  readonly apiVersion: "meta.k8s.io/v1";
+  readonly kind: "PartialObjectMetadata";
+}
+
+export interface Table {
+  readonly apiVersion: string;
+  readonly kind: "Table";
+  readonly metadata: ListMeta;
+  readonly columnDefinitions: readonly TableColumn[];
+  readonly rows: readonly TableRow[];
+}
+
+export interface TableColumn {
+  readonly name: string;
+  readonly type: string;
+  readonly format?: string;
+  readonly description?: string;
+  readonly priority?: number;
+}
+
+export interface TableRow {
+  readonly cells: readonly JsonValue[];
+  readonly object?: KubernetesObject;
+}
+
+/** The logical cluster an object lives in, as the server says it. */
+export const clusterAnnotation = "kcp.io/cluster";
+
+export function stringMember(map: StringMap | undefined, key: string): string | undefined {
+  return map !== undefined && Object.hasOwn(map, key) ? map[key] : undefined;
+}

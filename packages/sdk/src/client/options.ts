@@ -1,0 +1,82 @@
+/** What the verbs take. Names and meanings are those of the Kubernetes API; booleans stand for their only value. */
+import type { JsonValue } from "@kcp-ts/machinery/json";
+import type { CallOptions } from "./client.ts";
+
+export interface ObjectName {
+  /** Left out for resources without namespaces. */
+  readonly namespace?: string | undefined;
+  readonly name: string;
+}
+
+export interface GetOptions extends CallOptions {
+  readonly resourceVersion?: string;
+}
+
+export interface SelectorOptions {
+  /** Absent: all namespaces. */
+  readonly namespace?: string | undefined;
+  readonly labelSelector?: string | undefined;
+  readonly fieldSelector?: string | undefined;
+}
+
+export interface ListOptions extends CallOptions, SelectorOptions {
+  readonly limit?: number | undefined;
+  readonly continue?: string | undefined;
+  readonly resourceVersion?: string | undefined;
+  readonly resourceVersionMatch?: "NotOlderThan" | "Exact" | undefined;
+  readonly retriesMax?: number | undefined;
+}
+
+export interface PageOptions extends Omit<ListOptions, "limit" | "continue"> {
+  /** Objects per request. */
+  readonly pageSize?: number;
+}
+
+export interface WatchOptions extends CallOptions, SelectorOptions {
+  readonly resourceVersion?: string | undefined;
+  readonly allowWatchBookmarks?: boolean;
+  /** The current state as ADDED events first, then a bookmark with `initialEventsEndAnnotation`, then changes. */
+  readonly sendInitialEvents?: boolean;
+  readonly timeoutSeconds?: number;
+  readonly retriesMax?: number;
+  /** Called when the server has answered, before the first event: the watch stands. */
+  readonly onOpen?: () => void;
+}
+
+export interface WriteOptions extends CallOptions {
+  readonly dryRun?: boolean;
+  readonly fieldManager?: string | undefined;
+  readonly fieldValidation?: "Ignore" | "Warn" | "Strict";
+}
+
+export interface ApplyOptions extends WriteOptions {
+  /** Takes over fields that other managers own. */
+  readonly force?: boolean;
+}
+
+export interface DeleteOptions extends CallOptions {
+  readonly dryRun?: boolean;
+  readonly gracePeriodSeconds?: number;
+  readonly propagationPolicy?: "Orphan" | "Background" | "Foreground";
+  readonly preconditions?: { readonly uid?: string; readonly resourceVersion?: string };
+}
+
+export type Patch =
+  | { readonly type: "json"; readonly operations: readonly JsonPatchOperation[] }
+  | { readonly type: "merge"; readonly patch: JsonValue }
+  | { readonly type: "strategic-merge"; readonly patch: JsonValue };
+
+export interface JsonPatchOperation {
+  readonly op: "add" | "remove" | "replace" | "move" | "copy" | "test";
+  readonly path: string;
+  readonly from?: string;
+  readonly value?: JsonValue;
+}
+
+export const patchContentTypes = {
+  json: "application/json-patch+json",
+  merge: "application/merge-patch+json",
+  "strategic-merge": "application/strategic-merge-patch+json",
+} as const satisfies Record<Patch["type"], string>;
+
+export const applyContentType = "application/apply-patch+yaml";

@@ -1,0 +1,301 @@
+/**
+ * ResourceClient: the verbs of one resource.
+ *
+ * One method per verb of the API, none of them clever. What a method returns is what the server answered; a delete, which
+ * may answer with a Status, returns nothing unless asked.
+ */
+import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery/json";
+import { isStatusError } from "@kcp-ts/machinery/status";
+import type { CallOptions, Client } from "./client.ts";
+import type {
+  KubernetesObject,
+  ObjectInput,
+  ObjectList,
+  PartialObjectMetadata,
+  Table,
+} from "./object.ts";
+import {
+  type ApplyOptions,
+  applyContentType,
+  type DeleteOptions,
+  type GetOptions,
+  type ListOptions,
+  type ObjectName,
+  type PageOptions,
+  type Patch,
+  patchContentTypes,
+  type SelectorOptions,
+  type WatchOptions,
+  type WriteOptions,
+} from "./options.ts";
+import { withQuery } from "./query.ts";
+import { apiVersionOf, type Resource, type ResourcePath, resourcePath } from "./resource.ts";
+import { type RetryOptions, retryOnConflict } from "./retry-on-conflict.ts";
+import { SubresourceClient } from "./subresource-client.ts";
+import { type WatchEvent, watchBatches } from "./watch.ts";
+
+const pageSizeDefault = 500;
+
+export class ResourceClient<Object extends KubernetesObject> {
+  readonly client: Client;
+  readonly resource: Resource<Object>;
+
+  constructor(client: Client, resource: Resource<Object>) {
+    this.client = client;
+    this.resource = resource;
+  }
+
+  async get(target: ObjectName, options: GetOptions = {}): Promise<Object> {
+    const path = this.#path(target);
+    const { resourceVersion, signal } = options;
+    const query = resourceVersion === undefined ? path : withQuery(path, { resourceVersion });
+    return asObject(await this.client.json({ method: "GET", path: query, signal }));
+  }
+
+  /** Like `get`, with undefined for an object that is not there. */
+  async find(target: ObjectName, options: GetOptions = {}): Promise<Object | undefined> {
+    try {
+      return await this.get(target, options);
+    } catch (error) {
+      if (isStatusError(error, "NotFound")) return undefined;
+      throw error;
+    }
+  }
+
+  async list(options: ListOptions = {}): Promise<ObjectList<Object>> {
+    return asList(await this.#getList(options, {}));
+  }
+
+  /** Metadata only, whatever the type: what a garbage collector or a counter needs. */
+  async listMetadata(options: ListOptions = {}): Promise<ObjectList<PartialObjectMetadata>> {
+    const accept =
+      "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json";
+    return asList(await this.#getList(options, { accept }));
+  }
+
+  async getMetadata(target: ObjectName, options: CallOptions = {}): Promise<PartialObjectMetadata> {
+    const accept = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json";
+    const request = { method: "GET", path: this.#path(target), headers: { accept } } as const;
+    return asObject(await this.client.json({ ...request, signal: options.signal }));
+  }
+
+  /** What kubectl prints: columns and cells made by the server. */
+  async table(
+    options: ListOptions & { readonly includeObject?: "None" | "Metadata" | "Object" } = {},
+  ): Promise<Table> {
+    const accept = "application/json;as=Table;g=meta.k8s.io;v=v1,application/json";
+    const { includeObject } = options;
+    return asObject(await this.#getList(options, { accept }, { includeObject }));
+  }
+
+  /** Page behind page of one consistent listing. Throws Expired when it takes longer than the server keeps history. */
+  async *pages(options: PageOptions = {}): AsyncGenerator<ObjectList<Object>> {
+    const { pageSize, resourceVersion, resourceVersionMatch, ...rest } = options;
+    const limit = pageSize ?? pageSizeDefault;
+    let page = await this.list({ ...rest, resourceVersion, resourceVersionMatch, limit });
+    yield page;
+    while (page.metadata.continue) {
+      page = await this.list({ ...rest, limit, continue: page.metadata.continue });
+      yield page;
+    }
+  }
+
+  async *items(options: PageOptions = {}): AsyncGenerator<Object> {
+    for await (const page of this.pages(options)) yield* page.items;
+  }
+
+  /**
+   * Every change, one by one. Ends when the server ends the watch or the signal aborts; throws the StatusError of an ERROR event. An
+   * informer is what most programs want instead: it goes on where this ends.
+   */
+  async *watch(options: WatchOptions = {}): AsyncGenerator<WatchEvent<Object>> {
+    for await (const batch of this.watchBatches(options)) yield* batch;
+  }
+
+  async *watchBatches(options: WatchOptions = {}): AsyncGenerator<WatchEvent<Object>[]> {
+    const { signal, namespace, retriesMax, onOpen, sendInitialEvents, ...query } = options;
+    const path = withQuery(this.#path({ namespace }), {
+      watch: true,
+      ...query,
+      ...(sendInitialEvents === undefined
+        ? {}
+        : { sendInitialEvents: String(sendInitialEvents), resourceVersionMatch: "NotOlderThan" }),
+    });
+    try {
+      const response = await this.client.send({ method: "GET", path, signal, retriesMax });
+      onOpen?.();
+      yield* watchBatches<Object>(response.body);
+    } catch (error) {
+      if (!signal?.aborted) throw error;
+    }
+  }
+
+  async create(object: ObjectInput<Object>, options: WriteOptions = {}): Promise<Object> {
+    const path = this.#path({ namespace: object.metadata.namespace });
+    return this.#write("POST", path, this.#body(object), options);
+  }
+
+  /** Replaces the object; the server refuses with Conflict if the resourceVersion in it is no longer the newest. */
+  async update(object: ObjectInput<Object>, options: WriteOptions = {}): Promise<Object> {
+    return this.#write("PUT", this.#path(nameOf(object)), this.#body(object), options);
+  }
+
+  /** Replaces what the `status` subresource covers, nothing else. */
+  async updateStatus(object: ObjectInput<Object>, options: WriteOptions = {}): Promise<Object> {
+    const path = this.#path({ ...nameOf(object), subresource: "status" });
+    return this.#write("PUT", path, this.#body(object), options);
+  }
+
+  async patch(target: ObjectName, patch: Patch, options: WriteOptions = {}): Promise<Object> {
+    return this.#patch(this.#path(target), patch, options);
+  }
+
+  async patchStatus(target: ObjectName, patch: Patch, options: WriteOptions = {}): Promise<Object> {
+    return this.#patch(this.#path({ ...target, subresource: "status" }), patch, options);
+  }
+
+  /** Server-side apply: creates the object or brings the given fields to the given values. */
+  async apply(object: ObjectInput<Object>, options: ApplyOptions = {}): Promise<Object> {
+    return this.#apply(object, undefined, options);
+  }
+
+  async applyStatus(object: ObjectInput<Object>, options: ApplyOptions = {}): Promise<Object> {
+    return this.#apply(object, "status", options);
+  }
+
+  /** Resolves when the server has taken the deletion in; finalizers may keep the object for longer. */
+  async delete(target: ObjectName, options: DeleteOptions = {}): Promise<void> {
+    const { signal } = options;
+    const path = this.#path(target);
+    await this.client.json({ method: "DELETE", path, body: deleteBody(options), signal });
+  }
+
+  async deleteCollection(
+    options: Omit<DeleteOptions, "preconditions"> & SelectorOptions = {},
+  ): Promise<void> {
+    const { namespace, labelSelector, fieldSelector, signal } = options;
+    const path = withQuery(this.#path({ namespace }), { labelSelector, fieldSelector });
+    await this.client.json({ method: "DELETE", path, body: deleteBody(options), signal });
+  }
+
+  /**
+   * Reads, changes and writes until nobody else has written in between. `change` returns the new object, or undefined to leave it as it
+   * is; it may be called several times and must not change what it is given.
+   */
+  async modify(
+    target: ObjectName,
+    change: (current: Object) => ObjectInput<Object> | undefined,
+    options: WriteOptions & Pick<RetryOptions, "attemptsMax"> = {},
+  ): Promise<Object> {
+    const { clock, random } = this.client;
+    return retryOnConflict(
+      async () => {
+        const current = await this.get(target, { signal: options.signal });
+        const changed = change(current);
+        return changed === undefined ? current : await this.update(changed, options);
+      },
+      { ...options, clock, random },
+    );
+  }
+
+  /** `scale`, `token`, `eviction` and others, whose objects are of another type. */
+  subresource<Sub>(name: string): SubresourceClient<Sub> {
+    return new SubresourceClient(this.client, this.resource, name);
+  }
+
+  #path(path: ResourcePath): string {
+    return resourcePath(this.resource, path);
+  }
+
+  async #getList(
+    options: ListOptions,
+    headers: Readonly<Record<string, string>>,
+    extra: Readonly<Record<string, string | undefined>> = {},
+  ): Promise<JsonValue> {
+    const { signal, namespace, retriesMax, limit, labelSelector, fieldSelector } = options;
+    const { resourceVersion, resourceVersionMatch } = options;
+    const path = withQuery(this.#path({ namespace }), {
+      limit: limit === 0 ? undefined : limit,
+      continue: options.continue,
+      labelSelector,
+      fieldSelector,
+      resourceVersion,
+      resourceVersionMatch,
+      ...extra,
+    });
+    return this.client.json({ method: "GET", path, headers, signal, retriesMax });
+  }
+
+  async #apply(
+    object: ObjectInput<Object>,
+    subresource: string | undefined,
+    options: ApplyOptions,
+  ): Promise<Object> {
+    const { managedFields: _, ...metadata } = object.metadata;
+    const path = withQuery(this.#path({ ...nameOf(object), subresource }), {
+      force: options.force,
+    });
+    const body = this.#body({ ...object, metadata });
+    return this.#write("PATCH", path, body, options, applyContentType);
+  }
+
+  async #patch(path: string, patch: Patch, options: WriteOptions): Promise<Object> {
+    const body = patch.type === "json" ? patch.operations : patch.patch;
+    const contentType = patchContentTypes[patch.type];
+    return this.#write("PATCH", path, body as JsonValue, options, contentType);
+  }
+
+  async #write(
+    method: "POST" | "PUT" | "PATCH",
+    path: string,
+    body: JsonValue,
+    options: WriteOptions,
+    contentType?: string,
+  ): Promise<Object> {
+    const { signal, dryRun, fieldValidation } = options;
+    const fieldManager = options.fieldManager ?? this.client.fieldManager;
+    const query = withQuery(path, {
+      dryRun: dryRun ? "All" : undefined,
+      fieldManager,
+      fieldValidation,
+    });
+    return asObject(await this.client.json({ method, path: query, body, contentType, signal }));
+  }
+
+  #body(object: ObjectInput<Object>): JsonValue {
+    const { kind } = this.resource;
+    return { apiVersion: apiVersionOf(this.resource), kind, ...object } as unknown as JsonValue;
+  }
+}
+
+function nameOf({ metadata }: { metadata: { name?: string; namespace?: string } }): ObjectName {
+  return { name: metadata.name ?? "", namespace: metadata.namespace };
+}
+
+function deleteBody(options: DeleteOptions): JsonValue {
+  const { dryRun, gracePeriodSeconds, propagationPolicy, preconditions } = options;
+  return {
+    apiVersion: "v1",
+    kind: "DeleteOptions",
+    ...(dryRun ? { dryRun: ["All"] } : {}),
+    ...(gracePeriodSeconds === undefined ? {} : { gracePeriodSeconds }),
+    ...(propagationPolicy === undefined ? {} : { propagationPolicy }),
+    ...(preconditions === undefined ? {} : { preconditions: { ...preconditions } as JsonObject }),
+  };
+}
+
+function asObject<Type>(value: JsonValue): Type {
+  return value as unknown as Type;
+}
+
+/** Items of built-in types come without kind and apiVersion; the list's own tell them. */
+function asList<Object extends KubernetesObject>(value: JsonValue): ObjectList<Object> {
+  const list = value as unknown as { items: unknown; kind?: string; apiVersion?: string };
+  if (!Array.isArray(list.items)) list.items = [];
+  const kind = (list.kind ?? "").replace(/List$/, "");
+  for (const item of list.items as unknown[]) {
+    if (!isJsonObject(item) || item["kind"] !== undefined) continue;
+    Object.assign(item, { kind, apiVersion: list.apiVersion ?? "" });
+  }
+  return value as unknown as ObjectList<Object>;
+}

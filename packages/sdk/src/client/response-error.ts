@@ -1,0 +1,73 @@
+/**
+ * From a response that is not a success to the StatusError that says so.
+ *
+ * Servers answer with a Status; proxies in front of them answer with anything, so the reason then comes from the code.
+ */
+import { isJsonObject, JsonSyntaxError, parseJson } from "@kcp-ts/machinery/json";
+import { type Status, StatusError, type StatusReason } from "@kcp-ts/machinery/status";
+import { headerText, type TransportResponse } from "./transport.ts";
+
+const reasons: ReadonlyMap<number, StatusReason> = new Map([
+  [400, "BadRequest"],
+  [401, "Unauthorized"],
+  [403, "Forbidden"],
+  [404, "NotFound"],
+  [405, "MethodNotAllowed"],
+  [406, "NotAcceptable"],
+  [409, "Conflict"],
+  [410, "Gone"],
+  [413, "RequestEntityTooLarge"],
+  [415, "UnsupportedMediaType"],
+  [422, "Invalid"],
+  [429, "TooManyRequests"],
+  [500, "InternalError"],
+  [503, "ServiceUnavailable"],
+  [504, "Timeout"],
+]);
+
+/** Enough to recognise a proxy's error page by, not enough to fill a log. */
+const foreignTextCharactersMax = 512;
+
+export async function responseError(response: TransportResponse): Promise<StatusError> {
+  const text = await response.body.text();
+  const status = parseStatus(text);
+  if (status !== undefined) return statusErrorOf(status, response.status);
+  const retryAfter = retryAfterSeconds(response);
+  return new StatusError({
+    code: response.status,
+    reason: reasons.get(response.status) ?? "InternalError",
+    message: `the server answered ${response.status}: ${text.slice(0, foreignTextCharactersMax).trim()}`,
+    ...(retryAfter === undefined ? {} : { details: { retryAfterSeconds: retryAfter } }),
+  });
+}
+
+/** A Status object, as a body or as the object of an ERROR event. */
+export function statusErrorOf(status: Partial<Status>, httpStatus = 500): StatusError {
+  const code = typeof status.code === "number" && status.code > 0 ? status.code : httpStatus;
+  return new StatusError({
+    ...status,
+    code,
+    reason: status.reason ?? reasons.get(code) ?? "InternalError",
+    message: status.message ?? `the server answered ${code}`,
+  });
+}
+
+/** What the server asks the client to wait; the form with a date is not used by API servers. */
+export function retryAfterSeconds(response: TransportResponse): number | undefined {
+  const text = headerText(response.headers, "retry-after");
+  if (text === undefined || !/^\d{1,9}$/.test(text)) return undefined;
+  return Number(text);
+}
+
+function parseStatus(text: string): Partial<Status> | undefined {
+  if (!text.startsWith("{")) return undefined;
+  try {
+    const { value } = parseJson(text);
+    return isJsonObject(value) && value["kind"] === "Status"
+      ? (value as unknown as Partial<Status>)
+      : undefined;
+  } catch (error) {
+    if (error instanceof JsonSyntaxError) return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,80 @@
+/**
+ * Transport: one request goes out, one response with a body that can be streamed comes back.
+ *
+ * The client needs nothing else from the world, so that the same code speaks over HTTP/2, HTTP/1.1, `fetch`, or to a server in the
+ * same process. A transport knows no Kubernetes: an answer with status 500 is an answer.
+ */
+export interface Transport {
+  /**
+   * Resolves as soon as the response's head is there. Throws `TransportError` when there is none, and the signal's reason when it
+   * aborts; an abort behind the head ends the body with the signal's reason.
+   */
+  send(request: TransportRequest): Promise<TransportResponse>;
+
+  /** Ends all connections. Requests under way fail. */
+  close(): Promise<void>;
+}
+
+export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
+
+/** Names are lower case. Several values stay several lines: `impersonate-group` means a list. */
+export type RequestHeaders = Readonly<Record<string, string | readonly string[]>>;
+export type ResponseHeaders = Readonly<Record<string, string | readonly string[] | undefined>>;
+
+export interface TransportRequest {
+  readonly method: Method;
+  /** Path and query, absolute. */
+  readonly path: string;
+  readonly headers: RequestHeaders;
+  readonly body?: string | Uint8Array | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+export interface TransportResponse {
+  readonly status: number;
+  readonly headers: ResponseHeaders;
+  readonly body: ResponseBody;
+}
+
+/** Read once: either as a whole or in chunks. Leaving the iteration early cancels the rest. */
+export interface ResponseBody extends AsyncIterable<Uint8Array> {
+  text(): Promise<string>;
+}
+
+export type TransportErrorCode =
+  /** No connection could be made: the request was not sent. */
+  | "connect"
+  /** The server said that it has not looked at the request: safe to send again. */
+  | "refused"
+  /** The connection broke: whether the request took effect is unknown. */
+  | "connection-lost"
+  /** Nothing came in the time given. */
+  | "timeout"
+  /** The transport was closed by its owner. */
+  | "closed";
+
+export class TransportError extends Error {
+  override readonly name = "TransportError";
+  readonly code: TransportErrorCode;
+
+  constructor(code: TransportErrorCode, message: string, cause?: unknown) {
+    super(message, cause === undefined ? undefined : { cause });
+    this.code = code;
+  }
+}
+
+export function isTransportError(
+  error: unknown,
+  code?: TransportErrorCode,
+): error is TransportError {
+  return (
+    error instanceof Error &&
+    error.name === "TransportError" &&
+    (code === undefined || (error as TransportError).code === code)
+  );
+}
+
+export function headerText(headers: ResponseHeaders, name: string): string | undefined {
+  const value = headers[name];
+  return typeof value === "string" ? value : value?.join(", ");
+}

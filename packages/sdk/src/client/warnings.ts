@@ -1,0 +1,14 @@
+/** The texts of `Warning: 299 - "text"` headers, which carry deprecations and unknown fields to the person at the other end. */
+import { headerText, type ResponseHeaders } from "./transport.ts";
+
+const warningPattern = /299 [^ ]+ "((?:[^"\\]|\\.)*)"/g;
+
+export function warningsOf(headers: ResponseHeaders): readonly string[] {
+  const header = headerText(headers, "warning");
+  if (header === undefined) return [];
+  const texts: string[] = [];
+  for (const [, quoted] of header.matchAll(warningPattern)) {
+    texts.push((quoted ?? "").replaceAll(/\\(.)/g, "$1"));
+  }
+  return texts;
+}

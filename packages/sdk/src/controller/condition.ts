@@ -1,0 +1,53 @@
+/** Conditions: what an object's status says about itself, in the form that `kubectl wait` and GitOps tools read. */
+export interface Condition {
+  readonly type: string;
+  readonly status: "True" | "False" | "Unknown";
+  readonly reason: string;
+  readonly message: string;
+  readonly lastTransitionTime: string;
+  readonly observedGeneration?: number;
+}
+
+export type ConditionInput = Omit<Condition, "lastTransitionTime">;
+
+/**
+ * The list with this condition in it. Returns the very list it was given when nothing changes, so that `===` tells whether there is
+ * something to write. The transition time moves only with the status.
+ */
+export function setCondition(
+  conditions: readonly Condition[] | undefined,
+  input: ConditionInput,
+  nowMs: number,
+): readonly Condition[] {
+  const list = conditions ?? [];
+  const current = findCondition(list, input.type);
+  if (current === undefined) return [...list, { ...input, lastTransitionTime: timestamp(nowMs) }];
+  const isSame =
+    current.status === input.status &&
+    current.reason === input.reason &&
+    current.message === input.message &&
+    current.observedGeneration === input.observedGeneration;
+  if (isSame) return list;
+  const lastTransitionTime =
+    current.status === input.status ? current.lastTransitionTime : timestamp(nowMs);
+  return list.map((one) => (one === current ? { ...input, lastTransitionTime } : one));
+}
+
+export function findCondition(
+  conditions: readonly Condition[] | undefined,
+  type: string,
+): Condition | undefined {
+  return conditions?.find((one) => one.type === type);
+}
+
+export function isConditionTrue(
+  conditions: readonly Condition[] | undefined,
+  type: string,
+): boolean {
+  return findCondition(conditions, type)?.status === "True";
+}
+
+/** Whole seconds in UTC, as metav1.Time has them. */
+export function timestamp(ms: number): string {
+  return `${new Date(ms).toISOString().slice(0, 19)}Z`;
+}

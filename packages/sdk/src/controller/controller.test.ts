@@ -1,0 +1,461 @@
+import assert from "node:assert/strict";
+import { afterEach, describe, it } from "node:test";
+import { sleep } from "@kcp-ts/machinery/base";
+import type { ClusterName } from "@kcp-ts/machinery/names";
+import { FakeClock, SeededRandom } from "@kcp-ts/testkit";
+import { Client, defineResource, type KubernetesObject } from "../client/index.ts";
+import { FakeApiServer } from "../fake-server/index.ts";
+import { formatKey, type ObjectKey } from "../informer/index.ts";
+import { LeaderElector } from "../leader-election/index.ts";
+import { MetricsRegistry } from "../metrics/index.ts";
+import { ExponentialLimiter } from "../work-queue/index.ts";
+import { type Clusters, logicalClusters, singleCluster } from "./clusters.ts";
+import { Controller, type ControllerOptions, TerminalError } from "./controller.ts";
+import { Fleet } from "./fleet.ts";
+import { Manager } from "./manager.ts";
+import { enqueueByLabel, enqueueOwner } from "./mapping.ts";
+import { generationChanged, labelsChanged } from "./predicates.ts";
+
+interface Thing extends KubernetesObject {
+  readonly size?: number;
+}
+
+const type = { group: "example.io", version: "v1", kind: "Thing", namespaced: true };
+const things = defineResource<Thing>({ ...type, resource: "things" });
+const parts = defineResource<Thing>({ ...type, resource: "parts", kind: "Part" });
+const resource = "example.io/v1/things";
+const root = "root" as ClusterName;
+const stops: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const stop of stops.splice(0)) await stop();
+});
+
+function world() {
+  const clock = new FakeClock();
+  const server = new FakeApiServer({ clock });
+  const random = new SeededRandom(3);
+  const client = new Client({ transport: server.transport(), clock, random });
+  return { clock, server, client };
+}
+
+function setUp(
+  options: Partial<ControllerOptions> = {},
+  makeClusters: (client: Client) => Clusters = (client) => singleCluster({ client, cluster: root }),
+) {
+  const { clock, server, client } = world();
+  const clusters = makeClusters(client);
+  const metrics = new MetricsRegistry();
+  const seen: string[] = [];
+  const errors: unknown[] = [];
+  const controller = new Controller({
+    name: "test",
+    clusters,
+    reconcile: async (key) => void seen.push(formatKey(key)),
+    rateLimiter: new ExponentialLimiter({ firstMs: 100, mostMs: 10_000 }),
+    onError: (error) => errors.push(error),
+    metrics,
+    clock,
+    ...options,
+  });
+  const stop = new AbortController();
+  const put = (name: string, object: Partial<Thing> = {}, cluster = "root") =>
+    server.put({ resource, cluster, namespace: "default", name }, object as object);
+  const start = async () => {
+    const done = new Manager({ clusters: [clusters], controllers: [controller] }).run(stop.signal);
+    stops.push(async () => {
+      stop.abort();
+      await clock.advanceAndSettle(60_000);
+      await done;
+    });
+    await clock.advanceAndSettle(0);
+    return done;
+  };
+  const take = () => seen.splice(0).join(" ");
+  return {
+    clock,
+    server,
+    client,
+    clusters,
+    metrics,
+    seen,
+    errors,
+    controller,
+    stop,
+    put,
+    start,
+    take,
+  };
+}
+
+describe("a controller", () => {
+  it("reconciles what is there and what changes, each key once", async () => {
+    const { controller, put, start, take, clock, server } = setUp();
+    controller.watch(things);
+    put("a");
+    put("b");
+    void start();
+    await clock.advanceAndSettle(0);
+    assert.equal(take(), "root|default/a root|default/b");
+    put("b", { size: 1 });
+    put("b", { size: 2 });
+    server.remove({ resource, namespace: "default", name: "a" });
+    await clock.advanceAndSettle(0);
+    assert.deepEqual(take().split(" ").sort(), ["root|default/a", "root|default/b"]);
+  });
+
+  it("decides nothing before the caches know the cluster", async () => {
+    const { controller, put, start, take, clock, server } = setUp();
+    controller.watch(things).watch(parts, { map: () => [] });
+    put("a");
+    server.hang(1);
+    void start();
+    await clock.advanceAndSettle(10_000);
+    assert.equal(take(), "");
+    await clock.advanceAndSettle(30_000);
+    assert.equal(take(), "root|default/a");
+  });
+
+  it("takes what changes now before what was there at the start", async () => {
+    const { controller, put, start, take, clock } = setUp({
+      reconcile: async (key) => {
+        await sleep(clock_, 10);
+        order.push(key.name);
+      },
+    });
+    const clock_ = clock;
+    const order: string[] = [];
+    controller.watch(things);
+    for (const name of ["a", "b", "c", "d"]) put(name);
+    void start();
+    await clock.advanceAndSettle(5);
+    put("d", { size: 1 });
+    await clock.advanceAndSettle(100);
+    assert.deepEqual(order, ["a", "d", "b", "c"]);
+    take();
+  });
+
+  it("tries a failure again, later and later, and forgets it after a success", async () => {
+    let failures = 3;
+    const times: number[] = [];
+    const { controller, put, start, clock, errors, metrics } = setUp({
+      reconcile: async () => {
+        times.push(clock_.monotonic());
+        if (failures-- > 0) throw new Error("not yet");
+      },
+    });
+    const clock_ = clock;
+    controller.watch(things);
+    put("a");
+    void start();
+    await clock.advanceAndSettle(10_000);
+    assert.deepEqual(times, [0, 100, 300, 700]);
+    assert.equal(errors.length, 3);
+    assert.match(metrics.text(), /reconcile_total\{controller="test",result="error"\} 3/);
+    assert.match(metrics.text(), /reconcile_total\{controller="test",result="success"\} 1/);
+  });
+
+  it("does not try again what another try will not mend", async () => {
+    let calls = 0;
+    const { controller, put, start, clock, metrics } = setUp({
+      reconcile: async () => {
+        calls++;
+        throw new TerminalError("the spec is nonsense");
+      },
+    });
+    controller.watch(things);
+    put("a");
+    void start();
+    await clock.advanceAndSettle(100_000);
+    assert.equal(calls, 1);
+    assert.match(metrics.text(), /terminal_reconcile_errors_total\{controller="test"\} 1/);
+  });
+
+  it("comes back when the reconciler asks for it", async () => {
+    const times: number[] = [];
+    const { controller, put, start, clock } = setUp({
+      reconcile: async () => {
+        times.push(clock_.monotonic());
+        return times.length < 3 ? { requeueAfterMs: 5000 } : undefined;
+      },
+    });
+    const clock_ = clock;
+    controller.watch(things);
+    put("a");
+    void start();
+    await clock.advanceAndSettle(60_000);
+    assert.deepEqual(times, [0, 5000, 10_000]);
+  });
+
+  it("works on as many keys at a time as it may, and never on one twice", async () => {
+    const running = new Set<string>();
+    let most = 0;
+    const { controller, put, start, clock } = setUp({
+      concurrency: 3,
+      reconcile: async ({ name }) => {
+        assert.ok(!running.has(name), `${name} runs twice`);
+        running.add(name);
+        most = Math.max(most, running.size);
+        await sleep(clock_, 100);
+        running.delete(name);
+      },
+    });
+    const clock_ = clock;
+    controller.watch(things);
+    for (let i = 0; i < 10; i++) put(`n${i}`);
+    void start();
+    for (let i = 0; i < 20; i++) {
+      put(`n${i % 3}`, { size: i });
+      await clock.advanceAndSettle(30);
+    }
+    assert.equal(most, 3);
+  });
+
+  it("aborts a reconcile that takes too long, and goes on without one that does not listen", async () => {
+    const heard: string[] = [];
+    let release = () => {};
+    const { controller, put, start, clock, metrics } = setUp({
+      timeoutMs: 1000,
+      reconcile: async ({ name }, { signal }) => {
+        heard.push(`${name} starts`);
+        if (name === "listens") await sleep(clock_, 1e9, signal);
+        if (name === "stuck") {
+          await new Promise<void>((resolve) => {
+            release = resolve;
+          });
+        }
+        heard.push(`${name} ends`);
+      },
+    });
+    const clock_ = clock;
+    controller.watch(things);
+    put("stuck");
+    void start();
+    await clock.advanceAndSettle(0);
+    put("next");
+    put("stuck", { size: 1 });
+    await clock.advanceAndSettle(5999);
+    assert.deepEqual(heard, ["stuck starts"]);
+    await clock.advanceAndSettle(1);
+    assert.deepEqual(heard, ["stuck starts", "next starts", "next ends"]);
+    release();
+    await clock.advanceAndSettle(0);
+    assert.deepEqual(heard.slice(3), ["stuck ends", "stuck starts"]);
+    release();
+    put("listens");
+    await clock.advanceAndSettle(1500);
+    assert.match(metrics.text(), /reconcile_timeouts_total\{controller="test"\} 2/);
+    assert.match(metrics.text(), /reconcile_errors_total\{controller="test"\} 1/);
+  });
+
+  it("finishes what is under way when it stops, and starts nothing new", async () => {
+    const heard: string[] = [];
+    const { controller, put, start, clock, stop } = setUp({
+      reconcile: async ({ name }, { signal }) => {
+        await sleep(clock_, 3000, signal);
+        heard.push(name);
+      },
+    });
+    const clock_ = clock;
+    controller.watch(things);
+    put("a");
+    put("b");
+    const done = start();
+    await clock.advanceAndSettle(100);
+    stop.abort();
+    await clock.advanceAndSettle(3000);
+    await done;
+    assert.deepEqual(heard, ["a"]);
+    assert.equal(clock.pendingTimers, 0);
+  });
+
+  it("gives up at its end on a reconcile that does not come to one", async () => {
+    const { controller, put, start, clock, stop } = setUp({
+      timeoutMs: 1e9,
+      reconcile: () => new Promise(() => {}),
+    });
+    controller.watch(things);
+    put("a");
+    const done = start();
+    await clock.advanceAndSettle(100);
+    stop.abort();
+    await clock.advanceAndSettle(25_001);
+    await done;
+  });
+});
+
+describe("mappings and predicates", () => {
+  const owner = (name: string, controller: boolean) => ({
+    apiVersion: "example.io/v2",
+    kind: "Thing",
+    name,
+    uid: "u",
+    controller,
+  });
+
+  it("lead from a part to its owner, and to the one before when it changes hands", async () => {
+    const { controller, server, start, take, clock } = setUp();
+    controller.watch(parts, { map: enqueueOwner(things) });
+    void start();
+    const part = (name: string) =>
+      server.put(
+        { resource: "example.io/v1/parts", namespace: "default", name: "p" },
+        { metadata: { name: "p", ownerReferences: [owner(name, true), owner("other", false)] } },
+      );
+    part("first");
+    await clock.advanceAndSettle(0);
+    assert.equal(take(), "root|default/first");
+    part("second");
+    await clock.advanceAndSettle(0);
+    assert.deepEqual(take().split(" ").sort(), ["root|default/first", "root|default/second"]);
+  });
+
+  it("lead from a label to the object it names", async () => {
+    const { controller, start, take, clock, put } = setUp();
+    controller.watch(things, { map: enqueueByLabel("parent") });
+    void start();
+    put("a", { metadata: { name: "a", labels: { parent: "web" } } });
+    put("b");
+    await clock.advanceAndSettle(0);
+    assert.equal(take(), "root|default/web");
+  });
+
+  it("sort out changes of status and changes that are none of labels", async () => {
+    const { controller, start, take, clock, put } = setUp();
+    controller.watch(things, { predicate: generationChanged });
+    void start();
+    put("a", { metadata: { name: "a", generation: 1 } });
+    await clock.advanceAndSettle(0);
+    assert.equal(take(), "root|default/a");
+    put("a", { metadata: { name: "a", generation: 1 }, size: 2 });
+    await clock.advanceAndSettle(0);
+    assert.equal(take(), "");
+    put("a", { metadata: { name: "a", generation: 2 } });
+    await clock.advanceAndSettle(0);
+    assert.equal(take(), "root|default/a");
+    const key = { cluster: root, namespace: "", name: "a" };
+    const labelled = (labels: Record<string, string>) => ({ metadata: { labels } });
+    const change = (a: string, b: string) =>
+      labelsChanged({
+        type: "updated",
+        key,
+        previous: labelled({ x: a, y: "1" }),
+        object: labelled({ y: "1", x: b }),
+      });
+    assert.deepEqual([change("1", "1"), change("1", "2")], [false, true]);
+  });
+});
+
+describe("one reconciler", () => {
+  /** Sets `size` to the length of the cluster's name: the same code for all three kinds of clusters. */
+  function sizer(clusters: Clusters, clock: FakeClock) {
+    const source = clusters.source(things);
+    const reconcile = async (key: ObjectKey, { client }: { client: Client }) => {
+      const object = source.store.get(key);
+      if (object === undefined || object.size === key.cluster.length) return;
+      const { namespace, name } = key;
+      const patch = { size: key.cluster.length };
+      await client.resource(things).patch({ namespace, name }, { type: "merge", patch });
+    };
+    return new Controller({ name: "sizer", clusters, reconcile, clock }).watch(things);
+  }
+
+  const run = async (clusters: Clusters, clock: FakeClock) => {
+    const stop = new AbortController();
+    const controllers = [sizer(clusters, clock)];
+    const done = new Manager({ clusters: [clusters], controllers }).run(stop.signal);
+    stops.push(async () => {
+      stop.abort();
+      await clock.advanceAndSettle(60_000);
+      await done;
+    });
+    await clock.advanceAndSettle(0);
+  };
+  const sizeOf = (server: FakeApiServer, cluster: string) =>
+    server.store.get(`${resource}|${cluster}|default|a`)?.["size"];
+
+  it("serves one cluster", async () => {
+    const { server, client, clock } = world();
+    server.put({ resource, cluster: "root", namespace: "default", name: "a" });
+    await run(singleCluster({ client, cluster: root }), clock);
+    assert.equal(sizeOf(server, "root"), 4);
+  });
+
+  it("serves all logical clusters, through one watch, and touches each through its own path", async () => {
+    const { server, client, clock } = world();
+    for (const cluster of ["root", "tenant-b", "x1"]) {
+      server.put({ resource, cluster, namespace: "default", name: "a" });
+    }
+    await run(logicalClusters({ client }), clock);
+    server.put({ resource, cluster: "later", namespace: "default", name: "a" });
+    await clock.advanceAndSettle(0);
+    const sizes = ["root", "tenant-b", "x1", "later"].map((cluster) => sizeOf(server, cluster));
+    assert.deepEqual(sizes, [4, 8, 2, 5]);
+    assert.equal(server.openWatches, 1);
+  });
+
+  it("serves a fleet whose members come, go, and are down", async () => {
+    const clock = new FakeClock();
+    const fleet = new Fleet({ clock, random: new SeededRandom(1) });
+    const join = (name: string) => {
+      const server = new FakeApiServer({ clock });
+      server.put({ resource, cluster: "root", namespace: "default", name: "a" });
+      fleet.join(name as ClusterName, new Client({ transport: server.transport(), clock }));
+      return server;
+    };
+    const east = join("east");
+    const down = join("down-one");
+    down.restart(30_000);
+    await run(fleet, clock);
+    assert.equal(sizeOf(east, "root"), 4);
+    const west = join("westernmost");
+    await clock.advanceAndSettle(0);
+    assert.equal(sizeOf(west, "root"), 11);
+    assert.equal(sizeOf(down, "root"), undefined);
+    await clock.advanceAndSettle(120_000);
+    assert.equal(sizeOf(down, "root"), 8);
+    fleet.leave("east" as ClusterName);
+    east.put({ resource, cluster: "root", namespace: "default", name: "a" }, { size: 0 });
+    await clock.advanceAndSettle(1000);
+    assert.equal(sizeOf(east, "root"), 0);
+    assert.equal(fleet.source(things).store.size, 2);
+    assert.throws(() => fleet.client("east" as ClusterName), /not a member/);
+  });
+});
+
+describe("a manager", () => {
+  it("works only while it leads, and says so when it no longer does", async () => {
+    const { clock, server, client } = world();
+    const clusters = singleCluster({ client, cluster: root });
+    const seen: string[] = [];
+    const signals: AbortSignal[] = [];
+    const controller = new Controller({
+      name: "test",
+      clusters,
+      clock,
+      reconcile: async ({ name }, { signal }) => {
+        seen.push(name);
+        signals.push(signal);
+        await sleep(clock, 1e8, signal);
+      },
+    }).watch(things);
+    const lease = { namespace: "system", name: "lease" };
+    const leaseResource = "coordination.k8s.io/v1/leases";
+    const spec = { holderIdentity: "other", leaseDurationSeconds: 15, leaseTransitions: 0 };
+    server.put({ resource: leaseResource, ...lease }, { spec });
+    const elector = new LeaderElector({ client, lease, identity: "me" });
+    const stop = new AbortController();
+    const manager = new Manager({ clusters: [clusters], controllers: [controller], elector });
+    const done = manager.run(stop.signal);
+    server.put({ resource, namespace: "default", name: "a" });
+    await clock.advanceAndSettle(10_000);
+    assert.deepEqual(seen, []);
+    await clock.advanceAndSettle(10_000);
+    assert.deepEqual(seen, ["a"]);
+    server.put({ resource: leaseResource, ...lease }, { spec: { ...spec, leaseTransitions: 9 } });
+    const rejected = assert.rejects(done, { name: "LeadershipLost" });
+    await clock.advanceAndSettle(2500);
+    assert.equal(signals[0]?.aborted, true);
+    await clock.advanceAndSettle(30_000);
+    await rejected;
+  });
+});

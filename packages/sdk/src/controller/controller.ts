@@ -1,0 +1,247 @@
+/**
+ * Controller: watches resources, queues the keys that changes lead to, and reconciles them.
+ *
+ * One key is never reconciled twice at a time. A failure is tried again later and later; a reconcile that takes too long is aborted, and if it
+ * does not listen, its worker goes on with other keys while the key itself stays locked.
+ */
+import { type Clock, systemClock, type Timer } from "@kcp-ts/machinery/base";
+import {
+  type Client,
+  type KubernetesObject,
+  type Resource,
+  startDeadline,
+} from "../client/index.ts";
+import { formatKey, type ObjectKey, type SharedInformerOptions } from "../informer/index.ts";
+import { MetricsRegistry } from "../metrics/index.ts";
+import { type AddOptions, type RateLimiter, WorkQueue } from "../work-queue/index.ts";
+import type { Change } from "./change.ts";
+import type { Clusters } from "./clusters.ts";
+import { type ControllerMetrics, controllerMetrics } from "./controller-metrics.ts";
+import { enqueueSelf, type Mapping } from "./mapping.ts";
+import type { Predicate } from "./predicates.ts";
+
+export interface ControllerOptions {
+  readonly name: string;
+  readonly clusters: Clusters;
+  /**
+   * Brings the world closer to what the object at `key` asks for. Must be able to start from any state: it is told that something
+   * changed, not what.
+   */
+  readonly reconcile: (key: ObjectKey, context: ReconcileContext) => Promise<ReconcileResult>;
+  /** Keys at a time. */
+  readonly concurrency?: number;
+  /** For one reconcile. */
+  readonly timeoutMs?: number;
+  readonly rateLimiter?: RateLimiter;
+  readonly metrics?: MetricsRegistry;
+  /** Failed reconciles, for a log. They are tried again. */
+  readonly onError?: (error: unknown, key: ObjectKey) => void;
+  readonly clock?: Clock;
+}
+
+export interface ReconcileContext {
+  /** Speaks to the key's cluster. */
+  readonly client: Client;
+  /** Aborts when the time is over, or when the work may no longer be done. */
+  readonly signal: AbortSignal;
+}
+
+// biome-ignore lint/suspicious/noConfusingVoidType: a reconciler that has nothing to say should not have to say so.
+export type ReconcileResult = { readonly requeueAfterMs: number } | undefined | void;
+
+export interface WatchSettings<Object, Cached> extends SharedInformerOptions<Object, Cached> {
+  /** The keys to reconcile; the object's own if left out. */
+  readonly map?: Mapping<Cached>;
+  readonly predicate?: Predicate<Cached>;
+  readonly priority?: number;
+}
+
+export interface RunOptions {
+  /** Stop: take nothing new, finish what is under way. */
+  readonly signal: AbortSignal;
+  /** Drop everything: the right to work was lost. */
+  readonly workSignal?: AbortSignal | undefined;
+}
+
+/** An error that another try will not mend. */
+export class TerminalError extends Error {
+  override readonly name = "TerminalError";
+}
+
+/** The state at the start waits behind what changes now. */
+export const initialPriority = -100;
+const timeoutMsDefault = 60_000;
+/** How long a reconcile that was told to stop may take to do so, before its worker leaves it behind. */
+export const abandonAfterMs = 5000;
+/** How long reconciles under way may take to finish when the controller stops. */
+export const drainMs = 20_000;
+
+export class Controller {
+  readonly name: string;
+  readonly #options: ControllerOptions;
+  readonly #clock: Clock;
+  readonly #queue: WorkQueue<ObjectKey>;
+  readonly #metrics: ControllerMetrics;
+  readonly #abort = new AbortController();
+
+  constructor(options: ControllerOptions) {
+    this.name = options.name;
+    this.#options = options;
+    this.#clock = options.clock ?? systemClock;
+    const metrics = options.metrics ?? new MetricsRegistry();
+    this.#metrics = controllerMetrics(metrics, options.name);
+    this.#queue = new WorkQueue<ObjectKey>({
+      name: options.name,
+      keyOf: formatKey,
+      flowOf: ({ cluster }) => cluster,
+      rateLimiter: options.rateLimiter,
+      metrics,
+      clock: this.#clock,
+    });
+  }
+
+  /** Reconciles when objects of this resource change. Returns the controller, for more. */
+  watch<Object extends KubernetesObject, Cached = Object>(
+    resource: Resource<Object>,
+    settings: WatchSettings<Object, Cached> = {},
+  ): this {
+    const { map = enqueueSelf, predicate, priority = 0, ...shared } = settings;
+    const source = this.#options.clusters.source<Object, Cached>(resource, shared);
+    const enqueue = (change: Change<Cached>, level: number) => {
+      if (predicate !== undefined && !predicate(change)) return;
+      for (const key of map(change.object, change.key)) this.enqueue(key, { priority: level });
+      if (change.type !== "updated" || map === enqueueSelf) return;
+      // What the object led to before may have to let go of it.
+      for (const key of map(change.previous, change.key)) this.enqueue(key, { priority: level });
+    };
+    source.addHandler({
+      added: (object, { key, initial }) =>
+        enqueue({ type: "added", key, object, initial }, initial ? initialPriority : priority),
+      updated: (object, { key, previous }) =>
+        enqueue({ type: "updated", key, object, previous }, priority),
+      deleted: (object, { key }) => enqueue({ type: "deleted", key, object }, priority),
+    });
+    return this;
+  }
+
+  enqueue(key: ObjectKey, options: AddOptions = {}): void {
+    this.#queue.add(key, options);
+  }
+
+  get queueDepth(): number {
+    return this.#queue.depth;
+  }
+
+  /** Works until the signal aborts; resolves when what was under way is finished, or was given its time. Call it once. */
+  async run({ signal, workSignal }: RunOptions): Promise<void> {
+    const { concurrency = 1 } = this.#options;
+    this.#metrics.workers.set(concurrency);
+    const kill = () => {
+      this.#abort.abort(workSignal?.reason);
+      this.#queue.shutDown();
+    };
+    const stopped = new Promise<void>((resolve) => {
+      for (const one of [signal, workSignal]) {
+        if (one?.aborted) resolve();
+        one?.addEventListener("abort", () => resolve(), { once: true });
+      }
+    });
+    if (workSignal?.aborted) kill();
+    workSignal?.addEventListener("abort", kill, { once: true });
+    const workers = Array.from({ length: concurrency }, () => this.#worker());
+    await Promise.race([stopped, Promise.all(workers)]);
+    this.#queue.shutDown();
+    await this.#drain();
+    workSignal?.removeEventListener("abort", kill);
+  }
+
+  async #drain(): Promise<void> {
+    const wait = (ms: number) =>
+      new Promise<void>((resolve) => {
+        const timer = this.#clock.schedule(ms, resolve);
+        void this.#queue.idle().then(() => {
+          timer.cancel();
+          resolve();
+        });
+      });
+    if (this.#queue.processing > 0 && !this.#abort.signal.aborted) await wait(drainMs);
+    this.#abort.abort(new Error("the controller has stopped"));
+    if (this.#queue.processing > 0) await wait(abandonAfterMs);
+  }
+
+  async #worker(): Promise<void> {
+    for (;;) {
+      const key = await this.#queue.take();
+      if (key === undefined) return;
+      const ready = this.#options.clusters.ready(key.cluster);
+      if (ready !== undefined) {
+        this.#postpone(key, ready);
+        continue;
+      }
+      await this.#process(key);
+    }
+  }
+
+  /** The cluster's state is not known yet. */
+  #postpone(key: ObjectKey, ready: Promise<void>): void {
+    this.#queue.done(key);
+    void ready.then(() => this.enqueue(key, { priority: initialPriority }));
+  }
+
+  /** Resolves when the worker may go on, which for a reconcile that does not listen is before its end. */
+  #process(key: ObjectKey): Promise<void> {
+    const deadline = startDeadline({
+      clock: this.#clock,
+      timeoutMs: this.#options.timeoutMs ?? timeoutMsDefault,
+      signal: this.#abort.signal,
+      what: `reconciling ${formatKey(key)}`,
+    });
+    this.#metrics.activeWorkers.add(1);
+    return new Promise((resolve, reject) => {
+      let abandon: Timer | undefined;
+      const onAbort = () => {
+        if (!this.#abort.signal.aborted) this.#metrics.timeouts.increment();
+        abandon = this.#clock.schedule(abandonAfterMs, resolve);
+      };
+      deadline.signal.addEventListener("abort", onAbort, { once: true });
+      this.#reconcile(key, deadline.signal)
+        .finally(() => {
+          deadline.cancel();
+          abandon?.cancel();
+          this.#metrics.activeWorkers.add(-1);
+        })
+        .then(resolve, reject);
+    });
+  }
+
+  async #reconcile(key: ObjectKey, signal: AbortSignal): Promise<void> {
+    const startedAtMs = this.#clock.monotonic();
+    try {
+      const { reconcile, clusters } = this.#options;
+      const result = await reconcile(key, { client: clusters.client(key.cluster), signal });
+      this.#queue.forget(key);
+      if (result === undefined || result === null) this.#metrics.outcomes.success.increment();
+      else {
+        this.#metrics.outcomes.requeue_after.increment();
+        this.#queue.addAfter(key, result.requeueAfterMs);
+      }
+    } catch (error) {
+      this.#fail(key, error);
+    } finally {
+      this.#metrics.seconds.observe((this.#clock.monotonic() - startedAtMs) / 1000);
+      this.#queue.done(key);
+    }
+  }
+
+  #fail(key: ObjectKey, error: unknown): void {
+    this.#metrics.outcomes.error.increment();
+    this.#metrics.errors.increment();
+    this.#options.onError?.(error, key);
+    if (error instanceof Error && (error.name === "TerminalError" || error.name === "NotAMember")) {
+      this.#metrics.terminalErrors.increment();
+      this.#queue.forget(key);
+    } else {
+      this.#queue.addRateLimited(key);
+    }
+  }
+}

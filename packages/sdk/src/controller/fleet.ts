@@ -1,0 +1,138 @@
+/**
+ * Fleet: clusters that have nothing to do with each other but a name in this process, each behind a client of its own.
+ *
+ * Members come and go at run time. A member that cannot be reached keeps its last known state, and holds up nobody else. A member that
+ * leaves takes its objects out of the stores without a word: leaving the fleet is not a deletion.
+ */
+import { assert, type Clock, type Random } from "@kcp-ts/machinery/base";
+import type { ClusterName } from "@kcp-ts/machinery/names";
+import type { Client, KubernetesObject, Resource } from "../client/index.ts";
+import { formatResource } from "../client/index.ts";
+import { Informers, type SharedInformerOptions } from "../informer/index.ts";
+import type { Clusters, ObjectSource } from "./clusters.ts";
+import { FleetSource } from "./fleet-source.ts";
+
+export interface FleetOptions {
+  readonly onError?: (error: unknown, cluster: ClusterName) => void;
+  readonly clock?: Clock;
+  readonly random?: Random;
+}
+
+interface Member {
+  readonly client: Client;
+  readonly informers: Informers;
+  readonly controller: AbortController;
+}
+
+interface Source {
+  readonly resource: Resource;
+  readonly options: SharedInformerOptions<KubernetesObject, unknown>;
+  readonly source: FleetSource<unknown>;
+}
+
+export class Fleet implements Clusters {
+  readonly #options: FleetOptions;
+  readonly #members = new Map<ClusterName, Member>();
+  readonly #sources: Source[] = [];
+  readonly #ends = new Set<Promise<void>>();
+  #signal: AbortSignal | undefined;
+
+  constructor(options: FleetOptions = {}) {
+    this.#options = options;
+  }
+
+  get members(): readonly ClusterName[] {
+    return [...this.#members.keys()];
+  }
+
+  join(cluster: ClusterName, client: Client): void {
+    assert(!this.#members.has(cluster), `${cluster} is a member already`);
+    const { onError, clock, random } = this.#options;
+    const informers = new Informers({
+      client,
+      scope: { cluster },
+      ...(onError === undefined ? {} : { onError: (error) => onError(error, cluster) }),
+      ...(clock === undefined ? {} : { clock }),
+      ...(random === undefined ? {} : { random }),
+    });
+    const member = { client, informers, controller: new AbortController() };
+    this.#members.set(cluster, member);
+    for (const source of this.#sources) attach(source, cluster, member);
+    this.#run(member);
+  }
+
+  leave(cluster: ClusterName): void {
+    const member = this.#members.get(cluster);
+    if (member === undefined) return;
+    this.#members.delete(cluster);
+    member.controller.abort();
+    for (const { source } of this.#sources) source.leave(cluster);
+  }
+
+  client(cluster: ClusterName): Client {
+    const member = this.#members.get(cluster);
+    if (member === undefined) throw new NotAMember(cluster);
+    return member.client;
+  }
+
+  source<Object extends KubernetesObject, Cached = Object>(
+    resource: Resource<Object>,
+    options: SharedInformerOptions<Object, Cached> = {},
+  ): ObjectSource<Cached> {
+    const { indexers, ...shared } = options;
+    let found = this.#sources.find(
+      (one) =>
+        formatResource(one.resource) === formatResource(resource) &&
+        one.options.transform === options.transform &&
+        JSON.stringify(one.options.selector) === JSON.stringify(options.selector),
+    );
+    if (found === undefined) {
+      found = {
+        resource,
+        options: shared as unknown as SharedInformerOptions<KubernetesObject, unknown>,
+        source: new FleetSource<unknown>(),
+      };
+      this.#sources.push(found);
+      for (const [cluster, member] of this.#members) attach(found, cluster, member);
+    }
+    const source = found.source as unknown as FleetSource<Cached>;
+    if (indexers !== undefined) source.addIndexers(indexers);
+    return source;
+  }
+
+  ready(cluster: ClusterName): Promise<void> | undefined {
+    const member = this.#members.get(cluster);
+    if (member === undefined || member.informers.hasSynced) return undefined;
+    return member.informers.synced();
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    this.#signal = signal;
+    for (const member of this.#members.values()) this.#run(member);
+    await new Promise<void>((resolve) => {
+      if (signal.aborted) resolve();
+      signal.addEventListener("abort", () => resolve(), { once: true });
+    });
+    for (const member of this.#members.values()) member.controller.abort();
+    await Promise.all(this.#ends);
+  }
+
+  #run(member: Member): void {
+    if (this.#signal === undefined || this.#signal.aborted) return;
+    const end = member.informers.run(member.controller.signal);
+    this.#ends.add(end);
+    void end.finally(() => this.#ends.delete(end));
+  }
+}
+
+function attach({ source, resource, options }: Source, cluster: ClusterName, member: Member): void {
+  source.join(cluster, member.informers.get(resource, options));
+}
+
+export class NotAMember extends Error {
+  override readonly name = "NotAMember";
+
+  constructor(cluster: ClusterName) {
+    super(`${cluster} is not a member of the fleet`);
+  }
+}

@@ -1,0 +1,42 @@
+/** From a changed object to the keys that must be reconciled because of it. */
+import { type ObjectMeta, type Resource, stringMember } from "../client/index.ts";
+import type { ObjectKey } from "../informer/index.ts";
+
+export type Mapping<Cached> = (object: Cached, key: ObjectKey) => Iterable<ObjectKey>;
+
+export const enqueueSelf: Mapping<unknown> = (_object, key) => [key];
+
+interface WithMetadata {
+  readonly metadata: Pick<ObjectMeta, "labels" | "ownerReferences">;
+}
+
+export interface OwnerOptions {
+  /** Any owner of that kind, not only the one that controls the object. */
+  readonly anyOwner?: boolean;
+}
+
+/** The owner of the given type. Owners are in the same cluster, and in the same namespace if their type has any. */
+export function enqueueOwner(owner: Resource, options: OwnerOptions = {}): Mapping<WithMetadata> {
+  return ({ metadata }, { cluster, namespace }) => {
+    const keys: ObjectKey[] = [];
+    for (const reference of metadata.ownerReferences ?? []) {
+      const isType = reference.kind === owner.kind && groupOf(reference.apiVersion) === owner.group;
+      if (!isType || !(options.anyOwner || reference.controller === true)) continue;
+      keys.push({ cluster, namespace: owner.namespaced ? namespace : "", name: reference.name });
+    }
+    return keys;
+  };
+}
+
+/** The object that a label names, in the same cluster and namespace: `workloads.example.io/parent: web`. */
+export function enqueueByLabel(label: string): Mapping<WithMetadata> {
+  return ({ metadata }, { cluster, namespace }) => {
+    const name = stringMember(metadata.labels, label);
+    return name === undefined || name === "" ? [] : [{ cluster, namespace, name }];
+  };
+}
+
+function groupOf(apiVersion: string): string {
+  const slash = apiVersion.indexOf("/");
+  return slash === -1 ? "" : apiVersion.slice(0, slash);
+}

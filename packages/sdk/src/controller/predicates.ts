@@ -1,0 +1,39 @@
+/** Which changes are worth a reconcile. Additions and deletions always are; predicates sort out updates. */
+import { type JsonValue, jsonEqual } from "@kcp-ts/machinery/json";
+import type { ObjectMeta } from "../client/index.ts";
+import type { Change } from "./change.ts";
+
+export type Predicate<Cached> = (change: Change<Cached>) => boolean;
+
+interface WithMetadata {
+  readonly metadata: Pick<
+    ObjectMeta,
+    "generation" | "labels" | "annotations" | "deletionTimestamp"
+  >;
+}
+
+/** The spec changed, or the object is on its way out: not for changes of status. Needs a type whose generation counts. */
+export const generationChanged: Predicate<WithMetadata> = (change) =>
+  change.type !== "updated" ||
+  change.previous.metadata.generation !== change.object.metadata.generation ||
+  change.previous.metadata.deletionTimestamp !== change.object.metadata.deletionTimestamp;
+
+export const labelsChanged: Predicate<WithMetadata> = (change) =>
+  change.type !== "updated" ||
+  differs(change.previous.metadata.labels, change.object.metadata.labels);
+
+export const annotationsChanged: Predicate<WithMetadata> = (change) =>
+  change.type !== "updated" ||
+  differs(change.previous.metadata.annotations, change.object.metadata.annotations);
+
+export function anyOf<Cached>(...predicates: readonly Predicate<Cached>[]): Predicate<Cached> {
+  return (change) => predicates.some((predicate) => predicate(change));
+}
+
+export function allOf<Cached>(...predicates: readonly Predicate<Cached>[]): Predicate<Cached> {
+  return (change) => predicates.every((predicate) => predicate(change));
+}
+
+function differs(a: unknown, b: unknown): boolean {
+  return !jsonEqual(a as JsonValue | undefined, b as JsonValue | undefined);
+}

@@ -1,0 +1,95 @@
+/** Discovery as it was before 1.26: a list of groups, and a document for each version of each. */
+import { isJsonObject, type JsonValue } from "@kcp-ts/machinery/json";
+import type { CallOptions, Client } from "../client/index.ts";
+import { objects, text, texts } from "./aggregated.ts";
+import type { ApiGroup, ApiResource, ApiVersion, Discovery } from "./api-resource.ts";
+
+export interface LegacyDocuments {
+  /** `/api` */
+  readonly core: JsonValue | undefined;
+  /** `/apis` */
+  readonly groups: JsonValue | undefined;
+}
+
+/** Documents asked for at a time. */
+const requestsMax = 16;
+
+export async function discoverLegacy(
+  client: Client,
+  { core, groups }: LegacyDocuments,
+  options: CallOptions,
+): Promise<Discovery> {
+  const wanted: { group: string; version: string }[] = [];
+  for (const version of isJsonObject(core ?? null) ? texts(core as never, "versions") : []) {
+    wanted.push({ group: "", version });
+  }
+  for (const group of objects(groups ?? null, "groups")) {
+    for (const version of inOrder(group)) wanted.push({ group: text(group, "name"), version });
+  }
+  const failures = new Map<string, unknown>();
+  const versions = new Map<string, ApiVersion[]>();
+  for (let at = 0; at < wanted.length; at += requestsMax) {
+    const batch = wanted.slice(at, at + requestsMax);
+    const answers = await Promise.all(
+      batch.map(async ({ group, version }) => {
+        try {
+          return await fetchVersion(client, group, version, options);
+        } catch (error) {
+          options.signal?.throwIfAborted();
+          failures.set(group === "" ? version : `${group}/${version}`, error);
+          return { version, isStale: true, resources: [] };
+        }
+      }),
+    );
+    for (const [i, { group }] of batch.entries()) {
+      const answer = answers[i] as ApiVersion;
+      versions.set(group, [...(versions.get(group) ?? []), answer]);
+    }
+  }
+  const found: ApiGroup[] = [...versions].map(([name, list]) => ({ name, versions: list }));
+  return { groups: found, failures };
+}
+
+/** The preferred version first. */
+function inOrder(group: Parameters<typeof text>[0]): string[] {
+  const preferred = isJsonObject(group["preferredVersion"])
+    ? text(group["preferredVersion"], "version")
+    : "";
+  const all = objects(group, "versions").map((one) => text(one, "version"));
+  return [...all.filter((one) => one === preferred), ...all.filter((one) => one !== preferred)];
+}
+
+async function fetchVersion(
+  client: Client,
+  group: string,
+  version: string,
+  { signal }: CallOptions,
+): Promise<ApiVersion> {
+  const path = group === "" ? `/api/${version}` : `/apis/${group}/${version}`;
+  const document = await client.json({ method: "GET", path, signal });
+  const all = objects(document, "resources");
+  const resources: ApiResource[] = [];
+  for (const one of all) {
+    const name = text(one, "name");
+    if (name.includes("/")) continue;
+    resources.push({
+      group,
+      version,
+      resource: name,
+      kind: text(one, "kind"),
+      namespaced: one["namespaced"] === true,
+      singular: text(one, "singularName"),
+      verbs: texts(one, "verbs"),
+      shortNames: texts(one, "shortNames"),
+      categories: texts(one, "categories"),
+      subresources: all
+        .filter((sub) => text(sub, "name").startsWith(`${name}/`))
+        .map((sub) => ({
+          name: text(sub, "name").slice(name.length + 1),
+          kind: text(sub, "kind"),
+          verbs: texts(sub, "verbs"),
+        })),
+    });
+  }
+  return { version, isStale: false, resources };
+}

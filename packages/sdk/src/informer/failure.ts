@@ -1,0 +1,29 @@
+/** What an error on the way to the server means for an informer. It never means the end. */
+import { isStatusError } from "@kcp-ts/machinery/status";
+import type { Failure } from "./informer-machine.ts";
+
+export class NoInitialEvents extends Error {
+  override readonly name = "NoInitialEvents";
+}
+
+export function classifyFailure(error: unknown): Failure {
+  if (error instanceof NoInitialEvents) return { kind: "no-initial-events" };
+  if (!isStatusError(error)) return { kind: "unavailable" };
+  const { code, status } = error;
+  if (code === 429) {
+    return { kind: "throttled", retryAfterMs: (status.details?.retryAfterSeconds ?? 1) * 1000 };
+  }
+  // Our version is ahead of the server's: it was restored from a backup, and its past is no longer ours.
+  const isAhead = status.details?.causes?.some(
+    ({ reason }) => reason === "ResourceVersionTooLarge",
+  );
+  if (isAhead) return { kind: "expired" };
+  if (code >= 500 || code === 408) return { kind: "unavailable" };
+  // 410 says it; other refusals (the type is gone, access was taken) end with a state that may have little to do with ours.
+  return { kind: "expired" };
+}
+
+/** Servers before 1.32 refuse `sendInitialEvents`, or do not know it. */
+export function isInitialEventsRefusal(error: unknown): boolean {
+  return isStatusError(error) && (error.code === 422 || error.code === 400);
+}

@@ -1,0 +1,100 @@
+/** Informers of one client and scope, one for each resource and selection, shared by all who ask. */
+import { assert, type Clock, type Random } from "@kcp-ts/machinery/base";
+import {
+  type Client,
+  formatResource,
+  type KubernetesObject,
+  type Resource,
+  type SelectorOptions,
+} from "../client/index.ts";
+import { Informer, type InformerOptions, type InformerScope } from "./informer.ts";
+import type { Indexers } from "./store.ts";
+
+export interface InformersOptions {
+  readonly client: Client;
+  readonly scope: InformerScope;
+  readonly onError?: (error: unknown) => void;
+  readonly watchList?: boolean;
+  readonly clock?: Clock;
+  readonly random?: Random;
+}
+
+export interface SharedInformerOptions<Object, Cached> {
+  readonly selector?: SelectorOptions;
+  readonly transform?: (object: Object) => Cached;
+  readonly indexers?: Indexers<Cached>;
+}
+
+interface Shared {
+  readonly informer: Informer<KubernetesObject, unknown>;
+  readonly transform: unknown;
+}
+
+export class Informers {
+  readonly #options: InformersOptions;
+  readonly #shared = new Map<string, Shared>();
+  #running: { readonly signal: AbortSignal; readonly ends: Promise<void>[] } | undefined;
+
+  constructor(options: InformersOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * The shared informer. Whoever asks first decides what is kept of an object; asking again with another transform is a bug, because one
+   * of the two would get objects it does not expect.
+   */
+  get<Object extends KubernetesObject, Cached = Object>(
+    resource: Resource<Object>,
+    options: SharedInformerOptions<Object, Cached> = {},
+  ): Informer<Object, Cached> {
+    const { namespace = "", labelSelector = "", fieldSelector = "" } = options.selector ?? {};
+    const id = [formatResource(resource), namespace, labelSelector, fieldSelector].join("|");
+    let shared = this.#shared.get(id);
+    if (shared === undefined) {
+      const informer = new Informer<Object, Cached>({
+        ...this.#options,
+        resource,
+        selector: options.selector,
+        transform: options.transform,
+      } satisfies InformerOptions<Object, Cached>);
+      shared = {
+        informer: informer as unknown as Informer<KubernetesObject, unknown>,
+        transform: options.transform,
+      };
+      this.#shared.set(id, shared);
+      this.#run(shared);
+    }
+    assert(shared.transform === options.transform, `${id} is shared with another transform`);
+    const informer = shared.informer as unknown as Informer<Object, Cached>;
+    if (options.indexers !== undefined) informer.addIndexers(options.indexers);
+    return informer;
+  }
+
+  /** Runs all informers, those asked for later included, until the signal aborts. */
+  async run(signal: AbortSignal): Promise<void> {
+    assert(this.#running === undefined, "these informers run already");
+    this.#running = { signal, ends: [] };
+    for (const shared of this.#shared.values()) this.#run(shared);
+    await new Promise<void>((resolve) => {
+      if (signal.aborted) resolve();
+      signal.addEventListener("abort", () => resolve(), { once: true });
+    });
+    await Promise.all(this.#running.ends);
+  }
+
+  get hasSynced(): boolean {
+    for (const { informer } of this.#shared.values()) {
+      if (!informer.hasSynced) return false;
+    }
+    return true;
+  }
+
+  async synced(signal?: AbortSignal): Promise<void> {
+    await Promise.all([...this.#shared.values()].map(({ informer }) => informer.synced(signal)));
+  }
+
+  #run({ informer }: Shared): void {
+    if (this.#running === undefined) return;
+    this.#running.ends.push(informer.run(this.#running.signal));
+  }
+}

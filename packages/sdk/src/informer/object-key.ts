@@ -1,0 +1,39 @@
+/**
+ * The identity of an object for everything that caches, queues or reconciles it: cluster, namespace and name.
+ *
+ * The cluster is part of the key, always: two tenants may well have a ConfigMap `default/app` each.
+ */
+import { type ClusterName, parseClusterName } from "@kcp-ts/machinery/names";
+import { clusterAnnotation, type KubernetesObject, stringMember } from "../client/index.ts";
+
+export interface ObjectKey {
+  readonly cluster: ClusterName;
+  /** Empty for objects without a namespace. */
+  readonly namespace: string;
+  readonly name: string;
+}
+
+/** `cluster|namespace/name`: none of the three can contain the separators, so different keys have different texts. */
+export function formatKey({ cluster, namespace, name }: ObjectKey): string {
+  return `${cluster}|${namespace}/${name}`;
+}
+
+export function parseKey(text: string): ObjectKey {
+  const bar = text.indexOf("|");
+  const slash = text.indexOf("/", bar);
+  return {
+    cluster: text.slice(0, bar) as ClusterName,
+    namespace: text.slice(bar + 1, slash),
+    name: text.slice(slash + 1),
+  };
+}
+
+export function keyInCluster(cluster: ClusterName, { metadata }: KubernetesObject): ObjectKey {
+  return { cluster, namespace: metadata.namespace ?? "", name: metadata.name };
+}
+
+/** The logical cluster that the server says an object is from; undefined when it says none. */
+export function clusterOf({ metadata }: KubernetesObject): ClusterName | undefined {
+  const text = stringMember(metadata.annotations, clusterAnnotation);
+  return text === undefined ? undefined : parseClusterName(text);
+}

@@ -1,0 +1,50 @@
+/** What to keep of an object before it is cached. Managed fields are often half of an object and read by nobody. */
+import type { KubernetesObject, ObjectMeta } from "../client/index.ts";
+
+const lastAppliedAnnotation = "kubectl.kubernetes.io/last-applied-configuration";
+
+/** Without managed fields and kubectl's copy of the last apply: what most controllers want. */
+export function withoutManagedFields<Object extends KubernetesObject>(object: Object): Object {
+  const { managedFields, annotations, ...metadata } = object.metadata;
+  if (managedFields === undefined && annotations?.[lastAppliedAnnotation] === undefined) {
+    return object;
+  }
+  const { [lastAppliedAnnotation]: _, ...kept } = annotations ?? {};
+  return {
+    ...object,
+    metadata: { ...metadata, ...(annotations === undefined ? {} : { annotations: kept }) },
+  };
+}
+
+/** The metadata that controllers look at, in few bytes. */
+export interface SlimMetadata {
+  readonly metadata: Pick<
+    ObjectMeta,
+    | "name"
+    | "namespace"
+    | "uid"
+    | "resourceVersion"
+    | "labels"
+    | "ownerReferences"
+    | "finalizers"
+    | "deletionTimestamp"
+  >;
+}
+
+/** Names and versions, labels, owners, finalizers; no annotations, no managed fields, no spec, no status. */
+export function metadataOnly({ metadata }: KubernetesObject): SlimMetadata {
+  const { name, namespace, uid, resourceVersion } = metadata;
+  const { labels, ownerReferences, finalizers, deletionTimestamp } = metadata;
+  return {
+    metadata: {
+      name,
+      ...(namespace === undefined ? {} : { namespace }),
+      ...(uid === undefined ? {} : { uid }),
+      ...(resourceVersion === undefined ? {} : { resourceVersion }),
+      ...(labels === undefined ? {} : { labels }),
+      ...(ownerReferences === undefined ? {} : { ownerReferences }),
+      ...(finalizers === undefined ? {} : { finalizers }),
+      ...(deletionTimestamp === undefined ? {} : { deletionTimestamp }),
+    },
+  };
+}

@@ -1,0 +1,188 @@
+/** From a kubeconfig's context to a client that speaks to its cluster. */
+import { readFile } from "node:fs/promises";
+import { type Clock, systemClock } from "@kcp-ts/machinery/base";
+import type { JsonObject } from "@kcp-ts/machinery/json";
+import { Client, type ClientOptions, type Transport } from "../client/index.ts";
+import { NodeTransport, type TlsSettings } from "../transport/index.ts";
+import { authenticatedTransport } from "./authenticated-transport.ts";
+import {
+  basic,
+  bearer,
+  type CertificateSource,
+  type Credentials,
+  staticCredentials,
+  TokenFileCredentials,
+} from "./credentials.ts";
+import { type ExecPool, sharedExecPool } from "./exec-pool.ts";
+import { KubeconfigError } from "./fields.ts";
+import type {
+  ClusterEntry,
+  FileOrData,
+  Impersonation,
+  Kubeconfig,
+  UserEntry,
+} from "./kubeconfig.ts";
+import { type Environment, proxyFor } from "./proxy.ts";
+
+export interface ConnectOptions {
+  /** The current one if left out. */
+  readonly context?: string | undefined;
+  readonly impersonate?: Impersonation;
+  readonly env?: Environment;
+  readonly execPool?: ExecPool;
+  /** Passed on to the client. */
+  readonly client?: Omit<ClientOptions, "transport" | "basePath">;
+  readonly clock?: Clock;
+}
+
+export interface Connection {
+  readonly client: Client;
+  readonly transport: Transport;
+  /** The context's, or `default`. */
+  readonly namespace: string;
+  close(): Promise<void>;
+}
+
+export function connect(kubeconfig: Kubeconfig, options: ConnectOptions = {}): Connection {
+  const { cluster, user, namespace } = pickContext(kubeconfig, options.context);
+  const env = options.env ?? process.env;
+  const clock = options.clock ?? systemClock;
+  const server = parseServer(cluster.server);
+  checkTrust(cluster);
+  const execPool = options.execPool ?? sharedExecPool;
+  const credentials = credentialsFor({ cluster, user, env, clock, execPool });
+  const node = new NodeTransport({
+    url: server,
+    proxy: proxyFor(server, cluster.proxyUrl, env),
+    tls: () => tlsSettings(cluster, credentials),
+    clock,
+  });
+  const stopListening = credentials.onNewCertificate?.(() => node.retire());
+  const impersonate = options.impersonate ?? user.impersonate;
+  const transport = authenticatedTransport(node, credentials, impersonate);
+  const client = new Client({ clock, ...options.client, transport, basePath: server.pathname });
+  return {
+    client,
+    transport,
+    namespace,
+    async close() {
+      stopListening?.();
+      await transport.close();
+    },
+  };
+}
+
+function pickContext(kubeconfig: Kubeconfig, asked: string | undefined) {
+  const name = asked ?? kubeconfig.currentContext;
+  if (name === undefined) throw new KubeconfigError("no context is chosen");
+  const context = kubeconfig.contexts.get(name);
+  if (context === undefined) throw new KubeconfigError(`context "${name}" does not exist`);
+  const cluster = kubeconfig.clusters.get(context.cluster);
+  if (cluster === undefined) {
+    throw new KubeconfigError(`cluster "${context.cluster}" of context "${name}" does not exist`);
+  }
+  const user = context.user === undefined ? nobody : kubeconfig.users.get(context.user);
+  if (user === undefined) {
+    throw new KubeconfigError(`user "${context.user}" of context "${name}" does not exist`);
+  }
+  return { cluster, user, namespace: context.namespace ?? "default" };
+}
+
+const nobody: UserEntry = {
+  clientCertificate: undefined,
+  clientKey: undefined,
+  token: undefined,
+  tokenFile: undefined,
+  username: undefined,
+  password: undefined,
+  impersonate: undefined,
+  exec: undefined,
+};
+
+/** A server without a scheme is a host, as in kubectl. */
+function parseServer(text: string): URL {
+  const full = text.includes("://") ? text : `http://${text}`;
+  const url = URL.canParse(full) ? new URL(full) : undefined;
+  if (url?.protocol !== "http:" && url?.protocol !== "https:") {
+    throw new KubeconfigError(`server: ${text} is not an http or https URL`);
+  }
+  return url;
+}
+
+function checkTrust(cluster: ClusterEntry): void {
+  if (cluster.insecureSkipTlsVerify && cluster.certificateAuthority !== undefined) {
+    throw new KubeconfigError(
+      "specifying a root certificates file with the insecure flag is not allowed",
+    );
+  }
+}
+
+async function tlsSettings(cluster: ClusterEntry, credentials: Credentials): Promise<TlsSettings> {
+  const { certificateAuthority: authority, tlsServerName } = cluster;
+  return {
+    ...(authority === undefined ? {} : { ca: await readText(authority) }),
+    ...(await credentials.certificate()),
+    ...(tlsServerName === undefined ? {} : { serverName: tlsServerName }),
+    insecureSkipVerify: cluster.insecureSkipTlsVerify,
+  };
+}
+
+interface CredentialInputs {
+  readonly cluster: ClusterEntry;
+  readonly user: UserEntry;
+  readonly env: Environment;
+  readonly clock: Clock;
+  readonly execPool: ExecPool;
+}
+
+/** Of several kinds of credentials one is used, in kubectl's order; a certificate goes with any. */
+function credentialsFor({ cluster, user, env, clock, execPool }: CredentialInputs): Credentials {
+  const certificate = certificateOf(user);
+  if (user.tokenFile !== undefined) {
+    return new TokenFileCredentials({
+      file: user.tokenFile,
+      fallbackToken: user.token,
+      certificate,
+      clock,
+    });
+  }
+  if (user.token !== undefined) return staticCredentials(bearer(user.token), certificate);
+  if (user.username !== undefined) {
+    return staticCredentials(basic(user.username, user.password ?? ""), certificate);
+  }
+  if (user.exec === undefined) return staticCredentials({}, certificate);
+  return execPool.get({
+    exec: user.exec,
+    cluster: clusterInfo(cluster),
+    env,
+    hasTerminal: process.stdin.isTTY === true,
+    clock,
+  });
+}
+
+function certificateOf({ clientCertificate, clientKey }: UserEntry): CertificateSource {
+  if (clientCertificate === undefined && clientKey === undefined) return async () => undefined;
+  if (clientCertificate === undefined || clientKey === undefined) {
+    throw new KubeconfigError("client-certificate and client-key go together");
+  }
+  return async () => ({ cert: await readText(clientCertificate), key: await readText(clientKey) });
+}
+
+/** What a plugin that asks for it gets to know: `ExecCredential.spec.cluster`. */
+function clusterInfo(cluster: ClusterEntry): JsonObject {
+  const { certificateAuthority: authority, tlsServerName, proxyUrl, execConfig } = cluster;
+  return {
+    server: cluster.server,
+    "insecure-skip-tls-verify": cluster.insecureSkipTlsVerify,
+    ...(tlsServerName === undefined ? {} : { "tls-server-name": tlsServerName }),
+    ...(proxyUrl === undefined ? {} : { "proxy-url": proxyUrl }),
+    ...(authority !== undefined && "data" in authority
+      ? { "certificate-authority-data": Buffer.from(authority.data).toString("base64") }
+      : {}),
+    ...(execConfig === undefined ? {} : { config: execConfig }),
+  };
+}
+
+async function readText(source: FileOrData): Promise<string> {
+  return "data" in source ? source.data : await readFile(source.file, "utf8");
+}

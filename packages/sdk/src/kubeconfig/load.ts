@@ -1,0 +1,69 @@
+/**
+ * Finding this machine's kubeconfig the way kubectl does: an explicit path, else the files of KUBECONFIG, else `~/.kube/config`,
+ * else the service account of the Pod we run in.
+ */
+import { readFile } from "node:fs/promises";
+import { homedir } from "node:os";
+import { delimiter, dirname, join, resolve } from "node:path";
+import { type Connection, type ConnectOptions, connect } from "./connect.ts";
+import { KubeconfigError } from "./fields.ts";
+import { inClusterKubeconfig } from "./in-cluster.ts";
+import { type Kubeconfig, mergeKubeconfigs, parseKubeconfig } from "./kubeconfig.ts";
+import type { Environment } from "./proxy.ts";
+
+export interface LoadOptions {
+  /** A file that must exist; nothing else is looked at. */
+  readonly path?: string | undefined;
+  readonly env?: Environment;
+  readonly home?: string;
+}
+
+/** Files of KUBECONFIG that do not exist are passed over, as kubectl does. */
+export async function loadKubeconfig(options: LoadOptions = {}): Promise<Kubeconfig> {
+  const env = options.env ?? process.env;
+  if (options.path !== undefined) {
+    const config = await readKubeconfig(options.path);
+    if (config === undefined) throw new KubeconfigError(`${options.path} does not exist`);
+    return config;
+  }
+  const named = (env["KUBECONFIG"] ?? "").split(delimiter).filter((path) => path !== "");
+  const paths = named.length > 0 ? named : [join(options.home ?? homedir(), ".kube", "config")];
+  const configs: Kubeconfig[] = [];
+  for (const path of new Set(paths)) {
+    const config = await readKubeconfig(path);
+    if (config !== undefined) configs.push(config);
+  }
+  return mergeKubeconfigs(configs);
+}
+
+/** A connection to wherever this program is meant to work: its kubeconfig's cluster, or the one that it runs in. */
+export async function connectDefault(
+  options: LoadOptions & ConnectOptions = {},
+): Promise<Connection> {
+  const kubeconfig = await loadKubeconfig(options);
+  if (kubeconfig.contexts.size > 0 || options.path !== undefined || options.context !== undefined) {
+    return connect(kubeconfig, options);
+  }
+  const inCluster = await inClusterKubeconfig(options);
+  if (inCluster === undefined) {
+    throw new KubeconfigError("there is no kubeconfig, and this is not a Pod");
+  }
+  return connect(inCluster, options);
+}
+
+async function readKubeconfig(path: string): Promise<Kubeconfig | undefined> {
+  let text: string;
+  try {
+    text = await readFile(path, "utf8");
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    throw new KubeconfigError(`${path} cannot be read`, { cause: error });
+  }
+  const folder = dirname(resolve(path));
+  try {
+    return parseKubeconfig(text, { trust: { resolvePath: (one) => resolve(folder, one) } });
+  } catch (error) {
+    if (!(error instanceof KubeconfigError)) throw error;
+    throw new KubeconfigError(`${path}: ${error.message}`, { cause: error });
+  }
+}

@@ -1,0 +1,276 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { sleep } from "@kcp-ts/machinery/base";
+import { FakeClock, SeededRandom, settle } from "@kcp-ts/testkit";
+import { Client, type Transport, TransportError, type TransportRequest } from "../client/index.ts";
+import { FakeApiServer } from "../fake-server/index.ts";
+import { MetricsRegistry } from "../metrics/index.ts";
+import {
+  type ElectionEvent,
+  type ElectionState,
+  electionTransitions,
+  holdsLease,
+} from "./election-machine.ts";
+import { fencedTransport, NotLeading } from "./fenced-transport.ts";
+import { LeaderElector, type Leadership } from "./leader-elector.ts";
+import { type LeaseSpec, leases } from "./lease.ts";
+
+const lease = { namespace: "kube-system", name: "controller" };
+const resource = "coordination.k8s.io/v1/leases";
+
+function setUp() {
+  const clock = new FakeClock();
+  const server = new FakeApiServer({ clock });
+  const metrics = new MetricsRegistry();
+  const candidate = (identity: string, transport: Transport = server.transport()) => {
+    const client = new Client({ transport, clock, random: new SeededRandom(identity.length) });
+    const elector = new LeaderElector({ client, lease, identity, metrics });
+    const controller = new AbortController();
+    const terms: Leadership[] = [];
+    const done = elector.run(controller.signal, async (leadership) => {
+      terms.push(leadership);
+      await new Promise<void>((resolve) => {
+        leadership.signal.addEventListener("abort", () => resolve());
+        controller.signal.addEventListener("abort", () => resolve());
+      });
+    });
+    return { elector, controller, terms, done };
+  };
+  const stored = () =>
+    (server.store.get(`${resource}|root|kube-system|controller`)?.["spec"] ?? {}) as LeaseSpec;
+  return { clock, server, metrics, candidate, stored };
+}
+
+describe("leader election", () => {
+  it("has one leader; the next one takes over when it gives the lease back", async () => {
+    const { clock, candidate, metrics, stored } = setUp();
+    const first = candidate("a");
+    await clock.advanceAndSettle(100);
+    const second = candidate("bb");
+    await clock.advanceAndSettle(60_000);
+    assert.deepEqual([first.terms.length, second.terms.length], [1, 0]);
+    assert.equal(second.elector.holder, "a");
+    assert.match(metrics.text(), /leader_election_master_status\{name="controller"\} 1/);
+    first.controller.abort();
+    await first.done;
+    assert.equal(stored().holderIdentity, "");
+    await clock.advanceAndSettle(3000);
+    assert.equal(second.terms.length, 1);
+    assert.ok((second.terms[0]?.fencingToken ?? 0) > (first.terms[0]?.fencingToken ?? 0));
+    second.controller.abort();
+    await second.done;
+    assert.equal(clock.pendingTimers, 0);
+  });
+
+  it("waits for a silent leader's lease to run out, whatever the clocks on the wall say", async () => {
+    const { clock, server, candidate } = setUp();
+    server.put(
+      { resource, ...lease },
+      {
+        spec: {
+          holderIdentity: "dead",
+          leaseDurationSeconds: 15,
+          renewTime: "1999-01-01T00:00:00.000000Z",
+          leaseTransitions: 4,
+        },
+      },
+    );
+    const one = candidate("a");
+    await clock.advanceAndSettle(14_000);
+    assert.equal(one.terms.length, 0);
+    await clock.advanceAndSettle(5000);
+    assert.equal(one.terms[0]?.fencingToken, 5);
+    one.controller.abort();
+    await one.done;
+  });
+
+  it("stops leading before its lease runs out when the server is gone, and competes again", async () => {
+    const { clock, server, candidate } = setUp();
+    const one = candidate("a");
+    await clock.advanceAndSettle(1000);
+    server.restart(60_000);
+    await clock.advanceAndSettle(8000);
+    assert.equal(one.terms[0]?.isHeld(), true);
+    await clock.advanceAndSettle(2000);
+    assert.equal(one.terms[0]?.isHeld(), false);
+    assert.equal(one.terms[0]?.signal.aborted, true);
+    await clock.advanceAndSettle(60_000);
+    assert.equal(one.terms.length, 2);
+    one.controller.abort();
+    await one.done;
+  });
+
+  it("stops leading at once when the lease is another's", async () => {
+    const { clock, server, candidate } = setUp();
+    const one = candidate("a");
+    await clock.advanceAndSettle(1000);
+    const spec = { holderIdentity: "thief", leaseDurationSeconds: 15, leaseTransitions: 1 };
+    server.put({ resource, ...lease }, { spec });
+    await clock.advanceAndSettle(2000);
+    assert.equal(one.terms[0]?.signal.aborted, true);
+    one.controller.abort();
+    await one.done;
+  });
+
+  it("goes on leading when somebody only labels the lease", async () => {
+    const { clock, server, candidate, stored } = setUp();
+    const one = candidate("a");
+    await clock.advanceAndSettle(1000);
+    const spec = stored();
+    server.put({ resource, ...lease }, { spec, metadata: { name: "x", labels: { a: "b" } } });
+    await clock.advanceAndSettle(20_000);
+    assert.equal(one.terms.length, 1);
+    assert.equal(one.terms[0]?.isHeld(), true);
+    one.controller.abort();
+    await one.done;
+  });
+
+  it("keeps the lease while the work winds down, and gives it back then", async () => {
+    const { clock, server, stored } = setUp();
+    const client = new Client({ transport: server.transport(), clock });
+    const elector = new LeaderElector({ client, lease, identity: "a" });
+    const controller = new AbortController();
+    const done = elector.run(controller.signal, () => sleep(clock, 40_000));
+    await clock.advanceAndSettle(1000);
+    controller.abort();
+    await clock.advanceAndSettle(30_000);
+    assert.equal(stored().holderIdentity, "a");
+    await clock.advanceAndSettle(10_000);
+    await done;
+    assert.equal(stored().holderIdentity, "");
+  });
+
+  it("gives the lease back and rejects when the work fails", async () => {
+    const { clock, server, stored } = setUp();
+    const client = new Client({ transport: server.transport(), clock });
+    const elector = new LeaderElector({ client, lease, identity: "a" });
+    const done = elector.run(new AbortController().signal, async () => {
+      throw new Error("broken work");
+    });
+    await assert.rejects(done, /broken work/);
+    assert.equal(stored().holderIdentity, "");
+    assert.equal(elector.state, "stopped");
+  });
+
+  it("refuses times that cannot work", () => {
+    const { server, clock } = setUp();
+    const client = new Client({ transport: server.transport(), clock });
+    const make = (times: object) => new LeaderElector({ client, lease, identity: "a", ...times });
+    assert.throws(() => make({ leaseDurationMs: 10_000, renewDeadlineMs: 10_000 }), /outlast/);
+    assert.throws(() => make({ retryPeriodMs: 9000 }), /frequent/);
+  });
+
+  it("never has two leaders, for 100 seeds of delays and lost answers", async () => {
+    for (let seed = 1; seed <= 100; seed++) {
+      try {
+        await contend(seed);
+      } catch (error) {
+        throw new Error(`seed ${seed} fails`, { cause: error });
+      }
+    }
+  });
+});
+
+/** Three candidates behind networks that delay, lose requests, and lose answers of requests that took effect. */
+async function contend(seed: number): Promise<void> {
+  const random = new SeededRandom(seed);
+  const { clock, server, candidate } = setUp();
+  const candidates = ["a", "bb", "ccc"].map((identity) => {
+    const inner = server.transport();
+    const dice = random.fork();
+    const bad: Transport = {
+      async send(request: TransportRequest) {
+        await sleep(clock, dice.integer(dice.chance(0.2) ? 14_000 : 300), request.signal);
+        if (dice.chance(0.1)) throw new TransportError("connection-lost", "request lost");
+        const response = await inner.send(request);
+        await sleep(clock, dice.integer(dice.chance(0.2) ? 14_000 : 300), request.signal);
+        if (dice.chance(0.1)) throw new TransportError("connection-lost", "answer lost");
+        return response;
+      },
+      close: () => inner.close(),
+    };
+    return candidate(identity, bad);
+  });
+  let led = 0;
+  for (let tick = 0; tick < 240; tick++) {
+    await clock.advanceAndSettle(250);
+    if (random.chance(0.01)) server.restart(random.integer(20_000));
+    const leaders = candidates.filter(({ terms }) => terms.some((term) => term.isHeld()));
+    assert.ok(leaders.length <= 1, `${leaders.length} leaders at ${clock.monotonic()}`);
+    led += leaders.length;
+  }
+  assert.ok(led > 0, "nobody ever led");
+  const tokens = candidates.flatMap(({ terms }) => terms.map((term) => term.fencingToken));
+  for (const { controller } of candidates) controller.abort();
+  await clock.advanceAndSettle(60_000);
+  await Promise.all(candidates.map(({ done }) => done));
+  assert.ok(tokens.length > 0);
+  assert.equal(clock.pendingTimers, 0);
+}
+
+describe("the election's machine", () => {
+  const states: ElectionState[] = [
+    "idle",
+    "campaigning",
+    "standby",
+    "leading",
+    "renewing",
+    "releasing",
+    "stopped",
+  ];
+  const all: ElectionEvent[] = [
+    "start",
+    "stop",
+    "won",
+    "lost",
+    "failed",
+    "elapsed",
+    "expired",
+    "released",
+  ];
+
+  it("has a transition for every event in every state", () => {
+    assert.deepEqual(Object.keys(electionTransitions).sort(), [...states].sort());
+    for (const state of states) {
+      assert.deepEqual(Object.keys(electionTransitions[state]).sort(), [...all].sort());
+    }
+  });
+
+  it("enters leadership only by winning, and leaves it whenever in doubt", () => {
+    for (const state of states) {
+      for (const event of all) {
+        const next = electionTransitions[state][event].state;
+        if (!holdsLease(state) && holdsLease(next)) assert.equal(event, "won", state);
+        if (holdsLease(state) && ["lost", "expired", "stop"].includes(event)) {
+          assert.equal(holdsLease(next), false, `${state} ${event}`);
+        }
+        if (next === "releasing" && state !== "releasing") assert.ok(holdsLease(state));
+      }
+    }
+  });
+});
+
+describe("a fenced transport", () => {
+  it("lets writes through only while the lease is held, and reads always", async () => {
+    const { clock, server, candidate } = setUp();
+    const one = candidate("a");
+    await clock.advanceAndSettle(1000);
+    const [leadership] = one.terms;
+    assert.ok(leadership !== undefined);
+    const transport = fencedTransport(server.transport(), leadership);
+    const client = new Client({ transport, clock }).resource(leases);
+    const other = { metadata: { namespace: "x", name: "other" } };
+    await client.create(other);
+    // The process is stopped: time goes on, no timer of ours fires.
+    const later = { ...leadership, isHeld: () => clock.monotonic() + 3_600_000 < 0 };
+    const stuck = new Client({ transport: fencedTransport(server.transport(), later), clock });
+    await assert.rejects(stuck.resource(leases).update(other), NotLeading);
+    await stuck.resource(leases).get({ namespace: "x", name: "other" });
+    server.restart(30_000);
+    await clock.advanceAndSettle(31_000);
+    await settle();
+    await assert.rejects(client.update(other), NotLeading);
+    one.controller.abort();
+    await one.done;
+  });
+});

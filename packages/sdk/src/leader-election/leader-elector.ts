@@ -1,0 +1,208 @@
+/**
+ * LeaderElector: of all processes that compete for a Lease, at most one leads, and it knows when it can no longer be sure.
+ *
+ * Leadership ends on our own clock before the lease can run out for others, whatever the network does. Requests that were sent before and arrive
+ * later are what fencing is for: see `fencedTransport` and `Leadership.fencingToken`.
+ */
+import { assert, type Clock, type Random, sleep } from "@kcp-ts/machinery/base";
+import { type Client, type ObjectName, startDeadline } from "../client/index.ts";
+import type { MetricsRegistry } from "../metrics/index.ts";
+import {
+  type ElectionCommand,
+  type ElectionEvent,
+  type ElectionState,
+  holdsLease,
+  initialElectionStep,
+  nextElectionStep,
+} from "./election-machine.ts";
+import { LeaseLock } from "./lease-lock.ts";
+
+export interface LeaderElectorOptions {
+  readonly client: Client;
+  readonly lease: ObjectName;
+  /** Unique among all candidates: a host's name and something random. */
+  readonly identity: string;
+  /** How long others wait for a leader that is silent. */
+  readonly leaseDurationMs?: number;
+  /** How long a leader that cannot renew goes on; must be shorter. */
+  readonly renewDeadlineMs?: number;
+  /** Between attempts. */
+  readonly retryPeriodMs?: number;
+  readonly metrics?: MetricsRegistry;
+  readonly onError?: (error: unknown) => void;
+  readonly clock?: Clock;
+  readonly random?: Random;
+}
+
+export interface Leadership {
+  /** Aborts when leadership is lost. */
+  readonly signal: AbortSignal;
+  /** Greater than that of every leader before: for systems that can refuse what an old leader sends. */
+  readonly fencingToken: number;
+  /** Looks at the clock: false as soon as another could lead, also when the event loop was stuck and no timer came. */
+  isHeld(): boolean;
+}
+
+interface Term {
+  readonly done: Promise<void>;
+  /** Aborts when the work has ended by itself. */
+  readonly over: AbortSignal;
+  end(reason: Error): void;
+}
+
+export class LeaderElector {
+  readonly #options: LeaderElectorOptions;
+  readonly #clock: Clock;
+  readonly #random: Random;
+  readonly #lock: LeaseLock;
+  readonly #renewDeadlineMs: number;
+  readonly #retryPeriodMs: number;
+  #step = initialElectionStep;
+  #heldUntilMs = Number.NEGATIVE_INFINITY;
+
+  constructor(options: LeaderElectorOptions) {
+    this.#options = options;
+    this.#clock = options.clock ?? options.client.clock;
+    this.#random = options.random ?? options.client.random;
+    const leaseDurationMs = options.leaseDurationMs ?? 15_000;
+    this.#renewDeadlineMs = options.renewDeadlineMs ?? 10_000;
+    this.#retryPeriodMs = options.retryPeriodMs ?? 2000;
+    assert(leaseDurationMs > this.#renewDeadlineMs, "a lease must outlast its renew deadline");
+    assert(this.#renewDeadlineMs > this.#retryPeriodMs * jitterFactor, "retries must be frequent");
+    this.#lock = new LeaseLock({ ...options, leaseDurationMs, clock: this.#clock });
+  }
+
+  get state(): ElectionState {
+    return this.#step.state;
+  }
+
+  /** Who leads, as far as this candidate knows. */
+  get holder(): string {
+    return this.#lock.holder;
+  }
+
+  /**
+   * Competes until the signal aborts, and calls `lead` each time it wins. When leadership is lost, `lead` must end soon after its signal
+   * aborts; competing goes on behind it. When `lead` ends by itself, the lease is given back and this resolves, or rejects as `lead`
+   * did. While `lead` winds down after an abort of `signal`, the lease is kept.
+   */
+  async run(signal: AbortSignal, lead: (leadership: Leadership) => Promise<void>): Promise<void> {
+    let term: Term | undefined;
+    this.#step = nextElectionStep(this.#step, "start");
+    while (this.#step.state !== "stopped") {
+      const before = this.#step;
+      const event = await this.#perform(before.command, term?.over ?? signal);
+      this.#step = nextElectionStep(before, event);
+      if (!holdsLease(before.state) && holdsLease(this.#step.state)) {
+        term = this.#begin(lead);
+        this.#setMetric(1);
+      } else if (holdsLease(before.state) && !holdsLease(this.#step.state)) {
+        this.#setMetric(0);
+        if (this.#step.state !== "releasing") {
+          this.#heldUntilMs = Number.NEGATIVE_INFINITY;
+          term?.end(new Error(`leadership was lost: ${event}`));
+          await term?.done;
+          term = undefined;
+        }
+      }
+    }
+    await term?.done;
+  }
+
+  #begin(lead: (leadership: Leadership) => Promise<void>): Term {
+    const lost = new AbortController();
+    const over = new AbortController();
+    const leadership = {
+      signal: lost.signal,
+      fencingToken: this.#lock.transitions,
+      isHeld: () => !lost.signal.aborted && this.#clock.monotonic() < this.#heldUntilMs,
+    };
+    const done = (async () => {
+      try {
+        await lead(leadership);
+      } finally {
+        over.abort();
+      }
+    })();
+    // Whoever waits for `done` hears of it; until then it must not count as unheard.
+    done.catch(() => {});
+    return { done, over: over.signal, end: (reason) => lost.abort(reason) };
+  }
+
+  async #perform(command: ElectionCommand, stop: AbortSignal): Promise<ElectionEvent> {
+    if (stop.aborted && command !== "release") return "stop";
+    const isLeader = holdsLease(this.#step.state);
+    try {
+      switch (command) {
+        case "nothing":
+          return "stop";
+        case "wait":
+          return await this.#wait(stop, isLeader);
+        case "try":
+        case "renew":
+          return await this.#ask(command, stop);
+        case "release":
+          await this.#limited(this.#retryPeriodMs, undefined, (signal) =>
+            this.#lock.release({ signal }),
+          );
+          return "released";
+      }
+    } catch (error) {
+      if (stop.aborted && command !== "release") return "stop";
+      this.#options.onError?.(error);
+      return isLeader && this.#clock.monotonic() >= this.#heldUntilMs ? "expired" : "failed";
+    }
+  }
+
+  async #wait(stop: AbortSignal, isLeader: boolean): Promise<ElectionEvent> {
+    const jitter = isLeader ? 1 : 1 + (jitterFactor - 1) * this.#random.next();
+    const leftMs = this.#heldUntilMs - this.#clock.monotonic();
+    const waitMs = isLeader
+      ? Math.max(0, Math.min(this.#retryPeriodMs, leftMs))
+      : this.#retryPeriodMs * jitter;
+    await sleep(this.#clock, waitMs, stop);
+    return isLeader && this.#clock.monotonic() >= this.#heldUntilMs ? "expired" : "elapsed";
+  }
+
+  /** The lease counts from when we asked, not from when the answer came: others may have seen it just then. */
+  async #ask(command: "try" | "renew", stop: AbortSignal): Promise<ElectionEvent> {
+    const askedAtMs = this.#clock.monotonic();
+    const limitMs = command === "try" ? this.#renewDeadlineMs : this.#heldUntilMs - askedAtMs;
+    const outcome = await this.#limited(limitMs, stop, (signal) =>
+      command === "try" ? this.#lock.acquire({ signal }) : this.#lock.renew({ signal }),
+    );
+    if (outcome === "lost") return "lost";
+    const heldUntilMs = askedAtMs + this.#renewDeadlineMs;
+    if (this.#clock.monotonic() >= heldUntilMs) return command === "try" ? "failed" : "expired";
+    this.#heldUntilMs = heldUntilMs;
+    return "won";
+  }
+
+  async #limited<Result>(
+    timeoutMs: number,
+    signal: AbortSignal | undefined,
+    work: (signal: AbortSignal) => Promise<Result>,
+  ): Promise<Result> {
+    const what = "asking for the lease";
+    const deadline = startDeadline({ clock: this.#clock, timeoutMs, signal, what });
+    try {
+      return await work(deadline.signal);
+    } finally {
+      deadline.cancel();
+    }
+  }
+
+  #setMetric(value: number): void {
+    this.#options.metrics
+      ?.gauge({
+        name: "leader_election_master_status",
+        help: "Gauge of if the reporting system is master of the relevant lease, 0 indicates backup, 1 indicates master.",
+        labels: ["name"],
+      })
+      .with({ name: this.#options.lease.name })
+      .set(value);
+  }
+}
+
+/** What client-go uses: candidates do not all ask in the same moment. */
+const jitterFactor = 1.2;

@@ -1,0 +1,28 @@
+/** The Lease that candidates compete for, and how time is written in it. */
+import { defineResource, type KubernetesObject } from "../client/index.ts";
+
+export interface Lease extends KubernetesObject {
+  readonly spec?: LeaseSpec;
+}
+
+export interface LeaseSpec {
+  readonly holderIdentity?: string;
+  readonly leaseDurationSeconds?: number;
+  readonly acquireTime?: string;
+  readonly renewTime?: string;
+  /** Grows with every change of holder. */
+  readonly leaseTransitions?: number;
+}
+
+export const leases = defineResource<Lease>({
+  group: "coordination.k8s.io",
+  version: "v1",
+  resource: "leases",
+  kind: "Lease",
+  namespaced: true,
+});
+
+/** Exactly six digits behind the second, as metav1.MicroTime has them. */
+export function microTime(ms: number): string {
+  return new Date(ms).toISOString().replace("Z", "000Z");
+}

@@ -1,0 +1,13 @@
+/** Metrics without a dependency. Names are those that Kubernetes dashboards know. */
+export { clientMetrics } from "./client-metrics.ts";
+export {
+  Counter,
+  Family,
+  Gauge,
+  Histogram,
+  type HistogramOptions,
+  type LabelValues,
+  type MetricOptions,
+  MetricsRegistry,
+  seriesPerMetricMax,
+} from "./registry.ts";

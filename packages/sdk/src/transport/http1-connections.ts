@@ -1,0 +1,120 @@
+/** HTTP/1.1 to one server: for proxies and old servers that do not speak HTTP/2. Each watch takes a connection. */
+import {
+  type Agent,
+  Agent as HttpAgent,
+  request as httpRequest,
+  type RequestOptions,
+} from "node:http";
+import type { Socket } from "node:net";
+import type { Duplex } from "node:stream";
+import { TransportError, type TransportRequest, type TransportResponse } from "../client/index.ts";
+import { lost, StreamBody } from "./stream-body.ts";
+
+export interface Http1Options {
+  /** The value of the Host header. */
+  readonly host: string;
+  readonly connect: () => Promise<Socket>;
+}
+
+export class Http1Connections {
+  readonly #options: Http1Options;
+  #agent: Agent;
+
+  constructor(options: Http1Options) {
+    this.#options = options;
+    this.#agent = new DialingAgent(options.connect);
+  }
+
+  send(request: TransportRequest): Promise<TransportResponse> {
+    const { signal, method, path } = request;
+    return new Promise((resolve, reject) => {
+      const failure = (cause: unknown) => {
+        if (signal?.aborted) return signal.reason;
+        return isTransportErrorFromDial(cause) ? cause : lost(`${method} ${path}`, cause);
+      };
+      const outgoing = httpRequest({
+        agent: this.#agent,
+        method,
+        path,
+        headers: headersOf(request, this.#options.host),
+      });
+      const onAbort = () => {
+        outgoing.destroy();
+        reject(signal?.reason);
+      };
+      if (signal?.aborted) return onAbort();
+      signal?.addEventListener("abort", onAbort, { once: true });
+      let answered = false;
+      outgoing.on("response", (incoming) => {
+        answered = true;
+        incoming.on("error", () => {
+          // The body's reader hears of it; without a listener an unread body would end the process.
+        });
+        resolve({
+          status: incoming.statusCode ?? 0,
+          headers: incoming.headers,
+          body: new StreamBody({
+            stream: incoming,
+            isComplete: () => incoming.complete,
+            cancel: () => outgoing.destroy(),
+            failure,
+          }),
+        });
+      });
+      outgoing.on("error", (error) => reject(failure(error)));
+      outgoing.on("close", () => {
+        signal?.removeEventListener("abort", onAbort);
+        if (!answered) reject(failure(undefined));
+      });
+      outgoing.end(request.body);
+    });
+  }
+
+  /** Idle connections end now, busy ones with their request. */
+  retire(): void {
+    const old = this.#agent;
+    this.#agent = new DialingAgent(this.#options.connect);
+    for (const sockets of Object.values(old.freeSockets)) {
+      for (const socket of sockets ?? []) socket.destroy();
+    }
+  }
+
+  close(): void {
+    this.#agent.destroy();
+  }
+}
+
+class DialingAgent extends HttpAgent {
+  readonly #connect: () => Promise<Socket>;
+
+  constructor(connect: () => Promise<Socket>) {
+    super({ keepAlive: true, maxSockets: Number.POSITIVE_INFINITY });
+    this.#connect = connect;
+  }
+
+  /** Declared by Node's documentation, not by its types. */
+  createConnection(
+    _options: RequestOptions,
+    callback: (error: Error | null, socket: Duplex) => void,
+  ): undefined {
+    this.#connect().then(
+      (socket) => callback(null, socket),
+      (error: Error) => callback(error, undefined as unknown as Duplex),
+    );
+  }
+}
+
+function headersOf(request: TransportRequest, host: string): Record<string, string | string[]> {
+  const headers: Record<string, string | string[]> = { host };
+  for (const [name, value] of Object.entries(request.headers)) {
+    headers[name] = typeof value === "string" ? value : [...value];
+  }
+  if (request.body !== undefined) {
+    headers["content-length"] = String(Buffer.byteLength(request.body));
+  }
+  return headers;
+}
+
+function isTransportErrorFromDial(cause: unknown): cause is TransportError {
+  return cause instanceof TransportError;
+}

@@ -1,0 +1,223 @@
+/**
+ * HTTP/2 to one server: streams over as few sessions as the server's limit on streams allows.
+ *
+ * A session that carries streams is pinged, and ended when it does not answer: this is how a watch over a connection that died without a
+ * word (half-open) comes to an end instead of waiting for ever. A session that the server wants to leave (GOAWAY) takes no new streams.
+ */
+import {
+  type ClientHttp2Session,
+  type ClientHttp2Stream,
+  constants,
+  connect as http2Connect,
+  type OutgoingHttpHeaders,
+} from "node:http2";
+import type { Socket } from "node:net";
+import type { Clock, Timer } from "@kcp-ts/machinery/base";
+import { TransportError, type TransportRequest, type TransportResponse } from "../client/index.ts";
+import { abortable } from "./abortable.ts";
+import { lost, StreamBody } from "./stream-body.ts";
+
+export interface Http2Options {
+  readonly authority: string;
+  /** A connection on which the server has agreed to speak HTTP/2. */
+  readonly connect: () => Promise<Socket>;
+  readonly clock: Clock;
+  readonly pingIntervalMs: number;
+  readonly pingTimeoutMs: number;
+}
+
+interface Session {
+  readonly http2: ClientHttp2Session;
+  streams: number;
+  usable: boolean;
+  timer: Timer | undefined;
+}
+
+const streamsPerSessionMax = 1000;
+const windowBytes = 4 << 20;
+
+export class Http2Connections {
+  readonly #options: Http2Options;
+  readonly #sessions = new Set<Session>();
+  #opening: Promise<Session> | undefined;
+  #closed = false;
+
+  constructor(options: Http2Options) {
+    this.#options = options;
+  }
+
+  async send(request: TransportRequest): Promise<TransportResponse> {
+    const session = this.#free() ?? (await abortable(this.#open(), request.signal));
+    return this.#exchange(session, request);
+  }
+
+  /** Leaves the open sessions to the streams that they carry; new requests get new ones, with new credentials. */
+  retire(): void {
+    for (const session of this.#sessions) {
+      session.usable = false;
+      session.http2.close();
+    }
+  }
+
+  close(): void {
+    this.#closed = true;
+    for (const session of this.#sessions) session.http2.destroy();
+  }
+
+  #free(): Session | undefined {
+    for (const session of this.#sessions) {
+      const max = session.http2.remoteSettings?.maxConcurrentStreams ?? streamsPerSessionMax;
+      if (session.usable && session.streams < Math.min(max, streamsPerSessionMax)) return session;
+    }
+    return undefined;
+  }
+
+  /** Requests that come while a session is being opened share it: a burst opens one connection, not a hundred. */
+  async #open(): Promise<Session> {
+    this.#opening ??= this.#connect().finally(() => {
+      this.#opening = undefined;
+    });
+    const session = await this.#opening;
+    return this.#free() ?? session;
+  }
+
+  async #connect(): Promise<Session> {
+    const socket = await this.#options.connect();
+    if (this.#closed) {
+      socket.destroy();
+      throw new TransportError("closed", "the transport is closed");
+    }
+    const http2 = http2Connect(this.#options.authority, {
+      createConnection: () => socket,
+      settings: { initialWindowSize: windowBytes, enablePush: false },
+    });
+    const session: Session = {
+      http2,
+      streams: 0,
+      usable: true,
+      timer: undefined,
+    };
+    await new Promise<void>((resolve, reject) => {
+      // The server's settings say how many streams it takes; before they are here there is nothing to hold on to.
+      http2.once("remoteSettings", () => resolve());
+      http2.once("error", reject);
+      http2.once("close", () => reject(new Error("closed before the first settings frame")));
+    }).catch((error: unknown) => {
+      http2.destroy();
+      throw new TransportError("connect", `no HTTP/2 session: ${String(error)}`, error);
+    });
+    http2.setLocalWindowSize(windowBytes);
+    this.#adopt(session);
+    return session;
+  }
+
+  #adopt(session: Session): void {
+    const { http2 } = session;
+    const drop = () => {
+      session.usable = false;
+      session.timer?.cancel();
+      this.#sessions.delete(session);
+    };
+    http2.on("error", drop);
+    http2.on("close", drop);
+    http2.on("goaway", () => {
+      session.usable = false;
+    });
+    this.#sessions.add(session);
+    // A connection without streams must not keep a program alive that is done.
+    http2.unref();
+  }
+
+  /** Pings as long as the session carries streams: an idle one is found out by the next request. */
+  #keepAlive(session: Session): void {
+    const { clock, pingIntervalMs, pingTimeoutMs } = this.#options;
+    session.timer = clock.schedule(pingIntervalMs, () => {
+      session.timer = clock.schedule(pingTimeoutMs, () => {
+        session.usable = false;
+        session.http2.destroy(new Error(`no answer to a ping for ${pingTimeoutMs} ms`));
+      });
+      session.http2.ping((error) => {
+        session.timer?.cancel();
+        if (error === null && session.streams > 0) this.#keepAlive(session);
+      });
+    });
+  }
+
+  #began(session: Session): void {
+    if (session.streams++ > 0) return;
+    session.http2.ref();
+    this.#keepAlive(session);
+  }
+
+  #ended(session: Session): void {
+    if (--session.streams > 0) return;
+    session.timer?.cancel();
+    session.http2.unref();
+  }
+
+  #exchange(session: Session, request: TransportRequest): Promise<TransportResponse> {
+    const { signal } = request;
+    return new Promise((resolve, reject) => {
+      let stream: ClientHttp2Stream;
+      try {
+        stream = session.http2.request(headersOf(request), {
+          endStream: request.body === undefined,
+        });
+      } catch (error) {
+        // The session went away between our look and our call: nothing was sent.
+        session.usable = false;
+        reject(new TransportError("refused", "the session no longer takes requests", error));
+        return;
+      }
+      this.#began(session);
+      let answered = false;
+      const cancel = () => stream.close(constants.NGHTTP2_CANCEL);
+      const failure = (cause: unknown) =>
+        signal?.aborted ? signal.reason : failureOf(stream, request, cause);
+      const onAbort = () => {
+        cancel();
+        reject(signal?.reason);
+      };
+      signal?.addEventListener("abort", onAbort, { once: true });
+      stream.on("response", (headers) => {
+        answered = true;
+        resolve({
+          status: headers[":status"] ?? 0,
+          headers: headers as TransportResponse["headers"],
+          body: new StreamBody({
+            stream,
+            isComplete: () => !stream.aborted && stream.rstCode === constants.NGHTTP2_NO_ERROR,
+            cancel,
+            failure,
+          }),
+        });
+      });
+      stream.on("error", (error) => reject(failure(error)));
+      stream.on("close", () => {
+        signal?.removeEventListener("abort", onAbort);
+        this.#ended(session);
+        if (!answered) reject(failure(undefined));
+      });
+      if (request.body !== undefined) stream.end(request.body);
+    });
+  }
+}
+
+function headersOf(request: TransportRequest): OutgoingHttpHeaders {
+  return {
+    ...request.headers,
+    ":method": request.method,
+    ":path": request.path,
+  } as OutgoingHttpHeaders;
+}
+
+function failureOf(
+  stream: ClientHttp2Stream,
+  request: TransportRequest,
+  cause: unknown,
+): TransportError {
+  if (stream.rstCode === constants.NGHTTP2_REFUSED_STREAM) {
+    return new TransportError("refused", "the server refused the stream", cause);
+  }
+  return lost(`${request.method} ${request.path}`, cause);
+}

@@ -1,0 +1,124 @@
+/**
+ * The transport of Node programs: HTTP/2 where the server offers it, HTTP/1.1 where it does not.
+ *
+ * Which of the two is learnt from the first TLS handshake (ALPN). Connections are made when they are needed, and made anew when
+ * they break; waiting between attempts is the business of whoever sends requests.
+ */
+import type { Socket } from "node:net";
+import type { TLSSocket } from "node:tls";
+import { type Clock, systemClock } from "@kcp-ts/machinery/base";
+import {
+  type Transport,
+  TransportError,
+  type TransportRequest,
+  type TransportResponse,
+} from "../client/index.ts";
+import { abortable } from "./abortable.ts";
+import { dial, type TlsSettings } from "./dial.ts";
+import { Http1Connections } from "./http1-connections.ts";
+import { Http2Connections } from "./http2-connections.ts";
+
+export interface NodeTransportOptions {
+  /** Scheme, host and port; a path in it is ignored (it is the client's base path). */
+  readonly url: URL;
+  readonly proxy?: URL | undefined;
+  /** Asked at every new connection, so that rotated certificates are picked up. */
+  readonly tls?: (() => TlsSettings | Promise<TlsSettings>) | undefined;
+  /** `http1` keeps to HTTP/1.1 even if the server offers more. */
+  readonly protocol?: "negotiate" | "http1";
+  readonly connectTimeoutMs?: number;
+  /** A connection that carries requests is pinged this often… */
+  readonly pingIntervalMs?: number;
+  /** …and given up when the answer takes longer than this. */
+  readonly pingTimeoutMs?: number;
+  readonly clock?: Clock;
+}
+
+type Connections = Http1Connections | Http2Connections;
+
+/** What client-go uses: a dead peer is found out in 45 seconds at most. */
+const pingIntervalMsDefault = 30_000;
+const pingTimeoutMsDefault = 15_000;
+
+export class NodeTransport implements Transport {
+  readonly #options: NodeTransportOptions;
+  #connections: Connections | undefined;
+  #choosing: Promise<Connections> | undefined;
+  /** The connection on which the protocol was agreed; the first request takes it over. */
+  #first: Socket | undefined;
+  #closed = false;
+
+  constructor(options: NodeTransportOptions) {
+    this.#options = options;
+  }
+
+  async send(request: TransportRequest): Promise<TransportResponse> {
+    if (this.#closed) throw new TransportError("closed", "the transport is closed");
+    request.signal?.throwIfAborted();
+    const connections = this.#connections ?? (await this.#choose(request.signal));
+    return connections.send(request);
+  }
+
+  /** New requests get new connections: after a change of credentials. Requests under way are left alone. */
+  retire(): void {
+    this.#connections?.retire();
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    this.#first?.destroy();
+    this.#connections?.close();
+  }
+
+  /** The request may be given up while others still wait for the same handshake. */
+  async #choose(signal: AbortSignal | undefined): Promise<Connections> {
+    this.#choosing ??= this.#negotiate().finally(() => {
+      this.#choosing = undefined;
+    });
+    return await abortable(this.#choosing, signal);
+  }
+
+  async #negotiate(): Promise<Connections> {
+    const { url, clock = systemClock, protocol = "negotiate" } = this.#options;
+    const http1 = () =>
+      new Http1Connections({ host: url.host, connect: () => this.#connect(["http/1.1"]) });
+    if (url.protocol !== "https:" || protocol === "http1") {
+      this.#connections = http1();
+      return this.#connections;
+    }
+    const socket = (await this.#connect(["h2", "http/1.1"])) as TLSSocket;
+    if (this.#closed) {
+      socket.destroy();
+      throw new TransportError("closed", "the transport is closed");
+    }
+    this.#first = socket;
+    socket.once("close", () => {
+      if (this.#first === socket) this.#first = undefined;
+    });
+    socket.on("error", () => {
+      // Whoever uses the connection has listeners of its own; until then, its `close` says enough.
+    });
+    this.#connections =
+      socket.alpnProtocol === "h2"
+        ? new Http2Connections({
+            authority: url.origin,
+            connect: () => this.#connect(["h2"]),
+            clock,
+            pingIntervalMs: this.#options.pingIntervalMs ?? pingIntervalMsDefault,
+            pingTimeoutMs: this.#options.pingTimeoutMs ?? pingTimeoutMsDefault,
+          })
+        : http1();
+    return this.#connections;
+  }
+
+  async #connect(alpn: readonly string[]): Promise<Socket> {
+    const first = this.#first;
+    if (first !== undefined) {
+      this.#first = undefined;
+      return first;
+    }
+    const { url, proxy, connectTimeoutMs, clock } = this.#options;
+    const tls = await this.#options.tls?.();
+    return dial({ url, proxy, tls, alpn, connectTimeoutMs, clock });
+  }
+}
