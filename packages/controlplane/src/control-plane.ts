@@ -18,6 +18,7 @@ import {
   loadKeyPair,
 } from "./certificates/index.ts";
 import { composeAuthentication } from "./compose/authentication.ts";
+import { snapshotsOf } from "./compose/snapshots.ts";
 import { type OpenedStorage, openStorage } from "./compose/storage.ts";
 import { loadOrCreateAdminTokens, writeAdminKubeconfig } from "./kubeconfig/index.ts";
 import { type ControlPlaneOptions, OptionsError } from "./options.ts";
@@ -73,6 +74,7 @@ async function compose(
   });
   const server = new ApiServer({
     storage,
+    snapshots: snapshotsOf(storage),
     clock,
     random: systemRandom,
     authenticator,
