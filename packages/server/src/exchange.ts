@@ -1,11 +1,11 @@
 /**
  * A request on its way: what the stages have found out so far.
  *
- * Its signal, the timer behind it and the ear for the client's leaving are made only when somebody waits for something: most
- * reads are answered before anybody does.
+ * Its signal and the ear for the client's leaving are made only when somebody waits for something: most reads are answered before
+ * anybody does.
  */
-import type { Clock, Timer } from "@kcp-ts/machinery/base";
-import { StatusError, statusError } from "@kcp-ts/machinery/status";
+import type { Clock } from "@kcp-ts/machinery/base";
+import { StatusError } from "@kcp-ts/machinery/status";
 import type { HandlerRequest } from "./handlers/index.ts";
 import type { ResourceDefinition } from "./registry/index.ts";
 import type { ApiRequest } from "./request/api-request.ts";
@@ -16,18 +16,15 @@ export class Exchange {
   readonly request: ApiRequest;
   readonly startedAt: number;
   readonly warnings: string[] = [];
-  readonly #clock: Clock;
   scope: RequestScope | undefined;
   user: UserInfo = anonymousUser;
   definition: ResourceDefinition | undefined;
   /** Undefined for watches, which have no deadline. */
   timeoutMs: number | undefined;
   #controller: AbortController | undefined;
-  #deadline: Timer | undefined;
 
   constructor(request: ApiRequest, clock: Clock) {
     this.request = request;
-    this.#clock = clock;
     this.startedAt = clock.monotonic();
   }
 
@@ -37,9 +34,6 @@ export class Exchange {
     const controller = new AbortController();
     this.#controller = controller;
     this.request.onClose(() => controller.abort(clientGone));
-    if (this.timeoutMs !== undefined) {
-      this.#deadline = this.#clock.schedule(this.timeoutMs, () => controller.abort(timeUp));
-    }
     return controller.signal;
   }
 
@@ -50,8 +44,9 @@ export class Exchange {
     return this as unknown as HandlerRequest;
   }
 
-  end(): void {
-    this.#deadline?.cancel();
+  /** Stops what is still being done for this request. */
+  abort(reason: StatusError): void {
+    this.#controller?.abort(reason);
   }
 }
 
@@ -60,4 +55,3 @@ const clientGone = new StatusError({
   reason: "ClientClosedRequest",
   message: "the client went away",
 });
-const timeUp = statusError.timeout("request did not complete within the allotted timeout");

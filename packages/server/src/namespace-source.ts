@@ -1,27 +1,20 @@
 /** What admission needs to know of namespaces, from the registry. */
 import { isStatusError } from "@kcp-ts/machinery/status";
-import type { NamespaceSource } from "./admission/index.ts";
+import type { NamespacePhase, NamespaceSource } from "./admission/index.ts";
 import { namespaces, type Registry } from "./registry/index.ts";
 import type { Entry } from "./storage/index.ts";
 import { decodeObject } from "./stored-object/index.ts";
 import type { WatchCache } from "./watch-cache/index.ts";
 
-/** Every write asks for its namespace: each stored state of one is looked into once. */
-const phases = new WeakMap<Entry, "Active" | "Terminating">();
-
 export function namespaceSource(registry: Registry, watchCache: WatchCache): NamespaceSource {
   return {
-    async phaseOf(cluster, name, signal) {
+    phaseOf(cluster, name, signal) {
       const key = registry.key(namespaces, { cluster, namespace: "", name });
-      const entry = await watchCache.get(key, { kind: "latest" }, signal);
-      if (entry === undefined) return undefined;
-      let phase = phases.get(entry);
-      if (phase === undefined) {
-        const metadata = decodeObject(entry)["metadata"] as { deletionTimestamp?: string };
-        phase = metadata.deletionTimestamp === undefined ? "Active" : "Terminating";
-        phases.set(entry, phase);
-      }
-      return phase;
+      const entry = watchCache.peek(key);
+      if (entry !== undefined) return phaseOf(entry);
+      return watchCache
+        .get(key, { kind: "latest" }, signal())
+        .then((found) => (found === undefined ? undefined : phaseOf(found)));
     },
     async create(cluster, name, signal) {
       try {
@@ -36,4 +29,17 @@ export function namespaceSource(registry: Registry, watchCache: WatchCache): Nam
       }
     },
   };
+}
+
+/** Every write asks for its namespace: each stored state of one is looked into once. */
+const phases = new WeakMap<Entry, NamespacePhase>();
+
+function phaseOf(entry: Entry): NamespacePhase {
+  let phase = phases.get(entry);
+  if (phase === undefined) {
+    const metadata = decodeObject(entry)["metadata"] as { deletionTimestamp?: string };
+    phase = metadata.deletionTimestamp === undefined ? "Active" : "Terminating";
+    phases.set(entry, phase);
+  }
+  return phase;
 }

@@ -8,6 +8,7 @@ import { StatusError, statusError } from "@kcp-ts/machinery/status";
 import { isAuthenticationError, type RequestAuthenticator } from "./authentication/index.ts";
 import { type Authorizer, forbidden } from "./authorization/index.ts";
 import { failure, toStatusError } from "./content/index.ts";
+import type { Deadlines } from "./deadlines.ts";
 import { Exchange } from "./exchange.ts";
 import { finishHeaders } from "./finish.ts";
 import { type HandlerRooms, handleResource } from "./handlers/index.ts";
@@ -27,6 +28,7 @@ export interface PipelineRooms extends HandlerRooms, PathRooms {
   readonly authorizer: Authorizer;
   readonly catalog: Catalog;
   readonly clock: Clock;
+  readonly deadlines: Deadlines<() => void>;
   /** Told of every request when its answer is ready. */
   readonly onAnswer: (exchange: Exchange, response: ApiResponse) => void;
   /** Told of errors that no stage meant to throw. */
@@ -50,10 +52,7 @@ export function answer(request: ApiRequest, rooms: PipelineRooms): MaybePromise<
   try {
     const response = run(exchange, rooms, 0);
     if (!(response instanceof Promise)) return finish(exchange, response, rooms);
-    return response.then(
-      (resolved) => finish(exchange, resolved, rooms),
-      (error) => finish(exchange, failed(error, exchange, rooms), rooms),
-    );
+    return inTime(exchange, response, rooms);
   } catch (error) {
     return finish(exchange, failed(error, exchange, rooms), rooms);
   }
@@ -69,6 +68,33 @@ function run(exchange: Exchange, rooms: PipelineRooms, from: number): MaybePromi
   throw statusError.pathNotFound();
 }
 
+/** The answer, or a 504 when it does not come in time; what is still being done is told to stop. */
+function inTime(
+  exchange: Exchange,
+  pending: Promise<ApiResponse>,
+  rooms: PipelineRooms,
+): Promise<ApiResponse> {
+  return new Promise((resolve) => {
+    let isAnswered = false;
+    const settle = (response: ApiResponse) => {
+      if (isAnswered) return;
+      isAnswered = true;
+      cancel?.();
+      resolve(finish(exchange, response, rooms));
+    };
+    const cancel =
+      exchange.timeoutMs === undefined
+        ? undefined
+        : rooms.deadlines.add(() => {
+            exchange.abort(timeUp);
+            settle(failure(timeUp));
+          }, exchange.timeoutMs);
+    pending.then(settle, (error) => settle(failed(error, exchange, rooms)));
+  });
+}
+
+const timeUp = statusError.timeout("request did not complete within the allotted timeout");
+
 function failed(error: unknown, exchange: Exchange, rooms: PipelineRooms): ApiResponse {
   const status = toStatusError(error);
   if (!(error instanceof StatusError) || status.cause !== undefined) rooms.onError(error, exchange);
@@ -76,7 +102,6 @@ function failed(error: unknown, exchange: Exchange, rooms: PipelineRooms): ApiRe
 }
 
 function finish(exchange: Exchange, response: ApiResponse, rooms: PipelineRooms): ApiResponse {
-  exchange.end();
   finishHeaders(exchange, response);
   rooms.onAnswer(exchange, response);
   return response;

@@ -9,6 +9,7 @@ import { Admission, type AdmissionPlugin, namespaceLifecycle } from "./admission
 import type { RequestAuthenticator } from "./authentication/index.ts";
 import type { Authorizer } from "./authorization/index.ts";
 import { Compactor, type CompactorOptions } from "./compactor.ts";
+import { Deadlines } from "./deadlines.ts";
 import type { Exchange } from "./exchange.ts";
 import { type HealthChecks, pingCheck } from "./health/index.ts";
 import { ServerMetrics } from "./metrics/index.ts";
@@ -92,6 +93,7 @@ export class ApiServer {
         ...(options.admissionPlugins ?? []),
       ]),
       clock,
+      deadlines: new Deadlines<() => void>(clock, (callback) => callback()),
       authenticator: options.authenticator,
       authorizer: options.authorizer,
       catalog: new BuiltInCatalog([namespaces, configMaps, secrets]),
@@ -146,6 +148,7 @@ export class ApiServer {
   /** Leaves the storage open: its owner closes it. */
   async close(): Promise<void> {
     this.#isDraining = true;
+    this.#rooms.deadlines.close();
     await this.#compactor.stop();
     await this.#watchCache.close();
   }

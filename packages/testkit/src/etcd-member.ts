@@ -3,6 +3,7 @@
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
+import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { sleep, systemClock } from "@kcp-ts/machinery/base";
 
@@ -30,14 +31,13 @@ export class EtcdMember {
 
   start(): void {
     if (this.#process !== undefined) throw new Error(`${this.endpoint} runs already`);
-    const child = spawn(this.#options.binary, this.#options.args, {
-      stdio: ["ignore", "ignore", "pipe"],
-    });
+    const [command, ...args] = [...leash(), this.#options.binary, ...this.#options.args];
+    const child = spawn(command as string, args, { stdio: ["ignore", "ignore", "pipe"] });
     this.#process = child;
     child.stderr?.on("data", (bytes: Buffer) => {
       this.#log = (this.#log + bytes.toString()).slice(-logCharactersMax);
     });
-    // No test run may leave a server behind, even one that crashes.
+    // No test run may leave a server behind.
     const onExit = () => child.kill("SIGKILL");
     process.once("exit", onExit);
     child.once("close", () => {
@@ -99,6 +99,14 @@ export class EtcdMember {
       return false;
     }
   }
+}
+
+/** On Linux the kernel ends a server whose test was killed, too; setpriv then becomes etcd, so signals reach it. */
+function leash(): string[] {
+  const setpriv = "/usr/bin/setpriv";
+  return process.platform === "linux" && existsSync(setpriv)
+    ? [setpriv, "--pdeathsig", "KILL"]
+    : [];
 }
 
 /** See proc(5): the state comes after the name, which is in parentheses. */

@@ -13,6 +13,7 @@ export { formatPointer } from "./json-pointer.ts";
 export { applyMergePatch } from "./merge-patch.ts";
 export { isPatchError, PatchError, type PatchErrorCode, patchStatusError } from "./patch-error.ts";
 export {
+  objectPatchSchema,
   type PatchField,
   type PatchSchema,
   patchSchema,

@@ -1,21 +1,11 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import fc from "fast-check";
-import {
-  cloneJson,
-  isJsonObject,
-  type JsonValue,
-  jsonDepthMax,
-  jsonEqual,
-  parseJson,
-} from "../json/index.ts";
+import { cloneJson, isJsonObject, type JsonValue, jsonEqual, parseJson } from "../json/index.ts";
 import {
   applyJsonPatch,
   formatPointer,
   type JsonPatchOperation,
-  jsonPatchCopiedBytesMax,
-  jsonPatchOperationsMax,
-  jsonPatchShiftedItemsMax,
   PatchError,
   patchStatusError,
   readJsonPatch,
@@ -223,80 +213,6 @@ describe("applyJsonPatch", () => {
     assert.deepEqual(Object.keys(patched as object), ["__proto__", "constructor"]);
     assert.equal(({} as { polluted?: boolean }).polluted, undefined);
     assert.equal(refusal({}, [{ op: "remove", path: "/__proto__" }]).code, "not-applicable");
-  });
-});
-
-describe("the limits of a JSON patch", () => {
-  it("are 10,000 operations", () => {
-    const operations = (count: number) => ({
-      value: Array.from({ length: count }, () => ({ op: "test", path: "/a", value: 1 })),
-      duplicates: [],
-    });
-    assert.deepEqual(applyJsonPatch({ a: 1 }, readJsonPatch(operations(jsonPatchOperationsMax))), {
-      a: 1,
-    });
-    assert.throws(
-      () => readJsonPatch(operations(jsonPatchOperationsMax + 1)),
-      (error) => {
-        assert.ok(error instanceof PatchError);
-        const { status } = patchStatusError(error);
-        assert.deepEqual(
-          [status.code, status.reason, status.message],
-          [
-            413,
-            "RequestEntityTooLarge",
-            "Request entity too large: The allowed maximum operations in a JSON patch is 10000, got 10001",
-          ],
-        );
-        return true;
-      },
-    );
-  });
-
-  it("are the bytes that copies add", () => {
-    // Two bytes for the quotes, three for every euro sign.
-    const text = (bytes: number) =>
-      "€".repeat(Math.floor((bytes - 2) / 3)) + "x".repeat((bytes - 2) % 3);
-    const copy = [{ op: "copy", from: "/a", path: "/b" }];
-    assert.ok(check({ a: text(jsonPatchCopiedBytesMax) }, copy));
-    assert.equal(
-      refusal({ a: text(jsonPatchCopiedBytesMax + 1) }, copy).message,
-      `Unable to complete the copy, the accumulated size increase of copy is ${jsonPatchCopiedBytesMax + 1}, exceeding the limit ${jsonPatchCopiedBytesMax}`,
-    );
-    const doubling = Array.from({ length: 40 }, (_, i) => ({
-      op: "copy",
-      from: "/a",
-      path: `/a/${i}`,
-    }));
-    assert.match(refusal({ a: { x: "y".repeat(100) } }, doubling).message, /exceeding the limit/);
-  });
-
-  it("are the array items that inserts shift", () => {
-    const items = Array.from({ length: jsonPatchShiftedItemsMax / 20 }, () => 0);
-    // Each pair of operations shifts the whole array once and leaves its length as it was.
-    const pairs = (count: number): JsonValue =>
-      Array.from({ length: count }, () => [
-        { op: "remove", path: "/0" },
-        { op: "add", path: "/-", value: 1 },
-      ]).flat();
-    const apply = (count: number) =>
-      applyJsonPatch(items, readJsonPatch({ value: pairs(count), duplicates: [] }));
-    assert.ok(apply(20));
-    assert.throws(() => apply(21), /shifts more than 20000000 array items/);
-  });
-
-  it("are the levels of nesting that moves can build", () => {
-    const wrap = (levels: number): JsonValue[] =>
-      Array.from({ length: levels }, (_, i) => [
-        { op: "add", path: `/${(i + 1) % 2}`, value: {} },
-        { op: "move", from: `/${i % 2}`, path: `/${(i + 1) % 2}/x` },
-      ]).flat();
-    // The document itself and the innermost object are two levels.
-    assert.ok(check({ 0: {} }, wrap(jsonDepthMax - 2)));
-    assert.equal(
-      refusal({ 0: {} }, wrap(jsonDepthMax - 1)).message,
-      `exceeded max depth of ${jsonDepthMax} levels`,
-    );
   });
 });
 

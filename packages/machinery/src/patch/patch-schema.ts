@@ -27,6 +27,17 @@ export function patchSchema(fields: { readonly [name: string]: PatchField }): Pa
   return { field: (name) => byName.get(name) };
 }
 
+const objectMetaPatchSchema = patchSchema({
+  finalizers: { strategy: "merge" },
+  ownerReferences: { strategy: "merge", mergeKey: "uid" },
+});
+
+/** The schema of a whole object: metadata merges as it does for all objects, the rest as the given schema says. */
+export function objectPatchSchema(schema: PatchSchema): PatchSchema {
+  const metadata: PatchField = { schema: objectMetaPatchSchema };
+  return { field: (name) => (name === "metadata" ? metadata : schema.field(name)) };
+}
+
 /** Finds the schema that a `$ref` names. */
 export type SchemaResolver = (reference: string) => JsonObject | undefined;
 

@@ -18,20 +18,19 @@ export interface Decoded {
 }
 
 export function decodeShape(shape: MessageShape, value: JsonValue): Decoded {
-  const decoder = new ShapeDecoder(shortName(shape));
+  const decoder = new ShapeDecoder();
   return { value: decoder.message(shape, value, ""), unknownFields: decoder.unknownFields };
 }
 
 class ShapeDecoder {
   readonly unknownFields: string[] = [];
-  readonly #root: string;
-
-  constructor(root: string) {
-    this.#root = root;
-  }
+  /** Where we are, as Go says it: the innermost struct and the fields to it, without map keys and indexes. */
+  #struct = "";
+  #fields: readonly string[] = [];
 
   message(shape: MessageShape, value: JsonValue, path: string): JsonObject {
-    if (!isJsonObject(value)) throw this.#mismatch(value, path, goTypeOf(shape));
+    if (!isJsonObject(value)) throw this.#mismatch(value, goTypeOf(shape));
+    const [struct, fields] = [this.#struct, this.#fields];
     const result: { [key: string]: JsonValue } = {};
     for (const key of Object.keys(value)) {
       const item = value[key] as JsonValue;
@@ -41,9 +40,13 @@ class ShapeDecoder {
         if (path === "" && (key === "kind" || key === "apiVersion")) result[key] = item;
         else this.unknownFields.push(itemPath);
       } else if (item !== null) {
+        this.#struct = shortName(shape);
+        this.#fields = [...fields, key];
         result[key] = this.#value(field.shape, item, itemPath);
       }
     }
+    this.#struct = struct;
+    this.#fields = fields;
     return result;
   }
 
@@ -52,7 +55,7 @@ class ShapeDecoder {
       case "message":
         return this.message(shape, value, path);
       case "list":
-        if (!Array.isArray(value)) throw this.#mismatch(value, path, goTypeOf(shape));
+        if (!Array.isArray(value)) throw this.#mismatch(value, goTypeOf(shape));
         return value.map((item, i) => {
           // A null item is the zero value in Go; only message items can be null in practice.
           if (item === null) return shape.items.kind === "message" ? {} : zeroOf(shape.items);
@@ -61,12 +64,12 @@ class ShapeDecoder {
       case "map":
         return this.#map(shape.values, value, path);
       case "scalar":
-        return this.#scalar(shape.scalar, value, path);
+        return this.#scalar(shape.scalar, value);
     }
   }
 
   #map(values: Shape, value: JsonValue, path: string): JsonValue {
-    if (!isJsonObject(value)) throw this.#mismatch(value, path, `map[string]${goTypeOf(values)}`);
+    if (!isJsonObject(value)) throw this.#mismatch(value, `map[string]${goTypeOf(values)}`);
     const result: { [key: string]: JsonValue } = {};
     for (const key of Object.keys(value)) {
       const item = value[key] as JsonValue;
@@ -79,7 +82,7 @@ class ShapeDecoder {
     return result;
   }
 
-  #scalar(type: ScalarType, value: JsonValue, path: string): JsonValue {
+  #scalar(type: ScalarType, value: JsonValue): JsonValue {
     if (type === "json" || type === "fields") return value;
     if (type === "raw") {
       if (isJsonObject(value)) return value;
@@ -91,21 +94,24 @@ class ShapeDecoder {
     } else if (type === "int32" || type === "int64") {
       if (typeof value === "bigint" && type === "int64") return value;
       if (typeof value === "number") {
-        if (Number.isInteger(value) && (type === "int64" || Math.abs(value) <= 2 ** 31))
+        if (
+          Number.isInteger(value) &&
+          (type === "int64" || (value >= -(2 ** 31) && value < 2 ** 31))
+        )
           return value;
-        throw this.#mismatch(`number ${value}`, path, type, "word");
+        throw this.#mismatch(`number ${value}`, type, "word");
       }
     } else if (type === "double") {
       if (typeof value === "number" || typeof value === "bigint") return value;
     } else if (typeof value === "string") {
-      if (type === "bytes") return this.#bytes(value, path);
+      if (type === "bytes") return this.#bytes(value);
       if (type === "time" || type === "microTime") return this.#time(value);
       return value;
     }
-    throw this.#mismatch(value, path, type);
+    throw this.#mismatch(value, type);
   }
 
-  #bytes(value: string, _path: string): string {
+  #bytes(value: string): string {
     if (isBase64(value)) return value;
     const at = value.search(/[^A-Za-z0-9+/]/);
     throw new ShapeError(
@@ -122,20 +128,13 @@ class ShapeDecoder {
     return value;
   }
 
-  #mismatch(
-    value: JsonValue,
-    path: string,
-    type: string,
-    as: "value" | "word" = "value",
-  ): ShapeError {
+  #mismatch(value: JsonValue, type: string, as: "value" | "word" = "value"): ShapeError {
     const found = as === "word" ? String(value) : jsonWord(value);
     const goType = type === "bytes" ? "[]uint8" : (goScalar.get(type) ?? type);
-    // Go names the struct field without indexes: ConfigMap.data, ObjectMeta.metadata.labels.
-    const field = path.replaceAll(/\[\d+\]/g, "");
     return new ShapeError(
-      field === ""
+      this.#fields.length === 0
         ? `json: cannot unmarshal ${found} into Go value of type ${goType}`
-        : `json: cannot unmarshal ${found} into Go struct field ${this.#root}.${field} of type ${goType}`,
+        : `json: cannot unmarshal ${found} into Go struct field ${this.#struct}.${this.#fields.join(".")} of type ${goType}`,
     );
   }
 }

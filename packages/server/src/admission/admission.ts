@@ -5,6 +5,7 @@
  */
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import type { ClusterName } from "@kcp-ts/machinery/names";
+import type { MaybePromise } from "../request/api-request.ts";
 import type { UserInfo } from "../request/user.ts";
 
 export type Operation = "CREATE" | "UPDATE" | "DELETE";
@@ -27,31 +28,48 @@ export interface AdmissionRequest {
 export interface AdmissionPlugin {
   readonly name: string;
   /** Runs before the object is prepared and may refuse by throwing a StatusError. */
-  admit?(request: AdmissionRequest): void | Promise<void>;
+  admit?(request: AdmissionRequest): MaybePromise<void>;
   /** Sees the object as it would be stored, and the one it replaces. */
   validate?(
     request: AdmissionRequest,
     object: JsonObject,
     old: JsonObject | undefined,
-  ): void | Promise<void>;
+  ): MaybePromise<void>;
 }
 
 export class Admission {
-  readonly #plugins: readonly AdmissionPlugin[];
+  readonly #admitting: readonly NonNullable<AdmissionPlugin["admit"]>[];
+  readonly #validating: readonly NonNullable<AdmissionPlugin["validate"]>[];
 
   constructor(plugins: readonly AdmissionPlugin[]) {
-    this.#plugins = plugins;
+    this.#admitting = plugins.flatMap(({ admit }) => (admit === undefined ? [] : [admit]));
+    this.#validating = plugins.flatMap(({ validate }) =>
+      validate === undefined ? [] : [validate],
+    );
   }
 
-  async admit(request: AdmissionRequest): Promise<void> {
-    for (const plugin of this.#plugins) await plugin.admit?.(request);
+  admit(request: AdmissionRequest): MaybePromise<void> {
+    return inTurn(this.#admitting, (admit) => admit(request));
   }
 
-  async validate(
+  validate(
     request: AdmissionRequest,
     object: JsonObject,
     old: JsonObject | undefined,
-  ): Promise<void> {
-    for (const plugin of this.#plugins) await plugin.validate?.(request, object, old);
+  ): MaybePromise<void> {
+    return inTurn(this.#validating, (validate) => validate(request, object, old));
   }
+}
+
+/** One after the other; without a promise as long as nobody needs one. */
+function inTurn<Plugin>(
+  plugins: readonly Plugin[],
+  call: (plugin: Plugin) => MaybePromise<void>,
+  from = 0,
+): MaybePromise<void> {
+  for (let at = from; at < plugins.length; at++) {
+    const pending = call(plugins[at] as Plugin);
+    if (pending instanceof Promise) return pending.then(() => inTurn(plugins, call, at + 1));
+  }
+  return undefined;
 }

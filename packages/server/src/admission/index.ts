@@ -6,6 +6,7 @@ export {
 } from "./admission.ts";
 export {
   defaultNamespace,
+  type NamespacePhase,
   type NamespaceSource,
   namespaceLifecycle,
 } from "./namespace-lifecycle.ts";

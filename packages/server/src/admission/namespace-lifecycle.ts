@@ -5,35 +5,50 @@
  */
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { StatusError, statusError } from "@kcp-ts/machinery/status";
+import type { MaybePromise } from "../request/api-request.ts";
 import type { AdmissionPlugin, AdmissionRequest } from "./admission.ts";
 
 export interface NamespaceSource {
+  /** Without a promise when it is known at once, as it nearly always is. */
   phaseOf(
     cluster: ClusterName,
     name: string,
-    signal: AbortSignal,
-  ): Promise<"Active" | "Terminating" | undefined>;
+    signal: () => AbortSignal,
+  ): MaybePromise<NamespacePhase | undefined>;
   /** Makes the namespace unless somebody else did meanwhile. */
   create(cluster: ClusterName, name: string, signal: AbortSignal): Promise<void>;
 }
+
+export type NamespacePhase = "Active" | "Terminating";
 
 export const defaultNamespace = "default";
 
 export function namespaceLifecycle(namespaces: NamespaceSource): AdmissionPlugin {
   return {
     name: "NamespaceLifecycle",
-    async admit(request) {
-      if (request.operation !== "CREATE" || request.namespace === "" || isNamespace(request))
-        return;
-      const phase = await namespaces.phaseOf(request.cluster, request.namespace, request.signal);
-      if (phase === "Active") return;
-      if (phase === "Terminating") throw terminating(request);
-      if (request.namespace !== defaultNamespace) {
-        throw statusError.notFound({ group: "", resource: "namespaces" }, request.namespace);
-      }
-      await namespaces.create(request.cluster, request.namespace, request.signal);
+    admit(request) {
+      const { operation, cluster, namespace } = request;
+      if (operation !== "CREATE" || namespace === "" || isNamespace(request)) return undefined;
+      const phase = namespaces.phaseOf(cluster, namespace, () => request.signal);
+      if (phase === "Active") return undefined;
+      return settle(namespaces, request, phase);
     },
   };
+}
+
+async function settle(
+  namespaces: NamespaceSource,
+  request: AdmissionRequest,
+  pending: MaybePromise<NamespacePhase | undefined>,
+): Promise<void> {
+  const phase = await pending;
+  if (phase === "Active") return;
+  if (phase === "Terminating") throw terminating(request);
+  if (request.namespace !== defaultNamespace) {
+    throw statusError.notFound({ group: "", resource: "namespaces" }, request.namespace);
+  }
+  if (request.isDryRun) return;
+  await namespaces.create(request.cluster, request.namespace, request.signal);
 }
 
 function isNamespace({ group, resource }: AdmissionRequest): boolean {

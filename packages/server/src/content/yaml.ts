@@ -1,6 +1,6 @@
 /** YAML as Kubernetes reads it: YAML 1.1 words, no dates, string keys, no aliases that multiply. */
 import { isJsonObject, type JsonValue } from "@kcp-ts/machinery/json";
-import { boolYaml11Tag, CORE_SCHEMA, dump, load, mergeTag } from "js-yaml";
+import { boolYaml11Tag, CORE_SCHEMA, dump, load, mergeTag, YAMLException } from "js-yaml";
 
 const schema = CORE_SCHEMA.withTags(boolYaml11Tag, mergeTag);
 
@@ -15,15 +15,46 @@ export type ParsedYaml =
 
 export function parseYaml(text: string): ParsedYaml {
   try {
-    const value = load(text, { schema, maxDepth: depthMax, maxAliases: aliasesMax }) as JsonValue;
-    if (!isBounded(value)) return { error: "the document expands to too many nodes" };
-    return { value, duplicates: [] };
+    return { value: loadBounded(text, {}), duplicates: [] };
   } catch (error) {
     // js-yaml says that any exception may come out of it, not only its own.
-    return {
-      error: error instanceof Error ? (error.message.split("\n")[0] as string) : String(error),
-    };
+    const key = duplicateKeyOf(error, text);
+    if (key === undefined) return { error: messageOf(error) };
+    return parseWithDuplicates(text, key);
   }
+}
+
+/** The last of several members with one name counts, as in JSON. Only the first such name is told. */
+function parseWithDuplicates(text: string, key: string): ParsedYaml {
+  try {
+    return { value: loadBounded(text, { json: true }), duplicates: [key] };
+  } catch (error) {
+    return { error: messageOf(error) };
+  }
+}
+
+function loadBounded(text: string, options: { readonly json?: boolean }): JsonValue {
+  const limits = { schema, maxDepth: depthMax, maxAliases: aliasesMax };
+  const value = load(text, { ...limits, ...options }) as JsonValue;
+  if (!isBounded(value)) throw new Error("the document expands to too many nodes");
+  return value;
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? (error.message.split("\n")[0] as string) : String(error);
+}
+
+/** The name that stands twice, if that is what is wrong. */
+function duplicateKeyOf(error: unknown, text: string): string | undefined {
+  if (!(error instanceof YAMLException) || error.reason !== "duplicated mapping key")
+    return undefined;
+  const line = text.split("\n")[error.mark?.line ?? 0] ?? "";
+  return (
+    line
+      .slice(error.mark?.column ?? 0)
+      .split(":")[0]
+      ?.trim() ?? ""
+  );
 }
 
 export function toYaml(value: JsonValue): string {
@@ -36,8 +67,9 @@ function isBounded(root: JsonValue): boolean {
   while (stack.length > 0) {
     const value = stack.pop() as JsonValue;
     if (++nodes > nodesMax) return false;
-    if (Array.isArray(value)) stack.push(...(value as JsonValue[]));
-    else if (isJsonObject(value)) stack.push(...Object.values(value));
+    if (Array.isArray(value)) for (const item of value) stack.push(item as JsonValue);
+    else if (isJsonObject(value)) for (const item of Object.values(value)) stack.push(item);
+    if (nodes + stack.length > nodesMax) return false;
   }
   return true;
 }

@@ -35,3 +35,9 @@ export function oneCluster(scope: ResourceScope): ClusterName {
   if (scope.cluster !== "*") return scope.cluster;
   throw statusError.notInWildcard(scope, scope.verb);
 }
+
+/**
+ * The signal of writes: none. A write that has been received goes through whether or not its sender waits for the answer, as in
+ * Kubernetes; the answer's deadline is the pipeline's, and the store bounds its own waiting.
+ */
+export const uncancelled: AbortSignal = new AbortController().signal;

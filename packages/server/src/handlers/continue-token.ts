@@ -27,7 +27,8 @@ export function encodeContinue(
 const tokenLengthMax = 4096;
 
 export function decodeContinue(prefix: StorageKey, token: string): ContinueToken {
-  const invalid = (why: string) => statusError.badRequest(`continue key is not valid: ${why}`);
+  const invalid = (why: string) =>
+    statusError.badRequest(`invalid continue token: continue key is not valid: ${why}`);
   if (token.length > tokenLengthMax) throw invalid("it is too long");
   let decoded: unknown;
   try {

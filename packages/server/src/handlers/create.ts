@@ -1,7 +1,7 @@
 import { statusError } from "@kcp-ts/machinery/status";
 import type { ApiResponse } from "../request/api-request.ts";
-import { admissionRequest, validatorFor } from "./admission-request.ts";
-import { type HandlerRequest, type HandlerRooms, oneCluster } from "./context.ts";
+import { addressOf, admissionRequest, validatorFor } from "./admission-request.ts";
+import { type HandlerRequest, type HandlerRooms, oneCluster, uncancelled } from "./context.ts";
 import { checkAddress, readObject } from "./decode-object.ts";
 import { parseMutationOptions } from "./options.ts";
 import { negotiateObject, renderWritten } from "./render.ts";
@@ -10,7 +10,7 @@ export async function handleCreate(
   handled: HandlerRequest,
   rooms: HandlerRooms,
 ): Promise<ApiResponse> {
-  const { scope, definition, signal } = handled;
+  const { scope, definition } = handled;
   const cluster = oneCluster(scope);
   if (scope.name !== "" || (definition.isNamespaced && scope.namespace === "")) {
     throw statusError.methodNotAllowed(definition, "create");
@@ -19,8 +19,9 @@ export async function handleCreate(
   const options = parseMutationOptions(scope.query, "CreateOptions");
   const draft = await readObject(handled, options);
   checkAddress(handled, draft, "create");
-  const admitted = admissionRequest(handled, "CREATE", options.isDryRun, draft);
-  await rooms.admission.admit(admitted);
+  const admitted = admissionRequest(handled, "CREATE", options.isDryRun, addressOf(handled, draft));
+  const admission = rooms.admission.admit(admitted);
+  if (admission !== undefined) await admission;
   const written = await rooms.registry.create(
     definition,
     { cluster, namespace: scope.namespace, name: "" },
@@ -28,7 +29,7 @@ export async function handleCreate(
     {
       isDryRun: options.isDryRun,
       validate: validatorFor(rooms, admitted),
-      signal,
+      signal: uncancelled,
     },
   );
   return renderWritten(201, written, form, handled, rooms);

@@ -1,7 +1,7 @@
 /** A write's body as an object of the resource's kind: decoded, checked against the endpoint, unknown fields dealt with. */
 import { isJsonObject, type JsonObject } from "@kcp-ts/machinery/json";
 import { decodeShape, ShapeError } from "@kcp-ts/machinery/shape";
-import { statusError } from "@kcp-ts/machinery/status";
+import { quote, type StatusError, statusError } from "@kcp-ts/machinery/status";
 import { type DecodedBody, decodeBody } from "../content/index.ts";
 import { apiVersionOf, type Draft, type ResourceDefinition } from "../registry/index.ts";
 import { header } from "../request/api-request.ts";
@@ -21,22 +21,27 @@ export async function readObject(
   return decodeDraft(definition, body, options, warnings);
 }
 
+/** How a body that cannot be taken is refused: `why` is what is wrong with it. */
+export type Refusal = (why: string) => StatusError;
+
+/** Problems that are told of; a body can have hundreds of thousands. */
+export const problemsMax = 100;
+
 /** Shapes the value; what the shape does not know is refused, warned of or dropped, as the client wishes. */
 export function decodeDraft(
   definition: ResourceDefinition,
   { value, duplicates }: DecodedBody,
   { fieldValidation }: MutationOptions,
   warnings: string[],
+  refuse: Refusal = refusalOf(definition),
 ): Draft {
-  const decoded = shapeOf(definition, value);
+  const decoded = shapeOf(definition, value, refuse);
   const problems = [
-    ...decoded.unknownFields.map((path) => `unknown field ${JSON.stringify(path)}`),
-    ...duplicates.map((path) => `duplicate field ${JSON.stringify(path)}`),
-  ];
+    ...decoded.unknownFields.slice(0, problemsMax).map((path) => `unknown field ${quote(path)}`),
+    ...duplicates.slice(0, problemsMax).map((path) => `duplicate field ${quote(path)}`),
+  ].slice(0, problemsMax);
   if (problems.length > 0 && fieldValidation === "Strict") {
-    throw statusError.badRequest(
-      `${cannotHandle(definition)}: strict decoding error: ${problems.join(", ")}`,
-    );
+    throw refuse(`strict decoding error: ${problems.join(", ")}`);
   }
   if (fieldValidation === "Warn") warnings.push(...problems);
   return decoded.value as Draft;
@@ -45,20 +50,22 @@ export function decodeDraft(
 function shapeOf(
   definition: ResourceDefinition,
   value: JsonObject,
+  refuse: Refusal,
 ): ReturnType<typeof decodeShape> {
   try {
     return decodeShape(definition.strategy.shape, value);
   } catch (error) {
     if (!(error instanceof ShapeError)) throw error;
-    throw statusError.badRequest(`${cannotHandle(definition)}: ${error.message}`);
+    throw refuse(error.message);
   }
 }
 
-export function cannotHandle({ kind, version }: ResourceDefinition): string {
-  return `${kind} in version ${JSON.stringify(version)} cannot be handled as a ${kind}`;
+function refusalOf({ kind, version }: ResourceDefinition): Refusal {
+  const what = `${kind} in version ${JSON.stringify(version)} cannot be handled as a ${kind}`;
+  return (why) => statusError.badRequest(`${what}: ${why}`);
 }
 
-function checkKind(definition: ResourceDefinition, value: JsonObject): void {
+export function checkKind(definition: ResourceDefinition, value: JsonObject): void {
   const expected = apiVersionOf(definition);
   const { apiVersion, kind } = value;
   if (apiVersion !== undefined && apiVersion !== "" && apiVersion !== expected) {

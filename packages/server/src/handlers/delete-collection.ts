@@ -6,11 +6,10 @@ import { json } from "../content/index.ts";
 import { apiVersionOf } from "../registry/index.ts";
 import type { ApiResponse } from "../request/api-request.ts";
 import { type Entry, parseObjectKey } from "../storage/index.ts";
-import { decodeObject } from "../stored-object/index.ts";
 import { type HandlerRequest, type HandlerRooms, oneCluster } from "./context.ts";
 import { deleteOne } from "./delete.ts";
 import { type DeleteOptions, readDeleteOptions } from "./delete-options.ts";
-import { listObjects } from "./list.ts";
+import { listItem, listObjects } from "./list.ts";
 import { parseListOptions } from "./options.ts";
 
 /** Deletions under way at once: enough to share a disk flush, few enough not to crowd out others. */
@@ -30,7 +29,8 @@ export async function handleDeleteCollection(
   const batches = Symbol.asyncIterator in listing.entries ? listing.entries : [listing.entries];
   for await (const batch of batches) {
     await forEachConcurrently(batch, concurrency, async (entry) => {
-      if (await deleteEntry(handled, rooms, entry, options)) items.push(decodeObject(entry));
+      if (await deleteEntry(handled, rooms, entry, options))
+        items.push(listItem(definition, entry));
     });
   }
   return json(200, {

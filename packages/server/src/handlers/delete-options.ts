@@ -25,7 +25,7 @@ export async function readDeleteOptions({
   const { propagationPolicy, orphanDependents, preconditions } = value;
   const dryRun = Array.isArray(value["dryRun"])
     ? (value["dryRun"] as string[])
-    : scope.query.getAll("dryRun");
+    : scope.query.getAll("dryRun").filter((each) => each !== "");
   const errors = validate(propagationPolicy, orphanDependents, dryRun);
   if (errors.length > 0)
     throw statusError.invalid({ group: "meta.k8s.io", kind: "DeleteOptions" }, "", errors);
@@ -45,7 +45,8 @@ export async function readDeleteOptions({
 function fromBody(bytes: Uint8Array, contentType: string | undefined): JsonObject {
   const expected = { kind: "DeleteOptions", apiVersion: "v1", shape: deleteOptions };
   const { value } = decodeBody(bytes, contentType, expected);
-  if (value["kind"] !== undefined && value["kind"] !== "DeleteOptions") {
+  const { kind = "" } = value;
+  if (kind !== "" && kind !== "DeleteOptions") {
     throw statusError.badRequest(`decoded object cannot be converted to DeleteOptions`);
   }
   try {

@@ -4,7 +4,7 @@ import type { Written } from "../registry/index.ts";
 import type { ApiResponse } from "../request/api-request.ts";
 import { decodeObject } from "../stored-object/index.ts";
 import { admissionRequest, validatorFor } from "./admission-request.ts";
-import { type HandlerRequest, type HandlerRooms, oneCluster } from "./context.ts";
+import { type HandlerRequest, type HandlerRooms, oneCluster, uncancelled } from "./context.ts";
 import { type DeleteOptions, readDeleteOptions } from "./delete-options.ts";
 import { negotiateObject, renderWritten } from "./render.ts";
 
@@ -34,13 +34,14 @@ export async function deleteOne(
   address: { readonly namespace: string; readonly name: string },
   options: DeleteOptions,
 ): Promise<Written> {
-  const { scope, definition, signal } = handled;
-  const admitted = { ...admissionRequest(handled, "DELETE", options.isDryRun), ...address };
-  await rooms.admission.admit(admitted);
+  const { scope, definition } = handled;
+  const admitted = admissionRequest(handled, "DELETE", options.isDryRun, address);
+  const admission = rooms.admission.admit(admitted);
+  if (admission !== undefined) await admission;
   return rooms.registry.delete(definition, { cluster: oneCluster(scope), ...address }, options, {
     isDryRun: options.isDryRun,
     validate: validatorFor(rooms, admitted),
-    signal,
+    signal: uncancelled,
   });
 }
 

@@ -27,6 +27,9 @@ const handlers: Readonly<Record<Verb, Handler>> = {
   deletecollection: handleDeleteCollection,
 };
 
+/** Every verb that has a handler. */
+export const servedVerbs = Object.keys(handlers) as readonly Verb[];
+
 export function handleResource(
   handled: HandlerRequest,
   rooms: HandlerRooms,

@@ -1,5 +1,5 @@
 /** Lists: pages at one revision, written to the client in slices so that no list holds up the others. */
-import type { JsonObject } from "@kcp-ts/machinery/json";
+import type { JsonObject, JsonValue } from "@kcp-ts/machinery/json";
 import { statusError } from "@kcp-ts/machinery/status";
 import {
   type AnswerForm,
@@ -9,7 +9,7 @@ import {
   partialOf,
   tableOf,
 } from "../content/index.ts";
-import { apiVersionOf, type ResourceDefinition, translating } from "../registry/index.ts";
+import { apiVersionOf, fromStorageError, type ResourceDefinition } from "../registry/index.ts";
 import { type ApiResponse, header } from "../request/api-request.ts";
 import type { ResourceScope } from "../request/request-scope.ts";
 import {
@@ -59,7 +59,8 @@ export function prefixOf(
   const inCluster = { ...base, cluster: scope.cluster };
   if (isNamespaced && scope.namespace === "") return clusterPrefix(inCluster);
   const namespace = isNamespaced ? scope.namespace : "";
-  return name === undefined || name === ""
+  // A selector may ask for a name that no object can have; it then finds nothing in the collection.
+  return name === undefined || name === "" || name.includes("/")
     ? namespacePrefix({ ...inCluster, namespace })
     : objectKey({ ...inCluster, namespace, name });
 }
@@ -116,9 +117,8 @@ export async function listObjects(
     return { listing, continueToken };
   } catch (error) {
     if (!isStorageError(error, "compacted")) {
-      return translating({ resource: definition, askedVersion: options.resourceVersion }, () =>
-        Promise.reject(error),
-      );
+      const askedVersion = String(token?.revision ?? options.resourceVersion);
+      throw fromStorageError(error, { resource: definition, askedVersion });
     }
     if (token === undefined)
       throw statusError.expired("The resourceVersion for the provided list is too old.");
@@ -140,9 +140,10 @@ export async function renderList(
   if (form.as === "object" && form.mediaType === "application/json") {
     return renderItems(definition, listing, metadata);
   }
-  const objects: JsonObject[] = [];
-  for await (const batch of batchesOf(listing)) objects.push(...batch.map(decodeObject));
+  const entries: Entry[] = [];
+  for await (const batch of batchesOf(listing)) for (const entry of batch) entries.push(entry);
   if (form.as === "table") {
+    const objects = entries.map(decodeObject);
     const includeObject = parseIncludeObject(scope.query);
     const table = { version: form.version, includeObject, nowMs: clock.now(), withColumns: true };
     return renderValue(200, tableOf(definition, objects, metadata, table), form);
@@ -152,7 +153,9 @@ export async function renderList(
     kind: isPartial ? "PartialObjectMetadataList" : definition.listKind,
     apiVersion: isPartial ? `meta.k8s.io/${form.version}` : apiVersionOf(definition),
     metadata,
-    items: isPartial ? objects.map((object) => partialOf(object, form.version)) : objects,
+    items: entries.map((entry) =>
+      isPartial ? partialOf(decodeObject(entry), form.version) : listItem(definition, entry),
+    ),
   };
   return renderValue(200, list, form);
 }
@@ -165,6 +168,12 @@ function listMetadata(listing: Listing, continueToken: string | undefined): Json
       ? {}
       : { remainingItemCount: listing.remaining }),
   };
+}
+
+/** Built-in kinds are not named again in the items of their lists. */
+export function listItem({ itemsCarryKind }: ResourceDefinition, entry: Entry): JsonObject {
+  const { kind, apiVersion, ...rest } = decodeObject(entry) as { [member: string]: JsonValue };
+  return itemsCarryKind ? ({ kind, apiVersion, ...rest } as JsonObject) : rest;
 }
 
 async function* batchesOf(listing: Listing): AsyncGenerator<readonly Entry[]> {

@@ -5,6 +5,7 @@ import {
   JsonSyntaxError,
   type ParsedJson,
   parseJson,
+  stringifyJson,
 } from "@kcp-ts/machinery/json";
 import {
   applyJsonPatch,
@@ -21,8 +22,20 @@ import type { Draft, ResourceDefinition } from "../registry/index.ts";
 import { type ApiResponse, header } from "../request/api-request.ts";
 import { patchMediaTypes } from "../request/media-types.ts";
 import { admissionRequest, validatorFor } from "./admission-request.ts";
-import { bodyBytesMax, type HandlerRequest, type HandlerRooms, oneCluster } from "./context.ts";
-import { checkAddress, decodeDraft } from "./decode-object.ts";
+import {
+  bodyBytesMax,
+  type HandlerRequest,
+  type HandlerRooms,
+  oneCluster,
+  uncancelled,
+} from "./context.ts";
+import {
+  checkAddress,
+  checkKind,
+  decodeDraft,
+  problemsMax,
+  type Refusal,
+} from "./decode-object.ts";
 import { type MutationOptions, parseMutationOptions } from "./options.ts";
 import { negotiateObject, renderWritten } from "./render.ts";
 
@@ -38,7 +51,7 @@ export async function handlePatch(
   handled: HandlerRequest,
   rooms: HandlerRooms,
 ): Promise<ApiResponse> {
-  const { request, scope, definition, signal } = handled;
+  const { request, scope, definition } = handled;
   const cluster = oneCluster(scope);
   const { namespace, name } = scope;
   if (name === "") throw statusError.methodNotAllowed(definition, "patch");
@@ -55,7 +68,8 @@ export async function handlePatch(
     definition,
   );
   const admitted = admissionRequest(handled, "UPDATE", options.isDryRun);
-  await rooms.admission.admit(admitted);
+  const admission = rooms.admission.admit(admitted);
+  if (admission !== undefined) await admission;
   const build = async (old: JsonObject | undefined): Promise<Draft> => {
     handled.warnings.length = 0;
     return patched(handled, patch, old as JsonObject, options);
@@ -63,7 +77,7 @@ export async function handlePatch(
   const written = await rooms.registry.update(definition, { cluster, namespace, name }, build, {
     isDryRun: options.isDryRun,
     validate: validatorFor(rooms, admitted),
-    signal,
+    signal: uncancelled,
     subresource: definition.subresources.get(scope.subresource),
   });
   return renderWritten(200, written, form, handled, rooms);
@@ -76,18 +90,42 @@ function patched(
   options: MutationOptions,
 ): Draft {
   const { definition, warnings } = handled;
-  const { resourceVersion: _, ...unversioned } = old["metadata"] as JsonObject;
-  const value = translatePatchErrors(() => patch.apply({ ...old, metadata: unversioned }));
+  const value = translatePatchErrors(() => patch.apply(old));
   if (!isJsonObject(value)) throw statusError.badRequest("a patch must leave an object");
+  checkKind(definition, value);
+  const refuse = refusalOf(value);
   if (options.fieldValidation === "Strict" && patch.strictErrors.length > 0) {
-    throw statusError.invalid({ group: "", kind: "" }, "", [
-      fieldError.invalid("patch", "", `strict decoding error: ${patch.strictErrors.join(", ")}`),
-    ]);
+    throw refuse(`strict decoding error: ${patch.strictErrors.slice(0, problemsMax).join(", ")}`);
   }
-  if (options.fieldValidation === "Warn") warnings.push(...patch.strictErrors);
-  const draft = decodeDraft(definition, { value, duplicates: patch.duplicates }, options, warnings);
+  if (options.fieldValidation === "Warn") {
+    warnings.push(...patch.strictErrors.slice(0, problemsMax));
+  }
+  const body = { value, duplicates: patch.duplicates };
+  const draft = decodeDraft(definition, body, options, warnings, refuse);
   checkAddress(handled, draft, "update");
+  dropOwnVersion(draft, old);
   return draft;
+}
+
+/**
+ * A version that the patch did not touch is no wish of the client's: when another write comes first, the patch is applied again.
+ * One that the patch set to the present version is: applied again it differs, and conflicts.
+ */
+function dropOwnVersion(draft: Draft, old: JsonObject): void {
+  const metadata = draft["metadata"] as Draft;
+  const { resourceVersion } = old["metadata"] as JsonObject;
+  if (metadata["resourceVersion"] === resourceVersion) delete metadata["resourceVersion"];
+}
+
+/** Shown of a result that cannot be taken. */
+const shownLengthMax = 10_000;
+
+function refusalOf(value: JsonObject): Refusal {
+  return (why) => {
+    const shown = stringifyJson(value).slice(0, shownLengthMax);
+    const errors = [fieldError.invalid("patch", shown, why)];
+    return statusError.invalid({ group: "", kind: "" }, "", errors);
+  };
 }
 
 function readPatch(

@@ -1,7 +1,7 @@
 import { statusError } from "@kcp-ts/machinery/status";
 import type { ApiResponse } from "../request/api-request.ts";
 import { admissionRequest, validatorFor } from "./admission-request.ts";
-import { type HandlerRequest, type HandlerRooms, oneCluster } from "./context.ts";
+import { type HandlerRequest, type HandlerRooms, oneCluster, uncancelled } from "./context.ts";
 import { checkAddress, readObject } from "./decode-object.ts";
 import { parseMutationOptions } from "./options.ts";
 import { negotiateObject, renderWritten } from "./render.ts";
@@ -10,7 +10,7 @@ export async function handleUpdate(
   handled: HandlerRequest,
   rooms: HandlerRooms,
 ): Promise<ApiResponse> {
-  const { scope, definition, signal } = handled;
+  const { scope, definition } = handled;
   const cluster = oneCluster(scope);
   const { namespace, name } = scope;
   if (name === "") throw statusError.methodNotAllowed(definition, "update");
@@ -19,7 +19,8 @@ export async function handleUpdate(
   const draft = await readObject(handled, options);
   checkAddress(handled, draft, "update");
   const admitted = admissionRequest(handled, "UPDATE", options.isDryRun);
-  await rooms.admission.admit(admitted);
+  const admission = rooms.admission.admit(admitted);
+  if (admission !== undefined) await admission;
   const written = await rooms.registry.update(
     definition,
     { cluster, namespace, name },
@@ -27,7 +28,7 @@ export async function handleUpdate(
     {
       isDryRun: options.isDryRun,
       validate: validatorFor(rooms, admitted),
-      signal,
+      signal: uncancelled,
       subresource: definition.subresources.get(scope.subresource),
       mayCreate: definition.strategy.allowsCreateOnUpdate && scope.subresource === "",
     },

@@ -41,8 +41,8 @@ export async function handleWatch(
   });
   if (form.mediaType !== "application/json") throw statusError.notAcceptable(["application/json"]);
   const options = parseListOptions(scope.query, true);
-  const pathName = scope.query.get("fieldSelector") === null ? scope.name : "";
-  const { selection, name } = selectionOf(definition, { ...options, name: pathName });
+  // The name may come from the path or from the selector; a path's name holds whatever the selector says.
+  const { selection, name } = selectionOf(definition, { ...options, name: scope.name });
   const prefix = prefixOf(definition, scope, name);
   const start = startOf(options);
   const failed = { resource: definition, askedVersion: options.resourceVersion };

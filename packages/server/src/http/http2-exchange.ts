@@ -79,7 +79,10 @@ export class Http2Exchange implements ApiRequest {
     this.#isAnswered = true;
     headers["content-length"] = String(body.length);
     stream.respond(headers);
-    stream.end(body);
+    if (this.method === "GET") stream.end(body);
+    // A stream whose request body was read is destroyed by Node before its last write is acknowledged, and an error with a stack is
+    // made for each: ending it one step later costs half as much.
+    else stream.write(body, (error) => error ?? stream.end());
     return undefined;
   }
 

@@ -13,44 +13,30 @@ export function readStream(
   return new Promise((resolve, reject) => {
     const parts: Buffer[] = [];
     let bytes = 0;
-    const stop = () => {
-      stream.off("data", onData);
-      stream.off("end", onEnd);
-      stream.off("close", onClose);
-      stream.off("error", onClose);
-    };
-    const onData = (part: Buffer) => {
+    stream.on("data", (part: Buffer) => {
       bytes += part.length;
-      if (bytes > bytesMax) {
-        stop();
-        stream.pause();
-        reject(tooLarge(bytesMax));
+      if (bytes <= bytesMax) {
+        parts.push(part);
         return;
       }
-      parts.push(part);
-    };
-    const onEnd = () => {
-      stop();
-      resolve(parts.length === 1 ? (parts[0] as Buffer) : Buffer.concat(parts));
-    };
-    const onClose = () => {
-      stop();
-      reject(
-        new StatusError({
-          code: 400,
-          reason: "BadRequest",
-          message: "the body ended before it was complete",
-        }),
-      );
-    };
-    stream.on("data", onData);
-    stream.on("end", onEnd);
-    stream.on("close", onClose);
-    stream.on("error", onClose);
-    if (stream.readableEnded) onEnd();
-    else if (stream.destroyed) onClose();
+      parts.length = 0;
+      stream.pause();
+      reject(tooLarge(bytesMax));
+    });
+    stream.on("end", () =>
+      resolve(parts.length === 1 ? (parts[0] as Buffer) : Buffer.concat(parts)),
+    );
+    // Comes last, whatever happened; after the end it changes nothing.
+    stream.on("close", () => reject(incomplete));
+    if (stream.destroyed) reject(incomplete);
   });
 }
+
+const incomplete = new StatusError({
+  code: 400,
+  reason: "BadRequest",
+  message: "the body ended before it was complete",
+});
 
 function tooLarge(bytesMax: number): StatusError {
   return statusError.tooLarge(`limit is ${bytesMax}`);

@@ -26,28 +26,36 @@ interface Description {
   readonly labels: readonly string[];
 }
 
+/** Between label values in a key; no label value contains it. */
+const separator = "\0";
+
 /** Combinations of label values that one metric keeps; hostile methods and resources must not grow it. */
 const seriesMax = 5000;
 
 export class Counter implements MetricSource {
   readonly #description: Description;
-  readonly #values = new Map<string, { labels: readonly string[]; value: number }>();
+  readonly #values = new Map<string, { value: number }>();
 
   constructor(description: Description) {
     this.#description = description;
   }
 
   add(labels: readonly string[], by = 1): void {
-    const key = labels.join("\0");
+    this.addAt(labels.join(separator), by);
+  }
+
+  /** The same with the labels already joined: requests are counted on every request's path. */
+  addAt(key: string, by = 1): void {
     const series = this.#values.get(key);
     if (series !== undefined) series.value += by;
-    else if (this.#values.size < seriesMax) this.#values.set(key, { labels, value: by });
+    else if (this.#values.size < seriesMax) this.#values.set(key, { value: by });
   }
 
   render(): string {
     const { name } = this.#description;
-    const lines = [...this.#values.values()].map(
-      ({ labels, value }) => `${name}${format(this.#description.labels, labels)} ${value}\n`,
+    const lines = [...this.#values].map(
+      ([key, { value }]) =>
+        `${name}${format(this.#description.labels, key.split(separator))} ${value}\n`,
     );
     return heading(this.#description, "counter") + lines.join("");
   }
@@ -78,10 +86,7 @@ export class Gauge implements MetricSource {
 export class Histogram implements MetricSource {
   readonly #description: Description;
   readonly #bounds: readonly number[];
-  readonly #series = new Map<
-    string,
-    { labels: readonly string[]; counts: number[]; sum: number }
-  >();
+  readonly #series = new Map<string, { counts: number[]; sum: number }>();
 
   constructor(description: Description, bounds: readonly number[]) {
     this.#description = description;
@@ -89,11 +94,14 @@ export class Histogram implements MetricSource {
   }
 
   observe(labels: readonly string[], value: number): void {
-    const key = labels.join("\0");
+    this.observeAt(labels.join(separator), value);
+  }
+
+  observeAt(key: string, value: number): void {
     let series = this.#series.get(key);
     if (series === undefined) {
       if (this.#series.size >= seriesMax) return;
-      series = { labels, counts: new Array<number>(this.#bounds.length + 1).fill(0), sum: 0 };
+      series = { counts: new Array<number>(this.#bounds.length + 1).fill(0), sum: 0 };
       this.#series.set(key, series);
     }
     let at = 0;
@@ -105,7 +113,8 @@ export class Histogram implements MetricSource {
   render(): string {
     const { name, labels: names } = this.#description;
     let out = heading(this.#description, "histogram");
-    for (const { labels, counts, sum } of this.#series.values()) {
+    for (const [key, { counts, sum }] of this.#series) {
+      const labels = key.split(separator);
       let total = 0;
       for (const [i, count] of counts.entries()) {
         total += count;

@@ -84,9 +84,9 @@ export class ServerMetrics {
 
   observe(sample: RequestSample): void {
     const { verb, group, version, resource, subresource, scope } = sample;
-    const labels = [verb, group, version, resource, subresource, scope];
-    this.#total.add([...labels, String(sample.code)]);
-    if (!sample.isLongRunning) this.#duration.observe(labels, sample.seconds);
+    const key = `${verb}\0${group}\0${version}\0${resource}\0${subresource}\0${scope}`;
+    this.#total.addAt(`${key}\0${sample.code}`);
+    if (!sample.isLongRunning) this.#duration.observeAt(key, sample.seconds);
   }
 }
 

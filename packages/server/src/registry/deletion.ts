@@ -61,10 +61,14 @@ function checkPreconditions(
   { uid, resourceVersion }: DeleteRequest,
 ): void {
   if (uid !== undefined && uid !== metadata["uid"]) {
+    const actual = String(metadata["uid"]);
     throw statusError.conflict(
       definition,
       name,
-      `the UID in the precondition (${uid}) does not match the UID in record (${String(metadata["uid"])}). The object might have been deleted and then recreated`,
+      // Upstream, kinds with a finalization of their own also check preconditions on their own, in other words.
+      definition.strategy.isHeldBack === undefined
+        ? `the UID in the precondition (${uid}) does not match the UID in record (${actual}). The object might have been deleted and then recreated`
+        : `Precondition failed: UID in precondition: ${uid}, UID in object meta: ${actual}`,
     );
   }
   if (resourceVersion !== undefined && resourceVersion !== metadata["resourceVersion"]) {

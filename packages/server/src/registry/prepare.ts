@@ -2,7 +2,7 @@
  * What every write does to an object before it may be stored: system fields, the resource's own rules, validation.
  */
 import type { Clock, Random } from "@kcp-ts/machinery/base";
-import { isJsonObject, type JsonObject, jsonEqual } from "@kcp-ts/machinery/json";
+import { isJsonObject, type JsonObject, type JsonValue, jsonEqual } from "@kcp-ts/machinery/json";
 import {
   type ObjectMeta,
   validateObjectMeta,
@@ -38,15 +38,11 @@ export function prepareCreate(
     });
   }
   const { strategy } = definition;
-  const metadata: Draft = { ...sent };
-  for (const field of systemFields) delete metadata[field];
-  if (!metadata["name"]) {
-    delete metadata["name"];
-    if (typeof metadata["generateName"] === "string" && metadata["generateName"] !== "") {
-      metadata["name"] = generateName(metadata["generateName"], context.random);
-    }
-  }
-  delete metadata["namespace"];
+  const metadata = withoutSystemFields(sent);
+  const { name, generateName: prefix } = sent;
+  if (typeof name === "string" && name !== "") metadata["name"] = name;
+  else if (typeof prefix === "string" && prefix !== "")
+    metadata["name"] = generateName(prefix, context.random);
   if (definition.isNamespaced) metadata["namespace"] = address.namespace;
   metadata["uid"] = context.newUid();
   metadata["creationTimestamp"] = timestamp(context.clock.now());
@@ -85,11 +81,16 @@ export function prepareUpdate(
       fieldError.invalid("metadata.resourceVersion", 0, "must be specified for an update"),
     ]);
   }
-  const metadata: Draft = { ...sent };
-  // Preserved whatever the client says: these are the server's.
+  const metadata: Draft = {};
+  for (const key of Object.keys(sent))
+    if (!preservedFields.has(key)) metadata[key] = sent[key] as JsonValue;
+  // Left out, the namespace is the one of the path; on a kind that has none it is ignored.
+  if (!definition.isNamespaced) delete metadata["namespace"];
+  else if (!metadata["namespace"]) metadata["namespace"] = oldMetadata["namespace"] as string;
+  // Whatever the client says: these are the server's.
   for (const field of preservedFields) {
-    if (oldMetadata[field] === undefined) delete metadata[field];
-    else metadata[field] = oldMetadata[field];
+    const value = oldMetadata[field];
+    if (value !== undefined) metadata[field] = value;
   }
   markCluster(metadata, (oldMetadata["annotations"] as JsonObject)[clusterAnnotation] as string);
   draft["kind"] = definition.kind;
@@ -108,7 +109,10 @@ export function prepareUpdate(
   return draft;
 }
 
-const systemFields = [
+/** What the server sets itself, and what the path decides. */
+const systemFields: ReadonlySet<string> = new Set([
+  "name",
+  "namespace",
   "uid",
   "creationTimestamp",
   "deletionTimestamp",
@@ -116,19 +120,33 @@ const systemFields = [
   "generation",
   "resourceVersion",
   "selfLink",
-] as const;
+]);
 
-const preservedFields = [
+/** Copied rather than deleted from: an object that something was deleted from is slow from then on. */
+function withoutSystemFields(sent: JsonObject): Draft {
+  const metadata: Draft = {};
+  for (const key of Object.keys(sent))
+    if (!systemFields.has(key)) metadata[key] = sent[key] as JsonValue;
+  return metadata;
+}
+
+const preservedFields: ReadonlySet<string> = new Set([
   "uid",
   "creationTimestamp",
   "deletionTimestamp",
   "deletionGracePeriodSeconds",
   "generation",
   "generateName",
-] as const;
+]);
 
+let lastSecond = { at: -1, text: "" };
+
+/** Whole seconds in UTC, as metav1.Time has them; many writes share a second. */
 export function timestamp(nowMs: number): string {
-  return `${new Date(nowMs).toISOString().slice(0, 19)}Z`;
+  const at = Math.floor(nowMs / 1000);
+  if (at !== lastSecond.at)
+    lastSecond = { at, text: `${new Date(at * 1000).toISOString().slice(0, 19)}Z` };
+  return lastSecond.text;
 }
 
 function markCluster(metadata: Draft, cluster: string): void {

@@ -9,6 +9,7 @@ import type { Clock, Random } from "@kcp-ts/machinery/base";
 import { isJsonObject, type JsonObject, jsonEqual } from "@kcp-ts/machinery/json";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { statusError } from "@kcp-ts/machinery/status";
+import type { MaybePromise } from "../request/api-request.ts";
 import {
   type Entry,
   isStorageError,
@@ -16,13 +17,14 @@ import {
   type Revision,
   type Storage,
   type StorageKey,
+  type Write,
 } from "../storage/index.ts";
 import { decodeObject, encodeObject } from "../stored-object/index.ts";
 import type { WatchCache } from "../watch-cache/index.ts";
 import type { ResourceDefinition } from "./definition.ts";
 import { type DeleteRequest, deletionOf } from "./deletion.ts";
 import { prepareCreate, prepareUpdate } from "./prepare.ts";
-import { translating } from "./storage-errors.ts";
+import { fromStorageError, translating } from "./storage-errors.ts";
 import type { Draft, SubresourceStrategy } from "./strategy.ts";
 
 export interface RegistryOptions {
@@ -40,7 +42,7 @@ export interface ObjectAddress {
 }
 
 /** Runs between our own rules and the store: admission that may still refuse. */
-export type Validator = (object: JsonObject, old: JsonObject | undefined) => Promise<void>;
+export type Validator = (object: JsonObject, old: JsonObject | undefined) => MaybePromise<void>;
 
 export interface WriteOptions {
   readonly isDryRun: boolean;
@@ -90,7 +92,8 @@ export class Registry {
     for (let tries = 1; ; tries++) {
       const object = prepareCreate(definition, address, { ...draft }, this.#options);
       const { name } = object["metadata"] as { name: string };
-      await options.validate(object, undefined);
+      const pending = options.validate(object, undefined);
+      if (pending !== undefined) await pending;
       const written = await this.#insert(definition, { ...address, name }, object, options);
       if (written !== undefined) return written;
       const isGenerated =
@@ -223,21 +226,14 @@ export class Registry {
   /** The new revision, or undefined when somebody else was faster. */
   async #commit(
     definition: ResourceDefinition,
-    write: { key: StorageKey; value: Uint8Array | "delete"; expected: Revision | "absent" },
+    write: Write,
     signal: AbortSignal,
   ): Promise<Revision | undefined> {
     try {
-      return await translating({ resource: definition }, async () => {
-        try {
-          return await this.#options.storage.commit(write, { signal });
-        } catch (error) {
-          if (isStorageError(error, "conflict")) return undefined;
-          throw error;
-        }
-      });
+      return await this.#options.storage.commit(write, { signal });
     } catch (error) {
-      signal.throwIfAborted();
-      throw error;
+      if (isStorageError(error, "conflict")) return undefined;
+      throw fromStorageError(error, { resource: definition });
     }
   }
 

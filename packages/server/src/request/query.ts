@@ -1,4 +1,4 @@
-/** Query booleans as Kubernetes reads them: absent, `false` and `0` are false, everything else is true. */
+/** Query booleans as Kubernetes reads them: absent, `false` in any case and `0` are false, everything else is true. */
 export function isTrue(value: string | null): boolean {
-  return value !== null && value !== "false" && value !== "0";
+  return value !== null && value.toLowerCase() !== "false" && value !== "0";
 }

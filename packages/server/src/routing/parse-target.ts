@@ -5,6 +5,7 @@
  * structure (a slash, a percent sign, `.` or `..`) is refused, so that no spelling of a path reaches another tenant.
  */
 import { type ClusterName, parseClusterName, rootCluster } from "@kcp-ts/machinery/names";
+import { parseFieldSelector, SelectorSyntaxError } from "@kcp-ts/machinery/selectors";
 import { statusError } from "@kcp-ts/machinery/status";
 import { isTrue } from "../request/query.ts";
 import type { ClusterScope, RequestScope, Verb } from "../request/request-scope.ts";
@@ -106,6 +107,9 @@ function parseResource({
   }
   const rest = segments.slice(at).map(decodeSegment);
   if (rest.at(-1) === "" && rest.length > 1) rest.pop();
+  // An empty segment names nothing: `namespaces//secrets` must not mean the secrets of all namespaces.
+  if (version === "" || (!isCore && group === "") || rest.includes(""))
+    throw statusError.pathNotFound();
   const located = locate(rest);
   if (located === undefined) throw statusError.pathNotFound();
   const { resource, subresource, namespace } = located;
@@ -162,10 +166,11 @@ interface VerbInput {
 }
 
 function verbOf({ method, hasName, query, isWatchPath }: VerbInput): Verb | undefined {
+  if (isWatchPath) return method === "GET" || method === "HEAD" ? "watch" : undefined;
   switch (method) {
     case "GET":
     case "HEAD":
-      if (isWatchPath || isTrue(query.get("watch"))) return "watch";
+      if (isTrue(query.get("watch"))) return "watch";
       return hasName ? "get" : "list";
     case "POST":
       return "create";
@@ -184,8 +189,13 @@ function verbOf({ method, hasName, query, isWatchPath }: VerbInput): Verb | unde
 function nameFromFieldSelector(query: URLSearchParams): string | undefined {
   const selector = query.get("fieldSelector");
   if (selector === null) return undefined;
-  const match = /(?:^|,)metadata\.name==?([^,=\\]+)(?:,|$)/.exec(selector);
-  return match?.[1];
+  try {
+    return parseFieldSelector(selector).exactValue("metadata.name");
+  } catch (error) {
+    // The handler refuses it with the text that Kubernetes has for it.
+    if (error instanceof SelectorSyntaxError) return undefined;
+    throw error;
+  }
 }
 
 function decodeSegment(segment: string): string {

@@ -16,7 +16,8 @@ export class HubEvent {
   /** The state after the change; undefined when the object was deleted. */
   readonly current: Entry | undefined;
   readonly previous: Entry | undefined;
-  #encoded = new Map<string, Buffer>();
+  /** Most events have no watcher: made on first use. */
+  #encoded: Map<string, Buffer> | undefined;
 
   constructor(change: DataChange) {
     this.revision = change.revision;
@@ -32,6 +33,7 @@ export class HubEvent {
 
   encode(type: EventType, form: EventForm): Buffer {
     const cacheKey = `${form.name}/${type}`;
+    this.#encoded ??= new Map();
     let bytes = this.#encoded.get(cacheKey);
     if (bytes === undefined) {
       bytes = frame(type, form.encode(this.entryFor(type), this.revision));

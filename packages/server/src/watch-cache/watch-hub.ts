@@ -163,12 +163,25 @@ export class WatchHub {
     this.#ring.push(event);
     this.#ringBytes += event.bytes;
     this.#revision = event.revision;
-    for (const prefix of prefixesOf(event.key)) {
-      const listeners = this.#listeners.get(prefix);
-      if (listeners !== undefined) for (const listener of listeners) listener.onEvent(event);
-    }
+    if (this.#listeners.size > 0) this.#tell(event);
     this.#trim();
     this.#wake();
+  }
+
+  /** `/g/r/i/c/ns/name` is under `/g/r/i/`, `/g/r/i/c/`, `/g/r/i/c/ns/`, and is itself. */
+  #tell(event: HubEvent): void {
+    const { key } = event;
+    let slashes = 0;
+    for (let at = 0; at < key.length; at++) {
+      if (key.charCodeAt(at) === 0x2f && ++slashes >= 4)
+        this.#tellUnder(key.slice(0, at + 1) as StorageKey, event);
+    }
+    this.#tellUnder(key, event);
+  }
+
+  #tellUnder(prefix: StorageKey, event: HubEvent): void {
+    const listeners = this.#listeners.get(prefix);
+    if (listeners !== undefined) for (const listener of listeners) listener.onEvent(event);
   }
 
   #advance(revision: Revision): void {
@@ -238,13 +251,4 @@ export class WatchHub {
     this.#ringStart = revision;
     this.#revision = revision;
   }
-}
-
-/** `/g/r/i/c/ns/name` is under `/g/r/i/`, `/g/r/i/c/`, `/g/r/i/c/ns/`, and is itself. */
-function* prefixesOf(key: StorageKey): Generator<StorageKey> {
-  let slashes = 0;
-  for (let at = 0; at < key.length; at++) {
-    if (key.charCodeAt(at) === 0x2f && ++slashes >= 4) yield key.slice(0, at + 1) as StorageKey;
-  }
-  yield key;
 }

@@ -412,6 +412,22 @@ function describeWatches(test: Test): void {
     await assert.rejects(collect(storage, "/", (revision + 10) as Revision, 1), { code: "future" });
   });
 
+  test("a watch says with a progress mark that it has caught up, also when nothing is under its prefix", async (storage) => {
+    const start = await storage.currentRevision(call());
+    await fill(storage, numbered("/p/", 3));
+    const present = await storage.currentRevision(call());
+    const controller = new AbortController();
+    for await (const change of storage.watch(key("/none/"), start, {
+      signal: controller.signal,
+      bufferedChangesMax: 10,
+    })) {
+      assert.equal(change.kind, "progress");
+      assert.ok(change.revision >= present);
+      break;
+    }
+    controller.abort();
+  });
+
   test("a watch ends quietly when its signal aborts", async (storage) => {
     const controller = new AbortController();
     const start = await storage.currentRevision(call());

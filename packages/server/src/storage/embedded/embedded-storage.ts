@@ -125,7 +125,7 @@ export class EmbeddedStorage implements Storage, SnapshotSource, SnapshotTarget 
   }
 
   peek(key: StorageKey): Entry | undefined {
-    return this.#state.cache.get(key);
+    return this.#state.closed ? undefined : this.#state.cache.get(key);
   }
 
   async get(key: StorageKey, { signal, atRevision }: ReadOptions): Promise<Entry | undefined> {

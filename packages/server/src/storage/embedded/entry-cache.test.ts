@@ -6,22 +6,32 @@ import type { Entry } from "../storage.ts";
 import { EntryCache } from "./entry-cache.ts";
 
 describe("the entry cache", () => {
-  it("keeps what fits and drops what was not used for longest", () => {
+  it("forgets what was not used for a whole generation, and keeps what was", () => {
     const one = sizeOf(entry("/a", 100));
-    const cache = new EntryCache(one * 3);
-    for (const name of ["/a", "/b", "/c"]) cache.update(key(name), entry(name, 100));
-    assert.equal(cache.bytes, one * 3);
-    cache.get(key("/a"));
+    const cache = new EntryCache(one * 4);
+    for (const name of ["/a", "/b"]) cache.update(key(name), entry(name, 100));
+    cache.update(key("/c"), entry("/c", 100));
+    assert.notEqual(cache.get(key("/a")), undefined);
     cache.update(key("/d"), entry("/d", 100));
-    assert.equal(cache.bytes, one * 3);
     assert.deepEqual(
       ["/a", "/b", "/c", "/d"].map((name) => cache.get(key(name)) !== undefined),
       [true, false, true, true],
     );
   });
 
-  it("takes an entry of exactly its size, and leaves a larger one out without dropping others", () => {
-    const cache = new EntryCache(sizeOf(entry("/a", 100)));
+  it("never holds more than its budget", () => {
+    const one = sizeOf(entry("/a00", 100));
+    const cache = new EntryCache(one * 10);
+    for (let i = 0; i < 1000; i++) {
+      const name = `/a${String(i % 37).padStart(2, "0")}`;
+      cache.update(key(name), entry(name, 100));
+      cache.get(key(`/a${String((i * 7) % 37).padStart(2, "0")}`));
+      assert.ok(cache.bytes <= one * 10);
+    }
+  });
+
+  it("takes an entry of half its size, and leaves a larger one out without dropping others", () => {
+    const cache = new EntryCache(sizeOf(entry("/a", 100)) * 2);
     cache.update(key("/a"), entry("/a", 100));
     assert.notEqual(cache.get(key("/a")), undefined);
     cache.update(key("/b"), entry("/b", 101));

@@ -2,6 +2,10 @@
  * Recently used newest entries, bounded by bytes. An optimisation only: dropping any of it at any time is
  * correct.
  *
+ * Two generations: what is used goes into the young one; when that has half of the budget, it becomes the old one, and what was
+ * old and not used since is forgotten. No order is kept, because keeping it in a Map costs most where it must cost least: a key
+ * that is moved to the end on every use leaves its old place behind until the whole map is rehashed.
+ *
  * What is read from the engine in the background may be outdated when it arrives: a load counts only if its
  * key was not written meanwhile.
  */
@@ -9,33 +13,35 @@ import type { StorageKey } from "../key.ts";
 import type { Entry } from "../storage.ts";
 
 export class EntryCache {
-  readonly #bytesMax: number;
-  /** In order of last use, oldest first. */
-  readonly #entries = new Map<StorageKey, Entry>();
+  readonly #generationBytesMax: number;
   readonly #loads = new Map<StorageKey, Load>();
-  #bytes = 0;
+  #young: Generation = newGeneration();
+  #old: Generation = newGeneration();
 
   constructor(bytesMax: number) {
-    this.#bytesMax = bytesMax;
+    this.#generationBytesMax = bytesMax / 2;
   }
 
   get bytes(): number {
-    return this.#bytes;
+    return this.#young.bytes + this.#old.bytes;
   }
 
   get(key: StorageKey): Entry | undefined {
-    const entry = this.#entries.get(key);
-    if (entry !== undefined) {
-      this.#entries.delete(key);
-      this.#entries.set(key, entry);
+    const young = this.#young.entries.get(key);
+    if (young !== undefined) return young;
+    const old = this.#old.entries.get(key);
+    if (old !== undefined) {
+      drop(this.#old, key);
+      this.#add(old);
     }
-    return entry;
+    return old;
   }
 
   /** Takes an acknowledged state of a key; undefined means that it was deleted. */
   update(key: StorageKey, entry: Entry | undefined): void {
-    this.#loads.delete(key);
-    this.#drop(key);
+    if (this.#loads.size > 0) this.#loads.delete(key);
+    drop(this.#young, key);
+    drop(this.#old, key);
     if (entry !== undefined) this.#add(entry);
   }
 
@@ -53,33 +59,42 @@ export class EntryCache {
 
   clear(): void {
     this.#loads.clear();
-    this.#entries.clear();
-    this.#bytes = 0;
+    this.#young = newGeneration();
+    this.#old = newGeneration();
   }
 
   #add(entry: Entry): void {
-    // One that does not fit would drive out all others first.
-    if (entryBytes(entry) > this.#bytesMax) return;
-    this.#entries.set(entry.key, entry);
-    this.#bytes += entryBytes(entry);
-    if (this.#bytes <= this.#bytesMax) return;
-    for (const oldest of this.#entries.keys()) {
-      this.#drop(oldest);
-      if (this.#bytes <= this.#bytesMax) return;
+    const bytes = entryBytes(entry);
+    // One that does not fit would drive out all others.
+    if (bytes > this.#generationBytesMax) return;
+    if (this.#young.bytes + bytes > this.#generationBytesMax) {
+      this.#old = this.#young;
+      this.#young = newGeneration();
     }
-  }
-
-  #drop(key: StorageKey): void {
-    const entry = this.#entries.get(key);
-    if (entry === undefined) return;
-    this.#entries.delete(key);
-    this.#bytes -= entryBytes(entry);
+    this.#young.entries.set(entry.key, entry);
+    this.#young.bytes += bytes;
   }
 }
 
 /** One read of a key that is under way. */
 export interface Load {
   readonly key: StorageKey;
+}
+
+interface Generation {
+  readonly entries: Map<StorageKey, Entry>;
+  bytes: number;
+}
+
+function newGeneration(): Generation {
+  return { entries: new Map(), bytes: 0 };
+}
+
+function drop(generation: Generation, key: StorageKey): void {
+  const entry = generation.entries.get(key);
+  if (entry === undefined) return;
+  generation.entries.delete(key);
+  generation.bytes -= entryBytes(entry);
 }
 
 /** What an entry holds of memory, about: its bytes, the objects around them and its place in the map. */

@@ -208,7 +208,10 @@ export class EtcdClient {
     const clusterId = status.header?.clusterId ?? 0n;
     this.#clusterId ??= clusterId;
     if (clusterId !== this.#clusterId) {
-      throw refused(`it belongs to another etcd cluster (${clusterId.toString(16)})`);
+      const id = clusterId.toString(16);
+      throw refused(
+        `it belongs to another etcd cluster (${id}); after a restore, restart this server`,
+      );
     }
     if (status.leader === 0n) throw refused("etcdserver: no leader");
     this.#members.set(connection, { clusterId, version: status.version });

@@ -1,5 +1,7 @@
 /**
- * Backup and restore: all newest entries of one prefix at one revision, and back into an empty prefix.
+ * Restoring a backup into an empty prefix.
+ *
+ * etcd gives out revisions itself, so the entries cannot keep theirs: this is no `SnapshotTarget`.
  */
 import { StorageError } from "../errors.ts";
 import type { StorageKey } from "../key.ts";
@@ -7,13 +9,6 @@ import { type Revision, toRevision } from "../revision.ts";
 import type { CallOptions, Entry } from "../storage.ts";
 import type { EtcdClient } from "./etcd-client.ts";
 import type { KeySpace } from "./key-space.ts";
-
-export interface Snapshot {
-  /** All entries show the state at this revision. */
-  readonly revision: Revision;
-  /** In key order. Throws `compacted` when the revision is compacted before the last entry was read. */
-  readonly entries: AsyncIterable<Entry>;
-}
 
 export interface RestoredSnapshot {
   readonly entries: number;
@@ -25,6 +20,8 @@ export interface RestoreContext {
   readonly client: EtcdClient;
   readonly keySpace: KeySpace;
   readonly requestBytesMax: number;
+  /** Throws when no more should be written. */
+  readonly beforeBatch: () => void;
 }
 
 /** One etcd transaction per batch; etcd's default limit is 128 operations (--max-txn-ops). */
@@ -44,6 +41,7 @@ export async function restoreEntries(
   let revision = 0 as Revision;
   const flush = async () => {
     if (batch.length === 0) return;
+    context.beforeBatch();
     revision = await writeBatch(context, batch, signal);
     written += batch.length;
     batch = [];

@@ -8,6 +8,7 @@ import { assert, type Clock, type Random } from "@kcp-ts/machinery/base";
 import { isStorageError, StorageError } from "../errors.ts";
 import type { StorageKey } from "../key.ts";
 import { type Revision, toRevision } from "../revision.ts";
+import type { OpenSnapshot, SnapshotSource } from "../snapshot.ts";
 import type {
   CallOptions,
   Change,
@@ -25,7 +26,7 @@ import { toEntry } from "./entry.ts";
 import { EtcdClient } from "./etcd-client.ts";
 import { toStorageError } from "./etcd-error.ts";
 import { EtcdHealth } from "./etcd-health.ts";
-import { type RestoredSnapshot, restoreEntries, type Snapshot } from "./etcd-snapshot.ts";
+import { type RestoredSnapshot, restoreEntries } from "./etcd-snapshot.ts";
 import { EtcdWatch } from "./etcd-watch.ts";
 import { GrpcError, parseEndpoint, type TlsOptions } from "./grpc/index.ts";
 import { KeySpace } from "./key-space.ts";
@@ -73,13 +74,14 @@ const defaults = {
   healthIntervalMs: 5000,
 };
 
-export class EtcdStorage implements Storage {
+export class EtcdStorage implements Storage, SnapshotSource {
   readonly #options: EtcdStorageOptions & typeof defaults;
   readonly #keySpace: KeySpace;
   readonly #client: EtcdClient;
   readonly #health: EtcdHealth;
   readonly #revisionAsk: SharedAsk<Revision>;
   readonly #oldestAsk: SharedAsk<Revision | undefined>;
+  readonly #markAsk: SharedAsk<Revision>;
   readonly #watches = new Set<EtcdWatch>();
   readonly #writes = new Set<Promise<unknown>>();
   #closed = false;
@@ -100,6 +102,7 @@ export class EtcdStorage implements Storage {
     this.#oldestAsk = new SharedAsk(() =>
       findOldestRevision(this.#client, this.#keySpace, options.clock),
     );
+    this.#markAsk = new SharedAsk(() => this.#writeMark());
     this.#health = new EtcdHealth({
       clock: options.clock,
       intervalMs: options.healthIntervalMs,
@@ -170,18 +173,9 @@ export class EtcdStorage implements Storage {
       const message = `${write.key} has ${bytes} bytes, the limit is ${requestBytesMax}`;
       throw new StorageError("too-large", message);
     }
-    if (write.value === "delete" && write.expected === "absent") {
-      // etcd would call deleting nothing a success, at no revision of its own.
-      const found = await this.get(write.key, { signal });
-      throw new StorageError(
-        "conflict",
-        `key ${write.key} cannot be deleted: it is expected to be absent`,
-        {
-          current: found?.modifiedAt,
-        },
-      );
-    }
-    const expected = write.expected === "absent" ? 0n : BigInt(write.expected);
+    // A key that is absent has revision 0. Nothing is at -1: deleting what must be absent is always a conflict.
+    const absent = write.value === "delete" ? -1n : 0n;
+    const expected = write.expected === "absent" ? absent : BigInt(write.expected);
     const answer = await this.#write(() =>
       this.#client.txn(
         {
@@ -218,6 +212,8 @@ export class EtcdStorage implements Storage {
         keySpace: this.#keySpace,
         clock: this.#options.clock,
         random: this.#options.random,
+        currentRevision: () => this.#revisionAsk.answer(neverAborted),
+        writeMark: () => this.#markAsk.answer(neverAborted),
         checkHistory: (revision, signal) => this.#checkHistory(revision, signal),
         readAt: (key, atRevision, signal) => this.get(key, { atRevision, signal }),
       },
@@ -233,11 +229,6 @@ export class EtcdStorage implements Storage {
     }
   }
 
-  /**
-   * Has every open watch yield a `progress` mark soon that is at least as new as the newest revision at this call.
-   * False when a watch gets none: it has no connection now, or its etcd cannot do it right (before 3.4.25 and 3.5.8).
-   * True is no promise either, the connection may break: whoever waits for the mark needs a deadline.
-   */
   requestProgress(): boolean {
     let all = true;
     for (const watch of this.#watches) all = watch.requestProgress() && all;
@@ -256,12 +247,12 @@ export class EtcdStorage implements Storage {
   }
 
   /**
-   * All entries at one revision, for a backup. Reads ahead by one chunk only; etcd must keep the revision until the end, so
-   * automatic compaction has to be slower than the backup.
+   * Reads ahead by one chunk only, so etcd must keep the revision until the end: the entries throw `compacted` when a
+   * compaction overtakes them.
    */
-  async snapshot({ signal }: CallOptions): Promise<Snapshot> {
+  async openSnapshot({ signal }: CallOptions): Promise<OpenSnapshot> {
     const revision = await this.currentRevision({ signal });
-    return { revision, entries: this.#snapshotEntries(revision, signal) };
+    return { revision, entries: this.#snapshotEntries(revision, signal), close: async () => {} };
   }
 
   /**
@@ -276,7 +267,12 @@ export class EtcdStorage implements Storage {
       throw new StorageError("conflict", `the prefix ${this.#keySpace.prefix} is not empty`);
     }
     const { requestBytesMax } = this.#options;
-    const context = { client: this.#client, keySpace: this.#keySpace, requestBytesMax };
+    const context = {
+      client: this.#client,
+      keySpace: this.#keySpace,
+      requestBytesMax,
+      beforeBatch: () => this.#enter(options.signal),
+    };
     return this.#write(() => restoreEntries(context, entries, options));
   }
 
@@ -318,6 +314,13 @@ export class EtcdStorage implements Storage {
   async #askRevision(): Promise<Revision> {
     const request = { key: this.#keySpace.root, countOnly: true };
     const answer = await this.#client.range(request, neverAborted);
+    return toRevision(answer.header?.revision ?? 0n);
+  }
+
+  async #writeMark(): Promise<Revision> {
+    const value = { key: this.#keySpace.root, value: new Uint8Array() };
+    const request = { success: [{ request: { case: "requestPut", value } as const }] };
+    const answer = await this.#client.txn(request, neverAborted);
     return toRevision(answer.header?.revision ?? 0n);
   }
 

@@ -6,24 +6,26 @@
  * gone) and that it is not in the future (etcd would wait silently after a restore from an older backup).
  */
 import { create, type MessageInitShape, toBinary } from "@bufbuild/protobuf";
-import { type Clock, type Random, sleep, type Timer } from "@kcp-ts/machinery/base";
+import { type Clock, type Random, sleep } from "@kcp-ts/machinery/base";
 import { isStorageError, StorageError } from "../errors.ts";
+import { isUnder } from "../feed.ts";
 import type { StorageKey } from "../key.ts";
 import { type Revision, toRevision } from "../revision.ts";
 import type { Change, WatchOptions } from "../storage.ts";
 import { ChangeBuffer } from "./change-buffer.ts";
 import { decodeMessage, type EtcdClient } from "./etcd-client.ts";
-import { toStorageError } from "./etcd-error.ts";
+import { isMembersFault, toStorageError } from "./etcd-error.ts";
 import { EventReader, type EventReaderContext } from "./event-reader.ts";
 import {
   WatchRequestSchema,
   type WatchResponse,
   WatchResponseSchema,
 } from "./generated/etcd_pb.ts";
-import { type Connection, GrpcError, grpcCode, type MessageStream } from "./grpc/index.ts";
+import { GrpcError, grpcCode, type MessageStream } from "./grpc/index.ts";
 import { answersProgressRequests } from "./member.ts";
+import { ProgressAsker, type ProgressAskerContext } from "./progress-asker.ts";
 
-export interface EtcdWatchContext extends EventReaderContext {
+export interface EtcdWatchContext extends EventReaderContext, ProgressAskerContext {
   readonly client: EtcdClient;
   readonly clock: Clock;
   readonly random: Random;
@@ -36,14 +38,12 @@ export class EtcdWatch {
   readonly #prefix: StorageKey;
   readonly #buffer: ChangeBuffer;
   readonly #events: EventReader;
+  readonly #asker: ProgressAsker;
   readonly #stop = new AbortController();
   /** Everything up to here was passed on. */
   #seen: Revision;
   /** Changes up to here had happened when the stream began. */
   #historyEnd: Revision;
-  #live: { readonly stream: MessageStream; readonly connection: Connection } | undefined;
-  #progressWanted = false;
-  #progressTimer: Timer | undefined;
 
   constructor(
     context: EtcdWatchContext,
@@ -55,6 +55,7 @@ export class EtcdWatch {
     this.#prefix = prefix;
     this.#buffer = new ChangeBuffer(prefix, options);
     this.#events = new EventReader(context);
+    this.#asker = new ProgressAsker(context);
     this.#seen = afterRevision;
     this.#historyEnd = afterRevision;
   }
@@ -74,25 +75,9 @@ export class EtcdWatch {
     this.#buffer.endNow(error);
   }
 
-  /**
-   * Has etcd say how far this watch has come. False when it cannot be asked now, or its member would not answer
-   * truthfully. etcd drops the request while the watch is catching up, so it is repeated until an answer comes.
-   */
+  /** Has the reader get a progress mark that is no older than the newest revision at this call; false if not soon. */
   requestProgress(): boolean {
-    this.#progressWanted = this.#sendProgressRequest();
-    return this.#progressWanted;
-  }
-
-  #sendProgressRequest(): boolean {
-    if (this.#live === undefined) return false;
-    const version = this.#context.client.memberOf(this.#live.connection)?.version ?? "";
-    if (!answersProgressRequests(version)) return false;
-    this.#live.stream.send(encode({ case: "progressRequest", value: {} }));
-    this.#progressTimer?.cancel();
-    this.#progressTimer = this.#context.clock.schedule(progressRepeatMs, () => {
-      if (this.#progressWanted) this.#sendProgressRequest();
-    });
-    return true;
+    return this.#asker.request();
   }
 
   async #run(): Promise<void> {
@@ -116,30 +101,51 @@ export class EtcdWatch {
 
   /** One stream, until it fails. */
   async #follow(): Promise<void> {
+    const { client, keySpace, checkHistory } = this.#context;
     const { signal } = this.#stop;
-    const live = await this.#context.client.openWatch(signal);
-    const cancel = () => live.stream.cancel();
+    const { stream, connection } = await client.openWatch(signal);
+    const cancel = () => stream.cancel();
     signal.addEventListener("abort", cancel, { once: true });
     try {
       signal.throwIfAborted();
-      const { key, rangeEnd } = this.#context.keySpace.range(this.#prefix);
+      const trusted = answersProgressRequests(client.memberOf(connection)?.version ?? "");
+      // Marks are only in the history of everything, so that is what has to be watched to see them.
+      const range = trusted ? keySpace.range(this.#prefix) : keySpace.everything;
       const startRevision = BigInt(this.#seen + 1);
       const options = { progressNotify: true, prevKv: true, fragment: true };
-      live.stream.send(
-        encode({ case: "createRequest", value: { key, rangeEnd, startRevision, ...options } }),
+      stream.send(
+        encode({ case: "createRequest", value: { ...range, startRevision, ...options } }),
       );
-      const created = await this.#next(live.stream);
-      const newest = await this.#context.checkHistory(this.#seen, signal);
+      const created = await this.#created(stream);
+      const newest = await checkHistory(this.#seen, signal);
       this.#historyEnd = toRevision(Math.max(newest, Number(created.header?.revision ?? 0n)));
       this.#events.restart();
-      this.#live = live;
-      if (this.#progressWanted) this.#sendProgressRequest();
-      for (;;) await this.#take(await this.#next(live.stream));
+      this.#asker.attach({
+        trusted,
+        caughtUp: newest <= this.#seen,
+        sendProgressRequest: () => stream.send(encode({ case: "progressRequest", value: {} })),
+        seen: () => this.#seen,
+        tell: () => this.#takeProgress(this.#seen),
+      });
+      for (;;) await this.#take(await this.#next(stream));
+    } catch (error) {
+      if (error instanceof GrpcError && isMembersFault(error)) {
+        client.channel.blame(connection, error);
+      }
+      throw error;
     } finally {
       signal.removeEventListener("abort", cancel);
-      this.#live = undefined;
-      this.#progressTimer?.cancel();
+      this.#asker.detach();
       cancel();
+    }
+  }
+
+  async #created(stream: MessageStream): Promise<WatchResponse> {
+    const timer = this.#context.clock.schedule(createdWithinMs, () => stream.cancel());
+    try {
+      return await this.#next(stream);
+    } finally {
+      timer.cancel();
     }
   }
 
@@ -156,11 +162,16 @@ export class EtcdWatch {
   async #take(response: WatchResponse): Promise<void> {
     if (response.created) return;
     if (response.events.length === 0 && !response.fragment && !this.#events.holding) {
-      return this.#takeProgress(toRevision(response.header?.revision ?? 0n));
+      this.#takeProgress(toRevision(response.header?.revision ?? 0n));
+      return this.#asker.answered();
     }
     for (const change of await this.#events.read(response, this.#stop.signal)) {
       if (change.revision <= this.#seen) continue;
-      if (change.revision <= this.#historyEnd) this.#buffer.pushHistory(change);
+      if (change.kind === "progress") {
+        this.#takeProgress(change.revision);
+        this.#asker.sawMark(change.revision);
+      } else if (!isUnder(this.#prefix, change)) continue;
+      else if (change.revision <= this.#historyEnd) this.#buffer.pushHistory(change);
       else this.#buffer.pushLive(change);
     }
     if (this.#events.revision > this.#seen) this.#seen = this.#events.revision;
@@ -171,8 +182,6 @@ export class EtcdWatch {
     // A member that lags behind the last one may speak of a revision that this watch is past.
     if (revision < this.#seen) return;
     this.#seen = revision;
-    this.#progressWanted = false;
-    this.#progressTimer?.cancel();
     this.#buffer.pushProgress({ kind: "progress", revision });
   }
 
@@ -194,7 +203,7 @@ export class EtcdWatch {
   }
 }
 
-const progressRepeatMs = 100;
+const createdWithinMs = 10_000;
 const resumeBaseMs = 20;
 const resumeMaxMs = 2000;
 

@@ -69,6 +69,8 @@ export class EventReader {
     const pair = pairOf(event);
     const revision = toRevision(pair.modRevision);
     const { keySpace } = this.#context;
+    // The root holds no object: somebody put a mark there to see how far watches have come.
+    if (keySpace.isRoot(pair.key)) return { kind: "progress", revision };
     if (event.type === deleteEvent) {
       return { kind: "delete", previous: await this.#previous(event, pair, signal), revision };
     }

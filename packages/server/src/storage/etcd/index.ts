@@ -1,2 +1,3 @@
-export type { RestoredSnapshot, Snapshot } from "./etcd-snapshot.ts";
+export type { RestoredSnapshot } from "./etcd-snapshot.ts";
 export { EtcdStorage, type EtcdStorageOptions } from "./etcd-storage.ts";
+export type { TlsOptions as EtcdTlsOptions } from "./grpc/index.ts";

@@ -20,9 +20,21 @@ export class KeySpace {
     this.#prefixBytes = Buffer.byteLength(this.prefix);
   }
 
-  /** A key in our range that no object has: for calls that only want the header of the answer. */
+  /**
+   * A key in our range that no object has and that no range of objects contains. For calls that only want the header of the
+   * answer, and for marks in the history.
+   */
   get root(): Uint8Array {
     return Buffer.from(`${this.prefix}/`);
+  }
+
+  isRoot(key: Uint8Array): boolean {
+    return key.length === this.#prefixBytes + 1;
+  }
+
+  /** All objects and the root. */
+  get everything(): KeyRange {
+    return { key: this.root, rangeEnd: successor(this.root) };
   }
 
   encode(key: StorageKey): Uint8Array {
@@ -37,8 +49,9 @@ export class KeySpace {
 
   /** The keys under a prefix, behind `continueAfter` if given. */
   range(prefix: StorageKey, continueAfter?: StorageKey): KeyRange {
-    const start = this.encode(prefix === "" ? ("/" as StorageKey) : prefix);
-    const rangeEnd = successor(start);
+    const whole = prefix === "" || prefix === "/";
+    const start = whole ? Buffer.concat([this.root, zeroByte]) : this.encode(prefix);
+    const rangeEnd = successor(whole ? this.root : start);
     if (continueAfter === undefined) return { key: start, rangeEnd };
     const behind = Buffer.concat([this.encode(continueAfter), zeroByte]);
     return { key: Buffer.compare(behind, start) > 0 ? behind : start, rangeEnd };

@@ -68,7 +68,7 @@ export async function* rangeChunks(options: RangeChunksOptions): AsyncGenerator<
 }
 
 /** Small enough to be no burden even if every value is as large as etcd takes. */
-const firstChunkEntries = 250;
+const firstChunkEntries = 100;
 const chunkEntriesMax = 5000;
 const zeroByte = Buffer.from([0]);
 

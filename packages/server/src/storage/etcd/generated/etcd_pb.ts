@@ -1,8 +1,8 @@
 // The part of etcd's v3 API that this backend speaks, and no more.
 //
-// Field numbers and service names are etcd's (api/etcdserverpb/rpc.proto and api/mvccpb/kv.proto); the packages keep
-// etcd's names because they are part of the gRPC paths. Enumerations are written as int32, which is the same on the
-// wire, so that the generated code needs no `enum`.
+// Field numbers are etcd's (api/etcdserverpb/rpc.proto and api/mvccpb/kv.proto); the paths of the calls are in
+// etcd-client.ts. Enumerations are written as int32, which is the same on the wire, so that the generated code needs
+// no `enum`.
 //
 // After a change, from the top of the checkout:
 //   node_modules/.bin/buf generate packages/server/src/storage/etcd --template packages/server/src/storage/etcd/buf.gen.yaml

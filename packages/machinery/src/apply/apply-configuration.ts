@@ -1,0 +1,193 @@
+/**
+ * Server-side apply: merges a configuration into the live object and keeps account of who owns what.
+ *
+ * Defaults, admission and validation come after; the caller runs them on the result like on any update.
+ */
+import { isJsonObject, type JsonObject, member } from "../json/index.ts";
+import { StatusError, statusError } from "../status/index.ts";
+import { conflictError } from "./conflict.ts";
+import {
+  equalFieldSets,
+  type FieldSet,
+  isEmptyFieldSet,
+  subtractFieldSet,
+  subtractSubtrees,
+} from "./field-set.ts";
+import { fieldsLastApplied, takeoverManager, withLastApplied } from "./last-applied.ts";
+import {
+  encodeManagers,
+  type Manager,
+  type Managers,
+  managedFieldsOf,
+  managerIdentity,
+  readOwnManagers,
+  withManagedFields,
+} from "./managed-fields.ts";
+import { type Conflicts, reconcileManagers, takeFields, WriteChanges } from "./ownership.ts";
+import { prune } from "./prune.ts";
+import { systemFields } from "./system-fields.ts";
+import { ownedFields } from "./typed-field-set.ts";
+import { mergeTyped } from "./typed-merge.ts";
+import { typeErrorsOf } from "./typed-validate.ts";
+import { recordUpdate, type WriteOptions } from "./update-managed-fields.ts";
+import { Versions } from "./versions.ts";
+
+export interface ApplyOptions extends WriteOptions {
+  readonly config: JsonObject;
+  readonly kind: string;
+  /** Take fields that others own instead of failing with a conflict. */
+  readonly force: boolean;
+}
+
+/**
+ * The live object with the configuration applied, managedFields included; `live` itself if nothing changes, times aside. Inputs are
+ * not modified, parts are shared. Throws a StatusError: 400 for another version or kind, 500 for a configuration that does not fit the type
+ * (as Kubernetes does), 409 for conflicts.
+ */
+export function applyConfiguration(options: ApplyOptions): JsonObject {
+  checkConfiguration(options);
+  const live = options.live ?? emptyObject(options);
+  const start = startingManagers(options, live);
+  const applied = subtractReset(ownedFields(options.config, options.schema), options.resetFields);
+  const application = merge(options, live, start, applied);
+  const conflicts = options.force ? noConflicts : openConflicts(options, application.conflicts);
+  if (conflicts.size > 0) throw conflictError(conflicts, start);
+  return finish(options, application);
+}
+
+const noConflicts: Conflicts = new Map();
+
+interface Application {
+  readonly live: JsonObject;
+  readonly merged: JsonObject;
+  readonly managers: Map<string, Manager>;
+  readonly conflicts: Conflicts;
+  readonly last: Manager | undefined;
+  readonly applied: FieldSet;
+}
+
+function merge(
+  options: ApplyOptions,
+  live: JsonObject,
+  start: Managers,
+  applied: FieldSet,
+): Application {
+  const versions = new Versions(options);
+  const managers = new Map(reconcileManagers(start, live, versions));
+  const identity = managerIdentity(applierOf(options));
+  const last = managers.get(identity);
+  managers.set(identity, { ...applierOf(options), fields: applied });
+  const merged = prune({
+    merged: mergeTyped(live, options.config, options.schema),
+    config: options.config,
+    last,
+    managers,
+    applied,
+    versions,
+  });
+  const changes = new WriteChanges({
+    before: live,
+    after: merged,
+    versions,
+    resetFields: options.resetFields,
+  });
+  const taken = takeFields(managers, changes, identity);
+  return { live, merged, last, applied, managers: taken.managers, conflicts: taken.conflicts };
+}
+
+function finish(options: ApplyOptions, application: Application): JsonObject {
+  const { live, merged, managers, last, applied } = application;
+  const applier = applierOf(options);
+  const identity = managerIdentity(applier);
+  const fields = subtractFieldSet(applied, systemFields);
+  if (isEmptyFieldSet(fields)) {
+    managers.delete(identity);
+  } else {
+    const unchanged =
+      last !== undefined &&
+      merged === live &&
+      last.apiVersion === applier.apiVersion &&
+      equalFieldSets(last.fields, fields);
+    managers.set(identity, unchanged ? last : { ...applier, fields });
+  }
+  const object =
+    options.manager === takeoverManager ? withLastApplied(merged, options.config) : merged;
+  return withManagedFields(object, encodeManagers(managers));
+}
+
+/** The conflicts that kubectl's own client-side apply does not explain: what that has set, kubectl may take over. */
+function openConflicts(options: ApplyOptions, conflicts: Conflicts): Conflicts {
+  if (options.manager !== takeoverManager || conflicts.size === 0) return conflicts;
+  const allowed = options.live === undefined ? undefined : fieldsLastApplied(options.live, options);
+  if (allowed === undefined) return conflicts;
+  const open = new Map<string, FieldSet>();
+  for (const [identity, fields] of conflicts) {
+    const rest = subtractFieldSet(fields, allowed);
+    if (!isEmptyFieldSet(rest)) open.set(identity, rest);
+  }
+  return open;
+}
+
+function checkConfiguration({ config, apiVersion, kind, schema }: ApplyOptions): void {
+  const version = textMember(config, "apiVersion");
+  if (version !== apiVersion) {
+    throw statusError.badRequest(
+      `Incorrect version specified in apply patch. Specified patch version: ${version}, expected: ${apiVersion}`,
+    );
+  }
+  if (textMember(config, "kind") !== kind) {
+    throw statusError.badRequest(`invalid object type: ${formatGvk(config)}`);
+  }
+  if ((managedFieldsOf(config) ?? null) !== null) {
+    throw statusError.badRequest("metadata.managedFields must be nil");
+  }
+  const errors = typeErrorsOf(config, schema);
+  if (errors !== undefined) {
+    const metadata = member(config, "metadata");
+    const name = isJsonObject(metadata) ? metadata : {};
+    throw new StatusError({
+      code: 500,
+      message: `failed to create typed patch object (${textMember(name, "namespace")}/${textMember(name, "name")}; ${formatGvk(config)}): ${errors}`,
+    });
+  }
+}
+
+/** An object that nobody tracks yet gets one manager for all that it has. */
+function startingManagers(options: ApplyOptions, live: JsonObject): Managers {
+  const managers = readOwnManagers(options.live);
+  if (managers.size > 0 || options.live === undefined) return managers;
+  return recordUpdate(managers, emptyObject(options), live, {
+    ...options,
+    manager: "before-first-apply",
+  });
+}
+
+function applierOf(options: ApplyOptions): Omit<Manager, "fields"> {
+  return {
+    name: options.manager,
+    operation: "Apply",
+    apiVersion: options.apiVersion,
+    subresource: options.subresource ?? "",
+    time: options.now,
+  };
+}
+
+function emptyObject({ apiVersion, kind }: ApplyOptions): JsonObject {
+  return { apiVersion, kind };
+}
+
+function subtractReset(fields: FieldSet, resetFields: FieldSet | undefined): FieldSet {
+  return resetFields === undefined ? fields : subtractSubtrees(fields, resetFields);
+}
+
+/** `apps/v1, Kind=Deployment`, and `/v1, Kind=ConfigMap` for the core group. */
+function formatGvk(config: JsonObject): string {
+  const apiVersion = textMember(config, "apiVersion");
+  const version = apiVersion.includes("/") ? apiVersion : `/${apiVersion}`;
+  return `${version}, Kind=${textMember(config, "kind")}`;
+}
+
+function textMember(object: JsonObject, key: string): string {
+  const value = member(object, key);
+  return typeof value === "string" ? value : "";
+}

@@ -1,0 +1,71 @@
+/** FieldsV1 on the wire: reading what a client sent into our form, and the order in which members are written. */
+import { isJsonObject, type JsonValue, jsonDepthMax } from "../json/index.ts";
+import {
+  emptyFieldSet,
+  type FieldSet,
+  hasChildren,
+  leaf,
+  type MutableFieldSet,
+  self,
+  unionNodes,
+} from "./field-set.ts";
+import { normalizeElement, type PathElement, sortElements } from "./path-element.ts";
+
+/**
+ * Reads FieldsV1 from strangers. Path elements are normalised and elements of unknown kinds are dropped, as a later version may
+ * know more than we do. Throws an Error that says what is wrong.
+ */
+export function readFieldSet(json: JsonValue): FieldSet {
+  const node = readNode(json);
+  return hasChildren(node) ? withoutSelf(node) : emptyFieldSet;
+}
+
+function readNode(json: JsonValue): FieldSet {
+  if (!isJsonObject(json)) throw new Error("expected an object of fields");
+  const node: MutableFieldSet = {};
+  for (const key of Object.keys(json)) {
+    if (key === self) {
+      node[self] = leaf;
+      continue;
+    }
+    const element = normalizeElement(key);
+    if (element === undefined) continue;
+    const child = readNode(json[key] as JsonValue);
+    const known = node[element];
+    node[element] = known === undefined ? child : unionNodes(known, child);
+  }
+  return hasChildren(node) ? node : leaf;
+}
+
+function withoutSelf(node: FieldSet): FieldSet {
+  if (node[self] === undefined) return node;
+  const { [self]: _, ...rest } = node;
+  return rest;
+}
+
+/**
+ * How deep a written set goes; what is owned below is owned as one. The set is stored inside its object, a few levels down, and the object must
+ * stay within the depth that the parser reads.
+ */
+export const fieldPathElementsMax = jsonDepthMax - 100;
+
+/** The same set with the members of every node in the order of the wire; the very same object if they are already. */
+export function sortFieldSet(set: FieldSet, depth = 0): FieldSet {
+  if (depth >= fieldPathElementsMax) return leaf;
+  const elements = Object.keys(set);
+  const order = sortElements(elements);
+  let sorted: MutableFieldSet | undefined = order === elements ? undefined : {};
+  for (const [i, element] of order.entries()) {
+    const node = set[element] as FieldSet;
+    const sortedNode = node === leaf ? node : sortFieldSet(node, depth + 1);
+    if (sorted === undefined && sortedNode !== node) sorted = firstMembers(set, order.slice(0, i));
+    if (sorted !== undefined) sorted[element] = sortedNode;
+  }
+  return sorted ?? set;
+}
+
+function firstMembers(set: FieldSet, elements: readonly PathElement[]): MutableFieldSet {
+  const members: MutableFieldSet = {};
+  for (const element of elements) members[element] = set[element] as FieldSet;
+  return members;
+}

@@ -1,0 +1,99 @@
+/**
+ * The annotation in which kubectl's client-side apply keeps what it applied last, and how server-side apply by kubectl takes over from it.
+ */
+import { isJsonObject, type JsonObject, type JsonValue, member, parseJson } from "../json/index.ts";
+import { type FieldSet, subtractFieldSet } from "./field-set.ts";
+import { stringifyGo } from "./go-json.ts";
+import type { TypeSchema } from "./type-schema.ts";
+import { compareTyped } from "./typed-compare.ts";
+import { ownedFields } from "./typed-field-set.ts";
+import { typeErrorsOf } from "./typed-validate.ts";
+
+export const lastAppliedAnnotation = "kubectl.kubernetes.io/last-applied-configuration";
+
+/** Only this manager takes over from client-side apply; others opt out by their name. */
+export const takeoverManager = "kubectl";
+
+/** What all annotations of an object may weigh, keys and values. */
+export const annotationsBytesMax = 256 * 1024;
+
+/** The fields that client-side apply has set and nobody has changed since; undefined if there is no annotation that says so. */
+export function fieldsLastApplied(
+  live: JsonObject,
+  options: { readonly apiVersion: string; readonly schema: TypeSchema },
+): FieldSet | undefined {
+  const annotation = lastApplied(live);
+  if (annotation === undefined) return undefined;
+  const config = parseConfig(annotation);
+  if (config === undefined || member(config, "apiVersion") !== options.apiVersion) return undefined;
+  if (typeErrorsOf(config, options.schema) !== undefined) return undefined;
+  const { added, modified, removed } = compareTyped(config, live, options.schema);
+  const fields = ownedFields(config, options.schema);
+  return [modified, added, removed].reduce(subtractFieldSet, fields);
+}
+
+/** The object with the annotation set to `config`, if it has the annotation; without it, if it has become too big. */
+export function withLastApplied(object: JsonObject, config: JsonObject): JsonObject {
+  const current = lastApplied(object);
+  if (current === undefined) return object;
+  // Go's encoder ends its output with a newline, and so does the annotation of kubectl.
+  const value = `${stringifyGo(withAnnotations(config, withoutLastApplied))}\n`;
+  if (value === current) return object;
+  return withAnnotations(object, (annotations) => {
+    const updated = { ...annotations, [lastAppliedAnnotation]: value };
+    return annotationBytes(updated) > annotationsBytesMax
+      ? withoutLastApplied(annotations)
+      : updated;
+  });
+}
+
+function lastApplied(object: JsonObject): string | undefined {
+  const annotations = annotationsOf(object);
+  const value = annotations === undefined ? undefined : member(annotations, lastAppliedAnnotation);
+  return typeof value === "string" && value !== "" ? value : undefined;
+}
+
+function parseConfig(text: string): JsonObject | undefined {
+  try {
+    const { value } = parseJson(text);
+    return isJsonObject(value) ? value : undefined;
+  } catch (error) {
+    // The annotation is the client's: what cannot be read is no record of what was applied.
+    if (error instanceof Error && error.name === "JsonSyntaxError") return undefined;
+    throw error;
+  }
+}
+
+function annotationsOf(object: JsonObject): JsonObject | undefined {
+  const metadata = member(object, "metadata");
+  const annotations = isJsonObject(metadata) ? member(metadata, "annotations") : undefined;
+  return isJsonObject(annotations) ? annotations : undefined;
+}
+
+function withAnnotations(
+  object: JsonObject,
+  change: (annotations: JsonObject) => JsonObject,
+): JsonObject {
+  const annotations = annotationsOf(object);
+  if (annotations === undefined) return object;
+  const metadata = member(object, "metadata") as JsonObject;
+  return { ...object, metadata: { ...metadata, annotations: change(annotations) } };
+}
+
+function withoutLastApplied(annotations: JsonObject): JsonObject {
+  const { [lastAppliedAnnotation]: _, ...rest } = annotations;
+  return rest;
+}
+
+function annotationBytes(annotations: JsonObject): number {
+  const encoder = new TextEncoder();
+  let bytes = 0;
+  for (const [key, value] of Object.entries(annotations)) {
+    bytes += encoder.encode(key).length + encoder.encode(textOf(value)).length;
+  }
+  return bytes;
+}
+
+function textOf(value: JsonValue): string {
+  return typeof value === "string" ? value : "";
+}

@@ -1,0 +1,106 @@
+/**
+ * Who owns what after a write: the step that updates and applies have in common.
+ *
+ * Whoever writes a field takes it from the others; a field that goes away goes from everybody's set.
+ */
+import type { JsonObject } from "../json/index.ts";
+import {
+  type FieldSet,
+  intersectFieldSets,
+  isEmptyFieldSet,
+  subtractFieldSet,
+} from "./field-set.ts";
+import type { Manager, Managers } from "./managed-fields.ts";
+import { reconcileWithSchema } from "./reconcile-schema.ts";
+import { type Changes, compareTyped, withoutChangesIn, written } from "./typed-compare.ts";
+import type { Versions } from "./versions.ts";
+
+/** The changes of one write, in every version that a manager needs them in. */
+export class WriteChanges {
+  readonly #before: JsonObject;
+  readonly #after: JsonObject;
+  readonly #versions: Versions;
+  readonly #resetFields: FieldSet | undefined;
+  readonly #byVersion = new Map<string, WrittenFields | undefined>();
+
+  constructor(options: {
+    readonly before: JsonObject;
+    readonly after: JsonObject;
+    readonly versions: Versions;
+    readonly resetFields: FieldSet | undefined;
+  }) {
+    this.#before = options.before;
+    this.#after = options.after;
+    this.#versions = options.versions;
+    this.#resetFields = options.resetFields;
+  }
+
+  /** Undefined if the version is gone. */
+  at(apiVersion: string): WrittenFields | undefined {
+    const known = this.#byVersion.get(apiVersion);
+    if (known !== undefined || this.#byVersion.has(apiVersion)) return known;
+    const fields = this.#compare(apiVersion);
+    this.#byVersion.set(apiVersion, fields);
+    return fields;
+  }
+
+  #compare(apiVersion: string): WrittenFields | undefined {
+    const before = this.#versions.at(this.#before, apiVersion);
+    const after = this.#versions.at(this.#after, apiVersion);
+    if (before === undefined || after === undefined) return undefined;
+    const all = compareTyped(before.object, after.object, before.type);
+    const changes =
+      this.#resetFields === undefined ? all : withoutChangesIn(all, this.#resetFields);
+    return { ...changes, written: written(changes) };
+  }
+}
+
+export interface WrittenFields extends Changes {
+  /** Added or modified. */
+  readonly written: FieldSet;
+}
+
+/** The fields of others that a write changes, by the identity of their owners. */
+export type Conflicts = ReadonlyMap<string, FieldSet>;
+
+export interface Taken {
+  /** Without those who have nothing left. */
+  readonly managers: Map<string, Manager>;
+  readonly conflicts: Conflicts;
+}
+
+/** Takes what changed from everybody but the writer, and says what was taken. */
+export function takeFields(managers: Managers, changes: WriteChanges, writer?: string): Taken {
+  const left = new Map<string, Manager>();
+  const conflicts = new Map<string, FieldSet>();
+  for (const [identity, manager] of managers) {
+    if (identity === writer) {
+      left.set(identity, manager);
+      continue;
+    }
+    const fields = changes.at(manager.apiVersion);
+    if (fields === undefined) continue;
+    const conflict = intersectFieldSets(manager.fields, fields.written);
+    if (!isEmptyFieldSet(conflict)) conflicts.set(identity, conflict);
+    const rest = subtractFieldSet(subtractFieldSet(manager.fields, conflict), fields.removed);
+    if (rest === manager.fields) left.set(identity, manager);
+    else if (!isEmptyFieldSet(rest)) left.set(identity, { ...manager, fields: rest });
+  }
+  return { managers: left, conflicts };
+}
+
+/** The managers with their sets in line with what the types say today; those in versions that are gone are dropped. */
+export function reconcileManagers(
+  managers: Managers,
+  live: JsonObject,
+  versions: Versions,
+): Managers {
+  const reconciled = new Map<string, Manager>();
+  for (const [identity, manager] of managers) {
+    const versioned = versions.at(live, manager.apiVersion);
+    if (versioned === undefined) continue;
+    const fields = reconcileWithSchema(manager.fields, versioned.type);
+    reconciled.set(identity, fields === manager.fields ? manager : { ...manager, fields });
+  }
+  return reconciled;
+}

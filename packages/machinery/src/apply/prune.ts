@@ -1,0 +1,127 @@
+/**
+ * Takes out of a merged object what its applier has applied before, does not apply any more, and nobody else owns.
+ *
+ * The steps are those of structured-merge-diff: take out all that was applied last time, put back what anybody owns, put back what was
+ * never the applier's. Each step works in the version in which the fields are owned.
+ */
+import { isJsonObject, type JsonObject, type JsonValue, member, setMember } from "../json/index.ts";
+import { isEmptyObject } from "./empty-object.ts";
+import {
+  emptyFieldSet,
+  type FieldSet,
+  intersectFieldSets,
+  isEmptyFieldSet,
+  subtractFieldSet,
+  unionFieldSets,
+} from "./field-set.ts";
+import type { Manager, Managers } from "./managed-fields.ts";
+import type { TypeSchema } from "./type-schema.ts";
+import { ownedFields, undeclaredFields } from "./typed-field-set.ts";
+import { removeCleanly, removeLeavingNulls, withDeclaredParents } from "./typed-remove.ts";
+import type { Versions } from "./versions.ts";
+
+export interface PruneOptions {
+  /** The live object with the configuration merged in. */
+  readonly merged: JsonObject;
+  readonly config: JsonObject;
+  /** The applier's entry before this apply. */
+  readonly last: Manager | undefined;
+  /** All managers, the applier's new set included. */
+  readonly managers: Managers;
+  /** What is applied now. */
+  readonly applied: FieldSet;
+  readonly versions: Versions;
+}
+
+export function prune(options: PruneOptions): JsonObject {
+  const { merged, config, last, managers, applied, versions } = options;
+  if (last === undefined) return merged;
+  const version = last.apiVersion;
+  // The common case: everything is applied again.
+  if (
+    versions.areAlike(version, versions.apiVersion) &&
+    isEmptyFieldSet(subtractFieldSet(last.fields, applied))
+  ) {
+    return merged;
+  }
+  const lastMerged = versions.at(merged, version);
+  if (lastMerged === undefined) return merged;
+  const { object, type } = lastMerged;
+  const lastFields = withDeclaredParents(last.fields, type);
+  const stripped = removeLeavingNulls(object, lastFields, type);
+  const kept = putBackOwned({ object, stripped, version, managers, versions });
+  if (kept === undefined) return merged;
+
+  const gone = intersectFieldSets(
+    subtractFieldSet(declaredFields(object, type), declaredFields(kept, type)),
+    lastFields,
+  );
+  if (isEmptyFieldSet(gone)) return merged;
+  // Of the containers that this empties, those stay that somebody owns as such.
+  const staying = unionFieldSets(
+    ownedAt(managers, version, versions),
+    undeclaredFields(kept, type),
+  );
+  const pruned = removeCleanly(object, gone, type, staying);
+  const result = versions.at(pruned, versions.apiVersion, version)?.object;
+  return result === undefined ? merged : withAppliedNulls(result, config);
+}
+
+/** An emptied map or list that is applied as null becomes null: the applier asked for that. */
+function withAppliedNulls(object: JsonObject, config: JsonObject): JsonObject {
+  const result: { [key: string]: JsonValue } = {};
+  for (const key of Object.keys(object)) {
+    const value = object[key] as JsonValue;
+    const applied = member(config, key);
+    const emptied = typeof value === "object" && value !== null && isEmptyObject(value);
+    if (emptied && applied === null) setMember(result, key, null);
+    else if (isJsonObject(value) && isJsonObject(applied)) {
+      setMember(result, key, withAppliedNulls(value, applied));
+    } else setMember(result, key, value);
+  }
+  return result;
+}
+
+/** `stripped` with all fields of `object` that a manager owns, in the version given; undefined if that version is gone. */
+function putBackOwned(options: {
+  readonly object: JsonObject;
+  readonly stripped: JsonObject;
+  readonly version: string;
+  readonly managers: Managers;
+  readonly versions: Versions;
+}): JsonObject | undefined {
+  const { version, managers, versions } = options;
+  let { object, stripped } = options;
+  let from = version;
+  // The version of the fields comes first: a conversion may need what was taken out.
+  const apiVersions = new Set([version, ...[...managers.values()].map((m) => m.apiVersion)]);
+  for (const apiVersion of apiVersions) {
+    const whole = versions.at(object, apiVersion, from);
+    const part = versions.at(stripped, apiVersion, from);
+    if (whole === undefined || part === undefined) continue;
+    const { type } = whole;
+    const keep = unionFieldSets(
+      declaredFields(part.object, type),
+      withDeclaredParents(ownedAt(managers, apiVersion, versions), type),
+    );
+    const goes = subtractFieldSet(declaredFields(whole.object, type), keep);
+    stripped = removeLeavingNulls(whole.object, goes, type);
+    object = whole.object;
+    from = apiVersion;
+  }
+  return versions.at(stripped, version, from)?.object;
+}
+
+function declaredFields(object: JsonObject, type: TypeSchema): FieldSet {
+  return withDeclaredParents(ownedFields(object, type), type);
+}
+
+function ownedAt(managers: Managers, apiVersion: string, versions: Versions): FieldSet {
+  let owned = emptyFieldSet;
+  for (const manager of managers.values()) {
+    if (versions.areAlike(manager.apiVersion, apiVersion)) {
+      owned = unionFieldSets(owned, manager.fields);
+    }
+  }
+  return owned;
+}

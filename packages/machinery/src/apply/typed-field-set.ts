@@ -1,0 +1,111 @@
+/** The paths of a value: those that whoever sets it owns, and those that come into being with it. */
+import { isJsonObject, type JsonObject, type JsonValue } from "../json/index.ts";
+import { isEmptyObject } from "./empty-object.ts";
+import { emptyFieldSet, type FieldSet, leaf, type MutableFieldSet, self } from "./field-set.ts";
+import { itemElements } from "./list-item.ts";
+import { fieldElement } from "./path-element.ts";
+import {
+  deducedType,
+  type ListType,
+  type MapType,
+  memberType,
+  shapeOf,
+  type TypeSchema,
+} from "./type-schema.ts";
+
+/**
+ * What somebody who applies this value owns: leaves, list items, and members of maps that no schema declares. Declared fields are
+ * owned through what is in them, unless they are null or empty.
+ */
+export function ownedFields(value: JsonObject, type: TypeSchema): FieldSet {
+  return walk(value, type, ownedMember, notItself) ?? emptyFieldSet;
+}
+
+/** The node of a value that is added or removed as a whole: every container counts, not only the leaves. */
+export function presentFields(value: JsonValue, type: TypeSchema): FieldSet {
+  return walk(value, type, presentMember, itself) ?? leaf;
+}
+
+/** Members of maps that no schema declares, and list items, without the declared fields on the way. */
+export function undeclaredFields(value: JsonObject, type: TypeSchema): FieldSet {
+  return walk(value, type, undeclaredMember, notItself) ?? emptyFieldSet;
+}
+
+/** Whether a member of a map is owned itself, besides what is below it. */
+type MemberRule = (value: JsonValue, declared: boolean) => boolean;
+
+const ownedMember: MemberRule = (value, declared) =>
+  !declared || value === null || (isJsonObject(value) && isEmptyObject(value));
+
+const presentMember: MemberRule = () => true;
+
+const undeclaredMember: MemberRule = (_value, declared) => !declared;
+
+/** Whether the path that leads to a value is in the set. */
+type Membership = "itself" | "not itself";
+const itself: Membership = "itself";
+const notItself: Membership = "not itself";
+
+/** The node of a value, or undefined if neither it nor anything in it is owned. */
+function walk(
+  value: JsonValue,
+  type: TypeSchema,
+  rule: MemberRule,
+  membership: Membership,
+): FieldSet | undefined {
+  switch (shapeOf(type, value)) {
+    case "map":
+      return walkMap(value, type.map as MapType, rule, membership);
+    case "list":
+      return walkList(value, type.list as ListType, rule, membership);
+    default:
+      return leaf;
+  }
+}
+
+function walkMap(
+  value: JsonValue,
+  type: MapType,
+  rule: MemberRule,
+  membership: Membership,
+): FieldSet | undefined {
+  if (type.relationship === "atomic") return leaf;
+  let node: MutableFieldSet | undefined;
+  if (isJsonObject(value)) {
+    for (const name in value) {
+      const item = value[name] as JsonValue;
+      const below = rule(item, type.fields.has(name)) ? itself : notItself;
+      const itemNode = walk(item, memberType(type, name) ?? deducedType, rule, below);
+      if (itemNode === undefined) continue;
+      node ??= newNode(membership);
+      node[fieldElement(name)] = itemNode;
+    }
+  }
+  return node ?? (membership === itself ? leaf : undefined);
+}
+
+function walkList(
+  value: JsonValue,
+  type: ListType,
+  rule: MemberRule,
+  membership: Membership,
+): FieldSet | undefined {
+  if (type.relationship === "atomic") return leaf;
+  if (!Array.isArray(value) || value.length === 0) return membership === itself ? leaf : undefined;
+  const items = value as readonly JsonValue[];
+  const elements = itemElements(type, items);
+  if (elements === undefined) return leaf;
+  const node = newNode(membership);
+  for (const [i, element] of elements.entries()) {
+    // Items that share their keys are owned as one.
+    node[element] =
+      node[element] === undefined
+        ? (walk(items[i] as JsonValue, type.item, rule, itself) as FieldSet)
+        : leaf;
+  }
+  return node;
+}
+
+function newNode(membership: Membership): MutableFieldSet {
+  return membership === itself ? { [self]: leaf } : {};
+}

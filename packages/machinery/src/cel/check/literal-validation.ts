@@ -1,0 +1,70 @@
+/**
+ * Checks what literals say once types are known, as Kubernetes does since 1.29: constant durations, timestamps and
+ * patterns are valid, format strings fit their arguments, and list and map literals hold values of one type.
+ */
+import type { CallExpr, Expr, ListExpr, MapExpr } from "../syntax/ast.ts";
+import type { Issue } from "../syntax/source.ts";
+import { visitExpr } from "../syntax/visit.ts";
+import { formatType, isOptional, sameType, type Type } from "../types/type.ts";
+import { compilePattern } from "../values/pattern.ts";
+import { parseDuration, parseTimestamp } from "../values/time.ts";
+import { CelError } from "../values/value.ts";
+import type { CheckedExpr } from "./checked-expr.ts";
+import { validateFormatCall } from "./format-validation.ts";
+
+export function validateLiterals(checked: CheckedExpr): Issue[] {
+  const issues: Issue[] = [];
+  visitExpr(checked.expr, (e, path) => {
+    if (e.kind === "call") issues.push(...validateCall(e), ...validateFormatCall(checked, e));
+    // Arguments of `format` are meant to be of different types.
+    const exempt = path.some((outer) => outer.kind === "call" && outer.function === "format");
+    if (e.kind === "list" && !exempt) issues.push(...validateList(checked, e));
+    if (e.kind === "map" && !exempt) issues.push(...validateMap(checked, e));
+  });
+  return issues;
+}
+
+const VALIDATORS: Readonly<Record<string, (text: string) => boolean>> = {
+  duration: (text) => parseDuration(text) !== undefined,
+  timestamp: (text) => parseTimestamp(text) !== undefined,
+  matches: (text) => !(compilePattern(text) instanceof CelError),
+};
+
+function validateCall(e: CallExpr): Issue[] {
+  const isValid = Object.hasOwn(VALIDATORS, e.function) ? VALIDATORS[e.function] : undefined;
+  const [argument] = e.args;
+  if (isValid === undefined || argument?.kind !== "literal" || argument.literal.type !== "string")
+    return [];
+  if (isValid(argument.literal.value)) return [];
+  return [{ message: `invalid ${e.function} argument`, position: argument.position }];
+}
+
+function validateList(checked: CheckedExpr, e: ListExpr): Issue[] {
+  const optional = new Set(e.optionalIndices);
+  const typed = e.elements.map((element, i) => ({
+    at: element,
+    type: contentType(checked.typeOf(element), optional.has(i)),
+  }));
+  return firstMismatch(typed);
+}
+
+function validateMap(checked: CheckedExpr, e: MapExpr): Issue[] {
+  const keys = e.entries.map(({ key }) => ({ at: key, type: checked.typeOf(key) }));
+  const values = e.entries.map(({ value, optional }) => ({
+    at: value,
+    type: contentType(checked.typeOf(value), optional),
+  }));
+  return [...firstMismatch(keys), ...firstMismatch(values)];
+}
+
+function contentType(type: Type, optional: boolean): Type {
+  return optional && isOptional(type) ? type.param(0) : type;
+}
+
+function firstMismatch(typed: readonly { readonly at: Expr; readonly type: Type }[]): Issue[] {
+  const expected = typed[0]?.type;
+  const other = typed.find(({ type }) => expected !== undefined && !sameType(expected, type));
+  if (expected === undefined || other === undefined) return [];
+  const message = `expected type '${formatType(expected)}' but found '${formatType(other.type)}'`;
+  return [{ message, position: other.at.position }];
+}

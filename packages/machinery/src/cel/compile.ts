@@ -1,0 +1,55 @@
+/** From text to program: parse, check, validate, plan. */
+import { check } from "./check/checker.ts";
+import type { Environment } from "./check/environment.ts";
+import { validateLiterals } from "./check/literal-validation.ts";
+import { Program } from "./eval/program.ts";
+import { parse } from "./syntax/parser.ts";
+import { type Issue, printIssues } from "./syntax/source.ts";
+import { formatType, isDyn, sameType, type Type } from "./types/type.ts";
+
+export interface CompileOptions {
+  /** What the expression may evaluate to; anything if absent. A dynamic result passes. */
+  readonly resultTypes?: readonly Type[];
+}
+
+export type Compilation =
+  | { readonly ok: true; readonly program: Program }
+  | {
+      readonly ok: false;
+      readonly issues: readonly Issue[];
+      /** All issues as cel-go prints them. */
+      readonly message: string;
+    };
+
+export function compile(
+  text: string,
+  environment: Environment,
+  options: CompileOptions = {},
+): Compilation {
+  const parsed = parse(text, environment);
+  if (!parsed.ok) return failure(text, parsed.issues);
+  const result = check(parsed.expr, environment);
+  if (!result.ok) return failure(text, result.issues);
+  const { checked } = result;
+  const issues = environment.validateLiterals ? validateLiterals(checked) : [];
+  if (issues.length > 0) return failure(text, issues);
+  const { resultTypes } = options;
+  if (resultTypes !== undefined && !isDyn(checked.type)) {
+    if (!resultTypes.some((type) => sameType(type, checked.type))) {
+      const message = wrongResultType(resultTypes);
+      return { ok: false, issues: [{ message, position: undefined }], message };
+    }
+  }
+  return { ok: true, program: new Program(checked, environment) };
+}
+
+function failure(text: string, issues: readonly Issue[]): Compilation {
+  return { ok: false, issues, message: printIssues(text, issues) };
+}
+
+function wrongResultType(wanted: readonly Type[]): string {
+  const names = wanted.map(formatType);
+  return names.length === 1
+    ? `must evaluate to ${names[0]}`
+    : `must evaluate to one of [${names.join(" ")}]`;
+}

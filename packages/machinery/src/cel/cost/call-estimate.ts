@@ -1,0 +1,61 @@
+/** The static cost of a call, as an overload declares it. */
+import type { Expr } from "../syntax/ast.ts";
+import type { Type } from "../types/type.ts";
+import {
+  add,
+  type CostEstimate,
+  fixed,
+  multiplyByFactor,
+  ONE,
+  type SizeEstimate,
+  TRAVERSAL_FACTOR,
+} from "./estimate.ts";
+
+/** A part of an expression whose size is estimated. */
+export interface SizedNode {
+  readonly expr: Expr;
+  readonly type: Type;
+  /** What is known of its size; everything is possible if nothing is. */
+  readonly size: SizeEstimate;
+  /** Whether the size comes from the expression or a declaration rather than from not knowing. */
+  readonly sizeKnown: boolean;
+  /** The size of a list's elements, as far as a declaration says. */
+  readonly elementSize: SizeEstimate;
+}
+
+export interface EstimatedCall {
+  readonly target: SizedNode | undefined;
+  readonly args: readonly SizedNode[];
+}
+
+export interface CallEstimate {
+  /** Of the call alone, without its arguments. */
+  readonly cost: CostEstimate;
+  readonly resultSize?: SizeEstimate;
+}
+
+export type CallEstimator = (call: EstimatedCall) => CallEstimate | undefined;
+
+/** A call of a fixed price. */
+export function fixedEstimate(cost: number): CallEstimator {
+  const estimate = { cost: fixed(cost) };
+  return () => estimate;
+}
+
+/** Reads the first argument (or the target) once, `factor` times over; the result may be as large. */
+export function traversalEstimate(
+  options: { factor?: number; sameSize?: boolean } = {},
+): CallEstimator {
+  const factor = (options.factor ?? 1) * TRAVERSAL_FACTOR;
+  return ({ target, args }) => {
+    const node = target ?? args[0];
+    if (node === undefined) return undefined;
+    const cost = multiplyByFactor(node.size, factor);
+    return options.sameSize ? { cost, resultSize: node.size } : { cost };
+  };
+}
+
+/** Builds a list of `size` elements, at `factor` for each. */
+export function listBuildingEstimate(size: SizeEstimate, factor: number): CallEstimate {
+  return { cost: add(multiplyByFactor(size, factor), ONE, fixed(10)), resultSize: size };
+}

@@ -1,0 +1,180 @@
+/**
+ * What is known about the sizes of an expression's parts while its cost is estimated.
+ *
+ * Sizes come, in this order, from an estimate of the part itself, from literals, from the declaration that the part
+ * leads to, from its type (scalars are of size one), and from what a local variable was bound to.
+ */
+import type { CheckedExpr } from "../check/checked-expr.ts";
+import type { Environment } from "../check/environment.ts";
+import { ACCUMULATOR, type ComprehensionExpr, type Expr } from "../syntax/ast.ts";
+import { codePointCount } from "../syntax/source.ts";
+import { type DeclaredType, declaredString } from "../types/declared-type.ts";
+import { isOptional, type Type } from "../types/type.ts";
+import { fixed, ONE, type SizeEstimate, union } from "./estimate.ts";
+
+/** Sizes of the keys (or indices) and values of a list or map. */
+export interface EntrySize {
+  readonly container: "list" | "map";
+  readonly key: SizeEstimate;
+  readonly value: SizeEstimate;
+}
+
+export interface Local {
+  readonly name: string;
+  readonly declared: DeclaredType | undefined;
+  readonly size: SizeEstimate | undefined;
+  readonly entrySize: EntrySize | undefined;
+}
+
+/** Kubernetes' estimator takes the keys of a map to have no length. */
+const DECLARED_KEY = declaredString({ maxLength: 0 });
+
+export class SizeBook {
+  readonly #checked: CheckedExpr;
+  readonly #environment: Environment;
+  readonly #sizes = new Map<number, SizeEstimate>();
+  readonly #entrySizes = new Map<number, EntrySize>();
+  readonly #declared = new Map<number, DeclaredType | undefined>();
+  readonly #locals: Local[] = [];
+
+  constructor(checked: CheckedExpr, environment: Environment) {
+    this.#checked = checked;
+    this.#environment = environment;
+  }
+
+  /** Notes which declaration a name leads to. */
+  placeIdent(e: Expr, name: string): void {
+    const local = this.#find(name);
+    const declared =
+      local === undefined
+        ? this.#environment.variables.get(name.replace(/^\./, ""))
+        : local.declared;
+    this.#declared.set(e.id, declared);
+  }
+
+  placeField(e: Expr, operand: Expr, field: string): void {
+    const declared = this.#declaredOf(operand);
+    this.#declared.set(e.id, declared?.fields?.get(field)?.declared);
+  }
+
+  placeElement(e: Expr, operand: Expr): void {
+    this.#declared.set(e.id, this.#declaredOf(operand)?.element);
+  }
+
+  size(e: Expr): SizeEstimate | undefined {
+    const known = this.#sizes.get(e.id) ?? literalSize(e);
+    if (known !== undefined) return known;
+    const elementsMax = this.#declaredOf(e)?.elementsMax;
+    if (elementsMax !== undefined) {
+      const size = { min: 0, max: elementsMax };
+      this.#sizes.set(e.id, size);
+      return size;
+    }
+    if (isScalar(this.#checked.typeOf(e))) return ONE;
+    return e.kind === "ident" ? this.#find(e.name)?.size : undefined;
+  }
+
+  setSize(e: Expr, size: SizeEstimate | undefined): void {
+    if (size !== undefined) this.#sizes.set(e.id, size);
+  }
+
+  entrySize(e: Expr): EntrySize | undefined {
+    return (
+      this.#entrySizes.get(e.id) ?? (e.kind === "ident" ? this.#find(e.name)?.entrySize : undefined)
+    );
+  }
+
+  setEntrySize(e: Expr, entrySize: EntrySize): void {
+    this.#entrySizes.set(e.id, entrySize);
+  }
+
+  copySizes(to: Expr, from: Expr): void {
+    this.setSize(to, this.size(from));
+    const entrySize = this.entrySize(from);
+    if (entrySize !== undefined) this.setEntrySize(to, entrySize);
+  }
+
+  /** The entries of `e` may be those of either operand. */
+  joinEntrySizes(e: Expr, left: Expr, right: Expr): void {
+    const a = this.entrySize(left);
+    const b = this.entrySize(right);
+    if (a === undefined || b === undefined) return;
+    this.setEntrySize(e, {
+      container: a.container,
+      key: union(a.key, b.key),
+      value: union(a.value, b.value),
+    });
+  }
+
+  /** The size of a list's elements, if the list leads to a declaration. */
+  declaredElementSize(e: Expr): SizeEstimate | undefined {
+    const elementsMax = this.#declaredOf(e)?.element?.elementsMax;
+    return elementsMax === undefined ? undefined : { min: 0, max: elementsMax };
+  }
+
+  local(name: string, bound: Expr): Local {
+    // Accumulators lead to no declaration, whatever they start from.
+    const declared = name === ACCUMULATOR ? undefined : this.#declaredOf(bound);
+    return { name, declared, size: this.size(bound), entrySize: this.entrySize(bound) };
+  }
+
+  /** The iteration variables of a comprehension. */
+  iterationLocals(e: ComprehensionExpr): Local[] {
+    const entries = this.entrySize(e.iterRange);
+    const declared = this.#declaredOf(e.iterRange);
+    const isList = (entries?.container ?? this.#checked.typeOf(e.iterRange).kind) === "list";
+    const value = { declared: declared?.element, size: entries?.value, entrySize: undefined };
+    const keyDeclared = isList || declared?.element === undefined ? undefined : DECLARED_KEY;
+    const key = { declared: keyDeclared, size: entries?.key, entrySize: undefined };
+    if (e.iterVar2 === undefined) return [{ name: e.iterVar, ...(isList ? value : key) }];
+    return [
+      { name: e.iterVar, ...key },
+      { name: e.iterVar2, ...value },
+    ];
+  }
+
+  withLocals<T>(locals: readonly Local[], action: () => T): T {
+    this.#locals.push(...locals);
+    const result = action();
+    this.#locals.length -= locals.length;
+    return result;
+  }
+
+  #find(name: string): Local | undefined {
+    return this.#locals.findLast((local) => local.name === name);
+  }
+
+  #declaredOf(e: Expr): DeclaredType | undefined {
+    const local = e.kind === "ident" ? this.#find(e.name) : undefined;
+    return local === undefined ? this.#declared.get(e.id) : local.declared;
+  }
+}
+
+/** The exact size of what an expression writes out. */
+function literalSize(e: Expr): SizeEstimate | undefined {
+  switch (e.kind) {
+    case "literal":
+      if (e.literal.type === "string") return fixed(codePointCount(e.literal.value));
+      return e.literal.type === "bytes" ? fixed(e.literal.value.length) : ONE;
+    case "list":
+      return fixed(e.elements.length);
+    case "map":
+      return fixed(e.entries.length);
+    default:
+      return undefined;
+  }
+}
+
+function isScalar(type: Type): boolean {
+  switch (type.kind) {
+    case "bool":
+    case "double":
+    case "duration":
+    case "int":
+    case "timestamp":
+    case "uint":
+      return true;
+    default:
+      return isOptional(type) && isScalar(type.param(0));
+  }
+}

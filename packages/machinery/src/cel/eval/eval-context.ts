@@ -1,0 +1,85 @@
+/**
+ * The state of one evaluation: variables, local slots, and what it has cost so far.
+ *
+ * Cost is counted as cel-go and Kubernetes count it and stops the evaluation at its limit. Steps bound what has no
+ * price; the embedder's interrupt is asked now and then. Both stop the evaluation by throwing, which happens once.
+ */
+import type { CallContext } from "../check/function-declaration.ts";
+import { EVALUATION_STEPS_MAX, INTERRUPT_CHECK_STEPS } from "../limits.ts";
+import { compilePattern, type Pattern } from "../values/pattern.ts";
+import type { CelError, CelResult } from "../values/value.ts";
+
+/** Why an evaluation was stopped. */
+export type CancelReason = "cost" | "interrupt";
+
+export class EvaluationCancelled extends Error {
+  override readonly name = "EvaluationCancelled";
+  readonly reason: CancelReason;
+
+  constructor(reason: CancelReason) {
+    super(
+      reason === "cost"
+        ? "operation cancelled: actual cost limit exceeded"
+        : "operation interrupted",
+    );
+    this.reason = reason;
+  }
+}
+
+export interface EvalOptions {
+  readonly costLimit: number;
+  readonly interrupt?: (() => boolean) | undefined;
+  /** Finds the value of a variable, by its slot. */
+  readonly load: (slot: number) => CelResult;
+  readonly variableCount: number;
+  readonly localCount: number;
+}
+
+export class EvalContext implements CallContext {
+  cost = 0;
+  readonly locals: CelResult[];
+  readonly #variables: (CelResult | undefined)[];
+  readonly #load: (slot: number) => CelResult;
+  readonly #costLimit: number;
+  readonly #interrupt: (() => boolean) | undefined;
+  #steps = 0;
+  #iterations = 0;
+
+  constructor(options: EvalOptions) {
+    this.#costLimit = options.costLimit;
+    this.#interrupt = options.interrupt;
+    this.#load = options.load;
+    this.#variables = new Array<CelResult | undefined>(options.variableCount).fill(undefined);
+    this.locals = new Array<CelResult>(options.localCount).fill(null);
+  }
+
+  charge(cost: number): void {
+    this.cost += cost;
+    if (this.cost > this.#costLimit) throw new EvaluationCancelled("cost");
+  }
+
+  step(count: number): void {
+    this.#steps += count;
+    if (this.#steps > EVALUATION_STEPS_MAX) throw new EvaluationCancelled("cost");
+  }
+
+  /** Called once for each round of a comprehension. */
+  iterate(): void {
+    if (++this.#iterations % INTERRUPT_CHECK_STEPS === 0 && this.#interrupt?.() === true) {
+      throw new EvaluationCancelled("interrupt");
+    }
+  }
+
+  variable(slot: number): CelResult {
+    let value = this.#variables[slot];
+    if (value === undefined) {
+      value = this.#load(slot);
+      this.#variables[slot] = value;
+    }
+    return value;
+  }
+
+  pattern(source: string): Pattern | CelError {
+    return compilePattern(source);
+  }
+}

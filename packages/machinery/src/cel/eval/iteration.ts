@@ -1,0 +1,43 @@
+/** Going through a list or a map, with the iteration variables set for each round. */
+import { toInt } from "../values/small-int.ts";
+import { CelList, CelMap, type CelResult, type CelValue } from "../values/value.ts";
+import type { EvalContext } from "./eval-context.ts";
+
+/** Runs a loop; its outcome is left in the accumulator's slot. */
+export type Loop = (context: EvalContext, collection: CelList | CelMap) => void;
+
+export type IterationSlots =
+  | { readonly one: number; readonly key?: undefined }
+  | { readonly key: number; readonly value: number; readonly one?: undefined };
+
+export interface LoopSlots {
+  readonly accuSlot: number;
+  readonly slots: IterationSlots;
+}
+
+/** Sets the iteration variables for each round until `round` returns false. */
+export function forEach(
+  context: EvalContext,
+  collection: CelList | CelMap,
+  slots: IterationSlots,
+  round: () => boolean,
+): void {
+  const keys = collection instanceof CelMap ? collection.keys() : undefined;
+  const { size } = keys === undefined ? (collection as CelList) : { size: keys.length };
+  for (let i = 0; i < size; i++) {
+    context.iterate();
+    if (slots.one !== undefined) {
+      context.locals[slots.one] =
+        keys === undefined ? (collection as CelList).get(i) : (keys[i] ?? null);
+    } else {
+      const key: CelValue = keys === undefined ? toInt(i) : (keys[i] ?? null);
+      context.locals[slots.key] = key;
+      context.locals[slots.value] = valueAt(collection, key, i);
+    }
+    if (!round()) return;
+  }
+}
+
+function valueAt(collection: CelList | CelMap, key: CelValue, index: number): CelResult {
+  return collection instanceof CelList ? collection.get(index) : (collection.find(key) ?? null);
+}

@@ -1,0 +1,163 @@
+/** Calls: operators first, then functions by the overloads that the checker left, told apart by their arguments. */
+import type { Overload, OverloadCall, RuntimeCost } from "../check/function-declaration.ts";
+import { type CallExpr, type Expr, Operator } from "../syntax/ast.ts";
+import { typeNameOf } from "../values/kind.ts";
+import { CelError, type CelResult, type CelValue, NO_SUCH_OVERLOAD } from "../values/value.ts";
+import type { EvalContext } from "./eval-context.ts";
+import { constantPlan, type Plan, type Planning, type Run } from "./plan.ts";
+import { planComparison } from "./plan-comparison.ts";
+import { planLogic, planOptionalOr } from "./plan-logic.ts";
+import { planPattern } from "./plan-pattern.ts";
+import { planIndex, planOptionalSelect } from "./plan-select.ts";
+import { fitsType } from "./type-guard.ts";
+
+export function planCall(planning: Planning, e: CallExpr): Plan {
+  const special = planLogic(planning, e) ?? planComparison(planning, e);
+  if (special !== undefined) return special;
+  if (e.function === Operator.index || e.function === Operator.optIndex)
+    return planIndex(planning, e);
+  if (e.function === Operator.optSelect) return planOptionalSelect(planning, e);
+  const reference = planning.checked.referenceOf(e);
+  if (reference?.kind !== "function") {
+    const error = new CelError(`no such overload: ${e.function}`);
+    return { run: () => error };
+  }
+  const { overloads, name } = reference;
+  if (
+    overloads.some(({ id }) => id === "optional_or_optional" || id === "optional_orValue_value")
+  ) {
+    return planOptionalOr(planning, e);
+  }
+  const operandExprs =
+    reference.namespaced || e.target === undefined ? e.args : [e.target, ...e.args];
+  const plan =
+    planPattern(planning, name, operandExprs) ??
+    planFunction(planning, name, overloads, operandExprs);
+  return CONVERSIONS.has(name) ? foldConversion(plan, planning, operandExprs) : plan;
+}
+
+function planFunction(
+  planning: Planning,
+  name: string,
+  overloads: readonly Overload[],
+  operandExprs: readonly Expr[],
+): Plan {
+  const operands = operandExprs.map((operand) => planning.plan(operand).run);
+  const candidates = overloads.filter((overload) => overload.call !== undefined).map(bind);
+  const only = candidates.length === 1 ? candidates[0] : undefined;
+  const [first, second] = operands;
+  if (only !== undefined && operands.length === 1 && first !== undefined) {
+    return { run: unary(name, only, first) };
+  }
+  if (only !== undefined && operands.length === 2 && first !== undefined && second !== undefined) {
+    return { run: binary(name, only, first, second) };
+  }
+  return { run: anyNumber(name, candidates, operands) };
+}
+
+/** An overload ready to be called. */
+interface Candidate {
+  readonly overload: Overload;
+  readonly call: (...args: (CelValue | EvalContext)[]) => CelResult;
+  readonly cost: number;
+  readonly costOf: ((result: CelResult, ...args: CelValue[]) => number) | undefined;
+}
+
+function bind(overload: Overload): Candidate {
+  const { call, cost = 1 } = overload;
+  return {
+    overload,
+    call: call as OverloadCall as Candidate["call"],
+    cost: typeof cost === "number" ? cost : 0,
+    costOf: typeof cost === "number" ? undefined : (cost as RuntimeCost as Candidate["costOf"]),
+  };
+}
+
+function unary(name: string, { overload, call, cost, costOf }: Candidate, operand: Run): Run {
+  const fits = fitsType(overload.params[0]);
+  return (context) => {
+    const a = operand(context);
+    if (a instanceof CelError) return a;
+    if (!fits(a)) return noSuchOverload(name, [a]);
+    const result = call(a, context);
+    context.charge(costOf === undefined ? cost : costOf(result, a));
+    return result;
+  };
+}
+
+function binary(
+  name: string,
+  { overload, call, cost, costOf }: Candidate,
+  left: Run,
+  right: Run,
+): Run {
+  const fitsLeft = fitsType(overload.params[0]);
+  const fitsRight = fitsType(overload.params[1]);
+  return (context) => {
+    const a = left(context);
+    const b = right(context);
+    if (a instanceof CelError) return a;
+    if (b instanceof CelError) return b;
+    if (!fitsLeft(a) || !fitsRight(b)) return noSuchOverload(name, [a, b]);
+    const result = call(a, b, context);
+    context.charge(costOf === undefined ? cost : costOf(result, a, b));
+    return result;
+  };
+}
+
+function anyNumber(name: string, candidates: readonly Candidate[], operands: readonly Run[]): Run {
+  const guarded = candidates.map((candidate) => ({
+    candidate,
+    guards: candidate.overload.params.map((param) => fitsType(param)),
+  }));
+  return (context) => {
+    const args: CelValue[] = [];
+    for (const operand of operands) {
+      const value = operand(context);
+      if (value instanceof CelError) return value;
+      args.push(value);
+    }
+    for (const { candidate, guards } of guarded) {
+      if (guards.length !== args.length || !guards.every((fits, i) => fits(args[i] ?? null)))
+        continue;
+      const result = candidate.call(...args, context);
+      context.charge(
+        candidate.costOf === undefined ? candidate.cost : candidate.costOf(result, ...args),
+      );
+      return result;
+    }
+    return noSuchOverload(name, args);
+  };
+}
+
+function noSuchOverload(name: string, args: readonly CelValue[]): CelError {
+  if (!/^[A-Za-z]/.test(name)) return NO_SUCH_OVERLOAD;
+  return new CelError(`no such overload: ${name}(${args.map(typeNameOf).join(", ")})`);
+}
+
+const CONVERSIONS = new Set([
+  "bool",
+  "bytes",
+  "double",
+  "duration",
+  "int",
+  "string",
+  "timestamp",
+  "uint",
+  "type",
+]);
+
+/** Conversions of constants are done once; a wrong one stays an error of the evaluation. */
+function foldConversion(plan: Plan, planning: Planning, operands: readonly Expr[]): Plan {
+  const [operand] = operands;
+  if (operands.length !== 1 || operand === undefined) return plan;
+  if (planning.plan(operand).constant === undefined) return plan;
+  const value = plan.run(FOLDING as EvalContext);
+  return value instanceof CelError ? { run: () => value } : constantPlan(value);
+}
+
+/** Stands in for the context while planning: conversions only count their cost. */
+const FOLDING: Pick<EvalContext, "charge" | "step"> = {
+  charge: () => undefined,
+  step: () => undefined,
+};

@@ -1,0 +1,105 @@
+/** Equality, order and membership; none of them needs to choose an overload, only to price it. */
+import { comparisonCost } from "../cost/sizes.ts";
+import { type CallExpr, Operator } from "../syntax/ast.ts";
+import { compareValues, equalValues, listContains } from "../values/compare.ts";
+import {
+  CelError,
+  CelList,
+  CelMap,
+  CelObject,
+  type CelResult,
+  type CelValue,
+  NO_SUCH_OVERLOAD,
+} from "../values/value.ts";
+import type { Plan, Planning, Run } from "./plan.ts";
+
+export function planComparison(planning: Planning, e: CallExpr): Plan | undefined {
+  const [leftExpr, rightExpr] = e.args;
+  if (leftExpr === undefined || rightExpr === undefined || e.target !== undefined) return undefined;
+  if (e.function === Operator.in) {
+    return planMembership(planning.plan(leftExpr).run, planning.plan(rightExpr));
+  }
+  const holds = ORDERS[e.function];
+  if (holds !== undefined) {
+    return { run: ordered(planning.plan(leftExpr).run, planning.plan(rightExpr).run, holds) };
+  }
+  if (e.function === Operator.equals || e.function === Operator.notEquals) {
+    const wanted = e.function === Operator.equals;
+    return { run: equality(planning.plan(leftExpr).run, planning.plan(rightExpr).run, wanted) };
+  }
+  return undefined;
+}
+
+const ORDERS: Readonly<Record<string, (order: number) => boolean>> = {
+  [Operator.less]: (order) => order < 0,
+  [Operator.lessEquals]: (order) => order <= 0,
+  [Operator.greater]: (order) => order > 0,
+  [Operator.greaterEquals]: (order) => order >= 0,
+};
+
+const NAN_UNORDERED = new CelError("NaN values cannot be ordered");
+
+function ordered(left: Run, right: Run, holds: (order: number) => boolean): Run {
+  return (context) => {
+    const a = left(context);
+    const b = right(context);
+    if (a instanceof CelError) return a;
+    if (b instanceof CelError) return b;
+    const order = compareValues(a, b);
+    if (order instanceof CelError) return order;
+    context.charge(comparisonCost(true, a, b));
+    return Number.isNaN(order) ? NAN_UNORDERED : holds(order);
+  };
+}
+
+function equality(left: Run, right: Run, wanted: boolean): Run {
+  return (context) => {
+    const a = left(context);
+    const b = right(context);
+    if (a instanceof CelError) return a;
+    if (b instanceof CelError) return b;
+    const equal = equalValues(a, b, context);
+    if (equal instanceof CelError) return equal;
+    context.charge(a instanceof CelObject ? 1 : comparisonCost(true, a, b));
+    return equal === wanted;
+  };
+}
+
+function planMembership(value: Run, collection: Plan): Plan {
+  const { constant } = collection;
+  const set = constant instanceof CelList ? scalarSet(constant) : undefined;
+  if (set !== undefined) {
+    // As in cel-go, membership in a constant list of scalars is a look-up without a price of its own.
+    return {
+      run: (context) => {
+        const needle = value(context);
+        return needle instanceof CelError ? needle : set.has(needle);
+      },
+    };
+  }
+  return {
+    run: (context): CelResult => {
+      const needle = value(context);
+      const haystack = collection.run(context);
+      if (needle instanceof CelError) return needle;
+      if (haystack instanceof CelError) return haystack;
+      if (haystack instanceof CelList) {
+        context.charge(haystack.size);
+        return listContains(haystack, needle, context);
+      }
+      context.charge(1);
+      return haystack instanceof CelMap ? haystack.find(needle) !== undefined : NO_SUCH_OVERLOAD;
+    },
+  };
+}
+
+/** The elements as a set, if all are strings or bools: other scalars are equal across types. */
+function scalarSet(list: CelList): Set<CelValue> | undefined {
+  const set = new Set<CelValue>();
+  for (let i = 0; i < list.size; i++) {
+    const element = list.get(i);
+    if (typeof element !== "string" && typeof element !== "boolean") return undefined;
+    set.add(element);
+  }
+  return set;
+}

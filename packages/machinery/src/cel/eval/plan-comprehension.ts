@@ -1,0 +1,73 @@
+/**
+ * Comprehensions: loops over lists and maps.
+ *
+ * The shapes that macros produce get loops of their own: quantifiers stop early, and lists and maps grow in place
+ * instead of being copied in every round. They are charged exactly what the general fold would be.
+ */
+import { type ComprehensionExpr, isBinding } from "../syntax/ast.ts";
+import { CelError, CelList, CelMap } from "../values/value.ts";
+import { forEach, type Loop, type LoopSlots } from "./iteration.ts";
+import type { Plan, Planning, Run } from "./plan.ts";
+import { planAppend, planInsert } from "./plan-accumulation.ts";
+import { planQuantifier } from "./plan-quantifier.ts";
+
+export function planComprehension(planning: Planning, e: ComprehensionExpr): Plan {
+  if (isBinding(e)) return planBinding(planning, e);
+  const range = planning.plan(e.iterRange).run;
+  const init = planning.plan(e.accuInit).run;
+  return planning.locals.with([e.accuVar], (accuSlot) => {
+    const iterationNames = e.iterVar2 === undefined ? [e.iterVar] : [e.iterVar, e.iterVar2];
+    const loop = planning.locals.with(iterationNames, (slot) => {
+      const setSlots = e.iterVar2 === undefined ? { one: slot } : { key: slot, value: slot + 1 };
+      return planLoop(planning, e, { accuSlot, slots: setSlots });
+    });
+    const result = planning.plan(e.result).run;
+    return {
+      run: (context) => {
+        const collection = range(context);
+        if (collection instanceof CelError) return collection;
+        if (!(collection instanceof CelList || collection instanceof CelMap)) {
+          return new CelError("got a value that is not iterable, expected a list or a map");
+        }
+        context.locals[accuSlot] = init(context);
+        loop(context, collection);
+        return result(context);
+      },
+    };
+  });
+}
+
+function planBinding(planning: Planning, e: ComprehensionExpr): Plan {
+  const value = planning.plan(e.accuInit).run;
+  return planning.locals.with([e.accuVar], (slot) => {
+    const result = planning.plan(e.result).run;
+    return {
+      run: (context) => {
+        // An error is bound like any value: it counts only if the name is used.
+        context.locals[slot] = value(context);
+        return result(context);
+      },
+    };
+  });
+}
+
+function planLoop(planning: Planning, e: ComprehensionExpr, slots: LoopSlots): Loop {
+  return (
+    planQuantifier(planning, e, slots) ??
+    planAppend(planning, e, slots) ??
+    planInsert(planning, e, slots) ??
+    planFold(planning, e, slots)
+  );
+}
+
+function planFold(planning: Planning, e: ComprehensionExpr, { accuSlot, slots }: LoopSlots): Loop {
+  const condition: Run = planning.plan(e.condition).run;
+  const step: Run = planning.plan(e.step).run;
+  return (context, collection) => {
+    forEach(context, collection, slots, () => {
+      if (condition(context) !== true) return false;
+      context.locals[accuSlot] = step(context);
+      return true;
+    });
+  };
+}

@@ -1,0 +1,180 @@
+/** Field selection, presence tests, indexing, and their optional forms. */
+import { type CallExpr, type Expr, Operator, type SelectExpr } from "../syntax/ast.ts";
+import { formatDouble } from "../values/format-double.ts";
+import { JsonObjectView } from "../values/json-view.ts";
+import {
+  CelError,
+  CelList,
+  CelMap,
+  CelObject,
+  CelOptional,
+  type CelResult,
+  CelUint,
+  type CelValue,
+  NO_SUCH_OVERLOAD,
+} from "../values/value.ts";
+import type { Plan, Planning } from "./plan.ts";
+
+export function planSelect(planning: Planning, e: SelectExpr): Plan {
+  const operand = planning.plan(e.operand).run;
+  const { field } = e;
+  if (e.testOnly) {
+    const extra = relativeCost(e.operand);
+    return {
+      run: (context) => {
+        const value = operand(context);
+        if (value instanceof CelError) return value;
+        if (extra > 0) context.charge(extra);
+        return isPresent(value, field);
+      },
+    };
+  }
+  const cost = 1 + relativeCost(e.operand);
+  return {
+    run: (context) => {
+      const value = operand(context);
+      if (value instanceof CelError) return value;
+      context.charge(cost);
+      if (value instanceof JsonObjectView) return value.find(field) ?? noSuchKey(field);
+      return selectField(value, field);
+    },
+  };
+}
+
+/**
+ * cel-go evaluates `a.b[c]` as one attribute: one unit for its root and one for each step. A root that is not a name
+ * is priced on its own, and its use as a root again.
+ */
+function relativeCost(operand: Expr): number {
+  switch (operand.kind) {
+    case "ident":
+      return 0;
+    case "select":
+      return operand.testOnly ? 1 : 0;
+    case "call":
+      return ATTRIBUTE_CALLS.has(operand.function) ? 0 : 1;
+    default:
+      return 1;
+  }
+}
+
+const ATTRIBUTE_CALLS = new Set<string>([
+  Operator.index,
+  Operator.optIndex,
+  Operator.optSelect,
+  Operator.conditional,
+]);
+
+function noSuchKey(key: CelValue): CelError {
+  return new CelError(`no such key: ${keyText(key)}`);
+}
+
+function keyText(key: CelValue): string {
+  if (key instanceof CelUint) return String(key.value);
+  return typeof key === "number" ? formatDouble(key) : String(key);
+}
+
+function selectField(value: CelValue, field: string): CelResult {
+  if (value instanceof CelOptional) return selectOptional(value, field);
+  const found = findField(value, field);
+  if (found !== undefined) return found;
+  return value instanceof CelMap ? noSuchKey(field) : new CelError(`no such field '${field}'`);
+}
+
+/** The field, undefined if it is absent, an error if there can be no fields. */
+function findField(value: CelValue, field: string): CelResult | undefined {
+  if (value instanceof CelMap) return value.find(field);
+  if (value instanceof CelObject) return value.select(field);
+  return NO_SUCH_OVERLOAD;
+}
+
+function isPresent(value: CelValue, field: string): CelResult {
+  if (value instanceof CelOptional) {
+    return value.value === undefined ? false : isPresent(value.value, field);
+  }
+  const found = findField(value, field);
+  return found === NO_SUCH_OVERLOAD ? found : found !== undefined;
+}
+
+/** An optional of the field; nothing stays nothing. */
+function selectOptional(value: CelValue, field: string): CelResult {
+  if (value instanceof CelOptional) {
+    return value.value === undefined ? value : selectOptional(value.value, field);
+  }
+  return toOptional(findField(value, field));
+}
+
+function toOptional(found: CelResult | undefined): CelResult {
+  if (found === undefined) return CelOptional.none;
+  if (found instanceof CelError || found instanceof CelOptional) return found;
+  return CelOptional.of(found);
+}
+
+export function planOptionalSelect(planning: Planning, e: CallExpr): Plan {
+  const [operandExpr, fieldExpr] = e.args;
+  if (operandExpr === undefined || fieldExpr?.kind !== "literal")
+    return { run: () => NO_SUCH_OVERLOAD };
+  const operand = planning.plan(operandExpr).run;
+  const field = String(fieldExpr.literal.value);
+  const cost = 1 + relativeCost(operandExpr);
+  return {
+    run: (context) => {
+      const value = operand(context);
+      if (value instanceof CelError) return value;
+      context.charge(cost);
+      return selectOptional(value, field);
+    },
+  };
+}
+
+export function planIndex(planning: Planning, e: CallExpr): Plan {
+  const [operandExpr, indexExpr] = e.args;
+  if (operandExpr === undefined || indexExpr === undefined) return { run: () => NO_SUCH_OVERLOAD };
+  const operand = planning.plan(operandExpr).run;
+  const index = planning.plan(indexExpr).run;
+  const cost = 1 + relativeCost(operandExpr);
+  const find = e.function === Operator.optIndex ? indexOptional : indexValue;
+  return {
+    run: (context) => {
+      const value = operand(context);
+      if (value instanceof CelError) return value;
+      const key = index(context);
+      if (key instanceof CelError) return key;
+      context.charge(cost);
+      return find(value, key);
+    },
+  };
+}
+
+function indexValue(value: CelValue, key: CelValue): CelResult {
+  if (value instanceof CelOptional) return indexOptional(value, key);
+  const found = findIndex(value, key);
+  if (found !== undefined) return found;
+  if (value instanceof CelList) return new CelError(`index out of bounds: ${keyText(key)}`);
+  return noSuchKey(key);
+}
+
+function indexOptional(value: CelValue, key: CelValue): CelResult {
+  if (value instanceof CelOptional) {
+    return value.value === undefined ? value : indexOptional(value.value, key);
+  }
+  return toOptional(findIndex(value, key));
+}
+
+function findIndex(value: CelValue, key: CelValue): CelResult | undefined {
+  if (value instanceof CelMap) return value.find(key);
+  if (value instanceof CelList) {
+    const index = listIndex(key);
+    if (index === undefined) return new CelError(`unsupported index type '${typeof key}' in list`);
+    return index >= 0 && index < value.size ? value.get(index) : undefined;
+  }
+  if (value instanceof CelObject && typeof key === "string") return value.select(key);
+  return NO_SUCH_OVERLOAD;
+}
+
+/** Any number that is whole is an index. */
+function listIndex(key: CelValue): number | undefined {
+  if (typeof key === "bigint") return Number(key);
+  if (key instanceof CelUint) return Number(key.value);
+  return typeof key === "number" && Number.isInteger(key) ? key : undefined;
+}

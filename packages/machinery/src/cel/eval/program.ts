@@ -1,0 +1,98 @@
+/** A compiled expression, ready to be evaluated any number of times. */
+import type { CheckedExpr } from "../check/checked-expr.ts";
+import type { Environment } from "../check/environment.ts";
+import { COST_PER_CALL_MAX } from "../limits.ts";
+import type { DeclaredType } from "../types/declared-type.ts";
+import type { Type } from "../types/type.ts";
+import { CelError, type CelResult } from "../values/value.ts";
+import { type CancelReason, EvalContext, EvaluationCancelled } from "./eval-context.ts";
+import { type PlannedProgram, planProgram } from "./planner.ts";
+
+/** Values of variables by name: raw JSON, or CEL values where the declaration says so. */
+export type Activation =
+  | Readonly<Record<string, unknown>>
+  | ReadonlyMap<string, unknown>
+  | ((name: string) => unknown);
+
+export interface Budget {
+  /** What this evaluation may cost at most; Kubernetes' limit per call if absent. */
+  readonly costLimit?: number;
+  /** Asked now and then during long loops; true ends the evaluation. */
+  readonly interrupt?: () => boolean;
+}
+
+export interface Evaluation {
+  /** The value, or what went wrong. */
+  readonly result: CelResult;
+  readonly cost: number;
+  /** Set when the evaluation was stopped rather than finished. */
+  readonly cancelled: CancelReason | undefined;
+}
+
+export class Program {
+  readonly checked: CheckedExpr;
+  readonly #planned: PlannedProgram;
+  readonly #declarations: readonly (DeclaredType | undefined)[];
+
+  constructor(checked: CheckedExpr, environment: Environment) {
+    this.checked = checked;
+    this.#planned = planProgram(checked, environment);
+    this.#declarations = this.#planned.variables.map((name) => environment.variables.get(name));
+  }
+
+  get resultType(): Type {
+    return this.checked.type;
+  }
+
+  /** The variables that the expression refers to. */
+  get variables(): readonly string[] {
+    return this.#planned.variables;
+  }
+
+  evaluate(activation: Activation, budget: Budget = {}): Evaluation {
+    const { run, variables, localCount } = this.#planned;
+    const find = lookup(activation);
+    const context = new EvalContext({
+      costLimit: budget.costLimit ?? COST_PER_CALL_MAX,
+      interrupt: budget.interrupt,
+      load: (slot) => this.#load(slot, find),
+      variableCount: variables.length,
+      localCount,
+    });
+    try {
+      return { result: run(context), cost: context.cost, cancelled: undefined };
+    } catch (error) {
+      if (error instanceof EvaluationCancelled) {
+        return { result: new CelError(error.message), cost: context.cost, cancelled: error.reason };
+      }
+      if (isStackOverflow(error)) {
+        const result = new CelError("operation cancelled: value is nested too deeply");
+        return { result, cost: context.cost, cancelled: "cost" };
+      }
+      throw error;
+    }
+  }
+
+  #load(slot: number, find: (name: string) => unknown): CelResult {
+    const name = this.#planned.variables[slot] ?? "";
+    const raw = find(name);
+    if (raw === undefined) return new CelError(`no such attribute(s): ${name}`);
+    if (raw instanceof CelError) return raw;
+    const declared = this.#declarations[slot];
+    return declared === undefined
+      ? new CelError(`no such attribute(s): ${name}`)
+      : declared.adapt(raw);
+  }
+}
+
+function lookup(activation: Activation): (name: string) => unknown {
+  if (typeof activation === "function") return activation;
+  if (activation instanceof Map) return (name) => activation.get(name);
+  const record = activation as Readonly<Record<string, unknown>>;
+  return (name) => (Object.hasOwn(record, name) ? record[name] : undefined);
+}
+
+/** Deep data can exhaust the stack in comparisons; it must not take more than the evaluation with it. */
+function isStackOverflow(error: unknown): boolean {
+  return error instanceof RangeError && error.message.includes("call stack");
+}

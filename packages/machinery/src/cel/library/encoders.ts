@@ -1,0 +1,26 @@
+/** `base64.encode` and `base64.decode`. Kubernetes does not offer them. */
+import type { Library } from "../check/environment.ts";
+import { fn, global } from "../check/function-declaration.ts";
+import { traversalEstimate } from "../cost/call-estimate.ts";
+import { firstArgumentCost } from "../cost/sizes.ts";
+import { BYTES, STRING } from "../types/type.ts";
+import { decodeBase64, encodeBase64 } from "../values/base64.ts";
+import { CelError } from "../values/value.ts";
+
+const price = { cost: firstArgumentCost, estimate: traversalEstimate() };
+
+export const encodersLibrary: Library = {
+  functions: [
+    fn(
+      "base64.decode",
+      global(
+        "base64_decode_string",
+        [STRING],
+        BYTES,
+        (text: string) => decodeBase64(text) ?? new CelError("illegal base64 data"),
+        price,
+      ),
+    ),
+    fn("base64.encode", global("base64_encode_bytes", [BYTES], STRING, encodeBase64, price)),
+  ],
+};

@@ -1,0 +1,85 @@
+/** Kubernetes' URL functions: `url`, `isURL`, `getHost` and their kin. */
+import type { Library } from "../check/environment.ts";
+import { fn, global, member } from "../check/function-declaration.ts";
+import { fixedEstimate, traversalEstimate } from "../cost/call-estimate.ts";
+import { firstArgumentCost } from "../cost/sizes.ts";
+import { BOOL, listOf, mapOf, STRING, structType } from "../types/type.ts";
+import { ArrayList, ValueMap } from "../values/collections.ts";
+import {
+  hostname,
+  type ParsedUrl,
+  parseRequestUri,
+  port,
+  queryOf,
+  urlText,
+} from "../values/url.ts";
+import { CelError, CelObject, type CelResult } from "../values/value.ts";
+
+export const URL_TYPE = structType("kubernetes.URL");
+
+export class CelUrl extends CelObject {
+  readonly typeName = URL_TYPE.name;
+  readonly url: ParsedUrl;
+
+  constructor(url: ParsedUrl) {
+    super();
+    this.url = url;
+  }
+
+  equals(other: CelObject): boolean {
+    return other instanceof CelUrl && urlText(this.url) === urlText(other.url);
+  }
+}
+
+export const urlsLibrary: Library = {
+  types: [URL_TYPE],
+  functions: [
+    fn(
+      "url",
+      global("string_to_url", [STRING], URL_TYPE, toUrl, {
+        cost: firstArgumentCost,
+        estimate: traversalEstimate({ sameSize: true }),
+      }),
+    ),
+    fn(
+      "isURL",
+      global(
+        "is_url_string",
+        [STRING],
+        BOOL,
+        (text: string) => !("problem" in parseRequestUri(text)),
+      ),
+    ),
+    accessor("getScheme", "url_get_scheme", (url) => url.scheme),
+    accessor("getHost", "url_get_host", (url) => url.host),
+    accessor("getHostname", "url_get_hostname", hostname),
+    accessor("getPort", "url_get_port", port),
+    accessor("getEscapedPath", "url_get_escaped_path", (url) => url.escapedPath),
+    fn(
+      "getQuery",
+      member("url_get_query", [URL_TYPE], mapOf(STRING, listOf(STRING)), query, {
+        estimate: fixedEstimate(1),
+      }),
+    ),
+  ],
+};
+
+function accessor(name: string, id: string, read: (url: ParsedUrl) => string) {
+  return fn(
+    name,
+    member(id, [URL_TYPE], STRING, ({ url }: CelUrl) => read(url), { estimate: fixedEstimate(1) }),
+  );
+}
+
+function toUrl(text: string): CelResult {
+  const url = parseRequestUri(text);
+  if ("problem" in url)
+    return new CelError(`URL parse error during conversion from string: ${url.problem}`);
+  return new CelUrl(url);
+}
+
+function query({ url }: CelUrl): CelResult {
+  const map = new ValueMap();
+  for (const [key, values] of queryOf(url)) map.insert(key, new ArrayList(values));
+  return map;
+}

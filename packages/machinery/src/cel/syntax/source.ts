@@ -1,0 +1,84 @@
+/**
+ * An expression's text, and the problems found in it, in the form in which cel-go prints them:
+ *
+ *     ERROR: <input>:1:6: undefined field 'x'
+ *      | self.x == 1
+ *      | ....^
+ *
+ * Positions inside the engine are UTF-16 offsets; lines and columns (in code points) exist only in print.
+ */
+import { ISSUES_MAX } from "../limits.ts";
+
+/** A problem in an expression. A problem of the whole has no position. */
+export interface Issue {
+  readonly message: string;
+  readonly position: number | undefined;
+}
+
+/** Lines longer than this are not quoted in a printed problem, in UTF-16 units (cel-go's maxSnippetLength). */
+const SNIPPET_LENGTH_MAX = 16_384;
+
+export function printIssues(text: string, issues: readonly Issue[]): string {
+  const placed = issues.map((issue) => ({ issue, place: placeOf(text, issue.position) }));
+  placed.sort((a, b) => a.place.line - b.place.line || a.place.column - b.place.column);
+  const printed = placed.slice(0, ISSUES_MAX).map(({ issue, place }) => {
+    const head = `ERROR: <input>:${place.line}:${place.column + 1}: ${issue.message}`;
+    return place.line < 1 ? head : head + quoteLine(text, place);
+  });
+  if (issues.length > ISSUES_MAX) {
+    printed.push(`${issues.length - ISSUES_MAX} more errors were truncated`);
+  }
+  return printed.join("\n");
+}
+
+interface Place {
+  /** From 1; -1 for a problem of the whole. */
+  readonly line: number;
+  /** From 0, in code points. */
+  readonly column: number;
+  readonly lineStart: number;
+}
+
+function placeOf(text: string, position: number | undefined): Place {
+  if (position === undefined) return { line: -1, column: -1, lineStart: 0 };
+  let line = 1;
+  let lineStart = 0;
+  for (let next = text.indexOf("\n"); next !== -1 && next < position; ) {
+    line++;
+    lineStart = next + 1;
+    next = text.indexOf("\n", lineStart);
+  }
+  return { line, column: codePointCount(text.slice(lineStart, position)), lineStart };
+}
+
+function quoteLine(text: string, place: Place): string {
+  const end = text.indexOf("\n", place.lineStart);
+  const line = text.slice(place.lineStart, end === -1 ? text.length : end).replaceAll("\t", " ");
+  if (line.length > SNIPPET_LENGTH_MAX) return "";
+  const points = [...line];
+  let marks = "";
+  for (const point of points.slice(0, place.column)) marks += isWide(point) ? "\uff0e" : ".";
+  marks += isWide(points[place.column]) ? "\uff3e" : "^";
+  return `\n | ${line}\n | ${marks}`;
+}
+
+/** cel-go decides by UTF-8 length: anything beyond ASCII is taken to be wide. */
+function isWide(point: string | undefined): boolean {
+  return point !== undefined && point.charCodeAt(0) > 0x7f;
+}
+
+/** The number of Unicode code points in `text`, which is what CEL calls its size. */
+export function codePointCount(text: string): number {
+  let count = text.length;
+  for (let i = 0; i < text.length - 1; i++) {
+    const unit = text.charCodeAt(i);
+    if (unit >= 0xd800 && unit < 0xdc00) {
+      const next = text.charCodeAt(i + 1);
+      if (next >= 0xdc00 && next < 0xe000) {
+        count--;
+        i++;
+      }
+    }
+  }
+  return count;
+}

@@ -1,0 +1,180 @@
+/**
+ * The door to serving: a schema, compiled once, that shapes and validates objects.
+ *
+ *     const schema = compileSchema(crdVersion.schema.openAPIV3Schema, { evaluator });
+ *     const { value, unknownFields, error } = schema.admit(body);
+ *     const errors = schema.validate(value, { old });
+ *
+ * One compiled schema serves any number of tenants; it holds no state of a request.
+ */
+import { assert } from "../base/index.ts";
+import { isJsonObject, type JsonValue } from "../json/index.ts";
+import { type FieldError, fieldError } from "../status/index.ts";
+import { NodeCompiler } from "./compile-node.ts";
+import { validateEmbeddedResources } from "./embedded-meta.ts";
+import { errorsMax, errorsTextMax, SchemaLimitError } from "./limits.ts";
+import { validateListTypes } from "./list-types.ts";
+import { readSchema } from "./read-schema.ts";
+import type { CompiledRule, RuleEvaluator } from "./rule-evaluator.ts";
+import { type RuleSource, reachBit, type SchemaNode } from "./schema-node.ts";
+import type { SchemaProps } from "./schema-props.ts";
+import { type Shaped, type ShapeSteps, shape } from "./shape.ts";
+import { type RuleLookup, validateRules } from "./validate-rules.ts";
+import { validateValue } from "./validate-value.ts";
+
+export interface CompileOptions {
+  /** Without one, rules are not run. */
+  readonly evaluator?: RuleEvaluator;
+}
+
+export interface ValidateOptions {
+  /** The object before the update: errors on what it did not change are forgiven. */
+  readonly old?: JsonValue | undefined;
+}
+
+/** `json` is a schema that was accepted when its CRD was written; one that cannot even be read is a bug of the caller. */
+export function compileSchema(json: JsonValue, options: CompileOptions = {}): CompiledSchema {
+  const { schema, problems } = readSchema(json, { withoutDocumentation: true });
+  assert(schema !== undefined, `schema cannot be read: ${problems.join("; ")}`);
+  return compileSchemaProps(schema, options);
+}
+
+export function compileSchemaProps(
+  schema: SchemaProps,
+  options: CompileOptions = {},
+): CompiledSchema {
+  const compiler = new NodeCompiler();
+  const root = compiler.compile(schema);
+  return new CompiledSchema(root, compiler.nodes, options);
+}
+
+const admitted: ShapeSteps = {
+  prune: true,
+  dropNulls: true,
+  applyDefaults: true,
+  malformedMetadata: "reject",
+  isResourceRoot: true,
+};
+const restored: ShapeSteps = { ...admitted, malformedMetadata: "drop" };
+
+export class CompiledSchema {
+  readonly root: SchemaNode;
+  /** Distinct sub-schemas. */
+  readonly nodes: number;
+  readonly #evaluator: RuleEvaluator | undefined;
+  readonly #rules = new Map<RuleSource, readonly CompiledRule[]>();
+  readonly #rootRules = new Map<RuleSource, readonly CompiledRule[]>();
+
+  constructor(root: SchemaNode, nodes: number, options: CompileOptions) {
+    this.root = root;
+    this.nodes = nodes;
+    this.#evaluator = options.evaluator;
+  }
+
+  /** A request body: malformed metadata is an error. */
+  admit(object: JsonValue): Shaped {
+    return shape(object, this.root, admitted);
+  }
+
+  /** An object from storage, possibly written under an older schema: malformed metadata is dropped. */
+  restore(object: JsonValue): Shaped {
+    return shape(object, this.root, restored);
+  }
+
+  /** Only prunes (a whole resource). */
+  prune(object: JsonValue): Shaped {
+    return shape(object, this.root, { prune: true, isResourceRoot: true });
+  }
+
+  /** Only defaults, as after mutating admission. */
+  applyDefaults(object: JsonValue): JsonValue {
+    return shape(object, this.root, { applyDefaults: true, isResourceRoot: true }).value;
+  }
+
+  /** Everything that is wrong with an object; its own metadata and type are the registry's business. */
+  validate(object: JsonValue, { old }: ValidateOptions = {}): FieldError[] {
+    return limited(() => {
+      const errors = validateValue(this.root, object, { old });
+      errors.push(...validateEmbeddedResources(this.root, object));
+      errors.push(...this.#validateLists(object, old));
+      errors.push(...this.#validateRules(object, old, errors));
+      return errors;
+    });
+  }
+
+  /** What the status subresource checks: the status by its own schema, lists and rules over the whole object. */
+  validateStatus(object: JsonValue, old: JsonValue): FieldError[] {
+    return limited(() => {
+      const errors: FieldError[] = [];
+      const node = this.root.properties?.get("status");
+      if (node !== undefined && isJsonObject(object) && Object.hasOwn(object, "status")) {
+        const oldStatus =
+          isJsonObject(old) && Object.hasOwn(old, "status") ? old["status"] : undefined;
+        const options = { old: oldStatus, base: "status" };
+        errors.push(...validateValue(node, object["status"] as JsonValue, options));
+      }
+      errors.push(...this.#validateLists(object, old));
+      errors.push(...this.#validateRules(object, old, errors));
+      return errors;
+    });
+  }
+
+  #validateLists(object: JsonValue, old: JsonValue | undefined): FieldError[] {
+    const errors = validateListTypes(this.root, object);
+    if (errors.length === 0 || old === undefined) return errors;
+    return validateListTypes(this.root, old).length > 0 ? [] : errors;
+  }
+
+  #validateRules(
+    object: JsonValue,
+    old: JsonValue | undefined,
+    errors: readonly FieldError[],
+  ): FieldError[] {
+    const evaluator = this.#evaluator;
+    if (evaluator === undefined || (this.root.reach & reachBit.rules) === 0) return [];
+    if (errors.some(({ type }) => blocking.has(type))) return [rulesNotChecked];
+    const lookup: RuleLookup = (source, isResourceRoot) => {
+      const cache = isResourceRoot ? this.#rootRules : this.#rules;
+      let compiled = cache.get(source);
+      if (compiled === undefined) {
+        compiled = evaluator.compile(source.rules, { schema: source.schema, isResourceRoot });
+        cache.set(source, compiled);
+      }
+      return compiled;
+    };
+    return validateRules(this.root, object, { old, isResourceRoot: true, lookup });
+  }
+}
+
+/** Rules assume that types and limits hold: their cost was estimated from these. */
+const blocking: ReadonlySet<string> = new Set([
+  "FieldValueNotSupported",
+  "FieldValueRequired",
+  "FieldValueTooLong",
+  "FieldValueTooMany",
+  "FieldValueTypeInvalid",
+]);
+
+const rulesNotChecked = fieldError.invalid(
+  "<nil>",
+  null,
+  "some validation rules were not checked because the object was invalid; correct the existing errors to complete validation",
+);
+
+function reported(errors: readonly FieldError[]): FieldError[] {
+  let text = 0;
+  return errors.slice(0, errorsMax).filter(({ body }, i) => {
+    text += body.length;
+    return i === 0 || text <= errorsTextMax;
+  });
+}
+
+/** An object that is too expensive to judge is refused, not half judged. */
+function limited(validate: () => FieldError[]): FieldError[] {
+  try {
+    return reported(validate());
+  } catch (error) {
+    if (!(error instanceof SchemaLimitError)) throw error;
+    return [fieldError.invalid("<nil>", "", error.message)];
+  }
+}

@@ -1,0 +1,156 @@
+/**
+ * The errors of one validation, in the words of kube-openapi: `<path> in body <what is wrong>`.
+ *
+ * Kubernetes validates with one library and reports with another; the codes of the first decide the field error of the second. Errors that
+ * the first library does not tie to a field (oneOf, ranges of numbers) are reported at the root, with the path inside the text.
+ */
+import type { JsonValue } from "../json/index.ts";
+import { type FieldError, fieldError, quote } from "../status/index.ts";
+import { errorsHeldMax, errorsMax, SchemaLimitError, shownTextMax } from "./limits.ts";
+import { dottedPath, type PathSegment } from "./value-path.ts";
+
+interface Held {
+  /** Equal texts are reported once. */
+  readonly text: string;
+  readonly error: FieldError;
+}
+
+/** Ends a validation that has found as many errors as are reported. */
+export class EnoughErrors extends Error {
+  override readonly name = "EnoughErrors";
+}
+
+export class ErrorCollector {
+  readonly path: PathSegment[] = [];
+  readonly #held: Held[] = [];
+  readonly #base: string;
+
+  readonly #isFinal: boolean;
+
+  /**
+   * `base` is where the validated value stands in its object: `""`, or `status`. With `isFinal` nothing that is held will be forgiven
+   * later, so there is no need to look for more errors than are reported.
+   */
+  constructor(base: string, { isFinal }: { readonly isFinal: boolean }) {
+    this.#base = base;
+    this.#isFinal = isFinal;
+  }
+
+  /** While quiet, errors are counted and not written down: alternatives mostly fail without anybody wanting to know why. */
+  quiet = false;
+  #count = 0;
+
+  get length(): number {
+    return this.#count;
+  }
+
+  /** Forgets everything behind `length`. */
+  truncate(length: number): void {
+    this.#count = length;
+    if (this.#held.length > length) this.#held.length = length;
+  }
+
+  /** All errors, each text once. */
+  fieldErrors(): FieldError[] {
+    const unique = new Map<string, FieldError>();
+    for (const { text, error } of this.#held) {
+      if (!unique.has(text)) unique.set(text, error);
+    }
+    return [...unique.values()];
+  }
+
+  /** The path as it stands inside texts. */
+  name(): string {
+    return dottedPath(this.path);
+  }
+
+  wrongType(expected: string, found: string): void {
+    if (this.#isQuiet()) return;
+    const shown = cut(found);
+    const text = `${this.name()} in body must be of type ${expected}: ${quote(shown)}`;
+    this.#hold(text, fieldError.typeInvalid(this.#field(), shown, text));
+  }
+
+  invalid(value: JsonValue, complaint: string): void {
+    if (this.#isQuiet()) return;
+    const text = `${this.name()} in body ${complaint}`;
+    this.#hold(text, fieldError.invalid(this.#field(), cutValue(value), text));
+  }
+
+  forbiddenProperty(key: string): void {
+    if (this.#isQuiet()) return;
+    const text = `${this.name()}.${key} in body is a forbidden property`;
+    this.#hold(text, fieldError.invalid(this.#field(), key, text));
+  }
+
+  notPositiveFactor(factor: string): void {
+    if (this.#isQuiet()) return;
+    const text = `factor MultipleOf declared for ${this.name()} must be positive: ${factor}`;
+    this.#hold(text, fieldError.invalid(this.#field(), Number(factor), text));
+  }
+
+  required(key: string): void {
+    if (this.#isQuiet()) return;
+    this.path.push(key);
+    this.#hold(`${this.name()} in body is required`, fieldError.required(this.#field()));
+    this.path.pop();
+  }
+
+  unsupported(value: JsonValue, listed: () => string): void {
+    if (this.#isQuiet()) return;
+    const error = fieldError.notSupported(this.#field(), cutValue(value), []);
+    const text = `${this.name()} in body should be one of the supported values`;
+    this.#hold(text, { ...error, body: `${error.body}: ${listed()}` });
+  }
+
+  tooLong(charactersMax: number): void {
+    if (this.#isQuiet()) return;
+    this.#hold(
+      `${this.name()} in body should be at most ${charactersMax} chars long`,
+      fieldError.tooLong(this.#field(), charactersMax),
+    );
+  }
+
+  tooMany(actual: number, max: number, noun: "items" | "properties"): void {
+    if (this.#isQuiet()) return;
+    this.#hold(
+      `${this.name()} in body should have at most ${max} ${noun}`,
+      fieldError.tooMany(this.#field(), actual, max),
+    );
+  }
+
+  /** An error that upstream does not tie to a field. */
+  untied(what: (name: string) => string): void {
+    if (this.#isQuiet()) return;
+    const text = what(this.name());
+    const field = this.#base === "" ? "<nil>" : this.#base;
+    this.#hold(text, fieldError.invalid(field, "", text));
+  }
+
+  #field(): string {
+    const name = this.name();
+    if (this.#base === "") return name === "" ? "<nil>" : name;
+    return name === "" ? this.#base : `${this.#base}.${name}`;
+  }
+
+  #isQuiet(): boolean {
+    this.#count++;
+    return this.quiet;
+  }
+
+  #hold(text: string, error: FieldError): void {
+    if (this.#held.length >= errorsHeldMax)
+      throw new SchemaLimitError(`the object has more than ${errorsHeldMax} errors`);
+    this.#held.push({ text, error });
+    if (this.#isFinal && this.#held.length >= errorsMax) throw new EnoughErrors();
+  }
+}
+
+/** Quoting megabytes of a tenant's text would take seconds. */
+export function cutValue(value: JsonValue): JsonValue {
+  return typeof value === "string" ? cut(value) : value;
+}
+
+function cut(text: string): string {
+  return text.length <= shownTextMax ? text : `${text.slice(0, shownTextMax)}…`;
+}

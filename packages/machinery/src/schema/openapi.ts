@@ -1,0 +1,182 @@
+/**
+ * What OpenAPI documents say about a kind that a CRD version defines: its component (v3), its degraded definition (v2), and those of its list.
+ *
+ * Names and references only; whole documents with paths and operations are put together elsewhere.
+ */
+import { type JsonObject, type JsonValue, setMember } from "../json/index.ts";
+import { emptySchema } from "./empty-schema.ts";
+import { degradeForV2 } from "./openapi-v2.ts";
+import { isSchema, type SchemaProps } from "./schema-props.ts";
+import { schemaToJson } from "./schema-to-json.ts";
+
+export interface PublishedKind {
+  readonly group: string;
+  readonly version: string;
+  readonly kind: string;
+  readonly listKind: string;
+  readonly plural: string;
+  /** JSONPaths such as `.spec.color`. */
+  readonly selectableFields: readonly string[];
+}
+
+export interface Publication {
+  /** For example `com.example.stable.v1.CronTab`. */
+  readonly name: string;
+  readonly schema: JsonObject;
+  readonly listName: string;
+  readonly listSchema: JsonObject;
+}
+
+/** The v3 components; `schema` undefined means that nothing is known about the kind. */
+export function publishV3(schema: SchemaProps | undefined, kind: PublishedKind): Publication {
+  const unfolded = schema === undefined ? undefined : unfold(schema);
+  return publish(unfolded, kind, "v3");
+}
+
+/** The v2 definitions: what OpenAPI v2, and kubectl's reading of it, can bear. */
+export function publishV2(schema: SchemaProps | undefined, kind: PublishedKind): Publication {
+  // A kind that keeps unknown fields is published without properties: kubectl would refuse all others.
+  const isOpen = schema?.preserveUnknownFields === true;
+  return publish(schema === undefined || isOpen ? undefined : degradeForV2(schema), kind, "v2");
+}
+
+/** The name under which a kind is published: the group's parts reversed, version, kind. */
+export function openApiName(group: string, version: string, kind: string): string {
+  return `${group.split(".").reverse().join(".")}.${version}.${kind}`;
+}
+
+type Dialect = "v2" | "v3";
+type Json = { [key: string]: JsonValue };
+
+const meta = "io.k8s.apimachinery.pkg.apis.meta.v1";
+const conventions =
+  "https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md";
+const apiVersionText = `APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: ${conventions}#resources`;
+const kindText = `Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: ${conventions}#types-kinds`;
+const metadataText = `Standard object's metadata. More info: ${conventions}#metadata`;
+const listMetadataText = `Standard list metadata. More info: ${conventions}#types-kinds`;
+
+function publish(
+  schema: SchemaProps | undefined,
+  kind: PublishedKind,
+  dialect: Dialect,
+): Publication {
+  const name = openApiName(kind.group, kind.version, kind.kind);
+  const root: Json = schema === undefined ? { type: "object" } : { ...schemaToJson(schema) };
+  if (schema !== undefined) {
+    addToEmbedded(root, dialect);
+    root["properties"] = {
+      ...(root["properties"] as JsonObject | undefined),
+      ...resourceProperties("ObjectMeta", metadataText, dialect),
+    };
+  }
+  addExtensions(root, kind, kind.kind);
+  const list: Json = {
+    description: `${kind.listKind} is a list of ${kind.kind}`,
+    type: "object",
+    required: ["items"],
+    properties: {
+      ...resourceProperties("ListMeta", listMetadataText, dialect),
+      items: {
+        description: `List of ${kind.plural}. More info: ${conventions}`,
+        type: "array",
+        items: { $ref: prefix(dialect) + name },
+      },
+    },
+  };
+  addExtensions(list, kind, kind.listKind);
+  const listName = openApiName(kind.group, kind.version, kind.listKind);
+  return { name, schema: root, listName, listSchema: list };
+}
+
+function prefix(dialect: Dialect): string {
+  return dialect === "v2" ? "#/definitions/" : "#/components/schemas/";
+}
+
+/** In v3 a reference may not have siblings, so it is wrapped. */
+function reference(type: string, description: string, dialect: Dialect): JsonObject {
+  const $ref = `${prefix(dialect)}${meta}.${type}`;
+  return dialect === "v2" ? { description, $ref } : { description, allOf: [{ $ref }] };
+}
+
+function resourceProperties(metaType: string, metaDescription: string, dialect: Dialect): Json {
+  return {
+    apiVersion: { description: apiVersionText, type: "string" },
+    kind: { description: kindText, type: "string" },
+    metadata: reference(metaType, metaDescription, dialect),
+  };
+}
+
+function addExtensions(
+  json: Json,
+  { group, version, selectableFields }: PublishedKind,
+  kind: string,
+): void {
+  json["x-kubernetes-group-version-kind"] = [{ group, kind, version }];
+  if (selectableFields.length > 0) {
+    json["x-kubernetes-selectable-fields"] = selectableFields.map((path) => ({
+      fieldPath: path.replace(/^\./, ""),
+    }));
+  }
+}
+
+/** Embedded resources get their three fields too, wherever they are. */
+function addToEmbedded(json: Json, dialect: Dialect): void {
+  const properties = json["properties"] as Json | undefined;
+  if (properties !== undefined) {
+    for (const name of Object.keys(properties)) addToEmbedded(properties[name] as Json, dialect);
+  }
+  if (json["items"] !== undefined) addToEmbedded(json["items"] as Json, dialect);
+  const additional = json["additionalProperties"];
+  if (typeof additional === "object") addToEmbedded(additional as Json, dialect);
+  if (dialect === "v2" && json["x-kubernetes-preserve-unknown-fields"] === true) return;
+  if (json["x-kubernetes-embedded-resource"] !== true) return;
+  const added = resourceProperties("ObjectMeta", metadataText, dialect);
+  added["apiVersion"] = {
+    description: `apiVersion defines the versioned schema of this representation of an object. More info: ${conventions}#resources`,
+    type: "string",
+  };
+  added["kind"] = {
+    description: `kind is a string value representing the type of this object. In CamelCase. More info: ${conventions}#types-kinds`,
+    type: "string",
+  };
+  const merged: Json = { ...properties };
+  for (const key of Object.keys(added)) setMember(merged, key, added[key] as JsonValue);
+  json["properties"] = merged;
+  const required = (json["required"] as readonly string[] | undefined) ?? [];
+  json["required"] = [
+    ...required,
+    ...["kind", "apiVersion"].filter((name) => !required.includes(name)),
+  ];
+}
+
+/** Spells out what int-or-string means, for readers that do not know the extension. */
+function unfold(schema: SchemaProps): SchemaProps {
+  const properties =
+    schema.properties === undefined
+      ? undefined
+      : new Map([...schema.properties].map(([name, property]) => [name, unfold(property)]));
+  const unfolded: SchemaProps = {
+    ...schema,
+    properties,
+    items: isSchema(schema.items) ? unfold(schema.items) : schema.items,
+    additionalProperties: isSchema(schema.additionalProperties)
+      ? unfold(schema.additionalProperties)
+      : schema.additionalProperties,
+  };
+  if (!schema.intOrString) return unfolded;
+  const [first] = schema.allOf;
+  if (isAlternatives(schema.anyOf) || (first !== undefined && isAlternatives(first.anyOf)))
+    return unfolded;
+  const anyOf = [
+    { ...emptySchema(), type: "integer" },
+    { ...emptySchema(), type: "string" },
+  ];
+  return schema.anyOf.length === 0
+    ? { ...unfolded, anyOf }
+    : { ...unfolded, allOf: [{ ...emptySchema(), anyOf }, ...schema.allOf] };
+}
+
+function isAlternatives(branches: readonly SchemaProps[]): boolean {
+  return branches.length === 2 && branches[0]?.type === "integer" && branches[1]?.type === "string";
+}

@@ -1,0 +1,120 @@
+/** Additional printer columns of a CRD version: table headers, and the cells of an object. */
+import type { JsonObject, JsonValue } from "../json/index.ts";
+import { quote } from "../status/index.ts";
+import { canonicalJson } from "./canonical.ts";
+import type { PrinterColumn } from "./crd.ts";
+import { formatGoFloat } from "./go-number.ts";
+import { humanDuration } from "./human-duration.ts";
+import { JsonPathError, type PathNode, parseJsonPath } from "./json-path.ts";
+import { evaluateJsonPath } from "./json-path-eval.ts";
+
+export interface ColumnDefinition {
+  readonly name: string;
+  readonly type: string;
+  readonly format: string;
+  readonly description: string;
+  readonly priority: number;
+}
+
+export type Cell = string | number | bigint | boolean | null;
+
+export interface PrinterColumns {
+  /** Without the leading name column, which every table has. */
+  readonly definitions: readonly ColumnDefinition[];
+  cells(object: JsonObject, nowMs: number): Cell[];
+}
+
+const ageColumn: PrinterColumn = {
+  name: "Age",
+  type: "date",
+  format: "",
+  description: "",
+  priority: 0,
+  jsonPath: ".metadata.creationTimestamp",
+};
+
+/** Throws JsonPathError when a path cannot be parsed; without columns there is Age. */
+export function compilePrinterColumns(columns: readonly PrinterColumn[]): PrinterColumns {
+  const chosen = columns.length === 0 ? [ageColumn] : columns;
+  const compiled = chosen.map((column) => ({ column, path: parseColumnPath(column.jsonPath) }));
+  return {
+    definitions: chosen.map((column) => ({
+      name: column.name,
+      type: column.type,
+      format: column.format,
+      description:
+        column.description !== ""
+          ? column.description
+          : `Custom resource definition column (in JSONPath format): ${column.jsonPath}`,
+      priority: column.priority,
+    })),
+    cells: (object, nowMs) =>
+      compiled.map(({ column, path }) => cellOf(column.type, firstResult(path, object), nowMs)),
+  };
+}
+
+/** The value of a selectable field as field selectors compare it; `""` when absent. */
+export function selectableFieldValue(path: readonly PathNode[], object: JsonObject): string {
+  const value = firstResult(path, object);
+  return value === undefined || value === null ? "" : goText(value);
+}
+
+function parseColumnPath(text: string): readonly PathNode[] {
+  try {
+    return parseJsonPath(text);
+  } catch (error) {
+    if (!(error instanceof JsonPathError)) throw error;
+    throw new JsonPathError(`unrecognized column definition ${quote(text)}`, { cause: error });
+  }
+}
+
+/** Undefined when there is none, or when the path does not fit the object. */
+function firstResult(path: readonly PathNode[], object: JsonObject): JsonValue | undefined {
+  try {
+    return evaluateJsonPath(path, object)[0];
+  } catch (error) {
+    if (error instanceof JsonPathError) return undefined;
+    throw error;
+  }
+}
+
+function cellOf(type: string, value: JsonValue | undefined, nowMs: number): Cell {
+  if (value === undefined) return null;
+  switch (type) {
+    case "string":
+      return value === null ? "<no value>" : goText(value);
+    case "integer":
+      if (typeof value === "number") return Math.trunc(value);
+      return typeof value === "bigint" ? value : null;
+    case "number":
+      return typeof value === "number" || typeof value === "bigint" ? value : null;
+    case "boolean":
+      return typeof value === "boolean" ? value : null;
+    case "date":
+      return typeof value === "string" ? age(value, nowMs) : null;
+    default:
+      return null;
+  }
+}
+
+const timePattern = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:[.,]\d+)?(?:Z|[+-]\d{2}:\d{2})$/;
+
+function age(text: string, nowMs: number): string {
+  if (text === "" || text === "null" || text === "0001-01-01T00:00:00Z") return "<unknown>";
+  const time = timePattern.test(text) ? Date.parse(text.replace(",", ".")) : Number.NaN;
+  return Number.isNaN(time) ? "<invalid>" : humanDuration(nowMs - time);
+}
+
+/** A value as Go prints it; objects and arrays as compact JSON. */
+function goText(value: JsonValue): string {
+  switch (typeof value) {
+    case "string":
+      return value;
+    case "number":
+      return Number.isSafeInteger(value) ? String(value) : formatGoFloat(value);
+    case "object":
+      return value === null ? "<nil>" : canonicalJson(value);
+    default:
+      return String(value);
+  }
+}

@@ -1,0 +1,146 @@
+/**
+ * Everything that is checked of one version's schema when a CRD is written, in upstream's order: the root, structure, defaults, keywords,
+ * rules, costs. Later steps are skipped where earlier ones leave them without ground.
+ */
+import { type FieldError, fieldError } from "../status/index.ts";
+import { NodeCompiler } from "./compile-node.ts";
+import { hasUnprunedDefaults, validateDefaults } from "./default-validation.ts";
+import { isRecognizedFormat } from "./formats.ts";
+import { hasNonAtomicItems, mapListKeyErrors } from "./list-topology.ts";
+import { RuleChecker } from "./rule-checks.ts";
+import type { RuleEvaluator } from "./rule-evaluator.ts";
+import type { SchemaProps } from "./schema-props.ts";
+import {
+  type SchemaRuleOptions,
+  schemaTypes,
+  strictSchemaRules,
+  validateSchemaRules,
+} from "./schema-rules.ts";
+import { childSchemas, unsupportedKeyword, validateStructural } from "./structural.ts";
+
+export interface SchemaValidationOptions extends SchemaRuleOptions {
+  readonly requireStructural: boolean;
+  readonly requirePrunedDefaults: boolean;
+  /** The status subresource is on: some keywords may not stand at the root, because the status is validated apart. */
+  readonly statusEnabled: boolean;
+  readonly suppressRuleCost: boolean;
+  /** Without one, rules are checked for their texts only. */
+  readonly evaluator: RuleEvaluator | undefined;
+}
+
+export const strictSchemaValidation: SchemaValidationOptions = {
+  ...strictSchemaRules,
+  requireStructural: true,
+  requirePrunedDefaults: true,
+  statusEnabled: false,
+  suppressRuleCost: false,
+  evaluator: undefined,
+};
+
+/** `path` is where the schema stands, such as `spec.versions[0].schema.openAPIV3Schema`. */
+export function validateSchema(
+  schema: SchemaProps,
+  path: string,
+  options: SchemaValidationOptions = strictSchemaValidation,
+): FieldError[] {
+  const errors: FieldError[] = [];
+  if (options.statusEnabled) errors.push(...validateStatusRoot(schema, path));
+  if (schema.nullable)
+    errors.push(fieldError.forbidden(`${path}.nullable`, "nullable cannot be true at the root"));
+  const structure = options.requireStructural ? judgeStructure(schema, path, options) : undefined;
+  if (structure !== undefined) errors.push(...structure.errors);
+  const isSound =
+    structure !== undefined && structure.problem === undefined && structure.errors.length === 0;
+  const checker =
+    isSound && options.evaluator !== undefined
+      ? new RuleChecker(options.evaluator, { suppressRuleCost: options.suppressRuleCost })
+      : undefined;
+  errors.push(...validateSchemaRules(schema, path, options, checker));
+  if (errors.length === 0 && structure?.problem !== undefined)
+    errors.push(fieldError.invalid(path, "", structure.problem));
+  if (checker !== undefined) errors.push(...checker.totalErrors(path));
+  return errors;
+}
+
+/** What an update may leave as it is, because the stored schema has it already. */
+export function forgivenBy(old: SchemaProps): Partial<SchemaValidationOptions> {
+  const isStructural =
+    unsupportedKeyword(old) === undefined && validateStructural(old, "").length === 0;
+  return {
+    requireStructural: isStructural,
+    requireValidPropertyType: !anySchema(old, ({ type }) => type !== "" && !schemaTypes.has(type)),
+    requireAtomicSetType: !anySchema(old, hasNonAtomicItems),
+    requireMapListKeys: !anySchema(old, (schema) => mapListKeyErrors(schema, "").length > 0),
+    requirePrunedDefaults: !(isStructural && hasUnprunedDefaults(old, new NodeCompiler())),
+  };
+}
+
+export function anySchema(schema: SchemaProps, test: (schema: SchemaProps) => boolean): boolean {
+  if (test(schema)) return true;
+  for (const child of childSchemas(schema)) if (anySchema(child, test)) return true;
+  return false;
+}
+
+/** Formats that mean nothing on the types they stand on, each once: worth a warning `unrecognized format "x"`. */
+export function unrecognizedFormats(schema: SchemaProps): readonly string[] {
+  const found = new Set<string>();
+  anySchema(schema, ({ type, format, intOrString }) => {
+    if (format !== "" && !isRecognizedFormat(intOrString ? "" : type, format)) found.add(format);
+    return false;
+  });
+  return [...found];
+}
+
+interface Structure {
+  readonly errors: readonly FieldError[];
+  /** A keyword that has no place in structural schemas; said only if nothing better is. */
+  readonly problem: string | undefined;
+}
+
+function judgeStructure(
+  schema: SchemaProps,
+  path: string,
+  options: SchemaValidationOptions,
+): Structure {
+  const problem = unsupportedKeyword(schema);
+  if (problem !== undefined) return { errors: [], problem };
+  const errors = validateStructural(schema, path);
+  if (errors.length > 0) return { errors, problem };
+  const defaults = validateDefaults(schema, path, {
+    compiler: new NodeCompiler(),
+    requirePruned: options.requirePrunedDefaults,
+    evaluator: options.evaluator,
+  });
+  return { errors: defaults, problem };
+}
+
+/** Upstream names them by its Go fields. */
+const allowedAtStatusRoot =
+  "Description Type Format Title Maximum ExclusiveMaximum Minimum ExclusiveMinimum MaxLength MinLength Pattern MaxItems MinItems UniqueItems MultipleOf Required Items Properties ExternalDocs Example XPreserveUnknownFields XValidations";
+
+function validateStatusRoot(schema: SchemaProps, path: string): FieldError[] {
+  if (schema.type !== "" && schema.type !== "object") {
+    const detail =
+      'only "object" is allowed as the type at the root of the schema if the status subresource is enabled';
+    return [fieldError.invalid(`${path}.type`, schema.type, detail)];
+  }
+  const { unsupported } = schema;
+  const hasMore =
+    schema.nullable ||
+    schema.default !== undefined ||
+    schema.enum !== undefined ||
+    schema.maxProperties !== undefined ||
+    schema.minProperties !== undefined ||
+    schema.additionalProperties !== undefined ||
+    schema.allOf.length + schema.anyOf.length + schema.oneOf.length > 0 ||
+    schema.not !== undefined ||
+    schema.embeddedResource ||
+    schema.intOrString ||
+    schema.listType !== undefined ||
+    schema.listMapKeys.length > 0 ||
+    schema.mapType !== undefined ||
+    unsupported !== undefined;
+  if (!hasMore) return [];
+  const detail = `only [${allowedAtStatusRoot}] fields are allowed at the root of the schema if the status subresource is enabled`;
+  return [fieldError.invalid(path, { type: schema.type }, detail)];
+}

@@ -1,0 +1,263 @@
+/**
+ * Running the rules of a schema over an object: which old value a rule sees, what a failure is called, and when unchanged values are
+ * forgiven. Expressions are evaluated by whoever implements RuleEvaluator.
+ */
+import { isJsonObject, type JsonObject, type JsonValue, jsonEqual } from "../json/index.ts";
+import { type FieldError, fieldError } from "../status/index.ts";
+import { utf8Length } from "./format-net.ts";
+import { errorsMax } from "./limits.ts";
+import { correlateItems } from "./list-correlation.ts";
+import {
+  type CompiledRule,
+  ruleCallCostMax,
+  ruleMessageBytesMax,
+  ruleObjectCostMax,
+} from "./rule-evaluator.ts";
+import { type RuleSource, reachBit, type SchemaNode } from "./schema-node.ts";
+import { resolveSchemaPath } from "./schema-path.ts";
+import type { ValidationRule } from "./schema-props.ts";
+import { fieldPath, type PathSegment } from "./value-path.ts";
+
+/** Hands out the compiled rules of a node; compiling is expensive and happens at first use. */
+export type RuleLookup = (source: RuleSource, isResourceRoot: boolean) => readonly CompiledRule[];
+
+export interface RuleOptions {
+  readonly old: JsonValue | undefined;
+  /** The value is a whole resource. */
+  readonly isResourceRoot: boolean;
+  readonly lookup: RuleLookup;
+}
+
+export function validateRules(
+  root: SchemaNode,
+  value: JsonValue,
+  { old, isResourceRoot, lookup }: RuleOptions,
+): FieldError[] {
+  const walk = new RuleWalk(lookup);
+  const correlation = old === undefined ? undefined : new Correlation(value, old);
+  walk.value(root, value, { old, current: correlation, parent: undefined }, isResourceRoot);
+  return walk.errors;
+}
+
+/** A new value with its old one, compared at most once. */
+class Correlation {
+  readonly #value: JsonValue;
+  readonly #old: JsonValue;
+  #equal: boolean | undefined;
+
+  constructor(value: JsonValue, old: JsonValue) {
+    this.#value = value;
+    this.#old = old;
+  }
+
+  isUnchanged(): boolean {
+    this.#equal ??= jsonEqual(this.#old, this.#value);
+    return this.#equal;
+  }
+}
+
+interface Position {
+  readonly old: JsonValue | undefined;
+  readonly current: Correlation | undefined;
+  /** The nearest ancestor that correlates, for values that do not. */
+  readonly parent: Correlation | undefined;
+}
+
+const nowhere: Position = { old: undefined, current: undefined, parent: undefined };
+
+class RuleWalk {
+  readonly errors: FieldError[] = [];
+  readonly #lookup: RuleLookup;
+  readonly #path: PathSegment[] = [];
+  /** Negative: no further rule is run. */
+  #budget = ruleObjectCostMax;
+
+  constructor(lookup: RuleLookup) {
+    this.#lookup = lookup;
+  }
+
+  value(node: SchemaNode, value: JsonValue, position: Position, isRoot: boolean): void {
+    if (value === null || (node.reach & reachBit.rules) === 0) return;
+    if (this.#budget < 0 || this.errors.length >= errorsMax) return;
+    if (node.rules !== undefined) this.#rules(node, node.rules, value, position, isRoot);
+    if (Array.isArray(value)) this.#array(node, value, position);
+    else if (isJsonObject(value)) this.#object(node, value, position, isRoot);
+  }
+
+  #object(node: SchemaNode, value: JsonObject, position: Position, isRoot: boolean): void {
+    for (const key of Object.keys(value)) {
+      const property = node.properties?.get(key);
+      const child = property ?? (typeof node.additional === "object" ? node.additional : undefined);
+      if (child === undefined || (child.reach & reachBit.rules) === 0) continue;
+      const member = value[key] as JsonValue;
+      const old =
+        isJsonObject(position.old) && Object.hasOwn(position.old, key)
+          ? position.old[key]
+          : undefined;
+      // Old and new were converted to the same version, so a change of these two would go unseen.
+      const hidden = isRoot && (key === "apiVersion" || key === "kind");
+      const next = hidden ? { ...nowhere, old } : descend(position, member, old);
+      this.#path.push(property === undefined ? [key] : key);
+      this.value(child, member, next, false);
+      this.#path.pop();
+    }
+  }
+
+  #array(node: SchemaNode, value: readonly JsonValue[], position: Position): void {
+    if (node.items === undefined || (node.items.reach & reachBit.rules) === 0) return;
+    const oldItems = correlateItems(node, position.old);
+    for (let i = 0; i < value.length; i++) {
+      const item = value[i] as JsonValue;
+      this.#path.push(i);
+      this.value(node.items, item, descend(position, item, oldItems.get(item)), false);
+      this.#path.pop();
+    }
+  }
+
+  #rules(
+    node: SchemaNode,
+    source: RuleSource,
+    value: JsonValue,
+    position: Position,
+    isRoot: boolean,
+  ): void {
+    const compiled = this.#lookup(source, isRoot || node.embedded);
+    if (this.#budget === 0) {
+      this.#stop(node, outOfBudget);
+      return;
+    }
+    const oldSelf = position.old === null ? undefined : position.old;
+    for (const [i, rule] of source.rules.entries()) {
+      const program = compiled[i];
+      if (program === undefined || rule.rule.trim() === "") continue;
+      if (program.error !== undefined) {
+        this.#fault(node, `rule compile error: ${program.error}`);
+        continue;
+      }
+      // A transition rule needs something to compare with, unless it can deal with its absence.
+      if (program.usesOldSelf && oldSelf === undefined && rule.optionalOldSelf !== true) continue;
+      const run: RuleRun = { node, rule, program, self: value, oldSelf, position };
+      if (!this.#evaluate(run, source)) return;
+    }
+  }
+
+  /** False: no further rule may run. */
+  #evaluate(run: RuleRun, source: RuleSource): boolean {
+    const { node, rule, program, self, oldSelf } = run;
+    const outcome = program.evaluate({ self, oldSelf }, ruleCallCostMax);
+    const name = ruleName(rule);
+    if (outcome.cost > this.#budget) return this.#stop(node, outOfBudget);
+    this.#budget -= outcome.cost;
+    if ("exceeded" in outcome) {
+      const text = `'operation cancelled: actual cost limit exceeded': no further validation rules will be run due to call cost exceeds limit for rule: ${name}`;
+      return this.#stop(node, text);
+    }
+    if ("error" in outcome) {
+      this.#fault(
+        node,
+        outcome.error.startsWith("no such overload")
+          ? `'${outcome.error}': call arguments did not match a supported operator, function or macro signature for rule: ${name}`
+          : `${outcome.error} evaluating rule: ${name}`,
+      );
+      return true;
+    }
+    if (outcome.result) return true;
+    if (!program.usesOldSelf && isForgiven(run.position)) return true;
+    return this.#failure(run, source);
+  }
+
+  #failure(run: RuleRun, source: RuleSource): boolean {
+    const { node, rule, program, self, oldSelf } = run;
+    let detail = rule.message === "" ? `failed rule: ${ruleName(rule)}` : rule.message.trim();
+    if (program.evaluateMessage !== undefined) {
+      const outcome = program.evaluateMessage({ self, oldSelf }, ruleCallCostMax);
+      if (outcome.cost > this.#budget)
+        return this.#stop(
+          node,
+          "messageExpression evaluation failed due to running out of cost budget, no further validation rules will be run",
+        );
+      this.#budget -= outcome.cost;
+      if ("exceeded" in outcome)
+        return this.#stop(
+          node,
+          `no further validation rules will be run due to call cost exceeds limit for messageExpression: ${JSON.stringify(rule.messageExpression)}`,
+        );
+      // A message that cannot be used falls back to the plain one.
+      if ("message" in outcome && isUsableMessage(outcome.message)) detail = outcome.message.trim();
+    }
+    const relative =
+      rule.fieldPath === "" ? undefined : resolveSchemaPath(rule.fieldPath, source.schema);
+    const path =
+      relative !== undefined && "path" in relative ? [...this.#path, ...relative.path] : this.#path;
+    this.errors.push(ruleError(fieldPath(path), self, detail, rule.reason));
+    return true;
+  }
+
+  #fault(node: SchemaNode, detail: string): void {
+    this.errors.push(fieldError.invalid(fieldPath(this.#path), node.typeText, detail));
+  }
+
+  #stop(node: SchemaNode, detail: string): false {
+    this.#fault(node, detail);
+    this.#budget = -1;
+    return false;
+  }
+}
+
+interface RuleRun {
+  readonly node: SchemaNode;
+  readonly rule: ValidationRule;
+  readonly program: CompiledRule;
+  readonly self: JsonValue;
+  readonly oldSelf: JsonValue | undefined;
+  readonly position: Position;
+}
+
+const outOfBudget =
+  "validation failed due to running out of cost budget, no further validation rules will be run";
+
+function descend(position: Position, value: JsonValue, old: JsonValue | undefined): Position {
+  if (position.current === undefined) return { ...position, old };
+  return {
+    old,
+    current: old === undefined ? undefined : new Correlation(value, old),
+    parent: position.current,
+  };
+}
+
+function isForgiven({ current, parent }: Position): boolean {
+  return (current ?? parent)?.isUnchanged() === true;
+}
+
+function ruleName(rule: ValidationRule): string {
+  return (rule.message === "" ? rule.rule : rule.message).trim();
+}
+
+function isUsableMessage(message: string): boolean {
+  const text = message.trim();
+  return text !== "" && !text.includes("\n") && utf8Length(text) <= ruleMessageBytesMax;
+}
+
+/** Objects and arrays are left out of the text; a scalar is shown. */
+function ruleError(
+  field: string,
+  value: JsonValue,
+  detail: string,
+  reason: string | undefined,
+): FieldError {
+  const isCompound = typeof value === "object";
+  switch (reason) {
+    case "FieldValueForbidden":
+      return fieldError.forbidden(field, detail);
+    case "FieldValueRequired":
+      return fieldError.required(field, detail);
+    case "FieldValueDuplicate":
+      return isCompound
+        ? { type: "FieldValueDuplicate", field, body: "Duplicate value" }
+        : fieldError.duplicate(field, value);
+    default:
+      return isCompound
+        ? { type: "FieldValueInvalid", field, body: `Invalid value: ${detail}` }
+        : fieldError.invalid(field, value, detail);
+  }
+}

@@ -1,0 +1,124 @@
+/**
+ * A store that fails when it is told to: every call throws `unavailable`, open watches are cut, `health` says so.
+ * `gate` holds commits back until the test lets them go.
+ */
+import {
+  type CallOptions,
+  type Change,
+  type CountOptions,
+  type Entry,
+  type ListOptions,
+  type Page,
+  type ReadOptions,
+  type Revision,
+  type Storage,
+  StorageError,
+  type StorageFault,
+  type StorageKey,
+  type WatchOptions,
+  type Write,
+} from "../storage/index.ts";
+
+export class FaultyStorage implements Storage {
+  readonly #inner: Storage;
+  readonly #cuts = new Set<() => void>();
+  #isFailing = false;
+  #gate: Promise<void> | undefined;
+  /** Commits that wait at the gate. */
+  held = 0;
+
+  constructor(inner: Storage) {
+    this.#inner = inner;
+  }
+
+  fail(): void {
+    this.#isFailing = true;
+    for (const cut of this.#cuts) cut();
+  }
+
+  recover(): void {
+    this.#isFailing = false;
+  }
+
+  /** Commits wait from here on; the returned function lets them through. */
+  hold(): () => void {
+    let release = () => {};
+    this.#gate = new Promise((resolve) => {
+      release = () => {
+        this.#gate = undefined;
+        resolve();
+      };
+    });
+    return release;
+  }
+
+  async currentRevision(options: CallOptions): Promise<Revision> {
+    this.#check();
+    return this.#inner.currentRevision(options);
+  }
+
+  async get(key: StorageKey, options: ReadOptions): Promise<Entry | undefined> {
+    this.#check();
+    return this.#inner.get(key, options);
+  }
+
+  async list(prefix: StorageKey, options: ListOptions): Promise<Page> {
+    this.#check();
+    return this.#inner.list(prefix, options);
+  }
+
+  async count(prefix: StorageKey, options: CountOptions): Promise<number> {
+    this.#check();
+    return this.#inner.count(prefix, options);
+  }
+
+  async commit(write: Write, options: CallOptions): Promise<Revision> {
+    this.#check();
+    if (this.#gate !== undefined) {
+      this.held++;
+      await this.#gate;
+      this.held--;
+      this.#check();
+    }
+    return this.#inner.commit(write, options);
+  }
+
+  async *watch(
+    prefix: StorageKey,
+    afterRevision: Revision,
+    options: WatchOptions,
+  ): AsyncGenerator<Change> {
+    this.#check();
+    const cutting = new AbortController();
+    const cut = () => cutting.abort();
+    this.#cuts.add(cut);
+    try {
+      const signal = AbortSignal.any([options.signal, cutting.signal]);
+      yield* this.#inner.watch(prefix, afterRevision, { ...options, signal });
+      if (cutting.signal.aborted) throw unavailable();
+    } finally {
+      this.#cuts.delete(cut);
+    }
+  }
+
+  async compact(revision: Revision, options: CallOptions): Promise<void> {
+    this.#check();
+    await this.#inner.compact(revision, options);
+  }
+
+  health(): StorageFault | undefined {
+    return this.#isFailing ? { message: "the disk is on fire" } : this.#inner.health();
+  }
+
+  close(): Promise<void> {
+    return this.#inner.close();
+  }
+
+  #check(): void {
+    if (this.#isFailing) throw unavailable();
+  }
+}
+
+function unavailable(): StorageError {
+  return new StorageError("unavailable", "the store was told to fail");
+}

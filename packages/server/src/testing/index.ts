@@ -1,0 +1,20 @@
+/** What the tests of this package are made of. No code of the server imports it. */
+export { FakeClock } from "./fake-clock.ts";
+export { FaultyStorage } from "./faulty-storage.ts";
+export { SeededRandom } from "./seeded-random.ts";
+export {
+  Answer,
+  type AnyMetadata,
+  type AnyObject,
+  authorizationOf,
+  type LogLine,
+  ownCluster,
+  type PatchType,
+  type RequestOptions,
+  TestServer,
+  type TestServerOptions,
+  type TestUser,
+  testAuthenticator,
+} from "./test-server.ts";
+export { common, fillTwoTenants, onlyInB, secretOfB, stateOfB } from "./two-tenants.ts";
+export { brief, type WatchEvent, WatchReader } from "./watch-reader.ts";
