@@ -3,12 +3,14 @@ export const functionLinesMax = 70;
 export const fileLinesMax = 500;
 
 /** `path name` to lines. */
-export const longFunctions: Readonly<Record<string, number>> = {};
+export const longFunctions: Readonly<Record<string, number>> = {
+  "packages/machinery/src/schema/test-support/deployment-like-schema.ts container": 71,
+  "packages/machinery/src/schema/test-support/deployment-like-schema.ts deploymentLikeSchema": 84,
+};
 
 /** Path to lines. */
 export const longFiles: Readonly<Record<string, number>> = {
-  "packages/machinery/src/patch/strategic-merge-patch.test.ts": 534,
-  "packages/server/src/storage/contract/storage-contract.ts": 564,
+  "packages/server/src/storage/contract/storage-contract.ts": 580,
 };
 
 /** Files from this length on say in a header comment what they are. */

@@ -3,6 +3,9 @@ import { type FileHandle, open, rename, rm } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import { type BackupSummary, checkBackup } from "@kcp-ts/server";
 
+import { reasonOf } from "../compose/start-up.ts";
+import { OptionsError } from "../options.ts";
+
 export interface Progress {
   readonly entries: number;
   readonly bytes: number;
@@ -16,7 +19,7 @@ export async function writeBackupFile(
 ): Promise<BackupSummary> {
   const target = resolve(path);
   const partial = `${target}.partial-${process.pid}`;
-  const file = await open(partial, "wx", ownerOnly);
+  const file = await openNamed("cannot write", partial, "wx");
   try {
     const summary = await checkBackup(chunks, async (chunk, { entries, bytes }) => {
       await writeAll(file, chunk);
@@ -31,6 +34,15 @@ export async function writeBackupFile(
     await file.close();
     await rm(partial, { force: true });
     throw error;
+  }
+}
+
+async function openNamed(problem: string, path: string, flags: "r" | "wx"): Promise<FileHandle> {
+  try {
+    return await open(path, flags, ownerOnly);
+  } catch (error) {
+    const message = `${problem} ${path}: ${reasonOf(error)}; correct the path or its permissions`;
+    throw new OptionsError(message, { cause: error });
   }
 }
 
@@ -54,7 +66,7 @@ async function syncFolder(path: string): Promise<void> {
 }
 
 export async function* readBackupFile(path: string): AsyncGenerator<Uint8Array> {
-  const file = await open(path, "r");
+  const file = await openNamed("cannot read", path, "r");
   try {
     for (;;) {
       const chunk = Buffer.allocUnsafe(readBytes);
