@@ -74,7 +74,7 @@ function handle(path: string): InProcessResponse {
   return { status: 200, body };
 }
 
-// biome-ignore lint/correctness/useYield: a watch on which nothing happens.
+/** A watch on which nothing happens. */
 async function* silence(): AsyncGenerator<Uint8Array> {
   await new Promise(() => {});
 }

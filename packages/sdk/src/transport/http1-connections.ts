@@ -7,7 +7,12 @@ import {
 } from "node:http";
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
-import { TransportError, type TransportRequest, type TransportResponse } from "../client/index.ts";
+import {
+  onAbort,
+  TransportError,
+  type TransportRequest,
+  type TransportResponse,
+} from "../client/index.ts";
 import { lost, StreamBody } from "./stream-body.ts";
 
 export interface Http1Options {
@@ -38,12 +43,10 @@ export class Http1Connections {
         path,
         headers: headersOf(request, this.#options.host),
       });
-      const onAbort = () => {
+      const stopListening = onAbort(signal, () => {
         outgoing.destroy();
         reject(signal?.reason);
-      };
-      if (signal?.aborted) return onAbort();
-      signal?.addEventListener("abort", onAbort, { once: true });
+      });
       let answered = false;
       outgoing.on("response", (incoming) => {
         answered = true;
@@ -63,7 +66,7 @@ export class Http1Connections {
       });
       outgoing.on("error", (error) => reject(failure(error)));
       outgoing.on("close", () => {
-        signal?.removeEventListener("abort", onAbort);
+        stopListening();
         if (!answered) reject(failure(undefined));
       });
       outgoing.end(request.body);

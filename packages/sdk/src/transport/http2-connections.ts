@@ -13,7 +13,12 @@ import {
 } from "node:http2";
 import type { Socket } from "node:net";
 import type { Clock, Timer } from "@kcp-ts/machinery/base";
-import { TransportError, type TransportRequest, type TransportResponse } from "../client/index.ts";
+import {
+  onAbort,
+  TransportError,
+  type TransportRequest,
+  type TransportResponse,
+} from "../client/index.ts";
 import { abortable } from "./abortable.ts";
 import { lost, StreamBody } from "./stream-body.ts";
 
@@ -174,11 +179,10 @@ export class Http2Connections {
       const cancel = () => stream.close(constants.NGHTTP2_CANCEL);
       const failure = (cause: unknown) =>
         signal?.aborted ? signal.reason : failureOf(stream, request, cause);
-      const onAbort = () => {
+      const stopListening = onAbort(signal, () => {
         cancel();
         reject(signal?.reason);
-      };
-      signal?.addEventListener("abort", onAbort, { once: true });
+      });
       stream.on("response", (headers) => {
         answered = true;
         resolve({
@@ -194,7 +198,7 @@ export class Http2Connections {
       });
       stream.on("error", (error) => reject(failure(error)));
       stream.on("close", () => {
-        signal?.removeEventListener("abort", onAbort);
+        stopListening();
         this.#ended(session);
         if (!answered) reject(failure(undefined));
       });
