@@ -157,7 +157,8 @@ export class Client {
     const retriesMax = request.retriesMax ?? this.#options.retriesMax ?? retriesMaxDefault;
     let resends = 0;
     for (let retries = 0; ; ) {
-      const startedAt = this.clock.monotonic();
+      const { onResponse } = this.#options;
+      const startedAtMs = onResponse === undefined ? 0 : this.clock.monotonic();
       let response: TransportResponse;
       try {
         response = await this.transport.send(wire);
@@ -165,10 +166,10 @@ export class Client {
         if (!isWorthResending(error, wire.method) || ++resends > resendsMax) throw error;
         continue;
       }
-      this.#options.onResponse?.(wire, {
-        status: response.status,
-        durationMs: this.clock.monotonic() - startedAt,
-      });
+      if (onResponse !== undefined) {
+        const durationMs = this.clock.monotonic() - startedAtMs;
+        onResponse(wire, { status: response.status, durationMs });
+      }
       this.#warn(wire, response);
       if (response.status < 400) return response;
       const error = await responseError(response);

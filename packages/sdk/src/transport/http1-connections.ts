@@ -50,19 +50,15 @@ export class Http1Connections {
       let answered = false;
       outgoing.on("response", (incoming) => {
         answered = true;
-        incoming.on("error", () => {
-          // The body's reader hears of it; without a listener an unread body would end the process.
+        const body = new StreamBody({
+          stream: incoming,
+          isComplete: () => incoming.complete,
+          cancel: () => outgoing.destroy(),
+          failure,
         });
-        resolve({
-          status: incoming.statusCode ?? 0,
-          headers: incoming.headers,
-          body: new StreamBody({
-            stream: incoming,
-            isComplete: () => incoming.complete,
-            cancel: () => outgoing.destroy(),
-            failure,
-          }),
-        });
+        incoming.on("error", (error) => body.closed(error));
+        incoming.on("close", () => body.closed());
+        resolve({ status: incoming.statusCode ?? 0, headers: incoming.headers, body });
       });
       outgoing.on("error", (error) => reject(failure(error)));
       outgoing.on("close", () => {

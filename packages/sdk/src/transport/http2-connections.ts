@@ -51,9 +51,10 @@ export class Http2Connections {
     this.#options = options;
   }
 
-  async send(request: TransportRequest): Promise<TransportResponse> {
-    const session = this.#free() ?? (await abortable(this.#open(), request.signal));
-    return this.#exchange(session, request);
+  send(request: TransportRequest): Promise<TransportResponse> {
+    const session = this.#free();
+    if (session !== undefined) return this.#exchange(session, request);
+    return abortable(this.#open(), request.signal).then((one) => this.#exchange(one, request));
   }
 
   /** Leaves the open sessions to the streams that they carry; new requests get new ones, with new credentials. */
@@ -175,7 +176,7 @@ export class Http2Connections {
         return;
       }
       this.#began(session);
-      let answered = false;
+      let body: StreamBody | undefined;
       const cancel = () => stream.close(constants.NGHTTP2_CANCEL);
       const failure = (cause: unknown) =>
         signal?.aborted ? signal.reason : failureOf(stream, request, cause);
@@ -184,23 +185,20 @@ export class Http2Connections {
         reject(signal?.reason);
       });
       stream.on("response", (headers) => {
-        answered = true;
-        resolve({
-          status: headers[":status"] ?? 0,
-          headers: headers as TransportResponse["headers"],
-          body: new StreamBody({
-            stream,
-            isComplete: () => !stream.aborted && stream.rstCode === constants.NGHTTP2_NO_ERROR,
-            cancel,
-            failure,
-          }),
-        });
+        const isComplete = () => !stream.aborted && stream.rstCode === constants.NGHTTP2_NO_ERROR;
+        body = new StreamBody({ stream, isComplete, cancel, failure });
+        const status = headers[":status"] ?? 0;
+        resolve({ status, headers: headers as TransportResponse["headers"], body });
       });
-      stream.on("error", (error) => reject(failure(error)));
+      stream.on("error", (error) => {
+        if (body === undefined) reject(failure(error));
+        else body.closed(error);
+      });
       stream.on("close", () => {
         stopListening();
         this.#ended(session);
-        if (!answered) reject(failure(undefined));
+        if (body === undefined) reject(failure(undefined));
+        else body.closed();
       });
       if (request.body !== undefined) stream.end(request.body);
     });

@@ -52,11 +52,14 @@ export class NodeTransport implements Transport {
     this.#options = options;
   }
 
-  async send(request: TransportRequest): Promise<TransportResponse> {
-    if (this.#closed) throw new TransportError("closed", "the transport is closed");
-    request.signal?.throwIfAborted();
-    const connections = this.#connections ?? (await this.#choose(request.signal));
-    return connections.send(request);
+  send(request: TransportRequest): Promise<TransportResponse> {
+    const { signal } = request;
+    if (this.#closed) {
+      return Promise.reject(new TransportError("closed", "the transport is closed"));
+    }
+    if (signal?.aborted) return Promise.reject(signal.reason);
+    if (this.#connections !== undefined) return this.#connections.send(request);
+    return this.#choose(signal).then((connections) => connections.send(request));
   }
 
   /** New requests get new connections: after a change of credentials. Requests under way are left alone. */
