@@ -328,6 +328,18 @@ describe("patience", () => {
     assert.equal(writer.sent.length, 1);
   });
 
+  it("tells how long to wait, also when only the header says so", async () => {
+    const { client } = scripted(() => ({
+      status: 429,
+      headers: { "retry-after": "7" },
+      body: '{"kind":"Status","code":429,"reason":"TooManyRequests"}',
+    }));
+    const request = { method: "GET", path: "/", retriesMax: 0 } as const;
+    const error = await client.json(request).catch((reason: unknown) => reason);
+    assert.ok(isStatusError(error, "TooManyRequests"));
+    assert.equal(error.status.details?.retryAfterSeconds, 7);
+  });
+
   it("makes a status of an answer that is none", async () => {
     const { maps } = scripted(() => ({ status: 502, body: "<html>bad gateway</html>" }));
     const error = await maps.get(target).catch((reason: unknown) => reason);

@@ -40,6 +40,8 @@ interface Session {
 
 const streamsPerSessionMax = 1000;
 const windowBytes = 4 << 20;
+/** Node's ten would end a session that carries a few big lists at a time. */
+const sessionMemoryMegabytesMax = 256;
 
 export class Http2Connections {
   readonly #options: Http2Options;
@@ -96,6 +98,7 @@ export class Http2Connections {
     const http2 = http2Connect(this.#options.authority, {
       createConnection: () => socket,
       settings: { initialWindowSize: windowBytes, enablePush: false },
+      maxSessionMemory: sessionMemoryMegabytesMax,
     });
     const session: Session = {
       http2,

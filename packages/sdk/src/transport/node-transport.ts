@@ -105,13 +105,22 @@ export class NodeTransport implements Transport {
       socket.alpnProtocol === "h2"
         ? new Http2Connections({
             authority: url.origin,
-            connect: () => this.#connect(["h2"]),
+            connect: () => this.#connectHttp2(),
             clock,
             pingIntervalMs: this.#options.pingIntervalMs ?? pingIntervalMsDefault,
             pingTimeoutMs: this.#options.pingTimeoutMs ?? pingTimeoutMsDefault,
           })
         : http1();
     return this.#connections;
+  }
+
+  /** A server that no longer speaks HTTP/2, after a restart or behind another proxy, is asked anew what it speaks. */
+  async #connectHttp2(): Promise<Socket> {
+    const socket = (await this.#connect(["h2", "http/1.1"])) as TLSSocket;
+    if (socket.alpnProtocol === "h2") return socket;
+    socket.destroy();
+    this.#connections = undefined;
+    throw new TransportError("refused", "the server does not speak HTTP/2 any more");
   }
 
   async #connect(alpn: readonly string[]): Promise<Socket> {
