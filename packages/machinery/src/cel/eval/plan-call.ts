@@ -4,7 +4,7 @@ import { type CallExpr, type Expr, Operator } from "../syntax/ast.ts";
 import { typeNameOf } from "../values/kind.ts";
 import { CelError, type CelResult, type CelValue, NO_SUCH_OVERLOAD } from "../values/value.ts";
 import type { EvalContext } from "./eval-context.ts";
-import { constantPlan, type Plan, type Planning, type Run } from "./plan.ts";
+import { constantErrorPlan, constantPlan, type Plan, type Planning, type Run } from "./plan.ts";
 import { planComparison } from "./plan-comparison.ts";
 import { planLogic, planOptionalOr } from "./plan-logic.ts";
 import { planPattern } from "./plan-pattern.ts";
@@ -147,13 +147,13 @@ const CONVERSIONS = new Set([
   "type",
 ]);
 
-/** Conversions of constants are done once; a wrong one stays an error of the evaluation. */
+/** Conversions of constants are done once. */
 function foldConversion(plan: Plan, planning: Planning, operands: readonly Expr[]): Plan {
   const [operand] = operands;
   if (operands.length !== 1 || operand === undefined) return plan;
   if (planning.plan(operand).constant === undefined) return plan;
   const value = plan.run(FOLDING as EvalContext);
-  return value instanceof CelError ? { run: () => value } : constantPlan(value);
+  return value instanceof CelError ? constantErrorPlan(planning, value) : constantPlan(value);
 }
 
 /** Stands in for the context while planning: conversions only count their cost. */

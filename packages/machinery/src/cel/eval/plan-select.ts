@@ -93,7 +93,8 @@ function isPresent(value: CelValue, field: string): CelResult {
     return value.value === undefined ? false : isPresent(value.value, field);
   }
   const found = findField(value, field);
-  return found === NO_SUCH_OVERLOAD ? found : found !== undefined;
+  // Data that does not fit its type is no answer either way.
+  return found instanceof CelError ? found : found !== undefined;
 }
 
 /** An optional of the field; nothing stays nothing. */

@@ -59,6 +59,10 @@ describe("runtime cost", () => {
     ["list.map(x, x)", 132],
     ["list.filter(x, x < 5)", 92],
     ["list.size()", 2],
+    ["[1,2,3,4].isSorted()", 4],
+    ["url('https:://kubernetes.io/').getHostname() != 'test'", 4],
+    ["size('abc 123 def 123'.split(' ')) > 0", 5],
+    ["size(['aa', 'bb', 'cc', 'd', 'e', 'f', 'g', 'h', 'i', 'j'].join(' ')) > 0", 7],
     ["quantity('1').isGreaterThan(quantity('2'))", 3],
   ];
   for (const [text, cost] of rows) {

@@ -54,14 +54,9 @@ function part(
     ),
   ];
   if (nanosPerUnit !== undefined) {
-    const inUnits = (duration: CelDuration) => durationPart(name, duration.nanos, nanosPerUnit);
+    // Totals, milliseconds included.
+    const inUnits = (duration: CelDuration) => duration.nanos / nanosPerUnit;
     overloads.push(member(`duration_to_${suffix}`, [DURATION], INT, inUnits));
   }
   return fn(name, ...overloads);
-}
-
-/** A duration's hours, minutes and seconds are totals; its milliseconds are what is left over. */
-function durationPart(name: string, nanos: bigint, nanosPerUnit: bigint): bigint {
-  const rest = name === "getMilliseconds" ? nanos % 1_000_000_000n : nanos;
-  return rest / nanosPerUnit;
 }
