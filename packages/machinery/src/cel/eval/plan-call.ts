@@ -77,7 +77,7 @@ function unary(name: string, { overload, call, cost, costOf }: Candidate, operan
   const fits = fitsType(overload.params[0]);
   return (context) => {
     const a = operand(context);
-    if (a instanceof CelError) return a;
+    if (a instanceof CelError) return failed(context, a);
     if (!fits(a)) return noSuchOverload(name, [a]);
     const result = call(a, context);
     context.charge(costOf === undefined ? cost : costOf(result, a));
@@ -96,8 +96,8 @@ function binary(
   return (context) => {
     const a = left(context);
     const b = right(context);
-    if (a instanceof CelError) return a;
-    if (b instanceof CelError) return b;
+    if (a instanceof CelError) return failed(context, a);
+    if (b instanceof CelError) return failed(context, b);
     if (!fitsLeft(a) || !fitsRight(b)) return noSuchOverload(name, [a, b]);
     const result = call(a, b, context);
     context.charge(costOf === undefined ? cost : costOf(result, a, b));
@@ -130,12 +130,19 @@ function anyNumber(name: string, candidates: readonly Candidate[], operands: rea
   };
 }
 
+/** A call that an argument's error prevents is charged as a call all the same. */
+function failed(context: EvalContext, error: CelError): CelError {
+  context.charge(1);
+  return error;
+}
+
 function noSuchOverload(name: string, args: readonly CelValue[]): CelError {
   if (!/^[A-Za-z]/.test(name)) return NO_SUCH_OVERLOAD;
   return new CelError(`no such overload: ${name}(${args.map(typeNameOf).join(", ")})`);
 }
 
 const CONVERSIONS = new Set([
+  "dyn",
   "bool",
   "bytes",
   "double",

@@ -34,12 +34,13 @@ export function planPattern(
 ): Plan | undefined {
   const application = APPLICATIONS.get(name);
   const [textExpr, patternExpr] = operands;
-  if (application === undefined || operands.length !== 2 || textExpr === undefined)
-    return undefined;
+  if (application === undefined || textExpr === undefined) return undefined;
   if (patternExpr?.kind !== "literal" || patternExpr.literal.type !== "string") return undefined;
   const source = patternExpr.literal.value;
   const pattern = compilePattern(source);
   if (pattern instanceof CelError) return constantErrorPlan(planning, pattern);
+  // The form with a limit finds the compiled pattern in the cache.
+  if (operands.length !== 2) return undefined;
   const text = planning.plan(textExpr).run;
   return {
     run: (context) => {
