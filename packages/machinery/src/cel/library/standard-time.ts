@@ -11,7 +11,7 @@ import { type LocalTime, localTime } from "../values/time-zone.ts";
 import { CelError, type CelResult } from "../values/value.ts";
 
 /** Looking up a zone's offset takes as long as this many simple steps. */
-const ZONE_LOOKUP_STEPS = 100;
+const ZONE_LOOKUP_STEPS = 1000;
 
 export const standardTime: readonly FunctionDeclaration[] = [
   part("getFullYear", "year", (time) => time.year),
