@@ -59,6 +59,8 @@ export class Watcher implements HubListener {
   #lastRevision: Revision;
   #isFirst = true;
   #isLive = false;
+  /** A tick came while the watch was still catching up: it is told as soon as it has. */
+  #isBookmarkDue = false;
   #end: { error?: unknown } | undefined;
   #wake: (() => void) | undefined;
 
@@ -81,7 +83,11 @@ export class Watcher implements HubListener {
 
   /** Tells an idle client how far history has come; called by the owner's one timer. */
   onTick(): void {
-    if (!this.#isLive || this.#request.bookmark === undefined) return;
+    if (this.#request.bookmark === undefined) return;
+    if (!this.#isLive) {
+      this.#isBookmarkDue = true;
+      return;
+    }
     const { revision } = this.#context.hub;
     this.#push(frame("BOOKMARK", this.#request.bookmark(revision, false)));
   }
@@ -198,6 +204,7 @@ export class Watcher implements HubListener {
 
   #goLive(): () => void {
     this.#isLive = true;
+    if (this.#isBookmarkDue) this.onTick();
     return this.#context.hub.listen(this.#request.prefix, this);
   }
 
