@@ -3,7 +3,6 @@
  * Method: the fake server behind real listeners; time is fake, so that back-off takes none.
  */
 import assert from "node:assert/strict";
-import type { ServerResponse } from "node:http";
 import { after, before, describe, it } from "node:test";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { FakeClock } from "@kcp-ts/testkit";
@@ -47,7 +46,7 @@ function overNetwork(server: FakeApiServer): Handler {
         signal: gone.signal,
       });
       response.writeHead(status, headers as Record<string, string>);
-      (response as ServerResponse).flushHeaders?.();
+      (response as { flushHeaders?: () => void }).flushHeaders?.();
       for await (const chunk of body) response.write(chunk);
       response.end();
     } catch (error) {
