@@ -48,14 +48,14 @@ const VALUES: readonly string[] = [
   "format.uuid()",
 ];
 
-function valueOf(expression: string): unknown {
+function evaluated(expression: string): unknown {
   const compilation = compile(expression, kubernetesEnvironment);
   assert.ok(compilation.ok, expression);
   return compilation.program.evaluate({}).result;
 }
 
 describe("every function", () => {
-  const pool = VALUES.map(valueOf);
+  const pool = VALUES.map(evaluated);
   const argument = fc.constantFrom(...pool);
   const calls = [...environment.functions.values()].flatMap(({ name, overloads }) => {
     if (!/^[A-Za-z]/.test(name) || name.includes("@")) return [];
