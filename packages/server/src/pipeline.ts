@@ -63,7 +63,7 @@ export async function answer(request: ApiRequest, rooms: PipelineRooms): Promise
   request.onClose(() => exchange.controller.abort(clientGone));
   let response: ApiResponse;
   try {
-    response = await run(exchange, rooms);
+    response = await untilAborted(run(exchange, rooms), exchange.controller.signal);
   } catch (error) {
     const status = toStatusError(error);
     if (!(error instanceof StatusError) || status.cause !== undefined)
@@ -82,6 +82,16 @@ const clientGone = new StatusError({
   reason: "ClientClosedRequest",
   message: "the client went away",
 });
+
+/** Time is up for every stage alike, also for one that waits for a body and looks at no signal. */
+function untilAborted<Result>(work: Promise<Result>, signal: AbortSignal): Promise<Result> {
+  return new Promise((resolve, reject) => {
+    const onAbort = () => reject(signal.reason);
+    signal.addEventListener("abort", onAbort, { once: true });
+    const stop = () => signal.removeEventListener("abort", onAbort);
+    work.then(resolve, reject).finally(stop);
+  });
+}
 
 async function run(exchange: Exchange, rooms: PipelineRooms): Promise<ApiResponse> {
   for (const [, stage] of pipeline) {

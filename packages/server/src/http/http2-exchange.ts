@@ -68,8 +68,19 @@ export class Http2Exchange implements ApiRequest {
       stream.respond(headers);
       await this.#pipe(body);
     }
-    // What is left of a body that nobody wants is not read: the client is told to stop.
-    if (!stream.readableEnded && this.method !== "GET") stream.resume();
+    this.#refuseRest();
+  }
+
+  /**
+   * What is left of a body that nobody wants is not read: flow control holds the client back, and once the answer is out it is told
+   * to stop (RFC 9113, 8.1).
+   */
+  #refuseRest(): void {
+    const stream = this.#stream;
+    if (stream.endAfterHeaders || stream.readableEnded) return;
+    const stop = () => stream.close(constants.NGHTTP2_NO_ERROR);
+    if (stream.writableFinished) stop();
+    else stream.once("finish", stop);
   }
 
   async #pipe(body: AsyncIterable<Uint8Array>): Promise<void> {

@@ -27,6 +27,7 @@ export interface ListenerOptions {
   readonly handle: (request: ApiRequest) => Promise<ApiResponse>;
   /** Told of broken connections and the like: nothing that anybody must act on. */
   readonly onDebug: (message: string, error: unknown) => void;
+  readonly limits?: Partial<ListenerLimits>;
 }
 
 export interface TlsMaterial {
@@ -45,18 +46,24 @@ export const listenerLimits = {
   keepAliveTimeoutMs: 180_000,
   /** A connection whose peer is gone is found after about this long. */
   tcpKeepAliveMs: 30_000,
+  /** How often HTTP/1.1 connections are looked at for these timeouts. */
+  checkIntervalMs: 10_000,
 } as const;
+
+export type ListenerLimits = { readonly [Limit in keyof typeof listenerLimits]: number };
 
 export class Listener {
   readonly #server: Http2SecureServer;
   readonly #options: ListenerOptions;
+  readonly #limits: ListenerLimits;
   readonly #sessions = new Set<ServerHttp2Session>();
   readonly #sockets = new Set<TLSSocket>();
   readonly #certificates = new WeakMap<object, X509Certificate | undefined>();
 
   constructor(options: ListenerOptions) {
     this.#options = options;
-    this.#server = createSecureServer(serverOptions(options.tls));
+    this.#limits = { ...listenerLimits, ...options.limits };
+    this.#server = createSecureServer(serverOptions(options.tls, this.#limits));
     this.#server.on("secureConnection", (socket: TLSSocket) => this.#onConnection(socket));
     this.#server.on("session", (session) => this.#onSession(session));
     this.#server.on("tlsClientError", (error) => options.onDebug("TLS handshake failed", error));
@@ -72,7 +79,7 @@ export class Listener {
         this.#certificateOf(session as object, socket),
       ).run(options.handle, options.onDebug);
     });
-    configureHttp1(this.#server);
+    configureHttp1(this.#server, this.#limits);
   }
 
   async listen(): Promise<AddressInfo> {
@@ -109,7 +116,7 @@ export class Listener {
   }
 
   #onConnection(socket: TLSSocket): void {
-    socket.setKeepAlive(true, listenerLimits.tcpKeepAliveMs);
+    socket.setKeepAlive(true, this.#limits.tcpKeepAliveMs);
     this.#sockets.add(socket);
     socket.once("close", () => this.#sockets.delete(socket));
     socket.on("error", (error) => this.#options.onDebug("connection failed", error));
@@ -140,7 +147,10 @@ export class Listener {
   }
 }
 
-function serverOptions({ certificatePem, privateKeyPem }: TlsMaterial): SecureServerOptions {
+function serverOptions(
+  { certificatePem, privateKeyPem }: TlsMaterial,
+  limits: ListenerLimits,
+): SecureServerOptions {
   return {
     cert: certificatePem,
     key: privateKeyPem,
@@ -149,21 +159,22 @@ function serverOptions({ certificatePem, privateKeyPem }: TlsMaterial): SecureSe
     // Certificates are asked for and judged by authentication, so that those without one can still come with a token.
     requestCert: true,
     rejectUnauthorized: false,
-    handshakeTimeout: listenerLimits.handshakeTimeoutMs,
-    maxHeaderListPairs: listenerLimits.headerPairsMax,
+    handshakeTimeout: limits.handshakeTimeoutMs,
+    maxHeaderListPairs: limits.headerPairsMax,
     settings: {
-      maxConcurrentStreams: listenerLimits.streamsPerConnectionMax,
-      maxHeaderListSize: listenerLimits.headerBytesMax,
+      maxConcurrentStreams: limits.streamsPerConnectionMax,
+      maxHeaderListSize: limits.headerBytesMax,
       initialWindowSize: 1 << 20,
     },
   };
 }
 
 /** Node's types do not say that an HTTP/2 server with HTTP/1.1 has the timeouts of an HTTP/1.1 server. */
-function configureHttp1(server: Http2SecureServer): void {
+function configureHttp1(server: Http2SecureServer, limits: ListenerLimits): void {
   Object.assign(server, {
-    headersTimeout: listenerLimits.requestTimeoutMs,
-    requestTimeout: listenerLimits.requestTimeoutMs,
-    keepAliveTimeout: listenerLimits.keepAliveTimeoutMs,
+    headersTimeout: limits.requestTimeoutMs,
+    requestTimeout: limits.requestTimeoutMs,
+    keepAliveTimeout: limits.keepAliveTimeoutMs,
+    connectionsCheckingInterval: limits.checkIntervalMs,
   });
 }
