@@ -44,6 +44,8 @@ export const listenerLimits = {
   requestTimeoutMs: 60_000,
   /** Go clients keep idle connections for 90 seconds; we must not close first. */
   keepAliveTimeoutMs: 180_000,
+  /** A connection over HTTP/2 without open streams is closed after this long without a word. */
+  idleTimeoutMs: 180_000,
   /** A connection whose peer is gone is found after about this long. */
   tcpKeepAliveMs: 30_000,
   /** How often HTTP/1.1 connections are looked at for these timeouts. */
@@ -56,7 +58,8 @@ export class Listener {
   readonly #server: Http2SecureServer;
   readonly #options: ListenerOptions;
   readonly #limits: ListenerLimits;
-  readonly #sessions = new Set<ServerHttp2Session>();
+  /** Open connections over HTTP/2, with how many streams are open on each. */
+  readonly #sessions = new Map<ServerHttp2Session, number>();
   readonly #sockets = new Set<TLSSocket>();
   readonly #certificates = new WeakMap<object, X509Certificate | undefined>();
 
@@ -74,9 +77,11 @@ export class Listener {
     this.#server.on("stream", (stream, headers) => {
       const { session } = stream;
       const socket = session?.socket;
-      if (socket === undefined) return;
+      if (session === undefined || socket === undefined) return;
+      this.#countStreams(session as ServerHttp2Session, 1);
+      stream.once("close", () => this.#countStreams(session as ServerHttp2Session, -1));
       new Http2Exchange(stream, headers, socket.remoteAddress ?? "", () =>
-        this.#certificateOf(session as object, socket),
+        this.#certificateOf(session, socket),
       ).run(options.handle, options.onDebug);
     });
     configureHttp1(this.#server, this.#limits);
@@ -103,14 +108,14 @@ export class Listener {
   /** Stops accepting, lets open requests finish, then closes their connections. */
   async drain(signal: AbortSignal): Promise<void> {
     const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
-    for (const session of this.#sessions) session.close();
+    for (const session of this.#sessions.keys()) session.close();
     (this.#server as unknown as { closeIdleConnections?: () => void }).closeIdleConnections?.();
     const aborted = new Promise<void>((resolve) => {
       if (signal.aborted) resolve();
       signal.addEventListener("abort", () => resolve(), { once: true });
     });
     await Promise.race([closed, aborted]);
-    for (const session of this.#sessions) session.destroy();
+    for (const session of this.#sessions.keys()) session.destroy();
     for (const socket of this.#sockets) socket.destroy();
     await closed;
   }
@@ -123,8 +128,17 @@ export class Listener {
   }
 
   #onSession(session: ServerHttp2Session): void {
-    this.#sessions.add(session);
+    this.#sessions.set(session, 0);
     session.once("close", () => this.#sessions.delete(session));
+    // A watch may be silent for long; a connection that nothing is open on may not.
+    session.setTimeout(this.#limits.idleTimeoutMs, () => {
+      if (this.#sessions.get(session) === 0) session.close();
+    });
+  }
+
+  #countStreams(session: ServerHttp2Session, by: 1 | -1): void {
+    const open = this.#sessions.get(session);
+    if (open !== undefined) this.#sessions.set(session, open + by);
   }
 
   #onRequest(
