@@ -85,6 +85,7 @@ export class ApiServer {
       onError: (error) => log.warn({ err: error }, "history could not be compacted"),
       policy: options.compaction ?? {},
     });
+    const catalog = new BuiltInCatalog([namespaces, configMaps, secrets]);
     this.#rooms = {
       registry,
       watchCache,
@@ -96,7 +97,7 @@ export class ApiServer {
       deadlines: new Deadlines<() => void>(clock, (callback) => callback()),
       authenticator: options.authenticator,
       authorizer: options.authorizer,
-      catalog: new BuiltInCatalog([namespaces, configMaps, secrets]),
+      catalog,
       health: this.#healthChecks(),
       metrics,
       snapshots: options.snapshots,

@@ -1,3 +1,4 @@
+export { applyTypeOf } from "./apply-type.ts";
 export { configMap, namespace, secret } from "./core-v1.ts";
 export { type Decoded, decodeShape, isBase64, ShapeError } from "./decode.ts";
 export { condition, deleteOptions, labelSelector, objectMeta } from "./meta.ts";

@@ -31,13 +31,20 @@ export function servePath(
   if (path === "/version" || path === "/version/") return json(200, versionInfo);
   if (isDiscoveryPath(path)) return serveDiscovery(request, scope, rooms.catalog);
   if (isOpenApiPath(path)) return serveOpenApi(request, scope, rooms.catalog);
-  if (path === "/metrics") return text(200, rooms.metrics.registry.render());
+  if (path === "/metrics") return serveMetrics(scope, rooms);
   if (path === "/" || path === "") return json(200, { paths: rootPaths });
   // The whole store, not a share of it: there is none below a logical cluster.
   if (path === backupPath && verb === "get" && scope.cluster === rootCluster) {
     return serveBackup(request, user, rooms);
   }
   throw statusError.pathNotFound();
+}
+
+/** They are about the process and all its tenants: nothing for one tenant's scope. */
+function serveMetrics({ cluster }: PathScope, { metrics }: PathRooms): ApiResponse {
+  return cluster === rootCluster
+    ? text(200, metrics.registry.render())
+    : text(501, "shard-level endpoint not available at workspace scope");
 }
 
 const rootPaths = [
