@@ -46,7 +46,8 @@ function overNetwork(server: FakeApiServer): Handler {
         signal: gone.signal,
       });
       response.writeHead(status, headers as Record<string, string>);
-      (response as { flushHeaders?: () => void }).flushHeaders?.();
+      // HTTP/1.1 keeps the head back until there is a body, which on a quiet watch may take long.
+      if ("flushHeaders" in response) (response.flushHeaders as () => void)();
       for await (const chunk of body) response.write(chunk);
       response.end();
     } catch (error) {
