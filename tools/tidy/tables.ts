@@ -42,7 +42,7 @@ export const roomTable: Readonly<Record<string, Readonly<Record<string, readonly
     selectors: ["names", "status"],
     meta: ["json", "names", "status"],
     patch: ["base", "json", "status"],
-    shape: ["json", "patch"],
+    shape: ["json", "patch", "apply"],
     schema: ["base", "json", "status", "cel"],
     cel: ["base", "json"],
     apply: ["base", "json", "meta", "schema", "status"],

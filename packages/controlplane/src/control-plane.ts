@@ -69,14 +69,7 @@ async function compose(
   const hostnames = hostnamesOf(options);
   const certificates = await ensureServingCertificates({ directory, hostnames, clock });
   const tokens = await loadOrCreateAdminTokens({ kubeconfigPath, tokenStorePath });
-  const { tokenAuthFile, clientCaFile, anonymousAuth } = options;
-  const authenticator = await composeAuthentication({
-    tokens,
-    tokenAuthFile,
-    clientCaFile,
-    anonymousAuth,
-    clock,
-  });
+  const authenticator = await composeAuthentication({ ...options, tokens, clock });
   const server = new ApiServer({
     storage,
     snapshots: snapshotsOf(storage),

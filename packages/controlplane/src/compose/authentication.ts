@@ -15,8 +15,8 @@ import { readFlagFile } from "./start-up.ts";
 
 export interface AuthenticationOptions {
   readonly tokens: AdminTokens;
-  readonly tokenAuthFile: string | undefined;
-  readonly clientCaFile: string | undefined;
+  readonly tokenAuthFile?: string | undefined;
+  readonly clientCaFile?: string | undefined;
   readonly anonymousAuth: boolean;
   readonly clock: Clock;
 }
