@@ -18,6 +18,8 @@ import {
   loadKeyPair,
 } from "./certificates/index.ts";
 import { composeAuthentication } from "./compose/authentication.ts";
+import { startControllers } from "./compose/controllers.ts";
+import { createInternalCredential } from "./compose/internal-credential.ts";
 import { type OpenedStorage, openStorage } from "./compose/storage.ts";
 import { loadOrCreateAdminTokens, writeAdminKubeconfig } from "./kubeconfig/index.ts";
 import { type ControlPlaneOptions, OptionsError } from "./options.ts";
@@ -64,8 +66,10 @@ async function compose(
   const certificates = await ensureServingCertificates({ directory, hostnames, clock });
   const tokens = await loadOrCreateAdminTokens({ kubeconfigPath, tokenStorePath });
   const { tokenAuthFile, clientCaFile, anonymousAuth } = options;
+  const internal = createInternalCredential();
   const authenticator = await composeAuthentication({
     tokens,
+    internalToken: internal.staticToken,
     tokenAuthFile,
     clientCaFile,
     anonymousAuth,
@@ -108,8 +112,12 @@ async function compose(
     caPem: certificates.caPem,
     ...tokens,
   });
+  const controllers = options.controllers
+    ? startControllers({ server, credential: internal, caPem: certificates.caPem, log, clock })
+    : undefined;
   const stop = once(async () => {
     keeper.stop();
+    await controllers?.stop();
     server.beginDraining();
     if (options.shutdownDelayMs > 0) await sleep(clock, options.shutdownDelayMs);
     await shutDown(server, listener, options.shutdownTimeoutMs, clock);
