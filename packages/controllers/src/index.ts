@@ -1,1 +1,1 @@
-export {};
+export { type NamespaceControllerOptions, namespaceController } from "./namespace/index.ts";
