@@ -15,7 +15,7 @@ import { type HealthChecks, pingCheck } from "./health/index.ts";
 import { ServerMetrics } from "./metrics/index.ts";
 import { namespaceSource } from "./namespace-source.ts";
 import { answer, type PipelineRooms } from "./pipeline.ts";
-import { BuiltInCatalog, configMaps, namespaces, Registry, secrets } from "./registry/index.ts";
+import { BuiltInCatalog, builtIns, Registry } from "./registry/index.ts";
 import type { ApiRequest, ApiResponse, MaybePromise } from "./request/api-request.ts";
 import { observe } from "./request-sample.ts";
 import type { Storage } from "./storage/index.ts";
@@ -94,7 +94,7 @@ export class ApiServer {
       deadlines: new Deadlines<() => void>(clock, (callback) => callback()),
       authenticator: options.authenticator,
       authorizer: options.authorizer,
-      catalog: new BuiltInCatalog([namespaces, configMaps, secrets]),
+      catalog: new BuiltInCatalog(builtIns),
       health: this.#healthChecks(),
       metrics,
       onAnswer: (exchange, response) => observe(exchange, response, { clock, metrics, log }),

@@ -19,12 +19,13 @@ import {
   type StorageKey,
   type Write,
 } from "../storage/index.ts";
-import { decodeObject, encodeObject } from "../stored-object/index.ts";
+import { decodeObject } from "../stored-object/index.ts";
 import type { WatchCache } from "../watch-cache/index.ts";
 import type { ResourceDefinition } from "./definition.ts";
 import { type DeleteRequest, deletionOf } from "./deletion.ts";
 import { prepareCreate, prepareUpdate } from "./prepare.ts";
 import { fromStorageError, translating } from "./storage-errors.ts";
+import { collectionKeyOf, encodeStored, objectOf } from "./stored-view.ts";
 import type { Draft, SubresourceStrategy } from "./strategy.ts";
 
 export interface RegistryOptions {
@@ -72,13 +73,10 @@ export class Registry {
   }
 
   key(definition: ResourceDefinition, { cluster, namespace, name }: ObjectAddress): StorageKey {
-    const { group, resource, identity, isNamespaced } = definition;
     return objectKey({
-      group,
-      resource,
-      identity,
+      ...collectionKeyOf(definition),
       cluster,
-      namespace: isNamespaced ? namespace : "",
+      namespace: definition.isNamespaced ? namespace : "",
       name,
     });
   }
@@ -122,7 +120,7 @@ export class Registry {
         if (options.mayCreate !== true) throw statusError.notFound(definition, address.name);
         return this.create(definition, address, await build(undefined), options);
       }
-      const old = decodeObject(entry);
+      const old = objectOf(definition, entry);
       const draft = await build(old);
       const expected = checkPreconditions(definition, address.name, draft, entry, old);
       const updated = prepareUpdate(definition, draft, old, options.subresource);
@@ -144,20 +142,20 @@ export class Registry {
     for (let tries = 0; tries < updateTriesMax; tries++) {
       const entry = await this.#read(definition, key, options.signal);
       if (entry === undefined) throw statusError.notFound(definition, address.name);
-      const old = decodeObject(entry);
+      const old = objectOf(definition, entry);
       const step = deletionOf(definition, address.name, old, request, this.#options.clock.now());
       await options.validate(old, old);
       if (step.kind === "none") return { entry, isStored: true, outcome: "marked" };
       if (options.isDryRun) {
         const marked =
-          step.kind === "mark" ? { ...entry, value: encodeObject(step.object) } : entry;
+          step.kind === "mark" ? { ...entry, value: encodeStored(definition, step.object) } : entry;
         return {
           entry: marked,
           isStored: true,
           outcome: step.kind === "mark" ? "marked" : "deleted",
         };
       }
-      const value = step.kind === "mark" ? encodeObject(step.object) : "delete";
+      const value = step.kind === "mark" ? encodeStored(definition, step.object) : "delete";
       const revision = await this.#commit(
         definition,
         { key, value, expected: entry.modifiedAt },
@@ -183,7 +181,7 @@ export class Registry {
     { isDryRun, signal }: WriteOptions,
   ): Promise<Written | undefined> {
     const key = this.key(definition, address);
-    const value = encodeObject(object);
+    const value = encodeStored(definition, object);
     if (isDryRun) {
       if ((await this.#read(definition, key, signal)) !== undefined) return undefined;
       const entry = { key, value, createdAt: 0 as Revision, modifiedAt: 0 as Revision };
@@ -204,7 +202,7 @@ export class Registry {
     updated: JsonObject,
     { isDryRun, signal }: WriteOptions,
   ): Promise<Written | undefined> {
-    const value = encodeObject(updated);
+    const value = encodeStored(definition, updated);
     const isRemoved = isReadyToGo(definition, updated);
     if (!isRemoved && isSame(entry, value)) return { entry, isStored: true, outcome: "unchanged" };
     const after = { ...entry, value };
