@@ -4,6 +4,7 @@
  * Names are case-sensitive. Null stands for absent. The result shares nothing with the input that the caller could change.
  */
 import { isJsonObject, type JsonObject, type JsonValue, setMember } from "../json/index.ts";
+import { parseQuantity } from "./quantity.ts";
 import type { MessageShape, ScalarType, Shape } from "./shape.ts";
 
 /** The value does not fit the shape; the message is what follows `cannot be handled as a Kind: `. */
@@ -86,7 +87,10 @@ class ShapeDecoder {
     if (type === "json" || type === "fields") return value;
     if (type === "raw") {
       if (isJsonObject(value)) return value;
-    } else if (type === "intOrString" || type === "quantity") {
+    } else if (type === "quantity") {
+      if (typeof value === "string" || typeof value === "number" || typeof value === "bigint")
+        return readQuantity(String(value));
+    } else if (type === "intOrString") {
       if (typeof value === "string" || typeof value === "number" || typeof value === "bigint")
         return value;
     } else if (type === "bool") {
@@ -131,6 +135,12 @@ class ShapeDecoder {
 }
 
 const timePattern = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(?:Z|[+-]\d\d:\d\d)$/;
+
+function readQuantity(text: string): string {
+  const parsed = parseQuantity(text.trim());
+  if ("error" in parsed) throw new ShapeError(parsed.error);
+  return parsed.canonical;
+}
 
 /** In UTC, with the digits that the type has: whole seconds, or exactly six of a second. */
 function readTime(value: string, type: "time" | "microTime"): string {

@@ -1,4 +1,16 @@
 export {
+  mutatingAdmissionPolicy,
+  mutatingAdmissionPolicyBinding,
+  validatingAdmissionPolicy,
+  validatingAdmissionPolicyBinding,
+} from "./admission-policies-v1.ts";
+export {
+  mutatingWebhookConfiguration,
+  validatingWebhookConfiguration,
+} from "./admissionregistration-v1.ts";
+export { certificateSigningRequest } from "./certificates-v1.ts";
+export { lease } from "./coordination-v1.ts";
+export {
   configMap,
   event,
   namespace,
@@ -11,5 +23,7 @@ export { eventsV1Event } from "./events-v1.ts";
 export { condition, deleteOptions, labelSelector, listMeta, objectMeta } from "./meta.ts";
 export { patchRulesOf } from "./patch-rules.ts";
 export { decodeEnvelope, decodeMessage, type Envelope, ProtobufError } from "./protobuf.ts";
+export { isNegativeQuantity, isWholeQuantity } from "./quantity.ts";
+export { clusterRole, clusterRoleBinding, role, roleBinding } from "./rbac-v1.ts";
 export type { Field, ListTraits, MessageShape, ScalarType, Shape } from "./shape.ts";
 export { WireError } from "./wire-reader.ts";

@@ -27,6 +27,7 @@ export async function handleUpdate(
     async () => ({ ...draft }),
     {
       isDryRun: options.isDryRun,
+      user: handled.user,
       validate: validatorFor(rooms, admitted),
       signal: uncancelled,
       subresource: definition.subresources.get(scope.subresource),

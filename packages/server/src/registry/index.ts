@@ -17,4 +17,4 @@ export { namespaces } from "./resources/core/namespaces.ts";
 export { secrets } from "./resources/core/secrets.ts";
 export { fromStorageError, translating } from "./storage-errors.ts";
 export { collectionKeyOf, objectOf, type StoredView, viewed } from "./stored-view.ts";
-export type { Draft, Strategy, SubresourceStrategy } from "./strategy.ts";
+export type { Draft, Strategy, SubresourceStrategy, WriteContext } from "./strategy.ts";

@@ -10,6 +10,7 @@ import { isJsonObject, type JsonObject, jsonEqual } from "@kcp-ts/machinery/json
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { statusError } from "@kcp-ts/machinery/status";
 import type { MaybePromise } from "../request/api-request.ts";
+import type { UserInfo } from "../request/user.ts";
 import {
   type Entry,
   isStorageError,
@@ -47,6 +48,8 @@ export type Validator = (object: JsonObject, old: JsonObject | undefined) => May
 
 export interface WriteOptions {
   readonly isDryRun: boolean;
+  /** Who writes; left out when the server itself does. */
+  readonly user?: UserInfo;
   readonly validate: Validator;
   readonly signal: AbortSignal;
 }
@@ -87,8 +90,9 @@ export class Registry {
     draft: Draft,
     options: WriteOptions,
   ): Promise<Written> {
+    const context = { ...this.#options, user: options.user };
     for (let tries = 1; ; tries++) {
-      const object = prepareCreate(definition, address, { ...draft }, this.#options);
+      const object = prepareCreate(definition, address, { ...draft }, context);
       const { name } = object["metadata"] as { name: string };
       const pending = options.validate(object, undefined);
       if (pending !== undefined) await pending;
@@ -123,7 +127,10 @@ export class Registry {
       const old = objectOf(definition, entry);
       const draft = await build(old);
       const expected = checkPreconditions(definition, address.name, draft, entry, old);
-      const updated = prepareUpdate(definition, draft, old, options.subresource);
+      const updated = prepareUpdate(definition, draft, old, options.subresource, {
+        nowMs: this.#options.clock.now(),
+        user: options.user,
+      });
       await options.validate(updated, old);
       const written = await this.#replace(definition, entry, updated, options);
       if (written !== undefined) return written;

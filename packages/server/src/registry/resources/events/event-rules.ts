@@ -5,6 +5,7 @@
 import { isJsonObject, type JsonObject, type JsonValue, jsonEqual } from "@kcp-ts/machinery/json";
 import { qualifiedNameErrors, utf8Length } from "@kcp-ts/machinery/names";
 import { type FieldError, fieldError } from "@kcp-ts/machinery/status";
+import { objectIn, textIn } from "../standard.ts";
 
 /** In bytes. */
 export const eventLengthMax = {
@@ -20,7 +21,7 @@ export type ReportingField = "reportingComponent" | "reportingController";
 /** Rules of both APIs. An event with an eventTime is of the new kind and says more of itself. */
 export function eventErrors(event: JsonObject, reportingField: ReportingField): FieldError[] {
   const { namespace } = event["metadata"] as { namespace: string };
-  const involved = textOf(involvedOf(event), "namespace");
+  const involved = textIn(objectIn(event, "involvedObject"), "namespace");
   const wrongNamespace = fieldError.invalid(
     "involvedObject.namespace",
     involved,
@@ -33,12 +34,12 @@ export function eventErrors(event: JsonObject, reportingField: ReportingField): 
   const errors: FieldError[] = [];
   if (involved === "" && namespace !== "default" && namespace !== "kube-system")
     errors.push(wrongNamespace);
-  const controller = textOf(event, "reportingComponent");
+  const controller = textIn(event, "reportingComponent");
   if (controller === "") errors.push(fieldError.required(reportingField));
   for (const message of qualifiedNameErrors(controller))
     errors.push(fieldError.invalid(reportingField, controller, message));
   for (const field of ["reportingInstance", "action", "reason"] as const) {
-    if (textOf(event, field) === "") errors.push(fieldError.required(field));
+    if (textIn(event, field) === "") errors.push(fieldError.required(field));
     errors.push(...lengthErrors(event, field));
   }
   return [...errors, ...lengthErrors(event, "message")];
@@ -48,7 +49,7 @@ export function eventErrors(event: JsonObject, reportingField: ReportingField): 
 export function strictEventErrors(event: JsonObject): FieldError[] {
   const errors = seriesErrors(event);
   if (event["eventTime"] === undefined) errors.push(fieldError.required("eventTime"));
-  const type = textOf(event, "type");
+  const type = textIn(event, "type");
   if (type !== "Normal" && type !== "Warning")
     errors.push(fieldError.invalid("type", "", `has invalid value: ${type}`));
   const source = event["source"];
@@ -57,7 +58,7 @@ export function strictEventErrors(event: JsonObject): FieldError[] {
     lastTimestamp: event["lastTimestamp"] !== undefined,
     count: (event["count"] ?? 0) !== 0,
     source:
-      isJsonObject(source) && (textOf(source, "component") !== "" || textOf(source, "host") !== ""),
+      isJsonObject(source) && (textIn(source, "component") !== "" || textIn(source, "host") !== ""),
   };
   for (const [field, isSet] of Object.entries(set))
     if (isSet) errors.push(fieldError.invalid(field, "", "needs to be unset"));
@@ -104,18 +105,9 @@ function seriesErrors({ series }: JsonObject): FieldError[] {
 
 function lengthErrors(event: JsonObject, field: keyof typeof eventLengthMax): FieldError[] {
   const lengthMax = eventLengthMax[field];
-  return utf8Length(textOf(event, field)) > lengthMax
+  return utf8Length(textIn(event, field)) > lengthMax
     ? [fieldError.invalid(field, "", `can have at most ${lengthMax} characters`)]
     : [];
-}
-
-function involvedOf(event: JsonObject): JsonObject {
-  const involved = event["involvedObject"];
-  return isJsonObject(involved) ? involved : {};
-}
-
-function textOf(object: JsonObject, field: string): string {
-  return String(object[field] ?? "");
 }
 
 /** Go's zero values and absence are the same. */

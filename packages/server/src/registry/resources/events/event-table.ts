@@ -1,7 +1,7 @@
 /** How events are printed; the cells are read from the stored form. */
 import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery/json";
 import { age, type TableColumn } from "@kcp-ts/machinery/table";
-import { column, nameCell, wideColumn } from "../standard.ts";
+import { column, nameCell, objectIn, wideColumn } from "../standard.ts";
 
 export const eventColumns: readonly TableColumn[] = [
   column("Last Seen", "string", "When it was last observed."),
@@ -43,9 +43,4 @@ export function eventCells(event: JsonObject, nowMs: number): JsonValue[] {
     count,
     nameCell(event),
   ];
-}
-
-function objectIn(event: JsonObject, field: string): JsonObject {
-  const value = event[field];
-  return isJsonObject(value) ? value : {};
 }
