@@ -1,5 +1,18 @@
 /** Every built-in kind, in discovery order: groups as upstream ranks them, the kinds of a group by their plural names. */
 import type { ResourceDefinition } from "../definition.ts";
+import {
+  mutatingAdmissionPolicies,
+  validatingAdmissionPolicies,
+} from "./admissionregistration/policies.ts";
+import {
+  mutatingAdmissionPolicyBindings,
+  validatingAdmissionPolicyBindings,
+} from "./admissionregistration/policybindings.ts";
+import {
+  mutatingWebhookConfigurations,
+  validatingWebhookConfigurations,
+} from "./admissionregistration/webhookconfigurations.ts";
+import { certificateSigningRequests } from "./certificates/certificatesigningrequests.ts";
 import { leases } from "./coordination/leases.ts";
 import { configMaps } from "./core/configmaps.ts";
 import { events } from "./core/events.ts";
@@ -19,9 +32,16 @@ export const builtIns: readonly ResourceDefinition[] = [
   secrets,
   serviceAccounts,
   eventsV1,
+  certificateSigningRequests,
   clusterRoleBindings,
   clusterRoles,
   roleBindings,
   roles,
+  mutatingAdmissionPolicies,
+  mutatingAdmissionPolicyBindings,
+  mutatingWebhookConfigurations,
+  validatingAdmissionPolicies,
+  validatingAdmissionPolicyBindings,
+  validatingWebhookConfigurations,
   leases,
 ];
