@@ -1,4 +1,5 @@
 /** A served resource: its names in the API, and the strategy behind it. */
+import type { StoredView } from "./stored-view.ts";
 import type { Strategy, SubresourceStrategy } from "./strategy.ts";
 
 export interface ResourceDefinition {
@@ -19,6 +20,8 @@ export interface ResourceDefinition {
   readonly itemsCarryKind: boolean;
   readonly strategy: Strategy;
   readonly subresources: ReadonlyMap<string, SubresourceStrategy>;
+  /** Set when the objects are another definition's, seen differently. */
+  readonly view?: StoredView;
 }
 
 export function apiVersionOf({ group, version }: { group: string; version: string }): string {
