@@ -47,6 +47,11 @@ export const roomTable: Readonly<Record<string, Readonly<Record<string, readonly
     cel: ["base", "json"],
     apply: ["base", "json", "meta", "schema", "status"],
   },
+  controllers: {
+    namespace: [],
+    "garbage-collector": [],
+    "default-objects": [],
+  },
   server: {
     request: [],
     storage: [],

@@ -1,3 +1,4 @@
+/** Leases: who leads, and until when he must say so again. */
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import { lease } from "@kcp-ts/machinery/shape";
 import { type FieldError, fieldError } from "@kcp-ts/machinery/status";
