@@ -48,9 +48,11 @@ export const roomTable: Readonly<Record<string, Readonly<Record<string, readonly
     apply: ["base", "json", "meta", "schema", "status"],
   },
   controllers: {
-    namespace: [],
-    "garbage-collector": [],
-    "default-objects": [],
+    api: [],
+    pace: [],
+    namespace: ["api", "pace"],
+    "garbage-collector": ["api", "pace"],
+    "default-objects": ["api", "pace"],
   },
   server: {
     request: [],
