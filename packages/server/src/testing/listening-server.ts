@@ -43,6 +43,7 @@ export class ListeningServer {
   readonly listener: Listener;
   readonly port: number;
   readonly ca: string;
+  readonly certificate: { readonly cert: string; readonly key: string };
   /** What the listener said about broken connections. */
   readonly debug: string[];
   readonly #agent: Agent;
@@ -59,6 +60,7 @@ export class ListeningServer {
     this.listener = listener;
     this.port = port;
     this.ca = ca;
+    this.certificate = certificates();
     this.debug = debug;
     this.#agent = new Agent({ ca, keepAlive: true });
   }
