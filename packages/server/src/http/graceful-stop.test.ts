@@ -15,7 +15,7 @@ let storage: FaultyStorage;
 let server: ListeningServer;
 beforeEach(async () => {
   storage = new FaultyStorage(new MemoryStorage());
-  server = await ListeningServer.start({ storage });
+  server = await ListeningServer.start({ storage, keepAlive: true });
 });
 
 describe("a listener that drains", () => {
