@@ -167,6 +167,7 @@ export class WatchHub {
       const listeners = this.#listeners.get(prefix);
       if (listeners !== undefined) for (const listener of listeners) listener.onEvent(event);
     }
+    event.forgetEncoded();
     this.#trim();
     this.#wake();
   }
