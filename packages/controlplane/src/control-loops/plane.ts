@@ -2,6 +2,7 @@
 import { sleep, systemClock, systemRandom } from "@kcp-ts/machinery/base";
 import { Client, type DynamicObject, defineResource, type OwnerReference } from "@kcp-ts/sdk";
 import {
+  type ApiResponse,
   ApiServer,
   BearerTokenAuthenticator,
   bootstrapAuthorizer,
@@ -30,6 +31,8 @@ export class Plane {
   readonly complaints: string[] = [];
   /** Called before each request of the loops; a test may throw or wait in it. */
   onRequest: (method: string, target: string) => void | Promise<void> = () => {};
+  /** Watches of which nothing arrives as long as it says so. */
+  withheld: (target: string) => boolean = () => false;
   readonly #server: ApiServer;
   readonly #storage: MemoryStorage;
   readonly #authorization: string;
@@ -68,7 +71,10 @@ export class Plane {
       server: {
         handle: async (request) => {
           await this.onRequest(request.method, request.target);
-          return this.#server.handle(request);
+          const response = await this.#server.handle(request);
+          const { body } = response;
+          if (response.isWatch !== true || !isStream(body)) return response;
+          return { ...response, body: this.#withholding(request.target, body) };
         },
       },
       credential: { authorization: this.#authorization },
@@ -76,6 +82,13 @@ export class Plane {
       log: { debug: () => {}, warn: tell, error: tell },
       clock: systemClock,
     });
+  }
+
+  async *#withholding(target: string, body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+    for await (const chunk of body) {
+      await eventually(() => !this.withheld(target));
+      yield chunk;
+    }
   }
 
   async stopControllers(): Promise<void> {
@@ -136,6 +149,10 @@ export async function eventually(isSo: () => Promise<boolean> | boolean): Promis
 /** Long enough for the loops to do what they must not. */
 export function aWhile(): Promise<void> {
   return sleep(systemClock, 250);
+}
+
+function isStream(body: ApiResponse["body"]): body is AsyncIterable<Uint8Array> {
+  return body !== undefined && Symbol.asyncIterator in body;
 }
 
 const silent = {
