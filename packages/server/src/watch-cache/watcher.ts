@@ -97,7 +97,9 @@ export class Watcher implements HubListener {
       this.#finish({});
     });
     const onAbort = () => this.#finish({});
-    signal.addEventListener("abort", onAbort, { once: true });
+    // The client may have left before anybody began to read.
+    if (signal.aborted) onAbort();
+    else signal.addEventListener("abort", onAbort, { once: true });
     let stopListening: (() => void) | undefined;
     try {
       yield* this.#sendInitial();
