@@ -50,12 +50,12 @@ export class HubEvent {
 
   /** All live watchers have been told; the ring keeps the change, not a copy of it in every form that somebody asked for. */
   forgetEncoded(): void {
-    this.#encoded.clear();
+    this.#encoded = undefined;
   }
 
   /** Forms that are held in memory. */
   get encodedCount(): number {
-    return this.#encoded.size;
+    return this.#encoded?.size ?? 0;
   }
 
   get bytes(): number {
