@@ -1,4 +1,5 @@
 /** Name rules with Kubernetes' explanations. Each returns the list of complaints, empty for a good name. */
+import { utf8Length } from "./format-net.ts";
 
 export function regexComplaint(
   message: string,
@@ -30,21 +31,30 @@ const qualifiedComplaint = regexComplaint(
   "123-abc",
 );
 
-function tooLong(lengthMax: number): string {
-  return `must be no more than ${lengthMax} bytes`;
+/** Upstream counts bytes in both cases, and says so only where labels are concerned. */
+type Unit = "characters" | "bytes";
+
+function tooLong(lengthMax: number, unit: Unit): string {
+  return `must be no more than ${lengthMax} ${unit}`;
 }
 
-/** Past its limit a name is not matched any further: the patterns above could be made to work hard on a long one. */
-function check(name: string, lengthMax: number, pattern: RegExp, complaint: string): string[] {
+/** Far past its limit a name is not matched to its end: the patterns above could be made to work hard on a long one. */
+function check(
+  name: string,
+  lengthMax: number,
+  pattern: RegExp,
+  complaint: string,
+  unit: Unit = "characters",
+): string[] {
   const complaints: string[] = [];
-  if (name.length > lengthMax) complaints.push(tooLong(lengthMax));
+  if (utf8Length(name) > lengthMax) complaints.push(tooLong(lengthMax, unit));
   if (!pattern.test(name.slice(0, 4 * lengthMax))) complaints.push(complaint);
   return complaints;
 }
 
 export function dns1123LabelComplaints(name: string): string[] {
   if (name.length <= 253 && !label1123Pattern.test(name) && subdomain1123Pattern.test(name)) {
-    return [...(name.length > 63 ? [tooLong(63)] : []), "must not contain dots"];
+    return [...(name.length > 63 ? [tooLong(63, "characters")] : []), "must not contain dots"];
   }
   return check(
     name,
@@ -60,6 +70,10 @@ export function dns1123LabelComplaints(name: string): string[] {
 }
 
 export function dns1123SubdomainComplaints(name: string): string[] {
+  return subdomainComplaints(name, "characters");
+}
+
+function subdomainComplaints(name: string, unit: Unit): string[] {
   return check(
     name,
     253,
@@ -69,6 +83,7 @@ export function dns1123SubdomainComplaints(name: string): string[] {
       subdomain1123,
       "example.com",
     ),
+    unit,
   );
 }
 
@@ -99,10 +114,11 @@ export function qualifiedNameComplaints(key: string): string[] {
     const prefix = parts[0] as string;
     if (prefix === "") complaints.push("prefix part must be non-empty");
     else
-      for (const text of dns1123SubdomainComplaints(prefix)) complaints.push(`prefix part ${text}`);
+      for (const text of subdomainComplaints(prefix, "bytes"))
+        complaints.push(`prefix part ${text}`);
   }
   if (name === "") complaints.push("name part must be non-empty");
-  else if (name.length > 63) complaints.push(`name part ${tooLong(63)}`);
+  else if (utf8Length(name) > 63) complaints.push(`name part ${tooLong(63, "bytes")}`);
   if (!qualifiedPattern.test(name.slice(0, 300)))
     complaints.push(`name part ${qualifiedComplaint}`);
   return complaints;
@@ -120,6 +136,7 @@ export function labelValueComplaints(value: string): string[] {
       "my_value",
       "12345",
     ),
+    "bytes",
   );
 }
 

@@ -32,17 +32,6 @@ export {
   validateStoredVersions,
 } from "./crd-validation.ts";
 export { selectableFieldsMax } from "./crd-version.ts";
-export {
-  dns1035LabelComplaints,
-  dns1123LabelComplaints,
-  dns1123SubdomainComplaints,
-  labelValueComplaints,
-  pathSegmentComplaints,
-  pathSegmentPrefixComplaints,
-  qualifiedNameComplaints,
-  regexComplaint,
-} from "./dns-names.ts";
-export { humanDuration } from "./human-duration.ts";
 export { JsonPathError, type PathNode, parseJsonPath } from "./json-path.ts";
 export { evaluateJsonPath, pathVisitsMax } from "./json-path-eval.ts";
 export {
@@ -64,7 +53,6 @@ export {
   unknownFieldsMax,
   validationStepsMax,
 } from "./limits.ts";
-export { annotationsBytesMax, validateObjectMeta } from "./object-meta-rules.ts";
 export {
   openApiName,
   type Publication,
@@ -115,5 +103,6 @@ export {
   validateSchema,
 } from "./schema-validation.ts";
 export { type Shaped, type ShapeSteps, shape } from "./shape.ts";
+export { strictDecodingErrors } from "./strict-errors.ts";
 export { validateStructural } from "./structural.ts";
 export { compareVersionPriority } from "./version-priority.ts";

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { JsonObject, JsonValue } from "../json/index.ts";
+import { humanDuration } from "./human-duration.ts";
 import {
   compilePrinterColumns,
   evaluateJsonPath,
-  humanDuration,
   jsonPathLengthMax,
   type PrinterColumn,
   parseJsonPath,

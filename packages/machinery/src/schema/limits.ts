@@ -8,7 +8,7 @@
 export const schemaDepthMax = 128;
 
 /** Sub-schemas of one version's schema. */
-export const schemaNodesMax = 40_000;
+export const schemaNodesMax = 20_000;
 
 /** Values of one `enum`. */
 export const enumValuesMax = 5_000;

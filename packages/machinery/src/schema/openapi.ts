@@ -4,8 +4,8 @@
  * Names and references only; whole documents with paths and operations are put together elsewhere.
  */
 import { type JsonObject, type JsonValue, setMember } from "../json/index.ts";
+import { emptySchema } from "./empty-schema.ts";
 import { degradeForV2 } from "./openapi-v2.ts";
-import { emptySchema } from "./read-schema.ts";
 import { isSchema, type SchemaProps } from "./schema-props.ts";
 import { schemaToJson } from "./schema-to-json.ts";
 

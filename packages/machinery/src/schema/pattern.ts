@@ -35,7 +35,7 @@ export function compilePattern(source: string): Pattern | Error {
 /** See `patternWeightMax`. */
 export function patternWeight(source: string): number {
   let weight = source.length + 60 * (source.match(/\\[pP]|\(\?i/g)?.length ?? 0);
-  for (const [, times] of source.matchAll(/\{(?:\d*,)?(\d{1,4})\}/g)) weight += 2 * Number(times);
+  for (const [, times] of source.matchAll(/\{(?:\d*,)?(\d{1,4})\}/g)) weight += 4 * Number(times);
   return weight;
 }
 

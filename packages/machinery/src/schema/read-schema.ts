@@ -5,7 +5,15 @@
  * prunes them. What the keywords mean is judged elsewhere.
  */
 import { isJsonObject, type JsonObject, type JsonValue } from "../json/index.ts";
-import { enumValuesMax, patternLengthMax, schemaDepthMax, schemaNodesMax } from "./limits.ts";
+import { emptySchema, type MutableSchema } from "./empty-schema.ts";
+import {
+  enumValuesMax,
+  patternLengthMax,
+  patternWeightMax,
+  schemaDepthMax,
+  schemaNodesMax,
+} from "./limits.ts";
+import { patternWeight } from "./pattern.ts";
 import type { SchemaProps, ValidationRule } from "./schema-props.ts";
 
 export interface ReadSchema {
@@ -27,60 +35,12 @@ export function readSchema(json: JsonValue, options: ReadSchemaOptions = {}): Re
   return { schema: reader.problems.length === 0 ? schema : undefined, problems: reader.problems };
 }
 
-type Mutable<Type> = { -readonly [Key in keyof Type]: Type[Key] };
-
 const problemsMax = 20;
-const noStrings: readonly string[] = [];
-const noSchemas: readonly SchemaProps[] = [];
-const noRules: readonly ValidationRule[] = [];
-
-/** A schema that says nothing. */
-export function emptySchema(): Mutable<SchemaProps> {
-  return {
-    type: "",
-    format: "",
-    title: "",
-    description: "",
-    nullable: false,
-    default: undefined,
-    example: undefined,
-    externalDocs: undefined,
-    properties: undefined,
-    additionalProperties: undefined,
-    items: undefined,
-    maximum: undefined,
-    exclusiveMaximum: false,
-    minimum: undefined,
-    exclusiveMinimum: false,
-    multipleOf: undefined,
-    maxLength: undefined,
-    minLength: undefined,
-    pattern: "",
-    maxItems: undefined,
-    minItems: undefined,
-    uniqueItems: false,
-    maxProperties: undefined,
-    minProperties: undefined,
-    required: noStrings,
-    enum: undefined,
-    allOf: noSchemas,
-    anyOf: noSchemas,
-    oneOf: noSchemas,
-    not: undefined,
-    preserveUnknownFields: undefined,
-    embeddedResource: false,
-    intOrString: false,
-    listType: undefined,
-    listMapKeys: noStrings,
-    mapType: undefined,
-    validations: noRules,
-    unsupported: undefined,
-  };
-}
-
 class SchemaReader {
   readonly problems: string[] = [];
   readonly #withoutDocumentation: boolean;
+  readonly #patterns = new Set<string>();
+  #patternWeight = 0;
   #nodes = 0;
 
   constructor(withoutDocumentation: boolean) {
@@ -110,7 +70,7 @@ class SchemaReader {
   }
 
   #keyword(
-    schema: Mutable<SchemaProps>,
+    schema: MutableSchema,
     keyword: string,
     value: JsonValue,
     path: string,
@@ -145,11 +105,7 @@ class SchemaReader {
         return;
       case "pattern":
         schema.pattern = this.#text(value, `${path}.pattern`);
-        if (schema.pattern.length > patternLengthMax)
-          this.#problem(
-            `${path}.pattern`,
-            `must not be longer than ${patternLengthMax} characters`,
-          );
+        this.#weighPattern(schema.pattern, `${path}.pattern`);
         return;
       default:
         if (!this.#documentation(schema, keyword, value, path))
@@ -157,12 +113,7 @@ class SchemaReader {
     }
   }
 
-  #documentation(
-    schema: Mutable<SchemaProps>,
-    keyword: string,
-    value: JsonValue,
-    path: string,
-  ): boolean {
+  #documentation(schema: MutableSchema, keyword: string, value: JsonValue, path: string): boolean {
     switch (keyword) {
       case "description":
       case "title":
@@ -177,12 +128,7 @@ class SchemaReader {
     }
   }
 
-  #valueKeyword(
-    schema: Mutable<SchemaProps>,
-    keyword: string,
-    value: JsonValue,
-    path: string,
-  ): void {
+  #valueKeyword(schema: MutableSchema, keyword: string, value: JsonValue, path: string): void {
     switch (keyword) {
       case "default":
         schema.default = value;
@@ -217,7 +163,7 @@ class SchemaReader {
     }
   }
 
-  #extension(schema: Mutable<SchemaProps>, keyword: string, value: JsonValue, path: string): void {
+  #extension(schema: MutableSchema, keyword: string, value: JsonValue, path: string): void {
     const at = `${path}.${keyword}`;
     switch (keyword) {
       case "x-kubernetes-preserve-unknown-fields":
@@ -246,7 +192,7 @@ class SchemaReader {
     }
   }
 
-  #unsupported(schema: Mutable<SchemaProps>, keyword: string, value: JsonValue, at: string): void {
+  #unsupported(schema: MutableSchema, keyword: string, value: JsonValue, at: string): void {
     const marks = {
       id: "",
       schema: "",
@@ -303,7 +249,7 @@ class SchemaReader {
   #schemaList(value: JsonValue, path: string, depth: number): readonly SchemaProps[] {
     if (!Array.isArray(value)) {
       this.#problem(path, "must be an array");
-      return noSchemas;
+      return [];
     }
     return value.map((item, i) => this.schema(item as JsonValue, `${path}[${i}]`, depth + 1));
   }
@@ -321,7 +267,7 @@ class SchemaReader {
   #rules(value: JsonValue, path: string): readonly ValidationRule[] {
     if (!Array.isArray(value)) {
       this.#problem(path, "must be an array");
-      return noRules;
+      return [];
     }
     return value.map((entry, i) => {
       const rule = isJsonObject(entry) ? entry : {};
@@ -346,6 +292,22 @@ class SchemaReader {
     };
   }
 
+  /** Compiling patterns is the most expensive thing that a schema can ask for, so it is bounded before anybody does. */
+  #weighPattern(pattern: string, path: string): void {
+    if (pattern.length > patternLengthMax) {
+      this.#problem(path, `must not be longer than ${patternLengthMax} characters`);
+      return;
+    }
+    if (this.#patterns.has(pattern)) return;
+    this.#patterns.add(pattern);
+    const before = this.#patternWeight;
+    this.#patternWeight += patternWeight(pattern);
+    if (before <= patternWeightMax && this.#patternWeight > patternWeightMax) {
+      const text = `must not weigh more than ${patternWeightMax} together with the schema's other patterns`;
+      this.#problem(path, text);
+    }
+  }
+
   #text(value: JsonValue, path: string): string {
     if (typeof value === "string") return value;
     this.#problem(path, "must be a string");
@@ -356,7 +318,7 @@ class SchemaReader {
     if (Array.isArray(value) && value.every((item) => typeof item === "string"))
       return value as readonly string[];
     this.#problem(path, "must be an array of strings");
-    return noStrings;
+    return [];
   }
 
   #flag(value: JsonValue, path: string): boolean {

@@ -5,9 +5,7 @@
  * Schema errors and rule errors are kept apart while descending, because rules on a broken schema are not even compiled.
  */
 import { type FieldError, fieldError } from "../status/index.ts";
-import { patternWeightMax } from "./limits.ts";
 import { validateListTopology, validateMapTopology } from "./list-topology.ts";
-import { patternWeight } from "./pattern.ts";
 import {
   type Cardinality,
   childCardinality,
@@ -82,8 +80,6 @@ const metaFields: ReadonlySet<string> = new Set(["metadata", "kind", "apiVersion
 class SchemaRuleWalk {
   readonly #options: SchemaRuleOptions;
   readonly #checker: RuleChecker | undefined;
-  readonly #patterns = new Set<string>();
-  #patternWeight = 0;
 
   constructor(options: SchemaRuleOptions, checker: RuleChecker | undefined) {
     this.#options = options;
@@ -92,7 +88,6 @@ class SchemaRuleWalk {
 
   node(schema: SchemaProps, path: string, position: Position): Found {
     const found: Found = { schemaErrors: this.#keywords(schema, path, position), ruleErrors: [] };
-    this.#weighPattern(schema.pattern, path, found.schemaErrors);
     this.#children(schema, path, position, found);
     const errors = found.schemaErrors;
     if (schema.preserveUnknownFields === false) {
@@ -211,18 +206,6 @@ class SchemaRuleWalk {
     for (const keyword of ["allOf", "oneOf", "anyOf"] as const) {
       for (const [i, branch] of schema[keyword].entries())
         visit(branch, `${path}.${keyword}[${i}]`, { isNested });
-    }
-  }
-
-  /** A limit of ours: compiling patterns is the most expensive thing a schema can ask for. */
-  #weighPattern(pattern: string, path: string, errors: FieldError[]): void {
-    if (pattern === "" || this.#patterns.has(pattern)) return;
-    this.#patterns.add(pattern);
-    const before = this.#patternWeight;
-    this.#patternWeight += patternWeight(pattern);
-    if (before <= patternWeightMax && this.#patternWeight > patternWeightMax) {
-      const detail = `the patterns of one schema must not weigh more than ${patternWeightMax} together`;
-      errors.push(fieldError.forbidden(`${path}.pattern`, detail));
     }
   }
 }

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { type JsonObject, type JsonValue, parseJson, stringifyJson } from "../json/index.ts";
 import { formatFieldError } from "../status/index.ts";
-import { compileSchema, type Shaped } from "./index.ts";
+import { compileSchema, type Shaped, strictDecodingErrors } from "./index.ts";
 
 const compile = (spec: JsonObject) => compileSchema({ type: "object", properties: { spec } });
 
@@ -22,6 +22,18 @@ function admit(schema: JsonObject, spec: JsonValue): JsonValue {
 
 const text = { type: "string" };
 const preserving = "x-kubernetes-preserve-unknown-fields";
+
+describe("strictDecodingErrors", () => {
+  it("names unknown fields first, then duplicates", () => {
+    const { value, duplicates } = parseJson('{"spec":{"replicas":1,"replicas":2,"foo":1}}');
+    const schema = compile({ type: "object", properties: { replicas: { type: "integer" } } });
+    const { unknownFields } = schema.admit(value);
+    assert.deepEqual(strictDecodingErrors({ unknownFields, duplicateFields: duplicates }), [
+      'unknown field "spec.foo"',
+      'duplicate field "spec.replicas"',
+    ]);
+  });
+});
 
 describe("pruning", () => {
   it("removes unknown fields and names them by path", () => {

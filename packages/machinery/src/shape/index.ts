@@ -8,6 +8,7 @@ export {
   mutatingWebhookConfiguration,
   validatingWebhookConfiguration,
 } from "./admissionregistration-v1.ts";
+export { applyTypeOf } from "./apply-type.ts";
 export { certificateSigningRequest } from "./certificates-v1.ts";
 export { lease } from "./coordination-v1.ts";
 export {

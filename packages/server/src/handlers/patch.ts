@@ -1,12 +1,6 @@
 /** PATCH: the patch is applied to the newest object, and again when that changed meanwhile, so a plain patch never conflicts. */
-import {
-  isJsonObject,
-  type JsonObject,
-  JsonSyntaxError,
-  type ParsedJson,
-  parseJson,
-  stringifyJson,
-} from "@kcp-ts/machinery/json";
+import { patchOptionsError } from "@kcp-ts/machinery/apply";
+import { isJsonObject, type JsonObject, stringifyJson } from "@kcp-ts/machinery/json";
 import {
   applyJsonPatch,
   applyMergePatch,
@@ -18,10 +12,12 @@ import {
 import { patchRulesOf } from "@kcp-ts/machinery/shape";
 import { fieldError, statusError } from "@kcp-ts/machinery/status";
 import { decodeText, mediaTypeOf } from "../content/index.ts";
-import type { Draft, ResourceDefinition } from "../registry/index.ts";
+import type { Build, Draft, ResourceDefinition } from "../registry/index.ts";
 import { type ApiResponse, header } from "../request/api-request.ts";
-import { patchMediaTypes } from "../request/media-types.ts";
+import { applyPatchType, patchMediaTypes } from "../request/media-types.ts";
+import { isTrue } from "../request/query.ts";
 import { admissionRequest, validatorFor } from "./admission-request.ts";
+import { applyBuild } from "./apply.ts";
 import {
   bodyBytesMax,
   type HandlerRequest,
@@ -36,7 +32,9 @@ import {
   problemsMax,
   type Refusal,
 } from "./decode-object.ts";
+import { fieldOwner } from "./field-owner.ts";
 import { type MutationOptions, parseMutationOptions } from "./options.ts";
+import { parseJsonPatchBody } from "./patch-body.ts";
 import { negotiateObject, renderWritten } from "./render.ts";
 
 /** A patch that has been read: from the present object to the wanted one. */
@@ -57,31 +55,47 @@ export async function handlePatch(
   if (name === "") throw statusError.methodNotAllowed(definition, "patch");
   const form = negotiateObject(handled);
   const options = parseMutationOptions(scope.query, "PatchOptions");
-  if (scope.query.has("force")) {
-    throw statusError.invalid({ group: "meta.k8s.io", kind: "PatchOptions" }, "", [
-      fieldError.forbidden("force", "may not be specified for non-apply patch"),
-    ]);
-  }
-  const patch = readPatch(
-    await request.readBody(bodyBytesMax),
-    header(request.headers, "content-type"),
-    definition,
-  );
+  const type = patchType(header(request.headers, "content-type"));
+  const isApply = type === applyPatchType;
+  const force = scope.query.has("force") ? isTrue(scope.query.get("force")) : undefined;
+  const refused = patchOptionsError(isApply ? "apply" : "other", {
+    fieldManager: options.fieldManager,
+    force,
+  });
+  if (refused !== undefined) throw refused;
+  const owner = fieldOwner(handled, options, isApply ? "apply" : "update");
+  const bytes = await request.readBody(bodyBytesMax);
+  const build = isApply
+    ? applyBuild(handled, rooms, { bytes, options, owner, force: force === true })
+    : patchBuild(handled, readPatch(bytes, type, definition), options);
   const admitted = admissionRequest(handled, "UPDATE", options.isDryRun);
   const admission = rooms.admission.admit(admitted);
   if (admission !== undefined) await admission;
-  const build = async (old: JsonObject | undefined): Promise<Draft> => {
-    handled.warnings.length = 0;
-    return patched(handled, patch, old as JsonObject, options);
-  };
   const written = await rooms.registry.update(definition, { cluster, namespace, name }, build, {
     isDryRun: options.isDryRun,
     user: handled.user,
     validate: validatorFor(rooms, admitted),
     signal: uncancelled,
     subresource: definition.subresources.get(scope.subresource),
+    isDerived: true,
+    mayCreate: isApply && scope.subresource === "",
+    owner,
   });
-  return renderWritten(200, written, form, handled, rooms);
+  return renderWritten(written.outcome === "created" ? 201 : 200, written, form, handled, rooms);
+}
+
+function patchType(contentType: string | undefined): string {
+  const type = contentType === undefined ? "" : mediaTypeOf(contentType);
+  if ((patchMediaTypes as readonly string[]).includes(type)) return type;
+  throw statusError.unsupportedMediaType(patchMediaTypes);
+}
+
+/** Called again when another write came first: what it warned of before does not count. */
+function patchBuild(handled: HandlerRequest, patch: ReadPatch, options: MutationOptions): Build {
+  return async (old) => {
+    handled.warnings.length = 0;
+    return patched(handled, patch, old as JsonObject, options);
+  };
 }
 
 function patched(
@@ -129,15 +143,8 @@ function refusalOf(value: JsonObject): Refusal {
   };
 }
 
-function readPatch(
-  bytes: Uint8Array,
-  contentType: string | undefined,
-  definition: ResourceDefinition,
-): ReadPatch {
-  const type = contentType === undefined ? "" : mediaTypeOf(contentType);
-  if (!(patchMediaTypes as readonly string[]).includes(type))
-    throw statusError.unsupportedMediaType(patchMediaTypes);
-  const parsed = parsePatch(bytes);
+function readPatch(bytes: Uint8Array, type: string, definition: ResourceDefinition): ReadPatch {
+  const parsed = parseJsonPatchBody(decodeText(bytes));
   return translatePatchErrors((): ReadPatch => {
     switch (type) {
       case "application/json-patch+json": {
@@ -164,15 +171,6 @@ function readPatch(
       }
     }
   });
-}
-
-function parsePatch(bytes: Uint8Array): ParsedJson {
-  try {
-    return parseJson(decodeText(bytes));
-  } catch (error) {
-    if (!(error instanceof JsonSyntaxError)) throw error;
-    throw statusError.badRequest(`error decoding patch: ${error.message}`);
-  }
 }
 
 function translatePatchErrors<Result>(body: () => Result): Result {

@@ -1,7 +1,8 @@
 export { BuiltInCatalog, type Catalog } from "./catalog.ts";
 export { apiVersionOf, type ResourceDefinition } from "./definition.ts";
 export type { DeleteRequest } from "./deletion.ts";
-export { clusterAnnotation } from "./prepare.ts";
+export { type FieldOwner, managedWrite } from "./managed-fields.ts";
+export { clusterAnnotation, timestamp } from "./prepare.ts";
 export {
   type Build,
   type ObjectAddress,

@@ -48,7 +48,7 @@ export function prepareCreate(
   if (definition.isNamespaced) metadata["namespace"] = address.namespace;
   metadata["uid"] = context.newUid();
   metadata["creationTimestamp"] = timestamp(context.clock.now());
-  markCluster(metadata, address.cluster);
+  unmarkCluster(metadata);
 
   draft["kind"] = definition.kind;
   draft["apiVersion"] = apiVersionOf(definition);
@@ -56,7 +56,7 @@ export function prepareCreate(
   strategy.prepareForCreate(draft, { nowMs: context.clock.now(), user: context.user });
   strategy.canonicalize?.(draft);
   const errors = [
-    ...validateObjectMeta(metadata as ObjectMeta, {
+    ...validateObjectMeta(withoutManagers(metadata), {
       isNamespaced: definition.isNamespaced,
       nameErrors: strategy.nameErrors,
       requireQualifiedFinalizers: !definition.itemsCarryKind,
@@ -68,18 +68,25 @@ export function prepareCreate(
   return draft;
 }
 
+export interface UpdateRules {
+  readonly subresource?: SubresourceStrategy | undefined;
+  /** The draft was made from the present object, so that it needs no version to fit it. */
+  readonly isDerived?: boolean;
+}
+
 export function prepareUpdate(
   definition: ResourceDefinition,
   draft: Draft,
   old: JsonObject,
-  subresource: SubresourceStrategy | undefined,
+  { subresource, isDerived = false }: UpdateRules,
   context: WriteContext,
 ): JsonObject {
   const rules = subresource ?? definition.strategy;
   const oldMetadata = old["metadata"] as JsonObject;
   const name = String(oldMetadata["name"]);
   const sent = isJsonObject(draft["metadata"]) ? draft["metadata"] : {};
-  if (!definition.strategy.allowsUnconditionalUpdate && !sent["resourceVersion"]) {
+  const needsVersion = !definition.strategy.allowsUnconditionalUpdate && !isDerived;
+  if (needsVersion && !sent["resourceVersion"]) {
     throw statusError.invalid(definition, name, [
       fieldError.invalid("metadata.resourceVersion", 0, "must be specified for an update"),
     ]);
@@ -95,14 +102,14 @@ export function prepareUpdate(
     const value = oldMetadata[field];
     if (value !== undefined) metadata[field] = value;
   }
-  markCluster(metadata, (oldMetadata["annotations"] as JsonObject)[clusterAnnotation] as string);
+  unmarkCluster(metadata);
   draft["kind"] = definition.kind;
   draft["apiVersion"] = apiVersionOf(definition);
   draft["metadata"] = metadata;
   rules.prepareForUpdate(draft, old, context);
   definition.strategy.canonicalize?.(draft);
   const errors = [
-    ...validateObjectMetaUpdate(metadata as ObjectMeta, oldMetadata as unknown as ObjectMeta, {
+    ...validateObjectMetaUpdate(withoutManagers(metadata), withoutManagers(oldMetadata), {
       requireQualifiedFinalizers: !definition.itemsCarryKind,
     }),
     ...rules.validateUpdate(draft, old),
@@ -152,9 +159,30 @@ export function timestamp(nowMs: number): string {
   return lastSecond.text;
 }
 
-function markCluster(metadata: Draft, cluster: string): void {
+/** What a client says of the cluster does not count, and nobody owns what we say of it. */
+function unmarkCluster(metadata: Draft): void {
+  const { annotations } = metadata;
+  if (!isJsonObject(annotations) || !Object.hasOwn(annotations, clusterAnnotation)) return;
+  const { [clusterAnnotation]: _, ...others } = annotations;
+  if (Object.keys(others).length === 0) delete metadata["annotations"];
+  else metadata["annotations"] = others;
+}
+
+/** The object with the name of its logical cluster on it: the last touch before it is stored. */
+export function markCluster(object: JsonObject, cluster: string): JsonObject {
+  const metadata = object["metadata"] as JsonObject;
   const annotations = isJsonObject(metadata["annotations"]) ? metadata["annotations"] : {};
-  metadata["annotations"] = { ...annotations, [clusterAnnotation]: cluster };
+  return {
+    ...object,
+    metadata: { ...metadata, annotations: { ...annotations, [clusterAnnotation]: cluster } },
+  };
+}
+
+/** What a client sends as managedFields is read, corrected or ignored where owners are recorded, and never refused. */
+function withoutManagers(metadata: JsonObject): ObjectMeta {
+  if (metadata["managedFields"] === undefined) return metadata as ObjectMeta;
+  const { managedFields: _, ...others } = metadata;
+  return others as ObjectMeta;
 }
 
 /** Kinds that track a generation count changes outside metadata and status. */

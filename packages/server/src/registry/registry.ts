@@ -5,6 +5,7 @@
  * Writes are compare-and-swap. Whoever gave a resourceVersion gets a conflict when the object moved on; whoever did not has the
  * change rebuilt on the newest state until it fits.
  */
+import { ignoreTimestampChanges } from "@kcp-ts/machinery/apply";
 import type { Clock, Random } from "@kcp-ts/machinery/base";
 import { isJsonObject, type JsonObject, jsonEqual } from "@kcp-ts/machinery/json";
 import type { ClusterName } from "@kcp-ts/machinery/names";
@@ -24,10 +25,17 @@ import { decodeObject } from "../stored-object/index.ts";
 import type { WatchCache } from "../watch-cache/index.ts";
 import type { ResourceDefinition } from "./definition.ts";
 import { type DeleteRequest, deletionOf } from "./deletion.ts";
-import { prepareCreate, prepareUpdate } from "./prepare.ts";
+import { type FieldOwner, recordOwner } from "./managed-fields.ts";
+import {
+  markCluster,
+  prepareCreate,
+  prepareUpdate,
+  timestamp,
+  type UpdateRules,
+} from "./prepare.ts";
 import { fromStorageError, translating } from "./storage-errors.ts";
 import { collectionKeyOf, encodeStored, objectOf } from "./stored-view.ts";
-import type { Draft, SubresourceStrategy } from "./strategy.ts";
+import type { Draft } from "./strategy.ts";
 
 export interface RegistryOptions {
   readonly storage: Storage;
@@ -52,6 +60,8 @@ export interface WriteOptions {
   readonly user?: UserInfo;
   readonly validate: Validator;
   readonly signal: AbortSignal;
+  /** Absent for deletions, which nobody comes to own anything by. */
+  readonly owner?: FieldOwner;
 }
 
 /** What a write left behind. `isStored` is false for dry runs, whose object has no resourceVersion yet. */
@@ -92,7 +102,8 @@ export class Registry {
   ): Promise<Written> {
     const context = { ...this.#options, user: options.user };
     for (let tries = 1; ; tries++) {
-      const object = prepareCreate(definition, address, { ...draft }, context);
+      const prepared = prepareCreate(definition, address, { ...draft }, context);
+      const object = this.#own(definition, address.cluster, options, prepared, undefined);
       const { name } = object["metadata"] as { name: string };
       const pending = options.validate(object, undefined);
       if (pending !== undefined) await pending;
@@ -112,10 +123,7 @@ export class Registry {
     definition: ResourceDefinition,
     address: ObjectAddress,
     build: Build,
-    options: WriteOptions & {
-      readonly subresource?: SubresourceStrategy | undefined;
-      readonly mayCreate?: boolean;
-    },
+    options: WriteOptions & UpdateRules & { readonly mayCreate?: boolean },
   ): Promise<Written> {
     const key = this.key(definition, address);
     for (let tries = 0; tries < updateTriesMax; tries++) {
@@ -127,10 +135,11 @@ export class Registry {
       const old = objectOf(definition, entry);
       const draft = await build(old);
       const expected = checkPreconditions(definition, address.name, draft, entry, old);
-      const updated = prepareUpdate(definition, draft, old, options.subresource, {
+      const prepared = prepareUpdate(definition, draft, old, options, {
         nowMs: this.#options.clock.now(),
         user: options.user,
       });
+      const updated = this.#own(definition, address.cluster, options, prepared, old);
       await options.validate(updated, old);
       const written = await this.#replace(definition, entry, updated, options);
       if (written !== undefined) return written;
@@ -179,6 +188,20 @@ export class Registry {
       };
     }
     throw statusError.internal(`${updateTriesMax} writers in a row were faster`);
+  }
+
+  /** The object as it is to be stored: with its owners and its cluster. What changes nothing but times is no change. */
+  #own(
+    definition: ResourceDefinition,
+    cluster: ClusterName,
+    { owner }: WriteOptions,
+    object: JsonObject,
+    live: JsonObject | undefined,
+  ): JsonObject {
+    const now = timestamp(this.#options.clock.now());
+    const owned = owner === undefined ? object : recordOwner(definition, owner, object, live, now);
+    const marked = markCluster(owned, cluster);
+    return live === undefined ? marked : ignoreTimestampChanges(live, marked);
   }
 
   async #insert(

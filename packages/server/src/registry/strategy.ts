@@ -4,6 +4,7 @@
  * The order is Kubernetes': prepareForCreate → validate → canonicalize, and the same for updates. A strategy is pure: it neither
  * reads storage nor the clock beyond what it is handed.
  */
+import type { FieldSet, TypeSchema } from "@kcp-ts/machinery/apply";
 import type { JsonObject, JsonValue } from "@kcp-ts/machinery/json";
 import type { MessageShape } from "@kcp-ts/machinery/shape";
 import type { FieldError } from "@kcp-ts/machinery/status";
@@ -22,6 +23,12 @@ export interface WriteContext {
 
 export interface Strategy {
   readonly shape: MessageShape;
+
+  /** How apply sees the kind; by default it follows from the shape. */
+  readonly applyType?: TypeSchema;
+
+  /** Fields that the main endpoint does not let anybody change, so that nobody comes to own them through it. */
+  readonly resetFields?: FieldSet;
 
   /** Why a name is not acceptable; empty when it is. `isPrefix` for generateName. */
   nameErrors(name: string, options?: { readonly isPrefix?: boolean }): string[];
@@ -69,6 +76,7 @@ export interface Strategy {
 /** What a subresource such as `status` changes about the rules; the object stays the same. */
 export interface SubresourceStrategy {
   readonly verbs: readonly string[];
+  readonly resetFields?: FieldSet;
   prepareForUpdate(draft: Draft, old: JsonObject, context: WriteContext): void;
   validateUpdate(updated: JsonObject, old: JsonObject): FieldError[];
 }
