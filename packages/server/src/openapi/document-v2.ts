@@ -5,7 +5,7 @@
  * a document is then a concatenation, and not a job.
  */
 import type { JsonObject, JsonValue } from "@kcp-ts/machinery/json";
-import { deleteOptions, status } from "@kcp-ts/machinery/shape";
+import { deleteOptions, listMeta, objectMeta, status } from "@kcp-ts/machinery/shape";
 import { toBytes } from "../content/index.ts";
 import type { ResourceDefinition } from "../registry/index.ts";
 import { encodeDefinition, encodeDocument, encodePath } from "./gnostic.ts";
@@ -37,7 +37,9 @@ export function partsOf(definition: ResourceDefinition): KindParts {
   if (parts === undefined) {
     const schemas: Schemas = {};
     addKindSchemas(definition, schemas, "v2");
-    const own = Object.entries(schemas).map(([name, schema]) => partOf(name, schema));
+    const own = Object.entries(schemas)
+      .filter(([name]) => !shared.has(name))
+      .map(([name, schema]) => partOf(name, schema));
     const paths = pathsV2(definition).map(([path, item]): [string, Part] => [
       path,
       { json: member(path, item), protobuf: encodePath(path, item) },
@@ -48,14 +50,15 @@ export function partsOf(definition: ResourceDefinition): KindParts {
   return parts;
 }
 
+/** What every kind refers to. */
 const shared: ReadonlyMap<string, Part> = new Map(
   Object.entries(sharedSchemas()).map(([name, schema]) => partOf(name, schema)),
 );
 
 function sharedSchemas(): Schemas {
   const schemas: Schemas = {};
-  addSchemas(deleteOptions, schemas, "v2");
-  addSchemas(status, schemas, "v2");
+  for (const shape of [objectMeta, listMeta, deleteOptions, status])
+    addSchemas(shape, schemas, "v2");
   return schemas;
 }
 

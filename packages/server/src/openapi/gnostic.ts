@@ -10,143 +10,150 @@ import {
   type JsonValue,
   stringifyJson,
 } from "@kcp-ts/machinery/json";
-import { bytesField, doubleField, integerField, textField } from "./protobuf-writer.ts";
-
-type Encoder = (number: number, value: JsonValue) => readonly Uint8Array[];
-
-interface Message {
-  readonly fields: ReadonlyMap<string, readonly [number: number, encode: Encoder]>;
-  /** The field of extensions; 0 where there are none. */
-  readonly extensions: number;
-}
+import { ProtobufWriter } from "./protobuf-writer.ts";
 
 export function encodeDocument(
   info: JsonObject,
   paths: readonly Uint8Array[],
   definitions: readonly Uint8Array[],
 ): Buffer {
-  return Buffer.concat([
-    textField(1, "2.0"),
-    ...messageField(infoMessage)(2, info),
-    bytesField(8, Buffer.concat(paths)),
-    bytesField(9, Buffer.concat(definitions)),
-  ]);
+  const writer = new ProtobufWriter();
+  writer.text(1, "2.0");
+  writeMessage(infoMessage)(writer, 2, info);
+  writer.bytes(8, Buffer.concat(paths));
+  writer.bytes(9, Buffer.concat(definitions));
+  return writer.finish();
 }
 
 /** An entry of `Paths.path`. */
 export function encodePath(path: string, item: JsonObject): Buffer {
-  return Buffer.concat(named(2, path, encode(pathItemMessage, item)));
+  const writer = new ProtobufWriter();
+  writeNamed(writer, 2, path, () => writeMembers(writer, pathItemMessage, item));
+  return writer.finish();
 }
 
 /** An entry of `Definitions.additional_properties`. */
 export function encodeDefinition(name: string, schema: JsonObject): Buffer {
-  return Buffer.concat(named(1, name, encode(schemaMessage(), schema)));
+  const writer = new ProtobufWriter();
+  writeNamed(writer, 1, name, () => writeMembers(writer, schemaMessage, schema));
+  return writer.finish();
 }
 
-function encode(message: Message, object: JsonObject): Buffer {
-  const parts: Uint8Array[] = [];
+/** Writes a member as a field of that number. */
+type FieldWriter = (writer: ProtobufWriter, number: number, value: JsonValue) => void;
+
+interface Message {
+  readonly fields: ReadonlyMap<string, readonly [number: number, write: FieldWriter]>;
+  readonly extensions: number;
+}
+
+function writeMembers(writer: ProtobufWriter, message: Message, object: JsonObject): void {
   for (const [key, value] of Object.entries(object)) {
     const field = message.fields.get(key);
-    if (field !== undefined) parts.push(...field[1](field[0], value));
-    else if (key.startsWith("x-") && message.extensions > 0)
-      parts.push(...named(message.extensions, key, encodeAny(value)));
+    if (field !== undefined) field[1](writer, field[0], value);
+    else if (key.startsWith("x-"))
+      writeNamed(writer, message.extensions, key, () => writeAny(writer, value));
   }
-  return Buffer.concat(parts);
 }
 
-const text: Encoder = (number, value) => [textField(number, String(value))];
-const flag: Encoder = (number, value) => (value === true ? [integerField(number, 1)] : []);
-const integer: Encoder = (number, value) => [integerField(number, Number(value))];
-const double: Encoder = (number, value) => [doubleField(number, Number(value))];
-const any: Encoder = (number, value) => [bytesField(number, encodeAny(value))];
-
-function messageField(message: Message): Encoder {
-  return (number, value) =>
-    isJsonObject(value) ? [bytesField(number, encode(message, value))] : [];
+function writeNamed(writer: ProtobufWriter, number: number, name: string, value: () => void): void {
+  writer.message(number, () => {
+    writer.text(1, name);
+    writer.message(2, value);
+  });
 }
 
-function repeated(item: Encoder): Encoder {
-  return (number, value) =>
-    Array.isArray(value) ? value.flatMap((each) => [...item(number, each as JsonValue)]) : [];
+function writeAny(writer: ProtobufWriter, value: JsonValue): void {
+  writer.text(2, `${stringifyJson(value)}\n`);
 }
 
-/** Members of any name, as `repeated Named… additional_properties = <inner>` in a message of their own. */
-function namedMembers(inner: number, value: (member: JsonValue) => Uint8Array): Encoder {
-  return (number, members) =>
-    isJsonObject(members)
-      ? [
-          bytesField(
-            number,
-            Buffer.concat(
-              Object.entries(members).flatMap(([name, each]) => named(inner, name, value(each))),
-            ),
-          ),
-        ]
-      : [];
-}
+const text: FieldWriter = (writer, number, value) => writer.text(number, String(value));
+const integer: FieldWriter = (writer, number, value) => writer.integer(number, Number(value));
+const double: FieldWriter = (writer, number, value) => writer.double(number, Number(value));
+const flag: FieldWriter = (writer, number, value) => {
+  if (value === true) writer.integer(number, 1);
+};
+const any: FieldWriter = (writer, number, value) =>
+  writer.message(number, () => writeAny(writer, value));
 
-function named(number: number, name: string, value: Uint8Array): Uint8Array[] {
-  return [bytesField(number, Buffer.concat([textField(1, name), bytesField(2, value)]))];
-}
-
-function encodeAny(value: JsonValue): Uint8Array {
-  return textField(2, `${stringifyJson(value)}\n`);
-}
-
-/** TypeItem: one type or several. */
-const typeItem: Encoder = (number, value) => [
-  bytesField(
-    number,
-    Buffer.concat(
-      (Array.isArray(value) ? value : [value]).map((each) => textField(1, String(each))),
-    ),
-  ),
-];
-
-/** Lazy, because schemas are made of schemas. */
-const schema: Encoder = (number, value) => messageField(schemaMessage())(number, value);
-const schemaBytes = (value: JsonValue) => encode(schemaMessage(), value as JsonObject);
-
-let schemaTable: Message | undefined;
-
-function schemaMessage(): Message {
-  schemaTable ??= {
-    extensions: 31,
-    fields: new Map<string, readonly [number, Encoder]>([
-      ["$ref", [1, text]],
-      ["format", [2, text]],
-      ["title", [3, text]],
-      ["description", [4, text]],
-      ["default", [5, any]],
-      ["multipleOf", [6, double]],
-      ["maximum", [7, double]],
-      ["exclusiveMaximum", [8, flag]],
-      ["minimum", [9, double]],
-      ["exclusiveMinimum", [10, flag]],
-      ["maxLength", [11, integer]],
-      ["minLength", [12, integer]],
-      ["pattern", [13, text]],
-      ["maxItems", [14, integer]],
-      ["minItems", [15, integer]],
-      ["uniqueItems", [16, flag]],
-      ["maxProperties", [17, integer]],
-      ["minProperties", [18, integer]],
-      ["required", [19, repeated(text)]],
-      ["enum", [20, repeated(any)]],
-      ["additionalProperties", [21, additionalProperties]],
-      ["type", [22, typeItem]],
-      ["items", [23, (number, value) => [bytesField(number, Buffer.concat(schema(1, value)))]]],
-      ["allOf", [24, repeated(schema)]],
-      ["properties", [25, namedMembers(1, schemaBytes)]],
-    ]),
+function writeMessage(message: Message): FieldWriter {
+  return (writer, number, value) => {
+    if (isJsonObject(value))
+      writer.message(number, () => writeMembers(writer, message, value as JsonObject));
   };
-  return schemaTable;
 }
 
-function additionalProperties(number: number, value: JsonValue): Uint8Array[] {
-  if (typeof value === "boolean") return [bytesField(number, integerField(2, value ? 1 : 0))];
-  return [bytesField(number, Buffer.concat(schema(1, value)))];
+function repeated(item: FieldWriter): FieldWriter {
+  return (writer, number, value) => {
+    if (Array.isArray(value)) for (const each of value) item(writer, number, each as JsonValue);
+  };
 }
+
+/** Members of any name, in a message of their own: `repeated NamedX additional_properties = 1`. */
+function namedMembers(write: (writer: ProtobufWriter, value: JsonValue) => void): FieldWriter {
+  return (writer, number, value) => {
+    if (!isJsonObject(value)) return;
+    writer.message(number, () => {
+      for (const [name, each] of Object.entries(value))
+        writeNamed(writer, 1, name, () => write(writer, each));
+    });
+  };
+}
+
+/** A message whose first field is the value: ItemsItem, SchemaItem, AdditionalPropertiesItem. */
+function wrapped(item: FieldWriter): FieldWriter {
+  return (writer, number, value) => writer.message(number, () => item(writer, 1, value));
+}
+
+const additionalProperties: FieldWriter = (writer, number, value) =>
+  typeof value === "boolean"
+    ? writer.message(number, () => writer.integer(2, value ? 1 : 0))
+    : wrapped(schema)(writer, number, value);
+
+/** One type or several. */
+const typeItem: FieldWriter = (writer, number, value) =>
+  writer.message(number, () => repeated(text)(writer, 1, Array.isArray(value) ? value : [value]));
+
+function schema(writer: ProtobufWriter, number: number, value: JsonValue): void {
+  writeMessage(schemaMessage)(writer, number, value);
+}
+
+const schemaMessage: Message = {
+  extensions: 31,
+  fields: new Map<string, readonly [number, FieldWriter]>([
+    ["$ref", [1, text]],
+    ["format", [2, text]],
+    ["title", [3, text]],
+    ["description", [4, text]],
+    ["default", [5, any]],
+    ["multipleOf", [6, double]],
+    ["maximum", [7, double]],
+    ["exclusiveMaximum", [8, flag]],
+    ["minimum", [9, double]],
+    ["exclusiveMinimum", [10, flag]],
+    ["maxLength", [11, integer]],
+    ["minLength", [12, integer]],
+    ["pattern", [13, text]],
+    ["maxItems", [14, integer]],
+    ["minItems", [15, integer]],
+    ["uniqueItems", [16, flag]],
+    ["maxProperties", [17, integer]],
+    ["minProperties", [18, integer]],
+    ["required", [19, repeated(text)]],
+    ["enum", [20, repeated(any)]],
+    ["additionalProperties", [21, additionalProperties]],
+    ["type", [22, typeItem]],
+    ["items", [23, wrapped(schema)]],
+    ["allOf", [24, repeated(schema)]],
+    [
+      "properties",
+      [
+        25,
+        namedMembers((writer, value) => writeMembers(writer, schemaMessage, value as JsonObject)),
+      ],
+    ],
+  ]),
+};
 
 const infoMessage: Message = {
   extensions: 7,
@@ -194,30 +201,31 @@ const pathParameter: Message = {
   ]),
 };
 
-/** ParametersItem{Parameter{body | NonBodyParameter{query | path}}}. */
-const parameter: Encoder = (number, value) => {
+/** ParametersItem{Parameter{BodyParameter | NonBodyParameter{query | path}}}. */
+const parameter: FieldWriter = (writer, number, value) => {
   const object = value as JsonObject;
-  const wrapped =
-    object["in"] === "body"
-      ? bytesField(1, encode(bodyParameter, object))
-      : bytesField(
-          2,
-          object["in"] === "path"
-            ? bytesField(4, encode(pathParameter, object))
-            : bytesField(3, encode(queryParameter, object)),
-        );
-  return [bytesField(number, bytesField(1, wrapped))];
+  const nonBody = () =>
+    object["in"] === "path"
+      ? writeMessage(pathParameter)(writer, 4, object)
+      : writeMessage(queryParameter)(writer, 3, object);
+  writer.message(number, () =>
+    writer.message(1, () =>
+      object["in"] === "body"
+        ? writeMessage(bodyParameter)(writer, 1, object)
+        : writer.message(2, nonBody),
+    ),
+  );
 };
 
-const response: Message = {
+const responseMessage: Message = {
   extensions: 5,
   fields: new Map([
     ["description", [1, text]],
-    ["schema", [2, (number, value) => [bytesField(number, Buffer.concat(schema(1, value)))]]],
+    ["schema", [2, wrapped(schema)]],
   ]),
 };
 
-const operation: Message = {
+const operation = writeMessage({
   extensions: 13,
   fields: new Map([
     ["tags", [1, repeated(text)]],
@@ -228,19 +236,19 @@ const operation: Message = {
     ["parameters", [8, repeated(parameter)]],
     [
       "responses",
-      [9, namedMembers(1, (value) => bytesField(1, encode(response, value as JsonObject)))],
+      [9, namedMembers((writer, value) => writeMessage(responseMessage)(writer, 1, value))],
     ],
   ]),
-};
+});
 
 const pathItemMessage: Message = {
   extensions: 10,
   fields: new Map([
-    ["get", [2, messageField(operation)]],
-    ["put", [3, messageField(operation)]],
-    ["post", [4, messageField(operation)]],
-    ["delete", [5, messageField(operation)]],
-    ["patch", [8, messageField(operation)]],
+    ["get", [2, operation]],
+    ["put", [3, operation]],
+    ["post", [4, operation]],
+    ["delete", [5, operation]],
+    ["patch", [8, operation]],
     ["parameters", [9, repeated(parameter)]],
   ]),
 };

@@ -1,3 +1,4 @@
+/** Limits for what a namespace may hold: the object. Who counts is the quota controller, who refuses is admission. */
 import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery/json";
 import { resourceQuota } from "@kcp-ts/machinery/shape";
 import { type FieldError, fieldError } from "@kcp-ts/machinery/status";
