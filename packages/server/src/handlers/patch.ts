@@ -77,6 +77,7 @@ export async function handlePatch(
     validate: validatorFor(rooms, admitted),
     signal: uncancelled,
     subresource: definition.subresources.get(scope.subresource),
+    isDerived: true,
     mayCreate: isApply && scope.subresource === "",
     owner,
   });

@@ -68,18 +68,25 @@ export function prepareCreate(
   return draft;
 }
 
+export interface UpdateRules {
+  readonly subresource?: SubresourceStrategy | undefined;
+  /** The draft was made from the present object, so that it needs no version to fit it. */
+  readonly isDerived?: boolean;
+}
+
 export function prepareUpdate(
   definition: ResourceDefinition,
   draft: Draft,
   old: JsonObject,
-  subresource: SubresourceStrategy | undefined,
+  { subresource, isDerived = false }: UpdateRules,
   context: WriteContext,
 ): JsonObject {
   const rules = subresource ?? definition.strategy;
   const oldMetadata = old["metadata"] as JsonObject;
   const name = String(oldMetadata["name"]);
   const sent = isJsonObject(draft["metadata"]) ? draft["metadata"] : {};
-  if (!definition.strategy.allowsUnconditionalUpdate && !sent["resourceVersion"]) {
+  const needsVersion = !definition.strategy.allowsUnconditionalUpdate && !isDerived;
+  if (needsVersion && !sent["resourceVersion"]) {
     throw statusError.invalid(definition, name, [
       fieldError.invalid("metadata.resourceVersion", 0, "must be specified for an update"),
     ]);

@@ -26,10 +26,16 @@ import type { WatchCache } from "../watch-cache/index.ts";
 import type { ResourceDefinition } from "./definition.ts";
 import { type DeleteRequest, deletionOf } from "./deletion.ts";
 import { type FieldOwner, recordOwner } from "./managed-fields.ts";
-import { markCluster, prepareCreate, prepareUpdate, timestamp } from "./prepare.ts";
+import {
+  markCluster,
+  prepareCreate,
+  prepareUpdate,
+  timestamp,
+  type UpdateRules,
+} from "./prepare.ts";
 import { fromStorageError, translating } from "./storage-errors.ts";
 import { collectionKeyOf, encodeStored, objectOf } from "./stored-view.ts";
-import type { Draft, SubresourceStrategy } from "./strategy.ts";
+import type { Draft } from "./strategy.ts";
 
 export interface RegistryOptions {
   readonly storage: Storage;
@@ -117,10 +123,7 @@ export class Registry {
     definition: ResourceDefinition,
     address: ObjectAddress,
     build: Build,
-    options: WriteOptions & {
-      readonly subresource?: SubresourceStrategy | undefined;
-      readonly mayCreate?: boolean;
-    },
+    options: WriteOptions & UpdateRules & { readonly mayCreate?: boolean },
   ): Promise<Written> {
     const key = this.key(definition, address);
     for (let tries = 0; tries < updateTriesMax; tries++) {
@@ -132,7 +135,7 @@ export class Registry {
       const old = objectOf(definition, entry);
       const draft = await build(old);
       const expected = checkPreconditions(definition, address.name, draft, entry, old);
-      const prepared = prepareUpdate(definition, draft, old, options.subresource, {
+      const prepared = prepareUpdate(definition, draft, old, options, {
         nowMs: this.#options.clock.now(),
         user: options.user,
       });
