@@ -17,6 +17,8 @@ import {
   loadKeyPair,
 } from "./certificates/index.ts";
 import { composeAuthentication } from "./compose/authentication.ts";
+import { startControllers } from "./compose/controllers.ts";
+import { createInternalCredential } from "./compose/internal-credential.ts";
 import { snapshotsOf } from "./compose/snapshots.ts";
 import { listen, makeRootDirectory } from "./compose/start-up.ts";
 import { type OpenedStorage, openStorage } from "./compose/storage.ts";
@@ -69,7 +71,9 @@ async function compose(
   const hostnames = hostnamesOf(options);
   const certificates = await ensureServingCertificates({ directory, hostnames, clock });
   const tokens = await loadOrCreateAdminTokens({ kubeconfigPath, tokenStorePath });
-  const authenticator = await composeAuthentication({ ...options, tokens, clock });
+  const internal = createInternalCredential();
+  const internalToken = internal.staticToken;
+  const authenticator = await composeAuthentication({ ...options, tokens, internalToken, clock });
   const server = new ApiServer({
     storage,
     snapshots: snapshotsOf(storage),
@@ -104,15 +108,14 @@ async function compose(
   });
   undo.push(() => keeper.stop());
   const url = `https://${hostForUrl(options)}:${address.port}`;
-  await writeAdminKubeconfig({
-    path: kubeconfigPath,
-    tokenStorePath,
-    serverUrl: url,
-    caPem: certificates.caPem,
-    ...tokens,
-  });
+  const kubeconfig = { path: kubeconfigPath, tokenStorePath, serverUrl: url };
+  await writeAdminKubeconfig({ ...kubeconfig, caPem: certificates.caPem, ...tokens });
+  const { caPem } = certificates;
+  const controllers =
+    options.controllers && startControllers({ server, credential: internal, caPem, log, clock });
   const stop = once(async () => {
     keeper.stop();
+    if (controllers) await controllers.stop();
     server.beginDraining();
     if (options.shutdownDelayMs > 0) await sleep(clock, options.shutdownDelayMs);
     await shutDown(server, listener, options.shutdownTimeoutMs, clock);

@@ -21,6 +21,7 @@ interface StartFlags extends StorageFlags {
   readonly tlsCertFile?: string;
   readonly tlsPrivateKeyFile?: string;
   readonly anonymousAuth: string;
+  readonly runControllers: string;
   readonly shutdownDelayDuration: number;
   readonly shutdownTimeout: number;
   readonly v: number;
@@ -54,6 +55,12 @@ export function addStart(program: Command): void {
     .option("--token-auth-file <path>", 'CSV of token,user,uid,"group1,group2"')
     .option("--client-ca-file <path>", "accept client certificates of these authorities")
     .option("--anonymous-auth <bool>", "let strangers see health and version", "true")
+    .optionsGroup("What it does by itself:")
+    .option(
+      "--run-controllers <bool>",
+      "empty deleted namespaces, collect garbage, fill new namespaces",
+      "true",
+    )
     .optionsGroup("How it stops:")
     .option(
       "--shutdown-delay-duration <seconds>",
@@ -106,6 +113,7 @@ function optionsOf(flags: StartFlags): ControlPlaneOptions {
     tlsCertFile: flags.tlsCertFile,
     tlsPrivateKeyFile: flags.tlsPrivateKeyFile,
     anonymousAuth: flags.anonymousAuth !== "false",
+    controllers: flags.runControllers !== "false",
     storage: storageOptionsOf(flags),
     shutdownDelayMs: flags.shutdownDelayDuration * 1000,
     shutdownTimeoutMs: flags.shutdownTimeout * 1000,

@@ -8,6 +8,7 @@ import {
   parseTokenFile,
   ReloadableClientCa,
   RequestAuthenticator,
+  type StaticToken,
   StaticTokenAuthenticator,
 } from "@kcp-ts/server";
 import type { AdminTokens } from "../kubeconfig/index.ts";
@@ -15,6 +16,8 @@ import { readFlagFile } from "./start-up.ts";
 
 export interface AuthenticationOptions {
   readonly tokens: AdminTokens;
+  /** By which the control loops of this process are known. */
+  readonly internalToken: StaticToken;
   readonly tokenAuthFile?: string | undefined;
   readonly clientCaFile?: string | undefined;
   readonly anonymousAuth: boolean;
@@ -24,7 +27,7 @@ export interface AuthenticationOptions {
 export async function composeAuthentication(
   options: AuthenticationOptions,
 ): Promise<RequestAuthenticator> {
-  const { tokens, tokenAuthFile, clientCaFile, clock } = options;
+  const { tokens, internalToken, tokenAuthFile, clientCaFile, clock } = options;
   const admins = adminTokens({
     adminTokenHash: hashToken(tokens.adminToken),
     shardAdminTokenHash: hashToken(tokens.shardAdminToken),
@@ -34,7 +37,7 @@ export async function composeAuthentication(
       ? []
       : parseTokenFile(await readFlagFile("--token-auth-file", tokenAuthFile), tokenAuthFile);
   const bearer = new BearerTokenAuthenticator([
-    new StaticTokenAuthenticator([...admins, ...fromFile]),
+    new StaticTokenAuthenticator([...admins, internalToken, ...fromFile]),
   ]);
   const authenticators = [bearer];
   if (clientCaFile === undefined) {

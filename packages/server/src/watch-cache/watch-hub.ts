@@ -163,7 +163,10 @@ export class WatchHub {
     this.#ring.push(event);
     this.#ringBytes += event.bytes;
     this.#revision = event.revision;
-    if (this.#listeners.size > 0) this.#tell(event);
+    if (this.#listeners.size > 0) {
+      this.#tell(event);
+      event.forgetEncoded();
+    }
     this.#trim();
     this.#wake();
   }
