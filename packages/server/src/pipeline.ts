@@ -233,7 +233,7 @@ const noResource = {
 
 function dispatch(exchange: Exchange, rooms: PipelineRooms): MaybePromise<ApiResponse> {
   const scope = exchange.scope as RequestScope;
-  if (scope.kind === "path") return servePath(exchange.request, scope, rooms);
+  if (scope.kind === "path") return servePath(exchange.request, scope, exchange.user, rooms);
   const definition = rooms.catalog.find(scope.cluster, scope.group, scope.version, scope.resource);
   if (definition === undefined) throw statusError.pathNotFound();
   return handleResource(exchange.handled(scope, definition), rooms);

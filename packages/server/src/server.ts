@@ -15,14 +15,16 @@ import { type HealthChecks, pingCheck } from "./health/index.ts";
 import { ServerMetrics } from "./metrics/index.ts";
 import { namespaceSource } from "./namespace-source.ts";
 import { answer, type PipelineRooms } from "./pipeline.ts";
-import { BuiltInCatalog, configMaps, namespaces, Registry, secrets } from "./registry/index.ts";
+import { BuiltInCatalog, builtIns, Registry } from "./registry/index.ts";
 import type { ApiRequest, ApiResponse, MaybePromise } from "./request/api-request.ts";
 import { observe } from "./request-sample.ts";
-import type { Storage } from "./storage/index.ts";
+import type { SnapshotSource, Storage } from "./storage/index.ts";
 import { WatchCache } from "./watch-cache/index.ts";
 
 export interface ApiServerOptions {
   readonly storage: Storage;
+  /** The same store, if it can be read as a whole: for GET /backup. */
+  readonly snapshots?: SnapshotSource | undefined;
   readonly clock: Clock;
   readonly random: Random;
   readonly authenticator: RequestAuthenticator;
@@ -83,6 +85,7 @@ export class ApiServer {
       onError: (error) => log.warn({ err: error }, "history could not be compacted"),
       policy: options.compaction ?? {},
     });
+    const catalog = new BuiltInCatalog(builtIns);
     this.#rooms = {
       registry,
       watchCache,
@@ -94,9 +97,10 @@ export class ApiServer {
       deadlines: new Deadlines<() => void>(clock, (callback) => callback()),
       authenticator: options.authenticator,
       authorizer: options.authorizer,
-      catalog: new BuiltInCatalog([namespaces, configMaps, secrets]),
+      catalog,
       health: this.#healthChecks(),
       metrics,
+      snapshots: options.snapshots,
       onAnswer: (exchange, response) => observe(exchange, response, { clock, metrics, log }),
       onError: (error, exchange) =>
         log.error({ err: error, path: pathOf(exchange) }, "a request failed unexpectedly"),

@@ -91,10 +91,14 @@ async function start(flags: StartFlags): Promise<void> {
     format: flags.logFormat ?? (isTerminal ? "pretty" : "json"),
     verbosity: flags.v,
   });
+  // From the first moment on: a signal that comes during the start is not lost, nor one on the heels of "ready".
+  const signalled = untilSignal((message) => log.info({}, message));
   const plane = await startControlPlane(optionsOf(flags), { log });
   log.info({ url: plane.url, kubeconfig: plane.kubeconfigPath }, "kcp is ready");
   if (isTerminal) banner(plane);
-  await untilSignal(plane, (message) => log.info({}, message));
+  await signalled;
+  await plane.stop();
+  log.info({}, "stopped");
 }
 
 function optionsOf(flags: StartFlags): ControlPlaneOptions {
@@ -139,8 +143,8 @@ function banner({ url, kubeconfigPath }: ControlPlane): void {
 }
 
 /** The first signal stops in good order, the second at once. */
-async function untilSignal(plane: ControlPlane, say: (message: string) => void): Promise<void> {
-  await new Promise<void>((resolve) => {
+function untilSignal(say: (message: string) => void): Promise<void> {
+  return new Promise<void>((resolve) => {
     let signals = 0;
     const onSignal = () => {
       if (++signals > 1) process.exit(130);
@@ -150,6 +154,4 @@ async function untilSignal(plane: ControlPlane, say: (message: string) => void):
     process.on("SIGINT", onSignal);
     process.on("SIGTERM", onSignal);
   });
-  await plane.stop();
-  say("stopped");
 }

@@ -15,6 +15,7 @@ import {
   fromStorageError,
   type ResourceDefinition,
   translating,
+  viewed,
 } from "../registry/index.ts";
 import { type ApiResponse, header } from "../request/api-request.ts";
 import type { Entry, Revision } from "../storage/index.ts";
@@ -47,8 +48,10 @@ export async function handleWatch(
   const start = startOf(options);
   const failed = { resource: definition, askedVersion: options.resourceVersion };
   const initial = await translating(failed, async (): Promise<Listing | undefined> => {
-    if (start.kind === "after") {
-      await rooms.watchCache.catchUp({ kind: "notOlder", revision: start.revision }, signal);
+    if (start.kind !== "initial") {
+      const freshness: Freshness =
+        start.kind === "now" ? { kind: "latest" } : { kind: "notOlder", revision: start.revision };
+      await rooms.watchCache.catchUp(freshness, signal);
       return undefined;
     }
     const collection = collectionOf(definition, scope);
@@ -61,13 +64,13 @@ export async function handleWatch(
       signal,
     });
   });
-  const eventForm = eventFormOf(form, handled, rooms);
+  const eventForm = viewedForm(definition, eventFormOf(form, handled, rooms));
   const body = rooms.watchCache.watch({
     prefix,
     selection,
     form: eventForm,
     initial,
-    afterRevision: start.kind === "after" ? start.revision : (0 as Revision),
+    afterRevision: start.kind === "after" ? start.revision : rooms.watchCache.hub.revision,
     bookmark: options.allowWatchBookmarks ? bookmarkMaker(definition, form) : undefined,
     errorObject: (error) =>
       toBytes(toStatusError(fromStorageError(error, failed)).status as unknown as JsonObject),
@@ -79,6 +82,7 @@ export async function handleWatch(
 
 type Start =
   | { readonly kind: "after"; readonly revision: Revision }
+  | { readonly kind: "now" }
   | { readonly kind: "initial"; readonly freshness: Freshness };
 
 /** Without a resourceVersion, or with 0, a watch begins with the present objects. */
@@ -91,7 +95,7 @@ function startOf({ resourceVersion, sendInitialEvents }: ListOptions): Start {
       freshness: revision === 0 ? { kind: "any" } : { kind: "notOlder", revision },
     };
   }
-  if (revision === undefined || revision === 0) return { kind: "after", revision: 0 as Revision };
+  if (revision === undefined || revision === 0) return { kind: "now" };
   return { kind: "after", revision };
 }
 
@@ -134,6 +138,16 @@ function eventFormOf(
     default:
       return wholeObject;
   }
+}
+
+/** Two definitions can watch one collection, each in its own form. */
+function viewedForm(definition: ResourceDefinition, form: EventForm): EventForm {
+  if (definition.view === undefined) return form;
+  return {
+    name: `${apiVersionOf(definition)}/${form.name}`,
+    encode: (entry, revision) => form.encode(viewed(definition, entry), revision),
+    ...(form.first === undefined ? {} : { first: viewedForm(definition, form.first) }),
+  };
 }
 
 function objectAt(entry: Entry, revision: Revision): JsonObject {
