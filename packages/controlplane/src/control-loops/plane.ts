@@ -9,6 +9,7 @@ import {
   RequestAuthenticator,
   StaticTokenAuthenticator,
 } from "@kcp-ts/server";
+import type { Storage } from "@kcp-ts/server/storage";
 import { MemoryStorage } from "@kcp-ts/server/storage/memory";
 import { type RunningControllers, startControllers } from "../compose/controllers.ts";
 import { inProcessTransport } from "../compose/in-process-transport.ts";
@@ -34,19 +35,18 @@ export class Plane {
   /** Watches of which nothing arrives as long as it says so. */
   withheld: (target: string) => boolean = () => false;
   readonly #server: ApiServer;
-  readonly #storage: MemoryStorage;
+  readonly #storage: Storage;
   readonly #authorization: string;
   #controllers: RunningControllers | undefined;
 
-  private constructor(server: ApiServer, storage: MemoryStorage, authorization: string) {
+  private constructor(server: ApiServer, storage: Storage, authorization: string) {
     this.#server = server;
     this.#storage = storage;
     this.#authorization = authorization;
     this.client = new Client({ transport: inProcessTransport({ server, authorization }) });
   }
 
-  static async start(): Promise<Plane> {
-    const storage = new MemoryStorage();
+  static async start(storage: Storage = new MemoryStorage()): Promise<Plane> {
     const { authorization, staticToken } = createInternalCredential();
     const tokens = new StaticTokenAuthenticator([staticToken]);
     const server = new ApiServer({
