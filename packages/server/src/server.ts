@@ -9,13 +9,14 @@ import { Admission, type AdmissionPlugin, namespaceLifecycle } from "./admission
 import type { RequestAuthenticator } from "./authentication/index.ts";
 import type { Authorizer } from "./authorization/index.ts";
 import { Compactor, type CompactorOptions } from "./compactor.ts";
+import { CustomResources } from "./custom-resources/index.ts";
 import { Deadlines } from "./deadlines.ts";
 import type { Exchange } from "./exchange.ts";
 import { type HealthChecks, pingCheck } from "./health/index.ts";
 import { ServerMetrics } from "./metrics/index.ts";
 import { namespaceSource } from "./namespace-source.ts";
 import { answer, type PipelineRooms } from "./pipeline.ts";
-import { BuiltInCatalog, configMaps, namespaces, Registry, secrets } from "./registry/index.ts";
+import { configMaps, namespaces, Registry, secrets } from "./registry/index.ts";
 import type { ApiRequest, ApiResponse, MaybePromise } from "./request/api-request.ts";
 import { observe } from "./request-sample.ts";
 import type { Storage } from "./storage/index.ts";
@@ -48,6 +49,7 @@ export class ApiServer {
   readonly #rooms: PipelineRooms;
   readonly #watchCache: WatchCache;
   readonly #compactor: Compactor;
+  readonly #customResources: CustomResources;
   readonly #inFlight = { readOnly: 0, mutating: 0 };
   #isStarted = false;
   #isDraining = false;
@@ -76,6 +78,14 @@ export class ApiServer {
       cachedBytes: () => watchCache.collections.bytes,
     });
     this.#watchCache = watchCache;
+    this.#customResources = new CustomResources({
+      storage,
+      watchCache,
+      clock,
+      registry,
+      builtIns: [namespaces, configMaps, secrets],
+      onError: (error) => log.warn({ err: error }, "a custom resource definition has to wait"),
+    });
     this.#compactor = new Compactor({
       storage,
       clock,
@@ -94,7 +104,7 @@ export class ApiServer {
       deadlines: new Deadlines<() => void>(clock, (callback) => callback()),
       authenticator: options.authenticator,
       authorizer: options.authorizer,
-      catalog: new BuiltInCatalog([namespaces, configMaps, secrets]),
+      catalog: this.#customResources.catalog,
       health: this.#healthChecks(),
       metrics,
       onAnswer: (exchange, response) => observe(exchange, response, { clock, metrics, log }),
@@ -105,6 +115,7 @@ export class ApiServer {
 
   async start(): Promise<void> {
     await this.#watchCache.start();
+    this.#customResources.start();
     this.#compactor.start();
     this.#isStarted = true;
   }
@@ -147,6 +158,7 @@ export class ApiServer {
     this.#isDraining = true;
     this.#rooms.deadlines.close();
     await this.#compactor.stop();
+    await this.#customResources.stop();
     await this.#watchCache.close();
   }
 

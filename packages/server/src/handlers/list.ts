@@ -9,7 +9,12 @@ import {
   partialOf,
   tableOf,
 } from "../content/index.ts";
-import { apiVersionOf, fromStorageError, type ResourceDefinition } from "../registry/index.ts";
+import {
+  apiVersionOf,
+  fromStorageError,
+  presentedEntries,
+  type ResourceDefinition,
+} from "../registry/index.ts";
 import { type ApiResponse, header } from "../request/api-request.ts";
 import type { ResourceScope } from "../request/request-scope.ts";
 import {
@@ -114,7 +119,11 @@ export async function listObjects(
       listing.continueAfter === undefined
         ? undefined
         : encodeContinue(base, listing.continueAfter, listing.revision);
-    return { listing, continueToken };
+    const entries = presentedEntries(definition, listing.entries);
+    return {
+      listing: entries === listing.entries ? listing : { ...listing, entries },
+      continueToken,
+    };
   } catch (error) {
     if (!isStorageError(error, "compacted")) {
       const askedVersion = String(token?.revision ?? options.resourceVersion);

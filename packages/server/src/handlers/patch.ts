@@ -12,6 +12,7 @@ import {
   applyMergePatch,
   applyStrategicMergePatch,
   isPatchError,
+  type PatchSchema,
   patchStatusError,
   readJsonPatch,
 } from "@kcp-ts/machinery/patch";
@@ -38,9 +39,10 @@ import {
 } from "./decode-object.ts";
 import { type MutationOptions, parseMutationOptions } from "./options.ts";
 import { negotiateObject, renderWritten } from "./render.ts";
+import { settled } from "./settled.ts";
 
 /** A patch that has been read: from the present object to the wanted one. */
-interface ReadPatch {
+export interface ReadPatch {
   apply(old: JsonObject): JsonObject;
   /** What strict validation objects to in the patch itself. */
   readonly strictErrors: readonly string[];
@@ -79,8 +81,9 @@ export async function handlePatch(
     validate: validatorFor(rooms, admitted),
     signal: uncancelled,
     subresource: definition.subresources.get(scope.subresource),
+    isDerived: true,
   });
-  return renderWritten(200, written, form, handled, rooms);
+  return renderWritten(200, await settled(written, handled, rooms), form, handled, rooms);
 }
 
 function patched(
@@ -128,14 +131,26 @@ function refusalOf(value: JsonObject): Refusal {
   };
 }
 
-function readPatch(
+/** Strategic merge needs merge keys, which most custom kinds do not have. */
+function patchTypesOf({ strategy }: ResourceDefinition): readonly string[] {
+  return strategy.patchRules === "none"
+    ? patchMediaTypes.filter((type) => type !== "application/strategic-merge-patch+json")
+    : patchMediaTypes;
+}
+
+function strategicRules({ strategy }: ResourceDefinition): PatchSchema {
+  const { patchRules, shape } = strategy;
+  return patchRules === undefined || patchRules === "none" ? patchRulesOf(shape) : patchRules;
+}
+
+export function readPatch(
   bytes: Uint8Array,
   contentType: string | undefined,
   definition: ResourceDefinition,
 ): ReadPatch {
   const type = contentType === undefined ? "" : mediaTypeOf(contentType);
-  if (!(patchMediaTypes as readonly string[]).includes(type))
-    throw statusError.unsupportedMediaType(patchMediaTypes);
+  const accepted = patchTypesOf(definition);
+  if (!accepted.includes(type)) throw statusError.unsupportedMediaType(accepted);
   const parsed = parsePatch(bytes);
   return translatePatchErrors((): ReadPatch => {
     switch (type) {
@@ -154,7 +169,7 @@ function readPatch(
           duplicates: parsed.duplicates,
         };
       default: {
-        const rules = patchRulesOf(definition.strategy.shape);
+        const rules = strategicRules(definition);
         return {
           apply: (old) => applyStrategicMergePatch(old, parsed.value, rules),
           strictErrors: [],
@@ -174,7 +189,7 @@ function parsePatch(bytes: Uint8Array): ParsedJson {
   }
 }
 
-function translatePatchErrors<Result>(body: () => Result): Result {
+export function translatePatchErrors<Result>(body: () => Result): Result {
   try {
     return body();
   } catch (error) {

@@ -5,6 +5,7 @@ import { type HandlerRequest, type HandlerRooms, oneCluster, uncancelled } from 
 import { checkAddress, readObject } from "./decode-object.ts";
 import { parseMutationOptions } from "./options.ts";
 import { negotiateObject, renderWritten } from "./render.ts";
+import { settled } from "./settled.ts";
 
 export async function handleUpdate(
   handled: HandlerRequest,
@@ -33,5 +34,11 @@ export async function handleUpdate(
       mayCreate: definition.strategy.allowsCreateOnUpdate && scope.subresource === "",
     },
   );
-  return renderWritten(written.outcome === "created" ? 201 : 200, written, form, handled, rooms);
+  return renderWritten(
+    written.outcome === "created" ? 201 : 200,
+    await settled(written, handled, rooms),
+    form,
+    handled,
+    rooms,
+  );
 }

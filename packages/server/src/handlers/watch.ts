@@ -34,7 +34,8 @@ export async function handleWatch(
   handled: HandlerRequest,
   rooms: HandlerRooms,
 ): Promise<ApiResponse> {
-  const { request, definition, scope, signal } = handled;
+  const { request, definition, scope } = handled;
+  const signal = untilRetired(definition, handled.signal);
   const form = negotiate(header(request.headers, "accept"), {
     table: true,
     partial: "PartialObjectMetadata",
@@ -61,7 +62,7 @@ export async function handleWatch(
       signal,
     });
   });
-  const eventForm = eventFormOf(form, handled, rooms);
+  const eventForm = presentedForm(definition, eventFormOf(form, handled, rooms));
   const body = rooms.watchCache.watch({
     prefix,
     selection,
@@ -75,6 +76,28 @@ export async function handleWatch(
     signal,
   });
   return { status: 200, headers: { "content-type": "application/json" }, body, isWatch: true };
+}
+
+/** Whoever watches objects of a definition that is replaced starts anew, with the new one. */
+function untilRetired({ onRetired }: ResourceDefinition, signal: AbortSignal): AbortSignal {
+  if (onRetired === undefined) return signal;
+  const ending = new AbortController();
+  const stop = onRetired(() => ending.abort());
+  if (signal.aborted) ending.abort(signal.reason);
+  signal.addEventListener("abort", () => ending.abort(signal.reason), { once: true });
+  ending.signal.addEventListener("abort", stop, { once: true });
+  return ending.signal;
+}
+
+/** Events show objects as reads do. */
+function presentedForm({ form: stored }: ResourceDefinition, form: EventForm): EventForm {
+  const presentNow = stored?.presentNow;
+  if (stored === undefined || presentNow === undefined) return form;
+  const turned = (base: EventForm): EventForm => ({
+    name: `${base.name}@${stored.name}`,
+    encode: (entry, revision) => base.encode(presentNow(entry), revision),
+  });
+  return form.first === undefined ? turned(form) : { ...turned(form), first: turned(form.first) };
 }
 
 type Start =

@@ -8,7 +8,7 @@ import type { JsonObject } from "@kcp-ts/machinery/json";
 import { statusError } from "@kcp-ts/machinery/status";
 import { json, jsonBytes, toBytes } from "../content/index.ts";
 import { apiVersionOf, type Catalog, type ResourceDefinition } from "../registry/index.ts";
-import type { ApiRequest, ApiResponse } from "../request/api-request.ts";
+import type { ApiRequest, ApiResponse, MaybePromise } from "../request/api-request.ts";
 import type { PathScope } from "../request/request-scope.ts";
 import { openApiDocument } from "./document.ts";
 
@@ -27,8 +27,15 @@ export function serveOpenApi(
   _request: ApiRequest,
   scope: PathScope,
   catalog: Catalog,
-): ApiResponse {
-  const documents = render(catalog.all(scope.cluster));
+): MaybePromise<ApiResponse> {
+  const definitions = catalog.all(scope.cluster);
+  return definitions instanceof Promise
+    ? definitions.then((all) => serveAsked(scope, all))
+    : serveAsked(scope, definitions);
+}
+
+function serveAsked(scope: PathScope, definitions: readonly ResourceDefinition[]): ApiResponse {
+  const documents = render(definitions);
   const prefix = scope.cluster === "root" ? "" : `/clusters/${scope.cluster}`;
   const key = scope.path.slice("/openapi/v3".length).replace(/^\//, "");
   if (key === "") {

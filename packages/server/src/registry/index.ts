@@ -1,7 +1,7 @@
 export { BuiltInCatalog, type Catalog } from "./catalog.ts";
 export { apiVersionOf, type ResourceDefinition } from "./definition.ts";
 export type { DeleteRequest } from "./deletion.ts";
-export { clusterAnnotation } from "./prepare.ts";
+export { clusterAnnotation, timestamp } from "./prepare.ts";
 export {
   type Build,
   type ObjectAddress,
@@ -15,4 +15,5 @@ export { configMaps } from "./resources/core/configmaps.ts";
 export { namespaces } from "./resources/core/namespaces.ts";
 export { secrets } from "./resources/core/secrets.ts";
 export { fromStorageError, translating } from "./storage-errors.ts";
-export type { Draft, Strategy, SubresourceStrategy } from "./strategy.ts";
+export { presented, presentedEntries, type StoredForm } from "./stored-form.ts";
+export type { Draft, Strategy, SubresourceStrategy, SubresourceView } from "./strategy.ts";

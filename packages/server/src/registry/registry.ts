@@ -25,6 +25,7 @@ import type { ResourceDefinition } from "./definition.ts";
 import { type DeleteRequest, deletionOf } from "./deletion.ts";
 import { prepareCreate, prepareUpdate } from "./prepare.ts";
 import { fromStorageError, translating } from "./storage-errors.ts";
+import { presented } from "./stored-form.ts";
 import type { Draft, SubresourceStrategy } from "./strategy.ts";
 
 export interface RegistryOptions {
@@ -113,6 +114,8 @@ export class Registry {
     options: WriteOptions & {
       readonly subresource?: SubresourceStrategy | undefined;
       readonly mayCreate?: boolean;
+      /** The draft was made from the present object, so that it needs no version to fit it. */
+      readonly isDerived?: boolean;
     },
   ): Promise<Written> {
     const key = this.key(definition, address);
@@ -122,10 +125,10 @@ export class Registry {
         if (options.mayCreate !== true) throw statusError.notFound(definition, address.name);
         return this.create(definition, address, await build(undefined), options);
       }
-      const old = decodeObject(entry);
+      const old = decodeObject(await presented(definition, entry));
       const draft = await build(old);
       const expected = checkPreconditions(definition, address.name, draft, entry, old);
-      const updated = prepareUpdate(definition, draft, old, options.subresource);
+      const updated = prepareUpdate(definition, draft, old, options);
       await options.validate(updated, old);
       const written = await this.#replace(definition, entry, updated, options);
       if (written !== undefined) return written;
@@ -183,7 +186,7 @@ export class Registry {
     { isDryRun, signal }: WriteOptions,
   ): Promise<Written | undefined> {
     const key = this.key(definition, address);
-    const value = encodeObject(object);
+    const value = encodeObject(await storedForm(definition, object));
     if (isDryRun) {
       if ((await this.#read(definition, key, signal)) !== undefined) return undefined;
       const entry = { key, value, createdAt: 0 as Revision, modifiedAt: 0 as Revision };
@@ -204,7 +207,7 @@ export class Registry {
     updated: JsonObject,
     { isDryRun, signal }: WriteOptions,
   ): Promise<Written | undefined> {
-    const value = encodeObject(updated);
+    const value = encodeObject(await storedForm(definition, updated));
     const isRemoved = isReadyToGo(definition, updated);
     if (!isRemoved && isSame(entry, value)) return { entry, isStored: true, outcome: "unchanged" };
     const after = { ...entry, value };
@@ -259,6 +262,10 @@ export class Registry {
     if (metadata?.["deletionTimestamp"] === undefined) return exists;
     return statusError.terminating(definition, address.name);
   }
+}
+
+function storedForm({ form }: ResourceDefinition, object: JsonObject): MaybePromise<JsonObject> {
+  return form === undefined ? object : form.toStored(object);
 }
 
 /** Equal content has equal length, whatever the order of members, so most changes are told apart without parsing. */

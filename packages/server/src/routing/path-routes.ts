@@ -6,7 +6,7 @@ import { type HealthChecks, isHealthPath, serveHealth } from "../health/index.ts
 import type { ServerMetrics } from "../metrics/index.ts";
 import { isOpenApiPath, serveOpenApi } from "../openapi/index.ts";
 import type { Catalog } from "../registry/index.ts";
-import type { ApiRequest, ApiResponse } from "../request/api-request.ts";
+import type { ApiRequest, ApiResponse, MaybePromise } from "../request/api-request.ts";
 import type { PathScope } from "../request/request-scope.ts";
 import { versionInfo } from "./version.ts";
 
@@ -16,7 +16,11 @@ export interface PathRooms {
   readonly metrics: ServerMetrics;
 }
 
-export function servePath(request: ApiRequest, scope: PathScope, rooms: PathRooms): ApiResponse {
+export function servePath(
+  request: ApiRequest,
+  scope: PathScope,
+  rooms: PathRooms,
+): MaybePromise<ApiResponse> {
   const { path, query, verb } = scope;
   if (verb !== "get" && verb !== "head") throw statusError.pathNotFound();
   if (isHealthPath(path)) return serveHealth(path, query, rooms.health);

@@ -1,0 +1,55 @@
+/** The room put together: what the server starts, stops and asks. */
+import type { Clock } from "@kcp-ts/machinery/base";
+import {
+  BuiltInCatalog,
+  type Catalog,
+  type Registry,
+  type ResourceDefinition,
+} from "../registry/index.ts";
+import type { Storage } from "../storage/index.ts";
+import type { WatchCache } from "../watch-cache/index.ts";
+import { CustomResourceCatalog } from "./catalog.ts";
+import { DefinitionController } from "./definition-controller.ts";
+import { DefinitionIndex } from "./definition-index.ts";
+import { customResourceDefinitions } from "./definitions.ts";
+import { WebhookConversion } from "./webhook-conversion.ts";
+
+export interface CustomResourcesOptions {
+  readonly storage: Storage;
+  readonly watchCache: WatchCache;
+  readonly clock: Clock;
+  readonly registry: Registry;
+  readonly builtIns: readonly ResourceDefinition[];
+  readonly onError: (error: unknown) => void;
+}
+
+export class CustomResources {
+  readonly catalog: Catalog;
+  readonly #controller: DefinitionController;
+
+  constructor({ storage, watchCache, clock, registry, builtIns, onError }: CustomResourcesOptions) {
+    const { hub } = watchCache;
+    const builtInCatalog = new BuiltInCatalog([...builtIns, customResourceDefinitions]);
+    const conversion = new WebhookConversion({ clock });
+    const index = new DefinitionIndex({ storage, hub, conversion });
+    this.catalog = new CustomResourceCatalog({ builtIns: builtInCatalog, index, watchCache });
+    this.#controller = new DefinitionController({
+      storage,
+      hub,
+      clock,
+      registry,
+      index,
+      builtIns: builtInCatalog,
+      onError,
+    });
+  }
+
+  /** The hub must be open. */
+  start(): void {
+    this.#controller.start();
+  }
+
+  stop(): Promise<void> {
+    return this.#controller.stop();
+  }
+}
