@@ -1,5 +1,7 @@
 /** The command `kcp`: one verb per file in commands/. Prose goes to stderr; exit code 1 is a failure, 2 a wrong command line. */
 import { Command } from "commander";
+import { addBackup } from "./commands/backup.ts";
+import { addRestore } from "./commands/restore.ts";
 import { addStart } from "./commands/start.ts";
 
 export async function main(argv: readonly string[]): Promise<void> {
@@ -9,6 +11,8 @@ export async function main(argv: readonly string[]): Promise<void> {
     .showHelpAfterError("(add --help for what is possible)")
     .exitOverride();
   addStart(program);
+  addBackup(program);
+  addRestore(program);
   try {
     await program.parseAsync([...argv]);
   } catch (error) {

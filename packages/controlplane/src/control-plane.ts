@@ -1,7 +1,6 @@
 /**
  * The composition root: options become a store, a server, a listener and a kubeconfig. Only wiring.
  */
-import { mkdir } from "node:fs/promises";
 import { networkInterfaces } from "node:os";
 import { join, resolve } from "node:path";
 import { type Clock, sleep, systemClock, systemRandom } from "@kcp-ts/machinery/base";
@@ -18,6 +17,10 @@ import {
   loadKeyPair,
 } from "./certificates/index.ts";
 import { composeAuthentication } from "./compose/authentication.ts";
+import { startControllers } from "./compose/controllers.ts";
+import { createInternalCredential } from "./compose/internal-credential.ts";
+import { snapshotsOf } from "./compose/snapshots.ts";
+import { listen, makeRootDirectory } from "./compose/start-up.ts";
 import { type OpenedStorage, openStorage } from "./compose/storage.ts";
 import { loadOrCreateAdminTokens, writeAdminKubeconfig } from "./kubeconfig/index.ts";
 import { type ControlPlaneOptions, OptionsError } from "./options.ts";
@@ -41,21 +44,26 @@ export async function startControlPlane(
   { log, clock = systemClock }: ControlPlaneContext,
 ): Promise<ControlPlane> {
   const rootDirectory = resolve(options.rootDirectory);
-  await mkdir(rootDirectory, { recursive: true, mode: 0o700 });
+  await makeRootDirectory(rootDirectory);
   const storage = await openStorage(options.storage, { rootDirectory, clock, log });
+  const undo: Undo[] = [() => storage.close()];
   try {
-    return await compose({ ...options, rootDirectory }, storage, log, clock);
+    return await compose({ ...options, rootDirectory }, storage, log, clock, undo);
   } catch (error) {
-    await storage.close();
+    // What was started holds the process: it would neither serve nor end.
+    for (const step of undo.reverse()) await step();
     throw error;
   }
 }
+
+type Undo = () => Promise<void> | void;
 
 async function compose(
   options: ControlPlaneOptions,
   storage: OpenedStorage,
   log: ServerLog,
   clock: Clock,
+  undo: Undo[],
 ): Promise<ControlPlane> {
   const { rootDirectory: directory } = options;
   const kubeconfigPath = options.kubeconfigPath ?? join(directory, "admin.kubeconfig");
@@ -63,22 +71,19 @@ async function compose(
   const hostnames = hostnamesOf(options);
   const certificates = await ensureServingCertificates({ directory, hostnames, clock });
   const tokens = await loadOrCreateAdminTokens({ kubeconfigPath, tokenStorePath });
-  const { tokenAuthFile, clientCaFile, anonymousAuth } = options;
-  const authenticator = await composeAuthentication({
-    tokens,
-    tokenAuthFile,
-    clientCaFile,
-    anonymousAuth,
-    clock,
-  });
+  const internal = createInternalCredential();
+  const internalToken = internal.staticToken;
+  const authenticator = await composeAuthentication({ ...options, tokens, internalToken, clock });
   const server = new ApiServer({
     storage,
+    snapshots: snapshotsOf(storage),
     clock,
     random: systemRandom,
     authenticator,
     authorizer: bootstrapAuthorizer,
     log,
   });
+  undo.push(() => server.close());
   await server.start();
   const ownTls = await ownTlsOf(options);
   const listener = new Listener({
@@ -88,7 +93,8 @@ async function compose(
     handle: (request) => server.handle(request),
     onDebug: (message, error) => log.debug({ err: error }, message),
   });
-  const address = await listener.listen();
+  const address = await listen(listener, options);
+  undo.push(() => listener.drain(AbortSignal.abort()));
   const keeper = keepServingCertificates({
     directory,
     hostnames,
@@ -100,6 +106,7 @@ async function compose(
     },
     onError: (error) => log.error({ err: error }, "the serving certificate could not be renewed"),
   });
+  undo.push(() => keeper.stop());
   const url = `https://${hostForUrl(options)}:${address.port}`;
   await writeAdminKubeconfig({
     path: kubeconfigPath,
@@ -108,8 +115,12 @@ async function compose(
     caPem: certificates.caPem,
     ...tokens,
   });
+  const controllers = options.controllers
+    ? startControllers({ server, credential: internal, caPem: certificates.caPem, log, clock })
+    : undefined;
   const stop = once(async () => {
     keeper.stop();
+    await controllers?.stop();
     server.beginDraining();
     if (options.shutdownDelayMs > 0) await sleep(clock, options.shutdownDelayMs);
     await shutDown(server, listener, options.shutdownTimeoutMs, clock);

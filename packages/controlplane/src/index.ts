@@ -1,3 +1,13 @@
+export {
+  type BackupContext,
+  type BackupOptions,
+  type BackupResult,
+  backup,
+  type Progress,
+  type RestoreOptions,
+  type RestoreResult,
+  restore,
+} from "./backup/index.ts";
 export { type ControlPlane, type ControlPlaneContext, startControlPlane } from "./control-plane.ts";
 export { createLog, type LogFormat, type LogOptions } from "./log.ts";
 export {

@@ -9,9 +9,19 @@ export {
   parseTokenFile,
   ReloadableClientCa,
   RequestAuthenticator,
+  type StaticToken,
   StaticTokenAuthenticator,
 } from "./authentication/index.ts";
 export { type Authorizer, anyOf, bootstrapAuthorizer } from "./authorization/index.ts";
+export {
+  BackupFormatError,
+  type BackupSummary,
+  backupPath,
+  backupType,
+  checkBackup,
+  encodeBackup,
+  readBackup,
+} from "./backup/index.ts";
 export { Listener, type ListenerOptions, listenerLimits, type TlsMaterial } from "./http/index.ts";
 export { pipeline } from "./pipeline.ts";
 export type { ApiRequest, ApiResponse, HeaderRecord } from "./request/api-request.ts";

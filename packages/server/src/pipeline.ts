@@ -233,7 +233,7 @@ const noResource = {
 
 function dispatch(exchange: Exchange, rooms: PipelineRooms): MaybePromise<ApiResponse> {
   const scope = exchange.scope as RequestScope;
-  if (scope.kind === "path") return servePath(exchange.request, scope, rooms);
+  if (scope.kind === "path") return servePath(exchange.request, scope, exchange.user, rooms);
   const { cluster, group, version, resource } = scope;
   const serve = (definition: ResourceDefinition | undefined) => {
     if (definition === undefined) throw statusError.pathNotFound();

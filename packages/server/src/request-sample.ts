@@ -1,8 +1,10 @@
 /** One line and one sample per request. Bodies, tokens and queries never appear in either. */
 import type { Clock } from "@kcp-ts/machinery/base";
 import type { Exchange } from "./exchange.ts";
+import { servedVerbs } from "./handlers/index.ts";
 import type { ServerMetrics } from "./metrics/index.ts";
 import type { ApiResponse } from "./request/api-request.ts";
+import type { ResourceScope } from "./request/request-scope.ts";
 import type { ServerLog } from "./server.ts";
 
 export interface Observers {
@@ -19,22 +21,20 @@ export function observe(
   const { scope, user, startedAt } = exchange;
   const ms = clock.monotonic() - startedAt;
   const resource = scope?.kind === "resource" ? scope : undefined;
-  // A path or name that a stranger made up must not become a label: only answered resources are named.
-  const isKnown = resource !== undefined && response.status !== 404;
+  const isKnown = resource !== undefined && isServed(exchange, resource);
   metrics.observe({
-    verb: (scope?.verb ?? exchange.request.method).toUpperCase(),
+    verb: verbLabel(scope?.verb ?? exchange.request.method),
     group: isKnown ? resource.group : "",
     version: isKnown ? resource.version : "",
     resource: isKnown ? resource.resource : "",
     subresource: isKnown ? resource.subresource : "",
-    scope:
-      resource === undefined
-        ? ""
-        : resource.name !== ""
-          ? "resource"
-          : resource.namespace !== ""
-            ? "namespace"
-            : "cluster",
+    scope: !isKnown
+      ? ""
+      : resource.name !== ""
+        ? "resource"
+        : resource.namespace !== ""
+          ? "namespace"
+          : "cluster",
     code: response.status,
     seconds: ms / 1000,
     isLongRunning: response.isWatch === true,
@@ -52,4 +52,20 @@ export function observe(
     },
     "request",
   );
+}
+
+/** A resource that a stranger made up must not become a label, whatever the answer was. */
+function isServed({ definition }: Exchange, { subresource }: ResourceScope): boolean {
+  return (
+    definition !== undefined && (subresource === "" || definition.subresources.has(subresource))
+  );
+}
+
+const verbLabels = new Map(
+  [...servedVerbs, "head", "post", "put", "options"].map((verb) => [verb, verb.toUpperCase()]),
+);
+
+/** Methods are made up as easily as paths. */
+function verbLabel(verb: string): string {
+  return verbLabels.get(verb) ?? verbLabels.get(verb.toLowerCase()) ?? "OTHER";
 }

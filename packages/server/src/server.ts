@@ -19,11 +19,13 @@ import { answer, type PipelineRooms } from "./pipeline.ts";
 import { configMaps, namespaces, Registry, secrets } from "./registry/index.ts";
 import type { ApiRequest, ApiResponse, MaybePromise } from "./request/api-request.ts";
 import { observe } from "./request-sample.ts";
-import type { Storage } from "./storage/index.ts";
+import type { SnapshotSource, Storage } from "./storage/index.ts";
 import { WatchCache } from "./watch-cache/index.ts";
 
 export interface ApiServerOptions {
   readonly storage: Storage;
+  /** The same store, if it can be read as a whole: for GET /backup. */
+  readonly snapshots?: SnapshotSource | undefined;
   readonly clock: Clock;
   readonly random: Random;
   readonly authenticator: RequestAuthenticator;
@@ -107,6 +109,7 @@ export class ApiServer {
       catalog: this.#customResources.catalog,
       health: this.#healthChecks(),
       metrics,
+      snapshots: options.snapshots,
       onAnswer: (exchange, response) => observe(exchange, response, { clock, metrics, log }),
       onError: (error, exchange) =>
         log.error({ err: error, path: pathOf(exchange) }, "a request failed unexpectedly"),

@@ -1,5 +1,4 @@
 /** From options to the gate that says who is asking. */
-import { readFile } from "node:fs/promises";
 import type { Clock } from "@kcp-ts/machinery/base";
 import {
   adminTokens,
@@ -9,14 +8,18 @@ import {
   parseTokenFile,
   ReloadableClientCa,
   RequestAuthenticator,
+  type StaticToken,
   StaticTokenAuthenticator,
 } from "@kcp-ts/server";
 import type { AdminTokens } from "../kubeconfig/index.ts";
+import { readFlagFile } from "./start-up.ts";
 
 export interface AuthenticationOptions {
   readonly tokens: AdminTokens;
-  readonly tokenAuthFile: string | undefined;
-  readonly clientCaFile: string | undefined;
+  /** By which the control loops of this process are known. */
+  readonly internalToken: StaticToken;
+  readonly tokenAuthFile?: string | undefined;
+  readonly clientCaFile?: string | undefined;
   readonly anonymousAuth: boolean;
   readonly clock: Clock;
 }
@@ -24,7 +27,7 @@ export interface AuthenticationOptions {
 export async function composeAuthentication(
   options: AuthenticationOptions,
 ): Promise<RequestAuthenticator> {
-  const { tokens, tokenAuthFile, clientCaFile, clock } = options;
+  const { tokens, internalToken, tokenAuthFile, clientCaFile, clock } = options;
   const admins = adminTokens({
     adminTokenHash: hashToken(tokens.adminToken),
     shardAdminTokenHash: hashToken(tokens.shardAdminToken),
@@ -32,15 +35,18 @@ export async function composeAuthentication(
   const fromFile =
     tokenAuthFile === undefined
       ? []
-      : parseTokenFile(await readFile(tokenAuthFile, "utf8"), tokenAuthFile);
+      : parseTokenFile(await readFlagFile("--token-auth-file", tokenAuthFile), tokenAuthFile);
   const bearer = new BearerTokenAuthenticator([
-    new StaticTokenAuthenticator([...admins, ...fromFile]),
+    new StaticTokenAuthenticator([...admins, internalToken, ...fromFile]),
   ]);
   const authenticators = [bearer];
   if (clientCaFile === undefined) {
     return new RequestAuthenticator({ authenticators, anonymous: options.anonymousAuth });
   }
-  const pool = new ReloadableClientCa(await readFile(clientCaFile, "utf8"), clientCaFile);
+  const pool = new ReloadableClientCa(
+    await readFlagFile("--client-ca-file", clientCaFile),
+    clientCaFile,
+  );
   const certificates = new ClientCertificateAuthenticator({ authorities: [pool], clock });
   return new RequestAuthenticator({
     authenticators: [certificates, ...authenticators],

@@ -1,10 +1,10 @@
 /** From storage options to an open store. Backends are loaded only when they are asked for. */
-import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type Clock, systemRandom } from "@kcp-ts/machinery/base";
 import type { ServerLog } from "@kcp-ts/server";
 import type { SnapshotSource, SnapshotTarget, Storage } from "@kcp-ts/server/storage";
 import { OptionsError, type StorageOptions } from "../options.ts";
+import { reachEtcd, readFlagFile } from "./start-up.ts";
 
 export interface StorageContext {
   readonly rootDirectory: string;
@@ -51,22 +51,28 @@ async function openEtcd(
   }
   const { EtcdStorage } = await import("@kcp-ts/server/storage/etcd");
   const { caFile, certFile, keyFile, username, password, prefix } = options;
-  const [ca, cert, key] = await Promise.all([caFile, certFile, keyFile].map(readIfNamed));
-  return EtcdStorage.open({
-    endpoints: options.servers,
-    clock,
-    random: systemRandom,
-    ...(prefix === undefined ? {} : { prefix }),
-    ...(username === undefined ? {} : { username }),
-    ...(password === undefined ? {} : { password }),
-    tls: {
-      ...(ca === undefined ? {} : { ca }),
-      ...(cert === undefined ? {} : { cert }),
-      ...(key === undefined ? {} : { key }),
-    },
-  });
+  const [ca, cert, key] = await Promise.all([
+    readIfNamed("--etcd-cafile", caFile),
+    readIfNamed("--etcd-certfile", certFile),
+    readIfNamed("--etcd-keyfile", keyFile),
+  ]);
+  return reachEtcd(options.servers, () =>
+    EtcdStorage.open({
+      endpoints: options.servers,
+      clock,
+      random: systemRandom,
+      ...(prefix === undefined ? {} : { prefix }),
+      ...(username === undefined ? {} : { username }),
+      ...(password === undefined ? {} : { password }),
+      tls: {
+        ...(ca === undefined ? {} : { ca }),
+        ...(cert === undefined ? {} : { cert }),
+        ...(key === undefined ? {} : { key }),
+      },
+    }),
+  );
 }
 
-async function readIfNamed(path: string | undefined): Promise<string | undefined> {
-  return path === undefined ? undefined : readFile(path, "utf8");
+async function readIfNamed(flag: string, path: string | undefined): Promise<string | undefined> {
+  return path === undefined ? undefined : readFlagFile(flag, path);
 }

@@ -94,7 +94,7 @@ export function encodeManagers(managers: Managers): JsonValue[] {
   return [...managers.values()].sort(compareManagers).map(encodeManager);
 }
 
-function encodeManager(manager: Manager): JsonObject {
+export function encodeManager(manager: Manager): JsonObject {
   const { entry } = manager;
   if (
     entry !== undefined &&
@@ -105,15 +105,15 @@ function encodeManager(manager: Manager): JsonObject {
   ) {
     return entry;
   }
-  return {
-    ...(manager.name === "" ? {} : { manager: manager.name }),
-    operation: manager.operation,
-    apiVersion: manager.apiVersion,
-    ...(manager.time === undefined ? {} : { time: manager.time }),
-    fieldsType: "FieldsV1",
-    fieldsV1: sortFieldSet(manager.fields) as JsonObject,
-    ...(manager.subresource === "" ? {} : { subresource: manager.subresource }),
-  };
+  const encoded: { [key: string]: JsonValue } = {};
+  if (manager.name !== "") encoded["manager"] = manager.name;
+  encoded["operation"] = manager.operation;
+  encoded["apiVersion"] = manager.apiVersion;
+  if (manager.time !== undefined) encoded["time"] = manager.time;
+  encoded["fieldsType"] = "FieldsV1";
+  encoded["fieldsV1"] = sortFieldSet(manager.fields) as JsonObject;
+  if (manager.subresource !== "") encoded["subresource"] = manager.subresource;
+  return encoded;
 }
 
 function compareManagers(a: Manager, b: Manager): number {

@@ -2,7 +2,7 @@
 import { type FieldSet, fieldSetOf } from "./field-set.ts";
 import { fieldElement } from "./path-element.ts";
 
-const metadataNames = [
+const metadataNames: ReadonlySet<string> = new Set([
   "name",
   "namespace",
   "creationTimestamp",
@@ -12,13 +12,17 @@ const metadataNames = [
   "generation",
   "managedFields",
   "resourceVersion",
-];
+]);
+
+export function isSystemMetadata(name: string): boolean {
+  return metadataNames.has(name);
+}
 
 export const systemFields: FieldSet = fieldSetOf(
   [fieldElement("apiVersion")],
   [fieldElement("kind")],
   [fieldElement("metadata")],
-  ...metadataNames.map((name) => [fieldElement("metadata"), fieldElement(name)]),
+  ...[...metadataNames].map((name) => [fieldElement("metadata"), fieldElement(name)]),
 );
 
 /** The fields that writes through an endpoint cannot change, for example `resetFieldsOf(["status"])`. */

@@ -1,6 +1,7 @@
 /** managedFields after a write that is not an apply: create, update, patch. */
 import { isJsonObject, type JsonObject, type JsonValue, jsonEqual } from "../json/index.ts";
 import { capUpdateManagers } from "./cap-managers.ts";
+import { createdFields } from "./created-fields.ts";
 import {
   type FieldSet,
   isEmptyFieldSet,
@@ -10,6 +11,7 @@ import {
 } from "./field-set.ts";
 import {
   decodeManagers,
+  encodeManager,
   encodeManagers,
   type Manager,
   type Managers,
@@ -48,6 +50,7 @@ export interface UpdateOptions extends WriteOptions {
 /** `updated` with its managedFields. Neither object is modified; parts are shared. Throws only what the converter throws. */
 export function updateManagedFields(options: UpdateOptions): JsonObject {
   const { live, updated } = options;
+  if (live === undefined && managedFieldsOf(updated) === undefined) return withCreator(options);
   const managers = startingManagers(options);
   // An object whose managers were cleared stays without: tracking starts again with the first apply.
   if (managers.size === 0 && live !== undefined) return withManagedFields(updated, []);
@@ -56,6 +59,12 @@ export function updateManagedFields(options: UpdateOptions): JsonObject {
   const after = withManagedFields(updated, Array.isArray(stored) ? stored : []);
   const written = recordUpdate(managers, live ?? {}, after, options);
   return withManagedFields(updated, encodeManagers(capUpdateManagers(written)));
+}
+
+function withCreator(options: UpdateOptions): JsonObject {
+  const fields = createdFields(options.updated, options.schema, options.resetFields);
+  if (isEmptyFieldSet(fields)) return withManagedFields(options.updated, []);
+  return withManagedFields(options.updated, [encodeManager({ ...updaterOf(options), fields })]);
 }
 
 /** The managers after `manager` has turned `before` into `after`. */

@@ -2,6 +2,7 @@
 import { check } from "./check/checker.ts";
 import type { Environment } from "./check/environment.ts";
 import { validateLiterals } from "./check/literal-validation.ts";
+import { ProgramProblem } from "./eval/plan.ts";
 import { Program } from "./eval/program.ts";
 import { parse } from "./syntax/parser.ts";
 import { type Issue, printIssues } from "./syntax/source.ts";
@@ -36,11 +37,19 @@ export function compile(
   const { resultTypes } = options;
   if (resultTypes !== undefined && !isDyn(checked.type)) {
     if (!resultTypes.some((type) => sameType(type, checked.type))) {
-      const message = wrongResultType(resultTypes);
-      return { ok: false, issues: [{ message, position: undefined }], message };
+      return failureOfWhole(wrongResultType(resultTypes));
     }
   }
-  return { ok: true, program: new Program(checked, environment) };
+  try {
+    return { ok: true, program: new Program(checked, environment) };
+  } catch (error) {
+    if (!(error instanceof ProgramProblem)) throw error;
+    return failureOfWhole(`program instantiation failed: ${error.message}`);
+  }
+}
+
+function failureOfWhole(message: string): Compilation {
+  return { ok: false, issues: [{ message, position: undefined }], message };
 }
 
 function failure(text: string, issues: readonly Issue[]): Compilation {

@@ -38,8 +38,11 @@ export {
   CelResourceCheck,
   RESOURCE_CHECK_TYPE,
 } from "./library/authorizer.ts";
+export { bindingsLibrary } from "./library/bindings.ts";
+export { encodersLibrary } from "./library/encoders.ts";
 export { jsonPatchLibrary } from "./library/jsonpatch.ts";
 export { kubernetesEnvironment } from "./library/kubernetes-environment.ts";
+export { mathLibrary } from "./library/math.ts";
 export {
   COST_MATCH_CONDITIONS_MAX,
   COST_PER_CALL_MAX,
@@ -49,6 +52,7 @@ export {
   MESSAGE_EXPRESSION_BYTES_MAX,
 } from "./limits.ts";
 export { type Issue, printIssues } from "./syntax/source.ts";
+export { unparse } from "./syntax/unparser.ts";
 export {
   type DeclaredField,
   type DeclaredType,

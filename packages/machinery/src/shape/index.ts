@@ -1,4 +1,5 @@
 export { customResourceDefinition, jsonSchemaProps } from "./apiextensions-v1.ts";
+export { applyTypeOf } from "./apply-type.ts";
 export { scale } from "./autoscaling-v1.ts";
 export { configMap, namespace, secret } from "./core-v1.ts";
 export { type Decoded, decodeShape, isBase64, ShapeError } from "./decode.ts";

@@ -103,7 +103,9 @@ function decodeValue(shape: Shape, wire: WireField): JsonValue {
   }
 }
 
-function decodeTime(bytes: Uint8Array, type: "time" | "microTime"): string {
+/** A time that is not set is an empty message, where JSON has null. */
+function decodeTime(bytes: Uint8Array, type: "time" | "microTime"): JsonValue {
+  if (bytes.length === 0) return null;
   let seconds = 0;
   let nanos = 0;
   for (const field of new WireReader(bytes).fields()) {

@@ -7,6 +7,7 @@ import { Client } from "./client.ts";
 import { type InProcessHandler, InProcessTransport } from "./in-process-transport.ts";
 import type { KubernetesObject } from "./object.ts";
 import { defineResource } from "./resource.ts";
+import { sharedDeadlineMs } from "./shared-deadlines.ts";
 import { isTransportError, TransportError, type TransportRequest } from "./transport.ts";
 import { watchLineBytesMax } from "./watch.ts";
 
@@ -279,9 +280,35 @@ describe("patience", () => {
         }),
     );
     const late = assert.rejects(hanging.maps.get(target), (e) => isTransportError(e, "timeout"));
-    await hanging.clock.advanceAndSettle(90_000);
+    await hanging.clock.advanceAndSettle(90_000 + sharedDeadlineMs);
     await late;
     assert.equal(clock.pendingTimers + hanging.clock.pendingTimers, 0);
+  });
+
+  it("gives requests that share a deadline no less than their time, and leaves no timer", async () => {
+    const { client, clock } = scripted(({ signal, path }) =>
+      path === "/quick"
+        ? ok
+        : new Promise((_, reject) => {
+            signal?.addEventListener("abort", () => reject(signal.reason));
+          }),
+    );
+    const request = { method: "GET", path: "/slow" } as const;
+    const ended: string[] = [];
+    const send = (name: string) => client.json(request).catch(() => ended.push(name));
+    void send("first");
+    await clock.advanceAndSettle(sharedDeadlineMs - 1);
+    void send("second");
+    await client.json({ ...request, path: "/quick" });
+    await clock.advanceAndSettle(1);
+    void send("third");
+    await clock.advanceAndSettle(89_999);
+    assert.deepEqual(ended, []);
+    await clock.advanceAndSettle(1);
+    assert.deepEqual(ended, ["first", "second"]);
+    await clock.advanceAndSettle(sharedDeadlineMs);
+    assert.deepEqual(ended, ["first", "second", "third"]);
+    assert.equal(clock.pendingTimers, 0);
   });
 
   it("does not resend a write whose fate is unknown, but a read", async () => {
@@ -299,6 +326,18 @@ describe("patience", () => {
     const writer = scripted(breakOnce());
     await assert.rejects(writer.maps.create({ metadata: target }), { code: "connection-lost" });
     assert.equal(writer.sent.length, 1);
+  });
+
+  it("tells how long to wait, also when only the header says so", async () => {
+    const { client } = scripted(() => ({
+      status: 429,
+      headers: { "retry-after": "7" },
+      body: '{"kind":"Status","code":429,"reason":"TooManyRequests"}',
+    }));
+    const request = { method: "GET", path: "/", retriesMax: 0 } as const;
+    const error = await client.json(request).catch((reason: unknown) => reason);
+    assert.ok(isStatusError(error, "TooManyRequests"));
+    assert.equal(error.status.details?.retryAfterSeconds, 7);
   });
 
   it("makes a status of an answer that is none", async () => {

@@ -4,13 +4,15 @@
  * It adds to a transport what is common to all requests: the base path, headers, warnings, timeouts, patience with a server that
  * asks for it, and errors as StatusError. It holds no state about objects; caches are informers.
  */
-import { type Clock, type Random, sleep, systemClock, systemRandom } from "@kcp-ts/machinery/base";
+import { type Clock, type Random, systemClock, systemRandom } from "@kcp-ts/machinery/base";
 import { type JsonValue, parseJson, stringifyJson } from "@kcp-ts/machinery/json";
 import { startDeadline } from "./deadline.ts";
 import type { KubernetesObject } from "./object.ts";
+import { pause } from "./on-abort.ts";
 import type { Resource } from "./resource.ts";
 import { ResourceClient } from "./resource-client.ts";
 import { responseError, retryAfterSeconds } from "./response-error.ts";
+import { SharedDeadlines } from "./shared-deadlines.ts";
 import {
   isTransportError,
   type Method,
@@ -84,6 +86,8 @@ export class Client {
   readonly random: Random;
   readonly #options: ClientOptions;
   readonly #headers: RequestHeaders;
+  readonly #requestTimeoutMs: number;
+  readonly #deadlines: SharedDeadlines;
 
   constructor(options: ClientOptions) {
     this.#options = options;
@@ -92,6 +96,8 @@ export class Client {
     this.fieldManager = options.fieldManager;
     this.clock = options.clock ?? systemClock;
     this.random = options.random ?? systemRandom;
+    this.#requestTimeoutMs = options.requestTimeoutMs ?? requestTimeoutMsDefault;
+    this.#deadlines = new SharedDeadlines(this.clock, this.#requestTimeoutMs);
     this.#headers = {
       accept: "application/json",
       "user-agent": options.userAgent ?? "kcp-ts-sdk",
@@ -123,12 +129,16 @@ export class Client {
 
   /** Sends a request and reads the answer whole, in the time that a request has. */
   async read(request: ClientRequest): Promise<ReadResponse> {
-    const deadline = startDeadline({
-      clock: this.clock,
-      timeoutMs: this.#options.requestTimeoutMs ?? requestTimeoutMsDefault,
-      signal: request.signal,
-      what: `${request.method} ${request.path}`,
-    });
+    const { signal } = request;
+    const deadline =
+      signal === undefined
+        ? this.#deadlines.start()
+        : startDeadline({
+            clock: this.clock,
+            timeoutMs: this.#requestTimeoutMs,
+            signal,
+            what: `${request.method} ${request.path}`,
+          });
     try {
       const response = await this.#send(request, deadline.signal);
       return { headers: response.headers, text: await response.body.text() };
@@ -147,7 +157,8 @@ export class Client {
     const retriesMax = request.retriesMax ?? this.#options.retriesMax ?? retriesMaxDefault;
     let resends = 0;
     for (let retries = 0; ; ) {
-      const startedAt = this.clock.monotonic();
+      const { onResponse } = this.#options;
+      const startedAtMs = onResponse === undefined ? 0 : this.clock.monotonic();
       let response: TransportResponse;
       try {
         response = await this.transport.send(wire);
@@ -155,17 +166,17 @@ export class Client {
         if (!isWorthResending(error, wire.method) || ++resends > resendsMax) throw error;
         continue;
       }
-      this.#options.onResponse?.(wire, {
-        status: response.status,
-        durationMs: this.clock.monotonic() - startedAt,
-      });
+      if (onResponse !== undefined) {
+        const durationMs = this.clock.monotonic() - startedAtMs;
+        onResponse(wire, { status: response.status, durationMs });
+      }
       this.#warn(wire, response);
       if (response.status < 400) return response;
       const error = await responseError(response);
       const waitSeconds =
         response.status === 429 || response.status >= 500 ? retryAfterSeconds(response) : undefined;
       if (waitSeconds === undefined || retries++ >= retriesMax) throw error;
-      await sleep(this.clock, waitSeconds * 1000, signal);
+      await pause(this.clock, waitSeconds * 1000, signal);
     }
   }
 

@@ -1,5 +1,6 @@
 /** A signal that aborts with the caller's, or when the time given is over. */
 import type { Clock } from "@kcp-ts/machinery/base";
+import { onAbort } from "./on-abort.ts";
 import { TransportError } from "./transport.ts";
 
 export interface Deadline {
@@ -18,9 +19,7 @@ export interface DeadlineOptions {
 
 export function startDeadline({ clock, timeoutMs, signal, what }: DeadlineOptions): Deadline {
   const controller = new AbortController();
-  const onAbort = () => controller.abort(signal?.reason);
-  if (signal?.aborted) onAbort();
-  else signal?.addEventListener("abort", onAbort, { once: true });
+  const stopListening = onAbort(signal, () => controller.abort(signal?.reason));
   const timer = clock.schedule(timeoutMs, () => {
     controller.abort(new TransportError("timeout", `${what} took longer than ${timeoutMs} ms`));
   });
@@ -28,7 +27,7 @@ export function startDeadline({ clock, timeoutMs, signal, what }: DeadlineOption
     signal: controller.signal,
     cancel() {
       timer.cancel();
-      signal?.removeEventListener("abort", onAbort);
+      stopListening();
     },
   };
 }

@@ -32,6 +32,7 @@ export {
   type TableColumn,
   type TableRow,
 } from "./object.ts";
+export { onAbort, pause, untilAborted } from "./on-abort.ts";
 export type {
   ApplyOptions,
   DeleteOptions,

@@ -31,8 +31,16 @@ const foreignTextCharactersMax = 512;
 export async function responseError(response: TransportResponse): Promise<StatusError> {
   const text = await response.body.text();
   const status = parseStatus(text);
-  if (status !== undefined) return statusErrorOf(status, response.status);
   const retryAfter = retryAfterSeconds(response);
+  if (status !== undefined) {
+    // The header says it even where the body does not.
+    const details =
+      retryAfter === undefined
+        ? status.details
+        : { retryAfterSeconds: retryAfter, ...status.details };
+    const merged = details === undefined ? status : { ...status, details };
+    return statusErrorOf(merged, response.status);
+  }
   return new StatusError({
     code: response.status,
     reason: reasons.get(response.status) ?? "InternalError",

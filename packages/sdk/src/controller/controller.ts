@@ -8,6 +8,7 @@ import { type Clock, systemClock, type Timer } from "@kcp-ts/machinery/base";
 import {
   type Client,
   type KubernetesObject,
+  onAbort,
   type Resource,
   startDeadline,
 } from "../client/index.ts";
@@ -141,18 +142,14 @@ export class Controller {
       this.#queue.shutDown();
     };
     const stopped = new Promise<void>((resolve) => {
-      for (const one of [signal, workSignal]) {
-        if (one?.aborted) resolve();
-        one?.addEventListener("abort", () => resolve(), { once: true });
-      }
+      for (const one of [signal, workSignal]) onAbort(one, resolve);
     });
-    if (workSignal?.aborted) kill();
-    workSignal?.addEventListener("abort", kill, { once: true });
+    const stopListening = onAbort(workSignal, kill);
     const workers = Array.from({ length: concurrency }, () => this.#worker());
     await Promise.race([stopped, Promise.all(workers)]);
     this.#queue.shutDown();
     await this.#drain();
-    workSignal?.removeEventListener("abort", kill);
+    stopListening();
   }
 
   async #drain(): Promise<void> {
@@ -199,11 +196,10 @@ export class Controller {
     this.#metrics.activeWorkers.add(1);
     return new Promise((resolve, reject) => {
       let abandon: Timer | undefined;
-      const onAbort = () => {
+      onAbort(deadline.signal, () => {
         if (!this.#abort.signal.aborted) this.#metrics.timeouts.increment();
         abandon = this.#clock.schedule(abandonAfterMs, resolve);
-      };
-      deadline.signal.addEventListener("abort", onAbort, { once: true });
+      });
       this.#reconcile(key, deadline.signal)
         .finally(() => {
           deadline.cancel();

@@ -7,7 +7,7 @@
 import { assert, type Clock, type Random } from "@kcp-ts/machinery/base";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import type { Client, KubernetesObject, Resource } from "../client/index.ts";
-import { formatResource } from "../client/index.ts";
+import { formatResource, untilAborted } from "../client/index.ts";
 import { Informers, type SharedInformerOptions } from "../informer/index.ts";
 import type { Clusters, ObjectSource } from "./clusters.ts";
 import { FleetSource } from "./fleet-source.ts";
@@ -109,10 +109,7 @@ export class Fleet implements Clusters {
   async run(signal: AbortSignal): Promise<void> {
     this.#signal = signal;
     for (const member of this.#members.values()) this.#run(member);
-    await new Promise<void>((resolve) => {
-      if (signal.aborted) resolve();
-      signal.addEventListener("abort", () => resolve(), { once: true });
-    });
+    await untilAborted(signal);
     for (const member of this.#members.values()) member.controller.abort();
     await Promise.all(this.#ends);
   }

@@ -3,6 +3,7 @@
  *
  * Sources are kept true also while another process leads, so that taking over takes no time.
  */
+import { onAbort } from "../client/index.ts";
 import type { LeaderElector } from "../leader-election/index.ts";
 import type { Clusters } from "./clusters.ts";
 import type { Controller } from "./controller.ts";
@@ -41,8 +42,7 @@ export class Manager {
       let isLost = false;
       const ended = new AbortController();
       const stop = () => ended.abort();
-      if (signal.aborted) stop();
-      signal.addEventListener("abort", stop, { once: true });
+      onAbort(signal, stop);
       await elector.run(ended.signal, async (leadership) => {
         const workSignal = leadership.signal;
         await Promise.all(controllers.map((one) => one.run({ signal, workSignal })));

@@ -1,5 +1,10 @@
 /** From a changed object to the keys that must be reconciled because of it. */
-import { type ObjectMeta, type Resource, stringMember } from "../client/index.ts";
+import {
+  type OwnerReference,
+  type Resource,
+  type StringMap,
+  stringMember,
+} from "../client/index.ts";
 import type { ObjectKey } from "../informer/index.ts";
 
 export type Mapping<Cached> = (object: Cached, key: ObjectKey) => Iterable<ObjectKey>;
@@ -7,7 +12,10 @@ export type Mapping<Cached> = (object: Cached, key: ObjectKey) => Iterable<Objec
 export const enqueueSelf: Mapping<unknown> = (_object, key) => [key];
 
 interface WithMetadata {
-  readonly metadata: Pick<ObjectMeta, "labels" | "ownerReferences">;
+  readonly metadata: {
+    readonly labels?: StringMap | undefined;
+    readonly ownerReferences?: readonly OwnerReference[] | undefined;
+  };
 }
 
 export interface OwnerOptions {

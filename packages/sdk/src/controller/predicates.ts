@@ -1,15 +1,17 @@
 /** Which changes are worth a reconcile. Additions and deletions always are; predicates sort out updates. */
 import { type JsonValue, jsonEqual } from "@kcp-ts/machinery/json";
-import type { ObjectMeta } from "../client/index.ts";
+import type { StringMap } from "../client/index.ts";
 import type { Change } from "./change.ts";
 
 export type Predicate<Cached> = (change: Change<Cached>) => boolean;
 
 interface WithMetadata {
-  readonly metadata: Pick<
-    ObjectMeta,
-    "generation" | "labels" | "annotations" | "deletionTimestamp"
-  >;
+  readonly metadata: {
+    readonly generation?: number | undefined;
+    readonly labels?: StringMap | undefined;
+    readonly annotations?: StringMap | undefined;
+    readonly deletionTimestamp?: string | undefined;
+  };
 }
 
 /** The spec changed, or the object is on its way out: not for changes of status. Needs a type whose generation counts. */

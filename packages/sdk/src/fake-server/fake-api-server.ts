@@ -9,6 +9,7 @@ import {
   type InProcessResponse,
   InProcessTransport,
   initialEventsEndAnnotation,
+  onAbort,
   type Transport,
   TransportError,
   type TransportRequest,
@@ -193,7 +194,7 @@ export class FakeApiServer {
     this.#watches.add(watch);
     const timeoutSeconds = Number(query.get("timeoutSeconds") ?? 1800);
     const timer = this.#clock.schedule(timeoutSeconds * 1000, () => watch.end());
-    signal?.addEventListener("abort", () => timer.cancel(), { once: true });
+    onAbort(signal, () => timer.cancel());
     return { status: 200, headers: { "content-type": "application/json" }, body: watch };
   }
 
@@ -288,6 +289,6 @@ function answer(
 
 function untilAborted(signal: AbortSignal | undefined): Promise<never> {
   return new Promise((_, reject) => {
-    signal?.addEventListener("abort", () => reject(signal.reason), { once: true });
+    onAbort(signal, () => reject(signal?.reason));
   });
 }

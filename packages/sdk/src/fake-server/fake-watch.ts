@@ -1,4 +1,6 @@
 /** One open watch of the fake server: a queue of lines that can end, break, or go silent while looking alive. */
+import { onAbort } from "../client/index.ts";
+
 export interface WatchScope {
   /** Storage keys under this prefix are watched… */
   readonly resource: string;
@@ -46,8 +48,7 @@ export class FakeWatch implements AsyncIterable<Uint8Array> {
 
   async *[Symbol.asyncIterator](): AsyncGenerator<Uint8Array> {
     const encoder = new TextEncoder();
-    const onAbort = () => this.#wake?.();
-    this.#signal?.addEventListener("abort", onAbort, { once: true });
+    const stopListening = onAbort(this.#signal, () => this.#wake?.());
     try {
       for (;;) {
         this.#signal?.throwIfAborted();
@@ -65,7 +66,7 @@ export class FakeWatch implements AsyncIterable<Uint8Array> {
         }
       }
     } finally {
-      this.#signal?.removeEventListener("abort", onAbort);
+      stopListening();
       this.#outcome ??= {};
     }
   }

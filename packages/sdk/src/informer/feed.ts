@@ -4,12 +4,13 @@
  * It knows how, the informer's machine knows when. Each method either brings the store to a state that the server had, or throws and leaves it
  * at one.
  */
-import { type Clock, type Random, sleep } from "@kcp-ts/machinery/base";
+import type { Clock, Random } from "@kcp-ts/machinery/base";
 import {
   type Client,
   initialEventsEndAnnotation,
   isTransportError,
   type KubernetesObject,
+  pause,
   type Resource,
   type ResourceClient,
   type SelectorOptions,
@@ -21,6 +22,7 @@ import { isInitialEventsRefusal, NoInitialEvents } from "./failure.ts";
 import type { Handlers } from "./handlers.ts";
 import type { InformerScope } from "./informer.ts";
 import type { InformerEvent } from "./informer-machine.ts";
+import { Interner } from "./interner.ts";
 import { clusterOf, formatKey, keyInCluster, type ObjectKey, parseKey } from "./object-key.ts";
 import { ReadLimit } from "./read-limit.ts";
 import type { IndexedStore } from "./store.ts";
@@ -58,6 +60,7 @@ const sliceObjects = 1000;
 export class Feed<Object extends KubernetesObject, Cached> {
   readonly #options: FeedOptions<Object, Cached>;
   readonly #resource: ResourceClient<Object>;
+  readonly #interner = new Interner();
   #hasState = false;
 
   constructor(options: FeedOptions<Object, Cached>) {
@@ -228,8 +231,8 @@ export class Feed<Object extends KubernetesObject, Cached> {
     const previous = store.replace(next);
     this.#hasState = true;
     let told = 0;
-    const pause = async () => {
-      if (++told % sliceObjects === 0) await sleep(clock, 0, signal);
+    const breathe = async () => {
+      if (++told % sliceObjects === 0) await pause(clock, 0, signal);
     };
     for (const [text, object] of next) {
       const before = previous.get(text);
@@ -240,13 +243,13 @@ export class Feed<Object extends KubernetesObject, Cached> {
       } else {
         handlers.tell(audience, (one) => one.updated?.(object, { key, previous: before }));
       }
-      await pause();
+      await breathe();
     }
     for (const [text, object] of previous) {
       if (next.has(text)) continue;
       const key = parseKey(text);
       handlers.tell(audience, (one) => one.deleted?.(object, { key, finalStateUnknown: true }));
-      await pause();
+      await breathe();
     }
   }
 
@@ -261,7 +264,14 @@ export class Feed<Object extends KubernetesObject, Cached> {
 
   #transform(object: Object): Cached {
     const { transform } = this.#options;
-    return transform === undefined ? (object as unknown as Cached) : transform(object);
+    const { managedFields } = object.metadata;
+    this.#interner.share(object);
+    const cached = transform === undefined ? (object as unknown as Cached) : transform(object);
+    const kept = (cached as Partial<KubernetesObject> | undefined)?.metadata?.managedFields;
+    if (managedFields !== undefined && kept === managedFields) {
+      this.#interner.shareManagedFields(managedFields);
+    }
+    return cached;
   }
 }
 

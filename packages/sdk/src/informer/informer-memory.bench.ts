@@ -74,6 +74,7 @@ function handle(path: string): InProcessResponse {
   return { status: 200, body };
 }
 
+/** A watch on which nothing happens. */
 async function* silence(): AsyncGenerator<Uint8Array> {
   await new Promise(() => {});
 }

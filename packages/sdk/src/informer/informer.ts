@@ -4,9 +4,16 @@
  * It carries out what the machine in informer-machine.ts decides: sync, watch, wait, again and again until its signal aborts. The
  * store is always a state that the server once had, and gets closer to its newest one.
  */
-import { type Clock, type Random, sleep } from "@kcp-ts/machinery/base";
+import type { Clock, Random } from "@kcp-ts/machinery/base";
 import type { ClusterName } from "@kcp-ts/machinery/names";
-import type { Client, KubernetesObject, Resource, SelectorOptions } from "../client/index.ts";
+import {
+  type Client,
+  type KubernetesObject,
+  onAbort,
+  pause,
+  type Resource,
+  type SelectorOptions,
+} from "../client/index.ts";
 import { backoffMs, informerBackoff } from "./backoff.ts";
 import { classifyFailure } from "./failure.ts";
 import { Feed } from "./feed.ts";
@@ -119,8 +126,7 @@ export class Informer<Object extends KubernetesObject, Cached = Object> {
     if (this.#hasSynced) return;
     await new Promise<void>((resolve, reject) => {
       this.#syncWaiters.push(resolve);
-      if (signal?.aborted) reject(signal.reason);
-      signal?.addEventListener("abort", () => reject(signal.reason), { once: true });
+      onAbort(signal, () => reject(signal?.reason));
     });
   }
 
@@ -166,7 +172,7 @@ export class Informer<Object extends KubernetesObject, Cached = Object> {
 
   #wait({ failures, atLeastMs }: WaitCommand, signal: AbortSignal): Promise<void> {
     const delayMs = backoffMs(informerBackoff, failures, this.#random);
-    return sleep(this.#clock, Math.max(atLeastMs, delayMs), signal);
+    return pause(this.#clock, Math.max(atLeastMs, delayMs), signal);
   }
 
   #dispatch(event: InformerEvent): void {

@@ -6,6 +6,7 @@ import {
   type KubernetesObject,
   type Resource,
   type SelectorOptions,
+  untilAborted,
 } from "../client/index.ts";
 import { Informer, type InformerOptions, type InformerScope } from "./informer.ts";
 import type { Indexers } from "./store.ts";
@@ -75,10 +76,7 @@ export class Informers {
     assert(this.#running === undefined, "these informers run already");
     this.#running = { signal, ends: [] };
     for (const shared of this.#shared.values()) this.#run(shared);
-    await new Promise<void>((resolve) => {
-      if (signal.aborted) resolve();
-      signal.addEventListener("abort", () => resolve(), { once: true });
-    });
+    await untilAborted(signal);
     await Promise.all(this.#running.ends);
   }
 

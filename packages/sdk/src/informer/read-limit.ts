@@ -1,20 +1,18 @@
 /** A limit of time that can be moved while something is being read. */
 import type { Clock, Timer } from "@kcp-ts/machinery/base";
-import { TransportError } from "../client/index.ts";
+import { onAbort, TransportError } from "../client/index.ts";
 
 export class ReadLimit {
   readonly #clock: Clock;
   readonly #outer: AbortSignal;
   readonly #controller = new AbortController();
-  readonly #onAbort: () => void;
+  readonly #stopListening: () => void;
   #timer: Timer | undefined;
 
   constructor(clock: Clock, outer: AbortSignal) {
     this.#clock = clock;
     this.#outer = outer;
-    this.#onAbort = () => this.#controller.abort(outer.reason);
-    if (outer.aborted) this.#onAbort();
-    else outer.addEventListener("abort", this.#onAbort, { once: true });
+    this.#stopListening = onAbort(outer, () => this.#controller.abort(outer.reason));
   }
 
   /** Aborts with the outer signal, and when a limit is passed. */
@@ -39,6 +37,6 @@ export class ReadLimit {
 
   cancel(): void {
     this.#timer?.cancel();
-    this.#outer.removeEventListener("abort", this.#onAbort);
+    this.#stopListening();
   }
 }

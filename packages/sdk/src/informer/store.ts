@@ -81,9 +81,12 @@ export class IndexedStore<Cached> implements ObjectStore<Cached> {
     return this.#lookUp(index, lookup).map(parseKey);
   }
 
+  /** The same indexer may be added by several users of a shared store; another one under its name is a bug. */
   addIndexers(indexers: Indexers<Cached>): void {
     for (const [name, indexer] of Object.entries(indexers)) {
-      assert(!this.#indexes.has(name), `index ${name} exists already`);
+      const known = this.#indexes.get(name)?.indexer;
+      if (known === indexer) continue;
+      assert(known === undefined, `index ${name} exists already and is another one`);
       const index = { indexer, keys: new Map() };
       this.#indexes.set(name, index);
       for (const [text, object] of this.#objects) addToIndex(index, text, object);

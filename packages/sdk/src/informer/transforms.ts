@@ -1,5 +1,5 @@
 /** What to keep of an object before it is cached. Managed fields are often half of an object and read by nobody. */
-import type { KubernetesObject, ObjectMeta } from "../client/index.ts";
+import type { KubernetesObject, OwnerReference, StringMap } from "../client/index.ts";
 
 const lastAppliedAnnotation = "kubectl.kubernetes.io/last-applied-configuration";
 
@@ -16,19 +16,18 @@ export function withoutManagedFields<Object extends KubernetesObject>(object: Ob
   };
 }
 
-/** The metadata that controllers look at, in few bytes. */
+/** The metadata that controllers look at, in few bytes: every object has the same shape. */
 export interface SlimMetadata {
-  readonly metadata: Pick<
-    ObjectMeta,
-    | "name"
-    | "namespace"
-    | "uid"
-    | "resourceVersion"
-    | "labels"
-    | "ownerReferences"
-    | "finalizers"
-    | "deletionTimestamp"
-  >;
+  readonly metadata: {
+    readonly name: string;
+    readonly namespace: string | undefined;
+    readonly uid: string | undefined;
+    readonly resourceVersion: string | undefined;
+    readonly labels: StringMap | undefined;
+    readonly ownerReferences: readonly OwnerReference[] | undefined;
+    readonly finalizers: readonly string[] | undefined;
+    readonly deletionTimestamp: string | undefined;
+  };
 }
 
 /** Names and versions, labels, owners, finalizers; no annotations, no managed fields, no spec, no status. */
@@ -38,13 +37,13 @@ export function metadataOnly({ metadata }: KubernetesObject): SlimMetadata {
   return {
     metadata: {
       name,
-      ...(namespace === undefined ? {} : { namespace }),
-      ...(uid === undefined ? {} : { uid }),
-      ...(resourceVersion === undefined ? {} : { resourceVersion }),
-      ...(labels === undefined ? {} : { labels }),
-      ...(ownerReferences === undefined ? {} : { ownerReferences }),
-      ...(finalizers === undefined ? {} : { finalizers }),
-      ...(deletionTimestamp === undefined ? {} : { deletionTimestamp }),
+      namespace,
+      uid,
+      resourceVersion,
+      labels,
+      ownerReferences,
+      finalizers,
+      deletionTimestamp,
     },
   };
 }

@@ -4,8 +4,8 @@
  * Leadership ends on our own clock before the lease can run out for others, whatever the network does. Requests that were sent before and arrive
  * later are what fencing is for: see `fencedTransport` and `Leadership.fencingToken`.
  */
-import { assert, type Clock, type Random, sleep } from "@kcp-ts/machinery/base";
-import { type Client, type ObjectName, startDeadline } from "../client/index.ts";
+import { assert, type Clock, type Random } from "@kcp-ts/machinery/base";
+import { type Client, type ObjectName, pause, startDeadline } from "../client/index.ts";
 import type { MetricsRegistry } from "../metrics/index.ts";
 import {
   type ElectionCommand,
@@ -160,7 +160,7 @@ export class LeaderElector {
     const waitMs = isLeader
       ? Math.max(0, Math.min(this.#retryPeriodMs, leftMs))
       : this.#retryPeriodMs * jitter;
-    await sleep(this.#clock, waitMs, stop);
+    await pause(this.#clock, waitMs, stop);
     return isLeader && this.#clock.monotonic() >= this.#heldUntilMs ? "expired" : "elapsed";
   }
 

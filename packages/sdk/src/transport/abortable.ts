@@ -1,3 +1,5 @@
+import { onAbort } from "../client/index.ts";
+
 /** Waits for something that others wait for too: an abort ends this wait, not the thing waited for. */
 export function abortable<Value>(
   promise: Promise<Value>,
@@ -5,9 +7,7 @@ export function abortable<Value>(
 ): Promise<Value> {
   if (signal === undefined) return promise;
   return new Promise((resolve, reject) => {
-    const onAbort = () => reject(signal.reason);
-    if (signal.aborted) onAbort();
-    else signal.addEventListener("abort", onAbort, { once: true });
-    promise.then(resolve, reject).finally(() => signal.removeEventListener("abort", onAbort));
+    const stopListening = onAbort(signal, () => reject(signal.reason));
+    promise.then(resolve, reject).finally(stopListening);
   });
 }

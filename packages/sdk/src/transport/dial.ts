@@ -6,7 +6,7 @@ import { request as httpsRequest } from "node:https";
 import { connect as netConnect, type Socket } from "node:net";
 import { type TLSSocket, connect as tlsConnect } from "node:tls";
 import { type Clock, systemClock } from "@kcp-ts/machinery/base";
-import { startDeadline, TransportError } from "../client/index.ts";
+import { onAbort, startDeadline, TransportError } from "../client/index.ts";
 
 /** PEM texts. Files and plugins are the business of `kubeconfig/`. */
 export interface TlsSettings {
@@ -83,7 +83,6 @@ function established<S extends Socket>(
   signal: AbortSignal,
 ): Promise<S> {
   return new Promise((resolve, reject) => {
-    const onAbort = () => socket.destroy(signal.reason as Error);
     const onClose = () => onError(new Error("closed by the other side"));
     const onError = (error: Error) => {
       cleanUp();
@@ -91,7 +90,7 @@ function established<S extends Socket>(
       reject(error);
     };
     const cleanUp = () => {
-      signal.removeEventListener("abort", onAbort);
+      stopListening();
       socket.off("error", onError);
       socket.off("close", onClose);
     };
@@ -101,7 +100,7 @@ function established<S extends Socket>(
     });
     socket.on("error", onError);
     socket.on("close", onClose);
-    signal.addEventListener("abort", onAbort, { once: true });
+    const stopListening = onAbort(signal, () => socket.destroy(signal.reason as Error));
   });
 }
 

@@ -52,6 +52,9 @@ async function main(): Promise<void> {
     new Promise<unknown>((resolve, reject) => {
       const stream = session.request({ ":path": path, accept: "application/json" });
       const chunks: Buffer[] = [];
+      stream.on("response", (headers) => {
+        if (headers[":status"] !== 200) reject(new Error("not found"));
+      });
       stream.on("data", (chunk: Buffer) => chunks.push(chunk));
       stream.on("end", () => resolve(JSON.parse(Buffer.concat(chunks).toString())));
       stream.on("error", reject);

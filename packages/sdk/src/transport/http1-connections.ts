@@ -7,7 +7,12 @@ import {
 } from "node:http";
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
-import { TransportError, type TransportRequest, type TransportResponse } from "../client/index.ts";
+import {
+  onAbort,
+  TransportError,
+  type TransportRequest,
+  type TransportResponse,
+} from "../client/index.ts";
 import { lost, StreamBody } from "./stream-body.ts";
 
 export interface Http1Options {
@@ -38,32 +43,26 @@ export class Http1Connections {
         path,
         headers: headersOf(request, this.#options.host),
       });
-      const onAbort = () => {
+      const stopListening = onAbort(signal, () => {
         outgoing.destroy();
         reject(signal?.reason);
-      };
-      if (signal?.aborted) return onAbort();
-      signal?.addEventListener("abort", onAbort, { once: true });
+      });
       let answered = false;
       outgoing.on("response", (incoming) => {
         answered = true;
-        incoming.on("error", () => {
-          // The body's reader hears of it; without a listener an unread body would end the process.
+        const body = new StreamBody({
+          stream: incoming,
+          isComplete: () => incoming.complete,
+          cancel: () => outgoing.destroy(),
+          failure,
         });
-        resolve({
-          status: incoming.statusCode ?? 0,
-          headers: incoming.headers,
-          body: new StreamBody({
-            stream: incoming,
-            isComplete: () => incoming.complete,
-            cancel: () => outgoing.destroy(),
-            failure,
-          }),
-        });
+        incoming.on("error", (error) => body.closed(error));
+        incoming.on("close", () => body.closed());
+        resolve({ status: incoming.statusCode ?? 0, headers: incoming.headers, body });
       });
       outgoing.on("error", (error) => reject(failure(error)));
       outgoing.on("close", () => {
-        signal?.removeEventListener("abort", onAbort);
+        stopListening();
         if (!answered) reject(failure(undefined));
       });
       outgoing.end(request.body);

@@ -13,7 +13,12 @@ import {
 } from "node:http2";
 import type { Socket } from "node:net";
 import type { Clock, Timer } from "@kcp-ts/machinery/base";
-import { TransportError, type TransportRequest, type TransportResponse } from "../client/index.ts";
+import {
+  onAbort,
+  TransportError,
+  type TransportRequest,
+  type TransportResponse,
+} from "../client/index.ts";
 import { abortable } from "./abortable.ts";
 import { lost, StreamBody } from "./stream-body.ts";
 
@@ -35,6 +40,8 @@ interface Session {
 
 const streamsPerSessionMax = 1000;
 const windowBytes = 4 << 20;
+/** Node's ten would end a session that carries a few big lists at a time. */
+const sessionMemoryMegabytesMax = 256;
 
 export class Http2Connections {
   readonly #options: Http2Options;
@@ -46,9 +53,10 @@ export class Http2Connections {
     this.#options = options;
   }
 
-  async send(request: TransportRequest): Promise<TransportResponse> {
-    const session = this.#free() ?? (await abortable(this.#open(), request.signal));
-    return this.#exchange(session, request);
+  send(request: TransportRequest): Promise<TransportResponse> {
+    const session = this.#free();
+    if (session !== undefined) return this.#exchange(session, request);
+    return abortable(this.#open(), request.signal).then((one) => this.#exchange(one, request));
   }
 
   /** Leaves the open sessions to the streams that they carry; new requests get new ones, with new credentials. */
@@ -90,6 +98,7 @@ export class Http2Connections {
     const http2 = http2Connect(this.#options.authority, {
       createConnection: () => socket,
       settings: { initialWindowSize: windowBytes, enablePush: false },
+      maxSessionMemory: sessionMemoryMegabytesMax,
     });
     const session: Session = {
       http2,
@@ -170,33 +179,29 @@ export class Http2Connections {
         return;
       }
       this.#began(session);
-      let answered = false;
+      let body: StreamBody | undefined;
       const cancel = () => stream.close(constants.NGHTTP2_CANCEL);
       const failure = (cause: unknown) =>
         signal?.aborted ? signal.reason : failureOf(stream, request, cause);
-      const onAbort = () => {
+      const stopListening = onAbort(signal, () => {
         cancel();
         reject(signal?.reason);
-      };
-      signal?.addEventListener("abort", onAbort, { once: true });
-      stream.on("response", (headers) => {
-        answered = true;
-        resolve({
-          status: headers[":status"] ?? 0,
-          headers: headers as TransportResponse["headers"],
-          body: new StreamBody({
-            stream,
-            isComplete: () => !stream.aborted && stream.rstCode === constants.NGHTTP2_NO_ERROR,
-            cancel,
-            failure,
-          }),
-        });
       });
-      stream.on("error", (error) => reject(failure(error)));
+      stream.on("response", (headers) => {
+        const isComplete = () => !stream.aborted && stream.rstCode === constants.NGHTTP2_NO_ERROR;
+        body = new StreamBody({ stream, isComplete, cancel, failure });
+        const status = headers[":status"] ?? 0;
+        resolve({ status, headers: headers as TransportResponse["headers"], body });
+      });
+      stream.on("error", (error) => {
+        if (body === undefined) reject(failure(error));
+        else body.closed(error);
+      });
       stream.on("close", () => {
-        signal?.removeEventListener("abort", onAbort);
+        stopListening();
         this.#ended(session);
-        if (!answered) reject(failure(undefined));
+        if (body === undefined) reject(failure(undefined));
+        else body.closed();
       });
       if (request.body !== undefined) stream.end(request.body);
     });

@@ -262,6 +262,17 @@ describe("NodeTransport", () => {
     await raw.close();
   });
 
+  it("asks anew what a server speaks when it no longer speaks HTTP/2", async () => {
+    const first = await startHttp2Server(certificates, echo);
+    const transport = transportTo(first.url);
+    assert.equal((await ask(transport))["version"], "2.0");
+    await first.close();
+    resources.push(await startHttp1Server(certificates, echo, first.port));
+    await settle(20);
+    await assert.rejects(ask(transport), (error) => isTransportError(error, "refused"));
+    assert.equal((await ask(transport))["version"], "1.1");
+  });
+
   it("opens another session when the server's limit on streams is reached", async () => {
     let sessions = 0;
     const server = await startHttp2Server(

@@ -52,11 +52,14 @@ export class NodeTransport implements Transport {
     this.#options = options;
   }
 
-  async send(request: TransportRequest): Promise<TransportResponse> {
-    if (this.#closed) throw new TransportError("closed", "the transport is closed");
-    request.signal?.throwIfAborted();
-    const connections = this.#connections ?? (await this.#choose(request.signal));
-    return connections.send(request);
+  send(request: TransportRequest): Promise<TransportResponse> {
+    const { signal } = request;
+    if (this.#closed) {
+      return Promise.reject(new TransportError("closed", "the transport is closed"));
+    }
+    if (signal?.aborted) return Promise.reject(signal.reason);
+    if (this.#connections !== undefined) return this.#connections.send(request);
+    return this.#choose(signal).then((connections) => connections.send(request));
   }
 
   /** New requests get new connections: after a change of credentials. Requests under way are left alone. */
@@ -102,13 +105,22 @@ export class NodeTransport implements Transport {
       socket.alpnProtocol === "h2"
         ? new Http2Connections({
             authority: url.origin,
-            connect: () => this.#connect(["h2"]),
+            connect: () => this.#connectHttp2(),
             clock,
             pingIntervalMs: this.#options.pingIntervalMs ?? pingIntervalMsDefault,
             pingTimeoutMs: this.#options.pingTimeoutMs ?? pingTimeoutMsDefault,
           })
         : http1();
     return this.#connections;
+  }
+
+  /** A server that no longer speaks HTTP/2, after a restart or behind another proxy, is asked anew what it speaks. */
+  async #connectHttp2(): Promise<Socket> {
+    const socket = (await this.#connect(["h2", "http/1.1"])) as TLSSocket;
+    if (socket.alpnProtocol === "h2") return socket;
+    socket.destroy();
+    this.#connections = undefined;
+    throw new TransportError("refused", "the server does not speak HTTP/2 any more");
   }
 
   async #connect(alpn: readonly string[]): Promise<Socket> {

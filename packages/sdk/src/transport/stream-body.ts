@@ -1,7 +1,7 @@
 /**
  * The body of a response that comes in on a Node stream, HTTP/1.1 or HTTP/2.
  *
- * Node's own async iterator costs several times what the read itself does, so this one is made of four listeners. A body that was cut off
+ * Node's own async iterator costs several times what the read itself does, so this one is made of two listeners. A body that was cut off
  * is an error, never a short body.
  */
 import { Buffer } from "node:buffer";
@@ -9,8 +9,7 @@ import { type ResponseBody, TransportError } from "../client/index.ts";
 
 export interface ByteStream {
   on(event: "data", listener: (chunk: Uint8Array) => void): unknown;
-  on(event: "end" | "close" | "aborted", listener: () => void): unknown;
-  on(event: "error", listener: (error: Error) => void): unknown;
+  on(event: "end", listener: () => void): unknown;
   pause(): unknown;
   resume(): unknown;
 }
@@ -21,74 +20,51 @@ export interface StreamBodyOptions {
   readonly isComplete: () => boolean;
   /** Gives up on the rest of the body. */
   readonly cancel: () => void;
-  /** Why the stream broke; the signal's reason if it was aborted. */
+  /** Why the stream broke; the signal's reason if it was aborted. Asked only when it is needed: making an error is dear. */
   readonly failure: (cause: unknown) => unknown;
 }
 
 /** Beyond this the stream is paused, and the server's window fills up instead of our memory. */
 export const bodyBufferedBytesMax = 1 << 20;
 
-export class StreamBody implements ResponseBody {
+export class StreamBody implements ResponseBody, AsyncIterator<Uint8Array> {
   readonly #options: StreamBodyOptions;
+  #chunks: Uint8Array[] = [];
+  #bufferedBytes = 0;
+  #bufferedBytesMax = bodyBufferedBytesMax;
+  #isPaused = false;
+  #outcome: { readonly error?: unknown } | undefined;
+  #wake: (() => void) | undefined;
 
+  /** Reads from the start, up to the limit: a body that is there when it is asked for costs no further turn of the event loop. */
   constructor(options: StreamBodyOptions) {
     this.#options = options;
+    const { stream, isComplete } = options;
+    stream.on("data", (chunk) => this.#take(chunk));
+    stream.on("end", () => (isComplete() ? this.#finish({}) : this.closed()));
+  }
+
+  /** Called by the owner of the stream when it fails or is closed. Behind a complete body this means nothing. */
+  closed(cause?: unknown): void {
+    if (this.#outcome === undefined) this.#finish({ error: this.#options.failure(cause) });
   }
 
   text(): Promise<string> {
-    const { stream, isComplete, failure } = this.#options;
+    this.#bufferedBytesMax = Number.POSITIVE_INFINITY;
+    this.#resume();
     return new Promise((resolve, reject) => {
-      const chunks: Uint8Array[] = [];
-      let settled = false;
-      // Making an error is dearer than all the rest here: only when it is needed.
-      const fail = (cause?: unknown) => {
-        if (settled) return;
-        settled = true;
-        reject(failure(cause));
+      const settle = () => {
+        if (this.#outcome === undefined) return;
+        if ("error" in this.#outcome) reject(this.#outcome.error);
+        else resolve(decode(this.#chunks));
       };
-      stream.on("data", (chunk) => chunks.push(chunk));
-      stream.on("end", () => {
-        if (settled || !isComplete()) return fail();
-        settled = true;
-        resolve(decode(chunks));
-      });
-      stream.on("error", fail);
-      stream.on("aborted", fail);
-      stream.on("close", fail);
+      this.#wake = settle;
+      settle();
     });
   }
 
   [Symbol.asyncIterator](): AsyncIterator<Uint8Array> {
-    return new StreamBodyIterator(this.#options);
-  }
-}
-
-function decode(chunks: readonly Uint8Array[]): string {
-  const [first] = chunks;
-  if (first === undefined) return "";
-  const all = chunks.length === 1 ? first : Buffer.concat(chunks);
-  return Buffer.from(all.buffer, all.byteOffset, all.byteLength).toString("utf8");
-}
-
-class StreamBodyIterator implements AsyncIterator<Uint8Array> {
-  readonly #options: StreamBodyOptions;
-  #chunks: Uint8Array[] = [];
-  #bufferedBytes = 0;
-  #paused = false;
-  #outcome: { readonly error?: unknown } | undefined;
-  #wake: (() => void) | undefined;
-
-  constructor(options: StreamBodyOptions) {
-    this.#options = options;
-    const { stream, isComplete, failure } = options;
-    const fail = (cause?: unknown) => {
-      if (this.#outcome === undefined) this.#finish({ error: failure(cause) });
-    };
-    stream.on("data", (chunk) => this.#take(chunk));
-    stream.on("end", () => (isComplete() ? this.#finish({}) : fail()));
-    stream.on("error", fail);
-    stream.on("aborted", fail);
-    stream.on("close", fail);
+    return this;
   }
 
   async next(): Promise<IteratorResult<Uint8Array>> {
@@ -96,10 +72,7 @@ class StreamBodyIterator implements AsyncIterator<Uint8Array> {
       const chunk = this.#chunks.shift();
       if (chunk !== undefined) {
         this.#bufferedBytes -= chunk.length;
-        if (this.#paused && this.#bufferedBytes < bodyBufferedBytesMax / 2) {
-          this.#paused = false;
-          this.#options.stream.resume();
-        }
+        if (this.#bufferedBytes < bodyBufferedBytesMax / 2) this.#resume();
         return { done: false, value: chunk };
       }
       if (this.#outcome !== undefined) {
@@ -125,17 +98,30 @@ class StreamBodyIterator implements AsyncIterator<Uint8Array> {
     if (this.#outcome !== undefined) return;
     this.#chunks.push(chunk);
     this.#bufferedBytes += chunk.length;
-    if (!this.#paused && this.#bufferedBytes > bodyBufferedBytesMax) {
-      this.#paused = true;
+    if (!this.#isPaused && this.#bufferedBytes > this.#bufferedBytesMax) {
+      this.#isPaused = true;
       this.#options.stream.pause();
     }
     this.#wake?.();
+  }
+
+  #resume(): void {
+    if (!this.#isPaused) return;
+    this.#isPaused = false;
+    this.#options.stream.resume();
   }
 
   #finish(outcome: { readonly error?: unknown }): void {
     this.#outcome ??= outcome;
     this.#wake?.();
   }
+}
+
+function decode(chunks: readonly Uint8Array[]): string {
+  const [first] = chunks;
+  if (first === undefined) return "";
+  const all = chunks.length === 1 ? first : Buffer.concat(chunks);
+  return Buffer.from(all.buffer, all.byteOffset, all.byteLength).toString("utf8");
 }
 
 export function lost(path: string, cause: unknown): TransportError {

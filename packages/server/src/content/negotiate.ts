@@ -29,6 +29,8 @@ export const acceptedMediaTypes = [
 const plainJson: AnswerForm = { mediaType: "application/json", as: "object", version: "" };
 const remembered = new Map<string, AnswerForm>();
 const rememberedMax = 1000;
+/** What real clients send has a few hundred characters; longer ones are not worth the memory. */
+const rememberedLengthMax = 1000;
 
 export function negotiate(accept: string | undefined, offers: Offers): AnswerForm {
   if (accept === undefined || accept === "" || accept === "*/*" || accept === "application/json")
@@ -37,6 +39,7 @@ export function negotiate(accept: string | undefined, offers: Offers): AnswerFor
   let form = remembered.get(key);
   if (form === undefined) {
     form = parseAccept(accept, offers);
+    if (accept.length > rememberedLengthMax) return form;
     if (remembered.size >= rememberedMax) remembered.clear();
     remembered.set(key, form);
   }

@@ -57,8 +57,9 @@ function duplicateKeyOf(error: unknown, text: string): string | undefined {
   );
 }
 
+/** Texts that a reader of YAML 1.1 would take for something else are quoted. */
 export function toYaml(value: JsonValue): string {
-  return dump(value, { lineWidth: -1, noRefs: true });
+  return dump(value, { schema, lineWidth: -1, noRefs: true });
 }
 
 function isBounded(root: JsonValue): boolean {

@@ -30,8 +30,7 @@ interface Rendered {
   readonly etag: string;
 }
 
-const rendered = new WeakMap<readonly ResourceDefinition[], Map<string, Rendered | undefined>>();
-const documentsMax = 1000;
+const rendered = new WeakMap<readonly ResourceDefinition[], Map<string, Rendered>>();
 
 export function isDiscoveryPath(path: string): boolean {
   return (
@@ -105,20 +104,17 @@ function render(
   build: () => JsonObject | undefined,
 ): Rendered | undefined {
   let documents = rendered.get(definitions);
-  if (documents === undefined || documents.size > documentsMax) {
+  if (documents === undefined) {
     documents = new Map();
     rendered.set(definitions, documents);
   }
-  if (documents.has(name)) return documents.get(name);
+  const found = documents.get(name);
+  if (found !== undefined) return found;
   const value = build();
-  let document: Rendered | undefined;
-  if (value !== undefined) {
-    const bytes = toBytes(value);
-    document = {
-      bytes,
-      etag: `"${createHash("sha512").update(bytes).digest("hex").toUpperCase()}"`,
-    };
-  }
-  documents.set(name, document);
-  return document;
+  // What is not there is not remembered: strangers can ask for anything.
+  if (value === undefined) return undefined;
+  const bytes = toBytes(value);
+  const etag = `"${createHash("sha512").update(bytes).digest("hex").toUpperCase()}"`;
+  documents.set(name, { bytes, etag });
+  return { bytes, etag };
 }

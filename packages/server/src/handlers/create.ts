@@ -3,6 +3,7 @@ import type { ApiResponse } from "../request/api-request.ts";
 import { addressOf, admissionRequest, validatorFor } from "./admission-request.ts";
 import { type HandlerRequest, type HandlerRooms, oneCluster, uncancelled } from "./context.ts";
 import { checkAddress, readObject, refuseCreation } from "./decode-object.ts";
+import { fieldOwner } from "./field-owner.ts";
 import { parseMutationOptions } from "./options.ts";
 import { negotiateObject, renderWritten } from "./render.ts";
 import { settled } from "./settled.ts";
@@ -32,6 +33,7 @@ export async function handleCreate(
       isDryRun: options.isDryRun,
       validate: validatorFor(rooms, admitted),
       signal: uncancelled,
+      owner: fieldOwner(handled, options, "update"),
     },
   );
   return renderWritten(201, await settled(written, handled, rooms), form, handled, rooms);

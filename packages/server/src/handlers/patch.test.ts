@@ -190,7 +190,7 @@ describe("patch", () => {
       assert.equal(answer.status, 415, type);
       assert.equal(
         answer.object.message,
-        "the body of the request was in an unknown format - accepted media types include: application/json-patch+json, application/merge-patch+json, application/strategic-merge-patch+json",
+        "the body of the request was in an unknown format - accepted media types include: application/json-patch+json, application/merge-patch+json, application/strategic-merge-patch+json, application/apply-patch+yaml",
       );
     }
     const headers = { "content-type": "application/merge-patch+json; charset=utf-8" };

@@ -1,12 +1,6 @@
 /** PATCH: the patch is applied to the newest object, and again when that changed meanwhile, so a plain patch never conflicts. */
-import {
-  isJsonObject,
-  type JsonObject,
-  JsonSyntaxError,
-  type ParsedJson,
-  parseJson,
-  stringifyJson,
-} from "@kcp-ts/machinery/json";
+import { patchOptionsError } from "@kcp-ts/machinery/apply";
+import { isJsonObject, type JsonObject, stringifyJson } from "@kcp-ts/machinery/json";
 import {
   applyJsonPatch,
   applyMergePatch,
@@ -19,10 +13,12 @@ import {
 import { patchRulesOf } from "@kcp-ts/machinery/shape";
 import { fieldError, statusError } from "@kcp-ts/machinery/status";
 import { decodeText, mediaTypeOf } from "../content/index.ts";
-import type { Draft, ResourceDefinition } from "../registry/index.ts";
+import type { Build, Draft, ResourceDefinition } from "../registry/index.ts";
 import { type ApiResponse, header } from "../request/api-request.ts";
-import { patchMediaTypes } from "../request/media-types.ts";
+import { applyPatchType, patchMediaTypes } from "../request/media-types.ts";
+import { isTrue } from "../request/query.ts";
 import { admissionRequest, validatorFor } from "./admission-request.ts";
+import { applyBuild } from "./apply.ts";
 import {
   bodyBytesMax,
   type HandlerRequest,
@@ -37,7 +33,9 @@ import {
   problemsMax,
   type Refusal,
 } from "./decode-object.ts";
+import { fieldOwner } from "./field-owner.ts";
 import { type MutationOptions, parseMutationOptions } from "./options.ts";
+import { parseJsonPatchBody } from "./patch-body.ts";
 import { negotiateObject, renderWritten } from "./render.ts";
 import { settled } from "./settled.ts";
 
@@ -59,31 +57,55 @@ export async function handlePatch(
   if (name === "") throw statusError.methodNotAllowed(definition, "patch");
   const form = negotiateObject(handled);
   const options = parseMutationOptions(scope.query, "PatchOptions");
-  if (scope.query.has("force")) {
-    throw statusError.invalid({ group: "meta.k8s.io", kind: "PatchOptions" }, "", [
-      fieldError.forbidden("force", "may not be specified for non-apply patch"),
-    ]);
-  }
-  const patch = readPatch(
-    await request.readBody(bodyBytesMax),
-    header(request.headers, "content-type"),
-    definition,
-  );
+  const type = patchType(header(request.headers, "content-type"), definition);
+  const isApply = type === applyPatchType;
+  const force = scope.query.has("force") ? isTrue(scope.query.get("force")) : undefined;
+  const refused = patchOptionsError(isApply ? "apply" : "other", {
+    fieldManager: options.fieldManager,
+    force,
+  });
+  if (refused !== undefined) throw refused;
+  const owner = fieldOwner(handled, options, isApply ? "apply" : "update");
+  const bytes = await request.readBody(bodyBytesMax);
+  const build = isApply
+    ? applyBuild(handled, rooms, { bytes, options, owner, force: force === true })
+    : patchBuild(handled, readPatch(bytes, type, definition), options);
   const admitted = admissionRequest(handled, "UPDATE", options.isDryRun);
   const admission = rooms.admission.admit(admitted);
   if (admission !== undefined) await admission;
-  const build = async (old: JsonObject | undefined): Promise<Draft> => {
-    handled.warnings.length = 0;
-    return patched(handled, patch, old as JsonObject, options);
-  };
   const written = await rooms.registry.update(definition, { cluster, namespace, name }, build, {
     isDryRun: options.isDryRun,
     validate: validatorFor(rooms, admitted),
     signal: uncancelled,
     subresource: definition.subresources.get(scope.subresource),
+    mayCreate: isApply && scope.subresource === "",
     isDerived: true,
+    owner,
   });
-  return renderWritten(200, await settled(written, handled, rooms), form, handled, rooms);
+  const status = written.outcome === "created" ? 201 : 200;
+  return renderWritten(status, await settled(written, handled, rooms), form, handled, rooms);
+}
+
+export function patchType(
+  contentType: string | undefined,
+  { strategy }: ResourceDefinition,
+): string {
+  const type = contentType === undefined ? "" : mediaTypeOf(contentType);
+  // Strategic merge needs merge keys, which most custom kinds do not have.
+  const accepted: readonly string[] =
+    strategy.patchRules === "none"
+      ? patchMediaTypes.filter((each) => each !== "application/strategic-merge-patch+json")
+      : patchMediaTypes;
+  if (accepted.includes(type)) return type;
+  throw statusError.unsupportedMediaType(accepted);
+}
+
+/** Called again when another write came first: what it warned of before does not count. */
+function patchBuild(handled: HandlerRequest, patch: ReadPatch, options: MutationOptions): Build {
+  return async (old) => {
+    handled.warnings.length = 0;
+    return patched(handled, patch, old as JsonObject, options);
+  };
 }
 
 function patched(
@@ -131,13 +153,6 @@ function refusalOf(value: JsonObject): Refusal {
   };
 }
 
-/** Strategic merge needs merge keys, which most custom kinds do not have. */
-function patchTypesOf({ strategy }: ResourceDefinition): readonly string[] {
-  return strategy.patchRules === "none"
-    ? patchMediaTypes.filter((type) => type !== "application/strategic-merge-patch+json")
-    : patchMediaTypes;
-}
-
 function strategicRules({ strategy }: ResourceDefinition): PatchSchema {
   const { patchRules, shape } = strategy;
   return patchRules === undefined || patchRules === "none" ? patchRulesOf(shape) : patchRules;
@@ -145,13 +160,10 @@ function strategicRules({ strategy }: ResourceDefinition): PatchSchema {
 
 export function readPatch(
   bytes: Uint8Array,
-  contentType: string | undefined,
+  type: string,
   definition: ResourceDefinition,
 ): ReadPatch {
-  const type = contentType === undefined ? "" : mediaTypeOf(contentType);
-  const accepted = patchTypesOf(definition);
-  if (!accepted.includes(type)) throw statusError.unsupportedMediaType(accepted);
-  const parsed = parsePatch(bytes);
+  const parsed = parseJsonPatchBody(decodeText(bytes));
   return translatePatchErrors((): ReadPatch => {
     switch (type) {
       case "application/json-patch+json": {
@@ -178,15 +190,6 @@ export function readPatch(
       }
     }
   });
-}
-
-function parsePatch(bytes: Uint8Array): ParsedJson {
-  try {
-    return parseJson(decodeText(bytes));
-  } catch (error) {
-    if (!(error instanceof JsonSyntaxError)) throw error;
-    throw statusError.badRequest(`error decoding patch: ${error.message}`);
-  }
 }
 
 export function translatePatchErrors<Result>(body: () => Result): Result {

@@ -7,6 +7,7 @@ import {
   apiVersionOf,
   type Draft,
   presented,
+  type ResourceDefinition,
   type SubresourceView,
   translating,
 } from "../registry/index.ts";
@@ -21,8 +22,9 @@ import {
   uncancelled,
 } from "./context.ts";
 import { checkAddress } from "./decode-object.ts";
+import { fieldOwner } from "./field-owner.ts";
 import { parseMutationOptions } from "./options.ts";
-import { readPatch, translatePatchErrors } from "./patch.ts";
+import { patchType, readPatch, translatePatchErrors } from "./patch.ts";
 import { renderValue } from "./render.ts";
 import { settled } from "./settled.ts";
 
@@ -80,10 +82,17 @@ async function writeView(
       validate: validatorFor(rooms, admitted),
       signal: uncancelled,
       isDerived: true,
+      owner: fieldOwner(handled, options, "update"),
     },
   );
   const { entry } = await settled(written, handled, rooms);
   return view.read(decodeObject(entry));
+}
+
+/** Such kinds are small: merging them is enough. */
+function viewPatchType(contentType: string | undefined, definition: ResourceDefinition): string {
+  const type = patchType(contentType, definition);
+  return type.includes("json-patch") ? type : "application/merge-patch+json";
 }
 
 /** From what the subresource shows to what it is to show. */
@@ -95,7 +104,7 @@ async function readChange(
   const bytes = await request.readBody(bodyBytesMax);
   const contentType = header(request.headers, "content-type");
   if (scope.verb === "patch") {
-    const patch = readPatch(bytes, contentType, definition);
+    const patch = readPatch(bytes, viewPatchType(contentType, definition), definition);
     return (shown) => {
       const value = translatePatchErrors(() => patch.apply(shown));
       if (!isJsonObject(value)) throw statusError.badRequest("a patch must leave an object");

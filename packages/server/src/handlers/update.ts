@@ -3,6 +3,7 @@ import type { ApiResponse } from "../request/api-request.ts";
 import { admissionRequest, validatorFor } from "./admission-request.ts";
 import { type HandlerRequest, type HandlerRooms, oneCluster, uncancelled } from "./context.ts";
 import { checkAddress, readObject } from "./decode-object.ts";
+import { fieldOwner } from "./field-owner.ts";
 import { parseMutationOptions } from "./options.ts";
 import { negotiateObject, renderWritten } from "./render.ts";
 import { settled } from "./settled.ts";
@@ -30,6 +31,7 @@ export async function handleUpdate(
       isDryRun: options.isDryRun,
       validate: validatorFor(rooms, admitted),
       signal: uncancelled,
+      owner: fieldOwner(handled, options, "update"),
       subresource: definition.subresources.get(scope.subresource),
       mayCreate: definition.strategy.allowsCreateOnUpdate && scope.subresource === "",
     },

@@ -48,8 +48,10 @@ export async function handleWatch(
   const start = startOf(options);
   const failed = { resource: definition, askedVersion: options.resourceVersion };
   const initial = await translating(failed, async (): Promise<Listing | undefined> => {
-    if (start.kind === "after") {
-      await rooms.watchCache.catchUp({ kind: "notOlder", revision: start.revision }, signal);
+    if (start.kind !== "initial") {
+      const freshness: Freshness =
+        start.kind === "now" ? { kind: "latest" } : { kind: "notOlder", revision: start.revision };
+      await rooms.watchCache.catchUp(freshness, signal);
       return undefined;
     }
     const collection = collectionOf(definition, scope);
@@ -68,7 +70,7 @@ export async function handleWatch(
     selection,
     form: eventForm,
     initial,
-    afterRevision: start.kind === "after" ? start.revision : (0 as Revision),
+    afterRevision: start.kind === "after" ? start.revision : rooms.watchCache.hub.revision,
     bookmark: options.allowWatchBookmarks ? bookmarkMaker(definition, form) : undefined,
     errorObject: (error) =>
       toBytes(toStatusError(fromStorageError(error, failed)).status as unknown as JsonObject),
@@ -102,6 +104,7 @@ function presentedForm({ form: stored }: ResourceDefinition, form: EventForm): E
 
 type Start =
   | { readonly kind: "after"; readonly revision: Revision }
+  | { readonly kind: "now" }
   | { readonly kind: "initial"; readonly freshness: Freshness };
 
 /** Without a resourceVersion, or with 0, a watch begins with the present objects. */
@@ -114,7 +117,7 @@ function startOf({ resourceVersion, sendInitialEvents }: ListOptions): Start {
       freshness: revision === 0 ? { kind: "any" } : { kind: "notOlder", revision },
     };
   }
-  if (revision === undefined || revision === 0) return { kind: "after", revision: 0 as Revision };
+  if (revision === undefined || revision === 0) return { kind: "now" };
   return { kind: "after", revision };
 }
 

@@ -46,7 +46,7 @@ export function prepareCreate(
   if (definition.isNamespaced) metadata["namespace"] = address.namespace;
   metadata["uid"] = context.newUid();
   metadata["creationTimestamp"] = timestamp(context.clock.now());
-  markCluster(metadata, address.cluster);
+  unmarkCluster(metadata);
 
   draft["kind"] = definition.kind;
   draft["apiVersion"] = apiVersionOf(definition);
@@ -54,7 +54,7 @@ export function prepareCreate(
   strategy.prepareForCreate(draft);
   strategy.canonicalize?.(draft);
   const errors = [
-    ...validateObjectMeta(metadata as ObjectMeta, {
+    ...validateObjectMeta(withoutManagers(metadata), {
       isNamespaced: definition.isNamespaced,
       nameErrors: strategy.nameErrors,
       requireQualifiedFinalizers: needsQualifiedFinalizers(definition),
@@ -99,14 +99,14 @@ export function prepareUpdate(
     const value = oldMetadata[field];
     if (value !== undefined) metadata[field] = value;
   }
-  markCluster(metadata, (oldMetadata["annotations"] as JsonObject)[clusterAnnotation] as string);
+  unmarkCluster(metadata);
   draft["kind"] = definition.kind;
   draft["apiVersion"] = apiVersionOf(definition);
   draft["metadata"] = metadata;
   rules.prepareForUpdate(draft, old);
   definition.strategy.canonicalize?.(draft);
   const errors = [
-    ...validateObjectMetaUpdate(metadata as ObjectMeta, oldMetadata as unknown as ObjectMeta, {
+    ...validateObjectMetaUpdate(withoutManagers(metadata), withoutManagers(oldMetadata), {
       requireQualifiedFinalizers: needsQualifiedFinalizers(definition),
     }),
     ...rules.validateUpdate(draft, old),
@@ -160,9 +160,30 @@ export function timestamp(nowMs: number): string {
   return lastSecond.text;
 }
 
-function markCluster(metadata: Draft, cluster: string): void {
+/** What a client says of the cluster does not count, and nobody owns what we say of it. */
+function unmarkCluster(metadata: Draft): void {
+  const { annotations } = metadata;
+  if (!isJsonObject(annotations) || !Object.hasOwn(annotations, clusterAnnotation)) return;
+  const { [clusterAnnotation]: _, ...others } = annotations;
+  if (Object.keys(others).length === 0) delete metadata["annotations"];
+  else metadata["annotations"] = others;
+}
+
+/** The object with the name of its logical cluster on it: the last touch before it is stored. */
+export function markCluster(object: JsonObject, cluster: string): JsonObject {
+  const metadata = object["metadata"] as JsonObject;
   const annotations = isJsonObject(metadata["annotations"]) ? metadata["annotations"] : {};
-  metadata["annotations"] = { ...annotations, [clusterAnnotation]: cluster };
+  return {
+    ...object,
+    metadata: { ...metadata, annotations: { ...annotations, [clusterAnnotation]: cluster } },
+  };
+}
+
+/** What a client sends as managedFields is read, corrected or ignored where owners are recorded, and never refused. */
+function withoutManagers(metadata: JsonObject): ObjectMeta {
+  if (metadata["managedFields"] === undefined) return metadata as ObjectMeta;
+  const { managedFields: _, ...others } = metadata;
+  return others as ObjectMeta;
 }
 
 /** Kinds that track a generation count changes outside metadata and status. */

@@ -5,6 +5,7 @@
  * Writes are compare-and-swap. Whoever gave a resourceVersion gets a conflict when the object moved on; whoever did not has the
  * change rebuilt on the newest state until it fits.
  */
+import { ignoreTimestampChanges } from "@kcp-ts/machinery/apply";
 import type { Clock, Random } from "@kcp-ts/machinery/base";
 import { isJsonObject, type JsonObject, jsonEqual } from "@kcp-ts/machinery/json";
 import type { ClusterName } from "@kcp-ts/machinery/names";
@@ -23,7 +24,8 @@ import { decodeObject, encodeObject } from "../stored-object/index.ts";
 import type { WatchCache } from "../watch-cache/index.ts";
 import type { ResourceDefinition } from "./definition.ts";
 import { type DeleteRequest, deletionOf } from "./deletion.ts";
-import { prepareCreate, prepareUpdate } from "./prepare.ts";
+import { type FieldOwner, recordOwner } from "./managed-fields.ts";
+import { markCluster, prepareCreate, prepareUpdate, timestamp } from "./prepare.ts";
 import { fromStorageError, translating } from "./storage-errors.ts";
 import { presented } from "./stored-form.ts";
 import type { Draft, SubresourceStrategy } from "./strategy.ts";
@@ -49,6 +51,8 @@ export interface WriteOptions {
   readonly isDryRun: boolean;
   readonly validate: Validator;
   readonly signal: AbortSignal;
+  /** Absent for deletions, which nobody comes to own anything by. */
+  readonly owner?: FieldOwner;
 }
 
 /** What a write left behind. `isStored` is false for dry runs, whose object has no resourceVersion yet. */
@@ -91,7 +95,8 @@ export class Registry {
     options: WriteOptions,
   ): Promise<Written> {
     for (let tries = 1; ; tries++) {
-      const object = prepareCreate(definition, address, { ...draft }, this.#options);
+      const prepared = prepareCreate(definition, address, { ...draft }, this.#options);
+      const object = this.#own(definition, address.cluster, options, prepared, undefined);
       const { name } = object["metadata"] as { name: string };
       const pending = options.validate(object, undefined);
       if (pending !== undefined) await pending;
@@ -128,7 +133,8 @@ export class Registry {
       const old = decodeObject(await presented(definition, entry));
       const draft = await build(old);
       const expected = checkPreconditions(definition, address.name, draft, entry, old);
-      const updated = prepareUpdate(definition, draft, old, options);
+      const prepared = prepareUpdate(definition, draft, old, options);
+      const updated = this.#own(definition, address.cluster, options, prepared, old);
       await options.validate(updated, old);
       const written = await this.#replace(definition, entry, updated, options);
       if (written !== undefined) return written;
@@ -177,6 +183,20 @@ export class Registry {
       };
     }
     throw statusError.internal(`${updateTriesMax} writers in a row were faster`);
+  }
+
+  /** The object as it is to be stored: with its owners and its cluster. What changes nothing but times is no change. */
+  #own(
+    definition: ResourceDefinition,
+    cluster: ClusterName,
+    { owner }: WriteOptions,
+    object: JsonObject,
+    live: JsonObject | undefined,
+  ): JsonObject {
+    const now = timestamp(this.#options.clock.now());
+    const owned = owner === undefined ? object : recordOwner(definition, owner, object, live, now);
+    const marked = markCluster(owned, cluster);
+    return live === undefined ? marked : ignoreTimestampChanges(live, marked);
   }
 
   async #insert(

@@ -24,15 +24,14 @@ export function fromStorageError(error: unknown, { resource, askedVersion }: Fai
     case "closed":
       return statusError.unavailable("the server is stopping");
     case "unavailable":
-      return new StatusError(
-        {
-          code: 500,
-          reason: "InternalError",
-          message: `Internal error occurred: the store cannot take this request now; see /readyz?verbose`,
-          details: { kind: resource.resource, causes: [{ message: "storage unavailable" }] },
-        },
-        error,
-      );
+      // No cause: the store says once what is wrong with it, not once for every request that it refuses.
+      return new StatusError({
+        code: 500,
+        reason: "InternalError",
+        message:
+          "Internal error occurred: the store cannot take this request now; see /readyz?verbose",
+        details: { kind: resource.resource, causes: [{ message: "storage unavailable" }] },
+      });
     case "corrupt":
       return statusError.internal("stored data is damaged; see the server's log", error);
     case "conflict":

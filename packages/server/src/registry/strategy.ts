@@ -4,7 +4,7 @@
  * The order is Kubernetes': prepareForCreate → validate → canonicalize, and the same for updates. A strategy is pure: it neither
  * reads storage nor the clock beyond what it is handed.
  */
-import type { TypeSchema } from "@kcp-ts/machinery/apply";
+import type { FieldSet, TypeSchema } from "@kcp-ts/machinery/apply";
 import type { JsonObject, JsonValue } from "@kcp-ts/machinery/json";
 import type { PatchSchema } from "@kcp-ts/machinery/patch";
 import type { Decoded, MessageShape } from "@kcp-ts/machinery/shape";
@@ -28,6 +28,8 @@ export interface Strategy {
 
   /** What the sender of an acceptable object is told. */
   readonly warnings?: (object: JsonObject) => string[];
+  /** Fields that the main endpoint does not let anybody change, so that nobody comes to own them through it. */
+  readonly resetFields?: FieldSet;
 
   /** Why a name is not acceptable; empty when it is. `isPrefix` for generateName. */
   nameErrors(name: string, options?: { readonly isPrefix?: boolean }): string[];
@@ -80,6 +82,7 @@ export interface SubresourceStrategy {
   readonly verbs: readonly string[];
   /** Set when clients of the subresource see another kind than the object's own. */
   readonly view?: SubresourceView;
+  readonly resetFields?: FieldSet;
   prepareForUpdate(draft: Draft, old: JsonObject): void;
   validateUpdate(updated: JsonObject, old: JsonObject): FieldError[];
 }

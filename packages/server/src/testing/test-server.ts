@@ -164,12 +164,13 @@ export class TestServer {
   }
 }
 
-export type PatchType = "json" | "merge" | "strategic";
+export type PatchType = "json" | "merge" | "strategic" | "apply";
 
 const patchTypes: Readonly<Record<PatchType, string>> = {
   json: "application/json-patch+json",
   merge: "application/merge-patch+json",
   strategic: "application/strategic-merge-patch+json",
+  apply: "application/apply-patch+yaml",
 };
 
 export interface LogLine {

@@ -30,6 +30,7 @@ export class CollectionCache {
   readonly #loading = new Map<StorageKey, Promise<Collection | undefined>>();
   /** Collections that did not fit, with the time until which nobody tries again. */
   readonly #tooLarge = new Map<StorageKey, number>();
+  #bytes = 0;
 
   constructor(options: CollectionCacheOptions) {
     this.#options = options;
@@ -62,9 +63,7 @@ export class CollectionCache {
   }
 
   get bytes(): number {
-    let bytes = 0;
-    for (const collection of this.#collections.values()) bytes += collection.bytes;
-    return bytes;
+    return this.#bytes;
   }
 
   get size(): number {
@@ -84,7 +83,10 @@ export class CollectionCache {
   async #load(prefix: StorageKey): Promise<Collection | undefined> {
     const { storage, hub, clock, bytesMax } = this.#options;
     const signal = new AbortController().signal;
-    const collection = new Collection(clock.monotonic(), () => this.#collections.delete(prefix));
+    const collection = new Collection(clock.monotonic(), {
+      onLost: () => this.#drop(prefix, collection),
+      onBytes: (change) => this.#account(prefix, collection, change),
+    });
     collection.stop = hub.listen(prefix, collection);
     let loaded = false;
     try {
@@ -93,7 +95,7 @@ export class CollectionCache {
         const page = await storage.list(prefix, { signal, entriesMax: pageEntries, continueAfter });
         for (const entry of page.entries) collection.merge(entry);
         if (collection.bytes > bytesMax / 2) {
-          this.#tooLarge.set(prefix, clock.monotonic() + idleDefaultMs);
+          this.#refuse(prefix);
           return undefined;
         }
         if (!page.more) {
@@ -109,38 +111,61 @@ export class CollectionCache {
       if (!loaded) collection.stop();
     }
     this.#collections.set(prefix, collection);
+    this.#bytes += collection.bytes;
     this.#shrink();
     return collection;
   }
 
+  /** A collection that is held grew or shrank: the budget holds for it as for one that is loaded. */
+  #account(prefix: StorageKey, collection: Collection, change: number): void {
+    if (this.#collections.get(prefix) !== collection) return;
+    this.#bytes += change;
+    if (change <= 0) return;
+    if (collection.bytes > this.#options.bytesMax / 2) {
+      this.#refuse(prefix);
+      this.#drop(prefix, collection);
+    } else {
+      this.#shrink();
+    }
+  }
+
+  #refuse(prefix: StorageKey): void {
+    this.#tooLarge.set(prefix, this.#options.clock.monotonic() + idleDefaultMs);
+  }
+
   #shrink(): void {
-    let bytes = this.bytes;
     for (const [prefix, collection] of this.#collections) {
-      if (bytes <= this.#options.bytesMax || this.#collections.size === 1) return;
-      bytes -= collection.bytes;
+      if (this.#bytes <= this.#options.bytesMax) return;
       this.#drop(prefix, collection);
     }
   }
 
   #drop(prefix: StorageKey, collection: Collection): void {
     collection.stop();
+    if (this.#collections.get(prefix) !== collection) return;
     this.#collections.delete(prefix);
+    this.#bytes -= collection.bytes;
   }
+}
+
+interface CollectionOwner {
+  onLost(): void;
+  onBytes(change: number): void;
 }
 
 export class Collection implements HubListener {
   readonly #entries = new SortedMap<Entry>();
   /** While loading: keys that were deleted at a revision, so that an older page does not bring them back. */
   #deleted: Map<StorageKey, Revision> | undefined = new Map();
-  readonly #onLost: () => void;
+  readonly #owner: CollectionOwner;
   usedAt: number;
   bytes = 0;
   lost = false;
   stop: () => void = () => {};
 
-  constructor(usedAt: number, onLost: () => void) {
+  constructor(usedAt: number, owner: CollectionOwner) {
     this.usedAt = usedAt;
-    this.#onLost = onLost;
+    this.#owner = owner;
   }
 
   range(prefix: StorageKey, after?: StorageKey): Generator<[string, Entry]> {
@@ -176,17 +201,23 @@ export class Collection implements HubListener {
     this.#deleted?.set(event.key, event.revision);
     if (known === undefined) return;
     this.#entries.delete(event.key);
-    this.bytes -= known.value.length + entryOverheadBytes;
+    this.#count(-known.value.length - entryOverheadBytes);
   }
 
   onLost(_error: StorageError): void {
     this.lost = true;
-    this.#onLost();
+    this.#owner.onLost();
   }
 
   #put(entry: Entry, known: Entry | undefined): void {
     this.#entries.set(entry.key, entry);
-    this.bytes +=
-      entry.value.length - (known === undefined ? -entryOverheadBytes : known.value.length);
+    this.#count(
+      entry.value.length - (known === undefined ? -entryOverheadBytes : known.value.length),
+    );
+  }
+
+  #count(change: number): void {
+    this.bytes += change;
+    this.#owner.onBytes(change);
   }
 }

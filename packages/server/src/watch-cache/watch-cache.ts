@@ -69,14 +69,17 @@ export class WatchCache {
     return this.#reader.catchUp(freshness, signal);
   }
 
-  watch(request: WatchRequest): AsyncIterable<Uint8Array> {
+  /** The watch begins when its first event is asked for: one that nobody reads costs nothing. */
+  async *watch(request: WatchRequest): AsyncGenerator<Uint8Array> {
     const { storage, clock } = this.#options;
-    const watcher: Watcher = new Watcher(request, { storage, hub: this.hub, clock }, () =>
-      this.#watchers.delete(watcher),
-    );
+    const watcher = new Watcher(request, { storage, hub: this.hub, clock });
     this.#watchers.add(watcher);
     if (this.#isClosing) watcher.end();
-    return watcher.stream();
+    try {
+      yield* watcher.stream();
+    } finally {
+      this.#watchers.delete(watcher);
+    }
   }
 
   get watcherCount(): number {

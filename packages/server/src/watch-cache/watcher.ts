@@ -46,27 +46,27 @@ export const watcherLimits = {
   bufferedEventsMax: 4096,
   /** Bytes that may wait to be sent to one client. */
   bufferedBytesMax: 16 << 20,
-  /** Initial objects are handed to the socket in chunks of about this size. */
+  /** Bytes are handed to the socket in chunks of about this size. */
   chunkBytes: 256 << 10,
 } as const;
 
 export class Watcher implements HubListener {
   readonly #request: WatchRequest;
   readonly #context: WatcherContext;
-  readonly #onEnd: () => void;
   readonly #stop = new AbortController();
   #pending: Buffer[] = [];
   #pendingBytes = 0;
   #lastRevision: Revision;
   #isFirst = true;
   #isLive = false;
+  /** A tick came while the watch was still catching up: it is told as soon as it has. */
+  #isBookmarkDue = false;
   #end: { error?: unknown } | undefined;
   #wake: (() => void) | undefined;
 
-  constructor(request: WatchRequest, context: WatcherContext, onEnd: () => void) {
+  constructor(request: WatchRequest, context: WatcherContext) {
     this.#request = request;
     this.#context = context;
-    this.#onEnd = onEnd;
     this.#lastRevision = request.initial?.revision ?? request.afterRevision;
   }
 
@@ -83,7 +83,11 @@ export class Watcher implements HubListener {
 
   /** Tells an idle client how far history has come; called by the owner's one timer. */
   onTick(): void {
-    if (!this.#isLive || this.#request.bookmark === undefined) return;
+    if (this.#request.bookmark === undefined) return;
+    if (!this.#isLive) {
+      this.#isBookmarkDue = true;
+      return;
+    }
     const { revision } = this.#context.hub;
     this.#push(frame("BOOKMARK", this.#request.bookmark(revision, false)));
   }
@@ -105,6 +109,7 @@ export class Watcher implements HubListener {
     try {
       yield* this.#sendInitial();
       yield* this.#sendHistory();
+      yield* this.#sendRecent();
       stopListening = this.#goLive();
       yield* this.#sendLive();
     } catch (error) {
@@ -113,7 +118,6 @@ export class Watcher implements HubListener {
       stopListening?.();
       timer.cancel();
       signal.removeEventListener("abort", onAbort);
-      this.#onEnd();
     }
   }
 
@@ -162,26 +166,52 @@ export class Watcher implements HubListener {
     }
   }
 
-  #goLive(): () => void {
+  /**
+   * What the ring has, handed over at the reader's pace: a long history is not the reader's fault and is not held against its buffer.
+   * When this ends the watcher has seen everything that the hub has, and must begin to listen in the same turn.
+   */
+  *#sendRecent(): Generator<Uint8Array> {
     const { hub } = this.#context;
-    const { prefix } = this.#request;
-    if (this.#lastRevision < hub.ringStart) {
-      throw new StorageError("compacted", "the watch fell behind the history that is kept", {
-        oldest: hub.ringStart,
-      });
+    for (;;) {
+      if (this.#lastRevision < hub.ringStart) {
+        throw new StorageError("compacted", "the watch fell behind the history that is kept", {
+          oldest: hub.ringStart,
+        });
+      }
+      const chunk = this.#takeRecent();
+      if (chunk.length === 0) return;
+      yield Buffer.concat(chunk);
+      if (this.#end !== undefined) return;
     }
-    for (const event of hub.replay(prefix, this.#lastRevision)) this.onEvent(event);
+  }
+
+  #takeRecent(): Buffer[] {
+    const { hub } = this.#context;
+    const { prefix, selection } = this.#request;
+    const chunk: Buffer[] = [];
+    let bytes = 0;
+    for (const event of hub.replay(prefix, this.#lastRevision)) {
+      this.#lastRevision = event.revision;
+      const type = eventTypeFor(event, selection);
+      if (type === undefined) continue;
+      const encoded = this.#encode(type, event);
+      chunk.push(encoded);
+      bytes += encoded.length;
+      if (bytes >= watcherLimits.chunkBytes) break;
+    }
+    return chunk;
+  }
+
+  #goLive(): () => void {
     this.#isLive = true;
-    return hub.listen(prefix, this);
+    if (this.#isBookmarkDue) this.onTick();
+    return this.#context.hub.listen(this.#request.prefix, this);
   }
 
   async *#sendLive(): AsyncGenerator<Uint8Array> {
     for (;;) {
       if (this.#pending.length > 0) {
-        const pending = this.#pending;
-        this.#pending = [];
-        this.#pendingBytes = 0;
-        yield pending.length === 1 ? (pending[0] as Buffer) : Buffer.concat(pending);
+        yield this.#takePending();
         continue;
       }
       if (this.#end !== undefined) {
@@ -193,6 +223,18 @@ export class Watcher implements HubListener {
       });
       this.#wake = undefined;
     }
+  }
+
+  /** As much as fits into a chunk. Events are shared by all their watchers; a chunk is this one's own copy, so it is kept small. */
+  #takePending(): Buffer {
+    const [first] = this.#pending as [Buffer];
+    let [count, bytes] = [1, first.length];
+    while (count < this.#pending.length && bytes < watcherLimits.chunkBytes) {
+      bytes += (this.#pending[count++] as Buffer).length;
+    }
+    const taken = this.#pending.splice(0, count);
+    this.#pendingBytes -= bytes;
+    return count === 1 ? first : Buffer.concat(taken);
   }
 
   #encode(type: EventType, event: HubEvent): Buffer {
@@ -216,6 +258,7 @@ export class Watcher implements HubListener {
       this.#pendingBytes > watcherLimits.bufferedBytesMax
     ) {
       this.#pending = [];
+      this.#pendingBytes = 0;
       this.#finish({});
       return;
     }

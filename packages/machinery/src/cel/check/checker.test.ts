@@ -2,10 +2,12 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { compile } from "../compile.ts";
 import { kubernetesEnvironment } from "../library/kubernetes-environment.ts";
+import { standardLibrary } from "../library/standard-library.ts";
 import { expressionTable } from "../test-support/expression-table.ts";
 import { declaredInt, declaredObject, declaredString } from "../types/declared-type.ts";
 import { BOOL, INT, STRING, structType } from "../types/type.ts";
 import { CelStruct } from "../values/value.ts";
+import { Environment } from "./environment.ts";
 
 const environment = kubernetesEnvironment.extend({
   variables: {
@@ -78,6 +80,17 @@ describe("checker", () => {
     assert.equal(refusal("self.x", [BOOL]), "must evaluate to bool");
     assert.equal(refusal("[1]", [STRING, INT]), "must evaluate to one of [string int]");
   });
+});
+
+describe("homogeneous literals", () => {
+  const strict = Environment.create({ libraries: [standardLibrary], homogeneousLiterals: true });
+  const loose = Environment.create({ libraries: [standardLibrary] });
+  expressionTable(
+    it,
+    [["[1, 'a'].size()", "refused: expected type 'int' but found 'string'"]],
+    strict,
+  );
+  expressionTable(it, [["[1, 'a'].size()", "2"]], loose);
 });
 
 describe("struct types of the embedder", () => {

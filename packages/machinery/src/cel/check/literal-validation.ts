@@ -2,12 +2,12 @@
  * Checks what literals say once types are known, as Kubernetes does since 1.29: constant durations, timestamps and
  * patterns are valid, format strings fit their arguments, and list and map literals hold values of one type.
  */
-import type { CallExpr, Expr, ListExpr, MapExpr } from "../syntax/ast.ts";
+import type { CallExpr, Expr, ListExpr, LiteralValue, MapExpr } from "../syntax/ast.ts";
 import type { Issue } from "../syntax/source.ts";
 import { visitExpr } from "../syntax/visit.ts";
 import { formatType, isOptional, sameType, type Type } from "../types/type.ts";
 import { compilePattern } from "../values/pattern.ts";
-import { parseDuration, parseTimestamp } from "../values/time.ts";
+import { parseDuration, parseTimestamp, timestampOf } from "../values/time.ts";
 import { CelError } from "../values/value.ts";
 import type { CheckedExpr } from "./checked-expr.ts";
 import { validateFormatCall } from "./format-validation.ts";
@@ -24,18 +24,24 @@ export function validateLiterals(checked: CheckedExpr): Issue[] {
   return issues;
 }
 
-const VALIDATORS: Readonly<Record<string, (text: string) => boolean>> = {
-  duration: (text) => parseDuration(text) !== undefined,
-  timestamp: (text) => parseTimestamp(text) !== undefined,
-  matches: (text) => !(compilePattern(text) instanceof CelError),
-};
+const VALIDATORS: ReadonlyMap<string, (literal: LiteralValue) => boolean> = new Map([
+  ["duration", ({ value }) => typeof value !== "string" || parseDuration(value) !== undefined],
+  ["timestamp", isTimestamp],
+  [
+    "matches",
+    ({ value }) => typeof value !== "string" || !(compilePattern(value) instanceof CelError),
+  ],
+]);
+
+function isTimestamp({ value }: LiteralValue): boolean {
+  if (typeof value === "bigint") return !(timestampOf(value * 1_000_000_000n) instanceof CelError);
+  return typeof value !== "string" || parseTimestamp(value) !== undefined;
+}
 
 function validateCall(e: CallExpr): Issue[] {
-  const isValid = Object.hasOwn(VALIDATORS, e.function) ? VALIDATORS[e.function] : undefined;
+  const isValid = VALIDATORS.get(e.function);
   const [argument] = e.args;
-  if (isValid === undefined || argument?.kind !== "literal" || argument.literal.type !== "string")
-    return [];
-  if (isValid(argument.literal.value)) return [];
+  if (isValid === undefined || argument?.kind !== "literal" || isValid(argument.literal)) return [];
   return [{ message: `invalid ${e.function} argument`, position: argument.position }];
 }
 

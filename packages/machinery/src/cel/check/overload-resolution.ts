@@ -10,6 +10,7 @@ import {
   isDyn,
   sameType,
   type Type,
+  type TypeKind,
   typeParam,
 } from "../types/type.ts";
 import type { FunctionDeclaration, Overload } from "./function-declaration.ts";
@@ -39,6 +40,7 @@ export function resolveOverloads(call: CallToResolve): Resolution {
   let result: Type | undefined;
   for (const overload of declaration.overloads) {
     if (overload.member !== member || overload.params.length !== types.length) continue;
+    if (!mayFit(types, overload.params)) continue;
     const signature = instantiate(overload, call.newTypeVariable);
     if (!substitution.allAssignable(types, signature.params)) continue;
     overloads.push(overload);
@@ -65,6 +67,31 @@ function resolveLogic({ declaration, operands, substitution }: CallToResolve): R
   return { ok: true, overloads: declaration.overloads, type: BOOL };
 }
 
+const PRIMITIVES: ReadonlySet<TypeKind> = new Set<TypeKind>([
+  "bool",
+  "int",
+  "uint",
+  "double",
+  "string",
+  "bytes",
+]);
+
+/** Rules out at a glance what most overloads of an operator fail on: a primitive of another kind. */
+function mayFit(types: readonly Type[], params: readonly Type[]): boolean {
+  for (const [i, param] of params.entries()) {
+    const kind = types[i]?.kind;
+    if (
+      kind !== undefined &&
+      kind !== param.kind &&
+      PRIMITIVES.has(kind) &&
+      PRIMITIVES.has(param.kind)
+    ) {
+      return false;
+    }
+  }
+  return true;
+}
+
 interface Signature {
   readonly params: readonly Type[];
   readonly result: Type;
@@ -72,13 +99,23 @@ interface Signature {
 
 /** The overload's signature with type variables of this call's own. */
 function instantiate(overload: Overload, newTypeVariable: () => Type): Signature {
-  const names = new Set<string>();
-  for (const type of [...overload.params, overload.result]) collectParams(type, names);
+  const names = paramNames(overload);
   if (names.size === 0) return overload;
   const fresh = new Substitution();
   for (const name of names) fresh.assignable(newTypeVariable(), typeParam(name));
   const apply = (type: Type) => fresh.apply(type, { unboundToDyn: false });
   return { params: overload.params.map(apply), result: apply(overload.result) };
+}
+
+const paramNamesKnown = new WeakMap<Overload, ReadonlySet<string>>();
+
+function paramNames(overload: Overload): ReadonlySet<string> {
+  const known = paramNamesKnown.get(overload);
+  if (known !== undefined) return known;
+  const names = new Set<string>();
+  for (const type of [...overload.params, overload.result]) collectParams(type, names);
+  paramNamesKnown.set(overload, names);
+  return names;
 }
 
 function collectParams(type: Type, names: Set<string>): void {

@@ -12,7 +12,6 @@ import { createRegistry } from "@bufbuild/protobuf";
 import { anyUnpack, DurationSchema, TimestampSchema } from "@bufbuild/protobuf/wkt";
 import { check } from "../check/checker.ts";
 import type { Environment } from "../check/environment.ts";
-import { withoutChecking } from "../check/unchecked.ts";
 import { compile } from "../compile.ts";
 import { Program } from "../eval/program.ts";
 import { kubernetesEnvironment } from "../library/kubernetes-environment.ts";
@@ -34,6 +33,7 @@ import {
 } from "../values/value.ts";
 import { conformanceEnvironment } from "./conformance-environment.ts";
 import { beyondKubernetes, differences } from "./differences.ts";
+import { withoutChecking } from "./without-checking.ts";
 
 /** Thrown for cases that need protobuf messages, which Kubernetes does not have. */
 class NeedsProtobuf extends Error {

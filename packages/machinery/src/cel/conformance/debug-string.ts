@@ -100,7 +100,7 @@ const QUOTED = new Map([
 ]);
 
 /** Go's strconv.Quote, over bytes that may not be UTF-8. */
-export function goQuote(bytes: Uint8Array): string {
+function goQuote(bytes: Uint8Array): string {
   let out = '"';
   for (let at = 0; at < bytes.length; ) {
     const width = utf8Width(bytes, at);

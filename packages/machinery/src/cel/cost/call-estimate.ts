@@ -2,11 +2,9 @@
 import type { Expr } from "../syntax/ast.ts";
 import type { Type } from "../types/type.ts";
 import {
-  add,
   type CostEstimate,
   fixed,
   multiplyByFactor,
-  ONE,
   type SizeEstimate,
   TRAVERSAL_FACTOR,
 } from "./estimate.ts";
@@ -53,9 +51,4 @@ export function traversalEstimate(
     const cost = multiplyByFactor(node.size, factor);
     return options.sameSize ? { cost, resultSize: node.size } : { cost };
   };
-}
-
-/** Builds a list of `size` elements, at `factor` for each. */
-export function listBuildingEstimate(size: SizeEstimate, factor: number): CallEstimate {
-  return { cost: add(multiplyByFactor(size, factor), ONE, fixed(10)), resultSize: size };
 }

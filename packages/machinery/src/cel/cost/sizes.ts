@@ -29,6 +29,11 @@ export function firstArgumentCost(_result: CelResult, first: CelValue): number {
   return traversalCost(first);
 }
 
+/** Reads the second argument once. */
+export function secondArgumentCost(_result: CelResult, _first: CelValue, second: CelValue): number {
+  return traversalCost(second);
+}
+
 /** Compares two values: as much as the smaller one holds. */
 export function comparisonCost(_result: CelResult, a: CelValue, b: CelValue): number {
   if (typeof a !== "object" && typeof a !== "string") return 1;

@@ -58,6 +58,11 @@ export class EvalContext implements CallContext {
     if (this.cost > this.#costLimit) throw new EvaluationCancelled("cost");
   }
 
+  /** Takes back in advance what cel-go does not charge for where an attribute is part of another one. */
+  refund(cost: number): void {
+    this.cost -= cost;
+  }
+
   step(count: number): void {
     this.#steps += count;
     if (this.#steps > EVALUATION_STEPS_MAX) throw new EvaluationCancelled("cost");

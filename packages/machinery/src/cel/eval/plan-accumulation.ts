@@ -107,8 +107,7 @@ function accumulate(
   forEach(context, collection, slots, () => {
     const passes: CelResult = predicate === undefined ? true : predicate(context);
     if (passes === true) problem = add();
-    else if (passes === false) context.charge(ACCUMULATOR_COST);
-    else problem = passes instanceof CelError ? passes : NO_SUCH_OVERLOAD;
+    else if (passes !== false) problem = passes instanceof CelError ? passes : NO_SUCH_OVERLOAD;
     return problem === undefined;
   });
   return problem;

@@ -4,7 +4,7 @@ import { type CallExpr, type Expr, Operator } from "../syntax/ast.ts";
 import { typeNameOf } from "../values/kind.ts";
 import { CelError, type CelResult, type CelValue, NO_SUCH_OVERLOAD } from "../values/value.ts";
 import type { EvalContext } from "./eval-context.ts";
-import { constantPlan, type Plan, type Planning, type Run } from "./plan.ts";
+import { constantErrorPlan, constantPlan, type Plan, type Planning, type Run } from "./plan.ts";
 import { planComparison } from "./plan-comparison.ts";
 import { planLogic, planOptionalOr } from "./plan-logic.ts";
 import { planPattern } from "./plan-pattern.ts";
@@ -77,7 +77,7 @@ function unary(name: string, { overload, call, cost, costOf }: Candidate, operan
   const fits = fitsType(overload.params[0]);
   return (context) => {
     const a = operand(context);
-    if (a instanceof CelError) return a;
+    if (a instanceof CelError) return failed(context, a);
     if (!fits(a)) return noSuchOverload(name, [a]);
     const result = call(a, context);
     context.charge(costOf === undefined ? cost : costOf(result, a));
@@ -96,8 +96,8 @@ function binary(
   return (context) => {
     const a = left(context);
     const b = right(context);
-    if (a instanceof CelError) return a;
-    if (b instanceof CelError) return b;
+    if (a instanceof CelError) return failed(context, a);
+    if (b instanceof CelError) return failed(context, b);
     if (!fitsLeft(a) || !fitsRight(b)) return noSuchOverload(name, [a, b]);
     const result = call(a, b, context);
     context.charge(costOf === undefined ? cost : costOf(result, a, b));
@@ -130,12 +130,19 @@ function anyNumber(name: string, candidates: readonly Candidate[], operands: rea
   };
 }
 
+/** A call that an argument's error prevents is charged as a call all the same. */
+function failed(context: EvalContext, error: CelError): CelError {
+  context.charge(1);
+  return error;
+}
+
 function noSuchOverload(name: string, args: readonly CelValue[]): CelError {
   if (!/^[A-Za-z]/.test(name)) return NO_SUCH_OVERLOAD;
   return new CelError(`no such overload: ${name}(${args.map(typeNameOf).join(", ")})`);
 }
 
 const CONVERSIONS = new Set([
+  "dyn",
   "bool",
   "bytes",
   "double",
@@ -147,13 +154,13 @@ const CONVERSIONS = new Set([
   "type",
 ]);
 
-/** Conversions of constants are done once; a wrong one stays an error of the evaluation. */
+/** Conversions of constants are done once. */
 function foldConversion(plan: Plan, planning: Planning, operands: readonly Expr[]): Plan {
   const [operand] = operands;
   if (operands.length !== 1 || operand === undefined) return plan;
   if (planning.plan(operand).constant === undefined) return plan;
   const value = plan.run(FOLDING as EvalContext);
-  return value instanceof CelError ? { run: () => value } : constantPlan(value);
+  return value instanceof CelError ? constantErrorPlan(planning, value) : constantPlan(value);
 }
 
 /** Stands in for the context while planning: conversions only count their cost. */

@@ -11,6 +11,7 @@ import {
   type CelValue,
   NO_SUCH_OVERLOAD,
 } from "../values/value.ts";
+import type { EvalContext } from "./eval-context.ts";
 import type { Plan, Planning, Run } from "./plan.ts";
 
 export function planComparison(planning: Planning, e: CallExpr): Plan | undefined {
@@ -43,8 +44,7 @@ function ordered(left: Run, right: Run, holds: (order: number) => boolean): Run 
   return (context) => {
     const a = left(context);
     const b = right(context);
-    if (a instanceof CelError) return a;
-    if (b instanceof CelError) return b;
+    if (a instanceof CelError || b instanceof CelError) return failed(context, a, b);
     const order = compareValues(a, b);
     if (order instanceof CelError) return order;
     context.charge(comparisonCost(true, a, b));
@@ -56,13 +56,18 @@ function equality(left: Run, right: Run, wanted: boolean): Run {
   return (context) => {
     const a = left(context);
     const b = right(context);
-    if (a instanceof CelError) return a;
-    if (b instanceof CelError) return b;
+    if (a instanceof CelError || b instanceof CelError) return failed(context, a, b);
     const equal = equalValues(a, b, context);
     if (equal instanceof CelError) return equal;
     context.charge(a instanceof CelObject ? 1 : comparisonCost(true, a, b));
     return equal === wanted;
   };
+}
+
+/** A comparison that an operand's error prevents is charged as a call all the same. */
+function failed(context: EvalContext, a: CelResult, b: CelResult): CelResult {
+  context.charge(1);
+  return a instanceof CelError ? a : b;
 }
 
 function planMembership(value: Run, collection: Plan): Plan {

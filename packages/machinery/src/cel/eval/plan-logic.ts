@@ -1,6 +1,7 @@
 /** Operators that do not evaluate all their operands, or that absorb errors. */
 import { type CallExpr, Operator } from "../syntax/ast.ts";
 import { CelError, CelOptional, type CelResult, NO_SUCH_OVERLOAD } from "../values/value.ts";
+import { partRefund } from "./attribute.ts";
 import type { Plan, Planning, Run } from "./plan.ts";
 
 export function planLogic(planning: Planning, e: CallExpr): Plan | undefined {
@@ -40,11 +41,20 @@ function planConditional(planning: Planning, e: CallExpr): Plan {
   if (condition === undefined || whenTrue === undefined || whenFalse === undefined) {
     return { run: () => NO_SUCH_OVERLOAD };
   }
+  const [, trueExpr, falseExpr] = e.args;
+  const trueRefund = trueExpr === undefined ? 0 : partRefund(trueExpr);
+  const falseRefund = falseExpr === undefined ? 0 : partRefund(falseExpr);
   return {
     run: (context) => {
       const value = condition(context);
-      if (value === true) return whenTrue(context);
-      if (value === false) return whenFalse(context);
+      if (value === true) {
+        context.refund(trueRefund);
+        return whenTrue(context);
+      }
+      if (value === false) {
+        context.refund(falseRefund);
+        return whenFalse(context);
+      }
       return value instanceof CelError ? value : NO_SUCH_OVERLOAD;
     },
   };

@@ -4,7 +4,7 @@ import type { Expr } from "../syntax/ast.ts";
 import { ArrayList } from "../values/collections.ts";
 import { compilePattern, type Pattern } from "../values/pattern.ts";
 import { CelError, type CelResult } from "../values/value.ts";
-import type { Plan, Planning } from "./plan.ts";
+import { constantErrorPlan, type Plan, type Planning } from "./plan.ts";
 
 interface Application {
   steps(pattern: Pattern, text: string): number;
@@ -34,18 +34,19 @@ export function planPattern(
 ): Plan | undefined {
   const application = APPLICATIONS.get(name);
   const [textExpr, patternExpr] = operands;
-  if (application === undefined || operands.length !== 2 || textExpr === undefined)
-    return undefined;
+  if (application === undefined || textExpr === undefined) return undefined;
   if (patternExpr?.kind !== "literal" || patternExpr.literal.type !== "string") return undefined;
   const source = patternExpr.literal.value;
   const pattern = compilePattern(source);
+  if (pattern instanceof CelError) return constantErrorPlan(planning, pattern);
+  // The form with a limit finds the compiled pattern in the cache.
+  if (operands.length !== 2) return undefined;
   const text = planning.plan(textExpr).run;
   return {
     run: (context) => {
       const value = text(context);
       if (value instanceof CelError) return value;
       if (typeof value !== "string") return new CelError(`no such overload: ${name}`);
-      if (pattern instanceof CelError) return pattern;
       context.charge(patternCost(true, value, source));
       context.step(application.steps(pattern, value));
       return application.apply(pattern, value);

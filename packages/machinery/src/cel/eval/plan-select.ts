@@ -1,5 +1,5 @@
 /** Field selection, presence tests, indexing, and their optional forms. */
-import { type CallExpr, type Expr, Operator, type SelectExpr } from "../syntax/ast.ts";
+import { type CallExpr, Operator, type SelectExpr } from "../syntax/ast.ts";
 import { formatDouble } from "../values/format-double.ts";
 import { JsonObjectView } from "../values/json-view.ts";
 import {
@@ -13,13 +13,14 @@ import {
   type CelValue,
   NO_SUCH_OVERLOAD,
 } from "../values/value.ts";
+import { partRefund, rootCost } from "./attribute.ts";
 import type { Plan, Planning } from "./plan.ts";
 
 export function planSelect(planning: Planning, e: SelectExpr): Plan {
   const operand = planning.plan(e.operand).run;
   const { field } = e;
   if (e.testOnly) {
-    const extra = relativeCost(e.operand);
+    const extra = rootCost(e.operand);
     return {
       run: (context) => {
         const value = operand(context);
@@ -29,7 +30,7 @@ export function planSelect(planning: Planning, e: SelectExpr): Plan {
       },
     };
   }
-  const cost = 1 + relativeCost(e.operand);
+  const cost = 1 + rootCost(e.operand);
   return {
     run: (context) => {
       const value = operand(context);
@@ -40,30 +41,6 @@ export function planSelect(planning: Planning, e: SelectExpr): Plan {
     },
   };
 }
-
-/**
- * cel-go evaluates `a.b[c]` as one attribute: one unit for its root and one for each step. A root that is not a name
- * is priced on its own, and its use as a root again.
- */
-function relativeCost(operand: Expr): number {
-  switch (operand.kind) {
-    case "ident":
-      return 0;
-    case "select":
-      return operand.testOnly ? 1 : 0;
-    case "call":
-      return ATTRIBUTE_CALLS.has(operand.function) ? 0 : 1;
-    default:
-      return 1;
-  }
-}
-
-const ATTRIBUTE_CALLS = new Set<string>([
-  Operator.index,
-  Operator.optIndex,
-  Operator.optSelect,
-  Operator.conditional,
-]);
 
 function noSuchKey(key: CelValue): CelError {
   return new CelError(`no such key: ${keyText(key)}`);
@@ -93,7 +70,8 @@ function isPresent(value: CelValue, field: string): CelResult {
     return value.value === undefined ? false : isPresent(value.value, field);
   }
   const found = findField(value, field);
-  return found === NO_SUCH_OVERLOAD ? found : found !== undefined;
+  // Data that does not fit its type is no answer either way.
+  return found instanceof CelError ? found : found !== undefined;
 }
 
 /** An optional of the field; nothing stays nothing. */
@@ -116,13 +94,14 @@ export function planOptionalSelect(planning: Planning, e: CallExpr): Plan {
     return { run: () => NO_SUCH_OVERLOAD };
   const operand = planning.plan(operandExpr).run;
   const field = String(fieldExpr.literal.value);
-  const cost = 1 + relativeCost(operandExpr);
+  const cost = rootCost(operandExpr);
   return {
     run: (context) => {
       const value = operand(context);
       if (value instanceof CelError) return value;
-      context.charge(cost);
-      return selectOptional(value, field);
+      const found = selectOptional(value, field);
+      context.charge(found === CelOptional.none ? cost : cost + 1);
+      return found;
     },
   };
 }
@@ -132,16 +111,19 @@ export function planIndex(planning: Planning, e: CallExpr): Plan {
   if (operandExpr === undefined || indexExpr === undefined) return { run: () => NO_SUCH_OVERLOAD };
   const operand = planning.plan(operandExpr).run;
   const index = planning.plan(indexExpr).run;
-  const cost = 1 + relativeCost(operandExpr);
+  const cost = rootCost(operandExpr);
+  const refund = partRefund(indexExpr);
   const find = e.function === Operator.optIndex ? indexOptional : indexValue;
   return {
     run: (context) => {
       const value = operand(context);
       if (value instanceof CelError) return value;
+      context.refund(refund);
       const key = index(context);
       if (key instanceof CelError) return key;
-      context.charge(cost);
-      return find(value, key);
+      const found = find(value, key);
+      context.charge(found === CelOptional.none ? cost : cost + 1);
+      return found;
     },
   };
 }

@@ -2,7 +2,7 @@
 import type { CheckedExpr } from "../check/checked-expr.ts";
 import type { Environment } from "../check/environment.ts";
 import type { Expr } from "../syntax/ast.ts";
-import type { CelResult, CelValue } from "../values/value.ts";
+import type { CelError, CelResult, CelValue } from "../values/value.ts";
 import type { EvalContext } from "./eval-context.ts";
 
 /** Evaluates a node. */
@@ -48,6 +48,17 @@ export class LocalSlots {
     this.#stack.length = first;
     return result;
   }
+}
+
+/** Thrown when a program cannot be made of an expression, because a constant in it is wrong. */
+export class ProgramProblem extends Error {
+  override readonly name = "ProgramProblem";
+}
+
+/** An error that every evaluation would give: refused now if the environment validates literals. */
+export function constantErrorPlan(planning: Planning, error: CelError): Plan {
+  if (planning.environment.validateLiterals) throw new ProgramProblem(error.message);
+  return { run: () => error };
 }
 
 export function constantPlan(constant: CelValue): Plan {

@@ -2,6 +2,7 @@
 import type { Type, TypeKind } from "../types/type.ts";
 import { CelDuration, CelTimestamp } from "../values/time.ts";
 import {
+  CelError,
   CelList,
   CelMap,
   CelObject,
@@ -36,5 +37,20 @@ export function fitsType(type: Type | undefined): Guard {
     const { name } = type;
     return (value) => value instanceof CelObject && value.typeName === name;
   }
+  if (type.kind === "list") return fitsList(type.param(0));
   return GUARDS[type.kind] ?? (() => true);
+}
+
+/** Lists are told apart by their first element, as in cel-go: that is all it takes to choose an overload. */
+function fitsList(element: Type): Guard {
+  const fitsElement = GUARDS[element.kind];
+  if (fitsElement === undefined || element.kind === "list" || element.kind === "map") {
+    return (value) => value instanceof CelList;
+  }
+  return (value) => {
+    if (!(value instanceof CelList)) return false;
+    if (value.size === 0) return true;
+    const first = value.get(0);
+    return first instanceof CelError || fitsElement(first);
+  };
 }

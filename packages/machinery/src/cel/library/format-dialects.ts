@@ -23,7 +23,7 @@ export const kubernetesFormat: FormatDialect = {
     if (number === undefined) return undefined;
     if (!Number.isFinite(number)) return fixedText(number, 0);
     const [mantissa, exponent = ""] = scientificText(number, precision).split("e");
-    return `${mantissa} × 10${superscript(exponent.replace("+", ""))}`;
+    return `${mantissa}×10${superscript(exponent.replace("+", ""))}`;
   },
 };
 

@@ -18,7 +18,6 @@ import { urlsLibrary } from "./urls.ts";
 
 /** Has no variables; `extend` adds them. Policies that mutate add the JSON patch library. */
 export const kubernetesEnvironment: Environment = Environment.create({
-  homogeneousLiterals: true,
   validateLiterals: true,
   libraries: [
     standardLibrary,

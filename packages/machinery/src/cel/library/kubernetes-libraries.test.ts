@@ -8,6 +8,7 @@ describe("Kubernetes' lists", () => {
     ["[1, 2, 2].isSorted() && ![2, 1].isSorted() && ['a', 'b'].isSorted()", "true"],
     ["[1, 3].sum() + [].sum()", "4"],
     ["[1.5, 2.0].sum()", "3.5"],
+    ["dyn([1.0, 2.0]).sum()", "3"],
     ["[duration('1m'), duration('1s')].sum() == duration('61s')", "true"],
     ["[9223372036854775807, 1].sum()", "error: integer overflow"],
     ["['a'].sum()", "refused: found no matching overload for 'sum' applied to 'list(string).()'"],
@@ -57,6 +58,10 @@ describe("regular expressions", () => {
     ["'1 a 2 b'.findAll('[0-9]')", '["1", "2"]'],
     ["'1 a 2 b'.findAll('[0-9]', 1)", '["1"]'],
     ["'x'.findAll('[0-9]')", "[]"],
+    [
+      "'x'.find(')')",
+      "refused: program instantiation failed: error parsing regexp: unexpected ): `)`",
+    ],
     [
       "'x'.find(dyn('(').startsWith('(') ? '(' : '')",
       "error: Illegal regex: error parsing regexp: missing closing ): `(`",

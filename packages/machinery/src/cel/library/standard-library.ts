@@ -7,7 +7,7 @@ import {
   global,
   member,
 } from "../check/function-declaration.ts";
-import { firstArgumentCost, patternCost, traversalCost } from "../cost/sizes.ts";
+import { patternCost, secondArgumentCost, traversalCost } from "../cost/sizes.ts";
 import { affixEstimate, containsEstimate, patternEstimate } from "../cost/standard-estimates.ts";
 import { codePointCount } from "../syntax/source.ts";
 import { standardMacros } from "../syntax/standard-macros.ts";
@@ -80,7 +80,7 @@ const texts: readonly FunctionDeclaration[] = [
       BOOL,
       (text: string, end: string) => text.endsWith(end),
       {
-        cost: firstArgumentCost,
+        cost: secondArgumentCost,
         estimate: affixEstimate,
       },
     ),
@@ -93,7 +93,7 @@ const texts: readonly FunctionDeclaration[] = [
       BOOL,
       (text: string, start: string) => text.startsWith(start),
       {
-        cost: firstArgumentCost,
+        cost: secondArgumentCost,
         estimate: affixEstimate,
       },
     ),

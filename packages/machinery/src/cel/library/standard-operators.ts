@@ -134,13 +134,13 @@ function sums(): FunctionDeclaration[] {
         "add_duration_timestamp",
         [DURATION, TIMESTAMP],
         TIMESTAMP,
-        (d: CelDuration, t: CelTimestamp) => timestampOf(t.nanos + d.nanos),
+        (d: CelDuration, t: CelTimestamp) => timestampOf(t.nanos + d.nanos, t.offsetSeconds),
       ),
       global(
         "add_timestamp_duration",
         [TIMESTAMP, DURATION],
         TIMESTAMP,
-        (t: CelTimestamp, d: CelDuration) => timestampOf(t.nanos + d.nanos),
+        (t: CelTimestamp, d: CelDuration) => timestampOf(t.nanos + d.nanos, t.offsetSeconds),
       ),
       global("add_int64", [INT, INT], INT, arithmetic.addInt),
       global("add_list", [LIST_A, LIST_A], LIST_A, addLists, {
@@ -166,7 +166,7 @@ function sums(): FunctionDeclaration[] {
         "subtract_timestamp_duration",
         [TIMESTAMP, DURATION],
         TIMESTAMP,
-        (t: CelTimestamp, d: CelDuration) => timestampOf(t.nanos - d.nanos),
+        (t: CelTimestamp, d: CelDuration) => timestampOf(t.nanos - d.nanos, t.offsetSeconds),
       ),
       global(
         "subtract_timestamp_timestamp",

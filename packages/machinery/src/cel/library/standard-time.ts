@@ -11,7 +11,7 @@ import { type LocalTime, localTime } from "../values/time-zone.ts";
 import { CelError, type CelResult } from "../values/value.ts";
 
 /** Looking up a zone's offset takes as long as this many simple steps. */
-const ZONE_LOOKUP_STEPS = 100;
+const ZONE_LOOKUP_STEPS = 1000;
 
 export const standardTime: readonly FunctionDeclaration[] = [
   part("getFullYear", "year", (time) => time.year),
@@ -54,14 +54,9 @@ function part(
     ),
   ];
   if (nanosPerUnit !== undefined) {
-    const inUnits = (duration: CelDuration) => durationPart(name, duration.nanos, nanosPerUnit);
+    // Totals, milliseconds included.
+    const inUnits = (duration: CelDuration) => duration.nanos / nanosPerUnit;
     overloads.push(member(`duration_to_${suffix}`, [DURATION], INT, inUnits));
   }
   return fn(name, ...overloads);
-}
-
-/** A duration's hours, minutes and seconds are totals; its milliseconds are what is left over. */
-function durationPart(name: string, nanos: bigint, nanosPerUnit: bigint): bigint {
-  const rest = name === "getMilliseconds" ? nanos % 1_000_000_000n : nanos;
-  return rest / nanosPerUnit;
 }

@@ -34,7 +34,8 @@ describe("string extensions", () => {
     ["'tacocat'.substring(4, 3)", "error: invalid substring range. start: 4, end: 3"],
     ["'\\u00a0 \\ttrim\\n '.trim()", '"trim"'],
     ["['a', 'b'].join() + ['a', 'b'].join('-')", '"aba-b"'],
-    ["[dyn(1), dyn(2)].join()", "error: join: invalid input: 1"],
+    ["[dyn('a'), dyn(2)].join()", "error: join: invalid input: 2"],
+    ["[dyn(1), dyn(2)].join()", "error: no such overload: join(list)"],
     ["strings.quote('a\\n\"b\\\\')", '"\\"a\\\\n\\\\\\"b\\\\\\\\\\""'],
   ]);
 });
@@ -43,10 +44,11 @@ describe("format, as Kubernetes has it", () => {
   expressionTable(it, [
     ["'%s is %d%%'.format([dyn('x'), 50])", '"x is 50%"'],
     ["'%b %o %x %X'.format([5, 8, 255, dyn(b'\\xab')])", '"101 10 ff AB"'],
+    ["'%d %s %f'.format([1, 'abc', 1.0])", '"1 abc 1.000000"'],
     ["'%.2f %f'.format([2.5, 1.0])", '"2.50 1.000000"'],
     ["'%.0f %.0f'.format([2.5, 3.5])", '"2 4"'],
     ["'%.1f'.format([1234567.25])", '"1,234,567.2"'],
-    ["'%e'.format([1052.032911275])", '"1.052033 × 10⁰³"'],
+    ["'%e'.format([1052.032911275])", '"1.052033×10⁰³"'],
     ["'%s'.format([[1, 2]])", '"[1, 2]"'],
     ["'%s'.format([['a', 'b']])", '"[\\"a\\", \\"b\\"]"'],
     ["'%s'.format([{'b': 1, 'a': 2}])", '"{\\"a\\":2, \\"b\\":1}"'],

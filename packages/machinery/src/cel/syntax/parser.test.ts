@@ -9,6 +9,7 @@ import {
   EXPRESSION_NODES_MAX,
 } from "../limits.ts";
 import type { Expr } from "./ast.ts";
+import { ExprFactory } from "./expr-factory.ts";
 import { parse } from "./parser.ts";
 import { printIssues } from "./source.ts";
 import { unparse } from "./unparser.ts";
@@ -138,6 +139,13 @@ describe("parser limits", () => {
 
   it("accepts very long chains of && since they are balanced", () => {
     assert.equal(problems(`true${" && true".repeat(10_000)}`), "");
+  });
+
+  it("gives out ids up to the most nodes and not one more", () => {
+    const make = new ExprFactory();
+    for (let i = 0; i < EXPRESSION_NODES_MAX; i++) make.nextId();
+    assert.equal(make.nodeCount, EXPRESSION_NODES_MAX);
+    assert.throws(() => make.nextId(), /expression node count exceeds limit/);
   });
 
   it("refuses expressions that macros blow up", () => {

@@ -13,7 +13,7 @@ export function visitExpr(root: Expr, visitor: (e: Expr, path: readonly Expr[]) 
   visit(root);
 }
 
-export function childrenOf(e: Expr): readonly Expr[] {
+function childrenOf(e: Expr): readonly Expr[] {
   switch (e.kind) {
     case "literal":
     case "ident":

@@ -75,6 +75,16 @@ describe("JSON under declared types", () => {
       ["self.after.getMinutes() + self.day.getDate() + self.at.getHours()", "90"],
       ["type(self.port) == string ? self.port : string(self.port)", '"80%"'],
       ["self.foo__dash__bar + self.__namespace__", '"dashedns"'],
+      ["self.namespace + (has(self.namespace) ? '!' : '')", '"ns!"'],
+      [
+        "self == {'a': 1}",
+        "refused: found no matching overload for '_==_' applied to '(self, map(string, int))'",
+      ],
+      [
+        "self['name']",
+        "refused: found no matching overload for '_[_]' applied to '(self, string)'",
+      ],
+      ["self.port != ['anything'] && self.port != 1", "true"],
       ["self.__underscores__proto__underscores__", '"own"'],
       ["self.labels['__proto__'] + self.labels.constructor", '"pc"'],
       ["self.labels.toString", "error: no such key: toString"],
@@ -129,6 +139,12 @@ describe("JSON under declared types", () => {
         "error: invalid data, got null for schema with nullable=false",
       ],
       ["self.after", { after: "soon" }, "error: Invalid duration soon"],
+      [
+        "has(self.tags)",
+        { tags: 1 },
+        "error: invalid data, expected an array for the provided schema with type=array",
+      ],
+      ["has(self.count)", { count: "3" }, "error: invalid data, expected int, got string"],
       ["self.name", {}, "error: no such key: name"],
     ];
     for (const [expression, self, outcome] of rows) {

@@ -20,7 +20,7 @@ import {
 import { mapElementKey, setElementKey } from "../values/keyed-list.ts";
 import { CelError, CelOptional } from "../values/value.ts";
 import * as scalar from "./declared-scalars.ts";
-import { escapeProperty } from "./identifier.ts";
+import { escapeProperty, isReservedWord } from "./identifier.ts";
 import {
   BOOL,
   BYTES,
@@ -183,7 +183,10 @@ export function declaredObject(
   for (const [property, { declared, alwaysPresent = false }] of properties) {
     const identifier = escapeProperty(property);
     if (identifier !== undefined) {
-      fields.set(identifier, { property, declared, adapt: refusingNull(declared.adapt) });
+      const field = { property, declared, adapt: refusingNull(declared.adapt) };
+      fields.set(identifier, field);
+      // After a dot, most reserved words may be written as they are.
+      if (isReservedWord(property)) fields.set(property, field);
     }
     if (alwaysPresent) serializedBytesMin += property.length + declared.serializedBytesMin + 4;
   }

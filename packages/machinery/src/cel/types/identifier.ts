@@ -37,6 +37,11 @@ const ESCAPES = new Map([
 ]);
 const UNESCAPES = new Map([...ESCAPES].map(([plain, escaped]) => [escaped, plain]));
 
+/** True for words that are no identifiers of their own. */
+export function isReservedWord(name: string): boolean {
+  return RESERVED.has(name);
+}
+
 /** The identifier for a property, or nothing when it cannot have one. */
 export function escapeProperty(name: string): string | undefined {
   if (!/^[A-Za-z_.\-/][\w.\-/]*$/.test(name)) return undefined;

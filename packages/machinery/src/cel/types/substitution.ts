@@ -46,13 +46,14 @@ export class Substitution {
 
   #attempt(action: () => boolean): boolean {
     const fits = action();
-    const changes = this.#trail.splice(0);
-    if (fits) return true;
-    for (const { name, before } of changes.reverse()) {
-      if (before === undefined) this.#bound.delete(name);
-      else this.#bound.set(name, before);
+    if (!fits) {
+      for (const { name, before } of this.#trail.reverse()) {
+        if (before === undefined) this.#bound.delete(name);
+        else this.#bound.set(name, before);
+      }
     }
-    return false;
+    if (this.#trail.length > 0) this.#trail.length = 0;
+    return fits;
   }
 
   #bind(name: string, type: Type): void {

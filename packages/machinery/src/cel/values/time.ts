@@ -12,9 +12,12 @@ const INT64_MAX = 2n ** 63n - 1n;
 export class CelTimestamp {
   /** Nanoseconds since 1970-01-01T00:00:00Z. */
   readonly nanos: bigint;
+  /** The offset from UTC that it was written with, which its text keeps. */
+  readonly offsetSeconds: number;
 
-  constructor(nanos: bigint) {
+  constructor(nanos: bigint, offsetSeconds = 0) {
     this.nanos = nanos;
+    this.offsetSeconds = offsetSeconds;
   }
 }
 
@@ -27,10 +30,10 @@ export class CelDuration {
   }
 }
 
-export function timestampOf(nanos: bigint): CelTimestamp | CelError {
+export function timestampOf(nanos: bigint, offsetSeconds = 0): CelTimestamp | CelError {
   const inRange =
     nanos >= SECONDS_MIN * NANOS_PER_SECOND && nanos < (SECONDS_MAX + 1n) * NANOS_PER_SECOND;
-  return inRange ? new CelTimestamp(nanos) : new CelError("timestamp overflow");
+  return inRange ? new CelTimestamp(nanos, offsetSeconds) : new CelError("timestamp overflow");
 }
 
 export function durationOf(nanos: bigint): CelDuration | CelError {
@@ -52,7 +55,7 @@ export function parseTimestamp(text: string): CelTimestamp | undefined {
   if (offset === undefined) return undefined;
   const total = seconds + Number(hour) * 3600 + Number(minute) * 60 + Number(second) - offset;
   const nanos = BigInt(fraction.slice(0, 9).padEnd(9, "0"));
-  const timestamp = timestampOf(BigInt(total) * NANOS_PER_SECOND + nanos);
+  const timestamp = timestampOf(BigInt(total) * NANOS_PER_SECOND + nanos, offset);
   return timestamp instanceof CelError ? undefined : timestamp;
 }
 
@@ -82,13 +85,20 @@ function utcSeconds(year: number, month: number, day: number): number | undefine
   return date.getTime() / 1000;
 }
 
-export function formatTimestamp(timestamp: CelTimestamp): string {
-  const { seconds, nanos } = split(timestamp.nanos);
-  const date = new Date(Number(seconds) * 1000);
+export function formatTimestamp({ nanos: total, offsetSeconds }: CelTimestamp): string {
+  const { seconds, nanos } = split(total);
+  const date = new Date((Number(seconds) + offsetSeconds) * 1000);
   const pad = (value: number, width = 2) => String(value).padStart(width, "0");
   const day = `${pad(date.getUTCFullYear(), 4)}-${pad(date.getUTCMonth() + 1)}-${pad(date.getUTCDate())}`;
   const time = `${pad(date.getUTCHours())}:${pad(date.getUTCMinutes())}:${pad(date.getUTCSeconds())}`;
-  return `${day}T${time}${fractionText(nanos)}Z`;
+  return `${day}T${time}${fractionText(nanos)}${offsetText(offsetSeconds)}`;
+}
+
+function offsetText(offsetSeconds: number): string {
+  if (offsetSeconds === 0) return "Z";
+  const minutes = Math.abs(offsetSeconds) / 60;
+  const pad = (value: number) => String(value).padStart(2, "0");
+  return `${offsetSeconds < 0 ? "-" : "+"}${pad(Math.floor(minutes / 60))}:${pad(minutes % 60)}`;
 }
 
 /** Whole seconds, rounded down, and the nanoseconds above them. */

@@ -15,7 +15,7 @@ import { readStore } from "./open-store.ts";
 import type { StoreState } from "./store-state.ts";
 
 export const firstRetryDelayMs = 100;
-export const retryDelayMsMax = 5_000;
+export const retryDelayMsMax = 2000;
 
 export class Recovery {
   readonly #state: StoreState;

@@ -1,12 +1,13 @@
 /**
  * Gives names and calls a meaning without checking types: everything is dynamic, and what does not fit turns into
- * an error at evaluation. Kubernetes always checks; this serves the conformance suite's unchecked cases.
+ * an error at evaluation. Kubernetes always checks; this serves the conformance suite's unchecked cases. Test support only.
  */
+
+import { CheckedExpr, type Reference } from "../check/checked-expr.ts";
+import type { Environment } from "../check/environment.ts";
+import { qualifiedName } from "../check/qualified-name.ts";
 import type { CallExpr, Expr } from "../syntax/ast.ts";
 import type { Type } from "../types/type.ts";
-import { CheckedExpr, type Reference } from "./checked-expr.ts";
-import type { Environment } from "./environment.ts";
-import { qualifiedName } from "./qualified-name.ts";
 
 export function withoutChecking(expr: Expr, environment: Environment): CheckedExpr {
   const references = new Map<number, Reference>();

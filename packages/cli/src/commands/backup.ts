@@ -1,0 +1,50 @@
+/** `kcp backup`: the whole store into a file, while a server runs or not. */
+import { type BackupResult, backup } from "@kcp-ts/controlplane";
+import { type Command, Option } from "commander";
+import { addStorageFlags, type StorageFlags, storageOptionsOf } from "./storage-flags.ts";
+import { type OutputFlags, progressLine, quietLog, report, untilInterrupted } from "./transfer.ts";
+
+interface BackupFlags extends StorageFlags, OutputFlags {
+  readonly out: string;
+  readonly rootDirectory: string;
+  readonly kubeconfig?: string;
+  readonly context?: string;
+  readonly server?: string;
+}
+
+export function addBackup(program: Command): void {
+  const command = program
+    .command("backup")
+    .description("Save everything that is stored, at one moment, into a file.")
+    .requiredOption("--out <file>", "the file to write; it holds Secrets, so keep it safe")
+    .optionsGroup("Where the data is:")
+    .option("--root-directory <path>", "the server's; asks the server if it runs", ".kcp")
+    .option("--kubeconfig <path>", "ask the server of this kubeconfig, as a system:masters member")
+    .option("--context <name>", "context in it (default: shard-base, else the current one)")
+    .option("--server <url>", "another address of that server");
+  addStorageFlags(command)
+    .optionsGroup("What it says:")
+    .addOption(new Option("-o, --output <format>", "summary on stdout").choices(["json"]))
+    .action((flags: BackupFlags) => run(flags));
+}
+
+async function run(flags: BackupFlags): Promise<void> {
+  const progress = progressLine("saved");
+  const result = await backup(
+    {
+      file: flags.out,
+      rootDirectory: flags.rootDirectory,
+      storage: storageOptionsOf(flags),
+      kubeconfigPath: flags.kubeconfig,
+      context: flags.context,
+      server: flags.server,
+    },
+    { log: quietLog(), signal: untilInterrupted(), onProgress: progress.show },
+  ).finally(progress.end);
+  report(flags, result, describe(result));
+}
+
+function describe({ entries, revision, bytes, file, source }: BackupResult): string {
+  const from = source === "server" ? "the running server" : `${source} storage`;
+  return `saved ${entries} objects at revision ${revision} from ${from}: ${file}, ${bytes} bytes`;
+}

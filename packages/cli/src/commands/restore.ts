@@ -1,0 +1,40 @@
+/** `kcp restore`: a backup into an empty store; the server is started on it afterwards. */
+import { type RestoreResult, restore } from "@kcp-ts/controlplane";
+import { type Command, Option } from "commander";
+import { addStorageFlags, type StorageFlags, storageOptionsOf } from "./storage-flags.ts";
+import { type OutputFlags, progressLine, quietLog, report, untilInterrupted } from "./transfer.ts";
+
+interface RestoreFlags extends StorageFlags, OutputFlags {
+  readonly from: string;
+  readonly rootDirectory: string;
+}
+
+export function addRestore(program: Command): void {
+  const command = program
+    .command("restore")
+    .description("Fill an empty store from a file that kcp backup made.")
+    .requiredOption("--from <file>", "the backup to read")
+    .optionsGroup("Where the data goes:")
+    .option("--root-directory <path>", "state and credentials of the server to be", ".kcp");
+  addStorageFlags(command)
+    .optionsGroup("What it says:")
+    .addOption(new Option("-o, --output <format>", "summary on stdout").choices(["json"]))
+    .action((flags: RestoreFlags) => run(flags));
+}
+
+async function run(flags: RestoreFlags): Promise<void> {
+  const progress = progressLine("restored");
+  const { from: file, rootDirectory } = flags;
+  const result = await restore(
+    { file, rootDirectory, storage: storageOptionsOf(flags) },
+    { log: quietLog(), signal: untilInterrupted(), onProgress: progress.show },
+  ).finally(progress.end);
+  report(flags, result, describe(result));
+}
+
+function describe({ entries, revision, createdAt, target, keepsRevisions }: RestoreResult): string {
+  const what = `restored ${entries} objects of ${createdAt} to ${target} storage`;
+  return keepsRevisions
+    ? `${what}, at revision ${revision}`
+    : `${what}; etcd numbers revisions anew, so restart controllers and other clients that watch`;
+}

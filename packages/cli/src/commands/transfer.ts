@@ -1,0 +1,42 @@
+/** What backup and restore have in common towards people: progress on a terminal, a summary, an end by Ctrl-C. */
+import { createLog, type Progress } from "@kcp-ts/controlplane";
+
+export interface OutputFlags {
+  readonly output?: "json";
+}
+
+/** Prose goes to stderr, data to stdout. */
+export function report({ output }: OutputFlags, result: object, text: string): void {
+  if (output === "json") process.stdout.write(`${JSON.stringify(result)}\n`);
+  else process.stderr.write(`${text}\n`);
+}
+
+export function progressLine(verb: string) {
+  const isTerminal = process.stderr.isTTY === true;
+  let isShown = false;
+  return {
+    show: ({ entries, bytes }: Progress) => {
+      if (!isTerminal) return;
+      isShown = true;
+      const size = bytes === 0 ? "" : `, ${(bytes / 1e6).toFixed(1)} MB`;
+      process.stderr.write(`\r${verb} ${entries} objects${size}\u001b[K`);
+    },
+    end: () => {
+      if (isShown) process.stderr.write("\r\u001b[K");
+    },
+  };
+}
+
+export function quietLog() {
+  const format = process.stderr.isTTY === true ? "pretty" : "json";
+  return createLog({ format, verbosity: 0 });
+}
+
+/** The first signal ends in good order, so that nothing half done is left behind. */
+export function untilInterrupted(): AbortSignal {
+  const controller = new AbortController();
+  const stop = () => controller.abort(new Error("interrupted"));
+  process.once("SIGINT", stop);
+  process.once("SIGTERM", stop);
+  return controller.signal;
+}

@@ -1,0 +1,4 @@
+/** Backup and restore, as the command line has them. */
+export { type BackupContext, type BackupOptions, type BackupResult, backup } from "./backup.ts";
+export type { Progress } from "./backup-file.ts";
+export { type RestoreOptions, type RestoreResult, restore } from "./restore.ts";

@@ -1,0 +1,44 @@
+/**
+ * What the creator of an object owns: everything in it that can be owned. The same set that comparing the object with nothing gives,
+ * without the comparing: creates are the most frequent of writes that have much to own.
+ */
+import { isJsonObject, type JsonObject, type JsonValue } from "../json/index.ts";
+import { type FieldSet, hasChildren, type MutableFieldSet, subtractSubtrees } from "./field-set.ts";
+import { fieldElement } from "./path-element.ts";
+import { isSystemMetadata } from "./system-fields.ts";
+import { deducedType, memberType, type TypeSchema } from "./type-schema.ts";
+import { presentFields } from "./typed-field-set.ts";
+
+export function createdFields(
+  object: JsonObject,
+  type: TypeSchema,
+  resetFields: FieldSet | undefined,
+): FieldSet {
+  const fields: MutableFieldSet = {};
+  for (const name of Object.keys(object)) {
+    if (name === "apiVersion" || name === "kind") continue;
+    const value = object[name] as JsonValue;
+    const valueType = typeOf(type, name);
+    if (name !== "metadata" || !isJsonObject(value)) {
+      fields[fieldElement(name)] = presentFields(value, valueType);
+      continue;
+    }
+    const metadata = metadataFields(value, valueType);
+    if (hasChildren(metadata)) fields[fieldElement(name)] = metadata;
+  }
+  return resetFields === undefined ? fields : subtractSubtrees(fields, resetFields);
+}
+
+/** Nobody owns the metadata itself, nor what the server sets in it. */
+function metadataFields(metadata: JsonObject, type: TypeSchema): FieldSet {
+  const fields: MutableFieldSet = {};
+  for (const name of Object.keys(metadata)) {
+    if (isSystemMetadata(name)) continue;
+    fields[fieldElement(name)] = presentFields(metadata[name] as JsonValue, typeOf(type, name));
+  }
+  return fields;
+}
+
+function typeOf(type: TypeSchema, name: string): TypeSchema {
+  return (type.map === undefined ? undefined : memberType(type.map, name)) ?? deducedType;
+}

@@ -1,0 +1,42 @@
+/**
+ * Attributes: names and what is reached from them by selection and indexing.
+ *
+ * cel-go evaluates `a.b[c]` as one attribute and charges one unit for its root and one for each step. A root that is
+ * not a name is priced on its own, and its use as a root again. An attribute that is a branch of `? :` or an index of
+ * another attribute is resolved as a part of it, and its root is free.
+ */
+import { type Expr, Operator } from "../syntax/ast.ts";
+
+/** What using `operand` as the root of a selection costs besides its own evaluation. */
+export function rootCost(operand: Expr): number {
+  switch (operand.kind) {
+    case "ident":
+      return 0;
+    case "select":
+      return operand.testOnly ? 1 : 0;
+    case "call":
+      return isAttribute(operand) || operand.function === Operator.conditional ? 0 : 1;
+    default:
+      return 1;
+  }
+}
+
+/** What is free of `e` where it is a part of another attribute. */
+export function partRefund(e: Expr): number {
+  return isAttribute(e) ? 1 : 0;
+}
+
+const ACCESSES = new Set<string>([Operator.index, Operator.optIndex, Operator.optSelect]);
+
+function isAttribute(e: Expr): boolean {
+  switch (e.kind) {
+    case "ident":
+      return true;
+    case "select":
+      return !e.testOnly;
+    case "call":
+      return ACCESSES.has(e.function);
+    default:
+      return false;
+  }
+}

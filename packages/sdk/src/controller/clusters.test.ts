@@ -1,0 +1,154 @@
+import assert from "node:assert/strict";
+import { afterEach, describe, it } from "node:test";
+import { sleep } from "@kcp-ts/machinery/base";
+import type { ClusterName } from "@kcp-ts/machinery/names";
+import { FakeClock, SeededRandom } from "@kcp-ts/testkit";
+import { Client, defineResource, type KubernetesObject } from "../client/index.ts";
+import { FakeApiServer } from "../fake-server/index.ts";
+import type { ObjectKey } from "../informer/index.ts";
+import { LeaderElector } from "../leader-election/index.ts";
+import { type Clusters, logicalClusters, singleCluster } from "./clusters.ts";
+import { Controller } from "./controller.ts";
+import { Fleet } from "./fleet.ts";
+import { Manager } from "./manager.ts";
+
+interface Thing extends KubernetesObject {
+  readonly size?: number;
+}
+
+const things = defineResource<Thing>({
+  group: "example.io",
+  version: "v1",
+  resource: "things",
+  kind: "Thing",
+  namespaced: true,
+});
+const resource = "example.io/v1/things";
+const root = "root" as ClusterName;
+const stops: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const stop of stops.splice(0)) await stop();
+});
+
+function world() {
+  const clock = new FakeClock();
+  const server = new FakeApiServer({ clock });
+  const random = new SeededRandom(3);
+  const client = new Client({ transport: server.transport(), clock, random });
+  return { clock, server, client };
+}
+
+describe("one reconciler", () => {
+  /** Sets `size` to the length of the cluster's name: the same code for all three kinds of clusters. */
+  function sizer(clusters: Clusters, clock: FakeClock) {
+    const source = clusters.source(things);
+    const reconcile = async (key: ObjectKey, { client }: { client: Client }) => {
+      const object = source.store.get(key);
+      if (object === undefined || object.size === key.cluster.length) return;
+      const { namespace, name } = key;
+      const patch = { size: key.cluster.length };
+      await client.resource(things).patch({ namespace, name }, { type: "merge", patch });
+    };
+    return new Controller({ name: "sizer", clusters, reconcile, clock }).watch(things);
+  }
+
+  const run = async (clusters: Clusters, clock: FakeClock) => {
+    const stop = new AbortController();
+    const controllers = [sizer(clusters, clock)];
+    const done = new Manager({ clusters: [clusters], controllers }).run(stop.signal);
+    stops.push(async () => {
+      stop.abort();
+      await clock.advanceAndSettle(60_000);
+      await done;
+    });
+    await clock.advanceAndSettle(0);
+  };
+  const sizeOf = (server: FakeApiServer, cluster: string) =>
+    server.store.get(`${resource}|${cluster}|default|a`)?.["size"];
+
+  it("serves one cluster", async () => {
+    const { server, client, clock } = world();
+    server.put({ resource, cluster: "root", namespace: "default", name: "a" });
+    await run(singleCluster({ client, cluster: root }), clock);
+    assert.equal(sizeOf(server, "root"), 4);
+  });
+
+  it("serves all logical clusters, through one watch, and touches each through its own path", async () => {
+    const { server, client, clock } = world();
+    for (const cluster of ["root", "tenant-b", "x1"]) {
+      server.put({ resource, cluster, namespace: "default", name: "a" });
+    }
+    await run(logicalClusters({ client }), clock);
+    server.put({ resource, cluster: "later", namespace: "default", name: "a" });
+    await clock.advanceAndSettle(0);
+    const sizes = ["root", "tenant-b", "x1", "later"].map((cluster) => sizeOf(server, cluster));
+    assert.deepEqual(sizes, [4, 8, 2, 5]);
+    assert.equal(server.openWatches, 1);
+  });
+
+  it("serves a fleet whose members come, go, and are down", async () => {
+    const clock = new FakeClock();
+    const fleet = new Fleet({ clock, random: new SeededRandom(1) });
+    const join = (name: string) => {
+      const server = new FakeApiServer({ clock });
+      server.put({ resource, cluster: "root", namespace: "default", name: "a" });
+      fleet.join(name as ClusterName, new Client({ transport: server.transport(), clock }));
+      return server;
+    };
+    const east = join("east");
+    const down = join("down-one");
+    down.restart(30_000);
+    await run(fleet, clock);
+    assert.equal(sizeOf(east, "root"), 4);
+    const west = join("westernmost");
+    await clock.advanceAndSettle(0);
+    assert.equal(sizeOf(west, "root"), 11);
+    assert.equal(sizeOf(down, "root"), undefined);
+    await clock.advanceAndSettle(120_000);
+    assert.equal(sizeOf(down, "root"), 8);
+    fleet.leave("east" as ClusterName);
+    east.put({ resource, cluster: "root", namespace: "default", name: "a" }, { size: 0 });
+    await clock.advanceAndSettle(1000);
+    assert.equal(sizeOf(east, "root"), 0);
+    assert.equal(fleet.source(things).store.size, 2);
+    assert.throws(() => fleet.client("east" as ClusterName), /not a member/);
+  });
+});
+
+describe("a manager", () => {
+  it("works only while it leads, and says so when it no longer does", async () => {
+    const { clock, server, client } = world();
+    const clusters = singleCluster({ client, cluster: root });
+    const seen: string[] = [];
+    const signals: AbortSignal[] = [];
+    const controller = new Controller({
+      name: "test",
+      clusters,
+      clock,
+      reconcile: async ({ name }, { signal }) => {
+        seen.push(name);
+        signals.push(signal);
+        await sleep(clock, 1e8, signal);
+      },
+    }).watch(things);
+    const lease = { namespace: "system", name: "lease" };
+    const leaseResource = "coordination.k8s.io/v1/leases";
+    const spec = { holderIdentity: "other", leaseDurationSeconds: 15, leaseTransitions: 0 };
+    server.put({ resource: leaseResource, ...lease }, { spec });
+    const elector = new LeaderElector({ client, lease, identity: "me" });
+    const stop = new AbortController();
+    const manager = new Manager({ clusters: [clusters], controllers: [controller], elector });
+    const done = manager.run(stop.signal);
+    server.put({ resource, namespace: "default", name: "a" });
+    await clock.advanceAndSettle(10_000);
+    assert.deepEqual(seen, []);
+    await clock.advanceAndSettle(10_000);
+    assert.deepEqual(seen, ["a"]);
+    server.put({ resource: leaseResource, ...lease }, { spec: { ...spec, leaseTransitions: 9 } });
+    const rejected = assert.rejects(done, { name: "LeadershipLost" });
+    await clock.advanceAndSettle(2500);
+    assert.equal(signals[0]?.aborted, true);
+    await clock.advanceAndSettle(30_000);
+    await rejected;
+  });
+});

@@ -1,0 +1,6 @@
+/** Backups: the file format, and the path that serves one. */
+export { BackupFormatError, type BackupHead } from "./backup-format.ts";
+export type { BackupParser } from "./backup-parser.ts";
+export { type EncodeOptions, encodeBackup } from "./encode-backup.ts";
+export { type BackupSummary, checkBackup, readBackup } from "./read-backup.ts";
+export { type BackupRooms, backupPath, backupType, serveBackup } from "./serve-backup.ts";

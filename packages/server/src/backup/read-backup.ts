@@ -1,0 +1,58 @@
+/** From the bytes of a backup file to a snapshot, and passing bytes on while checking them. */
+import { type Entry, type Revision, type Snapshot, toRevision } from "../storage/index.ts";
+import { BackupFormatError } from "./backup-format.ts";
+import { BackupParser } from "./backup-parser.ts";
+
+export interface BackupSummary {
+  readonly revision: Revision;
+  readonly createdAt: string;
+  readonly entries: number;
+  readonly bytes: number;
+}
+
+/** The entries throw `BackupFormatError` before they end, if the bytes are not a whole backup. */
+export async function readBackup(chunks: AsyncIterable<Uint8Array>): Promise<Snapshot> {
+  const parser = new BackupParser();
+  const iterator = chunks[Symbol.asyncIterator]();
+  let first: Entry[] = [];
+  while (parser.head === undefined) {
+    const next = await iterator.next();
+    if (next.done === true) {
+      parser.end();
+      throw new BackupFormatError("the backup has no head");
+    }
+    first = parser.push(next.value);
+  }
+  return { revision: toRevision(parser.head.revision), entries: rest(parser, first, iterator) };
+}
+
+async function* rest(
+  parser: BackupParser,
+  first: readonly Entry[],
+  iterator: AsyncIterator<Uint8Array>,
+): AsyncGenerator<Entry> {
+  try {
+    yield* first;
+    for (let next = await iterator.next(); next.done !== true; next = await iterator.next()) {
+      yield* parser.push(next.value);
+    }
+    parser.end();
+  } finally {
+    await iterator.return?.();
+  }
+}
+
+/** Hands every chunk to `pass` and resolves once they were a whole backup; throws `BackupFormatError` as soon as they cannot be. */
+export async function checkBackup(
+  chunks: AsyncIterable<Uint8Array>,
+  pass: (chunk: Uint8Array, parser: BackupParser) => Promise<void> | void = () => undefined,
+): Promise<BackupSummary> {
+  const parser = new BackupParser();
+  for await (const chunk of chunks) {
+    parser.push(chunk);
+    await pass(chunk, parser);
+  }
+  const { revision, createdAt } = parser.end();
+  const { entries, bytes } = parser;
+  return { revision: toRevision(revision), createdAt, entries, bytes };
+}

@@ -1,0 +1,176 @@
+import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
+import { after, before, describe, it } from "node:test";
+import { TestServer } from "../testing/index.ts";
+
+const aggregated = {
+  accept:
+    "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList,application/json",
+};
+
+let server: TestServer;
+before(async () => {
+  server = await TestServer.start();
+});
+after(() => server.close());
+
+describe("legacy discovery", () => {
+  it("/api names one version and the address", async () => {
+    const headers = { host: "example.com:6443" };
+    for (const path of ["/api", "/api/", "/clusters/a/api", "/clusters/a/api/"]) {
+      assert.deepEqual((await server.get(path, { headers })).object, {
+        kind: "APIVersions",
+        versions: ["v1"],
+        serverAddressByClientCIDRs: [
+          { clientCIDR: "0.0.0.0/0", serverAddress: "example.com:6443" },
+        ],
+      });
+    }
+  });
+
+  it("/apis lists groups, none so far", async () => {
+    for (const path of ["/apis", "/apis/"]) {
+      assert.deepEqual((await server.get(path)).object, {
+        kind: "APIGroupList",
+        apiVersion: "v1",
+        groups: [],
+      });
+    }
+  });
+
+  it("/api/v1 tells what each resource can", async () => {
+    const all = ["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"];
+    const hash = (kind: string) =>
+      createHash("sha256").update(`/v1/${kind}`).digest().subarray(0, 8).toString("base64");
+    const { object } = await server.get("/api/v1/");
+    assert.deepEqual(object, {
+      kind: "APIResourceList",
+      groupVersion: "v1",
+      resources: [
+        {
+          name: "namespaces",
+          singularName: "namespace",
+          namespaced: false,
+          kind: "Namespace",
+          verbs: all.filter((verb) => verb !== "deletecollection"),
+          shortNames: ["ns"],
+          storageVersionHash: hash("Namespace"),
+        },
+        {
+          name: "namespaces/status",
+          singularName: "",
+          namespaced: false,
+          kind: "Namespace",
+          verbs: ["get", "patch", "update"],
+        },
+        {
+          name: "namespaces/finalize",
+          singularName: "",
+          namespaced: false,
+          kind: "Namespace",
+          verbs: ["update"],
+        },
+        {
+          name: "configmaps",
+          singularName: "configmap",
+          namespaced: true,
+          kind: "ConfigMap",
+          verbs: all,
+          shortNames: ["cm"],
+          storageVersionHash: hash("ConfigMap"),
+        },
+        {
+          name: "secrets",
+          singularName: "secret",
+          namespaced: true,
+          kind: "Secret",
+          verbs: all,
+          storageVersionHash: hash("Secret"),
+        },
+      ],
+    });
+  });
+
+  it("what is not served is a 404, and asking for it a thousand times costs nothing", async () => {
+    for (const path of ["/api/v2", "/apis/apps", "/apis/apps/v1", "/api/v1/pods", "/apis/a/b/c"]) {
+      const answer = await server.get(path);
+      assert.equal(answer.status, 404, path);
+      assert.equal(answer.object.message, "the server could not find the requested resource");
+    }
+    const before = await server.get("/api/v1");
+    for (let i = 0; i < 2000; i++) await server.get(`/apis/made-up-${i}`);
+    assert.equal((await server.get("/api/v1")).text, before.text);
+  });
+
+  it("is for whoever is known", async () => {
+    assert.equal((await server.get("/api/v1", { user: "nobody" })).status, 200);
+    assert.equal((await server.get("/api/v1", { user: "anonymous" })).status, 403);
+    assert.equal((await server.request("POST", "/api/v1")).status, 404);
+  });
+});
+
+describe("aggregated discovery", () => {
+  it("has its exact content type, and everything in one document", async () => {
+    for (const path of ["/api", "/apis"]) {
+      const { headers, object, text } = await server.get(path, { headers: aggregated });
+      assert.equal(
+        headers["content-type"],
+        "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList",
+      );
+      assert.equal(headers["vary"], "Accept");
+      assert.equal(headers["cache-control"], "public");
+      const sum = createHash("sha512").update(text).digest("hex").toUpperCase();
+      assert.equal(headers["etag"], `"${sum}"`);
+      assert.equal(object.kind, "APIGroupDiscoveryList");
+      assert.equal(object.apiVersion, "apidiscovery.k8s.io/v2");
+      assert.equal(object.items?.length, path === "/api" ? 1 : 0);
+    }
+    const { items } = await server.get("/clusters/a/api", { headers: aggregated });
+    const core = items[0] as unknown as {
+      metadata: { name: string };
+      versions: { version: string; freshness: string; resources: Record<string, unknown>[] }[];
+    };
+    assert.equal(core.metadata.name, "");
+    assert.equal(core.versions[0]?.version, "v1");
+    assert.equal(core.versions[0]?.freshness, "Current");
+    assert.deepEqual(core.versions[0]?.resources[0], {
+      resource: "namespaces",
+      responseKind: { group: "", version: "v1", kind: "Namespace" },
+      scope: "Cluster",
+      singularResource: "namespace",
+      verbs: ["create", "delete", "get", "list", "patch", "update", "watch"],
+      shortNames: ["ns"],
+      subresources: [
+        {
+          subresource: "status",
+          responseKind: { group: "", version: "v1", kind: "Namespace" },
+          verbs: ["get", "patch", "update"],
+        },
+        {
+          subresource: "finalize",
+          responseKind: { group: "", version: "v1", kind: "Namespace" },
+          verbs: ["update"],
+        },
+      ],
+    });
+  });
+
+  it("is not sent again to those who have it", async () => {
+    const first = await server.get("/api", { headers: aggregated });
+    const etag = String(first.headers["etag"]);
+    const again = await server.get("/api", { headers: { ...aggregated, "if-none-match": etag } });
+    assert.equal(again.status, 304);
+    assert.equal(again.bytes.length, 0);
+    assert.equal(again.headers["etag"], etag);
+    const other = await server.get("/api", { headers: { ...aggregated, "if-none-match": '"x"' } });
+    assert.equal(other.status, 200);
+  });
+
+  it("of an old version falls back to the legacy form", async () => {
+    const accept =
+      "application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList,application/json";
+    const { object, headers } = await server.get("/api", { headers: { accept } });
+    assert.equal(object.kind, "APIVersions");
+    assert.equal(headers["content-type"], "application/json");
+  });
+});

@@ -1,0 +1,12 @@
+/** The body of a patch as JSON, or a 400. */
+import { JsonSyntaxError, type ParsedJson, parseJson } from "@kcp-ts/machinery/json";
+import { statusError } from "@kcp-ts/machinery/status";
+
+export function parseJsonPatchBody(text: string): ParsedJson {
+  try {
+    return parseJson(text);
+  } catch (error) {
+    if (!(error instanceof JsonSyntaxError)) throw error;
+    throw statusError.badRequest(`error decoding patch: ${error.message}`);
+  }
+}

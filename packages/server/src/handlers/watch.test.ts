@@ -1,0 +1,357 @@
+import assert from "node:assert/strict";
+import { afterEach, beforeEach, describe, it } from "node:test";
+import type { Revision } from "../storage/index.ts";
+import { type AnyObject, brief, TestServer, type WatchReader } from "../testing/index.ts";
+
+const base = "/clusters/a/api/v1";
+const configmaps = `${base}/namespaces/default/configmaps`;
+const { signal } = new AbortController();
+
+describe("watch", () => {
+  let server: TestServer;
+  let watches: WatchReader[];
+  beforeEach(async () => {
+    server = await TestServer.start();
+    watches = [];
+  });
+  afterEach(async () => {
+    for (const watch of watches) await watch.leave();
+    await server.close();
+  });
+
+  const create = (name: string, labels: object = {}): Promise<AnyObject> =>
+    server.must("POST", configmaps, { body: { metadata: { name, labels } } });
+  const label = (name: string, labels: object) =>
+    server.patch(`${configmaps}/${name}`, "merge", { metadata: { labels } });
+  const watch = async (query: string, options = {}, path = configmaps): Promise<WatchReader> => {
+    const reader = await server.watch(`${path}?watch=1&${query}`, options);
+    watches.push(reader);
+    return reader;
+  };
+  const revision = async () => String(await server.storage.currentRevision({ signal }));
+
+  it("without a version begins with what is there, and goes on", async () => {
+    for (const query of ["", "resourceVersion=0"]) {
+      await create(`b${query.length}`);
+      const { names } = await server.get(configmaps);
+      const reader = await watch(query);
+      assert.deepEqual(
+        (await reader.take(names.length)).map(brief),
+        names.map((name) => `ADDED ${name}`),
+      );
+      await create(`c${query.length}`);
+      assert.equal(brief(await reader.next()), `ADDED c${query.length}`);
+    }
+  });
+
+  it("from a version shows what came after it, whole objects with their kind", async () => {
+    const first = await create("a");
+    const second = await create("b");
+    await label("a", { l: "1" });
+    await server.must("DELETE", `${configmaps}/a`);
+    const reader = await watch(`resourceVersion=${first.metadata.resourceVersion}`);
+    const events = await reader.take(3);
+    assert.deepEqual(events.map(brief), ["ADDED b", "MODIFIED a", "DELETED a"]);
+    assert.deepEqual(events[0]?.object, second);
+    for (const { object } of events) {
+      assert.equal(object.kind, "ConfigMap");
+      assert.equal(object.apiVersion, "v1");
+    }
+    const versions = events.map(({ object }) => Number(object.metadata.resourceVersion));
+    assert.deepEqual(
+      versions,
+      [...versions].sort((a, b) => a - b),
+    );
+  });
+
+  it("a server that just started shows history from the store", async () => {
+    const first = await create("a");
+    for (let i = 0; i < 20; i++) await label("a", { l: String(i) });
+    const other = await TestServer.start({ storage: server.storage });
+    const reader = await other.watch(
+      `${configmaps}?watch=1&resourceVersion=${first.metadata.resourceVersion}`,
+    );
+    const events = await reader.take(20);
+    assert.deepEqual(
+      events.map(({ object }) => object.metadata.labels?.["l"]),
+      Array.from({ length: 20 }, (_, i) => String(i)),
+    );
+    await label("a", { l: "live" });
+    assert.equal((await reader.next())?.object.metadata.labels?.["l"], "live");
+    await reader.leave();
+    await other.server.close();
+  });
+
+  it("a history of many thousand events arrives whole, however far behind the watcher begins", async () => {
+    const first = await create("a");
+    const count = 6000;
+    for (let i = 0; i < count; i++) await label("a", { l: String(i) });
+    const reader = await watch(`resourceVersion=${first.metadata.resourceVersion}`);
+    const events = await reader.take(count);
+    assert.equal(events.at(-1)?.object.metadata.labels?.["l"], String(count - 1));
+    await label("a", { l: "live" });
+    assert.equal((await reader.next())?.object.metadata.labels?.["l"], "live");
+  });
+
+  it("a change in or out of the selection is ADDED or DELETED", async () => {
+    await create("in", { l: "yes" });
+    await create("out", { l: "no" });
+    const reader = await watch(`labelSelector=l%3Dyes&resourceVersion=${await revision()}`);
+    await label("out", { l: "yes" });
+    await label("in", { l: "yes", more: "1" });
+    const before = await server.must("GET", `${configmaps}/in`);
+    const left = await label("in", { l: "no" });
+    await label("in", { l: "never" });
+    await server.must("DELETE", `${configmaps}/in`);
+    await server.must("DELETE", `${configmaps}/out`);
+    const events = await reader.take(4);
+    assert.deepEqual(events.map(brief), ["ADDED out", "MODIFIED in", "DELETED in", "DELETED out"]);
+    // As it last matched, at the version of the change.
+    const { metadata } = before;
+    assert.deepEqual(events[2]?.object, {
+      ...before,
+      metadata: { ...metadata, resourceVersion: left.object.metadata.resourceVersion },
+    });
+  });
+
+  it("field selectors see transitions, too", async () => {
+    const path = `${base}/namespaces`;
+    await server.must("POST", path, { body: { metadata: { name: "n" } } });
+    const query = `fieldSelector=status.phase%3DActive&resourceVersion=${await revision()}`;
+    const reader = await watch(query, {}, path);
+    await server.must("DELETE", `${path}/n`);
+    const event = await reader.next();
+    assert.equal(brief(event), "DELETED n");
+    assert.deepEqual(event?.object["status"], { phase: "Active" });
+  });
+
+  it("of one object shows only that one, by path or by selector", async () => {
+    await create("x");
+    await create("x2");
+    const readers = [
+      await watch("", {}, `${configmaps}/x`),
+      await watch("fieldSelector=metadata.name%3Dx"),
+      await watch("fieldSelector=metadata.namespace%3Ddefault", {}, `${configmaps}/x`),
+      await watch("", {}, `${base}/watch/namespaces/default/configmaps/x`),
+    ];
+    await label("x2", { l: "1" });
+    await label("x", { l: "1" });
+    await create("x3");
+    await server.must("DELETE", `${configmaps}/x`);
+    for (const reader of readers) {
+      assert.deepEqual((await reader.take(3)).map(brief), ["ADDED x", "MODIFIED x", "DELETED x"]);
+    }
+    const query = "watch=1&fieldSelector=metadata.name%3Dy";
+    const mismatch = await server.get(`${configmaps}/x?${query}`);
+    assert.equal(mismatch.status, 400);
+    assert.equal(
+      mismatch.object.message,
+      "fieldSelector metadata.name doesn't match requested name",
+    );
+  });
+
+  it("bookmarks come every minute to those who asked, with nothing but a version", async () => {
+    await create("x");
+    const asked = await watch(`allowWatchBookmarks=true&resourceVersion=${await revision()}`);
+    const plain = await watch(`resourceVersion=${await revision()}`);
+    const [bookmark, none] = [asked.next(), plain.next()];
+    await settle();
+    // A change elsewhere moves the bookmark on.
+    await server.must("POST", "/clusters/b/api/v1/namespaces", {
+      body: { metadata: { name: "n" } },
+    });
+    server.clock.advance(60_000);
+    assert.deepEqual(await bookmark, {
+      type: "BOOKMARK",
+      object: {
+        kind: "ConfigMap",
+        apiVersion: "v1",
+        metadata: { resourceVersion: await revision(), creationTimestamp: null },
+      },
+    });
+    await create("y");
+    assert.equal(brief(await none), "ADDED y");
+  });
+
+  it("sendInitialEvents ends its first part with a marked bookmark", async () => {
+    await create("x");
+    const version = await revision();
+    const query = "sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=1";
+    for (const more of ["", "&resourceVersion=0", `&resourceVersion=${version}`]) {
+      const reader = await watch(query + more);
+      const [first, end] = await reader.take(2);
+      assert.equal(brief(first), "ADDED x");
+      assert.equal(end?.type, "BOOKMARK");
+      assert.deepEqual(end?.object.metadata.annotations, { "k8s.io/initial-events-end": "true" });
+      assert.equal(end?.object.metadata.resourceVersion, version);
+    }
+    const empty = await watch(query, {}, `${base}/secrets`);
+    assert.equal((await empty.next())?.type, "BOOKMARK");
+  });
+
+  it("a plain watch of the present marks its end for those who allow bookmarks", async () => {
+    await create("x");
+    const reader = await watch("allowWatchBookmarks=true");
+    const [, end] = await reader.take(2);
+    assert.deepEqual(end?.object.metadata.annotations, { "k8s.io/initial-events-end": "true" });
+  });
+
+  it("sendInitialEvents=false begins now, whatever the version", async () => {
+    await create("old");
+    const query = "sendInitialEvents=false&resourceVersionMatch=NotOlderThan";
+    for (const version of ["", "0"]) {
+      const reader = await watch(`${query}&resourceVersion=${version}`);
+      await create(`new${version}`);
+      assert.equal(brief(await reader.next()), `ADDED new${version}`);
+    }
+  });
+
+  const refusals: [query: string, code: number, message: RegExp][] = [
+    [
+      "sendInitialEvents=true",
+      422,
+      /resourceVersionMatch: Forbidden: sendInitialEvents requires setting resourceVersionMatch to NotOlderThan$/,
+    ],
+    [
+      "sendInitialEvents=true&resourceVersionMatch=Exact&resourceVersion=1",
+      422,
+      /resourceVersionMatch: Unsupported value: "Exact": supported values: "NotOlderThan"$/,
+    ],
+    [
+      "resourceVersionMatch=NotOlderThan&resourceVersion=1",
+      422,
+      /resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided$/,
+    ],
+    ["resourceVersion=x", 400, /^invalid resource version/],
+    ["labelSelector=%3D%3D", 400, /./],
+  ];
+  for (const [query, code, message] of refusals) {
+    it(`${query} is a ${code}`, async () => {
+      const answer = await server.get(`${configmaps}?watch=1&${query}`);
+      assert.equal(answer.status, code, answer.text);
+      assert.match(answer.object.message ?? "", message);
+    });
+  }
+
+  it("timeoutSeconds ends the stream without an error, after a last bookmark", async () => {
+    await create("x");
+    const plain = await watch("timeoutSeconds=5");
+    const marked = await watch("timeoutSeconds=5&allowWatchBookmarks=true");
+    const endings = [plain.rest(), marked.rest()];
+    await settle();
+    server.clock.advance(4999);
+    await create("y");
+    server.clock.advance(1);
+    const [first, second] = await Promise.all(endings);
+    assert.deepEqual(first?.map(brief), ["ADDED x", "ADDED y"]);
+    assert.deepEqual(second?.map(brief), ["ADDED x", "BOOKMARK", "ADDED y", "BOOKMARK"]);
+  });
+
+  it("a forgotten version is an ERROR event with a 410, and the end", async () => {
+    await create("x");
+    await create("y");
+    await server.storage.compact(Number(await revision()) as Revision, { signal });
+    const other = await TestServer.start({ storage: server.storage });
+    const reader = await other.watch(`${configmaps}?watch=1&resourceVersion=1`);
+    const events = await reader.rest();
+    assert.equal(events.length, 1);
+    assert.equal(events[0]?.type, "ERROR");
+    const { object } = events[0] as { object: AnyObject };
+    assert.equal(object.code, 410);
+    assert.equal(object.reason, "Expired");
+    assert.match(object.message ?? "", /^too old resource version: 1 \(\d+\)$/);
+    await other.server.close();
+  });
+
+  it("a client that goes away leaves nothing behind", async () => {
+    await create("x");
+    const timers = server.clock.pending;
+    const reader = await server.watch(`${configmaps}?watch=1`);
+    await reader.next();
+    assert.equal(await openWatches(server), 1);
+    await reader.leave();
+    assert.equal(await openWatches(server), 0);
+    assert.equal(server.clock.pending, timers);
+  });
+
+  it("an answer that is never read leaves nothing behind", async () => {
+    const timers = server.clock.pending;
+    const headers = { authorization: "Bearer token-of-admin" };
+    for (const method of ["HEAD", "GET"]) {
+      const response = await server.server.handle({
+        method,
+        target: `${configmaps}?watch=1`,
+        headers,
+        remoteAddress: "",
+        clientCertificate: () => undefined,
+        onClose: () => {},
+        readBody: async () => new Uint8Array(),
+      });
+      assert.equal(response.status, 200);
+    }
+    assert.equal(await openWatches(server), 0);
+    assert.equal(server.clock.pending, timers);
+  });
+
+  it("all watchers see the same order", async () => {
+    const readers = await Promise.all(Array.from({ length: 20 }, () => watch("")));
+    await Promise.all(Array.from({ length: 50 }, (_, i) => create(`x${i}`)));
+    const orders = await Promise.all(
+      readers.map(async (reader) => (await reader.take(50)).map(brief).join()),
+    );
+    assert.equal(new Set(orders).size, 1);
+  });
+
+  it("as a table sends columns with the first event only", async () => {
+    await create("x");
+    const accept = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json";
+    const reader = await watch("allowWatchBookmarks=1", { headers: { accept } });
+    const [first, bookmark] = await reader.take(2);
+    type Table = {
+      columnDefinitions: { name: string }[];
+      rows: { cells: unknown[]; object: AnyObject }[];
+    };
+    const table = first?.object as unknown as Table & AnyObject;
+    assert.equal(table.kind, "Table");
+    assert.equal(table.apiVersion, "meta.k8s.io/v1");
+    assert.deepEqual(
+      table.columnDefinitions.map(({ name }) => name),
+      ["Name", "Data", "Age"],
+    );
+    assert.deepEqual(table.rows[0]?.cells, ["x", 0, "0s"]);
+    assert.equal(table.rows[0]?.object.kind, "PartialObjectMetadata");
+    const end = bookmark?.object as unknown as Table;
+    assert.deepEqual(end.rows[0]?.object.metadata.annotations, {
+      "k8s.io/initial-events-end": "true",
+    });
+    await create("y");
+    const second = (await reader.next())?.object as unknown as Table;
+    assert.deepEqual(second.columnDefinitions ?? [], []);
+    assert.equal(second.rows[0]?.cells[0], "y");
+  });
+
+  it("as metadata sends metadata only", async () => {
+    const accept = "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io";
+    const reader = await watch("allowWatchBookmarks=1", { headers: { accept } });
+    assert.equal((await reader.next())?.object.kind, "PartialObjectMetadata");
+    const created = await server.must("POST", configmaps, {
+      body: { metadata: { name: "x" }, data: { k: "v" } },
+    });
+    const event = await reader.next();
+    assert.deepEqual(event?.object, {
+      kind: "PartialObjectMetadata",
+      apiVersion: "meta.k8s.io/v1",
+      metadata: created.metadata,
+    });
+  });
+});
+
+async function openWatches(server: TestServer): Promise<number> {
+  const { text } = await server.get("/metrics");
+  return Number(/^apiserver_longrunning_requests (\d+)$/m.exec(text)?.[1]);
+}
+
+/** Lets what can go on without time go on. */
+function settle(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}

@@ -1,0 +1,173 @@
+/** Everything that is not a resource: health, version, metrics, the list of paths. */
+import assert from "node:assert/strict";
+import { afterEach, beforeEach, describe, it } from "node:test";
+import { MemoryStorage } from "../storage/memory/index.ts";
+import { FaultyStorage, TestServer } from "../testing/index.ts";
+
+let storage: FaultyStorage;
+let server: TestServer;
+beforeEach(async () => {
+  storage = new FaultyStorage(new MemoryStorage());
+  server = await TestServer.start({ storage });
+});
+afterEach(() => server.close());
+
+describe("health", () => {
+  it("is ok in one word, for everybody, in every cluster", async () => {
+    for (const path of ["/healthz", "/livez", "/readyz", "/clusters/a/readyz", "/livez/ping"]) {
+      const answer = await server.get(path, { user: "anonymous" });
+      assert.equal(answer.status, 200, path);
+      assert.equal(answer.text, "ok");
+      assert.equal(answer.headers["content-type"], "text/plain; charset=utf-8");
+    }
+  });
+
+  it("tells more when asked", async () => {
+    const { text } = await server.get("/readyz?verbose");
+    assert.equal(
+      text,
+      "[+]ping ok\n[+]log ok\n[+]etcd ok\n[+]informer-sync ok\n[+]shutdown ok\nreadyz check passed\n",
+    );
+    assert.equal(
+      (await server.get("/livez?verbose")).text,
+      "[+]ping ok\n[+]log ok\nlivez check passed\n",
+    );
+  });
+
+  it("leaves out what it is told to, and says what it does not know", async () => {
+    storage.fail();
+    const excluded = await server.get("/readyz?exclude=etcd&verbose");
+    assert.equal(excluded.status, 200);
+    assert.match(excluded.text, /^\[\+\]etcd excluded: ok$/m);
+    const unknown = await server.get("/readyz?exclude=etcd&exclude=nothing&verbose=1");
+    assert.match(
+      unknown.text,
+      /^warn: some health checks cannot be excluded: no matches for "nothing"$/m,
+    );
+    storage.recover();
+  });
+
+  it("a store that fails makes it unready, not dead, and the reason is not for strangers", async () => {
+    storage.fail();
+    const ready = await server.get("/readyz", { user: "anonymous" });
+    assert.equal(ready.status, 500);
+    assert.match(ready.text, /^\[-\]etcd failed: reason withheld$/m);
+    assert.match(ready.text, /readyz check failed\n$/);
+    assert.ok(!ready.text.includes("fire"));
+    assert.ok(JSON.stringify(server.logged).includes("the disk is on fire"));
+    assert.equal((await server.get("/readyz/etcd")).status, 500);
+    assert.equal((await server.get("/livez")).status, 200);
+    assert.equal(server.server.isReady, false);
+    storage.recover();
+    assert.equal((await server.get("/readyz")).status, 200);
+  });
+
+  it("unknown checks and other methods are a 404", async () => {
+    for (const path of ["/readyz/x", "/readyz/ping/more", "/healthzz"]) {
+      assert.equal((await server.get(path)).status, 404, path);
+    }
+    assert.equal((await server.request("POST", "/readyz")).status, 404);
+  });
+});
+
+describe("version", () => {
+  it("parses as clients parse it", async () => {
+    const { status, object, headers } = await server.get("/version", { user: "anonymous" });
+    assert.equal(status, 200);
+    assert.equal(headers["content-type"], "application/json");
+    assert.equal(object["major"], "1");
+    assert.equal(object["minor"], "36");
+    assert.match(String(object["gitVersion"]), /^v1\.36\.\d+(\+[\w.-]+)?$/);
+    for (const field of [
+      "gitCommit",
+      "gitTreeState",
+      "buildDate",
+      "goVersion",
+      "compiler",
+      "platform",
+    ])
+      assert.equal(typeof object[field], "string", field);
+  });
+});
+
+describe("the root", () => {
+  it("lists paths that exist", async () => {
+    for (const root of ["/", "/clusters/a", "/clusters/a/"]) {
+      const { paths } = (await server.get(root)).object as unknown as { paths: string[] };
+      for (const path of paths) assert.equal((await server.get(path)).status, 200, path);
+    }
+    assert.equal((await server.get("/nothing")).status, 404);
+  });
+});
+
+describe("metrics", () => {
+  const series = async () => {
+    const { text } = await server.get("/metrics");
+    return text.split("\n").filter((line) => line !== "" && !line.startsWith("#"));
+  };
+
+  it("have the names that dashboards know", async () => {
+    await server.get("/clusters/a/api/v1/configmaps");
+    const { text, headers } = await server.get("/metrics");
+    assert.equal(headers["content-type"], "text/plain; charset=utf-8");
+    for (const name of [
+      "apiserver_request_total",
+      "apiserver_request_duration_seconds",
+      "apiserver_longrunning_requests",
+      "apiserver_current_inflight_requests",
+      "process_resident_memory_bytes",
+      "process_start_time_seconds",
+    ]) {
+      assert.match(text, new RegExp(`^# TYPE ${name} `, "m"), name);
+    }
+    assert.match(
+      text,
+      /^apiserver_request_total\{verb="LIST",group="",version="v1",resource="configmaps",subresource="",scope="cluster",code="200"\} 1$/m,
+    );
+    const line = /^[a-z_]+(\{([a-z_]+="[^"\\\n]*",?)*\})? [-+.e\dInf]+$/;
+    for (const each of await series()) assert.match(each, line);
+  });
+
+  it("do not grow with clusters, namespaces or objects", async () => {
+    const act = async (cluster: string, name: string) => {
+      const path = `/clusters/${cluster}/api/v1/namespaces/default/configmaps`;
+      await server.must("POST", path, { body: { metadata: { name } } });
+      await server.get(`${path}/${name}`);
+      await server.get(`${path}/${name}-missing`);
+    };
+    await act("c0", "x0");
+    await series();
+    const before = (await series()).length;
+    for (let i = 1; i < 20; i++) await act(`c${i}`, `x${i}`);
+    assert.equal((await series()).length, before);
+    assert.ok(!(await server.get("/metrics")).text.includes("c1"));
+  });
+
+  it("do not grow with what strangers make up", async () => {
+    const made = async (n: number) => {
+      await server.get(`/api/v1/made-up-${n}`, { user: "anonymous" });
+      await server.get(`/apis/g${n}/v1/things/x/sub${n}`, { user: "anonymous" });
+      await server.get(`/api/v1/namespaces/n/configmaps/x/sub${n}`, { user: "anonymous" });
+      await server.request(`METHOD${n}`, "/version", { user: "anonymous" });
+      await server.request(`METHOD${n}`, `/api/v1/configmaps`, { user: "anonymous" });
+      await server.get(`/path${n}`, { user: "nobody" });
+      await server.get(`/apis/g${n}/v1/things`, {
+        user: "anonymous",
+        headers: { authorization: "Bearer wrong" },
+      });
+    };
+    await made(0);
+    await series();
+    const before = (await series()).length;
+    for (let n = 1; n < 30; n++) await made(n);
+    assert.equal((await series()).length, before);
+    assert.ok(!(await server.get("/metrics")).text.includes("made-up"));
+  });
+
+  it("are the process's, not a tenant's", async () => {
+    assert.equal((await server.get("/metrics", { user: "nobody" })).status, 403);
+    const inCluster = await server.get("/clusters/a/metrics", { user: "a" });
+    assert.equal(inCluster.status, 501);
+    assert.equal(inCluster.text, "shard-level endpoint not available at workspace scope");
+  });
+});

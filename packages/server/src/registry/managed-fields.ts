@@ -1,0 +1,56 @@
+/** Who owns which fields, kept up with every write. */
+import { type FieldSet, resetFieldsOf, updateManagedFields } from "@kcp-ts/machinery/apply";
+import type { JsonObject } from "@kcp-ts/machinery/json";
+import { applyTypeOf } from "@kcp-ts/machinery/shape";
+import { apiVersionOf, type ResourceDefinition } from "./definition.ts";
+
+/** Who writes, through which endpoint, and whether ownership is already settled because the write is an apply. */
+export interface FieldOwner {
+  readonly manager: string;
+  /** Empty for the main endpoint. */
+  readonly subresource: string;
+  readonly isApply: boolean;
+}
+
+/** The object with its owners. */
+export function recordOwner(
+  definition: ResourceDefinition,
+  owner: FieldOwner,
+  updated: JsonObject,
+  live: JsonObject | undefined,
+  now: string,
+): JsonObject {
+  if (owner.isApply) return updated;
+  return updateManagedFields({ ...managedWrite(definition, owner, live, now), updated });
+}
+
+/** What an apply and an update have in common. */
+export function managedWrite(
+  definition: ResourceDefinition,
+  { manager, subresource }: FieldOwner,
+  live: JsonObject | undefined,
+  now: string,
+) {
+  const { strategy } = definition;
+  return {
+    live,
+    manager,
+    now,
+    subresource,
+    apiVersion: apiVersionOf(definition),
+    schema: strategy.applyType ?? applyTypeOf(strategy.shape),
+    resetFields: resetFields(definition, subresource),
+  };
+}
+
+const statusOnly = resetFieldsOf(["status"]);
+const specOnly = resetFieldsOf(["spec"]);
+
+function resetFields(definition: ResourceDefinition, subresource: string): FieldSet | undefined {
+  const { strategy, subresources } = definition;
+  if (subresource === "")
+    return strategy.resetFields ?? (subresources.has("status") ? statusOnly : undefined);
+  return (
+    subresources.get(subresource)?.resetFields ?? (subresource === "status" ? specOnly : undefined)
+  );
+}

@@ -1,0 +1,66 @@
+/** Requests that prepare a measurement. What is measured is sent by the load generator. */
+import { type ClientHttp2Session, connect } from "node:http2";
+
+export interface ApiTarget {
+  readonly url: string;
+  readonly token: string;
+}
+
+export interface ApiAnswer {
+  readonly status: number;
+  readonly body: Buffer;
+}
+
+export class ApiClient {
+  readonly #session: ClientHttp2Session;
+  readonly #basePath: string;
+  readonly #token: string;
+
+  constructor({ url, token }: ApiTarget) {
+    const { origin, pathname } = new URL(url);
+    this.#basePath = pathname.replace(/\/$/, "");
+    this.#token = token;
+    this.#session = connect(origin, {
+      // Whoever is measured has a certificate of its own making.
+      rejectUnauthorized: false,
+      settings: { initialWindowSize: 16 << 20 },
+    });
+    // Each request reports it, too.
+    this.#session.on("error", () => undefined);
+  }
+
+  request(method: string, path: string, body?: string): Promise<ApiAnswer> {
+    return new Promise((resolve, reject) => {
+      const stream = this.#session.request({
+        ":method": method,
+        ":path": this.#basePath + path,
+        authorization: `Bearer ${this.#token}`,
+        ...(body === undefined ? {} : { "content-type": "application/json" }),
+      });
+      const parts: Buffer[] = [];
+      let status = 0;
+      stream.on("response", (headers) => {
+        status = Number(headers[":status"]);
+      });
+      stream.on("data", (part: Buffer) => parts.push(part));
+      stream.on("end", () => resolve({ status, body: Buffer.concat(parts) }));
+      stream.on("error", reject);
+      stream.end(body);
+    });
+  }
+
+  async status(method: string, path: string): Promise<number> {
+    return (await this.request(method, path)).status;
+  }
+
+  async must(method: string, path: string, body?: string): Promise<Buffer> {
+    const answer = await this.request(method, path, body);
+    if (answer.status < 300) return answer.body;
+    const text = answer.body.toString("utf8").slice(0, 300);
+    throw new Error(`${method} ${path}: ${answer.status} ${text}`);
+  }
+
+  close(): void {
+    this.#session.destroy();
+  }
+}

@@ -1,0 +1,68 @@
+/** Processes beside ours: everything that is measured, or that measures, runs in one of its own. */
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { createInterface, type Interface } from "node:readline";
+import { fileURLToPath } from "node:url";
+
+const running = new Set<Child>();
+
+/** Nothing that was started outlives the benchmark, also when it fails in the middle. */
+export async function endChildren(): Promise<void> {
+  await Promise.all([...running].map((child) => child.end("SIGKILL")));
+}
+
+export class Child {
+  readonly pid: number;
+  readonly #process: ChildProcess;
+  readonly #exited: Promise<unknown>;
+  readonly #lines: AsyncIterator<string>;
+  readonly #reader: Interface;
+
+  /** Its lines are read from stdout, or from stderr for programs that say there what they have to say. */
+  constructor(
+    command: string,
+    args: readonly string[],
+    { linesFrom = "stdout" }: { readonly linesFrom?: "stdout" | "stderr" } = {},
+  ) {
+    const stdio =
+      linesFrom === "stdout"
+        ? (["ignore", "pipe", "inherit"] as const)
+        : (["ignore", "ignore", "pipe"] as const);
+    this.#process = spawn(command, args, { stdio: [...stdio] });
+    this.#exited = once(this.#process, "exit");
+    const stream = linesFrom === "stdout" ? this.#process.stdout : this.#process.stderr;
+    if (stream === null) throw new Error("the process has no output");
+    this.#reader = createInterface({ input: stream });
+    this.#lines = this.#reader[Symbol.asyncIterator]();
+    this.pid = this.#process.pid ?? 0;
+    running.add(this);
+  }
+
+  /** The next line that has `text` in it. */
+  async line(text = ""): Promise<string> {
+    for (;;) {
+      const { value, done } = await this.#lines.next();
+      if (done === true) throw new Error(`a process ended before it said ${JSON.stringify(text)}`);
+      if (value.includes(text)) return value;
+    }
+  }
+
+  async end(signal: "SIGTERM" | "SIGKILL" = "SIGTERM"): Promise<void> {
+    this.#reader.close();
+    this.#process.stdout?.resume();
+    this.#process.stderr?.resume();
+    if (this.#process.exitCode === null && this.#process.signalCode === null)
+      this.#process.kill(signal);
+    await this.#exited;
+    running.delete(this);
+  }
+}
+
+/** One of the programs of this folder. */
+export function startProgram(name: string, args: readonly string[]): Child {
+  return new Child(process.execPath, [programPath(name), ...args]);
+}
+
+export function programPath(name: string): string {
+  return fileURLToPath(new URL(`./${name}.js`, import.meta.url));
+}

@@ -1,0 +1,122 @@
+/** Who takes part in the HTTP rows: our server, other targets of the command line, and the bare server beside them. */
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { ApiClient } from "./api-client.ts";
+import { type Child, startProgram } from "./child.ts";
+import type { Generator, Load } from "./load.ts";
+import { type Contender, interleaved, type Measured } from "./measure.ts";
+import { configMap, configMapsPath, namespace } from "./objects.ts";
+import type { BenchOptions } from "./options.ts";
+import type { Report } from "./report.ts";
+import { benchToken, ServerProcess } from "./server-process.ts";
+
+export interface Bench {
+  readonly options: BenchOptions;
+  readonly generate: Generator;
+  /** Everything that is written is written here. */
+  readonly directory: string;
+  readonly report: Report;
+}
+
+export interface Contestant {
+  readonly name: string;
+  readonly url: string;
+  readonly token: string;
+  readonly pid?: number | undefined;
+  readonly client: ApiClient;
+}
+
+/** How the requests of a row are sent; 64 in flight come over 8 connections. */
+export type Shape = Omit<Load, "url" | "token" | "body">;
+
+export const benchNamespace = `bench-${process.pid}`;
+
+export class Contest {
+  readonly kcp: Contestant;
+  /** Everybody who serves the Kubernetes API, ours first. */
+  readonly contestants: readonly Contestant[];
+  readonly #bench: Bench;
+  readonly #server: ServerProcess;
+  readonly #bare: Child;
+  readonly #bareUrl: string;
+  readonly #bareFolder: string;
+
+  private constructor(
+    bench: Bench,
+    server: ServerProcess,
+    bare: { readonly child: Child; readonly url: string; readonly folder: string },
+  ) {
+    const kcp = { name: "kcp", url: `${server.url}/clusters/bench`, token: benchToken };
+    this.#bench = bench;
+    this.#server = server;
+    this.#bare = bare.child;
+    this.#bareUrl = bare.url;
+    this.#bareFolder = bare.folder;
+    this.kcp = { ...kcp, pid: server.pid, client: new ApiClient(kcp) };
+    this.contestants = [
+      this.kcp,
+      ...bench.options.targets.map((target) => ({ ...target, client: new ApiClient(target) })),
+    ];
+  }
+
+  static async open(bench: Bench): Promise<Contest> {
+    const root = join(bench.directory, "contest");
+    const folder = join(bench.directory, "bodies");
+    mkdirSync(folder);
+    const server = await ServerProcess.start(root);
+    // The same certificate: what a handshake and a record cost is the same, too.
+    const child = startProgram("bare-http", [
+      join(root, "apiserver.crt"),
+      join(root, "apiserver.key"),
+      folder,
+    ]);
+    const contest = new Contest(bench, server, { child, url: await child.line(), folder });
+    for (const { client } of contest.contestants) {
+      await client.must("POST", "/api/v1/namespaces", namespace(benchNamespace));
+      await client.must("POST", configMapsPath(benchNamespace), configMap("one"));
+    }
+    await contest.giveBare("one", `${configMapsPath(benchNamespace)}/one`);
+    return contest;
+  }
+
+  /** The bare server answers `/<name>` with what ours answers for a path, byte for byte. */
+  async giveBare(name: string, path: string): Promise<void> {
+    writeFileSync(this.bodyFile(name), await this.kcp.client.must("GET", path));
+  }
+
+  bodyFile(name: string): string {
+    return join(this.#bareFolder, name);
+  }
+
+  /** The same requests to everybody. */
+  requests(path: string, shape: Shape, body?: string): Contender[] {
+    return this.contestants.map(({ name, url, token, pid }) => ({
+      name,
+      pid,
+      round: () => this.#round({ url: url + path, token, body, ...shape }),
+    }));
+  }
+
+  bareRequests(name: string, path: string, shape: Shape, body?: string): Contender {
+    return {
+      name,
+      pid: this.#bare.pid,
+      round: () => this.#round({ url: this.#bareUrl + path, token: "", body, ...shape }),
+    };
+  }
+
+  measure(contenders: readonly Contender[]): Promise<Measured[]> {
+    const { rounds, sizes } = this.#bench.options;
+    return interleaved(contenders, { rounds, warmUps: sizes.warmUps });
+  }
+
+  async close(): Promise<void> {
+    for (const { client } of this.contestants) client.close();
+    await this.#bare.end();
+    await this.#server.stop();
+  }
+
+  async #round(load: Load) {
+    return { perSecond: await this.#bench.generate(load), count: load.requests };
+  }
+}

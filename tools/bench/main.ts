@@ -1,0 +1,88 @@
+/**
+ * The benchmark: `npm run bench`. What is measured, why, and what came out is in docs/internals/performance.md.
+ *
+ *     npm run bench -- [--only get,create] [--rounds N] [--quick] [-o json] [--generator h2load|node]
+ *                      [--target name=URL,TOKEN ...]
+ */
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { cpus, loadavg, tmpdir } from "node:os";
+import { join } from "node:path";
+import { endChildren } from "./child.ts";
+import { type Bench, Contest } from "./contest.ts";
+import { listRows } from "./list-rows.ts";
+import { chooseGenerator } from "./load.ts";
+import { loadedMemoryRow, memoryRows } from "./memory-rows.ts";
+import { type BenchOptions, type Group, groups, parseOptions } from "./options.ts";
+import { Report, tableHeader, tableLine } from "./report.ts";
+import { createRows, getRows, latencyRows } from "./request-rows.ts";
+import { startRows } from "./start-rows.ts";
+import { watchRows } from "./watch-rows.ts";
+
+const requestGroups: readonly [Group, (bench: Bench, contest: Contest) => Promise<void>][] = [
+  ["get", getRows],
+  ["create", createRows],
+  ["latency", latencyRows],
+  ["list", listRows],
+  ["watch", watchRows],
+  ["memory", loadedMemoryRow],
+];
+
+try {
+  await main(parseOptions(process.argv.slice(2)));
+} catch (error) {
+  process.stderr.write(`bench: ${error instanceof Error ? error.message : String(error)}\n`);
+  process.exitCode = 1;
+}
+
+async function main(options: BenchOptions): Promise<void> {
+  const directory = mkdtempSync(join(tmpdir(), "kcp-bench-"));
+  const isTable = options.output === "table";
+  try {
+    const { name, generate } = await chooseGenerator(options.generator, directory);
+    const machine = describeMachine(name);
+    if (isTable) console.log(`${Object.values(machine).join(", ")}\n\n${tableHeader()}`);
+    const report = new Report((row) => isTable && console.log(tableLine(row)));
+    await run({ options, generate, directory, report });
+    if (!isTable) console.log(JSON.stringify({ machine, rows: report.rows }, undefined, 2));
+  } finally {
+    await endChildren();
+    rmSync(directory, { recursive: true, force: true });
+  }
+}
+
+async function run(bench: Bench): Promise<void> {
+  const { only } = bench.options;
+  const chosen = new Set<Group>(only.length === 0 ? groups : only);
+  const requested = requestGroups.filter(([group]) => chosen.has(group));
+  // Memory after the load is of interest only behind some load.
+  if (requested.some(([group]) => group !== "memory")) {
+    const contest = await Contest.open(bench);
+    try {
+      for (const [, rows] of requested) await rows(bench, contest);
+    } finally {
+      await contest.close();
+    }
+  }
+  if (chosen.has("start")) await startRows(bench);
+  if (chosen.has("memory")) await memoryRows(bench);
+}
+
+function describeMachine(generator: string) {
+  const processors = cpus();
+  return {
+    processor: `${processors.length} x ${processors[0]?.model ?? "unknown"}`,
+    node: `Node ${process.version}`,
+    commit: `commit ${commitOf()}`,
+    generator: `load by ${generator}`,
+    loadAverage: `load average before ${(loadavg()[0] ?? 0).toFixed(2)}`,
+  };
+}
+
+function commitOf(): string {
+  try {
+    return execFileSync("git", ["describe", "--always", "--dirty"], { encoding: "utf8" }).trim();
+  } catch {
+    return "unknown (not a checkout)";
+  }
+}

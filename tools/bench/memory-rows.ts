@@ -1,0 +1,81 @@
+/** Resident memory: of an idle server, after load, and what a logical cluster that nobody uses takes of it. */
+import { join } from "node:path";
+import { sleep, systemClock } from "@kcp-ts/machinery/base";
+import { ApiClient } from "./api-client.ts";
+import type { Bench, Contest } from "./contest.ts";
+import { median } from "./measure.ts";
+import { namespace } from "./objects.ts";
+import { residentMegabytesOf } from "./process-figures.ts";
+import { against } from "./report.ts";
+import { benchToken, ServerProcess } from "./server-process.ts";
+
+export async function memoryRows(bench: Bench): Promise<void> {
+  const { idleClusters, coldStarts } = bench.options.sizes;
+  const emptyRoot = join(bench.directory, "empty");
+  const clustersRoot = join(bench.directory, "clusters");
+  await createClusters(clustersRoot, idleClusters);
+  const empty: number[] = [];
+  const full: number[] = [];
+  for (let i = 0; i < coldStarts; i++) {
+    empty.push(await idleMegabytes(bench, emptyRoot));
+    full.push(await idleMegabytes(bench, clustersRoot));
+  }
+  const idle = median(empty);
+  const withClusters = median(full);
+  bench.report.add({
+    work: "memory, idle",
+    server: "kcp",
+    figure: idle,
+    unit: "MB",
+    wanted: { what: "figure", atMost: 100 },
+  });
+  bench.report.add({
+    work: `memory, ${idleClusters} idle clusters, restarted`,
+    server: "kcp",
+    figure: withClusters,
+    unit: "MB",
+    against: against("none", withClusters, idle),
+  });
+  bench.report.add({
+    work: "memory of an idle cluster",
+    server: "kcp",
+    figure: ((withClusters - idle) * (1 << 20)) / idleClusters,
+    unit: "bytes",
+    wanted: { what: "figure", atMost: 1024 },
+  });
+}
+
+/** After all requests of the other rows; some time later, because memory is given back when there is time. */
+export async function loadedMemoryRow(bench: Bench, { kcp }: Contest): Promise<void> {
+  await sleep(systemClock, bench.options.sizes.settleMs);
+  bench.report.add({
+    work: "memory, after the load above",
+    server: "kcp",
+    figure: residentMegabytesOf(kcp.pid ?? 0),
+    unit: "MB",
+  });
+}
+
+async function idleMegabytes({ options }: Bench, root: string): Promise<number> {
+  const server = await ServerProcess.start(root);
+  await sleep(systemClock, options.sizes.settleMs);
+  const megabytes = residentMegabytesOf(server.pid);
+  await server.stop();
+  return megabytes;
+}
+
+/** A logical cluster exists when something is in it. */
+async function createClusters(root: string, count: number): Promise<void> {
+  const server = await ServerProcess.start(root);
+  const client = new ApiClient({ url: server.url, token: benchToken });
+  let next = 0;
+  const worker = async () => {
+    while (next < count) {
+      const cluster = `tenant-${next++}`;
+      await client.must("POST", `/clusters/${cluster}/api/v1/namespaces`, namespace("home"));
+    }
+  };
+  await Promise.all(Array.from({ length: 64 }, worker));
+  client.close();
+  await server.stop();
+}

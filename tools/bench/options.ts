@@ -1,0 +1,129 @@
+/** The command line of the benchmark, and how much work each of its two sizes is. */
+import { parseArgs } from "node:util";
+
+export interface BenchOptions {
+  readonly rounds: number;
+  /** Groups of rows to run; all when empty. */
+  readonly only: readonly Group[];
+  readonly output: "table" | "json";
+  readonly generator: "h2load" | "node" | undefined;
+  /** Other servers that do the same work beside ours. */
+  readonly targets: readonly NamedTarget[];
+  readonly sizes: Sizes;
+}
+
+export interface NamedTarget {
+  readonly name: string;
+  /** May end in `/clusters/<name>`. */
+  readonly url: string;
+  readonly token: string;
+}
+
+export const groups = ["get", "create", "latency", "list", "watch", "start", "memory"] as const;
+export type Group = (typeof groups)[number];
+
+export interface Sizes {
+  readonly getsPerRound: number;
+  readonly createsPerRound: number;
+  readonly singleGets: number;
+  readonly singleCreates: number;
+  readonly listItems: number;
+  readonly lists: number;
+  readonly pages: number;
+  readonly pageItems: number;
+  readonly watchers: number;
+  readonly watchEvents: number;
+  /** Objects in the store that is killed and started again. */
+  readonly restartObjects: number;
+  readonly coldStarts: number;
+  readonly inProcessStarts: number;
+  readonly idleClusters: number;
+  /** Rounds whose figures are thrown away: code that is not compiled yet is half as fast. */
+  readonly warmUps: number;
+  readonly settleMs: number;
+}
+
+const full: Sizes = {
+  getsPerRound: 20_000,
+  createsPerRound: 10_000,
+  singleGets: 4000,
+  singleCreates: 1000,
+  listItems: 10_000,
+  lists: 20,
+  pages: 400,
+  pageItems: 500,
+  watchers: 200,
+  watchEvents: 500,
+  restartObjects: 100_000,
+  coldStarts: 5,
+  inProcessStarts: 20,
+  idleClusters: 10_000,
+  warmUps: 2,
+  settleMs: 3000,
+};
+
+/** Seconds altogether: shows that everything still runs, says nothing about speed. */
+const quick: Sizes = {
+  getsPerRound: 100,
+  createsPerRound: 100,
+  singleGets: 20,
+  singleCreates: 10,
+  listItems: 100,
+  lists: 2,
+  pages: 4,
+  pageItems: 10,
+  watchers: 4,
+  watchEvents: 10,
+  restartObjects: 100,
+  coldStarts: 1,
+  inProcessStarts: 2,
+  idleClusters: 20,
+  warmUps: 0,
+  settleMs: 0,
+};
+
+/** Throws an Error with a text for people when the command line makes no sense. */
+export function parseOptions(args: readonly string[]): BenchOptions {
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      rounds: { type: "string" },
+      only: { type: "string", default: "" },
+      quick: { type: "boolean", default: false },
+      output: { type: "string", short: "o", default: "table" },
+      generator: { type: "string" },
+      target: { type: "string", multiple: true, default: [] },
+    },
+  });
+  const { output, generator } = values;
+  if (output !== "table" && output !== "json") throw new Error("-o takes table or json");
+  if (generator !== undefined && generator !== "h2load" && generator !== "node")
+    throw new Error("--generator takes h2load or node");
+  return {
+    rounds: parseRounds(values.rounds ?? (values.quick ? "1" : "5")),
+    only: values.only.split(",").filter(Boolean).map(parseGroup),
+    output,
+    generator,
+    targets: values.target.map(parseTarget),
+    sizes: values.quick ? quick : full,
+  };
+}
+
+function parseRounds(text: string): number {
+  const rounds = Number(text);
+  if (!Number.isInteger(rounds) || rounds < 1) throw new Error("--rounds takes a number from 1 on");
+  return rounds;
+}
+
+function parseGroup(text: string): Group {
+  const group = groups.find((it) => it === text);
+  if (group === undefined) throw new Error(`--only takes some of ${groups.join(",")}`);
+  return group;
+}
+
+function parseTarget(text: string): NamedTarget {
+  const match = /^([^=]+)=(https:\/\/[^,]+),(.+)$/.exec(text);
+  if (match === null) throw new Error("--target takes name=https://host:port,TOKEN");
+  const [, name, url, token] = match as unknown as [string, string, string, string];
+  return { name, url: url.replace(/\/$/, ""), token };
+}

@@ -1,0 +1,62 @@
+/** `kcp start` as users start it: the bundle, in a process and a directory of its own. */
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { type Clock, sleep, systemClock } from "@kcp-ts/machinery/base";
+import { ApiClient } from "./api-client.ts";
+import { Child } from "./child.ts";
+
+export const benchToken = "bench";
+
+export class ServerProcess {
+  readonly #child: Child;
+  readonly url: string;
+  /** From spawning the process until its readyz said ok. */
+  readonly readyMs: number;
+
+  private constructor(child: Child, url: string, readyMs: number) {
+    this.#child = child;
+    this.url = url;
+    this.readyMs = readyMs;
+  }
+
+  static async start(directory: string, clock: Clock = systemClock): Promise<ServerProcess> {
+    const tokenFile = join(directory, "..", "tokens.csv");
+    writeFileSync(tokenFile, `${benchToken},bench,bench,"system:masters"\n`);
+    const startedAt = clock.monotonic();
+    const child = new Child(process.execPath, [command, ...flags(directory, tokenFile)], {
+      linesFrom: "stderr",
+    });
+    const { url } = JSON.parse(await child.line('"kcp is ready"')) as { url: string };
+    const client = new ApiClient({ url, token: benchToken });
+    while ((await client.status("GET", "/readyz")) !== 200) await sleep(clock, 5);
+    const readyMs = clock.monotonic() - startedAt;
+    client.close();
+    return new ServerProcess(child, url, readyMs);
+  }
+
+  get pid(): number {
+    return this.#child.pid;
+  }
+
+  async stop(): Promise<void> {
+    await this.#child.end("SIGTERM");
+  }
+
+  async kill(): Promise<void> {
+    await this.#child.end("SIGKILL");
+  }
+}
+
+const command = fileURLToPath(new URL("../../../packages/cli/bin/kcp.mjs", import.meta.url));
+
+function flags(directory: string, tokenFile: string): string[] {
+  return [
+    "start",
+    ...["--root-directory", directory],
+    ...["--bind-address", "127.0.0.1"],
+    ...["--secure-port", "0"],
+    ...["--token-auth-file", tokenFile],
+    ...["--log-format", "json"],
+  ];
+}

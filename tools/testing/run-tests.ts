@@ -1,0 +1,31 @@
+/** Runs test files with Node's test runner, two at a time, and tells what happened: a line per file, failures in full, skips and notes by name, counts last. */
+import { relative } from "node:path";
+import { run } from "node:test";
+import type { StepResult } from "./run-step.ts";
+import { TestReport } from "./test-report.ts";
+
+export interface TestRun {
+  readonly files: readonly string[];
+  /** Said again at the end, where people look. */
+  readonly missing: readonly string[];
+  readonly failedSteps: readonly StepResult[];
+}
+
+export async function runTests({ files, missing, failedSteps }: TestRun): Promise<boolean> {
+  // The processes of the tests inherit it: errors name lines of the sources.
+  process.env["NODE_OPTIONS"] = `${process.env["NODE_OPTIONS"] ?? ""} --enable-source-maps`.trim();
+  const root = process.cwd();
+  const report = new TestReport({
+    print: (line) => process.stdout.write(`${line}\n`),
+    nameOf: (file) =>
+      relative(root, file)
+        .replace("/dist/", "/src/")
+        .replace(/\.test\.[jt]s$/, ""),
+  });
+  const events = run({ files: [...files], concurrency: fileConcurrency, timeout: fileTimeoutMs });
+  for await (const event of events) report.take(event);
+  return report.end({ missing, failedSteps: failedSteps.map(({ name }) => name) });
+}
+
+const fileConcurrency = 2;
+const fileTimeoutMs = 180_000;

@@ -1,0 +1,149 @@
+/** What people read of a test run. Knows the events of Node's test runner and nothing of processes. */
+import type { TestEvent } from "node:test/reporters";
+import { inspect } from "node:util";
+
+export interface TestReportOptions {
+  readonly print: (line: string) => void;
+  readonly nameOf: (file: string) => string;
+}
+
+export interface ReportEnd {
+  readonly missing: readonly string[];
+  readonly failedSteps: readonly string[];
+}
+
+interface FileTally {
+  readonly name: string;
+  tests: number;
+  failed: number;
+  durationMs: number;
+}
+
+type Failure = Extract<TestEvent, { type: "test:fail" }>["data"];
+type Result = Extract<TestEvent, { type: "test:pass" }>["data"] | Failure;
+
+export class TestReport {
+  readonly #options: TestReportOptions;
+  readonly #failures: string[] = [];
+  readonly #skipped: string[] = [];
+  readonly #notes: string[] = [];
+  readonly #counts: string[] = [];
+  /** The end of what each file printed: shown only when it fails. */
+  readonly #printed = new Map<string, string>();
+  /** Names of the enclosing suites by nesting; Node reports a suite after its tests, but says that it starts before. */
+  readonly #path: string[] = [];
+  #file: FileTally | undefined;
+  #hasFailed = false;
+
+  constructor(options: TestReportOptions) {
+    this.#options = options;
+  }
+
+  take(event: TestEvent): void {
+    switch (event.type) {
+      case "test:start":
+        this.#path.length = event.data.nesting;
+        this.#path.push(event.data.name);
+        break;
+      case "test:pass":
+        this.#count(event.data);
+        break;
+      case "test:fail":
+        this.#count(event.data);
+        this.#fail(event.data);
+        break;
+      case "test:stdout":
+      case "test:stderr":
+        this.#keep(event.data.file ?? "", event.data.message);
+        break;
+      case "test:diagnostic":
+        this.#note(event.data);
+        break;
+      default:
+        break;
+    }
+  }
+
+  /** Whether all passed. */
+  end({ missing, failedSteps }: ReportEnd): boolean {
+    const { print } = this.#options;
+    this.#closeFile();
+    section(print, "Notes", this.#notes);
+    section(print, "Skipped", [...missing, ...this.#skipped]);
+    section(print, "Failed", this.#failures);
+    if (failedSteps.length > 0) print(`\nfailed before the tests: ${failedSteps.join(", ")}`);
+    print("");
+    for (const line of this.#counts) print(`# ${line}`);
+    return !this.#hasFailed;
+  }
+
+  #count(data: Result): void {
+    const name = this.#options.nameOf(data.file ?? "");
+    if (this.#file?.name !== name) {
+      this.#closeFile();
+      this.#file = { name, tests: 0, failed: 0, durationMs: 0 };
+    }
+    const tally = this.#file;
+    if (data.nesting === 0) tally.durationMs += data.details.duration_ms;
+    if (data.details.type !== "suite") tally.tests++;
+    if (data.skip !== undefined && data.skip !== false) this.#skipped.push(this.#skip(data));
+  }
+
+  #skip(data: Result): string {
+    const reason =
+      typeof data.skip === "string" && data.skip !== "" ? data.skip : "no reason given";
+    return `${this.#title(data)}: ${reason}`;
+  }
+
+  #keep(file: string, text: string): void {
+    const name = this.#options.nameOf(file);
+    const kept = (this.#printed.get(name) ?? "") + text;
+    this.#printed.set(name, kept.slice(-printedCharactersMax));
+  }
+
+  #fail(data: Failure): void {
+    this.#hasFailed = true;
+    const error = data.details.error as Error & { failureType?: string };
+    // A suite fails because of its tests, which are shown.
+    if (error.failureType === "subtestsFailed") return;
+    if (this.#file !== undefined) this.#file.failed++;
+    const place = `${this.#options.nameOf(data.file ?? "")}:${data.line ?? 0}`;
+    const cause = error.cause ?? error;
+    const text = typeof cause === "string" ? cause : inspect(cause, { depth: 4, colors: false });
+    this.#failures.push(`✖ ${this.#title(data)} (${place})\n${indented(text)}`);
+  }
+
+  #note({ nesting, message }: { readonly nesting: number; readonly message: string }): void {
+    if (nesting === 0 && countPattern.test(message)) this.#counts.push(message);
+    else this.#notes.push(`${this.#path.at(-1) ?? ""}: ${message}`);
+  }
+
+  #title(data: Result): string {
+    return [...this.#path.slice(0, data.nesting), data.name].join(" › ");
+  }
+
+  #closeFile(): void {
+    if (this.#file === undefined) return;
+    const { name, tests, failed, durationMs } = this.#file;
+    const seconds = (durationMs / 1000).toFixed(1);
+    const outcome = failed === 0 ? `${tests} run` : `${tests} run, ${failed} failed`;
+    this.#options.print(`${failed === 0 ? "✔" : "✖"} ${name} (${outcome}, ${seconds} s)`);
+    const printed = this.#printed.get(name);
+    if (failed > 0 && printed !== undefined) this.#options.print(indented(printed.trimEnd()));
+    this.#printed.delete(name);
+    this.#file = undefined;
+  }
+}
+
+const printedCharactersMax = 8000;
+const countPattern = /^(tests|suites|pass|fail|cancelled|skipped|todo|duration_ms) [\d.]+$/;
+
+function section(print: (line: string) => void, title: string, lines: readonly string[]): void {
+  if (lines.length === 0) return;
+  print(`\n${title}:`);
+  for (const line of lines) print(indented(line));
+}
+
+function indented(text: string): string {
+  return text.replaceAll(/^(?=.)/gm, "  ");
+}

@@ -1,0 +1,369 @@
+/**
+ * The rules of the house, checked: imports, doors, circles, dead files, banned calls, leftovers, sizes, documents.
+ *
+ * Rules and their data are in tidy/. Each is run on this checkout, where it finds nothing, and on a small made-up tree, where it must find something: a
+ * rule that cannot fail is no rule.
+ */
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { decisionNumbers, pipelineOrder } from "./tidy/document-rules.ts";
+import {
+  cycles,
+  deadFiles,
+  doors,
+  forbiddenInTable,
+  nodeAndNpm,
+  packageArrows,
+  roomArrows,
+} from "./tidy/import-rules.ts";
+import { readTree } from "./tidy/read-tree.ts";
+import { type PackageManifest, SourceTree } from "./tidy/source-tree.ts";
+import {
+  bannedCalls,
+  exportForms,
+  fileLengths,
+  functionLengths,
+  headers,
+  leftovers,
+  rooms,
+  testsThatDoNotRun,
+} from "./tidy/text-rules.ts";
+
+type Rule = (tree: SourceTree) => string[];
+type Sources = Readonly<Record<string, string>>;
+
+interface Example {
+  /** Paths under packages/, or from the root when they begin with a slash. */
+  readonly sources: Sources;
+  readonly documents?: Sources;
+  /** Each finding matches the pattern at its place. */
+  readonly finds: readonly RegExp[];
+}
+
+const manifests: readonly PackageManifest[] = [
+  { folder: "machinery", exports: { "./*": "./dist/*/index.js" }, dependencies: ["re2js"] },
+  {
+    folder: "server",
+    exports: { ".": "./dist/index.js", "./storage/*": "./dist/storage/*/index.js" },
+    dependencies: ["@kcp-ts/machinery", "js-yaml"],
+  },
+  { folder: "controlplane", exports: { ".": "./dist/index.js" }, dependencies: ["pino"] },
+];
+
+function madeUpTree({ sources, documents = {} }: Omit<Example, "finds">): SourceTree {
+  const entries = Object.entries(sources).map(
+    ([path, text]) => [path.startsWith("/") ? path.slice(1) : `packages/${path}`, text] as const,
+  );
+  return new SourceTree({ sources: Object.fromEntries(entries), packages: manifests, documents });
+}
+
+/** A door that leads to each of the rooms, so that their files count as what users run. */
+function server(...names: readonly string[]): Sources {
+  const text = names.map((name) => `export { a } from "./${name}";`).join("\n");
+  return { "server/src/index.ts": text };
+}
+
+const checkout = await readTree();
+
+function describeRule(
+  title: string,
+  rule: Rule,
+  examples: Readonly<Record<string, Example>>,
+): void {
+  describe(title, () => {
+    it("holds in this checkout", () => {
+      assert.deepEqual(rule(checkout), []);
+    });
+    for (const [name, { finds, ...example }] of Object.entries(examples)) {
+      it(name, () => {
+        const findings = rule(madeUpTree(example));
+        assert.equal(findings.length, finds.length, findings.join("\n") || "nothing was found");
+        for (const [index, pattern] of finds.entries())
+          assert.match(findings[index] ?? "", pattern);
+      });
+    }
+  });
+}
+
+describe("the tree that rules see", () => {
+  it("is this checkout", () => {
+    assert.ok(checkout.files.has("packages/server/src/pipeline.ts"));
+    assert.ok(checkout.files.has("tools/tidy.test.ts"));
+    assert.ok(checkout.production().has("packages/machinery/src/base/clock.ts"));
+    assert.ok(!checkout.production().has("tools/tidy.test.ts"));
+  });
+});
+
+describeRule("packages import only what their line of the table says", packageArrows, {
+  "finds an arrow that is not in the table": {
+    sources: { "server/src/index.ts": 'import { startControlPlane } from "@kcp-ts/controlplane";' },
+    finds: [/^packages\/server\/src\/index\.ts:1: server may not import controlplane/],
+  },
+  "finds a way past a package's doors, and test tools in what users run": {
+    sources: {
+      "server/src/index.ts":
+        'import { a } from "@kcp-ts/machinery/base/clock/x";\nimport { freePorts } from "@kcp-ts/testkit";',
+    },
+    finds: [/is not a door/, /testkit/],
+  },
+  "lets tests use test tools, and sees through comments and strings": {
+    sources: {
+      "server/src/index.ts": '// import { a } from "@kcp-ts/cli";\nexport const s = "from";',
+      "server/src/a.test.ts": 'import { freePorts } from "@kcp-ts/testkit";',
+    },
+    finds: [],
+  },
+});
+
+describeRule("rooms import only what their line of the table says", roomArrows, {
+  "finds storage that knows users, a gate that knows storage, and a room nobody listed": {
+    sources: {
+      ...server("storage/index.ts", "admission/index.ts", "attic/index.ts"),
+      "server/src/request/user.ts": "export interface A {}",
+      "server/src/storage/index.ts": 'import type { A } from "../request/user.ts";',
+      "server/src/admission/index.ts": 'import { a } from "../storage/index.ts";',
+      "server/src/attic/index.ts": 'import { a } from "../storage/index.ts";',
+    },
+    finds: [
+      /storage may not import request \(may: nothing\)/,
+      /admission may not import storage/,
+      /attic has no line in roomTable/,
+    ],
+  },
+  "finds a room that imports the wiring above it": {
+    sources: {
+      ...server("http/index.ts"),
+      "server/src/http/index.ts": 'import { pipeline } from "../pipeline.ts";',
+      "server/src/pipeline.ts": "export const pipeline = [];",
+    },
+    finds: [/may not import packages\/server\/src\/pipeline\.ts, which is wiring/],
+  },
+});
+
+describe("the import tables", () => {
+  it("cannot allow what the invariants exclude", () => {
+    const findings = forbiddenInTable(
+      { controllers: { packages: ["server"], node: [] }, sdk: { packages: ["testkit"], node: [] } },
+      { server: { storage: ["request"], authorization: ["storage"], handlers: ["http"] } },
+    );
+    assert.deepEqual(
+      findings.map((finding) => finding.split(", but ")[1]?.split(":")[0]),
+      [
+        "controllers know no server",
+        "what users run does not contain test tools",
+        "storage knows no users",
+        "gates know no storage and no HTTP",
+        "nothing but http/ knows HTTP",
+      ],
+    );
+  });
+});
+
+describeRule("other rooms are entered by their doors", doors, {
+  "finds a side entrance, also from a test and into a room in a room": {
+    sources: {
+      "server/src/routing/a.ts": 'import { b } from "../content/json.ts";',
+      "server/src/storage/feed.test.ts": 'import { c } from "./memory/memory-storage.ts";',
+      "server/src/content/json.ts": "",
+      "server/src/content/ok.ts": 'import { d } from "./json.ts";',
+    },
+    finds: [
+      /import packages\/server\/src\/content\/index\.ts instead of json\.ts/,
+      /storage\/memory/,
+    ],
+  },
+});
+
+describeRule("Node and npm stay where they belong", nodeAndNpm, {
+  "finds Node in machinery, sockets outside http/, and undeclared packages": {
+    sources: {
+      ...server("handlers/index.ts", "http/index.ts"),
+      "machinery/src/base/index.ts": 'import { a } from "node:fs";\nimport b from "left-pad";',
+      "server/src/handlers/index.ts": 'import { createServer } from "node:http2";',
+      "server/src/http/index.ts": 'import { c } from "node:http2";\nimport { d } from "lodash/fp";',
+    },
+    finds: [
+      /machinery\/base runs without Node: no node:fs/,
+      /machinery may not import left-pad \(may: re2js\)/,
+      /nothing else knows sockets/,
+      /server may not import lodash/,
+    ],
+  },
+});
+
+describeRule("no imports go in circles", cycles, {
+  "finds a circle of values through a door, and lets types and lazy imports be": {
+    sources: {
+      "server/src/a.ts": 'import { b } from "./b.ts";',
+      "server/src/b.ts": 'export { c } from "./c/index.ts";',
+      "server/src/c/index.ts": 'import { a } from "../a.ts";',
+      "server/src/d.ts": 'import { e } from "./e.ts";',
+      "server/src/e.ts": 'import type { D } from "./d.ts";\nconst d = await import("./d.ts");',
+    },
+    finds: [/src\/a\.ts -> .*src\/b\.ts -> .*c\/index\.ts -> packages\/server\/src\/a\.ts$/],
+  },
+});
+
+describeRule("every file is used", deadFiles, {
+  "finds a file that nothing leads to": {
+    sources: {
+      "server/src/index.ts": 'export { a } from "./a.ts";',
+      "server/src/a.ts": "",
+      "server/src/b.test.ts": 'import "./c.ts"; new URL("./program.js", import.meta.url);',
+      "server/src/c.ts": "",
+      "server/src/program.ts": "",
+      "server/src/forgotten.ts": 'import { a } from "./a.ts";',
+    },
+    finds: [/^packages\/server\/src\/forgotten\.ts/],
+  },
+  "knows programs that are started by a name that is put together": {
+    sources: {
+      "server/src/a.test.ts": 'import { start } from "./start.ts"; start("worker");',
+      "server/src/start.ts": "new URL(`./${name}.js`, import.meta.url);",
+      "server/src/worker.ts": "",
+      "server/src/idler.ts": "",
+    },
+    finds: [/^packages\/server\/src\/idler\.ts/],
+  },
+});
+
+describeRule("calls that have a better way are not made", bannedCalls, {
+  "finds each of them and names the better way": {
+    sources: {
+      "server/src/index.ts":
+        'export const a = [Date.now(), Math.random(), setTimeout(f, 1), console.log("x"), new Date()];\n' +
+        'process.exit(1); eval("1"); new Function("return 1");',
+    },
+    finds: [
+      /no Date\.now: take a Clock/,
+      /no new Date\(\)/,
+      /no Math\.random: take a Random/,
+      /no setTimeout: .*schedule/,
+      /no console\.log/,
+      /no new Function/,
+      /no eval/,
+      /no process\.exit/,
+    ],
+  },
+  "leaves alone the clock itself, comments, strings and what tests do": {
+    sources: {
+      "machinery/src/base/index.ts": "export const now = () => Date.now();",
+      "server/src/index.ts":
+        '/** Not Date.now. */\nexport const a = "Date.now()" + `${b}Date.now`;',
+      "server/src/a.test.ts": "setTimeout(f, 1);",
+    },
+    finds: [],
+  },
+});
+
+const leftover = ["FIX", "ME"].join("");
+
+describeRule("nothing is left to be done later", leftovers, {
+  "finds a note to oneself in a comment": {
+    sources: { "server/src/a.ts": `\n// ${leftover}: later` },
+    finds: [/^packages\/server\/src\/a\.ts:2: a leftover/],
+  },
+});
+
+const only = ["it", "only"].join(".");
+
+describeRule("every test runs", testsThatDoNotRun, {
+  "finds a test that runs alone or not at all; a skip with a reason is fine": {
+    sources: {
+      "server/src/a.test.ts": `${only}("a", f);\nit("b", { ${"skip"}: true }, f);\nit("c", { skip: missing }, f);`,
+    },
+    finds: [/a\.test\.ts:1:/, /a\.test\.ts:2:/],
+  },
+});
+
+describeRule("exports are named, one by one", exportForms, {
+  "finds default exports and stars": {
+    sources: { "server/src/a.ts": 'export default 1;\nexport * from "./b.ts";' },
+    finds: [/a\.ts:1: export default/, /a\.ts:2: export \*/],
+  },
+});
+
+const longBody = (lines: number) => "  work();\n".repeat(lines);
+
+describeRule("functions are short", (tree) => functionLengths(tree, ratchetFor(tree)), {
+  "finds a function, a method and an arrow of 71 lines, not those of 70": {
+    sources: {
+      "server/src/a.ts":
+        `export function long(\n  a: { b: string },\n): void {\n${longBody(67)}}\n` +
+        `function fits() {\n${longBody(68)}}\n` +
+        `class C {\n  async *#method<T>(a: T) {\n${longBody(69)}  }\n}\n` +
+        `const arrow = () => {\n${longBody(69)}};\n` +
+        `if (a) {\n${longBody(90)}}\n`,
+    },
+    finds: [/a\.ts long: 71 lines/, /a\.ts #method: 71 lines/, /a\.ts arrow: 71 lines/],
+  },
+});
+
+/** The real ratchet speaks of files that a made-up tree does not have. */
+function ratchetFor(tree: SourceTree): Record<string, number> | undefined {
+  return tree === checkout ? undefined : {};
+}
+
+describe("a ratchet", () => {
+  const sources = { "server/src/a.ts": `function long() {\n${longBody(98)}}\n` };
+  const tree = madeUpTree({ sources });
+  const name = "packages/server/src/a.ts long";
+
+  it("allows what is on its list, and no line more", () => {
+    assert.deepEqual(functionLengths(tree, { [name]: 100 }), []);
+    assert.match(functionLengths(tree, { [name]: 99 }).join(), /100 lines, at most 99/);
+  });
+
+  it("asks to be tightened when something got shorter", () => {
+    assert.match(functionLengths(tree, { [name]: 101 }).join(), /lower its ratchet/);
+    assert.match(functionLengths(tree, { [name]: 100, gone: 80 }).join(), /gone: .*drop it/);
+  });
+});
+
+describeRule("files are short", (tree) => fileLengths(tree, ratchetFor(tree)), {
+  "finds 501 lines, not 500": {
+    sources: { "server/src/a.ts": "\n".repeat(501), "server/src/b.ts": "\n".repeat(500) },
+    finds: [/a\.ts: 501 lines/],
+  },
+});
+
+describeRule("every room has a door", rooms, {
+  "finds a room without index.ts": {
+    sources: { ...server("attic/a.ts"), "server/src/attic/a.ts": "export const a = 1;" },
+    finds: [/src\/attic: a room has a door/],
+  },
+});
+
+describeRule("files of some length say what they are", headers, {
+  "finds one that does not": {
+    sources: {
+      ...server("a.ts", "b.ts"),
+      "server/src/a.ts": `export const a = 1;${"\n".repeat(80)}`,
+      "server/src/b.ts": `/** Says it. */\nexport const a = 1;${"\n".repeat(80)}`,
+    },
+    finds: [/src\/a\.ts: begins without a comment/],
+  },
+});
+
+describeRule("decisions have numbers of their own", decisionNumbers, {
+  "finds a number that is used twice, and a file without one": {
+    sources: {},
+    documents: { "docs/adr/0001-a.md": "", "docs/adr/0001-b.md": "", "docs/adr/notes.md": "" },
+    finds: [/0001-b\.md: number 0001 is taken/, /notes\.md/],
+  },
+});
+
+const pipeline = 'export const pipeline: Stage[] = [\n  ["route", f],\n  ["authorize", g],\n];\n';
+
+describeRule("ARCHITECTURE.md tells the pipeline in running order", pipelineOrder, {
+  "finds another order": {
+    sources: { "server/src/pipeline.ts": pipeline },
+    documents: { "ARCHITECTURE.md": "First `authorize`, then `route`." },
+    finds: [/running order: route, authorize/],
+  },
+  "accepts the right one": {
+    sources: { "server/src/pipeline.ts": pipeline },
+    documents: { "ARCHITECTURE.md": "1. **route**\n2. **authorize**" },
+    finds: [],
+  },
+});

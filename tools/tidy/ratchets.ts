@@ -1,0 +1,17 @@
+/** What is larger than the rules allow today. Entries may shrink or go; a new one needs a reason that holds in a review. */
+export const functionLinesMax = 70;
+export const fileLinesMax = 500;
+
+/** `path name` to lines. */
+export const longFunctions: Readonly<Record<string, number>> = {
+  "packages/machinery/src/schema/test-support/deployment-like-schema.ts container": 71,
+  "packages/machinery/src/schema/test-support/deployment-like-schema.ts deploymentLikeSchema": 84,
+};
+
+/** Path to lines. */
+export const longFiles: Readonly<Record<string, number>> = {
+  "packages/server/src/storage/contract/storage-contract.ts": 580,
+};
+
+/** Files from this length on say in a header comment what they are. */
+export const headerLinesMin = 60;

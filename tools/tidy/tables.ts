@@ -1,0 +1,157 @@
+/**
+ * Who may import whom. Anything that is not listed is forbidden; a new arrow is a decision (docs/adr), made here.
+ */
+export interface PackageRule {
+  /** Other packages of ours. */
+  readonly packages: readonly string[];
+  /** Rooms that may use Node; `everywhere` when the package runs on Node only. */
+  readonly node: "everywhere" | readonly string[];
+}
+
+export const packageTable: Readonly<Record<string, PackageRule>> = {
+  machinery: { packages: [], node: [] },
+  server: { packages: ["machinery"], node: "everywhere" },
+  // Also runs in browsers, but for where kubeconfigs are read and sockets opened.
+  sdk: { packages: ["machinery"], node: ["kubeconfig", "transport", "fake-server"] },
+  controllers: { packages: ["machinery", "sdk"], node: [] },
+  multicluster: { packages: ["machinery", "sdk"], node: "everywhere" },
+  simulator: { packages: ["machinery", "sdk", "server"], node: "everywhere" },
+  controlplane: {
+    packages: ["machinery", "sdk", "server", "controllers", "multicluster", "simulator"],
+    node: "everywhere",
+  },
+  cli: { packages: ["machinery", "sdk", "controlplane"], node: "everywhere" },
+  console: { packages: ["machinery", "sdk"], node: [] },
+  testkit: { packages: ["machinery"], node: "everywhere" },
+};
+
+/** Packages from npm that are few on purpose. Others may use what their own manifest declares. */
+export const externalTable: Readonly<Record<string, readonly string[]>> = {
+  machinery: ["re2js"],
+  sdk: ["js-yaml"],
+};
+
+/** Rooms of a package: the folders of its src. Files beside the rooms are wiring and may import every room of their package. */
+export const roomTable: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>> = {
+  machinery: {
+    base: [],
+    json: ["base"],
+    names: ["base"],
+    status: ["json"],
+    table: [],
+    selectors: ["names", "status"],
+    meta: ["json", "names", "status"],
+    patch: ["base", "json", "status"],
+    shape: ["json", "patch", "apply"],
+    schema: ["base", "json", "status", "cel"],
+    cel: ["base", "json"],
+    apply: ["base", "json", "meta", "schema", "status"],
+  },
+  server: {
+    request: [],
+    storage: [],
+    metrics: [],
+    http: ["request"],
+    authentication: ["request"],
+    authorization: ["request"],
+    admission: ["request"],
+    "stored-object": ["storage"],
+    "watch-cache": ["storage", "stored-object"],
+    registry: ["request", "storage", "stored-object", "watch-cache"],
+    content: ["request", "registry"],
+    health: ["request", "content"],
+    discovery: ["request", "content", "registry"],
+    openapi: ["request", "content", "registry"],
+    // Revisions, keys and entries of storage are words here; reads and writes go through registry and watch-cache.
+    handlers: [
+      "request",
+      "content",
+      "admission",
+      "registry",
+      "watch-cache",
+      "stored-object",
+      "storage",
+    ],
+    backup: ["request", "storage"],
+    routing: [
+      "request",
+      "content",
+      "backup",
+      "discovery",
+      "health",
+      "metrics",
+      "openapi",
+      "registry",
+    ],
+  },
+  sdk: {
+    client: [],
+    metrics: ["client"],
+    transport: ["client"],
+    discovery: ["client"],
+    informer: ["client"],
+    "work-queue": ["metrics"],
+    "leader-election": ["client", "metrics"],
+    kubeconfig: ["client", "transport"],
+    // For tests of controllers.
+    "fake-server": ["client"],
+    controller: ["client", "informer", "leader-election", "metrics", "work-queue"],
+  },
+  controlplane: {
+    certificates: [],
+    kubeconfig: ["certificates"],
+    backup: ["compose"],
+    compose: ["kubeconfig", "certificates"],
+  },
+  cli: { commands: [], e2e: [] },
+};
+
+/** What the table may never say, whoever edits it. */
+export const forbiddenArrows: readonly {
+  readonly from: readonly string[];
+  readonly to: readonly string[];
+  readonly because: string;
+}[] = [
+  {
+    from: ["server/storage"],
+    to: ["server/request", "server/authentication", "server/authorization", "server/admission"],
+    because: "storage knows no users",
+  },
+  {
+    from: ["server/authentication", "server/authorization", "server/admission"],
+    to: ["server/storage", "server/watch-cache", "server/registry", "server/http"],
+    because: "gates know no storage and no HTTP: what they need is handed in",
+  },
+  { from: ["server/request"], to: ["server/*"], because: "vocabulary lives in a leaf" },
+  { from: ["server/*"], to: ["server/http"], because: "nothing but http/ knows HTTP" },
+  { from: ["controllers", "multicluster"], to: ["server"], because: "controllers know no server" },
+  { from: ["*"], to: ["testkit"], because: "what users run does not contain test tools" },
+];
+
+/** Sockets, and who may hold them. storage/etcd/grpc is a client of its own. */
+export const socketModules = ["node:http", "node:https", "node:http2", "node:tls", "node:net"];
+export const socketFolders: Readonly<Record<string, readonly string[]>> = {
+  server: ["packages/server/src/http/", "packages/server/src/storage/etcd/grpc/"],
+};
+
+/** Folders below a room with a door of their own. */
+export const subRooms = [
+  "packages/server/src/storage/memory",
+  "packages/server/src/storage/embedded",
+  "packages/server/src/storage/etcd",
+  "packages/server/src/storage/etcd/grpc",
+];
+
+/** Rooms without a door, each for a reason. */
+export const openRooms: Readonly<Record<string, string>> = {
+  "packages/server/src/request": "the leaf vocabulary: its files are imported by name",
+  "packages/controlplane/src/compose": "wiring that only control-plane.ts and backup/ read",
+  "packages/cli/src/commands": "one verb per file; main.ts lists them",
+  "packages/cli/src/e2e": "tests only",
+};
+
+/** Files that may be imported past their room's door. */
+export const sideDoors: readonly string[] = [
+  // The change feed is part of every backend and of the watch cache, not of what storage promises.
+  "packages/server/src/storage/feed.ts",
+];

@@ -1,0 +1,237 @@
+/** Rules about what is written in files: calls with a better way, leftovers, size, headers. */
+import {
+  fileLinesMax,
+  functionLinesMax,
+  headerLinesMin,
+  longFiles,
+  longFunctions,
+} from "./ratchets.ts";
+import { isTest, lineOf, type SourceFile } from "./source-file.ts";
+import type { SourceTree } from "./source-tree.ts";
+import { openRooms } from "./tables.ts";
+
+interface Ban {
+  readonly pattern: RegExp;
+  readonly instead: string;
+  /** Path prefixes where it is right. */
+  readonly except: readonly string[];
+}
+
+const time = ["packages/machinery/src/base/", "packages/testkit/"];
+
+export const bans: readonly Ban[] = [
+  { pattern: /\bDate\.now\b/g, instead: "take a Clock, call clock.now()", except: time },
+  {
+    pattern: /\bnew Date\(\)/g,
+    instead: "take a Clock, use new Date(clock.now())",
+    // A line of log has the time at which it is written.
+    except: [...time, "packages/controlplane/src/log.ts"],
+  },
+  { pattern: /\bMath\.random\b/g, instead: "take a Random, call random.next()", except: time },
+  {
+    pattern: /\bset(?:Timeout|Interval)\b/g,
+    instead: "take a Clock, call clock.schedule() or sleep(clock, …)",
+    except: time,
+  },
+  {
+    pattern: /\bconsole\.\w+/g,
+    instead: "take a log, or write to process.stderr in the command line",
+    except: [],
+  },
+  {
+    pattern: /\bnew Function\b/g,
+    instead: "closures: nothing here makes code of text",
+    except: [],
+  },
+  { pattern: /\beval\(/g, instead: "closures: nothing here makes code of text", except: [] },
+  {
+    pattern: /\bprocess\.exit\(/g,
+    instead: "throw, or set process.exitCode in the command line",
+    except: ["packages/cli/"],
+  },
+];
+
+/** For what users run; tests may wait for real. */
+export function bannedCalls(tree: SourceTree): string[] {
+  const files = [...tree.files.values()].filter(
+    ({ path }) => tree.production().has(path) && path.startsWith("packages/"),
+  );
+  return bans.flatMap(({ pattern, instead, except }) =>
+    files
+      .filter(({ path }) => !except.some((prefix) => path.startsWith(prefix)))
+      .flatMap((file) => occurrences(file, file.code, pattern, (text) => `no ${text}: ${instead}`)),
+  );
+}
+
+/** Spelled in two parts, so that this file is not a finding. */
+const leftover = new RegExp(
+  `\\b(?:${["TO", "DO"].join("")}|${["FIX", "ME"].join("")}|X{3})\\b`,
+  "g",
+);
+
+export function leftovers(tree: SourceTree): string[] {
+  return [...tree.files.values()].flatMap((file) =>
+    occurrences(
+      file,
+      file.text,
+      leftover,
+      (text) => `a leftover ${text}: do it, or say it plainly`,
+    ),
+  );
+}
+
+const notRun =
+  /\b(?:it|test|describe|suite)\.(?:only|skip|todo)\b|\bt\.todo\(|\b(?:only|skip|todo): true\b/g;
+
+export function testsThatDoNotRun(tree: SourceTree): string[] {
+  return tree
+    .tests()
+    .map((path) => tree.files.get(path) as SourceFile)
+    .flatMap((file) =>
+      occurrences(file, file.code, notRun, (text) => `${text}: every test runs, or says why not`),
+    );
+}
+
+export function exportForms(tree: SourceTree): string[] {
+  return [...tree.files.values()].flatMap((file) =>
+    occurrences(
+      file,
+      file.code,
+      /^export (?:default\b|\*)/gm,
+      (text) => `${text}: exports are named, one by one`,
+    ),
+  );
+}
+
+export function fileLengths(tree: SourceTree, ratchet = longFiles): string[] {
+  const long = [...tree.files.values()].map((file) => [file.path, file.lines.length - 1] as const);
+  return overLimit(long, fileLinesMax, ratchet);
+}
+
+export function functionLengths(tree: SourceTree, ratchet = longFunctions): string[] {
+  const lengths = [...tree.files.values()].flatMap((file) =>
+    functionsOf(file).map(({ name, lines }) => [`${file.path} ${name}`, lines] as const),
+  );
+  return overLimit(lengths, functionLinesMax, ratchet);
+}
+
+/** Over the limit and over what the ratchet allows; or listed without need, so that a list only shrinks. */
+function overLimit(
+  lengths: readonly (readonly [name: string, lines: number])[],
+  max: number,
+  ratchet: Readonly<Record<string, number>>,
+): string[] {
+  const actual = new Map(lengths);
+  const over = [...actual]
+    .filter(([name, lines]) => lines > Math.max(max, ratchet[name] ?? 0))
+    .map(([name, lines]) => `${name}: ${lines} lines, at most ${ratchet[name] ?? max}`);
+  const slack = Object.entries(ratchet)
+    .filter(([name, allowed]) => (actual.get(name) ?? 0) < allowed)
+    .map(([name]) => {
+      const now = actual.get(name) ?? 0;
+      return now > max
+        ? `${name}: has ${now} lines now, lower its ratchet to that`
+        : `${name}: is short enough or gone, drop it from the ratchet`;
+    });
+  return [...over, ...slack];
+}
+
+interface FunctionSpan {
+  readonly name: string;
+  readonly lines: number;
+}
+
+/**
+ * Functions by their layout, which the formatter guarantees: a body ends at the first closing brace that is indented like the line
+ * where the signature begins. Callbacks of `describe`, and functions named so, are chapters of a test and not functions.
+ */
+export function functionsOf({ codeLines }: SourceFile): FunctionSpan[] {
+  const found: FunctionSpan[] = [];
+  for (const [opening, line] of codeLines.entries()) {
+    if (!line.endsWith("{")) continue;
+    const indent = indentOf(line);
+    const start = signatureStart(codeLines, opening, indent);
+    const name = functionName(codeLines[start] as string, line);
+    if (name === undefined || name.startsWith("describe")) continue;
+    const length = codeLines
+      .slice(opening + 1)
+      .findIndex((next) => next.startsWith(`${indent}}`) && indentOf(next) === indent);
+    found.push({ name, lines: opening - start + length + 2 });
+  }
+  return found;
+}
+
+function signatureStart(lines: readonly string[], opening: number, indent: string): number {
+  let start = opening;
+  if (!/^[)}\]>]/.test((lines[opening] as string).slice(indent.length))) return start;
+  do start--;
+  while (
+    start > 0 &&
+    (indentOf(lines[start] as string) !== indent || (lines[start] as string).trim() === "")
+  );
+  return Math.max(0, start);
+}
+
+const declared = /^\s*(?:export )?(?:async )?function\*? ?([\w$]+)/;
+const method =
+  /^\s*(?:(?:static|async|override|private|protected|public|get|set)\s+|\*\s*)*(#?[\w$]+)(?:<.*>)?\(/;
+const assigned = /^\s*(?:export )?(?:const|let|readonly|static)?\s*(#?[\w$]+)\s*[=:]/;
+const notMethods = new Set(
+  "if for while switch catch with return await new throw describe suite it test function".split(
+    " ",
+  ),
+);
+
+function functionName(first: string, last: string): string | undefined {
+  const name = declared.exec(first)?.[1];
+  if (name !== undefined) return name;
+  if (last.endsWith("=> {")) {
+    const called = /^\s*([\w.$]+)\(/.exec(first)?.[1] ?? "";
+    if (called === "describe" || called === "suite") return undefined;
+    return assigned.exec(first)?.[1] ?? `(${called || "arrow"})`;
+  }
+  const called = method.exec(first)?.[1];
+  return called === undefined ||
+    notMethods.has(called) ||
+    (!last.includes(")") && !/^\s*[)}\]>]/.test(last))
+    ? undefined
+    : called;
+}
+
+function indentOf(line: string): string {
+  return /^\s*/.exec(line)?.[0] ?? "";
+}
+
+export function rooms(tree: SourceTree): string[] {
+  const folders = new Set<string>();
+  for (const path of tree.production()) {
+    const folder = /^packages\/[\w-]+\/src\/[\w-]+(?=\/)/.exec(path)?.[0];
+    if (folder !== undefined && !Object.hasOwn(openRooms, folder)) folders.add(folder);
+  }
+  return [...folders]
+    .filter((folder) => !tree.files.has(`${folder}/index.ts`))
+    .map((folder) => `${folder}: a room has a door, index.ts`);
+}
+
+export function headers(tree: SourceTree): string[] {
+  return [...tree.files.values()]
+    .filter(
+      ({ path }) => tree.production().has(path) && !isTest(path) && !path.endsWith("/index.ts"),
+    )
+    .filter(
+      ({ lines, text }) =>
+        lines.length > headerLinesMin && !/^\s*(?:import [^;]*;\s*)*\/\*\*/.test(text),
+    )
+    .map(({ path }) => `${path}: begins without a comment that says what it is and is not`);
+}
+
+function occurrences(
+  file: SourceFile,
+  text: string,
+  pattern: RegExp,
+  message: (text: string) => string,
+): string[] {
+  return [...text.matchAll(pattern)].map(
+    (match) => `${file.path}:${lineOf(text, match.index)}: ${message(match[0].trim())}`,
+  );
+}
