@@ -107,3 +107,14 @@ export const labelSelector = message(`${meta}.LabelSelector`, {
   matchLabels: [1, map(string), "Pairs that must all be there."],
   matchExpressions: [2, list(labelSelectorRequirement), "Requirements that must all hold."],
 });
+
+export const listMeta = message(
+  `${meta}.ListMeta`,
+  {
+    selfLink: [1, string, "No longer used."],
+    resourceVersion: [2, string, "The version that the list shows; a watch goes on from here."],
+    continue: [3, string, "Set when there is more: send it to get the next page."],
+    remainingItemCount: [4, int64, "How many items are left after this page."],
+  },
+  "Data that every list carries.",
+);

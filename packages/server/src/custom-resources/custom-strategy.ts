@@ -1,7 +1,13 @@
 /** The rules of a custom kind: those of its schema. */
 import { type JsonObject, type JsonValue, jsonEqual, setMember } from "@kcp-ts/machinery/json";
 import { dnsSubdomainErrors } from "@kcp-ts/machinery/names";
-import { openApiName } from "@kcp-ts/machinery/schema";
+import {
+  openApiName,
+  publishV2,
+  publishV3,
+  readSchema,
+  type SchemaProps,
+} from "@kcp-ts/machinery/schema";
 import { type Decoded, type MessageShape, objectMeta, ShapeError } from "@kcp-ts/machinery/shape";
 import { formatFieldError } from "@kcp-ts/machinery/status";
 import type { TableColumn } from "@kcp-ts/machinery/table";
@@ -27,6 +33,10 @@ export function customStrategy(version: SharedVersion): Strategy {
     decode: (value) => decode(version, value),
     get patchRules() {
       return isBuiltInGroup(version.group) ? version.compiled().patchRules : "none";
+    },
+    openApi: {
+      v2: () => publishV2(schemaOf(version), publishedKind(version)),
+      v3: () => publishV3(schemaOf(version), publishedKind(version)),
     },
     nameErrors: dnsSubdomainErrors,
     allowsUnconditionalUpdate: false,
@@ -117,6 +127,17 @@ function countStatus(draft: Draft, old: JsonObject): void {
   const { metadata: _om, status: _os, ...before } = old;
   // Changes of the rest are counted for all kinds alike.
   if (jsonEqual(now as JsonObject, before as JsonObject)) metadata["generation"]++;
+}
+
+/** With its documentation, which the compiled form does not have. */
+function schemaOf(version: SharedVersion): SchemaProps | undefined {
+  const json = version.unpackSchema();
+  return json === undefined ? undefined : readSchema(json).schema;
+}
+
+function publishedKind({ group, version, kind, listKind, resource, traits }: SharedVersion) {
+  const { selectableFields } = traits;
+  return { group, version, kind, listKind, plural: resource, selectableFields };
 }
 
 /** What little the generic parts know of a custom kind: its name in documents, and that it has metadata. */

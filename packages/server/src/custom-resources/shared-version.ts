@@ -82,6 +82,9 @@ export class SharedVersion implements ResourceDefinition, CompiledHolder {
   get identity(): string {
     return "";
   }
+  get contentHash(): string {
+    return this.definition.content;
+  }
   get itemsCarryKind(): boolean {
     return true;
   }

@@ -191,7 +191,12 @@ describe("cluster a and cluster b", () => {
       resources.map(({ resource }) => resource).sort(),
     );
     const { groups } = await server.must("GET", "/apis");
-    assert.deepEqual(groups, [], "a new group needs rows here");
+    // Definitions and what they define have rows of their own: custom-resources/isolation.test.ts.
+    assert.deepEqual(
+      (groups as { name: string }[]).map(({ name }) => name),
+      ["apiextensions.k8s.io"],
+      "a new group needs rows here",
+    );
   });
 
   for (const user of users) {

@@ -1,6 +1,6 @@
 /** The OpenAPI v3 document of one group and version. */
 import type { JsonObject, JsonValue } from "@kcp-ts/machinery/json";
-import { deleteOptions } from "@kcp-ts/machinery/shape";
+import { deleteOptions, listMeta, objectMeta } from "@kcp-ts/machinery/shape";
 import { apiVersionOf, type ResourceDefinition } from "../registry/index.ts";
 import { patchMediaTypes } from "../request/media-types.ts";
 import { addSchemas, reference } from "./schemas.ts";
@@ -22,7 +22,15 @@ export function openApiDocument(definitions: readonly ResourceDefinition[]): Jso
 }
 
 function addKind(definition: ResourceDefinition, schemas: { [name: string]: JsonValue }): void {
-  const { shape } = definition.strategy;
+  const { shape, openApi } = definition.strategy;
+  if (openApi !== undefined) {
+    const { name, schema, listName, listSchema } = openApi.v3();
+    addSchemas(objectMeta, schemas);
+    addSchemas(listMeta, schemas);
+    schemas[name] = schema;
+    schemas[listName] = listSchema;
+    return;
+  }
   addSchemas(shape, schemas);
   const schema = schemas[shape.name] as { [key: string]: JsonValue };
   schema["properties"] = {
@@ -97,7 +105,7 @@ function objectOperations(definition: ResourceDefinition, verbs: readonly string
           definition,
           "patch",
           [...mutation, query("force", "boolean")],
-          bodyOf(definition, patchMediaTypes),
+          bodyOf(definition, patchTypesOf(definition)),
         );
         break;
       case "delete":
@@ -127,6 +135,12 @@ function operation(
       },
     },
   };
+}
+
+function patchTypesOf({ strategy }: ResourceDefinition): readonly string[] {
+  return strategy.patchRules === "none"
+    ? patchMediaTypes.filter((type) => type !== "application/strategic-merge-patch+json")
+    : patchMediaTypes;
 }
 
 function bodyOf(definition: ResourceDefinition, mediaTypes: readonly string[]): JsonObject {

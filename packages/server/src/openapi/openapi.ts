@@ -12,12 +12,7 @@ import type { ApiRequest, ApiResponse, MaybePromise } from "../request/api-reque
 import type { PathScope } from "../request/request-scope.ts";
 import { openApiDocument } from "./document.ts";
 
-interface Document {
-  readonly bytes: Buffer;
-  readonly hash: string;
-}
-
-const documentsOf = new WeakMap<readonly ResourceDefinition[], ReadonlyMap<string, Document>>();
+const indexes = new WeakMap<readonly ResourceDefinition[], ReadonlyMap<string, Served>>();
 
 export function isOpenApiPath(path: string): boolean {
   return path === "/openapi/v3" || path.startsWith("/openapi/v3/");
@@ -35,22 +30,27 @@ export function serveOpenApi(
 }
 
 function serveAsked(scope: PathScope, definitions: readonly ResourceDefinition[]): ApiResponse {
-  const documents = render(definitions);
+  const index = indexOf(definitions);
   const prefix = scope.cluster === "root" ? "" : `/clusters/${scope.cluster}`;
   const key = scope.path.slice("/openapi/v3".length).replace(/^\//, "");
   if (key === "") {
     const paths: { [key: string]: JsonObject } = {};
-    for (const [name, { hash }] of documents) {
+    for (const [name, { hash }] of index) {
       paths[name] = { serverRelativeURL: `/openapi/v3/${name}?hash=${hash}` };
     }
     return json(200, { paths });
   }
-  const document = documents.get(key);
-  if (document === undefined) throw statusError.pathNotFound();
-  return serveDocument(document, scope.query.get("hash"), `${prefix}${scope.path}`);
+  const served = index.get(key);
+  if (served === undefined) throw statusError.pathNotFound();
+  return serveDocument(served, scope.query.get("hash"), `${prefix}${scope.path}`);
 }
 
-function serveDocument({ bytes, hash }: Document, asked: string | null, path: string): ApiResponse {
+function serveDocument(
+  { definitions, hash }: Served,
+  asked: string | null,
+  path: string,
+): ApiResponse {
+  const bytes = rendered(definitions);
   if (asked === null) return jsonBytes(200, bytes);
   if (asked !== hash)
     return { status: 301, headers: { location: `${path}?hash=${hash}` }, body: undefined };
@@ -61,24 +61,72 @@ function serveDocument({ bytes, hash }: Document, asked: string | null, path: st
   return response;
 }
 
-function render(definitions: readonly ResourceDefinition[]): ReadonlyMap<string, Document> {
-  let documents = documentsOf.get(definitions);
-  if (documents === undefined) {
+interface Served {
+  readonly definitions: readonly ResourceDefinition[];
+  readonly hash: string;
+}
+
+/** The index of a list of definitions; documents are not made for it, but for built-ins. */
+function indexOf(definitions: readonly ResourceDefinition[]): ReadonlyMap<string, Served> {
+  let index = indexes.get(definitions);
+  if (index === undefined) {
     const byVersion = new Map<string, ResourceDefinition[]>();
     for (const definition of definitions) {
       const key = `${definition.group === "" ? "api" : "apis"}/${apiVersionOf(definition)}`;
-      byVersion.set(key, [...(byVersion.get(key) ?? []), definition]);
+      const served = byVersion.get(key);
+      if (served === undefined) byVersion.set(key, [definition]);
+      else served.push(definition);
     }
-    documents = new Map(
-      [...byVersion].map(([key, served]) => {
-        const bytes = toBytes(openApiDocument(served));
-        return [
-          key,
-          { bytes, hash: createHash("sha512").update(bytes).digest("hex").toUpperCase() },
-        ];
-      }),
+    index = new Map(
+      [...byVersion].map(([key, served]) => [key, { definitions: served, hash: hashOf(served) }]),
     );
-    documentsOf.set(definitions, documents);
+    indexes.set(definitions, index);
   }
-  return documents;
+  return index;
+}
+
+function hashOf(definitions: readonly ResourceDefinition[]): string {
+  const hash = createHash("sha512");
+  for (const definition of definitions) {
+    const { contentHash } = definition;
+    if (contentHash === undefined) hash.update(rendered([definition]));
+    else hash.update(`${contentHash}/${definition.version} `);
+  }
+  return hash.digest("hex").toUpperCase();
+}
+
+/** Bytes of documents that are kept; a document is made again in some milliseconds. */
+const documentBytesMax = 32 << 20;
+const documents = new Map<string, Buffer>();
+let documentBytes = 0;
+
+/** Definitions are the same objects wherever they are served, so equal lists share a document. */
+const numbers = new WeakMap<ResourceDefinition, number>();
+let lastNumber = 0;
+
+function rendered(definitions: readonly ResourceDefinition[]): Buffer {
+  const key = definitions.map(numberOf).join(" ");
+  let bytes = documents.get(key);
+  if (bytes === undefined) {
+    bytes = toBytes(openApiDocument(definitions));
+    documentBytes += bytes.length;
+    for (const [oldest, { length }] of documents) {
+      if (documentBytes <= documentBytesMax) break;
+      documents.delete(oldest);
+      documentBytes -= length;
+    }
+  } else {
+    documents.delete(key);
+  }
+  documents.set(key, bytes);
+  return bytes;
+}
+
+function numberOf(definition: ResourceDefinition): number {
+  let number = numbers.get(definition);
+  if (number === undefined) {
+    number = ++lastNumber;
+    numbers.set(definition, number);
+  }
+  return number;
 }

@@ -22,6 +22,8 @@ export interface ResourceDefinition {
   readonly subresources: ReadonlyMap<string, SubresourceStrategy>;
   /** The version that objects are stored in, where it is another one. */
   readonly storageVersion?: string;
+  /** Changes with everything that is published about the resource; absent for built-ins, which do not change. */
+  readonly contentHash?: string;
   /** How stored bytes become served ones; absent where they are the same. */
   readonly form?: StoredForm | undefined;
   /** A write is answered when this server itself has taken note of it: what is written decides what is served. */

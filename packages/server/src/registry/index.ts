@@ -17,4 +17,4 @@ export { namespaces } from "./resources/core/namespaces.ts";
 export { secrets } from "./resources/core/secrets.ts";
 export { fromStorageError, translating } from "./storage-errors.ts";
 export { presented, presentedEntries, type StoredForm } from "./stored-form.ts";
-export type { Draft, Strategy, SubresourceStrategy, SubresourceView } from "./strategy.ts";
+export type { Draft, OpenApiParts, Strategy, SubresourceStrategy, SubresourceView } from "./strategy.ts";
