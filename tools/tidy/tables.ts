@@ -47,6 +47,13 @@ export const roomTable: Readonly<Record<string, Readonly<Record<string, readonly
     cel: ["base", "json"],
     apply: ["base", "json", "meta", "schema", "status"],
   },
+  controllers: {
+    api: [],
+    pace: [],
+    namespace: ["api", "pace"],
+    "garbage-collector": ["api", "pace"],
+    "default-objects": ["api", "pace"],
+  },
   server: {
     request: [],
     storage: [],

@@ -108,19 +108,14 @@ async function compose(
   });
   undo.push(() => keeper.stop());
   const url = `https://${hostForUrl(options)}:${address.port}`;
-  await writeAdminKubeconfig({
-    path: kubeconfigPath,
-    tokenStorePath,
-    serverUrl: url,
-    caPem: certificates.caPem,
-    ...tokens,
-  });
-  const controllers = options.controllers
-    ? startControllers({ server, credential: internal, caPem: certificates.caPem, log, clock })
-    : undefined;
+  const kubeconfig = { path: kubeconfigPath, tokenStorePath, serverUrl: url };
+  await writeAdminKubeconfig({ ...kubeconfig, caPem: certificates.caPem, ...tokens });
+  const { caPem } = certificates;
+  const controllers =
+    options.controllers && startControllers({ server, credential: internal, caPem, log, clock });
   const stop = once(async () => {
     keeper.stop();
-    await controllers?.stop();
+    if (controllers) await controllers.stop();
     server.beginDraining();
     if (options.shutdownDelayMs > 0) await sleep(clock, options.shutdownDelayMs);
     await shutDown(server, listener, options.shutdownTimeoutMs, clock);

@@ -16,7 +16,7 @@ import { type HealthChecks, pingCheck } from "./health/index.ts";
 import { ServerMetrics } from "./metrics/index.ts";
 import { namespaceSource } from "./namespace-source.ts";
 import { answer, type PipelineRooms } from "./pipeline.ts";
-import { configMaps, namespaces, Registry, secrets } from "./registry/index.ts";
+import { builtIns, Registry } from "./registry/index.ts";
 import type { ApiRequest, ApiResponse, MaybePromise } from "./request/api-request.ts";
 import { observe } from "./request-sample.ts";
 import type { SnapshotSource, Storage } from "./storage/index.ts";
@@ -85,7 +85,7 @@ export class ApiServer {
       watchCache,
       clock,
       registry,
-      builtIns: [namespaces, configMaps, secrets],
+      builtIns,
       onError: (error) => log.warn({ err: error }, "a custom resource definition has to wait"),
     });
     this.#compactor = new Compactor({

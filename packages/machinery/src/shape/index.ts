@@ -1,10 +1,32 @@
+export {
+  mutatingAdmissionPolicy,
+  mutatingAdmissionPolicyBinding,
+  validatingAdmissionPolicy,
+  validatingAdmissionPolicyBinding,
+} from "./admission-policies-v1.ts";
+export {
+  mutatingWebhookConfiguration,
+  validatingWebhookConfiguration,
+} from "./admissionregistration-v1.ts";
 export { customResourceDefinition, jsonSchemaProps } from "./apiextensions-v1.ts";
 export { applyTypeOf } from "./apply-type.ts";
 export { scale } from "./autoscaling-v1.ts";
-export { configMap, namespace, secret } from "./core-v1.ts";
+export { certificateSigningRequest } from "./certificates-v1.ts";
+export { lease } from "./coordination-v1.ts";
+export {
+  configMap,
+  event,
+  namespace,
+  resourceQuota,
+  secret,
+  serviceAccount,
+} from "./core-v1.ts";
 export { type Decoded, decodeShape, isBase64, ShapeError } from "./decode.ts";
+export { eventsV1Event } from "./events-v1.ts";
 export { condition, deleteOptions, labelSelector, listMeta, objectMeta } from "./meta.ts";
 export { patchRulesOf } from "./patch-rules.ts";
 export { decodeEnvelope, decodeMessage, type Envelope, ProtobufError } from "./protobuf.ts";
+export { isNegativeQuantity, isWholeQuantity } from "./quantity.ts";
+export { clusterRole, clusterRoleBinding, role, roleBinding } from "./rbac-v1.ts";
 export type { Field, ListTraits, MessageShape, ScalarType, Shape } from "./shape.ts";
 export { WireError } from "./wire-reader.ts";

@@ -18,6 +18,7 @@ export const ownerReference = message(
     ],
   },
   "Names an object that this one belongs to, in the same namespace or cluster-scoped.",
+  { required: ["apiVersion", "kind", "name", "uid"], isAtomic: true },
 );
 
 export const managedFieldsEntry = message(
@@ -95,18 +96,29 @@ export const condition = message(
     message: [6, string, "A sentence for people."],
   },
   "One aspect of the state of an object.",
+  { required: ["type", "status", "lastTransitionTime", "reason", "message"] },
 );
 
-export const labelSelectorRequirement = message(`${meta}.LabelSelectorRequirement`, {
-  key: [1, string, "The label key."],
-  operator: [2, string, "In, NotIn, Exists or DoesNotExist."],
-  values: [3, list(string), "The values for In and NotIn."],
-});
+export const labelSelectorRequirement = message(
+  `${meta}.LabelSelectorRequirement`,
+  {
+    key: [1, string, "The label key."],
+    operator: [2, string, "In, NotIn, Exists or DoesNotExist."],
+    values: [3, list(string), "The values for In and NotIn."],
+  },
+  "A condition on one label.",
+  { required: ["key", "operator"] },
+);
 
-export const labelSelector = message(`${meta}.LabelSelector`, {
-  matchLabels: [1, map(string), "Pairs that must all be there."],
-  matchExpressions: [2, list(labelSelectorRequirement), "Requirements that must all hold."],
-});
+export const labelSelector = message(
+  `${meta}.LabelSelector`,
+  {
+    matchLabels: [1, map(string), "Pairs that must all be there."],
+    matchExpressions: [2, list(labelSelectorRequirement), "Requirements that must all hold."],
+  },
+  "Selects objects by their labels. An empty selector selects all, an absent one none.",
+  { isAtomic: true },
+);
 
 export const listMeta = message(
   `${meta}.ListMeta`,

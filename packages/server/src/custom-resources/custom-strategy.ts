@@ -76,7 +76,7 @@ export function customSubresources(
     subresources.set("scale", {
       verbs: ["get", "patch", "update"],
       view: scaleView(scale),
-      prepareForUpdate: (draft, old) => strategy.prepareForUpdate(draft, old),
+      prepareForUpdate: (draft, old, context) => strategy.prepareForUpdate(draft, old, context),
       validateUpdate: (updated, old) => strategy.validateUpdate(updated, old),
     });
   }
@@ -154,5 +154,7 @@ function shapeOf(version: SharedVersion): MessageShape {
     description: "",
     fields: new Map([["metadata", metadata]]),
     byNumber: new Map([[1, metadata]]),
+    required: [],
+    isAtomic: false,
   };
 }

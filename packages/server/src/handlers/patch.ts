@@ -75,6 +75,7 @@ export async function handlePatch(
   if (admission !== undefined) await admission;
   const written = await rooms.registry.update(definition, { cluster, namespace, name }, build, {
     isDryRun: options.isDryRun,
+    user: handled.user,
     validate: validatorFor(rooms, admitted),
     signal: uncancelled,
     subresource: definition.subresources.get(scope.subresource),

@@ -29,6 +29,7 @@ export async function handleUpdate(
     async () => ({ ...draft }),
     {
       isDryRun: options.isDryRun,
+      user: handled.user,
       validate: validatorFor(rooms, admitted),
       signal: uncancelled,
       owner: fieldOwner(handled, options, "update"),

@@ -1,5 +1,6 @@
 /** A served resource: its names in the API, and the strategy behind it. */
 import type { StoredForm } from "./stored-form.ts";
+import type { StoredView } from "./stored-view.ts";
 import type { Strategy, SubresourceStrategy } from "./strategy.ts";
 
 export interface ResourceDefinition {
@@ -34,6 +35,8 @@ export interface ResourceDefinition {
   readonly creationForbidden?: string | undefined;
   /** Calls back when the definition is replaced or withdrawn: watches end then. Returns how to stop listening. */
   readonly onRetired?: (callback: () => void) => () => void;
+  /** Set when the objects are another definition's, seen differently. */
+  readonly view?: StoredView;
 }
 
 export function apiVersionOf({ group, version }: { group: string; version: string }): string {

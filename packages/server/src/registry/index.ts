@@ -12,9 +12,18 @@ export {
   type WriteOptions,
   type Written,
 } from "./registry.ts";
+export { builtIns } from "./resources/built-ins.ts";
 export { configMaps } from "./resources/core/configmaps.ts";
 export { namespaces } from "./resources/core/namespaces.ts";
 export { secrets } from "./resources/core/secrets.ts";
 export { fromStorageError, translating } from "./storage-errors.ts";
 export { presented, presentedEntries, type StoredForm } from "./stored-form.ts";
-export type { Draft, OpenApiParts, Strategy, SubresourceStrategy, SubresourceView } from "./strategy.ts";
+export { collectionKeyOf, objectOf, type StoredView, viewed } from "./stored-view.ts";
+export type {
+  Draft,
+  OpenApiParts,
+  Strategy,
+  SubresourceStrategy,
+  SubresourceView,
+  WriteContext,
+} from "./strategy.ts";

@@ -10,9 +10,10 @@ import {
 } from "@kcp-ts/machinery/meta";
 import { generateName } from "@kcp-ts/machinery/names";
 import { fieldError, StatusError, statusError } from "@kcp-ts/machinery/status";
+import type { UserInfo } from "../request/user.ts";
 import { apiVersionOf, type ResourceDefinition } from "./definition.ts";
 import type { ObjectAddress } from "./registry.ts";
-import type { Draft, SubresourceStrategy } from "./strategy.ts";
+import type { Draft, SubresourceStrategy, WriteContext } from "./strategy.ts";
 
 /** Names the logical cluster on every object, so that a client of all clusters can tell them apart. Set by us alone. */
 export const clusterAnnotation = "kcp.io/cluster";
@@ -21,6 +22,7 @@ export interface PrepareContext {
   readonly clock: Clock;
   readonly random: Random;
   readonly newUid: () => string;
+  readonly user: UserInfo | undefined;
 }
 
 export function prepareCreate(
@@ -51,7 +53,7 @@ export function prepareCreate(
   draft["kind"] = definition.kind;
   draft["apiVersion"] = apiVersionOf(definition);
   draft["metadata"] = metadata;
-  strategy.prepareForCreate(draft);
+  strategy.prepareForCreate(draft, { nowMs: context.clock.now(), user: context.user });
   strategy.canonicalize?.(draft);
   const errors = [
     ...validateObjectMeta(withoutManagers(metadata), {
@@ -77,6 +79,7 @@ export function prepareUpdate(
   draft: Draft,
   old: JsonObject,
   { subresource, isDerived = false }: UpdateRules,
+  context: WriteContext,
 ): JsonObject {
   const rules = subresource ?? definition.strategy;
   const oldMetadata = old["metadata"] as JsonObject;
@@ -103,7 +106,7 @@ export function prepareUpdate(
   draft["kind"] = definition.kind;
   draft["apiVersion"] = apiVersionOf(definition);
   draft["metadata"] = metadata;
-  rules.prepareForUpdate(draft, old);
+  rules.prepareForUpdate(draft, old, context);
   definition.strategy.canonicalize?.(draft);
   const errors = [
     ...validateObjectMetaUpdate(withoutManagers(metadata), withoutManagers(oldMetadata), {

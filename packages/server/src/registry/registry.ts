@@ -11,6 +11,7 @@ import { isJsonObject, type JsonObject, jsonEqual } from "@kcp-ts/machinery/json
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { statusError } from "@kcp-ts/machinery/status";
 import type { MaybePromise } from "../request/api-request.ts";
+import type { UserInfo } from "../request/user.ts";
 import {
   type Entry,
   isStorageError,
@@ -20,7 +21,7 @@ import {
   type StorageKey,
   type Write,
 } from "../storage/index.ts";
-import { decodeObject, encodeObject } from "../stored-object/index.ts";
+import { decodeObject } from "../stored-object/index.ts";
 import type { WatchCache } from "../watch-cache/index.ts";
 import type { ResourceDefinition } from "./definition.ts";
 import { type DeleteRequest, deletionOf } from "./deletion.ts";
@@ -28,6 +29,7 @@ import { type FieldOwner, recordOwner } from "./managed-fields.ts";
 import { markCluster, prepareCreate, prepareUpdate, timestamp } from "./prepare.ts";
 import { fromStorageError, translating } from "./storage-errors.ts";
 import { presented } from "./stored-form.ts";
+import { collectionKeyOf, encodeStored, objectOf } from "./stored-view.ts";
 import type { Draft, SubresourceStrategy } from "./strategy.ts";
 
 export interface RegistryOptions {
@@ -49,6 +51,8 @@ export type Validator = (object: JsonObject, old: JsonObject | undefined) => May
 
 export interface WriteOptions {
   readonly isDryRun: boolean;
+  /** Who writes; left out when the server itself does. */
+  readonly user?: UserInfo;
   readonly validate: Validator;
   readonly signal: AbortSignal;
   /** Absent for deletions, which nobody comes to own anything by. */
@@ -77,13 +81,10 @@ export class Registry {
   }
 
   key(definition: ResourceDefinition, { cluster, namespace, name }: ObjectAddress): StorageKey {
-    const { group, resource, identity, isNamespaced } = definition;
     return objectKey({
-      group,
-      resource,
-      identity,
+      ...collectionKeyOf(definition),
       cluster,
-      namespace: isNamespaced ? namespace : "",
+      namespace: definition.isNamespaced ? namespace : "",
       name,
     });
   }
@@ -94,8 +95,9 @@ export class Registry {
     draft: Draft,
     options: WriteOptions,
   ): Promise<Written> {
+    const context = { ...this.#options, user: options.user };
     for (let tries = 1; ; tries++) {
-      const prepared = prepareCreate(definition, address, { ...draft }, this.#options);
+      const prepared = prepareCreate(definition, address, { ...draft }, context);
       const object = this.#own(definition, address.cluster, options, prepared, undefined);
       const { name } = object["metadata"] as { name: string };
       const pending = options.validate(object, undefined);
@@ -130,10 +132,13 @@ export class Registry {
         if (options.mayCreate !== true) throw statusError.notFound(definition, address.name);
         return this.create(definition, address, await build(undefined), options);
       }
-      const old = decodeObject(await presented(definition, entry));
+      const old = objectOf(definition, await presented(definition, entry));
       const draft = await build(old);
       const expected = checkPreconditions(definition, address.name, draft, entry, old);
-      const prepared = prepareUpdate(definition, draft, old, options);
+      const prepared = prepareUpdate(definition, draft, old, options, {
+        nowMs: this.#options.clock.now(),
+        user: options.user,
+      });
       const updated = this.#own(definition, address.cluster, options, prepared, old);
       await options.validate(updated, old);
       const written = await this.#replace(definition, entry, updated, options);
@@ -153,20 +158,20 @@ export class Registry {
     for (let tries = 0; tries < updateTriesMax; tries++) {
       const entry = await this.#read(definition, key, options.signal);
       if (entry === undefined) throw statusError.notFound(definition, address.name);
-      const old = decodeObject(entry);
+      const old = objectOf(definition, entry);
       const step = deletionOf(definition, address.name, old, request, this.#options.clock.now());
       await options.validate(old, old);
       if (step.kind === "none") return { entry, isStored: true, outcome: "marked" };
       if (options.isDryRun) {
         const marked =
-          step.kind === "mark" ? { ...entry, value: encodeObject(step.object) } : entry;
+          step.kind === "mark" ? { ...entry, value: encodeStored(definition, step.object) } : entry;
         return {
           entry: marked,
           isStored: true,
           outcome: step.kind === "mark" ? "marked" : "deleted",
         };
       }
-      const value = step.kind === "mark" ? encodeObject(step.object) : "delete";
+      const value = step.kind === "mark" ? encodeStored(definition, step.object) : "delete";
       const revision = await this.#commit(
         definition,
         { key, value, expected: entry.modifiedAt },
@@ -206,7 +211,7 @@ export class Registry {
     { isDryRun, signal }: WriteOptions,
   ): Promise<Written | undefined> {
     const key = this.key(definition, address);
-    const value = encodeObject(await storedForm(definition, object));
+    const value = encodeStored(definition, await storedForm(definition, object));
     if (isDryRun) {
       if ((await this.#read(definition, key, signal)) !== undefined) return undefined;
       const entry = { key, value, createdAt: 0 as Revision, modifiedAt: 0 as Revision };
@@ -227,7 +232,7 @@ export class Registry {
     updated: JsonObject,
     { isDryRun, signal }: WriteOptions,
   ): Promise<Written | undefined> {
-    const value = encodeObject(await storedForm(definition, updated));
+    const value = encodeStored(definition, await storedForm(definition, updated));
     const isRemoved = isReadyToGo(definition, updated);
     if (!isRemoved && isSame(entry, value)) return { entry, isStored: true, outcome: "unchanged" };
     const after = { ...entry, value };
