@@ -31,6 +31,13 @@ export const notAccepted: DefinitionCondition = {
   message: "not all names are accepted",
 };
 
+export const invalidCaBundle: DefinitionCondition = {
+  type: "Established",
+  status: "False",
+  reason: "InvalidCABundle",
+  message: "The conversion webhook CABundle is invalid",
+};
+
 export const established: DefinitionCondition = {
   type: "Established",
   status: "True",

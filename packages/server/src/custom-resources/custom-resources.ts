@@ -12,6 +12,7 @@ import { CustomResourceCatalog } from "./catalog.ts";
 import { DefinitionController } from "./definition-controller.ts";
 import { DefinitionIndex } from "./definition-index.ts";
 import { customResourceDefinitions } from "./definitions.ts";
+import { WebhookClient } from "./webhook-client.ts";
 import { WebhookConversion } from "./webhook-conversion.ts";
 
 export interface CustomResourcesOptions {
@@ -26,11 +27,13 @@ export interface CustomResourcesOptions {
 export class CustomResources {
   readonly catalog: Catalog;
   readonly #controller: DefinitionController;
+  readonly #webhooks: WebhookClient;
 
   constructor({ storage, watchCache, clock, registry, builtIns, onError }: CustomResourcesOptions) {
     const { hub } = watchCache;
     const builtInCatalog = new BuiltInCatalog([...builtIns, customResourceDefinitions]);
-    const conversion = new WebhookConversion({ clock });
+    this.#webhooks = new WebhookClient({ clock });
+    const conversion = new WebhookConversion(this.#webhooks);
     const index = new DefinitionIndex({ storage, hub, conversion });
     this.catalog = new CustomResourceCatalog({ builtIns: builtInCatalog, index, watchCache });
     this.#controller = new DefinitionController({
@@ -50,6 +53,7 @@ export class CustomResources {
   }
 
   stop(): Promise<void> {
+    this.#webhooks.close();
     return this.#controller.stop();
   }
 }

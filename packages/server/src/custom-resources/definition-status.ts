@@ -3,6 +3,7 @@ import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery
 import {
   approvalAnnotation,
   type CrdNames,
+  isCaBundle,
   readCustomResourceDefinition,
 } from "@kcp-ts/machinery/schema";
 import { quote } from "@kcp-ts/machinery/status";
@@ -14,6 +15,7 @@ import {
   established,
   findCondition,
   installing,
+  invalidCaBundle,
   isConditionTrue,
   notAccepted,
   withCondition,
@@ -38,7 +40,15 @@ export function nextStatus(
   let conditions = withCondition(conditionsOf(object), condition, now);
   const before = findCondition(object, "Established");
   if (before?.["status"] !== "True") {
-    const next = condition.status !== "True" ? notAccepted : wasAccepted ? established : installing;
+    const { caBundle = "" } = spec.conversion?.clientConfig ?? {};
+    const next =
+      condition.status !== "True"
+        ? notAccepted
+        : caBundle !== "" && !isCaBundle(caBundle)
+          ? invalidCaBundle
+          : wasAccepted
+            ? established
+            : installing;
     conditions = withCondition(conditions, next, now);
   }
   const approval = approvalCondition(spec.group, annotations.get(approvalAnnotation));

@@ -22,6 +22,7 @@ import type { Entry, Revision } from "../storage/index.ts";
 import { decodeObject } from "../stored-object/index.ts";
 import { type EventForm, type Freshness, type Listing, wholeObject } from "../watch-cache/index.ts";
 import type { HandlerRequest, HandlerRooms } from "./context.ts";
+import { convertedEvents } from "./converted-watch.ts";
 import { collectionOf, prefixOf } from "./list.ts";
 import { type ListOptions, parseListOptions, parseResourceVersion } from "./options.ts";
 import { selectionOf } from "./selection.ts";
@@ -69,10 +70,11 @@ export async function handleWatch(
     definition,
     viewedForm(definition, eventFormOf(form, handled, rooms)),
   );
-  const body = rooms.watchCache.watch({
+  const needsConversion = definition.form !== undefined && definition.form.presentNow === undefined;
+  const events = rooms.watchCache.watch({
     prefix,
     selection,
-    form: eventForm,
+    form: needsConversion ? wholeObject : eventForm,
     initial,
     afterRevision: start.kind === "after" ? start.revision : rooms.watchCache.hub.revision,
     bookmark: options.allowWatchBookmarks ? bookmarkMaker(definition, form) : undefined,
@@ -81,6 +83,7 @@ export async function handleWatch(
     timeoutMs: timeoutOf(options),
     signal,
   });
+  const body = needsConversion ? convertedEvents(events, definition, eventForm) : events;
   return { status: 200, headers: { "content-type": "application/json" }, body, isWatch: true };
 }
 

@@ -2,6 +2,7 @@ export {
   cachedLabels,
   type EventForm,
   type EventType,
+  frame,
   type HubEvent,
   type Selection,
   wholeObject,
