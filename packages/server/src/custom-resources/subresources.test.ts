@@ -99,7 +99,7 @@ describe("the status", () => {
     assert.equal(answer.status, 422);
     assert.match(
       answer.object.message ?? "",
-      /status\.replicas in body should be less than or equal to 5/,
+      /status\.replicas: Invalid value: 6: replicas in body should be less than or equal to 5/,
     );
   });
 });

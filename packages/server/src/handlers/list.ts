@@ -121,7 +121,7 @@ export async function listObjects(
       listing.continueAfter === undefined
         ? undefined
         : encodeContinue(base, listing.continueAfter, listing.revision);
-    const entries = presentedEntries(definition, listing.entries);
+    const entries = await presentedEntries(definition, listing.entries);
     return {
       listing: entries === listing.entries ? listing : { ...listing, entries },
       continueToken,

@@ -36,20 +36,26 @@ export function presented({ form }: ResourceDefinition, entry: Entry): MaybeProm
 /** Entries turned in one go; more of them are cut into batches, so that others get their turn. */
 const batchEntries = 100;
 
-/** A list's entries as a client of the definition gets them; the same list when all are right as they are. */
+type Entries = readonly Entry[] | AsyncIterable<readonly Entry[]>;
+
+/**
+ * A list's entries as a client of the definition gets them; the same list when there is nothing to turn. What may fail is done before the
+ * answer begins, as far as the list is at hand.
+ */
 export function presentedEntries(
   { form }: ResourceDefinition,
-  entries: readonly Entry[] | AsyncIterable<readonly Entry[]>,
-): readonly Entry[] | AsyncIterable<readonly Entry[]> {
+  entries: Entries,
+): MaybePromise<Entries> {
   if (form === undefined) return entries;
-  if (!(Symbol.asyncIterator in entries)) {
-    if (form.presentNow !== undefined) {
-      const { presentNow } = form;
-      if (entries.length <= batchEntries) return entries.map(presentNow);
-    }
-    return batches(form, [entries]);
-  }
-  return batches(form, entries);
+  if (Symbol.asyncIterator in entries) return batches(form, entries);
+  if (form.presentNow === undefined) return presentAll(form, entries);
+  return entries.length <= batchEntries ? entries.map(form.presentNow) : batches(form, [entries]);
+}
+
+async function presentAll(form: StoredForm, entries: readonly Entry[]): Promise<readonly Entry[]> {
+  const shown: Entry[] = [];
+  for await (const batch of batches(form, [entries])) for (const entry of batch) shown.push(entry);
+  return shown;
 }
 
 async function* batches(
