@@ -71,12 +71,19 @@ export interface PackedSchema {
   unpack(): JsonObject | undefined;
 }
 
+/** Definitions go through several states with the same schemas, and versions often share one. */
+const packedSchemas = new Interned<PackedSchema>();
+
 const noSchema: PackedSchema = { unpack: () => undefined };
 
 function packSchema({ schema }: CrdVersion): PackedSchema {
   if (schema === undefined) return noSchema;
-  const packed = deflateRawSync(stringifyJson(schema), { level: 1 });
-  return {
-    unpack: () => parseJson(inflateRawSync(packed).toString("utf8")).value as JsonObject,
-  };
+  const text = stringifyJson(schema);
+  const hash = createHash("sha256").update(text).digest("base64url");
+  return packedSchemas.get(hash, () => {
+    const packed = deflateRawSync(text, { level: 1 });
+    return {
+      unpack: () => parseJson(inflateRawSync(packed).toString("utf8")).value as JsonObject,
+    };
+  });
 }

@@ -110,17 +110,21 @@ export class WatchHub {
     if (this.#revision >= revision) return;
     signal.throwIfAborted();
     await new Promise<void>((resolve, reject) => {
-      const waiter = { revision, resolve, reject };
+      const onAbort = () => {
+        const at = this.#waiters.indexOf(waiter);
+        if (at >= 0) this.#waiters.splice(at, 1);
+        reject(signal.reason);
+      };
+      // A signal may outlive many waits: each takes its ear away again.
+      const settle =
+        <Args extends unknown[]>(then: (...args: Args) => void) =>
+        (...args: Args) => {
+          signal.removeEventListener("abort", onAbort);
+          then(...args);
+        };
+      const waiter = { revision, resolve: settle(resolve), reject: settle(reject) };
       this.#waiters.push(waiter);
-      signal.addEventListener(
-        "abort",
-        () => {
-          const at = this.#waiters.indexOf(waiter);
-          if (at >= 0) this.#waiters.splice(at, 1);
-          reject(signal.reason);
-        },
-        { once: true },
-      );
+      signal.addEventListener("abort", onAbort, { once: true });
       this.#options.storage.requestProgress?.();
     });
   }
