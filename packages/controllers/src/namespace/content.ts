@@ -121,7 +121,7 @@ async function deleteAll(
       { concurrency: deletionsMax, pace, signal },
       async ({ metadata: { name } }) => {
         try {
-          await objects.delete({ namespace, name }, { propagationPolicy: "Background", signal });
+          await objects.delete({ namespace, name }, { propagationPolicy: "Background" });
         } catch (error) {
           // Somebody else deleted it, which is as good.
           if (!isStatusError(error, "NotFound")) throw error;

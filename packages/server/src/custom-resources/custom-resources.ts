@@ -31,7 +31,7 @@ export class CustomResources {
 
   constructor({ storage, watchCache, clock, registry, builtIns, onError }: CustomResourcesOptions) {
     const { hub } = watchCache;
-    const builtInCatalog = new BuiltInCatalog([...builtIns, customResourceDefinitions]);
+    const builtInCatalog = new BuiltInCatalog(ranked(builtIns));
     this.#webhooks = new WebhookClient({ clock });
     const conversion = new WebhookConversion(this.#webhooks);
     const index = new DefinitionIndex({ storage, hub, conversion });
@@ -56,4 +56,12 @@ export class CustomResources {
     this.#webhooks.close();
     return this.#controller.stop();
   }
+}
+
+/** Upstream ranks definitions right behind admission's kinds. */
+function ranked(builtIns: readonly ResourceDefinition[]): readonly ResourceDefinition[] {
+  const at = builtIns.findLastIndex(({ group }) => group === "admissionregistration.k8s.io") + 1;
+  return at === 0
+    ? [...builtIns, customResourceDefinitions]
+    : builtIns.toSpliced(at, 0, customResourceDefinitions);
 }

@@ -11,7 +11,7 @@ import {
 import { type Decoded, type MessageShape, objectMeta, ShapeError } from "@kcp-ts/machinery/shape";
 import { formatFieldError } from "@kcp-ts/machinery/status";
 import type { TableColumn } from "@kcp-ts/machinery/table";
-import type { Draft, Strategy, SubresourceStrategy } from "../registry/index.ts";
+import type { Draft, KindSchemas, Strategy, SubresourceStrategy } from "../registry/index.ts";
 import { scaleView } from "./scale.ts";
 import type { SharedVersion } from "./shared-version.ts";
 
@@ -33,10 +33,6 @@ export function customStrategy(version: SharedVersion): Strategy {
     decode: (value) => decode(version, value),
     get patchRules() {
       return isBuiltInGroup(version.group) ? version.compiled().patchRules : "none";
-    },
-    openApi: {
-      v2: () => publishV2(schemaOf(version), publishedKind(version)),
-      v3: () => publishV3(schemaOf(version), publishedKind(version)),
     },
     nameErrors: dnsSubdomainErrors,
     allowsUnconditionalUpdate: false,
@@ -127,6 +123,13 @@ function countStatus(draft: Draft, old: JsonObject): void {
   const { metadata: _om, status: _os, ...before } = old;
   // Changes of the rest are counted for all kinds alike.
   if (jsonEqual(now as JsonObject, before as JsonObject)) metadata["generation"]++;
+}
+
+/** Made anew for every document: these are rarely read, and remembered where they are made. */
+export function customSchemas(version: SharedVersion): KindSchemas {
+  const schema = schemaOf(version);
+  const kind = publishedKind(version);
+  return { v2: publishV2(schema, kind).schema, v3: publishV3(schema, kind).schema };
 }
 
 /** With its documentation, which the compiled form does not have. */

@@ -3,6 +3,7 @@ import type { JsonObject } from "@kcp-ts/machinery/json";
 import type { CrdVersion } from "@kcp-ts/machinery/schema";
 import {
   apiVersionOf,
+  type KindSchemas,
   type ResourceDefinition,
   type Strategy,
   type SubresourceStrategy,
@@ -13,7 +14,7 @@ import {
   compiledBudget,
   type VersionTraits,
 } from "./compiled-version.ts";
-import { customStrategy, customSubresources } from "./custom-strategy.ts";
+import { customSchemas, customStrategy, customSubresources } from "./custom-strategy.ts";
 import type { PackedSchema, SharedDefinition } from "./shared-definition.ts";
 
 const allVerbs = [
@@ -82,8 +83,8 @@ export class SharedVersion implements ResourceDefinition, CompiledHolder {
   get identity(): string {
     return "";
   }
-  get contentHash(): string {
-    return this.definition.content;
+  get openApi(): () => KindSchemas {
+    return () => customSchemas(this);
   }
   get itemsCarryKind(): boolean {
     return true;

@@ -1,5 +1,5 @@
 export { BuiltInCatalog, type Catalog } from "./catalog.ts";
-export { apiVersionOf, type ResourceDefinition } from "./definition.ts";
+export { apiVersionOf, type KindSchemas, type ResourceDefinition } from "./definition.ts";
 export type { DeleteRequest } from "./deletion.ts";
 export { type FieldOwner, managedWrite } from "./managed-fields.ts";
 export { clusterAnnotation, timestamp } from "./prepare.ts";
@@ -21,7 +21,6 @@ export { presented, presentedEntries, type StoredForm } from "./stored-form.ts";
 export { collectionKeyOf, objectOf, type StoredView, viewed } from "./stored-view.ts";
 export type {
   Draft,
-  OpenApiParts,
   Strategy,
   SubresourceStrategy,
   SubresourceView,

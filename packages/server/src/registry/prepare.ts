@@ -70,7 +70,7 @@ export function prepareCreate(
 
 export interface UpdateRules {
   readonly subresource?: SubresourceStrategy | undefined;
-  /** The draft was made from `old` itself. */
+  /** The draft was made from the present object, so that it needs no version to fit it. */
   readonly isDerived?: boolean;
 }
 

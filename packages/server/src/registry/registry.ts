@@ -26,11 +26,17 @@ import type { WatchCache } from "../watch-cache/index.ts";
 import type { ResourceDefinition } from "./definition.ts";
 import { type DeleteRequest, deletionOf } from "./deletion.ts";
 import { type FieldOwner, recordOwner } from "./managed-fields.ts";
-import { markCluster, prepareCreate, prepareUpdate, timestamp } from "./prepare.ts";
+import {
+  markCluster,
+  prepareCreate,
+  prepareUpdate,
+  timestamp,
+  type UpdateRules,
+} from "./prepare.ts";
 import { fromStorageError, translating } from "./storage-errors.ts";
 import { presented } from "./stored-form.ts";
 import { collectionKeyOf, encodeStored, objectOf } from "./stored-view.ts";
-import type { Draft, SubresourceStrategy } from "./strategy.ts";
+import type { Draft } from "./strategy.ts";
 
 export interface RegistryOptions {
   readonly storage: Storage;
@@ -118,12 +124,7 @@ export class Registry {
     definition: ResourceDefinition,
     address: ObjectAddress,
     build: Build,
-    options: WriteOptions & {
-      readonly subresource?: SubresourceStrategy | undefined;
-      readonly mayCreate?: boolean;
-      /** The draft was made from the present object, so that it needs no version to fit it. */
-      readonly isDerived?: boolean;
-    },
+    options: WriteOptions & UpdateRules & { readonly mayCreate?: boolean },
   ): Promise<Written> {
     const key = this.key(definition, address);
     for (let tries = 0; tries < updateTriesMax; tries++) {

@@ -7,7 +7,6 @@
 import type { FieldSet, TypeSchema } from "@kcp-ts/machinery/apply";
 import type { JsonObject, JsonValue } from "@kcp-ts/machinery/json";
 import type { PatchSchema } from "@kcp-ts/machinery/patch";
-import type { Publication } from "@kcp-ts/machinery/schema";
 import type { Decoded, MessageShape } from "@kcp-ts/machinery/shape";
 import type { FieldError } from "@kcp-ts/machinery/status";
 import type { TableColumn } from "@kcp-ts/machinery/table";
@@ -31,9 +30,6 @@ export interface Strategy {
 
   /** Reads a body when the shape alone cannot; throws ShapeError. Such kinds have no protobuf form. */
   readonly decode?: (value: JsonObject) => Decoded;
-
-  /** What OpenAPI documents say of the kind, where that does not follow from the shape. */
-  readonly openApi?: OpenApiParts;
 
   /** How strategic merge patches apply where the shape does not say; "none" where they are not accepted. */
   readonly patchRules?: PatchSchema | "none";
@@ -87,12 +83,6 @@ export interface Strategy {
 
   /** The cells of one row, Name first. */
   cells(object: JsonObject, nowMs: number): JsonValue[];
-}
-
-/** Of a kind that brings its own schema. Made when asked for: documents are rarely read. */
-export interface OpenApiParts {
-  v2(): Publication;
-  v3(): Publication;
 }
 
 /** What a subresource such as `status` changes about the rules; the object stays the same. */

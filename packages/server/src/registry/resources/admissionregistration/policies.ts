@@ -1,4 +1,5 @@
 /** Validating and mutating admission policies. */
+import { resetFieldsOf } from "@kcp-ts/machinery/apply";
 import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery/json";
 import { mutatingAdmissionPolicy, validatingAdmissionPolicy } from "@kcp-ts/machinery/shape";
 import { type FieldError, fieldError } from "@kcp-ts/machinery/status";
@@ -25,12 +26,10 @@ import { fillRules } from "./webhook-rules.ts";
 /** Where type checking says what it found; metadata stays as it is. */
 const statusEndpoint: SubresourceStrategy = {
   verbs: ["get", "patch", "update"],
+  resetFields: resetFieldsOf(["spec"], ["metadata"]),
   prepareForUpdate(draft, old) {
     restore(draft, old, "spec");
-    const { managedFields } = draft["metadata"] as JsonObject;
-    const metadata: Draft = { ...(old["metadata"] as JsonObject) };
-    if (managedFields !== undefined) metadata["managedFields"] = managedFields;
-    draft["metadata"] = metadata;
+    restoreMetadata(draft, old);
   },
   validateUpdate: (updated) => statusErrors(objectIn(updated, "status")),
 };
@@ -85,6 +84,16 @@ export const mutatingAdmissionPolicies = builtIn({
     cells: policyCells("mutations"),
   },
 });
+
+function restoreMetadata(draft: Draft, old: JsonObject): void {
+  const before = old["metadata"] as JsonObject;
+  const metadata = draft["metadata"] as Draft;
+  for (const field of ["labels", "annotations", "finalizers", "ownerReferences"]) {
+    const value = before[field];
+    if (value === undefined) delete metadata[field];
+    else metadata[field] = value;
+  }
+}
 
 function fillPolicy(draft: Draft): void {
   const spec = objectIn(draft, "spec");
