@@ -40,6 +40,7 @@ describe("legacy discovery", () => {
           "certificates.k8s.io",
           "rbac.authorization.k8s.io",
           "admissionregistration.k8s.io",
+          "apiextensions.k8s.io",
           "coordination.k8s.io",
         ],
       );
@@ -169,7 +170,7 @@ describe("aggregated discovery", () => {
       assert.equal(headers["etag"], `"${sum}"`);
       assert.equal(object.kind, "APIGroupDiscoveryList");
       assert.equal(object.apiVersion, "apidiscovery.k8s.io/v2");
-      assert.equal(object.items?.length, path === "/api" ? 1 : 5);
+      assert.equal(object.items?.length, path === "/api" ? 1 : 6);
     }
     const { items } = await server.get("/clusters/a/api", { headers: aggregated });
     const core = items[0] as unknown as {

@@ -15,7 +15,8 @@ export async function readObject(
 ): Promise<Draft> {
   const { request, definition, warnings } = handled;
   const bytes = await request.readBody(bodyBytesMax);
-  const { shape } = definition.strategy;
+  const { strategy } = definition;
+  const shape = strategy.decode === undefined ? strategy.shape : undefined;
   const expected = { kind: definition.kind, apiVersion: apiVersionOf(definition), shape };
   const body = decodeBody(bytes, header(request.headers, "content-type"), expected);
   checkKind(definition, body.value);
@@ -66,7 +67,8 @@ function shapeOf(
   refuse: Refusal,
 ): ReturnType<typeof decodeShape> {
   try {
-    return decodeShape(definition.strategy.shape, value);
+    const { shape, decode } = definition.strategy;
+    return decode === undefined ? decodeShape(shape, value) : decode(value);
   } catch (error) {
     if (!(error instanceof ShapeError)) throw error;
     throw refuse(error.message);
@@ -123,4 +125,12 @@ export function checkAddress(
       `the name of the object (${name}) does not match the name on the URL (${scope.name})`,
     );
   }
+}
+
+/** A kind that is on its way out takes no new objects. */
+export function refuseCreation(definition: ResourceDefinition, draft: Draft): void {
+  if (definition.creationForbidden === undefined) return;
+  const { name } = isJsonObject(draft["metadata"]) ? draft["metadata"] : {};
+  const shown = typeof name === "string" ? name : "";
+  throw statusError.forbidden(definition, shown, definition.creationForbidden);
 }
