@@ -113,7 +113,8 @@ describe("ownership graph", () => {
     graph.put(node("child-of-secret", ["secret"]));
     graph.ask(a, "owner", at)("present");
     graph.ask(a, "secret", { ...at, kind: "Secret" })("present");
-    assert.deepEqual(graph.distrust("", "ConfigMap"), [graphId(a, "child")]);
+    assert.deepEqual(graph.distrust(at, { cluster: b }), []);
+    assert.deepEqual(graph.distrust(at, "all-clusters"), [graphId(a, "child")]);
     assert.equal(graph.existence(a, "secret", { ...at, kind: "Secret" }), "present");
   });
 
