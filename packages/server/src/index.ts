@@ -23,6 +23,7 @@ export {
 } from "./backup/index.ts";
 export { Listener, type ListenerOptions, listenerLimits, type TlsMaterial } from "./http/index.ts";
 export { pipeline } from "./pipeline.ts";
+export type { ResourceDefinition } from "./registry/index.ts";
 export type { ApiRequest, ApiResponse, HeaderRecord } from "./request/api-request.ts";
 export type { UserInfo } from "./request/user.ts";
 export { kubernetesVersion } from "./routing/index.ts";

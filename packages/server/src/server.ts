@@ -15,7 +15,14 @@ import { type HealthChecks, pingCheck } from "./health/index.ts";
 import { ServerMetrics } from "./metrics/index.ts";
 import { namespaceSource } from "./namespace-source.ts";
 import { answer, type PipelineRooms } from "./pipeline.ts";
-import { BuiltInCatalog, configMaps, namespaces, Registry, secrets } from "./registry/index.ts";
+import {
+  BuiltInCatalog,
+  configMaps,
+  namespaces,
+  Registry,
+  type ResourceDefinition,
+  secrets,
+} from "./registry/index.ts";
 import type { ApiRequest, ApiResponse, MaybePromise } from "./request/api-request.ts";
 import { observe } from "./request-sample.ts";
 import type { SnapshotSource, Storage } from "./storage/index.ts";
@@ -31,6 +38,8 @@ export interface ApiServerOptions {
   readonly authorizer: Authorizer;
   readonly log: ServerLog;
   readonly admissionPlugins?: readonly AdmissionPlugin[];
+  /** Served in every logical cluster, besides the built-in ones. */
+  readonly resources?: readonly ResourceDefinition[];
   readonly compaction?: Partial<CompactorOptions["policy"]>;
   readonly collectionBytesMax?: number;
   readonly bookmarkIntervalMs?: number;
@@ -85,7 +94,12 @@ export class ApiServer {
       onError: (error) => log.warn({ err: error }, "history could not be compacted"),
       policy: options.compaction ?? {},
     });
-    const catalog = new BuiltInCatalog([namespaces, configMaps, secrets]);
+    const catalog = new BuiltInCatalog([
+      namespaces,
+      configMaps,
+      secrets,
+      ...(options.resources ?? []),
+    ]);
     this.#rooms = {
       registry,
       watchCache,

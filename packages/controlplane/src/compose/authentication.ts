@@ -11,10 +11,13 @@ import {
   StaticTokenAuthenticator,
 } from "@kcp-ts/server";
 import type { AdminTokens } from "../kubeconfig/index.ts";
+import type { InProcessIdentities } from "./in-process-identities.ts";
 import { readFlagFile } from "./start-up.ts";
 
 export interface AuthenticationOptions {
-  readonly tokens: AdminTokens;
+  /** Undefined where only programs of this process are administrators. */
+  readonly tokens: AdminTokens | undefined;
+  readonly identities: InProcessIdentities;
   readonly tokenAuthFile: string | undefined;
   readonly clientCaFile: string | undefined;
   readonly anonymousAuth: boolean;
@@ -24,16 +27,20 @@ export interface AuthenticationOptions {
 export async function composeAuthentication(
   options: AuthenticationOptions,
 ): Promise<RequestAuthenticator> {
-  const { tokens, tokenAuthFile, clientCaFile, clock } = options;
-  const admins = adminTokens({
-    adminTokenHash: hashToken(tokens.adminToken),
-    shardAdminTokenHash: hashToken(tokens.shardAdminToken),
-  });
+  const { tokens, identities, tokenAuthFile, clientCaFile, clock } = options;
+  const admins =
+    tokens === undefined
+      ? []
+      : adminTokens({
+          adminTokenHash: hashToken(tokens.adminToken),
+          shardAdminTokenHash: hashToken(tokens.shardAdminToken),
+        });
   const fromFile =
     tokenAuthFile === undefined
       ? []
       : parseTokenFile(await readFlagFile("--token-auth-file", tokenAuthFile), tokenAuthFile);
   const bearer = new BearerTokenAuthenticator([
+    identities,
     new StaticTokenAuthenticator([...admins, ...fromFile]),
   ]);
   const authenticators = [bearer];
