@@ -17,7 +17,11 @@ import type { Extensions } from "./compose/extensions.ts";
 import { InProcessIdentities } from "./compose/in-process-identities.ts";
 import { listen, makeRootDirectory } from "./compose/start-up.ts";
 import { type OpenedStorage, openStorage } from "./compose/storage.ts";
-import { loadOrCreateAdminTokens, writeAdminKubeconfig } from "./kubeconfig/index.ts";
+import {
+  type AdminTokens,
+  loadOrCreateAdminTokens,
+  writeAdminKubeconfig,
+} from "./kubeconfig/index.ts";
 import { type ControlPlaneOptions, OptionsError } from "./options.ts";
 
 export interface ControlPlane {
@@ -64,34 +68,17 @@ interface ComposeContext {
 async function compose(
   options: ControlPlaneOptions,
   storage: OpenedStorage,
-  { log, clock, extensions }: ComposeContext,
+  context: ComposeContext,
   undo: Undo[],
 ): Promise<ControlPlane> {
+  const { log, clock } = context;
   const { rootDirectory: directory } = options;
   const kubeconfigPath = options.kubeconfigPath ?? join(directory, "admin.kubeconfig");
   const tokenStorePath = join(directory, ".admin-token-store");
   const hostnames = hostnamesOf(options);
   const certificates = await ensureServingCertificates({ directory, hostnames, clock });
   const tokens = await loadOrCreateAdminTokens({ kubeconfigPath, tokenStorePath });
-  const { tokenAuthFile, clientCaFile, anonymousAuth } = options;
-  const identities = new InProcessIdentities();
-  const authenticator = await composeAuthentication({
-    tokens,
-    identities,
-    tokenAuthFile,
-    clientCaFile,
-    anonymousAuth,
-    clock,
-  });
-  const core = new Core({
-    storage,
-    authenticator,
-    identities,
-    extensions,
-    clock,
-    random: systemRandom,
-    log,
-  });
+  const core = await composeCore(options, storage, tokens, context);
   const { server } = core;
   undo.push(() => server.close());
   await core.start();
@@ -136,6 +123,25 @@ async function compose(
     await storage.close();
   });
   return { url, kubeconfigPath, server, client: core.clientFor("root", adminUser), stop };
+}
+
+async function composeCore(
+  { tokenAuthFile, clientCaFile, anonymousAuth }: ControlPlaneOptions,
+  storage: OpenedStorage,
+  tokens: AdminTokens,
+  context: ComposeContext,
+): Promise<Core> {
+  const { clock } = context;
+  const identities = new InProcessIdentities();
+  const authenticator = await composeAuthentication({
+    tokens,
+    identities,
+    tokenAuthFile,
+    clientCaFile,
+    anonymousAuth,
+    clock,
+  });
+  return new Core({ storage, authenticator, identities, random: systemRandom, ...context });
 }
 
 async function shutDown(
