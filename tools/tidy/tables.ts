@@ -22,6 +22,8 @@ export const packageTable: Readonly<Record<string, PackageRule>> = {
   },
   cli: { packages: ["machinery", "sdk", "controlplane"], node: "everywhere" },
   console: { packages: ["machinery", "sdk"], node: [] },
+  // The published one: doors only.
+  "kcp-ts": { packages: ["machinery", "sdk", "server", "controlplane"], node: [] },
   testkit: { packages: ["machinery"], node: "everywhere" },
 };
 

@@ -82,6 +82,7 @@ async function compose(
   const { server } = core;
   undo.push(() => server.close());
   await core.start();
+  core.startControllers();
   undo.push(() => core.stopControllers());
   const ownTls = await ownTlsOf(options);
   const listener = new Listener({

@@ -76,8 +76,12 @@ export class Core {
     return new Client({ transport, basePath: `/clusters/${cluster}`, clock, random });
   }
 
-  async start(): Promise<void> {
-    await this.server.start();
+  start(): Promise<void> {
+    return this.server.start();
+  }
+
+  /** The embedder's: behind the start, when the types they watch are there. */
+  startControllers(): void {
     const { controllers = [] } = this.#options.extensions;
     this.#controllers = controllers.map((program) => this.#run(program));
   }

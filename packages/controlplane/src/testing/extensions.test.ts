@@ -81,10 +81,7 @@ describe("a type of the embedder's own", () => {
     const created = await client.create({ metadata: at, status: { phase: "x" } });
     assert.equal(created.status, undefined);
     const status = { type: "merge", patch: { spec: { color: "red" }, status: { phase: "Ready" } } };
-    const marked = await client.patchStatus(
-      at,
-      status as never,
-    );
+    const marked = await client.patchStatus(at, status as never);
     assert.deepEqual([marked.spec?.color, marked.status?.phase], ["grey", "Ready"]);
     assert.equal(marked.metadata.generation, 1);
     const painted = await client.patch(at, {

@@ -94,6 +94,7 @@ export async function startTestControlPlane(
   try {
     await core.start();
     if (crds.length > 0) await plane.installCrds(crds);
+    core.startControllers();
   } catch (error) {
     await plane.close();
     throw error;
