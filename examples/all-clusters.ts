@@ -31,7 +31,8 @@ for (const tenant of ["team-a", "team-b", "team-c"]) {
   await k.clientFor(tenant).resource(configMaps).create({ metadata });
 }
 const labels = await eventually(async () => {
-  const { items } = await k.clientFor("*").resource(configMaps).list();
+  const fieldSelector = "metadata.name=app";
+  const { items } = await k.clientFor("*").resource(configMaps).list({ fieldSelector });
   const found = items.map(({ metadata }) => metadata.labels?.["tenant"]);
   if (found.includes(undefined)) throw new Error("not all of them are labelled yet");
   return found.sort();

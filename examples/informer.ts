@@ -5,14 +5,15 @@ import { configMaps } from "./config-maps.ts";
 
 const k = await startTestControlPlane();
 const client = k.client.resource(configMaps);
-await client.create({ metadata: { name: "old", namespace: "default" } });
+const labels = { app: "shop" };
+await client.create({ metadata: { name: "old", namespace: "default", labels } });
 
 // In a cluster: const { client } = await connectDefault();
 const informer = new Informer({
   client: k.client,
   resource: configMaps,
   scope: { cluster: rootCluster },
-  selector: { namespace: "default" },
+  selector: { namespace: "default", labelSelector: "app=shop" },
 });
 const seen: string[] = [];
 informer.addHandler({
@@ -26,7 +27,7 @@ const stop = new AbortController();
 const running = informer.run(stop.signal);
 await informer.synced();
 
-await client.create({ metadata: { name: "new", namespace: "default" } });
+await client.create({ metadata: { name: "new", namespace: "default", labels } });
 await client.delete({ name: "old", namespace: "default" });
 await eventually(() => {
   if (seen.length < 3) throw new Error(`only ${seen.length} changes so far`);

@@ -216,6 +216,15 @@ describeRule("every file is used", deadFiles, {
     },
     finds: [/^packages\/server\/src\/forgotten\.ts/],
   },
+  "knows programs that are started by a name that is put together": {
+    sources: {
+      "server/src/a.test.ts": 'import { start } from "./start.ts"; start("worker");',
+      "server/src/start.ts": "new URL(`./${name}.js`, import.meta.url);",
+      "server/src/worker.ts": "",
+      "server/src/idler.ts": "",
+    },
+    finds: [/^packages\/server\/src\/idler\.ts/],
+  },
 });
 
 describeRule("calls that have a better way are not made", bannedCalls, {

@@ -8,6 +8,10 @@ export interface SourceFile extends ScannedSource {
   readonly lines: readonly string[];
   readonly codeLines: readonly string[];
   readonly imports: readonly Import[];
+  /** Starts programs of its own folder by a name that is put together: `new URL(`./${name}.js`, import.meta.url)`. */
+  readonly startsByName: boolean;
+  /** Words in quotes, which may be such names. */
+  readonly words: readonly string[];
 }
 
 export interface Import {
@@ -27,6 +31,8 @@ export function sourceFile(path: string, text: string): SourceFile {
     lines: text.split("\n"),
     codeLines: code.split("\n"),
     imports: importsOf(code, uncommented),
+    startsByName: /\bnew URL\(\s*`\.\/\$\{\w+\}\.js`,\s*import\.meta\.url/.test(uncommented),
+    words: [...uncommented.matchAll(/"([a-z][a-z-]*)"/g)].map(([, word]) => word as string),
   };
 }
 

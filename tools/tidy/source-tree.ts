@@ -25,6 +25,7 @@ export class SourceTree {
   readonly documents: ReadonlyMap<string, string>;
   readonly #entryPoints: readonly string[];
   #production: ReadonlySet<string> | undefined;
+  #programFolders: ReadonlySet<string> | undefined;
 
   constructor({ sources, packages, entryPoints = [], documents = {} }: TreeContents) {
     const entries = Object.entries(sources).map(([path, text]) => [path, sourceFile(path, text)]);
@@ -71,19 +72,32 @@ export class SourceTree {
     return [...this.files.keys()].filter(isTest);
   }
 
+  /** What a file imports, and the programs that it starts by name. */
+  #targets(path: string): string[] {
+    const { imports = [], words = [] } = this.files.get(path) ?? {};
+    const imported = imports.flatMap((one) => this.resolve(path, one) ?? []);
+    const folder = folderOf(path);
+    this.#programFolders ??= new Set(
+      [...this.files.values()].filter((one) => one.startsByName).map((one) => folderOf(one.path)),
+    );
+    if (!this.#programFolders.has(folder)) return imported;
+    return [...imported, ...words.map((word) => `${folder}/${word}.ts`)];
+  }
+
   reachableFrom(roots: readonly string[]): ReadonlySet<string> {
     const reached = new Set<string>();
     const waiting = roots.filter((path) => this.files.has(path));
     for (let path = waiting.pop(); path !== undefined; path = waiting.pop()) {
       if (reached.has(path)) continue;
       reached.add(path);
-      for (const one of this.files.get(path)?.imports ?? []) {
-        const target = this.resolve(path, one);
-        if (target !== undefined && this.files.has(target)) waiting.push(target);
-      }
+      for (const target of this.#targets(path)) if (this.files.has(target)) waiting.push(target);
     }
     return reached;
   }
+}
+
+function folderOf(path: string): string {
+  return posix.dirname(path);
 }
 
 function doorFile({ folder, exports }: PackageManifest, door: string): string | undefined {

@@ -44,10 +44,17 @@ export const roomTable: Readonly<Record<string, Readonly<Record<string, readonly
     selectors: ["names", "status"],
     meta: ["json", "names", "status"],
     patch: ["base", "json", "status"],
-    shape: ["json", "patch"],
+    shape: ["json", "patch", "apply"],
     schema: ["base", "json", "status", "cel"],
     cel: ["base", "json"],
     apply: ["base", "json", "meta", "schema", "status"],
+  },
+  controllers: {
+    api: [],
+    pace: [],
+    namespace: ["api", "pace"],
+    "garbage-collector": ["api", "pace"],
+    "default-objects": ["api", "pace"],
   },
   server: {
     request: [],

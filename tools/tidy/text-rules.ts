@@ -29,7 +29,8 @@ export const bans: readonly Ban[] = [
   },
   { pattern: /\bMath\.random\b/g, instead: "take a Random, call random.next()", except: time },
   {
-    pattern: /\bset(?:Timeout|Interval)\b/g,
+    // Not the timeouts of sockets and sessions, which are Node's own business.
+    pattern: /(?<!\.)\bset(?:Timeout|Interval)\b/g,
     instead: "take a Clock, call clock.schedule() or sleep(clock, …)",
     except: time,
   },

@@ -11,17 +11,11 @@ import {
   keepServingCertificates,
   loadKeyPair,
 } from "./certificates/index.ts";
-import { composeAuthentication } from "./compose/authentication.ts";
 import { adminUser, Core } from "./compose/core.ts";
 import type { Extensions } from "./compose/extensions.ts";
-import { InProcessIdentities } from "./compose/in-process-identities.ts";
 import { listen, makeRootDirectory } from "./compose/start-up.ts";
 import { type OpenedStorage, openStorage } from "./compose/storage.ts";
-import {
-  type AdminTokens,
-  loadOrCreateAdminTokens,
-  writeAdminKubeconfig,
-} from "./kubeconfig/index.ts";
+import { loadOrCreateAdminTokens, writeAdminKubeconfig } from "./kubeconfig/index.ts";
 import { type ControlPlaneOptions, OptionsError } from "./options.ts";
 
 export interface ControlPlane {
@@ -78,12 +72,16 @@ async function compose(
   const hostnames = hostnamesOf(options);
   const certificates = await ensureServingCertificates({ directory, hostnames, clock });
   const tokens = await loadOrCreateAdminTokens({ kubeconfigPath, tokenStorePath });
-  const core = await composeCore(options, storage, tokens, context);
+  const core = await Core.compose({
+    ...options,
+    ...context,
+    storage,
+    tokens,
+    random: systemRandom,
+  });
   const { server } = core;
   undo.push(() => server.close());
   await core.start();
-  core.startControllers();
-  undo.push(() => core.stopControllers());
   const ownTls = await ownTlsOf(options);
   const listener = new Listener({
     host: options.bindAddress,
@@ -107,42 +105,20 @@ async function compose(
   });
   undo.push(() => keeper.stop());
   const url = `https://${hostForUrl(options)}:${address.port}`;
-  await writeAdminKubeconfig({
-    path: kubeconfigPath,
-    tokenStorePath,
-    serverUrl: url,
-    caPem: certificates.caPem,
-    ...tokens,
-  });
+  const kubeconfig = { path: kubeconfigPath, tokenStorePath, serverUrl: url };
+  await writeAdminKubeconfig({ ...kubeconfig, caPem: certificates.caPem, ...tokens });
+  if (options.controllers) core.startControlLoops(certificates.caPem);
+  core.startControllers();
   const stop = once(async () => {
     keeper.stop();
+    await core.stopControllers();
     server.beginDraining();
     if (options.shutdownDelayMs > 0) await sleep(clock, options.shutdownDelayMs);
-    await core.stopControllers();
     await shutDown(server, listener, options.shutdownTimeoutMs, clock);
     await server.close();
     await storage.close();
   });
   return { url, kubeconfigPath, server, client: core.clientFor("root", adminUser), stop };
-}
-
-async function composeCore(
-  { tokenAuthFile, clientCaFile, anonymousAuth }: ControlPlaneOptions,
-  storage: OpenedStorage,
-  tokens: AdminTokens,
-  context: ComposeContext,
-): Promise<Core> {
-  const { clock } = context;
-  const identities = new InProcessIdentities();
-  const authenticator = await composeAuthentication({
-    tokens,
-    identities,
-    tokenAuthFile,
-    clientCaFile,
-    anonymousAuth,
-    clock,
-  });
-  return new Core({ storage, authenticator, identities, random: systemRandom, ...context });
 }
 
 async function shutDown(

@@ -15,6 +15,8 @@ export interface ControlPlaneOptions {
   readonly tlsCertFile?: string | undefined;
   readonly tlsPrivateKeyFile?: string | undefined;
   readonly anonymousAuth: boolean;
+  /** Off: nobody empties namespaces, collects garbage or makes what new namespaces get; another process is expected to. */
+  readonly controllers: boolean;
   /** Time between the first signal and the moment new requests are refused: load balancers see readyz fail first. */
   readonly shutdownDelayMs: number;
   /** Requests still open after this are cut off. */
@@ -41,6 +43,7 @@ export const controlPlaneDefaults: ControlPlaneOptions = {
   securePort: 6443,
   storage: { kind: "embedded" },
   anonymousAuth: true,
+  controllers: true,
   shutdownDelayMs: 0,
   shutdownTimeoutMs: 30_000,
 };

@@ -65,6 +65,7 @@ export {
   type ServerLog,
   type SimpleColumn,
   type SimpleResource,
+  type StaticToken,
   StaticTokenAuthenticator,
   type Strategy,
   simpleResource,

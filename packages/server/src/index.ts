@@ -14,6 +14,7 @@ export {
   parseTokenFile,
   ReloadableClientCa,
   RequestAuthenticator,
+  type StaticToken,
   StaticTokenAuthenticator,
 } from "./authentication/index.ts";
 export { type Authorizer, anyOf, bootstrapAuthorizer } from "./authorization/index.ts";

@@ -15,14 +15,7 @@ import { type HealthChecks, pingCheck } from "./health/index.ts";
 import { ServerMetrics } from "./metrics/index.ts";
 import { namespaceSource } from "./namespace-source.ts";
 import { answer, type PipelineRooms } from "./pipeline.ts";
-import {
-  BuiltInCatalog,
-  configMaps,
-  namespaces,
-  Registry,
-  type ResourceDefinition,
-  secrets,
-} from "./registry/index.ts";
+import { BuiltInCatalog, builtIns, Registry, type ResourceDefinition } from "./registry/index.ts";
 import type { ApiRequest, ApiResponse, MaybePromise } from "./request/api-request.ts";
 import { observe } from "./request-sample.ts";
 import type { SnapshotSource, Storage } from "./storage/index.ts";
@@ -94,12 +87,7 @@ export class ApiServer {
       onError: (error) => log.warn({ err: error }, "history could not be compacted"),
       policy: options.compaction ?? {},
     });
-    const catalog = new BuiltInCatalog([
-      namespaces,
-      configMaps,
-      secrets,
-      ...(options.resources ?? []),
-    ]);
+    const catalog = new BuiltInCatalog([...builtIns, ...(options.resources ?? [])]);
     this.#rooms = {
       registry,
       watchCache,

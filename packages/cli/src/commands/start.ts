@@ -21,6 +21,7 @@ interface StartFlags extends StorageFlags {
   readonly tlsCertFile?: string;
   readonly tlsPrivateKeyFile?: string;
   readonly anonymousAuth: string;
+  readonly runControllers: string;
   readonly shutdownDelayDuration: number;
   readonly shutdownTimeout: number;
   readonly v: number;
@@ -54,6 +55,12 @@ export function addStart(program: Command): void {
     .option("--token-auth-file <path>", 'CSV of token,user,uid,"group1,group2"')
     .option("--client-ca-file <path>", "accept client certificates of these authorities")
     .option("--anonymous-auth <bool>", "let strangers see health and version", "true")
+    .optionsGroup("What it does by itself:")
+    .option(
+      "--run-controllers <bool>",
+      "empty deleted namespaces, collect garbage, fill new namespaces",
+      "true",
+    )
     .optionsGroup("How it stops:")
     .option(
       "--shutdown-delay-duration <seconds>",
@@ -84,10 +91,14 @@ async function start(flags: StartFlags): Promise<void> {
     format: flags.logFormat ?? (isTerminal ? "pretty" : "json"),
     verbosity: flags.v,
   });
+  // From the first moment on: a signal that comes during the start is not lost, nor one on the heels of "ready".
+  const signalled = untilSignal((message) => log.info({}, message));
   const plane = await startControlPlane(optionsOf(flags), { log });
   log.info({ url: plane.url, kubeconfig: plane.kubeconfigPath }, "kcp is ready");
   if (isTerminal) banner(plane);
-  await untilSignal(plane, (message) => log.info({}, message));
+  await signalled;
+  await plane.stop();
+  log.info({}, "stopped");
 }
 
 function optionsOf(flags: StartFlags): ControlPlaneOptions {
@@ -102,6 +113,7 @@ function optionsOf(flags: StartFlags): ControlPlaneOptions {
     tlsCertFile: flags.tlsCertFile,
     tlsPrivateKeyFile: flags.tlsPrivateKeyFile,
     anonymousAuth: flags.anonymousAuth !== "false",
+    controllers: flags.runControllers !== "false",
     storage: storageOptionsOf(flags),
     shutdownDelayMs: flags.shutdownDelayDuration * 1000,
     shutdownTimeoutMs: flags.shutdownTimeout * 1000,
@@ -131,8 +143,8 @@ function banner({ url, kubeconfigPath }: ControlPlane): void {
 }
 
 /** The first signal stops in good order, the second at once. */
-async function untilSignal(plane: ControlPlane, say: (message: string) => void): Promise<void> {
-  await new Promise<void>((resolve) => {
+function untilSignal(say: (message: string) => void): Promise<void> {
+  return new Promise<void>((resolve) => {
     let signals = 0;
     const onSignal = () => {
       if (++signals > 1) process.exit(130);
@@ -142,6 +154,4 @@ async function untilSignal(plane: ControlPlane, say: (message: string) => void):
     process.on("SIGINT", onSignal);
     process.on("SIGTERM", onSignal);
   });
-  await plane.stop();
-  say("stopped");
 }

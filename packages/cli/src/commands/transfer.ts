@@ -1,5 +1,6 @@
 /** What backup and restore have in common towards people: progress on a terminal, a summary, an end by Ctrl-C. */
 import { createLog, type Progress } from "@kcp-ts/controlplane";
+import { systemClock } from "@kcp-ts/machinery/base";
 
 export interface OutputFlags {
   readonly output?: "json";
@@ -13,19 +14,22 @@ export function report({ output }: OutputFlags, result: object, text: string): v
 
 export function progressLine(verb: string) {
   const isTerminal = process.stderr.isTTY === true;
-  let isShown = false;
+  let shownAt = Number.NEGATIVE_INFINITY;
   return {
     show: ({ entries, bytes }: Progress) => {
-      if (!isTerminal) return;
-      isShown = true;
+      const now = systemClock.monotonic();
+      if (!isTerminal || now - shownAt < showEveryMs) return;
+      shownAt = now;
       const size = bytes === 0 ? "" : `, ${(bytes / 1e6).toFixed(1)} MB`;
       process.stderr.write(`\r${verb} ${entries} objects${size}\u001b[K`);
     },
     end: () => {
-      if (isShown) process.stderr.write("\r\u001b[K");
+      if (shownAt > 0) process.stderr.write("\r\u001b[K");
     },
   };
 }
+
+const showEveryMs = 100;
 
 export function quietLog() {
   const format = process.stderr.isTTY === true ? "pretty" : "json";

@@ -8,6 +8,7 @@ import {
   parseTokenFile,
   ReloadableClientCa,
   RequestAuthenticator,
+  type StaticToken,
   StaticTokenAuthenticator,
 } from "@kcp-ts/server";
 import type { AdminTokens } from "../kubeconfig/index.ts";
@@ -17,9 +18,12 @@ import { readFlagFile } from "./start-up.ts";
 export interface AuthenticationOptions {
   /** Undefined where only programs of this process are administrators. */
   readonly tokens: AdminTokens | undefined;
+  /** By which the control loops of this process are known. */
+  readonly internalToken: StaticToken;
+  /** Other users whom programs of this process act for. */
   readonly identities: InProcessIdentities;
-  readonly tokenAuthFile: string | undefined;
-  readonly clientCaFile: string | undefined;
+  readonly tokenAuthFile?: string | undefined;
+  readonly clientCaFile?: string | undefined;
   readonly anonymousAuth: boolean;
   readonly clock: Clock;
 }
@@ -27,7 +31,7 @@ export interface AuthenticationOptions {
 export async function composeAuthentication(
   options: AuthenticationOptions,
 ): Promise<RequestAuthenticator> {
-  const { tokens, identities, tokenAuthFile, clientCaFile, clock } = options;
+  const { tokens, internalToken, identities, tokenAuthFile, clientCaFile, clock } = options;
   const admins =
     tokens === undefined
       ? []
@@ -41,7 +45,7 @@ export async function composeAuthentication(
       : parseTokenFile(await readFlagFile("--token-auth-file", tokenAuthFile), tokenAuthFile);
   const bearer = new BearerTokenAuthenticator([
     identities,
-    new StaticTokenAuthenticator([...admins, ...fromFile]),
+    new StaticTokenAuthenticator([...admins, internalToken, ...fromFile]),
   ]);
   const authenticators = [bearer];
   if (clientCaFile === undefined) {

@@ -18,6 +18,7 @@ export class EndableBody implements AsyncIterable<Uint8Array> {
     this.#failure = { error };
     this.#rejectPending?.(error);
     this.#end();
+    this.#release();
   }
 
   [Symbol.asyncIterator](): AsyncIterator<Uint8Array> {
@@ -25,7 +26,7 @@ export class EndableBody implements AsyncIterable<Uint8Array> {
       next: () => this.#next(),
       return: async () => {
         this.#end();
-        await this.#inner.return?.();
+        this.#release();
         return { done: true, value: undefined };
       },
     };
@@ -46,6 +47,11 @@ export class EndableBody implements AsyncIterable<Uint8Array> {
         },
       );
     });
+  }
+
+  /** What the source holds is let go, also when nobody reads on. Whatever goes wrong with that is the source's to tell, not this reader's. */
+  #release(): void {
+    this.#inner.return?.().catch(() => undefined);
   }
 
   #end(): void {

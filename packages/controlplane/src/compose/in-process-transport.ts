@@ -1,17 +1,27 @@
 /** The SDK's requests as the server takes them: same process, same path through every gate, no socket. */
-
 import { statusError } from "@kcp-ts/machinery/status";
-import { InProcessTransport, onAbort, TransportError, type TransportRequest } from "@kcp-ts/sdk";
+import {
+  InProcessTransport,
+  onAbort,
+  type Transport,
+  TransportError,
+  type TransportRequest,
+} from "@kcp-ts/sdk";
 import type { ApiRequest } from "@kcp-ts/server";
 import { EndableBody } from "./endable-body.ts";
 import type { Handle } from "./extensions.ts";
 
-export function inProcessTransport(handle: Handle, token: string): InProcessTransport {
-  const authorization = `Bearer ${token}`;
+export interface InProcessOptions {
+  readonly server: { readonly handle: Handle };
+  /** Sent with every request. */
+  readonly authorization: string;
+}
+
+export function inProcessTransport({ server, authorization }: InProcessOptions): Transport {
   return new InProcessTransport(async (request) => {
     const call = new InProcessCall(request, authorization);
     try {
-      const { status, headers, body } = await handle(call.request);
+      const { status, headers, body } = await server.handle(call.request);
       if (body === undefined || body instanceof Uint8Array) {
         call.end();
         return { status, headers, body: body ?? "" };
@@ -38,7 +48,7 @@ class InProcessCall {
     this.request = {
       method,
       target: path,
-      headers: { authorization, ...headers },
+      headers: { ...headers, authorization },
       remoteAddress: "127.0.0.1",
       clientCertificate: () => undefined,
       onClose: (callback) => {
@@ -84,5 +94,5 @@ async function* failingAsLost(source: AsyncIterable<Uint8Array>): AsyncGenerator
 
 function lost(error: unknown): TransportError {
   const reason = error instanceof Error ? error.message : String(error);
-  return new TransportError("connection-lost", `the server dropped the request: ${reason}`, error);
+  return new TransportError("connection-lost", reason, error);
 }

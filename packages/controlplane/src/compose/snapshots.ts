@@ -1,7 +1,7 @@
 /** How an open store is read and filled as a whole; undefined for one that is gone with the process. */
 import type {
+  CallOptions,
   Entry,
-  Revision,
   SnapshotSource,
   SnapshotTarget,
   Storage,
@@ -10,37 +10,32 @@ import type { OpenedStorage } from "./storage.ts";
 
 export type SnapshotStore = SnapshotSource & SnapshotTarget;
 
-/** The words of the etcd store: its revisions are etcd's, so a restore cannot keep them. */
-interface EtcdSnapshots {
-  snapshot(options: {
-    readonly signal: AbortSignal;
-  }): Promise<{ readonly revision: Revision; readonly entries: AsyncIterable<Entry> }>;
-  restore(
-    entries: AsyncIterable<Entry>,
-    options: { readonly signal: AbortSignal },
-  ): Promise<unknown>;
-}
-
 export function snapshotsOf(storage: OpenedStorage): SnapshotStore | undefined {
   const { openSnapshot, restoreSnapshot } = storage;
-  if (openSnapshot !== undefined && restoreSnapshot !== undefined) {
+  if (openSnapshot === undefined) return undefined;
+  const source: SnapshotSource = {
+    openSnapshot: (options) => openSnapshot.call(storage, options),
+  };
+  if (restoreSnapshot !== undefined) {
     return {
-      openSnapshot: (options) => openSnapshot.call(storage, options),
+      ...source,
       restoreSnapshot: (snapshot, options) => restoreSnapshot.call(storage, snapshot, options),
     };
   }
-  if (!hasEtcdSnapshots(storage)) return undefined;
+  if (!renumbers(storage)) return undefined;
   return {
-    openSnapshot: async (options) => ({
-      ...(await storage.snapshot(options)),
-      close: async () => undefined,
-    }),
+    ...source,
     restoreSnapshot: async ({ entries }, options) => {
       await storage.restore(entries, options);
     },
   };
 }
 
-function hasEtcdSnapshots(storage: Storage): storage is Storage & EtcdSnapshots {
-  return "snapshot" in storage && "restore" in storage;
+/** etcd's revisions are its own, so a restore to it cannot keep them. */
+interface RenumberingTarget {
+  restore(entries: AsyncIterable<Entry>, options: CallOptions): Promise<unknown>;
+}
+
+function renumbers(storage: Storage): storage is Storage & RenumberingTarget {
+  return "restore" in storage;
 }

@@ -27,8 +27,16 @@ const configMaps = defineResource<ConfigMap>({
   namespaced: true,
 });
 
+const namespaces = defineResource<KubernetesObject>({
+  group: "",
+  version: "v1",
+  resource: "namespaces",
+  kind: "Namespace",
+  namespaced: false,
+});
+
 async function started(t: TestContext, options: TestControlPlaneOptions = {}) {
-  const k = await startTestControlPlane(options);
+  const k = await startTestControlPlane({ controlLoops: false, ...options });
   t.after(() => k.close());
   return k;
 }
@@ -174,7 +182,7 @@ describe("a test control plane", () => {
   });
 
   it("is closed once, however often it is asked to, and serves no more", async () => {
-    const k = await startTestControlPlane({ log: silent });
+    const k = await startTestControlPlane({ log: silent, controlLoops: false });
     const watching = (async () => {
       for await (const _ of k.client.resource(configMaps).watch()) {
         // Nothing is written.
@@ -191,9 +199,54 @@ describe("a test control plane", () => {
   });
 });
 
+describe("the control loops of a test control plane", () => {
+  it("empty namespaces that are deleted, and let them go", async (t) => {
+    const k = await started(t, { controlLoops: true });
+    const client = k.clientFor("team-a");
+    await client.resource(namespaces).create({ metadata: { name: "short" } });
+    const metadata = { name: "a", namespace: "short" };
+    await client.resource(configMaps).create({ metadata });
+    await client.resource(namespaces).delete({ name: "short" });
+    await eventually(async () => {
+      assert.equal(await client.resource(namespaces).find({ name: "short" }), undefined);
+    });
+    assert.equal(await client.resource(configMaps).find(metadata), undefined);
+  });
+
+  it("remove what is owned by something that is gone", async (t) => {
+    const k = await started(t, { controlLoops: true });
+    const client = k.client.resource(configMaps);
+    const { metadata } = await client.create(named("owner"));
+    const owner = { apiVersion: "v1", kind: "ConfigMap", name: "owner", uid: metadata.uid ?? "" };
+    await client.create({
+      metadata: { name: "owned", namespace: "default", ownerReferences: [owner] },
+    });
+    await client.delete({ namespace: "default", name: "owner" });
+    await eventually(async () => {
+      assert.equal(await client.find({ namespace: "default", name: "owned" }), undefined);
+    });
+  });
+
+  it("give every namespace what pods expect to find in it", async (t) => {
+    const k = await started(t, { controlLoops: true });
+    await k.client.resource(namespaces).create({ metadata: { name: "new" } });
+    const at = { namespace: "new", name: "kube-root-ca.crt" };
+    const { data } = await eventually(() => k.client.resource(configMaps).get(at));
+    assert.equal(data?.["ca.crt"], (await k.listen()).caPem);
+  });
+
+  it("end with it at once, also on a clock that stands still", async () => {
+    const k = await startTestControlPlane({ clock: "fake" });
+    await k.client.resource(configMaps).create(named("a"));
+    await settle(20);
+    await k.close();
+    assert.equal(k.clock.pendingTimers, 0);
+  });
+});
+
 describe("a fake clock", () => {
   it("dates objects and moves only when the test moves it", async (t) => {
-    const k = await startTestControlPlane({ clock: "fake" });
+    const k = await startTestControlPlane({ clock: "fake", controlLoops: false });
     t.after(() => k.close());
     const created = await k.client.resource(configMaps).create(named("a"));
     assert.equal(created.metadata.creationTimestamp, "2026-01-01T00:00:00Z");
@@ -203,7 +256,7 @@ describe("a fake clock", () => {
   });
 
   it("holds back what is late until it has moved", async (t) => {
-    const k = await startTestControlPlane({ clock: "fake" });
+    const k = await startTestControlPlane({ clock: "fake", controlLoops: false });
     t.after(() => k.close());
     k.faults.add({ latencyMs: 5000, times: 1 });
     let isAnswered = false;

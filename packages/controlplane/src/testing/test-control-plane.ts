@@ -11,14 +11,18 @@ import type { ApiServer, ServerLog, UserInfo } from "@kcp-ts/server";
 import type { Storage } from "@kcp-ts/server/storage";
 import { MemoryStorage } from "@kcp-ts/server/storage/memory";
 import { FakeClock } from "@kcp-ts/testkit";
-import { composeAuthentication } from "../compose/authentication.ts";
 import { adminUser, Core } from "../compose/core.ts";
 import type { Extensions } from "../compose/extensions.ts";
-import { InProcessIdentities } from "../compose/in-process-identities.ts";
 import { Faults } from "./faults.ts";
 import { installCrds } from "./install-crds.ts";
 import { formatTestKubeconfig } from "./test-kubeconfig.ts";
-import { type ListenOptions, listenForTests, type TestListener } from "./test-listener.ts";
+import {
+  createTestCertificates,
+  type ListenOptions,
+  listenForTests,
+  type TestCertificates,
+  type TestListener,
+} from "./test-listener.ts";
 import { warningsToStderr } from "./warnings-log.ts";
 
 export interface TestControlPlaneOptions extends Extensions {
@@ -28,6 +32,8 @@ export interface TestControlPlaneOptions extends Extensions {
   readonly crds?: readonly string[];
   /** In memory if left out; closed with the control plane. */
   readonly storage?: Storage;
+  /** Namespace deletion, garbage collection and what new namespaces get; true if left out. */
+  readonly controlLoops?: boolean;
   /** Warnings and errors go to stderr if left out. */
   readonly log?: ServerLog;
 }
@@ -66,22 +72,13 @@ export async function startTestControlPlane(
   options: TestControlPlaneOptions = {},
 ): Promise<TestControlPlane> {
   const { clock: asked = systemClock, crds = [], storage = new MemoryStorage(), ...rest } = options;
-  const { log = warningsToStderr(), ...extensions } = rest;
+  const { log = warningsToStderr(), controlLoops = true, ...extensions } = rest;
   const clock = asked === "fake" ? new FakeClock() : asked;
   const faults = new Faults(clock);
-  const identities = new InProcessIdentities();
-  const authenticator = await composeAuthentication({
-    tokens: undefined,
-    identities,
-    tokenAuthFile: undefined,
-    clientCaFile: undefined,
-    anonymousAuth: true,
-    clock,
-  });
-  const core = new Core({
+  const core = await Core.compose({
     storage,
-    authenticator,
-    identities,
+    tokens: undefined,
+    anonymousAuth: true,
     extensions: {
       ...extensions,
       middleware: [faults.middleware, ...(extensions.middleware ?? [])],
@@ -90,9 +87,11 @@ export async function startTestControlPlane(
     random: systemRandom,
     log,
   });
-  const plane = new InProcessControlPlane({ core, clock, faults, identities, storage, log });
+  const certificates = createTestCertificates();
+  const plane = new InProcessControlPlane({ core, clock, faults, storage, certificates, log });
   try {
     await core.start();
+    if (controlLoops) core.startControlLoops(certificates.caPem);
     if (crds.length > 0) await plane.installCrds(crds);
     core.startControllers();
   } catch (error) {
@@ -106,8 +105,8 @@ interface Parts {
   readonly core: Core;
   readonly clock: Clock;
   readonly faults: Faults;
-  readonly identities: InProcessIdentities;
   readonly storage: Storage;
+  readonly certificates: TestCertificates;
   readonly log: ServerLog;
 }
 
@@ -137,8 +136,11 @@ class InProcessControlPlane implements TestControlPlane {
   }
 
   listen(options: ListenOptions = {}): Promise<TestListener> {
-    const { core, log } = this.#parts;
-    this.#listener ??= listenForTests(core.handle, options, log);
+    this.#listener ??= listenForTests({
+      ...this.#parts,
+      ...options,
+      handle: this.#parts.core.handle,
+    });
     return this.#listener;
   }
 
@@ -147,7 +149,7 @@ class InProcessControlPlane implements TestControlPlane {
     user = adminUser,
   }: KubeconfigOptions = {}): Promise<string> {
     const { url, caPem } = await this.listen();
-    const token = this.#parts.identities.tokenFor(user);
+    const token = this.#parts.core.identities.tokenFor(user);
     return formatTestKubeconfig({ url, caPem, cluster, username: user.username, token });
   }
 

@@ -2,6 +2,7 @@
 import { systemClock } from "@kcp-ts/machinery/base";
 import { Listener, type ServerLog } from "@kcp-ts/server";
 import {
+  type CertificateAuthority,
   createCertificateAuthority,
   exportKey,
   generateKey,
@@ -25,22 +26,34 @@ export interface TestListener {
   close(): Promise<void>;
 }
 
-export async function listenForTests(
-  handle: Handle,
-  { port = 0, host = "127.0.0.1" }: ListenOptions,
-  log: ServerLog,
-): Promise<TestListener> {
+export interface TestCertificates {
+  readonly authority: CertificateAuthority;
+  readonly caPem: string;
+}
+
+export function createTestCertificates(): TestCertificates {
   // Clients judge certificates by the real time, whatever the test's clock says.
   const now = systemClock.now();
   const authority = createCertificateAuthority({ commonName: "kcp-test", now });
+  return { authority, caPem: authority.certificatePem };
+}
+
+export interface TestListenerOptions extends ListenOptions {
+  readonly handle: Handle;
+  readonly certificates: TestCertificates;
+  readonly log: ServerLog;
+}
+
+export async function listenForTests(options: TestListenerOptions): Promise<TestListener> {
+  const { handle, certificates, log, port = 0, host = "127.0.0.1" } = options;
   const key = generateKey();
   const { certificatePem } = issueCertificate({
-    authority,
+    authority: certificates.authority,
     subject: { commonName: "kcp-test" },
     purposes: ["serverAuth"],
     hostnames: [...new Set(["localhost", "127.0.0.1", "::1", host])],
     key,
-    now,
+    now: systemClock.now(),
   });
   const listener = new Listener({
     host,
@@ -54,7 +67,7 @@ export async function listenForTests(
     url: `https://${host.includes(":") ? `[${host}]` : host}:${address.port}`,
     host,
     port: address.port,
-    caPem: authority.certificatePem,
+    caPem: certificates.caPem,
     close: () => listener.drain(AbortSignal.abort()),
   };
 }

@@ -4,6 +4,7 @@
  * Names are case-sensitive. Null stands for absent. The result shares nothing with the input that the caller could change.
  */
 import { isJsonObject, type JsonObject, type JsonValue, setMember } from "../json/index.ts";
+import { parseQuantity } from "./quantity.ts";
 import type { MessageShape, ScalarType, Shape } from "./shape.ts";
 
 /** The value does not fit the shape; the message is what follows `cannot be handled as a Kind: `. */
@@ -86,7 +87,10 @@ class ShapeDecoder {
     if (type === "json" || type === "fields") return value;
     if (type === "raw") {
       if (isJsonObject(value)) return value;
-    } else if (type === "intOrString" || type === "quantity") {
+    } else if (type === "quantity") {
+      if (typeof value === "string" || typeof value === "number" || typeof value === "bigint")
+        return readQuantity(String(value));
+    } else if (type === "intOrString") {
       if (typeof value === "string" || typeof value === "number" || typeof value === "bigint")
         return value;
     } else if (type === "bool") {
@@ -105,7 +109,7 @@ class ShapeDecoder {
       if (typeof value === "number" || typeof value === "bigint") return value;
     } else if (typeof value === "string") {
       if (type === "bytes") return this.#bytes(value);
-      if (type === "time" || type === "microTime") return this.#time(value);
+      if (type === "time" || type === "microTime") return readTime(value, type);
       return value;
     }
     throw this.#mismatch(value, type);
@@ -119,15 +123,6 @@ class ShapeDecoder {
     );
   }
 
-  #time(value: string): string {
-    if (!timePattern.test(value) || Number.isNaN(Date.parse(value))) {
-      throw new ShapeError(
-        `parsing time ${JSON.stringify(value)} as "2006-01-02T15:04:05Z07:00": cannot parse ${JSON.stringify(value)} as "2006"`,
-      );
-    }
-    return value;
-  }
-
   #mismatch(value: JsonValue, type: string, as: "value" | "word" = "value"): ShapeError {
     const found = as === "word" ? String(value) : jsonWord(value);
     const goType = type === "bytes" ? "[]uint8" : (goScalar.get(type) ?? type);
@@ -139,7 +134,30 @@ class ShapeDecoder {
   }
 }
 
-const timePattern = /^\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(?:\.\d+)?(?:[Zz]|[+-]\d\d:\d\d)$/;
+const timePattern = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(?:Z|[+-]\d\d:\d\d)$/;
+
+function readQuantity(text: string): string {
+  const parsed = parseQuantity(text.trim());
+  if ("error" in parsed) throw new ShapeError(parsed.error);
+  return parsed.canonical;
+}
+
+/** In UTC, with the digits that the type has: whole seconds, or exactly six of a second. */
+function readTime(value: string, type: "time" | "microTime"): string {
+  const [whole, fraction = ""] = timePattern.exec(value) ?? [];
+  const atMs = whole === undefined ? Number.NaN : Date.parse(value);
+  const layout = type === "time" ? "2006-01-02T15:04:05Z07:00" : "2006-01-02T15:04:05.000000Z07:00";
+  if (Number.isNaN(atMs)) throw timeError(value, layout, value, "2006");
+  if (type === "microTime" && fraction.length !== 7)
+    throw timeError(value, layout, value.slice("2006-01-02T15:04:05".length), ".000000");
+  const seconds = new Date(atMs).toISOString().slice(0, 19);
+  return type === "time" ? `${seconds}Z` : `${seconds}${fraction}Z`;
+}
+
+function timeError(value: string, layout: string, rest: string, part: string): ShapeError {
+  const [shown, left] = [JSON.stringify(value), JSON.stringify(rest)];
+  return new ShapeError(`parsing time ${shown} as "${layout}": cannot parse ${left} as "${part}"`);
+}
 const goScalar = new Map([
   ["double", "float64"],
   ["raw", "map[string]interface {}"],

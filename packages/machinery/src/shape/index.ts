@@ -1,9 +1,31 @@
+export {
+  mutatingAdmissionPolicy,
+  mutatingAdmissionPolicyBinding,
+  validatingAdmissionPolicy,
+  validatingAdmissionPolicyBinding,
+} from "./admission-policies-v1.ts";
+export {
+  mutatingWebhookConfiguration,
+  validatingWebhookConfiguration,
+} from "./admissionregistration-v1.ts";
 export { applyTypeOf } from "./apply-type.ts";
-export { configMap, namespace, secret } from "./core-v1.ts";
+export { certificateSigningRequest } from "./certificates-v1.ts";
+export { lease } from "./coordination-v1.ts";
+export {
+  configMap,
+  event,
+  namespace,
+  resourceQuota,
+  secret,
+  serviceAccount,
+} from "./core-v1.ts";
 export { type Decoded, decodeShape, isBase64, ShapeError } from "./decode.ts";
-export { condition, deleteOptions, labelSelector, objectMeta } from "./meta.ts";
+export { eventsV1Event } from "./events-v1.ts";
+export { condition, deleteOptions, labelSelector, listMeta, objectMeta, status } from "./meta.ts";
 export { patchRulesOf } from "./patch-rules.ts";
 export { decodeEnvelope, decodeMessage, type Envelope, ProtobufError } from "./protobuf.ts";
+export { isNegativeQuantity, isWholeQuantity } from "./quantity.ts";
+export { clusterRole, clusterRoleBinding, role, roleBinding } from "./rbac-v1.ts";
 export {
   bool,
   bytes,

@@ -1,5 +1,17 @@
 /** The shapes of meta.k8s.io/v1 that every kind is built from. Numbers are those of the published protobuf files. */
-import { bool, fields, int64, list, listMap, map, message, set, string, time } from "./shape.ts";
+import {
+  bool,
+  fields,
+  int32,
+  int64,
+  list,
+  listMap,
+  map,
+  message,
+  set,
+  string,
+  time,
+} from "./shape.ts";
 
 const meta = "io.k8s.apimachinery.pkg.apis.meta.v1";
 
@@ -18,6 +30,7 @@ export const ownerReference = message(
     ],
   },
   "Names an object that this one belongs to, in the same namespace or cluster-scoped.",
+  { required: ["apiVersion", "kind", "name", "uid"], isAtomic: true },
 );
 
 export const managedFieldsEntry = message(
@@ -95,15 +108,77 @@ export const condition = message(
     message: [6, string, "A sentence for people."],
   },
   "One aspect of the state of an object.",
+  { required: ["type", "status", "lastTransitionTime", "reason", "message"] },
 );
 
-export const labelSelectorRequirement = message(`${meta}.LabelSelectorRequirement`, {
-  key: [1, string, "The label key."],
-  operator: [2, string, "In, NotIn, Exists or DoesNotExist."],
-  values: [3, list(string), "The values for In and NotIn."],
-});
+export const labelSelectorRequirement = message(
+  `${meta}.LabelSelectorRequirement`,
+  {
+    key: [1, string, "The label key."],
+    operator: [2, string, "In, NotIn, Exists or DoesNotExist."],
+    values: [3, list(string), "The values for In and NotIn."],
+  },
+  "A condition on one label.",
+  { required: ["key", "operator"] },
+);
 
-export const labelSelector = message(`${meta}.LabelSelector`, {
-  matchLabels: [1, map(string), "Pairs that must all be there."],
-  matchExpressions: [2, list(labelSelectorRequirement), "Requirements that must all hold."],
-});
+export const labelSelector = message(
+  `${meta}.LabelSelector`,
+  {
+    matchLabels: [1, map(string), "Pairs that must all be there."],
+    matchExpressions: [2, list(labelSelectorRequirement), "Requirements that must all hold."],
+  },
+  "Selects objects by their labels. An empty selector selects all, an absent one none.",
+  { isAtomic: true },
+);
+
+export const listMeta = message(
+  `${meta}.ListMeta`,
+  {
+    selfLink: [1, string, "No longer used."],
+    resourceVersion: [2, string, "The version that the list shows; a watch goes on from here."],
+    continue: [3, string, "Set when there is more: send it to get the next page."],
+    remainingItemCount: [4, int64, "How many items are left after this page."],
+  },
+  "Data that every list carries.",
+);
+
+const statusCause = message(
+  `${meta}.StatusCause`,
+  {
+    reason: [1, string, "A word for programs."],
+    message: [2, string, "A sentence for people."],
+    field: [3, string, "The path of the field that is the cause."],
+  },
+  "One cause of a failure.",
+);
+
+export const status = message(
+  `${meta}.Status`,
+  {
+    apiVersion: [101, string, "Always v1."],
+    kind: [102, string, "Always Status."],
+    metadata: [1, listMeta, "Standard list metadata."],
+    status: [2, string, "Success or Failure."],
+    message: [3, string, "A sentence for people."],
+    reason: [4, string, "A word for programs."],
+    details: [
+      5,
+      message(
+        `${meta}.StatusDetails`,
+        {
+          name: [1, string, "Name of the object."],
+          group: [2, string, "API group of the object."],
+          kind: [3, string, "Kind or resource of the object."],
+          uid: [6, string, "UID of the object."],
+          causes: [4, list(statusCause), "What led to the failure."],
+          retryAfterSeconds: [5, int32, "When to try again."],
+        },
+        "What a Status is about.",
+      ),
+      "What the Status is about.",
+    ],
+    code: [6, int32, "The HTTP code."],
+  },
+  "The answer of a call that does not answer with an object.",
+);

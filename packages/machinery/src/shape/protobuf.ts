@@ -54,7 +54,9 @@ type WireField = ReturnType<WireReader["fields"]> extends Iterable<infer Item> ?
 
 function addField(result: { [key: string]: JsonValue }, field: Field, wire: WireField): void {
   const { shape, name } = field;
-  if (shape.kind === "list") {
+  if (field.isInlined === true) {
+    Object.assign(result, decodeMessage(shape as MessageShape, wire.bytes()));
+  } else if (shape.kind === "list") {
     result[name] ??= [];
     const items = result[name] as JsonValue[];
     items.push(decodeValue(shape.items, wire));
@@ -75,8 +77,8 @@ function addField(result: { [key: string]: JsonValue }, field: Field, wire: Wire
 
 function decodeValue(shape: Shape, wire: WireField): JsonValue {
   if (shape.kind === "message") return decodeMessage(shape, wire.bytes());
-  if (shape.kind !== "scalar")
-    throw new ProtobufError("lists of lists and maps of lists have no protobuf form");
+  if (shape.kind === "list") return decodeWrappedList(shape.items, wire.bytes());
+  if (shape.kind !== "scalar") throw new ProtobufError("maps of maps have no protobuf form");
   switch (shape.scalar) {
     case "string":
       return wire.string();
@@ -103,8 +105,16 @@ function decodeValue(shape: Shape, wire: WireField): JsonValue {
   }
 }
 
-/** A time that is not set is an empty message, where JSON has null. */
-function decodeTime(bytes: Uint8Array, type: "time" | "microTime"): JsonValue {
+/** Where protobuf cannot repeat, a list is a message of its own: `ExtraValue{repeated string items = 1}`. */
+function decodeWrappedList(items: Shape, bytes: Uint8Array): JsonValue {
+  const result: JsonValue[] = [];
+  for (const field of new WireReader(bytes).fields())
+    if (field.number === 1) result.push(decodeValue(items, field));
+  return result;
+}
+
+/** An empty message is Go's zero time, which JSON has as null. */
+function decodeTime(bytes: Uint8Array, type: "time" | "microTime"): string | null {
   if (bytes.length === 0) return null;
   let seconds = 0;
   let nanos = 0;
@@ -147,7 +157,8 @@ function decodeRawJson(bytes: Uint8Array): JsonValue {
 /** Protobuf cannot tell nil from empty; JSON clients leave both out. */
 function dropEmpty(object: { [key: string]: JsonValue }): JsonObject {
   for (const [key, value] of Object.entries(object)) {
-    if (value === "" || (Array.isArray(value) && value.length === 0)) delete object[key];
+    if (value === "" || value === null || (Array.isArray(value) && value.length === 0))
+      delete object[key];
   }
   return object;
 }

@@ -44,6 +44,8 @@ export interface ListTraits {
   /** How apply and strategic merge see the list. */
   readonly type: "atomic" | "set" | "map";
   readonly keys?: readonly string[];
+  /** Strategic merge patch replaces the list although apply merges it: the type has no patch strategy upstream. */
+  readonly isReplacedByPatch?: boolean;
 }
 
 export interface MessageShape {
@@ -53,6 +55,10 @@ export interface MessageShape {
   readonly fields: ReadonlyMap<string, Field>;
   readonly byNumber: ReadonlyMap<number, Field>;
   readonly description: string;
+  /** The members that a client must send, for documentation and for old kubectls' own validation. */
+  readonly required: readonly string[];
+  /** Apply takes the object as one value: who sets one member sets them all. */
+  readonly isAtomic: boolean;
 }
 
 export interface Field {
@@ -60,16 +66,26 @@ export interface Field {
   readonly number: number;
   readonly shape: Shape;
   readonly description: string;
+  /** A message of its own in protobuf, whose members JSON has in the outer object. */
+  readonly isInlined?: boolean;
 }
 
 export type FieldNotation = readonly [number: number, shape: Shape, description?: string];
+
+export interface MessageTraits {
+  readonly required?: readonly string[];
+  readonly isAtomic?: boolean;
+  /** A Go struct that is embedded: nested in protobuf, flat in JSON. */
+  readonly inlined?: readonly [number: number, shape: MessageShape];
+}
 
 export function message(
   name: string,
   fields: Readonly<Record<string, FieldNotation>>,
   description = "",
+  { required = [], isAtomic = false, inlined }: MessageTraits = {},
 ): MessageShape {
-  const list = Object.entries(fields).map(
+  const own = Object.entries(fields).map(
     ([fieldName, [number, shape, text]]): Field => ({
       name: fieldName,
       number,
@@ -77,12 +93,22 @@ export function message(
       description: text ?? "",
     }),
   );
+  const flat = inlined === undefined ? own : [...own, ...inlined[1].fields.values()];
+  const nested: Field[] =
+    inlined === undefined
+      ? own
+      : [
+          ...own,
+          { name: "", number: inlined[0], shape: inlined[1], description: "", isInlined: true },
+        ];
   return {
     kind: "message",
     name,
     description,
-    fields: new Map(list.map((field) => [field.name, field])),
-    byNumber: new Map(list.map((field) => [field.number, field])),
+    fields: new Map(flat.map((field) => [field.name, field])),
+    byNumber: new Map(nested.map((field) => [field.number, field])),
+    required: [...required, ...(inlined?.[1].required ?? [])],
+    isAtomic,
   };
 }
 
@@ -121,4 +147,11 @@ export function set(items: Shape): Shape {
 /** A list of objects that are told apart by their keys. */
 export function listMap(items: Shape, ...keys: readonly string[]): Shape {
   return { kind: "list", items, list: { type: "map", keys } };
+}
+
+/** Keys for apply, but a patch replaces the whole: upstream has types that say only the former. */
+export function replacedByPatch(shape: Shape): Shape {
+  return shape.kind === "list"
+    ? { ...shape, list: { ...shape.list, isReplacedByPatch: true } }
+    : shape;
 }

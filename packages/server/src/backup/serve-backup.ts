@@ -34,8 +34,10 @@ export async function serveBackup(
   request.onClose(() => gone.abort(new Error("the client went away")));
   const snapshot = await snapshots.openSnapshot({ signal: gone.signal });
   const close = once(() => snapshot.close());
-  // An answer whose client is gone is not read, not even to its first byte.
-  request.onClose(() => void close());
+  // An answer whose client is gone is not read, not even to its first byte. Whoever does read it hears of a failure to close.
+  request.onClose(() => {
+    close().catch(() => undefined);
+  });
   return {
     status: 200,
     headers: { "content-type": backupType },

@@ -31,6 +31,7 @@ export async function handleCreate(
     draft,
     {
       isDryRun: options.isDryRun,
+      user: handled.user,
       validate: validatorFor(rooms, admitted),
       signal: uncancelled,
       owner: fieldOwner(handled, options, "update"),

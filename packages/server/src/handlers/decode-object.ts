@@ -1,5 +1,6 @@
 /** A write's body as an object of the resource's kind: decoded, checked against the endpoint, unknown fields dealt with. */
 import { isJsonObject, type JsonObject } from "@kcp-ts/machinery/json";
+import { deduplicateOwnerReferences, type OwnerReference } from "@kcp-ts/machinery/meta";
 import { decodeShape, ShapeError } from "@kcp-ts/machinery/shape";
 import { quote, type StatusError, statusError } from "@kcp-ts/machinery/status";
 import { type DecodedBody, decodeBody } from "../content/index.ts";
@@ -44,7 +45,19 @@ export function decodeDraft(
     throw refuse(`strict decoding error: ${problems.join(", ")}`);
   }
   if (fieldValidation === "Warn") warnings.push(...problems);
-  return decoded.value as Draft;
+  const draft = decoded.value as Draft;
+  dropRepeatedOwners(draft, warnings);
+  return draft;
+}
+
+function dropRepeatedOwners(draft: Draft, warnings: string[]): void {
+  const metadata = draft["metadata"] as Draft | undefined;
+  const sent = metadata?.["ownerReferences"] as OwnerReference[] | undefined;
+  if (metadata === undefined || sent === undefined) return;
+  const { ownerReferences, warning } = deduplicateOwnerReferences(sent);
+  if (warning === undefined) return;
+  metadata["ownerReferences"] = ownerReferences;
+  warnings.push(warning);
 }
 
 function shapeOf(

@@ -9,7 +9,14 @@ import {
   partialOf,
   tableOf,
 } from "../content/index.ts";
-import { apiVersionOf, fromStorageError, type ResourceDefinition } from "../registry/index.ts";
+import {
+  apiVersionOf,
+  collectionKeyOf,
+  fromStorageError,
+  objectOf,
+  type ResourceDefinition,
+  viewed,
+} from "../registry/index.ts";
 import { type ApiResponse, header } from "../request/api-request.ts";
 import type { ResourceScope } from "../request/request-scope.ts";
 import {
@@ -21,7 +28,7 @@ import {
   resourcePrefix,
   type StorageKey,
 } from "../storage/index.ts";
-import { decodeObject, itemBytesMax, writeListItem } from "../stored-object/index.ts";
+import { itemBytesMax, writeListItem } from "../stored-object/index.ts";
 import type { Listing } from "../watch-cache/index.ts";
 import type { HandlerRequest, HandlerRooms } from "./context.ts";
 import { decodeContinue, encodeContinue } from "./continue-token.ts";
@@ -53,8 +60,8 @@ export function prefixOf(
   scope: ResourceScope,
   name: string | undefined,
 ): StorageKey {
-  const { group, resource, identity, isNamespaced } = definition;
-  const base = { group, resource, identity };
+  const { isNamespaced } = definition;
+  const base = collectionKeyOf(definition);
   if (scope.cluster === "*") return resourcePrefix(base);
   const inCluster = { ...base, cluster: scope.cluster };
   if (isNamespaced && scope.namespace === "") return clusterPrefix(inCluster);
@@ -71,8 +78,7 @@ export function collectionOf(
   scope: ResourceScope,
 ): StorageKey | undefined {
   if (scope.cluster === "*") return undefined;
-  const { group, resource, identity } = definition;
-  return clusterPrefix({ group, resource, identity, cluster: scope.cluster });
+  return clusterPrefix({ ...collectionKeyOf(definition), cluster: scope.cluster });
 }
 
 export async function listObjects(
@@ -143,7 +149,7 @@ export async function renderList(
   const entries: Entry[] = [];
   for await (const batch of batchesOf(listing)) for (const entry of batch) entries.push(entry);
   if (form.as === "table") {
-    const objects = entries.map(decodeObject);
+    const objects = entries.map((entry) => objectOf(definition, entry));
     const includeObject = parseIncludeObject(scope.query);
     const table = { version: form.version, includeObject, nowMs: clock.now(), withColumns: true };
     return renderValue(200, tableOf(definition, objects, metadata, table), form);
@@ -154,7 +160,9 @@ export async function renderList(
     apiVersion: isPartial ? `meta.k8s.io/${form.version}` : apiVersionOf(definition),
     metadata,
     items: entries.map((entry) =>
-      isPartial ? partialOf(decodeObject(entry), form.version) : listItem(definition, entry),
+      isPartial
+        ? partialOf(objectOf(definition, entry), form.version)
+        : listItem(definition, entry),
     ),
   };
   return renderValue(200, list, form);
@@ -171,9 +179,11 @@ function listMetadata(listing: Listing, continueToken: string | undefined): Json
 }
 
 /** Built-in kinds are not named again in the items of their lists. */
-export function listItem({ itemsCarryKind }: ResourceDefinition, entry: Entry): JsonObject {
-  const { kind, apiVersion, ...rest } = decodeObject(entry) as { [member: string]: JsonValue };
-  return itemsCarryKind ? ({ kind, apiVersion, ...rest } as JsonObject) : rest;
+export function listItem(definition: ResourceDefinition, entry: Entry): JsonObject {
+  const { kind, apiVersion, ...rest } = objectOf(definition, entry) as {
+    [member: string]: JsonValue;
+  };
+  return definition.itemsCarryKind ? ({ kind, apiVersion, ...rest } as JsonObject) : rest;
 }
 
 async function* batchesOf(listing: Listing): AsyncGenerator<readonly Entry[]> {
@@ -189,14 +199,14 @@ function renderItems(
   listing: Listing,
   metadata: JsonObject,
 ): ApiResponse {
-  const { listKind: kind, itemsCarryKind } = definition;
+  const { listKind: kind } = definition;
   const head = JSON.stringify({ kind, apiVersion: apiVersionOf(definition), metadata });
   const opening = Buffer.from(`${head.slice(0, -1)},"items":[`);
   if (Symbol.asyncIterator in listing.entries) {
     return {
       status: 200,
       headers: { "content-type": "application/json" },
-      body: streamItems(opening, listing.entries, itemsCarryKind),
+      body: streamItems(opening, listing.entries, definition),
     };
   }
   const { entries } = listing;
@@ -205,12 +215,12 @@ function renderItems(
   if (size <= chunkBytes)
     return jsonBytes(
       200,
-      Buffer.concat([opening, ...itemChunks(entries, itemsCarryKind, true), closing]),
+      Buffer.concat([opening, ...itemChunks(entries, definition, true), closing]),
     );
   return {
     status: 200,
     headers: { "content-type": "application/json" },
-    body: streamItems(opening, [entries], itemsCarryKind),
+    body: streamItems(opening, [entries], definition),
   };
 }
 
@@ -219,13 +229,13 @@ const closing = Buffer.from("]}");
 async function* streamItems(
   opening: Buffer,
   batches: AsyncIterable<readonly Entry[]> | Iterable<readonly Entry[]>,
-  withKind: boolean,
+  definition: ResourceDefinition,
 ): AsyncGenerator<Uint8Array> {
   yield opening;
   let isFirst = true;
   for await (const entries of batches) {
     if (entries.length === 0) continue;
-    yield* itemChunks(entries, withKind, isFirst);
+    yield* itemChunks(entries, definition, isFirst);
     isFirst = false;
   }
   yield closing;
@@ -233,20 +243,23 @@ async function* streamItems(
 
 function* itemChunks(
   entries: readonly Entry[],
-  withKind: boolean,
+  definition: ResourceDefinition,
   isFirst: boolean,
 ): Generator<Buffer> {
   for (let at = 0; at < entries.length; ) {
-    let end = at;
+    const items: Entry[] = [];
     let size = 0;
-    while (end < entries.length && (size < chunkBytes || end === at))
-      size += itemBytesMax(entries[end++] as Entry) + 1;
+    while (at < entries.length && (size < chunkBytes || items.length === 0)) {
+      const item = viewed(definition, entries[at++] as Entry);
+      items.push(item);
+      size += itemBytesMax(item) + 1;
+    }
     const chunk = Buffer.allocUnsafe(size);
     let written = 0;
-    for (; at < end; at++) {
+    for (const item of items) {
       if (!isFirst) chunk[written++] = 0x2c;
       isFirst = false;
-      written = writeListItem(chunk, written, entries[at] as Entry, withKind);
+      written = writeListItem(chunk, written, item, definition.itemsCarryKind);
     }
     yield chunk.subarray(0, written);
   }

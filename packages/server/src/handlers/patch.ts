@@ -74,9 +74,11 @@ export async function handlePatch(
   const mutated = mutating(rooms, admitted, build);
   const written = await rooms.registry.update(definition, { cluster, namespace, name }, mutated, {
     isDryRun: options.isDryRun,
+    user: handled.user,
     validate: validatorFor(rooms, admitted),
     signal: uncancelled,
     subresource: definition.subresources.get(scope.subresource),
+    isDerived: true,
     mayCreate: isApply && scope.subresource === "",
     owner,
   });

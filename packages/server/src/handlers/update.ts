@@ -28,6 +28,7 @@ export async function handleUpdate(
     mutating(rooms, admitted, async () => ({ ...draft })),
     {
       isDryRun: options.isDryRun,
+      user: handled.user,
       validate: validatorFor(rooms, admitted),
       signal: uncancelled,
       owner: fieldOwner(handled, options, "update"),

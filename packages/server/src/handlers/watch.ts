@@ -15,6 +15,7 @@ import {
   fromStorageError,
   type ResourceDefinition,
   translating,
+  viewed,
 } from "../registry/index.ts";
 import { type ApiResponse, header } from "../request/api-request.ts";
 import type { Entry, Revision } from "../storage/index.ts";
@@ -63,7 +64,7 @@ export async function handleWatch(
       signal,
     });
   });
-  const eventForm = eventFormOf(form, handled, rooms);
+  const eventForm = viewedForm(definition, eventFormOf(form, handled, rooms));
   const body = rooms.watchCache.watch({
     prefix,
     selection,
@@ -137,6 +138,16 @@ function eventFormOf(
     default:
       return wholeObject;
   }
+}
+
+/** Two definitions can watch one collection, each in its own form. */
+function viewedForm(definition: ResourceDefinition, form: EventForm): EventForm {
+  if (definition.view === undefined) return form;
+  return {
+    name: `${apiVersionOf(definition)}/${form.name}`,
+    encode: (entry, revision) => form.encode(viewed(definition, entry), revision),
+    ...(form.first === undefined ? {} : { first: viewedForm(definition, form.first) }),
+  };
 }
 
 function objectAt(entry: Entry, revision: Revision): JsonObject {

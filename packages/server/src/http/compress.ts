@@ -4,13 +4,13 @@ import { Readable } from "node:stream";
 import { constants, createGzip } from "node:zlib";
 import { type ApiResponse, type HeaderRecord, header } from "../request/api-request.ts";
 
-/** Smaller answers cost more to compress than to send. */
+/** Answers up to this size cost more to compress than to send. */
 export const compressBytesMin = 128 << 10;
 
 export function compressed(response: ApiResponse, requestHeaders: HeaderRecord): ApiResponse {
   const { body, headers } = response;
   if (body === undefined || response.isWatch === true) return response;
-  if (body instanceof Uint8Array && body.length < compressBytesMin) return response;
+  if (body instanceof Uint8Array && body.length <= compressBytesMin) return response;
   if (!acceptsGzip(requestHeaders)) return response;
   const source = Readable.from(body instanceof Uint8Array ? [body] : body, { objectMode: true });
   const gzip = createGzip({ level: constants.Z_BEST_SPEED });
@@ -26,5 +26,7 @@ export function compressed(response: ApiResponse, requestHeaders: HeaderRecord):
 
 function acceptsGzip(headers: HeaderRecord): boolean {
   const accepted = header(headers, "accept-encoding");
-  return accepted !== undefined && /(?:^|[\s,])gzip(?:[\s,;]|$)/.test(accepted);
+  if (accepted === undefined) return false;
+  const clause = accepted.split(",").find((each) => /^\s*gzip\s*(?:;|$)/.test(each));
+  return clause !== undefined && !/;\s*q=0(?:\.0*)?\s*$/.test(clause);
 }

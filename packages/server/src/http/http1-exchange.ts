@@ -49,6 +49,7 @@ export class Http1Exchange implements ApiRequest {
     handle: (request: ApiRequest) => MaybePromise<ApiResponse>,
     onDebug: (message: string, error: unknown) => void,
   ): void {
+    this.#request.on("error", (error) => onDebug("HTTP/1.1 request failed", error));
     this.#response.on("error", (error) => onDebug("HTTP/1.1 answer failed", error));
     const fail = (error: unknown) => {
       onDebug("answer failed", error);
@@ -66,13 +67,18 @@ export class Http1Exchange implements ApiRequest {
     if (response.destroyed) return undefined;
     const { status, headers, body } = compressed(answer, this.headers);
     // A body that was not read to its end would be taken for the next request.
-    if (!this.#request.complete) response.setHeader("connection", "close");
+    if (!this.#request.complete && this.#hasBody()) response.setHeader("connection", "close");
     if (body instanceof Uint8Array) headers["content-length"] = String(body.length);
     response.writeHead(status, headers);
     if (body !== undefined && this.method !== "HEAD" && !(body instanceof Uint8Array))
       return this.#pipe(body);
     response.end(this.method === "HEAD" ? undefined : body);
     return undefined;
+  }
+
+  #hasBody(): boolean {
+    const { "content-length": length, "transfer-encoding": coding } = this.headers;
+    return coding !== undefined || Number(length ?? 0) > 0;
   }
 
   async #pipe(body: AsyncIterable<Uint8Array>): Promise<void> {

@@ -1,6 +1,11 @@
 /** One HTTP/2 stream as a request and its answer. */
 import type { X509Certificate } from "node:crypto";
-import { constants, type IncomingHttpHeaders, type ServerHttp2Stream } from "node:http2";
+import {
+  constants,
+  type IncomingHttpHeaders,
+  type OutgoingHttpHeaders,
+  type ServerHttp2Stream,
+} from "node:http2";
 import type {
   ApiRequest,
   ApiResponse,
@@ -65,30 +70,46 @@ export class Http2Exchange implements ApiRequest {
     if (stream.destroyed || stream.closed) return undefined;
     const { status, headers, body } = compressed(answer, this.headers);
     headers[":status"] = String(status);
-    // What is left of a body that nobody wants is read and forgotten, within the stream's window.
-    if (this.method !== "GET" && !stream.readableEnded) stream.resume();
-    if (body === undefined || this.method === "HEAD") {
-      this.#isAnswered = true;
-      stream.respond(headers, { endStream: true });
-      return undefined;
-    }
-    if (!(body instanceof Uint8Array)) {
+    if (body !== undefined && !(body instanceof Uint8Array) && this.method !== "HEAD") {
       stream.respond(headers);
       return this.#pipe(body);
     }
     this.#isAnswered = true;
+    this.#send(headers, this.method === "HEAD" ? undefined : (body as Uint8Array | undefined));
+    this.#refuseRest();
+    return undefined;
+  }
+
+  #send(headers: OutgoingHttpHeaders, body: Uint8Array | undefined): void {
+    const stream = this.#stream;
+    if (body === undefined) {
+      stream.respond(headers, { endStream: true });
+      return;
+    }
     headers["content-length"] = String(body.length);
     stream.respond(headers);
     if (this.method === "GET") stream.end(body);
     // A stream whose request body was read is destroyed by Node before its last write is acknowledged, and an error with a stack is
     // made for each: ending it one step later costs half as much.
     else stream.write(body, (error) => error ?? stream.end());
-    return undefined;
+  }
+
+  /**
+   * What is left of a body that nobody wants is not read: flow control holds the client back, and once the answer is out it is told
+   * to stop (RFC 9113, 8.1).
+   */
+  #refuseRest(): void {
+    const stream = this.#stream;
+    if (stream.endAfterHeaders || stream.readableEnded) return;
+    const stop = () => stream.close(constants.NGHTTP2_NO_ERROR);
+    if (stream.writableFinished) stop();
+    else stream.once("finish", stop);
   }
 
   async #pipe(body: AsyncIterable<Uint8Array>): Promise<void> {
     await pipe(body, this.#stream);
     this.#isAnswered = true;
     this.#stream.end();
+    this.#refuseRest();
   }
 }

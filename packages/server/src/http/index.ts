@@ -1,2 +1,8 @@
 export { compressBytesMin } from "./compress.ts";
-export { Listener, type ListenerOptions, listenerLimits, type TlsMaterial } from "./listener.ts";
+export {
+  Listener,
+  type ListenerLimits,
+  type ListenerOptions,
+  listenerLimits,
+  type TlsMaterial,
+} from "./listener.ts";

@@ -14,7 +14,7 @@ import {
   type SecureServerOptions,
   type ServerHttp2Session,
 } from "node:http2";
-import type { AddressInfo } from "node:net";
+import type { AddressInfo, Socket } from "node:net";
 import type { TLSSocket } from "node:tls";
 import type { ApiRequest, ApiResponse, MaybePromise } from "../request/api-request.ts";
 import { Http1Exchange } from "./http1-exchange.ts";
@@ -27,6 +27,7 @@ export interface ListenerOptions {
   readonly handle: (request: ApiRequest) => MaybePromise<ApiResponse>;
   /** Told of broken connections and the like: nothing that anybody must act on. */
   readonly onDebug: (message: string, error: unknown) => void;
+  readonly limits?: Partial<ListenerLimits>;
 }
 
 export interface TlsMaterial {
@@ -43,20 +44,32 @@ export const listenerLimits = {
   requestTimeoutMs: 60_000,
   /** Go clients keep idle connections for 90 seconds; we must not close first. */
   keepAliveTimeoutMs: 180_000,
+  /** A connection over HTTP/2 without open streams is closed after this long without a word. */
+  idleTimeoutMs: 180_000,
   /** A connection whose peer is gone is found after about this long. */
   tcpKeepAliveMs: 30_000,
+  /** How often HTTP/1.1 connections are looked at for these timeouts. */
+  checkIntervalMs: 10_000,
 } as const;
+
+export type ListenerLimits = { readonly [Limit in keyof typeof listenerLimits]: number };
 
 export class Listener {
   readonly #server: Http2SecureServer;
   readonly #options: ListenerOptions;
-  readonly #sessions = new Set<ServerHttp2Session>();
-  readonly #sockets = new Set<TLSSocket>();
+  readonly #limits: ListenerLimits;
+  /** Open connections over HTTP/2, with how many streams are open on each. */
+  readonly #sessions = new Map<ServerHttp2Session, number>();
+  /** Every open connection, also those that are still shaking hands. */
+  readonly #sockets = new Set<Socket>();
+  #isDraining = false;
   readonly #certificates = new WeakMap<object, X509Certificate | undefined>();
 
   constructor(options: ListenerOptions) {
     this.#options = options;
-    this.#server = createSecureServer(serverOptions(options.tls));
+    this.#limits = { ...listenerLimits, ...options.limits };
+    this.#server = createSecureServer(serverOptions(options.tls, this.#limits));
+    this.#server.on("connection", (socket: Socket) => this.#keep(socket));
     this.#server.on("secureConnection", (socket: TLSSocket) => this.#onConnection(socket));
     this.#server.on("session", (session) => this.#onSession(session));
     this.#server.on("tlsClientError", (error) => options.onDebug("TLS handshake failed", error));
@@ -67,12 +80,14 @@ export class Listener {
     this.#server.on("stream", (stream, headers) => {
       const { session } = stream;
       const socket = session?.socket;
-      if (socket === undefined) return;
+      if (session === undefined || socket === undefined) return;
+      this.#countStreams(session as ServerHttp2Session, 1);
+      stream.once("close", () => this.#countStreams(session as ServerHttp2Session, -1));
       new Http2Exchange(stream, headers, socket.remoteAddress ?? "", () =>
-        this.#certificateOf(session as object, socket),
+        this.#certificateOf(session, socket),
       ).run(options.handle, options.onDebug);
     });
-    configureHttp1(this.#server);
+    configureHttp1(this.#server, this.#limits);
   }
 
   async listen(): Promise<AddressInfo> {
@@ -95,29 +110,45 @@ export class Listener {
 
   /** Stops accepting, lets open requests finish, then closes their connections. */
   async drain(signal: AbortSignal): Promise<void> {
+    this.#isDraining = true;
     const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
-    for (const session of this.#sessions) session.close();
+    for (const session of this.#sessions.keys()) session.close();
     (this.#server as unknown as { closeIdleConnections?: () => void }).closeIdleConnections?.();
     const aborted = new Promise<void>((resolve) => {
       if (signal.aborted) resolve();
       signal.addEventListener("abort", () => resolve(), { once: true });
     });
     await Promise.race([closed, aborted]);
-    for (const session of this.#sessions) session.destroy();
+    for (const session of this.#sessions.keys()) session.destroy();
     for (const socket of this.#sockets) socket.destroy();
     await closed;
   }
 
   #onConnection(socket: TLSSocket): void {
-    socket.setKeepAlive(true, listenerLimits.tcpKeepAliveMs);
+    socket.setKeepAlive(true, this.#limits.tcpKeepAliveMs);
+    socket.on("error", (error) => this.#options.onDebug("connection failed", error));
+    this.#keep(socket);
+    // It was accepted before the listener closed, and nothing has been asked on it yet.
+    if (this.#isDraining) socket.destroy();
+  }
+
+  #keep(socket: Socket): void {
     this.#sockets.add(socket);
     socket.once("close", () => this.#sockets.delete(socket));
-    socket.on("error", (error) => this.#options.onDebug("connection failed", error));
   }
 
   #onSession(session: ServerHttp2Session): void {
-    this.#sessions.add(session);
+    this.#sessions.set(session, 0);
     session.once("close", () => this.#sessions.delete(session));
+    // A watch may be silent for long; a connection that nothing is open on may not.
+    session.setTimeout(this.#limits.idleTimeoutMs, () => {
+      if (this.#sessions.get(session) === 0) session.close();
+    });
+  }
+
+  #countStreams(session: ServerHttp2Session, by: 1 | -1): void {
+    const open = this.#sessions.get(session);
+    if (open !== undefined) this.#sessions.set(session, open + by);
   }
 
   #onRequest(
@@ -126,6 +157,11 @@ export class Listener {
   ): void {
     const incoming = request as IncomingMessage;
     const socket = incoming.socket as TLSSocket;
+    // A connection that was busy when draining began goes with its last answer, not with its idle timeout.
+    if (this.#isDraining) response.setHeader("connection", "close");
+    response.once("finish", () => {
+      if (this.#isDraining) socket.destroySoon();
+    });
     new Http1Exchange(incoming, response as ServerResponse, () =>
       this.#certificateOf(socket, socket),
     ).run(this.#options.handle, this.#options.onDebug);
@@ -140,7 +176,10 @@ export class Listener {
   }
 }
 
-function serverOptions({ certificatePem, privateKeyPem }: TlsMaterial): SecureServerOptions {
+function serverOptions(
+  { certificatePem, privateKeyPem }: TlsMaterial,
+  limits: ListenerLimits,
+): SecureServerOptions {
   return {
     cert: certificatePem,
     key: privateKeyPem,
@@ -149,21 +188,22 @@ function serverOptions({ certificatePem, privateKeyPem }: TlsMaterial): SecureSe
     // Certificates are asked for and judged by authentication, so that those without one can still come with a token.
     requestCert: true,
     rejectUnauthorized: false,
-    handshakeTimeout: listenerLimits.handshakeTimeoutMs,
-    maxHeaderListPairs: listenerLimits.headerPairsMax,
+    handshakeTimeout: limits.handshakeTimeoutMs,
+    maxHeaderListPairs: limits.headerPairsMax,
     settings: {
-      maxConcurrentStreams: listenerLimits.streamsPerConnectionMax,
-      maxHeaderListSize: listenerLimits.headerBytesMax,
+      maxConcurrentStreams: limits.streamsPerConnectionMax,
+      maxHeaderListSize: limits.headerBytesMax,
       initialWindowSize: 1 << 20,
     },
   };
 }
 
 /** Node's types do not say that an HTTP/2 server with HTTP/1.1 has the timeouts of an HTTP/1.1 server. */
-function configureHttp1(server: Http2SecureServer): void {
+function configureHttp1(server: Http2SecureServer, limits: ListenerLimits): void {
   Object.assign(server, {
-    headersTimeout: listenerLimits.requestTimeoutMs,
-    requestTimeout: listenerLimits.requestTimeoutMs,
-    keepAliveTimeout: listenerLimits.keepAliveTimeoutMs,
+    headersTimeout: limits.requestTimeoutMs,
+    requestTimeout: limits.requestTimeoutMs,
+    keepAliveTimeout: limits.keepAliveTimeoutMs,
+    connectionsCheckingInterval: limits.checkIntervalMs,
   });
 }

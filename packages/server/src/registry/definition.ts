@@ -1,4 +1,6 @@
 /** A served resource: its names in the API, and the strategy behind it. */
+import type { JsonObject } from "@kcp-ts/machinery/json";
+import type { StoredView } from "./stored-view.ts";
 import type { Strategy, SubresourceStrategy } from "./strategy.ts";
 
 export interface ResourceDefinition {
@@ -19,6 +21,16 @@ export interface ResourceDefinition {
   readonly itemsCarryKind: boolean;
   readonly strategy: Strategy;
   readonly subresources: ReadonlyMap<string, SubresourceStrategy>;
+  /** Set when the objects are another definition's, seen differently. */
+  readonly view?: StoredView;
+  /** How OpenAPI describes the kind, where its shape does not: custom kinds bring schemas. Called once per definition. */
+  readonly openApi?: () => KindSchemas;
+}
+
+/** A kind's schema in both dialects, `$ref`-free. apiVersion, kind, metadata and the list kind are added to it. */
+export interface KindSchemas {
+  readonly v3: JsonObject;
+  readonly v2: JsonObject;
 }
 
 export function apiVersionOf({ group, version }: { group: string; version: string }): string {

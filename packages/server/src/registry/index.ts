@@ -1,5 +1,5 @@
 export { BuiltInCatalog, type Catalog } from "./catalog.ts";
-export { apiVersionOf, type ResourceDefinition } from "./definition.ts";
+export { apiVersionOf, type KindSchemas, type ResourceDefinition } from "./definition.ts";
 export type { DeleteRequest } from "./deletion.ts";
 export { type FieldOwner, managedWrite } from "./managed-fields.ts";
 export { clusterAnnotation, timestamp } from "./prepare.ts";
@@ -12,9 +12,11 @@ export {
   type WriteOptions,
   type Written,
 } from "./registry.ts";
+export { builtIns } from "./resources/built-ins.ts";
 export { configMaps } from "./resources/core/configmaps.ts";
 export { namespaces } from "./resources/core/namespaces.ts";
 export { secrets } from "./resources/core/secrets.ts";
 export { type SimpleColumn, type SimpleResource, simpleResource } from "./simple-resource.ts";
 export { fromStorageError, translating } from "./storage-errors.ts";
-export type { Draft, Strategy, SubresourceStrategy } from "./strategy.ts";
+export { collectionKeyOf, objectOf, type StoredView, viewed } from "./stored-view.ts";
+export type { Draft, Strategy, SubresourceStrategy, WriteContext } from "./strategy.ts";

@@ -10,9 +10,10 @@ import {
 } from "@kcp-ts/machinery/meta";
 import { generateName } from "@kcp-ts/machinery/names";
 import { fieldError, StatusError, statusError } from "@kcp-ts/machinery/status";
+import type { UserInfo } from "../request/user.ts";
 import { apiVersionOf, type ResourceDefinition } from "./definition.ts";
 import type { ObjectAddress } from "./registry.ts";
-import type { Draft, SubresourceStrategy } from "./strategy.ts";
+import type { Draft, SubresourceStrategy, WriteContext } from "./strategy.ts";
 
 /** Names the logical cluster on every object, so that a client of all clusters can tell them apart. Set by us alone. */
 export const clusterAnnotation = "kcp.io/cluster";
@@ -21,6 +22,7 @@ export interface PrepareContext {
   readonly clock: Clock;
   readonly random: Random;
   readonly newUid: () => string;
+  readonly user: UserInfo | undefined;
 }
 
 export function prepareCreate(
@@ -51,7 +53,7 @@ export function prepareCreate(
   draft["kind"] = definition.kind;
   draft["apiVersion"] = apiVersionOf(definition);
   draft["metadata"] = metadata;
-  strategy.prepareForCreate(draft);
+  strategy.prepareForCreate(draft, { nowMs: context.clock.now(), user: context.user });
   strategy.canonicalize?.(draft);
   const errors = [
     ...validateObjectMeta(withoutManagers(metadata), {
@@ -66,17 +68,25 @@ export function prepareCreate(
   return draft;
 }
 
+export interface UpdateRules {
+  readonly subresource?: SubresourceStrategy | undefined;
+  /** The draft was made from the present object, so that it needs no version to fit it. */
+  readonly isDerived?: boolean;
+}
+
 export function prepareUpdate(
   definition: ResourceDefinition,
   draft: Draft,
   old: JsonObject,
-  subresource: SubresourceStrategy | undefined,
+  { subresource, isDerived = false }: UpdateRules,
+  context: WriteContext,
 ): JsonObject {
   const rules = subresource ?? definition.strategy;
   const oldMetadata = old["metadata"] as JsonObject;
   const name = String(oldMetadata["name"]);
   const sent = isJsonObject(draft["metadata"]) ? draft["metadata"] : {};
-  if (!definition.strategy.allowsUnconditionalUpdate && !sent["resourceVersion"]) {
+  const needsVersion = !definition.strategy.allowsUnconditionalUpdate && !isDerived;
+  if (needsVersion && !sent["resourceVersion"]) {
     throw statusError.invalid(definition, name, [
       fieldError.invalid("metadata.resourceVersion", 0, "must be specified for an update"),
     ]);
@@ -96,7 +106,7 @@ export function prepareUpdate(
   draft["kind"] = definition.kind;
   draft["apiVersion"] = apiVersionOf(definition);
   draft["metadata"] = metadata;
-  rules.prepareForUpdate(draft, old);
+  rules.prepareForUpdate(draft, old, context);
   definition.strategy.canonicalize?.(draft);
   const errors = [
     ...validateObjectMetaUpdate(withoutManagers(metadata), withoutManagers(oldMetadata), {

@@ -11,6 +11,7 @@ import { isJsonObject, type JsonObject, jsonEqual } from "@kcp-ts/machinery/json
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { statusError } from "@kcp-ts/machinery/status";
 import type { MaybePromise } from "../request/api-request.ts";
+import type { UserInfo } from "../request/user.ts";
 import {
   type Entry,
   isStorageError,
@@ -20,14 +21,21 @@ import {
   type StorageKey,
   type Write,
 } from "../storage/index.ts";
-import { decodeObject, encodeObject } from "../stored-object/index.ts";
+import { decodeObject } from "../stored-object/index.ts";
 import type { WatchCache } from "../watch-cache/index.ts";
 import type { ResourceDefinition } from "./definition.ts";
 import { type DeleteRequest, deletionOf } from "./deletion.ts";
 import { type FieldOwner, recordOwner } from "./managed-fields.ts";
-import { markCluster, prepareCreate, prepareUpdate, timestamp } from "./prepare.ts";
+import {
+  markCluster,
+  prepareCreate,
+  prepareUpdate,
+  timestamp,
+  type UpdateRules,
+} from "./prepare.ts";
 import { fromStorageError, translating } from "./storage-errors.ts";
-import type { Draft, SubresourceStrategy } from "./strategy.ts";
+import { collectionKeyOf, encodeStored, objectOf } from "./stored-view.ts";
+import type { Draft } from "./strategy.ts";
 
 export interface RegistryOptions {
   readonly storage: Storage;
@@ -48,6 +56,8 @@ export type Validator = (object: JsonObject, old: JsonObject | undefined) => May
 
 export interface WriteOptions {
   readonly isDryRun: boolean;
+  /** Who writes; left out when the server itself does. */
+  readonly user?: UserInfo;
   readonly validate: Validator;
   readonly signal: AbortSignal;
   /** Absent for deletions, which nobody comes to own anything by. */
@@ -76,13 +86,10 @@ export class Registry {
   }
 
   key(definition: ResourceDefinition, { cluster, namespace, name }: ObjectAddress): StorageKey {
-    const { group, resource, identity, isNamespaced } = definition;
     return objectKey({
-      group,
-      resource,
-      identity,
+      ...collectionKeyOf(definition),
       cluster,
-      namespace: isNamespaced ? namespace : "",
+      namespace: definition.isNamespaced ? namespace : "",
       name,
     });
   }
@@ -93,8 +100,9 @@ export class Registry {
     draft: Draft,
     options: WriteOptions,
   ): Promise<Written> {
+    const context = { ...this.#options, user: options.user };
     for (let tries = 1; ; tries++) {
-      const prepared = prepareCreate(definition, address, { ...draft }, this.#options);
+      const prepared = prepareCreate(definition, address, { ...draft }, context);
       const object = this.#own(definition, address.cluster, options, prepared, undefined);
       const { name } = object["metadata"] as { name: string };
       const pending = options.validate(object, undefined);
@@ -115,10 +123,7 @@ export class Registry {
     definition: ResourceDefinition,
     address: ObjectAddress,
     build: Build,
-    options: WriteOptions & {
-      readonly subresource?: SubresourceStrategy | undefined;
-      readonly mayCreate?: boolean;
-    },
+    options: WriteOptions & UpdateRules & { readonly mayCreate?: boolean },
   ): Promise<Written> {
     const key = this.key(definition, address);
     for (let tries = 0; tries < updateTriesMax; tries++) {
@@ -127,10 +132,13 @@ export class Registry {
         if (options.mayCreate !== true) throw statusError.notFound(definition, address.name);
         return this.create(definition, address, await build(undefined), options);
       }
-      const old = decodeObject(entry);
+      const old = objectOf(definition, entry);
       const draft = await build(old);
       const expected = checkPreconditions(definition, address.name, draft, entry, old);
-      const prepared = prepareUpdate(definition, draft, old, options.subresource);
+      const prepared = prepareUpdate(definition, draft, old, options, {
+        nowMs: this.#options.clock.now(),
+        user: options.user,
+      });
       const updated = this.#own(definition, address.cluster, options, prepared, old);
       await options.validate(updated, old);
       const written = await this.#replace(definition, entry, updated, options);
@@ -150,20 +158,20 @@ export class Registry {
     for (let tries = 0; tries < updateTriesMax; tries++) {
       const entry = await this.#read(definition, key, options.signal);
       if (entry === undefined) throw statusError.notFound(definition, address.name);
-      const old = decodeObject(entry);
+      const old = objectOf(definition, entry);
       const step = deletionOf(definition, address.name, old, request, this.#options.clock.now());
       await options.validate(old, old);
       if (step.kind === "none") return { entry, isStored: true, outcome: "marked" };
       if (options.isDryRun) {
         const marked =
-          step.kind === "mark" ? { ...entry, value: encodeObject(step.object) } : entry;
+          step.kind === "mark" ? { ...entry, value: encodeStored(definition, step.object) } : entry;
         return {
           entry: marked,
           isStored: true,
           outcome: step.kind === "mark" ? "marked" : "deleted",
         };
       }
-      const value = step.kind === "mark" ? encodeObject(step.object) : "delete";
+      const value = step.kind === "mark" ? encodeStored(definition, step.object) : "delete";
       const revision = await this.#commit(
         definition,
         { key, value, expected: entry.modifiedAt },
@@ -203,7 +211,7 @@ export class Registry {
     { isDryRun, signal }: WriteOptions,
   ): Promise<Written | undefined> {
     const key = this.key(definition, address);
-    const value = encodeObject(object);
+    const value = encodeStored(definition, object);
     if (isDryRun) {
       if ((await this.#read(definition, key, signal)) !== undefined) return undefined;
       const entry = { key, value, createdAt: 0 as Revision, modifiedAt: 0 as Revision };
@@ -224,7 +232,7 @@ export class Registry {
     updated: JsonObject,
     { isDryRun, signal }: WriteOptions,
   ): Promise<Written | undefined> {
-    const value = encodeObject(updated);
+    const value = encodeStored(definition, updated);
     const isRemoved = isReadyToGo(definition, updated);
     if (!isRemoved && isSame(entry, value)) return { entry, isStored: true, outcome: "unchanged" };
     const after = { ...entry, value };

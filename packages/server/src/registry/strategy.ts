@@ -9,9 +9,17 @@ import type { JsonObject, JsonValue } from "@kcp-ts/machinery/json";
 import type { MessageShape } from "@kcp-ts/machinery/shape";
 import type { FieldError } from "@kcp-ts/machinery/status";
 import type { TableColumn } from "@kcp-ts/machinery/table";
+import type { UserInfo } from "../request/user.ts";
 
 /** An object on its way in: ours to change until it is stored. */
 export type Draft = { [member: string]: JsonValue };
+
+/** What a strategy may know of the request besides the object. */
+export interface WriteContext {
+  readonly nowMs: number;
+  /** Who writes; undefined when the server itself does. */
+  readonly user: UserInfo | undefined;
+}
 
 export interface Strategy {
   readonly shape: MessageShape;
@@ -26,12 +34,12 @@ export interface Strategy {
   nameErrors(name: string, options?: { readonly isPrefix?: boolean }): string[];
 
   /** Drops what a client may not set, fills in defaults. Metadata is already in order. */
-  prepareForCreate(draft: Draft): void;
+  prepareForCreate(draft: Draft, context: WriteContext): void;
 
   validate(object: JsonObject): FieldError[];
 
   /** Puts back what this endpoint may not change. */
-  prepareForUpdate(draft: Draft, old: JsonObject): void;
+  prepareForUpdate(draft: Draft, old: JsonObject, context: WriteContext): void;
 
   validateUpdate(updated: JsonObject, old: JsonObject): FieldError[];
 
@@ -69,6 +77,6 @@ export interface Strategy {
 export interface SubresourceStrategy {
   readonly verbs: readonly string[];
   readonly resetFields?: FieldSet;
-  prepareForUpdate(draft: Draft, old: JsonObject): void;
+  prepareForUpdate(draft: Draft, old: JsonObject, context: WriteContext): void;
   validateUpdate(updated: JsonObject, old: JsonObject): FieldError[];
 }

@@ -30,7 +30,7 @@ export function servePath(
   if (isHealthPath(path)) return serveHealth(path, query, rooms.health);
   if (path === "/version" || path === "/version/") return json(200, versionInfo);
   if (isDiscoveryPath(path)) return serveDiscovery(request, scope, rooms.catalog);
-  if (isOpenApiPath(path)) return serveOpenApi(request, scope, rooms.catalog);
+  if (isOpenApiPath(path)) return serveOpenApi(request, scope, rooms);
   if (path === "/metrics") return serveMetrics(scope, rooms);
   if (path === "/" || path === "") return json(200, { paths: rootPaths });
   // The whole store, not a share of it: there is none below a logical cluster.
@@ -54,6 +54,7 @@ const rootPaths = [
   "/healthz",
   "/livez",
   "/metrics",
+  "/openapi/v2",
   "/openapi/v3",
   "/readyz",
   "/version",

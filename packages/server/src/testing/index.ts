@@ -1,6 +1,12 @@
 /** What the tests of this package are made of. No code of the server imports it. */
 export { FakeClock } from "./fake-clock.ts";
 export { FaultyStorage } from "./faulty-storage.ts";
+export {
+  ListeningServer,
+  readToEnd,
+  type WireAnswer,
+  type WireRequest,
+} from "./listening-server.ts";
 export { encodeProto, envelope, mapEntry, type Proto, varint } from "./protobuf-writer.ts";
 export { SeededRandom } from "./seeded-random.ts";
 export {

@@ -109,20 +109,22 @@ export class WatchHub {
   async reach(revision: Revision, signal: AbortSignal): Promise<void> {
     if (this.#revision >= revision) return;
     signal.throwIfAborted();
-    await new Promise<void>((resolve, reject) => {
-      const waiter = { revision, resolve, reject };
-      this.#waiters.push(waiter);
-      signal.addEventListener(
-        "abort",
-        () => {
+    let onAbort: (() => void) | undefined;
+    try {
+      await new Promise<void>((resolve, reject) => {
+        const waiter = { revision, resolve, reject };
+        this.#waiters.push(waiter);
+        onAbort = () => {
           const at = this.#waiters.indexOf(waiter);
           if (at >= 0) this.#waiters.splice(at, 1);
           reject(signal.reason);
-        },
-        { once: true },
-      );
-      this.#options.storage.requestProgress?.();
-    });
+        };
+        signal.addEventListener("abort", onAbort, { once: true });
+        this.#options.storage.requestProgress?.();
+      });
+    } finally {
+      if (onAbort !== undefined) signal.removeEventListener("abort", onAbort);
+    }
   }
 
   async close(): Promise<void> {
@@ -163,7 +165,10 @@ export class WatchHub {
     this.#ring.push(event);
     this.#ringBytes += event.bytes;
     this.#revision = event.revision;
-    if (this.#listeners.size > 0) this.#tell(event);
+    if (this.#listeners.size > 0) {
+      this.#tell(event);
+      event.forgetEncoded();
+    }
     this.#trim();
     this.#wake();
   }

@@ -1,7 +1,20 @@
-/** The parts that most strategies share. */
-import type { JsonObject } from "@kcp-ts/machinery/json";
-import { dnsSubdomainErrors } from "@kcp-ts/machinery/names";
+/**
+ * The parts that most strategies share.
+ *
+ * Adding a built-in kind:
+ *   1. its shape, in machinery's shape room, with the numbers of the published protobuf files;
+ *   2. a definition in resources/<group>/<plural>.ts, made with `builtIn`;
+ *   3. a line in built-ins.ts, in the place where discovery shows it;
+ *   4. rows in the tests: resources/<group>, handlers/isolation.test.ts and testing/two-tenants.ts.
+ * OpenAPI, discovery, protobuf and patches follow from these.
+ */
+import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery/json";
+import { errorsPerFieldMax } from "@kcp-ts/machinery/meta";
+import { dnsSubdomainErrors, pathSegmentErrors } from "@kcp-ts/machinery/names";
+import type { FieldError } from "@kcp-ts/machinery/status";
 import { age, type TableColumn } from "@kcp-ts/machinery/table";
+import type { ResourceDefinition } from "../definition.ts";
+import type { Draft } from "../strategy.ts";
 
 export const standardVerbs = [
   "create",
@@ -13,6 +26,25 @@ export const standardVerbs = [
   "update",
   "watch",
 ] as const;
+
+type Names = "group" | "resource" | "singular" | "kind" | "isNamespaced" | "strategy";
+
+/** A definition with what nearly all built-in kinds have in common. */
+export function builtIn(
+  definition: Pick<ResourceDefinition, Names> & Partial<ResourceDefinition>,
+): ResourceDefinition {
+  return {
+    version: "v1",
+    listKind: `${definition.kind}List`,
+    shortNames: [],
+    categories: [],
+    verbs: standardVerbs,
+    identity: "",
+    itemsCarryKind: false,
+    subresources: new Map(),
+    ...definition,
+  };
+}
 
 export const nameColumn: TableColumn = {
   name: "Name",
@@ -30,6 +62,19 @@ export const ageColumn: TableColumn = {
   priority: 0,
 };
 
+/** How kinds without a printer of their own end. */
+export const createdAtColumn: TableColumn = {
+  name: "Created At",
+  type: "date",
+  format: "",
+  description: "When the object was created.",
+  priority: 0,
+};
+
+export function createdAtCell(object: JsonObject): JsonValue {
+  return (object["metadata"] as JsonObject)["creationTimestamp"] ?? null;
+}
+
 export function nameCell(object: JsonObject): string {
   return String((object["metadata"] as JsonObject)["name"]);
 }
@@ -38,7 +83,63 @@ export function ageCell(object: JsonObject, nowMs: number): string {
   return age((object["metadata"] as JsonObject)["creationTimestamp"] as string | undefined, nowMs);
 }
 
+export function column(name: string, type: "string" | "integer", description: string): TableColumn {
+  return { name, type, format: "", description, priority: 0 };
+}
+
+/** A column that `kubectl get -o wide` adds. */
+export function wideColumn(
+  name: string,
+  type: "string" | "integer",
+  description: string,
+): TableColumn {
+  return { ...column(name, type, description), priority: 1 };
+}
+
 export const namespacedNames = { nameErrors: dnsSubdomainErrors } as const;
+
+/** Any name that can stand in a URL. */
+export const unrestrictedNames = { nameErrors: pathSegmentErrors } as const;
+
+/** Puts back what an endpoint may not change. */
+export function restore(draft: Draft, old: JsonObject, member: "spec" | "status"): void {
+  const before = old[member];
+  if (before === undefined) delete draft[member];
+  else draft[member] = before;
+}
+
+/** Counts changes of the desired state from here on. */
+export function startGeneration(draft: Draft): void {
+  (draft["metadata"] as Draft)["generation"] = 1;
+}
+
+/** The errors of each item under its path; a long list of wrong items is not told of in full. */
+export function itemErrors<Item extends JsonValue>(
+  items: JsonValue | undefined,
+  field: string,
+  check: (item: Item, field: string, index: number) => readonly FieldError[],
+): FieldError[] {
+  const errors: FieldError[] = [];
+  for (const [index, item] of listIn(items).entries()) {
+    if (errors.length >= errorsPerFieldMax) break;
+    errors.push(...check(item as Item, `${field}[${index}]`, index));
+  }
+  return errors;
+}
+
+/** Members of shaped objects: what is absent is Go's zero value. */
+export function objectIn(object: JsonObject, field: string): JsonObject {
+  const value = object[field];
+  return isJsonObject(value) ? value : {};
+}
+
+export function textIn(object: JsonObject, field: string): string {
+  return String(object[field] ?? "");
+}
+
+export function listIn(value: JsonValue | undefined): readonly JsonValue[] {
+  return Array.isArray(value) ? (value as readonly JsonValue[]) : [];
+}
 
 /** A strategy that adds nothing to what every object goes through. */
 export const noOwnRules = {

@@ -3,7 +3,7 @@ import { dnsLabelErrors } from "@kcp-ts/machinery/names";
 import { namespace } from "@kcp-ts/machinery/shape";
 import type { ResourceDefinition } from "../../definition.ts";
 import type { Draft, SubresourceStrategy } from "../../strategy.ts";
-import { ageCell, ageColumn, nameCell, nameColumn, noOwnRules } from "../standard.ts";
+import { ageCell, ageColumn, nameCell, nameColumn, noOwnRules, restore } from "../standard.ts";
 
 /** The finalizer that stands for the content of the namespace. */
 export const contentFinalizer = "kubernetes";
@@ -104,9 +104,3 @@ export const namespaces: ResourceDefinition = {
     ],
   },
 };
-
-function restore(draft: Draft, old: JsonObject, member: "spec" | "status"): void {
-  const before = old[member];
-  if (before === undefined) delete draft[member];
-  else draft[member] = before;
-}

@@ -1,0 +1,169 @@
+/**
+ * The content of a namespace: what there is, and how it is deleted.
+ *
+ * Objects are deleted one by one, from pages of their metadata, and not by one deletecollection: such a request has only as long as any
+ * other, answers with everything that it deleted, and keeps everybody waiting while it does. Only what cannot be listed is deleted blindly.
+ */
+import type { Clock } from "@kcp-ts/machinery/base";
+import { isStatusError } from "@kcp-ts/machinery/status";
+import type {
+  ApiResource,
+  Client,
+  Discovery,
+  KubernetesObject,
+  PartialObjectMetadata,
+  ResourceClient,
+} from "@kcp-ts/sdk";
+import { forEachConcurrently, Pace } from "../pace/index.ts";
+
+/** Objects per page of a listing. */
+const pageObjects = 500;
+/** Deletions under way at once, for one namespace: enough to share a flush of the disk, few enough to leave room. */
+const deletionsMax = 32;
+
+/**
+ * The resources whose objects live in namespaces and can be deleted, each once, in the version the server prefers. Pods come first:
+ * what they need (their network policies, their secrets) must outlive them.
+ */
+export function deletableResources({ groups }: Discovery): readonly ApiResource[] {
+  const found = new Map<string, ApiResource>();
+  for (const { versions } of groups) {
+    for (const { resources } of versions) {
+      for (const resource of resources) {
+        const name = displayName(resource);
+        if (!resource.namespaced || found.has(name)) continue;
+        if (resource.verbs.includes("delete")) found.set(name, resource);
+      }
+    }
+  }
+  const all = [...found.values()];
+  return [...all.filter(isPods), ...all.filter((one) => !isPods(one))];
+}
+
+export function isPods({ group, resource }: ApiResource): boolean {
+  return group === "" && resource === "pods";
+}
+
+/** As the conditions have it: `configmaps.`, `deployments.apps`. */
+export function displayName({ group, resource }: ApiResource): string {
+  return `${resource}.${group}`;
+}
+
+export interface EmptyOptions {
+  readonly client: Client;
+  readonly namespace: string;
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+  /** How many objects may still be deleted in this turn. */
+  readonly allowance: Allowance;
+}
+
+/** So that a namespace with a million objects takes turns with others, and is left at a good moment. */
+export class Allowance {
+  #left: number;
+
+  constructor(objects: number) {
+    this.#left = objects;
+  }
+
+  get isUsedUp(): boolean {
+    return this.#left <= 0;
+  }
+
+  take(objects: number): void {
+    this.#left -= objects;
+  }
+}
+
+/** What is left of one resource in the namespace after its objects were deleted. */
+export interface Leftovers {
+  readonly count: number;
+  readonly finalizers: ReadonlyMap<string, number>;
+}
+
+const nothingLeft: Leftovers = { count: 0, finalizers: new Map() };
+
+/** Deletes the objects of one resource, as far as the allowance goes, and looks at what remains. */
+export async function emptyOf(resource: ApiResource, options: EmptyOptions): Promise<Leftovers> {
+  const objects = options.client.resource(resource);
+  const { namespace, signal } = options;
+  if (!resource.verbs.includes("list")) {
+    if (resource.verbs.includes("deletecollection")) {
+      await objects.deleteCollection({ namespace, propagationPolicy: "Background", signal });
+    }
+    return nothingLeft;
+  }
+  try {
+    const wasEmpty = await deleteAll(objects, options);
+    return wasEmpty ? nothingLeft : await countAll(objects, options);
+  } catch (error) {
+    // The type went away meanwhile, and its objects with it; or it is said to be listed and is not.
+    if (isStatusError(error, "NotFound") || isStatusError(error, "MethodNotAllowed")) {
+      return nothingLeft;
+    }
+    throw error;
+  }
+}
+
+/** True when there was nothing at all. */
+async function deleteAll(
+  objects: ResourceClient<KubernetesObject>,
+  options: EmptyOptions,
+): Promise<boolean> {
+  const { namespace, signal, allowance, clock } = options;
+  const pace = new Pace(clock);
+  let wasEmpty = true;
+  for await (const page of pagesOf(objects, options)) {
+    if (page.length > 0) wasEmpty = false;
+    const living = page.filter(({ metadata }) => metadata.deletionTimestamp === undefined);
+    await forEachConcurrently(
+      living,
+      { concurrency: deletionsMax, pace, signal },
+      async ({ metadata: { name } }) => {
+        try {
+          await objects.delete({ namespace, name }, { propagationPolicy: "Background" });
+        } catch (error) {
+          // Somebody else deleted it, which is as good.
+          if (!isStatusError(error, "NotFound")) throw error;
+        }
+      },
+    );
+    allowance.take(living.length);
+    if (allowance.isUsedUp) return false;
+  }
+  return wasEmpty;
+}
+
+async function countAll(
+  objects: ResourceClient<KubernetesObject>,
+  options: EmptyOptions,
+): Promise<Leftovers> {
+  let count = 0;
+  const finalizers = new Map<string, number>();
+  for await (const page of pagesOf(objects, options)) {
+    count += page.length;
+    for (const { metadata } of page) {
+      for (const name of metadata.finalizers ?? []) {
+        finalizers.set(name, (finalizers.get(name) ?? 0) + 1);
+      }
+    }
+  }
+  return { count, finalizers };
+}
+
+async function* pagesOf(
+  objects: ResourceClient<KubernetesObject>,
+  { namespace, signal }: EmptyOptions,
+): AsyncGenerator<readonly PartialObjectMetadata[]> {
+  let next: string | undefined;
+  do {
+    const page = await objects.listMetadata({
+      namespace,
+      limit: pageObjects,
+      continue: next,
+      signal,
+    });
+    yield page.items;
+    next = page.metadata.continue;
+  } while (next);
+}

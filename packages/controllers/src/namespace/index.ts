@@ -1,0 +1,1 @@
+export { type NamespaceControllerOptions, namespaceController } from "./controller.ts";

@@ -1,0 +1,78 @@
+/**
+ * PKCS#10: whether a PEM block is a certificate signing request, signed by the key it asks a certificate for.
+ *
+ *     CertificationRequest ::= SEQUENCE { info, signatureAlgorithm SEQUENCE { OID, … }, signature BIT STRING }
+ *     info                 ::= SEQUENCE { version INTEGER, subject, publicKeyInfo, attributes }
+ *
+ * Node reads certificates but not requests, so the outer two levels are taken apart here, and nothing below them.
+ */
+import { createPublicKey, type KeyObject, verify } from "node:crypto";
+import { DerError, DerReader } from "./der-reader.ts";
+
+/** Larger keys take too long to check. */
+const modulusBitsMax = 8192;
+
+/** By the hexadecimal OID of the signature algorithm; Ed25519 hashes by itself. */
+const algorithms: ReadonlyMap<string, { readonly name: string; readonly hash: string | null }> =
+  new Map([
+    ["2a864886f70d010105", { name: "RSA", hash: "sha1" }],
+    ["2a864886f70d01010b", { name: "RSA", hash: "sha256" }],
+    ["2a864886f70d01010c", { name: "RSA", hash: "sha384" }],
+    ["2a864886f70d01010d", { name: "RSA", hash: "sha512" }],
+    ["2a8648ce3d0401", { name: "ECDSA", hash: "sha1" }],
+    ["2a8648ce3d040302", { name: "ECDSA", hash: "sha256" }],
+    ["2a8648ce3d040303", { name: "ECDSA", hash: "sha384" }],
+    ["2a8648ce3d040304", { name: "ECDSA", hash: "sha512" }],
+    ["2b6570", { name: "Ed25519", hash: null }],
+  ]);
+
+/** What is wrong with the request, or undefined. */
+export function signingRequestError(pem: string): string | undefined {
+  const body =
+    /-----BEGIN ([A-Z0-9 ]+)-----\r?\n([A-Za-z0-9+/=\s]*)-----END \1-----/.exec(pem) ?? undefined;
+  if (body?.[1] !== "CERTIFICATE REQUEST") return "PEM block type must be CERTIFICATE REQUEST";
+  try {
+    return signatureError(Buffer.from(body[2] ?? "", "base64"));
+  } catch (error) {
+    if (error instanceof DerError) return `asn1: ${error.message}`;
+    throw error;
+  }
+}
+
+function signatureError(der: Buffer): string | undefined {
+  const request = new DerReader(der).sequence();
+  const info = request.element(0x30);
+  const oid = request.sequence().element(0x06).content.toString("hex");
+  const signature = request.element(0x03).content.subarray(1);
+  const parts = new DerReader(info.content);
+  parts.element(0x02);
+  parts.element(0x30);
+  const key = publicKeyOf(parts.element(0x30).whole);
+  if (key === undefined) return "x509: unsupported public key";
+  if ((key.asymmetricKeyDetails?.modulusLength ?? 0) > modulusBitsMax)
+    return "crypto/rsa: key is too large";
+  const algorithm = algorithms.get(oid);
+  if (algorithm === undefined) return "x509: cannot verify signature: algorithm unimplemented";
+  if (keyTypes.get(algorithm.name) !== key.asymmetricKeyType)
+    return `x509: signature algorithm specifies an ${algorithm.name} public key, but have public key of another type`;
+  if (verify(algorithm.hash, info.whole, key, signature)) return undefined;
+  return algorithm.name === "RSA"
+    ? "crypto/rsa: verification error"
+    : `x509: ${algorithm.name} verification failure`;
+}
+
+const keyTypes = new Map([
+  ["RSA", "rsa"],
+  ["ECDSA", "ec"],
+  ["Ed25519", "ed25519"],
+]);
+
+function publicKeyOf(spki: Buffer): KeyObject | undefined {
+  try {
+    return createPublicKey({ key: spki, format: "der", type: "spki" });
+  } catch (error) {
+    // OpenSSL's words are of no use to the client: it does not know this kind of key.
+    if (error instanceof Error) return undefined;
+    throw error;
+  }
+}

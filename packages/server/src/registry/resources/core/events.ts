@@ -1,0 +1,35 @@
+/** core/v1 events: the form in which events are stored. events.k8s.io/v1 is a view on them (resources/events). */
+import { event } from "@kcp-ts/machinery/shape";
+import type { ResourceDefinition } from "../../definition.ts";
+import { eventErrors } from "../events/event-rules.ts";
+import { coreEventFields } from "../events/event-selectors.ts";
+import { eventCells, eventColumns } from "../events/event-table.ts";
+import { noOwnRules, standardVerbs, unrestrictedNames } from "../standard.ts";
+
+export const events: ResourceDefinition = {
+  group: "",
+  version: "v1",
+  resource: "events",
+  singular: "event",
+  kind: "Event",
+  listKind: "EventList",
+  isNamespaced: true,
+  shortNames: ["ev"],
+  categories: [],
+  verbs: standardVerbs,
+  identity: "",
+  itemsCarryKind: false,
+  subresources: new Map(),
+  strategy: {
+    ...noOwnRules,
+    ...unrestrictedNames,
+    shape: event,
+    allowsUnconditionalUpdate: true,
+    allowsCreateOnUpdate: true,
+    validate: (object) => eventErrors(object, "reportingComponent"),
+    validateUpdate: (updated) => eventErrors(updated, "reportingComponent"),
+    selectableFields: coreEventFields,
+    columns: eventColumns,
+    cells: eventCells,
+  },
+};

@@ -1,0 +1,42 @@
+import type { JsonObject } from "@kcp-ts/machinery/json";
+import { serviceAccount } from "@kcp-ts/machinery/shape";
+import type { Draft } from "../../strategy.ts";
+import {
+  ageCell,
+  ageColumn,
+  builtIn,
+  listIn,
+  nameCell,
+  nameColumn,
+  namespacedNames,
+  noOwnRules,
+} from "../standard.ts";
+
+export const serviceAccounts = builtIn({
+  group: "",
+  resource: "serviceaccounts",
+  singular: "serviceaccount",
+  kind: "ServiceAccount",
+  isNamespaced: true,
+  shortNames: ["sa"],
+  strategy: {
+    ...noOwnRules,
+    ...namespacedNames,
+    shape: serviceAccount,
+    allowsUnconditionalUpdate: true,
+    returnsDeletedObject: true,
+    prepareForCreate: keepSecretNames,
+    prepareForUpdate: keepSecretNames,
+    columns: [nameColumn, ageColumn],
+    cells: (object, nowMs) => [nameCell(object), ageCell(object, nowMs)],
+  },
+});
+
+/** A reference to a secret is its name and nothing else. */
+function keepSecretNames(draft: Draft): void {
+  if (draft["secrets"] === undefined) return;
+  draft["secrets"] = listIn(draft["secrets"]).map((secret) => {
+    const { name } = secret as JsonObject;
+    return name === undefined ? {} : { name };
+  });
+}

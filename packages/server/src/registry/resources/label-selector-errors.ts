@@ -1,0 +1,53 @@
+/** What is wrong with a label selector in an object, as upstream words it. */
+import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery/json";
+import { labelErrors } from "@kcp-ts/machinery/meta";
+import { labelValueErrors, qualifiedNameErrors } from "@kcp-ts/machinery/names";
+import { type FieldError, fieldError } from "@kcp-ts/machinery/status";
+import { itemErrors, listIn, objectIn, textIn } from "./standard.ts";
+
+export function labelSelectorErrors(selector: JsonValue | undefined, field: string): FieldError[] {
+  if (!isJsonObject(selector)) return [];
+  const labels = objectIn(selector, "matchLabels") as Record<string, string>;
+  return [
+    ...labelErrors(labels, `${field}.matchLabels`),
+    ...itemErrors(selector["matchExpressions"], `${field}.matchExpressions`, requirementErrors),
+  ];
+}
+
+function requirementErrors(requirement: JsonObject, field: string): FieldError[] {
+  const [key, operator] = [textIn(requirement, "key"), textIn(requirement, "operator")];
+  return [
+    ...operatorErrors(operator, listIn(requirement["values"]).length, field),
+    ...qualifiedNameErrors(key).map((message) => fieldError.invalid(`${field}.key`, key, message)),
+    ...itemErrors<string>(requirement["values"], `${field}.values`, (value, path) =>
+      labelValueErrors(value).map((message) => fieldError.invalid(path, value, message)),
+    ),
+  ];
+}
+
+function operatorErrors(operator: string, valueCount: number, field: string): FieldError[] {
+  switch (operator) {
+    case "In":
+    case "NotIn":
+      return valueCount > 0
+        ? []
+        : [
+            fieldError.required(
+              `${field}.values`,
+              "must be specified when `operator` is 'In' or 'NotIn'",
+            ),
+          ];
+    case "Exists":
+    case "DoesNotExist":
+      return valueCount === 0
+        ? []
+        : [
+            fieldError.forbidden(
+              `${field}.values`,
+              "may not be specified when `operator` is 'Exists' or 'DoesNotExist'",
+            ),
+          ];
+    default:
+      return [fieldError.invalid(`${field}.operator`, operator, "not a valid selector operator")];
+  }
+}

@@ -1,0 +1,122 @@
+/** Roles and ClusterRoles: sets of permissions. */
+import { isJsonObject, type JsonObject } from "@kcp-ts/machinery/json";
+import { clusterRole, role } from "@kcp-ts/machinery/shape";
+import { type FieldError, fieldError } from "@kcp-ts/machinery/status";
+import { labelSelectorErrors } from "../label-selector-errors.ts";
+import {
+  builtIn,
+  createdAtCell,
+  createdAtColumn,
+  itemErrors,
+  listIn,
+  nameCell,
+  nameColumn,
+  noOwnRules,
+  unrestrictedNames,
+} from "../standard.ts";
+
+const shared = {
+  ...noOwnRules,
+  ...unrestrictedNames,
+  allowsUnconditionalUpdate: true,
+  allowsCreateOnUpdate: true,
+  columns: [nameColumn, createdAtColumn],
+  cells: (object: JsonObject) => [nameCell(object), createdAtCell(object)],
+} as const;
+
+export const roles = builtIn({
+  group: "rbac.authorization.k8s.io",
+  resource: "roles",
+  singular: "role",
+  kind: "Role",
+  isNamespaced: true,
+  strategy: { ...shared, shape: role, validate: roleErrors, validateUpdate: roleErrors },
+});
+
+export const clusterRoles = builtIn({
+  group: "rbac.authorization.k8s.io",
+  resource: "clusterroles",
+  singular: "clusterrole",
+  kind: "ClusterRole",
+  isNamespaced: false,
+  strategy: {
+    ...shared,
+    shape: clusterRole,
+    validate: clusterRoleErrors,
+    validateUpdate: clusterRoleErrors,
+  },
+});
+
+function roleErrors(object: JsonObject): FieldError[] {
+  return itemErrors<JsonObject>(object["rules"], "rules", (rule, field) => {
+    const urls = listIn(rule["nonResourceURLs"]);
+    const outside =
+      urls.length === 0
+        ? []
+        : [
+            fieldError.invalid(
+              `${field}.nonResourceURLs`,
+              urls,
+              "namespaced rules cannot apply to non-resource URLs",
+            ),
+          ];
+    return [...verbErrors(rule, field), ...outside, ...targetErrors(rule, field)];
+  });
+}
+
+function clusterRoleErrors(object: JsonObject): FieldError[] {
+  const errors = itemErrors<JsonObject>(object["rules"], "rules", (rule, field) => [
+    ...verbErrors(rule, field),
+    ...targetErrors(rule, field),
+  ]);
+  const { aggregationRule } = object;
+  if (!isJsonObject(aggregationRule)) return errors;
+  const selectors = aggregationRule["clusterRoleSelectors"];
+  const field = "aggregationRule.clusterRoleSelectors";
+  if (listIn(selectors).length === 0) {
+    errors.push(
+      fieldError.required(
+        field,
+        "at least one clusterRoleSelector required if aggregationRule is non-nil",
+      ),
+    );
+  }
+  return [...errors, ...itemErrors(selectors, field, labelSelectorErrors)];
+}
+
+function verbErrors(rule: JsonObject, field: string): FieldError[] {
+  return listIn(rule["verbs"]).length > 0
+    ? []
+    : [fieldError.required(`${field}.verbs`, "verbs must contain at least one value")];
+}
+
+/** A rule is about resources or about other paths. */
+function targetErrors(rule: JsonObject, field: string): FieldError[] {
+  const has = (member: string) => listIn(rule[member]).length > 0;
+  if (has("nonResourceURLs")) {
+    return has("apiGroups") || has("resources") || has("resourceNames")
+      ? [
+          fieldError.invalid(
+            `${field}.nonResourceURLs`,
+            listIn(rule["nonResourceURLs"]),
+            "rules cannot apply to both regular resources and non-resource URLs",
+          ),
+        ]
+      : [];
+  }
+  const errors: FieldError[] = [];
+  if (!has("apiGroups")) {
+    errors.push(
+      fieldError.required(
+        `${field}.apiGroups`,
+        "resource rules must supply at least one api group",
+      ),
+    );
+  }
+  if (!has("resources")) {
+    errors.push(
+      fieldError.required(`${field}.resources`, "resource rules must supply at least one resource"),
+    );
+  }
+  return errors;
+}
