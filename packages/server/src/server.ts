@@ -16,7 +16,7 @@ import { type HealthChecks, pingCheck } from "./health/index.ts";
 import { ServerMetrics } from "./metrics/index.ts";
 import { namespaceSource } from "./namespace-source.ts";
 import { answer, type PipelineRooms } from "./pipeline.ts";
-import { builtIns, Registry } from "./registry/index.ts";
+import { builtIns, Registry, type ResourceDefinition } from "./registry/index.ts";
 import type { ApiRequest, ApiResponse, MaybePromise } from "./request/api-request.ts";
 import { observe } from "./request-sample.ts";
 import type { SnapshotSource, Storage } from "./storage/index.ts";
@@ -32,6 +32,8 @@ export interface ApiServerOptions {
   readonly authorizer: Authorizer;
   readonly log: ServerLog;
   readonly admissionPlugins?: readonly AdmissionPlugin[];
+  /** Served in every logical cluster, besides the built-in ones. */
+  readonly resources?: readonly ResourceDefinition[];
   readonly compaction?: Partial<CompactorOptions["policy"]>;
   readonly collectionBytesMax?: number;
   readonly bookmarkIntervalMs?: number;
@@ -85,7 +87,7 @@ export class ApiServer {
       watchCache,
       clock,
       registry,
-      builtIns,
+      builtIns: [...builtIns, ...(options.resources ?? [])],
       onError: (error) => log.warn({ err: error }, "a custom resource definition has to wait"),
     });
     this.#compactor = new Compactor({
