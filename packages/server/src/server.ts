@@ -97,6 +97,7 @@ export class ApiServer {
       onError: (error) => log.warn({ err: error }, "history could not be compacted"),
       policy: options.compaction ?? {},
     });
+    const observers = { clock, metrics, log };
     this.#rooms = {
       registry,
       watchCache,
@@ -112,7 +113,11 @@ export class ApiServer {
       health: this.#healthChecks(),
       metrics,
       snapshots: options.snapshots,
-      onAnswer: (exchange, response) => observe(exchange, response, { clock, metrics, log }),
+      onAnswer: (exchange, response) => {
+        observe(exchange, response, observers);
+        this.#inFlight[kindOf(exchange.request)]--;
+        if (this.#isDraining) this.#noteIdle();
+      },
       onError: (error, exchange) =>
         log.error({ err: error, path: pathOf(exchange) }, "a request failed unexpectedly"),
     };
@@ -126,17 +131,8 @@ export class ApiServer {
   }
 
   handle(request: ApiRequest): MaybePromise<ApiResponse> {
-    const kind = request.method === "GET" || request.method === "HEAD" ? "readOnly" : "mutating";
-    this.#inFlight[kind]++;
-    const response = answer(request, this.#rooms);
-    if (!(response instanceof Promise)) {
-      this.#inFlight[kind]--;
-      return response;
-    }
-    return response.finally(() => {
-      this.#inFlight[kind]--;
-      if (this.#isDraining) this.#noteIdle();
-    });
+    this.#inFlight[kindOf(request)]++;
+    return answer(request, this.#rooms);
   }
 
   get isReady(): boolean {
@@ -195,6 +191,10 @@ export class ApiServer {
       readyz: [pingCheck, logCheck, storageCheck, started, shutdown],
     };
   }
+}
+
+function kindOf({ method }: ApiRequest): "readOnly" | "mutating" {
+  return method === "GET" || method === "HEAD" ? "readOnly" : "mutating";
 }
 
 function pathOf(exchange: Exchange): string {
