@@ -9,7 +9,7 @@ import type { ClusterName } from "@kcp-ts/machinery/names";
 import { isStatusError } from "@kcp-ts/machinery/status";
 import { type ApiResource, type Client, type OwnerReference, RestMapper } from "@kcp-ts/sdk";
 import type { Standing, StandingOwner } from "./decision.ts";
-import { foregroundFinalizer, type GraphNode } from "./graph-node.ts";
+import { foregroundFinalizer, type GraphNode, graphId } from "./graph-node.ts";
 import type { Coordinates, OwnershipGraph } from "./ownership-graph.ts";
 
 export interface OwnerLookupOptions {
@@ -68,8 +68,14 @@ export class OwnerLookup {
     }
     const remember = graph.ask(node.cluster, uid, at);
     const found = await this.#find(node, resource, reference, signal);
-    if (found === "absent") remember("absent");
-    else if (found === "solid" && this.#options.isWatched(node.cluster, resource)) {
+    if (found === "absent") {
+      remember("absent");
+      const elsewhere = graph.get(graphId(node.cluster, uid));
+      if (elsewhere !== undefined && elsewhere.namespace !== node.namespace) {
+        this.#options.onInvalidNamespace(node, reference);
+      }
+    }
+    if (found === "solid" && this.#options.isWatched(node.cluster, resource)) {
       remember("present");
     }
     return found === "absent" ? "dangling" : found;

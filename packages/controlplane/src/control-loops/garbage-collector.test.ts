@@ -186,6 +186,13 @@ describe("garbage collector", () => {
     await aWhile();
     const { metadata } = await tenant.namespaces.get({ name: "cluster-wide" });
     assert.equal(metadata.deletionTimestamp, undefined);
+    const { items } = await tenant.events.list({ namespace });
+    const told = items.map((one) => [
+      (one["involvedObject"] as { name?: string }).name,
+      one["type"],
+      one["reason"],
+    ]);
+    assert.deepEqual(told, [["cluster-wide", "Warning", "OwnerRefInvalidNamespace"]]);
   });
 
   it("an owner that the server cannot be asked about is not taken for absent", async () => {

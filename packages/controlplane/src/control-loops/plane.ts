@@ -24,6 +24,7 @@ export const kinds = {
   configMaps: core("configmaps", "ConfigMap", true),
   secrets: core("secrets", "Secret", true),
   serviceAccounts: core("serviceaccounts", "ServiceAccount", true),
+  events: core("events", "Event", true),
   definitions: defineResource<DynamicObject>({
     group: "apiextensions.k8s.io",
     version: "v1",
@@ -129,6 +130,7 @@ export class Tenant {
   readonly configMaps;
   readonly secrets;
   readonly serviceAccounts;
+  readonly events;
   readonly definitions;
   readonly widgets;
 
@@ -137,6 +139,7 @@ export class Tenant {
     this.configMaps = client.resource(kinds.configMaps);
     this.secrets = client.resource(kinds.secrets);
     this.serviceAccounts = client.resource(kinds.serviceAccounts);
+    this.events = client.resource(kinds.events);
     this.definitions = client.resource(kinds.definitions);
     this.widgets = client.resource(kinds.widgets);
   }
