@@ -38,7 +38,9 @@ export function decodeDraft(
   refuse: Refusal = refusalOf(definition),
 ): Draft {
   const decoded = shapeOf(definition, value, refuse);
-  if (decoded.unknownFields.length === 0 && duplicates.length === 0) return decoded.value as Draft;
+  const draft = decoded.value as Draft;
+  dropRepeatedOwners(draft, warnings);
+  if (decoded.unknownFields.length === 0 && duplicates.length === 0) return draft;
   const problems = [
     ...decoded.unknownFields.slice(0, problemsMax).map((path) => `unknown field ${quote(path)}`),
     ...duplicates.slice(0, problemsMax).map((path) => `duplicate field ${quote(path)}`),
@@ -47,8 +49,6 @@ export function decodeDraft(
     throw refuse(`strict decoding error: ${problems.join(", ")}`);
   }
   if (fieldValidation === "Warn") warnings.push(...problems);
-  const draft = decoded.value as Draft;
-  dropRepeatedOwners(draft, warnings);
   return draft;
 }
 
