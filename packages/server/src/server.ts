@@ -9,13 +9,14 @@ import { Admission, type AdmissionPlugin, namespaceLifecycle } from "./admission
 import type { RequestAuthenticator } from "./authentication/index.ts";
 import type { Authorizer } from "./authorization/index.ts";
 import { Compactor, type CompactorOptions } from "./compactor.ts";
+import { CustomResources } from "./custom-resources/index.ts";
 import { Deadlines } from "./deadlines.ts";
 import type { Exchange } from "./exchange.ts";
 import { type HealthChecks, pingCheck } from "./health/index.ts";
 import { ServerMetrics } from "./metrics/index.ts";
 import { namespaceSource } from "./namespace-source.ts";
 import { answer, type PipelineRooms } from "./pipeline.ts";
-import { BuiltInCatalog, builtIns, Registry, type ResourceDefinition } from "./registry/index.ts";
+import { builtIns, Registry, type ResourceDefinition } from "./registry/index.ts";
 import type { ApiRequest, ApiResponse, MaybePromise } from "./request/api-request.ts";
 import { observe } from "./request-sample.ts";
 import type { SnapshotSource, Storage } from "./storage/index.ts";
@@ -52,6 +53,7 @@ export class ApiServer {
   readonly #rooms: PipelineRooms;
   readonly #watchCache: WatchCache;
   readonly #compactor: Compactor;
+  readonly #customResources: CustomResources;
   readonly #inFlight = { readOnly: 0, mutating: 0 };
   #isStarted = false;
   #isDraining = false;
@@ -80,6 +82,14 @@ export class ApiServer {
       cachedBytes: () => watchCache.collections.bytes,
     });
     this.#watchCache = watchCache;
+    this.#customResources = new CustomResources({
+      storage,
+      watchCache,
+      clock,
+      registry,
+      builtIns: [...builtIns, ...(options.resources ?? [])],
+      onError: (error) => log.warn({ err: error }, "a custom resource definition has to wait"),
+    });
     this.#compactor = new Compactor({
       storage,
       clock,
@@ -87,7 +97,7 @@ export class ApiServer {
       onError: (error) => log.warn({ err: error }, "history could not be compacted"),
       policy: options.compaction ?? {},
     });
-    const catalog = new BuiltInCatalog([...builtIns, ...(options.resources ?? [])]);
+    const observers = { clock, metrics, log };
     this.#rooms = {
       registry,
       watchCache,
@@ -99,11 +109,15 @@ export class ApiServer {
       deadlines: new Deadlines<() => void>(clock, (callback) => callback()),
       authenticator: options.authenticator,
       authorizer: options.authorizer,
-      catalog,
+      catalog: this.#customResources.catalog,
       health: this.#healthChecks(),
       metrics,
       snapshots: options.snapshots,
-      onAnswer: (exchange, response) => observe(exchange, response, { clock, metrics, log }),
+      onAnswer: (exchange, response) => {
+        observe(exchange, response, observers);
+        this.#inFlight[kindOf(exchange.request)]--;
+        if (this.#isDraining) this.#noteIdle();
+      },
       onError: (error, exchange) =>
         log.error({ err: error, path: pathOf(exchange) }, "a request failed unexpectedly"),
     };
@@ -111,22 +125,14 @@ export class ApiServer {
 
   async start(): Promise<void> {
     await this.#watchCache.start();
+    this.#customResources.start();
     this.#compactor.start();
     this.#isStarted = true;
   }
 
   handle(request: ApiRequest): MaybePromise<ApiResponse> {
-    const kind = request.method === "GET" || request.method === "HEAD" ? "readOnly" : "mutating";
-    this.#inFlight[kind]++;
-    const response = answer(request, this.#rooms);
-    if (!(response instanceof Promise)) {
-      this.#inFlight[kind]--;
-      return response;
-    }
-    return response.finally(() => {
-      this.#inFlight[kind]--;
-      if (this.#isDraining) this.#noteIdle();
-    });
+    this.#inFlight[kindOf(request)]++;
+    return answer(request, this.#rooms);
   }
 
   get isReady(): boolean {
@@ -153,6 +159,7 @@ export class ApiServer {
     this.#isDraining = true;
     this.#rooms.deadlines.close();
     await this.#compactor.stop();
+    await this.#customResources.stop();
     await this.#watchCache.close();
   }
 
@@ -184,6 +191,10 @@ export class ApiServer {
       readyz: [pingCheck, logCheck, storageCheck, started, shutdown],
     };
   }
+}
+
+function kindOf({ method }: ApiRequest): "readOnly" | "mutating" {
+  return method === "GET" || method === "HEAD" ? "readOnly" : "mutating";
 }
 
 function pathOf(exchange: Exchange): string {

@@ -8,7 +8,9 @@ export {
   mutatingWebhookConfiguration,
   validatingWebhookConfiguration,
 } from "./admissionregistration-v1.ts";
+export { customResourceDefinition, jsonSchemaProps } from "./apiextensions-v1.ts";
 export { applyTypeOf } from "./apply-type.ts";
+export { scale } from "./autoscaling-v1.ts";
 export { certificateSigningRequest } from "./certificates-v1.ts";
 export { lease } from "./coordination-v1.ts";
 export {

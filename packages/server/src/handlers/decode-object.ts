@@ -15,7 +15,8 @@ export async function readObject(
 ): Promise<Draft> {
   const { request, definition, warnings } = handled;
   const bytes = await request.readBody(bodyBytesMax);
-  const { shape } = definition.strategy;
+  const { strategy } = definition;
+  const shape = strategy.decode === undefined ? strategy.shape : undefined;
   const expected = { kind: definition.kind, apiVersion: apiVersionOf(definition), shape };
   const body = decodeBody(bytes, header(request.headers, "content-type"), expected);
   checkKind(definition, body.value);
@@ -37,6 +38,7 @@ export function decodeDraft(
   refuse: Refusal = refusalOf(definition),
 ): Draft {
   const decoded = shapeOf(definition, value, refuse);
+  if (decoded.unknownFields.length === 0 && duplicates.length === 0) return decoded.value as Draft;
   const problems = [
     ...decoded.unknownFields.slice(0, problemsMax).map((path) => `unknown field ${quote(path)}`),
     ...duplicates.slice(0, problemsMax).map((path) => `duplicate field ${quote(path)}`),
@@ -66,7 +68,8 @@ function shapeOf(
   refuse: Refusal,
 ): ReturnType<typeof decodeShape> {
   try {
-    return decodeShape(definition.strategy.shape, value);
+    const { shape, decode } = definition.strategy;
+    return decode === undefined ? decodeShape(shape, value) : decode(value);
   } catch (error) {
     if (!(error instanceof ShapeError)) throw error;
     throw refuse(error.message);
@@ -74,8 +77,10 @@ function shapeOf(
 }
 
 function refusalOf({ kind, version }: ResourceDefinition): Refusal {
-  const what = `${kind} in version ${JSON.stringify(version)} cannot be handled as a ${kind}`;
-  return (why) => statusError.badRequest(`${what}: ${why}`);
+  return (why) =>
+    statusError.badRequest(
+      `${kind} in version ${JSON.stringify(version)} cannot be handled as a ${kind}: ${why}`,
+    );
 }
 
 export function checkKind(definition: ResourceDefinition, value: JsonObject): void {
@@ -123,4 +128,12 @@ export function checkAddress(
       `the name of the object (${name}) does not match the name on the URL (${scope.name})`,
     );
   }
+}
+
+/** A kind that is on its way out takes no new objects. */
+export function refuseCreation(definition: ResourceDefinition, draft: Draft): void {
+  if (definition.creationForbidden === undefined) return;
+  const { name } = isJsonObject(draft["metadata"]) ? draft["metadata"] : {};
+  const shown = typeof name === "string" ? name : "";
+  throw statusError.forbidden(definition, shown, definition.creationForbidden);
 }

@@ -14,6 +14,7 @@ import {
   collectionKeyOf,
   fromStorageError,
   objectOf,
+  presentedEntries,
   type ResourceDefinition,
   viewed,
 } from "../registry/index.ts";
@@ -120,7 +121,11 @@ export async function listObjects(
       listing.continueAfter === undefined
         ? undefined
         : encodeContinue(base, listing.continueAfter, listing.revision);
-    return { listing, continueToken };
+    const entries = await presentedEntries(definition, listing.entries);
+    return {
+      listing: entries === listing.entries ? listing : { ...listing, entries },
+      continueToken,
+    };
   } catch (error) {
     if (!isStorageError(error, "compacted")) {
       const askedVersion = String(token?.revision ?? options.resourceVersion);

@@ -6,6 +6,7 @@ import { checkAddress, readObject } from "./decode-object.ts";
 import { fieldOwner } from "./field-owner.ts";
 import { parseMutationOptions } from "./options.ts";
 import { negotiateObject, renderWritten } from "./render.ts";
+import { settled } from "./settled.ts";
 
 export async function handleUpdate(
   handled: HandlerRequest,
@@ -36,5 +37,11 @@ export async function handleUpdate(
       mayCreate: definition.strategy.allowsCreateOnUpdate && scope.subresource === "",
     },
   );
-  return renderWritten(written.outcome === "created" ? 201 : 200, written, form, handled, rooms);
+  return renderWritten(
+    written.outcome === "created" ? 201 : 200,
+    await settled(written, handled, rooms),
+    form,
+    handled,
+    rooms,
+  );
 }

@@ -6,7 +6,7 @@ import type { Clock } from "@kcp-ts/machinery/base";
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import { statusError } from "@kcp-ts/machinery/status";
 import { json, jsonBytes } from "../content/index.ts";
-import type { Catalog } from "../registry/index.ts";
+import type { Catalog, ResourceDefinition } from "../registry/index.ts";
 import {
   type ApiRequest,
   type ApiResponse,
@@ -36,6 +36,17 @@ export function serveOpenApi(
   { catalog, clock }: { readonly catalog: Catalog; readonly clock: Clock },
 ): MaybePromise<ApiResponse> {
   const definitions = catalog.all(scope.cluster);
+  return definitions instanceof Promise
+    ? definitions.then((all) => serveDocuments(request, scope, all, clock))
+    : serveDocuments(request, scope, definitions, clock);
+}
+
+function serveDocuments(
+  request: ApiRequest,
+  scope: PathScope,
+  definitions: readonly ResourceDefinition[],
+  clock: Clock,
+): MaybePromise<ApiResponse> {
   if (scope.path === v2Path) {
     // Asked for in a form that there is not: nothing needs to be made.
     const encoding = encodingV2(header(request.headers, "accept"));

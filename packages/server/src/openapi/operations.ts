@@ -36,7 +36,7 @@ export function pathItemsOf(definition: ResourceDefinition): PathItem[] {
   const build = (actions: readonly Action[], allowed: readonly string[], suffix = "") =>
     actions
       .filter(({ verb }) => allowed.includes(verb))
-      .map((action) => operationOf(definition, action, suffix));
+      .map((action) => operationOf(definition, withBodyTypes(definition, action), suffix));
   return [
     { path: collection, parameters: scope, operations: build(collectionActions, verbs) },
     { path: `${collection}/{name}`, parameters: named, operations: build(objectActions, verbs) },
@@ -59,6 +59,13 @@ export function pathItemsOf(definition: ResourceDefinition): PathItem[] {
       ),
     })),
   ];
+}
+
+/** Strategic merge needs merge keys, which most custom kinds do not have. */
+function withBodyTypes({ strategy }: ResourceDefinition, action: Action): Action {
+  if (strategy.patchRules !== "none") return action;
+  const type = "application/strategic-merge-patch+json";
+  return { ...action, bodyTypes: action.bodyTypes.filter((each) => each !== type) };
 }
 
 interface Action extends Omit<Operation, "id" | "description"> {
@@ -180,11 +187,11 @@ const idVerbs: Readonly<Record<string, string>> = {
   get: "read",
 };
 
-/** Ids as upstream has them: `listCoreV1NamespacedConfigMap`, `replaceCoreV1NamespaceStatus`. */
+/** Ids as upstream has them: `listCoreV1NamespacedConfigMap`, `readRbacAuthorizationV1ClusterRole`. */
 function operationOf(definition: ResourceDefinition, action: Action, suffix: string): Operation {
   const { group, version, kind, isNamespaced } = definition;
   const { verb: _, says, ...operation } = action;
-  const words = [group === "" ? "core" : (group.split(".")[0] ?? ""), version];
+  const words = [...(group || "core").replace(/\.k8s\.io$/, "").split(/[.-]/), version];
   const scope = isNamespaced && suffix !== "ForAllNamespaces" ? "Namespaced" : "";
   return {
     ...operation,

@@ -18,5 +18,12 @@ export { namespaces } from "./resources/core/namespaces.ts";
 export { secrets } from "./resources/core/secrets.ts";
 export { type SimpleColumn, type SimpleResource, simpleResource } from "./simple-resource.ts";
 export { fromStorageError, translating } from "./storage-errors.ts";
+export { presented, presentedEntries, type StoredForm } from "./stored-form.ts";
 export { collectionKeyOf, objectOf, type StoredView, viewed } from "./stored-view.ts";
-export type { Draft, Strategy, SubresourceStrategy, WriteContext } from "./strategy.ts";
+export type {
+  Draft,
+  Strategy,
+  SubresourceStrategy,
+  SubresourceView,
+  WriteContext,
+} from "./strategy.ts";

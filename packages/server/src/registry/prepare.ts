@@ -59,7 +59,7 @@ export function prepareCreate(
     ...validateObjectMeta(withoutManagers(metadata), {
       isNamespaced: definition.isNamespaced,
       nameErrors: strategy.nameErrors,
-      requireQualifiedFinalizers: !definition.itemsCarryKind,
+      requireQualifiedFinalizers: needsQualifiedFinalizers(definition),
     }),
     ...strategy.validate(draft),
   ];
@@ -110,13 +110,17 @@ export function prepareUpdate(
   definition.strategy.canonicalize?.(draft);
   const errors = [
     ...validateObjectMetaUpdate(withoutManagers(metadata), withoutManagers(oldMetadata), {
-      requireQualifiedFinalizers: !definition.itemsCarryKind,
+      requireQualifiedFinalizers: needsQualifiedFinalizers(definition),
     }),
     ...rules.validateUpdate(draft, old),
   ];
   if (errors.length > 0) throw statusError.invalid(definition, name, errors);
   bumpGeneration(draft, old);
   return draft;
+}
+
+function needsQualifiedFinalizers({ itemsCarryKind, strategy }: ResourceDefinition): boolean {
+  return !itemsCarryKind && strategy.allowsPlainFinalizers !== true;
 }
 
 /** What the server sets itself, and what the path decides. */

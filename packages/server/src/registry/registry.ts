@@ -34,6 +34,7 @@ import {
   type UpdateRules,
 } from "./prepare.ts";
 import { fromStorageError, translating } from "./storage-errors.ts";
+import { presented } from "./stored-form.ts";
 import { collectionKeyOf, encodeStored, objectOf } from "./stored-view.ts";
 import type { Draft } from "./strategy.ts";
 
@@ -86,8 +87,11 @@ export class Registry {
   }
 
   key(definition: ResourceDefinition, { cluster, namespace, name }: ObjectAddress): StorageKey {
+    const { group, resource, identity } = collectionKeyOf(definition);
     return objectKey({
-      ...collectionKeyOf(definition),
+      group,
+      resource,
+      identity,
       cluster,
       namespace: definition.isNamespaced ? namespace : "",
       name,
@@ -132,7 +136,7 @@ export class Registry {
         if (options.mayCreate !== true) throw statusError.notFound(definition, address.name);
         return this.create(definition, address, await build(undefined), options);
       }
-      const old = objectOf(definition, entry);
+      const old = objectOf(definition, await presented(definition, entry));
       const draft = await build(old);
       const expected = checkPreconditions(definition, address.name, draft, entry, old);
       const prepared = prepareUpdate(definition, draft, old, options, {
@@ -211,7 +215,7 @@ export class Registry {
     { isDryRun, signal }: WriteOptions,
   ): Promise<Written | undefined> {
     const key = this.key(definition, address);
-    const value = encodeStored(definition, object);
+    const value = encodeStored(definition, await storedForm(definition, object));
     if (isDryRun) {
       if ((await this.#read(definition, key, signal)) !== undefined) return undefined;
       const entry = { key, value, createdAt: 0 as Revision, modifiedAt: 0 as Revision };
@@ -232,7 +236,7 @@ export class Registry {
     updated: JsonObject,
     { isDryRun, signal }: WriteOptions,
   ): Promise<Written | undefined> {
-    const value = encodeStored(definition, updated);
+    const value = encodeStored(definition, await storedForm(definition, updated));
     const isRemoved = isReadyToGo(definition, updated);
     if (!isRemoved && isSame(entry, value)) return { entry, isStored: true, outcome: "unchanged" };
     const after = { ...entry, value };
@@ -287,6 +291,10 @@ export class Registry {
     if (metadata?.["deletionTimestamp"] === undefined) return exists;
     return statusError.terminating(definition, address.name);
   }
+}
+
+function storedForm({ form }: ResourceDefinition, object: JsonObject): MaybePromise<JsonObject> {
+  return form === undefined ? object : form.toStored(object);
 }
 
 /** Equal content has equal length, whatever the order of members, so most changes are told apart without parsing. */

@@ -104,11 +104,7 @@ export class Watcher implements HubListener {
     try {
       yield* this.#sendInitial();
       yield* this.#sendHistory();
-      // Not in a generator of its own: the end of one is seen some turns later, and what happened meanwhile would be lost.
-      for (let chunk = this.#takeRecent(); chunk.length > 0; chunk = this.#takeRecent()) {
-        yield Buffer.concat(chunk);
-        if (this.#end !== undefined) break;
-      }
+      yield* this.#sendRecent();
       stopListening = this.#goLive();
       yield* this.#sendLive();
     } catch (error) {
@@ -167,15 +163,20 @@ export class Watcher implements HubListener {
 
   /**
    * What the ring has, handed over at the reader's pace: a long history is not the reader's fault and is not held against its buffer.
-   * When nothing is left the watcher has seen everything that the hub has, and must begin to listen in the same turn.
+   * When this ends the watcher has seen nearly everything that the hub has.
    */
+  *#sendRecent(): Generator<Uint8Array> {
+    for (;;) {
+      this.#checkReach();
+      const chunk = this.#takeRecent();
+      if (chunk.length === 0) return;
+      yield Buffer.concat(chunk);
+      if (this.#end !== undefined) return;
+    }
+  }
+
   #takeRecent(): Buffer[] {
     const { hub } = this.#context;
-    if (this.#lastRevision < hub.ringStart) {
-      throw new StorageError("compacted", "the watch fell behind the history that is kept", {
-        oldest: hub.ringStart,
-      });
-    }
     const { prefix, selection } = this.#request;
     const chunk: Buffer[] = [];
     let bytes = 0;
@@ -191,10 +192,27 @@ export class Watcher implements HubListener {
     return chunk;
   }
 
+  /** Generators take a few turns to hand over: what came in them is taken from the ring in the same turn in which listening begins. */
   #goLive(): () => void {
+    const { hub } = this.#context;
+    const { prefix } = this.#request;
+    this.#checkReach();
+    const stopListening = hub.listen(prefix, this);
+    for (const event of hub.replay(prefix, this.#lastRevision)) {
+      this.onEvent(event);
+      event.forgetEncoded();
+    }
     this.#isLive = true;
     if (this.#isBookmarkDue) this.onTick();
-    return this.#context.hub.listen(this.#request.prefix, this);
+    return stopListening;
+  }
+
+  #checkReach(): void {
+    const { ringStart } = this.#context.hub;
+    if (this.#lastRevision >= ringStart) return;
+    throw new StorageError("compacted", "the watch fell behind the history that is kept", {
+      oldest: ringStart,
+    });
   }
 
   async *#sendLive(): AsyncGenerator<Uint8Array> {

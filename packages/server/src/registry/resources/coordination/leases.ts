@@ -1,4 +1,4 @@
-/** Leases: what leader election is made of. They are plain objects here; time is up to those who hold and want them. */
+/** Leases: who leads, and until when he must say so again. */
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import { lease } from "@kcp-ts/machinery/shape";
 import { type FieldError, fieldError } from "@kcp-ts/machinery/status";

@@ -1,4 +1,4 @@
-/** Limits for what a namespace may hold: the object. Who counts is the quota controller, who refuses is admission. */
+/** How much of what a namespace may hold; counting is a controller's, refusing is admission's. */
 import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery/json";
 import { resourceQuota } from "@kcp-ts/machinery/shape";
 import { type FieldError, fieldError } from "@kcp-ts/machinery/status";
