@@ -9,6 +9,7 @@ import type { Catalog, ResourceDefinition } from "../registry/index.ts";
 import type { MaybePromise } from "../request/api-request.ts";
 import type { ClusterScope } from "../request/request-scope.ts";
 import type { WatchCache } from "../watch-cache/index.ts";
+import { anyOwnersDefinition } from "./any-owners.ts";
 import type { CustomDefinition } from "./custom-definition.ts";
 import type { ClusterDefinitions, DefinitionIndex } from "./definition-index.ts";
 import { Interned } from "./interned.ts";
@@ -39,7 +40,8 @@ export class CustomResourceCatalog implements Catalog {
   ): MaybePromise<ResourceDefinition | undefined> {
     const { builtIns, index } = this.#options;
     const builtIn = builtIns.find(cluster, group, version, resource);
-    if (builtIn !== undefined || cluster === "*") return builtIn;
+    if (builtIn !== undefined) return builtIn;
+    if (cluster === "*") return anyOwnersDefinition(group, version, resource);
     const find = (definitions: ClusterDefinitions | undefined) =>
       definitions?.find(group, resource)?.version(version, index.conversion);
     const found = find(index.peek(cluster));

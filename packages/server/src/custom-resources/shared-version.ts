@@ -122,8 +122,12 @@ export class SharedVersion implements ResourceDefinition, CompiledHolder {
       compiledBudget.use(this.#compiled);
       return this.#compiled;
     }
+    return this.#compile(this.#schema.unpack());
+  }
+
+  #compile(json: JsonObject | undefined): CompiledVersion {
     const schema = this.#schema;
-    const compiled = new CompiledVersion(this.traits, () => schema.unpack());
+    const compiled = new CompiledVersion(this.traits, () => schema.unpack(), json);
     this.#compiled = compiled;
     compiledBudget.add(this, compiled, compiled.weight);
     return compiled;
@@ -140,7 +144,12 @@ export class SharedVersion implements ResourceDefinition, CompiledHolder {
 
   async #compileInPieces(): Promise<void> {
     await otherWork();
-    const { schema } = this.compiled();
+    const json = this.#schema.unpack();
+    await otherWork();
+    const compiled = this.#compile(json);
+    await otherWork();
+    compiled.prepareApply(json);
+    const { schema } = compiled;
     for (const { rules, schema: source, isResourceRoot } of ruleSources(schema.root)) {
       await otherWork();
       ruleEngine.compile(rules, { schema: source, isResourceRoot });
