@@ -27,7 +27,7 @@ export interface OrphanOptions {
   readonly signal: AbortSignal;
 }
 
-const pageObjects = 500;
+const pageObjects = 250;
 const patchesMax = 16;
 
 export async function orphanDependents(owner: GraphNode, options: OrphanOptions): Promise<void> {

@@ -17,7 +17,7 @@ import type {
 import { forEachConcurrently, Pace } from "../pace/index.ts";
 
 /** Objects per page of a listing. */
-const pageObjects = 500;
+const pageObjects = 250;
 /** Deletions under way at once, for one namespace: enough to share a flush of the disk, few enough to leave room. */
 const deletionsMax = 32;
 

@@ -187,11 +187,11 @@ const idVerbs: Readonly<Record<string, string>> = {
   get: "read",
 };
 
-/** Ids as upstream has them: `listCoreV1NamespacedConfigMap`, `replaceCoreV1NamespaceStatus`. */
+/** Ids as upstream has them: `listCoreV1NamespacedConfigMap`, `readRbacAuthorizationV1ClusterRole`. */
 function operationOf(definition: ResourceDefinition, action: Action, suffix: string): Operation {
   const { group, version, kind, isNamespaced } = definition;
   const { verb: _, says, ...operation } = action;
-  const words = [group === "" ? "core" : (group.split(".")[0] ?? ""), version];
+  const words = [...(group || "core").replace(/\.k8s\.io$/, "").split(/[.-]/), version];
   const scope = isNamespaced && suffix !== "ForAllNamespaces" ? "Namespaced" : "";
   return {
     ...operation,

@@ -163,16 +163,11 @@ export class Watcher implements HubListener {
 
   /**
    * What the ring has, handed over at the reader's pace: a long history is not the reader's fault and is not held against its buffer.
-   * When this ends the watcher has seen everything that the hub has, and must begin to listen in the same turn.
+   * When this ends the watcher has seen nearly everything that the hub has.
    */
   *#sendRecent(): Generator<Uint8Array> {
-    const { hub } = this.#context;
     for (;;) {
-      if (this.#lastRevision < hub.ringStart) {
-        throw new StorageError("compacted", "the watch fell behind the history that is kept", {
-          oldest: hub.ringStart,
-        });
-      }
+      this.#checkReach();
       const chunk = this.#takeRecent();
       if (chunk.length === 0) return;
       yield Buffer.concat(chunk);
@@ -197,10 +192,27 @@ export class Watcher implements HubListener {
     return chunk;
   }
 
+  /** Generators take a few turns to hand over: what came in them is taken from the ring in the same turn in which listening begins. */
   #goLive(): () => void {
+    const { hub } = this.#context;
+    const { prefix } = this.#request;
+    this.#checkReach();
+    const stopListening = hub.listen(prefix, this);
+    for (const event of hub.replay(prefix, this.#lastRevision)) {
+      this.onEvent(event);
+      event.forgetEncoded();
+    }
     this.#isLive = true;
     if (this.#isBookmarkDue) this.onTick();
-    return this.#context.hub.listen(this.#request.prefix, this);
+    return stopListening;
+  }
+
+  #checkReach(): void {
+    const { ringStart } = this.#context.hub;
+    if (this.#lastRevision >= ringStart) return;
+    throw new StorageError("compacted", "the watch fell behind the history that is kept", {
+      oldest: ringStart,
+    });
   }
 
   async *#sendLive(): AsyncGenerator<Uint8Array> {

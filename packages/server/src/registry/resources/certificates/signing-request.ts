@@ -43,7 +43,8 @@ function signatureError(der: Buffer): string | undefined {
   const request = new DerReader(der).sequence();
   const info = request.element(0x30);
   const oid = request.sequence().element(0x06).content.toString("hex");
-  const signature = request.element(0x03).content.subarray(1);
+  const bits = request.element(0x03).content;
+  if (bits[0] !== 0) return "asn1: syntax error: invalid padding bits in BIT STRING";
   const parts = new DerReader(info.content);
   parts.element(0x02);
   parts.element(0x30);
@@ -55,7 +56,7 @@ function signatureError(der: Buffer): string | undefined {
   if (algorithm === undefined) return "x509: cannot verify signature: algorithm unimplemented";
   if (keyTypes.get(algorithm.name) !== key.asymmetricKeyType)
     return `x509: signature algorithm specifies an ${algorithm.name} public key, but have public key of another type`;
-  if (verify(algorithm.hash, info.whole, key, signature)) return undefined;
+  if (verify(algorithm.hash, info.whole, key, bits.subarray(1))) return undefined;
   return algorithm.name === "RSA"
     ? "crypto/rsa: verification error"
     : `x509: ${algorithm.name} verification failure`;
