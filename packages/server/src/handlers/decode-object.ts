@@ -6,6 +6,7 @@ import { quote, type StatusError, statusError } from "@kcp-ts/machinery/status";
 import { type DecodedBody, decodeBody } from "../content/index.ts";
 import { apiVersionOf, type Draft, type ResourceDefinition } from "../registry/index.ts";
 import { header } from "../request/api-request.ts";
+import { otherWork } from "../request/other-work.ts";
 import { bodyBytesMax, type HandlerRequest } from "./context.ts";
 import type { MutationOptions } from "./options.ts";
 
@@ -20,8 +21,15 @@ export async function readObject(
   const expected = { kind: definition.kind, apiVersion: apiVersionOf(definition), shape };
   const body = decodeBody(bytes, header(request.headers, "content-type"), expected);
   checkKind(definition, body.value);
-  return decodeDraft(definition, body, options, warnings);
+  if (bytes.length < largeBodyBytes) return decodeDraft(definition, body, options, warnings);
+  await otherWork();
+  const draft = decodeDraft(definition, body, options, warnings);
+  await otherWork();
+  return draft;
 }
+
+/** Parsing, shaping and validating larger bodies takes some milliseconds each: others have their turn in between. */
+const largeBodyBytes = 128 << 10;
 
 /** How a body that cannot be taken is refused: `why` is what is wrong with it. */
 export type Refusal = (why: string) => StatusError;
