@@ -3,19 +3,25 @@
  *
  * It knows nothing of where the server is; and running it twice, in two processes, does no harm but work.
  */
-import { type Clock, systemClock } from "@kcp-ts/machinery/base";
+import { type Clock, sleep, systemClock } from "@kcp-ts/machinery/base";
 import {
   type Client,
-  discover,
   EventRecorder,
   logicalClusters,
   Manager,
   type ObjectKey,
   type OwnerReference,
 } from "@kcp-ts/sdk";
-import { serviceAccounts } from "./api/index.ts";
+import {
+  customResourceDefinitions,
+  type ServesKind,
+  servedKinds,
+  serviceAccounts,
+} from "./api/index.ts";
 import { defaultObjectsController } from "./default-objects/index.ts";
 import {
+  allResources,
+  customResources,
   discoveredResources,
   GarbageCollector,
   type GraphNode,
@@ -45,13 +51,15 @@ export async function runControlLoops(
   const { client, caPem, clock = systemClock, onError } = options;
   const report = (controller: string) => (error: unknown, key?: ObjectKey) =>
     onError(error, key === undefined ? { controller } : { controller, key });
+  const serves = await untilKnown(options, signal);
+  if (serves === undefined) return;
   const clusters = logicalClusters({ client, clock, onError: report("informer") });
   const controllers = [
     namespaceController({ clusters, clock, onError: report("namespace") }),
     defaultObjectsController({
       clusters,
       caPem,
-      serviceAccounts: await servesServiceAccounts(client, signal),
+      serviceAccounts: serves(serviceAccounts),
       clock,
       onError: report("default-objects"),
     }),
@@ -62,10 +70,14 @@ export async function runControlLoops(
     clock,
     onError: report("garbage-collector"),
   });
+  const collected = { client, clock, onError: report("garbage-collector") };
   const garbageCollector = new GarbageCollector({
     client,
     clock,
-    resources: discoveredResources({ client, clock, onError: report("garbage-collector") }),
+    resources: allResources([
+      discoveredResources(collected),
+      ...(serves(customResourceDefinitions) ? [customResources(collected)] : []),
+    ]),
     onError: report("garbage-collector"),
     onInvalidNamespace: (node, reference) => recordInvalidNamespace(events, node, reference),
   });
@@ -74,15 +86,25 @@ export async function runControlLoops(
   await events.flush();
 }
 
-/** The same in every cluster, since it is a built-in kind or none. */
-async function servesServiceAccounts(client: Client, signal: AbortSignal): Promise<boolean> {
-  const { groups } = await discover(client.inCluster("*"), { signal });
-  const { group, resource } = serviceAccounts;
-  return groups.some(
-    ({ name, versions }) =>
-      name === group &&
-      versions.some(({ resources }) => resources.some((one) => one.resource === resource)),
-  );
+const retryMs = 1000;
+
+/** A server that cannot be asked yet is asked again; undefined when the signal aborts first. */
+async function untilKnown(
+  { client, clock = systemClock, onError }: ControlLoopsOptions,
+  signal: AbortSignal,
+): Promise<ServesKind | undefined> {
+  while (!signal.aborted) {
+    try {
+      return await servedKinds(client, signal);
+    } catch (error) {
+      if (signal.aborted) break;
+      onError(error, { controller: "control-loops" });
+    }
+    await sleep(clock, retryMs, signal).catch(() => {
+      // Only the signal ends it early, which the loop sees.
+    });
+  }
+  return undefined;
 }
 
 function recordInvalidNamespace(

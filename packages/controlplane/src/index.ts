@@ -8,8 +8,20 @@ export {
   type RestoreResult,
   restore,
 } from "./backup/index.ts";
+export type {
+  ControllerContext,
+  ControllerProgram,
+  Extensions,
+  Handle,
+  Middleware,
+} from "./compose/extensions.ts";
+export {
+  type LogicalClustersController,
+  overLogicalClusters,
+} from "./compose/over-logical-clusters.ts";
 export { type ControlPlane, type ControlPlaneContext, startControlPlane } from "./control-plane.ts";
 export { createLog, type LogFormat, type LogOptions } from "./log.ts";
+export { type Manifest, ManifestError, parseManifests, readManifests } from "./manifests/index.ts";
 export {
   type ControlPlaneOptions,
   controlPlaneDefaults,

@@ -16,7 +16,7 @@ import { type HealthChecks, pingCheck } from "./health/index.ts";
 import { ServerMetrics } from "./metrics/index.ts";
 import { namespaceSource } from "./namespace-source.ts";
 import { answer, type PipelineRooms } from "./pipeline.ts";
-import { builtIns, Registry } from "./registry/index.ts";
+import { builtIns, Registry, type ResourceDefinition } from "./registry/index.ts";
 import type { ApiRequest, ApiResponse, MaybePromise } from "./request/api-request.ts";
 import { observe } from "./request-sample.ts";
 import type { SnapshotSource, Storage } from "./storage/index.ts";
@@ -32,6 +32,8 @@ export interface ApiServerOptions {
   readonly authorizer: Authorizer;
   readonly log: ServerLog;
   readonly admissionPlugins?: readonly AdmissionPlugin[];
+  /** Served in every logical cluster, besides the built-in ones. */
+  readonly resources?: readonly ResourceDefinition[];
   readonly compaction?: Partial<CompactorOptions["policy"]>;
   readonly collectionBytesMax?: number;
   readonly bookmarkIntervalMs?: number;
@@ -85,7 +87,7 @@ export class ApiServer {
       watchCache,
       clock,
       registry,
-      builtIns,
+      builtIns: [...builtIns, ...(options.resources ?? [])],
       onError: (error) => log.warn({ err: error }, "a custom resource definition has to wait"),
     });
     this.#compactor = new Compactor({
@@ -95,6 +97,7 @@ export class ApiServer {
       onError: (error) => log.warn({ err: error }, "history could not be compacted"),
       policy: options.compaction ?? {},
     });
+    const observers = { clock, metrics, log };
     this.#rooms = {
       registry,
       watchCache,
@@ -110,7 +113,11 @@ export class ApiServer {
       health: this.#healthChecks(),
       metrics,
       snapshots: options.snapshots,
-      onAnswer: (exchange, response) => observe(exchange, response, { clock, metrics, log }),
+      onAnswer: (exchange, response) => {
+        observe(exchange, response, observers);
+        this.#inFlight[kindOf(exchange.request)]--;
+        if (this.#isDraining) this.#noteIdle();
+      },
       onError: (error, exchange) =>
         log.error({ err: error, path: pathOf(exchange) }, "a request failed unexpectedly"),
     };
@@ -124,17 +131,8 @@ export class ApiServer {
   }
 
   handle(request: ApiRequest): MaybePromise<ApiResponse> {
-    const kind = request.method === "GET" || request.method === "HEAD" ? "readOnly" : "mutating";
-    this.#inFlight[kind]++;
-    const response = answer(request, this.#rooms);
-    if (!(response instanceof Promise)) {
-      this.#inFlight[kind]--;
-      return response;
-    }
-    return response.finally(() => {
-      this.#inFlight[kind]--;
-      if (this.#isDraining) this.#noteIdle();
-    });
+    this.#inFlight[kindOf(request)]++;
+    return answer(request, this.#rooms);
   }
 
   get isReady(): boolean {
@@ -193,6 +191,10 @@ export class ApiServer {
       readyz: [pingCheck, logCheck, storageCheck, started, shutdown],
     };
   }
+}
+
+function kindOf({ method }: ApiRequest): "readOnly" | "mutating" {
+  return method === "GET" || method === "HEAD" ? "readOnly" : "mutating";
 }
 
 function pathOf(exchange: Exchange): string {

@@ -94,12 +94,17 @@ export class GarbageCollector {
     await Promise.all([source, workers, this.#queue.idle(), ...this.#running]);
   }
 
-  /** Nothing is decided before the first state of everything is known: a graph that is still being read looks like one without dependents. */
+  /**
+   * Nothing is decided before the first state of what all clusters have is known: a graph that is still being read looks like one without
+   * dependents. One cluster's own resources are not waited for: no cluster may hold up the others.
+   */
   async #work(hasWatches: Promise<void>, signal: AbortSignal): Promise<void> {
     try {
       await Promise.race([hasWatches, untilAborted(signal)]);
-      const watches = [...this.#watches.values()];
-      await Promise.all(watches.map(({ informer }) => informer.synced(signal)));
+      const everywhere = [...this.#watches.values()].filter(
+        ({ watched }) => watched.scope === "all-clusters",
+      );
+      await Promise.all(everywhere.map(({ informer }) => informer.synced(signal)));
     } catch (error) {
       if (signal.aborted) return;
       throw error;
@@ -141,15 +146,15 @@ export class GarbageCollector {
 
   #follow(set: readonly WatchedResource[], signal: AbortSignal): void {
     const wanted = new Map(set.map((one) => [watchId(one), one]));
-    for (const [id, { stop }] of this.#watches) {
+    for (const [id, watch] of this.#watches) {
       if (wanted.has(id)) continue;
-      stop.abort();
       this.#watches.delete(id);
+      this.#drop(watch);
     }
     for (const [id, watched] of wanted) {
       if (!this.#watches.has(id)) this.#watches.set(id, this.#watch(watched, signal));
     }
-    this.#onWatches();
+    if (set.some(({ scope }) => scope === "all-clusters")) this.#onWatches();
   }
 
   #watch(watched: WatchedResource, signal: AbortSignal): Watch {
@@ -173,13 +178,20 @@ export class GarbageCollector {
         this.#wake(this.#graph.put(node));
       },
       deleted: (node) => this.#wake(this.#graph.remove(node)),
-      replaced: () => this.#wake(this.#graph.distrust(resource.group, resource.kind)),
+      replaced: () => this.#wake(this.#graph.distrust(resource, scope)),
     });
     const stop = new AbortController();
     if (signal.aborted) stop.abort();
     const running = informer.run(stop.signal).finally(() => this.#running.delete(running));
     this.#running.add(running);
     return { watched, informer, stop };
+  }
+
+  /** Its resource is no longer served: what was known of its objects is known no longer. */
+  #drop({ watched: { resource, scope }, informer, stop }: Watch): void {
+    stop.abort();
+    for (const node of informer.store.list()) this.#wake(this.#graph.remove(node));
+    this.#wake(this.#graph.distrust(resource, scope));
   }
 
   #wake(ids: readonly string[]): void {

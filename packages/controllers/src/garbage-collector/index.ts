@@ -1,3 +1,4 @@
+export { allResources, type CustomResourcesOptions, customResources } from "./custom-resources.ts";
 export { GarbageCollector, type GarbageCollectorOptions } from "./garbage-collector.ts";
 export type { GraphNode } from "./graph-node.ts";
 export {

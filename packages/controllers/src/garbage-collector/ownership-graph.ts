@@ -72,10 +72,15 @@ export class OwnershipGraph {
   }
 
   /** Changes of a kind may have been missed: what is known of owners of that kind is known no longer. */
-  distrust(group: string, kind: string): string[] {
+  distrust(
+    { group, kind }: Pick<Coordinates, "group" | "kind">,
+    scope: { readonly cluster: ClusterName } | "all-clusters",
+  ): string[] {
     const prefix = `${group}/${kind}/`;
+    const inCluster = scope === "all-clusters" ? "" : graphId(scope.cluster, "");
     const wake: string[] = [];
     for (const [id, { known }] of this.#owners) {
+      if (!id.startsWith(inCluster)) continue;
       for (const [coordinates, existence] of known) {
         if (existence === "absent" || !coordinates.startsWith(prefix)) continue;
         wake.push(...this.#ownerChanged(id));

@@ -79,6 +79,18 @@ describe("default objects", () => {
     assert.deepEqual(plane.complaints, []);
   });
 
+  it("a namespace has a service account `default`, and gets it back", async () => {
+    plane.startControllers();
+    const tenant = plane.in("a");
+    await tenant.namespace("new");
+    const target = { namespace: "new", name: "default" };
+    const account = async () => (await tenant.serviceAccounts.find(target))?.metadata.uid;
+    await eventually(async () => (await account()) !== undefined);
+    const uid = await account();
+    await tenant.serviceAccounts.delete(target);
+    await eventually(async () => ![undefined, uid].includes(await account()));
+  });
+
   it("a cluster that nobody writes to stores nothing", async () => {
     plane.startControllers();
     await plane.in("used").namespace("new");

@@ -1,5 +1,6 @@
 /** For tests: a server on a memory store, and the control loops beside it, which can be stopped and started while the server lives on. */
 import { sleep, systemClock, systemRandom } from "@kcp-ts/machinery/base";
+import { isStatusError } from "@kcp-ts/machinery/status";
 import { Client, type DynamicObject, defineResource, type OwnerReference } from "@kcp-ts/sdk";
 import {
   type ApiResponse,
@@ -22,6 +23,21 @@ export const kinds = {
   namespaces: core("namespaces", "Namespace", false),
   configMaps: core("configmaps", "ConfigMap", true),
   secrets: core("secrets", "Secret", true),
+  serviceAccounts: core("serviceaccounts", "ServiceAccount", true),
+  definitions: defineResource<DynamicObject>({
+    group: "apiextensions.k8s.io",
+    version: "v1",
+    resource: "customresourcedefinitions",
+    kind: "CustomResourceDefinition",
+    namespaced: false,
+  }),
+  widgets: defineResource<DynamicObject>({
+    group: "example.com",
+    version: "v1",
+    resource: "widgets",
+    kind: "Widget",
+    namespaced: true,
+  }),
 };
 
 export const testCaPem = "-----BEGIN CERTIFICATE-----\nnone\n-----END CERTIFICATE-----\n";
@@ -112,11 +128,17 @@ export class Tenant {
   readonly namespaces;
   readonly configMaps;
   readonly secrets;
+  readonly serviceAccounts;
+  readonly definitions;
+  readonly widgets;
 
   constructor(client: Client) {
     this.namespaces = client.resource(kinds.namespaces);
     this.configMaps = client.resource(kinds.configMaps);
     this.secrets = client.resource(kinds.secrets);
+    this.serviceAccounts = client.resource(kinds.serviceAccounts);
+    this.definitions = client.resource(kinds.definitions);
+    this.widgets = client.resource(kinds.widgets);
   }
 
   namespace(name: string): Promise<DynamicObject> {
@@ -126,6 +148,32 @@ export class Tenant {
   /** Made in `default`, unless told otherwise. */
   configMap(name: string, metadata: Partial<DynamicObject["metadata"]> = {}) {
     return this.configMaps.create({ metadata: { namespace: "default", ...metadata, name } });
+  }
+
+  /** Makes the kind Widget known in this cluster; resolves when it is served. */
+  async defineWidgets(): Promise<void> {
+    const { group, version: name, resource: plural, kind } = kinds.widgets;
+    const schema = {
+      openAPIV3Schema: { type: "object", "x-kubernetes-preserve-unknown-fields": true },
+    };
+    await this.definitions.create({
+      metadata: { name: `${plural}.${group}` },
+      spec: {
+        group,
+        scope: "Namespaced",
+        names: { plural, kind },
+        versions: [{ name, served: true, storage: true, schema }],
+      },
+    });
+    await eventually(async () => {
+      try {
+        await this.widgets.list({ limit: 1 });
+        return true;
+      } catch (error) {
+        if (isStatusError(error, "NotFound")) return false;
+        throw error;
+      }
+    });
   }
 
   async configMapNames(namespace: string): Promise<string[]> {

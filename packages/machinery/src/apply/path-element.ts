@@ -83,7 +83,8 @@ export function sortElements(elements: readonly PathElement[]): readonly PathEle
 
 /** The common case, checked without taking elements apart: all are names, and in order. */
 function areSortedNames(elements: readonly PathElement[]): boolean {
-  for (const [i, element] of elements.entries()) {
+  for (let i = 0; i < elements.length; i++) {
+    const element = elements[i] as PathElement;
     if (i === 0 ? element[0] !== "f" && element !== "." : element[0] !== "f") return false;
     const previous = elements[i - 1];
     if (previous !== undefined && previous !== "." && compareText(previous, element) > 0) {

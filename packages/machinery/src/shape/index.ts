@@ -28,5 +28,28 @@ export { patchRulesOf } from "./patch-rules.ts";
 export { decodeEnvelope, decodeMessage, type Envelope, ProtobufError } from "./protobuf.ts";
 export { isNegativeQuantity, isWholeQuantity } from "./quantity.ts";
 export { clusterRole, clusterRoleBinding, role, roleBinding } from "./rbac-v1.ts";
-export type { Field, ListTraits, MessageShape, ScalarType, Shape } from "./shape.ts";
+export {
+  bool,
+  bytes,
+  double,
+  type Field,
+  type FieldNotation,
+  int32,
+  int64,
+  intOrString,
+  json,
+  type ListTraits,
+  list,
+  listMap,
+  type MessageShape,
+  map,
+  message,
+  quantity,
+  raw,
+  type ScalarType,
+  type Shape,
+  set,
+  string,
+  time,
+} from "./shape.ts";
 export { WireError } from "./wire-reader.ts";

@@ -25,6 +25,8 @@ export async function handleCreate(
   const admitted = admissionRequest(handled, "CREATE", options.isDryRun, addressOf(handled, draft));
   const admission = rooms.admission.admit(admitted);
   if (admission !== undefined) await admission;
+  const mutation = rooms.admission.mutate(admitted, draft, undefined);
+  if (mutation !== undefined) await mutation;
   const written = await rooms.registry.create(
     definition,
     { cluster, namespace: scope.namespace, name: "" },

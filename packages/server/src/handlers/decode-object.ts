@@ -38,6 +38,7 @@ export function decodeDraft(
   refuse: Refusal = refusalOf(definition),
 ): Draft {
   const decoded = shapeOf(definition, value, refuse);
+  if (decoded.unknownFields.length === 0 && duplicates.length === 0) return decoded.value as Draft;
   const problems = [
     ...decoded.unknownFields.slice(0, problemsMax).map((path) => `unknown field ${quote(path)}`),
     ...duplicates.slice(0, problemsMax).map((path) => `duplicate field ${quote(path)}`),
@@ -76,8 +77,10 @@ function shapeOf(
 }
 
 function refusalOf({ kind, version }: ResourceDefinition): Refusal {
-  const what = `${kind} in version ${JSON.stringify(version)} cannot be handled as a ${kind}`;
-  return (why) => statusError.badRequest(`${what}: ${why}`);
+  return (why) =>
+    statusError.badRequest(
+      `${kind} in version ${JSON.stringify(version)} cannot be handled as a ${kind}: ${why}`,
+    );
 }
 
 export function checkKind(definition: ResourceDefinition, value: JsonObject): void {

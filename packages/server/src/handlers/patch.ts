@@ -17,7 +17,7 @@ import type { Build, Draft, ResourceDefinition } from "../registry/index.ts";
 import { type ApiResponse, header } from "../request/api-request.ts";
 import { applyPatchType, patchMediaTypes } from "../request/media-types.ts";
 import { isTrue } from "../request/query.ts";
-import { admissionRequest, validatorFor } from "./admission-request.ts";
+import { admissionRequest, mutating, validatorFor } from "./admission-request.ts";
 import { applyBuild } from "./apply.ts";
 import {
   bodyBytesMax,
@@ -73,7 +73,8 @@ export async function handlePatch(
   const admitted = admissionRequest(handled, "UPDATE", options.isDryRun);
   const admission = rooms.admission.admit(admitted);
   if (admission !== undefined) await admission;
-  const written = await rooms.registry.update(definition, { cluster, namespace, name }, build, {
+  const mutated = mutating(rooms, admitted, build);
+  const written = await rooms.registry.update(definition, { cluster, namespace, name }, mutated, {
     isDryRun: options.isDryRun,
     user: handled.user,
     validate: validatorFor(rooms, admitted),

@@ -1,6 +1,6 @@
 import { statusError } from "@kcp-ts/machinery/status";
 import type { ApiResponse } from "../request/api-request.ts";
-import { admissionRequest, validatorFor } from "./admission-request.ts";
+import { admissionRequest, mutating, validatorFor } from "./admission-request.ts";
 import { type HandlerRequest, type HandlerRooms, oneCluster, uncancelled } from "./context.ts";
 import { checkAddress, readObject } from "./decode-object.ts";
 import { fieldOwner } from "./field-owner.ts";
@@ -26,7 +26,7 @@ export async function handleUpdate(
   const written = await rooms.registry.update(
     definition,
     { cluster, namespace, name },
-    async () => ({ ...draft }),
+    mutating(rooms, admitted, async () => ({ ...draft })),
     {
       isDryRun: options.isDryRun,
       user: handled.user,

@@ -87,8 +87,11 @@ export class Registry {
   }
 
   key(definition: ResourceDefinition, { cluster, namespace, name }: ObjectAddress): StorageKey {
+    const { group, resource, identity } = collectionKeyOf(definition);
     return objectKey({
-      ...collectionKeyOf(definition),
+      group,
+      resource,
+      identity,
       cluster,
       namespace: definition.isNamespaced ? namespace : "",
       name,

@@ -73,12 +73,14 @@ export function parseObjectKey(key: StorageKey): ObjectKey {
  * unambiguous and nearly always the identity.
  */
 function part(value: string): string {
+  if (plainPart.test(value)) return value;
   assert(!value.includes("/"), `a key part must not contain a slash: ${value}`);
-  return plainPart.test(value) ? value : encodeURIComponent(value);
+  return encodeURIComponent(value);
 }
 
 function unpart(value: string): string {
   return value.includes("%") ? decodeURIComponent(value) : value;
 }
 
-const plainPart = /^[!-$&-~]*$/;
+/** Printable ASCII but for the percent sign and the slash. */
+const plainPart = /^[!-$&-.0-~]*$/;

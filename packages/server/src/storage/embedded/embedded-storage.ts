@@ -174,9 +174,27 @@ export class EmbeddedStorage implements Storage, SnapshotSource, SnapshotTarget 
     });
   }
 
-  async commit(write: Write, { signal }: CallOptions): Promise<Revision> {
-    this.#enter(signal);
-    const { key, value, expected } = write;
+  /** Not an async function: this is on the path of every write, and the queue's promise is all that it needs. */
+  commit(write: Write, { signal }: CallOptions): Promise<Revision> {
+    try {
+      this.#enter(signal);
+      this.#checkWrite(write);
+    } catch (error) {
+      return Promise.reject(error);
+    }
+    // The batch is put together without a pause, so what it needs from disk is read before. A key that is
+    // expected to be absent is ruled out by a filter in memory.
+    if (write.expected !== "absent" && this.#state.cache.get(write.key) === undefined)
+      return this.#loadAndCommit(write, signal);
+    return this.#queue.commit(write, signal);
+  }
+
+  async #loadAndCommit(write: Write, signal: AbortSignal): Promise<Revision> {
+    await this.#reading(signal, () => loadEntry(this.#state, write.key));
+    return await this.#queue.commit(write, signal);
+  }
+
+  #checkWrite({ key, value }: Write): void {
     if (key.length > keyBytesMax)
       throw new StorageError(
         "too-large",
@@ -187,12 +205,6 @@ export class EmbeddedStorage implements Storage, SnapshotSource, SnapshotTarget 
       const message = `the value of ${key} has ${value.length} bytes, at most ${this.#valueBytesMax}`;
       throw new StorageError("too-large", message);
     }
-    // The batch is put together without a pause, so what it needs from disk is read before. A key that is
-    // expected to be absent is ruled out by a filter in memory.
-    if (expected !== "absent" && this.#state.cache.get(key) === undefined) {
-      await this.#reading(signal, () => loadEntry(this.#state, key));
-    }
-    return await this.#queue.commit(write, signal);
   }
 
   async *watch(
