@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { TestServer } from "../../../testing/index.ts";
 import { refuses } from "../refusals.ts";
+import { expressionsLengthMax, valuesMax } from "./admission-limits.ts";
 
 const base = "/clusters/a/apis/admissionregistration.k8s.io/v1";
 
@@ -366,6 +367,89 @@ describe("mutating admission policies", () => {
       'spec.matchConstraints.resourceRules.operations: Unsupported value: "DELETE": supported values: "*", "CONNECT", "CREATE", "UPDATE"',
     ],
   ]);
+});
+
+describe("what an admission object may hold", () => {
+  const policyOf = (length: number) => ({
+    metadata: { name: `of-${length}` },
+    spec: { ...spec, validations: [{ expression: `'${"x".repeat(length - 6)}'!=''` }] },
+  });
+
+  it("expressions of the greatest length are accepted, and longer ones are not", async () => {
+    const path = `${base}/validatingadmissionpolicies`;
+    const most = await server.request("POST", path, { body: policyOf(expressionsLengthMax) });
+    assert.equal(most.status, 201, most.text.slice(0, 1000));
+    const more = await server.request("POST", path, { body: policyOf(expressionsLengthMax + 1) });
+    assert.match(
+      more.object.message ?? "",
+      /is invalid: spec: Too long: may not be more than 16384 bytes$/,
+    );
+  });
+
+  it("values up to the greatest number are accepted, and more are not", async () => {
+    // A webhook of this kind has thirteen other values, defaults included; each resource is one more.
+    const body = (resources: number) => ({
+      metadata: { name: `of-${resources}` },
+      webhooks: [
+        {
+          ...webhook,
+          rules: [{ ...rule, resources: Array.from({ length: resources }, (_, i) => `r${i}`) }],
+        },
+      ],
+    });
+    const path = `${base}/validatingwebhookconfigurations`;
+    const others = 13;
+    const most = await server.request("POST", path, { body: body(valuesMax - others) });
+    assert.equal(most.status, 201, most.text.slice(0, 1000));
+    const more = await server.request("POST", path, { body: body(valuesMax - others + 1) });
+    assert.match(
+      more.object.message ?? "",
+      /is invalid: webhooks: Too many: 10001: must have at most 10000 items$/,
+    );
+  });
+});
+
+describe("conditions of a policy", () => {
+  const path = `${base}/validatingadmissionpolicies`;
+  const good = {
+    type: "Ready",
+    status: "True",
+    reason: "Because",
+    message: "",
+    lastTransitionTime: "2026-11-15T10:00:00Z",
+  };
+  const refused: [change: object, says: string][] = [
+    [{ type: "" }, "type: Required value: is required"],
+    [
+      { status: "Maybe" },
+      'status: Unsupported value: "Maybe": supported values: "False", "True", "Unknown"',
+    ],
+    [{ reason: "" }, "reason: Required value"],
+    [{ reason: "no spaces" }, 'reason: Invalid value: "no spaces": a condition reason must start'],
+    [{ lastTransitionTime: undefined }, "lastTransitionTime: Required value"],
+    [
+      { observedGeneration: -1 },
+      "observedGeneration: Invalid value: -1: must be greater than or equal to zero",
+    ],
+    [{ message: "x".repeat(32769) }, "message: Too long: may not be more than 32768 bytes"],
+  ];
+  for (const [i, [change, says]] of refused.entries()) {
+    it(`says: ${says}`, async () => {
+      const name = `conditions-${i}`;
+      await server.must("POST", path, { body: { metadata: { name }, spec } });
+      const answer = await server.patch(`${path}/${name}/status`, "merge", {
+        status: { conditions: [{ ...good, ...change }] },
+      });
+      assert.ok(
+        answer.object.message?.includes(`is invalid: status.conditions[0].${says}`),
+        answer.text.slice(0, 500),
+      );
+      const accepted = await server.patch(`${path}/${name}/status`, "merge", {
+        status: { conditions: [good] },
+      });
+      assert.equal(accepted.status, 200, accepted.text);
+    });
+  }
 });
 
 describe("bindings of admission policies", () => {

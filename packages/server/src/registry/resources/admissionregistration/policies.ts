@@ -4,6 +4,7 @@ import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery
 import { mutatingAdmissionPolicy, validatingAdmissionPolicy } from "@kcp-ts/machinery/shape";
 import { type FieldError, fieldError } from "@kcp-ts/machinery/status";
 import type { Draft, SubresourceStrategy } from "../../strategy.ts";
+import { conditionErrors } from "../condition-errors.ts";
 import {
   ageCell,
   ageColumn,
@@ -121,7 +122,7 @@ export function fillMatch(value: JsonValue): JsonValue {
 
 function statusErrors(status: JsonObject): FieldError[] {
   const { expressionWarnings } = objectIn(status, "typeChecking");
-  return itemErrors<JsonObject>(
+  const warnings = itemErrors<JsonObject>(
     expressionWarnings,
     "status.typeChecking.expressionWarnings",
     (warning, field) =>
@@ -129,6 +130,7 @@ function statusErrors(status: JsonObject): FieldError[] {
         .filter((member) => textIn(warning, member).trim() === "")
         .map((member) => fieldError.required(`${field}.${member}`)),
   );
+  return [...warnings, ...conditionErrors(status["conditions"], "status.conditions")];
 }
 
 function policyColumns(what: string) {

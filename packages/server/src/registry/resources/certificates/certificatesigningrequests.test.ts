@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { type AnyObject, sampleRequest, TestServer } from "../../../testing/index.ts";
 import { refuses } from "../refusals.ts";
+import { requestLengthMax } from "./request-rules.ts";
 import { certificate } from "./test-vectors.ts";
 
 const path = "/clusters/a/apis/certificates.k8s.io/v1/certificatesigningrequests";
@@ -154,6 +155,18 @@ describe("certificate signing requests", () => {
     [
       { spec: { ...spec, request: base64("x") } },
       `spec.request: Invalid value: "${base64("x")}": PEM block type must be CERTIFICATE REQUEST`,
+    ],
+    [
+      { spec: { ...spec, request: "A".repeat(requestLengthMax + 4) } },
+      "spec.request: Too long: may not be more than 65536 bytes",
+    ],
+    [
+      { spec: { ...spec, request: "A".repeat(requestLengthMax) } },
+      /PEM block type must be CERTIFICATE REQUEST$/,
+    ],
+    [
+      { spec: { ...spec, usages: Array.from({ length: 100_000 }, (_, i) => `u${i}`) } },
+      /^\[spec\.usages\[0\]: Unsupported value: "u0": .*spec\.usages\[23\]: Unsupported/,
     ],
     [{ spec: { ...spec, usages: [] } }, "spec.usages: Required value"],
     [

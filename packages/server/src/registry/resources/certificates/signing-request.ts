@@ -8,6 +8,7 @@
  */
 import { createPublicKey, type KeyObject, verify } from "node:crypto";
 import { DerError, DerReader } from "./der-reader.ts";
+import { nextPemBlock } from "./pem.ts";
 
 /** Larger keys take too long to check. */
 const modulusBitsMax = 8192;
@@ -28,11 +29,10 @@ const algorithms: ReadonlyMap<string, { readonly name: string; readonly hash: st
 
 /** What is wrong with the request, or undefined. */
 export function signingRequestError(pem: string): string | undefined {
-  const body =
-    /-----BEGIN ([A-Z0-9 ]+)-----\r?\n([A-Za-z0-9+/=\s]*)-----END \1-----/.exec(pem) ?? undefined;
-  if (body?.[1] !== "CERTIFICATE REQUEST") return "PEM block type must be CERTIFICATE REQUEST";
+  const block = nextPemBlock(pem, 0);
+  if (block?.type !== "CERTIFICATE REQUEST") return "PEM block type must be CERTIFICATE REQUEST";
   try {
-    return signatureError(Buffer.from(body[2] ?? "", "base64"));
+    return signatureError(Buffer.from(block.body, "base64"));
   } catch (error) {
     if (error instanceof DerError) return `asn1: ${error.message}`;
     throw error;

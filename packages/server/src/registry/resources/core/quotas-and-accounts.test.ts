@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { TestServer } from "../../../testing/index.ts";
 import { refuses } from "../refusals.ts";
+import { quotaLimitsMax } from "./quota-rules.ts";
 
 const inDefault = "/clusters/a/api/v1/namespaces/default";
 const metadata = { name: "x" };
@@ -105,6 +106,16 @@ describe("resource quotas", () => {
     };
     const body = { metadata: { name: "many" }, ...limited(hard) };
     assert.equal((await server.request("POST", path, { body })).status, 201);
+  });
+
+  it("a thousand limits are accepted, and one more is not", async () => {
+    const hard = (count: number) =>
+      Object.fromEntries(Array.from({ length: count }, (_, i) => [`count/r${i}`, "1"]));
+    const most = { metadata: { name: "most" }, ...limited(hard(quotaLimitsMax)) };
+    assert.equal((await server.request("POST", path, { body: most })).status, 201);
+    const more = { metadata: { name: "more" }, ...limited(hard(quotaLimitsMax + 1)) };
+    const { object } = await server.request("POST", path, { body: more });
+    assert.match(object.message ?? "", /spec\.hard: Too many: 1001: must have at most 1000 items$/);
   });
 
   it("a quantity that cannot be read is a bad request", async () => {
