@@ -5,7 +5,7 @@ import type { ClusterName } from "@kcp-ts/machinery/names";
 import { type AnyObject, TestServer } from "../testing/index.ts";
 import { WatchCache } from "../watch-cache/index.ts";
 import { DefinitionIndex } from "./definition-index.ts";
-import { cronTabs, install } from "./test-support/definitions.ts";
+import { cronTabs, definitionsPath, install } from "./test-support/definitions.ts";
 
 const noConversion = {
   convert: async (_definition: unknown, objects: readonly object[]) => objects as never,
@@ -49,6 +49,32 @@ describe("the index of definitions", () => {
       assert.equal(again.records.size, 1);
     });
   }
+
+  it("tells of a definition's end, also those who ask late", async (t) => {
+    const { server, cache } = await filled(1);
+    t.after(() => server.close());
+    t.after(() => cache.close());
+    const { storage } = server;
+    const index = new DefinitionIndex({ storage, hub: cache.hub, conversion: noConversion });
+    const definitions = await index.load(cluster(0));
+    const record = definitions.records.get("crontabs.stable.example.com");
+    assert.ok(record !== undefined);
+    const told: string[] = [];
+    const crd = `/clusters/c0${definitionsPath}/crontabs.stable.example.com`;
+    const seen = () => cache.catchUp({ kind: "latest" }, new AbortController().signal);
+    record.onRetired(() => told.push("early"));
+    const forget = record.onRetired(() => told.push("forgotten"));
+    await server.patch(crd, "merge", { metadata: { labels: { a: "b" } } });
+    await seen();
+    assert.equal(told.join(), "", "labels change nothing of what is served");
+    record.onRetired(() => told.push("late"));
+    forget();
+    await server.patch(crd, "merge", { spec: { names: { categories: ["all"] } } });
+    await seen();
+    assert.equal(told.join(), "early,late");
+    record.onRetired(() => told.push("too late"));
+    assert.equal(told.join(), "early,late,too late");
+  });
 
   it("hears of what is defined after it was loaded", async (t) => {
     const { server, cache } = await filled(1);
