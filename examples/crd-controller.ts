@@ -1,10 +1,11 @@
 /** A custom resource and its controller: every Website gets a ConfigMap with its page. Here against a server in this process. */
-import { overLogicalClusters } from "kcp-ts";
+import { inLogicalCluster } from "kcp-ts";
 import {
   defineResource,
   type KubernetesObject,
   type ObjectKey,
   type ReconcileContext,
+  rootCluster,
 } from "kcp-ts/sdk";
 import { eventually, startTestControlPlane } from "kcp-ts/testing";
 import { configMaps } from "./config-maps.ts";
@@ -28,13 +29,15 @@ async function reconcile(key: ObjectKey, { client }: ReconcileContext): Promise<
   const owner = { apiVersion: "example.com/v1", kind: "Website", name, uid, controller: true };
   const metadata = { name, namespace: namespace ?? "", ownerReferences: [owner] };
   const data = { "index.html": `<h1>${site.spec.title}</h1>` };
-  await client.resource(configMaps).apply({ metadata, data }, { force: true });
+  await client.resource(configMaps).apply({ metadata, data }, { fieldManager: "website" });
   const patch = { status: { ready: true } };
   await client.resource(websites).patchStatus(key, { type: "merge", patch });
 }
 
 const crd = new URL("../website.crd.yaml", import.meta.url).pathname;
-const controllers = [overLogicalClusters({ name: "website", watch: [websites], reconcile })];
+const controllers = [
+  inLogicalCluster(rootCluster, { name: "website", watch: [websites], reconcile }),
+];
 const k = await startTestControlPlane({ crds: [crd], controllers });
 const at = { name: "hello", namespace: "default" };
 await k.client.resource(websites).create({ metadata: at, spec: { title: "Hello" } });

@@ -25,7 +25,7 @@ export function compare(report: Report, comparison: Comparison): void {
   for (const ceiling of ceilings) {
     report.add({
       ...row,
-      against: against(ceiling.name, figure, figureOf(ceiling, unit)),
+      against: against(ceiling.name, figure, figureOf(ceiling, unit), ceiling.cpuMicros),
       wanted: wanted[ceiling.name],
     });
   }

@@ -29,6 +29,21 @@ export interface Contestant {
 /** How the requests of a row are sent; 64 in flight come over 8 connections. */
 export type Shape = Omit<Load, "url" | "token" | "body">;
 
+/** See bare-http.ts. */
+export type BareApi = "requests" | "streams";
+
+interface BareServer {
+  readonly child: Child;
+  readonly url: string;
+}
+
+/** With the certificate of ours: what a handshake and a record cost is the same, too. */
+async function startBare(root: string, folder: string, api: BareApi): Promise<BareServer> {
+  const pair = [join(root, "apiserver.crt"), join(root, "apiserver.key")];
+  const child = startProgram("bare-http", [...pair, folder, api]);
+  return { child, url: await child.line() };
+}
+
 export const benchNamespace = `bench-${process.pid}`;
 
 export class Contest {
@@ -37,21 +52,20 @@ export class Contest {
   readonly contestants: readonly Contestant[];
   readonly #bench: Bench;
   readonly #server: ServerProcess;
-  readonly #bare: Child;
-  readonly #bareUrl: string;
+  readonly #bare: Readonly<Record<BareApi, BareServer>>;
   readonly #bareFolder: string;
 
   private constructor(
     bench: Bench,
     server: ServerProcess,
-    bare: { readonly child: Child; readonly url: string; readonly folder: string },
+    bare: Readonly<Record<BareApi, BareServer>>,
+    bareFolder: string,
   ) {
     const kcp = { name: "kcp", url: `${server.url}/clusters/bench`, token: benchToken };
     this.#bench = bench;
     this.#server = server;
-    this.#bare = bare.child;
-    this.#bareUrl = bare.url;
-    this.#bareFolder = bare.folder;
+    this.#bare = bare;
+    this.#bareFolder = bareFolder;
     this.kcp = { ...kcp, pid: server.pid, client: new ApiClient(kcp) };
     this.contestants = [
       this.kcp,
@@ -64,13 +78,11 @@ export class Contest {
     const folder = join(bench.directory, "bodies");
     mkdirSync(folder);
     const server = await ServerProcess.start(root);
-    // The same certificate: what a handshake and a record cost is the same, too.
-    const child = startProgram("bare-http", [
-      join(root, "apiserver.crt"),
-      join(root, "apiserver.key"),
-      folder,
-    ]);
-    const contest = new Contest(bench, server, { child, url: await child.line(), folder });
+    const bare = {
+      requests: await startBare(root, folder, "requests"),
+      streams: await startBare(root, folder, "streams"),
+    };
+    const contest = new Contest(bench, server, bare, folder);
     for (const { client } of contest.contestants) {
       await client.must("POST", "/api/v1/namespaces", namespace(benchNamespace));
       await client.must("POST", configMapsPath(benchNamespace), configMap("one"));
@@ -97,11 +109,17 @@ export class Contest {
     }));
   }
 
-  bareRequests(name: string, path: string, shape: Shape, body?: string): Contender {
+  bareRequests(
+    name: string,
+    path: string,
+    shape: Shape,
+    { body, api = "requests" }: { readonly body?: string; readonly api?: BareApi } = {},
+  ): Contender {
+    const { child, url } = this.#bare[api];
     return {
       name,
-      pid: this.#bare.pid,
-      round: () => this.#round({ url: this.#bareUrl + path, token: "", body, ...shape }),
+      pid: child.pid,
+      round: () => this.#round({ url: url + path, token: "", body, ...shape }),
     };
   }
 
@@ -112,7 +130,7 @@ export class Contest {
 
   async close(): Promise<void> {
     for (const { client } of this.contestants) client.close();
-    await this.#bare.end();
+    for (const { child } of Object.values(this.#bare)) await child.end();
     await this.#server.stop();
   }
 

@@ -19,6 +19,7 @@ export type Unit = "/s" | "ms" | "µs" | "MB" | "bytes";
 export interface Against {
   readonly name: string;
   readonly figure: number;
+  readonly cpuMicros?: number | undefined;
   /** Our figure divided by that one. */
   readonly ratio: number;
 }
@@ -51,8 +52,13 @@ export class Report {
   }
 }
 
-export function against(name: string, ours: number, theirs: number): Against {
-  return { name, figure: theirs, ratio: ours / theirs };
+export function against(
+  name: string,
+  ours: number,
+  theirs: number,
+  cpuMicros?: number | undefined,
+): Against {
+  return { name, figure: theirs, cpuMicros, ratio: ours / theirs };
 }
 
 function verdictOf({ figure, against, wanted }: Row): ReportedRow["verdict"] {
@@ -64,7 +70,7 @@ function verdictOf({ figure, against, wanted }: Row): ReportedRow["verdict"] {
   return isMet ? "ok" : "short";
 }
 
-const widths = [46, 8, 15, 10, 38, 8, 14, 6, 6];
+const widths = [46, 8, 15, 10, 54, 8, 14, 6, 6];
 const titles = ["work", "server", "figure", "CPU each", "beside it", "ratio", "wanted", "", "load"];
 
 export function tableHeader(): string {
@@ -78,12 +84,17 @@ export function tableLine(row: ReportedRow): string {
     server,
     shown(figure, unit),
     cpuMicros === undefined ? "" : shown(cpuMicros, "µs"),
-    against === undefined ? "" : `${against.name} ${shown(against.figure, unit)}`,
+    against === undefined ? "" : shownAgainst(against, unit),
     against === undefined ? "" : against.ratio.toFixed(2),
     wanted === undefined ? "" : shownWanted(wanted, unit),
     verdict ?? "",
     loadAverage.toFixed(1),
   ]);
+}
+
+function shownAgainst({ name, figure, cpuMicros }: Against, unit: Unit): string {
+  const cpu = cpuMicros === undefined ? "" : ` (CPU ${shown(cpuMicros, "µs")})`;
+  return `${name} ${shown(figure, unit)}${cpu}`;
 }
 
 function shownWanted({ what, atLeast, atMost }: Wanted, unit: Unit): string {

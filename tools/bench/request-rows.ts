@@ -16,6 +16,7 @@ export async function getRows({ options, report }: Bench, contest: Contest): Pro
   const measured = await contest.measure([
     ...contest.requests(onePath, shape),
     contest.bareRequests("bare HTTP/2 get", "/one", shape),
+    contest.bareRequests("bare HTTP/2 get, streams", "/one", shape, { api: "streams" }),
   ]);
   const servers = contest.contestants.length;
   compare(report, { work: `get, ${inFlight} in flight`, unit: "/s", measured, servers });
@@ -28,7 +29,8 @@ export async function createRows(bench: Bench, contest: Contest): Promise<void> 
   const measured = await contest.measure([
     ...contest.requests(path, shape, body),
     contest.bareRequests("bare HTTP/2 get", "/one", shape),
-    contest.bareRequests("bare HTTP/2 post", "/", shape, body),
+    contest.bareRequests("bare HTTP/2 get, streams", "/one", shape, { api: "streams" }),
+    contest.bareRequests("bare HTTP/2 post", "/", shape, { body }),
     bareDisk(bench, contest, "level", "bare LevelDB batches of 64"),
     bareDisk(bench, contest, "append", "bare fdatasync of 64"),
   ]);
@@ -53,7 +55,7 @@ export async function latencyRows({ options, report }: Bench, contest: Contest):
   compare(report, { work: "get, 1 in flight", unit: "µs", measured: got, servers });
   const created = await contest.measure([
     ...contest.requests(path, creates, body),
-    contest.bareRequests("bare HTTP/2 post", "/", creates, body),
+    contest.bareRequests("bare HTTP/2 post", "/", creates, { body }),
   ]);
   compare(report, { work: "durable create, 1 in flight", unit: "µs", measured: created, servers });
 }

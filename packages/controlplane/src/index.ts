@@ -16,9 +16,10 @@ export type {
   Middleware,
 } from "./compose/extensions.ts";
 export {
-  type LogicalClustersController,
+  inLogicalCluster,
   overLogicalClusters,
-} from "./compose/over-logical-clusters.ts";
+  type SimpleController,
+} from "./compose/simple-controller.ts";
 export { type ControlPlane, type ControlPlaneContext, startControlPlane } from "./control-plane.ts";
 export { createLog, type LogFormat, type LogOptions } from "./log.ts";
 export { type Manifest, ManifestError, parseManifests, readManifests } from "./manifests/index.ts";

@@ -13,8 +13,8 @@ export {
   createLog,
   type Extensions,
   type Handle,
+  inLogicalCluster,
   type LogFormat,
-  type LogicalClustersController,
   type LogOptions,
   type Manifest,
   ManifestError,
@@ -27,6 +27,7 @@ export {
   type RestoreResult,
   readManifests,
   restore,
+  type SimpleController,
   type StorageOptions,
   startControlPlane,
 } from "@kcp-ts/controlplane";

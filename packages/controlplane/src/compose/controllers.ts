@@ -3,14 +3,13 @@ import { type ErrorContext, runControlLoops } from "@kcp-ts/controllers";
 import type { Clock } from "@kcp-ts/machinery/base";
 import { isStatusError } from "@kcp-ts/machinery/status";
 import { Client, formatKey } from "@kcp-ts/sdk";
-import type { ServerLog } from "@kcp-ts/server";
-import type { Handle } from "./extensions.ts";
+import type { ApiServer, ServerLog } from "@kcp-ts/server";
 import { inProcessTransport } from "./in-process-transport.ts";
 import type { InternalCredential } from "./internal-credential.ts";
 
 export interface ControllersOptions {
   /** Started. */
-  readonly server: { readonly handle: Handle };
+  readonly server: Pick<ApiServer, "handle">;
   readonly credential: Pick<InternalCredential, "authorization">;
   /** What clients verify this server by. */
   readonly caPem: string;

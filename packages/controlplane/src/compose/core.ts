@@ -92,8 +92,9 @@ export class Core {
 
   /** The server's own. `caPem` is what clients verify it by. */
   startControlLoops(caPem: string): void {
+    const { server } = this;
     const { credential, log, clock } = this.#parts;
-    this.#controlLoops = startControllers({ server: this, credential, caPem, log, clock });
+    this.#controlLoops = startControllers({ server, credential, caPem, log, clock });
   }
 
   /** The embedder's: when the types they watch are there. */

@@ -17,7 +17,7 @@ export interface Extensions {
   readonly admissionPlugins?: readonly AdmissionPlugin[];
   /** Asked when our own rules do not allow a request: one that allows is enough. */
   readonly authorizers?: readonly Authorizer[];
-  /** Around every request, from the network or from this process; the first is the outermost. */
+  /** Around every request but those of the server's own control loops, from the network or from this process; the first is the outermost. */
   readonly middleware?: readonly Middleware[];
   readonly controllers?: readonly ControllerProgram[];
 }

@@ -1,7 +1,7 @@
 /**
  * Faults on purpose: what goes wrong between a client and a server, when a test says so.
  *
- * They stand in front of the server, so in-process clients and clients over sockets meet the same ones. The server itself stays healthy: a test
+ * They stand in front of the server, so in-process clients and clients over sockets meet the same ones. The server itself and its control loops stay healthy: a test
  * can look at what really happened by taking the fault away, or with a fault that its own client does not match.
  */
 import { type Clock, sleep } from "@kcp-ts/machinery/base";

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
+import { fileURLToPath } from "node:url";
 import { isStatusError } from "@kcp-ts/machinery/status";
 import {
   Controller,
@@ -24,6 +25,18 @@ const configMaps = defineResource<ConfigMap>({
   version: "v1",
   resource: "configmaps",
   kind: "ConfigMap",
+  namespaced: true,
+});
+
+interface Website extends KubernetesObject {
+  readonly spec?: { readonly title?: string; readonly pages?: number };
+}
+
+const websites = defineResource<Website>({
+  group: "example.com",
+  version: "v1",
+  resource: "websites",
+  kind: "Website",
   namespaced: true,
 });
 
@@ -192,6 +205,20 @@ describe("a test control plane", () => {
     await Promise.all([k.close(), k.close(), k[Symbol.asyncDispose]()]);
     await watching;
     assert.equal(k.server.isReady, false);
+  });
+
+  it("installs CustomResourceDefinitions from files, into the logical clusters asked for", async (t) => {
+    const path = fileURLToPath(new URL("../../../../examples/website.crd.yaml", import.meta.url));
+    const k = await started(t, { crds: [path] });
+    const metadata = { name: "a", namespace: "default" };
+    const site = { metadata, spec: { title: "A" } };
+    const created = await k.client.resource(websites).create(site);
+    assert.equal(created.spec?.pages, 1, "the schema's default");
+    const elsewhere = k.clientFor("team-a");
+    await assert.rejects(elsewhere.resource(websites).create(site), /could not find/);
+    assert.deepEqual(await k.installCrds([path], "team-a"), ["websites.example.com"]);
+    await elsewhere.resource(websites).create(site);
+    assert.deepEqual(await k.installCrds([path], "team-a"), ["websites.example.com"], "again");
   });
 
   it("says when files have no CustomResourceDefinition", async () => {

@@ -9,6 +9,8 @@ import type { Catalog, ResourceDefinition } from "../registry/index.ts";
 import type { MaybePromise } from "../request/api-request.ts";
 import type { ClusterScope } from "../request/request-scope.ts";
 import type { WatchCache } from "../watch-cache/index.ts";
+import { anyOwnersDefinition } from "./any-owners.ts";
+import type { CustomDefinition } from "./custom-definition.ts";
 import type { ClusterDefinitions, DefinitionIndex } from "./definition-index.ts";
 import { Interned } from "./interned.ts";
 import type { SharedVersion } from "./shared-version.ts";
@@ -38,10 +40,13 @@ export class CustomResourceCatalog implements Catalog {
   ): MaybePromise<ResourceDefinition | undefined> {
     const { builtIns, index } = this.#options;
     const builtIn = builtIns.find(cluster, group, version, resource);
-    if (builtIn !== undefined || cluster === "*") return builtIn;
+    if (builtIn !== undefined) return builtIn;
+    if (cluster === "*") return anyOwnersDefinition(group, version, resource);
     const find = (definitions: ClusterDefinitions | undefined) =>
       definitions?.find(group, resource)?.version(version, index.conversion);
-    return find(index.peek(cluster)) ?? this.#upToDate(cluster).then(find);
+    const found = find(index.peek(cluster));
+    if (found === undefined) return this.#upToDate(cluster).then(find).then(warmed);
+    return warmed(found);
   }
 
   all(cluster: ClusterScope): MaybePromise<readonly ResourceDefinition[]> {
@@ -74,4 +79,12 @@ export class CustomResourceCatalog implements Catalog {
     this.#listed.set(served, list);
     return list;
   }
+}
+
+/** A definition that takes long to make ready is made ready in pieces before it is used. */
+function warmed(
+  definition: CustomDefinition | undefined,
+): MaybePromise<CustomDefinition | undefined> {
+  const warming = definition?.warmUp();
+  return warming === undefined ? definition : warming.then(() => definition);
 }

@@ -30,9 +30,14 @@ export class CompiledVersion {
   #applyType: TypeSchema | undefined;
   #patchRules: PatchSchema | undefined;
 
-  constructor(traits: VersionTraits, unpack: () => JsonObject | undefined) {
+  /** `json` is what `unpack` gives, where it is at hand. */
+  constructor(
+    traits: VersionTraits,
+    unpack: () => JsonObject | undefined,
+    json: JsonObject | undefined = unpack(),
+  ) {
     this.#unpack = unpack;
-    this.schema = compileSchema(unpack() ?? (anything as JsonValue), { evaluator: ruleEngine });
+    this.schema = compileSchema(json ?? (anything as JsonValue), { evaluator: ruleEngine });
     this.columns = compilePrinterColumns(traits.printerColumns);
     this.selectableFields = new Map(
       traits.selectableFields.map((text) => {
@@ -46,6 +51,11 @@ export class CompiledVersion {
   get applyType(): TypeSchema {
     this.#applyType ??= readObjectType(this.#unpack());
     return this.#applyType;
+  }
+
+  /** Makes the type ahead, from a schema that is at hand. */
+  prepareApply(json: JsonObject | undefined): void {
+    this.#applyType ??= readObjectType(json);
   }
 
   get patchRules(): PatchSchema {

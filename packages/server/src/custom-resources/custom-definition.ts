@@ -21,6 +21,11 @@ export class CustomDefinition implements ResourceDefinition {
     this.form = new CustomForm(version, record.since, conversion);
   }
 
+  /** What must be waited for before the definition is used, if anything. */
+  warmUp(): Promise<void> | undefined {
+    return this.#version.warmUp();
+  }
+
   get group(): string {
     return this.#version.group;
   }

@@ -119,12 +119,13 @@ async function creationRate(count: number): Promise<void> {
   const server = await TestServer.start();
   await install(server, cronTabs());
   const rate = async (path: string, body: (i: number) => object) => {
-    const start = performance.now();
+    const start = process.cpuUsage();
     const workers = Array.from({ length: 16 }, async (_, worker) => {
       for (let i = worker; i < count; i += 16) await server.must("POST", path, { body: body(i) });
     });
     await Promise.all(workers);
-    return (count / (performance.now() - start)) * 1000;
+    const { user, system } = process.cpuUsage(start);
+    return (count / (user + system)) * 1e6;
   };
   const image = "registry.example.com/some/image:1.2.3";
   const spec = { cronSpec: "* * * * */5", image, replicas: 3 };
@@ -154,7 +155,7 @@ async function creationRate(count: number): Promise<void> {
     if (round > 0) ratios.push(ofCustom / ofPlain);
     print(
       `creates, round ${round}`,
-      `${Math.round(ofCustom)}/s custom, ${Math.round(ofPlain)}/s ConfigMap`,
+      `${Math.round(ofCustom)}/s custom, ${Math.round(ofPlain)}/s ConfigMap (of processor time)`,
     );
   }
   ratios.sort((a, b) => a - b);
@@ -162,13 +163,22 @@ async function creationRate(count: number): Promise<void> {
   await server.close();
 }
 
-/** The longest time that one request held the event loop. */
+async function removed(server: TestServer, name: string, cluster: string): Promise<void> {
+  while ((await server.get(`/clusters/${cluster}${definitionsPath}/${name}`)).status !== 404)
+    await new Promise((resolve) => setTimeout(resolve, 20));
+}
+
+/** The longest that one turn of the event loop took, in processor time: other programs on the machine do not count. */
 async function longestHold(body: () => Promise<unknown>): Promise<number> {
   let longest = 0;
-  let last = performance.now();
+  const processorMs = () => {
+    const { user, system } = process.cpuUsage();
+    return (user + system) / 1000;
+  };
+  let last = processorMs();
   let isDone = false;
   const turn = () => {
-    const now = performance.now();
+    const now = processorMs();
     longest = Math.max(longest, now - last);
     last = now;
     if (!isDone) setImmediate(turn);
@@ -224,12 +234,14 @@ async function hostile(): Promise<void> {
       Array.from({ length: 100 }).reduce<object>((inner) => object({ x: inner }), text),
     ],
   ];
-  for (const [what, schema] of schemas) {
+  // Twice: the first time much of the code is not compiled yet.
+  for (const [what, schema] of [...schemas, ...schemas]) {
     const names = { plural: "hostiles", singular: "hostile", kind: "Hostile", shortNames: [] };
+    const body = Buffer.from(JSON.stringify(cronTabs({ schema, names })));
     let status = 0;
     const hold = await longestHold(async () => {
       const answer = await server.request("POST", `/clusters/h${definitionsPath}`, {
-        body: Buffer.from(JSON.stringify(cronTabs({ schema, names }))),
+        body,
       });
       status = answer.status;
       if (status === 201) await new Promise((resolve) => setTimeout(resolve, 300));
@@ -242,7 +254,7 @@ async function hostile(): Promise<void> {
     });
     print(`  its first object, longest hold`, `${holding.toFixed(0)} ms`);
     await server.must("DELETE", `/clusters/h${definitionsPath}/hostiles.stable.example.com`);
-    await new Promise((resolve) => setTimeout(resolve, 100));
+    await removed(server, "hostiles.stable.example.com", "h");
   }
   await server.close();
 }

@@ -5,6 +5,7 @@
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { compareVersionPriority } from "@kcp-ts/machinery/schema";
 import type { ResourceDefinition } from "../registry/index.ts";
+import { otherWork } from "../request/other-work.ts";
 import {
   clusterPrefix,
   parseObjectKey,
@@ -27,6 +28,8 @@ export interface DefinitionIndexOptions {
 /** Logical clusters whose definitions are held; one without any takes some hundred bytes. */
 const clustersDefaultMax = 50_000;
 const pageEntries = 100;
+/** Definitions beyond this size are read one per turn of the event loop. */
+const largeBytes = 64 << 10;
 
 export class ClusterDefinitions {
   /** By name, which is plural and group. */
@@ -135,7 +138,10 @@ export class DefinitionIndex implements HubListener {
       const page = await storage.list(prefix, { signal, entriesMax: pageEntries, continueAfter });
       for (const entry of page.entries) {
         const { name } = parseObjectKey(entry.key);
-        definitions.records.set(name, new DefinitionRecord(entry, undefined));
+        const record = new DefinitionRecord(entry, undefined);
+        record.look();
+        definitions.records.set(name, record);
+        if (entry.value.length > largeBytes) await otherWork();
       }
       if (!page.more) {
         await hub.reach(page.revision, signal);

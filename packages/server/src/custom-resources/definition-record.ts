@@ -12,35 +12,71 @@ import type { Conversion } from "./conversion.ts";
 import { CustomDefinition } from "./custom-definition.ts";
 import { type SharedDefinition, shareDefinition } from "./shared-definition.ts";
 
-export class DefinitionRecord {
+interface Looked {
   readonly uid: string;
   readonly shared: SharedDefinition;
-  /** What was written later than this was written under the present schema. */
   readonly since: Revision;
-  readonly modifiedAt: Revision;
-  /** Names are accepted, or once were. */
   readonly isServed: boolean;
-  /** Some of its names belong to others. */
   readonly isRefused: boolean;
-  #definitions: Map<string, ResourceDefinition> | undefined;
+}
+
+/** A definition changes several times on its way into service, and is looked into when somebody asks for it. */
+export class DefinitionRecord {
+  readonly modifiedAt: Revision;
+  #entry: Entry | undefined;
+  /** What it replaces, until it is looked into. */
+  #previous: DefinitionRecord | undefined;
+  #looked: Looked | undefined;
+  #definitions: Map<string, CustomDefinition> | undefined;
   #retirement: Set<() => void> | undefined;
 
   constructor(entry: Entry, previous: DefinitionRecord | undefined) {
-    const object = decodeObject(entry);
-    const definition = readCustomResourceDefinition(object).definition;
-    this.uid = uidOf(object);
-    this.shared = shareDefinition(object, definition, isConditionTrue(object, "Terminating"));
     this.modifiedAt = entry.modifiedAt;
-    this.isServed = isServed(object, definition);
-    this.isRefused = findCondition(object, "NamesAccepted")?.["status"] === "False";
-    const isSame = previous?.uid === this.uid && previous.shared.content === this.shared.content;
-    this.since = isSame ? previous.since : entry.modifiedAt;
-    if (isSame) this.#retirement = previous.#retirement;
-    else previous?.retire();
+    this.#entry = entry;
+    // One that was never looked into was never served here; elsewhere it may have been, so nothing is known of what came before.
+    if (previous === undefined || previous.#looked === undefined) return;
+    this.#previous = previous;
+    // Whoever watches its objects must know at once whether they are still the same.
+    if (previous.#retirement !== undefined && previous.#retirement.size > 0) this.look();
+  }
+
+  get uid(): string {
+    return this.look().uid;
+  }
+  get shared(): SharedDefinition {
+    return this.look().shared;
+  }
+  /** What was written later than this was written under the present schema. */
+  get since(): Revision {
+    return this.look().since;
+  }
+  /** Names are accepted, or once were. */
+  get isServed(): boolean {
+    return this.look().isServed;
+  }
+  /** Some of its names belong to others. */
+  get isRefused(): boolean {
+    return this.look().isRefused;
+  }
+
+  /** Reads the definition, and lets go of its bytes. */
+  look(): Looked {
+    if (this.#looked !== undefined) return this.#looked;
+    const previous = this.#previous;
+    const before = previous === undefined ? undefined : previous.#looked;
+    const looked = lookInto(this.#entry as Entry, before);
+    this.#looked = looked;
+    this.#entry = undefined;
+    this.#previous = undefined;
+    if (previous === undefined) return looked;
+    if (before?.uid === looked.uid && before.since === looked.since)
+      this.#retirement = previous.#retirement;
+    else previous.retire();
+    return looked;
   }
 
   /** The served version, or undefined. */
-  version(name: string, conversion: Conversion): ResourceDefinition | undefined {
+  version(name: string, conversion: Conversion): CustomDefinition | undefined {
     const known = this.#definitions?.get(name);
     if (known !== undefined) return known;
     const version = this.shared.version(name);
@@ -69,6 +105,21 @@ export class DefinitionRecord {
     this.#retirement?.clear();
     for (const callback of callbacks) callback();
   }
+}
+
+function lookInto(entry: Entry, previous: Looked | undefined): Looked {
+  const object = decodeObject(entry);
+  const definition = readCustomResourceDefinition(object).definition;
+  const uid = uidOf(object);
+  const shared = shareDefinition(object, definition, isConditionTrue(object, "Terminating"));
+  const isSame = previous?.uid === uid && previous.shared.content === shared.content;
+  return {
+    uid,
+    shared,
+    since: isSame ? previous.since : entry.modifiedAt,
+    isServed: isServed(object, definition),
+    isRefused: findCondition(object, "NamesAccepted")?.["status"] === "False",
+  };
 }
 
 function uidOf(object: JsonObject): string {

@@ -5,6 +5,7 @@ import { mapType, objectType, recursive, structType, untypedType } from "@kcp-ts
 import { isJsonObject, type JsonObject, type JsonValue, jsonEqual } from "@kcp-ts/machinery/json";
 import { dnsSubdomainErrors } from "@kcp-ts/machinery/names";
 import {
+  type CrdValidationOptions,
   type CustomResourceDefinition,
   defaultCustomResourceDefinition,
   readCustomResourceDefinition,
@@ -20,6 +21,7 @@ import type { Draft, ResourceDefinition, SubresourceStrategy } from "../registry
 import { conditionsOf, deletionPending, withCondition } from "./conditions.ts";
 import { decodeDefinition } from "./decode-definition.ts";
 import { ruleEngine } from "./rule-engine.ts";
+import { ruleLimitErrors } from "./rule-limits.ts";
 
 /** Holds a definition back until the last of its instances is gone. */
 export const cleanupFinalizer = "customresourcecleanup.apiextensions.k8s.io";
@@ -66,7 +68,7 @@ export const customResourceDefinitions: ResourceDefinition = {
     allowsCreateOnUpdate: false,
     returnsDeletedObject: false,
     prepareForCreate,
-    validate: (object) => validateCustomResourceDefinition(read(object), validation),
+    validate: (object) => validated(read(object), validateCustomResourceDefinition),
     prepareForUpdate,
     validateUpdate,
     warnings: formatWarnings,
@@ -138,7 +140,18 @@ function prepareForUpdate(draft: Draft, old: JsonObject): void {
 function validateUpdate(updated: JsonObject, old: JsonObject): FieldError[] {
   // A definition on its way out must be able to lose its finalizer, whatever today's rules say of it.
   if (isDeleted(old) && jsonEqual(updated["spec"] ?? null, old["spec"] ?? null)) return [];
-  return validateCustomResourceDefinitionUpdate(read(updated), read(old), validation);
+  return validated(read(updated), (definition, options) =>
+    validateCustomResourceDefinitionUpdate(definition, read(old), options),
+  );
+}
+
+/** Rules are compiled only when there are not too many of them. */
+function validated(
+  definition: CustomResourceDefinition,
+  validate: (definition: CustomResourceDefinition, options: CrdValidationOptions) => FieldError[],
+): FieldError[] {
+  const tooMany = ruleLimitErrors(definition);
+  return tooMany.length > 0 ? tooMany : validate(definition, validation);
 }
 
 function isDeleted(object: JsonObject): boolean {
@@ -148,12 +161,21 @@ function isDeleted(object: JsonObject): boolean {
 function formatWarnings(object: JsonObject): string[] {
   const warnings: string[] = [];
   for (const { schema } of read(object).spec.versions) {
-    const props = schema === undefined ? undefined : readSchema(schema).schema;
+    const props =
+      schema === undefined || !hasFormat(schema) ? undefined : readSchema(schema).schema;
     if (props === undefined) continue;
     for (const format of unrecognizedFormats(props))
       warnings.push(`unrecognized format ${quote(format)}`);
   }
   return warnings;
+}
+
+/** Most schemas use no format at all, and reading one again takes its time. */
+function hasFormat(schema: JsonValue): boolean {
+  if (typeof schema !== "object" || schema === null) return false;
+  if (Array.isArray(schema)) return schema.some(hasFormat);
+  const members = schema as JsonObject;
+  return Object.hasOwn(members, "format") || Object.values(members).some(hasFormat);
 }
 
 /** Apply merges a schema keyword by keyword, at any depth. */

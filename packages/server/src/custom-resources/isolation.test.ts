@@ -159,6 +159,35 @@ describe("cluster a, next to cluster b", () => {
     assert.equal(documents[0]?.headers["etag"], documents[1]?.headers["etag"]);
   });
 
+  it("metadata of all clusters' objects is for those who may see all clusters", async () => {
+    const headers = { accept: "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io" };
+    const everywhere = `/clusters/*${resources}/crontabs`;
+    assert.equal((await server.get(everywhere, { user: "a", headers })).status, 403);
+    const { items, object } = await server.get(everywhere, { user: "masters", headers });
+    assert.equal(object.kind, "PartialObjectMetadataList");
+    const clusters = items.map(({ metadata }) => metadata.annotations?.["kcp.io/cluster"]);
+    assert.ok(clusters.includes("b") && clusters.includes("c"), clusters.join(" "));
+    assert.ok(items.every((item) => item["spec"] === undefined));
+    assert.equal(
+      items[0]?.metadata.annotations?.["kcp.io/original-api-version"],
+      "stable.example.com/v1",
+    );
+    const watch = await server.watch(
+      `${everywhere}?watch=1&resourceVersion=${object.metadata.resourceVersion}`,
+      {
+        user: "masters",
+        headers: { accept: "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io" },
+      },
+    );
+    await server.patch(`/clusters/b${instances}/shared`, "merge", {
+      metadata: { labels: { w: "1" } },
+    });
+    const [event] = await watch.take(1);
+    assert.equal(event?.object.metadata.annotations?.["kcp.io/cluster"], "b");
+    assert.equal(event?.object["spec"], undefined);
+    await watch.leave();
+  });
+
   it("nobody lists whole objects of all clusters' definitions", async () => {
     const { status } = await server.get(`/clusters/*${resources}/crontabs`, { user: "masters" });
     assert.equal(status, 404);

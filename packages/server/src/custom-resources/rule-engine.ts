@@ -33,20 +33,37 @@ const requestBytesMax = 3 << 20;
 
 export const ruleEngine: RuleEvaluator = {
   compile(rules: readonly ValidationRule[], context: RuleContext): readonly CompiledRule[] {
-    const self = declareSchema(context.schema, context.isResourceRoot) ?? declaredDynamic;
-    const maxCardinality = Math.floor(requestBytesMax / (self.serializedBytesMin + 1));
-    const plain = kubernetesEnvironment.extend({ variables: { self, oldSelf: self } });
-    let optional: Environment | undefined;
-    return rules.map((rule) => {
-      if (rule.optionalOldSelf === true)
-        optional ??= kubernetesEnvironment.extend({
-          variables: { self, oldSelf: declaredOptional(self) },
-        });
-      const environment = rule.optionalOldSelf === true ? (optional ?? plain) : plain;
-      return compileRule(rule, environment, maxCardinality);
-    });
+    const known = context.isResourceRoot ? compiledRoots : compiledRules;
+    let compiled = known.get(rules);
+    if (compiled === undefined) {
+      compiled = compileRules(rules, context);
+      known.set(rules, compiled);
+    }
+    return compiled;
   },
 };
+
+/** By the rules of a sub-schema: what was compiled ahead is found again. */
+const compiledRules = new WeakMap<readonly ValidationRule[], readonly CompiledRule[]>();
+const compiledRoots = new WeakMap<readonly ValidationRule[], readonly CompiledRule[]>();
+
+function compileRules(
+  rules: readonly ValidationRule[],
+  context: RuleContext,
+): readonly CompiledRule[] {
+  const self = declareSchema(context.schema, context.isResourceRoot) ?? declaredDynamic;
+  const maxCardinality = Math.floor(requestBytesMax / (self.serializedBytesMin + 1));
+  const plain = kubernetesEnvironment.extend({ variables: { self, oldSelf: self } });
+  let optional: Environment | undefined;
+  return rules.map((rule) => {
+    if (rule.optionalOldSelf === true)
+      optional ??= kubernetesEnvironment.extend({
+        variables: { self, oldSelf: declaredOptional(self) },
+      });
+    const environment = rule.optionalOldSelf === true ? (optional ?? plain) : plain;
+    return compileRule(rule, environment, maxCardinality);
+  });
+}
 
 function compileRule(
   rule: ValidationRule,

@@ -68,13 +68,15 @@ export class SharedDefinition {
 
 /** A schema's text, packed. */
 export interface PackedSchema {
+  /** Of the text. */
+  readonly length: number;
   unpack(): JsonObject | undefined;
 }
 
 /** Definitions go through several states with the same schemas, and versions often share one. */
 const packedSchemas = new Interned<PackedSchema>();
 
-const noSchema: PackedSchema = { unpack: () => undefined };
+const noSchema: PackedSchema = { length: 0, unpack: () => undefined };
 
 function packSchema({ schema }: CrdVersion): PackedSchema {
   if (schema === undefined) return noSchema;
@@ -83,6 +85,7 @@ function packSchema({ schema }: CrdVersion): PackedSchema {
   return packedSchemas.get(hash, () => {
     const packed = deflateRawSync(text, { level: 1 });
     return {
+      length: text.length,
       unpack: () => parseJson(inflateRawSync(packed).toString("utf8")).value as JsonObject,
     };
   });

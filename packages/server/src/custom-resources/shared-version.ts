@@ -8,6 +8,7 @@ import {
   type Strategy,
   type SubresourceStrategy,
 } from "../registry/index.ts";
+import { otherWork } from "../request/other-work.ts";
 import {
   type CompiledHolder,
   CompiledVersion,
@@ -15,6 +16,8 @@ import {
   type VersionTraits,
 } from "./compiled-version.ts";
 import { customSchemas, customStrategy, customSubresources } from "./custom-strategy.ts";
+import { ruleEngine } from "./rule-engine.ts";
+import { ruleSources } from "./rule-sources.ts";
 import type { PackedSchema, SharedDefinition } from "./shared-definition.ts";
 
 const allVerbs = [
@@ -30,6 +33,9 @@ const allVerbs = [
 /** Of a definition that is being deleted: nothing new comes in. */
 const lastVerbs = ["delete", "deletecollection", "get", "list", "watch"] as const;
 
+/** UTF-16 units of a schema below which it is compiled on the spot. */
+const largeSchemaLength = 64 << 10;
+
 export class SharedVersion implements ResourceDefinition, CompiledHolder {
   readonly definition: SharedDefinition;
   readonly version: string;
@@ -37,6 +43,7 @@ export class SharedVersion implements ResourceDefinition, CompiledHolder {
   readonly traits: VersionTraits;
   readonly #schema: PackedSchema;
   #compiled: CompiledVersion | undefined;
+  #warming: Promise<void> | undefined;
   #strategy: Strategy | undefined;
   #subresources: ReadonlyMap<string, SubresourceStrategy> | undefined;
 
@@ -115,11 +122,38 @@ export class SharedVersion implements ResourceDefinition, CompiledHolder {
       compiledBudget.use(this.#compiled);
       return this.#compiled;
     }
+    return this.#compile(this.#schema.unpack());
+  }
+
+  #compile(json: JsonObject | undefined): CompiledVersion {
     const schema = this.#schema;
-    const compiled = new CompiledVersion(this.traits, () => schema.unpack());
+    const compiled = new CompiledVersion(this.traits, () => schema.unpack(), json);
     this.#compiled = compiled;
     compiledBudget.add(this, compiled, compiled.weight);
     return compiled;
+  }
+
+  /** Undefined when using the version takes no time worth waiting for; else the work is done in pieces. */
+  warmUp(): Promise<void> | undefined {
+    if (this.#compiled !== undefined || this.#schema.length < largeSchemaLength) return undefined;
+    this.#warming ??= this.#compileInPieces().finally(() => {
+      this.#warming = undefined;
+    });
+    return this.#warming;
+  }
+
+  async #compileInPieces(): Promise<void> {
+    await otherWork();
+    const json = this.#schema.unpack();
+    await otherWork();
+    const compiled = this.#compile(json);
+    await otherWork();
+    compiled.prepareApply(json);
+    const { schema } = compiled;
+    for (const { rules, schema: source, isResourceRoot } of ruleSources(schema.root)) {
+      await otherWork();
+      ruleEngine.compile(rules, { schema: source, isResourceRoot });
+    }
   }
 
   dropCompiled(): void {

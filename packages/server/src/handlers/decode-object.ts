@@ -6,6 +6,7 @@ import { quote, type StatusError, statusError } from "@kcp-ts/machinery/status";
 import { type DecodedBody, decodeBody } from "../content/index.ts";
 import { apiVersionOf, type Draft, type ResourceDefinition } from "../registry/index.ts";
 import { header } from "../request/api-request.ts";
+import { otherWork } from "../request/other-work.ts";
 import { bodyBytesMax, type HandlerRequest } from "./context.ts";
 import type { MutationOptions } from "./options.ts";
 
@@ -20,8 +21,15 @@ export async function readObject(
   const expected = { kind: definition.kind, apiVersion: apiVersionOf(definition), shape };
   const body = decodeBody(bytes, header(request.headers, "content-type"), expected);
   checkKind(definition, body.value);
-  return decodeDraft(definition, body, options, warnings);
+  if (bytes.length < largeBodyBytes) return decodeDraft(definition, body, options, warnings);
+  await otherWork();
+  const draft = decodeDraft(definition, body, options, warnings);
+  await otherWork();
+  return draft;
 }
+
+/** Parsing, shaping and validating larger bodies takes some milliseconds each: others have their turn in between. */
+const largeBodyBytes = 128 << 10;
 
 /** How a body that cannot be taken is refused: `why` is what is wrong with it. */
 export type Refusal = (why: string) => StatusError;
@@ -38,7 +46,9 @@ export function decodeDraft(
   refuse: Refusal = refusalOf(definition),
 ): Draft {
   const decoded = shapeOf(definition, value, refuse);
-  if (decoded.unknownFields.length === 0 && duplicates.length === 0) return decoded.value as Draft;
+  const draft = decoded.value as Draft;
+  dropRepeatedOwners(draft, warnings);
+  if (decoded.unknownFields.length === 0 && duplicates.length === 0) return draft;
   const problems = [
     ...decoded.unknownFields.slice(0, problemsMax).map((path) => `unknown field ${quote(path)}`),
     ...duplicates.slice(0, problemsMax).map((path) => `duplicate field ${quote(path)}`),
@@ -47,8 +57,6 @@ export function decodeDraft(
     throw refuse(`strict decoding error: ${problems.join(", ")}`);
   }
   if (fieldValidation === "Warn") warnings.push(...problems);
-  const draft = decoded.value as Draft;
-  dropRepeatedOwners(draft, warnings);
   return draft;
 }
 

@@ -44,6 +44,7 @@ export async function handleList(
     table: true,
     partial: "PartialObjectMetadataList",
   });
+  checkForm(handled.definition, form);
   const listed = await listObjects(handled, rooms, parseListOptions(scope.query, false));
   return renderList(listed, form, handled, rooms);
 }
@@ -61,6 +62,7 @@ export function prefixOf(
 ): StorageKey {
   const { isNamespaced } = definition;
   const base = collectionKeyOf(definition);
+  if (definition.isAnyOwners === true) return anyOwnersPrefix(base);
   if (scope.cluster === "*") return resourcePrefix(base);
   const inCluster = { ...base, cluster: scope.cluster };
   if (isNamespaced && scope.namespace === "") return clusterPrefix(inCluster);
@@ -69,6 +71,16 @@ export function prefixOf(
   return name === undefined || name === "" || name.includes("/")
     ? namespacePrefix({ ...inCluster, namespace })
     : objectKey({ ...inCluster, namespace, name });
+}
+
+/** Keys go on with the owner's identity: before it, all owners' are under one prefix. */
+function anyOwnersPrefix(base: Parameters<typeof resourcePrefix>[0]): StorageKey {
+  return resourcePrefix({ ...base, identity: "" }).slice(0, -1) as StorageKey;
+}
+
+/** Different owners' objects have nothing in common but metadata. */
+export function checkForm({ isAnyOwners }: ResourceDefinition, form: AnswerForm): void {
+  if (isAnyOwners === true && form.as !== "partial") throw statusError.pathNotFound();
 }
 
 /** The unit that is held in memory; a wildcard list is read from storage instead. */

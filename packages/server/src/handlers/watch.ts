@@ -22,7 +22,7 @@ import { decodeObject } from "../stored-object/index.ts";
 import { type EventForm, type Freshness, type Listing, wholeObject } from "../watch-cache/index.ts";
 import type { HandlerRequest, HandlerRooms } from "./context.ts";
 import { convertedEvents } from "./converted-watch.ts";
-import { collectionOf, prefixOf } from "./list.ts";
+import { checkForm, collectionOf, prefixOf } from "./list.ts";
 import { type ListOptions, parseListOptions, parseResourceVersion } from "./options.ts";
 import { selectionOf } from "./selection.ts";
 
@@ -41,6 +41,7 @@ export async function handleWatch(
     table: true,
     partial: "PartialObjectMetadata",
   });
+  checkForm(definition, form);
   if (form.mediaType !== "application/json") throw statusError.notAcceptable(["application/json"]);
   const options = parseListOptions(scope.query, true);
   // The name may come from the path or from the selector; a path's name holds whatever the selector says.

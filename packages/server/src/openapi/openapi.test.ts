@@ -166,7 +166,7 @@ describe("/openapi/v2", () => {
       for (const path of Object.keys(v3["paths"] as Json))
         assert.ok(Object.hasOwn(paths as Json, path), path);
     }
-    assert.ok(!answer.text.includes('"allOf":[{"$ref"'), "v2 refers directly");
+    assert.ok(!answer.text.includes('"allOf":['), "v2 refers directly");
   });
 
   const forms: [accept: string | undefined, type: string | number][] = [

@@ -29,6 +29,8 @@ export interface ResourceDefinition {
   readonly isSeenOnAnswer?: boolean;
   /** Sent with every answer. */
   readonly warnings?: readonly string[] | undefined;
+  /** Stands for a resource whoever defined it, of which only metadata can be told: objects of all owners are shown together. */
+  readonly isAnyOwners?: boolean;
   /** Why nothing can be created at present. */
   readonly creationForbidden?: string | undefined;
   /** Calls back when the definition is replaced or withdrawn: watches end then. Returns how to stop listening. */

@@ -11,6 +11,7 @@ import { isJsonObject, type JsonObject, jsonEqual } from "@kcp-ts/machinery/json
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { statusError } from "@kcp-ts/machinery/status";
 import type { MaybePromise } from "../request/api-request.ts";
+import { otherWork } from "../request/other-work.ts";
 import type { UserInfo } from "../request/user.ts";
 import {
   type Entry,
@@ -75,6 +76,8 @@ export interface Written {
 export type Build = (old: JsonObject | undefined) => Promise<Draft>;
 
 const generateNameTries = 8;
+/** Each step of a write of a larger object takes some milliseconds: others have their turn in between. */
+const largeBytes = 128 << 10;
 /** Optimistic retries: each lost race means another writer won, so progress is certain; the bound is against bugs. */
 const updateTriesMax = 1000;
 
@@ -136,6 +139,7 @@ export class Registry {
         return this.create(definition, address, await build(undefined), options);
       }
       const old = decodeObject(await presented(definition, entry));
+      if (entry.value.length > largeBytes) await otherWork();
       const draft = await build(old);
       const expected = checkPreconditions(definition, address.name, draft, entry, old);
       const prepared = prepareUpdate(definition, draft, old, options, {
@@ -144,6 +148,7 @@ export class Registry {
       });
       const updated = this.#own(definition, address.cluster, options, prepared, old);
       await options.validate(updated, old);
+      if (entry.value.length > largeBytes) await otherWork();
       const written = await this.#replace(definition, entry, updated, options);
       if (written !== undefined) return written;
       if (expected !== undefined) throw statusError.modified(definition, address.name);

@@ -6,6 +6,7 @@
  */
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import type { MaybePromise } from "../request/api-request.ts";
+import { otherWork } from "../request/other-work.ts";
 import type { Entry } from "../storage/index.ts";
 import type { ResourceDefinition } from "./definition.ts";
 
@@ -70,9 +71,4 @@ async function* batches(
       if (at + batchEntries < entries.length) await otherWork();
     }
   }
-}
-
-/** Lets the event loop turn. */
-function otherWork(): Promise<void> {
-  return new Promise((resolve) => setImmediate(resolve));
 }

@@ -173,12 +173,12 @@ export class WatchHub {
     this.#wake();
   }
 
-  /** `/g/r/i/c/ns/name` is under `/g/r/i/`, `/g/r/i/c/`, `/g/r/i/c/ns/`, and is itself. */
+  /** `/g/r/i/c/ns/name` is under `/g/r/`, `/g/r/i/`, `/g/r/i/c/`, `/g/r/i/c/ns/`, and is itself. */
   #tell(event: HubEvent): void {
     const { key } = event;
     let slashes = 0;
     for (let at = 0; at < key.length; at++) {
-      if (key.charCodeAt(at) === 0x2f && ++slashes >= 4)
+      if (key.charCodeAt(at) === 0x2f && ++slashes >= 3)
         this.#tellUnder(key.slice(0, at + 1) as StorageKey, event);
     }
     this.#tellUnder(key, event);
