@@ -15,7 +15,6 @@ import {
   fromStorageError,
   type ResourceDefinition,
   translating,
-  viewed,
 } from "../registry/index.ts";
 import { type ApiResponse, header } from "../request/api-request.ts";
 import type { Entry, Revision } from "../storage/index.ts";
@@ -67,10 +66,7 @@ export async function handleWatch(
       signal,
     });
   });
-  const eventForm = presentedForm(
-    definition,
-    viewedForm(definition, eventFormOf(form, handled, rooms)),
-  );
+  const eventForm = presentedForm(definition, eventFormOf(form, handled, rooms));
   const needsConversion = definition.form !== undefined && definition.form.presentNow === undefined;
   const events = rooms.watchCache.watch({
     prefix,
@@ -168,16 +164,6 @@ function eventFormOf(
     default:
       return wholeObject;
   }
-}
-
-/** Two definitions can watch one collection, each in its own form. */
-function viewedForm(definition: ResourceDefinition, form: EventForm): EventForm {
-  if (definition.view === undefined) return form;
-  return {
-    name: `${apiVersionOf(definition)}/${form.name}`,
-    encode: (entry, revision) => form.encode(viewed(definition, entry), revision),
-    ...(form.first === undefined ? {} : { first: viewedForm(definition, form.first) }),
-  };
 }
 
 function objectAt(entry: Entry, revision: Revision): JsonObject {
