@@ -14,6 +14,7 @@ import type { TableColumn } from "@kcp-ts/machinery/table";
 import type { Draft, KindSchemas, Strategy, SubresourceStrategy } from "../registry/index.ts";
 import { scaleView } from "./scale.ts";
 import type { SharedVersion } from "./shared-version.ts";
+import { workloadPrinter } from "./workload-printers.ts";
 
 const nameColumn: TableColumn = {
   name: "Name",
@@ -25,6 +26,11 @@ const nameColumn: TableColumn = {
 
 export function customStrategy(version: SharedVersion): Strategy {
   const hasStatus = version.traits.subresources?.status === true;
+  // A definition that says nothing of columns gets those that people know of the kind.
+  const printer =
+    version.traits.printerColumns.length === 0
+      ? workloadPrinter(version.group, version.kind)
+      : undefined;
   return {
     shape: shapeOf(version),
     get applyType() {
@@ -52,11 +58,12 @@ export function customStrategy(version: SharedVersion): Strategy {
       return version.compiled().selectableFields;
     },
     get columns() {
-      return [nameColumn, ...version.compiled().columns.definitions];
+      return [nameColumn, ...(printer?.columns ?? version.compiled().columns.definitions)];
     },
     cells: (object, nowMs) => {
       const { name } = object["metadata"] as JsonObject;
-      return [String(name), ...version.compiled().columns.cells(object, nowMs)];
+      const { cells } = printer ?? version.compiled().columns;
+      return [String(name), ...cells(object, nowMs)];
     },
   };
 }
@@ -81,8 +88,21 @@ export function customSubresources(
 
 /** Kinds that clients believe to know are patched as clients patch those. */
 export function isBuiltInGroup(group: string): boolean {
-  return !group.includes(".") || group === "networking.k8s.io" || group === "storage.k8s.io";
+  return !group.includes(".") || wellKnownGroups.has(group);
 }
+
+/** Groups with a dot whose kinds are compiled into clients. */
+const wellKnownGroups: ReadonlySet<string> = new Set([
+  "certificates.k8s.io",
+  "coordination.k8s.io",
+  "discovery.k8s.io",
+  "events.k8s.io",
+  "networking.k8s.io",
+  "node.k8s.io",
+  "rbac.authorization.k8s.io",
+  "scheduling.k8s.io",
+  "storage.k8s.io",
+]);
 
 /** The status endpoint changes the status and nothing else. */
 function statusEndpoint(version: SharedVersion): SubresourceStrategy {

@@ -23,10 +23,13 @@ export interface DefinitionIndexOptions {
   readonly hub: WatchHub;
   readonly conversion: Conversion;
   readonly clustersMax?: number;
+  readonly definitionsMax?: number;
 }
 
 /** Logical clusters whose definitions are held; one without any takes some hundred bytes. */
 const clustersDefaultMax = 50_000;
+/** Definitions of all these clusters together; each takes about a kilobyte. */
+const definitionsDefaultMax = 200_000;
 const pageEntries = 100;
 /** Definitions beyond this size are read one per turn of the event loop. */
 const largeBytes = 64 << 10;
@@ -34,6 +37,8 @@ const largeBytes = 64 << 10;
 export class ClusterDefinitions {
   /** By name, which is plural and group. */
   readonly records = new Map<string, DefinitionRecord>();
+  /** How many there were when they were loaded: what the index counts by. */
+  loaded = 0;
   #served: readonly ResourceDefinition[] | undefined;
 
   apply(event: HubEvent, name: string): void {
@@ -75,6 +80,7 @@ export class DefinitionIndex implements HubListener {
   /** In order of last use, oldest first. */
   readonly #clusters = new Map<ClusterName, ClusterDefinitions>();
   readonly #loading = new Map<ClusterName, Loading>();
+  #definitions = 0;
 
   constructor(options: DefinitionIndexOptions) {
     this.#options = options;
@@ -121,6 +127,7 @@ export class DefinitionIndex implements HubListener {
     for (const { records } of this.#clusters.values())
       for (const record of records.values()) record.retire();
     this.#clusters.clear();
+    this.#definitions = 0;
     this.#loading.clear();
     if (error.code !== "closed") this.#listen();
   }
@@ -156,12 +163,17 @@ export class DefinitionIndex implements HubListener {
   }
 
   #keep(cluster: ClusterName, definitions: ClusterDefinitions): void {
+    const { clustersMax = clustersDefaultMax, definitionsMax = definitionsDefaultMax } =
+      this.#options;
+    definitions.loaded = definitions.records.size;
+    this.#definitions += definitions.loaded;
     this.#clusters.set(cluster, definitions);
-    const max = this.#options.clustersMax ?? clustersDefaultMax;
-    for (const [oldest, { records }] of this.#clusters) {
-      if (this.#clusters.size <= max) return;
+    for (const [oldest, { records, loaded }] of this.#clusters) {
+      const isTooMuch = this.#clusters.size > clustersMax || this.#definitions > definitionsMax;
+      if (!isTooMuch || oldest === cluster) return;
       for (const record of records.values()) record.retire();
       this.#clusters.delete(oldest);
+      this.#definitions -= loaded;
     }
   }
 }

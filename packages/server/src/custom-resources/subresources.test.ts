@@ -190,6 +190,40 @@ describe("tables and selectors", () => {
   });
 });
 
+describe("workload kinds that are defined", () => {
+  it("show the columns that people know", async () => {
+    const schema = { type: "object", "x-kubernetes-preserve-unknown-fields": true };
+    const names = {
+      plural: "statefulsets",
+      singular: "statefulset",
+      kind: "StatefulSet",
+      shortNames: ["sts"],
+    };
+    await install(server, cronTabs({ group: "apps", names, schema }));
+    const sets = "/clusters/a/apis/apps/v1/namespaces/default/statefulsets";
+    const template = { spec: { containers: [{ name: "c", image: "i:1" }] } };
+    await server.must("POST", sets, {
+      body: {
+        metadata: { name: "s" },
+        spec: { replicas: 15, template },
+        status: { readyReplicas: 8 },
+      },
+    });
+    const { object } = await server.get(sets, {
+      headers: { accept: "application/json;as=Table;v=v1;g=meta.k8s.io" },
+    });
+    const { columnDefinitions, rows } = object as unknown as {
+      columnDefinitions: { name: string }[];
+      rows: { cells: unknown[] }[];
+    };
+    assert.deepEqual(
+      columnDefinitions.map(({ name }) => name),
+      ["Name", "Ready", "Age", "Containers", "Images"],
+    );
+    assert.deepEqual(rows[0]?.cells, ["s", "8/15", "0s", "c", "i:1"]);
+  });
+});
+
 describe("patches", () => {
   it("strategic merge is for kinds that have merge keys", async () => {
     const answer = await server.patch(one, "strategic", { spec: { replicas: 1 } });
