@@ -22,6 +22,8 @@ export const packageTable: Readonly<Record<string, PackageRule>> = {
   },
   cli: { packages: ["machinery", "sdk", "controlplane"], node: "everywhere" },
   console: { packages: ["machinery", "sdk"], node: [] },
+  // The published one: doors only.
+  "kcp-ts": { packages: ["machinery", "sdk", "server", "controlplane"], node: [] },
   testkit: { packages: ["machinery"], node: "everywhere" },
 };
 
@@ -65,6 +67,7 @@ export const roomTable: Readonly<Record<string, Readonly<Record<string, readonly
     "stored-object": ["storage"],
     "watch-cache": ["storage", "stored-object"],
     registry: ["request", "storage", "stored-object", "watch-cache"],
+    "custom-resources": ["request", "storage", "stored-object", "watch-cache", "registry"],
     content: ["request", "registry"],
     health: ["request", "content"],
     discovery: ["request", "content", "registry"],
@@ -109,9 +112,17 @@ export const roomTable: Readonly<Record<string, Readonly<Record<string, readonly
     kubeconfig: ["certificates"],
     backup: ["compose"],
     compose: ["kubeconfig", "certificates"],
+    manifests: [],
+    testing: ["certificates", "compose", "manifests"],
   },
-  cli: { commands: [], e2e: [] },
+  cli: { commands: ["type-generator"], "type-generator": [], e2e: [] },
 };
+
+/** Doors that only tests of users go through: what is behind them may hold test tools. */
+export const testDoors: readonly string[] = [
+  "packages/controlplane/src/testing.ts",
+  "packages/controlplane/src/testing/",
+];
 
 /** What the table may never say, whoever edits it. */
 export const forbiddenArrows: readonly {
@@ -135,10 +146,14 @@ export const forbiddenArrows: readonly {
   { from: ["*"], to: ["testkit"], because: "what users run does not contain test tools" },
 ];
 
-/** Sockets, and who may hold them. storage/etcd/grpc is a client of its own. */
+/** Sockets, and who may hold them. storage/etcd/grpc and the caller of conversion webhooks are clients of their own. */
 export const socketModules = ["node:http", "node:https", "node:http2", "node:tls", "node:net"];
 export const socketFolders: Readonly<Record<string, readonly string[]>> = {
-  server: ["packages/server/src/http/", "packages/server/src/storage/etcd/grpc/"],
+  server: [
+    "packages/server/src/http/",
+    "packages/server/src/storage/etcd/grpc/",
+    "packages/server/src/custom-resources/webhook-client.ts",
+  ],
 };
 
 /** Folders below a room with a door of their own. */
@@ -152,7 +167,7 @@ export const subRooms = [
 /** Rooms without a door, each for a reason. */
 export const openRooms: Readonly<Record<string, string>> = {
   "packages/server/src/request": "the leaf vocabulary: its files are imported by name",
-  "packages/controlplane/src/compose": "wiring that only control-plane.ts and backup/ read",
+  "packages/controlplane/src/compose": "wiring that control-plane.ts, backup/ and testing/ read",
   "packages/cli/src/commands": "one verb per file; main.ts lists them",
   "packages/cli/src/e2e": "tests only",
 };

@@ -1,8 +1,10 @@
 /** The command `kcp`: one verb per file in commands/. Prose goes to stderr; exit code 1 is a failure, 2 a wrong command line. */
 import { Command } from "commander";
 import { addBackup } from "./commands/backup.ts";
+import { addGenerate } from "./commands/generate.ts";
 import { addRestore } from "./commands/restore.ts";
 import { addStart } from "./commands/start.ts";
+import { addTestServer } from "./commands/test-server.ts";
 
 export async function main(argv: readonly string[]): Promise<void> {
   const program = new Command("kcp")
@@ -13,6 +15,8 @@ export async function main(argv: readonly string[]): Promise<void> {
   addStart(program);
   addBackup(program);
   addRestore(program);
+  addTestServer(program);
+  addGenerate(program);
   try {
     await program.parseAsync([...argv]);
   } catch (error) {

@@ -4,22 +4,15 @@
 import { networkInterfaces } from "node:os";
 import { join, resolve } from "node:path";
 import { type Clock, sleep, systemClock, systemRandom } from "@kcp-ts/machinery/base";
-import {
-  ApiServer,
-  bootstrapAuthorizer,
-  Listener,
-  type ServerLog,
-  type TlsMaterial,
-} from "@kcp-ts/server";
+import type { Client } from "@kcp-ts/sdk";
+import { type ApiServer, Listener, type ServerLog, type TlsMaterial } from "@kcp-ts/server";
 import {
   ensureServingCertificates,
   keepServingCertificates,
   loadKeyPair,
 } from "./certificates/index.ts";
-import { composeAuthentication } from "./compose/authentication.ts";
-import { startControllers } from "./compose/controllers.ts";
-import { createInternalCredential } from "./compose/internal-credential.ts";
-import { snapshotsOf } from "./compose/snapshots.ts";
+import { adminUser, Core } from "./compose/core.ts";
+import type { Extensions } from "./compose/extensions.ts";
 import { listen, makeRootDirectory } from "./compose/start-up.ts";
 import { type OpenedStorage, openStorage } from "./compose/storage.ts";
 import { loadOrCreateAdminTokens, writeAdminKubeconfig } from "./kubeconfig/index.ts";
@@ -30,25 +23,27 @@ export interface ControlPlane {
   readonly url: string;
   readonly kubeconfigPath: string;
   readonly server: ApiServer;
+  /** In this process, without sockets; an administrator of the logical cluster root. */
+  readonly client: Client;
   /** readyz fails, watches end, writes in flight finish, then everything is closed. Idempotent. */
   stop(): Promise<void>;
 }
 
-export interface ControlPlaneContext {
+export interface ControlPlaneContext extends Extensions {
   readonly log: ServerLog;
   readonly clock?: Clock;
 }
 
 export async function startControlPlane(
   options: ControlPlaneOptions,
-  { log, clock = systemClock }: ControlPlaneContext,
+  { log, clock = systemClock, ...extensions }: ControlPlaneContext,
 ): Promise<ControlPlane> {
   const rootDirectory = resolve(options.rootDirectory);
   await makeRootDirectory(rootDirectory);
   const storage = await openStorage(options.storage, { rootDirectory, clock, log });
   const undo: Undo[] = [() => storage.close()];
   try {
-    return await compose({ ...options, rootDirectory }, storage, log, clock, undo);
+    return await compose({ ...options, rootDirectory }, storage, { log, clock, extensions }, undo);
   } catch (error) {
     // What was started holds the process: it would neither serve nor end.
     for (const step of undo.reverse()) await step();
@@ -58,39 +53,41 @@ export async function startControlPlane(
 
 type Undo = () => Promise<void> | void;
 
+interface ComposeContext {
+  readonly log: ServerLog;
+  readonly clock: Clock;
+  readonly extensions: Extensions;
+}
+
 async function compose(
   options: ControlPlaneOptions,
   storage: OpenedStorage,
-  log: ServerLog,
-  clock: Clock,
+  context: ComposeContext,
   undo: Undo[],
 ): Promise<ControlPlane> {
+  const { log, clock } = context;
   const { rootDirectory: directory } = options;
   const kubeconfigPath = options.kubeconfigPath ?? join(directory, "admin.kubeconfig");
   const tokenStorePath = join(directory, ".admin-token-store");
   const hostnames = hostnamesOf(options);
   const certificates = await ensureServingCertificates({ directory, hostnames, clock });
   const tokens = await loadOrCreateAdminTokens({ kubeconfigPath, tokenStorePath });
-  const internal = createInternalCredential();
-  const internalToken = internal.staticToken;
-  const authenticator = await composeAuthentication({ ...options, tokens, internalToken, clock });
-  const server = new ApiServer({
+  const core = await Core.compose({
+    ...options,
+    ...context,
     storage,
-    snapshots: snapshotsOf(storage),
-    clock,
+    tokens,
     random: systemRandom,
-    authenticator,
-    authorizer: bootstrapAuthorizer,
-    log,
   });
+  const { server } = core;
   undo.push(() => server.close());
-  await server.start();
+  await core.start();
   const ownTls = await ownTlsOf(options);
   const listener = new Listener({
     host: options.bindAddress,
     port: options.securePort,
     tls: ownTls ?? certificates,
-    handle: (request) => server.handle(request),
+    handle: core.handle,
     onDebug: (message, error) => log.debug({ err: error }, message),
   });
   const address = await listen(listener, options);
@@ -110,19 +107,18 @@ async function compose(
   const url = `https://${hostForUrl(options)}:${address.port}`;
   const kubeconfig = { path: kubeconfigPath, tokenStorePath, serverUrl: url };
   await writeAdminKubeconfig({ ...kubeconfig, caPem: certificates.caPem, ...tokens });
-  const { caPem } = certificates;
-  const controllers =
-    options.controllers && startControllers({ server, credential: internal, caPem, log, clock });
+  if (options.controllers) core.startControlLoops(certificates.caPem);
+  core.startControllers();
   const stop = once(async () => {
     keeper.stop();
-    if (controllers) await controllers.stop();
+    await core.stopControllers();
     server.beginDraining();
     if (options.shutdownDelayMs > 0) await sleep(clock, options.shutdownDelayMs);
     await shutDown(server, listener, options.shutdownTimeoutMs, clock);
     await server.close();
     await storage.close();
   });
-  return { url, kubeconfigPath, server, stop };
+  return { url, kubeconfigPath, server, client: core.clientFor("root", adminUser), stop };
 }
 
 async function shutDown(

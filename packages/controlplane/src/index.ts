@@ -8,8 +8,21 @@ export {
   type RestoreResult,
   restore,
 } from "./backup/index.ts";
+export type {
+  ControllerContext,
+  ControllerProgram,
+  Extensions,
+  Handle,
+  Middleware,
+} from "./compose/extensions.ts";
+export {
+  inLogicalCluster,
+  overLogicalClusters,
+  type SimpleController,
+} from "./compose/simple-controller.ts";
 export { type ControlPlane, type ControlPlaneContext, startControlPlane } from "./control-plane.ts";
 export { createLog, type LogFormat, type LogOptions } from "./log.ts";
+export { type Manifest, ManifestError, parseManifests, readManifests } from "./manifests/index.ts";
 export {
   type ControlPlaneOptions,
   controlPlaneDefaults,

@@ -1,4 +1,9 @@
-export { Admission, type AdmissionPlugin, type AdmissionRequest } from "./admission/index.ts";
+export {
+  Admission,
+  type AdmissionPlugin,
+  type AdmissionRequest,
+  type MutableObject,
+} from "./admission/index.ts";
 export {
   type Authenticator,
   adminTokens,
@@ -24,6 +29,14 @@ export {
 } from "./backup/index.ts";
 export { Listener, type ListenerOptions, listenerLimits, type TlsMaterial } from "./http/index.ts";
 export { pipeline } from "./pipeline.ts";
+export {
+  type Draft,
+  type ResourceDefinition,
+  type SimpleColumn,
+  type SimpleResource,
+  type Strategy,
+  simpleResource,
+} from "./registry/index.ts";
 export type { ApiRequest, ApiResponse, HeaderRecord } from "./request/api-request.ts";
 export type { UserInfo } from "./request/user.ts";
 export { kubernetesVersion } from "./routing/index.ts";

@@ -12,7 +12,7 @@ import type { Deadlines } from "./deadlines.ts";
 import { Exchange } from "./exchange.ts";
 import { finishHeaders } from "./finish.ts";
 import { type HandlerRooms, handleResource } from "./handlers/index.ts";
-import type { Catalog } from "./registry/index.ts";
+import type { Catalog, ResourceDefinition } from "./registry/index.ts";
 import {
   type ApiRequest,
   type ApiResponse,
@@ -234,7 +234,11 @@ const noResource = {
 function dispatch(exchange: Exchange, rooms: PipelineRooms): MaybePromise<ApiResponse> {
   const scope = exchange.scope as RequestScope;
   if (scope.kind === "path") return servePath(exchange.request, scope, exchange.user, rooms);
-  const definition = rooms.catalog.find(scope.cluster, scope.group, scope.version, scope.resource);
-  if (definition === undefined) throw statusError.pathNotFound();
-  return handleResource(exchange.handled(scope, definition), rooms);
+  const { cluster, group, version, resource } = scope;
+  const serve = (definition: ResourceDefinition | undefined) => {
+    if (definition === undefined) throw statusError.pathNotFound();
+    return handleResource(exchange.handled(scope, definition), rooms);
+  };
+  const found = rooms.catalog.find(cluster, group, version, resource);
+  return found instanceof Promise ? found.then(serve) : serve(found);
 }

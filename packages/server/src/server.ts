@@ -9,13 +9,14 @@ import { Admission, type AdmissionPlugin, namespaceLifecycle } from "./admission
 import type { RequestAuthenticator } from "./authentication/index.ts";
 import type { Authorizer } from "./authorization/index.ts";
 import { Compactor, type CompactorOptions } from "./compactor.ts";
+import { CustomResources } from "./custom-resources/index.ts";
 import { Deadlines } from "./deadlines.ts";
 import type { Exchange } from "./exchange.ts";
 import { type HealthChecks, pingCheck } from "./health/index.ts";
 import { ServerMetrics } from "./metrics/index.ts";
 import { namespaceSource } from "./namespace-source.ts";
 import { answer, type PipelineRooms } from "./pipeline.ts";
-import { BuiltInCatalog, builtIns, Registry } from "./registry/index.ts";
+import { builtIns, Registry, type ResourceDefinition } from "./registry/index.ts";
 import type { ApiRequest, ApiResponse, MaybePromise } from "./request/api-request.ts";
 import { observe } from "./request-sample.ts";
 import type { SnapshotSource, Storage } from "./storage/index.ts";
@@ -31,6 +32,8 @@ export interface ApiServerOptions {
   readonly authorizer: Authorizer;
   readonly log: ServerLog;
   readonly admissionPlugins?: readonly AdmissionPlugin[];
+  /** Served in every logical cluster, besides the built-in ones. */
+  readonly resources?: readonly ResourceDefinition[];
   readonly compaction?: Partial<CompactorOptions["policy"]>;
   readonly collectionBytesMax?: number;
   readonly bookmarkIntervalMs?: number;
@@ -50,6 +53,7 @@ export class ApiServer {
   readonly #rooms: PipelineRooms;
   readonly #watchCache: WatchCache;
   readonly #compactor: Compactor;
+  readonly #customResources: CustomResources;
   readonly #inFlight = { readOnly: 0, mutating: 0 };
   #isStarted = false;
   #isDraining = false;
@@ -78,6 +82,14 @@ export class ApiServer {
       cachedBytes: () => watchCache.collections.bytes,
     });
     this.#watchCache = watchCache;
+    this.#customResources = new CustomResources({
+      storage,
+      watchCache,
+      clock,
+      registry,
+      builtIns: [...builtIns, ...(options.resources ?? [])],
+      onError: (error) => log.warn({ err: error }, "a custom resource definition has to wait"),
+    });
     this.#compactor = new Compactor({
       storage,
       clock,
@@ -85,7 +97,6 @@ export class ApiServer {
       onError: (error) => log.warn({ err: error }, "history could not be compacted"),
       policy: options.compaction ?? {},
     });
-    const catalog = new BuiltInCatalog(builtIns);
     const observers = { clock, metrics, log };
     this.#rooms = {
       registry,
@@ -98,7 +109,7 @@ export class ApiServer {
       deadlines: new Deadlines<() => void>(clock, (callback) => callback()),
       authenticator: options.authenticator,
       authorizer: options.authorizer,
-      catalog,
+      catalog: this.#customResources.catalog,
       health: this.#healthChecks(),
       metrics,
       snapshots: options.snapshots,
@@ -114,6 +125,7 @@ export class ApiServer {
 
   async start(): Promise<void> {
     await this.#watchCache.start();
+    this.#customResources.start();
     this.#compactor.start();
     this.#isStarted = true;
   }
@@ -147,6 +159,7 @@ export class ApiServer {
     this.#isDraining = true;
     this.#rooms.deadlines.close();
     await this.#compactor.stop();
+    await this.#customResources.stop();
     await this.#watchCache.close();
   }
 

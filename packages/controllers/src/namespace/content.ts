@@ -17,7 +17,7 @@ import type {
 import { forEachConcurrently, Pace } from "../pace/index.ts";
 
 /** Objects per page of a listing. */
-const pageObjects = 500;
+const pageObjects = 250;
 /** Deletions under way at once, for one namespace: enough to share a flush of the disk, few enough to leave room. */
 const deletionsMax = 32;
 
@@ -121,7 +121,7 @@ async function deleteAll(
       { concurrency: deletionsMax, pace, signal },
       async ({ metadata: { name } }) => {
         try {
-          await objects.delete({ namespace, name }, { propagationPolicy: "Background", signal });
+          await objects.delete({ namespace, name }, { propagationPolicy: "Background" });
         } catch (error) {
           // Somebody else deleted it, which is as good.
           if (!isStatusError(error, "NotFound")) throw error;

@@ -12,12 +12,16 @@ import {
   StaticTokenAuthenticator,
 } from "@kcp-ts/server";
 import type { AdminTokens } from "../kubeconfig/index.ts";
+import type { InProcessIdentities } from "./in-process-identities.ts";
 import { readFlagFile } from "./start-up.ts";
 
 export interface AuthenticationOptions {
-  readonly tokens: AdminTokens;
+  /** Undefined where only programs of this process are administrators. */
+  readonly tokens: AdminTokens | undefined;
   /** By which the control loops of this process are known. */
   readonly internalToken: StaticToken;
+  /** Other users whom programs of this process act for. */
+  readonly identities: InProcessIdentities;
   readonly tokenAuthFile?: string | undefined;
   readonly clientCaFile?: string | undefined;
   readonly anonymousAuth: boolean;
@@ -27,16 +31,20 @@ export interface AuthenticationOptions {
 export async function composeAuthentication(
   options: AuthenticationOptions,
 ): Promise<RequestAuthenticator> {
-  const { tokens, internalToken, tokenAuthFile, clientCaFile, clock } = options;
-  const admins = adminTokens({
-    adminTokenHash: hashToken(tokens.adminToken),
-    shardAdminTokenHash: hashToken(tokens.shardAdminToken),
-  });
+  const { tokens, internalToken, identities, tokenAuthFile, clientCaFile, clock } = options;
+  const admins =
+    tokens === undefined
+      ? []
+      : adminTokens({
+          adminTokenHash: hashToken(tokens.adminToken),
+          shardAdminTokenHash: hashToken(tokens.shardAdminToken),
+        });
   const fromFile =
     tokenAuthFile === undefined
       ? []
       : parseTokenFile(await readFlagFile("--token-auth-file", tokenAuthFile), tokenAuthFile);
   const bearer = new BearerTokenAuthenticator([
+    identities,
     new StaticTokenAuthenticator([...admins, internalToken, ...fromFile]),
   ]);
   const authenticators = [bearer];

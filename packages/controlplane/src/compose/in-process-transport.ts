@@ -1,49 +1,98 @@
-/** From a client in this process to the server in this process, without a socket between them. */
-import { StatusError } from "@kcp-ts/machinery/status";
-import { InProcessTransport, type Transport, type TransportRequest } from "@kcp-ts/sdk";
-import type { ApiRequest, ApiServer } from "@kcp-ts/server";
+/** The SDK's requests as the server takes them: same process, same path through every gate, no socket. */
+import { statusError } from "@kcp-ts/machinery/status";
+import {
+  InProcessTransport,
+  onAbort,
+  type Transport,
+  TransportError,
+  type TransportRequest,
+} from "@kcp-ts/sdk";
+import type { ApiRequest } from "@kcp-ts/server";
+import { EndableBody } from "./endable-body.ts";
+import type { Handle } from "./extensions.ts";
 
 export interface InProcessOptions {
-  readonly server: Pick<ApiServer, "handle">;
+  readonly server: { readonly handle: Handle };
   /** Sent with every request. */
   readonly authorization: string;
 }
 
 export function inProcessTransport({ server, authorization }: InProcessOptions): Transport {
   return new InProcessTransport(async (request) => {
-    const { status, headers, body } = await server.handle(apiRequest(request, authorization));
-    return { status, headers, ...(body === undefined ? {} : { body }) };
+    const call = new InProcessCall(request, authorization);
+    try {
+      const { status, headers, body } = await server.handle(call.request);
+      if (body === undefined || body instanceof Uint8Array) {
+        call.end();
+        return { status, headers, body: body ?? "" };
+      }
+      return { status, headers, body: call.stream(body) };
+    } catch (error) {
+      call.leave();
+      request.signal?.throwIfAborted();
+      throw lost(error);
+    }
   });
 }
 
-function apiRequest(request: TransportRequest, authorization: string): ApiRequest {
-  const { method, path, headers, body, signal } = request;
-  return {
-    method,
-    target: path,
-    headers: { ...headers, authorization },
-    remoteAddress: "127.0.0.1",
-    clientCertificate: () => undefined,
-    onClose: (callback) => {
-      if (signal?.aborted) callback();
-      else signal?.addEventListener("abort", callback, { once: true });
-    },
-    readBody: async (bytesMax) => {
-      const bytes = body === undefined ? noBytes : typeof body === "string" ? encode(body) : body;
-      if (bytes.length > bytesMax) throw tooLarge(bytesMax);
-      return bytes;
-    },
-  };
+/** One request: tells the server when its client goes away, and the client when the server does. */
+class InProcessCall {
+  readonly request: ApiRequest;
+  readonly #signal: AbortSignal | undefined;
+  readonly #callbacks: (() => void)[] = [];
+  readonly #stopListening: () => void;
+  #state: "open" | "answered" | "left" = "open";
+
+  constructor({ method, path, headers, body, signal }: TransportRequest, authorization: string) {
+    this.#signal = signal;
+    this.request = {
+      method,
+      target: path,
+      headers: { ...headers, authorization },
+      remoteAddress: "127.0.0.1",
+      clientCertificate: () => undefined,
+      onClose: (callback) => {
+        if (this.#state === "left") callback();
+        else this.#callbacks.push(callback);
+      },
+      readBody: async (bytesMax) => {
+        const bytes = typeof body === "string" ? new TextEncoder().encode(body) : body;
+        if ((bytes?.length ?? 0) > bytesMax) throw statusError.tooLarge(`limit is ${bytesMax}`);
+        return bytes ?? new Uint8Array();
+      },
+    };
+    this.#stopListening = onAbort(signal, () => this.leave());
+  }
+
+  /** The answer is complete. */
+  end(): void {
+    if (this.#state === "open") this.#state = "answered";
+    this.#stopListening();
+  }
+
+  leave(): void {
+    if (this.#state !== "open") return;
+    this.#state = "left";
+    this.#stopListening();
+    for (const callback of this.#callbacks) callback();
+  }
+
+  stream(source: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array> {
+    const body = new EndableBody(failingAsLost(source), () => this.leave());
+    onAbort(this.#signal, () => body.fail(this.#signal?.reason));
+    return body;
+  }
 }
 
-const noBytes = new Uint8Array(0);
-const encoder = new TextEncoder();
-const encode = (text: string) => encoder.encode(text);
+async function* failingAsLost(source: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  try {
+    yield* source;
+  } catch (error) {
+    throw lost(error);
+  }
+}
 
-function tooLarge(bytesMax: number): StatusError {
-  return new StatusError({
-    code: 413,
-    reason: "RequestEntityTooLarge",
-    message: `Request entity too large: limit is ${bytesMax}`,
-  });
+function lost(error: unknown): TransportError {
+  const reason = error instanceof Error ? error.message : String(error);
+  return new TransportError("connection-lost", reason, error);
 }

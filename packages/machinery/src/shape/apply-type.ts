@@ -1,5 +1,6 @@
 /** What server-side apply needs to know of a shape: which parts are owned one by one, and which as a whole. */
 import {
+  atomicType,
   booleanType,
   keyedListType,
   listType,
@@ -40,7 +41,9 @@ function fieldTypes(
 function typeOf(shape: Shape): TypeSchema {
   switch (shape.kind) {
     case "message":
-      return structType(fieldTypes(shape, () => true));
+      return shape.isAtomic
+        ? atomicType(structType(fieldTypes(shape, () => true)))
+        : structType(fieldTypes(shape, () => true));
     case "map":
       return mapType(typeOf(shape.values));
     case "list":

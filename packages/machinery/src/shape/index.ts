@@ -8,7 +8,9 @@ export {
   mutatingWebhookConfiguration,
   validatingWebhookConfiguration,
 } from "./admissionregistration-v1.ts";
+export { customResourceDefinition, jsonSchemaProps } from "./apiextensions-v1.ts";
 export { applyTypeOf } from "./apply-type.ts";
+export { scale } from "./autoscaling-v1.ts";
 export { certificateSigningRequest } from "./certificates-v1.ts";
 export { lease } from "./coordination-v1.ts";
 export {
@@ -21,10 +23,33 @@ export {
 } from "./core-v1.ts";
 export { type Decoded, decodeShape, isBase64, ShapeError } from "./decode.ts";
 export { eventsV1Event } from "./events-v1.ts";
-export { condition, deleteOptions, labelSelector, listMeta, objectMeta } from "./meta.ts";
+export { condition, deleteOptions, labelSelector, listMeta, objectMeta, status } from "./meta.ts";
 export { patchRulesOf } from "./patch-rules.ts";
 export { decodeEnvelope, decodeMessage, type Envelope, ProtobufError } from "./protobuf.ts";
 export { isNegativeQuantity, isWholeQuantity } from "./quantity.ts";
 export { clusterRole, clusterRoleBinding, role, roleBinding } from "./rbac-v1.ts";
-export type { Field, ListTraits, MessageShape, ScalarType, Shape } from "./shape.ts";
+export {
+  bool,
+  bytes,
+  double,
+  type Field,
+  type FieldNotation,
+  int32,
+  int64,
+  intOrString,
+  json,
+  type ListTraits,
+  list,
+  listMap,
+  type MessageShape,
+  map,
+  message,
+  quantity,
+  raw,
+  type ScalarType,
+  type Shape,
+  set,
+  string,
+  time,
+} from "./shape.ts";
 export { WireError } from "./wire-reader.ts";

@@ -1,5 +1,17 @@
 /** The shapes of meta.k8s.io/v1 that every kind is built from. Numbers are those of the published protobuf files. */
-import { bool, fields, int64, list, listMap, map, message, set, string, time } from "./shape.ts";
+import {
+  bool,
+  fields,
+  int32,
+  int64,
+  list,
+  listMap,
+  map,
+  message,
+  set,
+  string,
+  time,
+} from "./shape.ts";
 
 const meta = "io.k8s.apimachinery.pkg.apis.meta.v1";
 
@@ -129,4 +141,44 @@ export const listMeta = message(
     remainingItemCount: [4, int64, "How many items are left after this page."],
   },
   "Data that every list carries.",
+);
+
+const statusCause = message(
+  `${meta}.StatusCause`,
+  {
+    reason: [1, string, "A word for programs."],
+    message: [2, string, "A sentence for people."],
+    field: [3, string, "The path of the field that is the cause."],
+  },
+  "One cause of a failure.",
+);
+
+export const status = message(
+  `${meta}.Status`,
+  {
+    apiVersion: [101, string, "Always v1."],
+    kind: [102, string, "Always Status."],
+    metadata: [1, listMeta, "Standard list metadata."],
+    status: [2, string, "Success or Failure."],
+    message: [3, string, "A sentence for people."],
+    reason: [4, string, "A word for programs."],
+    details: [
+      5,
+      message(
+        `${meta}.StatusDetails`,
+        {
+          name: [1, string, "Name of the object."],
+          group: [2, string, "API group of the object."],
+          kind: [3, string, "Kind or resource of the object."],
+          uid: [6, string, "UID of the object."],
+          causes: [4, list(statusCause), "What led to the failure."],
+          retryAfterSeconds: [5, int32, "When to try again."],
+        },
+        "What a Status is about.",
+      ),
+      "What the Status is about.",
+    ],
+    code: [6, int32, "The HTTP code."],
+  },
+  "The answer of a call that does not answer with an object.",
 );

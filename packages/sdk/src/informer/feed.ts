@@ -33,6 +33,7 @@ export interface FeedOptions<Object extends KubernetesObject, Cached> {
   readonly scope: InformerScope;
   readonly selector?: SelectorOptions | undefined;
   readonly transform?: ((object: Object) => Cached) | undefined;
+  readonly keep?: ((object: Object) => boolean) | undefined;
   readonly pageSize?: number | undefined;
   readonly clock: Clock;
   readonly random: Random;
@@ -188,8 +189,10 @@ export class Feed<Object extends KubernetesObject, Cached> {
     const key = this.#keyOf(object);
     if (key === undefined) return;
     const text = formatKey(key);
-    if (type === "DELETED") {
-      if (store.remove(text) === undefined) return;
+    if (type === "DELETED" || !this.#keeps(object)) {
+      const wasKnown = store.remove(text) !== undefined;
+      // What is not kept is still missed when it goes.
+      if (!wasKnown && (type !== "DELETED" || this.#options.keep === undefined)) return;
       const last = this.#transform(object);
       handlers.tellAll((one) => one.deleted?.(last, { key, finalStateUnknown: false }));
       return;
@@ -219,6 +222,10 @@ export class Feed<Object extends KubernetesObject, Cached> {
     const key = this.#keyOf(object);
     if (key === undefined) return;
     const text = formatKey(key);
+    if (!this.#keeps(object)) {
+      next.delete(text);
+      return;
+    }
     const known = this.#options.store.peek(text);
     const isKnown = known !== undefined && isSameVersion(known, object);
     next.set(text, isKnown ? known : this.#transform(object));
@@ -251,6 +258,12 @@ export class Feed<Object extends KubernetesObject, Cached> {
       handlers.tell(audience, (one) => one.deleted?.(object, { key, finalStateUnknown: true }));
       await breathe();
     }
+    handlers.tell(audience, (one) => one.replaced?.());
+  }
+
+  #keeps(object: Object): boolean {
+    const { keep } = this.#options;
+    return keep === undefined || keep(object);
   }
 
   /** An object whose cluster nobody knows belongs to no key: it is reported and left out, never put under a wrong one. */

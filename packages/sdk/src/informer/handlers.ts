@@ -10,6 +10,8 @@ export interface InformerHandler<Cached> {
     object: Cached,
     context: { readonly key: ObjectKey; readonly finalStateUnknown: boolean },
   ): void;
+  /** A whole state was fetched and told: at the start, and whenever changes may have been missed. */
+  replaced?(): void;
 }
 
 export interface HandlerRegistration {

@@ -34,6 +34,11 @@ export interface InformerOptions<Object extends KubernetesObject, Cached> {
   readonly selector?: SelectorOptions | undefined;
   /** What to keep of an object. Without it, all. */
   readonly transform?: ((object: Object) => Cached) | undefined;
+  /**
+   * For who needs few objects of many: one that it says no to is not stored, as if it did not exist. Its deletion is told all the same, as far as
+   * it is seen: behind `replaced`, deletions of objects that were not kept may have been missed.
+   */
+  readonly keep?: ((object: Object) => boolean) | undefined;
   readonly indexers?: Indexers<Cached> | undefined;
   /** Off: the state is fetched by pages even where the server could stream it. */
   readonly watchList?: boolean | undefined;

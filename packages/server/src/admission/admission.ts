@@ -3,7 +3,7 @@
  *
  * This room knows neither storage nor HTTP: what a plug-in needs to look up it declares as a source, and wiring supplies it.
  */
-import type { JsonObject } from "@kcp-ts/machinery/json";
+import type { JsonObject, JsonValue } from "@kcp-ts/machinery/json";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import type { MaybePromise } from "../request/api-request.ts";
 import type { UserInfo } from "../request/user.ts";
@@ -25,10 +25,22 @@ export interface AdmissionRequest {
   readonly signal: AbortSignal;
 }
 
+/** An object on its way in: the plug-in's to change until it is stored. */
+export type MutableObject = { [member: string]: JsonValue };
+
 export interface AdmissionPlugin {
   readonly name: string;
   /** Runs before the object is prepared and may refuse by throwing a StatusError. */
   admit?(request: AdmissionRequest): MaybePromise<void>;
+  /**
+   * May change the object in place, on creates and updates: before defaults and validation, so what it sets is held to the same rules as what
+   * clients send. Called again when another write came first.
+   */
+  mutate?(
+    request: AdmissionRequest,
+    draft: MutableObject,
+    old: JsonObject | undefined,
+  ): MaybePromise<void>;
   /** Sees the object as it would be stored, and the one it replaces. */
   validate?(
     request: AdmissionRequest,
@@ -39,17 +51,31 @@ export interface AdmissionPlugin {
 
 export class Admission {
   readonly #admitting: readonly NonNullable<AdmissionPlugin["admit"]>[];
+  readonly #mutating: readonly NonNullable<AdmissionPlugin["mutate"]>[];
   readonly #validating: readonly NonNullable<AdmissionPlugin["validate"]>[];
 
   constructor(plugins: readonly AdmissionPlugin[]) {
     this.#admitting = plugins.flatMap(({ admit }) => (admit === undefined ? [] : [admit]));
+    this.#mutating = plugins.flatMap(({ mutate }) => (mutate === undefined ? [] : [mutate]));
     this.#validating = plugins.flatMap(({ validate }) =>
       validate === undefined ? [] : [validate],
     );
   }
 
+  get isMutating(): boolean {
+    return this.#mutating.length > 0;
+  }
+
   admit(request: AdmissionRequest): MaybePromise<void> {
     return inTurn(this.#admitting, (admit) => admit(request));
+  }
+
+  mutate(
+    request: AdmissionRequest,
+    draft: MutableObject,
+    old: JsonObject | undefined,
+  ): MaybePromise<void> {
+    return inTurn(this.#mutating, (mutate) => mutate(request, draft, old));
   }
 
   validate(

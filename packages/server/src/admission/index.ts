@@ -2,6 +2,7 @@ export {
   Admission,
   type AdmissionPlugin,
   type AdmissionRequest,
+  type MutableObject,
   type Operation,
 } from "./admission.ts";
 export {

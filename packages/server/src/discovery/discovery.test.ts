@@ -28,68 +28,115 @@ describe("legacy discovery", () => {
     }
   });
 
-  it("/apis lists groups, none so far", async () => {
+  it("/apis lists groups as upstream ranks them", async () => {
     for (const path of ["/apis", "/apis/"]) {
-      assert.deepEqual((await server.get(path)).object, {
-        kind: "APIGroupList",
-        apiVersion: "v1",
-        groups: [],
-      });
+      const { object } = await server.get(path);
+      assert.deepEqual([object.kind, object.apiVersion], ["APIGroupList", "v1"]);
+      const groups = object["groups"] as Record<string, unknown>[];
+      assert.deepEqual(
+        groups.map(({ name }) => name),
+        [
+          "events.k8s.io",
+          "certificates.k8s.io",
+          "rbac.authorization.k8s.io",
+          "admissionregistration.k8s.io",
+          "apiextensions.k8s.io",
+          "coordination.k8s.io",
+        ],
+      );
+      const version = { groupVersion: "events.k8s.io/v1", version: "v1" };
+      const expected = { name: "events.k8s.io", versions: [version], preferredVersion: version };
+      assert.deepEqual(groups[0], expected);
+      const one = await server.get("/apis/events.k8s.io");
+      assert.deepEqual(one.object, { kind: "APIGroup", apiVersion: "v1", ...expected });
     }
   });
 
+  const all = ["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"];
+
   it("/api/v1 tells what each resource can", async () => {
-    const all = ["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"];
-    const hash = (kind: string) =>
-      createHash("sha256").update(`/v1/${kind}`).digest().subarray(0, 8).toString("base64");
     const { object } = await server.get("/api/v1/");
-    assert.deepEqual(object, {
-      kind: "APIResourceList",
-      groupVersion: "v1",
-      resources: [
-        {
-          name: "namespaces",
-          singularName: "namespace",
-          namespaced: false,
-          kind: "Namespace",
-          verbs: all.filter((verb) => verb !== "deletecollection"),
-          shortNames: ["ns"],
-          storageVersionHash: hash("Namespace"),
-        },
-        {
-          name: "namespaces/status",
-          singularName: "",
-          namespaced: false,
-          kind: "Namespace",
-          verbs: ["get", "patch", "update"],
-        },
-        {
-          name: "namespaces/finalize",
-          singularName: "",
-          namespaced: false,
-          kind: "Namespace",
-          verbs: ["update"],
-        },
-        {
-          name: "configmaps",
-          singularName: "configmap",
-          namespaced: true,
-          kind: "ConfigMap",
-          verbs: all,
-          shortNames: ["cm"],
-          storageVersionHash: hash("ConfigMap"),
-        },
-        {
-          name: "secrets",
-          singularName: "secret",
-          namespaced: true,
-          kind: "Secret",
-          verbs: all,
-          storageVersionHash: hash("Secret"),
-        },
-      ],
+    assert.deepEqual([object.kind, object["groupVersion"]], ["APIResourceList", "v1"]);
+    const [configMaps] = object["resources"] as Record<string, unknown>[];
+    const hash = createHash("sha256").update("/v1/ConfigMap").digest().subarray(0, 8);
+    assert.deepEqual(configMaps, {
+      name: "configmaps",
+      singularName: "configmap",
+      namespaced: true,
+      kind: "ConfigMap",
+      verbs: all,
+      shortNames: ["cm"],
+      storageVersionHash: hash.toString("base64"),
     });
   });
+
+  const status = "get,patch,update";
+  const most = all.join(",");
+  const served: readonly [groupVersion: string, lines: readonly string[]][] = [
+    [
+      "/api/v1",
+      [
+        `configmaps ConfigMap true ${most} cm`,
+        `events Event true ${most} ev`,
+        `namespaces Namespace false ${most.replace("deletecollection,", "")} ns`,
+        "namespaces/finalize Namespace false update",
+        `namespaces/status Namespace false ${status}`,
+        `resourcequotas ResourceQuota true ${most} quota`,
+        `resourcequotas/status ResourceQuota true ${status}`,
+        `secrets Secret true ${most}`,
+        `serviceaccounts ServiceAccount true ${most} sa`,
+      ],
+    ],
+    ["/apis/events.k8s.io/v1", [`events Event true ${most} ev`]],
+    [
+      "/apis/certificates.k8s.io/v1",
+      [
+        `certificatesigningrequests CertificateSigningRequest false ${most} csr`,
+        `certificatesigningrequests/approval CertificateSigningRequest false ${status}`,
+        `certificatesigningrequests/status CertificateSigningRequest false ${status}`,
+      ],
+    ],
+    [
+      "/apis/rbac.authorization.k8s.io/v1",
+      [
+        `clusterrolebindings ClusterRoleBinding false ${most}`,
+        `clusterroles ClusterRole false ${most}`,
+        `rolebindings RoleBinding true ${most}`,
+        `roles Role true ${most}`,
+      ],
+    ],
+    [
+      "/apis/admissionregistration.k8s.io/v1",
+      [
+        `mutatingadmissionpolicies MutatingAdmissionPolicy false ${most} api-extensions`,
+        `mutatingadmissionpolicybindings MutatingAdmissionPolicyBinding false ${most} api-extensions`,
+        `mutatingwebhookconfigurations MutatingWebhookConfiguration false ${most} api-extensions`,
+        `validatingadmissionpolicies ValidatingAdmissionPolicy false ${most} api-extensions`,
+        `validatingadmissionpolicies/status ValidatingAdmissionPolicy false ${status}`,
+        `validatingadmissionpolicybindings ValidatingAdmissionPolicyBinding false ${most} api-extensions`,
+        `validatingwebhookconfigurations ValidatingWebhookConfiguration false ${most} api-extensions`,
+      ],
+    ],
+    ["/apis/coordination.k8s.io/v1", [`leases Lease true ${most}`]],
+  ];
+  for (const [path, lines] of served) {
+    it(`${path} has exactly the resources that kcp has`, async () => {
+      const { resources } = await server.must("GET", path);
+      const found = (resources as Record<string, string | string[] | undefined>[]).map((each) =>
+        [
+          each["name"],
+          each["kind"],
+          each["namespaced"],
+          each["verbs"],
+          each["shortNames"] ?? each["categories"] ?? [],
+        ]
+          .map(String)
+          .join(" ")
+          .trim(),
+      );
+      assert.deepEqual(found, lines);
+    });
+  }
 
   it("what is not served is a 404, and asking for it a thousand times costs nothing", async () => {
     for (const path of ["/api/v2", "/apis/apps", "/apis/apps/v1", "/api/v1/pods", "/apis/a/b/c"]) {
@@ -123,7 +170,7 @@ describe("aggregated discovery", () => {
       assert.equal(headers["etag"], `"${sum}"`);
       assert.equal(object.kind, "APIGroupDiscoveryList");
       assert.equal(object.apiVersion, "apidiscovery.k8s.io/v2");
-      assert.equal(object.items?.length, path === "/api" ? 1 : 0);
+      assert.equal(object.items?.length, path === "/api" ? 1 : 6);
     }
     const { items } = await server.get("/clusters/a/api", { headers: aggregated });
     const core = items[0] as unknown as {
@@ -133,7 +180,10 @@ describe("aggregated discovery", () => {
     assert.equal(core.metadata.name, "");
     assert.equal(core.versions[0]?.version, "v1");
     assert.equal(core.versions[0]?.freshness, "Current");
-    assert.deepEqual(core.versions[0]?.resources[0], {
+    const namespaces = core.versions[0]?.resources.find(
+      (each) => each["resource"] === "namespaces",
+    );
+    assert.deepEqual(namespaces, {
       resource: "namespaces",
       responseKind: { group: "", version: "v1", kind: "Namespace" },
       scope: "Cluster",
@@ -142,14 +192,14 @@ describe("aggregated discovery", () => {
       shortNames: ["ns"],
       subresources: [
         {
-          subresource: "status",
-          responseKind: { group: "", version: "v1", kind: "Namespace" },
-          verbs: ["get", "patch", "update"],
-        },
-        {
           subresource: "finalize",
           responseKind: { group: "", version: "v1", kind: "Namespace" },
           verbs: ["update"],
+        },
+        {
+          subresource: "status",
+          responseKind: { group: "", version: "v1", kind: "Namespace" },
+          verbs: ["get", "patch", "update"],
         },
       ],
     });

@@ -8,7 +8,12 @@ import type { JsonObject } from "@kcp-ts/machinery/json";
 import { statusError } from "@kcp-ts/machinery/status";
 import { jsonBytes, negotiate, toBytes } from "../content/index.ts";
 import type { Catalog, ResourceDefinition } from "../registry/index.ts";
-import { type ApiRequest, type ApiResponse, header } from "../request/api-request.ts";
+import {
+  type ApiRequest,
+  type ApiResponse,
+  header,
+  type MaybePromise,
+} from "../request/api-request.ts";
 import type { PathScope } from "../request/request-scope.ts";
 import {
   apiGroup,
@@ -37,9 +42,19 @@ export function serveDiscovery(
   request: ApiRequest,
   scope: PathScope,
   catalog: Catalog,
-): ApiResponse {
+): MaybePromise<ApiResponse> {
   if (scope.verb !== "get" && scope.verb !== "head") throw statusError.pathNotFound();
   const definitions = catalog.all(scope.cluster);
+  return definitions instanceof Promise
+    ? definitions.then((all) => serveDocument(request, scope, all))
+    : serveDocument(request, scope, definitions);
+}
+
+function serveDocument(
+  request: ApiRequest,
+  scope: PathScope,
+  definitions: readonly ResourceDefinition[],
+): ApiResponse {
   const [root, first, second, ...rest] = scope.path.split("/").filter((segment) => segment !== "");
   if (rest.length > 0) throw statusError.pathNotFound();
   if (first === undefined) return serveRoot(request, definitions, root === "api");

@@ -1,7 +1,11 @@
 /** Discovery documents, legacy and aggregated, made from what a cluster serves. Pure; the caller remembers them. */
 import { createHash } from "node:crypto";
 import type { JsonObject, JsonValue } from "@kcp-ts/machinery/json";
-import { apiVersionOf, type ResourceDefinition } from "../registry/index.ts";
+import {
+  apiVersionOf,
+  type ResourceDefinition,
+  type SubresourceStrategy,
+} from "../registry/index.ts";
 
 export function apiVersions(serverAddress: string): JsonObject {
   return {
@@ -110,6 +114,7 @@ function resourceEntries(definition: ResourceDefinition): JsonObject[] {
     singularName: "",
     namespaced,
     kind,
+    ...viewOf(subresource),
     verbs: subresource.verbs,
   }));
   return [main, ...subresources];
@@ -121,7 +126,7 @@ function discoveryEntry(definition: ResourceDefinition): JsonObject {
   const responseKind = { group, version, kind };
   const subresources = [...definition.subresources].map(([name, subresource]) => ({
     subresource: name,
-    responseKind,
+    responseKind: subresource.view === undefined ? responseKind : viewOf(subresource),
     verbs: subresource.verbs,
   }));
   return {
@@ -136,9 +141,14 @@ function discoveryEntry(definition: ResourceDefinition): JsonObject {
   };
 }
 
-function storageVersionHash({ group, version, kind }: ResourceDefinition): string {
+/** Said only of subresources that are a kind of another group. */
+function viewOf({ view }: SubresourceStrategy): JsonObject {
+  return view === undefined ? {} : { group: view.group, version: view.version, kind: view.kind };
+}
+
+function storageVersionHash({ group, version, storageVersion, kind }: ResourceDefinition): string {
   return createHash("sha256")
-    .update(`${group}/${version}/${kind}`)
+    .update(`${group}/${storageVersion ?? version}/${kind}`)
     .digest()
     .subarray(0, 8)
     .toString("base64");

@@ -2,7 +2,7 @@
 import { isJsonObject } from "@kcp-ts/machinery/json";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import type { AdmissionRequest, Operation } from "../admission/index.ts";
-import type { Draft, Validator } from "../registry/index.ts";
+import type { Build, Draft, Validator } from "../registry/index.ts";
 import type { UserInfo } from "../request/user.ts";
 import { type HandlerRequest, type HandlerRooms, oneCluster } from "./context.ts";
 
@@ -62,6 +62,20 @@ export function addressOf({ scope }: HandlerRequest, draft: Draft): Address {
   const name =
     isJsonObject(metadata) && typeof metadata["name"] === "string" ? metadata["name"] : "";
   return { namespace: scope.namespace, name };
+}
+
+/** The wanted object as plug-ins want it. They get a copy of their own for each try, because a build may hand out what it keeps. */
+export function mutating(
+  { admission }: HandlerRooms,
+  request: AdmissionRequest,
+  build: Build,
+): Build {
+  if (!admission.isMutating) return build;
+  return async (old) => {
+    const draft = structuredClone(await build(old));
+    await admission.mutate(request, draft, old);
+    return draft;
+  };
 }
 
 /** Admission's last word, as the registry wants it. */

@@ -1,4 +1,5 @@
 /** What every handler gets: the server's rooms, and the one request it is about. */
+import { setMaxListeners } from "node:events";
 import type { Clock } from "@kcp-ts/machinery/base";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { statusError } from "@kcp-ts/machinery/status";
@@ -41,3 +42,5 @@ export function oneCluster(scope: ResourceScope): ClusterName {
  * Kubernetes; the answer's deadline is the pipeline's, and the store bounds its own waiting.
  */
 export const uncancelled: AbortSignal = new AbortController().signal;
+// Every write in flight may listen to it, and none of them leaks.
+setMaxListeners(0, uncancelled);

@@ -222,6 +222,20 @@ describe("create", () => {
     );
   });
 
+  it("owners that are named twice are named once, with a warning", async () => {
+    const owner = { apiVersion: "v1", kind: "ConfigMap", name: "o", uid: "u1" };
+    const answer = await create({
+      metadata: { name: "owned", ownerReferences: [owner, { ...owner }, { ...owner, uid: "u2" }] },
+    });
+    assert.equal(answer.status, 201, answer.text);
+    assert.deepEqual(answer.object.metadata["ownerReferences"], [owner, { ...owner, uid: "u2" }]);
+    assert.equal(answer.warnings.length, 1);
+    assert.match(
+      answer.warnings[0] ?? "",
+      /^299 - "\.metadata\.ownerReferences contains duplicate entries; .*UID\(s\) observed: u1"$/,
+    );
+  });
+
   it("POST to a name is not allowed", async () => {
     const answer = await create({ metadata: { name: "x" } }, `${configmaps}/x`);
     assert.equal(answer.status, 405);

@@ -2,10 +2,11 @@ import { statusError } from "@kcp-ts/machinery/status";
 import type { ApiResponse } from "../request/api-request.ts";
 import { addressOf, admissionRequest, validatorFor } from "./admission-request.ts";
 import { type HandlerRequest, type HandlerRooms, oneCluster, uncancelled } from "./context.ts";
-import { checkAddress, readObject } from "./decode-object.ts";
+import { checkAddress, readObject, refuseCreation } from "./decode-object.ts";
 import { fieldOwner } from "./field-owner.ts";
 import { parseMutationOptions } from "./options.ts";
 import { negotiateObject, renderWritten } from "./render.ts";
+import { settled } from "./settled.ts";
 
 export async function handleCreate(
   handled: HandlerRequest,
@@ -19,10 +20,13 @@ export async function handleCreate(
   const form = negotiateObject(handled);
   const options = parseMutationOptions(scope.query, "CreateOptions");
   const draft = await readObject(handled, options);
+  refuseCreation(definition, draft);
   checkAddress(handled, draft, "create");
   const admitted = admissionRequest(handled, "CREATE", options.isDryRun, addressOf(handled, draft));
   const admission = rooms.admission.admit(admitted);
   if (admission !== undefined) await admission;
+  const mutation = rooms.admission.mutate(admitted, draft, undefined);
+  if (mutation !== undefined) await mutation;
   const written = await rooms.registry.create(
     definition,
     { cluster, namespace: scope.namespace, name: "" },
@@ -35,5 +39,5 @@ export async function handleCreate(
       owner: fieldOwner(handled, options, "update"),
     },
   );
-  return renderWritten(201, written, form, handled, rooms);
+  return renderWritten(201, await settled(written, handled, rooms), form, handled, rooms);
 }

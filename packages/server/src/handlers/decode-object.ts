@@ -1,10 +1,12 @@
 /** A write's body as an object of the resource's kind: decoded, checked against the endpoint, unknown fields dealt with. */
 import { isJsonObject, type JsonObject } from "@kcp-ts/machinery/json";
+import { deduplicateOwnerReferences, type OwnerReference } from "@kcp-ts/machinery/meta";
 import { decodeShape, ShapeError } from "@kcp-ts/machinery/shape";
 import { quote, type StatusError, statusError } from "@kcp-ts/machinery/status";
 import { type DecodedBody, decodeBody } from "../content/index.ts";
 import { apiVersionOf, type Draft, type ResourceDefinition } from "../registry/index.ts";
 import { header } from "../request/api-request.ts";
+import { otherWork } from "../request/other-work.ts";
 import { bodyBytesMax, type HandlerRequest } from "./context.ts";
 import type { MutationOptions } from "./options.ts";
 
@@ -14,12 +16,20 @@ export async function readObject(
 ): Promise<Draft> {
   const { request, definition, warnings } = handled;
   const bytes = await request.readBody(bodyBytesMax);
-  const { shape } = definition.strategy;
+  const { strategy } = definition;
+  const shape = strategy.decode === undefined ? strategy.shape : undefined;
   const expected = { kind: definition.kind, apiVersion: apiVersionOf(definition), shape };
   const body = decodeBody(bytes, header(request.headers, "content-type"), expected);
   checkKind(definition, body.value);
-  return decodeDraft(definition, body, options, warnings);
+  if (bytes.length < largeBodyBytes) return decodeDraft(definition, body, options, warnings);
+  await otherWork();
+  const draft = decodeDraft(definition, body, options, warnings);
+  await otherWork();
+  return draft;
 }
+
+/** Parsing, shaping and validating larger bodies takes some milliseconds each: others have their turn in between. */
+const largeBodyBytes = 128 << 10;
 
 /** How a body that cannot be taken is refused: `why` is what is wrong with it. */
 export type Refusal = (why: string) => StatusError;
@@ -36,7 +46,9 @@ export function decodeDraft(
   refuse: Refusal = refusalOf(definition),
 ): Draft {
   const decoded = shapeOf(definition, value, refuse);
-  if (decoded.unknownFields.length === 0 && duplicates.length === 0) return decoded.value as Draft;
+  const draft = decoded.value as Draft;
+  dropRepeatedOwners(draft, warnings);
+  if (decoded.unknownFields.length === 0 && duplicates.length === 0) return draft;
   const problems = [
     ...decoded.unknownFields.slice(0, problemsMax).map((path) => `unknown field ${quote(path)}`),
     ...duplicates.slice(0, problemsMax).map((path) => `duplicate field ${quote(path)}`),
@@ -45,7 +57,17 @@ export function decodeDraft(
     throw refuse(`strict decoding error: ${problems.join(", ")}`);
   }
   if (fieldValidation === "Warn") warnings.push(...problems);
-  return decoded.value as Draft;
+  return draft;
+}
+
+function dropRepeatedOwners(draft: Draft, warnings: string[]): void {
+  const metadata = draft["metadata"] as Draft | undefined;
+  const sent = metadata?.["ownerReferences"] as OwnerReference[] | undefined;
+  if (metadata === undefined || sent === undefined) return;
+  const { ownerReferences, warning } = deduplicateOwnerReferences(sent);
+  if (warning === undefined) return;
+  metadata["ownerReferences"] = ownerReferences;
+  warnings.push(warning);
 }
 
 function shapeOf(
@@ -54,7 +76,8 @@ function shapeOf(
   refuse: Refusal,
 ): ReturnType<typeof decodeShape> {
   try {
-    return decodeShape(definition.strategy.shape, value);
+    const { shape, decode } = definition.strategy;
+    return decode === undefined ? decodeShape(shape, value) : decode(value);
   } catch (error) {
     if (!(error instanceof ShapeError)) throw error;
     throw refuse(error.message);
@@ -113,4 +136,12 @@ export function checkAddress(
       `the name of the object (${name}) does not match the name on the URL (${scope.name})`,
     );
   }
+}
+
+/** A kind that is on its way out takes no new objects. */
+export function refuseCreation(definition: ResourceDefinition, draft: Draft): void {
+  if (definition.creationForbidden === undefined) return;
+  const { name } = isJsonObject(draft["metadata"]) ? draft["metadata"] : {};
+  const shown = typeof name === "string" ? name : "";
+  throw statusError.forbidden(definition, shown, definition.creationForbidden);
 }

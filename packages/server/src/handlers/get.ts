@@ -1,6 +1,6 @@
 import { statusError } from "@kcp-ts/machinery/status";
 import type { AnswerForm } from "../content/index.ts";
-import { translating } from "../registry/index.ts";
+import { presented, translating } from "../registry/index.ts";
 import type { ApiResponse, MaybePromise } from "../request/api-request.ts";
 import type { StorageKey } from "../storage/index.ts";
 import type { Freshness } from "../watch-cache/index.ts";
@@ -17,7 +17,12 @@ export function handleGet(handled: HandlerRequest, rooms: HandlerRooms): MaybePr
   const askedVersion = scope.query.get("resourceVersion") ?? "";
   if (askedVersion === "" || askedVersion === "0") {
     const entry = rooms.watchCache.peek(key);
-    if (entry !== undefined) return renderObject(200, entry, form, handled, rooms);
+    if (entry !== undefined) {
+      const shown = presented(definition, entry);
+      return shown instanceof Promise
+        ? shown.then((each) => renderObject(200, each, form, handled, rooms))
+        : renderObject(200, shown, form, handled, rooms);
+    }
   }
   return getStored(handled, rooms, key, askedVersion, form);
 }
@@ -34,7 +39,7 @@ async function getStored(
     rooms.watchCache.get(key, freshnessOf(askedVersion), signal),
   );
   if (entry === undefined) throw statusError.notFound(definition, scope.name);
-  return renderObject(200, entry, form, handled, rooms);
+  return renderObject(200, await presented(definition, entry), form, handled, rooms);
 }
 
 function freshnessOf(askedVersion: string): Freshness {

@@ -9,6 +9,7 @@ import { handleDeleteCollection } from "./delete-collection.ts";
 import { handleGet } from "./get.ts";
 import { handleList } from "./list.ts";
 import { handlePatch } from "./patch.ts";
+import { handleView } from "./subresource-view.ts";
 import { handleUpdate } from "./update.ts";
 import { handleWatch } from "./watch.ts";
 
@@ -47,11 +48,13 @@ export function handleResource(
     if (subresource === undefined) throw statusError.pathNotFound();
     if (!subresource.verbs.includes(scope.verb))
       throw statusError.methodNotAllowed(definition, scope.verb);
+    if (subresource.view !== undefined) return handleView(handled, rooms, subresource.view);
   } else if (!definition.verbs.includes(scope.verb)) {
     throw statusError.methodNotAllowed(definition, scope.verb);
   } else if (definition.isNamespaced && scope.namespace === "" && needsNamespace(scope.verb)) {
     throw statusError.pathNotFound();
   }
+  if (definition.warnings !== undefined) handled.warnings.push(...definition.warnings);
   return handlers[scope.verb](handled, rooms);
 }
 

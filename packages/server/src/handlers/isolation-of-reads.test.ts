@@ -162,9 +162,10 @@ describe("watches", () => {
       "/clusters/a/api/v1/secrets?watch=1&allowWatchBookmarks=true&resourceVersion=1",
     );
     await reader.take(1);
+    const next = reader.next();
     await server.must("DELETE", "/clusters/b/api/v1/namespaces/shared/secrets/shared");
     server.clock.advance(60_000);
-    const bookmark = await reader.next();
+    const bookmark = await next;
     assert.equal(bookmark?.type, "BOOKMARK");
     assert.deepEqual(Object.keys(bookmark?.object ?? {}).sort(), [
       "apiVersion",

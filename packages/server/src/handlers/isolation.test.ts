@@ -13,6 +13,9 @@ import {
   fillTwoTenants,
   onlyInB,
   type RequestOptions,
+  type SampleKind,
+  sampleKinds,
+  sampleObject,
   secretOfB,
   stateOfB,
   TestServer,
@@ -20,17 +23,9 @@ import {
 } from "../testing/index.ts";
 import { servedVerbs } from "./index.ts";
 
-interface Resource {
-  readonly resource: string;
-  readonly kind: string;
-  readonly isNamespaced: boolean;
-}
+type Resource = SampleKind;
 
-const resources: readonly Resource[] = [
-  { resource: "namespaces", kind: "Namespace", isNamespaced: false },
-  { resource: "configmaps", kind: "ConfigMap", isNamespaced: true },
-  { resource: "secrets", kind: "Secret", isNamespaced: true },
-];
+const resources = sampleKinds;
 
 /** The spellings of "in cluster a". */
 const addresses: readonly [name: string, prefix: string, headers: Record<string, string>][] = [
@@ -45,7 +40,7 @@ const users: readonly TestUser[] = ["a", "admin", "masters"];
 interface Attack {
   readonly verb: string;
   readonly method: string;
-  /** Behind `/api/v1`. */
+  /** Behind the base of the group and version. */
   readonly paths: (resource: Resource) => readonly string[];
   readonly body?: (resource: Resource) => object;
   readonly headers?: Record<string, string>;
@@ -87,16 +82,14 @@ const queries: readonly string[] = [
   "labelSelector=!nothing",
 ];
 
-function draft({ kind }: Resource, name: string): object {
+function draft(resource: Resource, name: string): object {
   return {
-    kind,
-    apiVersion: "v1",
+    ...sampleObject(resource, name, common),
     metadata: {
       name,
       labels: { attacker: "a" },
       annotations: { "kcp.io/cluster": "b", "kcp.io/path": "root:b" },
     },
-    ...(kind === "ConfigMap" ? { data: { attacked: "yes" } } : {}),
   };
 }
 
@@ -167,7 +160,7 @@ const attacks: readonly Attack[] = [
   {
     verb: "deletecollection",
     method: "DELETE",
-    only: ({ isNamespaced }) => isNamespaced,
+    only: ({ resource }) => resource !== "namespaces",
     paths: (resource) =>
       collections(resource).flatMap((path) => queries.map((query) => `${path}?${query}`)),
   },
@@ -184,14 +177,11 @@ describe("cluster a and cluster b", () => {
   it("the table below has a row for every verb and every served resource", async (t) => {
     const server = await started(t);
     assert.deepEqual([...new Set(attacks.map(({ verb }) => verb))].sort(), [...servedVerbs].sort());
-    const { resources: served } = await server.must("GET", "/api/v1");
-    const names = (served as { name: string }[]).map(({ name }) => name);
     assert.deepEqual(
-      names.filter((name) => !name.includes("/")).sort(),
-      resources.map(({ resource }) => resource).sort(),
+      (await servedResources(server)).filter((path) => !path.startsWith(definitions)).sort(),
+      resources.map(({ base, resource }) => `${base}/${resource}`).sort(),
+      "a new kind needs a row in testing/sample-objects.ts",
     );
-    const { groups } = await server.must("GET", "/apis");
-    assert.deepEqual(groups, [], "a new group needs rows here");
   });
 
   for (const user of users) {
@@ -207,7 +197,13 @@ describe("cluster a and cluster b", () => {
                 headers: { ...clusterHeaders, ...headers },
                 body: body?.(resource),
               };
-              await play(server, method, `${prefix}/api/v1${path}`, options, verb === "watch");
+              await play(
+                server,
+                method,
+                `${prefix}${resource.base}${path}`,
+                options,
+                verb === "watch",
+              );
             }
           }
           if (verb !== "watch") assert.equal(await stateOfB(server), stateBefore);
@@ -243,8 +239,8 @@ describe("cluster a and cluster b", () => {
     const path = `/clusters/*/api/v1/namespaces/${common}/configmaps`;
     for (const [method, target, body] of [
       ["GET", `${path}/${common}`, undefined],
-      ["POST", path, draft(resources[1] as Resource, "x")],
-      ["PUT", `${path}/${common}`, draft(resources[1] as Resource, common)],
+      ["POST", path, draft(resources[0] as Resource, "x")],
+      ["PUT", `${path}/${common}`, draft(resources[0] as Resource, common)],
       ["PATCH", `${path}/${common}`, {}],
       ["DELETE", `${path}/${common}`, undefined],
       ["DELETE", path, undefined],
@@ -256,6 +252,23 @@ describe("cluster a and cluster b", () => {
     assert.equal(await stateOfB(server), stateBefore);
   });
 });
+
+/** Whose names follow from their content; they and what they define have a table of their own, in custom-resources/. */
+const definitions = "/apis/apiextensions.k8s.io/";
+
+async function servedResources(server: TestServer): Promise<string[]> {
+  const { groups } = await server.must("GET", "/apis");
+  const versions = (groups as { versions: { groupVersion: string }[] }[]).flatMap((group) =>
+    group.versions.map(({ groupVersion }) => `/apis/${groupVersion}`),
+  );
+  const served: string[] = [];
+  for (const base of ["/api/v1", ...versions]) {
+    const { resources: all } = await server.must("GET", base);
+    for (const { name } of all as { name: string }[])
+      if (!name.includes("/")) served.push(`${base}/${name}`);
+  }
+  return served;
+}
 
 /** Sends the request, plays a watch to its end, and looks for b in whatever came back. */
 async function play(

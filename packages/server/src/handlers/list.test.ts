@@ -249,6 +249,17 @@ describe("a chain of pages", () => {
     assert.deepEqual(zero.names, ["x4", "x5", "x6", "x7"]);
   });
 
+  it("a token of the future is waited for, and then told", async () => {
+    const token = { v: "meta.k8s.io/v1", rv: 9999, start: "x3\0" };
+    const text = Buffer.from(JSON.stringify(token)).toString("base64url");
+    const answering = server.get(`${configmaps}?limit=4&continue=${text}`);
+    await settle();
+    server.clock.advance(3000);
+    const { status, object } = await answering;
+    assert.equal(status, 504);
+    assert.match(object.message ?? "", /^Timeout: Too large resource version: 9999, current: \d+$/);
+  });
+
   it("a token names its place as Kubernetes does", async () => {
     const { metadata } = (await server.get(`${configmaps}?limit=4`)).object;
     const text = Buffer.from(metadata.continue ?? "", "base64url").toString("utf8");

@@ -14,6 +14,7 @@ import {
   collectionKeyOf,
   fromStorageError,
   objectOf,
+  presentedEntries,
   type ResourceDefinition,
   viewed,
 } from "../registry/index.ts";
@@ -45,6 +46,7 @@ export async function handleList(
     table: true,
     partial: "PartialObjectMetadataList",
   });
+  checkForm(handled.definition, form);
   const listed = await listObjects(handled, rooms, parseListOptions(scope.query, false));
   return renderList(listed, form, handled, rooms);
 }
@@ -62,6 +64,7 @@ export function prefixOf(
 ): StorageKey {
   const { isNamespaced } = definition;
   const base = collectionKeyOf(definition);
+  if (definition.isAnyOwners === true) return anyOwnersPrefix(base);
   if (scope.cluster === "*") return resourcePrefix(base);
   const inCluster = { ...base, cluster: scope.cluster };
   if (isNamespaced && scope.namespace === "") return clusterPrefix(inCluster);
@@ -70,6 +73,16 @@ export function prefixOf(
   return name === undefined || name === "" || name.includes("/")
     ? namespacePrefix({ ...inCluster, namespace })
     : objectKey({ ...inCluster, namespace, name });
+}
+
+/** Keys go on with the owner's identity: before it, all owners' are under one prefix. */
+function anyOwnersPrefix(base: Parameters<typeof resourcePrefix>[0]): StorageKey {
+  return resourcePrefix({ ...base, identity: "" }).slice(0, -1) as StorageKey;
+}
+
+/** Different owners' objects have nothing in common but metadata. */
+export function checkForm({ isAnyOwners }: ResourceDefinition, form: AnswerForm): void {
+  if (isAnyOwners === true && form.as !== "partial") throw statusError.pathNotFound();
 }
 
 /** The unit that is held in memory; a wildcard list is read from storage instead. */
@@ -120,7 +133,11 @@ export async function listObjects(
       listing.continueAfter === undefined
         ? undefined
         : encodeContinue(base, listing.continueAfter, listing.revision);
-    return { listing, continueToken };
+    const entries = await presentedEntries(definition, listing.entries);
+    return {
+      listing: entries === listing.entries ? listing : { ...listing, entries },
+      continueToken,
+    };
   } catch (error) {
     if (!isStorageError(error, "compacted")) {
       const askedVersion = String(token?.revision ?? options.resourceVersion);

@@ -6,6 +6,7 @@ import {
   applyMergePatch,
   applyStrategicMergePatch,
   isPatchError,
+  type PatchSchema,
   patchStatusError,
   readJsonPatch,
 } from "@kcp-ts/machinery/patch";
@@ -16,7 +17,7 @@ import type { Build, Draft, ResourceDefinition } from "../registry/index.ts";
 import { type ApiResponse, header } from "../request/api-request.ts";
 import { applyPatchType, patchMediaTypes } from "../request/media-types.ts";
 import { isTrue } from "../request/query.ts";
-import { admissionRequest, validatorFor } from "./admission-request.ts";
+import { admissionRequest, mutating, validatorFor } from "./admission-request.ts";
 import { applyBuild } from "./apply.ts";
 import {
   bodyBytesMax,
@@ -36,9 +37,10 @@ import { fieldOwner } from "./field-owner.ts";
 import { type MutationOptions, parseMutationOptions } from "./options.ts";
 import { parseJsonPatchBody } from "./patch-body.ts";
 import { negotiateObject, renderWritten } from "./render.ts";
+import { settled } from "./settled.ts";
 
 /** A patch that has been read: from the present object to the wanted one. */
-interface ReadPatch {
+export interface ReadPatch {
   apply(old: JsonObject): JsonObject;
   /** What strict validation objects to in the patch itself. */
   readonly strictErrors: readonly string[];
@@ -55,7 +57,7 @@ export async function handlePatch(
   if (name === "") throw statusError.methodNotAllowed(definition, "patch");
   const form = negotiateObject(handled);
   const options = parseMutationOptions(scope.query, "PatchOptions");
-  const type = patchType(header(request.headers, "content-type"));
+  const type = patchType(header(request.headers, "content-type"), definition);
   const isApply = type === applyPatchType;
   const force = scope.query.has("force") ? isTrue(scope.query.get("force")) : undefined;
   const refused = patchOptionsError(isApply ? "apply" : "other", {
@@ -71,22 +73,33 @@ export async function handlePatch(
   const admitted = admissionRequest(handled, "UPDATE", options.isDryRun);
   const admission = rooms.admission.admit(admitted);
   if (admission !== undefined) await admission;
-  const written = await rooms.registry.update(definition, { cluster, namespace, name }, build, {
+  const mutated = mutating(rooms, admitted, build);
+  const written = await rooms.registry.update(definition, { cluster, namespace, name }, mutated, {
     isDryRun: options.isDryRun,
     user: handled.user,
     validate: validatorFor(rooms, admitted),
     signal: uncancelled,
     subresource: definition.subresources.get(scope.subresource),
     mayCreate: isApply && scope.subresource === "",
+    isDerived: true,
     owner,
   });
-  return renderWritten(written.outcome === "created" ? 201 : 200, written, form, handled, rooms);
+  const status = written.outcome === "created" ? 201 : 200;
+  return renderWritten(status, await settled(written, handled, rooms), form, handled, rooms);
 }
 
-function patchType(contentType: string | undefined): string {
+export function patchType(
+  contentType: string | undefined,
+  { strategy }: ResourceDefinition,
+): string {
   const type = contentType === undefined ? "" : mediaTypeOf(contentType);
-  if ((patchMediaTypes as readonly string[]).includes(type)) return type;
-  throw statusError.unsupportedMediaType(patchMediaTypes);
+  // Strategic merge needs merge keys, which most custom kinds do not have.
+  const accepted: readonly string[] =
+    strategy.patchRules === "none"
+      ? patchMediaTypes.filter((each) => each !== "application/strategic-merge-patch+json")
+      : patchMediaTypes;
+  if (accepted.includes(type)) return type;
+  throw statusError.unsupportedMediaType(accepted);
 }
 
 /** Called again when another write came first: what it warned of before does not count. */
@@ -142,7 +155,16 @@ function refusalOf(value: JsonObject): Refusal {
   };
 }
 
-function readPatch(bytes: Uint8Array, type: string, definition: ResourceDefinition): ReadPatch {
+function strategicRules({ strategy }: ResourceDefinition): PatchSchema {
+  const { patchRules, shape } = strategy;
+  return patchRules === undefined || patchRules === "none" ? patchRulesOf(shape) : patchRules;
+}
+
+export function readPatch(
+  bytes: Uint8Array,
+  type: string,
+  definition: ResourceDefinition,
+): ReadPatch {
   const parsed = parseJsonPatchBody(decodeText(bytes));
   return translatePatchErrors((): ReadPatch => {
     switch (type) {
@@ -161,7 +183,7 @@ function readPatch(bytes: Uint8Array, type: string, definition: ResourceDefiniti
           duplicates: parsed.duplicates,
         };
       default: {
-        const rules = patchRulesOf(definition.strategy.shape);
+        const rules = strategicRules(definition);
         return {
           apply: (old) => applyStrategicMergePatch(old, parsed.value, rules),
           strictErrors: [],
@@ -172,7 +194,7 @@ function readPatch(bytes: Uint8Array, type: string, definition: ResourceDefiniti
   });
 }
 
-function translatePatchErrors<Result>(body: () => Result): Result {
+export function translatePatchErrors<Result>(body: () => Result): Result {
   try {
     return body();
   } catch (error) {

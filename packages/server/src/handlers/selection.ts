@@ -74,7 +74,7 @@ function fieldReader(definition: ResourceDefinition, entry: Entry): (field: stri
   return (field) => {
     if (field === "metadata.name") return name;
     if (field === "metadata.namespace") return namespace;
-    object ??= objectOf(definition, entry);
+    object ??= objectOf(definition, definition.form?.presentNow?.(entry) ?? entry);
     return definition.strategy.selectableFields.get(field)?.(object) ?? "";
   };
 }

@@ -1,11 +1,12 @@
 import { statusError } from "@kcp-ts/machinery/status";
 import type { ApiResponse } from "../request/api-request.ts";
-import { admissionRequest, validatorFor } from "./admission-request.ts";
+import { admissionRequest, mutating, validatorFor } from "./admission-request.ts";
 import { type HandlerRequest, type HandlerRooms, oneCluster, uncancelled } from "./context.ts";
 import { checkAddress, readObject } from "./decode-object.ts";
 import { fieldOwner } from "./field-owner.ts";
 import { parseMutationOptions } from "./options.ts";
 import { negotiateObject, renderWritten } from "./render.ts";
+import { settled } from "./settled.ts";
 
 export async function handleUpdate(
   handled: HandlerRequest,
@@ -25,7 +26,7 @@ export async function handleUpdate(
   const written = await rooms.registry.update(
     definition,
     { cluster, namespace, name },
-    async () => ({ ...draft }),
+    mutating(rooms, admitted, async () => ({ ...draft })),
     {
       isDryRun: options.isDryRun,
       user: handled.user,
@@ -36,5 +37,11 @@ export async function handleUpdate(
       mayCreate: definition.strategy.allowsCreateOnUpdate && scope.subresource === "",
     },
   );
-  return renderWritten(written.outcome === "created" ? 201 : 200, written, form, handled, rooms);
+  return renderWritten(
+    written.outcome === "created" ? 201 : 200,
+    await settled(written, handled, rooms),
+    form,
+    handled,
+    rooms,
+  );
 }

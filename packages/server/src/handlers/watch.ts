@@ -22,7 +22,8 @@ import type { Entry, Revision } from "../storage/index.ts";
 import { decodeObject } from "../stored-object/index.ts";
 import { type EventForm, type Freshness, type Listing, wholeObject } from "../watch-cache/index.ts";
 import type { HandlerRequest, HandlerRooms } from "./context.ts";
-import { collectionOf, prefixOf } from "./list.ts";
+import { convertedEvents } from "./converted-watch.ts";
+import { checkForm, collectionOf, prefixOf } from "./list.ts";
 import { type ListOptions, parseListOptions, parseResourceVersion } from "./options.ts";
 import { selectionOf } from "./selection.ts";
 
@@ -35,11 +36,13 @@ export async function handleWatch(
   handled: HandlerRequest,
   rooms: HandlerRooms,
 ): Promise<ApiResponse> {
-  const { request, definition, scope, signal } = handled;
+  const { request, definition, scope } = handled;
+  const signal = untilRetired(definition, handled.signal);
   const form = negotiate(header(request.headers, "accept"), {
     table: true,
     partial: "PartialObjectMetadata",
   });
+  checkForm(definition, form);
   if (form.mediaType !== "application/json") throw statusError.notAcceptable(["application/json"]);
   const options = parseListOptions(scope.query, true);
   // The name may come from the path or from the selector; a path's name holds whatever the selector says.
@@ -64,11 +67,15 @@ export async function handleWatch(
       signal,
     });
   });
-  const eventForm = viewedForm(definition, eventFormOf(form, handled, rooms));
-  const body = rooms.watchCache.watch({
+  const eventForm = presentedForm(
+    definition,
+    viewedForm(definition, eventFormOf(form, handled, rooms)),
+  );
+  const needsConversion = definition.form !== undefined && definition.form.presentNow === undefined;
+  const events = rooms.watchCache.watch({
     prefix,
     selection,
-    form: eventForm,
+    form: needsConversion ? wholeObject : eventForm,
     initial,
     afterRevision: start.kind === "after" ? start.revision : rooms.watchCache.hub.revision,
     bookmark: options.allowWatchBookmarks ? bookmarkMaker(definition, form) : undefined,
@@ -77,7 +84,30 @@ export async function handleWatch(
     timeoutMs: timeoutOf(options),
     signal,
   });
+  const body = needsConversion ? convertedEvents(events, definition, eventForm) : events;
   return { status: 200, headers: { "content-type": "application/json" }, body, isWatch: true };
+}
+
+/** Whoever watches objects of a definition that is replaced starts anew, with the new one. */
+function untilRetired({ onRetired }: ResourceDefinition, signal: AbortSignal): AbortSignal {
+  if (onRetired === undefined) return signal;
+  const ending = new AbortController();
+  const stop = onRetired(() => ending.abort());
+  if (signal.aborted) ending.abort(signal.reason);
+  signal.addEventListener("abort", () => ending.abort(signal.reason), { once: true });
+  ending.signal.addEventListener("abort", stop, { once: true });
+  return ending.signal;
+}
+
+/** Events show objects as reads do. */
+function presentedForm({ form: stored }: ResourceDefinition, form: EventForm): EventForm {
+  const presentNow = stored?.presentNow;
+  if (stored === undefined || presentNow === undefined) return form;
+  const turned = (base: EventForm): EventForm => ({
+    name: `${base.name}@${stored.name}`,
+    encode: (entry, revision) => base.encode(presentNow(entry), revision),
+  });
+  return form.first === undefined ? turned(form) : { ...turned(form), first: turned(form.first) };
 }
 
 type Start =

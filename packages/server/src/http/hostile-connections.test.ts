@@ -1,47 +1,55 @@
-/** Connections that are slow, noisy or many: they are ended, and others are served. Timeouts are short here. */
+/** Connections that are slow, noisy or many: they are ended, and others are served. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { constants } from "node:http2";
 import { connect } from "node:net";
 import { after, afterEach, before, describe, it } from "node:test";
 import { ListeningServer, readToEnd } from "../testing/index.ts";
+import type { ListenerLimits } from "./index.ts";
 
-let server: ListeningServer;
-before(async () => {
-  server = await ListeningServer.start({
-    limits: {
-      handshakeTimeoutMs: 100,
-      requestTimeoutMs: 100,
-      checkIntervalMs: 20,
-      idleTimeoutMs: 150,
-    },
+/** Timeouts that are short enough to wait for, and long enough for a busy machine to shake hands in. */
+const impatient = {
+  handshakeTimeoutMs: 1500,
+  requestTimeoutMs: 200,
+  checkIntervalMs: 20,
+  idleTimeoutMs: 1000,
+};
+
+/** The server for the tests of one group; after each test it still answers. */
+function serve(limits: Partial<ListenerLimits>): () => ListeningServer {
+  let server: ListeningServer;
+  before(async () => {
+    server = await ListeningServer.start({ limits });
   });
-});
-afterEach(async () => {
-  assert.equal((await server.http1("/livez")).status, 200);
-  assert.equal((await server.http2("/livez")).status, 200);
-});
-after(() => server.close());
+  afterEach(async () => {
+    assert.equal((await server.http1("/livez")).status, 200);
+    assert.equal((await server.http2("/livez")).status, 200);
+  });
+  after(() => server.close());
+  return () => server;
+}
 
 describe("slow clients", () => {
+  const current = serve(impatient);
+
   it("one that never begins its TLS handshake is closed", async () => {
-    const socket = connect(server.port, "127.0.0.1");
+    const socket = connect(current().port, "127.0.0.1");
     await once(socket, "close");
   });
 
   it("one that sends nothing after it is closed", async () => {
-    assert.match(await readToEnd(await server.raw()), /^(HTTP\/1.1 408 |$)/);
+    assert.match(await readToEnd(await current().raw()), /^(HTTP\/1.1 408 |$)/);
   });
 
   it("one that never ends its headers is closed", async () => {
-    const socket = await server.raw();
+    const socket = await current().raw();
     const reading = readToEnd(socket);
     socket.write("GET /version HTTP/1.1\r\nhost: x\r\n");
     assert.match(await reading, /^(HTTP\/1.1 408 |$)/);
   });
 
   it("one that never ends its body over HTTP/1.1 is closed", async () => {
-    const socket = await server.raw();
+    const socket = await current().raw();
     const reading = readToEnd(socket);
     socket.write(
       "POST /clusters/a/api/v1/namespaces/default/configmaps HTTP/1.1\r\nhost: x\r\nauthorization: Bearer token-of-admin\r\ncontent-length: 100\r\n\r\n{",
@@ -50,17 +58,17 @@ describe("slow clients", () => {
   });
 
   it("one that never says anything over HTTP/2 is closed", async () => {
-    const silent = await server.raw("h2");
+    const silent = await current().raw("h2");
     silent.resume();
     await once(silent, "close");
   });
 
   it("one that idles over HTTP/2 is closed, one that watches is not", async () => {
-    const idle = server.session();
+    const idle = current().session();
     const done = idle.request({ ":path": "/livez" });
     done.resume();
     await once(done, "close");
-    const watching = server.session();
+    const watching = current().session();
     const stream = watching.request({
       ":path": "/clusters/a/api/v1/configmaps?watch=1",
       authorization: "Bearer token-of-admin",
@@ -69,7 +77,7 @@ describe("slow clients", () => {
     await once(idle, "close");
     // The watcher has been idle as long, and is still heard.
     const heard = once(stream, "data");
-    await server.test.must("POST", "/clusters/a/api/v1/namespaces/default/configmaps", {
+    await current().test.must("POST", "/clusters/a/api/v1/namespaces/default/configmaps", {
       body: { metadata: { name: "idle" } },
     });
     assert.match(String((await heard)[0]), /"name":"idle"/);
@@ -78,8 +86,10 @@ describe("slow clients", () => {
 });
 
 describe("noise", () => {
+  const current = serve({});
+
   it("that is no TLS is closed", async () => {
-    const socket = connect(server.port, "127.0.0.1");
+    const socket = connect(current().port, "127.0.0.1");
     socket.on("error", () => {});
     socket.write("GET / HTTP/1.1\r\nhost: x\r\n\r\n");
     await once(socket, "close");
@@ -91,28 +101,33 @@ describe("noise", () => {
       "GET / HTTP/1.1\r\nhost: x\r\n\r\n",
       `PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n${"\xff".repeat(100)}`,
     ]) {
-      const socket = await server.raw("h2");
+      const socket = await current().raw("h2");
       socket.resume();
       socket.write(bytes, "latin1");
       await once(socket, "close");
     }
   });
 
-  it("an oversized frame, or data on a stream that is not open, ends the connection", async () => {
+  it("an oversized frame, or data on a stream that is not open, is told to go away", async () => {
     for (const bytes of [
       frame({ type: 0, stream: 1, length: 0xffffff }),
       frame({ type: 0, stream: 1, payload: Buffer.alloc(5) }),
       frame({ type: 9, stream: 1 }),
     ]) {
-      const socket = await server.raw("h2");
-      socket.resume();
+      const socket = await current().raw("h2");
       socket.write(Buffer.concat([preface, bytes]));
-      await once(socket, "close");
+      let received = Buffer.alloc(0);
+      while (errorOfGoAway(received) === undefined) {
+        const [part] = await once(socket, "data");
+        received = Buffer.concat([received, part as Buffer]);
+      }
+      assert.ok([1, 5, 6].includes(errorOfGoAway(received) ?? 0), received.toString("hex"));
+      socket.destroy();
     }
   });
 
   it("too many headers are refused over HTTP/2", async () => {
-    const session = server.session();
+    const session = current().session();
     const headers: Record<string, string> = { ":path": "/version" };
     for (let i = 0; i < 1000; i++) headers[`x-${i}`] = "y";
     const stream = session.request(headers);
@@ -124,8 +139,10 @@ describe("noise", () => {
 });
 
 describe("floods", () => {
+  const current = serve({});
+
   it("of streams that are reset at once end with the connection, and cost no memory", async () => {
-    const socket = await server.raw("h2");
+    const socket = await current().raw("h2");
     const closed = new Promise((resolve) => socket.once("close", resolve));
     socket.resume();
     socket.write(preface);
@@ -148,7 +165,7 @@ describe("floods", () => {
 
   it("of watches that are left at once leave nothing behind", async () => {
     for (let round = 0; round < 5; round++) {
-      const session = server.session();
+      const session = current().session();
       const streams = Array.from({ length: 100 }, () =>
         session.request({
           ":path": "/clusters/a/api/v1/configmaps?watch=1",
@@ -160,7 +177,7 @@ describe("floods", () => {
       session.destroy();
     }
     for (;;) {
-      const { text } = await server.test.get("/metrics");
+      const { text } = await current().test.get("/metrics");
       if (/^apiserver_longrunning_requests 0$/m.test(text)) break;
       await new Promise((resolve) => setImmediate(resolve));
     }
@@ -168,7 +185,7 @@ describe("floods", () => {
 
   it("of connections that are dropped in every state are survived", async () => {
     const half = async (bytes: string) => {
-      const socket = await server.raw();
+      const socket = await current().raw();
       socket.write(bytes);
       await new Promise((resolve) => setImmediate(resolve));
       socket.destroy();
@@ -178,7 +195,7 @@ describe("floods", () => {
       Array.from({ length: 60 }, (_, i) => half(request.slice(0, i % request.length))),
     );
     for (let i = 0; i < 30; i++)
-      connect(server.port, "127.0.0.1")
+      connect(current().port, "127.0.0.1")
         .on("error", () => {})
         .destroy();
   });
@@ -200,6 +217,14 @@ function frame({ type, stream, flags = 0, payload = Buffer.alloc(0), length }: F
   head[4] = flags;
   head.writeUInt32BE(stream, 5);
   return Buffer.concat([head, payload]);
+}
+
+/** The error code of the first GOAWAY frame in what was received so far. */
+function errorOfGoAway(received: Buffer): number | undefined {
+  for (let at = 0; at + 9 <= received.length; at += 9 + received.readUIntBE(at, 3)) {
+    if (received[at + 3] === 7 && at + 17 <= received.length) return received.readUInt32BE(at + 13);
+  }
+  return undefined;
 }
 
 /** What every connection over HTTP/2 begins with, and empty settings. */

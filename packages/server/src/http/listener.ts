@@ -14,7 +14,7 @@ import {
   type SecureServerOptions,
   type ServerHttp2Session,
 } from "node:http2";
-import type { AddressInfo } from "node:net";
+import type { AddressInfo, Socket } from "node:net";
 import type { TLSSocket } from "node:tls";
 import type { ApiRequest, ApiResponse, MaybePromise } from "../request/api-request.ts";
 import { Http1Exchange } from "./http1-exchange.ts";
@@ -60,13 +60,16 @@ export class Listener {
   readonly #limits: ListenerLimits;
   /** Open connections over HTTP/2, with how many streams are open on each. */
   readonly #sessions = new Map<ServerHttp2Session, number>();
-  readonly #sockets = new Set<TLSSocket>();
+  /** Every open connection, also those that are still shaking hands. */
+  readonly #sockets = new Set<Socket>();
+  #isDraining = false;
   readonly #certificates = new WeakMap<object, X509Certificate | undefined>();
 
   constructor(options: ListenerOptions) {
     this.#options = options;
     this.#limits = { ...listenerLimits, ...options.limits };
     this.#server = createSecureServer(serverOptions(options.tls, this.#limits));
+    this.#server.on("connection", (socket: Socket) => this.#keep(socket));
     this.#server.on("secureConnection", (socket: TLSSocket) => this.#onConnection(socket));
     this.#server.on("session", (session) => this.#onSession(session));
     this.#server.on("tlsClientError", (error) => options.onDebug("TLS handshake failed", error));
@@ -107,6 +110,7 @@ export class Listener {
 
   /** Stops accepting, lets open requests finish, then closes their connections. */
   async drain(signal: AbortSignal): Promise<void> {
+    this.#isDraining = true;
     const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
     for (const session of this.#sessions.keys()) session.close();
     (this.#server as unknown as { closeIdleConnections?: () => void }).closeIdleConnections?.();
@@ -122,9 +126,15 @@ export class Listener {
 
   #onConnection(socket: TLSSocket): void {
     socket.setKeepAlive(true, this.#limits.tcpKeepAliveMs);
+    socket.on("error", (error) => this.#options.onDebug("connection failed", error));
+    this.#keep(socket);
+    // It was accepted before the listener closed, and nothing has been asked on it yet.
+    if (this.#isDraining) socket.destroy();
+  }
+
+  #keep(socket: Socket): void {
     this.#sockets.add(socket);
     socket.once("close", () => this.#sockets.delete(socket));
-    socket.on("error", (error) => this.#options.onDebug("connection failed", error));
   }
 
   #onSession(session: ServerHttp2Session): void {
@@ -147,6 +157,11 @@ export class Listener {
   ): void {
     const incoming = request as IncomingMessage;
     const socket = incoming.socket as TLSSocket;
+    // A connection that was busy when draining began goes with its last answer, not with its idle timeout.
+    if (this.#isDraining) response.setHeader("connection", "close");
+    response.once("finish", () => {
+      if (this.#isDraining) socket.destroySoon();
+    });
     new Http1Exchange(incoming, response as ServerResponse, () =>
       this.#certificateOf(socket, socket),
     ).run(this.#options.handle, this.#options.onDebug);

@@ -1,77 +1,121 @@
 /**
  * /openapi/v3: an index of documents, one per group and version, each under a URL that changes with its content.
- *
- * Like discovery, documents belong to a list of definitions: clusters that serve the same share them.
+ * /openapi/v2: one document of everything, as JSON or as protobuf.
  */
-import { createHash } from "node:crypto";
+import type { Clock } from "@kcp-ts/machinery/base";
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import { statusError } from "@kcp-ts/machinery/status";
-import { json, jsonBytes, toBytes } from "../content/index.ts";
-import { apiVersionOf, type Catalog, type ResourceDefinition } from "../registry/index.ts";
-import type { ApiRequest, ApiResponse } from "../request/api-request.ts";
+import { json, jsonBytes } from "../content/index.ts";
+import type { Catalog, ResourceDefinition } from "../registry/index.ts";
+import {
+  type ApiRequest,
+  type ApiResponse,
+  header,
+  type MaybePromise,
+} from "../request/api-request.ts";
 import type { PathScope } from "../request/request-scope.ts";
-import { openApiDocument } from "./document.ts";
+import {
+  type Document,
+  type DocumentsV3,
+  documentsV3,
+  documentV2,
+  type HashedV2,
+} from "./documents.ts";
+import { encodingV2, isJsonAccepted, protobufTypeV2 } from "./negotiate.ts";
 
-interface Document {
-  readonly bytes: Buffer;
-  readonly hash: string;
-}
-
-const documentsOf = new WeakMap<readonly ResourceDefinition[], ReadonlyMap<string, Document>>();
+const v2Path = "/openapi/v2";
+const v3Path = "/openapi/v3";
 
 export function isOpenApiPath(path: string): boolean {
-  return path === "/openapi/v3" || path.startsWith("/openapi/v3/");
+  return path === v2Path || path === v3Path || path.startsWith(`${v3Path}/`);
 }
 
 export function serveOpenApi(
-  _request: ApiRequest,
+  request: ApiRequest,
   scope: PathScope,
-  catalog: Catalog,
+  { catalog, clock }: { readonly catalog: Catalog; readonly clock: Clock },
+): MaybePromise<ApiResponse> {
+  const definitions = catalog.all(scope.cluster);
+  return definitions instanceof Promise
+    ? definitions.then((all) => serveDocuments(request, scope, all, clock))
+    : serveDocuments(request, scope, definitions, clock);
+}
+
+function serveDocuments(
+  request: ApiRequest,
+  scope: PathScope,
+  definitions: readonly ResourceDefinition[],
+  clock: Clock,
+): MaybePromise<ApiResponse> {
+  if (scope.path === v2Path) {
+    // Asked for in a form that there is not: nothing needs to be made.
+    const encoding = encodingV2(header(request.headers, "accept"));
+    const document = documentV2(definitions, clock);
+    return document instanceof Promise
+      ? document.then((made) => serveV2(request, made, encoding))
+      : serveV2(request, document, encoding);
+  }
+  if (!isJsonAccepted(header(request.headers, "accept")))
+    throw statusError.notAcceptable(["application/json"]);
+  const documents = documentsV3(definitions, clock);
+  return documents instanceof Promise
+    ? documents.then((made) => serveV3(request, scope, made, clock))
+    : serveV3(request, scope, documents, clock);
+}
+
+function serveV2(
+  request: ApiRequest,
+  { json: bytes, protobuf, hash }: HashedV2,
+  encoding: "json" | "protobuf",
 ): ApiResponse {
-  const documents = render(catalog.all(scope.cluster));
-  const prefix = scope.cluster === "root" ? "" : `/clusters/${scope.cluster}`;
-  const key = scope.path.slice("/openapi/v3".length).replace(/^\//, "");
+  const response =
+    encoding === "json" ? jsonBytes(200, bytes) : jsonBytes(200, protobuf, protobufTypeV2);
+  return revalidated(request, response, hash);
+}
+
+function serveV3(
+  request: ApiRequest,
+  { cluster, path, query }: PathScope,
+  documents: DocumentsV3,
+  clock: Clock,
+): ApiResponse {
+  const key = path.slice(v3Path.length).replace(/^\//, "");
   if (key === "") {
     const paths: { [key: string]: JsonObject } = {};
-    for (const [name, { hash }] of documents) {
-      paths[name] = { serverRelativeURL: `/openapi/v3/${name}?hash=${hash}` };
-    }
+    for (const [name, { hash }] of documents)
+      paths[name] = { serverRelativeURL: `${v3Path}/${name}?hash=${hash}` };
     return json(200, { paths });
   }
   const document = documents.get(key);
   if (document === undefined) throw statusError.pathNotFound();
-  return serveDocument(document, scope.query.get("hash"), `${prefix}${scope.path}`);
+  const prefix = cluster === "root" ? "" : `/clusters/${cluster}`;
+  return serveDocument(request, document, query.get("hash"), `${prefix}${path}`, clock);
 }
 
-function serveDocument({ bytes, hash }: Document, asked: string | null, path: string): ApiResponse {
+const yearMs = 365 * 24 * 3_600_000;
+
+/** A document under its hash never changes; under another one's it has moved. */
+function serveDocument(
+  request: ApiRequest,
+  { bytes, hash }: Document,
+  asked: string | null,
+  path: string,
+  clock: Clock,
+): ApiResponse {
   if (asked === null) return jsonBytes(200, bytes);
   if (asked !== hash)
     return { status: 301, headers: { location: `${path}?hash=${hash}` }, body: undefined };
   const response = jsonBytes(200, bytes);
   response.headers["cache-control"] = "public, immutable";
-  response.headers["etag"] = `"${hash}"`;
-  response.headers["vary"] = "Accept";
-  return response;
+  response.headers["expires"] = new Date(clock.now() + yearMs).toUTCString();
+  return revalidated(request, response, hash);
 }
 
-function render(definitions: readonly ResourceDefinition[]): ReadonlyMap<string, Document> {
-  let documents = documentsOf.get(definitions);
-  if (documents === undefined) {
-    const byVersion = new Map<string, ResourceDefinition[]>();
-    for (const definition of definitions) {
-      const key = `${definition.group === "" ? "api" : "apis"}/${apiVersionOf(definition)}`;
-      byVersion.set(key, [...(byVersion.get(key) ?? []), definition]);
-    }
-    documents = new Map(
-      [...byVersion].map(([key, served]) => {
-        const bytes = toBytes(openApiDocument(served));
-        return [
-          key,
-          { bytes, hash: createHash("sha512").update(bytes).digest("hex").toUpperCase() },
-        ];
-      }),
-    );
-    documentsOf.set(definitions, documents);
-  }
-  return documents;
+function revalidated(request: ApiRequest, response: ApiResponse, hash: string): ApiResponse {
+  const etag = `"${hash}"`;
+  response.headers["etag"] = etag;
+  response.headers["vary"] = "Accept";
+  if (header(request.headers, "if-none-match") !== etag) return response;
+  const { "content-type": _, ...headers } = response.headers;
+  return { status: 304, headers, body: undefined };
 }

@@ -1,67 +1,89 @@
-/** From shapes to OpenAPI v3 component schemas. */
+/**
+ * From shapes to schemas, in the dialects of OpenAPI v3 and of v2 (Swagger).
+ *
+ * A message becomes a schema of its own, named as upstream names it; what refers to it uses the name.
+ */
 import type { JsonObject, JsonValue } from "@kcp-ts/machinery/json";
 import type { MessageShape, ScalarType, Shape } from "@kcp-ts/machinery/shape";
 
-/** Adds the schema of a message, and of every message it refers to, under its definition name. */
-export function addSchemas(shape: MessageShape, schemas: { [name: string]: JsonValue }): void {
+export type Dialect = "v2" | "v3";
+
+/** Schemas by name. */
+export type Schemas = { [name: string]: JsonValue };
+
+/** Adds the schema of a message, and of every message it refers to. */
+export function addSchemas(shape: MessageShape, schemas: Schemas, dialect: Dialect): void {
   if (Object.hasOwn(schemas, shape.name)) return;
   const properties: { [name: string]: JsonValue } = {};
-  schemas[shape.name] = { type: "object", ...described(shape.description), properties };
+  schemas[shape.name] = {
+    ...described(shape.description),
+    type: "object",
+    ...(shape.required.length === 0 ? {} : { required: shape.required }),
+    properties,
+    ...(shape.isAtomic ? { "x-kubernetes-map-type": "atomic" } : {}),
+  };
   for (const field of shape.fields.values()) {
-    properties[field.name] = property(field.shape, field.description, schemas);
+    properties[field.name] = property(field.shape, field.description, schemas, dialect);
   }
+}
+
+/** What stands where a schema of that name is meant. */
+export function reference(name: string, dialect: Dialect): JsonObject {
+  return { $ref: `${dialect === "v3" ? "#/components/schemas/" : "#/definitions/"}${name}` };
+}
+
+/** A property of that schema: v3 cannot describe a reference, only what it is wrapped in. */
+export function referringProperty(name: string, description: string, dialect: Dialect): JsonObject {
+  const target = reference(name, dialect);
+  return dialect === "v3"
+    ? { ...described(description), default: {}, allOf: [target] }
+    : { ...described(description), ...target };
 }
 
 function property(
   shape: Shape,
   description: string,
-  schemas: { [name: string]: JsonValue },
+  schemas: Schemas,
+  dialect: Dialect,
 ): JsonObject {
   switch (shape.kind) {
     case "message":
-      addSchemas(shape, schemas);
-      return { ...described(description), default: {}, allOf: [{ $ref: reference(shape) }] };
+      addSchemas(shape, schemas, dialect);
+      return referringProperty(shape.name, description, dialect);
     case "list":
       return {
         ...described(description),
         type: "array",
-        items: item(shape.items, schemas),
+        items: property(shape.items, "", schemas, dialect),
         ...listExtensions(shape),
       };
     case "map":
       return {
         ...described(description),
         type: "object",
-        additionalProperties: item(shape.values, schemas),
+        additionalProperties: property(shape.values, "", schemas, dialect),
       };
     case "scalar":
-      return { ...described(description), ...scalarSchema(shape.scalar) };
+      return { ...described(description), ...scalarSchema(shape.scalar, dialect) };
   }
-}
-
-function item(shape: Shape, schemas: { [name: string]: JsonValue }): JsonObject {
-  const { default: _, ...schema } = property(shape, "", schemas);
-  return shape.kind === "message" ? { ...schema, default: {} } : schema;
 }
 
 /** kubectl computes its patches from these; without them it would replace whole lists. */
-function listExtensions({ items, list }: Extract<Shape, { kind: "list" }>): JsonObject {
-  const type = { "x-kubernetes-list-type": list.type };
-  if (list.type === "map") {
-    const keys = list.keys ?? [];
-    return {
-      ...type,
-      "x-kubernetes-list-map-keys": keys,
-      "x-kubernetes-patch-strategy": "merge",
-      "x-kubernetes-patch-merge-key": keys[0] ?? "",
-    };
-  }
-  if (list.type === "set" && items.kind === "scalar")
-    return { ...type, "x-kubernetes-patch-strategy": "merge" };
-  return type;
+function listExtensions({ list }: Extract<Shape, { kind: "list" }>): JsonObject {
+  const keys = list.keys ?? [];
+  return {
+    "x-kubernetes-list-type": list.type,
+    ...(list.type === "map" ? { "x-kubernetes-list-map-keys": keys } : {}),
+    ...(list.type === "atomic" || list.isReplacedByPatch === true
+      ? {}
+      : { "x-kubernetes-patch-strategy": "merge" }),
+    ...(list.type === "map" && list.isReplacedByPatch !== true
+      ? { "x-kubernetes-patch-merge-key": keys[0] ?? "" }
+      : {}),
+  };
 }
 
-function scalarSchema(scalar: ScalarType): JsonObject {
+function scalarSchema(scalar: ScalarType, dialect: Dialect): JsonObject {
   switch (scalar) {
     case "string":
     case "quantity":
@@ -79,7 +101,9 @@ function scalarSchema(scalar: ScalarType): JsonObject {
     case "microTime":
       return { type: "string", format: "date-time" };
     case "intOrString":
-      return { oneOf: [{ type: "integer" }, { type: "string" }], format: "int-or-string" };
+      return dialect === "v3"
+        ? { oneOf: [{ type: "integer" }, { type: "string" }], format: "int-or-string" }
+        : { type: "string", format: "int-or-string" };
     case "fields":
     case "raw":
       return { type: "object" };
@@ -88,10 +112,6 @@ function scalarSchema(scalar: ScalarType): JsonObject {
   }
 }
 
-export function reference(shape: MessageShape): string {
-  return `#/components/schemas/${shape.name}`;
-}
-
-function described(description: string): JsonObject {
+export function described(description: string): JsonObject {
   return description === "" ? {} : { description };
 }

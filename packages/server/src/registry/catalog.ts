@@ -1,6 +1,7 @@
 /**
  * Which resources a logical cluster serves. Built-ins are the same everywhere and cost nothing per cluster.
  */
+import type { MaybePromise } from "../request/api-request.ts";
 import type { ClusterScope } from "../request/request-scope.ts";
 import type { ResourceDefinition } from "./definition.ts";
 
@@ -11,10 +12,10 @@ export interface Catalog {
     group: string,
     version: string,
     resource: string,
-  ): ResourceDefinition | undefined;
+  ): MaybePromise<ResourceDefinition | undefined>;
 
   /** Everything the cluster serves, in discovery order: groups by priority, the preferred version first. */
-  all(cluster: ClusterScope): readonly ResourceDefinition[];
+  all(cluster: ClusterScope): MaybePromise<readonly ResourceDefinition[]>;
 }
 
 export class BuiltInCatalog implements Catalog {

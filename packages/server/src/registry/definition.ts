@@ -1,4 +1,6 @@
 /** A served resource: its names in the API, and the strategy behind it. */
+import type { JsonObject } from "@kcp-ts/machinery/json";
+import type { StoredForm } from "./stored-form.ts";
 import type { StoredView } from "./stored-view.ts";
 import type { Strategy, SubresourceStrategy } from "./strategy.ts";
 
@@ -20,8 +22,30 @@ export interface ResourceDefinition {
   readonly itemsCarryKind: boolean;
   readonly strategy: Strategy;
   readonly subresources: ReadonlyMap<string, SubresourceStrategy>;
+  /** The version that objects are stored in, where it is another one. */
+  readonly storageVersion?: string;
+  /** How stored bytes become served ones; absent where they are the same. */
+  readonly form?: StoredForm | undefined;
+  /** A write is answered when this server itself has taken note of it: what is written decides what is served. */
+  readonly isSeenOnAnswer?: boolean;
+  /** Sent with every answer. */
+  readonly warnings?: readonly string[] | undefined;
+  /** Stands for a resource whoever defined it, of which only metadata can be told: objects of all owners are shown together. */
+  readonly isAnyOwners?: boolean;
+  /** Why nothing can be created at present. */
+  readonly creationForbidden?: string | undefined;
+  /** Calls back when the definition is replaced or withdrawn: watches end then. Returns how to stop listening. */
+  readonly onRetired?: (callback: () => void) => () => void;
   /** Set when the objects are another definition's, seen differently. */
   readonly view?: StoredView;
+  /** How OpenAPI describes the kind, where its shape does not: custom kinds bring schemas. Called once per definition. */
+  readonly openApi?: () => KindSchemas;
+}
+
+/** A kind's schema in both dialects, `$ref`-free. apiVersion, kind, metadata and the list kind are added to it. */
+export interface KindSchemas {
+  readonly v3: JsonObject;
+  readonly v2: JsonObject;
 }
 
 export function apiVersionOf({ group, version }: { group: string; version: string }): string {

@@ -1,5 +1,5 @@
 export { BuiltInCatalog, type Catalog } from "./catalog.ts";
-export { apiVersionOf, type ResourceDefinition } from "./definition.ts";
+export { apiVersionOf, type KindSchemas, type ResourceDefinition } from "./definition.ts";
 export type { DeleteRequest } from "./deletion.ts";
 export { type FieldOwner, managedWrite } from "./managed-fields.ts";
 export { clusterAnnotation, timestamp } from "./prepare.ts";
@@ -16,6 +16,14 @@ export { builtIns } from "./resources/built-ins.ts";
 export { configMaps } from "./resources/core/configmaps.ts";
 export { namespaces } from "./resources/core/namespaces.ts";
 export { secrets } from "./resources/core/secrets.ts";
+export { type SimpleColumn, type SimpleResource, simpleResource } from "./simple-resource.ts";
 export { fromStorageError, translating } from "./storage-errors.ts";
+export { presented, presentedEntries, type StoredForm } from "./stored-form.ts";
 export { collectionKeyOf, objectOf, type StoredView, viewed } from "./stored-view.ts";
-export type { Draft, Strategy, SubresourceStrategy, WriteContext } from "./strategy.ts";
+export type {
+  Draft,
+  Strategy,
+  SubresourceStrategy,
+  SubresourceView,
+  WriteContext,
+} from "./strategy.ts";

@@ -59,7 +59,7 @@ export function prepareCreate(
     ...validateObjectMeta(withoutManagers(metadata), {
       isNamespaced: definition.isNamespaced,
       nameErrors: strategy.nameErrors,
-      requireQualifiedFinalizers: !definition.itemsCarryKind,
+      requireQualifiedFinalizers: needsQualifiedFinalizers(definition),
     }),
     ...strategy.validate(draft),
   ];
@@ -68,18 +68,25 @@ export function prepareCreate(
   return draft;
 }
 
+export interface UpdateRules {
+  readonly subresource?: SubresourceStrategy | undefined;
+  /** The draft was made from the present object, so that it needs no version to fit it. */
+  readonly isDerived?: boolean;
+}
+
 export function prepareUpdate(
   definition: ResourceDefinition,
   draft: Draft,
   old: JsonObject,
-  subresource: SubresourceStrategy | undefined,
+  { subresource, isDerived = false }: UpdateRules,
   context: WriteContext,
 ): JsonObject {
   const rules = subresource ?? definition.strategy;
   const oldMetadata = old["metadata"] as JsonObject;
   const name = String(oldMetadata["name"]);
   const sent = isJsonObject(draft["metadata"]) ? draft["metadata"] : {};
-  if (!definition.strategy.allowsUnconditionalUpdate && !sent["resourceVersion"]) {
+  const needsVersion = !definition.strategy.allowsUnconditionalUpdate && !isDerived;
+  if (needsVersion && !sent["resourceVersion"]) {
     throw statusError.invalid(definition, name, [
       fieldError.invalid("metadata.resourceVersion", 0, "must be specified for an update"),
     ]);
@@ -103,13 +110,17 @@ export function prepareUpdate(
   definition.strategy.canonicalize?.(draft);
   const errors = [
     ...validateObjectMetaUpdate(withoutManagers(metadata), withoutManagers(oldMetadata), {
-      requireQualifiedFinalizers: !definition.itemsCarryKind,
+      requireQualifiedFinalizers: needsQualifiedFinalizers(definition),
     }),
     ...rules.validateUpdate(draft, old),
   ];
   if (errors.length > 0) throw statusError.invalid(definition, name, errors);
   bumpGeneration(draft, old);
   return draft;
+}
+
+function needsQualifiedFinalizers({ itemsCarryKind, strategy }: ResourceDefinition): boolean {
+  return !itemsCarryKind && strategy.allowsPlainFinalizers !== true;
 }
 
 /** What the server sets itself, and what the path decides. */

@@ -11,6 +11,7 @@ import { isJsonObject, type JsonObject, jsonEqual } from "@kcp-ts/machinery/json
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { statusError } from "@kcp-ts/machinery/status";
 import type { MaybePromise } from "../request/api-request.ts";
+import { otherWork } from "../request/other-work.ts";
 import type { UserInfo } from "../request/user.ts";
 import {
   type Entry,
@@ -26,10 +27,17 @@ import type { WatchCache } from "../watch-cache/index.ts";
 import type { ResourceDefinition } from "./definition.ts";
 import { type DeleteRequest, deletionOf } from "./deletion.ts";
 import { type FieldOwner, recordOwner } from "./managed-fields.ts";
-import { markCluster, prepareCreate, prepareUpdate, timestamp } from "./prepare.ts";
+import {
+  markCluster,
+  prepareCreate,
+  prepareUpdate,
+  timestamp,
+  type UpdateRules,
+} from "./prepare.ts";
 import { fromStorageError, translating } from "./storage-errors.ts";
+import { presented } from "./stored-form.ts";
 import { collectionKeyOf, encodeStored, objectOf } from "./stored-view.ts";
-import type { Draft, SubresourceStrategy } from "./strategy.ts";
+import type { Draft } from "./strategy.ts";
 
 export interface RegistryOptions {
   readonly storage: Storage;
@@ -69,6 +77,8 @@ export interface Written {
 export type Build = (old: JsonObject | undefined) => Promise<Draft>;
 
 const generateNameTries = 8;
+/** Each step of a write of a larger object takes some milliseconds: others have their turn in between. */
+const largeBytes = 128 << 10;
 /** Optimistic retries: each lost race means another writer won, so progress is certain; the bound is against bugs. */
 const updateTriesMax = 1000;
 
@@ -120,10 +130,7 @@ export class Registry {
     definition: ResourceDefinition,
     address: ObjectAddress,
     build: Build,
-    options: WriteOptions & {
-      readonly subresource?: SubresourceStrategy | undefined;
-      readonly mayCreate?: boolean;
-    },
+    options: WriteOptions & UpdateRules & { readonly mayCreate?: boolean },
   ): Promise<Written> {
     const key = this.key(definition, address);
     for (let tries = 0; tries < updateTriesMax; tries++) {
@@ -132,15 +139,17 @@ export class Registry {
         if (options.mayCreate !== true) throw statusError.notFound(definition, address.name);
         return this.create(definition, address, await build(undefined), options);
       }
-      const old = objectOf(definition, entry);
+      const old = objectOf(definition, await presented(definition, entry));
+      if (entry.value.length > largeBytes) await otherWork();
       const draft = await build(old);
       const expected = checkPreconditions(definition, address.name, draft, entry, old);
-      const prepared = prepareUpdate(definition, draft, old, options.subresource, {
+      const prepared = prepareUpdate(definition, draft, old, options, {
         nowMs: this.#options.clock.now(),
         user: options.user,
       });
       const updated = this.#own(definition, address.cluster, options, prepared, old);
       await options.validate(updated, old);
+      if (entry.value.length > largeBytes) await otherWork();
       const written = await this.#replace(definition, entry, updated, options);
       if (written !== undefined) return written;
       if (expected !== undefined) throw statusError.modified(definition, address.name);
@@ -211,7 +220,7 @@ export class Registry {
     { isDryRun, signal }: WriteOptions,
   ): Promise<Written | undefined> {
     const key = this.key(definition, address);
-    const value = encodeStored(definition, object);
+    const value = encodeStored(definition, await storedForm(definition, object));
     if (isDryRun) {
       if ((await this.#read(definition, key, signal)) !== undefined) return undefined;
       const entry = { key, value, createdAt: 0 as Revision, modifiedAt: 0 as Revision };
@@ -232,7 +241,7 @@ export class Registry {
     updated: JsonObject,
     { isDryRun, signal }: WriteOptions,
   ): Promise<Written | undefined> {
-    const value = encodeStored(definition, updated);
+    const value = encodeStored(definition, await storedForm(definition, updated));
     const isRemoved = isReadyToGo(definition, updated);
     if (!isRemoved && isSame(entry, value)) return { entry, isStored: true, outcome: "unchanged" };
     const after = { ...entry, value };
@@ -287,6 +296,10 @@ export class Registry {
     if (metadata?.["deletionTimestamp"] === undefined) return exists;
     return statusError.terminating(definition, address.name);
   }
+}
+
+function storedForm({ form }: ResourceDefinition, object: JsonObject): MaybePromise<JsonObject> {
+  return form === undefined ? object : form.toStored(object);
 }
 
 /** Equal content has equal length, whatever the order of members, so most changes are told apart without parsing. */

@@ -6,7 +6,8 @@
  */
 import type { FieldSet, TypeSchema } from "@kcp-ts/machinery/apply";
 import type { JsonObject, JsonValue } from "@kcp-ts/machinery/json";
-import type { MessageShape } from "@kcp-ts/machinery/shape";
+import type { PatchSchema } from "@kcp-ts/machinery/patch";
+import type { Decoded, MessageShape } from "@kcp-ts/machinery/shape";
 import type { FieldError } from "@kcp-ts/machinery/status";
 import type { TableColumn } from "@kcp-ts/machinery/table";
 import type { UserInfo } from "../request/user.ts";
@@ -27,6 +28,14 @@ export interface Strategy {
   /** How apply sees the kind; by default it follows from the shape. */
   readonly applyType?: TypeSchema;
 
+  /** Reads a body when the shape alone cannot; throws ShapeError. Such kinds have no protobuf form. */
+  readonly decode?: (value: JsonObject) => Decoded;
+
+  /** How strategic merge patches apply where the shape does not say; "none" where they are not accepted. */
+  readonly patchRules?: PatchSchema | "none";
+
+  /** What the sender of an acceptable object is told. */
+  readonly warnings?: (object: JsonObject) => string[];
   /** Fields that the main endpoint does not let anybody change, so that nobody comes to own them through it. */
   readonly resetFields?: FieldSet;
 
@@ -55,6 +64,9 @@ export interface Strategy {
   /** Why this object may not be deleted at all: a 403's text. */
   deletionForbidden?(name: string): string | undefined;
 
+  /** Whether finalizers need no domain, as on custom kinds. */
+  readonly allowsPlainFinalizers?: boolean;
+
   /** Whether an update without resourceVersion is last-write-wins rather than an error. */
   readonly allowsUnconditionalUpdate: boolean;
 
@@ -76,7 +88,21 @@ export interface Strategy {
 /** What a subresource such as `status` changes about the rules; the object stays the same. */
 export interface SubresourceStrategy {
   readonly verbs: readonly string[];
+  /** Set when clients of the subresource see another kind than the object's own. */
+  readonly view?: SubresourceView;
   readonly resetFields?: FieldSet;
   prepareForUpdate(draft: Draft, old: JsonObject, context: WriteContext): void;
   validateUpdate(updated: JsonObject, old: JsonObject): FieldError[];
+}
+
+/** A subresource that is a kind of its own, such as Scale: a small object made from the stored one, and written back into it. */
+export interface SubresourceView {
+  readonly group: string;
+  readonly version: string;
+  readonly kind: string;
+  readonly shape: MessageShape;
+  /** The object as the subresource shows it; throws a StatusError when it cannot be shown. */
+  read(object: JsonObject): JsonObject;
+  /** The object with what the subresource says; throws a StatusError when that is not acceptable. */
+  write(object: JsonObject, view: JsonObject): JsonObject;
 }

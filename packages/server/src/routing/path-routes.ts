@@ -8,7 +8,7 @@ import { type HealthChecks, isHealthPath, serveHealth } from "../health/index.ts
 import type { ServerMetrics } from "../metrics/index.ts";
 import { isOpenApiPath, serveOpenApi } from "../openapi/index.ts";
 import type { Catalog } from "../registry/index.ts";
-import type { ApiRequest, ApiResponse } from "../request/api-request.ts";
+import type { ApiRequest, ApiResponse, MaybePromise } from "../request/api-request.ts";
 import type { PathScope } from "../request/request-scope.ts";
 import type { UserInfo } from "../request/user.ts";
 import { versionInfo } from "./version.ts";
@@ -24,13 +24,13 @@ export function servePath(
   scope: PathScope,
   user: UserInfo,
   rooms: PathRooms,
-): ApiResponse | Promise<ApiResponse> {
+): MaybePromise<ApiResponse> {
   const { path, query, verb } = scope;
   if (verb !== "get" && verb !== "head") throw statusError.pathNotFound();
   if (isHealthPath(path)) return serveHealth(path, query, rooms.health);
   if (path === "/version" || path === "/version/") return json(200, versionInfo);
   if (isDiscoveryPath(path)) return serveDiscovery(request, scope, rooms.catalog);
-  if (isOpenApiPath(path)) return serveOpenApi(request, scope, rooms.catalog);
+  if (isOpenApiPath(path)) return serveOpenApi(request, scope, rooms);
   if (path === "/metrics") return serveMetrics(scope, rooms);
   if (path === "/" || path === "") return json(200, { paths: rootPaths });
   // The whole store, not a share of it: there is none below a logical cluster.
@@ -54,6 +54,7 @@ const rootPaths = [
   "/healthz",
   "/livez",
   "/metrics",
+  "/openapi/v2",
   "/openapi/v3",
   "/readyz",
   "/version",

@@ -8,6 +8,13 @@ export {
   type WireRequest,
 } from "./listening-server.ts";
 export { encodeProto, envelope, mapEntry, type Proto, varint } from "./protobuf-writer.ts";
+export {
+  collectionPath,
+  type SampleKind,
+  sampleKinds,
+  sampleObject,
+  sampleRequest,
+} from "./sample-objects.ts";
 export { SeededRandom } from "./seeded-random.ts";
 export {
   Answer,

@@ -31,6 +31,8 @@ export interface WireRequest {
 
 export interface ListeningOptions extends TestServerOptions {
   readonly limits?: Partial<ListenerLimits>;
+  /** HTTP/1.1 connections are used again; otherwise each request has its own. */
+  readonly keepAlive?: boolean;
   /** Stands between the listener and the server. */
   readonly wrap?: (
     request: ApiRequest,
@@ -43,6 +45,7 @@ export class ListeningServer {
   readonly listener: Listener;
   readonly port: number;
   readonly ca: string;
+  readonly certificate: { readonly cert: string; readonly key: string };
   /** What the listener said about broken connections. */
   readonly debug: string[];
   readonly #agent: Agent;
@@ -52,24 +55,27 @@ export class ListeningServer {
     test: TestServer,
     listener: Listener,
     port: number,
-    ca: string,
     debug: string[],
+    keepAlive: boolean,
   ) {
+    const { ca } = certificates();
     this.test = test;
     this.listener = listener;
     this.port = port;
     this.ca = ca;
+    this.certificate = certificates();
     this.debug = debug;
-    this.#agent = new Agent({ ca, keepAlive: true });
+    this.#agent = new Agent({ ca, keepAlive });
   }
 
   static async start({
     limits,
     wrap,
+    keepAlive = false,
     ...options
   }: ListeningOptions = {}): Promise<ListeningServer> {
     const test = await TestServer.start(options);
-    const { ca, cert, key } = certificates();
+    const { cert, key } = certificates();
     const debug: string[] = [];
     const handle = (request: ApiRequest) => test.server.handle(request);
     const listener = new Listener({
@@ -81,7 +87,7 @@ export class ListeningServer {
       ...(limits === undefined ? {} : { limits }),
     });
     const { port } = await listener.listen();
-    return new ListeningServer(test, listener, port, ca, debug);
+    return new ListeningServer(test, listener, port, debug, keepAlive);
   }
 
   async http1(path: string, options: WireRequest = {}): Promise<WireAnswer> {

@@ -3,6 +3,7 @@
  */
 import assert from "node:assert/strict";
 import type { Entry, StorageKey } from "../storage/index.ts";
+import { collectionPath, type SampleKind, sampleKinds, sampleObject } from "./sample-objects.ts";
 import type { TestServer } from "./test-server.ts";
 
 /** Stands in every label and value of cluster b, and nowhere in cluster a. */
@@ -15,39 +16,46 @@ export async function fillTwoTenants(server: TestServer): Promise<void> {
     ["a", [common]],
     ["b", [common, onlyInB, `${secretOfB}-2`]],
   ] as const) {
-    const base = `/clusters/${cluster}/api/v1`;
-    const marked = (kind: string, name: string) => ({
-      kind,
-      apiVersion: "v1",
+    const value = cluster === "b" ? secretOfB : "value-of-a";
+    const marked = (sample: SampleKind, name: string, namespace: string) => ({
+      ...sampleObject(sample, name, namespace),
+      ...sample.body(value, namespace),
       metadata: {
         name,
         finalizers: cluster === "b" ? ["example.com/hold"] : [],
         labels: { owner: cluster === "b" ? secretOfB : "a" },
       },
     });
-    const value = cluster === "b" ? secretOfB : "value-of-a";
-    for (const namespace of names) {
-      await server.must("POST", `${base}/namespaces`, { body: marked("Namespace", namespace) });
+    const create = (sample: SampleKind, name: string, namespace: string) =>
+      server.must("POST", `/clusters/${cluster}${collectionPath(sample, namespace)}`, {
+        body: marked(sample, name, namespace),
+      });
+    for (const name of names) await create(namespaces, name, "");
+    for (const sample of others) {
       for (const name of names) {
-        const path = `${base}/namespaces/${namespace}`;
-        const data = { k: value };
-        await server.must("POST", `${path}/configmaps`, {
-          body: { ...marked("ConfigMap", name), data },
-        });
-        await server.must("POST", `${path}/secrets`, {
-          body: { ...marked("Secret", name), stringData: data },
-        });
+        const within = sample.isNamespaced ? names : [""];
+        for (const namespace of within) await create(sample, name, namespace);
       }
     }
   }
 }
+
+const namespaces = sampleKinds.find(({ kind }) => kind === "Namespace") as SampleKind;
+/** Events are one collection under two names: what is made through one API is there in the other. */
+const others = sampleKinds.filter(
+  ({ kind, base }) => kind !== "Namespace" && base !== "/apis/events.k8s.io/v1",
+);
 
 /** Everything of cluster b, as the store has it. */
 export async function stateOfB({ storage }: TestServer): Promise<string> {
   const { signal } = new AbortController();
   const page = await storage.list("/" as StorageKey, { signal, entriesMax: 100_000 });
   const ofB = page.entries.filter(({ key }) => key.split("/")[4] === "b");
-  assert.equal(ofB.length, 3 + 9 + 9);
+  const kept = others.map(({ isNamespaced }) => (isNamespaced ? 9 : 3));
+  assert.equal(
+    ofB.length,
+    kept.reduce<number>((sum, count) => sum + count, 3),
+  );
   return ofB.map((entry: Entry) => `${entry.key} ${entry.modifiedAt} ${text(entry)}`).join("\n");
 }
 

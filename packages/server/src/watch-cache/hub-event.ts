@@ -31,15 +31,31 @@ export class HubEvent {
     return (type === "DELETED" ? (this.previous ?? this.current) : this.current) as Entry;
   }
 
-  encode(type: EventType, form: EventForm): Buffer {
+  /** For the watchers that hear of the change as it happens: they share the bytes. */
+  encodeShared(type: EventType, form: EventForm): Buffer {
     const cacheKey = `${form.name}/${type}`;
     this.#encoded ??= new Map();
     let bytes = this.#encoded.get(cacheKey);
     if (bytes === undefined) {
-      bytes = frame(type, form.encode(this.entryFor(type), this.revision));
+      bytes = this.encode(type, form);
       this.#encoded.set(cacheKey, bytes);
     }
     return bytes;
+  }
+
+  /** For a watcher that hears of the change later. */
+  encode(type: EventType, form: EventForm): Buffer {
+    return frame(type, form.encode(this.entryFor(type), this.revision));
+  }
+
+  /** All live watchers have been told; the ring keeps the change, not a copy of it in every form that somebody asked for. */
+  forgetEncoded(): void {
+    this.#encoded = undefined;
+  }
+
+  /** Forms that are held in memory. */
+  get encodedCount(): number {
+    return this.#encoded?.size ?? 0;
   }
 
   get bytes(): number {

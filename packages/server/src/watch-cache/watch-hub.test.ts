@@ -69,6 +69,25 @@ describe("the hub", () => {
     }
   });
 
+  it("encodes a change once for all who listen, and keeps no copy of it", async () => {
+    const { hub, put } = await start();
+    let encodings = 0;
+    const form = { name: "form", encode: () => Buffer.from(`{"n":${++encodings}}`) };
+    const seen: Buffer[] = [];
+    for (let i = 0; i < 3; i++) {
+      const onEvent = (event: HubEvent) => seen.push(event.encodeShared("ADDED", form));
+      hub.listen(prefix, { onEvent, onLost: () => {} });
+    }
+    await hub.reach(await put("/g/r//a/n/x"), signal);
+    assert.equal(encodings, 1);
+    assert.equal(seen[0], seen[2]);
+    const [event] = [...hub.replay(prefix, 0 as Revision)];
+    assert.equal(event?.encodedCount, 0);
+    assert.equal(event?.encode("ADDED", form).toString(), '{"type":"ADDED","object":{"n":2}}\n');
+    assert.equal(event?.encodedCount, 0);
+    await hub.close();
+  });
+
   it("goes on without a gap after the store was away", async () => {
     const { storage, clock, errors, hub, put } = await start();
     const recorder = new Recorder();

@@ -109,20 +109,22 @@ export class WatchHub {
   async reach(revision: Revision, signal: AbortSignal): Promise<void> {
     if (this.#revision >= revision) return;
     signal.throwIfAborted();
-    await new Promise<void>((resolve, reject) => {
-      const waiter = { revision, resolve, reject };
-      this.#waiters.push(waiter);
-      signal.addEventListener(
-        "abort",
-        () => {
+    let onAbort: (() => void) | undefined;
+    try {
+      await new Promise<void>((resolve, reject) => {
+        const waiter = { revision, resolve, reject };
+        this.#waiters.push(waiter);
+        onAbort = () => {
           const at = this.#waiters.indexOf(waiter);
           if (at >= 0) this.#waiters.splice(at, 1);
           reject(signal.reason);
-        },
-        { once: true },
-      );
-      this.#options.storage.requestProgress?.();
-    });
+        };
+        signal.addEventListener("abort", onAbort, { once: true });
+        this.#options.storage.requestProgress?.();
+      });
+    } finally {
+      if (onAbort !== undefined) signal.removeEventListener("abort", onAbort);
+    }
   }
 
   async close(): Promise<void> {
@@ -163,17 +165,20 @@ export class WatchHub {
     this.#ring.push(event);
     this.#ringBytes += event.bytes;
     this.#revision = event.revision;
-    if (this.#listeners.size > 0) this.#tell(event);
+    if (this.#listeners.size > 0) {
+      this.#tell(event);
+      event.forgetEncoded();
+    }
     this.#trim();
     this.#wake();
   }
 
-  /** `/g/r/i/c/ns/name` is under `/g/r/i/`, `/g/r/i/c/`, `/g/r/i/c/ns/`, and is itself. */
+  /** `/g/r/i/c/ns/name` is under `/g/r/`, `/g/r/i/`, `/g/r/i/c/`, `/g/r/i/c/ns/`, and is itself. */
   #tell(event: HubEvent): void {
     const { key } = event;
     let slashes = 0;
     for (let at = 0; at < key.length; at++) {
-      if (key.charCodeAt(at) === 0x2f && ++slashes >= 4)
+      if (key.charCodeAt(at) === 0x2f && ++slashes >= 3)
         this.#tellUnder(key.slice(0, at + 1) as StorageKey, event);
     }
     this.#tellUnder(key, event);

@@ -9,14 +9,7 @@
 import type { Clock } from "@kcp-ts/machinery/base";
 import type { Entry, Revision, Storage, StorageKey } from "../storage/index.ts";
 import { StorageError } from "../storage/index.ts";
-import {
-  type EventForm,
-  type EventType,
-  eventTypeFor,
-  frame,
-  HubEvent,
-  type Selection,
-} from "./hub-event.ts";
+import { type EventForm, eventTypeFor, frame, HubEvent, type Selection } from "./hub-event.ts";
 import type { Listing } from "./object-reader.ts";
 import type { HubListener, WatchHub } from "./watch-hub.ts";
 
@@ -74,7 +67,7 @@ export class Watcher implements HubListener {
     if (event.revision <= this.#lastRevision) return;
     this.#lastRevision = event.revision;
     const type = eventTypeFor(event, this.#request.selection);
-    if (type !== undefined) this.#push(this.#encode(type, event));
+    if (type !== undefined) this.#push(event.encodeShared(type, this.#form()));
   }
 
   onLost(error: StorageError): void {
@@ -104,7 +97,9 @@ export class Watcher implements HubListener {
       this.#finish({});
     });
     const onAbort = () => this.#finish({});
-    signal.addEventListener("abort", onAbort, { once: true });
+    // The client may have left before anybody began to read.
+    if (signal.aborted) onAbort();
+    else signal.addEventListener("abort", onAbort, { once: true });
     let stopListening: (() => void) | undefined;
     try {
       yield* this.#sendInitial();
@@ -159,7 +154,7 @@ export class Watcher implements HubListener {
       if (change.kind !== "progress") {
         const event = new HubEvent(change);
         const type = eventTypeFor(event, selection);
-        if (type !== undefined) yield this.#encode(type, event);
+        if (type !== undefined) yield event.encode(type, this.#form());
       }
       if (change.revision > this.#lastRevision) this.#lastRevision = change.revision;
       if (this.#lastRevision >= hub.ringStart) return;
@@ -168,16 +163,11 @@ export class Watcher implements HubListener {
 
   /**
    * What the ring has, handed over at the reader's pace: a long history is not the reader's fault and is not held against its buffer.
-   * When this ends the watcher has seen everything that the hub has, and must begin to listen in the same turn.
+   * When this ends the watcher has seen nearly everything that the hub has.
    */
   *#sendRecent(): Generator<Uint8Array> {
-    const { hub } = this.#context;
     for (;;) {
-      if (this.#lastRevision < hub.ringStart) {
-        throw new StorageError("compacted", "the watch fell behind the history that is kept", {
-          oldest: hub.ringStart,
-        });
-      }
+      this.#checkReach();
       const chunk = this.#takeRecent();
       if (chunk.length === 0) return;
       yield Buffer.concat(chunk);
@@ -194,7 +184,7 @@ export class Watcher implements HubListener {
       this.#lastRevision = event.revision;
       const type = eventTypeFor(event, selection);
       if (type === undefined) continue;
-      const encoded = this.#encode(type, event);
+      const encoded = event.encode(type, this.#form());
       chunk.push(encoded);
       bytes += encoded.length;
       if (bytes >= watcherLimits.chunkBytes) break;
@@ -202,10 +192,27 @@ export class Watcher implements HubListener {
     return chunk;
   }
 
+  /** Generators take a few turns to hand over: what came in them is taken from the ring in the same turn in which listening begins. */
   #goLive(): () => void {
+    const { hub } = this.#context;
+    const { prefix } = this.#request;
+    this.#checkReach();
+    const stopListening = hub.listen(prefix, this);
+    for (const event of hub.replay(prefix, this.#lastRevision)) {
+      this.onEvent(event);
+      event.forgetEncoded();
+    }
     this.#isLive = true;
     if (this.#isBookmarkDue) this.onTick();
-    return this.#context.hub.listen(this.#request.prefix, this);
+    return stopListening;
+  }
+
+  #checkReach(): void {
+    const { ringStart } = this.#context.hub;
+    if (this.#lastRevision >= ringStart) return;
+    throw new StorageError("compacted", "the watch fell behind the history that is kept", {
+      oldest: ringStart,
+    });
   }
 
   async *#sendLive(): AsyncGenerator<Uint8Array> {
@@ -235,10 +242,6 @@ export class Watcher implements HubListener {
     const taken = this.#pending.splice(0, count);
     this.#pendingBytes -= bytes;
     return count === 1 ? first : Buffer.concat(taken);
-  }
-
-  #encode(type: EventType, event: HubEvent): Buffer {
-    return event.encode(type, this.#form());
   }
 
   /** Some forms say more in the first event than in later ones: a table its columns. */

@@ -11,7 +11,7 @@
 import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery/json";
 import { errorsPerFieldMax } from "@kcp-ts/machinery/meta";
 import { dnsSubdomainErrors, pathSegmentErrors } from "@kcp-ts/machinery/names";
-import type { FieldError } from "@kcp-ts/machinery/status";
+import { type FieldError, fieldError } from "@kcp-ts/machinery/status";
 import { age, type TableColumn } from "@kcp-ts/machinery/table";
 import type { ResourceDefinition } from "../definition.ts";
 import type { Draft } from "../strategy.ts";
@@ -125,6 +125,20 @@ export function itemErrors<Item extends JsonValue>(
     errors.push(...check(item as Item, `${field}[${index}]`, index));
   }
   return errors;
+}
+
+/** Items of a list of strings that were there before. */
+export function duplicateErrors(
+  items: JsonValue | undefined,
+  field: string,
+  error: (field: string, value: string) => FieldError = fieldError.duplicate,
+): FieldError[] {
+  const seen = new Set<string>();
+  return itemErrors<string>(items, field, (item, at) => {
+    if (seen.has(item)) return [error(at, item)];
+    seen.add(item);
+    return [];
+  });
 }
 
 /** Members of shaped objects: what is absent is Go's zero value. */

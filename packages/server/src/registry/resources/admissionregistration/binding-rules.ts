@@ -3,18 +3,23 @@ import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery
 import { dnsSubdomainErrors, pathSegmentErrors } from "@kcp-ts/machinery/names";
 import { type FieldError, fieldError } from "@kcp-ts/machinery/status";
 import { labelSelectorErrors } from "../label-selector-errors.ts";
-import { itemErrors, listIn, objectIn, textIn } from "../standard.ts";
+import { duplicateErrors, itemErrors, listIn, objectIn, textIn } from "../standard.ts";
+import { limitErrors } from "./admission-limits.ts";
 import { mutatingOperationErrors } from "./policy-rules.ts";
 import { choiceErrors, matchResourcesErrors } from "./rule-errors.ts";
 
 const actions = ["Audit", "Deny", "Warn"];
 
 export function validatingBindingErrors(object: JsonObject): FieldError[] {
+  const tooMuch = limitErrors(object, "spec");
+  if (tooMuch.length > 0) return tooMuch;
   const { validationActions } = objectIn(object, "spec");
   return [...bindingErrors(object), ...actionErrors(validationActions, "spec.validationActions")];
 }
 
 export function mutatingBindingErrors(object: JsonObject): FieldError[] {
+  const tooMuch = limitErrors(object, "spec");
+  if (tooMuch.length > 0) return tooMuch;
   const { matchResources } = objectIn(object, "spec");
   return [
     ...bindingErrors(object),
@@ -63,10 +68,10 @@ function actionErrors(value: JsonValue | undefined, field: string): FieldError[]
   const chosen = listIn(value);
   if (chosen.length === 0)
     return [fieldError.required(field, "at least one validation action is required")];
-  const errors = itemErrors<string>(value, field, (action, at, index) => [
-    ...choiceErrors(action, at, actions),
-    ...(chosen.indexOf(action) < index ? [fieldError.duplicate(at, action)] : []),
-  ]);
+  const errors = [
+    ...itemErrors<string>(value, field, (action, at) => choiceErrors(action, at, actions)),
+    ...duplicateErrors(value, field),
+  ];
   if (chosen.includes("Deny") && chosen.includes("Warn")) {
     const why =
       "must not contain both Deny and Warn (repeating the same validation failure information in the API response and headers serves no purpose)";

@@ -1,8 +1,10 @@
 /** Validating and mutating admission policies. */
+import { resetFieldsOf } from "@kcp-ts/machinery/apply";
 import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery/json";
 import { mutatingAdmissionPolicy, validatingAdmissionPolicy } from "@kcp-ts/machinery/shape";
 import { type FieldError, fieldError } from "@kcp-ts/machinery/status";
 import type { Draft, SubresourceStrategy } from "../../strategy.ts";
+import { conditionErrors } from "../condition-errors.ts";
 import {
   ageCell,
   ageColumn,
@@ -25,12 +27,10 @@ import { fillRules } from "./webhook-rules.ts";
 /** Where type checking says what it found; metadata stays as it is. */
 const statusEndpoint: SubresourceStrategy = {
   verbs: ["get", "patch", "update"],
+  resetFields: resetFieldsOf(["spec"], ["metadata"]),
   prepareForUpdate(draft, old) {
     restore(draft, old, "spec");
-    const { managedFields } = draft["metadata"] as JsonObject;
-    const metadata: Draft = { ...(old["metadata"] as JsonObject) };
-    if (managedFields !== undefined) metadata["managedFields"] = managedFields;
-    draft["metadata"] = metadata;
+    restoreMetadata(draft, old);
   },
   validateUpdate: (updated) => statusErrors(objectIn(updated, "status")),
 };
@@ -86,6 +86,16 @@ export const mutatingAdmissionPolicies = builtIn({
   },
 });
 
+function restoreMetadata(draft: Draft, old: JsonObject): void {
+  const before = old["metadata"] as JsonObject;
+  const metadata = draft["metadata"] as Draft;
+  for (const field of ["labels", "annotations", "finalizers", "ownerReferences"]) {
+    const value = before[field];
+    if (value === undefined) delete metadata[field];
+    else metadata[field] = value;
+  }
+}
+
 function fillPolicy(draft: Draft): void {
   const spec = objectIn(draft, "spec");
   const match = spec["matchConstraints"];
@@ -112,7 +122,7 @@ export function fillMatch(value: JsonValue): JsonValue {
 
 function statusErrors(status: JsonObject): FieldError[] {
   const { expressionWarnings } = objectIn(status, "typeChecking");
-  return itemErrors<JsonObject>(
+  const warnings = itemErrors<JsonObject>(
     expressionWarnings,
     "status.typeChecking.expressionWarnings",
     (warning, field) =>
@@ -120,6 +130,7 @@ function statusErrors(status: JsonObject): FieldError[] {
         .filter((member) => textIn(warning, member).trim() === "")
         .map((member) => fieldError.required(`${field}.${member}`)),
   );
+  return [...warnings, ...conditionErrors(status["conditions"], "status.conditions")];
 }
 
 function policyColumns(what: string) {

@@ -7,6 +7,7 @@ import {
 } from "@kcp-ts/machinery/names";
 import { type FieldError, fieldError } from "@kcp-ts/machinery/status";
 import { itemErrors, listIn, objectIn, textIn } from "../standard.ts";
+import { limitErrors } from "./admission-limits.ts";
 import { type ExpressionContext, expressionErrors } from "./expression-errors.ts";
 import {
   choiceErrors,
@@ -24,6 +25,8 @@ const patchTypes = ["ApplyConfiguration", "JSONPatch"];
 const mutatingOperations = ["*", "CONNECT", "CREATE", "UPDATE"];
 
 export function validatingPolicyErrors(object: JsonObject): FieldError[] {
+  const tooMuch = limitErrors(object, "spec");
+  if (tooMuch.length > 0) return tooMuch;
   const spec = objectIn(object, "spec");
   const { name } = object["metadata"] as { name?: string };
   const errors = policyErrors(spec);
@@ -51,6 +54,8 @@ export function validatingPolicyErrors(object: JsonObject): FieldError[] {
 }
 
 export function mutatingPolicyErrors(object: JsonObject): FieldError[] {
+  const tooMuch = limitErrors(object, "spec");
+  if (tooMuch.length > 0) return tooMuch;
   const spec = objectIn(object, "spec");
   const errors = [
     ...policyErrors(spec),

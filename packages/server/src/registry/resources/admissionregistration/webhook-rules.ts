@@ -4,7 +4,8 @@ import { dns1035LabelErrors, dnsSubdomainErrors } from "@kcp-ts/machinery/names"
 import { type FieldError, fieldError } from "@kcp-ts/machinery/status";
 import type { Draft } from "../../strategy.ts";
 import { labelSelectorErrors } from "../label-selector-errors.ts";
-import { itemErrors, listIn, objectIn, textIn } from "../standard.ts";
+import { duplicateErrors, itemErrors, listIn, objectIn, textIn } from "../standard.ts";
+import { limitErrors } from "./admission-limits.ts";
 import {
   choiceErrors,
   failurePolicies,
@@ -55,6 +56,8 @@ function fillPort(clientConfig: JsonObject): JsonObject {
 }
 
 export function webhookErrors(object: JsonObject): FieldError[] {
+  const tooMuch = limitErrors(object, "webhooks");
+  if (tooMuch.length > 0) return tooMuch;
   const seen = new Set<string>();
   return itemErrors<JsonObject>(object["webhooks"], "webhooks", (webhook, field) => {
     const name = textIn(webhook, "name");
@@ -112,11 +115,14 @@ function versionErrors(value: JsonValue | undefined, field: string): FieldError[
   const versions = listIn(value);
   const known = reviewVersions.join(", ");
   if (versions.length === 0) return [fieldError.required(field, `must specify one of ${known}`)];
-  const errors = itemErrors<string>(value, field, (version, at, index) =>
-    versions.indexOf(version) < index
-      ? [fieldError.invalid(at, version, "duplicate version")]
-      : dns1035LabelErrors(version).map((message) => fieldError.invalid(at, version, message)),
-  );
+  const errors = [
+    ...duplicateErrors(value, field, (at, version) =>
+      fieldError.invalid(at, version, "duplicate version"),
+    ),
+    ...itemErrors<string>(value, field, (version, at) =>
+      dns1035LabelErrors(version).map((message) => fieldError.invalid(at, version, message)),
+    ),
+  ];
   if (!reviewVersions.some((version) => versions.includes(version)))
     errors.push(fieldError.invalid(field, versions, `must include at least one of ${known}`));
   return errors;

@@ -1,6 +1,7 @@
 /** Whether text is a chain of PEM certificates and nothing else that looks like PEM. */
 import { X509Certificate } from "node:crypto";
 import { quote } from "@kcp-ts/machinery/status";
+import { nextPemBlock } from "./pem.ts";
 
 /** Reading one takes some tens of microseconds; no chain is this long. */
 export const certificateBlocksMax = 100;
@@ -9,7 +10,7 @@ export const certificateBlocksMax = 100;
 export function certificatesError(pem: string): string | undefined {
   let blocks = 0;
   for (let at = 0; ; blocks++) {
-    const block = nextBlock(pem, at);
+    const block = nextPemBlock(pem, at);
     if (block === undefined) break;
     if (blocks === certificateBlocksMax)
       return `must not contain more than ${certificateBlocksMax} CERTIFICATE PEM blocks`;
@@ -20,21 +21,6 @@ export function certificatesError(pem: string): string | undefined {
     at = block.end;
   }
   return blocks === 0 ? "must contain at least one CERTIFICATE PEM block" : undefined;
-}
-
-/** Searches forward only, so that no text takes longer than its length. */
-function nextBlock(pem: string, from: number) {
-  const begin = pem.indexOf("-----BEGIN ", from);
-  if (begin < 0) return undefined;
-  const typeStart = begin + "-----BEGIN ".length;
-  const typeEnd = pem.indexOf("-----", typeStart);
-  if (typeEnd < 0) return undefined;
-  const type = pem.slice(typeStart, typeEnd);
-  const ending = `-----END ${type}-----`;
-  const bodyEnd = pem.indexOf(ending, typeEnd);
-  if (bodyEnd < 0) return undefined;
-  const body = pem.slice(typeEnd + "-----".length, bodyEnd);
-  return { type, body, end: bodyEnd + ending.length };
 }
 
 function isCertificate(der: Buffer): boolean {

@@ -1,3 +1,4 @@
+import { resetFieldsOf } from "@kcp-ts/machinery/apply";
 import type { JsonObject, JsonValue } from "@kcp-ts/machinery/json";
 import { certificateSigningRequest } from "@kcp-ts/machinery/shape";
 import { humanDuration } from "@kcp-ts/machinery/table";
@@ -22,6 +23,7 @@ import { conditionsOf, requestErrors, statusErrors } from "./request-rules.ts";
 /** Where a signer puts the certificate. */
 const statusEndpoint: SubresourceStrategy = {
   verbs: ["get", "patch", "update"],
+  resetFields: resetFieldsOf(["spec"], ["status", "conditions"]),
   prepareForUpdate(draft, old, { nowMs }) {
     restore(draft, old, "spec");
     keepDecision(draft, old);
@@ -33,6 +35,7 @@ const statusEndpoint: SubresourceStrategy = {
 /** Where an approver decides; nothing but the conditions changes. */
 const approvalEndpoint: SubresourceStrategy = {
   verbs: ["get", "patch", "update"],
+  resetFields: resetFieldsOf(["spec"], ["status", "certificate"]),
   prepareForUpdate(draft, old, { nowMs }) {
     stampConditions(draft, old, nowMs);
     const { conditions } = objectIn(draft, "status");
@@ -58,6 +61,7 @@ export const certificateSigningRequests = builtIn({
     ...noOwnRules,
     ...unrestrictedNames,
     shape: certificateSigningRequest,
+    resetFields: resetFieldsOf(["spec"], ["status"]),
     allowsUnconditionalUpdate: true,
     prepareForCreate(draft, context) {
       draft["spec"] = { ...ownPart(objectIn(draft, "spec")), ...requester(context) };

@@ -8,6 +8,7 @@
  */
 import { createPublicKey, type KeyObject, verify } from "node:crypto";
 import { DerError, DerReader } from "./der-reader.ts";
+import { nextPemBlock } from "./pem.ts";
 
 /** Larger keys take too long to check. */
 const modulusBitsMax = 8192;
@@ -28,11 +29,10 @@ const algorithms: ReadonlyMap<string, { readonly name: string; readonly hash: st
 
 /** What is wrong with the request, or undefined. */
 export function signingRequestError(pem: string): string | undefined {
-  const body =
-    /-----BEGIN ([A-Z0-9 ]+)-----\r?\n([A-Za-z0-9+/=\s]*)-----END \1-----/.exec(pem) ?? undefined;
-  if (body?.[1] !== "CERTIFICATE REQUEST") return "PEM block type must be CERTIFICATE REQUEST";
+  const block = nextPemBlock(pem, 0);
+  if (block?.type !== "CERTIFICATE REQUEST") return "PEM block type must be CERTIFICATE REQUEST";
   try {
-    return signatureError(Buffer.from(body[2] ?? "", "base64"));
+    return signatureError(Buffer.from(block.body, "base64"));
   } catch (error) {
     if (error instanceof DerError) return `asn1: ${error.message}`;
     throw error;
@@ -43,7 +43,8 @@ function signatureError(der: Buffer): string | undefined {
   const request = new DerReader(der).sequence();
   const info = request.element(0x30);
   const oid = request.sequence().element(0x06).content.toString("hex");
-  const signature = request.element(0x03).content.subarray(1);
+  const bits = request.element(0x03).content;
+  if (bits[0] !== 0) return "asn1: syntax error: invalid padding bits in BIT STRING";
   const parts = new DerReader(info.content);
   parts.element(0x02);
   parts.element(0x30);
@@ -55,7 +56,7 @@ function signatureError(der: Buffer): string | undefined {
   if (algorithm === undefined) return "x509: cannot verify signature: algorithm unimplemented";
   if (keyTypes.get(algorithm.name) !== key.asymmetricKeyType)
     return `x509: signature algorithm specifies an ${algorithm.name} public key, but have public key of another type`;
-  if (verify(algorithm.hash, info.whole, key, signature)) return undefined;
+  if (verify(algorithm.hash, info.whole, key, bits.subarray(1))) return undefined;
   return algorithm.name === "RSA"
     ? "crypto/rsa: verification error"
     : `x509: ${algorithm.name} verification failure`;

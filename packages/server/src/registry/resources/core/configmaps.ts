@@ -1,4 +1,5 @@
 import type { JsonObject } from "@kcp-ts/machinery/json";
+import { errorsPerFieldMax } from "@kcp-ts/machinery/meta";
 import { configMap } from "@kcp-ts/machinery/shape";
 import { type FieldError, fieldError } from "@kcp-ts/machinery/status";
 import type { ResourceDefinition } from "../../definition.ts";
@@ -60,6 +61,7 @@ function validateConfigMap(object: JsonObject): FieldError[] {
   const binaryData = (object["binaryData"] ?? {}) as JsonObject;
   const errors = [...keyErrors("data", data), ...keyErrors("binaryData", binaryData)];
   for (const key of Object.keys(binaryData)) {
+    if (errors.length >= errorsPerFieldMax) break;
     if (Object.hasOwn(data, key)) {
       errors.push(
         fieldError.invalid(`data[${key}]`, key, `duplicate of key present in binaryData`),

@@ -43,6 +43,23 @@ describe("configmaps", () => {
     assert.equal(answer.status, 201, answer.text);
   });
 
+  it("a hundred thousand bad keys make a short refusal", async () => {
+    const keys = Array.from({ length: 100_000 }, (_, i) => [`bad key ${i}`, ""]);
+    const bad = Object.fromEntries(keys) as Record<string, string>;
+    for (const [at, body] of [
+      [path, { metadata: { name: "bad" }, data: bad }],
+      [path, { metadata: { name: "bad" }, binaryData: bad }],
+      [`${inDefault}/secrets`, { metadata: { name: "bad" }, data: bad }],
+      [path, { metadata: { name: "bad", labels: bad } }],
+      [path, { metadata: { name: "bad", annotations: bad } }],
+      [path, { metadata: { name: "bad", finalizers: Object.keys(bad) } }],
+    ] as const) {
+      const answer = await server.request("POST", at, { body });
+      assert.equal(answer.status, 422);
+      assert.ok(answer.bytes.length < 200_000, `${answer.bytes.length} bytes`);
+    }
+  });
+
   it("a key stands in data or in binaryData", async () => {
     const body = { metadata: { name: "both" }, data: { k: "v" }, binaryData: { k: "YQ==" } };
     await refused("POST", path, body, /duplicate of key present in (data|binaryData)/);

@@ -1,12 +1,19 @@
 /** What ConfigMaps and Secrets have in common: maps of file-like keys, and the promise not to change. */
 import { isJsonObject, type JsonObject, jsonEqual } from "@kcp-ts/machinery/json";
+import { errorsPerFieldMax } from "@kcp-ts/machinery/meta";
 import { configMapKeyErrors } from "@kcp-ts/machinery/names";
 import { type FieldError, fieldError } from "@kcp-ts/machinery/status";
 
 export function keyErrors(field: string, data: JsonObject): FieldError[] {
-  return Object.keys(data).flatMap((key) =>
-    configMapKeyErrors(key).map((message) => fieldError.invalid(`${field}[${key}]`, key, message)),
-  );
+  const errors: FieldError[] = [];
+  for (const key of Object.keys(data)) {
+    for (const message of configMapKeyErrors(key)) {
+      errors.push(fieldError.invalid(`${field}[${key}]`, key, message));
+    }
+    // More would fill the answer, not help.
+    if (errors.length >= errorsPerFieldMax) break;
+  }
+  return errors;
 }
 
 /** The bytes that the values stand for. */

@@ -37,8 +37,8 @@ export const namespaces: ResourceDefinition = {
   identity: "",
   itemsCarryKind: false,
   subresources: new Map([
-    ["status", statusEndpoint],
     ["finalize", finalizeEndpoint],
+    ["status", statusEndpoint],
   ]),
   strategy: {
     ...noOwnRules,

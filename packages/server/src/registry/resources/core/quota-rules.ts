@@ -57,9 +57,15 @@ const conflictingScopes = [
   ["Terminating", "NotTerminating"],
 ] as const;
 
+/** Each is checked, and counted by whoever counts. */
+export const quotaLimitsMax = 1000;
+
 export function limitErrors(limits: JsonValue | undefined, field: string): FieldError[] {
   const errors: FieldError[] = [];
-  for (const [name, quantity] of Object.entries(isJsonObject(limits) ? limits : {})) {
+  const entries = Object.entries(isJsonObject(limits) ? limits : {});
+  if (entries.length > quotaLimitsMax)
+    return [fieldError.tooMany(field, entries.length, quotaLimitsMax)];
+  for (const [name, quantity] of entries) {
     if (errors.length >= errorsPerFieldMax) break;
     const path = `${field}[${name}]`;
     errors.push(...nameErrors(name, path), ...quantityErrors(name, String(quantity), path));

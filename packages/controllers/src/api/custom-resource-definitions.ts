@@ -1,0 +1,23 @@
+import { type Condition, defineResource, type KubernetesObject } from "@kcp-ts/sdk";
+
+export interface CustomResourceDefinition extends KubernetesObject {
+  readonly spec: {
+    readonly group: string;
+    readonly scope: "Namespaced" | "Cluster";
+    readonly names: { readonly plural: string; readonly kind: string };
+    readonly versions: readonly {
+      readonly name: string;
+      readonly served: boolean;
+      readonly storage: boolean;
+    }[];
+  };
+  readonly status?: { readonly conditions?: readonly Condition[] };
+}
+
+export const customResourceDefinitions = defineResource<CustomResourceDefinition>({
+  group: "apiextensions.k8s.io",
+  version: "v1",
+  resource: "customresourcedefinitions",
+  kind: "CustomResourceDefinition",
+  namespaced: false,
+});

@@ -1,0 +1,9 @@
+import { defineResource } from "@kcp-ts/sdk";
+
+export const serviceAccounts = defineResource({
+  group: "",
+  version: "v1",
+  resource: "serviceaccounts",
+  kind: "ServiceAccount",
+  namespaced: true,
+});

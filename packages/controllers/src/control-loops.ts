@@ -1,0 +1,135 @@
+/**
+ * All control loops of an API server, as one thing that runs: over any client that may do everything in every logical cluster.
+ *
+ * It knows nothing of where the server is; and running it twice, in two processes, does no harm but work.
+ */
+import { type Clock, sleep, systemClock } from "@kcp-ts/machinery/base";
+import {
+  type Client,
+  EventRecorder,
+  logicalClusters,
+  Manager,
+  type ObjectKey,
+  type OwnerReference,
+} from "@kcp-ts/sdk";
+import {
+  customResourceDefinitions,
+  type ServesKind,
+  servedKinds,
+  serviceAccounts,
+} from "./api/index.ts";
+import { defaultObjectsController } from "./default-objects/index.ts";
+import {
+  allResources,
+  customResources,
+  discoveredResources,
+  GarbageCollector,
+  type GraphNode,
+} from "./garbage-collector/index.ts";
+import { namespaceController } from "./namespace/index.ts";
+
+export interface ControlLoopsOptions {
+  /** Of the server, not of one cluster of it. */
+  readonly client: Client;
+  /** What clients verify the server by; goes into every namespace. */
+  readonly caPem: string;
+  readonly clock?: Clock;
+  /** What went wrong and is tried again, for a log. */
+  readonly onError: (error: unknown, context: ErrorContext) => void;
+}
+
+export interface ErrorContext {
+  readonly controller: string;
+  readonly key?: ObjectKey;
+}
+
+/** Works until the signal aborts, and resolves when what was under way is finished. */
+export async function runControlLoops(
+  options: ControlLoopsOptions,
+  signal: AbortSignal,
+): Promise<void> {
+  const { client, caPem, clock = systemClock, onError } = options;
+  const report = (controller: string) => (error: unknown, key?: ObjectKey) =>
+    onError(error, key === undefined ? { controller } : { controller, key });
+  const serves = await untilKnown(options, signal);
+  if (serves === undefined) return;
+  const clusters = logicalClusters({ client, clock, onError: report("informer") });
+  const controllers = [
+    namespaceController({ clusters, clock, onError: report("namespace") }),
+    defaultObjectsController({
+      clusters,
+      caPem,
+      serviceAccounts: serves(serviceAccounts),
+      clock,
+      onError: report("default-objects"),
+    }),
+  ];
+  const events = new EventRecorder({
+    component: "garbage-collector-controller",
+    client: (cluster) => client.inCluster(cluster),
+    clock,
+    onError: report("garbage-collector"),
+  });
+  const collected = { client, clock, onError: report("garbage-collector") };
+  const garbageCollector = new GarbageCollector({
+    client,
+    clock,
+    resources: allResources([
+      discoveredResources(collected),
+      ...(serves(customResourceDefinitions) ? [customResources(collected)] : []),
+    ]),
+    onError: report("garbage-collector"),
+    onInvalidNamespace: (node, reference) => recordInvalidNamespace(events, node, reference),
+  });
+  const manager = new Manager({ clusters: [clusters], controllers });
+  await Promise.all([manager.run(signal), garbageCollector.run(signal)]);
+  await events.flush();
+}
+
+const retryMs = 1000;
+
+/** A server that cannot be asked yet is asked again; undefined when the signal aborts first. */
+async function untilKnown(
+  { client, clock = systemClock, onError }: ControlLoopsOptions,
+  signal: AbortSignal,
+): Promise<ServesKind | undefined> {
+  while (!signal.aborted) {
+    try {
+      return await servedKinds(client, signal);
+    } catch (error) {
+      if (signal.aborted) break;
+      onError(error, { controller: "control-loops" });
+    }
+    await sleep(clock, retryMs, signal).catch(() => {
+      // Only the signal ends it early, which the loop sees.
+    });
+  }
+  return undefined;
+}
+
+function recordInvalidNamespace(
+  events: EventRecorder,
+  node: GraphNode,
+  { apiVersion, kind, name, uid }: OwnerReference,
+): void {
+  const { cluster, resource, namespace, resourceVersion } = node;
+  events.record(
+    cluster,
+    {
+      apiVersion:
+        resource.group === "" ? resource.version : `${resource.group}/${resource.version}`,
+      kind: resource.kind,
+      metadata: {
+        name: node.name,
+        uid: node.uid,
+        resourceVersion,
+        ...(namespace === "" ? {} : { namespace }),
+      },
+    },
+    {
+      type: "Warning",
+      reason: "OwnerRefInvalidNamespace",
+      message: `ownerRef [${apiVersion}/${kind}, namespace: ${namespace}, name: ${name}, uid: ${uid}] does not exist in namespace "${namespace}"`,
+    },
+  );
+}

@@ -1,0 +1,1 @@
+export { type DefaultObjectsOptions, defaultObjectsController } from "./controller.ts";

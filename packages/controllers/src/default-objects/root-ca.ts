@@ -1,0 +1,39 @@
+/** The ConfigMap `kube-root-ca.crt`: in every namespace, what clients in it verify this server by. */
+
+import type { ObjectInput } from "@kcp-ts/sdk";
+import type { ConfigMap } from "../api/index.ts";
+
+export const rootCaName = "kube-root-ca.crt";
+const caKey = "ca.crt";
+const descriptionAnnotation = "kubernetes.io/description";
+const description =
+  "Contains a CA bundle that can be used to verify the kube-apiserver when using internal endpoints such as the internal service IP or kubernetes.default.svc. No other usage is guaranteed across distributions of Kubernetes clusters.";
+
+export function rootCaConfigMap(namespace: string, caPem: string): ObjectInput<ConfigMap> {
+  return {
+    metadata: {
+      name: rootCaName,
+      namespace,
+      annotations: { [descriptionAnnotation]: description },
+    },
+    data: { [caKey]: caPem },
+  };
+}
+
+/** Exactly the certificate, and nothing else that somebody could take for one. */
+export function isRootCa({ data, binaryData }: ConfigMap, caPem: string): boolean {
+  const entries = Object.entries(data ?? {});
+  const isOnly = entries.length === 1 && Object.keys(binaryData ?? {}).length === 0;
+  return isOnly && entries[0]?.[0] === caKey && entries[0][1] === caPem;
+}
+
+/** The same object with the right content, whatever else people put on it. */
+export function withRootCa(current: ConfigMap, caPem: string): ConfigMap {
+  const { binaryData: _, ...rest } = current;
+  const annotations = { ...current.metadata.annotations, [descriptionAnnotation]: description };
+  return {
+    ...rest,
+    metadata: { ...current.metadata, annotations },
+    data: { [caKey]: caPem },
+  };
+}

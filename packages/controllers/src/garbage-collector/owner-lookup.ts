@@ -1,0 +1,130 @@
+/**
+ * How the owners of an object stand, by the server's own word: absence is believed only when the server says that exactly this
+ * object is not there.
+ *
+ * A kind that is not served, a path that is not found, a discovery that fails: none of these is an absent owner.
+ */
+import type { Clock } from "@kcp-ts/machinery/base";
+import type { ClusterName } from "@kcp-ts/machinery/names";
+import { isStatusError } from "@kcp-ts/machinery/status";
+import { type ApiResource, type Client, type OwnerReference, RestMapper } from "@kcp-ts/sdk";
+import type { Standing, StandingOwner } from "./decision.ts";
+import { foregroundFinalizer, type GraphNode, graphId } from "./graph-node.ts";
+import type { Coordinates, OwnershipGraph } from "./ownership-graph.ts";
+
+export interface OwnerLookupOptions {
+  readonly client: Client;
+  readonly graph: OwnershipGraph;
+  readonly clock: Clock;
+  /** Whether the graph hears of the deletion of objects of this kind: only then may it remember that one exists. */
+  readonly isWatched: (cluster: ClusterName, resource: ApiResource) => boolean;
+  /** Told of references that cannot be followed because owner and dependent are not in the same namespace. */
+  readonly onInvalidNamespace: (node: GraphNode, reference: OwnerReference) => void;
+}
+
+/** Clusters whose kinds are remembered; a cluster beyond is asked again. */
+const mappersMax = 256;
+/** Types change at run time. */
+const mapperAgeMsMax = 30_000;
+
+export class OwnerLookup {
+  readonly #options: OwnerLookupOptions;
+  readonly #mappers = new Map<
+    ClusterName,
+    { readonly mapper: RestMapper; readonly atMs: number }
+  >();
+
+  constructor(options: OwnerLookupOptions) {
+    this.#options = options;
+  }
+
+  async standing(node: GraphNode, signal: AbortSignal): Promise<StandingOwner[]> {
+    const owners: StandingOwner[] = [];
+    for (const reference of node.owners) {
+      owners.push({ reference, standing: await this.#standingOf(node, reference, signal) });
+    }
+    return owners;
+  }
+
+  async #standingOf(
+    node: GraphNode,
+    reference: OwnerReference,
+    signal: AbortSignal,
+  ): Promise<Standing> {
+    const { graph } = this.#options;
+    const { group, version } = parseApiVersion(reference.apiVersion);
+    const { kind, name, uid } = reference;
+    const at: Coordinates = { group, kind, namespace: node.namespace, name };
+    const known = graph.existence(node.cluster, uid, at);
+    if (known !== undefined) return known === "present" ? "solid" : "dangling";
+    const resource = await this.#mapper(node.cluster).resourceOf(
+      { group, version, kind },
+      { signal },
+    );
+    if (resource === undefined) return "unknown";
+    if (resource.namespaced && node.namespace === "") {
+      this.#options.onInvalidNamespace(node, reference);
+      return "unknown";
+    }
+    const remember = graph.ask(node.cluster, uid, at);
+    const found = await this.#find(node, resource, reference, signal);
+    if (found === "absent") {
+      remember("absent");
+      const elsewhere = graph.get(graphId(node.cluster, uid));
+      if (elsewhere !== undefined && elsewhere.namespace !== node.namespace) {
+        this.#options.onInvalidNamespace(node, reference);
+      }
+    }
+    if (found === "solid" && this.#options.isWatched(node.cluster, resource)) {
+      remember("present");
+    }
+    return found === "absent" ? "dangling" : found;
+  }
+
+  async #find(
+    { cluster, namespace }: GraphNode,
+    resource: ApiResource,
+    { name, uid }: OwnerReference,
+    signal: AbortSignal,
+  ): Promise<"solid" | "waiting" | "absent"> {
+    const target = resource.namespaced ? { namespace, name } : { name };
+    try {
+      const objects = this.#options.client.inCluster(cluster).resource(resource);
+      const { metadata } = await objects.getMetadata(target, { signal });
+      if (metadata.uid !== uid) return "absent";
+      const isWaiting =
+        metadata.deletionTimestamp !== undefined &&
+        metadata.finalizers?.includes(foregroundFinalizer) === true;
+      return isWaiting ? "waiting" : "solid";
+    } catch (error) {
+      if (isStatusError(error, "NotFound") && error.status.details?.name === name) return "absent";
+      // The kind is no longer what was discovered.
+      this.#mappers.delete(cluster);
+      throw error;
+    }
+  }
+
+  #mapper(cluster: ClusterName): RestMapper {
+    const nowMs = this.#options.clock.monotonic();
+    const known = this.#mappers.get(cluster);
+    if (known !== undefined && nowMs - known.atMs < mapperAgeMsMax) return known.mapper;
+    const mapper = new RestMapper(this.#options.client.inCluster(cluster));
+    this.#mappers.delete(cluster);
+    this.#mappers.set(cluster, { mapper, atMs: nowMs });
+    for (const oldest of this.#mappers.keys()) {
+      if (this.#mappers.size <= mappersMax) break;
+      this.#mappers.delete(oldest);
+    }
+    return mapper;
+  }
+}
+
+export function parseApiVersion(text: string): {
+  readonly group: string;
+  readonly version: string;
+} {
+  const slash = text.indexOf("/");
+  return slash === -1
+    ? { group: "", version: text }
+    : { group: text.slice(0, slash), version: text.slice(slash + 1) };
+}

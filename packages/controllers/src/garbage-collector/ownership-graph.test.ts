@@ -1,0 +1,133 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import type { ClusterName } from "@kcp-ts/machinery/names";
+import { type GraphNode, graphId, isRelevant } from "./graph-node.ts";
+import { OwnershipGraph } from "./ownership-graph.ts";
+
+const a = "a" as ClusterName;
+const b = "b" as ClusterName;
+const at = { group: "", kind: "ConfigMap", namespace: "default", name: "owner" };
+
+function node(uid: string, owners: readonly string[] = [], changes: Partial<GraphNode> = {}) {
+  return {
+    cluster: a,
+    resource: {
+      group: "",
+      version: "v1",
+      resource: "configmaps",
+      kind: "ConfigMap",
+      namespaced: true,
+    },
+    namespace: "default",
+    name: uid,
+    uid,
+    resourceVersion: "1",
+    owners: owners.map((one) => ({
+      apiVersion: "v1",
+      kind: "ConfigMap",
+      name: one,
+      uid: one,
+      blockOwnerDeletion: true,
+    })),
+    finalizers: [],
+    isDeleting: false,
+    ...changes,
+  } satisfies GraphNode;
+}
+
+const foreground = { isDeleting: true, finalizers: ["foregroundDeletion"] };
+
+describe("ownership graph", () => {
+  it("a deletion wakes the dependents, in the same cluster only", () => {
+    const graph = new OwnershipGraph();
+    graph.put(node("child", ["owner"]));
+    graph.put(node("other", ["owner"], { cluster: b }));
+    assert.deepEqual(graph.remove({ cluster: a, uid: "owner" }), [graphId(a, "child")]);
+    assert.deepEqual(graph.remove({ cluster: b, uid: "owner" }), [graphId(b, "other")]);
+    assert.deepEqual(graph.remove({ cluster: a, uid: "stranger" }), []);
+  });
+
+  it("an owner that begins to wait wakes its dependents once", () => {
+    const graph = new OwnershipGraph();
+    graph.put(node("child", ["owner"]));
+    const owner = node("owner", [], foreground);
+    assert.deepEqual(graph.put(owner), [graphId(a, "owner"), graphId(a, "child")]);
+    assert.deepEqual(graph.put({ ...owner, resourceVersion: "2" }), [graphId(a, "owner")]);
+  });
+
+  it("an owner that waits is woken when a dependent goes, lets go of it, or blocks it no longer", () => {
+    const blocks = node("child", ["owner"]);
+    const releases: ((graph: OwnershipGraph) => string[])[] = [
+      (graph) => graph.remove(blocks),
+      (graph) => graph.put({ ...blocks, owners: [] }),
+      (graph) =>
+        graph.put({
+          ...blocks,
+          owners: blocks.owners.map((one) => ({ ...one, blockOwnerDeletion: false })),
+        }),
+    ];
+    for (const release of releases) {
+      const graph = new OwnershipGraph();
+      graph.put(blocks);
+      graph.put(node("owner", [], foreground));
+      assert.ok(release(graph).includes(graphId(a, "owner")));
+    }
+  });
+
+  it("what is known of an owner is forgotten when the owner changes, but for its absence", () => {
+    const graph = new OwnershipGraph();
+    graph.put(node("child", ["owner"]));
+    graph.ask(a, "owner", at)("present");
+    assert.equal(graph.existence(a, "owner", at), "present");
+    assert.equal(graph.existence(a, "owner", { ...at, namespace: "other" }), undefined);
+    assert.equal(graph.existence(b, "owner", at), undefined);
+    graph.remove({ cluster: a, uid: "owner" });
+    assert.equal(graph.existence(a, "owner", at), undefined);
+    graph.ask(a, "owner", at)("absent");
+    graph.remove({ cluster: a, uid: "owner" });
+    assert.equal(graph.existence(a, "owner", at), "absent");
+  });
+
+  it("an answer from before a change is not remembered", () => {
+    const graph = new OwnershipGraph();
+    graph.put(node("child", ["owner"]));
+    const remember = graph.ask(a, "owner", at);
+    graph.remove({ cluster: a, uid: "owner" });
+    remember("present");
+    assert.equal(graph.existence(a, "owner", at), undefined);
+  });
+
+  it("what is known of an owner outlives the changes of its only dependent", () => {
+    const graph = new OwnershipGraph();
+    graph.put(node("child", ["owner"]));
+    graph.ask(a, "owner", at)("present");
+    graph.put(node("child", ["owner"], { resourceVersion: "2" }));
+    assert.equal(graph.existence(a, "owner", at), "present");
+    graph.put(node("child", [], { resourceVersion: "3" }));
+    assert.equal(graph.existence(a, "owner", at), undefined);
+  });
+
+  it("a missed stretch of one kind's changes makes its owners doubtful, and no others", () => {
+    const graph = new OwnershipGraph();
+    graph.put(node("child", ["owner"]));
+    graph.put(node("child-of-secret", ["secret"]));
+    graph.ask(a, "owner", at)("present");
+    graph.ask(a, "secret", { ...at, kind: "Secret" })("present");
+    assert.deepEqual(graph.distrust(at, { cluster: b }), []);
+    assert.deepEqual(graph.distrust(at, "all-clusters"), [graphId(a, "child")]);
+    assert.equal(graph.existence(a, "secret", { ...at, kind: "Secret" }), "present");
+  });
+
+  it("remembers only objects with owners, or that wait for dependents", () => {
+    const object = (metadata: object) => ({
+      apiVersion: "v1",
+      kind: "ConfigMap",
+      metadata: { name: "x", ...metadata },
+    });
+    assert.equal(isRelevant(object({})), false);
+    assert.equal(isRelevant(object({ ownerReferences: [], finalizers: ["example.com/x"] })), false);
+    assert.equal(isRelevant(object({ finalizers: ["orphan"] })), true);
+    assert.equal(isRelevant(object({ finalizers: ["foregroundDeletion"] })), true);
+    assert.equal(isRelevant(object({ ownerReferences: node("x", ["y"]).owners })), true);
+  });
+});

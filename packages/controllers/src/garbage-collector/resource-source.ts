@@ -1,0 +1,78 @@
+/** Which resources the garbage collector watches, and how: in all logical clusters at once, or in one. */
+import { type Clock, sleep } from "@kcp-ts/machinery/base";
+import {
+  type Client,
+  type Discovery,
+  discover,
+  formatResource,
+  type InformerScope,
+  type Resource,
+} from "@kcp-ts/sdk";
+
+export interface WatchedResource {
+  readonly resource: Resource;
+  readonly scope: InformerScope;
+}
+
+export interface ResourceSource {
+  /** Calls back with the whole set, at once and whenever it changes, until the signal aborts. */
+  run(signal: AbortSignal, onChange: (set: readonly WatchedResource[]) => void): Promise<void>;
+}
+
+export interface DiscoveredResourcesOptions {
+  readonly client: Client;
+  readonly clock: Clock;
+  readonly onError: (error: unknown) => void;
+  readonly refreshMs?: number;
+}
+
+const refreshMsDefault = 30_000;
+const retryMs = 1000;
+
+/** What the server serves in every logical cluster, each by one watch over all of them. */
+export function discoveredResources(options: DiscoveredResourcesOptions): ResourceSource {
+  const { client, clock, onError, refreshMs = refreshMsDefault } = options;
+  const everywhere = client.inCluster("*");
+  return {
+    async run(signal, onChange) {
+      let told = "";
+      while (!signal.aborted) {
+        let waitMs = refreshMs;
+        try {
+          const resources = collectable(await discover(everywhere, { signal }));
+          const text = resources.map(formatResource).join(" ");
+          if (text !== told) {
+            onChange(resources.map((resource) => ({ resource, scope: "all-clusters" })));
+            told = text;
+          }
+        } catch (error) {
+          if (signal.aborted) return;
+          onError(error);
+          waitMs = retryMs;
+        }
+        await sleep(clock, waitMs, signal).catch(() => {
+          // Only the signal ends it early, which the loop sees.
+        });
+      }
+    },
+  };
+}
+
+const verbs = ["list", "watch", "delete"];
+/** Nothing owns by an event, and there are many. */
+const ignored = new Set(["events.", "events.events.k8s.io"]);
+
+/** Each resource once, in the version the server prefers. */
+export function collectable({ groups }: Discovery): readonly Resource[] {
+  const found = new Map<string, Resource>();
+  for (const { versions } of groups) {
+    for (const { resources } of versions) {
+      for (const one of resources) {
+        const name = `${one.resource}.${one.group}`;
+        if (found.has(name) || ignored.has(name)) continue;
+        if (verbs.every((verb) => one.verbs.includes(verb))) found.set(name, one);
+      }
+    }
+  }
+  return [...found.values()];
+}

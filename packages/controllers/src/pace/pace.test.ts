@@ -1,0 +1,50 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { FakeClock } from "@kcp-ts/testkit";
+import { forEachConcurrently } from "./for-each-concurrently.ts";
+import { Pace } from "./pace.ts";
+
+const { signal } = new AbortController();
+
+describe("pace", () => {
+  it("rests when its share of time is used up, all who share it together", async () => {
+    const clock = new FakeClock();
+    const pace = new Pace(clock);
+    assert.equal(pace.rest(signal), undefined);
+    await clock.advance(4);
+    const resting = pace.rest(signal);
+    assert.ok(resting instanceof Promise);
+    assert.equal(pace.rest(signal), resting);
+    await clock.advance(0);
+    await resting;
+    assert.equal(pace.rest(signal), undefined);
+  });
+
+  it("does every item, never more at a time than it may", async () => {
+    const pace = new Pace(new FakeClock());
+    let [running, most] = [0, 0];
+    const done: number[] = [];
+    await forEachConcurrently([1, 2, 3, 4, 5], { concurrency: 2, pace, signal }, async (item) => {
+      most = Math.max(most, ++running);
+      await undefined;
+      running--;
+      done.push(item);
+    });
+    assert.deepEqual(done, [1, 2, 3, 4, 5]);
+    assert.equal(most, 2);
+  });
+
+  it("a failure stops what has not begun, and is told when the rest has ended", async () => {
+    const pace = new Pace(new FakeClock());
+    const ended: number[] = [];
+    await assert.rejects(
+      forEachConcurrently([1, 2, 3, 4], { concurrency: 2, pace, signal }, async (item) => {
+        if (item === 1) throw new Error("no");
+        await undefined;
+        ended.push(item);
+      }),
+      { message: "no" },
+    );
+    assert.deepEqual(ended, [2]);
+  });
+});

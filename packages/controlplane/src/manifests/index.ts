@@ -1,0 +1,1 @@
+export { type Manifest, ManifestError, parseManifests, readManifests } from "./read-manifests.ts";

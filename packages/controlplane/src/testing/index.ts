@@ -1,0 +1,11 @@
+export { type EventuallyOptions, eventually } from "./eventually.ts";
+export { type ActiveFault, type Fault, type FaultStatus, Faults, InjectedFault } from "./faults.ts";
+export { type CustomResourceDefinition, customResourceDefinitions } from "./install-crds.ts";
+export type { RequestMatch } from "./request-match.ts";
+export {
+  type KubeconfigOptions,
+  startTestControlPlane,
+  type TestControlPlane,
+  type TestControlPlaneOptions,
+} from "./test-control-plane.ts";
+export type { ListenOptions, TestListener } from "./test-listener.ts";

@@ -1,0 +1,45 @@
+/** Every program in examples/ runs to its end and says what it should. */
+import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { readdir, readFile } from "node:fs/promises";
+import { describe, it } from "node:test";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+
+const run = promisify(execFile);
+const folder = new URL("../../../examples/", import.meta.url);
+
+/** What each prints; undefined for those that others import. */
+const programs = new Map<string, string | undefined>([
+  ["all-clusters", "team-a team-b team-c"],
+  ["config-maps", undefined],
+  ["crd-controller", "<h1>Hello</h1>"],
+  ["embedding", undefined],
+  ["informer", "old was there, new is there, old is gone"],
+  ["mutating-plugin", 'kcp-admin\nconfigmaps "b" is forbidden: somebody has to pay'],
+  ["run-embedding", "Hello, world! greeter"],
+]);
+
+describe("the examples", () => {
+  it("are all listed here", async () => {
+    const files = (await readdir(folder)).filter((name) => name.endsWith(".ts"));
+    assert.deepEqual(files.map((name) => name.slice(0, -3)).sort(), [...programs.keys()].sort());
+  });
+
+  for (const [name, output] of programs) {
+    if (output === undefined) continue;
+    it(`${name} runs`, async () => {
+      const file = fileURLToPath(new URL(`dist/${name}.js`, folder));
+      const { stdout, stderr } = await run(process.execPath, [file], { timeout: 60_000 });
+      assert.equal(stdout.trim(), output);
+      assert.equal(stderr, "");
+    });
+  }
+
+  for (const name of ["embedding", "crd-controller"]) {
+    it(`${name} has at most 50 lines`, async () => {
+      const text = await readFile(new URL(`${name}.ts`, folder), "utf8");
+      assert.ok(text.trimEnd().split("\n").length <= 50);
+    });
+  }
+});

@@ -1,0 +1,59 @@
+/**
+ * A custom resource in all logical clusters at once. Every cluster has defined it for itself, so there is no common schema or version: only the
+ * metadata of its objects can be shown, with a note of the version that each is stored in.
+ */
+import type { JsonObject } from "@kcp-ts/machinery/json";
+import type { ResourceDefinition, StoredForm, Strategy } from "../registry/index.ts";
+import type { Entry } from "../storage/index.ts";
+import { decodeObject, encodeObject } from "../stored-object/index.ts";
+import { customResourceDefinitions } from "./definitions.ts";
+
+export const originalVersionAnnotation = "kcp.io/original-api-version";
+
+export function anyOwnersDefinition(
+  group: string,
+  version: string,
+  resource: string,
+): ResourceDefinition {
+  return {
+    group,
+    version,
+    resource,
+    singular: "",
+    kind: "PartialObjectMetadata",
+    listKind: "PartialObjectMetadataList",
+    // Whether the objects are in namespaces is each cluster's business.
+    isNamespaced: true,
+    shortNames: [],
+    categories: [],
+    verbs: ["list", "watch"],
+    identity: "",
+    itemsCarryKind: true,
+    isAnyOwners: true,
+    strategy: metadataOnly,
+    subresources: new Map(),
+    form: withOriginalVersion,
+  };
+}
+
+const metadataOnly: Strategy = {
+  ...customResourceDefinitions.strategy,
+  selectableFields: new Map(),
+};
+
+const withOriginalVersion: StoredForm = {
+  name: "any-owners",
+  presentNow: noted,
+  present: (entries) => entries.map(noted),
+  toStored: (object) => object,
+};
+
+function noted(entry: Entry): Entry {
+  const object = decodeObject(entry);
+  const metadata = object["metadata"] as JsonObject;
+  const annotations = {
+    ...(metadata["annotations"] as JsonObject | undefined),
+    [originalVersionAnnotation]: String(object["apiVersion"]),
+  };
+  return { ...entry, value: encodeObject({ ...object, metadata: { ...metadata, annotations } }) };
+}

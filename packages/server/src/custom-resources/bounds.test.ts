@@ -1,0 +1,107 @@
+/** Every bound of this room, at it and one beyond; and what is shared and let go of. */
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import type { JsonObject, JsonValue } from "@kcp-ts/machinery/json";
+import { readCustomResourceDefinition } from "@kcp-ts/machinery/schema";
+import { ShapeError } from "@kcp-ts/machinery/shape";
+import { CompiledBudget } from "./compiled-version.ts";
+import { decodeDefinition, definitionDepthMax } from "./decode-definition.ts";
+import { Interned } from "./interned.ts";
+import { ruleLimitErrors, rulesMax, ruleTextMax } from "./rule-limits.ts";
+import { shareDefinition } from "./shared-definition.ts";
+import { cronTabs } from "./test-support/definitions.ts";
+
+function withRules(rules: readonly object[]): ReturnType<typeof ruleLimitErrors> {
+  const schema = { type: "object", "x-kubernetes-validations": rules };
+  return ruleLimitErrors(
+    readCustomResourceDefinition(cronTabs({ schema }) as unknown as JsonValue).definition,
+  );
+}
+
+describe("rules", () => {
+  it(`may be ${rulesMax}`, () => {
+    const rules = (count: number) => Array.from({ length: count }, () => ({ rule: "true" }));
+    assert.deepEqual(withRules(rules(rulesMax)), []);
+    assert.match(
+      withRules(rules(rulesMax + 1))[0]?.body ?? "",
+      /must not have more than 1000 validation rules/,
+    );
+  });
+
+  it(`may have ${ruleTextMax} characters together, messages included`, () => {
+    const half = "x".repeat(ruleTextMax / 2);
+    assert.deepEqual(withRules([{ rule: half, messageExpression: half }]), []);
+    const errors = withRules([{ rule: half, messageExpression: `${half}x` }]);
+    assert.match(
+      errors[0]?.body ?? "",
+      /must not have more than 32768 characters of validation rules/,
+    );
+  });
+});
+
+describe("a definition", () => {
+  it(`may have ${definitionDepthMax} levels of JSON`, () => {
+    const nested = (levels: number): JsonObject => {
+      let value: JsonValue = "x";
+      for (let i = 0; i < levels; i++) value = { x: value };
+      return { metadata: {}, unknown: value } as JsonObject;
+    };
+    assert.deepEqual(decodeDefinition(nested(definitionDepthMax - 1)).unknownFields, ["unknown"]);
+    assert.throws(() => decodeDefinition(nested(definitionDepthMax + 1)), ShapeError);
+  });
+
+  it("is one with all that are equal, and another one when anything differs", () => {
+    const share = (object: object) =>
+      shareDefinition(
+        object as JsonObject,
+        readCustomResourceDefinition(object as JsonObject).definition,
+        false,
+      );
+    const one = share(cronTabs());
+    assert.equal(share({ ...cronTabs(), metadata: { name: "x", uid: "other" } }), one);
+    assert.notEqual(share(cronTabs({ scope: "Cluster" })), one);
+    assert.notEqual(share(cronTabs({ schema: { type: "object" } })), one);
+  });
+});
+
+describe("what is compiled", () => {
+  class Holder {
+    isDropped = false;
+    dropCompiled(): void {
+      this.isDropped = true;
+    }
+  }
+
+  it("is let go of when others need the room, the least used first", () => {
+    const budget = new CompiledBudget(10);
+    const [a, b, c] = [new Holder(), new Holder(), new Holder()];
+    const [ofA, ofB, ofC] = [{}, {}, {}];
+    budget.add(a, ofA, 5);
+    budget.add(b, ofB, 5);
+    assert.equal(budget.weight, 10);
+    budget.use(ofA);
+    budget.add(c, ofC, 1);
+    assert.deepEqual([a.isDropped, b.isDropped, c.isDropped], [false, true, false]);
+    assert.equal(budget.weight, 6);
+  });
+
+  it("may be larger than the room there is, alone", () => {
+    const budget = new CompiledBudget(10);
+    const big = new Holder();
+    budget.add(big, {}, 100);
+    assert.equal(big.isDropped, false);
+  });
+});
+
+describe("interned values", () => {
+  it("are made once for equal content", () => {
+    const interned = new Interned<object>();
+    let made = 0;
+    const make = () => ({ made: ++made });
+    const first = interned.get("a", make);
+    assert.equal(interned.get("a", make), first);
+    assert.notEqual(interned.get("b", make), first);
+    assert.equal(made, 2);
+    assert.equal(interned.size, 2);
+  });
+});

@@ -1,0 +1,17 @@
+/** How objects get from one version of a definition to another. */
+import type { JsonObject } from "@kcp-ts/machinery/json";
+import type { SharedDefinition } from "./shared-definition.ts";
+
+export interface Conversion {
+  /** Objects of any versions, in the wanted one. Throws a StatusError when the webhook does not do its part. */
+  convert(
+    definition: SharedDefinition,
+    objects: readonly JsonObject[],
+    apiVersion: string,
+  ): Promise<readonly JsonObject[]>;
+}
+
+/** Whether versions differ in their name only. */
+export function isTrivial({ conversion }: SharedDefinition): boolean {
+  return conversion === undefined || conversion.strategy !== "Webhook";
+}

@@ -1,0 +1,86 @@
+/** A definition as one logical cluster serves it: what all share, and whose objects these are. */
+import type {
+  ResourceDefinition,
+  StoredForm,
+  Strategy,
+  SubresourceStrategy,
+} from "../registry/index.ts";
+import type { Conversion } from "./conversion.ts";
+import { CustomForm } from "./custom-form.ts";
+import type { DefinitionRecord } from "./definition-record.ts";
+import type { SharedVersion } from "./shared-version.ts";
+
+export class CustomDefinition implements ResourceDefinition {
+  readonly #version: SharedVersion;
+  readonly #record: DefinitionRecord;
+  readonly form: StoredForm;
+
+  constructor(version: SharedVersion, record: DefinitionRecord, conversion: Conversion) {
+    this.#version = version;
+    this.#record = record;
+    this.form = new CustomForm(version, record.since, conversion);
+  }
+
+  /** What must be waited for before the definition is used, if anything. */
+  warmUp(): Promise<void> | undefined {
+    return this.#version.warmUp();
+  }
+
+  get group(): string {
+    return this.#version.group;
+  }
+  get version(): string {
+    return this.#version.version;
+  }
+  get resource(): string {
+    return this.#version.resource;
+  }
+  get singular(): string {
+    return this.#version.singular;
+  }
+  get kind(): string {
+    return this.#version.kind;
+  }
+  get listKind(): string {
+    return this.#version.listKind;
+  }
+  get isNamespaced(): boolean {
+    return this.#version.isNamespaced;
+  }
+  get shortNames(): readonly string[] {
+    return this.#version.shortNames;
+  }
+  get categories(): readonly string[] {
+    return this.#version.categories;
+  }
+  get verbs(): readonly string[] {
+    return this.#version.servedVerbs;
+  }
+  /** Objects of a definition that was deleted and made anew never come back: their identity is another one. */
+  get identity(): string {
+    return this.#record.uid;
+  }
+  get itemsCarryKind(): boolean {
+    return true;
+  }
+  get storageVersion(): string {
+    return this.#version.storageVersion;
+  }
+  get strategy(): Strategy {
+    return this.#version.strategy;
+  }
+  get subresources(): ReadonlyMap<string, SubresourceStrategy> {
+    return this.#version.subresources;
+  }
+  get warnings(): readonly string[] | undefined {
+    return this.#version.warnings;
+  }
+  get creationForbidden(): string | undefined {
+    return this.#version.definition.isTerminating
+      ? "create not allowed while custom resource definition is terminating"
+      : undefined;
+  }
+  get onRetired(): (callback: () => void) => () => void {
+    return (callback) => this.#record.onRetired(callback);
+  }
+}

@@ -1,0 +1,101 @@
+/**
+ * From stored objects of a custom kind to served ones, and back.
+ *
+ * Whatever is stored was shaped by the schema of the storage version, so bytes that were written in that version since the definition last
+ * changed are served as they are. All others are parsed, converted, pruned and defaulted; what came out is remembered with the entry.
+ */
+import type { JsonObject } from "@kcp-ts/machinery/json";
+import { apiVersionOf, type StoredForm } from "../registry/index.ts";
+import type { MaybePromise } from "../request/api-request.ts";
+import type { Entry, Revision } from "../storage/index.ts";
+import { decodeObject, encodeObject } from "../stored-object/index.ts";
+import { type Conversion, isTrivial } from "./conversion.ts";
+import type { SharedVersion } from "./shared-version.ts";
+
+export class CustomForm implements StoredForm {
+  readonly #version: SharedVersion;
+  readonly #since: Revision;
+  readonly #conversion: Conversion;
+  readonly #apiVersion: string;
+  readonly #head: Buffer;
+  readonly #turned = new WeakMap<Entry, Entry>();
+  readonly presentNow: ((entry: Entry) => Entry) | undefined;
+
+  constructor(version: SharedVersion, since: Revision, conversion: Conversion) {
+    this.#version = version;
+    this.#since = since;
+    this.#conversion = conversion;
+    this.#apiVersion = apiVersionOf(version);
+    this.#head = headOf(version.kind, this.#apiVersion);
+    this.presentNow = isTrivial(version.definition)
+      ? (entry) => this.#presentOne(entry)
+      : undefined;
+  }
+
+  get name(): string {
+    return `${this.#version.definition.content}/${this.#version.version}`;
+  }
+
+  present(entries: readonly Entry[]): MaybePromise<readonly Entry[]> {
+    if (this.presentNow !== undefined) return entries.map(this.presentNow);
+    const isAtHand = (entry: Entry) => this.#isRight(entry) || this.#turned.has(entry);
+    if (entries.every(isAtHand)) return entries.map((entry) => this.#turned.get(entry) ?? entry);
+    return this.#convert(entries);
+  }
+
+  toStored(object: JsonObject): MaybePromise<JsonObject> {
+    const { definition } = this.#version;
+    if (this.#version.version === definition.storageVersion) return object;
+    const stored = definition.version(definition.storageVersion) as SharedVersion;
+    const apiVersion = apiVersionOf(stored);
+    const shape = (converted: JsonObject) =>
+      stored.compiled().schema.restore(converted).value as JsonObject;
+    if (isTrivial(definition)) return shape({ ...object, apiVersion });
+    return this.#conversion
+      .convert(definition, [object], apiVersion)
+      .then(([converted]) => shape(converted as JsonObject));
+  }
+
+  /** Written in this version, under the present schema. */
+  #isRight({ value, modifiedAt }: Entry): boolean {
+    return (
+      modifiedAt > this.#since &&
+      value.length > this.#head.length &&
+      this.#head.compare(value, 0, this.#head.length) === 0
+    );
+  }
+
+  #presentOne(entry: Entry): Entry {
+    if (this.#isRight(entry)) return entry;
+    const known = this.#turned.get(entry);
+    if (known !== undefined) return known;
+    const object = decodeObject(entry);
+    return this.#shaped(entry, object, { ...object, apiVersion: this.#apiVersion });
+  }
+
+  async #convert(entries: readonly Entry[]): Promise<readonly Entry[]> {
+    const missing = entries.filter((entry) => !this.#isRight(entry) && !this.#turned.has(entry));
+    const objects = missing.map(decodeObject);
+    const { definition } = this.#version;
+    const converted = await this.#conversion.convert(definition, objects, this.#apiVersion);
+    const shown = new Map<Entry, Entry>();
+    for (const [i, entry] of missing.entries()) {
+      const object = objects[i] as JsonObject;
+      shown.set(entry, this.#shaped(entry, object, converted[i] as JsonObject));
+    }
+    return entries.map((entry) => shown.get(entry) ?? this.#turned.get(entry) ?? entry);
+  }
+
+  #shaped(entry: Entry, stored: JsonObject, converted: JsonObject): Entry {
+    const { value } = this.#version.compiled().schema.restore(converted);
+    const isSame = value === converted && stored["apiVersion"] === this.#apiVersion;
+    const turned = isSame ? entry : { ...entry, value: encodeObject(value as JsonObject) };
+    this.#turned.set(entry, turned);
+    return turned;
+  }
+}
+
+/** The first bytes of every stored object of a kind and version. */
+function headOf(kind: string, apiVersion: string): Buffer {
+  return Buffer.from(`{"kind":${JSON.stringify(kind)},"apiVersion":${JSON.stringify(apiVersion)},`);
+}

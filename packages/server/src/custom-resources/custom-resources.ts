@@ -1,0 +1,67 @@
+/** The room put together: what the server starts, stops and asks. */
+import type { Clock } from "@kcp-ts/machinery/base";
+import {
+  BuiltInCatalog,
+  type Catalog,
+  type Registry,
+  type ResourceDefinition,
+} from "../registry/index.ts";
+import type { Storage } from "../storage/index.ts";
+import type { WatchCache } from "../watch-cache/index.ts";
+import { CustomResourceCatalog } from "./catalog.ts";
+import { DefinitionController } from "./definition-controller.ts";
+import { DefinitionIndex } from "./definition-index.ts";
+import { customResourceDefinitions } from "./definitions.ts";
+import { WebhookClient } from "./webhook-client.ts";
+import { WebhookConversion } from "./webhook-conversion.ts";
+
+export interface CustomResourcesOptions {
+  readonly storage: Storage;
+  readonly watchCache: WatchCache;
+  readonly clock: Clock;
+  readonly registry: Registry;
+  readonly builtIns: readonly ResourceDefinition[];
+  readonly onError: (error: unknown) => void;
+}
+
+export class CustomResources {
+  readonly catalog: Catalog;
+  readonly #controller: DefinitionController;
+  readonly #webhooks: WebhookClient;
+
+  constructor({ storage, watchCache, clock, registry, builtIns, onError }: CustomResourcesOptions) {
+    const { hub } = watchCache;
+    const builtInCatalog = new BuiltInCatalog(ranked(builtIns));
+    this.#webhooks = new WebhookClient({ clock });
+    const conversion = new WebhookConversion(this.#webhooks);
+    const index = new DefinitionIndex({ storage, hub, conversion });
+    this.catalog = new CustomResourceCatalog({ builtIns: builtInCatalog, index, watchCache });
+    this.#controller = new DefinitionController({
+      storage,
+      hub,
+      clock,
+      registry,
+      index,
+      builtIns: builtInCatalog,
+      onError,
+    });
+  }
+
+  /** The hub must be open. */
+  start(): void {
+    this.#controller.start();
+  }
+
+  stop(): Promise<void> {
+    this.#webhooks.close();
+    return this.#controller.stop();
+  }
+}
+
+/** Upstream ranks definitions right behind admission's kinds. */
+function ranked(builtIns: readonly ResourceDefinition[]): readonly ResourceDefinition[] {
+  const at = builtIns.findLastIndex(({ group }) => group === "admissionregistration.k8s.io") + 1;
+  return at === 0
+    ? [...builtIns, customResourceDefinitions]
+    : builtIns.toSpliced(at, 0, customResourceDefinitions);
+}

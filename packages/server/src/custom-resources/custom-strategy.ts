@@ -1,0 +1,163 @@
+/** The rules of a custom kind: those of its schema. */
+import { type JsonObject, type JsonValue, jsonEqual, setMember } from "@kcp-ts/machinery/json";
+import { dnsSubdomainErrors } from "@kcp-ts/machinery/names";
+import {
+  openApiName,
+  publishV2,
+  publishV3,
+  readSchema,
+  type SchemaProps,
+} from "@kcp-ts/machinery/schema";
+import { type Decoded, type MessageShape, objectMeta, ShapeError } from "@kcp-ts/machinery/shape";
+import { formatFieldError } from "@kcp-ts/machinery/status";
+import type { TableColumn } from "@kcp-ts/machinery/table";
+import type { Draft, KindSchemas, Strategy, SubresourceStrategy } from "../registry/index.ts";
+import { scaleView } from "./scale.ts";
+import type { SharedVersion } from "./shared-version.ts";
+
+const nameColumn: TableColumn = {
+  name: "Name",
+  type: "string",
+  format: "name",
+  description: "The name, unique among the objects of its kind and namespace.",
+  priority: 0,
+};
+
+export function customStrategy(version: SharedVersion): Strategy {
+  const hasStatus = version.traits.subresources?.status === true;
+  return {
+    shape: shapeOf(version),
+    get applyType() {
+      return version.compiled().applyType;
+    },
+    decode: (value) => decode(version, value),
+    get patchRules() {
+      return isBuiltInGroup(version.group) ? version.compiled().patchRules : "none";
+    },
+    nameErrors: dnsSubdomainErrors,
+    allowsUnconditionalUpdate: false,
+    allowsCreateOnUpdate: false,
+    returnsDeletedObject: false,
+    prepareForCreate(draft) {
+      if (hasStatus) delete draft["status"];
+      (draft["metadata"] as Draft)["generation"] = 1;
+    },
+    validate: (object) => version.compiled().schema.validate(object),
+    prepareForUpdate(draft, old) {
+      if (hasStatus) keepStatus(draft, old);
+      else countStatus(draft, old);
+    },
+    validateUpdate: (updated, old) => version.compiled().schema.validate(updated, { old }),
+    get selectableFields() {
+      return version.compiled().selectableFields;
+    },
+    get columns() {
+      return [nameColumn, ...version.compiled().columns.definitions];
+    },
+    cells: (object, nowMs) => {
+      const { name } = object["metadata"] as JsonObject;
+      return [String(name), ...version.compiled().columns.cells(object, nowMs)];
+    },
+  };
+}
+
+export function customSubresources(
+  version: SharedVersion,
+): ReadonlyMap<string, SubresourceStrategy> {
+  const subresources = new Map<string, SubresourceStrategy>();
+  const { status, scale } = version.traits.subresources ?? {};
+  if (status === true) subresources.set("status", statusEndpoint(version));
+  if (scale !== undefined) {
+    const { strategy } = version;
+    subresources.set("scale", {
+      verbs: ["get", "patch", "update"],
+      view: scaleView(scale),
+      prepareForUpdate: (draft, old, context) => strategy.prepareForUpdate(draft, old, context),
+      validateUpdate: (updated, old) => strategy.validateUpdate(updated, old),
+    });
+  }
+  return subresources;
+}
+
+/** Kinds that clients believe to know are patched as clients patch those. */
+export function isBuiltInGroup(group: string): boolean {
+  return !group.includes(".") || group === "networking.k8s.io" || group === "storage.k8s.io";
+}
+
+/** The status endpoint changes the status and nothing else. */
+function statusEndpoint(version: SharedVersion): SubresourceStrategy {
+  return {
+    verbs: ["get", "patch", "update"],
+    prepareForUpdate(draft, old) {
+      const { status } = draft;
+      const { managedFields } = draft["metadata"] as JsonObject;
+      const { managedFields: _, ...metadata } = old["metadata"] as JsonObject;
+      for (const key of Object.keys(draft)) delete draft[key];
+      for (const key of Object.keys(old)) setMember(draft, key, old[key] as JsonValue);
+      draft["metadata"] = managedFields === undefined ? metadata : { ...metadata, managedFields };
+      if (status === undefined) delete draft["status"];
+      else draft["status"] = status;
+    },
+    validateUpdate: (updated, old) => version.compiled().schema.validateStatus(updated, old),
+  };
+}
+
+/** Prunes what the schema does not know and fills in its defaults. */
+function decode(version: SharedVersion, value: JsonObject): Decoded {
+  const { value: shaped, unknownFields, error } = version.compiled().schema.admit(value);
+  if (error !== undefined) throw new ShapeError(formatFieldError(error));
+  return { value: shaped as JsonObject, unknownFields };
+}
+
+function keepStatus(draft: Draft, old: JsonObject): void {
+  if (old["status"] === undefined) delete draft["status"];
+  else draft["status"] = old["status"];
+}
+
+/** Without a status endpoint, the status is desired state like the rest, and its changes count. */
+function countStatus(draft: Draft, old: JsonObject): void {
+  const metadata = draft["metadata"] as Draft;
+  if (typeof metadata["generation"] !== "number") return;
+  if (jsonEqual(draft["status"] ?? null, old["status"] ?? null)) return;
+  const { metadata: _m, status: _s, ...now } = draft;
+  const { metadata: _om, status: _os, ...before } = old;
+  // Changes of the rest are counted for all kinds alike.
+  if (jsonEqual(now as JsonObject, before as JsonObject)) metadata["generation"]++;
+}
+
+/** Made anew for every document: these are rarely read, and remembered where they are made. */
+export function customSchemas(version: SharedVersion): KindSchemas {
+  const schema = schemaOf(version);
+  const kind = publishedKind(version);
+  return { v2: publishV2(schema, kind).schema, v3: publishV3(schema, kind).schema };
+}
+
+/** With its documentation, which the compiled form does not have. */
+function schemaOf(version: SharedVersion): SchemaProps | undefined {
+  const json = version.unpackSchema();
+  return json === undefined ? undefined : readSchema(json).schema;
+}
+
+function publishedKind({ group, version, kind, listKind, resource, traits }: SharedVersion) {
+  const { selectableFields } = traits;
+  return { group, version, kind, listKind, plural: resource, selectableFields };
+}
+
+/** What little the generic parts know of a custom kind: its name in documents, and that it has metadata. */
+function shapeOf(version: SharedVersion): MessageShape {
+  const metadata = {
+    name: "metadata",
+    number: 1,
+    shape: objectMeta,
+    description: "Standard object metadata.",
+  };
+  return {
+    kind: "message",
+    name: openApiName(version.group, version.version, version.kind),
+    description: "",
+    fields: new Map([["metadata", metadata]]),
+    byNumber: new Map([[1, metadata]]),
+    required: [],
+    isAtomic: false,
+  };
+}

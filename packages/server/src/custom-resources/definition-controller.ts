@@ -1,0 +1,226 @@
+/**
+ * Brings definitions into service and out of it: accepts their names, establishes them, deletes the instances of deleted ones.
+ *
+ *     hub event ──► queue of clusters ──► one definition at a time per cluster ──► status written through the registry
+ *
+ * One loop for all logical clusters, without timers. Every step looks at what is stored and can be repeated, so that a crash between two
+ * of them, or a second server that does the same, does no harm.
+ */
+import type { Clock } from "@kcp-ts/machinery/base";
+import type { JsonObject } from "@kcp-ts/machinery/json";
+import type { ClusterName } from "@kcp-ts/machinery/names";
+import { isStatusError } from "@kcp-ts/machinery/status";
+import { type Catalog, type Registry, timestamp } from "../registry/index.ts";
+import { otherWork } from "../request/other-work.ts";
+import {
+  type Entry,
+  isStorageError,
+  parseObjectKey,
+  resourcePrefix,
+  type Storage,
+  type StorageError,
+} from "../storage/index.ts";
+import { decodeObject } from "../stored-object/index.ts";
+import type { HubEvent, HubListener, WatchHub } from "../watch-cache/index.ts";
+import type { DefinitionIndex } from "./definition-index.ts";
+import { DefinitionRemoval } from "./definition-removal.ts";
+import { nextStatus } from "./definition-status.ts";
+import { cleanupFinalizer, customResourceDefinitions } from "./definitions.ts";
+
+export interface DefinitionControllerOptions {
+  readonly storage: Storage;
+  readonly hub: WatchHub;
+  readonly clock: Clock;
+  readonly registry: Registry;
+  readonly index: DefinitionIndex;
+  readonly builtIns: Catalog;
+  readonly onError: (error: unknown) => void;
+}
+
+/** Clusters that are worked on at once. */
+const workersMax = 8;
+const retryMs = 500;
+const pageEntries = 100;
+
+export class DefinitionController implements HubListener {
+  readonly #options: DefinitionControllerOptions;
+  readonly #removal: DefinitionRemoval;
+  readonly #stop = new AbortController();
+  /** Definitions to look at, by cluster; a cluster that is worked on is not in here twice at a time. */
+  readonly #queue = new Map<ClusterName, Set<string>>();
+  readonly #busy = new Set<ClusterName>();
+  #idle: (() => void) | undefined;
+
+  constructor(options: DefinitionControllerOptions) {
+    this.#options = options;
+    this.#removal = new DefinitionRemoval({
+      ...options,
+      signal: this.#stop.signal,
+      again: (cluster, name) => this.#add(cluster, name),
+    });
+  }
+
+  /** Begins with what a crash may have left behind. */
+  start(): void {
+    this.#listen();
+    this.#sweep().catch((error) => {
+      if (!this.#stop.signal.aborted) this.#options.onError(error);
+    });
+  }
+
+  async stop(): Promise<void> {
+    this.#stop.abort();
+    this.#queue.clear();
+    this.#removal.close();
+    if (this.#busy.size === 0) return;
+    await new Promise<void>((resolve) => {
+      this.#idle = resolve;
+    });
+  }
+
+  onEvent(event: HubEvent): void {
+    const { cluster, name } = parseObjectKey(event.key);
+    this.#add(cluster, name);
+  }
+
+  onLost(error: StorageError): void {
+    if (error.code === "closed" || this.#stop.signal.aborted) return;
+    this.start();
+  }
+
+  #listen(): void {
+    this.#options.hub.listen(resourcePrefix(customResourceDefinitions), this);
+  }
+
+  async #sweep(): Promise<void> {
+    const { storage } = this.#options;
+    const { signal } = this.#stop;
+    const prefix = resourcePrefix(customResourceDefinitions);
+    let continueAfter: Entry["key"] | undefined;
+    do {
+      const page = await storage.list(prefix, { signal, entriesMax: pageEntries, continueAfter });
+      for (const entry of page.entries) {
+        if (isSettled(entry)) continue;
+        const { cluster, name } = parseObjectKey(entry.key);
+        this.#add(cluster, name);
+      }
+      continueAfter = page.more ? page.entries.at(-1)?.key : undefined;
+    } while (continueAfter !== undefined);
+  }
+
+  #add(cluster: ClusterName, name: string): void {
+    if (this.#stop.signal.aborted) return;
+    const names = this.#queue.get(cluster);
+    if (names !== undefined) names.add(name);
+    else this.#queue.set(cluster, new Set([name]));
+    this.#dispatch();
+  }
+
+  #dispatch(): void {
+    for (const [cluster, names] of this.#queue) {
+      if (this.#busy.size >= workersMax) return;
+      if (this.#busy.has(cluster)) continue;
+      this.#queue.delete(cluster);
+      this.#busy.add(cluster);
+      void this.#work(cluster, names);
+    }
+  }
+
+  async #work(cluster: ClusterName, names: ReadonlySet<string>): Promise<void> {
+    const { clock, onError } = this.#options;
+    for (const name of names) {
+      if (this.#stop.signal.aborted) break;
+      try {
+        await this.#reconcile(cluster, name);
+      } catch (error) {
+        if (this.#stop.signal.aborted || isStorageError(error, "closed")) break;
+        if (!isStatusError(error, "Conflict")) onError(error);
+        clock.schedule(retryMs, () => this.#add(cluster, name));
+      }
+    }
+    this.#busy.delete(cluster);
+    if (this.#stop.signal.aborted) {
+      if (this.#busy.size === 0) this.#idle?.();
+      return;
+    }
+    this.#dispatch();
+  }
+
+  async #reconcile(cluster: ClusterName, name: string): Promise<void> {
+    const { registry, storage, index } = this.#options;
+    const { signal } = this.#stop;
+    const definitions = await index.load(cluster);
+    const key = registry.key(customResourceDefinitions, { cluster, namespace: "", name });
+    const entry = await storage.get(key, { signal });
+    if (entry === undefined) {
+      this.#lookAgain(cluster, name);
+      return;
+    }
+    await otherWork();
+    const metadata = decodeObject(entry)["metadata"] as JsonObject;
+    if (metadata["deletionTimestamp"] !== undefined) {
+      const finalizers = (metadata["finalizers"] ?? []) as readonly string[];
+      if (finalizers.includes(cleanupFinalizer)) await this.#removal.advance(cluster, entry);
+      return;
+    }
+    const builtIns = await this.#options.builtIns.all(cluster);
+    // Twice: names first, and only when they are seen to be accepted is the definition established.
+    for (let step = 0; step < 2; step++) {
+      await otherWork();
+      const isChanged = await this.#writeStatus(cluster, name, (old) =>
+        nextStatus(old, definitions, builtIns, timestamp(this.#options.clock.now())),
+      );
+      if (!isChanged) return;
+      this.#lookAgain(cluster, name);
+    }
+  }
+
+  /** False when there was nothing to change. */
+  async #writeStatus(
+    cluster: ClusterName,
+    name: string,
+    next: (old: JsonObject) => JsonObject,
+  ): Promise<boolean> {
+    const { registry, hub } = this.#options;
+    const { signal } = this.#stop;
+    try {
+      const written = await registry.update(
+        customResourceDefinitions,
+        { cluster, namespace: "", name },
+        async (old) => ({ ...(old as JsonObject), status: next(old as JsonObject) }),
+        {
+          isDryRun: false,
+          validate: () => undefined,
+          signal,
+          subresource: customResourceDefinitions.subresources.get("status"),
+          isDerived: true,
+        },
+      );
+      if (written.outcome === "unchanged") return false;
+      await hub.reach(written.entry.modifiedAt, signal);
+      return true;
+    } catch (error) {
+      if (isStatusError(error, "NotFound")) return false;
+      throw error;
+    }
+  }
+
+  /** Names were given up or taken: those who were refused theirs may get them now. */
+  #lookAgain(cluster: ClusterName, name: string): void {
+    const definitions = this.#options.index.peek(cluster);
+    if (definitions === undefined) return;
+    for (const [other, record] of definitions.records)
+      if (other !== name && record.isRefused) this.#add(cluster, other);
+  }
+}
+
+const establishedText = '"type":"Established","status":"True"';
+
+/** A guess from the bytes alone: a definition that is in service and stays so. */
+function isSettled({ value }: Entry): boolean {
+  const bytes = Buffer.from(value.buffer, value.byteOffset, value.byteLength);
+  return (
+    bytes.includes(establishedText, 0, "latin1") &&
+    !bytes.includes('"deletionTimestamp":', 0, "latin1")
+  );
+}

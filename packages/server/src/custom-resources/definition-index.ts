@@ -1,0 +1,176 @@
+/**
+ * Which definitions each logical cluster has. Loaded from storage when a cluster is first asked for, kept true by the hub, forgotten when
+ * many other clusters were asked for since.
+ */
+import type { ClusterName } from "@kcp-ts/machinery/names";
+import { compareVersionPriority } from "@kcp-ts/machinery/schema";
+import type { ResourceDefinition } from "../registry/index.ts";
+import { otherWork } from "../request/other-work.ts";
+import {
+  clusterPrefix,
+  parseObjectKey,
+  resourcePrefix,
+  type Storage,
+  type StorageError,
+} from "../storage/index.ts";
+import type { HubEvent, HubListener, WatchHub } from "../watch-cache/index.ts";
+import type { Conversion } from "./conversion.ts";
+import { DefinitionRecord } from "./definition-record.ts";
+import { customResourceDefinitions } from "./definitions.ts";
+
+export interface DefinitionIndexOptions {
+  readonly storage: Storage;
+  readonly hub: WatchHub;
+  readonly conversion: Conversion;
+  readonly clustersMax?: number;
+}
+
+/** Logical clusters whose definitions are held; one without any takes some hundred bytes. */
+const clustersDefaultMax = 50_000;
+const pageEntries = 100;
+/** Definitions beyond this size are read one per turn of the event loop. */
+const largeBytes = 64 << 10;
+
+export class ClusterDefinitions {
+  /** By name, which is plural and group. */
+  readonly records = new Map<string, DefinitionRecord>();
+  #served: readonly ResourceDefinition[] | undefined;
+
+  apply(event: HubEvent, name: string): void {
+    const known = this.records.get(name);
+    if (known !== undefined && known.modifiedAt >= event.revision) return;
+    this.#served = undefined;
+    if (event.current !== undefined) {
+      this.records.set(name, new DefinitionRecord(event.current, known));
+      return;
+    }
+    this.records.delete(name);
+    known?.retire();
+  }
+
+  find(group: string, resource: string): DefinitionRecord | undefined {
+    const record = this.records.get(`${resource}.${group === "" ? "core" : group}`);
+    return record !== undefined && record.shared.group === group ? record : undefined;
+  }
+
+  /** Everything served, in the order of discovery; the same list until something changes. */
+  get served(): readonly ResourceDefinition[] {
+    this.#served ??= [...this.records.values()]
+      .filter(({ isServed }) => isServed)
+      .flatMap(({ shared }) => [...shared.versions])
+      .sort(inDiscoveryOrder);
+    return this.#served;
+  }
+}
+
+function inDiscoveryOrder(a: ResourceDefinition, b: ResourceDefinition): number {
+  if (a.group !== b.group) return a.group < b.group ? -1 : 1;
+  const byVersion = compareVersionPriority(a.version, b.version);
+  if (byVersion !== 0) return byVersion;
+  return a.resource < b.resource ? -1 : a.resource > b.resource ? 1 : 0;
+}
+
+export class DefinitionIndex implements HubListener {
+  readonly #options: DefinitionIndexOptions;
+  /** In order of last use, oldest first. */
+  readonly #clusters = new Map<ClusterName, ClusterDefinitions>();
+  readonly #loading = new Map<ClusterName, Loading>();
+
+  constructor(options: DefinitionIndexOptions) {
+    this.#options = options;
+    this.#listen();
+  }
+
+  get conversion(): Conversion {
+    return this.#options.conversion;
+  }
+
+  get size(): number {
+    return this.#clusters.size;
+  }
+
+  /** What is in memory of a cluster. */
+  peek(cluster: ClusterName): ClusterDefinitions | undefined {
+    const found = this.#clusters.get(cluster);
+    if (found === undefined) return undefined;
+    this.#clusters.delete(cluster);
+    this.#clusters.set(cluster, found);
+    return found;
+  }
+
+  load(cluster: ClusterName): Promise<ClusterDefinitions> {
+    const found = this.peek(cluster);
+    if (found !== undefined) return Promise.resolve(found);
+    const known = this.#loading.get(cluster);
+    if (known !== undefined) return known.done;
+    const loading: Loading = { events: [], done: Promise.resolve(noDefinitions) };
+    this.#loading.set(cluster, loading);
+    loading.done = this.#load(cluster, loading).finally(() => {
+      if (this.#loading.get(cluster) === loading) this.#loading.delete(cluster);
+    });
+    return loading.done;
+  }
+
+  onEvent(event: HubEvent): void {
+    const { cluster, name } = parseObjectKey(event.key);
+    this.#loading.get(cluster)?.events.push(event);
+    this.#clusters.get(cluster)?.apply(event, name);
+  }
+
+  onLost(error: StorageError): void {
+    for (const { records } of this.#clusters.values())
+      for (const record of records.values()) record.retire();
+    this.#clusters.clear();
+    this.#loading.clear();
+    if (error.code !== "closed") this.#listen();
+  }
+
+  #listen(): void {
+    this.#options.hub.listen(resourcePrefix(customResourceDefinitions), this);
+  }
+
+  async #load(cluster: ClusterName, loading: Loading): Promise<ClusterDefinitions> {
+    const { storage, hub } = this.#options;
+    const { signal } = new AbortController();
+    const prefix = clusterPrefix({ ...resourceOf, cluster });
+    const definitions = new ClusterDefinitions();
+    for (let continueAfter: Parameters<Storage["list"]>[1]["continueAfter"]; ; ) {
+      const page = await storage.list(prefix, { signal, entriesMax: pageEntries, continueAfter });
+      for (const entry of page.entries) {
+        const { name } = parseObjectKey(entry.key);
+        const record = new DefinitionRecord(entry, undefined);
+        record.look();
+        definitions.records.set(name, record);
+        if (entry.value.length > largeBytes) await otherWork();
+      }
+      if (!page.more) {
+        await hub.reach(page.revision, signal);
+        break;
+      }
+      continueAfter = page.entries.at(-1)?.key;
+    }
+    for (const event of loading.events) definitions.apply(event, parseObjectKey(event.key).name);
+    // What was lost meanwhile is loaded again by whoever asks next.
+    if (this.#loading.get(cluster) === loading) this.#keep(cluster, definitions);
+    return definitions;
+  }
+
+  #keep(cluster: ClusterName, definitions: ClusterDefinitions): void {
+    this.#clusters.set(cluster, definitions);
+    const max = this.#options.clustersMax ?? clustersDefaultMax;
+    for (const [oldest, { records }] of this.#clusters) {
+      if (this.#clusters.size <= max) return;
+      for (const record of records.values()) record.retire();
+      this.#clusters.delete(oldest);
+    }
+  }
+}
+
+interface Loading {
+  readonly events: HubEvent[];
+  done: Promise<ClusterDefinitions>;
+}
+
+const noDefinitions = new ClusterDefinitions();
+const { group, resource, identity } = customResourceDefinitions;
+const resourceOf = { group, resource, identity };

@@ -1,0 +1,199 @@
+/**
+ * CustomResourceDefinitions as a resource: their own rules. What they define is served by the rest of this room.
+ */
+import { mapType, objectType, recursive, structType, untypedType } from "@kcp-ts/machinery/apply";
+import { isJsonObject, type JsonObject, type JsonValue, jsonEqual } from "@kcp-ts/machinery/json";
+import { dnsSubdomainErrors } from "@kcp-ts/machinery/names";
+import {
+  type CrdValidationOptions,
+  type CustomResourceDefinition,
+  defaultCustomResourceDefinition,
+  readCustomResourceDefinition,
+  readSchema,
+  unrecognizedFormats,
+  validateCustomResourceDefinition,
+  validateCustomResourceDefinitionUpdate,
+  validateStoredVersions,
+} from "@kcp-ts/machinery/schema";
+import { customResourceDefinition } from "@kcp-ts/machinery/shape";
+import { type FieldError, quote } from "@kcp-ts/machinery/status";
+import type { Draft, ResourceDefinition, SubresourceStrategy } from "../registry/index.ts";
+import { conditionsOf, deletionPending, withCondition } from "./conditions.ts";
+import { decodeDefinition } from "./decode-definition.ts";
+import { ruleEngine } from "./rule-engine.ts";
+import { ruleLimitErrors } from "./rule-limits.ts";
+
+/** Holds a definition back until the last of its instances is gone. */
+export const cleanupFinalizer = "customresourcecleanup.apiextensions.k8s.io";
+
+/** Definitions may stand in for built-in kinds: groups without a dot, and the core group. */
+const validation = { allowBuiltInGroups: true, evaluator: ruleEngine } as const;
+
+const statusEndpoint: SubresourceStrategy = {
+  verbs: ["get", "patch", "update"],
+  prepareForUpdate(draft, old) {
+    draft["spec"] = old["spec"] as JsonObject;
+    const { managedFields } = draft["metadata"] as JsonObject;
+    const { managedFields: _, ...metadata } = old["metadata"] as JsonObject;
+    draft["metadata"] = managedFields === undefined ? metadata : { ...metadata, managedFields };
+  },
+  validateUpdate(updated) {
+    const { spec, status } = read(updated);
+    return validateStoredVersions(status.storedVersions, spec.versions);
+  },
+};
+
+export const customResourceDefinitions: ResourceDefinition = {
+  group: "apiextensions.k8s.io",
+  version: "v1",
+  resource: "customresourcedefinitions",
+  singular: "customresourcedefinition",
+  kind: "CustomResourceDefinition",
+  listKind: "CustomResourceDefinitionList",
+  isNamespaced: false,
+  shortNames: ["crd", "crds"],
+  categories: ["api-extensions"],
+  verbs: ["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"],
+  identity: "",
+  itemsCarryKind: false,
+  isSeenOnAnswer: true,
+  subresources: new Map([["status", statusEndpoint]]),
+  strategy: {
+    shape: customResourceDefinition,
+    decode: decodeDefinition,
+    applyType: applyType(),
+    nameErrors: dnsSubdomainErrors,
+    allowsPlainFinalizers: true,
+    allowsUnconditionalUpdate: false,
+    allowsCreateOnUpdate: false,
+    returnsDeletedObject: false,
+    prepareForCreate,
+    validate: (object) => validated(read(object), validateCustomResourceDefinition),
+    prepareForUpdate,
+    validateUpdate,
+    warnings: formatWarnings,
+    prepareForDelete(draft) {
+      const metadata = draft["metadata"] as Draft;
+      const finalizers = (metadata["finalizers"] ?? []) as readonly string[];
+      if (!finalizers.includes(cleanupFinalizer))
+        metadata["finalizers"] = [...finalizers, cleanupFinalizer];
+      const now = String(metadata["deletionTimestamp"]);
+      const status = isJsonObject(draft["status"]) ? draft["status"] : {};
+      const conditions = withCondition(conditionsOf(draft), deletionPending, now);
+      draft["status"] = { ...status, conditions };
+    },
+    // Deletion always takes two steps: instances first, even when there are none.
+    isHeldBack: (object) => (object["metadata"] as JsonObject)["deletionTimestamp"] === undefined,
+    selectableFields: new Map(),
+    columns: [
+      {
+        name: "Name",
+        type: "string",
+        format: "name",
+        description: "The name: plural and group.",
+        priority: 0,
+      },
+      {
+        name: "Created At",
+        type: "date",
+        format: "",
+        description: "When the definition was created.",
+        priority: 0,
+      },
+    ],
+    cells: (object) => {
+      const { name, creationTimestamp } = object["metadata"] as JsonObject;
+      return [name as string, creationTimestamp as string];
+    },
+  },
+};
+
+function read(object: JsonObject): CustomResourceDefinition {
+  return readCustomResourceDefinition(object).definition;
+}
+
+function prepareForCreate(draft: Draft): void {
+  delete draft["status"];
+  (draft["metadata"] as Draft)["generation"] = 1;
+  const { spec, status } = defaultCustomResourceDefinition(draft);
+  draft["spec"] = spec as JsonObject;
+  const storedVersions = isJsonObject(status) ? (status["storedVersions"] as JsonValue) : [];
+  draft["status"] = {
+    conditions: [],
+    acceptedNames: { plural: "", kind: "" },
+    storedVersions,
+  };
+}
+
+/** The status stays, but for the storage version, which is noted before anything can be stored in it. */
+function prepareForUpdate(draft: Draft, old: JsonObject): void {
+  draft["status"] = old["status"] as JsonObject;
+  const { spec } = defaultCustomResourceDefinition(draft);
+  draft["spec"] = spec as JsonObject;
+  const storage = read(draft).spec.versions.find((version) => version.storage)?.name;
+  const status = draft["status"] as JsonObject;
+  const stored = (status["storedVersions"] ?? []) as readonly string[];
+  if (storage !== undefined && !stored.includes(storage))
+    draft["status"] = { ...status, storedVersions: [...stored, storage] };
+}
+
+function validateUpdate(updated: JsonObject, old: JsonObject): FieldError[] {
+  // A definition on its way out must be able to lose its finalizer, whatever today's rules say of it.
+  if (isDeleted(old) && jsonEqual(updated["spec"] ?? null, old["spec"] ?? null)) return [];
+  return validated(read(updated), (definition, options) =>
+    validateCustomResourceDefinitionUpdate(definition, read(old), options),
+  );
+}
+
+/** Rules are compiled only when there are not too many of them. */
+function validated(
+  definition: CustomResourceDefinition,
+  validate: (definition: CustomResourceDefinition, options: CrdValidationOptions) => FieldError[],
+): FieldError[] {
+  const tooMany = ruleLimitErrors(definition);
+  return tooMany.length > 0 ? tooMany : validate(definition, validation);
+}
+
+function isDeleted(object: JsonObject): boolean {
+  return (object["metadata"] as JsonObject)["deletionTimestamp"] !== undefined;
+}
+
+function formatWarnings(object: JsonObject): string[] {
+  const warnings: string[] = [];
+  for (const { schema } of read(object).spec.versions) {
+    const props =
+      schema === undefined || !hasFormat(schema) ? undefined : readSchema(schema).schema;
+    if (props === undefined) continue;
+    for (const format of unrecognizedFormats(props))
+      warnings.push(`unrecognized format ${quote(format)}`);
+  }
+  return warnings;
+}
+
+/** Most schemas use no format at all, and reading one again takes its time. */
+function hasFormat(schema: JsonValue): boolean {
+  if (typeof schema !== "object" || schema === null) return false;
+  if (Array.isArray(schema)) return schema.some(hasFormat);
+  const members = schema as JsonObject;
+  return Object.hasOwn(members, "format") || Object.values(members).some(hasFormat);
+}
+
+/** Apply merges a schema keyword by keyword, at any depth. */
+function applyType() {
+  const schema = recursive((self) => ({
+    scalar: "untyped",
+    list: { relationship: "atomic", keys: [], item: untypedType },
+    map: { relationship: "granular", fields: new Map(), additional: self },
+  }));
+  return objectType({
+    spec: mapType(schema),
+    status: structType({
+      acceptedNames: mapType(untypedType),
+      storedVersions: { list: { relationship: "atomic", keys: [], item: untypedType } },
+      observedGeneration: untypedType,
+      conditions: {
+        list: { relationship: "keyed", keys: ["type"], item: mapType(untypedType) },
+      },
+    }),
+  });
+}

@@ -1,0 +1,3 @@
+/** Custom resources: a definition becomes a registry at run time. */
+export { CustomResources, type CustomResourcesOptions } from "./custom-resources.ts";
+export { customResourceDefinitions } from "./definitions.ts";

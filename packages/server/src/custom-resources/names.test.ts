@@ -1,0 +1,115 @@
+/** Names are taken first come, first served; what is refused is said in conditions, and is given when it becomes free. */
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+import { type AnyObject, TestServer } from "../testing/index.ts";
+import {
+  condition,
+  conditionOf,
+  cronTabs,
+  definitionsPath,
+  install,
+} from "./test-support/definitions.ts";
+
+const path = `/clusters/a${definitionsPath}`;
+let server: TestServer;
+before(async () => {
+  server = await TestServer.start();
+  await install(server, cronTabs());
+});
+after(() => server.close());
+
+const conflicts: [reason: string, names: object, message: string][] = [
+  [
+    "SingularConflict",
+    { singular: "crontab", kind: "A", shortNames: [] },
+    '"crontab" is already in use',
+  ],
+  [
+    "ShortNamesConflict",
+    { singular: "b", kind: "B", shortNames: ["ct", "x"] },
+    '"ct" is already in use',
+  ],
+  [
+    "KindConflict",
+    { singular: "c", kind: "CronTab", shortNames: [], listKind: "CList" },
+    '"CronTab" is already in use',
+  ],
+  [
+    "ListKindConflict",
+    { singular: "d", kind: "D", listKind: "CronTabList", shortNames: [] },
+    '"CronTabList" is already in use',
+  ],
+];
+
+describe("a definition that asks for a taken name", () => {
+  for (const [i, [reason, names, message]] of conflicts.entries()) {
+    it(`is not established: ${reason}`, async () => {
+      const plural = `plural${i}`;
+      await server.must("POST", path, { body: cronTabs({ names: { ...names, plural } }) });
+      const object = await condition(
+        server,
+        `${plural}.stable.example.com`,
+        "NamesAccepted",
+        "False",
+      );
+      assert.equal(conditionOf(object, "NamesAccepted")?.reason, reason);
+      assert.equal(conditionOf(object, "NamesAccepted")?.message, message);
+      assert.equal(conditionOf(object, "Established")?.reason, "NotAccepted");
+      assert.equal(conditionOf(object, "Established")?.message, "not all names are accepted");
+      assert.equal(
+        (await server.get(`/clusters/a/apis/stable.example.com/v1/${plural}`)).status,
+        404,
+      );
+    });
+  }
+
+  it("is established elsewhere, where nobody has the name", async () => {
+    const names = { plural: "plural0", singular: "crontab", kind: "A", shortNames: [] };
+    const object = await install(server, cronTabs({ names }), "b");
+    assert.equal(conditionOf(object, "NamesAccepted")?.status, "True");
+  });
+
+  it("gets it when it becomes free", async () => {
+    await server.must("DELETE", `${path}/crontabs.stable.example.com`);
+    const object = await condition(server, "plural2.stable.example.com", "Established", "True");
+    const { acceptedNames } = object["status"] as { acceptedNames: AnyObject };
+    assert.equal(acceptedNames.kind, "CronTab");
+  });
+
+  it("of a built-in kind is not established, but other kinds of built-in groups are", async () => {
+    const taken = {
+      plural: "configmaps",
+      singular: "configmap",
+      kind: "ConfigMap",
+      shortNames: [],
+    };
+    await server.must("POST", path, { body: cronTabs({ group: "", names: taken }) });
+    const object = await condition(server, "configmaps.core", "NamesAccepted", "False");
+    assert.match(conditionOf(object, "NamesAccepted")?.message ?? "", /is already in use/);
+    const free = { plural: "pods", singular: "pod", kind: "Pod", shortNames: ["po"] };
+    await install(server, cronTabs({ group: "", names: free }));
+    const pods = "/clusters/a/api/v1/namespaces/default/pods";
+    const pod = await server.must("POST", pods, { body: { metadata: { name: "p" } } });
+    assert.equal(pod.apiVersion, "v1");
+    const { resources } = await server.must("GET", "/clusters/a/api/v1");
+    assert.ok((resources as { name: string }[]).some(({ name }) => name === "pods"));
+    const inB = await server.must("GET", "/clusters/b/api/v1");
+    assert.ok(!(inB["resources"] as { name: string }[]).some(({ name }) => name === "pods"));
+  });
+
+  it("in a protected group says whether it is approved", async () => {
+    const names = { plural: "gates", singular: "gate", kind: "Gate", shortNames: [] };
+    const approved = cronTabs({ group: "gateway.networking.k8s.io", names });
+    const annotations = {
+      "api-approved.kubernetes.io": "https://github.com/kubernetes-sigs/x/pull/1",
+    };
+    const object = await install(server, {
+      ...approved,
+      metadata: { ...approved.metadata, annotations },
+    });
+    const found = conditionOf(object, "KubernetesAPIApprovalPolicyConformant");
+    assert.equal(found?.status, "True");
+    assert.equal(found?.reason, "ApprovedAnnotation");
+    assert.equal(found?.message, "approved in https://github.com/kubernetes-sigs/x/pull/1");
+  });
+});

@@ -1,0 +1,141 @@
+/**
+ * `x-kubernetes-validations` by CEL: the engine that structural schemas ask to compile and run their rules.
+ *
+ * It holds no state but what it compiled; a compiled schema keeps its rules for as long as it lives.
+ */
+import {
+  BOOL,
+  CelError,
+  COST_PER_CALL_MAX,
+  type Compilation,
+  compile,
+  declaredDynamic,
+  declaredOptional,
+  type Environment,
+  estimateCost,
+  kubernetesEnvironment,
+  type Program,
+  STRING,
+} from "@kcp-ts/machinery/cel";
+import type {
+  CompiledRule,
+  MessageOutcome,
+  RuleContext,
+  RuleEvaluator,
+  RuleOutcome,
+  RuleValues,
+  ValidationRule,
+} from "@kcp-ts/machinery/schema";
+import { declareSchema } from "./declared-schema.ts";
+
+/** Bytes of the largest request: what bounds how often a sub-schema can occur. */
+const requestBytesMax = 3 << 20;
+
+export const ruleEngine: RuleEvaluator = {
+  compile(rules: readonly ValidationRule[], context: RuleContext): readonly CompiledRule[] {
+    const known = context.isResourceRoot ? compiledRoots : compiledRules;
+    let compiled = known.get(rules);
+    if (compiled === undefined) {
+      compiled = compileRules(rules, context);
+      known.set(rules, compiled);
+    }
+    return compiled;
+  },
+};
+
+/** By the rules of a sub-schema: what was compiled ahead is found again. */
+const compiledRules = new WeakMap<readonly ValidationRule[], readonly CompiledRule[]>();
+const compiledRoots = new WeakMap<readonly ValidationRule[], readonly CompiledRule[]>();
+
+function compileRules(
+  rules: readonly ValidationRule[],
+  context: RuleContext,
+): readonly CompiledRule[] {
+  const self = declareSchema(context.schema, context.isResourceRoot) ?? declaredDynamic;
+  const maxCardinality = Math.floor(requestBytesMax / (self.serializedBytesMin + 1));
+  const plain = kubernetesEnvironment.extend({ variables: { self, oldSelf: self } });
+  let optional: Environment | undefined;
+  return rules.map((rule) => {
+    if (rule.optionalOldSelf === true)
+      optional ??= kubernetesEnvironment.extend({
+        variables: { self, oldSelf: declaredOptional(self) },
+      });
+    const environment = rule.optionalOldSelf === true ? (optional ?? plain) : plain;
+    return compileRule(rule, environment, maxCardinality);
+  });
+}
+
+function compileRule(
+  rule: ValidationRule,
+  environment: Environment,
+  maxCardinality: number,
+): CompiledRule {
+  const compiled = compile(rule.rule, environment, { resultTypes: [BOOL] });
+  const message =
+    rule.messageExpression.trim() === ""
+      ? undefined
+      : compile(rule.messageExpression, environment, { resultTypes: [STRING] });
+  const program = compiled.ok ? compiled.program : undefined;
+  return {
+    error: errorOf(compiled, "compilation failed", "cel expression must evaluate to a bool"),
+    messageError:
+      message === undefined
+        ? undefined
+        : errorOf(
+            message,
+            "messageExpression compilation failed",
+            "messageExpression must evaluate to a string",
+          ),
+    usesOldSelf: program?.variables.includes("oldSelf") === true,
+    maxCost: program === undefined ? 0 : estimateCost(program.checked, environment).max,
+    messageMaxCost:
+      message?.ok === true ? estimateCost(message.program.checked, environment).max : 0,
+    maxCardinality,
+    evaluate: (values, costMax) => evaluate(program, rule, values, costMax),
+    evaluateMessage:
+      message?.ok === true
+        ? (values, costMax) => evaluateMessage(message.program, rule, values, costMax)
+        : undefined,
+  };
+}
+
+/** An expression of another type is no syntax error, and is not called one. */
+function errorOf(compiled: Compilation, prefix: string, wrongType: string): string | undefined {
+  if (compiled.ok) return undefined;
+  return compiled.message.startsWith("must evaluate to")
+    ? wrongType
+    : `${prefix}: ${compiled.message}`;
+}
+
+function activation({ self, oldSelf }: RuleValues, { optionalOldSelf }: ValidationRule) {
+  return { self, oldSelf: oldSelf === undefined && optionalOldSelf === true ? null : oldSelf };
+}
+
+function evaluate(
+  program: Program | undefined,
+  rule: ValidationRule,
+  values: RuleValues,
+  costMax: number,
+): RuleOutcome {
+  if (program === undefined) return { error: "the rule does not compile", cost: 0 };
+  const costLimit = Math.min(costMax, COST_PER_CALL_MAX);
+  const { result, cost, cancelled } = program.evaluate(activation(values, rule), { costLimit });
+  if (cancelled !== undefined) return { exceeded: true, cost };
+  if (result instanceof CelError) return { error: result.message, cost };
+  return { result: result === true, cost };
+}
+
+function evaluateMessage(
+  program: Program,
+  rule: ValidationRule,
+  values: RuleValues,
+  costMax: number,
+): MessageOutcome {
+  const costLimit = Math.min(costMax, COST_PER_CALL_MAX);
+  const { result, cost, cancelled } = program.evaluate(activation(values, rule), { costLimit });
+  if (cancelled !== undefined) return { exceeded: true, cost };
+  if (result instanceof CelError) return { error: result.message, cost };
+  return typeof result === "string"
+    ? { message: result, cost }
+    : { error: "the message is no string", cost };
+}

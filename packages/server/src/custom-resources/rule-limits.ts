@@ -1,0 +1,67 @@
+/**
+ * What the rules of one version may take to compile. Kubernetes bounds what rules may cost when they run; compiling them is work, too, and
+ * happens in the process that serves everybody.
+ */
+import { isJsonObject, type JsonValue } from "@kcp-ts/machinery/json";
+import type { CustomResourceDefinition } from "@kcp-ts/machinery/schema";
+import { type FieldError, fieldError } from "@kcp-ts/machinery/status";
+
+/** Rules of one version; the largest public definitions have some hundred. */
+export const rulesMax = 1_000;
+
+/** UTF-16 units of the expressions of one version together; the largest public definitions have some ten thousand. */
+export const ruleTextMax = 32_768;
+
+export function ruleLimitErrors({ spec }: CustomResourceDefinition): FieldError[] {
+  const errors: FieldError[] = [];
+  for (const [i, { schema }] of spec.versions.entries()) {
+    const { rules, text } = countRules(schema);
+    const path = `spec.versions[${i}].schema.openAPIV3Schema`;
+    if (rules > rulesMax)
+      errors.push(
+        fieldError.forbidden(path, `must not have more than ${rulesMax} validation rules`),
+      );
+    if (text > ruleTextMax)
+      errors.push(
+        fieldError.forbidden(
+          path,
+          `must not have more than ${ruleTextMax} characters of validation rules`,
+        ),
+      );
+  }
+  return errors;
+}
+
+interface RuleCount {
+  rules: number;
+  text: number;
+}
+
+/** Anything that looks like a list of rules counts, wherever it stands: the bound comes before any judgement. */
+function countRules(schema: JsonValue | undefined): RuleCount {
+  const count: RuleCount = { rules: 0, text: 0 };
+  const pending: JsonValue[] = schema === undefined ? [] : [schema];
+  for (let value = pending.pop(); value !== undefined; value = pending.pop()) {
+    if (typeof value !== "object" || value === null) continue;
+    if (Array.isArray(value)) {
+      for (const item of value as readonly JsonValue[]) pending.push(item);
+      continue;
+    }
+    const object = value as { readonly [key: string]: JsonValue };
+    for (const key of Object.keys(object)) {
+      const member = object[key] as JsonValue;
+      if (key === "x-kubernetes-validations" && Array.isArray(member)) addRules(member, count);
+      else if (typeof member === "object") pending.push(member);
+    }
+  }
+  return count;
+}
+
+function addRules(rules: readonly JsonValue[], count: RuleCount): void {
+  count.rules += rules.length;
+  for (const rule of rules) {
+    if (!isJsonObject(rule)) continue;
+    for (const text of [rule["rule"], rule["messageExpression"]])
+      if (typeof text === "string") count.text += text.length;
+  }
+}

@@ -1,0 +1,92 @@
+/**
+ * What all logical clusters with the same definition share: its names, its versions, and (made when first used) their strategies.
+ *
+ * Schemas are kept packed. A big one takes megabytes once it is compiled, and most are not used for most of the time; so what is compiled
+ * lives in a bounded cache and is made again from the packed text when it is needed again.
+ */
+import { createHash } from "node:crypto";
+import { deflateRawSync, inflateRawSync } from "node:zlib";
+import { type JsonObject, type JsonValue, parseJson, stringifyJson } from "@kcp-ts/machinery/json";
+import {
+  type CrdConversion,
+  type CrdNames,
+  type CrdVersion,
+  type CustomResourceDefinition,
+  compareVersionPriority,
+} from "@kcp-ts/machinery/schema";
+import { Interned } from "./interned.ts";
+import { SharedVersion } from "./shared-version.ts";
+
+const interned = new Interned<SharedDefinition>();
+
+/** Definitions that are equal in everything that serving depends on are one. */
+export function shareDefinition(
+  object: JsonObject,
+  definition: CustomResourceDefinition,
+  isTerminating: boolean,
+): SharedDefinition {
+  const { acceptedNames } = (object["status"] ?? {}) as JsonObject;
+  const text = stringifyJson([object["spec"] as JsonValue, acceptedNames ?? null]);
+  const content = createHash("sha256").update(text).digest("base64url");
+  const key = isTerminating ? `${content}/terminating` : content;
+  return interned.get(key, () => new SharedDefinition(content, definition, isTerminating));
+}
+
+export class SharedDefinition {
+  /** A hash of all that the schemas and names are made from. */
+  readonly content: string;
+  readonly group: string;
+  readonly names: CrdNames;
+  readonly isNamespaced: boolean;
+  readonly isTerminating: boolean;
+  readonly storageVersion: string;
+  readonly conversion: CrdConversion | undefined;
+  /** The served ones, the preferred one first. */
+  readonly versions: readonly SharedVersion[];
+  /** All of them, for conversion: objects may be stored in a version that is no longer served. */
+  readonly #all: ReadonlyMap<string, SharedVersion>;
+
+  constructor(content: string, { spec, status }: CustomResourceDefinition, isTerminating: boolean) {
+    this.content = content;
+    this.group = spec.group;
+    this.names = status.acceptedNames;
+    this.isNamespaced = spec.scope === "Namespaced";
+    this.isTerminating = isTerminating;
+    this.storageVersion = spec.versions.find(({ storage }) => storage)?.name ?? "";
+    this.conversion = spec.conversion;
+    const all = spec.versions
+      .toSorted((a, b) => compareVersionPriority(a.name, b.name))
+      .map((version) => new SharedVersion(this, version, packSchema(version)));
+    this.#all = new Map(all.map((version) => [version.version, version]));
+    this.versions = all.filter(({ isServed }) => isServed);
+  }
+
+  version(name: string): SharedVersion | undefined {
+    return this.#all.get(name);
+  }
+}
+
+/** A schema's text, packed. */
+export interface PackedSchema {
+  /** Of the text. */
+  readonly length: number;
+  unpack(): JsonObject | undefined;
+}
+
+/** Definitions go through several states with the same schemas, and versions often share one. */
+const packedSchemas = new Interned<PackedSchema>();
+
+const noSchema: PackedSchema = { length: 0, unpack: () => undefined };
+
+function packSchema({ schema }: CrdVersion): PackedSchema {
+  if (schema === undefined) return noSchema;
+  const text = stringifyJson(schema);
+  const hash = createHash("sha256").update(text).digest("base64url");
+  return packedSchemas.get(hash, () => {
+    const packed = deflateRawSync(text, { level: 1 });
+    return {
+      length: text.length,
+      unpack: () => parseJson(inflateRawSync(packed).toString("utf8")).value as JsonObject,
+    };
+  });
+}

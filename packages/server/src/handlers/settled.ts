@@ -1,0 +1,19 @@
+/** A write on its way to being answered: as a client of the definition sees it, and seen by this server itself where that matters. */
+import { presented, type Written } from "../registry/index.ts";
+import { decodeObject } from "../stored-object/index.ts";
+import { type HandlerRequest, type HandlerRooms, uncancelled } from "./context.ts";
+
+export async function settled(
+  written: Written,
+  { definition, warnings }: HandlerRequest,
+  { watchCache }: HandlerRooms,
+): Promise<Written> {
+  const { entry, isStored, outcome } = written;
+  if (definition.strategy.warnings !== undefined && outcome !== "deleted" && outcome !== "marked")
+    warnings.push(...definition.strategy.warnings(decodeObject(entry)));
+  if (definition.warnings !== undefined) warnings.push(...definition.warnings);
+  if (definition.isSeenOnAnswer === true && isStored)
+    await watchCache.hub.reach(entry.modifiedAt, uncancelled);
+  if (definition.form === undefined) return written;
+  return { ...written, entry: await presented(definition, entry) };
+}

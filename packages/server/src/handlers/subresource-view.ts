@@ -1,0 +1,143 @@
+/** Subresources that are a kind of their own, such as Scale: read from the object, written back into it. */
+import { isJsonObject, type JsonObject } from "@kcp-ts/machinery/json";
+import { decodeShape, ShapeError } from "@kcp-ts/machinery/shape";
+import { statusError } from "@kcp-ts/machinery/status";
+import { decodeBody, negotiate } from "../content/index.ts";
+import {
+  apiVersionOf,
+  type Draft,
+  presented,
+  type ResourceDefinition,
+  type SubresourceView,
+  translating,
+} from "../registry/index.ts";
+import { type ApiResponse, header } from "../request/api-request.ts";
+import { decodeObject } from "../stored-object/index.ts";
+import { admissionRequest, validatorFor } from "./admission-request.ts";
+import {
+  bodyBytesMax,
+  type HandlerRequest,
+  type HandlerRooms,
+  oneCluster,
+  uncancelled,
+} from "./context.ts";
+import { checkAddress } from "./decode-object.ts";
+import { fieldOwner } from "./field-owner.ts";
+import { parseMutationOptions } from "./options.ts";
+import { patchType, readPatch, translatePatchErrors } from "./patch.ts";
+import { renderValue } from "./render.ts";
+import { settled } from "./settled.ts";
+
+export async function handleView(
+  handled: HandlerRequest,
+  rooms: HandlerRooms,
+  view: SubresourceView,
+): Promise<ApiResponse> {
+  const { request, scope } = handled;
+  const form = negotiate(header(request.headers, "accept"), {});
+  const shown =
+    scope.verb === "get" ? readView(handled, rooms, view) : writeView(handled, rooms, view);
+  return renderValue(200, await shown, form);
+}
+
+async function readView(
+  { definition, scope, signal }: HandlerRequest,
+  rooms: HandlerRooms,
+  view: SubresourceView,
+): Promise<JsonObject> {
+  const { namespace, name } = scope;
+  const key = rooms.registry.key(definition, { cluster: oneCluster(scope), namespace, name });
+  const entry = await translating({ resource: definition }, () =>
+    rooms.watchCache.get(key, { kind: "latest" }, signal),
+  );
+  if (entry === undefined) throw statusError.notFound(definition, name);
+  return view.read(decodeObject(await presented(definition, entry)));
+}
+
+async function writeView(
+  handled: HandlerRequest,
+  rooms: HandlerRooms,
+  view: SubresourceView,
+): Promise<JsonObject> {
+  const { scope, definition } = handled;
+  const cluster = oneCluster(scope);
+  const { namespace, name } = scope;
+  const isPatch = scope.verb === "patch";
+  const options = parseMutationOptions(scope.query, isPatch ? "PatchOptions" : "UpdateOptions");
+  const change = await readChange(handled, view);
+  const admitted = admissionRequest(handled, "UPDATE", options.isDryRun);
+  const admission = rooms.admission.admit(admitted);
+  if (admission !== undefined) await admission;
+  const written = await rooms.registry.update(
+    definition,
+    { cluster, namespace, name },
+    async (old) => {
+      const present = old as JsonObject;
+      const wanted = change(view.read(present));
+      checkAddress(handled, wanted, "update");
+      return withVersion(view.write(present, wanted), wanted, present);
+    },
+    {
+      isDryRun: options.isDryRun,
+      validate: validatorFor(rooms, admitted),
+      signal: uncancelled,
+      isDerived: true,
+      owner: fieldOwner(handled, options, "update"),
+    },
+  );
+  const { entry } = await settled(written, handled, rooms);
+  return view.read(decodeObject(entry));
+}
+
+/** Such kinds are small: merging them is enough. */
+function viewPatchType(contentType: string | undefined, definition: ResourceDefinition): string {
+  const type = patchType(contentType, definition);
+  return type.includes("json-patch") ? type : "application/merge-patch+json";
+}
+
+/** From what the subresource shows to what it is to show. */
+async function readChange(
+  handled: HandlerRequest,
+  view: SubresourceView,
+): Promise<(shown: JsonObject) => Draft> {
+  const { request, definition, scope } = handled;
+  const bytes = await request.readBody(bodyBytesMax);
+  const contentType = header(request.headers, "content-type");
+  if (scope.verb === "patch") {
+    const patch = readPatch(bytes, viewPatchType(contentType, definition), definition);
+    return (shown) => {
+      const value = translatePatchErrors(() => patch.apply(shown));
+      if (!isJsonObject(value)) throw statusError.badRequest("a patch must leave an object");
+      return decodeView(view, value);
+    };
+  }
+  const { kind, shape } = view;
+  const body = decodeBody(bytes, contentType, { kind, apiVersion: apiVersionOf(view), shape });
+  const draft = decodeView(view, body.value);
+  return () => ({ ...draft });
+}
+
+function decodeView({ group, version, kind, shape }: SubresourceView, value: JsonObject): Draft {
+  const expected = apiVersionOf({ group, version });
+  if ((value["kind"] ?? kind) !== kind || (value["apiVersion"] ?? expected) !== expected) {
+    const found = `${String(value["apiVersion"])}, Kind=${String(value["kind"])}`;
+    throw statusError.badRequest(`wrong object passed to ${kind} update: ${found}`);
+  }
+  try {
+    return { ...decodeShape(shape, value).value };
+  } catch (error) {
+    if (!(error instanceof ShapeError)) throw error;
+    throw statusError.badRequest(
+      `${kind} in version ${JSON.stringify(version)} cannot be handled as a ${kind}: ${error.message}`,
+    );
+  }
+}
+
+/** A version that the sender names is a condition; the one that was there anyway is not. */
+function withVersion(object: JsonObject, wanted: JsonObject, present: JsonObject): Draft {
+  const { resourceVersion: asked } = (wanted["metadata"] ?? {}) as JsonObject;
+  const { resourceVersion: _, ...metadata } = object["metadata"] as JsonObject;
+  const isWish =
+    asked !== undefined && asked !== (present["metadata"] as JsonObject)["resourceVersion"];
+  return { ...object, metadata: isWish ? { ...metadata, resourceVersion: asked } : metadata };
+}

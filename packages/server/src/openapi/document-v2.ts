@@ -1,0 +1,161 @@
+/**
+ * The OpenAPI v2 document of everything a cluster serves, put together from parts.
+ *
+ * Each kind's definitions and paths are written down once, as JSON and as protobuf, and shared by all documents that have the kind:
+ * a document is then a concatenation, and not a job.
+ */
+import type { JsonObject, JsonValue } from "@kcp-ts/machinery/json";
+import { deleteOptions, listMeta, objectMeta, status } from "@kcp-ts/machinery/shape";
+import { toBytes } from "../content/index.ts";
+import type { ResourceDefinition } from "../registry/index.ts";
+import { encodeDefinition, encodeDocument, encodePath } from "./gnostic.ts";
+import { addKindSchemas, answerName, schemaName } from "./kind-schemas.ts";
+import { type Operation, pathItemsOf } from "./operations.ts";
+import { addSchemas, reference, type Schemas } from "./schemas.ts";
+
+export interface DocumentV2 {
+  readonly json: Buffer;
+  readonly protobuf: Buffer;
+}
+
+/** One entry of `definitions` or `paths`, in both encodings. */
+interface Part {
+  readonly json: Buffer;
+  readonly protobuf: Buffer;
+}
+
+export interface KindParts {
+  readonly definitions: ReadonlyMap<string, Part>;
+  readonly paths: ReadonlyMap<string, Part>;
+}
+
+const known = new WeakMap<ResourceDefinition, KindParts>();
+
+/** Takes a millisecond or so the first time; the caller sees to it that many of them do not come in a row. */
+export function partsOf(definition: ResourceDefinition): KindParts {
+  let parts = known.get(definition);
+  if (parts === undefined) {
+    const schemas: Schemas = {};
+    addKindSchemas(definition, schemas, "v2");
+    const own = Object.entries(schemas)
+      .filter(([name]) => !shared.has(name))
+      .map(([name, schema]) => partOf(name, schema));
+    const paths = pathsV2(definition).map(([path, item]): [string, Part] => [
+      path,
+      { json: member(path, item), protobuf: encodePath(path, item) },
+    ]);
+    parts = { definitions: new Map(own), paths: new Map(paths) };
+    known.set(definition, parts);
+  }
+  return parts;
+}
+
+/** What every kind refers to. */
+const shared: ReadonlyMap<string, Part> = new Map(
+  Object.entries(sharedSchemas()).map(([name, schema]) => partOf(name, schema)),
+);
+
+function sharedSchemas(): Schemas {
+  const schemas: Schemas = {};
+  for (const shape of [objectMeta, listMeta, deleteOptions, status])
+    addSchemas(shape, schemas, "v2");
+  return schemas;
+}
+
+export function assemble(kinds: readonly KindParts[]): DocumentV2 {
+  const definitions = new Map(shared);
+  const paths = new Map<string, Part>();
+  for (const kind of kinds) {
+    for (const [name, part] of kind.definitions)
+      if (!definitions.has(name)) definitions.set(name, part);
+    for (const [path, part] of kind.paths) paths.set(path, part);
+  }
+  const info = { title: "Kubernetes", version: "unversioned" };
+  const head = `{"swagger":"2.0","info":${JSON.stringify(info)},"paths":{`;
+  return {
+    json: Buffer.concat([
+      Buffer.from(head),
+      ...joined(paths.values()),
+      Buffer.from('},"definitions":{'),
+      ...joined(definitions.values()),
+      Buffer.from("}}"),
+    ]),
+    protobuf: encodeDocument(
+      info,
+      [...paths.values()].map(({ protobuf }) => protobuf),
+      [...definitions.values()].map(({ protobuf }) => protobuf),
+    ),
+  };
+}
+
+function partOf(name: string, schema: JsonValue): [string, Part] {
+  const protobuf = encodeDefinition(name, schema as JsonObject);
+  return [name, { json: member(name, schema), protobuf }];
+}
+
+function member(name: string, value: JsonValue): Buffer {
+  return Buffer.concat([Buffer.from(`${JSON.stringify(name)}:`), toBytes(value)]);
+}
+
+const comma = Buffer.from(",");
+
+function* joined(parts: Iterable<Part>): Generator<Buffer> {
+  let isFirst = true;
+  for (const { json } of parts) {
+    if (!isFirst) yield comma;
+    isFirst = false;
+    yield json;
+  }
+}
+
+function pathsV2(definition: ResourceDefinition): [path: string, item: JsonObject][] {
+  return pathItemsOf(definition).map(({ path, parameters, operations }) => {
+    const item: { [method: string]: JsonValue } = {
+      parameters: parameters.map((name) => ({
+        name,
+        in: "path",
+        required: true,
+        type: "string",
+        uniqueItems: true,
+      })),
+    };
+    for (const operation of operations) item[operation.method] = operationV2(definition, operation);
+    return [path, item];
+  });
+}
+
+function operationV2(definition: ResourceDefinition, operation: Operation): JsonObject {
+  const { group, version, kind } = definition;
+  const { id, action, description, query, bodyTypes, answer } = operation;
+  const body = {
+    name: "body",
+    in: "body",
+    required: true,
+    schema: reference(schemaName(definition), "v2"),
+  };
+  return {
+    tags: [`${group === "" ? "core" : group}_${version}`],
+    description,
+    operationId: id,
+    consumes: bodyTypes.length === 0 ? ["*/*"] : bodyTypes,
+    produces: ["application/json", "application/yaml"],
+    parameters: [
+      ...(bodyTypes.length === 0 ? [] : [body]),
+      ...query.map(({ name, type, description: text }) => ({
+        name,
+        in: "query",
+        type,
+        description: text,
+        uniqueItems: true,
+      })),
+    ],
+    responses: {
+      200: {
+        description: "OK",
+        schema: reference(answerName(definition, answer), "v2"),
+      },
+    },
+    "x-kubernetes-action": action,
+    "x-kubernetes-group-version-kind": { group, kind, version },
+  };
+}

@@ -1,0 +1,102 @@
+/** Which documents are shared, and how custom kinds are described. */
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import type { JsonObject } from "@kcp-ts/machinery/json";
+import { builtIns, type ResourceDefinition } from "../registry/index.ts";
+import { FakeClock } from "../testing/index.ts";
+import { type Document, documentsV3, documentV2 } from "./documents.ts";
+
+const clock = new FakeClock();
+
+function custom(kind: string, properties: JsonObject): ResourceDefinition {
+  return {
+    ...(builtIns[0] as ResourceDefinition),
+    group: "stable.example.com",
+    version: "v1",
+    resource: `${kind.toLowerCase()}s`,
+    kind,
+    listKind: `${kind}List`,
+    itemsCarryKind: true,
+    openApi: () => ({
+      v3: { description: "Ours.", type: "object", properties, nullable: true },
+      v2: { description: "Ours.", type: "object", properties },
+    }),
+  };
+}
+
+async function v3(definitions: readonly ResourceDefinition[]): Promise<Map<string, Document>> {
+  return new Map(await documentsV3(definitions, clock));
+}
+
+describe("documents", () => {
+  it("are made once per list, also when many ask at the same time", async () => {
+    const list = [...builtIns];
+    const [a, b] = await Promise.all([documentsV3(list, clock), documentsV3(list, clock)]);
+    assert.equal(a, b);
+    assert.equal(documentsV3(list, clock), a, "later it is there at once");
+    assert.equal(await documentV2(list, clock), documentV2(list, clock));
+  });
+
+  it("of a group and version are shared by lists that have the same kinds in it", async () => {
+    const plain = await v3([...builtIns]);
+    const extended = await v3([...builtIns, custom("Widget", {})]);
+    assert.equal(extended.get("api/v1"), plain.get("api/v1"));
+    assert.equal(plain.has("apis/stable.example.com/v1"), false);
+    assert.equal(extended.has("apis/stable.example.com/v1"), true);
+    const fewer = await v3(builtIns.filter(({ resource }) => resource !== "secrets"));
+    assert.notEqual(fewer.get("api/v1")?.hash, plain.get("api/v1")?.hash);
+  });
+
+  it("describe a custom kind by the schema it brings, under the group turned around", async () => {
+    const definitions = [custom("Widget", { spec: { type: "object" } })];
+    const document = (await v3(definitions)).get("apis/stable.example.com/v1");
+    const { components, paths } = JSON.parse(document?.bytes.toString() ?? "") as {
+      components: { schemas: Record<string, Record<string, unknown>> };
+      paths: Record<string, unknown>;
+    };
+    const widget = components.schemas["com.example.stable.v1.Widget"];
+    assert.equal(widget?.["nullable"], true);
+    assert.deepEqual(Object.keys(widget?.["properties"] as object), [
+      "apiVersion",
+      "kind",
+      "spec",
+      "metadata",
+    ]);
+    assert.deepEqual(widget?.["x-kubernetes-group-version-kind"], [
+      { group: "stable.example.com", kind: "Widget", version: "v1" },
+    ]);
+    assert.ok(Object.hasOwn(components.schemas, "com.example.stable.v1.WidgetList"));
+    assert.ok(Object.hasOwn(paths, "/apis/stable.example.com/v1/namespaces/{namespace}/widgets"));
+    const { json } = await documentV2(definitions, clock);
+    const { definitions: v2 } = JSON.parse(json.toString()) as {
+      definitions: Record<string, Record<string, unknown>>;
+    };
+    assert.equal(v2["com.example.stable.v1.Widget"]?.["nullable"], undefined);
+  });
+
+  it("survive properties with the names of Object's own", async () => {
+    const properties = JSON.parse(
+      '{"__proto__":{"type":"string"},"constructor":{"type":"string"}}',
+    );
+    const definitions = [custom("Odd", properties as JsonObject)];
+    const bytes = (await v3(definitions)).get("apis/stable.example.com/v1")?.bytes.toString() ?? "";
+    assert.match(bytes, /"__proto__":\{"type":"string"\}/);
+    const { protobuf } = await documentV2(definitions, clock);
+    assert.ok(protobuf.includes("__proto__"));
+  });
+
+  it("that could not be made are made again when asked for again", async () => {
+    let calls = 0;
+    const broken: ResourceDefinition = {
+      ...custom("Broken", {}),
+      openApi: () => {
+        calls++;
+        throw new Error("no schema today");
+      },
+    };
+    const list = [broken];
+    await assert.rejects(async () => documentsV3(list, clock), /no schema today/);
+    await assert.rejects(async () => documentsV3(list, clock), /no schema today/);
+    assert.equal(calls, 2);
+  });
+});

@@ -1,0 +1,81 @@
+/** The schemas of a served kind: the object, its list, and what both refer to. */
+import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery/json";
+import { listMeta, objectMeta, status } from "@kcp-ts/machinery/shape";
+import type { ResourceDefinition } from "../registry/index.ts";
+import type { Operation } from "./operations.ts";
+import { addSchemas, type Dialect, referringProperty, type Schemas } from "./schemas.ts";
+
+/** `com.example.stable.v1.CronTab`: the group turned around, the version, the kind. Built-in kinds have names of their own. */
+export function schemaName(definition: ResourceDefinition): string {
+  const { group, version, kind, openApi, strategy } = definition;
+  if (openApi === undefined) return strategy.shape.name;
+  const domain = group === "" ? "io.k8s.api.core" : group.split(".").reverse().join(".");
+  return `${domain}.${version}.${kind}`;
+}
+
+function listSchemaName(definition: ResourceDefinition): string {
+  const name = schemaName(definition);
+  return `${name.slice(0, name.length - definition.kind.length)}${definition.listKind}`;
+}
+
+/** What an operation answers with. */
+export function answerName(definition: ResourceDefinition, answer: Operation["answer"]): string {
+  if (answer === "status") return status.name;
+  return answer === "list" ? listSchemaName(definition) : schemaName(definition);
+}
+
+export function addKindSchemas(
+  definition: ResourceDefinition,
+  schemas: Schemas,
+  dialect: Dialect,
+): void {
+  const { group, version, kind, listKind } = definition;
+  const name = schemaName(definition);
+  const object = objectSchema(definition, schemas, dialect);
+  schemas[name] = {
+    ...object,
+    properties: { ...typeProperties, ...(object["properties"] as JsonObject | undefined) },
+    "x-kubernetes-group-version-kind": [{ group, kind, version }],
+  };
+  addSchemas(listMeta, schemas, dialect);
+  schemas[listSchemaName(definition)] = {
+    description: `A list of ${kind} objects.`,
+    type: "object",
+    required: ["items"],
+    properties: {
+      ...typeProperties,
+      items: {
+        description: "The objects.",
+        type: "array",
+        items: referringProperty(name, "", dialect),
+      },
+      metadata: referringProperty(listMeta.name, "Standard list metadata.", dialect),
+    },
+    "x-kubernetes-group-version-kind": [{ group, kind: listKind, version }],
+  };
+}
+
+/** From the shape, or as the definition says it; then metadata is added, which custom kinds leave out. */
+function objectSchema(
+  definition: ResourceDefinition,
+  schemas: Schemas,
+  dialect: Dialect,
+): JsonObject {
+  const { openApi, strategy } = definition;
+  if (openApi === undefined) {
+    addSchemas(strategy.shape, schemas, dialect);
+    return schemas[strategy.shape.name] as JsonObject;
+  }
+  const schema = openApi()[dialect];
+  addSchemas(objectMeta, schemas, dialect);
+  const properties: { [name: string]: JsonValue } = {
+    ...(isJsonObject(schema["properties"]) ? schema["properties"] : {}),
+    metadata: referringProperty(objectMeta.name, "Standard object metadata.", dialect),
+  };
+  return { type: "object", ...schema, properties };
+}
+
+const typeProperties: JsonObject = {
+  apiVersion: { description: "The group and version of this representation.", type: "string" },
+  kind: { description: "The kind of this object.", type: "string" },
+};

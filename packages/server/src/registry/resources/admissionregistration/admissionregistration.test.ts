@@ -1,0 +1,482 @@
+/** The rules of webhook configurations and admission policies, through the server. */
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+import { TestServer } from "../../../testing/index.ts";
+import { refuses } from "../refusals.ts";
+import { expressionsLengthMax, valuesMax } from "./admission-limits.ts";
+
+const base = "/clusters/a/apis/admissionregistration.k8s.io/v1";
+
+let server: TestServer;
+before(async () => {
+  server = await TestServer.start();
+});
+after(() => server.close());
+
+const metadata = { name: "x" };
+const rule = {
+  operations: ["CREATE"],
+  apiGroups: [""],
+  apiVersions: ["v1"],
+  resources: ["configmaps"],
+};
+const webhook = {
+  name: "check.example.com",
+  clientConfig: { service: { namespace: "n", name: "s" } },
+  rules: [rule],
+  sideEffects: "None",
+  admissionReviewVersions: ["v1"],
+};
+
+describe("webhook configurations", () => {
+  const path = `${base}/validatingwebhookconfigurations`;
+
+  it("are filled with defaults", async () => {
+    const filled = {
+      ...webhook,
+      failurePolicy: "Fail",
+      matchPolicy: "Equivalent",
+      namespaceSelector: {},
+      objectSelector: {},
+      timeoutSeconds: 10,
+      rules: [{ ...rule, scope: "*" }],
+      clientConfig: { service: { namespace: "n", name: "s", port: 443 } },
+    };
+    const body = { metadata: { name: "defaults" }, webhooks: [webhook] };
+    const validating = await server.must("POST", path, { body });
+    assert.deepEqual(validating["webhooks"], [filled]);
+    const mutating = await server.must("POST", `${base}/mutatingwebhookconfigurations`, { body });
+    assert.deepEqual(mutating["webhooks"], [{ ...filled, reinvocationPolicy: "Never" }]);
+  });
+
+  it("are patched webhook by webhook", async () => {
+    const body = {
+      metadata: { name: "patched" },
+      webhooks: [webhook, { ...webhook, name: "b.b.b" }],
+    };
+    await server.must("POST", path, { body });
+    const { object } = await server.patch(`${path}/patched`, "strategic", {
+      webhooks: [{ name: "b.b.b", timeoutSeconds: 5 }],
+    });
+    const webhooks = object["webhooks"] as { name: string; timeoutSeconds: number }[];
+    assert.deepEqual(
+      webhooks.map(({ name, timeoutSeconds }) => [name, timeoutSeconds]),
+      [
+        ["check.example.com", 10],
+        ["b.b.b", 5],
+      ],
+    );
+  });
+
+  const changed = (change: object) => ({ webhooks: [{ ...webhook, ...change }] });
+  const withUrl = (url: string) => changed({ clientConfig: { url } });
+  const withService = (change: object) =>
+    changed({ clientConfig: { service: { namespace: "n", name: "s", ...change } } });
+  const form = "; desired format: https://host[/path]";
+  refuses(() => server, "POST", path, { metadata }, [
+    [changed({ name: "" }), "webhooks[0].name: Required value"],
+    [
+      changed({ name: "a.b" }),
+      'webhooks[0].name: Invalid value: "a.b": should be a domain with at least three segments separated by dots',
+    ],
+    [{ webhooks: [webhook, webhook] }, 'webhooks[1].name: Duplicate value: "check.example.com"'],
+    [
+      changed({ sideEffects: undefined }),
+      "webhooks[0].sideEffects: Required value: must specify one of None, NoneOnDryRun",
+    ],
+    [
+      changed({ sideEffects: "Some" }),
+      'webhooks[0].sideEffects: Unsupported value: "Some": supported values: "None", "NoneOnDryRun"',
+    ],
+    [
+      changed({ failurePolicy: "Maybe" }),
+      'webhooks[0].failurePolicy: Unsupported value: "Maybe": supported values: "Fail", "Ignore"',
+    ],
+    [
+      changed({ matchPolicy: "x" }),
+      'webhooks[0].matchPolicy: Unsupported value: "x": supported values: "Equivalent", "Exact"',
+    ],
+    [
+      changed({ timeoutSeconds: 31 }),
+      "webhooks[0].timeoutSeconds: Invalid value: 31: the timeout value must be between 1 and 30 seconds",
+    ],
+    [
+      changed({ timeoutSeconds: 0 }),
+      "webhooks[0].timeoutSeconds: Invalid value: 0: the timeout value must be between 1 and 30 seconds",
+    ],
+    [
+      changed({ admissionReviewVersions: [] }),
+      "webhooks[0].admissionReviewVersions: Required value: must specify one of v1, v1beta1",
+    ],
+    [
+      changed({ admissionReviewVersions: ["v9", "v9"] }),
+      /^\[webhooks\[0\]\.admissionReviewVersions\[1\]: Invalid value: "v9": duplicate version, webhooks\[0\]\.admissionReviewVersions: Invalid value: \["v9","v9"\]: must include at least one of v1, v1beta1\]$/,
+    ],
+    [
+      changed({ clientConfig: {} }),
+      "webhooks[0].clientConfig: Required value: exactly one of url or service is required",
+    ],
+    [
+      withUrl("http://example.com"),
+      `webhooks[0].clientConfig.url: Invalid value: "http": 'https' is the only allowed URL scheme${form}`,
+    ],
+    [
+      withUrl("https://u:p@example.com"),
+      'webhooks[0].clientConfig.url: Invalid value: "u:p": user information is not permitted in the URL',
+    ],
+    [
+      withUrl("https://example.com?a=b"),
+      'webhooks[0].clientConfig.url: Invalid value: "a=b": query parameters are not permitted in the URL',
+    ],
+    [
+      withUrl("https://example.com#f"),
+      'webhooks[0].clientConfig.url: Invalid value: "f": fragments are not permitted in the URL',
+    ],
+    [
+      withService({ port: 65536 }),
+      "webhooks[0].clientConfig.service.port: Invalid value: 65536: port is not valid: must be between 1 and 65535, inclusive",
+    ],
+    [withService({ name: "" }), "webhooks[0].clientConfig.service.name: Required value"],
+    [
+      withService({ path: "x" }),
+      /^webhooks\[0\]\.clientConfig\.service\.path: Invalid value: "x": must start with a '\/'|segment/,
+    ],
+    [
+      withService({ path: "/a//b" }),
+      'webhooks[0].clientConfig.service.path: Invalid value: "/a//b": segment[1] may not be empty',
+    ],
+    [
+      changed({ rules: [{ ...rule, operations: ["*", "CREATE"] }] }),
+      `webhooks[0].rules[0].operations: Invalid value: ["*","CREATE"]: if '*' is present, must not specify other operations`,
+    ],
+    [
+      changed({ rules: [{ ...rule, operations: ["READ"] }] }),
+      'webhooks[0].rules[0].operations[0]: Unsupported value: "READ": supported values: "*", "CONNECT", "CREATE", "DELETE", "UPDATE"',
+    ],
+    [
+      changed({ rules: [{ ...rule, resources: ["*/*", "a"] }] }),
+      `webhooks[0].rules[0].resources: Invalid value: ["*/*","a"]: if '*/*' is present, must not specify other resources`,
+    ],
+    [
+      changed({ rules: [{ ...rule, resources: ["a/*", "a/b"] }] }),
+      `webhooks[0].rules[0].resources[1]: Invalid value: "a/b": if 'a/*' is present, must not specify a/b`,
+    ],
+    [
+      changed({ rules: [{ ...rule, scope: "World" }] }),
+      'webhooks[0].rules[0].scope: Unsupported value: "World": supported values: "*", "Cluster", "Namespaced"',
+    ],
+    [
+      changed({ matchConditions: [{ name: "a", expression: "" }] }),
+      "webhooks[0].matchConditions[0].expression: Required value",
+    ],
+    [
+      changed({ matchConditions: [{ name: "a", expression: "params.x" }] }),
+      /^webhooks\[0\]\.matchConditions\[0\]\.expression: Invalid value: "params\.x": compilation failed: ERROR: <input>:1:1: undeclared reference to 'params'/,
+    ],
+    [
+      changed({ matchConditions: [{ name: "a", expression: "'text'" }] }),
+      `webhooks[0].matchConditions[0].expression: Invalid value: "'text'": must evaluate to bool`,
+    ],
+    [
+      changed({
+        matchConditions: [
+          { name: "a", expression: "true" },
+          { name: "a", expression: "true" },
+        ],
+      }),
+      'webhooks[0].matchConditions[1].name: Duplicate value: "a"',
+    ],
+    [
+      changed({
+        matchConditions: Array.from({ length: 65 }, (_, i) => ({
+          name: `c${i}`,
+          expression: "true",
+        })),
+      }),
+      "webhooks[0].matchConditions: Too many: 65: must have at most 64 items",
+    ],
+    [
+      changed({ namespaceSelector: { matchLabels: { "a b": "c" } } }),
+      /^webhooks\[0\]\.namespaceSelector\.matchLabels: Invalid value: "a b": name part must consist/,
+    ],
+  ]);
+
+  it("with sixty-four match conditions are accepted", async () => {
+    const matchConditions = Array.from({ length: 64 }, (_, i) => ({
+      name: `c${i}`,
+      expression:
+        "request.operation == 'CREATE' && authorizer.group('').resource('x').check('get').allowed()",
+    }));
+    const body = { metadata: { name: "most" }, ...changed({ matchConditions }) };
+    const answer = await server.request("POST", path, { body });
+    assert.equal(answer.status, 201, answer.text);
+  });
+});
+
+const spec = {
+  matchConstraints: { resourceRules: [rule] },
+  validations: [{ expression: "object.data.x == 'y'" }],
+};
+
+describe("validating admission policies", () => {
+  const path = `${base}/validatingadmissionpolicies`;
+
+  it("are filled with defaults, and their status is the server's", async () => {
+    const body = { metadata: { name: "defaults" }, spec, status: { observedGeneration: 7 } };
+    const created = await server.must("POST", path, { body });
+    assert.deepEqual(created["spec"], {
+      ...spec,
+      failurePolicy: "Fail",
+      matchConstraints: {
+        resourceRules: [{ ...rule, scope: "*" }],
+        matchPolicy: "Equivalent",
+        namespaceSelector: {},
+        objectSelector: {},
+      },
+    });
+    assert.deepEqual(created["status"], {});
+  });
+
+  it("status changes status and nothing else", async () => {
+    await server.must("POST", path, { body: { metadata: { name: "status" }, spec } });
+    const { object, text } = await server.patch(`${path}/status/status`, "merge", {
+      metadata: { labels: { l: "1" } },
+      spec: { failurePolicy: "Ignore" },
+      status: { observedGeneration: 1 },
+    });
+    assert.deepEqual(object["status"], { observedGeneration: 1 }, text);
+    assert.equal((object["spec"] as { failurePolicy: string }).failurePolicy, "Fail");
+    assert.deepEqual([object.metadata.labels, object.metadata["generation"]], [undefined, 1]);
+    assert.equal(object.metadata.annotations?.["kcp.io/cluster"], "a");
+  });
+
+  const changed = (change: object) => ({ spec: { ...spec, ...change } });
+  const validation = (change: object) =>
+    changed({ validations: [{ expression: "true", ...change }] });
+  refuses(() => server, "POST", path, { metadata }, [
+    [changed({ matchConstraints: undefined }), "spec.matchConstraints: Required value"],
+    [changed({ matchConstraints: {} }), "spec.matchConstraints.resourceRules: Required value"],
+    [
+      changed({ validations: [] }),
+      "[spec.validations: Required value: validations or auditAnnotations must contain at least one item, spec.auditAnnotations: Required value: validations or auditAnnotations must contain at least one item]",
+    ],
+    [
+      validation({ expression: " " }),
+      "spec.validations[0].expression: Required value: expression is not specified",
+    ],
+    [
+      validation({ expression: "1 +" }),
+      /^spec\.validations\[0\]\.expression: Invalid value: "1 \+": compilation failed: ERROR: <input>:1:/,
+    ],
+    [
+      validation({ messageExpression: "1" }),
+      'spec.validations[0].messageExpression: Invalid value: "1": must evaluate to string',
+    ],
+    [
+      validation({ messageExpression: "string(authorizer.path('/x').check('get').allowed())" }),
+      /undeclared reference to 'authorizer'/,
+    ],
+    [
+      validation({ message: "a\nb" }),
+      'spec.validations[0].message: Invalid value: "a\\nb": must not contain line breaks',
+    ],
+    [
+      validation({ reason: "Because" }),
+      'spec.validations[0].reason: Unsupported value: "Because": supported values: "Forbidden", "Invalid", "RequestEntityTooLarge"',
+    ],
+    [
+      changed({ variables: [{ name: "in", expression: "1" }] }),
+      'spec.variables[0].name: Invalid value: "in": must be a valid CEL identifier',
+    ],
+    [
+      changed({ paramKind: { apiVersion: "a/b/c", kind: "K" } }),
+      'spec.paramKind.apiVersion: Invalid value: "a/b/c": unexpected GroupVersion string: a/b/c',
+    ],
+    [changed({ paramKind: { apiVersion: "v1" } }), "spec.paramKind.kind: Required value"],
+    [
+      changed({ auditAnnotations: [{ key: "k", valueExpression: "1" }] }),
+      /^spec\.auditAnnotations\[0\]\.valueExpression: Invalid value: "1": must evaluate to one of \[string null/,
+    ],
+    [
+      changed({
+        auditAnnotations: [
+          { key: "k", valueExpression: "'x'" },
+          { key: "k", valueExpression: "'x'" },
+        ],
+      }),
+      'spec.auditAnnotations[1].key: Duplicate value: "k"',
+    ],
+    [
+      changed({
+        matchConstraints: { resourceRules: [{ ...rule, resourceNames: ["a", "a"] }] },
+      }),
+      'spec.matchConstraints.resourceRules[0].resourceNames[1]: Duplicate value: "a"',
+    ],
+  ]);
+
+  it("with parameters and variables may refer to them", async () => {
+    const body = {
+      metadata: { name: "refers" },
+      ...changed({
+        paramKind: { apiVersion: "v1", kind: "ConfigMap" },
+        variables: [{ name: "v", expression: "object.x" }],
+        matchConditions: [{ name: "m", expression: "params.data.a == 'b'" }],
+        validations: [{ expression: "variables.v == params.data.v" }],
+      }),
+    };
+    const answer = await server.request("POST", path, { body });
+    assert.equal(answer.status, 201, answer.text);
+  });
+});
+
+describe("mutating admission policies", () => {
+  const good = {
+    matchConstraints: { resourceRules: [rule] },
+    reinvocationPolicy: "Never",
+    mutations: [{ patchType: "JSONPatch", jsonPatch: { expression: "[]" } }],
+  };
+  const changed = (change: object) => ({ spec: { ...good, ...change } });
+  refuses(() => server, "POST", `${base}/mutatingadmissionpolicies`, { metadata }, [
+    [changed({ reinvocationPolicy: undefined }), "spec.reinvocationPolicy: Required value"],
+    [
+      changed({ mutations: [] }),
+      "spec.mutations: Required value: mutations must contain at least one item",
+    ],
+    [
+      changed({ mutations: [{ patchType: "Merge" }] }),
+      'spec.mutations[0].patchType: Unsupported value: "Merge": supported values: "ApplyConfiguration", "JSONPatch"',
+    ],
+    [
+      changed({ mutations: [{ patchType: "JSONPatch" }] }),
+      "spec.mutations[0].jsonPatch: Required value: must be specified when patchType is JSONPatch",
+    ],
+    [
+      changed({
+        mutations: [
+          {
+            patchType: "ApplyConfiguration",
+            applyConfiguration: { expression: "Object{}" },
+            jsonPatch: { expression: "[]" },
+          },
+        ],
+      }),
+      'spec.mutations[0].jsonPatch: Invalid value: "{jsonPatch}": must not be specified when patchType is ApplyConfiguration',
+    ],
+    [
+      changed({ matchConstraints: { resourceRules: [{ ...rule, operations: ["DELETE"] }] } }),
+      'spec.matchConstraints.resourceRules.operations: Unsupported value: "DELETE": supported values: "*", "CONNECT", "CREATE", "UPDATE"',
+    ],
+  ]);
+});
+
+describe("what an admission object may hold", () => {
+  const policyOf = (length: number) => ({
+    metadata: { name: `of-${length}` },
+    spec: { ...spec, validations: [{ expression: `'${"x".repeat(length - 6)}'!=''` }] },
+  });
+
+  it("expressions of the greatest length are accepted, and longer ones are not", async () => {
+    const path = `${base}/validatingadmissionpolicies`;
+    const most = await server.request("POST", path, { body: policyOf(expressionsLengthMax) });
+    assert.equal(most.status, 201, most.text.slice(0, 1000));
+    const more = await server.request("POST", path, { body: policyOf(expressionsLengthMax + 1) });
+    assert.match(
+      more.object.message ?? "",
+      /is invalid: spec: Too long: may not be more than 16384 bytes$/,
+    );
+  });
+
+  it("values up to the greatest number are accepted, and more are not", async () => {
+    // A webhook of this kind has thirteen other values, defaults included; each resource is one more.
+    const body = (resources: number) => ({
+      metadata: { name: `of-${resources}` },
+      webhooks: [
+        {
+          ...webhook,
+          rules: [{ ...rule, resources: Array.from({ length: resources }, (_, i) => `r${i}`) }],
+        },
+      ],
+    });
+    const path = `${base}/validatingwebhookconfigurations`;
+    const others = 13;
+    const most = await server.request("POST", path, { body: body(valuesMax - others) });
+    assert.equal(most.status, 201, most.text.slice(0, 1000));
+    const more = await server.request("POST", path, { body: body(valuesMax - others + 1) });
+    assert.match(
+      more.object.message ?? "",
+      /is invalid: webhooks: Too many: 10001: must have at most 10000 items$/,
+    );
+  });
+});
+
+describe("conditions of a policy", () => {
+  const path = `${base}/validatingadmissionpolicies`;
+  const good = {
+    type: "Ready",
+    status: "True",
+    reason: "Because",
+    message: "",
+    lastTransitionTime: "2026-11-15T10:00:00Z",
+  };
+  const refused: [change: object, says: string][] = [
+    [{ type: "" }, "type: Required value: is required"],
+    [
+      { status: "Maybe" },
+      'status: Unsupported value: "Maybe": supported values: "False", "True", "Unknown"',
+    ],
+    [{ reason: "" }, "reason: Required value"],
+    [{ reason: "no spaces" }, 'reason: Invalid value: "no spaces": a condition reason must start'],
+    [{ lastTransitionTime: undefined }, "lastTransitionTime: Required value"],
+    [
+      { observedGeneration: -1 },
+      "observedGeneration: Invalid value: -1: must be greater than or equal to zero",
+    ],
+    [{ message: "x".repeat(32769) }, "message: Too long: may not be more than 32768 bytes"],
+  ];
+  for (const [i, [change, says]] of refused.entries()) {
+    it(`says: ${says}`, async () => {
+      const name = `conditions-${i}`;
+      await server.must("POST", path, { body: { metadata: { name }, spec } });
+      const answer = await server.patch(`${path}/${name}/status`, "merge", {
+        status: { conditions: [{ ...good, ...change }] },
+      });
+      assert.ok(
+        answer.object.message?.includes(`is invalid: status.conditions[0].${says}`),
+        answer.text.slice(0, 500),
+      );
+      const accepted = await server.patch(`${path}/${name}/status`, "merge", {
+        status: { conditions: [good] },
+      });
+      assert.equal(accepted.status, 200, accepted.text);
+    });
+  }
+});
+
+describe("bindings of admission policies", () => {
+  const good = { policyName: "p", validationActions: ["Deny"] };
+  const changed = (change: object) => ({ spec: { ...good, ...change } });
+  refuses(() => server, "POST", `${base}/validatingadmissionpolicybindings`, { metadata }, [
+    [changed({ policyName: "" }), "spec.policyName: Required value"],
+    [
+      changed({ validationActions: [] }),
+      "spec.validationActions: Required value: at least one validation action is required",
+    ],
+    [
+      changed({ validationActions: ["Deny", "Warn"] }),
+      'spec.validationActions: Invalid value: ["Deny","Warn"]: must not contain both Deny and Warn (repeating the same validation failure information in the API response and headers serves no purpose)',
+    ],
+    [
+      changed({ validationActions: ["Audit", "Audit"] }),
+      'spec.validationActions[1]: Duplicate value: "Audit"',
+    ],
+    [changed({ paramRef: { name: "a" } }), "spec.paramRef.parameterNotFoundAction: Required value"],
+    [
+      changed({ paramRef: { parameterNotFoundAction: "Deny" } }),
+      "spec.paramRef: Required value: one of name or selector must be specified",
+    ],
+    [
+      changed({ paramRef: { name: "a", selector: {}, parameterNotFoundAction: "Deny" } }),
+      "[spec.paramRef.name: Forbidden: name and selector are mutually exclusive, spec.paramRef.selector: Forbidden: name and selector are mutually exclusive]",
+    ],
+  ]);
+});

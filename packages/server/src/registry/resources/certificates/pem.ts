@@ -1,0 +1,25 @@
+/** Finds PEM blocks. What is between them is a comment, as in Go. */
+export interface PemBlock {
+  readonly type: string;
+  readonly body: string;
+  /** Where the next one is searched from. */
+  readonly end: number;
+}
+
+/** Searches forward only, so that no text takes longer than its length. */
+export function nextPemBlock(text: string, from: number): PemBlock | undefined {
+  const begin = text.indexOf("-----BEGIN ", from);
+  if (begin < 0) return undefined;
+  const typeStart = begin + "-----BEGIN ".length;
+  const typeEnd = text.indexOf("-----", typeStart);
+  if (typeEnd < 0) return undefined;
+  const type = text.slice(typeStart, typeEnd);
+  const ending = `-----END ${type}-----`;
+  const bodyEnd = text.indexOf(ending, typeEnd);
+  if (bodyEnd < 0) return undefined;
+  return {
+    type,
+    body: text.slice(typeEnd + "-----".length, bodyEnd),
+    end: bodyEnd + ending.length,
+  };
+}

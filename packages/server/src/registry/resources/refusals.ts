@@ -1,0 +1,25 @@
+/** For tests: tables of objects that are refused, and of what is said about them. */
+import assert from "node:assert/strict";
+import { it } from "node:test";
+import type { TestServer } from "../../testing/index.ts";
+
+/** What is changed in a good object, and what is then said, after `is invalid: `. */
+export type Refusal = readonly [change: object, says: string | RegExp];
+
+export function refuses(
+  server: () => TestServer,
+  method: "POST" | "PUT",
+  path: string,
+  good: object,
+  refusals: readonly Refusal[],
+): void {
+  for (const [change, says] of refusals) {
+    it(`says: ${says}`, async () => {
+      const answer = await server().request(method, path, { body: { ...good, ...change } });
+      assert.equal(answer.status, 422, answer.text);
+      const text = (answer.object.message ?? "").replace(/^.*? is invalid: /s, "");
+      if (typeof says === "string") assert.equal(text, says);
+      else assert.match(text, says);
+    });
+  }
+}

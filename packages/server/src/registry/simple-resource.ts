@@ -1,0 +1,113 @@
+/**
+ * A type in a few lines, for embedders: names, a shape, and the rules that are its own. Built-in kinds with more to say write a whole
+ * ResourceDefinition.
+ */
+import type { JsonObject, JsonValue } from "@kcp-ts/machinery/json";
+import type { MessageShape } from "@kcp-ts/machinery/shape";
+import type { FieldError } from "@kcp-ts/machinery/status";
+import type { TableColumn } from "@kcp-ts/machinery/table";
+import type { ResourceDefinition } from "./definition.ts";
+import {
+  ageCell,
+  ageColumn,
+  nameCell,
+  nameColumn,
+  namespacedNames,
+  noOwnRules,
+  standardVerbs,
+} from "./resources/standard.ts";
+import type { Draft, SubresourceStrategy } from "./strategy.ts";
+
+export interface SimpleResource {
+  /** A domain of your own; what is in front of its version in paths. */
+  readonly group: string;
+  readonly version: string;
+  readonly kind: string;
+  /** The plural; the kind in lower case with an `s` if left out. */
+  readonly resource?: string;
+  readonly shape: MessageShape;
+  /** True if left out. */
+  readonly isNamespaced?: boolean;
+  readonly shortNames?: readonly string[];
+  readonly categories?: readonly string[];
+  /** A status that only `/status` writes, and a spec that only the main endpoint does. */
+  readonly hasStatus?: boolean;
+  /** Members that are left out, filled in before validation. */
+  readonly setDefaults?: (draft: Draft) => void;
+  readonly validate?: (object: JsonObject) => FieldError[];
+  /** Between Name and Age in what kubectl prints. */
+  readonly columns?: readonly SimpleColumn[];
+}
+
+export interface SimpleColumn {
+  readonly name: string;
+  readonly cell: (object: JsonObject) => JsonValue;
+  readonly type?: "string" | "integer" | "number" | "boolean" | "date";
+  readonly description?: string;
+}
+
+export function simpleResource(options: SimpleResource): ResourceDefinition {
+  const { group, version, kind, columns = [], hasStatus = false } = options;
+  const singular = kind.toLowerCase();
+  const validate = options.validate ?? (() => []);
+  const setDefaults = options.setDefaults ?? (() => {});
+  const status: SubresourceStrategy = {
+    verbs: ["get", "patch", "update"],
+    prepareForUpdate: (draft, old) => keepAllBut(draft, old, "status"),
+    validateUpdate: validate,
+  };
+  return {
+    group,
+    version,
+    kind,
+    singular,
+    resource: options.resource ?? `${singular}s`,
+    listKind: `${kind}List`,
+    isNamespaced: options.isNamespaced ?? true,
+    shortNames: options.shortNames ?? [],
+    categories: options.categories ?? [],
+    verbs: standardVerbs,
+    identity: "",
+    itemsCarryKind: false,
+    subresources: new Map(hasStatus ? [["status", status]] : []),
+    strategy: {
+      ...noOwnRules,
+      ...namespacedNames,
+      shape: options.shape,
+      allowsUnconditionalUpdate: true,
+      prepareForCreate(draft) {
+        if (hasStatus) delete draft["status"];
+        (draft["metadata"] as Draft)["generation"] = 1;
+        setDefaults(draft);
+      },
+      prepareForUpdate(draft, old) {
+        if (hasStatus) keep(draft, old, "status");
+        setDefaults(draft);
+      },
+      validate,
+      validateUpdate: validate,
+      columns: [nameColumn, ...columns.map(tableColumn), ageColumn],
+      cells: (object, nowMs) => [
+        nameCell(object),
+        ...columns.map(({ cell }) => cell(object)),
+        ageCell(object, nowMs),
+      ],
+    },
+  };
+}
+
+function tableColumn({ name, type = "string", description = "" }: SimpleColumn): TableColumn {
+  return { name, type, format: "", description, priority: 0 };
+}
+
+function keep(draft: Draft, old: JsonObject, member: string): void {
+  const value = old[member];
+  if (value === undefined) delete draft[member];
+  else draft[member] = value;
+}
+
+/** Metadata has rules of its own, which are the same for all endpoints. */
+function keepAllBut(draft: Draft, old: JsonObject, member: string): void {
+  const members = new Set([...Object.keys(draft), ...Object.keys(old)]);
+  for (const each of members) if (each !== member && each !== "metadata") keep(draft, old, each);
+}

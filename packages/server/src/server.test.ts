@@ -1,0 +1,171 @@
+import assert from "node:assert/strict";
+import { afterEach, beforeEach, describe, it } from "node:test";
+import { pipeline } from "./pipeline.ts";
+import { MemoryStorage } from "./storage/memory/index.ts";
+import { brief, FaultyStorage, TestServer } from "./testing/index.ts";
+
+const configmaps = "/clusters/a/api/v1/namespaces/default/configmaps";
+
+let storage: FaultyStorage;
+let server: TestServer;
+beforeEach(async () => {
+  storage = new FaultyStorage(new MemoryStorage());
+  server = await TestServer.start({ storage });
+  await server.must("POST", configmaps, { body: { metadata: { name: "x" } } });
+});
+afterEach(() => server.close());
+
+describe("the pipeline", () => {
+  it("has its stages in the order of the architecture", () => {
+    const names = pipeline.map(([name]) => name);
+    assert.deepEqual(names, ["route", "deadline", "authenticate", "authorize", "dispatch"]);
+  });
+
+  it("authenticates before it authorizes, and authorizes before it looks at the resource", async () => {
+    const wrong = { authorization: "Bearer wrong" };
+    for (const path of [configmaps, "/api/v1/nothing", "/nothing"]) {
+      const unknown = await server.get(path, { user: "anonymous", headers: wrong });
+      assert.equal(unknown.status, 401, path);
+      assert.equal((await server.get(path, { user: "anonymous" })).status, 403, path);
+    }
+    const { object } = await server.get(configmaps, { user: "b" });
+    assert.equal(
+      object.message,
+      'configmaps is forbidden: User "b" cannot list resource "configmaps" in API group "" in the namespace "default"',
+    );
+  });
+
+  it("gives up a request whose time is over, with a 504", async () => {
+    const release = storage.hold();
+    const body = { metadata: { name: "slow" } };
+    const times: [query: string, ms: number][] = [
+      ["?timeout=2s", 2000],
+      ["?timeout=1m30s", 34_000],
+      ["", 34_000],
+      ["?timeout=0s", 34_000],
+    ];
+    for (const [query, ms] of times) {
+      const answering = server.request("POST", `${configmaps}${query}`, { body });
+      await settle();
+      server.clock.advance(ms - 1);
+      await settle();
+      server.clock.advance(1);
+      const answer = await answering;
+      assert.equal(answer.status, 504, query);
+      assert.equal(answer.object.reason, "Timeout");
+      assert.match(answer.object.message ?? "", /^Timeout: request did not complete/);
+    }
+    release();
+  });
+
+  it("leaves no timer behind", async () => {
+    const timers = server.clock.pending;
+    await server.get(configmaps);
+    await server.get("/nothing");
+    await server.request("POST", configmaps, { body: "{" });
+    assert.equal(server.clock.pending, timers);
+  });
+});
+
+describe("a store that fails", () => {
+  it("turns writes and reads into 500s that say nothing of it, and readyz into a failure; then all is well again", async () => {
+    storage.fail();
+    const requests: [method: string, path: string, body?: object][] = [
+      ["POST", configmaps, { metadata: { name: "y" } }],
+      ["PUT", `${configmaps}/x`, { metadata: { name: "x" } }],
+      ["DELETE", `${configmaps}/x`],
+      ["DELETE", configmaps],
+      ["GET", `${configmaps}/x`],
+      ["GET", configmaps],
+      ["GET", `${configmaps}?watch=1`],
+    ];
+    for (const [method, path, body] of requests) {
+      const answer = await server.request(method, path, { body });
+      assert.equal(answer.status, 500, `${method} ${path}`);
+      assert.equal(answer.object.reason, "InternalError");
+      assert.ok(!/told to fail|disk/.test(answer.text), answer.text);
+      assert.equal(answer.headers["retry-after"], undefined);
+    }
+    assert.equal((await server.get("/readyz")).status, 500);
+    assert.equal((await server.get("/livez")).status, 200);
+    storage.recover();
+    // The feed tries again a little later.
+    await settle();
+    server.clock.advance(100);
+    await settle();
+    const created = await server.request("POST", configmaps, { body: { metadata: { name: "y" } } });
+    assert.equal(created.status, 201);
+    assert.deepEqual((await server.get(configmaps)).names, ["x", "y"]);
+    assert.equal((await server.get("/readyz")).status, 200);
+  });
+
+  it("does not end watches: they go on where they were", async () => {
+    const watch = await server.watch(`${configmaps}?watch=1`);
+    assert.equal(brief(await watch.next()), "ADDED x");
+    const next = watch.next();
+    await settle();
+    storage.fail();
+    await settle();
+    storage.recover();
+    await server.must("POST", configmaps, { body: { metadata: { name: "during" } } });
+    server.clock.advance(100);
+    assert.equal(brief(await next), "ADDED during");
+    await watch.leave();
+  });
+});
+
+describe("stopping", () => {
+  it("readyz fails first, and requests are still served", async () => {
+    server.server.beginDraining();
+    const ready = await server.get("/readyz?verbose");
+    assert.equal(ready.status, 500);
+    assert.match(ready.text, /^\[-\]shutdown failed: reason withheld$/m);
+    assert.equal((await server.get("/livez")).status, 200);
+    assert.equal((await server.get(configmaps)).status, 200);
+    const body = { metadata: { name: "late" } };
+    assert.equal((await server.request("POST", configmaps, { body })).status, 201);
+  });
+
+  it("watches end without an error event, new ones at once", async () => {
+    const watch = await server.watch(`${configmaps}?watch=1`);
+    await watch.take(1);
+    const rest = watch.rest();
+    await server.server.drain();
+    assert.deepEqual(await rest, []);
+    const late = await server.watch(`${configmaps}?watch=1`);
+    assert.deepEqual((await late.rest()).map(brief), ["ADDED x"]);
+  });
+
+  it("waits for writes in flight, which are acknowledged and kept", async () => {
+    const release = storage.hold();
+    const writing = server.request("POST", configmaps, { body: { metadata: { name: "last" } } });
+    await settle();
+    assert.equal(storage.held, 1);
+    let isDrained = false;
+    const draining = server.server.drain().then(() => {
+      isDrained = true;
+    });
+    await settle();
+    assert.equal(isDrained, false);
+    release();
+    assert.equal((await writing).status, 201);
+    await draining;
+    await server.server.close();
+    const again = await TestServer.start({ storage });
+    assert.equal((await again.get(`${configmaps}/last`)).status, 200);
+    await again.server.close();
+  });
+
+  it("close leaves no timer and no feed behind", async () => {
+    const watch = await server.watch(`${configmaps}?watch=1`);
+    await watch.take(1);
+    const rest = watch.rest();
+    await server.server.close();
+    assert.deepEqual(await rest, []);
+    assert.equal(server.clock.pending, 0);
+  });
+});
+
+async function settle(): Promise<void> {
+  for (let i = 0; i < 5; i++) await new Promise((resolve) => setImmediate(resolve));
+}

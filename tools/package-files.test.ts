@@ -1,0 +1,106 @@
+/** The published package, installed in a project of its own outside this checkout: it runs, its types compile, its command answers. */
+import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { after, before, describe, it } from "node:test";
+import { withPaths, writePackage } from "./package-files.ts";
+
+let project = "";
+
+function run(args: readonly string[]): Promise<{ code: number; stdout: string; stderr: string }> {
+  return new Promise((done) => {
+    execFile(process.execPath, args, { timeout: 60_000, cwd: project }, (error, stdout, stderr) => {
+      done({ code: error === null ? 0 : Number(error.code ?? -1), stdout, stderr });
+    });
+  });
+}
+
+describe("the published package", () => {
+  before(async () => {
+    project = await mkdtemp(join(tmpdir(), "kcp-ts-user-"));
+    const modules = join(project, "node_modules");
+    await mkdir(join(modules, "@types"), { recursive: true });
+    await writePackage({ folder: join(modules, "kcp-ts") });
+    // What npm would install beside it, and what the user's own project has.
+    const links = [
+      "classic-level",
+      "abstract-level",
+      "module-error",
+      "@types/node",
+      "undici-types",
+    ];
+    for (const name of links) {
+      await symlink(resolve("node_modules", name), join(modules, name)).catch(ignoreMissing);
+    }
+    await writeFile(join(project, "package.json"), '{ "type": "module" }');
+    await writeFile(join(project, "tsconfig.json"), JSON.stringify(config));
+    await writeFile(join(project, "main.ts"), program);
+  });
+  after(() => rm(project, { recursive: true, force: true }));
+
+  it("compiles and runs in a user's project", async () => {
+    const compiled = await run([resolve("node_modules/typescript/bin/tsc"), "-p", "."]);
+    assert.equal(compiled.stdout, "");
+    const { stdout, stderr, code } = await run(["main.js"]);
+    assert.equal(stderr, "");
+    assert.equal(stdout, "found function\n");
+    assert.equal(code, 0);
+  });
+
+  it("has the command", async () => {
+    const { stdout } = await run([join("node_modules", "kcp-ts", "bin", "kcp.mjs"), "--version"]);
+    assert.equal(stdout.trim(), "0.1.0");
+  });
+
+  it("needs nothing from npm but what has native parts", async () => {
+    const text = await readFile(join(project, "node_modules/kcp-ts/package.json"), "utf8");
+    const { dependencies } = JSON.parse(text) as { dependencies: Record<string, string> };
+    assert.deepEqual(Object.keys(dependencies), ["classic-level"]);
+  });
+});
+
+describe("declarations of the published package", () => {
+  it("lead to each other by paths", () => {
+    const text = 'import { a } from "./b.ts";\nlet c: import("@kcp-ts/machinery/base").Clock;\n';
+    assert.equal(
+      withPaths(text, "types/sdk/client/client.d.ts"),
+      'import { a } from "./b.js";\nlet c: import("../../machinery/base/index.js").Clock;\n',
+    );
+    assert.equal(withPaths('from "@kcp-ts/sdk"', "types/kcp-ts/x.d.ts"), 'from "../sdk/index.js"');
+    assert.equal(withPaths('from "node:net"', "types/kcp-ts/x.d.ts"), 'from "node:net"');
+  });
+});
+
+function ignoreMissing(error: NodeJS.ErrnoException): void {
+  if (error.code !== "ENOENT") throw error;
+}
+
+const config = {
+  compilerOptions: {
+    target: "ES2023",
+    lib: ["ES2023"],
+    module: "NodeNext",
+    strict: true,
+    types: ["node"],
+  },
+  files: ["main.ts"],
+};
+
+const program = `
+import { controlPlaneDefaults } from "kcp-ts";
+import { defineResource, type KubernetesObject } from "kcp-ts/sdk";
+import { simpleResource } from "kcp-ts/server";
+import { startTestControlPlane } from "kcp-ts/testing";
+
+const namespaces = defineResource<KubernetesObject & { status?: { phase?: string } }>({
+  group: "", version: "v1", resource: "namespaces", kind: "Namespace", namespaced: false,
+});
+const k = await startTestControlPlane();
+await k.client.resource(namespaces).create({ metadata: { name: "a" } });
+const found = await k.client.resource(namespaces).get({ name: "a" });
+const phase: string | undefined = found.status?.phase;
+console.log(phase === "Active" && controlPlaneDefaults.securePort === 6443 ? "found" : "lost", typeof simpleResource);
+await k.close();
+`;

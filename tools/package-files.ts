@@ -1,0 +1,123 @@
+/**
+ * The published package as a folder that `npm pack` takes: JavaScript bundled from the workspaces, their declarations beside it, one manifest.
+ *
+ * Everything from npm is bundled but what has native parts. Declarations are copied, with names of workspaces turned into paths.
+ */
+import { copyFile, mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { dirname, join, posix, relative } from "node:path";
+import { build } from "esbuild";
+
+export interface PackageOptions {
+  /** Emptied first. */
+  readonly folder: string;
+}
+
+const doors = ["index", "sdk", "server", "testing"] as const;
+const workspaces = [
+  "machinery",
+  "testkit",
+  "server",
+  "sdk",
+  "controllers",
+  "controlplane",
+] as const;
+/** Has a native part that it finds relative to its own folder. */
+const external = "classic-level";
+
+export async function writePackage({ folder }: PackageOptions): Promise<void> {
+  await rm(folder, { recursive: true, force: true });
+  await mkdir(join(folder, "bin"), { recursive: true });
+  await bundle(folder);
+  for (const name of [...workspaces, "kcp-ts"]) await copyDeclarations(name, folder);
+  await writeFile(join(folder, "bin/kcp.mjs"), bin, { mode: 0o755 });
+  await writeFile(
+    join(folder, "package.json"),
+    `${JSON.stringify(await manifest(), undefined, 2)}\n`,
+  );
+  for (const name of ["README.md", "LICENSE"]) await copyFile(name, join(folder, name));
+}
+
+const bin = `#!/usr/bin/env node
+import { main } from "../lib/cli.js";
+
+await main(process.argv);
+`;
+
+async function bundle(folder: string): Promise<void> {
+  await build({
+    entryPoints: {
+      ...Object.fromEntries(doors.map((door) => [door, `packages/kcp-ts/dist/${door}.js`])),
+      cli: "packages/cli/dist/index.js",
+    },
+    outdir: join(folder, "lib"),
+    bundle: true,
+    splitting: true,
+    chunkNames: "shared/[name]-[hash]",
+    platform: "node",
+    format: "esm",
+    target: "node20",
+    minifySyntax: true,
+    logLevel: "warning",
+    external: [external],
+    // Bundled CommonJS packages call require for Node's own modules.
+    banner: {
+      js: 'import { createRequire } from "node:module"; const require = createRequire(import.meta.url);',
+    },
+  });
+}
+
+async function manifest(): Promise<object> {
+  const { version, description, license, engines } = await readJson("packages/kcp-ts/package.json");
+  const { dependencies } = await readJson("packages/server/package.json");
+  const door = (name: string) => ({
+    types: `./types/kcp-ts/${name}.d.ts`,
+    default: `./lib/${name}.js`,
+  });
+  return {
+    name: "kcp-ts",
+    version,
+    description,
+    license,
+    type: "module",
+    engines,
+    exports: {
+      ".": door("index"),
+      ...Object.fromEntries(doors.slice(1).map((name) => [`./${name}`, door(name)])),
+    },
+    bin: { kcp: "bin/kcp.mjs" },
+    dependencies: { [external]: (dependencies as Record<string, string>)[external] },
+  };
+}
+
+async function readJson(path: string): Promise<Record<string, unknown>> {
+  return JSON.parse(await readFile(path, "utf8")) as Record<string, unknown>;
+}
+
+async function copyDeclarations(workspace: string, folder: string): Promise<void> {
+  const from = `packages/${workspace}/dist`;
+  for (const name of await readdir(from, { recursive: true })) {
+    if (!name.endsWith(".d.ts") || name.endsWith(".test.d.ts") || name.startsWith("package/")) {
+      continue;
+    }
+    const target = posix.join("types", workspace, name);
+    const text = withPaths(await readFile(join(from, name), "utf8"), target);
+    await mkdir(dirname(join(folder, target)), { recursive: true });
+    await writeFile(join(folder, target), text);
+  }
+}
+
+const specifier = /(from |import\()"([^"]+)"/g;
+
+/** Each specifier as seen from `path`, which is below the folder of the package. */
+export function withPaths(text: string, path: string): string {
+  return text
+    .replaceAll(/^\/\/# sourceMappingURL=.*$/gm, "")
+    .replaceAll(specifier, (whole, lead: string, name: string) => {
+      if (name.startsWith(".")) return `${lead}"${name.replace(/\.ts$/, ".js")}"`;
+      const [, workspace, door = ""] = /^@kcp-ts\/([\w-]+)\/?(.*)$/.exec(name) ?? [];
+      if (workspace === undefined) return whole;
+      const file = door === "" ? "index" : door === "testing" ? "testing" : `${door}/index`;
+      const to = relative(posix.dirname(path), `types/${workspace}/${file}.js`);
+      return `${lead}"${to.startsWith(".") ? to : `./${to}`}"`;
+    });
+}
