@@ -26,6 +26,8 @@ export class DefinitionRecord {
   #entry: Entry | undefined;
   /** What it replaces, until it is looked into. */
   #previous: DefinitionRecord | undefined;
+  #successor: DefinitionRecord | undefined;
+  #isRetired = false;
   #looked: Looked | undefined;
   #definitions: Map<string, CustomDefinition> | undefined;
   #retirement: Set<() => void> | undefined;
@@ -36,6 +38,7 @@ export class DefinitionRecord {
     // One that was never looked into was never served here; elsewhere it may have been, so nothing is known of what came before.
     if (previous === undefined || previous.#looked === undefined) return;
     this.#previous = previous;
+    previous.#successor = this;
     // Whoever watches its objects must know at once whether they are still the same.
     if (previous.#retirement !== undefined && previous.#retirement.size > 0) this.look();
   }
@@ -93,7 +96,14 @@ export class DefinitionRecord {
     return version === undefined ? undefined : new CustomDefinition(version, this, conversion);
   }
 
+  /** Calls back at once when it is so already. */
   onRetired(callback: () => void): () => void {
+    if (this.#successor !== undefined) this.#successor.look();
+    if (this.#isRetired) {
+      callback();
+      return () => {};
+    }
+    if (this.#successor !== undefined) return this.#successor.onRetired(callback);
     this.#retirement ??= new Set();
     const callbacks = this.#retirement;
     callbacks.add(callback);
@@ -101,6 +111,7 @@ export class DefinitionRecord {
   }
 
   retire(): void {
+    this.#isRetired = true;
     const callbacks = [...(this.#retirement ?? [])];
     this.#retirement?.clear();
     for (const callback of callbacks) callback();

@@ -1,7 +1,11 @@
 /** A write on its way to being answered: as a client of the definition sees it, and seen by this server itself where that matters. */
 import { presented, type Written } from "../registry/index.ts";
+import { otherWork } from "../request/other-work.ts";
 import { decodeObject } from "../stored-object/index.ts";
 import { type HandlerRequest, type HandlerRooms, uncancelled } from "./context.ts";
+
+/** Looking into larger objects takes some milliseconds: others have their turn before. */
+const largeBytes = 128 << 10;
 
 export async function settled(
   written: Written,
@@ -9,8 +13,10 @@ export async function settled(
   { watchCache }: HandlerRooms,
 ): Promise<Written> {
   const { entry, isStored, outcome } = written;
-  if (definition.strategy.warnings !== undefined && outcome !== "deleted" && outcome !== "marked")
+  if (definition.strategy.warnings !== undefined && outcome !== "deleted" && outcome !== "marked") {
+    if (entry.value.length > largeBytes) await otherWork();
     warnings.push(...definition.strategy.warnings(decodeObject(entry)));
+  }
   if (definition.warnings !== undefined) warnings.push(...definition.warnings);
   if (definition.isSeenOnAnswer === true && isStored)
     await watchCache.hub.reach(entry.modifiedAt, uncancelled);

@@ -36,7 +36,6 @@ export async function handleWatch(
   rooms: HandlerRooms,
 ): Promise<ApiResponse> {
   const { request, definition, scope } = handled;
-  const signal = untilRetired(definition, handled.signal);
   const form = negotiate(header(request.headers, "accept"), {
     table: true,
     partial: "PartialObjectMetadata",
@@ -53,7 +52,7 @@ export async function handleWatch(
     if (start.kind !== "initial") {
       const freshness: Freshness =
         start.kind === "now" ? { kind: "latest" } : { kind: "notOlder", revision: start.revision };
-      await rooms.watchCache.catchUp(freshness, signal);
+      await rooms.watchCache.catchUp(freshness, handled.signal);
       return undefined;
     }
     const collection = collectionOf(definition, scope);
@@ -63,11 +62,12 @@ export async function handleWatch(
       selection,
       limit: 0,
       freshness: start.freshness,
-      signal,
+      signal: handled.signal,
     });
   });
   const eventForm = presentedForm(definition, eventFormOf(form, handled, rooms));
   const needsConversion = definition.form !== undefined && definition.form.presentNow === undefined;
+  const { signal, end } = untilRetired(definition, handled.signal);
   const events = rooms.watchCache.watch({
     prefix,
     selection,
@@ -80,19 +80,43 @@ export async function handleWatch(
     timeoutMs: timeoutOf(options),
     signal,
   });
-  const body = needsConversion ? convertedEvents(events, definition, eventForm) : events;
+  const shown = needsConversion ? convertedEvents(events, definition, eventForm) : events;
+  const body = definition.onRetired === undefined ? shown : ended(shown, end);
   return { status: 200, headers: { "content-type": "application/json" }, body, isWatch: true };
 }
 
+interface Lifetime {
+  readonly signal: AbortSignal;
+  /** To be called when the watch is over. */
+  readonly end: () => void;
+}
+
 /** Whoever watches objects of a definition that is replaced starts anew, with the new one. */
-function untilRetired({ onRetired }: ResourceDefinition, signal: AbortSignal): AbortSignal {
-  if (onRetired === undefined) return signal;
+function untilRetired({ onRetired }: ResourceDefinition, signal: AbortSignal): Lifetime {
+  if (onRetired === undefined) return { signal, end: () => {} };
   const ending = new AbortController();
+  const onAbort = () => ending.abort(signal.reason);
   const stop = onRetired(() => ending.abort());
-  if (signal.aborted) ending.abort(signal.reason);
-  signal.addEventListener("abort", () => ending.abort(signal.reason), { once: true });
-  ending.signal.addEventListener("abort", stop, { once: true });
-  return ending.signal;
+  if (ending.signal.aborted) return { signal: ending.signal, end: stop };
+  const end = () => {
+    stop();
+    signal.removeEventListener("abort", onAbort);
+  };
+  if (signal.aborted) onAbort();
+  signal.addEventListener("abort", onAbort, { once: true });
+  ending.signal.addEventListener("abort", end, { once: true });
+  return { signal: ending.signal, end };
+}
+
+async function* ended(
+  events: AsyncIterable<Uint8Array>,
+  end: () => void,
+): AsyncGenerator<Uint8Array> {
+  try {
+    yield* events;
+  } finally {
+    end();
+  }
 }
 
 /** Events show objects as reads do. */
