@@ -21,6 +21,8 @@ export interface Bench {
 export interface Contestant {
   readonly name: string;
   readonly url: string;
+  /** Where lists are measured: ours in a logical cluster that nothing else is written to, because a cluster's collection is one. */
+  readonly listUrl: string;
   readonly token: string;
   readonly pid?: number | undefined;
   readonly client: ApiClient;
@@ -66,11 +68,14 @@ export class Contest {
     this.#server = server;
     this.#bare = bare;
     this.#bareFolder = bareFolder;
-    this.kcp = { ...kcp, pid: server.pid, client: new ApiClient(kcp) };
-    this.contestants = [
-      this.kcp,
-      ...bench.options.targets.map((target) => ({ ...target, client: new ApiClient(target) })),
-    ];
+    const listUrl = `${server.url}/clusters/bench-lists`;
+    this.kcp = { ...kcp, listUrl, pid: server.pid, client: new ApiClient(kcp) };
+    const others = bench.options.targets.map((target) => ({
+      ...target,
+      listUrl: target.url,
+      client: new ApiClient(target),
+    }));
+    this.contestants = [this.kcp, ...others];
   }
 
   static async open(bench: Bench): Promise<Contest> {
@@ -92,8 +97,8 @@ export class Contest {
   }
 
   /** The bare server answers `/<name>` with what ours answers for a path, byte for byte. */
-  async giveBare(name: string, path: string): Promise<void> {
-    writeFileSync(this.bodyFile(name), await this.kcp.client.must("GET", path));
+  async giveBare(name: string, path: string, client = this.kcp.client): Promise<void> {
+    writeFileSync(this.bodyFile(name), await client.must("GET", path));
   }
 
   bodyFile(name: string): string {
@@ -106,6 +111,14 @@ export class Contest {
       name,
       pid,
       round: () => this.#round({ url: url + path, token, body, ...shape }),
+    }));
+  }
+
+  lists(path: string, shape: Shape): Contender[] {
+    return this.contestants.map(({ name, listUrl, token, pid }) => ({
+      name,
+      pid,
+      round: () => this.#round({ url: listUrl + path, token, ...shape }),
     }));
   }
 

@@ -1,4 +1,5 @@
 /** Lists: all of a large collection, a page of it, and a search that finds nothing. */
+import { ApiClient } from "./api-client.ts";
 import { compare } from "./compare.ts";
 import { type Bench, benchNamespace, type Contest, type Shape } from "./contest.ts";
 import { configMap, configMapsPath, namespace } from "./objects.ts";
@@ -37,9 +38,12 @@ async function row(
     readonly wanted?: { readonly what: "ratio"; readonly atMost: number };
   },
 ): Promise<void> {
-  await contest.giveBare(list.name, list.path);
+  const { listUrl, token } = contest.kcp;
+  const client = new ApiClient({ url: listUrl, token });
+  await contest.giveBare(list.name, list.path, client);
+  client.close();
   const measured = await contest.measure([
-    ...contest.requests(list.path, list.shape),
+    ...contest.lists(list.path, list.shape),
     contest.bareRequests("same bytes, bare HTTP/2", `/${list.name}`, list.shape),
   ]);
   compare(report, {
@@ -55,7 +59,7 @@ async function row(
 async function unmatchedRow({ options, report }: Bench, contest: Contest): Promise<void> {
   const { listItems, pages } = options.sizes;
   const shape = { connections: 1, streams: 1, requests: pages };
-  const measured = await contest.measure(contest.requests(`${path}?labelSelector=half%3Db`, shape));
+  const measured = await contest.measure(contest.lists(`${path}?labelSelector=half%3Db`, shape));
   const work = `list of ${listItems} by label, none match`;
   compare(report, { work, unit: "ms", measured, servers: contest.contestants.length });
   report.add({
@@ -68,10 +72,12 @@ async function unmatchedRow({ options, report }: Bench, contest: Contest): Promi
 }
 
 async function fill({ options, generate }: Bench, contest: Contest): Promise<void> {
-  for (const { client, url, token } of contest.contestants) {
+  for (const { listUrl, token } of contest.contestants) {
+    const client = new ApiClient({ url: listUrl, token });
     await client.must("POST", "/api/v1/namespaces", namespace(listNamespace));
+    client.close();
     await generate({
-      url: url + path,
+      url: listUrl + path,
       token,
       body: configMap(),
       requests: options.sizes.listItems,

@@ -50,7 +50,7 @@ const full: Sizes = {
   singleCreates: 1000,
   listItems: 10_000,
   lists: 20,
-  pages: 400,
+  pages: 200,
   pageItems: 500,
   watchers: 200,
   watchEvents: 500,

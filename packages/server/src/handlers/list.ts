@@ -13,10 +13,8 @@ import {
   apiVersionOf,
   collectionKeyOf,
   fromStorageError,
-  objectOf,
   presentedEntries,
   type ResourceDefinition,
-  viewed,
 } from "../registry/index.ts";
 import { type ApiResponse, header } from "../request/api-request.ts";
 import type { ResourceScope } from "../request/request-scope.ts";
@@ -29,7 +27,7 @@ import {
   resourcePrefix,
   type StorageKey,
 } from "../storage/index.ts";
-import { itemBytesMax, writeListItem } from "../stored-object/index.ts";
+import { decodeObject, itemBytesMax, writeListItem } from "../stored-object/index.ts";
 import type { Listing } from "../watch-cache/index.ts";
 import type { HandlerRequest, HandlerRooms } from "./context.ts";
 import { decodeContinue, encodeContinue } from "./continue-token.ts";
@@ -166,7 +164,7 @@ export async function renderList(
   const entries: Entry[] = [];
   for await (const batch of batchesOf(listing)) for (const entry of batch) entries.push(entry);
   if (form.as === "table") {
-    const objects = entries.map((entry) => objectOf(definition, entry));
+    const objects = entries.map((entry) => decodeObject(entry));
     const includeObject = parseIncludeObject(scope.query);
     const table = { version: form.version, includeObject, nowMs: clock.now(), withColumns: true };
     return renderValue(200, tableOf(definition, objects, metadata, table), form);
@@ -177,9 +175,7 @@ export async function renderList(
     apiVersion: isPartial ? `meta.k8s.io/${form.version}` : apiVersionOf(definition),
     metadata,
     items: entries.map((entry) =>
-      isPartial
-        ? partialOf(objectOf(definition, entry), form.version)
-        : listItem(definition, entry),
+      isPartial ? partialOf(decodeObject(entry), form.version) : listItem(definition, entry),
     ),
   };
   return renderValue(200, list, form);
@@ -197,7 +193,7 @@ function listMetadata(listing: Listing, continueToken: string | undefined): Json
 
 /** Built-in kinds are not named again in the items of their lists. */
 export function listItem(definition: ResourceDefinition, entry: Entry): JsonObject {
-  const { kind, apiVersion, ...rest } = objectOf(definition, entry) as {
+  const { kind, apiVersion, ...rest } = decodeObject(entry) as {
     [member: string]: JsonValue;
   };
   return definition.itemsCarryKind ? ({ kind, apiVersion, ...rest } as JsonObject) : rest;
@@ -260,23 +256,20 @@ async function* streamItems(
 
 function* itemChunks(
   entries: readonly Entry[],
-  definition: ResourceDefinition,
+  { itemsCarryKind }: ResourceDefinition,
   isFirst: boolean,
 ): Generator<Buffer> {
   for (let at = 0; at < entries.length; ) {
-    const items: Entry[] = [];
+    let end = at;
     let size = 0;
-    while (at < entries.length && (size < chunkBytes || items.length === 0)) {
-      const item = viewed(definition, entries[at++] as Entry);
-      items.push(item);
-      size += itemBytesMax(item) + 1;
-    }
+    while (end < entries.length && (size < chunkBytes || end === at))
+      size += itemBytesMax(entries[end++] as Entry) + 1;
     const chunk = Buffer.allocUnsafe(size);
     let written = 0;
-    for (const item of items) {
+    for (; at < end; at++) {
       if (!isFirst) chunk[written++] = 0x2c;
       isFirst = false;
-      written = writeListItem(chunk, written, item, definition.itemsCarryKind);
+      written = writeListItem(chunk, written, entries[at] as Entry, itemsCarryKind);
     }
     yield chunk.subarray(0, written);
   }

@@ -10,10 +10,10 @@ import {
   toBytes,
   toYaml,
 } from "../content/index.ts";
-import { objectOf, viewed, type Written } from "../registry/index.ts";
+import type { Written } from "../registry/index.ts";
 import { type ApiResponse, header } from "../request/api-request.ts";
 import type { Entry } from "../storage/index.ts";
-import { servedBytes } from "../stored-object/index.ts";
+import { decodeObject, servedBytes } from "../stored-object/index.ts";
 import type { HandlerRequest, HandlerRooms } from "./context.ts";
 
 export function negotiateObject({ request }: HandlerRequest): AnswerForm {
@@ -31,8 +31,8 @@ export function renderObject(
   { clock }: HandlerRooms,
 ): ApiResponse {
   if (form.as === "object" && form.mediaType === "application/json")
-    return jsonBytes(status, servedBytes(viewed(handled.definition, entry)));
-  const object = objectOf(handled.definition, entry);
+    return jsonBytes(status, servedBytes(entry));
+  const object = decodeObject(entry);
   return renderValue(status, transform(object, form, handled, clock.now()), form);
 }
 
@@ -45,7 +45,7 @@ export function renderWritten(
   rooms: HandlerRooms,
 ): ApiResponse {
   if (isStored) return renderObject(status, entry, form, handled, rooms);
-  const object = objectOf(handled.definition, entry);
+  const object = decodeObject(entry);
   const { resourceVersion: _, ...metadata } = object["metadata"] as JsonObject;
   return renderValue(
     status,

@@ -6,8 +6,9 @@ import {
   SelectorSyntaxError,
 } from "@kcp-ts/machinery/selectors";
 import { statusError } from "@kcp-ts/machinery/status";
-import { objectOf, type ResourceDefinition } from "../registry/index.ts";
+import type { ResourceDefinition } from "../registry/index.ts";
 import { type Entry, parseObjectKey } from "../storage/index.ts";
+import { decodeObject } from "../stored-object/index.ts";
 import { cachedLabels, type Selection } from "../watch-cache/index.ts";
 
 export interface Selectors {
@@ -74,7 +75,7 @@ function fieldReader(definition: ResourceDefinition, entry: Entry): (field: stri
   return (field) => {
     if (field === "metadata.name") return name;
     if (field === "metadata.namespace") return namespace;
-    object ??= objectOf(definition, definition.form?.presentNow?.(entry) ?? entry);
+    object ??= decodeObject(definition.form?.presentNow?.(entry) ?? entry);
     return definition.strategy.selectableFields.get(field)?.(object) ?? "";
   };
 }

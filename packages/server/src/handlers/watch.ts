@@ -15,11 +15,10 @@ import {
   fromStorageError,
   type ResourceDefinition,
   translating,
-  viewed,
 } from "../registry/index.ts";
 import { type ApiResponse, header } from "../request/api-request.ts";
 import type { Entry, Revision } from "../storage/index.ts";
-import { decodeObject } from "../stored-object/index.ts";
+import { decodeObject, partialBytesAt } from "../stored-object/index.ts";
 import { type EventForm, type Freshness, type Listing, wholeObject } from "../watch-cache/index.ts";
 import type { HandlerRequest, HandlerRooms } from "./context.ts";
 import { convertedEvents } from "./converted-watch.ts";
@@ -66,10 +65,7 @@ export async function handleWatch(
       signal: handled.signal,
     });
   });
-  const eventForm = presentedForm(
-    definition,
-    viewedForm(definition, eventFormOf(form, handled, rooms)),
-  );
+  const eventForm = presentedForm(definition, eventFormOf(form, handled, rooms));
   const needsConversion = definition.form !== undefined && definition.form.presentNow === undefined;
   const { signal, end } = untilRetired(definition, handled.signal);
   const events = rooms.watchCache.watch({
@@ -167,7 +163,7 @@ function eventFormOf(
     case "partial":
       return {
         name: `partial/${form.version}`,
-        encode: (entry, revision) => toBytes(partialOf(objectAt(entry, revision), form.version)),
+        encode: (entry, revision) => partialBytesAt(entry, revision, form.version),
       };
     case "table": {
       const includeObject = parseIncludeObject(scope.query);
@@ -192,16 +188,6 @@ function eventFormOf(
     default:
       return wholeObject;
   }
-}
-
-/** Two definitions can watch one collection, each in its own form. */
-function viewedForm(definition: ResourceDefinition, form: EventForm): EventForm {
-  if (definition.view === undefined) return form;
-  return {
-    name: `${apiVersionOf(definition)}/${form.name}`,
-    encode: (entry, revision) => form.encode(viewed(definition, entry), revision),
-    ...(form.first === undefined ? {} : { first: viewedForm(definition, form.first) }),
-  };
 }
 
 function objectAt(entry: Entry, revision: Revision): JsonObject {

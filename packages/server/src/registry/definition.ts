@@ -1,7 +1,6 @@
 /** A served resource: its names in the API, and the strategy behind it. */
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import type { StoredForm } from "./stored-form.ts";
-import type { StoredView } from "./stored-view.ts";
 import type { Strategy, SubresourceStrategy } from "./strategy.ts";
 
 export interface ResourceDefinition {
@@ -36,8 +35,8 @@ export interface ResourceDefinition {
   readonly creationForbidden?: string | undefined;
   /** Calls back when the definition is replaced or withdrawn: watches end then. Returns how to stop listening. */
   readonly onRetired?: (callback: () => void) => () => void;
-  /** Set when the objects are another definition's, seen differently. */
-  readonly view?: StoredView;
+  /** Set when the objects are in another definition's collection, which `form` then turns into ours and back. */
+  readonly storedAs?: CollectionKey;
   /** How OpenAPI describes the kind, where its shape does not: custom kinds bring schemas. Called once per definition. */
   readonly openApi?: () => KindSchemas;
 }
@@ -46,6 +45,18 @@ export interface ResourceDefinition {
 export interface KindSchemas {
   readonly v3: JsonObject;
   readonly v2: JsonObject;
+}
+
+/** The parts of a storage key that say whose collection it is. */
+export interface CollectionKey {
+  readonly group: string;
+  readonly resource: string;
+  readonly identity: string;
+}
+
+export function collectionKeyOf(definition: ResourceDefinition): CollectionKey {
+  const { group, resource, identity, storedAs } = definition;
+  return storedAs ?? { group, resource, identity };
 }
 
 export function apiVersionOf({ group, version }: { group: string; version: string }): string {

@@ -1,5 +1,11 @@
 export { BuiltInCatalog, type Catalog } from "./catalog.ts";
-export { apiVersionOf, type KindSchemas, type ResourceDefinition } from "./definition.ts";
+export {
+  apiVersionOf,
+  type CollectionKey,
+  collectionKeyOf,
+  type KindSchemas,
+  type ResourceDefinition,
+} from "./definition.ts";
 export type { DeleteRequest } from "./deletion.ts";
 export { type FieldOwner, managedWrite } from "./managed-fields.ts";
 export { clusterAnnotation, timestamp } from "./prepare.ts";
@@ -19,7 +25,6 @@ export { secrets } from "./resources/core/secrets.ts";
 export { type SimpleColumn, type SimpleResource, simpleResource } from "./simple-resource.ts";
 export { fromStorageError, translating } from "./storage-errors.ts";
 export { presented, presentedEntries, type StoredForm } from "./stored-form.ts";
-export { collectionKeyOf, objectOf, type StoredView, viewed } from "./stored-view.ts";
 export type {
   Draft,
   Strategy,

@@ -22,9 +22,9 @@ import {
   type StorageKey,
   type Write,
 } from "../storage/index.ts";
-import { decodeObject } from "../stored-object/index.ts";
+import { decodeObject, encodeObject } from "../stored-object/index.ts";
 import type { WatchCache } from "../watch-cache/index.ts";
-import type { ResourceDefinition } from "./definition.ts";
+import { collectionKeyOf, type ResourceDefinition } from "./definition.ts";
 import { type DeleteRequest, deletionOf } from "./deletion.ts";
 import { type FieldOwner, recordOwner } from "./managed-fields.ts";
 import {
@@ -36,7 +36,6 @@ import {
 } from "./prepare.ts";
 import { fromStorageError, translating } from "./storage-errors.ts";
 import { presented } from "./stored-form.ts";
-import { collectionKeyOf, encodeStored, objectOf } from "./stored-view.ts";
 import type { Draft } from "./strategy.ts";
 
 export interface RegistryOptions {
@@ -139,7 +138,7 @@ export class Registry {
         if (options.mayCreate !== true) throw statusError.notFound(definition, address.name);
         return this.create(definition, address, await build(undefined), options);
       }
-      const old = objectOf(definition, await presented(definition, entry));
+      const old = decodeObject(await presented(definition, entry));
       if (entry.value.length > largeBytes) await otherWork();
       const draft = await build(old);
       const expected = checkPreconditions(definition, address.name, draft, entry, old);
@@ -167,20 +166,20 @@ export class Registry {
     for (let tries = 0; tries < updateTriesMax; tries++) {
       const entry = await this.#read(definition, key, options.signal);
       if (entry === undefined) throw statusError.notFound(definition, address.name);
-      const old = objectOf(definition, entry);
+      const old = decodeObject(entry);
       const step = deletionOf(definition, address.name, old, request, this.#options.clock.now());
       await options.validate(old, old);
       if (step.kind === "none") return { entry, isStored: true, outcome: "marked" };
       if (options.isDryRun) {
         const marked =
-          step.kind === "mark" ? { ...entry, value: encodeStored(definition, step.object) } : entry;
+          step.kind === "mark" ? { ...entry, value: encodeObject(step.object) } : entry;
         return {
           entry: marked,
           isStored: true,
           outcome: step.kind === "mark" ? "marked" : "deleted",
         };
       }
-      const value = step.kind === "mark" ? encodeStored(definition, step.object) : "delete";
+      const value = step.kind === "mark" ? encodeObject(step.object) : "delete";
       const revision = await this.#commit(
         definition,
         { key, value, expected: entry.modifiedAt },
@@ -220,7 +219,7 @@ export class Registry {
     { isDryRun, signal }: WriteOptions,
   ): Promise<Written | undefined> {
     const key = this.key(definition, address);
-    const value = encodeStored(definition, await storedForm(definition, object));
+    const value = encodeObject(await storedForm(definition, object));
     if (isDryRun) {
       if ((await this.#read(definition, key, signal)) !== undefined) return undefined;
       const entry = { key, value, createdAt: 0 as Revision, modifiedAt: 0 as Revision };
@@ -241,7 +240,7 @@ export class Registry {
     updated: JsonObject,
     { isDryRun, signal }: WriteOptions,
   ): Promise<Written | undefined> {
-    const value = encodeStored(definition, await storedForm(definition, updated));
+    const value = encodeObject(await storedForm(definition, updated));
     const isRemoved = isReadyToGo(definition, updated);
     if (!isRemoved && isSame(entry, value)) return { entry, isStored: true, outcome: "unchanged" };
     const after = { ...entry, value };

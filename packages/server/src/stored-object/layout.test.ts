@@ -8,6 +8,7 @@ import {
   encodeObject,
   itemBytesMax,
   labelsOf,
+  partialBytesAt,
   servedBytes,
   servedBytesAt,
   writeListItem,
@@ -52,6 +53,29 @@ describe("stored object layout", () => {
       assert.equal(item["kind"], withKind ? "ConfigMap" : undefined);
       assert.deepEqual(item["data"], object.data);
     }
+  });
+
+  it("cuts out exactly the metadata, whatever it and the rest contain", () => {
+    const words = fc.dictionary(fc.string(), fc.string());
+    fc.assert(
+      fc.property(words, words, fc.jsonValue(), (labels, annotations, spec) => {
+        const metadata = { name: "x", labels, annotations, list: [{ a: "}" }, '{"'] };
+        const entry = entryOf({
+          kind: "K",
+          apiVersion: "v1",
+          metadata,
+          spec,
+        } as unknown as JsonObject);
+        const partial = JSON.parse(
+          partialBytesAt(entry, 9 as Revision, "v1").toString(),
+        ) as unknown;
+        assert.deepEqual(partial, {
+          kind: "PartialObjectMetadata",
+          apiVersion: "meta.k8s.io/v1",
+          metadata: JSON.parse(JSON.stringify({ ...metadata, resourceVersion: "9" })) as unknown,
+        });
+      }),
+    );
   });
 
   it("reads exactly the labels, whatever they and the rest contain", () => {

@@ -68,16 +68,26 @@ export function itemBytesMax(entry: Entry): number {
   return entry.value.length + versionBytesMax;
 }
 
+/** The object's metadata alone, as PartialObjectMetadata of a version of meta.k8s.io: cut out of the stored bytes, not parsed. */
+export function partialBytesAt(entry: Entry, revision: Revision, version: string): Buffer {
+  const value = asBuffer(entry.value);
+  const start = metadataStart(value);
+  const head = `{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/${version}",${metadataMember}${versionMember(revision)}`;
+  const end = objectEnd(value, start - 1);
+  const bytes = Buffer.allocUnsafe(head.length + (end - start) + 1);
+  bytes.write(head, 0, "latin1");
+  value.copy(bytes, head.length, start, end);
+  bytes[bytes.length - 1] = 0x7d;
+  return bytes;
+}
+
 /** The labels, read off the front of the metadata without parsing the rest. */
 export function labelsOf(entry: Entry): Readonly<Record<string, string>> | undefined {
   const value = asBuffer(entry.value);
   const start = metadataStart(value);
   if (value.indexOf(labelsMember, start, "latin1") !== start) return undefined;
   const open = start + labelsMember.length - 1;
-  return JSON.parse(value.toString("utf8", open, flatObjectEnd(value, open))) as Record<
-    string,
-    string
-  >;
+  return JSON.parse(value.toString("utf8", open, objectEnd(value, open))) as Record<string, string>;
 }
 
 const metadataMember = '"metadata":{';
@@ -95,18 +105,23 @@ function versionMember(revision: Revision): string {
   return `"resourceVersion":"${revision}",`;
 }
 
-/** Behind the closing brace of an object whose values are all strings. */
-function flatObjectEnd(value: Buffer, open: number): number {
-  let isString = false;
-  for (let at = open + 1; at < value.length; at++) {
+/** Behind the closing brace of the object that opens at `open`. */
+function objectEnd(value: Buffer, open: number): number {
+  let depth = 0;
+  for (let at = open; at < value.length; at++) {
     const byte = value[at];
-    if (isString) {
-      if (byte === 0x5c) at++;
-      else if (byte === 0x22) isString = false;
-    } else if (byte === 0x22) isString = true;
-    else if (byte === 0x7d) return at + 1;
+    if (byte === 0x22) at = stringEnd(value, at);
+    else if (byte === 0x7b) depth++;
+    else if (byte === 0x7d && --depth === 0) return at + 1;
   }
-  assert(false, "a stored object ends inside its labels");
+  assert(false, "a stored object ends before its metadata does");
+}
+
+/** The closing quote of the string that opens at `open`. */
+function stringEnd(value: Buffer, open: number): number {
+  let at = open + 1;
+  while (value[at] !== 0x22) at += value[at] === 0x5c ? 2 : 1;
+  return at;
 }
 
 function textOf(value: Uint8Array): string {

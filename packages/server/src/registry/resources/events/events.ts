@@ -2,6 +2,8 @@
 import type { JsonObject, JsonValue } from "@kcp-ts/machinery/json";
 import { dnsSubdomainErrors } from "@kcp-ts/machinery/names";
 import { eventsV1Event } from "@kcp-ts/machinery/shape";
+import type { Entry } from "../../../storage/index.ts";
+import { decodeObject, encodeObject } from "../../../stored-object/index.ts";
 import type { ResourceDefinition } from "../../definition.ts";
 import { events } from "../core/events.ts";
 import { eventErrors, strictEventErrors, strictEventUpdateErrors } from "./event-rules.ts";
@@ -24,7 +26,13 @@ const toView = new Map(names);
 export const eventsV1: ResourceDefinition = {
   ...events,
   group: "events.k8s.io",
-  view: { group: "", resource: "events", identity: "", toStored, fromStored },
+  storedAs: { group: "", resource: "events", identity: "" },
+  form: {
+    name: "events.k8s.io/v1",
+    presentNow,
+    present: (entries) => entries.map(presentNow),
+    toStored,
+  },
   strategy: {
     ...events.strategy,
     nameErrors: dnsSubdomainErrors,
@@ -49,8 +57,9 @@ function toStored(object: JsonObject): JsonObject {
   return renamed(object, toCore, "v1");
 }
 
-function fromStored(object: JsonObject): JsonObject {
-  return renamed(object, toView, "events.k8s.io/v1");
+function presentNow(entry: Entry): Entry {
+  const object = renamed(decodeObject(entry), toView, "events.k8s.io/v1");
+  return { ...entry, value: encodeObject(object) };
 }
 
 function renamed(
