@@ -19,7 +19,7 @@ import {
 } from "../registry/index.ts";
 import { type ApiResponse, header } from "../request/api-request.ts";
 import type { Entry, Revision } from "../storage/index.ts";
-import { decodeObject } from "../stored-object/index.ts";
+import { decodeObject, partialBytesAt } from "../stored-object/index.ts";
 import { type EventForm, type Freshness, type Listing, wholeObject } from "../watch-cache/index.ts";
 import type { HandlerRequest, HandlerRooms } from "./context.ts";
 import { convertedEvents } from "./converted-watch.ts";
@@ -143,7 +143,7 @@ function eventFormOf(
     case "partial":
       return {
         name: `partial/${form.version}`,
-        encode: (entry, revision) => toBytes(partialOf(objectAt(entry, revision), form.version)),
+        encode: (entry, revision) => partialBytesAt(entry, revision, form.version),
       };
     case "table": {
       const includeObject = parseIncludeObject(scope.query);

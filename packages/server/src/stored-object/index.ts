@@ -3,6 +3,7 @@ export {
   encodeObject,
   itemBytesMax,
   labelsOf,
+  partialBytesAt,
   servedBytes,
   servedBytesAt,
   writeListItem,

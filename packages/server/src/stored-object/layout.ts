@@ -50,6 +50,19 @@ export function servedBytesAt(entry: Entry, revision: Revision): Buffer {
   return bytes;
 }
 
+/** Only the metadata, as PartialObjectMetadata of a version of meta.k8s.io: cut out, not parsed. */
+export function partialBytesAt(entry: Entry, revision: Revision, metaVersion: string): Buffer {
+  const value = asBuffer(entry.value);
+  const start = metadataStart(value);
+  const end = objectEnd(value, start - 1);
+  const head = `{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/${metaVersion}",${metadataMember}${versionMember(revision)}`;
+  const bytes = Buffer.allocUnsafe(head.length + end - start + 1);
+  bytes.write(head, 0, "latin1");
+  value.copy(bytes, head.length, start, end);
+  bytes[bytes.length - 1] = 0x7d;
+  return bytes;
+}
+
 /** Writes the object as an item of a list into `target` and returns the end. `itemBytesMax` bytes must fit. */
 export function writeListItem(target: Buffer, at: number, entry: Entry, withKind: boolean): number {
   const value = asBuffer(entry.value);
@@ -74,10 +87,7 @@ export function labelsOf(entry: Entry): Readonly<Record<string, string>> | undef
   const start = metadataStart(value);
   if (value.indexOf(labelsMember, start, "latin1") !== start) return undefined;
   const open = start + labelsMember.length - 1;
-  return JSON.parse(value.toString("utf8", open, flatObjectEnd(value, open))) as Record<
-    string,
-    string
-  >;
+  return JSON.parse(value.toString("utf8", open, objectEnd(value, open))) as Record<string, string>;
 }
 
 const metadataMember = '"metadata":{';
@@ -95,18 +105,20 @@ function versionMember(revision: Revision): string {
   return `"resourceVersion":"${revision}",`;
 }
 
-/** Behind the closing brace of an object whose values are all strings. */
-function flatObjectEnd(value: Buffer, open: number): number {
+/** Behind the brace that closes the one at `open`. */
+function objectEnd(value: Buffer, open: number): number {
   let isString = false;
-  for (let at = open + 1; at < value.length; at++) {
+  let depth = 0;
+  for (let at = open; at < value.length; at++) {
     const byte = value[at];
     if (isString) {
       if (byte === 0x5c) at++;
       else if (byte === 0x22) isString = false;
     } else if (byte === 0x22) isString = true;
-    else if (byte === 0x7d) return at + 1;
+    else if (byte === 0x7b) depth++;
+    else if (byte === 0x7d && --depth === 0) return at + 1;
   }
-  assert(false, "a stored object ends inside its labels");
+  assert(false, "a stored object ends inside its metadata");
 }
 
 function textOf(value: Uint8Array): string {
