@@ -93,4 +93,22 @@ describe("stored object layout", () => {
       }),
     );
   });
+
+  it("cuts out exactly the metadata, whatever it and the rest contain", () => {
+    const anything = fc.dictionary(
+      fc.string().filter((key) => key !== "__proto__"),
+      fc.jsonValue(),
+    );
+    fc.assert(
+      fc.property(anything, anything, (extra, data) => {
+        const metadata = { name: "x", managedFields: [extra], annotations: extra };
+        const entry = entryOf({ kind: "K", apiVersion: "v1", metadata, data } as JsonObject);
+        assert.deepEqual(JSON.parse(partialBytesAt(entry, 9 as Revision, "v1").toString()), {
+          kind: "PartialObjectMetadata",
+          apiVersion: "meta.k8s.io/v1",
+          metadata: JSON.parse(JSON.stringify({ ...metadata, resourceVersion: "9" })),
+        });
+      }),
+    );
+  });
 });
