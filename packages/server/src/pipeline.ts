@@ -21,12 +21,16 @@ import {
 } from "./request/api-request.ts";
 import type { Attributes } from "./request/attributes.ts";
 import type { RequestScope } from "./request/request-scope.ts";
+import { wellKnownGroup } from "./request/user.ts";
 import { type PathRooms, parseTarget, servePath } from "./routing/index.ts";
+import type { Resolution, Tenancy } from "./tenancy/index.ts";
+import { workspaces } from "./tenancy/index.ts";
 
 export interface PipelineRooms extends HandlerRooms, PathRooms {
   readonly authenticator: RequestAuthenticator;
   readonly authorizer: Authorizer;
   readonly catalog: Catalog;
+  readonly tenancy: Pick<Tenancy, "resolve" | "isInactive">;
   readonly clock: Clock;
   readonly deadlines: Deadlines<() => void>;
   /** Told of every request when its answer is ready. */
@@ -107,13 +111,24 @@ function finish(exchange: Exchange, response: ApiResponse, rooms: PipelineRooms)
   return response;
 }
 
-function route(exchange: Exchange): undefined {
+function route(exchange: Exchange, { tenancy }: PipelineRooms): Promise<undefined> | undefined {
   const { method, target, headers } = exchange.request;
-  exchange.scope = parseTarget({
+  const scope = parseTarget({
     method,
     target,
     clusterHeader: header(headers, "x-kubernetes-cluster"),
   });
+  exchange.scope = scope;
+  if (scope.clusterPath === undefined) return undefined;
+  const resolution = tenancy.resolve(scope.clusterPath);
+  if (!(resolution instanceof Promise)) return resolved(exchange, scope, resolution);
+  return resolution.then((found) => resolved(exchange, scope, found));
+}
+
+/** What a path leads to; that it leads nowhere is said when it is known who asks. */
+function resolved(exchange: Exchange, scope: RequestScope, resolution: Resolution): undefined {
+  if (resolution.kind !== "cluster") exchange.detour = resolution;
+  else exchange.scope = { ...scope, cluster: resolution.cluster };
 }
 
 const timeoutDefaultMs = 60_000;
@@ -187,9 +202,13 @@ function refuse(error: unknown): never {
 
 function authorize(
   exchange: Exchange,
-  { authorizer }: PipelineRooms,
+  { authorizer, tenancy }: PipelineRooms,
 ): Promise<undefined> | undefined {
   const attributes = attributesOf(exchange);
+  if (exchange.detour !== undefined) throw leadsNowhere(exchange, attributes);
+  const { cluster } = attributes;
+  if (cluster !== "*" && tenancy.isInactive(cluster) && !servedWhileInactive(attributes.path))
+    throw inactive(attributes);
   const decision = authorizer.authorize(attributes);
   if (decision instanceof Promise) {
     return decision.then(({ allowed }) => {
@@ -199,6 +218,27 @@ function authorize(
   }
   if (!decision.allowed) throw forbidden(attributes);
   return undefined;
+}
+
+/** Whether a workspace exists is nobody's business but that of those who may enter every one of them. */
+function leadsNowhere({ detour, scope, user }: Exchange, attributes: Attributes): Error {
+  const { groups } = user;
+  if (!groups.includes(wellKnownGroup.masters) && !groups.includes(wellKnownGroup.kcpAdmin))
+    return forbidden(attributes);
+  return detour?.kind === "missing"
+    ? statusError.notFound(workspaces, scope?.clusterPath?.text ?? "")
+    : statusError.unavailable("Not available.");
+}
+
+function servedWhileInactive(path: string): boolean {
+  return (
+    path.startsWith("/openapi") || path.startsWith("/apis/core.kcp.io/v1alpha1/logicalclusters")
+  );
+}
+
+function inactive(attributes: Attributes): Error {
+  const resource = { group: "core.kcp.io", resource: "logicalclusters" };
+  return statusError.forbidden(resource, attributes.cluster, "logical cluster is marked inactive");
 }
 
 function attributesOf({ scope, user }: Exchange): Attributes {

@@ -7,9 +7,9 @@ import { randomUUID } from "node:crypto";
 import type { Clock, Random } from "@kcp-ts/machinery/base";
 import { Admission, type AdmissionPlugin, namespaceLifecycle } from "./admission/index.ts";
 import type { RequestAuthenticator } from "./authentication/index.ts";
-import type { Authorizer } from "./authorization/index.ts";
+import { type Authorizer, workspaceContent } from "./authorization/index.ts";
 import { Compactor, type CompactorOptions } from "./compactor.ts";
-import { CustomResources } from "./custom-resources/index.ts";
+import { CustomResources, customResourceDefinitions } from "./custom-resources/index.ts";
 import { Deadlines } from "./deadlines.ts";
 import type { Exchange } from "./exchange.ts";
 import { type HealthChecks, pingCheck } from "./health/index.ts";
@@ -20,6 +20,8 @@ import { builtIns, Registry, type ResourceDefinition } from "./registry/index.ts
 import type { ApiRequest, ApiResponse, MaybePromise } from "./request/api-request.ts";
 import { observe } from "./request-sample.ts";
 import type { SnapshotSource, Storage } from "./storage/index.ts";
+import { Tenancy } from "./tenancy/index.ts";
+import { useOfType } from "./type-use.ts";
 import { WatchCache } from "./watch-cache/index.ts";
 
 export interface ApiServerOptions {
@@ -54,6 +56,7 @@ export class ApiServer {
   readonly #watchCache: WatchCache;
   readonly #compactor: Compactor;
   readonly #customResources: CustomResources;
+  readonly #tenancy: Tenancy;
   readonly #inFlight = { readOnly: 0, mutating: 0 };
   #isStarted = false;
   #isDraining = false;
@@ -82,12 +85,25 @@ export class ApiServer {
       cachedBytes: () => watchCache.collections.bytes,
     });
     this.#watchCache = watchCache;
+    const extra = options.resources ?? [];
+    const tenancy = new Tenancy({
+      storage,
+      registry,
+      watchCache,
+      clock,
+      random,
+      mayUse: useOfType(options.authorizer),
+      builtIns: [...builtIns, customResourceDefinitions, ...extra],
+      onError: (error) => log.warn({ err: error }, "a workspace has to wait"),
+    });
+    this.#tenancy = tenancy;
     this.#customResources = new CustomResources({
       storage,
       watchCache,
       clock,
       registry,
-      builtIns: [...builtIns, ...(options.resources ?? [])],
+      builtIns: [...builtIns, ...tenancy.resources, ...extra],
+      rootOnly: tenancy.rootResources,
       onError: (error) => log.warn({ err: error }, "a custom resource definition has to wait"),
     });
     this.#compactor = new Compactor({
@@ -102,13 +118,15 @@ export class ApiServer {
       registry,
       watchCache,
       admission: new Admission([
+        ...tenancy.admissionPlugins,
         namespaceLifecycle(namespaceSource(registry, watchCache)),
         ...(options.admissionPlugins ?? []),
       ]),
       clock,
       deadlines: new Deadlines<() => void>(clock, (callback) => callback()),
       authenticator: options.authenticator,
-      authorizer: options.authorizer,
+      authorizer: workspaceContent(options.authorizer, tenancy),
+      tenancy,
       catalog: this.#customResources.catalog,
       health: this.#healthChecks(),
       metrics,
@@ -126,8 +144,14 @@ export class ApiServer {
   async start(): Promise<void> {
     await this.#watchCache.start();
     this.#customResources.start();
+    this.#tenancy.start();
     this.#compactor.start();
     this.#isStarted = true;
+  }
+
+  /** Makes what the logical cluster root begins with. `externalUrl` is where clients reach this server, without a path. */
+  bootstrap(externalUrl: string): Promise<void> {
+    return this.#tenancy.bootstrap(externalUrl);
   }
 
   handle(request: ApiRequest): MaybePromise<ApiResponse> {
@@ -159,6 +183,7 @@ export class ApiServer {
     this.#isDraining = true;
     this.#rooms.deadlines.close();
     await this.#compactor.stop();
+    await this.#tenancy.stop();
     await this.#customResources.stop();
     await this.#watchCache.close();
   }

@@ -5,6 +5,7 @@
  * Upstream, `system:kcp:admin` gets its power from a role binding, and neither wildcard requests nor `system:` clusters are open
  * to it; here both administrator groups may do everything.
  */
+import { rootCluster } from "@kcp-ts/machinery/names";
 import { type Attributes, type UserInfo, wellKnownGroup } from "../request/index.ts";
 import type { Authorizer, Decision } from "./authorizer.ts";
 
@@ -14,7 +15,10 @@ export const bootstrapAuthorizer: Authorizer = {
     for (const group of privilegedGroups) {
       if (user.groups.includes(group)) return allowed(`member of ${group}`);
     }
-    if (attributes.isResourceRequest || attributes.verb !== "get") return refused;
+    if (attributes.isResourceRequest) return refused;
+    if (attributes.verb === "access" && attributes.cluster === rootCluster && isAuthenticated(user))
+      return allowed("root is open to authenticated users");
+    if (attributes.verb !== "get") return refused;
     if (isPublicPath(attributes.path)) return allowed("public path");
     if (isTenantCluster(attributes) && isAuthenticated(user) && isDiscoveryPath(attributes.path)) {
       return allowed("discovery by an authenticated user");

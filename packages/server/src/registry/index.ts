@@ -2,6 +2,7 @@ export { BuiltInCatalog, type Catalog } from "./catalog.ts";
 export {
   apiVersionOf,
   type CollectionKey,
+  type Companions,
   collectionKeyOf,
   type KindSchemas,
   type ResourceDefinition,
@@ -22,6 +23,8 @@ export { builtIns } from "./resources/built-ins.ts";
 export { configMaps } from "./resources/core/configmaps.ts";
 export { namespaces } from "./resources/core/namespaces.ts";
 export { secrets } from "./resources/core/secrets.ts";
+export { clusterRoleBindings } from "./resources/rbac/bindings.ts";
+export { clusterRoles } from "./resources/rbac/roles.ts";
 export { type SimpleColumn, type SimpleResource, simpleResource } from "./simple-resource.ts";
 export { fromStorageError, translating } from "./storage-errors.ts";
 export { presented, presentedEntries, type StoredForm } from "./stored-form.ts";
