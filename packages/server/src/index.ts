@@ -17,7 +17,13 @@ export {
   type StaticToken,
   StaticTokenAuthenticator,
 } from "./authentication/index.ts";
-export { type Authorizer, anyOf, bootstrapAuthorizer } from "./authorization/index.ts";
+export {
+  type Authorizer,
+  anyOf,
+  bootstrapAuthorizer,
+  type LogicalClusterSource,
+  workspaceContent,
+} from "./authorization/index.ts";
 export {
   BackupFormatError,
   type BackupSummary,

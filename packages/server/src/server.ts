@@ -7,7 +7,7 @@ import { randomUUID } from "node:crypto";
 import type { Clock, Random } from "@kcp-ts/machinery/base";
 import { Admission, type AdmissionPlugin, namespaceLifecycle } from "./admission/index.ts";
 import type { RequestAuthenticator } from "./authentication/index.ts";
-import { type Authorizer, workspaceContent } from "./authorization/index.ts";
+import type { Authorizer, LogicalClusterSource } from "./authorization/index.ts";
 import { Compactor, type CompactorOptions } from "./compactor.ts";
 import { CustomResources, customResourceDefinitions } from "./custom-resources/index.ts";
 import { Deadlines } from "./deadlines.ts";
@@ -32,6 +32,8 @@ export interface ApiServerOptions {
   readonly random: Random;
   readonly authenticator: RequestAuthenticator;
   readonly authorizer: Authorizer;
+  /** Put in front of the authorizer: decides who may enter a logical cluster at all. Everybody may if it is left out. */
+  readonly gate?: (inner: Authorizer, clusters: LogicalClusterSource) => Authorizer;
   readonly log: ServerLog;
   readonly admissionPlugins?: readonly AdmissionPlugin[];
   /** Served in every logical cluster, besides the built-in ones. */
@@ -125,7 +127,7 @@ export class ApiServer {
       clock,
       deadlines: new Deadlines<() => void>(clock, (callback) => callback()),
       authenticator: options.authenticator,
-      authorizer: workspaceContent(options.authorizer, tenancy),
+      authorizer: options.gate?.(options.authorizer, tenancy) ?? options.authorizer,
       tenancy,
       catalog: this.#customResources.catalog,
       health: this.#healthChecks(),

@@ -61,9 +61,8 @@ export function defaultObjectsController(options: DefaultObjectsOptions): Contro
       if (phases.store.get({ cluster, namespace: "", name: namespace }) !== "Active") return;
       const at = (name: string): ObjectKey => ({ cluster, namespace, name });
       const tasks: Promise<void>[] = [];
-      if (rootCas.source.store.get(at(rootCaName)) !== "right") {
-        tasks.push(ensureRootCa(client, namespace, caPem, signal));
-      }
+      const rootCa = rootCas.source.store.get(at(rootCaName));
+      if (rootCa !== "right") tasks.push(ensureRootCa(client, namespace, caPem, { rootCa, signal }));
       if (
         accounts !== undefined &&
         accounts.source.store.get(at(serviceAccountName)) === undefined
@@ -120,13 +119,15 @@ async function ensureRootCa(
   client: Client,
   namespace: string,
   caPem: string,
-  signal: AbortSignal,
+  { rootCa, signal }: { readonly rootCa: Rightness | undefined; readonly signal: AbortSignal },
 ): Promise<void> {
   const resource = client.resource(configMaps);
+  const create = () => resource.create(rootCaConfigMap(namespace, caPem), { signal });
+  // Most of the time it is simply not there yet. One that we have not heard of is heard of soon, and then looked at.
+  if (rootCa === undefined) return createUnlessLate(create);
   const current = await resource.find({ namespace, name: rootCaName }, { signal });
-  if (current === undefined) {
-    await createUnlessLate(() => resource.create(rootCaConfigMap(namespace, caPem), { signal }));
-  } else if (!isRootCa(current, caPem)) {
+  if (current === undefined) await createUnlessLate(create);
+  else if (!isRootCa(current, caPem)) {
     if (current.immutable === true) {
       // Its content can never be mended: it makes room for one that is right, which its deletion brings about.
       const { uid } = current.metadata;

@@ -11,6 +11,7 @@ import {
   type RequestAuthenticator,
   type ServerLog,
   type UserInfo,
+  workspaceContent,
 } from "@kcp-ts/server";
 import { type AuthenticationOptions, composeAuthentication } from "./authentication.ts";
 import { type RunningControllers, startControllers } from "./controllers.ts";
@@ -71,6 +72,7 @@ export class Core {
       random,
       authenticator,
       authorizer: anyOf([bootstrapAuthorizer, ...(extensions.authorizers ?? [])]),
+      gate: workspaceContent,
       log,
       admissionPlugins: extensions.admissionPlugins ?? [],
       resources: extensions.resources ?? [],

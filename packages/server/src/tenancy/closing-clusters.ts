@@ -30,6 +30,11 @@ export class ClosingClusters {
     return this.#closing.size > 0 && this.#closing.has(cluster);
   }
 
+  /** It was seen to go, and nobody has made it anew. */
+  isGone(cluster: ClusterName): boolean {
+    return this.#gone.has(cluster);
+  }
+
   enter(cluster: ClusterName): void {
     this.#closing.add(cluster);
     this.#gone.delete(cluster);

@@ -27,11 +27,15 @@ import {
 import { decodeObject } from "../stored-object/index.ts";
 import { logicalClusters } from "./kinds/definitions.ts";
 import { textsOf } from "./kinds/phases.ts";
+import type { WatchHub } from "../watch-cache/index.ts";
 import { systemWriteOptions, uncancelled } from "./parts.ts";
 import { member } from "./records.ts";
+import { UsedCollections } from "./used-collections.ts";
 
 /** Objects read, and deletions under way, at a time. */
 const pageEntries = 200;
+/** A cluster that uses more kinds than these is emptied step by step. */
+const collectionsAtOnceMax = 12;
 
 export interface Leftovers {
   /** `<plural>.<group>`, and how many. */
@@ -44,15 +48,27 @@ export interface EmptyOptions {
   readonly registry: Registry;
   /** Everything that logical clusters have without defining it themselves. */
   readonly definitions: readonly ResourceDefinition[];
+  readonly hub: WatchHub;
 }
 
 export class ClusterEmptier {
   readonly #options: EmptyOptions;
   readonly #steps: readonly (readonly ResourceDefinition[])[];
+  readonly #used: UsedCollections;
 
   constructor(options: EmptyOptions) {
     this.#options = options;
     this.#steps = stepsOf(options.definitions);
+    this.#used = new UsedCollections(options.hub, this.#steps.flat());
+  }
+
+  /** Known to be empty: of such a cluster it is remembered what has been put into it since. */
+  begins(cluster: ClusterName): void {
+    this.#used.begins(cluster);
+  }
+
+  forget(cluster: ClusterName): void {
+    this.#used.forget(cluster);
   }
 
   /** What is left when everything that can go has gone; nothing, most of the time. */
@@ -60,11 +76,54 @@ export class ClusterEmptier {
     const resources = new Map<string, number>();
     const finalizers = new Map<string, number>();
     const left = { resources, finalizers };
+    if (await this.#emptyAtOnce(cluster)) return left;
     for (const step of this.#steps) {
-      await Promise.all(step.map((definition) => this.#emptyOf(definition, cluster, left)));
+      const used = step.filter((definition) => this.#used.mayHave(cluster, definition));
+      await Promise.all(used.map((definition) => this.#emptyOf(definition, cluster, left)));
       if (resources.size > 0) break;
     }
     return left;
+  }
+
+  /**
+   * Most clusters hold little, and nothing that anything holds back: it goes in one turn, namespaces first, so that nobody thinks that
+   * something is missing in them. False when it is not so simple, and nothing was done.
+   */
+  async #emptyAtOnce(cluster: ClusterName): Promise<boolean> {
+    const { storage } = this.#options;
+    const used = this.#steps
+      .flat()
+      .filter((definition) => this.#used.mayHave(cluster, definition));
+    if (used.length > collectionsAtOnceMax) return false;
+    const pages = await Promise.all(
+      used.map((definition) =>
+        storage.list(clusterPrefix({ ...collectionKeyOf(definition), cluster }), {
+          signal: uncancelled,
+          entriesMax: pageEntries,
+        }),
+      ),
+    );
+    const entries: Entry[] = [];
+    for (const [index, page] of pages.entries()) {
+      const definition = used[index] as ResourceDefinition;
+      if (page.more || !page.entries.every((entry) => isFree(definition, decodeObject(entry))))
+        return false;
+      if (definition === namespaces) entries.unshift(...page.entries);
+      else entries.push(...page.entries);
+    }
+    const gone = await Promise.all(entries.map((entry) => this.#commitRemoval(entry)));
+    return gone.every((isGone) => isGone);
+  }
+
+  /** False when somebody changed it meanwhile. */
+  async #commitRemoval({ key, modifiedAt: expected }: Entry): Promise<boolean> {
+    try {
+      await this.#options.storage.commit({ key, value: "delete", expected }, callOptions);
+      return true;
+    } catch (error) {
+      if (isStorageError(error, "conflict")) return false;
+      throw error;
+    }
   }
 
   async #emptyOf(
@@ -100,16 +159,7 @@ export class ClusterEmptier {
     cluster: ClusterName,
   ): Promise<readonly string[] | undefined> {
     const object = decodeObject(entry);
-    if (isFree(definition, object)) {
-      try {
-        const { key, modifiedAt: expected } = entry;
-        await this.#options.storage.commit({ key, value: "delete", expected }, callOptions);
-        return undefined;
-      } catch (error) {
-        // Somebody changed it: it is deleted like any other.
-        if (!isStorageError(error, "conflict")) throw error;
-      }
-    }
+    if (isFree(definition, object) && (await this.#commitRemoval(entry))) return undefined;
     const metadata = member(object, "metadata");
     if (metadata["deletionTimestamp"] === undefined) {
       const { namespace, name } = parseObjectKey(entry.key);

@@ -58,13 +58,16 @@ export class Lifecycle {
   constructor(options: LifecycleOptions) {
     const { parts, definitions, onError } = options;
     this.#options = options;
-    this.#emptier = new ClusterEmptier({ ...parts, definitions });
+    this.#emptier = new ClusterEmptier({ ...parts, definitions, hub: parts.watchCache.hub });
     this.#jobs = new JobQueue<Job>({
       clock: parts.clock,
       onError,
       work: (key) => this.#work(key),
     });
-    this.closing = new ClosingClusters(parts.clock, (cluster) => this.#emptier.empty(cluster));
+    this.closing = new ClosingClusters(parts.clock, async (cluster) => {
+      await this.#emptier.empty(cluster);
+      this.#emptier.forget(cluster);
+    });
     this.#survey = new Survey({ storage: parts.storage, onError });
   }
 
@@ -94,6 +97,11 @@ export class Lifecycle {
     ]);
   }
 
+  /** A name that nobody has used before. */
+  begins(cluster: ClusterName): void {
+    this.#emptier.begins(cluster);
+  }
+
   /** Looks after a while whether a logical cluster has an owner, and takes it away if not. */
   suspect(cluster: ClusterName): () => void {
     const key = logicalClusterKey(cluster);
@@ -114,7 +122,8 @@ export class Lifecycle {
       // The logical cluster above may wait for the last of its workspaces.
       if (this.closing.has(parent)) this.#jobs.add(logicalClusterKey(parent));
       const { cluster } = member(decodeObject(previous as Entry), "spec") as { cluster?: string };
-      if (cluster !== undefined) this.#jobs.add(logicalClusterKey(cluster as ClusterName));
+      if (cluster === undefined || this.closing.isGone(cluster as ClusterName)) return;
+      this.#jobs.add(logicalClusterKey(cluster as ClusterName));
     } else if (mentions(current, "deletionTimestamp")) this.#jobs.add(key);
   }
 
@@ -126,7 +135,8 @@ export class Lifecycle {
       const owner = ownerOf(decodeObject(previous as Entry));
       if (owner !== undefined) this.#jobs.add(workspaceKey(owner.cluster, owner.name));
     } else if (mentions(current, "deletionTimestamp")) this.#jobs.add(key);
-    else if (previous !== undefined) {
+    else if (previous === undefined) this.closing.reopen(cluster);
+    else {
       const owner = ownerOf(decodeObject(current));
       if (owner !== undefined) this.#jobs.add(workspaceKey(owner.cluster, owner.name));
     }
@@ -172,8 +182,9 @@ export class Lifecycle {
       }
       return undefined;
     }
-    const key = logicalClusterKey(cluster);
-    const logical = await watchCache.get(key, { kind: "latest" }, uncancelled);
+    const logical = this.closing.isGone(cluster)
+      ? undefined
+      : await watchCache.get(logicalClusterKey(cluster), { kind: "latest" }, uncancelled);
     if (!isDeleted) return this.#follow(entry, object, logical);
     const finalizers = textsOf(metadata["finalizers"]);
     // Others finish their work first, as long as the content is there.

@@ -69,6 +69,7 @@ export class Tenancy {
       ...this.#parts,
       ownInitializers,
       externalUrl: () => this.#externalUrl,
+      begins: (cluster) => this.#lifecycle.begins(cluster),
       discard: (cluster) => this.#lifecycle.discard(cluster),
       suspect: (cluster) => this.#lifecycle.suspect(cluster),
     });

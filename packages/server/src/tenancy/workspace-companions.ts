@@ -16,6 +16,8 @@ import { initializersOf, nameOf, terminatorsOf } from "./workspace-types.ts";
 export interface CompanionsOptions extends Parts {
   readonly externalUrl: () => string;
   readonly ownInitializers: ReadonlySet<string>;
+  /** Told of a name that nobody has used before. */
+  readonly begins: (cluster: ClusterName) => void;
   /** Takes away a logical cluster that nobody owns; also when it is not certain that one is there. */
   readonly discard: (cluster: ClusterName) => Promise<void>;
   /** Looks some time later whether it has an owner; what comes back says that it has. */
@@ -27,6 +29,7 @@ export function workspaceCompanions(options: CompanionsOptions): Companions {
     async make(object, parentCluster, user) {
       const { cluster } = member(object, "spec") as { cluster?: ClusterName };
       if (cluster === undefined) return undefined;
+      options.begins(cluster);
       // Until the Workspace is stored it is not certain that it will be.
       const clear = options.suspect(cluster);
       await makeFor(options, { object, cluster, parentCluster, user });
