@@ -25,9 +25,9 @@ import {
   type StorageKey,
 } from "../storage/index.ts";
 import { decodeObject } from "../stored-object/index.ts";
+import type { WatchHub } from "../watch-cache/index.ts";
 import { logicalClusters } from "./kinds/definitions.ts";
 import { textsOf } from "./kinds/phases.ts";
-import type { WatchHub } from "../watch-cache/index.ts";
 import { systemWriteOptions, uncancelled } from "./parts.ts";
 import { member } from "./records.ts";
 import { UsedCollections } from "./used-collections.ts";
@@ -91,9 +91,7 @@ export class ClusterEmptier {
    */
   async #emptyAtOnce(cluster: ClusterName): Promise<boolean> {
     const { storage } = this.#options;
-    const used = this.#steps
-      .flat()
-      .filter((definition) => this.#used.mayHave(cluster, definition));
+    const used = this.#steps.flat().filter((definition) => this.#used.mayHave(cluster, definition));
     if (used.length > collectionsAtOnceMax) return false;
     const pages = await Promise.all(
       used.map((definition) =>

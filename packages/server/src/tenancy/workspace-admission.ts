@@ -264,12 +264,16 @@ function admitUpdate(
     if (oldSpec[field] === undefined && spec[field] !== undefined && field !== "type")
       throw refused(name, `spec.${field} cannot be set`);
   }
-  const annotations = member(member(draft, "metadata"), "annotations");
+  const metadata = member(draft, "metadata");
+  const annotations: MutableObject = { ...member(metadata, "annotations") };
   const oldAnnotations = member(member(old, "metadata"), "annotations");
   for (const key of fixedAnnotations) {
-    if (annotations[key] !== oldAnnotations[key])
-      throw refused(name, `annotation ${key} is immutable`);
+    const before = oldAnnotations[key];
+    // Whoever writes the whole object need not know of these.
+    if (annotations[key] === undefined && before !== undefined) annotations[key] = before;
+    if (annotations[key] !== before) throw refused(name, `annotation ${key} is immutable`);
   }
+  draft["metadata"] = { ...metadata, annotations };
 }
 
 function isMaster({ groups }: UserInfo): boolean {

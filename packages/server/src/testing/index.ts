@@ -9,11 +9,13 @@ export {
 } from "./listening-server.ts";
 export { encodeProto, envelope, mapEntry, type Proto, varint } from "./protobuf-writer.ts";
 export {
+  allKinds,
   collectionPath,
   type SampleKind,
   sampleKinds,
   sampleObject,
   sampleRequest,
+  systemKinds,
 } from "./sample-objects.ts";
 export { SeededRandom } from "./seeded-random.ts";
 export {
