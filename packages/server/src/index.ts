@@ -16,6 +16,8 @@ export {
   RequestAuthenticator,
   type StaticToken,
   StaticTokenAuthenticator,
+  type TokenAuthenticator,
+  type TokenIdentity,
 } from "./authentication/index.ts";
 export { type Authorizer, anyOf, bootstrapAuthorizer } from "./authorization/index.ts";
 export {

@@ -3,6 +3,7 @@ export type {
   Credentials,
   MaybePromise,
   TokenAuthenticator,
+  TokenIdentity,
 } from "./authenticator.ts";
 export { BearerTokenAuthenticator, parseBearerToken, tokenLengthMax } from "./bearer-token.ts";
 export { ReloadableClientCa } from "./client-ca.ts";
