@@ -19,7 +19,13 @@ export {
   type TokenAuthenticator,
   type TokenIdentity,
 } from "./authentication/index.ts";
-export { type Authorizer, anyOf, bootstrapAuthorizer } from "./authorization/index.ts";
+export {
+  type Authorizer,
+  anyOf,
+  bootstrapAuthorizer,
+  type Decision,
+  RbacAuthorizer,
+} from "./authorization/index.ts";
 export {
   BackupFormatError,
   type BackupSummary,

@@ -7,7 +7,13 @@ import { randomUUID } from "node:crypto";
 import type { Clock, Random } from "@kcp-ts/machinery/base";
 import { Admission, type AdmissionPlugin, namespaceLifecycle } from "./admission/index.ts";
 import type { RequestAuthenticator } from "./authentication/index.ts";
-import type { Authorizer } from "./authorization/index.ts";
+import {
+  type Authorizer,
+  anyOf,
+  bootstrapAuthorizer,
+  EscalationCheck,
+  RbacAuthorizer,
+} from "./authorization/index.ts";
 import { Compactor, type CompactorOptions } from "./compactor.ts";
 import { CustomResources } from "./custom-resources/index.ts";
 import { Deadlines } from "./deadlines.ts";
@@ -16,9 +22,12 @@ import { type HealthChecks, pingCheck } from "./health/index.ts";
 import { ServerMetrics } from "./metrics/index.ts";
 import { namespaceSource } from "./namespace-source.ts";
 import { answer, type PipelineRooms } from "./pipeline.ts";
+import { PolicyCache } from "./policy-cache.ts";
 import { builtIns, Registry, type ResourceDefinition } from "./registry/index.ts";
 import type { ApiRequest, ApiResponse, MaybePromise } from "./request/api-request.ts";
 import { observe } from "./request-sample.ts";
+import { reviewersOf } from "./reviewers.ts";
+import { RoleAggregation } from "./role-aggregation.ts";
 import type { SnapshotSource, Storage } from "./storage/index.ts";
 import { WatchCache } from "./watch-cache/index.ts";
 
@@ -29,7 +38,8 @@ export interface ApiServerOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly authenticator: RequestAuthenticator;
-  readonly authorizer: Authorizer;
+  /** Puts authorization together around RBAC, which only the server can supply; masters and RBAC if left out. */
+  readonly authorization?: (rbac: RbacAuthorizer) => Authorizer;
   readonly log: ServerLog;
   readonly admissionPlugins?: readonly AdmissionPlugin[];
   /** Served in every logical cluster, besides the built-in ones. */
@@ -49,11 +59,14 @@ export interface ServerLog {
 }
 
 export class ApiServer {
+  /** The whole of authorization, for those in this process who must ask. */
+  readonly authorizer: Authorizer;
   readonly #options: ApiServerOptions;
   readonly #rooms: PipelineRooms;
   readonly #watchCache: WatchCache;
   readonly #compactor: Compactor;
   readonly #customResources: CustomResources;
+  readonly #roleAggregation: RoleAggregation;
   readonly #inFlight = { readOnly: 0, mutating: 0 };
   #isStarted = false;
   #isDraining = false;
@@ -97,18 +110,35 @@ export class ApiServer {
       onError: (error) => log.warn({ err: error }, "history could not be compacted"),
       policy: options.compaction ?? {},
     });
+    const policies = new PolicyCache({ storage, hub: watchCache.hub });
+    const rbac = new RbacAuthorizer(policies);
+    const authorizer = options.authorization?.(rbac) ?? anyOf([bootstrapAuthorizer, rbac]);
+    const escalation = new EscalationCheck(rbac, authorizer);
+    this.#roleAggregation = new RoleAggregation({
+      storage,
+      hub: watchCache.hub,
+      registry,
+      policies,
+      onError: (error) => log.warn({ err: error }, "an aggregated role could not be written"),
+    });
+    this.authorizer = authorizer;
     const observers = { clock, metrics, log };
     this.#rooms = {
       registry,
       watchCache,
       admission: new Admission([
         namespaceLifecycle(namespaceSource(registry, watchCache)),
+        {
+          name: "RoleEscalation",
+          validate: (request, object, old) => escalation.check(request, object, old),
+        },
         ...(options.admissionPlugins ?? []),
       ]),
       clock,
       deadlines: new Deadlines<() => void>(clock, (callback) => callback()),
       authenticator: options.authenticator,
-      authorizer: options.authorizer,
+      authorizer,
+      reviewers: reviewersOf({ authenticator: options.authenticator, authorizer, rbac }),
       catalog: this.#customResources.catalog,
       health: this.#healthChecks(),
       metrics,
@@ -126,6 +156,7 @@ export class ApiServer {
   async start(): Promise<void> {
     await this.#watchCache.start();
     this.#customResources.start();
+    this.#roleAggregation.start();
     this.#compactor.start();
     this.#isStarted = true;
   }
@@ -160,6 +191,7 @@ export class ApiServer {
     this.#rooms.deadlines.close();
     await this.#compactor.stop();
     await this.#customResources.stop();
+    await this.#roleAggregation.stop();
     await this.#watchCache.close();
   }
 

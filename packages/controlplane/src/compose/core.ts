@@ -70,7 +70,8 @@ export class Core {
       clock,
       random,
       authenticator,
-      authorizer: anyOf([bootstrapAuthorizer, ...(extensions.authorizers ?? [])]),
+      authorization: (rbac) =>
+        anyOf([bootstrapAuthorizer, rbac, ...(extensions.authorizers ?? [])]),
       log,
       admissionPlugins: extensions.admissionPlugins ?? [],
       resources: extensions.resources ?? [],

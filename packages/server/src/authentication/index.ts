@@ -18,6 +18,7 @@ export {
   type AuthenticationErrorCode,
   isAuthenticationError,
 } from "./errors.ts";
+export { reviewSelf, reviewToken } from "./identity-reviews.ts";
 export { RequestAuthenticator, type RequestAuthenticatorOptions } from "./request-authenticator.ts";
 export {
   adminTokens,

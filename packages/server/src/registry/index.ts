@@ -22,6 +22,8 @@ export { builtIns } from "./resources/built-ins.ts";
 export { configMaps } from "./resources/core/configmaps.ts";
 export { namespaces } from "./resources/core/namespaces.ts";
 export { secrets } from "./resources/core/secrets.ts";
+export { clusterRoleBindings, roleBindings } from "./resources/rbac/bindings.ts";
+export { clusterRoles, roles } from "./resources/rbac/roles.ts";
 export { type SimpleColumn, type SimpleResource, simpleResource } from "./simple-resource.ts";
 export { fromStorageError, translating } from "./storage-errors.ts";
 export { presented, presentedEntries, type StoredForm } from "./stored-form.ts";
