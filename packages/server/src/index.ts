@@ -16,12 +16,16 @@ export {
   RequestAuthenticator,
   type StaticToken,
   StaticTokenAuthenticator,
+  type TokenAuthenticator,
+  type TokenIdentity,
 } from "./authentication/index.ts";
 export {
   type Authorizer,
   anyOf,
   bootstrapAuthorizer,
+  type Decision,
   type LogicalClusterSource,
+  RbacAuthorizer,
   workspaceContent,
 } from "./authorization/index.ts";
 export {

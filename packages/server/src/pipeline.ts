@@ -4,10 +4,11 @@
  * A stage fills in what later ones need, or answers, or throws a StatusError. Nothing after an answer runs, except `finish`.
  */
 import type { Clock } from "@kcp-ts/machinery/base";
+import { rootCluster } from "@kcp-ts/machinery/names";
 import { StatusError, statusError } from "@kcp-ts/machinery/status";
 import { isAuthenticationError, type RequestAuthenticator } from "./authentication/index.ts";
-import { type Authorizer, forbidden } from "./authorization/index.ts";
-import { failure, toStatusError } from "./content/index.ts";
+import { type Authorizer, accessDenied, type Decision, forbidden } from "./authorization/index.ts";
+import { failure, json, toStatusError } from "./content/index.ts";
 import type { Deadlines } from "./deadlines.ts";
 import { Exchange } from "./exchange.ts";
 import { finishHeaders } from "./finish.ts";
@@ -23,14 +24,13 @@ import type { Attributes } from "./request/attributes.ts";
 import type { RequestScope } from "./request/request-scope.ts";
 import { wellKnownGroup } from "./request/user.ts";
 import { type PathRooms, parseTarget, servePath } from "./routing/index.ts";
-import type { Resolution, Tenancy } from "./tenancy/index.ts";
-import { workspaces } from "./tenancy/index.ts";
+import { homeName, type Resolution, type Tenancy, workspaces } from "./tenancy/index.ts";
 
 export interface PipelineRooms extends HandlerRooms, PathRooms {
   readonly authenticator: RequestAuthenticator;
   readonly authorizer: Authorizer;
   readonly catalog: Catalog;
-  readonly tenancy: Pick<Tenancy, "resolve" | "isInactive">;
+  readonly tenancy: Pick<Tenancy, "resolve" | "isInactive" | "home">;
   readonly clock: Clock;
   readonly deadlines: Deadlines<() => void>;
   /** Told of every request when its answer is ready. */
@@ -209,22 +209,37 @@ function authorize(
   const { cluster } = attributes;
   if (cluster !== "*" && tenancy.isInactive(cluster) && !servedWhileInactive(attributes.path))
     throw inactive(attributes);
-  const decision = authorizer.authorize(attributes);
-  if (decision instanceof Promise) {
-    return decision.then(({ allowed }) => {
-      if (!allowed) throw forbidden(attributes);
-      return undefined;
-    });
-  }
-  if (!decision.allowed) throw forbidden(attributes);
-  return undefined;
+  const asked = isHome(exchange.scope) ? { ...attributes, verb: "create" } : attributes;
+  const decision = authorizer.authorize(asked);
+  if (decision instanceof Promise) return decision.then((settled) => heed(settled, asked));
+  return heed(decision, asked);
+}
+
+function heed({ allowed, reason }: Decision, attributes: Attributes): undefined {
+  if (allowed) return undefined;
+  throw forbidden(attributes, attributes.name === homeName ? homeRefused : reason);
+}
+
+/** Clients look for these words. */
+const homeRefused = "workspace access not permitted";
+
+/** `~` is the home of whoever asks: those who may have one made may see it. */
+function isHome(scope: RequestScope | undefined): boolean {
+  return (
+    scope?.kind === "resource" &&
+    scope.name === homeName &&
+    scope.verb === "get" &&
+    scope.cluster === rootCluster &&
+    scope.resource === workspaces.resource &&
+    scope.group === workspaces.group
+  );
 }
 
 /** Whether a workspace exists is nobody's business but that of those who may enter every one of them. */
 function leadsNowhere({ detour, scope, user }: Exchange, attributes: Attributes): Error {
   const { groups } = user;
   if (!groups.includes(wellKnownGroup.masters) && !groups.includes(wellKnownGroup.kcpAdmin))
-    return forbidden(attributes);
+    return forbidden(attributes, accessDenied);
   return detour?.kind === "missing"
     ? statusError.notFound(workspaces, scope?.clusterPath?.text ?? "")
     : statusError.unavailable("Not available.");
@@ -274,6 +289,7 @@ const noResource = {
 function dispatch(exchange: Exchange, rooms: PipelineRooms): MaybePromise<ApiResponse> {
   const scope = exchange.scope as RequestScope;
   if (scope.kind === "path") return servePath(exchange.request, scope, exchange.user, rooms);
+  if (isHome(scope)) return rooms.tenancy.home(exchange.user).then((home) => json(200, home));
   const { cluster, group, version, resource } = scope;
   const serve = (definition: ResourceDefinition | undefined) => {
     if (definition === undefined) throw statusError.pathNotFound();

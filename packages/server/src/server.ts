@@ -7,7 +7,14 @@ import { randomUUID } from "node:crypto";
 import type { Clock, Random } from "@kcp-ts/machinery/base";
 import { Admission, type AdmissionPlugin, namespaceLifecycle } from "./admission/index.ts";
 import type { RequestAuthenticator } from "./authentication/index.ts";
-import type { Authorizer, LogicalClusterSource } from "./authorization/index.ts";
+import {
+  type Authorizer,
+  anyOf,
+  bootstrapAuthorizer,
+  EscalationCheck,
+  type LogicalClusterSource,
+  RbacAuthorizer,
+} from "./authorization/index.ts";
 import { Compactor, type CompactorOptions } from "./compactor.ts";
 import { CustomResources, customResourceDefinitions } from "./custom-resources/index.ts";
 import { Deadlines } from "./deadlines.ts";
@@ -16,9 +23,12 @@ import { type HealthChecks, pingCheck } from "./health/index.ts";
 import { ServerMetrics } from "./metrics/index.ts";
 import { namespaceSource } from "./namespace-source.ts";
 import { answer, type PipelineRooms } from "./pipeline.ts";
+import { PolicyCache } from "./policy-cache.ts";
 import { builtIns, Registry, type ResourceDefinition } from "./registry/index.ts";
 import type { ApiRequest, ApiResponse, MaybePromise } from "./request/api-request.ts";
 import { observe } from "./request-sample.ts";
+import { reviewersOf } from "./reviewers.ts";
+import { RoleAggregation } from "./role-aggregation.ts";
 import type { SnapshotSource, Storage } from "./storage/index.ts";
 import { Tenancy } from "./tenancy/index.ts";
 import { useOfType } from "./type-use.ts";
@@ -31,7 +41,8 @@ export interface ApiServerOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly authenticator: RequestAuthenticator;
-  readonly authorizer: Authorizer;
+  /** Puts authorization together around RBAC, which only the server can supply; masters and RBAC if left out. */
+  readonly authorization?: (rbac: RbacAuthorizer) => Authorizer;
   /** Put in front of the authorizer: decides who may enter a logical cluster at all. Everybody may if it is left out. */
   readonly gate?: (inner: Authorizer, clusters: LogicalClusterSource) => Authorizer;
   readonly log: ServerLog;
@@ -53,12 +64,15 @@ export interface ServerLog {
 }
 
 export class ApiServer {
+  /** The whole of authorization, for those in this process who must ask. */
+  readonly authorizer: Authorizer;
   readonly #options: ApiServerOptions;
   readonly #rooms: PipelineRooms;
   readonly #watchCache: WatchCache;
   readonly #compactor: Compactor;
   readonly #customResources: CustomResources;
   readonly #tenancy: Tenancy;
+  readonly #roleAggregation: RoleAggregation;
   readonly #inFlight = { readOnly: 0, mutating: 0 };
   #isStarted = false;
   #isDraining = false;
@@ -87,27 +101,14 @@ export class ApiServer {
       cachedBytes: () => watchCache.collections.bytes,
     });
     this.#watchCache = watchCache;
-    const extra = options.resources ?? [];
-    const tenancy = new Tenancy({
-      storage,
-      registry,
-      watchCache,
-      clock,
-      random,
-      mayUse: useOfType(options.authorizer),
-      builtIns: [...builtIns, customResourceDefinitions, ...extra],
-      onError: (error) => log.warn({ err: error }, "a workspace has to wait"),
-    });
+    const policies = new PolicyCache({ storage, hub: watchCache.hub });
+    const rbac = new RbacAuthorizer(policies);
+    const rules = options.authorization?.(rbac) ?? anyOf([bootstrapAuthorizer, rbac]);
+    const escalation = new EscalationCheck(rbac, rules);
+    const { tenancy, customResources } = servedKinds(options, { registry, watchCache, rules });
     this.#tenancy = tenancy;
-    this.#customResources = new CustomResources({
-      storage,
-      watchCache,
-      clock,
-      registry,
-      builtIns: [...builtIns, ...tenancy.resources, ...extra],
-      rootOnly: tenancy.rootResources,
-      onError: (error) => log.warn({ err: error }, "a custom resource definition has to wait"),
-    });
+    this.#customResources = customResources;
+    const authorizer = options.gate?.(rules, tenancy) ?? rules;
     this.#compactor = new Compactor({
       storage,
       clock,
@@ -115,6 +116,14 @@ export class ApiServer {
       onError: (error) => log.warn({ err: error }, "history could not be compacted"),
       policy: options.compaction ?? {},
     });
+    this.#roleAggregation = new RoleAggregation({
+      storage,
+      hub: watchCache.hub,
+      registry,
+      policies,
+      onError: (error) => log.warn({ err: error }, "an aggregated role could not be written"),
+    });
+    this.authorizer = authorizer;
     const observers = { clock, metrics, log };
     this.#rooms = {
       registry,
@@ -122,13 +131,18 @@ export class ApiServer {
       admission: new Admission([
         ...tenancy.admissionPlugins,
         namespaceLifecycle(namespaceSource(registry, watchCache)),
+        {
+          name: "RoleEscalation",
+          validate: (request, object, old) => escalation.check(request, object, old),
+        },
         ...(options.admissionPlugins ?? []),
       ]),
       clock,
       deadlines: new Deadlines<() => void>(clock, (callback) => callback()),
       authenticator: options.authenticator,
-      authorizer: options.gate?.(options.authorizer, tenancy) ?? options.authorizer,
-      tenancy,
+      authorizer,
+      tenancy: this.#tenancy,
+      reviewers: reviewersOf({ authenticator: options.authenticator, authorizer, rbac }),
       catalog: this.#customResources.catalog,
       health: this.#healthChecks(),
       metrics,
@@ -147,6 +161,7 @@ export class ApiServer {
     await this.#watchCache.start();
     this.#customResources.start();
     this.#tenancy.start();
+    this.#roleAggregation.start();
     this.#compactor.start();
     this.#isStarted = true;
   }
@@ -187,6 +202,7 @@ export class ApiServer {
     await this.#compactor.stop();
     await this.#tenancy.stop();
     await this.#customResources.stop();
+    await this.#roleAggregation.stop();
     await this.#watchCache.close();
   }
 
@@ -226,4 +242,37 @@ function kindOf({ method }: ApiRequest): "readOnly" | "mutating" {
 
 function pathOf(exchange: Exchange): string {
   return exchange.scope?.path ?? "";
+}
+
+interface ServedKinds {
+  readonly tenancy: Tenancy;
+  readonly customResources: CustomResources;
+}
+
+/** Everything that is served: what is built in, what tenancy adds to it, and what logical clusters define themselves. */
+function servedKinds(
+  { storage, clock, random, log, resources = [] }: ApiServerOptions,
+  rooms: { registry: Registry; watchCache: WatchCache; rules: Authorizer },
+): ServedKinds {
+  const { registry, watchCache, rules } = rooms;
+  const tenancy = new Tenancy({
+    storage,
+    registry,
+    watchCache,
+    clock,
+    random,
+    mayUse: useOfType(rules),
+    builtIns: [...builtIns, customResourceDefinitions, ...resources],
+    onError: (error) => log.warn({ err: error }, "a workspace has to wait"),
+  });
+  const customResources = new CustomResources({
+    storage,
+    watchCache,
+    clock,
+    registry,
+    builtIns: [...builtIns, ...tenancy.resources, ...resources],
+    rootOnly: tenancy.rootResources,
+    onError: (error) => log.warn({ err: error }, "a custom resource definition has to wait"),
+  });
+  return { tenancy, customResources };
 }

@@ -71,7 +71,8 @@ export class Core {
       clock,
       random,
       authenticator,
-      authorizer: anyOf([bootstrapAuthorizer, ...(extensions.authorizers ?? [])]),
+      authorization: (rbac) =>
+        anyOf([bootstrapAuthorizer, rbac, ...(extensions.authorizers ?? [])]),
       gate: workspaceContent,
       log,
       admissionPlugins: extensions.admissionPlugins ?? [],

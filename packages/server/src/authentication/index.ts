@@ -3,6 +3,7 @@ export type {
   Credentials,
   MaybePromise,
   TokenAuthenticator,
+  TokenIdentity,
 } from "./authenticator.ts";
 export { BearerTokenAuthenticator, parseBearerToken, tokenLengthMax } from "./bearer-token.ts";
 export { ReloadableClientCa } from "./client-ca.ts";
@@ -17,6 +18,7 @@ export {
   type AuthenticationErrorCode,
   isAuthenticationError,
 } from "./errors.ts";
+export { reviewSelf, reviewToken } from "./identity-reviews.ts";
 export { RequestAuthenticator, type RequestAuthenticatorOptions } from "./request-authenticator.ts";
 export {
   adminTokens,

@@ -6,7 +6,7 @@
  */
 import { anonymousUser, type UserInfo } from "../request/index.ts";
 import { withAuthenticatedGroup } from "./authenticated-group.ts";
-import type { Authenticator, Credentials, MaybePromise } from "./authenticator.ts";
+import type { Authenticator, Credentials, MaybePromise, TokenIdentity } from "./authenticator.ts";
 import { AuthenticationError } from "./errors.ts";
 import { firstOf } from "./first-of.ts";
 
@@ -33,9 +33,24 @@ export class RequestAuthenticator {
       : this.#complete(user);
   }
 
+  /**
+   * Whose token this is, for somebody who accepts tokens meant for one of `audiences` (this server's own when there are none).
+   * Throws `AuthenticationError` when it is nobody's, not valid, or meant for others.
+   */
+  reviewToken(token: string, audiences: readonly string[] = []): MaybePromise<TokenIdentity> {
+    const identity = firstOf(this.#authenticators, (each) => each.reviewToken?.(token, audiences));
+    return identity instanceof Promise ? identity.then(reviewed) : reviewed(identity);
+  }
+
   #complete(user: UserInfo | undefined): UserInfo {
     if (user !== undefined) return withAuthenticatedGroup(user);
     if (this.#anonymous) return anonymousUser;
     throw new AuthenticationError("absent", "no credentials, and anonymous requests are off");
   }
+}
+
+function reviewed(identity: TokenIdentity | undefined): TokenIdentity {
+  if (identity === undefined)
+    throw new AuthenticationError("invalid-token", "invalid bearer token");
+  return { ...identity, user: withAuthenticatedGroup(identity.user) };
 }

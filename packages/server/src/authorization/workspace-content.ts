@@ -21,6 +21,9 @@ export interface LogicalClusterState {
   readonly requiredGroups: string | undefined;
 }
 
+/** What those hear who may not know more. */
+export const accessDenied = "access denied";
+
 export function workspaceContent(inner: Authorizer, clusters: LogicalClusterSource): Authorizer {
   return {
     authorize(attributes) {
@@ -56,15 +59,13 @@ function enter(
   state: LogicalClusterState | undefined,
 ): Decision | Promise<Decision> {
   const { user } = attributes;
-  if (state === undefined) return refusal("there is no such logical cluster");
-  if (!openPhases.has(state.phase)) return refusal(`the logical cluster is ${state.phase}`);
-  if (state.requiredGroups !== undefined && !hasGroups(user, state.requiredGroups))
-    return refusal("a required group is missing");
+  if (state === undefined) return refusal;
+  if (!openPhases.has(state.phase)) return refusal;
+  if (state.requiredGroups !== undefined && !hasGroups(user, state.requiredGroups)) return refusal;
   if (user.groups.includes(logicalClusterAdmin) || isLocalServiceAccount(attributes))
     return inner.authorize(attributes);
   const access = inner.authorize(accessOf(attributes));
-  const settle = ({ allowed }: Decision) =>
-    allowed ? inner.authorize(attributes) : refusal("workspace access not permitted");
+  const settle = ({ allowed }: Decision) => (allowed ? inner.authorize(attributes) : refusal);
   return access instanceof Promise ? access.then(settle) : settle(access);
 }
 
@@ -115,6 +116,5 @@ function hasGroups(user: UserInfo, required: string): boolean {
     .some((all) => all.split(",").every((group) => user.groups.includes(group.trim())));
 }
 
-function refusal(reason: string): Decision {
-  return { allowed: false, reason };
-}
+/** The same words whatever the cause: a client may see them. */
+const refusal: Decision = { allowed: false, reason: accessDenied };

@@ -37,6 +37,8 @@ describe("legacy discovery", () => {
         groups.map(({ name }) => name),
         [
           "events.k8s.io",
+          "authentication.k8s.io",
+          "authorization.k8s.io",
           "certificates.k8s.io",
           "rbac.authorization.k8s.io",
           "admissionregistration.k8s.io",
@@ -90,6 +92,22 @@ describe("legacy discovery", () => {
       ],
     ],
     ["/apis/events.k8s.io/v1", [`events Event true ${most} ev`]],
+    [
+      "/apis/authentication.k8s.io/v1",
+      [
+        "selfsubjectreviews SelfSubjectReview false create",
+        "tokenreviews TokenReview false create",
+      ],
+    ],
+    [
+      "/apis/authorization.k8s.io/v1",
+      [
+        "localsubjectaccessreviews LocalSubjectAccessReview true create",
+        "selfsubjectaccessreviews SelfSubjectAccessReview false create",
+        "selfsubjectrulesreviews SelfSubjectRulesReview false create",
+        "subjectaccessreviews SubjectAccessReview false create",
+      ],
+    ],
     [
       "/apis/certificates.k8s.io/v1",
       [

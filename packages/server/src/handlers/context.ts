@@ -9,12 +9,14 @@ import type { ApiRequest } from "../request/api-request.ts";
 import type { ResourceScope } from "../request/request-scope.ts";
 import type { UserInfo } from "../request/user.ts";
 import type { WatchCache } from "../watch-cache/index.ts";
+import type { Reviewers } from "./review.ts";
 
 export interface HandlerRooms {
   readonly registry: Registry;
   readonly watchCache: WatchCache;
   readonly admission: Admission;
   readonly clock: Clock;
+  readonly reviewers: Reviewers;
 }
 
 export interface HandlerRequest {

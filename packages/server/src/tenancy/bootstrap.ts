@@ -14,16 +14,21 @@ import {
   systemWrite,
   workspaceTypes,
 } from "./kinds/definitions.ts";
-import { clusterScoped, createUnlessThere, type Parts, systemWriteOptions } from "./parts.ts";
+import { clusterScoped, ensureObject, type Parts, shardKey, systemWriteOptions } from "./parts.ts";
 import { annotation, member } from "./records.ts";
+import { makeRootRoles } from "./root-roles.ts";
 import { shardName } from "./shard.ts";
+import { typeStatus } from "./type-admission.ts";
 
-export async function bootstrapRoot(parts: Parts, externalUrl: string): Promise<void> {
+/** True when the server is reached under another address than before. */
+export async function bootstrapRoot(parts: Parts, externalUrl: string): Promise<boolean> {
   const inRoot = (name: string) => clusterScoped(rootCluster, name);
-  const address = inRoot(shardName);
-  await createUnlessThere(parts, shards, address, shardObject(externalUrl));
-  await moveShard(parts, externalUrl);
-  await createUnlessThere(parts, logicalClusters, inRoot(logicalClusterName), {
+  const before = await parts.shardIndex.get(shardKey);
+  if (before === undefined)
+    await ensureObject(parts, shards, inRoot(shardName), shardObject(externalUrl));
+  const isMoved = before !== undefined && before.externalUrl !== externalUrl;
+  if (isMoved) await moveShard(parts, externalUrl);
+  await ensureObject(parts, logicalClusters, inRoot(logicalClusterName), {
     metadata: {
       annotations: {
         [annotation.path]: rootCluster,
@@ -37,9 +42,12 @@ export async function bootstrapRoot(parts: Parts, externalUrl: string): Promise<
   });
   for (const [name, spec] of builtInTypes) {
     const metadata = { annotations: { [annotation.path]: rootCluster } };
-    await createUnlessThere(parts, workspaceTypes, inRoot(name), { metadata, spec });
+    const status = typeStatus(externalUrl, rootCluster, name, parts.clock.now());
+    await ensureObject(parts, workspaceTypes, inRoot(name), { metadata, spec, status });
   }
-  await createUnlessThere(parts, namespaces, inRoot("default"), {});
+  await ensureObject(parts, namespaces, inRoot("default"), {});
+  await makeRootRoles(parts);
+  return isMoved;
 }
 
 function shardObject(url: string): JsonObject {

@@ -32,7 +32,7 @@ import {
   uncancelled,
 } from "./parts.ts";
 import { member } from "./records.ts";
-import { Survey } from "./survey.ts";
+import { type Look, Survey } from "./survey.ts";
 import { forgetGroups, initialized } from "./workspace-admission.ts";
 import { workspaceKey } from "./workspace-tree.ts";
 
@@ -85,6 +85,10 @@ export class Lifecycle {
     await this.#jobs.stop();
   }
 
+  survey(looks: readonly Look[]): void {
+    this.#survey.run(looks);
+  }
+
   /** What waits for a shard is tried again. */
   retryUnscheduled(): void {
     this.#survey.run([
@@ -132,14 +136,10 @@ export class Lifecycle {
     this.#noteActivity(cluster, current);
     if (current === undefined) {
       this.closing.leave(cluster);
-      const owner = ownerOf(decodeObject(previous as Entry));
-      if (owner !== undefined) this.#jobs.add(workspaceKey(owner.cluster, owner.name));
+      this.#tellOwner(decodeObject(previous as Entry));
     } else if (mentions(current, "deletionTimestamp")) this.#jobs.add(key);
     else if (previous === undefined) this.closing.reopen(cluster);
-    else {
-      const owner = ownerOf(decodeObject(current));
-      if (owner !== undefined) this.#jobs.add(workspaceKey(owner.cluster, owner.name));
-    }
+    else this.#tellOwner(decodeObject(current));
   }
 
   #lookAtWorkspace(entry: Entry): void {
@@ -256,7 +256,10 @@ export class Lifecycle {
   ): Promise<number | undefined> {
     const metadata = member(object, "metadata");
     if (metadata["deletionTimestamp"] === undefined) return this.#claim(cluster, object);
-    if (textsOf(member(object, "status")["terminators"]).length > 0) return undefined;
+    if (textsOf(member(object, "status")["terminators"]).length > 0) {
+      this.#tellOwner(object);
+      return undefined;
+    }
     if (!textsOf(metadata["finalizers"]).includes(deletionFinalizer)) return undefined;
     this.closing.enter(cluster);
     const left = await this.#emptier.empty(cluster);
@@ -271,7 +274,13 @@ export class Lifecycle {
       const conditions = setCondition(conditionsOf(status), condition, clock.now());
       draft["status"] = { ...status, conditions };
     });
+    this.#tellOwner(object);
     return recheckMs(String(metadata["deletionTimestamp"]), clock.now());
+  }
+
+  #tellOwner(object: JsonObject): void {
+    const owner = ownerOf(object);
+    if (owner !== undefined) this.#jobs.add(workspaceKey(owner.cluster, owner.name));
   }
 
   /** A logical cluster whose Workspace is not there, or is another one, belongs to nobody. */

@@ -62,6 +62,18 @@ export function clusterScoped(cluster: ClusterName, name: string): ObjectAddress
   return { cluster, namespace: "", name };
 }
 
+/** Looks before it writes: for what is there nearly always. */
+export async function ensureObject(
+  parts: Pick<Parts, "registry" | "watchCache">,
+  definition: ResourceDefinition,
+  address: ObjectAddress,
+  object: JsonObject,
+): Promise<void> {
+  const key = parts.registry.key(definition, address);
+  const found = await parts.watchCache.get(key, { kind: "latest" }, uncancelled);
+  if (found === undefined) await createUnlessThere(parts, definition, address, object);
+}
+
 /** One that is there already is as good; for objects that are the same whoever makes them. */
 export async function createUnlessThere(
   { registry }: Pick<Parts, "registry">,

@@ -5,10 +5,12 @@ import type { ClusterName, ClusterPath } from "@kcp-ts/machinery/names";
 import type { AdmissionPlugin } from "../admission/index.ts";
 import type { Draft, Registry, ResourceDefinition } from "../registry/index.ts";
 import type { MaybePromise } from "../request/api-request.ts";
+import type { UserInfo } from "../request/user.ts";
 import type { Storage } from "../storage/index.ts";
 import type { HubEvent, WatchCache } from "../watch-cache/index.ts";
 import { bootstrapRoot } from "./bootstrap.ts";
 import { closingGate } from "./closing-gate.ts";
+import { type HomeOptions, homeWorkspace } from "./home-workspace.ts";
 import {
   logicalClusters,
   shards,
@@ -19,6 +21,7 @@ import {
 } from "./kinds/definitions.ts";
 import { Lifecycle } from "./lifecycle.ts";
 import { logicalClusterAdmission } from "./logical-cluster-admission.ts";
+import { readdressing } from "./new-address.ts";
 import { universalInitializer } from "./new-logical-cluster.ts";
 import { ObjectIndex } from "./object-index.ts";
 import { clusterScoped, logicalClusterKey, type Parts, systemWriteOptions } from "./parts.ts";
@@ -60,15 +63,18 @@ export class Tenancy {
   readonly admissionPlugins: readonly AdmissionPlugin[];
   readonly #parts: Parts;
   readonly #lifecycle: Lifecycle;
+  readonly #home: HomeOptions;
+  readonly #onError: (error: unknown) => void;
   #externalUrl = "https://localhost:6443";
 
   constructor(options: TenancyOptions) {
     const { random, builtIns, onError } = options;
+    this.#onError = onError;
     this.#parts = this.#assemble(options);
+    const externalUrl = () => this.#externalUrl;
+    this.#home = { ...this.#parts, ownInitializers, externalUrl };
     const companions = workspaceCompanions({
-      ...this.#parts,
-      ownInitializers,
-      externalUrl: () => this.#externalUrl,
+      ...this.#home,
       begins: (cluster) => this.#lifecycle.begins(cluster),
       discard: (cluster) => this.#lifecycle.discard(cluster),
       suspect: (cluster) => this.#lifecycle.suspect(cluster),
@@ -95,7 +101,7 @@ export class Tenancy {
     });
     this.admissionPlugins = [
       closingGate(this.#lifecycle.closing),
-      typeAdmission,
+      typeAdmission({ clock: options.clock, externalUrl }),
       logicalClusterAdmission,
       workspaceAdmission(admission),
       pathAnnotation(this.#parts),
@@ -114,7 +120,13 @@ export class Tenancy {
   /** Makes what root begins with. `externalUrl` is where clients reach this server, without a path. */
   async bootstrap(externalUrl: string): Promise<void> {
     this.#externalUrl = externalUrl;
-    await bootstrapRoot(this.#parts, externalUrl);
+    const isMoved = await bootstrapRoot(this.#parts, externalUrl);
+    if (isMoved) this.#lifecycle.survey(readdressing(this.#parts, externalUrl, this.#onError));
+  }
+
+  /** A user's home, as a Workspace; made when they first ask for it. */
+  home(user: UserInfo): Promise<JsonObject> {
+    return homeWorkspace(this.#home, user);
   }
 
   /** From a path to a logical cluster; without a promise when its workspaces were used lately. */

@@ -69,8 +69,9 @@ const plainWorkspaces = systemDefinition(workspaceKind);
 export const workspaces: ResourceDefinition = {
   ...plainWorkspaces,
   strategy: overriding(plainWorkspaces, {
-    nameErrors: (name) =>
-      workspaceNamePattern.test(name)
+    // What comes behind a prefix makes an end of it.
+    nameErrors: (name, options) =>
+      workspaceNamePattern.test(options?.isPrefix === true ? `${name}x` : name)
         ? []
         : [`must match the pattern ${workspaceNamePattern.source}`],
     // The status is what admission says of it: what a client sends is dropped there.
@@ -80,7 +81,17 @@ export const workspaces: ResourceDefinition = {
   }),
 };
 
-export const workspaceTypes: ResourceDefinition = systemDefinition(workspaceTypeKind);
+const plainTypes = systemDefinition(workspaceTypeKind);
+
+export const workspaceTypes: ResourceDefinition = {
+  ...plainTypes,
+  strategy: overriding(plainTypes, {
+    // As with workspaces, admission says what the status is.
+    prepareForCreate(draft) {
+      (draft["metadata"] as Draft)["generation"] = 1;
+    },
+  }),
+};
 export const workspaceAuthenticationConfigurations: ResourceDefinition = systemDefinition(
   workspaceAuthenticationConfigurationKind,
 );
