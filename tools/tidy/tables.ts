@@ -124,7 +124,7 @@ export const roomTable: Readonly<Record<string, Readonly<Record<string, readonly
     manifests: [],
     testing: ["certificates", "compose", "manifests"],
   },
-  cli: { commands: ["type-generator"], "type-generator": [], e2e: [] },
+  cli: { commands: ["type-generator"], "type-generator": [], "workspace-plugin": [], e2e: [] },
 };
 
 /** Doors that only tests of users go through: what is behind them may hold test tools. */
