@@ -81,17 +81,7 @@ export class ApiServer {
   constructor(options: ApiServerOptions) {
     const { storage, clock, random, log } = options;
     this.#options = options;
-    const watchCache = new WatchCache({
-      storage,
-      clock,
-      onError: (error) => log.warn({ err: error }, "the change feed was interrupted"),
-      ...(options.collectionBytesMax === undefined
-        ? {}
-        : { collectionBytesMax: options.collectionBytesMax }),
-      ...(options.bookmarkIntervalMs === undefined
-        ? {}
-        : { bookmarkIntervalMs: options.bookmarkIntervalMs }),
-    });
+    const watchCache = watchCacheOf(options);
     const registry = new Registry({ storage, watchCache, clock, random, newUid: randomUUID });
     const metrics = new ServerMetrics({
       watchers: () => watchCache.watcherCount,
@@ -275,4 +265,15 @@ function servedKinds(
     onError: (error) => log.warn({ err: error }, "a custom resource definition has to wait"),
   });
   return { tenancy, customResources };
+}
+
+function watchCacheOf(options: ApiServerOptions): WatchCache {
+  const { storage, clock, log, collectionBytesMax, bookmarkIntervalMs } = options;
+  return new WatchCache({
+    storage,
+    clock,
+    onError: (error) => log.warn({ err: error }, "the change feed was interrupted"),
+    ...(collectionBytesMax === undefined ? {} : { collectionBytesMax }),
+    ...(bookmarkIntervalMs === undefined ? {} : { bookmarkIntervalMs }),
+  });
 }
