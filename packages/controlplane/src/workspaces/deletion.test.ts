@@ -122,10 +122,8 @@ describe("deleting a workspace", () => {
     );
     const { metadata } = await configMaps.get({ namespace: "default", name: "sticky" });
     assert.notEqual(metadata.deletionTimestamp, undefined);
-    await configMaps.patch({ namespace: "default", name: "sticky" }, {
-      type: "merge",
-      body: { metadata: { finalizers: null } },
-    } as never);
+    const patch = { metadata: { finalizers: null } };
+    await configMaps.patch({ namespace: "default", name: "sticky" }, { type: "merge", patch });
     await tenants.gone("root", "held");
   });
 

@@ -2,8 +2,8 @@
  * Takes everything out of a logical cluster that is on its way out.
  *
  * What nothing holds back is removed from the store at once, collection by collection; what has finalizers is marked and counted, and found
- * again on the next pass. Definitions go early, because their removal takes their objects along; namespaces go when nothing is left in
- * them; roles go last, so that those who have to finish something still may.
+ * again on the next pass. Workspaces below go first, and nothing else before they have gone; then definitions and the rest, namespaces
+ * when nothing is left in them, and roles last, so that those who have to finish something still may.
  */
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import type { ClusterName } from "@kcp-ts/machinery/names";
@@ -26,7 +26,7 @@ import {
 } from "../storage/index.ts";
 import { decodeObject } from "../stored-object/index.ts";
 import type { WatchHub } from "../watch-cache/index.ts";
-import { logicalClusters } from "./kinds/definitions.ts";
+import { logicalClusters, workspaces } from "./kinds/definitions.ts";
 import { textsOf } from "./kinds/phases.ts";
 import { systemWriteOptions, uncancelled } from "./parts.ts";
 import { member } from "./records.ts";
@@ -76,8 +76,11 @@ export class ClusterEmptier {
     const resources = new Map<string, number>();
     const finalizers = new Map<string, number>();
     const left = { resources, finalizers };
-    if (await this.#emptyAtOnce(cluster)) return left;
-    for (const step of this.#steps) {
+    const [below = [], ...steps] = this.#steps;
+    for (const definition of below)
+      if (this.#used.mayHave(cluster, definition)) await this.#emptyOf(definition, cluster, left);
+    if (resources.size > 0 || (await this.#emptyAtOnce(cluster, steps.flat()))) return left;
+    for (const step of steps) {
       const used = step.filter((definition) => this.#used.mayHave(cluster, definition));
       await Promise.all(used.map((definition) => this.#emptyOf(definition, cluster, left)));
       if (resources.size > 0) break;
@@ -89,9 +92,12 @@ export class ClusterEmptier {
    * Most clusters hold little, and nothing that anything holds back: it goes in one turn, namespaces first, so that nobody thinks that
    * something is missing in them. False when it is not so simple, and nothing was done.
    */
-  async #emptyAtOnce(cluster: ClusterName): Promise<boolean> {
+  async #emptyAtOnce(
+    cluster: ClusterName,
+    definitions: readonly ResourceDefinition[],
+  ): Promise<boolean> {
     const { storage } = this.#options;
-    const used = this.#steps.flat().filter((definition) => this.#used.mayHave(cluster, definition));
+    const used = definitions.filter((definition) => this.#used.mayHave(cluster, definition));
     if (used.length > collectionsAtOnceMax) return false;
     const pages = await Promise.all(
       used.map((definition) =>
@@ -211,13 +217,20 @@ function stepsOf(
       byCollection.set(key, definition);
   }
   const roles = [clusterRoleBindings, clusterRoles];
-  const others = [...byCollection.values()].filter(
+  const all = [...byCollection.values()];
+  const below = all.filter((one) => isSame(one, workspaces));
+  const others = all.filter(
     (one) =>
       one !== namespaces &&
       !roles.includes(one) &&
-      !(one.resource === logicalClusters.resource && one.group === logicalClusters.group),
+      !isSame(one, logicalClusters) &&
+      !isSame(one, workspaces),
   );
-  return [others, [namespaces], roles];
+  return [below, others, [namespaces], roles];
+}
+
+function isSame(a: ResourceDefinition, b: ResourceDefinition): boolean {
+  return a.resource === b.resource && a.group === b.group;
 }
 
 function add(counts: Map<string, number>, key: string): void {

@@ -268,6 +268,9 @@ export class Lifecycle {
       return undefined;
     }
     const { clock } = this.#options.parts;
+    const ageMs = clock.now() - Date.parse(String(metadata["deletionTimestamp"]));
+    // Workspaces below take a moment to go, and wake us when they have.
+    if (isOnlyWorkspaces(left) && ageMs < patienceMs) return patienceMs - ageMs;
     const condition = remaining(left);
     await this.#update(logicalClusters, entry, (draft) => {
       const status = member(draft, "status");
@@ -375,6 +378,13 @@ function remaining({ resources, finalizers }: Leftovers): Condition {
     reason: "SomeResourcesRemain",
     message: parts.join("; "),
   };
+}
+
+/** How long those below may take before it is said that they are waited for. */
+const patienceMs = 10_000;
+
+function isOnlyWorkspaces({ resources }: Leftovers): boolean {
+  return resources.size === 1 && resources.has(`${workspaces.resource}.${workspaces.group}`);
 }
 
 function listed(counts: ReadonlyMap<string, number>, verb: string, noun: string): string {
