@@ -1,9 +1,8 @@
 /** Roles that gather rules, as they are read: the rules of the roles they select are in them. */
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
-import { RoleWriter, type RuleObject, rbacPath } from "./authorization/rbac/test-roles.ts";
 import { MemoryStorage } from "./storage/memory/index.ts";
-import { TestServer } from "./testing/index.ts";
+import { RoleWriter, type RuleObject, rbacPath, TestServer } from "./testing/index.ts";
 
 const rule = (resource: string): RuleObject => ({
   verbs: ["get"],

@@ -5,15 +5,10 @@
  */
 import { randomUUID } from "node:crypto";
 import type { Clock, Random } from "@kcp-ts/machinery/base";
+import { type AccessControl, accessControl, type ComposeAuthorization } from "./access-control.ts";
 import { Admission, type AdmissionPlugin, namespaceLifecycle } from "./admission/index.ts";
 import type { RequestAuthenticator } from "./authentication/index.ts";
-import {
-  type Authorizer,
-  anyOf,
-  bootstrapAuthorizer,
-  EscalationCheck,
-  RbacAuthorizer,
-} from "./authorization/index.ts";
+import type { Authorizer } from "./authorization/index.ts";
 import { Compactor, type CompactorOptions } from "./compactor.ts";
 import { CustomResources } from "./custom-resources/index.ts";
 import { Deadlines } from "./deadlines.ts";
@@ -22,12 +17,9 @@ import { type HealthChecks, pingCheck } from "./health/index.ts";
 import { ServerMetrics } from "./metrics/index.ts";
 import { namespaceSource } from "./namespace-source.ts";
 import { answer, type PipelineRooms } from "./pipeline.ts";
-import { PolicyCache } from "./policy-cache.ts";
 import { builtIns, Registry, type ResourceDefinition } from "./registry/index.ts";
 import type { ApiRequest, ApiResponse, MaybePromise } from "./request/api-request.ts";
 import { observe } from "./request-sample.ts";
-import { reviewersOf } from "./reviewers.ts";
-import { RoleAggregation } from "./role-aggregation.ts";
 import type { SnapshotSource, Storage } from "./storage/index.ts";
 import { WatchCache } from "./watch-cache/index.ts";
 
@@ -38,8 +30,8 @@ export interface ApiServerOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly authenticator: RequestAuthenticator;
-  /** Puts authorization together around RBAC, which only the server can supply; masters and RBAC if left out. */
-  readonly authorization?: (rbac: RbacAuthorizer) => Authorizer;
+  /** system:masters, then RBAC, if left out. */
+  readonly authorization?: ComposeAuthorization;
   readonly log: ServerLog;
   readonly admissionPlugins?: readonly AdmissionPlugin[];
   /** Served in every logical cluster, besides the built-in ones. */
@@ -59,14 +51,12 @@ export interface ServerLog {
 }
 
 export class ApiServer {
-  /** The whole of authorization, for those in this process who must ask. */
-  readonly authorizer: Authorizer;
   readonly #options: ApiServerOptions;
   readonly #rooms: PipelineRooms;
   readonly #watchCache: WatchCache;
   readonly #compactor: Compactor;
   readonly #customResources: CustomResources;
-  readonly #roleAggregation: RoleAggregation;
+  readonly #access: AccessControl;
   readonly #inFlight = { readOnly: 0, mutating: 0 };
   #isStarted = false;
   #isDraining = false;
@@ -110,35 +100,25 @@ export class ApiServer {
       onError: (error) => log.warn({ err: error }, "history could not be compacted"),
       policy: options.compaction ?? {},
     });
-    const policies = new PolicyCache({ storage, hub: watchCache.hub });
-    const rbac = new RbacAuthorizer(policies);
-    const authorizer = options.authorization?.(rbac) ?? anyOf([bootstrapAuthorizer, rbac]);
-    const escalation = new EscalationCheck(rbac, authorizer);
-    this.#roleAggregation = new RoleAggregation({
-      storage,
-      hub: watchCache.hub,
-      registry,
-      policies,
+    this.#access = accessControl({
+      ...{ storage, registry, hub: watchCache.hub, compose: options.authorization },
+      authenticator: options.authenticator,
       onError: (error) => log.warn({ err: error }, "an aggregated role could not be written"),
     });
-    this.authorizer = authorizer;
     const observers = { clock, metrics, log };
     this.#rooms = {
       registry,
       watchCache,
       admission: new Admission([
         namespaceLifecycle(namespaceSource(registry, watchCache)),
-        {
-          name: "RoleEscalation",
-          validate: (request, object, old) => escalation.check(request, object, old),
-        },
+        this.#access.escalation,
         ...(options.admissionPlugins ?? []),
       ]),
       clock,
       deadlines: new Deadlines<() => void>(clock, (callback) => callback()),
       authenticator: options.authenticator,
-      authorizer,
-      reviewers: reviewersOf({ authenticator: options.authenticator, authorizer, rbac }),
+      authorizer: this.#access.authorizer,
+      reviewers: this.#access.reviewers,
       catalog: this.#customResources.catalog,
       health: this.#healthChecks(),
       metrics,
@@ -153,10 +133,15 @@ export class ApiServer {
     };
   }
 
+  /** The whole of authorization, for those in this process who must ask. */
+  get authorizer(): Authorizer {
+    return this.#access.authorizer;
+  }
+
   async start(): Promise<void> {
     await this.#watchCache.start();
     this.#customResources.start();
-    this.#roleAggregation.start();
+    this.#access.aggregation.start();
     this.#compactor.start();
     this.#isStarted = true;
   }
@@ -191,7 +176,7 @@ export class ApiServer {
     this.#rooms.deadlines.close();
     await this.#compactor.stop();
     await this.#customResources.stop();
-    await this.#roleAggregation.stop();
+    await this.#access.aggregation.stop();
     await this.#watchCache.close();
   }
 

@@ -2,8 +2,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import type { StorageKey } from "../storage/index.ts";
-import { envelope, TestServer } from "../testing/index.ts";
-import { RoleWriter } from "./rbac/test-roles.ts";
+import { envelope, RoleWriter, TestServer } from "../testing/index.ts";
 
 const base = "/apis/authorization.k8s.io/v1";
 const identity = "/apis/authentication.k8s.io/v1";
