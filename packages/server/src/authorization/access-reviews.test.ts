@@ -157,7 +157,15 @@ describe("an access review", () => {
     const apiVersion = "authorization.k8s.io/v1";
     const yaml = `apiVersion: ${apiVersion}\nkind: ${kind}\nmetadata:\n  creationTimestamp: null\nspec:\n  resourceAttributes: {verb: get, resource: configmaps, namespace: default}\n`;
     const protobuf = envelope(apiVersion, kind, [
-      [1, []],
+      // What is not set is sent by Go clients all the same.
+      [
+        1,
+        [
+          [1, ""],
+          [7, 0],
+          [8, []],
+        ],
+      ],
       [
         2,
         [
