@@ -33,7 +33,6 @@ export interface AccessControlOptions {
 export interface AccessControl {
   /** The whole of it. */
   readonly authorizer: Authorizer;
-  readonly rbac: RbacAuthorizer;
   readonly escalation: AdmissionPlugin;
   readonly reviewers: Reviewers;
   readonly aggregation: RoleAggregation;
@@ -47,7 +46,6 @@ export function accessControl(options: AccessControlOptions): AccessControl {
   const check = new EscalationCheck(rbac, authorizer);
   return {
     authorizer,
-    rbac,
     escalation: {
       name: "RoleEscalation",
       validate: (request, object, old) => check.check(request, object, old),

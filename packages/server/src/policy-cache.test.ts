@@ -12,7 +12,7 @@ import { EmbeddedStorage } from "./storage/embedded/index.ts";
 import { EtcdStorage } from "./storage/etcd/index.ts";
 import type { Storage } from "./storage/index.ts";
 import { MemoryStorage } from "./storage/memory/index.ts";
-import { RoleWriter, rbacPath, TestServer } from "./testing/index.ts";
+import { FaultyStorage, RoleWriter, rbacPath, TestServer } from "./testing/index.ts";
 import { WatchCache } from "./watch-cache/index.ts";
 
 interface Opened {
@@ -107,6 +107,24 @@ describe("the policy of a cluster", () => {
     await writing;
     assert.equal((await again.as("nobody").get(path)).status, 200);
     await second.close();
+  });
+});
+
+describe("a store that fails", () => {
+  it("decides nothing for those it knows nothing about, and lets in again when it is back", async () => {
+    const storage = new FaultyStorage(new MemoryStorage());
+    const server = await TestServer.start({ storage });
+    const admin = new RoleWriter(server, "t");
+    await admin.clusterBinding("b", "view", "nobody");
+    const path = "/api/v1/namespaces/default/configmaps/x";
+    storage.fail();
+    const refused = await admin.as("nobody").get(path);
+    assert.equal(refused.status, 500);
+    assert.match(refused.object.message ?? "", /the store cannot take this request now/);
+    assert.equal((await admin.as("admin").get("/")).status, 200, "the shared policy is at hand");
+    storage.recover();
+    assert.equal((await admin.as("nobody").get(path)).status, 404);
+    await server.close();
   });
 });
 

@@ -12,11 +12,18 @@ import {
   type PolicyResource,
   type PolicySource,
 } from "./authorization/index.ts";
-import { clusterRoleBindings, clusterRoles, roleBindings, roles } from "./registry/index.ts";
+import {
+  clusterRoleBindings,
+  clusterRoles,
+  roleBindings,
+  roles,
+  translating,
+} from "./registry/index.ts";
 import { otherWork } from "./request/other-work.ts";
 import {
   clusterPrefix,
   type Entry,
+  isStorageError,
   parseObjectKey,
   type Revision,
   resourcePrefix,
@@ -85,7 +92,8 @@ export class PolicyCache implements PolicySource, HubListener {
     if (known !== undefined) return known.done;
     const loading: Loading = { events: [], done: nothing };
     this.#loading.set(cluster, loading);
-    loading.done = this.#load(cluster, loading).finally(() => {
+    const load = () => this.#load(cluster, loading);
+    loading.done = translating({ resource: clusterRoles }, load).finally(() => {
       if (this.#loading.get(cluster) === loading) this.#loading.delete(cluster);
     });
     return loading.done;
@@ -120,7 +128,13 @@ export class PolicyCache implements PolicySource, HubListener {
     const revisions = await Promise.all(
       sources.map((source) => this.#read(held, clusterPrefix({ ...source, cluster }))),
     );
-    await this.#options.hub.reach(Math.max(...revisions) as Revision, signal);
+    try {
+      await this.#options.hub.reach(Math.max(...revisions) as Revision, signal);
+    } catch (error) {
+      // The feed was interrupted: what it would have told of is not in what was read.
+      if (isStorageError(error, "compacted")) return this.load(cluster);
+      throw error;
+    }
     for (const event of loading.events) held.apply(event);
     // What was lost meanwhile is loaded again by whoever asks next.
     if (this.#loading.get(cluster) === loading) {

@@ -52,13 +52,6 @@ export class RbacAuthorizer implements Authorizer {
     return this.#source.load(cluster).then((loaded) => decide(loaded, users, attributes, asked));
   }
 
-  /** Resolves when decisions about this cluster come without a promise, as long as it is in use. */
-  ready(cluster: ClusterName): Promise<void> | undefined {
-    return this.#source.peek(cluster) === undefined
-      ? this.#source.load(cluster).then(() => undefined)
-      : undefined;
-  }
-
   /** What the user may do in a namespace, or cluster-wide when it is empty. */
   async rulesFor(user: UserInfo, cluster: ClusterName, namespace: string): Promise<HeldRules> {
     if (!isTenantCluster(cluster)) return { rules: [], errors: [] };
