@@ -73,6 +73,8 @@ export {
   type Strategy,
   simpleResource,
   type TlsMaterial,
+  type TokenAuthenticator,
+  type TokenIdentity,
   type UserInfo,
 } from "@kcp-ts/server";
 export type { Storage } from "@kcp-ts/server/storage";
