@@ -7,12 +7,14 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { startKcp, temporaryFolder } from "./kcp-process.ts";
-import { findKubectl, Kubectl, kubectlMissing } from "./kubectl.ts";
+import { findKubectl, Kubectl, kubectlMissing, otherKubectls } from "./kubectl.ts";
 
 describe("kubectl auth", { skip: kubectlMissing() ?? false }, () => {
   const cleanups: (() => Promise<unknown>)[] = [];
   let admin: Kubectl;
   let alice: Kubectl;
+  let aliceFlags: readonly string[];
+  const cacheFolder = () => temporaryFolder({ after: (cleanup) => cleanups.unshift(cleanup) });
 
   before(async () => {
     const folder = await temporaryFolder({ after: (cleanup) => cleanups.unshift(cleanup) });
@@ -30,10 +32,11 @@ describe("kubectl auth", { skip: kubectlMissing() ?? false }, () => {
     admin = new Kubectl(binary, join(folder, "cache"), [
       ...["--kubeconfig", kcp.kubeconfig, "--context", "base", "--server", server],
     ]);
-    alice = new Kubectl(binary, join(folder, "cache-alice"), [
+    aliceFlags = [
       ...["--kubeconfig", empty, "--server", server, "--token", "alice-token"],
       "--insecure-skip-tls-verify",
-    ]);
+    ];
+    alice = new Kubectl(binary, join(folder, "cache-alice"), aliceFlags);
     await admin.run("create", "namespace", "dev");
   });
   after(async () => {
@@ -70,6 +73,15 @@ describe("kubectl auth", { skip: kubectlMissing() ?? false }, () => {
       /: configmaps is forbidden: User "alice" cannot create resource "configmaps" in API group "" in the namespace "default"\n$/,
     );
   });
+
+  for (const { path, version } of otherKubectls()) {
+    it(`can-i of ${version} understands the answers`, async () => {
+      const other = new Kubectl(path, await cacheFolder(), aliceFlags);
+      assert.equal(await answer(other, "create", "configmaps", "-n=dev"), "yes");
+      assert.equal(await answer(other, "create", "configmaps"), "no");
+      assert.match(await other.run("auth", "can-i", "--list", "-n=dev"), /^secrets /m);
+    });
+  }
 
   it("can-i --list tells every rule", async () => {
     const list = await alice.run("auth", "can-i", "--list", "-n=dev");

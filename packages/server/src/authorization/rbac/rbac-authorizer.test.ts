@@ -11,6 +11,7 @@ import {
   type PolicyResource,
   RbacAuthorizer,
 } from "../index.ts";
+import { effectiveUsersMax } from "./effective-users.ts";
 import { missingRolesShownMax } from "./rbac-authorizer.ts";
 
 const cluster = "team-a" as ClusterName;
@@ -124,6 +125,16 @@ describe("a rule", () => {
       assert.equal(decide(authorizer, { ...asked, verb: "post" }).allowed, false);
     });
   }
+
+  it("about paths counts cluster-wide only", () => {
+    const urls = role({ verbs: ["get"], nonResourceURLs: ["/metrics"] });
+    const authorizer = authorizerOf(
+      ["clusterroles", "", "r", urls],
+      ["rolebindings", "default", "b", binding("ClusterRole", "r", toAlice)],
+    );
+    const asked = { isResourceRequest: false, path: "/metrics", resource: "" };
+    assert.equal(decide(authorizer, asked).allowed, false);
+  });
 
   it("with a list as long as a body may hold is decided in no time", () => {
     const resourceNames = Array.from({ length: 200_000 }, (_, i) => `name-${i}`);
@@ -328,6 +339,21 @@ describe("who gets in where", () => {
       binding("ClusterRole", "view", { kind: "User", name: account.username }),
     ]);
     assert.equal(decide(local, { user }).allowed, false);
+  });
+
+  it("so many identities are looked at, and no more", () => {
+    const warrants = (count: number) =>
+      with_(
+        {
+          [warrant]: Array.from({ length: count }, (_, i) =>
+            JSON.stringify({ user: `w${i}`, groups: i === count - 1 ? ["system:kcp:admin"] : [] }),
+          ),
+        },
+        powerless,
+      );
+    // The user is one of them.
+    assert.equal(decide(authorizerOf(), { user: warrants(effectiveUsersMax - 1) }).allowed, true);
+    assert.equal(decide(authorizerOf(), { user: warrants(effectiveUsersMax) }).allowed, false);
   });
 
   it("nobody gets anything in all clusters at once or in the system's", () => {
