@@ -13,7 +13,7 @@ import {
 } from "../index.ts";
 import { gatheringComparisonsMax } from "./cluster-policy.ts";
 import { effectiveUsersMax } from "./effective-users.ts";
-import { missingRolesShownMax } from "./rbac-authorizer.ts";
+import { heldRulesMax, missingRolesShownMax } from "./rbac-authorizer.ts";
 
 const cluster = "team-a" as ClusterName;
 const alice: UserInfo = { username: "alice", groups: ["developers", "system:authenticated"] };
@@ -368,6 +368,27 @@ describe("who gets in where", () => {
       for (const user of [alice, admin])
         assert.equal(decide(authorizer, { cluster: where, user }).allowed, false);
     }
+  });
+});
+
+describe("what somebody may do", () => {
+  it("is told up to so many rules, and then said to be incomplete", async () => {
+    const shared = (await authorizerOf().rulesFor(alice, cluster, "")).rules.length;
+    const many = (count: number) => {
+      const rules = Array.from({ length: count }, (_, i) => ({
+        verbs: ["get"],
+        apiGroups: [""],
+        resources: [`r${i}`],
+      }));
+      return authorizerOf(
+        ["clusterroles", "", "r", role(...rules)],
+        ["clusterrolebindings", "", "b", binding("ClusterRole", "r", toAlice)],
+      ).rulesFor(alice, cluster, "");
+    };
+    const most = await many(heldRulesMax - shared);
+    assert.deepEqual([most.rules.length, most.isIncomplete], [heldRulesMax, false]);
+    const beyond = await many(heldRulesMax - shared + 1);
+    assert.deepEqual([beyond.rules.length, beyond.isIncomplete], [shared, true]);
   });
 });
 
