@@ -45,7 +45,9 @@ export {
   backupType,
   bootstrapAuthorizer,
   ClientCertificateAuthenticator,
+  type ComposeAuthorization,
   checkBackup,
+  type Decision,
   type Draft,
   encodeBackup,
   type HeaderRecord,
@@ -58,6 +60,7 @@ export {
   type MutableObject,
   parseTokenFile,
   pipeline,
+  RbacAuthorizer,
   ReloadableClientCa,
   RequestAuthenticator,
   type ResourceDefinition,
@@ -70,6 +73,8 @@ export {
   type Strategy,
   simpleResource,
   type TlsMaterial,
+  type TokenAuthenticator,
+  type TokenIdentity,
   type UserInfo,
 } from "@kcp-ts/server";
 export type { Storage } from "@kcp-ts/server/storage";

@@ -1,3 +1,4 @@
+export type { ComposeAuthorization } from "./access-control.ts";
 export {
   Admission,
   type AdmissionPlugin,

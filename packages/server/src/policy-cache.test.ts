@@ -1,16 +1,18 @@
 /** What decisions know, and when: never less than what was acknowledged, on every store; never more memory than allowed. */
 import assert from "node:assert/strict";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { systemClock, systemRandom } from "@kcp-ts/machinery/base";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { type EtcdCluster, etcdMissing, startEtcd } from "@kcp-ts/testkit";
-import { RoleWriter, rbacPath } from "./authorization/rbac/test-roles.ts";
 import { PolicyCache } from "./policy-cache.ts";
-import { openTemporary } from "./storage/embedded/temporary-store.ts";
+import { EmbeddedStorage } from "./storage/embedded/index.ts";
 import { EtcdStorage } from "./storage/etcd/index.ts";
 import type { Storage } from "./storage/index.ts";
 import { MemoryStorage } from "./storage/memory/index.ts";
-import { TestServer } from "./testing/index.ts";
+import { FaultyStorage, RoleWriter, rbacPath, TestServer } from "./testing/index.ts";
 import { WatchCache } from "./watch-cache/index.ts";
 
 interface Opened {
@@ -64,7 +66,15 @@ describe("the policy of a cluster", () => {
     const storage = new MemoryStorage();
     return { storage, dispose: () => storage.close() };
   });
-  describeFreshness("embedded", openTemporary);
+  describeFreshness("embedded", async () => {
+    const directory = await mkdtemp(join(tmpdir(), "kcp-policies-"));
+    const storage = await EmbeddedStorage.open({ directory, clock: systemClock });
+    const dispose = async () => {
+      await storage.close();
+      await rm(directory, { recursive: true });
+    };
+    return { storage, dispose };
+  });
 
   describe("etcd", { skip: etcdMissing() ?? false }, () => {
     let etcd: EtcdCluster;
@@ -97,6 +107,24 @@ describe("the policy of a cluster", () => {
     await writing;
     assert.equal((await again.as("nobody").get(path)).status, 200);
     await second.close();
+  });
+});
+
+describe("a store that fails", () => {
+  it("decides nothing for those it knows nothing about, and lets in again when it is back", async () => {
+    const storage = new FaultyStorage(new MemoryStorage());
+    const server = await TestServer.start({ storage });
+    const admin = new RoleWriter(server, "t");
+    await admin.clusterBinding("b", "view", "nobody");
+    const path = "/api/v1/namespaces/default/configmaps/x";
+    storage.fail();
+    const refused = await admin.as("nobody").get(path);
+    assert.equal(refused.status, 500);
+    assert.match(refused.object.message ?? "", /the store cannot take this request now/);
+    assert.equal((await admin.as("admin").get("/")).status, 200, "the shared policy is at hand");
+    storage.recover();
+    assert.equal((await admin.as("nobody").get(path)).status, 404);
+    await server.close();
   });
 });
 

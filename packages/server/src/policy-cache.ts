@@ -12,11 +12,18 @@ import {
   type PolicyResource,
   type PolicySource,
 } from "./authorization/index.ts";
-import { clusterRoleBindings, clusterRoles, roleBindings, roles } from "./registry/index.ts";
+import {
+  clusterRoleBindings,
+  clusterRoles,
+  roleBindings,
+  roles,
+  translating,
+} from "./registry/index.ts";
 import { otherWork } from "./request/other-work.ts";
 import {
   clusterPrefix,
   type Entry,
+  isStorageError,
   parseObjectKey,
   type Revision,
   resourcePrefix,
@@ -36,8 +43,11 @@ export interface PolicyCacheOptions {
 
 /** Logical clusters whose policy is held; one without roles takes about a kilobyte. */
 const clustersDefaultMax = 50_000;
-/** Stored bytes of all roles and bindings that are held; in memory they take about as much. */
-const bytesDefaultMax = 128 << 20;
+/** Memory of all roles and bindings that are held. */
+const bytesDefaultMax = 256 << 20;
+/** What an object takes in memory, measured: its subjects and rules are found by name. */
+const bytesPerStoredByte = 4;
+const bytesPerObject = 500;
 const pageEntries = 200;
 /** Objects beyond this size are read one per turn of the event loop. */
 const largeBytes = 64 << 10;
@@ -85,7 +95,8 @@ export class PolicyCache implements PolicySource, HubListener {
     if (known !== undefined) return known.done;
     const loading: Loading = { events: [], done: nothing };
     this.#loading.set(cluster, loading);
-    loading.done = this.#load(cluster, loading).finally(() => {
+    const load = () => this.#load(cluster, loading);
+    loading.done = translating({ resource: clusterRoles }, load).finally(() => {
       if (this.#loading.get(cluster) === loading) this.#loading.delete(cluster);
     });
     return loading.done;
@@ -120,7 +131,13 @@ export class PolicyCache implements PolicySource, HubListener {
     const revisions = await Promise.all(
       sources.map((source) => this.#read(held, clusterPrefix({ ...source, cluster }))),
     );
-    await this.#options.hub.reach(Math.max(...revisions) as Revision, signal);
+    try {
+      await this.#options.hub.reach(Math.max(...revisions) as Revision, signal);
+    } catch (error) {
+      // The feed was interrupted: what it would have told of is not in what was read.
+      if (isStorageError(error, "compacted")) return this.load(cluster);
+      throw error;
+    }
     for (const event of loading.events) held.apply(event);
     // What was lost meanwhile is loaded again by whoever asks next.
     if (this.#loading.get(cluster) === loading) {
@@ -170,8 +187,9 @@ class HeldPolicy {
 
   put(entry: Entry): void {
     const { key, modifiedAt, value } = entry;
-    this.bytes += value.length - (this.#known.get(key)?.bytes ?? 0);
-    this.#known.set(key, { modifiedAt, bytes: value.length });
+    const bytes = value.length * bytesPerStoredByte + bytesPerObject;
+    this.bytes += bytes - (this.#known.get(key)?.bytes ?? 0);
+    this.#known.set(key, { modifiedAt, bytes });
     this.policy.put(policyKey(key), decodeObject(entry));
   }
 

@@ -5,16 +5,10 @@
  */
 import { randomUUID } from "node:crypto";
 import type { Clock, Random } from "@kcp-ts/machinery/base";
+import { type AccessControl, accessControl, type ComposeAuthorization } from "./access-control.ts";
 import { Admission, type AdmissionPlugin, namespaceLifecycle } from "./admission/index.ts";
 import type { RequestAuthenticator } from "./authentication/index.ts";
-import {
-  type Authorizer,
-  anyOf,
-  bootstrapAuthorizer,
-  EscalationCheck,
-  type LogicalClusterSource,
-  RbacAuthorizer,
-} from "./authorization/index.ts";
+import type { Authorizer, LogicalClusterSource } from "./authorization/index.ts";
 import { Compactor, type CompactorOptions } from "./compactor.ts";
 import { CustomResources, customResourceDefinitions } from "./custom-resources/index.ts";
 import { Deadlines } from "./deadlines.ts";
@@ -23,12 +17,9 @@ import { type HealthChecks, pingCheck } from "./health/index.ts";
 import { ServerMetrics } from "./metrics/index.ts";
 import { namespaceSource } from "./namespace-source.ts";
 import { answer, type PipelineRooms } from "./pipeline.ts";
-import { PolicyCache } from "./policy-cache.ts";
 import { builtIns, Registry, type ResourceDefinition } from "./registry/index.ts";
 import type { ApiRequest, ApiResponse, MaybePromise } from "./request/api-request.ts";
 import { observe } from "./request-sample.ts";
-import { reviewersOf } from "./reviewers.ts";
-import { RoleAggregation } from "./role-aggregation.ts";
 import type { SnapshotSource, Storage } from "./storage/index.ts";
 import { Tenancy } from "./tenancy/index.ts";
 import { useOfType } from "./type-use.ts";
@@ -41,8 +32,8 @@ export interface ApiServerOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly authenticator: RequestAuthenticator;
-  /** Puts authorization together around RBAC, which only the server can supply; masters and RBAC if left out. */
-  readonly authorization?: (rbac: RbacAuthorizer) => Authorizer;
+  /** system:masters, then RBAC, if left out. */
+  readonly authorization?: ComposeAuthorization;
   /** Put in front of the authorizer: decides who may enter a logical cluster at all. Everybody may if it is left out. */
   readonly gate?: (inner: Authorizer, clusters: LogicalClusterSource) => Authorizer;
   readonly log: ServerLog;
@@ -64,15 +55,13 @@ export interface ServerLog {
 }
 
 export class ApiServer {
-  /** The whole of authorization, for those in this process who must ask. */
-  readonly authorizer: Authorizer;
   readonly #options: ApiServerOptions;
   readonly #rooms: PipelineRooms;
   readonly #watchCache: WatchCache;
   readonly #compactor: Compactor;
   readonly #customResources: CustomResources;
   readonly #tenancy: Tenancy;
-  readonly #roleAggregation: RoleAggregation;
+  readonly #access: AccessControl;
   readonly #inFlight = { readOnly: 0, mutating: 0 };
   #isStarted = false;
   #isDraining = false;
@@ -91,14 +80,16 @@ export class ApiServer {
       cachedBytes: () => watchCache.collections.bytes,
     });
     this.#watchCache = watchCache;
-    const policies = new PolicyCache({ storage, hub: watchCache.hub });
-    const rbac = new RbacAuthorizer(policies);
-    const rules = options.authorization?.(rbac) ?? anyOf([bootstrapAuthorizer, rbac]);
-    const escalation = new EscalationCheck(rbac, rules);
+    this.#access = accessControl({
+      ...{ storage, registry, hub: watchCache.hub, compose: options.authorization },
+      authenticator: options.authenticator,
+      gate: this.#gate(options),
+      onError: (error) => log.warn({ err: error }, "an aggregated role could not be written"),
+    });
+    const { rules } = this.#access;
     const { tenancy, customResources } = servedKinds(options, { registry, watchCache, rules });
     this.#tenancy = tenancy;
     this.#customResources = customResources;
-    const authorizer = options.gate?.(rules, tenancy) ?? rules;
     this.#compactor = new Compactor({
       storage,
       clock,
@@ -106,14 +97,6 @@ export class ApiServer {
       onError: (error) => log.warn({ err: error }, "history could not be compacted"),
       policy: options.compaction ?? {},
     });
-    this.#roleAggregation = new RoleAggregation({
-      storage,
-      hub: watchCache.hub,
-      registry,
-      policies,
-      onError: (error) => log.warn({ err: error }, "an aggregated role could not be written"),
-    });
-    this.authorizer = authorizer;
     const observers = { clock, metrics, log };
     this.#rooms = {
       registry,
@@ -121,18 +104,15 @@ export class ApiServer {
       admission: new Admission([
         ...tenancy.admissionPlugins,
         namespaceLifecycle(namespaceSource(registry, watchCache)),
-        {
-          name: "RoleEscalation",
-          validate: (request, object, old) => escalation.check(request, object, old),
-        },
+        this.#access.escalation,
         ...(options.admissionPlugins ?? []),
       ]),
       clock,
       deadlines: new Deadlines<() => void>(clock, (callback) => callback()),
       authenticator: options.authenticator,
-      authorizer,
+      authorizer: this.#access.authorizer,
+      reviewers: this.#access.reviewers,
       tenancy: this.#tenancy,
-      reviewers: reviewersOf({ authenticator: options.authenticator, authorizer, rbac }),
       catalog: this.#customResources.catalog,
       health: this.#healthChecks(),
       metrics,
@@ -147,11 +127,24 @@ export class ApiServer {
     };
   }
 
+  #gate({ gate }: ApiServerOptions): ((inner: Authorizer) => Authorizer) | undefined {
+    if (gate === undefined) return undefined;
+    const clusters: LogicalClusterSource = {
+      logicalCluster: (cluster) => this.#tenancy.logicalCluster(cluster),
+    };
+    return (inner) => gate(inner, clusters);
+  }
+
+  /** The whole of authorization, for those in this process who must ask. */
+  get authorizer(): Authorizer {
+    return this.#access.authorizer;
+  }
+
   async start(): Promise<void> {
     await this.#watchCache.start();
     this.#customResources.start();
     this.#tenancy.start();
-    this.#roleAggregation.start();
+    this.#access.aggregation.start();
     this.#compactor.start();
     this.#isStarted = true;
   }
@@ -192,7 +185,7 @@ export class ApiServer {
     await this.#compactor.stop();
     await this.#tenancy.stop();
     await this.#customResources.stop();
-    await this.#roleAggregation.stop();
+    await this.#access.aggregation.stop();
     await this.#watchCache.close();
   }
 

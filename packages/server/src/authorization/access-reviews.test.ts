@@ -2,8 +2,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import type { StorageKey } from "../storage/index.ts";
-import { envelope, TestServer } from "../testing/index.ts";
-import { RoleWriter } from "./rbac/test-roles.ts";
+import { envelope, RoleWriter, TestServer } from "../testing/index.ts";
 
 const base = "/apis/authorization.k8s.io/v1";
 const identity = "/apis/authentication.k8s.io/v1";
@@ -158,7 +157,15 @@ describe("an access review", () => {
     const apiVersion = "authorization.k8s.io/v1";
     const yaml = `apiVersion: ${apiVersion}\nkind: ${kind}\nmetadata:\n  creationTimestamp: null\nspec:\n  resourceAttributes: {verb: get, resource: configmaps, namespace: default}\n`;
     const protobuf = envelope(apiVersion, kind, [
-      [1, []],
+      // What is not set is sent by Go clients all the same.
+      [
+        1,
+        [
+          [1, ""],
+          [7, 0],
+          [8, []],
+        ],
+      ],
       [
         2,
         [

@@ -1,3 +1,4 @@
+/** Deletes one object, at once or, when something holds it back, by marking it. */
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import { json, success } from "../content/index.ts";
 import type { Written } from "../registry/index.ts";

@@ -41,8 +41,10 @@ export async function handleReview(
   const options = parseMutationOptions(scope.query, "CreateOptions");
   const draft = await readObject(handled, options);
   checkAddress(handled, draft, "create");
-  if (definition.isNamespaced)
-    draft["metadata"] = { ...(draft["metadata"] as JsonObject | undefined), namespace };
+  draft["metadata"] = {
+    ...withoutZeros((draft["metadata"] ?? {}) as JsonObject),
+    ...(definition.isNamespaced ? { namespace } : {}),
+  };
   const errors = definition.strategy.validate(draft);
   if (errors.length > 0) throw statusError.invalid(definition, "", errors);
   await admit(handled, rooms, draft, options.isDryRun);
@@ -51,11 +53,20 @@ export async function handleReview(
   const reviewed: JsonObject = {
     kind: definition.kind,
     apiVersion: apiVersionOf(definition),
-    metadata: metadata ?? {},
+    metadata: metadata as JsonObject,
     ...rest,
     ...answer,
   };
   return renderValue(201, reviewed, form);
+}
+
+/** Protobuf clients send what is not set, too. */
+function withoutZeros(metadata: JsonObject): JsonObject {
+  return Object.fromEntries(
+    Object.entries(metadata).filter(
+      ([, value]) => value !== null && value !== "" && value !== 0 && value !== undefined,
+    ),
+  );
 }
 
 /** As for any object, but for where it would live: a question does not need its namespace to exist. */

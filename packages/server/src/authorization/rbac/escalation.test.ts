@@ -6,8 +6,14 @@
  */
 import assert from "node:assert/strict";
 import { after, before, beforeEach, describe, it } from "node:test";
-import { type Answer, TestServer } from "../../testing/index.ts";
-import { bindingOf, RoleWriter, type RuleObject, rbacPath } from "./test-roles.ts";
+import {
+  type Answer,
+  bindingOf,
+  RoleWriter,
+  type RuleObject,
+  rbacPath,
+  TestServer,
+} from "../../testing/index.ts";
 
 let server: TestServer;
 let clusters = 0;

@@ -11,7 +11,9 @@ import {
   type PolicyResource,
   RbacAuthorizer,
 } from "../index.ts";
-import { missingRolesShownMax } from "./rbac-authorizer.ts";
+import { gatheringComparisonsMax } from "./cluster-policy.ts";
+import { effectiveUsersMax } from "./effective-users.ts";
+import { heldRulesMax, missingRolesShownMax } from "./rbac-authorizer.ts";
 
 const cluster = "team-a" as ClusterName;
 const alice: UserInfo = { username: "alice", groups: ["developers", "system:authenticated"] };
@@ -124,6 +126,16 @@ describe("a rule", () => {
       assert.equal(decide(authorizer, { ...asked, verb: "post" }).allowed, false);
     });
   }
+
+  it("about paths counts cluster-wide only", () => {
+    const urls = role({ verbs: ["get"], nonResourceURLs: ["/metrics"] });
+    const authorizer = authorizerOf(
+      ["clusterroles", "", "r", urls],
+      ["rolebindings", "default", "b", binding("ClusterRole", "r", toAlice)],
+    );
+    const asked = { isResourceRequest: false, path: "/metrics", resource: "" };
+    assert.equal(decide(authorizer, asked).allowed, false);
+  });
 
   it("with a list as long as a body may hold is decided in no time", () => {
     const resourceNames = Array.from({ length: 200_000 }, (_, i) => `name-${i}`);
@@ -330,6 +342,21 @@ describe("who gets in where", () => {
     assert.equal(decide(local, { user }).allowed, false);
   });
 
+  it("so many identities are looked at, and no more", () => {
+    const warrants = (count: number) =>
+      with_(
+        {
+          [warrant]: Array.from({ length: count }, (_, i) =>
+            JSON.stringify({ user: `w${i}`, groups: i === count - 1 ? ["system:kcp:admin"] : [] }),
+          ),
+        },
+        powerless,
+      );
+    // The user is one of them.
+    assert.equal(decide(authorizerOf(), { user: warrants(effectiveUsersMax - 1) }).allowed, true);
+    assert.equal(decide(authorizerOf(), { user: warrants(effectiveUsersMax) }).allowed, false);
+  });
+
   it("nobody gets anything in all clusters at once or in the system's", () => {
     for (const where of ["*", "system:admin"] as (ClusterName | "*")[]) {
       const authorizer = authorizerOf([
@@ -341,6 +368,27 @@ describe("who gets in where", () => {
       for (const user of [alice, admin])
         assert.equal(decide(authorizer, { cluster: where, user }).allowed, false);
     }
+  });
+});
+
+describe("what somebody may do", () => {
+  it("is told up to so many rules, and then said to be incomplete", async () => {
+    const shared = (await authorizerOf().rulesFor(alice, cluster, "")).rules.length;
+    const many = (count: number) => {
+      const rules = Array.from({ length: count }, (_, i) => ({
+        verbs: ["get"],
+        apiGroups: [""],
+        resources: [`r${i}`],
+      }));
+      return authorizerOf(
+        ["clusterroles", "", "r", role(...rules)],
+        ["clusterrolebindings", "", "b", binding("ClusterRole", "r", toAlice)],
+      ).rulesFor(alice, cluster, "");
+    };
+    const most = await many(heldRulesMax - shared);
+    assert.deepEqual([most.rules.length, most.isIncomplete], [heldRulesMax, false]);
+    const beyond = await many(heldRulesMax - shared + 1);
+    assert.deepEqual([beyond.rules.length, beyond.isIncomplete], [shared, true]);
   });
 });
 
@@ -375,6 +423,29 @@ describe("a role that gathers rules", () => {
       ["clusterroles", "", "part", labelled("k", "part", role(secrets))],
     );
     assert.equal(decide(authorizer, asked).allowed, true);
+  });
+
+  it("takes so many comparisons, and those beyond allow nothing until something changes", () => {
+    const gatherers = 100;
+    /** A requirement and the role itself are compared, for every role by every one that gathers. */
+    const most = gatheringComparisonsMax / gatherers / 2;
+    const gathered = (roles: number) => {
+      const policy = new ClusterPolicy();
+      const put = (name: string, object: JsonObject) =>
+        policy.put({ resource: "clusterroles", namespace: "", name }, { metadata: {}, ...object });
+      put("part", labelled("l", "part", role(secrets)));
+      for (let i = 0; i < gatherers; i++) put(`g${i}`, gathers("l"));
+      for (let i = gatherers + 1; i < roles; i++) put(`r${i}`, role());
+      const count = () =>
+        Array.from({ length: gatherers }, (_, i) =>
+          policy.rulesOf({ kind: "ClusterRole", name: `g${i}` }, ""),
+        ).filter((rules) => rules?.length === 1).length;
+      const before = count();
+      policy.remove({ resource: "clusterroles", namespace: "", name: `r${roles - 1}` });
+      return [before, count()];
+    };
+    assert.deepEqual(gathered(most), [gatherers, gatherers]);
+    assert.deepEqual(gathered(most + 1), [gatherers - 1, gatherers]);
   });
 
   it("of those that every cluster has gathers a cluster's own, too", () => {

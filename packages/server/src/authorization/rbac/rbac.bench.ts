@@ -7,9 +7,8 @@
 import { performance } from "node:perf_hooks";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import type { Attributes, UserInfo } from "../../request/index.ts";
-import { TestServer } from "../../testing/index.ts";
+import { RoleWriter, TestServer } from "../../testing/index.ts";
 import { type Authorizer, anyOf, bootstrapAuthorizer } from "../index.ts";
-import { RoleWriter } from "./test-roles.ts";
 
 const collect = (globalThis as { gc?: () => void }).gc;
 

@@ -114,9 +114,8 @@ function subjectErrors(spec: JsonObject): FieldError[] {
 
 function metadataErrors(object: JsonObject, allowed: readonly string[]): FieldError[] {
   const metadata = objectIn(object, "metadata");
-  const others = Object.entries(metadata).filter(
-    ([member, value]) =>
-      member !== "managedFields" && !allowed.includes(member) && value !== null && value !== "",
+  const others = Object.keys(metadata).filter(
+    (member) => member !== "managedFields" && !allowed.includes(member),
   );
   if (others.length === 0) return [];
   const but = [...allowed, "managedFields"].join(" and ");

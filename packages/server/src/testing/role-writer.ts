@@ -1,5 +1,5 @@
 /** For tests: roles and bindings in a logical cluster, written by its administrator. */
-import type { Answer, AnyObject, TestServer, TestUser } from "../../testing/index.ts";
+import type { Answer, AnyObject, TestServer, TestUser } from "./test-server.ts";
 
 export const rbacPath = "/apis/rbac.authorization.k8s.io/v1";
 
