@@ -1,8 +1,9 @@
 /**
  * Who may enter a logical cluster at all: a gate in front of what its rules say.
  *
- * It must exist and be far enough; whoever enters must be in the groups that it requires, and be given the verb `access` on `/` by its
- * rules. One that does not exist refuses as one that does, so that nobody learns which there are.
+ * It must be far enough; whoever enters must be in the groups that it requires, and be given the verb `access` on `/` by its rules. One
+ * that does not exist has no rules and refuses in the same words, so that nobody learns which there are. One that an administrator made by
+ * using a new name has no LogicalCluster, but may have rules.
  */
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { type Attributes, type UserInfo, wellKnownGroup } from "../request/index.ts";
@@ -59,9 +60,11 @@ function enter(
   state: LogicalClusterState | undefined,
 ): Decision | Promise<Decision> {
   const { user } = attributes;
-  if (state === undefined) return refusal;
-  if (!openPhases.has(state.phase)) return refusal;
-  if (state.requiredGroups !== undefined && !hasGroups(user, state.requiredGroups)) return refusal;
+  if (state !== undefined) {
+    if (!openPhases.has(state.phase)) return refusal;
+    if (state.requiredGroups !== undefined && !hasGroups(user, state.requiredGroups))
+      return refusal;
+  }
   if (user.groups.includes(logicalClusterAdmin) || isLocalServiceAccount(attributes))
     return inner.authorize(attributes);
   const access = inner.authorize(accessOf(attributes));
