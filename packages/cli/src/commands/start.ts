@@ -15,6 +15,7 @@ interface StartFlags extends StorageFlags {
   readonly bindAddress: string;
   readonly securePort: number;
   readonly externalHostname?: string;
+  readonly shardExternalUrl?: string;
   readonly kubeconfigPath?: string;
   readonly tokenAuthFile?: string;
   readonly clientCaFile?: string;
@@ -47,6 +48,7 @@ export function addStart(program: Command): void {
       6443,
     )
     .option("--external-hostname <name>", "name or address that clients use (default: localhost)")
+    .option("--shard-external-url <url>", "where workspaces say they are (default: this server)")
     .option("--tls-cert-file <path>", "serving certificate (default: made and renewed by kcp)")
     .option("--tls-private-key-file <path>", "its private key");
   addStorageFlags(command);
@@ -107,6 +109,7 @@ function optionsOf(flags: StartFlags): ControlPlaneOptions {
     bindAddress: flags.bindAddress,
     securePort: flags.securePort,
     externalHostname: flags.externalHostname,
+    shardExternalUrl: flags.shardExternalUrl,
     kubeconfigPath: flags.kubeconfigPath,
     tokenAuthFile: flags.tokenAuthFile,
     clientCaFile: flags.clientCaFile,
