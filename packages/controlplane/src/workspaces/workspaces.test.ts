@@ -230,3 +230,24 @@ describe("paths", () => {
     assert.equal((await client.resource(kinds.namespaces).list({})).items.length, 1);
   });
 });
+
+describe("metrics", () => {
+  it("have as many series with many workspaces as with few", async () => {
+    const tenants = await Tenants.start();
+    const series = async () => {
+      const { text } = await tenants.at("root", master).read({ method: "GET", path: "/metrics" });
+      return text.split("\n").filter((line) => line !== "" && !line.startsWith("#")).length;
+    };
+    const use = async (name: string) => {
+      await tenants.workspace("root", name);
+      await tenants.at(`root:${name}`).resource(kinds.namespaces).list({});
+    };
+    await use("first");
+    await use("second");
+    await series();
+    const before = await series();
+    for (let at = 0; at < 20; at++) await use(`more-${at}`);
+    assert.equal(await series(), before);
+    await tenants.close();
+  });
+});

@@ -190,7 +190,7 @@ describe("aggregated discovery", () => {
       assert.equal(headers["etag"], `"${sum}"`);
       assert.equal(object.kind, "APIGroupDiscoveryList");
       assert.equal(object.apiVersion, "apidiscovery.k8s.io/v2");
-      assert.equal(object.items?.length, path === "/api" ? 1 : 8);
+      assert.equal(object.items?.length, path === "/api" ? 1 : 10);
     }
     const { items } = await server.get("/clusters/a/api", { headers: aggregated });
     const core = items[0] as unknown as {
