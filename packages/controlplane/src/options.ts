@@ -1,5 +1,7 @@
+import type { ServiceAccountOptions } from "./compose/service-accounts.ts";
+
 /** What a control plane can be told, and what it does when it is not told. Flags of `kcp start` map onto this one to one. */
-export interface ControlPlaneOptions {
+export interface ControlPlaneOptions extends ServiceAccountOptions {
   /** Where state and credentials live; made with mode 0700 when missing. */
   readonly rootDirectory: string;
   readonly bindAddress: string;

@@ -5,19 +5,29 @@ export {
   type MutableObject,
 } from "./admission/index.ts";
 export {
+  type AccountObjects,
+  type AccountReference,
+  AuthenticationConfigurationError,
   type Authenticator,
   adminTokens,
   BearerTokenAuthenticator,
   ClientCertificateAuthenticator,
   hashToken,
   isAuthenticationError,
+  parseSigningKey,
   parseTokenFile,
+  parseVerificationKeys,
   ReloadableClientCa,
   RequestAuthenticator,
+  ServiceAccountAuthenticator,
+  ServiceAccountTokenIssuer,
+  type SigningKey,
   type StaticToken,
   StaticTokenAuthenticator,
   type TokenAuthenticator,
   type TokenIdentity,
+  type VerificationKey,
+  verificationKeyOf,
 } from "./authentication/index.ts";
 export { type Authorizer, anyOf, bootstrapAuthorizer } from "./authorization/index.ts";
 export {

@@ -5,13 +5,15 @@
  */
 import { randomUUID } from "node:crypto";
 import type { Clock, Random } from "@kcp-ts/machinery/base";
+import { accountObjects } from "./account-objects.ts";
 import { Admission, type AdmissionPlugin, namespaceLifecycle } from "./admission/index.ts";
-import type { RequestAuthenticator } from "./authentication/index.ts";
+import type { AccountObjects, RequestAuthenticator } from "./authentication/index.ts";
 import type { Authorizer } from "./authorization/index.ts";
 import { Compactor, type CompactorOptions } from "./compactor.ts";
 import { CustomResources } from "./custom-resources/index.ts";
 import { Deadlines } from "./deadlines.ts";
 import type { Exchange } from "./exchange.ts";
+import type { TokenSource } from "./handlers/index.ts";
 import { type HealthChecks, pingCheck } from "./health/index.ts";
 import { ServerMetrics } from "./metrics/index.ts";
 import { namespaceSource } from "./namespace-source.ts";
@@ -28,7 +30,12 @@ export interface ApiServerOptions {
   readonly snapshots?: SnapshotSource | undefined;
   readonly clock: Clock;
   readonly random: Random;
-  readonly authenticator: RequestAuthenticator;
+  /** Or how to make it, for authenticators that look things up in this server. */
+  readonly authenticator:
+    | RequestAuthenticator
+    | ((objects: AccountObjects) => RequestAuthenticator);
+  /** Makes the tokens of service accounts; without it they get none. */
+  readonly tokens?: TokenSource | undefined;
   readonly authorizer: Authorizer;
   readonly log: ServerLog;
   readonly admissionPlugins?: readonly AdmissionPlugin[];
@@ -107,7 +114,11 @@ export class ApiServer {
       ]),
       clock,
       deadlines: new Deadlines<() => void>(clock, (callback) => callback()),
-      authenticator: options.authenticator,
+      authenticator:
+        typeof options.authenticator === "function"
+          ? options.authenticator(accountObjects(registry, watchCache))
+          : options.authenticator,
+      tokens: options.tokens,
       authorizer: options.authorizer,
       catalog: this.#customResources.catalog,
       health: this.#healthChecks(),

@@ -7,20 +7,22 @@ import {
 } from "@kcp-ts/controlplane";
 import type { Command } from "commander";
 import colors from "picocolors";
+import {
+  type AuthenticationFlags,
+  addAuthenticationFlags,
+  authenticationOptionsOf,
+} from "./authentication-flags.ts";
 import { integerFlag } from "./flags.ts";
 import { addStorageFlags, type StorageFlags, storageOptionsOf } from "./storage-flags.ts";
 
-interface StartFlags extends StorageFlags {
+interface StartFlags extends StorageFlags, AuthenticationFlags {
   readonly rootDirectory: string;
   readonly bindAddress: string;
   readonly securePort: number;
   readonly externalHostname?: string;
   readonly kubeconfigPath?: string;
-  readonly tokenAuthFile?: string;
-  readonly clientCaFile?: string;
   readonly tlsCertFile?: string;
   readonly tlsPrivateKeyFile?: string;
-  readonly anonymousAuth: string;
   readonly runControllers: string;
   readonly shutdownDelayDuration: number;
   readonly shutdownTimeout: number;
@@ -50,11 +52,8 @@ export function addStart(program: Command): void {
     .option("--tls-cert-file <path>", "serving certificate (default: made and renewed by kcp)")
     .option("--tls-private-key-file <path>", "its private key");
   addStorageFlags(command);
+  addAuthenticationFlags(command);
   command
-    .optionsGroup("Who may come in:")
-    .option("--token-auth-file <path>", 'CSV of token,user,uid,"group1,group2"')
-    .option("--client-ca-file <path>", "accept client certificates of these authorities")
-    .option("--anonymous-auth <bool>", "let strangers see health and version", "true")
     .optionsGroup("What it does by itself:")
     .option(
       "--run-controllers <bool>",
@@ -108,12 +107,10 @@ function optionsOf(flags: StartFlags): ControlPlaneOptions {
     securePort: flags.securePort,
     externalHostname: flags.externalHostname,
     kubeconfigPath: flags.kubeconfigPath,
-    tokenAuthFile: flags.tokenAuthFile,
-    clientCaFile: flags.clientCaFile,
     tlsCertFile: flags.tlsCertFile,
     tlsPrivateKeyFile: flags.tlsPrivateKeyFile,
-    anonymousAuth: flags.anonymousAuth !== "false",
     controllers: flags.runControllers !== "false",
+    ...authenticationOptionsOf(flags),
     storage: storageOptionsOf(flags),
     shutdownDelayMs: flags.shutdownDelayDuration * 1000,
     shutdownTimeoutMs: flags.shutdownTimeout * 1000,

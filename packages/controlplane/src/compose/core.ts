@@ -5,6 +5,7 @@
 import type { Random } from "@kcp-ts/machinery/base";
 import { Client } from "@kcp-ts/sdk";
 import {
+  type AccountObjects,
   ApiServer,
   anyOf,
   bootstrapAuthorizer,
@@ -20,13 +21,23 @@ import {
   type Handle,
   withMiddleware,
 } from "./extensions.ts";
+import { FileWatch } from "./file-watch.ts";
 import { InProcessIdentities } from "./in-process-identities.ts";
 import { inProcessTransport } from "./in-process-transport.ts";
 import { createInternalCredential, type InternalCredential } from "./internal-credential.ts";
+import {
+  composeServiceAccounts,
+  type ServiceAccountOptions,
+  type ServiceAccounts,
+} from "./service-accounts.ts";
 import { snapshotsOf } from "./snapshots.ts";
 import type { OpenedStorage } from "./storage.ts";
 
-export interface CoreOptions extends Omit<AuthenticationOptions, "internalToken" | "identities"> {
+export interface CoreOptions
+  extends Omit<AuthenticationOptions, "internalToken" | "identities" | "files" | "serviceAccounts">,
+    ServiceAccountOptions {
+  /** Undefined where nothing is kept in files. */
+  readonly rootDirectory?: string | undefined;
   readonly storage: OpenedStorage;
   readonly extensions: Extensions;
   readonly random: Random;
@@ -34,7 +45,9 @@ export interface CoreOptions extends Omit<AuthenticationOptions, "internalToken"
 }
 
 interface Parts extends CoreOptions {
-  readonly authenticator: RequestAuthenticator;
+  readonly authenticator: (objects: AccountObjects) => RequestAuthenticator;
+  readonly serviceAccounts: ServiceAccounts;
+  readonly files: FileWatch;
   readonly identities: InProcessIdentities;
   readonly credential: InternalCredential;
 }
@@ -47,6 +60,8 @@ export class Core {
   /** The way in, middleware included. */
   readonly handle: Handle;
   readonly identities: InProcessIdentities;
+  /** Looked at until the controllers stop. */
+  readonly files: FileWatch;
   readonly #parts: Parts;
   readonly #stopping = new AbortController();
   #controlLoops: RunningControllers | undefined;
@@ -56,14 +71,32 @@ export class Core {
     const identities = new InProcessIdentities();
     const credential = createInternalCredential();
     const internalToken = credential.staticToken;
-    const authenticator = await composeAuthentication({ ...options, internalToken, identities });
-    return new Core({ ...options, authenticator, identities, credential });
+    const { clock, log, rootDirectory } = options;
+    const files = new FileWatch({
+      clock,
+      onError: (error, paths) =>
+        log.error({ err: error, paths }, "changed files cannot be used; the old ones stay in use"),
+    });
+    try {
+      const serviceAccounts = await composeServiceAccounts(options, {
+        rootDirectory,
+        clock,
+        files,
+      });
+      const parts = { ...options, internalToken, identities, serviceAccounts, files };
+      const authenticator = await composeAuthentication(parts);
+      return new Core({ ...parts, authenticator, credential });
+    } catch (error) {
+      files.stop();
+      throw error;
+    }
   }
 
   private constructor(parts: Parts) {
     const { storage, authenticator, clock, random, log, extensions } = parts;
     this.#parts = parts;
     this.identities = parts.identities;
+    this.files = parts.files;
     this.server = new ApiServer({
       storage,
       snapshots: snapshotsOf(storage),
@@ -72,6 +105,7 @@ export class Core {
       authenticator,
       authorizer: anyOf([bootstrapAuthorizer, ...(extensions.authorizers ?? [])]),
       log,
+      tokens: parts.serviceAccounts.issuer,
       admissionPlugins: extensions.admissionPlugins ?? [],
       resources: extensions.resources ?? [],
     });
@@ -106,6 +140,7 @@ export class Core {
   /** Before the server drains: a control loop ends in good order while it is still answered. */
   async stopControllers(): Promise<void> {
     this.#stopping.abort();
+    this.files.stop();
     await Promise.all([this.#controlLoops?.stop(), ...this.#controllers]);
   }
 

@@ -18,7 +18,48 @@ export {
   type AuthenticationErrorCode,
   isAuthenticationError,
 } from "./errors.ts";
+export {
+  rsaBitsMax,
+  rsaBitsMin,
+  signatureAlgorithms,
+} from "./jwt/algorithms.ts";
+export {
+  type Claims,
+  isSignedBy,
+  type JsonWebToken,
+  parseJsonWebToken,
+  signJsonWebToken,
+} from "./jwt/json-web-token.ts";
+export {
+  parseKeySet,
+  parseSigningKey,
+  parseVerificationKeys,
+  type SigningKey,
+  signingKey,
+  toJsonWebKey,
+  type VerificationKey,
+  verificationKeyOf,
+  verificationKeysMax,
+} from "./jwt/keys.ts";
 export { RequestAuthenticator, type RequestAuthenticatorOptions } from "./request-authenticator.ts";
+export type { AccountObject, AccountObjects } from "./service-accounts/account-objects.ts";
+export {
+  accountTrustMs,
+  clockSkewMs,
+  clusterNameKey,
+  deletionGraceMs,
+  ServiceAccountAuthenticator,
+  type ServiceAccountAuthenticatorOptions,
+  scopesKey,
+  verifiedTokensMax,
+} from "./service-accounts/token-authenticator.ts";
+export type { AccountReference } from "./service-accounts/token-claims.ts";
+export {
+  type IssuedToken,
+  ServiceAccountTokenIssuer,
+  type TokenIssuerOptions,
+  type TokenWish,
+} from "./service-accounts/token-issuer.ts";
 export {
   adminTokens,
   hashToken,

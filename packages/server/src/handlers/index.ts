@@ -10,10 +10,12 @@ import { handleGet } from "./get.ts";
 import { handleList } from "./list.ts";
 import { handlePatch } from "./patch.ts";
 import { handleView } from "./subresource-view.ts";
+import { handleTokenRequest } from "./token-request.ts";
 import { handleUpdate } from "./update.ts";
 import { handleWatch } from "./watch.ts";
 
 export { bodyBytesMax, type HandlerRequest, type HandlerRooms } from "./context.ts";
+export type { TokenSource } from "./token-source.ts";
 
 type Handler = (handled: HandlerRequest, rooms: HandlerRooms) => MaybePromise<ApiResponse>;
 
@@ -48,6 +50,7 @@ export function handleResource(
     if (subresource === undefined) throw statusError.pathNotFound();
     if (!subresource.verbs.includes(scope.verb))
       throw statusError.methodNotAllowed(definition, scope.verb);
+    if (subresource.action !== undefined) return handleTokenRequest(handled, rooms);
     if (subresource.view !== undefined) return handleView(handled, rooms, subresource.view);
   } else if (!definition.verbs.includes(scope.verb)) {
     throw statusError.methodNotAllowed(definition, scope.verb);

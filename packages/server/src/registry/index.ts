@@ -22,12 +22,14 @@ export { builtIns } from "./resources/built-ins.ts";
 export { configMaps } from "./resources/core/configmaps.ts";
 export { namespaces } from "./resources/core/namespaces.ts";
 export { secrets } from "./resources/core/secrets.ts";
+export { serviceAccounts } from "./resources/core/serviceaccounts.ts";
 export { type SimpleColumn, type SimpleResource, simpleResource } from "./simple-resource.ts";
 export { fromStorageError, translating } from "./storage-errors.ts";
 export { presented, presentedEntries, type StoredForm } from "./stored-form.ts";
 export type {
   Draft,
   Strategy,
+  SubresourceKind,
   SubresourceStrategy,
   SubresourceView,
   WriteContext,

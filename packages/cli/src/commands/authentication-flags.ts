@@ -1,0 +1,56 @@
+/** The flags of `kcp start` that say who may come in. */
+import type { ControlPlaneOptions } from "@kcp-ts/controlplane";
+import type { Command } from "commander";
+import { commaSeparated, repeated } from "./flags.ts";
+
+export interface AuthenticationFlags {
+  readonly tokenAuthFile?: string;
+  readonly clientCaFile?: string;
+  readonly anonymousAuth: string;
+  readonly serviceAccountIssuer: readonly string[];
+  readonly serviceAccountKeyFile: readonly string[];
+  readonly serviceAccountSigningKeyFile?: string;
+  readonly apiAudiences: readonly string[];
+}
+
+export function addAuthenticationFlags(command: Command): void {
+  command
+    .optionsGroup("Who may come in:")
+    .option("--token-auth-file <path>", 'CSV of token,user,uid,"group1,group2"')
+    .option("--client-ca-file <path>", "accept client certificates of these authorities")
+    .option("--anonymous-auth <bool>", "let strangers see health and version", "true")
+    .option(
+      "--service-account-issuer <url>",
+      "who tokens of service accounts are from; repeated: further ones to accept (default: https://kcp.default.svc)",
+      repeated,
+      [],
+    )
+    .option(
+      "--service-account-key-file <path>",
+      "PEM of keys by which tokens are verified besides the signing key; repeatable",
+      repeated,
+      [],
+    )
+    .option(
+      "--service-account-signing-key-file <path>",
+      "PEM of the key that signs tokens (default: <root>/sa.key, made at the first start)",
+    )
+    .option(
+      "--api-audiences <names>",
+      "whom tokens must be meant for, separated by commas (default: the issuer)",
+      commaSeparated,
+      [],
+    );
+}
+
+export function authenticationOptionsOf(flags: AuthenticationFlags) {
+  return {
+    tokenAuthFile: flags.tokenAuthFile,
+    clientCaFile: flags.clientCaFile,
+    anonymousAuth: flags.anonymousAuth !== "false",
+    serviceAccountIssuers: flags.serviceAccountIssuer,
+    serviceAccountKeyFiles: flags.serviceAccountKeyFile,
+    serviceAccountSigningKeyFile: flags.serviceAccountSigningKeyFile,
+    apiAudiences: flags.apiAudiences,
+  } satisfies Partial<ControlPlaneOptions>;
+}
