@@ -105,6 +105,7 @@ async function compose(
   });
   undo.push(() => keeper.stop());
   const url = `https://${hostForUrl(options)}:${address.port}`;
+  core.servedAt(url);
   const kubeconfig = { path: kubeconfigPath, tokenStorePath, serverUrl: url };
   await writeAdminKubeconfig({ ...kubeconfig, caPem: certificates.caPem, ...tokens });
   if (options.controllers) core.startControlLoops(certificates.caPem);

@@ -13,6 +13,7 @@ export {
   BearerTokenAuthenticator,
   ClientCertificateAuthenticator,
   hashToken,
+  IssuerDocuments,
   isAuthenticationError,
   parseSigningKey,
   parseTokenFile,

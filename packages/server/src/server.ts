@@ -21,6 +21,7 @@ import { answer, type PipelineRooms } from "./pipeline.ts";
 import { builtIns, Registry, type ResourceDefinition } from "./registry/index.ts";
 import type { ApiRequest, ApiResponse, MaybePromise } from "./request/api-request.ts";
 import { observe } from "./request-sample.ts";
+import type { PublishedDocuments } from "./routing/index.ts";
 import type { SnapshotSource, Storage } from "./storage/index.ts";
 import { WatchCache } from "./watch-cache/index.ts";
 
@@ -36,6 +37,8 @@ export interface ApiServerOptions {
     | ((objects: AccountObjects) => RequestAuthenticator);
   /** Makes the tokens of service accounts; without it they get none. */
   readonly tokens?: TokenSource | undefined;
+  /** Published for those who verify such tokens themselves. */
+  readonly issuerDocuments?: PublishedDocuments | undefined;
   readonly authorizer: Authorizer;
   readonly log: ServerLog;
   readonly admissionPlugins?: readonly AdmissionPlugin[];
@@ -119,6 +122,7 @@ export class ApiServer {
           ? options.authenticator(accountObjects(registry, watchCache))
           : options.authenticator,
       tokens: options.tokens,
+      issuerDocuments: options.issuerDocuments,
       authorizer: options.authorizer,
       catalog: this.#customResources.catalog,
       health: this.#healthChecks(),

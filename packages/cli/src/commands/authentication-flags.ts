@@ -10,6 +10,7 @@ export interface AuthenticationFlags {
   readonly serviceAccountIssuer: readonly string[];
   readonly serviceAccountKeyFile: readonly string[];
   readonly serviceAccountSigningKeyFile?: string;
+  readonly serviceAccountJwksUri?: string;
   readonly apiAudiences: readonly string[];
 }
 
@@ -36,6 +37,10 @@ export function addAuthenticationFlags(command: Command): void {
       "PEM of the key that signs tokens (default: <root>/sa.key, made at the first start)",
     )
     .option(
+      "--service-account-jwks-uri <url>",
+      "where others find the public keys (default: this server)",
+    )
+    .option(
       "--api-audiences <names>",
       "whom tokens must be meant for, separated by commas (default: the issuer)",
       commaSeparated,
@@ -51,6 +56,7 @@ export function authenticationOptionsOf(flags: AuthenticationFlags) {
     serviceAccountIssuers: flags.serviceAccountIssuer,
     serviceAccountKeyFiles: flags.serviceAccountKeyFile,
     serviceAccountSigningKeyFile: flags.serviceAccountSigningKeyFile,
+    serviceAccountJwksUri: flags.serviceAccountJwksUri,
     apiAudiences: flags.apiAudiences,
   } satisfies Partial<ControlPlaneOptions>;
 }

@@ -106,6 +106,7 @@ export class Core {
       authorizer: anyOf([bootstrapAuthorizer, ...(extensions.authorizers ?? [])]),
       log,
       tokens: parts.serviceAccounts.issuer,
+      issuerDocuments: parts.serviceAccounts.documents,
       admissionPlugins: extensions.admissionPlugins ?? [],
       resources: extensions.resources ?? [],
     });
@@ -118,6 +119,11 @@ export class Core {
   clientFor(cluster: string, user: UserInfo): Client {
     const authorization = `Bearer ${this.identities.tokenFor(user)}`;
     return this.#client(authorization).inCluster(cluster);
+  }
+
+  /** The address that others reach this server at, for the documents that name it. */
+  servedAt(url: string): void {
+    this.#parts.serviceAccounts.servedAt(url);
   }
 
   start(): Promise<void> {

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import type { Clock } from "@kcp-ts/machinery/base";
 import {
   type AccountObjects,
+  IssuerDocuments,
   parseSigningKey,
   parseVerificationKeys,
   ServiceAccountAuthenticator,
@@ -27,6 +28,8 @@ export interface ServiceAccountOptions {
   readonly serviceAccountKeyFiles?: readonly string[] | undefined;
   /** By default a key that is made at the first start: `<root>/sa.key`, or in memory where there is no directory. */
   readonly serviceAccountSigningKeyFile?: string | undefined;
+  /** Where others find the public keys, when it is not this server's own address. */
+  readonly serviceAccountJwksUri?: string | undefined;
   /** Whom tokens must be meant for; by default the issuer. */
   readonly apiAudiences?: readonly string[] | undefined;
 }
@@ -41,6 +44,9 @@ export interface ServiceAccounts {
   /** This server's own. */
   readonly audiences: readonly string[];
   readonly issuer: ServiceAccountTokenIssuer;
+  readonly documents: IssuerDocuments;
+  /** Where the public keys are found, once it is known, unless an option says so. */
+  servedAt(url: string): void;
   /** In use now; replaced as a whole. */
   keys(): readonly VerificationKey[];
   authenticator(objects: AccountObjects): ServiceAccountAuthenticator;
@@ -62,6 +68,7 @@ export async function composeServiceAccounts(
   const read = (pems: readonly string[]) =>
     pems.flatMap((pem, at) => parseVerificationKeys(pem, keyFiles[at] as string));
   const pems = keyFiles.map((path) => readFlagFile("--service-account-key-file", path));
+  let url = issuers[0] as string;
   let others = read(await Promise.all(pems));
   let keys = [verificationKeyOf(signing), ...others];
   if (keyFiles.length > 0) {
@@ -84,6 +91,14 @@ export async function composeServiceAccounts(
       key: () => signing,
       clock,
     }),
+    documents: new IssuerDocuments({
+      issuer: issuers[0] as string,
+      keySetUrl: () => options.serviceAccountJwksUri ?? `${url}/openid/v1/jwks`,
+      keys: () => keys,
+    }),
+    servedAt(served) {
+      url = served;
+    },
     keys: () => keys,
     authenticator: (objects) =>
       new ServiceAccountAuthenticator({ issuers, audiences, keys: () => keys, objects, clock }),

@@ -44,6 +44,10 @@ export {
 export { RequestAuthenticator, type RequestAuthenticatorOptions } from "./request-authenticator.ts";
 export type { AccountObject, AccountObjects } from "./service-accounts/account-objects.ts";
 export {
+  IssuerDocuments,
+  type IssuerDocumentsOptions,
+} from "./service-accounts/issuer-documents.ts";
+export {
   accountTrustMs,
   clockSkewMs,
   clusterNameKey,

@@ -16,6 +16,7 @@ export {
   sampleRequest,
 } from "./sample-objects.ts";
 export { SeededRandom } from "./seeded-random.ts";
+export { startWithServiceAccounts, testIssuer } from "./service-accounts.ts";
 export {
   Answer,
   type AnyMetadata,
