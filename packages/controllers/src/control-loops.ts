@@ -6,6 +6,8 @@
 import { type Clock, sleep, systemClock } from "@kcp-ts/machinery/base";
 import {
   type Client,
+  type Clusters,
+  type Controller,
   EventRecorder,
   logicalClusters,
   Manager,
@@ -27,12 +29,15 @@ import {
   type GraphNode,
 } from "./garbage-collector/index.ts";
 import { namespaceController } from "./namespace/index.ts";
+import { type IssueToken, serviceAccountTokensController } from "./service-account-tokens/index.ts";
 
 export interface ControlLoopsOptions {
   /** Of the server, not of one cluster of it. */
   readonly client: Client;
   /** What clients verify the server by; goes into every namespace. */
   readonly caPem: string;
+  /** Fills the secrets in which people want tokens of service accounts; without it nobody does. */
+  readonly issueToken?: IssueToken | undefined;
   readonly clock?: Clock;
   /** What went wrong and is tried again, for a log. */
   readonly onError: (error: unknown, context: ErrorContext) => void;
@@ -63,6 +68,7 @@ export async function runControlLoops(
       clock,
       onError: report("default-objects"),
     }),
+    ...tokenControllers(options, clusters, report),
   ];
   const events = new EventRecorder({
     component: "garbage-collector-controller",
@@ -84,6 +90,16 @@ export async function runControlLoops(
   const manager = new Manager({ clusters: [clusters], controllers });
   await Promise.all([manager.run(signal), garbageCollector.run(signal)]);
   await events.flush();
+}
+
+function tokenControllers(
+  { issueToken: issue, caPem, clock = systemClock }: ControlLoopsOptions,
+  clusters: Clusters,
+  report: (controller: string) => (error: unknown, key?: ObjectKey) => void,
+): Controller[] {
+  if (issue === undefined) return [];
+  const onError = report("service-account-tokens");
+  return [serviceAccountTokensController({ clusters, caPem, issue, clock, onError })];
 }
 
 const retryMs = 1000;

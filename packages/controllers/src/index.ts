@@ -10,3 +10,9 @@ export {
   type WatchedResource,
 } from "./garbage-collector/index.ts";
 export { type NamespaceControllerOptions, namespaceController } from "./namespace/index.ts";
+export {
+  type AccountOfToken,
+  type IssueToken,
+  type ServiceAccountTokensOptions,
+  serviceAccountTokensController,
+} from "./service-account-tokens/index.ts";

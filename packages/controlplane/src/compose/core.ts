@@ -2,6 +2,7 @@
  * The part that every control plane has, whether it listens or not: a server on an open store, what embedders add, clients in this
  * process, and controllers. `kcp start` puts files and sockets around it, the test server nothing.
  */
+import type { IssueToken } from "@kcp-ts/controllers";
 import type { Random } from "@kcp-ts/machinery/base";
 import { Client } from "@kcp-ts/sdk";
 import {
@@ -133,8 +134,10 @@ export class Core {
   /** The server's own. `caPem` is what clients verify it by. */
   startControlLoops(caPem: string): void {
     const { server } = this;
-    const { credential, log, clock } = this.#parts;
-    this.#controlLoops = startControllers({ server, credential, caPem, log, clock });
+    const { credential, log, clock, serviceAccounts } = this.#parts;
+    const issueToken: IssueToken = (account, secretName) =>
+      serviceAccounts.issuer.issueForSecret(account, secretName);
+    this.#controlLoops = startControllers({ server, credential, caPem, issueToken, log, clock });
   }
 
   /** The embedder's: when the types they watch are there. */
