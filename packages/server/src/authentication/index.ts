@@ -19,6 +19,12 @@ export {
   isAuthenticationError,
 } from "./errors.ts";
 export {
+  hasImpersonation,
+  type ImpersonationWish,
+  impersonationWishes,
+  impersonationWishesMax,
+} from "./impersonation-headers.ts";
+export {
   rsaBitsMax,
   rsaBitsMin,
   signatureAlgorithms,

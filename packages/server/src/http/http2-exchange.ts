@@ -20,6 +20,7 @@ export class Http2Exchange implements ApiRequest {
   readonly method: string;
   readonly target: string;
   readonly headers: HeaderRecord;
+  readonly rawHeaders: readonly string[];
   readonly remoteAddress: string;
   readonly clientCertificate: () => X509Certificate | undefined;
   readonly #stream: ServerHttp2Stream;
@@ -28,6 +29,7 @@ export class Http2Exchange implements ApiRequest {
   constructor(
     stream: ServerHttp2Stream,
     headers: IncomingHttpHeaders,
+    rawHeaders: readonly string[],
     remoteAddress: string,
     clientCertificate: () => X509Certificate | undefined,
   ) {
@@ -35,6 +37,7 @@ export class Http2Exchange implements ApiRequest {
     this.method = headers[":method"] as string;
     this.target = headers[":path"] ?? "/";
     this.headers = headers;
+    this.rawHeaders = rawHeaders;
     this.remoteAddress = remoteAddress;
     this.clientCertificate = clientCertificate;
   }

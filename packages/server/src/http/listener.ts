@@ -11,8 +11,10 @@ import {
   type Http2SecureServer,
   type Http2ServerRequest,
   type Http2ServerResponse,
+  type IncomingHttpHeaders,
   type SecureServerOptions,
   type ServerHttp2Session,
+  type ServerHttp2Stream,
 } from "node:http2";
 import type { AddressInfo, Socket } from "node:net";
 import type { TLSSocket } from "node:tls";
@@ -54,6 +56,13 @@ export const listenerLimits = {
 
 export type ListenerLimits = { readonly [Limit in keyof typeof listenerLimits]: number };
 
+type StreamEvent = [
+  stream: ServerHttp2Stream,
+  headers: IncomingHttpHeaders,
+  flags: number,
+  rawHeaders: readonly string[],
+];
+
 export class Listener {
   readonly #server: Http2SecureServer;
   readonly #options: ListenerOptions;
@@ -77,16 +86,9 @@ export class Listener {
     this.#server.on("request", (request, response) => this.#onRequest(request, response));
     // The compatibility layer listens for streams as soon as somebody listens for requests; streams are ours.
     this.#server.removeAllListeners("stream");
-    this.#server.on("stream", (stream, headers) => {
-      const { session } = stream;
-      const socket = session?.socket;
-      if (session === undefined || socket === undefined) return;
-      this.#countStreams(session as ServerHttp2Session, 1);
-      stream.once("close", () => this.#countStreams(session as ServerHttp2Session, -1));
-      new Http2Exchange(stream, headers, socket.remoteAddress ?? "", () =>
-        this.#certificateOf(session, socket),
-      ).run(options.handle, options.onDebug);
-    });
+    // Node hands over the raw headers as well, which its types leave out.
+    const streams: NodeJS.EventEmitter = this.#server;
+    streams.on("stream", (...args: StreamEvent) => this.#onStream(...args));
     configureHttp1(this.#server, this.#limits);
   }
 
@@ -149,6 +151,18 @@ export class Listener {
   #countStreams(session: ServerHttp2Session, by: 1 | -1): void {
     const open = this.#sessions.get(session);
     if (open !== undefined) this.#sessions.set(session, open + by);
+  }
+
+  #onStream(...[stream, headers, , rawHeaders]: StreamEvent): void {
+    const { session } = stream;
+    const socket = session?.socket;
+    if (session === undefined || socket === undefined) return;
+    const { handle, onDebug } = this.#options;
+    this.#countStreams(session as ServerHttp2Session, 1);
+    stream.once("close", () => this.#countStreams(session as ServerHttp2Session, -1));
+    new Http2Exchange(stream, headers, rawHeaders, socket.remoteAddress ?? "", () =>
+      this.#certificateOf(session, socket),
+    ).run(handle, onDebug);
   }
 
   #onRequest(
