@@ -112,7 +112,7 @@ export const roomTable: Readonly<Record<string, Readonly<Record<string, readonly
     certificates: [],
     kubeconfig: ["certificates"],
     backup: ["compose"],
-    compose: ["kubeconfig", "certificates"],
+    compose: ["kubeconfig", "certificates", "manifests"],
     manifests: [],
     testing: ["certificates", "compose", "manifests"],
   },

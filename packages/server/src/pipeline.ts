@@ -172,6 +172,7 @@ function authenticate(
     const user = authenticator.authenticate({
       authorization: header(request.headers, "authorization"),
       clientCertificate: request.clientCertificate(),
+      path: exchange.scope?.path,
     });
     if (!(user instanceof Promise)) {
       exchange.user = user;

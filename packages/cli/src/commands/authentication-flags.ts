@@ -12,6 +12,16 @@ export interface AuthenticationFlags {
   readonly serviceAccountSigningKeyFile?: string;
   readonly serviceAccountJwksUri?: string;
   readonly apiAudiences: readonly string[];
+  readonly oidcIssuerUrl?: string;
+  readonly oidcClientId?: string;
+  readonly oidcUsernameClaim?: string;
+  readonly oidcUsernamePrefix?: string;
+  readonly oidcGroupsClaim?: string;
+  readonly oidcGroupsPrefix?: string;
+  readonly oidcRequiredClaim: readonly string[];
+  readonly oidcSigningAlgs: readonly string[];
+  readonly oidcCaFile?: string;
+  readonly authenticationConfig?: string;
 }
 
 export function addAuthenticationFlags(command: Command): void {
@@ -46,6 +56,36 @@ export function addAuthenticationFlags(command: Command): void {
       commaSeparated,
       [],
     );
+  addOidcFlags(command);
+}
+
+function addOidcFlags(command: Command): void {
+  command
+    .optionsGroup("Whose tokens it believes besides its own:")
+    .option("--oidc-issuer-url <url>", "an OpenID Connect issuer; https")
+    .option("--oidc-client-id <id>", "whom its tokens must be meant for")
+    .option("--oidc-username-claim <name>", "the claim that names the user (default: sub)")
+    .option(
+      "--oidc-username-prefix <text>",
+      "before user names; - for none (default: the issuer and #, nothing for email)",
+    )
+    .option("--oidc-groups-claim <name>", "the claim that lists the groups (default: no groups)")
+    .option("--oidc-groups-prefix <text>", "before groups")
+    .option("--oidc-required-claim <name=value>", "what tokens must say; repeatable", repeated, [])
+    .option(
+      "--oidc-signing-algs <names>",
+      "accepted algorithms (default: RS256)",
+      commaSeparated,
+      [],
+    )
+    .option(
+      "--oidc-ca-file <path>",
+      "authorities of the issuer's certificate (default: the system's)",
+    )
+    .option(
+      "--authentication-config <path>",
+      "an AuthenticationConfiguration file, instead of --oidc-*; read again when it changes",
+    );
 }
 
 export function authenticationOptionsOf(flags: AuthenticationFlags) {
@@ -58,5 +98,15 @@ export function authenticationOptionsOf(flags: AuthenticationFlags) {
     serviceAccountSigningKeyFile: flags.serviceAccountSigningKeyFile,
     serviceAccountJwksUri: flags.serviceAccountJwksUri,
     apiAudiences: flags.apiAudiences,
+    oidcIssuerUrl: flags.oidcIssuerUrl,
+    oidcClientId: flags.oidcClientId,
+    oidcUsernameClaim: flags.oidcUsernameClaim,
+    oidcUsernamePrefix: flags.oidcUsernamePrefix,
+    oidcGroupsClaim: flags.oidcGroupsClaim,
+    oidcGroupsPrefix: flags.oidcGroupsPrefix,
+    oidcRequiredClaims: flags.oidcRequiredClaim,
+    oidcSigningAlgs: flags.oidcSigningAlgs,
+    oidcCaFile: flags.oidcCaFile,
+    authenticationConfig: flags.authenticationConfig,
   } satisfies Partial<ControlPlaneOptions>;
 }

@@ -16,6 +16,7 @@ import {
 import type { AdminTokens } from "../kubeconfig/index.ts";
 import type { FileWatch } from "./file-watch.ts";
 import type { InProcessIdentities } from "./in-process-identities.ts";
+import type { Issuers } from "./issuers.ts";
 import type { ServiceAccounts } from "./service-accounts.ts";
 import { readFlagFile } from "./start-up.ts";
 
@@ -30,6 +31,7 @@ export interface AuthenticationOptions {
   readonly clientCaFile?: string | undefined;
   readonly anonymousAuth: boolean;
   readonly serviceAccounts: ServiceAccounts;
+  readonly issuers: Issuers;
   readonly files: FileWatch;
   readonly clock: Clock;
 }
@@ -37,7 +39,7 @@ export interface AuthenticationOptions {
 export async function composeAuthentication(
   options: AuthenticationOptions,
 ): Promise<(objects: AccountObjects) => RequestAuthenticator> {
-  const { tokens, internalToken, identities, tokenAuthFile, serviceAccounts } = options;
+  const { tokens, internalToken, identities, tokenAuthFile, serviceAccounts, issuers } = options;
   const admins =
     tokens === undefined
       ? []
@@ -53,12 +55,18 @@ export async function composeAuthentication(
   const certificates = await certificatesOf(options);
   return (objects) => {
     const bearer = new BearerTokenAuthenticator(
-      [serviceAccounts.authenticator(objects), identities, staticTokens],
+      [
+        serviceAccounts.authenticator(objects),
+        identities,
+        staticTokens,
+        ...(issuers.tokens === undefined ? [] : [issuers.tokens]),
+      ],
       serviceAccounts.audiences,
     );
     return new RequestAuthenticator({
       authenticators: [...certificates, bearer],
-      anonymous: options.anonymousAuth,
+      anonymous: issuers.anonymous?.enabled ?? options.anonymousAuth,
+      anonymousPaths: issuers.anonymous?.paths,
     });
   };
 }

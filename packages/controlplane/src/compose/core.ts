@@ -26,6 +26,7 @@ import { FileWatch } from "./file-watch.ts";
 import { InProcessIdentities } from "./in-process-identities.ts";
 import { inProcessTransport } from "./in-process-transport.ts";
 import { createInternalCredential, type InternalCredential } from "./internal-credential.ts";
+import { composeIssuers, type IssuerOptions } from "./issuers.ts";
 import {
   composeServiceAccounts,
   type ServiceAccountOptions,
@@ -35,8 +36,12 @@ import { snapshotsOf } from "./snapshots.ts";
 import type { OpenedStorage } from "./storage.ts";
 
 export interface CoreOptions
-  extends Omit<AuthenticationOptions, "internalToken" | "identities" | "files" | "serviceAccounts">,
-    ServiceAccountOptions {
+  extends Omit<
+      AuthenticationOptions,
+      "internalToken" | "identities" | "files" | "serviceAccounts" | "issuers"
+    >,
+    ServiceAccountOptions,
+    IssuerOptions {
   /** Undefined where nothing is kept in files. */
   readonly rootDirectory?: string | undefined;
   readonly storage: OpenedStorage;
@@ -84,7 +89,9 @@ export class Core {
         clock,
         files,
       });
-      const parts = { ...options, internalToken, identities, serviceAccounts, files };
+      const apiAudiences = serviceAccounts.audiences;
+      const issuers = await composeIssuers(options, { apiAudiences, clock, log, files });
+      const parts = { ...options, internalToken, identities, serviceAccounts, issuers, files };
       const authenticator = await composeAuthentication(parts);
       return new Core({ ...parts, authenticator, credential });
     } catch (error) {

@@ -47,6 +47,26 @@ export {
   verificationKeyOf,
   verificationKeysMax,
 } from "./jwt/keys.ts";
+export {
+  type AnonymousConfiguration,
+  type AuthenticationConfiguration,
+  issuersMax,
+  parseAuthenticationConfiguration,
+} from "./oidc/authentication-configuration.ts";
+export { type ClaimMapping, compileMapping, groupsMax } from "./oidc/claim-mapping.ts";
+export {
+  IssuerAuthenticator,
+  type IssuerAuthenticatorOptions,
+  notBeforeSkewMs,
+  rememberedTokensMax,
+} from "./oidc/issuer-authenticator.ts";
+export {
+  type FetchDocument,
+  fetchIntervalMinMs,
+  IssuerKeys,
+  keysAgeMaxMs,
+} from "./oidc/issuer-keys.ts";
+export { issuerOfFlags, type JwtIssuer, type OidcFlags } from "./oidc/jwt-issuer.ts";
 export { RequestAuthenticator, type RequestAuthenticatorOptions } from "./request-authenticator.ts";
 export type { AccountObject, AccountObjects } from "./service-accounts/account-objects.ts";
 export {
@@ -76,4 +96,5 @@ export {
   type StaticToken,
   StaticTokenAuthenticator,
 } from "./static-tokens.ts";
+export { SwitchedTokens } from "./switched-tokens.ts";
 export { parseTokenFile } from "./token-file.ts";
