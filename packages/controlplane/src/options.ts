@@ -1,10 +1,11 @@
 import type { IssuerOptions } from "./compose/issuers.ts";
 import type { ServiceAccountOptions } from "./compose/service-accounts.ts";
+import type { TlsOptions } from "./compose/tls.ts";
 
 export { OptionsError } from "./options-error.ts";
 
 /** What a control plane can be told, and what it does when it is not told. Flags of `kcp start` map onto this one to one. */
-export interface ControlPlaneOptions extends ServiceAccountOptions, IssuerOptions {
+export interface ControlPlaneOptions extends ServiceAccountOptions, IssuerOptions, TlsOptions {
   /** Where state and credentials live; made with mode 0700 when missing. */
   readonly rootDirectory: string;
   readonly bindAddress: string;
@@ -17,8 +18,6 @@ export interface ControlPlaneOptions extends ServiceAccountOptions, IssuerOption
   readonly kubeconfigPath?: string | undefined;
   readonly tokenAuthFile?: string | undefined;
   readonly clientCaFile?: string | undefined;
-  readonly tlsCertFile?: string | undefined;
-  readonly tlsPrivateKeyFile?: string | undefined;
   readonly anonymousAuth: boolean;
   /** Off: nobody empties namespaces, collects garbage or makes what new namespaces get; another process is expected to. */
   readonly controllers: boolean;

@@ -49,7 +49,14 @@ export {
   encodeBackup,
   readBackup,
 } from "./backup/index.ts";
-export { Listener, type ListenerOptions, listenerLimits, type TlsMaterial } from "./http/index.ts";
+export {
+  Listener,
+  type ListenerOptions,
+  listenerLimits,
+  type NamedTlsMaterial,
+  type TlsMaterial,
+  type TlsVersion,
+} from "./http/index.ts";
 export { pipeline } from "./pipeline.ts";
 export {
   type Draft,

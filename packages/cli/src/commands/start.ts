@@ -12,7 +12,7 @@ import {
   addAuthenticationFlags,
   authenticationOptionsOf,
 } from "./authentication-flags.ts";
-import { integerFlag } from "./flags.ts";
+import { integerFlag, repeated } from "./flags.ts";
 import { addStorageFlags, type StorageFlags, storageOptionsOf } from "./storage-flags.ts";
 
 interface StartFlags extends StorageFlags, AuthenticationFlags {
@@ -23,6 +23,8 @@ interface StartFlags extends StorageFlags, AuthenticationFlags {
   readonly kubeconfigPath?: string;
   readonly tlsCertFile?: string;
   readonly tlsPrivateKeyFile?: string;
+  readonly tlsSniCertKey: readonly string[];
+  readonly tlsMinVersion: string;
   readonly runControllers: string;
   readonly shutdownDelayDuration: number;
   readonly shutdownTimeout: number;
@@ -50,7 +52,14 @@ export function addStart(program: Command): void {
     )
     .option("--external-hostname <name>", "name or address that clients use (default: localhost)")
     .option("--tls-cert-file <path>", "serving certificate (default: made and renewed by kcp)")
-    .option("--tls-private-key-file <path>", "its private key");
+    .option("--tls-private-key-file <path>", "its private key")
+    .option(
+      "--tls-sni-cert-key <files>",
+      "certificate,key[:name,name] for clients that ask for these names; repeatable",
+      repeated,
+      [],
+    )
+    .option("--tls-min-version <version>", "VersionTLS12 or VersionTLS13", "VersionTLS12");
   addStorageFlags(command);
   addAuthenticationFlags(command);
   command
@@ -109,6 +118,8 @@ function optionsOf(flags: StartFlags): ControlPlaneOptions {
     kubeconfigPath: flags.kubeconfigPath,
     tlsCertFile: flags.tlsCertFile,
     tlsPrivateKeyFile: flags.tlsPrivateKeyFile,
+    tlsSniCertKeys: flags.tlsSniCertKey,
+    tlsMinVersion: flags.tlsMinVersion,
     controllers: flags.runControllers !== "false",
     ...authenticationOptionsOf(flags),
     storage: storageOptionsOf(flags),

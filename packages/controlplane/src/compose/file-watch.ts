@@ -17,7 +17,7 @@ export interface FileWatchOptions {
 
 interface Watched {
   readonly paths: readonly string[];
-  readonly onChange: (contents: readonly string[]) => void;
+  readonly onChange: (contents: readonly string[]) => void | Promise<void>;
   /** What the files looked like when they were last read, well or not. */
   seen: string;
 }
@@ -35,7 +35,7 @@ export class FileWatch {
   /** Calls back with all contents when one of the files has changed since now. What the callback throws keeps the old ones in use. */
   async watch(
     paths: readonly string[],
-    onChange: (contents: readonly string[]) => void,
+    onChange: (contents: readonly string[]) => void | Promise<void>,
   ): Promise<void> {
     this.#watched.push({ paths, onChange, seen: await looks(paths) });
     if (this.#timer === undefined && !this.#isStopped) this.#schedule();
@@ -61,7 +61,7 @@ export class FileWatch {
       if (found === one.seen || this.#isStopped) continue;
       one.seen = found;
       try {
-        one.onChange(await Promise.all(one.paths.map((path) => readFile(path, "utf8"))));
+        await one.onChange(await Promise.all(one.paths.map((path) => readFile(path, "utf8"))));
       } catch (error) {
         this.#options.onError(error, one.paths);
       }

@@ -21,20 +21,26 @@ import type { TLSSocket } from "node:tls";
 import type { ApiRequest, ApiResponse, MaybePromise } from "../request/api-request.ts";
 import { Http1Exchange } from "./http1-exchange.ts";
 import { Http2Exchange } from "./http2-exchange.ts";
+import {
+  NamedCertificates,
+  type NamedTlsMaterial,
+  secureContextOptions,
+  type TlsMaterial,
+  type TlsVersion,
+} from "./tls.ts";
 
 export interface ListenerOptions {
   readonly host: string;
   readonly port: number;
   readonly tls: TlsMaterial;
+  /** Other certificates for clients that ask for other names. */
+  readonly namedTls?: readonly NamedTlsMaterial[] | undefined;
+  /** TLS 1.2 if left out. */
+  readonly tlsMinVersion?: TlsVersion | undefined;
   readonly handle: (request: ApiRequest) => MaybePromise<ApiResponse>;
   /** Told of broken connections and the like: nothing that anybody must act on. */
   readonly onDebug: (message: string, error: unknown) => void;
   readonly limits?: Partial<ListenerLimits>;
-}
-
-export interface TlsMaterial {
-  readonly certificatePem: string;
-  readonly privateKeyPem: string;
 }
 
 export const listenerLimits = {
@@ -65,6 +71,7 @@ type StreamEvent = [
 
 export class Listener {
   readonly #server: Http2SecureServer;
+  readonly #named: NamedCertificates;
   readonly #options: ListenerOptions;
   readonly #limits: ListenerLimits;
   /** Open connections over HTTP/2, with how many streams are open on each. */
@@ -77,7 +84,13 @@ export class Listener {
   constructor(options: ListenerOptions) {
     this.#options = options;
     this.#limits = { ...listenerLimits, ...options.limits };
-    this.#server = createSecureServer(serverOptions(options.tls, this.#limits));
+    const { tls, namedTls = [], tlsMinVersion = "TLSv1.2" } = options;
+    this.#named = new NamedCertificates(namedTls, tlsMinVersion);
+    this.#server = createSecureServer({
+      ...serverOptions(this.#limits),
+      ...secureContextOptions(tls, tlsMinVersion),
+      SNICallback: (servername, settle) => settle(null, this.#named.find(servername)),
+    });
     this.#server.on("connection", (socket: Socket) => this.#keep(socket));
     this.#server.on("secureConnection", (socket: TLSSocket) => this.#onConnection(socket));
     this.#server.on("session", (session) => this.#onSession(session));
@@ -107,7 +120,13 @@ export class Listener {
 
   /** New connections use the new certificate; open ones go on. */
   reload(tls: TlsMaterial): void {
-    this.#server.setSecureContext({ cert: tls.certificatePem, key: tls.privateKeyPem });
+    const { tlsMinVersion = "TLSv1.2" } = this.#options;
+    this.#server.setSecureContext(secureContextOptions(tls, tlsMinVersion));
+  }
+
+  /** As `reload`, for the certificates of other names. Throws when one cannot be used, and keeps the old ones. */
+  reloadNamed(materials: readonly NamedTlsMaterial[]): void {
+    this.#named.replace(materials);
   }
 
   /** Stops accepting, lets open requests finish, then closes their connections. */
@@ -190,15 +209,9 @@ export class Listener {
   }
 }
 
-function serverOptions(
-  { certificatePem, privateKeyPem }: TlsMaterial,
-  limits: ListenerLimits,
-): SecureServerOptions {
+function serverOptions(limits: ListenerLimits): SecureServerOptions {
   return {
-    cert: certificatePem,
-    key: privateKeyPem,
     allowHTTP1: true,
-    minVersion: "TLSv1.2",
     // Certificates are asked for and judged by authentication, so that those without one can still come with a token.
     requestCert: true,
     rejectUnauthorized: false,
