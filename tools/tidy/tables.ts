@@ -56,6 +56,7 @@ export const roomTable: Readonly<Record<string, Readonly<Record<string, readonly
     "garbage-collector": ["api", "pace"],
     "default-objects": ["api", "pace"],
     "service-account-tokens": ["api"],
+    "certificate-requests": ["api"],
   },
   server: {
     request: [],

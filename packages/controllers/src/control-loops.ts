@@ -20,6 +20,10 @@ import {
   servedKinds,
   serviceAccounts,
 } from "./api/index.ts";
+import {
+  certificateRequestsController,
+  type SignCertificate,
+} from "./certificate-requests/index.ts";
 import { defaultObjectsController } from "./default-objects/index.ts";
 import {
   allResources,
@@ -38,6 +42,8 @@ export interface ControlLoopsOptions {
   readonly caPem: string;
   /** Fills the secrets in which people want tokens of service accounts; without it nobody does. */
   readonly issueToken?: IssueToken | undefined;
+  /** Signs requests for client certificates; without it nobody does. */
+  readonly signCertificate?: SignCertificate | undefined;
   readonly clock?: Clock;
   /** What went wrong and is tried again, for a log. */
   readonly onError: (error: unknown, context: ErrorContext) => void;
@@ -68,7 +74,7 @@ export async function runControlLoops(
       clock,
       onError: report("default-objects"),
     }),
-    ...tokenControllers(options, clusters, report),
+    ...credentialControllers(options, clusters, report),
   ];
   const events = new EventRecorder({
     component: "garbage-collector-controller",
@@ -92,14 +98,23 @@ export async function runControlLoops(
   await events.flush();
 }
 
-function tokenControllers(
-  { issueToken: issue, caPem, clock = systemClock }: ControlLoopsOptions,
+/** Those that make tokens and certificates, as far as there are keys to make them with. */
+function credentialControllers(
+  options: ControlLoopsOptions,
   clusters: Clusters,
   report: (controller: string) => (error: unknown, key?: ObjectKey) => void,
 ): Controller[] {
-  if (issue === undefined) return [];
-  const onError = report("service-account-tokens");
-  return [serviceAccountTokensController({ clusters, caPem, issue, clock, onError })];
+  const { issueToken: issue, signCertificate: sign, caPem, clock = systemClock } = options;
+  const controllers: Controller[] = [];
+  if (issue !== undefined) {
+    const onError = report("service-account-tokens");
+    controllers.push(serviceAccountTokensController({ clusters, caPem, issue, clock, onError }));
+  }
+  if (sign !== undefined) {
+    const onError = report("certificate-requests");
+    controllers.push(certificateRequestsController({ clusters, sign, clock, onError }));
+  }
+  return controllers;
 }
 
 const retryMs = 1000;

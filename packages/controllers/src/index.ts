@@ -1,3 +1,10 @@
+export {
+  type CertificateRequestsOptions,
+  type CertificateWish,
+  certificateRequestsController,
+  type SignCertificate,
+  type SigningOutcome,
+} from "./certificate-requests/index.ts";
 export { type ControlLoopsOptions, type ErrorContext, runControlLoops } from "./control-loops.ts";
 export { type DefaultObjectsOptions, defaultObjectsController } from "./default-objects/index.ts";
 export {

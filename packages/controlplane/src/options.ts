@@ -1,3 +1,4 @@
+import type { ClientAuthorityOptions } from "./compose/client-authority.ts";
 import type { IssuerOptions } from "./compose/issuers.ts";
 import type { ServiceAccountOptions } from "./compose/service-accounts.ts";
 import type { TlsOptions } from "./compose/tls.ts";
@@ -5,7 +6,11 @@ import type { TlsOptions } from "./compose/tls.ts";
 export { OptionsError } from "./options-error.ts";
 
 /** What a control plane can be told, and what it does when it is not told. Flags of `kcp start` map onto this one to one. */
-export interface ControlPlaneOptions extends ServiceAccountOptions, IssuerOptions, TlsOptions {
+export interface ControlPlaneOptions
+  extends ServiceAccountOptions,
+    IssuerOptions,
+    ClientAuthorityOptions,
+    TlsOptions {
   /** Where state and credentials live; made with mode 0700 when missing. */
   readonly rootDirectory: string;
   readonly bindAddress: string;

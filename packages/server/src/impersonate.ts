@@ -5,12 +5,12 @@
  * gained holds in the cluster asked and nowhere else. So an administrator of one cluster becomes nobody in another by naming them.
  */
 import { statusError } from "@kcp-ts/machinery/status";
-import { type ImpersonationWish, impersonationWishes, scopesKey } from "./authentication/index.ts";
+import { type ImpersonationWish, impersonationWishes } from "./authentication/index.ts";
 import { type Authorizer, forbidden } from "./authorization/index.ts";
 import type { ApiRequest } from "./request/api-request.ts";
 import type { Attributes } from "./request/attributes.ts";
 import type { ClusterScope } from "./request/request-scope.ts";
-import { type UserInfo, wellKnownGroup, wellKnownUser } from "./request/user.ts";
+import { scopesKey, type UserInfo, wellKnownGroup, wellKnownUser } from "./request/user.ts";
 
 /** The user to act as; undefined when nobody is named. Throws a 400 or a 403. */
 export async function impersonate(

@@ -14,6 +14,7 @@ export {
   adminTokens,
   BearerTokenAuthenticator,
   ClientCertificateAuthenticator,
+  clusterUnit,
   type FetchDocument,
   hashToken,
   IssuerAuthenticator,

@@ -6,7 +6,12 @@
 import { randomUUID } from "node:crypto";
 import type { Clock, Random } from "@kcp-ts/machinery/base";
 import { accountObjects } from "./account-objects.ts";
-import { Admission, type AdmissionPlugin, namespaceLifecycle } from "./admission/index.ts";
+import {
+  Admission,
+  type AdmissionPlugin,
+  certificateSigners,
+  namespaceLifecycle,
+} from "./admission/index.ts";
 import type { AccountObjects, RequestAuthenticator } from "./authentication/index.ts";
 import type { Authorizer } from "./authorization/index.ts";
 import { Compactor, type CompactorOptions } from "./compactor.ts";
@@ -22,6 +27,7 @@ import { builtIns, Registry, type ResourceDefinition } from "./registry/index.ts
 import type { ApiRequest, ApiResponse, MaybePromise } from "./request/api-request.ts";
 import { observe } from "./request-sample.ts";
 import type { PublishedDocuments } from "./routing/index.ts";
+import { signerRules } from "./signer-rules.ts";
 import type { SnapshotSource, Storage } from "./storage/index.ts";
 import { WatchCache } from "./watch-cache/index.ts";
 
@@ -113,6 +119,7 @@ export class ApiServer {
       watchCache,
       admission: new Admission([
         namespaceLifecycle(namespaceSource(registry, watchCache)),
+        certificateSigners(signerRules(options.authorizer)),
         ...(options.admissionPlugins ?? []),
       ]),
       clock,

@@ -12,6 +12,8 @@ export interface AuthenticationFlags {
   readonly serviceAccountSigningKeyFile?: string;
   readonly serviceAccountJwksUri?: string;
   readonly apiAudiences: readonly string[];
+  readonly clusterSigningCertFile?: string;
+  readonly clusterSigningKeyFile?: string;
   readonly oidcIssuerUrl?: string;
   readonly oidcClientId?: string;
   readonly oidcUsernameClaim?: string;
@@ -56,7 +58,17 @@ export function addAuthenticationFlags(command: Command): void {
       commaSeparated,
       [],
     );
+  addSigningFlags(command);
   addOidcFlags(command);
+}
+
+function addSigningFlags(command: Command): void {
+  command
+    .option(
+      "--cluster-signing-cert-file <path>",
+      "authority that signs approved client certificates (default: <root>/client-ca.crt, made at the first start)",
+    )
+    .option("--cluster-signing-key-file <path>", "its private key");
 }
 
 function addOidcFlags(command: Command): void {
@@ -98,6 +110,8 @@ export function authenticationOptionsOf(flags: AuthenticationFlags) {
     serviceAccountSigningKeyFile: flags.serviceAccountSigningKeyFile,
     serviceAccountJwksUri: flags.serviceAccountJwksUri,
     apiAudiences: flags.apiAudiences,
+    clusterSigningCertFile: flags.clusterSigningCertFile,
+    clusterSigningKeyFile: flags.clusterSigningKeyFile,
     oidcIssuerUrl: flags.oidcIssuerUrl,
     oidcClientId: flags.oidcClientId,
     oidcUsernameClaim: flags.oidcUsernameClaim,

@@ -1,4 +1,9 @@
 /** The kinds that the control loops read and write, as far as they look into them. */
+export {
+  type CertificateSigningRequest,
+  certificateSigningRequests,
+  type RequestCondition,
+} from "./certificate-signing-requests.ts";
 export { type ConfigMap, configMaps } from "./config-maps.ts";
 export {
   type CustomResourceDefinition,

@@ -13,6 +13,7 @@ import {
   type StaticToken,
   StaticTokenAuthenticator,
 } from "@kcp-ts/server";
+import type { CertificateAuthority } from "../certificates/index.ts";
 import type { AdminTokens } from "../kubeconfig/index.ts";
 import type { FileWatch } from "./file-watch.ts";
 import type { InProcessIdentities } from "./in-process-identities.ts";
@@ -32,6 +33,8 @@ export interface AuthenticationOptions {
   readonly anonymousAuth: boolean;
   readonly serviceAccounts: ServiceAccounts;
   readonly issuers: Issuers;
+  /** Who signs certificates that logical clusters approve. */
+  readonly clientAuthority: CertificateAuthority;
   readonly files: FileWatch;
   readonly clock: Clock;
 }
@@ -73,12 +76,16 @@ export async function composeAuthentication(
 
 async function certificatesOf({
   clientCaFile,
+  clientAuthority,
   files,
   clock,
 }: AuthenticationOptions): Promise<Authenticator[]> {
-  if (clientCaFile === undefined) return [];
+  const own = new ReloadableClientCa(clientAuthority.certificatePem, "the client authority");
+  if (clientCaFile === undefined) {
+    return [new ClientCertificateAuthenticator({ authorities: [own], clock })];
+  }
   const pem = await readFlagFile("--client-ca-file", clientCaFile);
   const pool = new ReloadableClientCa(pem, clientCaFile);
   await files.watch([clientCaFile], ([renewed = ""]) => pool.reload(renewed));
-  return [new ClientCertificateAuthenticator({ authorities: [pool], clock })];
+  return [new ClientCertificateAuthenticator({ authorities: [pool, own], clock })];
 }

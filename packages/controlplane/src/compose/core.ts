@@ -10,11 +10,14 @@ import {
   ApiServer,
   anyOf,
   bootstrapAuthorizer,
+  clusterUnit,
   type RequestAuthenticator,
   type ServerLog,
   type UserInfo,
 } from "@kcp-ts/server";
+import { type CertificateAuthority, clientSigner } from "../certificates/index.ts";
 import { type AuthenticationOptions, composeAuthentication } from "./authentication.ts";
+import { type ClientAuthorityOptions, loadClientAuthority } from "./client-authority.ts";
 import { type RunningControllers, startControllers } from "./controllers.ts";
 import {
   type ControllerProgram,
@@ -38,10 +41,11 @@ import type { OpenedStorage } from "./storage.ts";
 export interface CoreOptions
   extends Omit<
       AuthenticationOptions,
-      "internalToken" | "identities" | "files" | "serviceAccounts" | "issuers"
+      "internalToken" | "identities" | "files" | "serviceAccounts" | "issuers" | "clientAuthority"
     >,
     ServiceAccountOptions,
-    IssuerOptions {
+    IssuerOptions,
+    ClientAuthorityOptions {
   /** Undefined where nothing is kept in files. */
   readonly rootDirectory?: string | undefined;
   readonly storage: OpenedStorage;
@@ -53,6 +57,7 @@ export interface CoreOptions
 interface Parts extends CoreOptions {
   readonly authenticator: (objects: AccountObjects) => RequestAuthenticator;
   readonly serviceAccounts: ServiceAccounts;
+  readonly clientAuthority: CertificateAuthority;
   readonly files: FileWatch;
   readonly identities: InProcessIdentities;
   readonly credential: InternalCredential;
@@ -89,9 +94,18 @@ export class Core {
         clock,
         files,
       });
+      const clientAuthority = await loadClientAuthority(options, { rootDirectory, clock });
       const apiAudiences = serviceAccounts.audiences;
       const issuers = await composeIssuers(options, { apiAudiences, clock, log, files });
-      const parts = { ...options, internalToken, identities, serviceAccounts, issuers, files };
+      const parts = {
+        ...options,
+        internalToken,
+        identities,
+        serviceAccounts,
+        clientAuthority,
+        issuers,
+        files,
+      };
       const authenticator = await composeAuthentication(parts);
       return new Core({ ...parts, authenticator, credential });
     } catch (error) {
@@ -141,10 +155,16 @@ export class Core {
   /** The server's own. `caPem` is what clients verify it by. */
   startControlLoops(caPem: string): void {
     const { server } = this;
-    const { credential, log, clock, serviceAccounts } = this.#parts;
+    const { credential, log, clock, serviceAccounts, clientAuthority } = this.#parts;
     const issueToken: IssueToken = (account, secretName) =>
       serviceAccounts.issuer.issueForSecret(account, secretName);
-    this.#controlLoops = startControllers({ server, credential, caPem, issueToken, log, clock });
+    const signCertificate = clientSigner({
+      authority: clientAuthority,
+      now: () => clock.now(),
+      clusterUnit,
+    });
+    const keys = { issueToken, signCertificate };
+    this.#controlLoops = startControllers({ server, credential, caPem, ...keys, log, clock });
   }
 
   /** The embedder's: when the types they watch are there. */

@@ -10,6 +10,7 @@ export { ReloadableClientCa } from "./client-ca.ts";
 export {
   ClientCertificateAuthenticator,
   type ClientCertificateOptions,
+  clusterUnit,
   verifiedCertificatesMax,
 } from "./client-certificate.ts";
 export {
@@ -76,11 +77,9 @@ export {
 export {
   accountTrustMs,
   clockSkewMs,
-  clusterNameKey,
   deletionGraceMs,
   ServiceAccountAuthenticator,
   type ServiceAccountAuthenticatorOptions,
-  scopesKey,
   verifiedTokensMax,
 } from "./service-accounts/token-authenticator.ts";
 export type { AccountReference } from "./service-accounts/token-claims.ts";

@@ -19,6 +19,7 @@ export {
   type Written,
 } from "./registry.ts";
 export { builtIns } from "./resources/built-ins.ts";
+export { organizationsOf } from "./resources/certificates/signing-request.ts";
 export { configMaps } from "./resources/core/configmaps.ts";
 export { namespaces } from "./resources/core/namespaces.ts";
 export { secrets } from "./resources/core/secrets.ts";

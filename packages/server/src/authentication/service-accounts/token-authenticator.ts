@@ -6,7 +6,13 @@
  */
 import { hash } from "node:crypto";
 import type { Clock } from "@kcp-ts/machinery/base";
-import { credentialIdKey, type UserInfo, wellKnownGroup } from "../../request/index.ts";
+import {
+  clusterNameKey,
+  credentialIdKey,
+  scopesKey,
+  type UserInfo,
+  wellKnownGroup,
+} from "../../request/index.ts";
 import type { MaybePromise, TokenAuthenticator, TokenIdentity } from "../authenticator.ts";
 import { AuthenticationError } from "../errors.ts";
 import { isSignedBy, parseJsonWebToken } from "../jwt/json-web-token.ts";
@@ -182,11 +188,6 @@ export class ServiceAccountAuthenticator implements TokenAuthenticator {
     }
   }
 }
-
-/** Which logical cluster a service account is of: elsewhere it does not act under its local name. */
-export const clusterNameKey = "authentication.kcp.io/cluster-name";
-/** Where a user is who they say; elsewhere they are nobody in particular. */
-export const scopesKey = "authentication.kcp.io/scopes";
 
 function userOf(claims: BoundClaims | SecretClaims): UserInfo {
   const { account } = claims;
