@@ -3,8 +3,6 @@ import type { IssuerOptions } from "./compose/issuers.ts";
 import type { ServiceAccountOptions } from "./compose/service-accounts.ts";
 import type { TlsOptions } from "./compose/tls.ts";
 
-export { OptionsError } from "./options-error.ts";
-
 /** What a control plane can be told, and what it does when it is not told. Flags of `kcp start` map onto this one to one. */
 export interface ControlPlaneOptions
   extends ServiceAccountOptions,
@@ -56,3 +54,8 @@ export const controlPlaneDefaults: ControlPlaneOptions = {
   shutdownDelayMs: 0,
   shutdownTimeoutMs: 30_000,
 };
+
+/** A setting that cannot be used, in words that say which and what to do. */
+export class OptionsError extends Error {
+  override readonly name = "OptionsError";
+}

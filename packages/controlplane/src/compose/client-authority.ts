@@ -10,7 +10,7 @@ import {
   renewCertificateAuthority,
   writePrivateFile,
 } from "../certificates/index.ts";
-import { OptionsError } from "../options-error.ts";
+import { OptionsError } from "../options.ts";
 
 export interface ClientAuthorityOptions {
   /** By default `<root>/client-ca.crt` and `.key`, made at the first start; in memory where there is no directory. */

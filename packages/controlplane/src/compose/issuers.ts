@@ -13,7 +13,7 @@ import {
   type TokenAuthenticator,
 } from "@kcp-ts/server";
 import { parseManifests } from "../manifests/index.ts";
-import { OptionsError } from "../options-error.ts";
+import { OptionsError } from "../options.ts";
 import { documentFetcher } from "./fetch-document.ts";
 import type { FileWatch } from "./file-watch.ts";
 import { readFlagFile } from "./start-up.ts";

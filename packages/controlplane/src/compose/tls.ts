@@ -1,7 +1,7 @@
 /** Certificates that the operator brings: from flags to the listener, and again when the files change. */
 import type { Listener, NamedTlsMaterial, TlsMaterial, TlsVersion } from "@kcp-ts/server";
 import { type KeyPair, loadKeyPair } from "../certificates/index.ts";
-import { OptionsError } from "../options-error.ts";
+import { OptionsError } from "../options.ts";
 import type { FileWatch } from "./file-watch.ts";
 
 export interface TlsOptions {

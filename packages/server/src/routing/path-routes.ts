@@ -41,7 +41,7 @@ export function servePath(
   if (isOpenApiPath(path)) return serveOpenApi(request, scope, rooms);
   if (path === "/metrics") return serveMetrics(scope, rooms);
   if (path === issuerConfigurationPath || path === keySetPath) return serveIssuer(path, rooms);
-  if (path === "/" || path === "") return json(200, { paths: rootPaths });
+  if (path === "/" || path === "") return json(200, { paths: pathsOf(rooms) });
   // The whole store, not a share of it: there is none below a logical cluster.
   if (path === backupPath && verb === "get" && scope.cluster === rootCluster) {
     return serveBackup(request, user, rooms);
@@ -76,8 +76,13 @@ function serveIssuer(path: string, { issuerDocuments }: PathRooms): ApiResponse 
   };
 }
 
+function pathsOf({ issuerDocuments }: PathRooms): string[] {
+  return issuerDocuments === undefined
+    ? rootPaths
+    : [...rootPaths, issuerConfigurationPath, keySetPath].sort();
+}
+
 const rootPaths = [
-  issuerConfigurationPath,
   "/api",
   "/api/v1",
   "/apis",
@@ -86,7 +91,6 @@ const rootPaths = [
   "/metrics",
   "/openapi/v2",
   "/openapi/v3",
-  keySetPath,
   "/readyz",
   "/version",
 ];
