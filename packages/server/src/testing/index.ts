@@ -30,6 +30,7 @@ export {
   type TestServerOptions,
   type TestUser,
   testAuthenticator,
+  testTokens,
 } from "./test-server.ts";
 export { common, fillTwoTenants, onlyInB, secretOfB, stateOfB } from "./two-tenants.ts";
 export { brief, type WatchEvent, WatchReader } from "./watch-reader.ts";
