@@ -78,7 +78,10 @@ async function compose(
     random: systemRandom,
   });
   const { server } = core;
-  undo.push(() => server.close());
+  undo.push(
+    () => server.close(),
+    () => core.files.stop(),
+  );
   await core.start();
   const listener = new Listener({
     host: options.bindAddress,

@@ -2,7 +2,7 @@
 import { setMaxListeners } from "node:events";
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import type { AccountObject, AccountObjects } from "./authentication/index.ts";
-import { type Registry, secrets, serviceAccounts } from "./registry/index.ts";
+import { type Registry, secrets, serviceAccounts, translating } from "./registry/index.ts";
 import type { Entry } from "./storage/index.ts";
 import { decodeObject } from "./stored-object/index.ts";
 import type { WatchCache } from "./watch-cache/index.ts";
@@ -14,9 +14,9 @@ export function accountObjects(registry: Registry, watchCache: WatchCache): Acco
       const key = registry.key(definition, address);
       const entry = watchCache.peek(key);
       if (entry !== undefined) return stateOf(entry);
-      return watchCache
-        .get(key, { kind: "latest" }, uncancelled)
-        .then((found) => (found === undefined ? undefined : stateOf(found)));
+      return translating({ resource: definition }, () =>
+        watchCache.get(key, { kind: "latest" }, uncancelled),
+      ).then((found) => (found === undefined ? undefined : stateOf(found)));
     },
   };
 }

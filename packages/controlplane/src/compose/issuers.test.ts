@@ -10,6 +10,7 @@ import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { systemClock, systemRandom } from "@kcp-ts/machinery/base";
 import { MemoryStorage } from "@kcp-ts/server/storage/memory";
+import { FakeClock } from "@kcp-ts/testkit";
 import {
   createCertificateAuthority,
   exportKey,
@@ -18,7 +19,7 @@ import {
 } from "../certificates/index.ts";
 import { eventually } from "../testing/index.ts";
 import { Core } from "./core.ts";
-import { documentBytesMax, documentFetcher } from "./fetch-document.ts";
+import { documentBytesMax, documentFetcher, fetchTimeoutMs } from "./fetch-document.ts";
 import type { IssuerOptions } from "./issuers.ts";
 
 const { privateKey } = generateKeyPairSync("rsa", { modulusLength: 2048 });
@@ -59,6 +60,7 @@ describe("an issuer of its own", () => {
         "/larger": () => JSON.stringify("x".repeat(documentBytesMax - 1)),
         "/broken": () => "{",
       };
+      if (request.url === "/silent") return;
       const answer = answers[request.url ?? ""];
       response.writeHead(answer === undefined ? 404 : 200).end(answer?.() ?? "");
     });
@@ -171,6 +173,10 @@ jwt:
     await assert.rejects(ask("/larger"), /more than 1048576 bytes/);
     await assert.rejects(ask("/broken"), /no JSON/);
     await assert.rejects(ask("/nosuch"), /status 404/);
+    const clock = new FakeClock();
+    const silent = documentFetcher(clock)(`${url}/silent`, { certificateAuthority: caPem });
+    clock.advance(fetchTimeoutMs);
+    await assert.rejects(silent, /no answer in time/);
     await assert.rejects(fetch(`${url}/keys`, { certificateAuthority: undefined }), /certificate/);
   });
 });

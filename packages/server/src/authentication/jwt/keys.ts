@@ -24,7 +24,7 @@ export interface SigningKey {
 }
 
 /** Keys that one source may have: a stranger's token is tried with each that it could mean. */
-export const verificationKeysMax = 100;
+export const verificationKeysMax = 32;
 
 const pemBlock = /-----BEGIN ([A-Z ]+)-----[^-]+-----END \1-----/g;
 

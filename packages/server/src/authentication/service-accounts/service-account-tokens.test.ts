@@ -32,6 +32,7 @@ import {
   toJsonWebKey,
   type VerificationKey,
   verificationKeyOf,
+  verificationKeysMax,
 } from "../index.ts";
 
 const issuer = "https://kcp.default.svc";
@@ -405,6 +406,9 @@ describe("keys of tokens", () => {
     ];
     assert.deepEqual(parseKeySet({ keys: useless }), []);
     assert.equal(parseKeySet({ keys: [...useless, jwk] }).length, 1);
+    const many = (length: number) => Array.from({ length }, () => jwk);
+    assert.equal(parseKeySet({ keys: many(verificationKeysMax) }).length, verificationKeysMax);
+    assert.equal(parseKeySet({ keys: many(verificationKeysMax + 1) }).length, verificationKeysMax);
     assert.throws(() => parseKeySet({}), TypeError);
     assert.throws(() => parseKeySet([]), TypeError);
   });
