@@ -132,6 +132,7 @@ describe("impersonation", () => {
       "system:masters",
       "system:kcp:admin",
       "system:kcp:logical-cluster-admin",
+      "system:kcp:initializer:root:x",
     ]) {
       const answer = await as({ "impersonate-user": "x", "impersonate-group": group }, "a");
       assert.equal(answer.status, 403, group);

@@ -29,7 +29,7 @@ export async function impersonate(
   const impersonated = userOf(wishes);
   if (requestor.groups.includes(wellKnownGroup.masters)) return impersonated;
   for (const group of impersonated.groups) {
-    if (ownOnly.has(group) && !requestor.groups.includes(group)) {
+    if (isOwnOnly(group) && !requestor.groups.includes(group)) {
       throw statusError.forbiddenPath("impersonation is not allowed for the requestor");
     }
   }
@@ -40,15 +40,17 @@ export async function impersonate(
   };
 }
 
-/** Groups that only those can act with who are in them. */
-const ownOnly: ReadonlySet<string> = new Set([
-  wellKnownGroup.masters,
-  wellKnownGroup.kcpAdmin,
-  wellKnownGroup.authenticated,
-  "system:kcp:logical-cluster-admin",
-  "system:kcp:external-logical-cluster-admin",
-  "system:kcp:tenancy:workspace-bootstrapper",
-]);
+/**
+ * Groups that only those can act with who are in them. Upstream lists some of kcp's own; here it is all of them, since some open
+ * what no role could.
+ */
+function isOwnOnly(group: string): boolean {
+  return (
+    group === wellKnownGroup.masters ||
+    group === wellKnownGroup.authenticated ||
+    group.startsWith("system:kcp:")
+  );
+}
 
 const resourceOf: Readonly<Record<ImpersonationWish["kind"], string>> = {
   User: "users",
