@@ -56,6 +56,8 @@ export const roomTable: Readonly<Record<string, Readonly<Record<string, readonly
     namespace: ["api", "pace"],
     "garbage-collector": ["api", "pace"],
     "default-objects": ["api", "pace"],
+    "service-account-tokens": ["api"],
+    "certificate-requests": ["api"],
   },
   server: {
     request: [],
@@ -113,7 +115,7 @@ export const roomTable: Readonly<Record<string, Readonly<Record<string, readonly
     certificates: [],
     kubeconfig: ["certificates"],
     backup: ["compose"],
-    compose: ["kubeconfig", "certificates"],
+    compose: ["kubeconfig", "certificates", "manifests"],
     manifests: [],
     testing: ["certificates", "compose", "manifests"],
   },

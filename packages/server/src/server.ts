@@ -6,13 +6,20 @@
 import { randomUUID } from "node:crypto";
 import type { Clock, Random } from "@kcp-ts/machinery/base";
 import { type AccessControl, accessControl, type ComposeAuthorization } from "./access-control.ts";
-import { Admission, type AdmissionPlugin, namespaceLifecycle } from "./admission/index.ts";
-import type { RequestAuthenticator } from "./authentication/index.ts";
+import { accountObjects } from "./account-objects.ts";
+import {
+  Admission,
+  type AdmissionPlugin,
+  certificateSigners,
+  namespaceLifecycle,
+} from "./admission/index.ts";
+import type { AccountObjects, RequestAuthenticator } from "./authentication/index.ts";
 import type { Authorizer } from "./authorization/index.ts";
 import { Compactor, type CompactorOptions } from "./compactor.ts";
 import { CustomResources } from "./custom-resources/index.ts";
 import { Deadlines } from "./deadlines.ts";
 import type { Exchange } from "./exchange.ts";
+import type { TokenSource } from "./handlers/index.ts";
 import { type HealthChecks, pingCheck } from "./health/index.ts";
 import { ServerMetrics } from "./metrics/index.ts";
 import { namespaceSource } from "./namespace-source.ts";
@@ -20,6 +27,8 @@ import { answer, type PipelineRooms } from "./pipeline.ts";
 import { builtIns, Registry, type ResourceDefinition } from "./registry/index.ts";
 import type { ApiRequest, ApiResponse, MaybePromise } from "./request/api-request.ts";
 import { observe } from "./request-sample.ts";
+import type { PublishedDocuments } from "./routing/index.ts";
+import { signerRules } from "./signer-rules.ts";
 import type { SnapshotSource, Storage } from "./storage/index.ts";
 import { WatchCache } from "./watch-cache/index.ts";
 
@@ -29,7 +38,14 @@ export interface ApiServerOptions {
   readonly snapshots?: SnapshotSource | undefined;
   readonly clock: Clock;
   readonly random: Random;
-  readonly authenticator: RequestAuthenticator;
+  /** Or how to make it, for authenticators that look things up in this server. */
+  readonly authenticator:
+    | RequestAuthenticator
+    | ((objects: AccountObjects) => RequestAuthenticator);
+  /** Makes the tokens of service accounts; without it they get none. */
+  readonly tokens?: TokenSource | undefined;
+  /** Published for those who verify such tokens themselves. */
+  readonly issuerDocuments?: PublishedDocuments | undefined;
   /** system:masters, then RBAC, if left out. */
   readonly authorization?: ComposeAuthorization;
   readonly log: ServerLog;
@@ -100,9 +116,13 @@ export class ApiServer {
       onError: (error) => log.warn({ err: error }, "history could not be compacted"),
       policy: options.compaction ?? {},
     });
+    const authenticator =
+      typeof options.authenticator === "function"
+        ? options.authenticator(accountObjects(registry, watchCache))
+        : options.authenticator;
     this.#access = accessControl({
       ...{ storage, registry, hub: watchCache.hub, compose: options.authorization },
-      authenticator: options.authenticator,
+      authenticator,
       onError: (error) => log.warn({ err: error }, "an aggregated role could not be written"),
     });
     const observers = { clock, metrics, log };
@@ -111,12 +131,15 @@ export class ApiServer {
       watchCache,
       admission: new Admission([
         namespaceLifecycle(namespaceSource(registry, watchCache)),
+        certificateSigners(signerRules(this.#access.authorizer)),
         this.#access.escalation,
         ...(options.admissionPlugins ?? []),
       ]),
       clock,
       deadlines: new Deadlines<() => void>(clock, (callback) => callback()),
-      authenticator: options.authenticator,
+      authenticator,
+      tokens: options.tokens,
+      issuerDocuments: options.issuerDocuments,
       authorizer: this.#access.authorizer,
       reviewers: this.#access.reviewers,
       catalog: this.#customResources.catalog,

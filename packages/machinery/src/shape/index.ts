@@ -11,6 +11,7 @@ export {
 export { customResourceDefinition, jsonSchemaProps } from "./apiextensions-v1.ts";
 export { applyTypeOf } from "./apply-type.ts";
 export { selfSubjectReview, tokenReview } from "./authentication-reviews-v1.ts";
+export { tokenRequest } from "./authentication-v1.ts";
 export {
   localSubjectAccessReview,
   selfSubjectAccessReview,
