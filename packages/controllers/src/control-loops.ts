@@ -4,20 +4,14 @@
  * It knows nothing of where the server is; and running it twice, in two processes, does no harm but work.
  */
 import { type Clock, sleep, systemClock } from "@kcp-ts/machinery/base";
-import {
-  type Client,
-  EventRecorder,
-  logicalClusters,
-  Manager,
-  type ObjectKey,
-  type OwnerReference,
-} from "@kcp-ts/sdk";
+import { type Client, EventRecorder, type ObjectKey, type OwnerReference } from "@kcp-ts/sdk";
 import {
   customResourceDefinitions,
   type ServesKind,
   servedKinds,
   serviceAccounts,
 } from "./api/index.ts";
+import type { ControlLoop } from "./control-loop.ts";
 import { defaultObjectsController } from "./default-objects/index.ts";
 import {
   allResources,
@@ -53,11 +47,10 @@ export async function runControlLoops(
     onError(error, key === undefined ? { controller } : { controller, key });
   const serves = await untilKnown(options, signal);
   if (serves === undefined) return;
-  const clusters = logicalClusters({ client, clock, onError: report("informer") });
-  const controllers = [
-    namespaceController({ clusters, clock, onError: report("namespace") }),
+  const loops: ControlLoop[] = [
+    namespaceController({ client, clock, onError: report("namespace") }),
     defaultObjectsController({
-      clusters,
+      client,
       caPem,
       serviceAccounts: serves(serviceAccounts),
       clock,
@@ -71,18 +64,19 @@ export async function runControlLoops(
     onError: report("garbage-collector"),
   });
   const collected = { client, clock, onError: report("garbage-collector") };
-  const garbageCollector = new GarbageCollector({
-    client,
-    clock,
-    resources: allResources([
-      discoveredResources(collected),
-      ...(serves(customResourceDefinitions) ? [customResources(collected)] : []),
-    ]),
-    onError: report("garbage-collector"),
-    onInvalidNamespace: (node, reference) => recordInvalidNamespace(events, node, reference),
-  });
-  const manager = new Manager({ clusters: [clusters], controllers });
-  await Promise.all([manager.run(signal), garbageCollector.run(signal)]);
+  loops.push(
+    new GarbageCollector({
+      client,
+      clock,
+      resources: allResources([
+        discoveredResources(collected),
+        ...(serves(customResourceDefinitions) ? [customResources(collected)] : []),
+      ]),
+      onError: report("garbage-collector"),
+      onInvalidNamespace: (node, reference) => recordInvalidNamespace(events, node, reference),
+    }),
+  );
+  await Promise.all(loops.map((loop) => loop.run(signal)));
   await events.flush();
 }
 
