@@ -15,6 +15,7 @@ import { adminUser, Core } from "./compose/core.ts";
 import type { Extensions } from "./compose/extensions.ts";
 import { listen, makeRootDirectory } from "./compose/start-up.ts";
 import { type OpenedStorage, openStorage } from "./compose/storage.ts";
+import { memoryTidier } from "./compose/tidy-memory.ts";
 import { loadOrCreateAdminTokens, writeAdminKubeconfig } from "./kubeconfig/index.ts";
 import { type ControlPlaneOptions, OptionsError } from "./options.ts";
 
@@ -78,6 +79,7 @@ async function compose(
     storage,
     tokens,
     random: systemRandom,
+    tidyMemory: memoryTidier(),
   });
   const { server } = core;
   undo.push(() => server.close());

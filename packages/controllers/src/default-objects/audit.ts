@@ -38,7 +38,7 @@ export interface AuditOptions {
 }
 
 /** Small, because three pages are all that is held. */
-const pageObjects = 100;
+const pageObjects = 250;
 
 export async function audit(options: AuditOptions): Promise<void> {
   const { caPem, clock, signal, onMissing } = options;

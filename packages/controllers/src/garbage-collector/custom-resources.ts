@@ -58,7 +58,7 @@ export function customResources(options: CustomResourcesOptions): ResourceSource
           },
           caughtUp: () => {
             definitions = told;
-            gather();
+            onChange(definitions.resources());
           },
         },
       });

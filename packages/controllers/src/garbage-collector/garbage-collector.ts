@@ -61,6 +61,7 @@ export class GarbageCollector {
   readonly #owners: OwnerLookup;
   readonly #watches = new Map<string, Watch>();
   readonly #running = new Set<Promise<void>>();
+  #turn: Promise<void> = Promise.resolve();
   #onWatches: () => void = () => {};
 
   constructor(options: GarbageCollectorOptions) {
@@ -173,9 +174,20 @@ export class GarbageCollector {
     });
     const stop = new AbortController();
     if (signal.aborted) stop.abort();
-    const running = follower.run(stop.signal).finally(() => this.#running.delete(running));
+    const running = this.#run(follower, stop.signal).finally(() => this.#running.delete(running));
     this.#running.add(running);
     return { resource, follower, stop };
+  }
+
+  /** First states are read one after the other: what all of them take at once, the process would keep. */
+  async #run(follower: Follower<KubernetesObject>, signal: AbortSignal): Promise<void> {
+    const turn = this.#turn;
+    const isRead = follower.synced(signal).catch(() => {
+      // Stopped before it was read: the next one need not wait.
+    });
+    this.#turn = turn.then(() => isRead);
+    await turn;
+    await follower.run(signal);
   }
 
   #handler(resource: CollectedResource): FollowerHandler<KubernetesObject> {

@@ -49,7 +49,12 @@ export interface ObjectReaderOptions {
   readonly hub: WatchHub;
   readonly collections: CollectionCache;
   readonly clock: Clock;
+  /** Called now and then while everything is read through, which leaves behind much that nobody needs. */
+  readonly tidyMemory?: (() => void) | undefined;
 }
+
+/** So much is read of all clusters between two calls of `tidyMemory`. */
+const tidyAfterBytes = 1 << 20;
 
 const pageEntries = 500;
 /** How long a read waits for a revision that another server may have handed out. */
@@ -59,6 +64,7 @@ const progressWaitMs = 200;
 
 export class ObjectReader {
   readonly #options: ObjectReaderOptions;
+  #untidyBytes = 0;
 
   constructor(options: ObjectReaderOptions) {
     this.#options = options;
@@ -153,6 +159,7 @@ export class ObjectReader {
         atRevision: revision,
       });
       revision = page.revision;
+      this.#noteRead(query, page.entries);
       for (const [i, entry] of page.entries.entries()) {
         if (selection !== undefined && !selection.matches(entry)) continue;
         found.push(entry);
@@ -160,14 +167,17 @@ export class ObjectReader {
         const isLast = i === page.entries.length - 1 && !page.more;
         if (isLast)
           return { revision, entries: found, continueAfter: undefined, remaining: undefined };
-        const remaining =
-          selection === undefined
-            ? await storage.count(prefix, {
-                signal,
-                continueAfter: entry.key,
-                atRevision: revision,
-              })
-            : undefined;
+        // Counting is reading the rest of the keys. Over all clusters that is done once, not with every page.
+        const isCounted =
+          selection === undefined &&
+          (query.collection !== undefined || query.continueAfter === undefined);
+        const remaining = isCounted
+          ? await storage.count(prefix, {
+              signal,
+              continueAfter: entry.key,
+              atRevision: revision,
+            })
+          : undefined;
         return { revision, entries: found, continueAfter: entry.key, remaining };
       }
       if (!page.more)
@@ -178,6 +188,15 @@ export class ObjectReader {
         return { revision, entries: rest, continueAfter: undefined, remaining: undefined };
       }
     }
+  }
+
+  #noteRead({ collection }: ListQuery, entries: readonly Entry[]): void {
+    const { tidyMemory } = this.#options;
+    if (tidyMemory === undefined || collection !== undefined) return;
+    for (const { value } of entries) this.#untidyBytes += value.length;
+    if (this.#untidyBytes < tidyAfterBytes) return;
+    this.#untidyBytes = 0;
+    tidyMemory();
   }
 
   /** The rest of an unlimited list, page by page, so that its size is never held at once. */
@@ -196,6 +215,7 @@ export class ObjectReader {
         continueAfter,
         atRevision,
       });
+      this.#noteRead(query, page.entries);
       yield selection === undefined
         ? page.entries
         : page.entries.filter((entry) => selection.matches(entry));
