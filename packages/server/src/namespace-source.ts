@@ -1,8 +1,13 @@
 /** What admission needs to know of namespaces, from the registry. */
-import { isStatusError } from "@kcp-ts/machinery/status";
-import type { NamespacePhase, NamespaceSource } from "./admission/index.ts";
-import { namespaces, type Registry } from "./registry/index.ts";
-import type { Entry } from "./storage/index.ts";
+import type { ClusterName } from "@kcp-ts/machinery/names";
+import { isStatusError, statusError } from "@kcp-ts/machinery/status";
+import {
+  type NamespacePhase,
+  type NamespaceSource,
+  namespaceTerminating,
+} from "./admission/index.ts";
+import { namespaces, type Registry, type RegistryOptions } from "./registry/index.ts";
+import type { Entry, Storage, StorageKey } from "./storage/index.ts";
 import { decodeObject } from "./stored-object/index.ts";
 import type { WatchCache } from "./watch-cache/index.ts";
 
@@ -30,6 +35,42 @@ export function namespaceSource(registry: Registry, watchCache: WatchCache): Nam
     },
   };
 }
+
+/**
+ * The last look at the namespace of an object that is about to be stored.
+ *
+ * Writes are stored in the order in which they are handed to the store. So what is handed over while its namespace is still seen to be alive is stored before
+ * anything that somebody writes who has seen the namespace go; and the namespace controller writes before it takes its last look (see
+ * docs/internals/control-loops.md). Only for stores that can say at once how a namespace stands: elsewhere admission's look is the last.
+ */
+export function namespaceGuard(
+  storage: Storage,
+  watchCache: WatchCache,
+  keyOf: (cluster: ClusterName, name: string) => StorageKey,
+): RegistryOptions["confirmCreate"] {
+  if (storage.peek === undefined) return undefined;
+  return (definition, { cluster, namespace, name }) => {
+    if (!definition.isNamespaced || namespace === "") return undefined;
+    const key = keyOf(cluster, namespace);
+    const entry = watchCache.peek(key);
+    if (entry === undefined) return untilAtHand(watchCache, key, namespace);
+    if (phaseOf(entry) === "Active") return undefined;
+    throw namespaceTerminating({ ...definition, name, namespace });
+  };
+}
+
+/** Reading a namespace brings it to hand, if it is there. */
+async function untilAtHand(
+  watchCache: WatchCache,
+  key: StorageKey,
+  namespace: string,
+): Promise<void> {
+  const found = await watchCache.get(key, { kind: "latest" }, neverAborted);
+  if (found !== undefined) return;
+  throw statusError.notFound({ group: "", resource: "namespaces" }, namespace);
+}
+
+const neverAborted = new AbortController().signal;
 
 /** Every write asks for its namespace: each stored state of one is looked into once. */
 const phases = new WeakMap<Entry, NamespacePhase>();

@@ -14,9 +14,9 @@ import { Deadlines } from "./deadlines.ts";
 import type { Exchange } from "./exchange.ts";
 import { type HealthChecks, pingCheck } from "./health/index.ts";
 import { ServerMetrics } from "./metrics/index.ts";
-import { namespaceSource } from "./namespace-source.ts";
+import { namespaceGuard, namespaceSource } from "./namespace-source.ts";
 import { answer, type PipelineRooms } from "./pipeline.ts";
-import { builtIns, Registry, type ResourceDefinition } from "./registry/index.ts";
+import { builtIns, namespaces, Registry, type ResourceDefinition } from "./registry/index.ts";
 import type { ApiRequest, ApiResponse, MaybePromise } from "./request/api-request.ts";
 import { observe } from "./request-sample.ts";
 import type { SnapshotSource, Storage } from "./storage/index.ts";
@@ -76,7 +76,16 @@ export class ApiServer {
         ? {}
         : { bookmarkIntervalMs: options.bookmarkIntervalMs }),
     });
-    const registry = new Registry({ storage, watchCache, clock, random, newUid: randomUUID });
+    const registry: Registry = new Registry({
+      storage,
+      watchCache,
+      clock,
+      random,
+      newUid: randomUUID,
+      confirmCreate: namespaceGuard(storage, watchCache, (cluster, name) =>
+        registry.key(namespaces, { cluster, namespace: "", name }),
+      ),
+    });
     const metrics = new ServerMetrics({
       watchers: () => watchCache.watcherCount,
       inFlight: () => this.#inFlight,

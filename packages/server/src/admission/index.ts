@@ -10,4 +10,5 @@ export {
   type NamespacePhase,
   type NamespaceSource,
   namespaceLifecycle,
+  namespaceTerminating,
 } from "./namespace-lifecycle.ts";
