@@ -13,6 +13,7 @@ import {
 } from "./api/index.ts";
 import type { ControlLoop } from "./control-loop.ts";
 import { defaultObjectsController } from "./default-objects/index.ts";
+import { eventExpiry } from "./event-expiry/index.ts";
 import {
   allResources,
   customResources,
@@ -27,6 +28,8 @@ export interface ControlLoopsOptions {
   readonly client: Client;
   /** What clients verify the server by; goes into every namespace. */
   readonly caPem: string;
+  /** How long an Event lives after it was last written. */
+  readonly eventTtlMs?: number;
   readonly clock?: Clock;
   /** What went wrong and is tried again, for a log. */
   readonly onError: (error: unknown, context: ErrorContext) => void;
@@ -76,11 +79,16 @@ export async function runControlLoops(
       onInvalidNamespace: (node, reference) => recordInvalidNamespace(events, node, reference),
     }),
   );
+  if (serves({ group: "", resource: "events" })) {
+    const { eventTtlMs: ttlMs = eventTtlMsDefault } = options;
+    loops.push(eventExpiry({ client, ttlMs, clock, onError: report("event-expiry") }));
+  }
   await Promise.all(loops.map((loop) => loop.run(signal)));
   await events.flush();
 }
 
 const retryMs = 1000;
+const eventTtlMsDefault = 3_600_000;
 
 /** A server that cannot be asked yet is asked again; undefined when the signal aborts first. */
 async function untilKnown(

@@ -1,6 +1,7 @@
 export type { ControlLoop } from "./control-loop.ts";
 export { type ControlLoopsOptions, type ErrorContext, runControlLoops } from "./control-loops.ts";
 export { type DefaultObjectsOptions, defaultObjectsController } from "./default-objects/index.ts";
+export { type EventExpiryOptions, eventExpiry } from "./event-expiry/index.ts";
 export {
   type CollectedResource,
   type DiscoveredResourcesOptions,

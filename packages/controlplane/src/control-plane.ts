@@ -109,7 +109,11 @@ async function compose(
   const url = `https://${hostForUrl(options)}:${address.port}`;
   const kubeconfig = { path: kubeconfigPath, tokenStorePath, serverUrl: url };
   await writeAdminKubeconfig({ ...kubeconfig, caPem: certificates.caPem, ...tokens });
-  if (options.controllers) core.startControlLoops(certificates.caPem);
+  if (options.controllers) {
+    const { caPem } = certificates;
+    const isShared = options.storage.kind === "etcd";
+    core.startControlLoops({ caPem, isShared, eventTtlMs: options.eventTtlMs });
+  }
   core.startControllers();
   const stop = once(async () => {
     keeper.stop();

@@ -7,7 +7,7 @@ import {
 } from "@kcp-ts/controlplane";
 import type { Command } from "commander";
 import colors from "picocolors";
-import { integerFlag } from "./flags.ts";
+import { durationFlag, integerFlag } from "./flags.ts";
 import { addStorageFlags, type StorageFlags, storageOptionsOf } from "./storage-flags.ts";
 
 interface StartFlags extends StorageFlags {
@@ -22,6 +22,7 @@ interface StartFlags extends StorageFlags {
   readonly tlsPrivateKeyFile?: string;
   readonly anonymousAuth: string;
   readonly runControllers: string;
+  readonly eventTtl: number;
   readonly shutdownDelayDuration: number;
   readonly shutdownTimeout: number;
   readonly v: number;
@@ -60,6 +61,12 @@ export function addStart(program: Command): void {
       "--run-controllers <bool>",
       "empty deleted namespaces, collect garbage, fill new namespaces",
       "true",
+    )
+    .option(
+      "--event-ttl <duration>",
+      "how long Events are kept after they were last written (default: 1h)",
+      durationFlag("--event-ttl"),
+      3_600_000,
     )
     .optionsGroup("How it stops:")
     .option(
@@ -114,6 +121,7 @@ function optionsOf(flags: StartFlags): ControlPlaneOptions {
     tlsPrivateKeyFile: flags.tlsPrivateKeyFile,
     anonymousAuth: flags.anonymousAuth !== "false",
     controllers: flags.runControllers !== "false",
+    eventTtlMs: flags.eventTtl,
     storage: storageOptionsOf(flags),
     shutdownDelayMs: flags.shutdownDelayDuration * 1000,
     shutdownTimeoutMs: flags.shutdownTimeout * 1000,

@@ -13,7 +13,11 @@ import {
   type UserInfo,
 } from "@kcp-ts/server";
 import { type AuthenticationOptions, composeAuthentication } from "./authentication.ts";
-import { type RunningControllers, startControllers } from "./controllers.ts";
+import {
+  type ControllersOptions,
+  type RunningControllers,
+  startControllers,
+} from "./controllers.ts";
 import {
   type ControllerProgram,
   type Extensions,
@@ -93,10 +97,10 @@ export class Core {
   }
 
   /** The server's own. `caPem` is what clients verify it by. */
-  startControlLoops(caPem: string): void {
+  startControlLoops(options: Pick<ControllersOptions, "caPem" | "eventTtlMs" | "isShared">): void {
     const { server } = this;
     const { credential, log, clock } = this.#parts;
-    this.#controlLoops = startControllers({ server, credential, caPem, log, clock });
+    this.#controlLoops = startControllers({ ...options, server, credential, log, clock });
   }
 
   /** The embedder's: when the types they watch are there. */
