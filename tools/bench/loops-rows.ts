@@ -9,6 +9,7 @@ import { type Clock, sleep, systemClock } from "@kcp-ts/machinery/base";
 import { ApiClient } from "./api-client.ts";
 import type { Bench } from "./contest.ts";
 import { configMapsPath, namespace } from "./objects.ts";
+import { cpuMicrosOf } from "./process-figures.ts";
 import { against } from "./report.ts";
 import { benchToken, ServerProcess } from "./server-process.ts";
 
@@ -28,9 +29,11 @@ export async function loopsRows(bench: Bench): Promise<void> {
       await begin(loopObjects);
       await sleep(systemClock, settleMs);
       const startedAt = systemClock.monotonic();
+      const cpuBefore = cpuMicrosOf(server.pid);
       await busy.must("DELETE", isOver.deleted);
       const waits = await gets(bystander, until(isOver.check));
-      report(bench, { work: `${work} with ${loopObjects}`, startedAt, waits, idleP99 });
+      const cpuMicros = (cpuMicrosOf(server.pid) - cpuBefore) / loopObjects;
+      report(bench, { work: `${work} with ${loopObjects}`, startedAt, waits, idleP99, cpuMicros });
     }
   } finally {
     busy.close();
@@ -141,14 +144,18 @@ interface Outcome {
   readonly startedAt: number;
   readonly waits: readonly number[];
   readonly idleP99: number;
+  /** Of the server, for each object; the other tenant's gets are part of it. */
+  readonly cpuMicros: number;
 }
 
-function report(bench: Bench, { work, startedAt, waits, idleP99 }: Outcome): void {
+function report(bench: Bench, outcome: Outcome): void {
+  const { work, startedAt, waits, idleP99, cpuMicros } = outcome;
   bench.report.add({
     work,
     server: "kcp",
     figure: systemClock.monotonic() - startedAt,
     unit: "ms",
+    cpuMicros,
     wanted: { what: "figure", atMost: 10_000 },
   });
   bench.report.add({
