@@ -56,6 +56,7 @@ export const roomTable: Readonly<Record<string, Readonly<Record<string, readonly
     namespace: ["api", "pace"],
     "garbage-collector": ["api", "pace"],
     "default-objects": ["api", "pace"],
+    "event-expiry": ["pace"],
   },
   server: {
     request: [],

@@ -1,13 +1,17 @@
 /** What admission needs to know of namespaces, from the registry. */
-import type { ClusterName } from "@kcp-ts/machinery/names";
 import { isStatusError, statusError } from "@kcp-ts/machinery/status";
 import {
   type NamespacePhase,
   type NamespaceSource,
   namespaceTerminating,
 } from "./admission/index.ts";
-import { namespaces, type Registry, type RegistryOptions } from "./registry/index.ts";
-import type { Entry, Storage, StorageKey } from "./storage/index.ts";
+import {
+  collectionKeyOf,
+  namespaces,
+  type Registry,
+  type RegistryOptions,
+} from "./registry/index.ts";
+import { type Entry, objectKey, type Storage, type StorageKey } from "./storage/index.ts";
 import { decodeObject } from "./stored-object/index.ts";
 import type { WatchCache } from "./watch-cache/index.ts";
 
@@ -46,12 +50,12 @@ export function namespaceSource(registry: Registry, watchCache: WatchCache): Nam
 export function namespaceGuard(
   storage: Storage,
   watchCache: WatchCache,
-  keyOf: (cluster: ClusterName, name: string) => StorageKey,
 ): RegistryOptions["confirmCreate"] {
   if (storage.peek === undefined) return undefined;
+  const collection = collectionKeyOf(namespaces);
   return (definition, { cluster, namespace, name }) => {
     if (!definition.isNamespaced || namespace === "") return undefined;
-    const key = keyOf(cluster, namespace);
+    const key = objectKey({ ...collection, cluster, namespace: "", name: namespace });
     const entry = watchCache.peek(key);
     if (entry === undefined) return untilAtHand(watchCache, key, namespace);
     if (phaseOf(entry) === "Active") return undefined;

@@ -16,7 +16,7 @@ import { type HealthChecks, pingCheck } from "./health/index.ts";
 import { ServerMetrics } from "./metrics/index.ts";
 import { namespaceGuard, namespaceSource } from "./namespace-source.ts";
 import { answer, type PipelineRooms } from "./pipeline.ts";
-import { builtIns, namespaces, Registry, type ResourceDefinition } from "./registry/index.ts";
+import { builtIns, Registry, type ResourceDefinition } from "./registry/index.ts";
 import type { ApiRequest, ApiResponse, MaybePromise } from "./request/api-request.ts";
 import { observe } from "./request-sample.ts";
 import type { SnapshotSource, Storage } from "./storage/index.ts";
@@ -76,16 +76,9 @@ export class ApiServer {
         ? {}
         : { bookmarkIntervalMs: options.bookmarkIntervalMs }),
     });
-    const registry: Registry = new Registry({
-      storage,
-      watchCache,
-      clock,
-      random,
-      newUid: randomUUID,
-      confirmCreate: namespaceGuard(storage, watchCache, (cluster, name) =>
-        registry.key(namespaces, { cluster, namespace: "", name }),
-      ),
-    });
+    const confirmCreate = namespaceGuard(storage, watchCache);
+    const newUid = randomUUID;
+    const registry = new Registry({ storage, watchCache, clock, random, newUid, confirmCreate });
     const metrics = new ServerMetrics({
       watchers: () => watchCache.watcherCount,
       inFlight: () => this.#inFlight,

@@ -7,7 +7,7 @@
 import { getHeapStatistics, setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 
-const heapBytesMax = 64 << 20;
+const heapBytesMax = 32 << 20;
 
 export function memoryTidier(): () => void {
   setFlagsFromString("--expose-gc");

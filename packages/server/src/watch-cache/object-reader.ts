@@ -53,10 +53,13 @@ export interface ObjectReaderOptions {
   readonly tidyMemory?: (() => void) | undefined;
 }
 
-/** So much is read of all clusters between two calls of `tidyMemory`. */
-const tidyAfterBytes = 1 << 20;
+/** So much is read of all clusters between two calls of `tidyMemory` at first; later this part of all that was read. */
+const tidyAfterBytes = 512 << 10;
+const tidyAfterShare = 1 / 256;
 
 const pageEntries = 500;
+/** Of all clusters, which are read by loops that have time: less is held at once. */
+const wildcardPageEntries = 100;
 /** How long a read waits for a revision that another server may have handed out. */
 const futureWaitMs = 3_000;
 /** How long a read waits for the feed to catch up before it reads from storage. */
@@ -65,6 +68,7 @@ const progressWaitMs = 200;
 export class ObjectReader {
   readonly #options: ObjectReaderOptions;
   #untidyBytes = 0;
+  #tidiedBytes = 0;
 
   constructor(options: ObjectReaderOptions) {
     this.#options = options;
@@ -145,13 +149,14 @@ export class ObjectReader {
   async #listStored(query: ListQuery, atRevision: Revision | undefined): Promise<Listing> {
     const { storage } = this.#options;
     const { prefix, signal, selection, limit } = query;
+    const pageMax = query.collection === undefined ? wildcardPageEntries : pageEntries;
     const wanted = limit === 0 ? Number.POSITIVE_INFINITY : limit;
     const found: Entry[] = [];
     let continueAfter = query.continueAfter;
     let revision = atRevision;
     for (;;) {
       const entriesMax =
-        selection === undefined ? Math.min(wanted - found.length, pageEntries) : pageEntries;
+        selection === undefined ? Math.min(wanted - found.length, pageMax) : pageMax;
       const page = await storage.list(prefix, {
         signal,
         entriesMax,
@@ -194,7 +199,8 @@ export class ObjectReader {
     const { tidyMemory } = this.#options;
     if (tidyMemory === undefined || collection !== undefined) return;
     for (const { value } of entries) this.#untidyBytes += value.length;
-    if (this.#untidyBytes < tidyAfterBytes) return;
+    if (this.#untidyBytes < Math.max(tidyAfterBytes, this.#tidiedBytes * tidyAfterShare)) return;
+    this.#tidiedBytes += this.#untidyBytes;
     this.#untidyBytes = 0;
     tidyMemory();
   }
@@ -211,7 +217,7 @@ export class ObjectReader {
     for (let continueAfter: StorageKey | undefined = after; continueAfter !== undefined; ) {
       const page = await this.#options.storage.list(prefix, {
         signal,
-        entriesMax: pageEntries,
+        entriesMax: query.collection === undefined ? wildcardPageEntries : pageEntries,
         continueAfter,
         atRevision,
       });
