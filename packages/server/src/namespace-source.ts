@@ -1,6 +1,7 @@
 /** What admission needs to know of namespaces, from the registry. */
 import { isStatusError, statusError } from "@kcp-ts/machinery/status";
 import {
+  defaultNamespace,
   type NamespacePhase,
   type NamespaceSource,
   namespaceTerminating,
@@ -8,6 +9,7 @@ import {
 import {
   collectionKeyOf,
   namespaces,
+  type ObjectAddress,
   type Registry,
   type RegistryOptions,
 } from "./registry/index.ts";
@@ -50,6 +52,7 @@ export function namespaceSource(registry: Registry, watchCache: WatchCache): Nam
 export function namespaceGuard(
   storage: Storage,
   watchCache: WatchCache,
+  source: () => NamespaceSource,
 ): RegistryOptions["confirmCreate"] {
   if (storage.peek === undefined) return undefined;
   const collection = collectionKeyOf(namespaces);
@@ -57,21 +60,25 @@ export function namespaceGuard(
     if (!definition.isNamespaced || namespace === "") return undefined;
     const key = objectKey({ ...collection, cluster, namespace: "", name: namespace });
     const entry = watchCache.peek(key);
-    if (entry === undefined) return untilAtHand(watchCache, key, namespace);
+    if (entry === undefined) return untilAtHand(watchCache, key, { cluster, namespace }, source());
     if (phaseOf(entry) === "Active") return undefined;
     throw namespaceTerminating({ ...definition, name, namespace });
   };
 }
 
-/** Reading a namespace brings it to hand, if it is there. */
+/** Reading a namespace brings it to hand, if it is there. An update that creates has not been asked for its namespace before. */
 async function untilAtHand(
   watchCache: WatchCache,
   key: StorageKey,
-  namespace: string,
+  { cluster, namespace }: Pick<ObjectAddress, "cluster" | "namespace">,
+  source: NamespaceSource,
 ): Promise<void> {
   const found = await watchCache.get(key, { kind: "latest" }, neverAborted);
   if (found !== undefined) return;
-  throw statusError.notFound({ group: "", resource: "namespaces" }, namespace);
+  if (namespace !== defaultNamespace) {
+    throw statusError.notFound({ group: "", resource: "namespaces" }, namespace);
+  }
+  await source.create(cluster, namespace, neverAborted);
 }
 
 const neverAborted = new AbortController().signal;

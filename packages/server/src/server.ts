@@ -76,9 +76,10 @@ export class ApiServer {
         ? {}
         : { bookmarkIntervalMs: options.bookmarkIntervalMs }),
     });
-    const confirmCreate = namespaceGuard(storage, watchCache);
+    const confirmCreate = namespaceGuard(storage, watchCache, () => source);
     const newUid = randomUUID;
     const registry = new Registry({ storage, watchCache, clock, random, newUid, confirmCreate });
+    const source = namespaceSource(registry, watchCache);
     const metrics = new ServerMetrics({
       watchers: () => watchCache.watcherCount,
       inFlight: () => this.#inFlight,
@@ -106,10 +107,7 @@ export class ApiServer {
     this.#rooms = {
       registry,
       watchCache,
-      admission: new Admission([
-        namespaceLifecycle(namespaceSource(registry, watchCache)),
-        ...(options.admissionPlugins ?? []),
-      ]),
+      admission: new Admission([namespaceLifecycle(source), ...(options.admissionPlugins ?? [])]),
       clock,
       deadlines: new Deadlines<() => void>(clock, (callback) => callback()),
       authenticator: options.authenticator,

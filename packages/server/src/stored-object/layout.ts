@@ -107,8 +107,9 @@ export function mentions({ value }: Pick<Entry, "value">, word: Buffer): boolean
   return asBuffer(value).includes(word);
 }
 
-const ownersMember = Buffer.from('"ownerReferences":[');
-const finalizersMember = Buffer.from('"finalizers":[');
+// The ends of `"ownerReferences":[` and `"finalizers":[`: a search is fast when the first byte is a rare one, which a quote in JSON is not.
+const ownersMember = Buffer.from('References":[');
+const finalizersMember = Buffer.from('zers":[');
 const orphanWord = Buffer.from('"orphan"');
 const foregroundWord = Buffer.from('"foregroundDeletion"');
 
