@@ -86,6 +86,8 @@ export interface Written {
 export type Build = (old: JsonObject | undefined) => Promise<Draft>;
 
 const generateNameTries = 8;
+/** Once is the rule, twice when something had to be read first; the bound is against a store that never has anything at hand. */
+const confirmTriesMax = 16;
 /** Each step of a write of a larger object takes some milliseconds: others have their turn in between. */
 const largeBytes = 128 << 10;
 /** Optimistic retries: each lost race means another writer won, so progress is certain; the bound is against bugs. */
@@ -237,7 +239,7 @@ export class Registry {
     }
     const { confirmCreate } = this.#options;
     if (confirmCreate !== undefined) {
-      for (;;) {
+      for (let tries = 0; tries < confirmTriesMax; tries++) {
         const pending = confirmCreate(definition, address);
         if (pending === undefined) break;
         await pending;
