@@ -7,7 +7,7 @@ import { type Clock, sleep, systemClock, systemRandom } from "@kcp-ts/machinery/
 import type { Client } from "@kcp-ts/sdk";
 import { type ApiServer, Listener, type ServerLog } from "@kcp-ts/server";
 import { ensureServingCertificates, keepServingCertificates } from "./certificates/index.ts";
-import { adminUser, Core } from "./compose/core.ts";
+import { Core, processUser } from "./compose/core.ts";
 import type { Extensions } from "./compose/extensions.ts";
 import { listen, makeRootDirectory } from "./compose/start-up.ts";
 import { type OpenedStorage, openStorage } from "./compose/storage.ts";
@@ -128,7 +128,7 @@ async function compose(
     await server.close();
     await storage.close();
   });
-  return { url, kubeconfigPath, server, client: core.clientFor("root", adminUser), stop };
+  return { url, kubeconfigPath, server, client: core.clientFor("root", processUser), stop };
 }
 
 async function shutDown(

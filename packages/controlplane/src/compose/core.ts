@@ -70,6 +70,11 @@ interface Parts extends CoreOptions {
 
 /** The administrator that the admin kubeconfig makes its holder. */
 export const adminUser: UserInfo = { username: "kcp-admin", groups: ["system:kcp:admin"] };
+/** Whoever runs the process may do everything in it, in all logical clusters at once and in those of the system. */
+export const processUser: UserInfo = {
+  ...adminUser,
+  groups: [...adminUser.groups, "system:masters"],
+};
 
 export class Core {
   readonly server: ApiServer;
