@@ -6,6 +6,7 @@ import { decodeBody, negotiate } from "../content/index.ts";
 import {
   apiVersionOf,
   type Draft,
+  type KindOfBody,
   presented,
   type ResourceDefinition,
   type SubresourceView,
@@ -117,7 +118,7 @@ async function readChange(
   return () => ({ ...draft });
 }
 
-function decodeView({ group, version, kind, shape }: SubresourceView, value: JsonObject): Draft {
+export function decodeView({ group, version, kind, shape }: KindOfBody, value: JsonObject): Draft {
   const expected = apiVersionOf({ group, version });
   if ((value["kind"] ?? kind) !== kind || (value["apiVersion"] ?? expected) !== expected) {
     const found = `${String(value["apiVersion"])}, Kind=${String(value["kind"])}`;

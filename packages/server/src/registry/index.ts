@@ -22,12 +22,33 @@ export { builtIns } from "./resources/built-ins.ts";
 export { configMaps } from "./resources/core/configmaps.ts";
 export { namespaces } from "./resources/core/namespaces.ts";
 export { secrets } from "./resources/core/secrets.ts";
+export { labelSelectorErrors } from "./resources/label-selector-errors.ts";
+export {
+  ageCell,
+  ageColumn,
+  builtIn,
+  column,
+  duplicateErrors,
+  itemErrors,
+  listIn,
+  nameCell,
+  nameColumn,
+  namespacedNames,
+  noOwnRules,
+  objectIn,
+  restore,
+  startGeneration,
+  textIn,
+  wideColumn,
+} from "./resources/standard.ts";
 export { type SimpleColumn, type SimpleResource, simpleResource } from "./simple-resource.ts";
 export { fromStorageError, translating } from "./storage-errors.ts";
 export { presented, presentedEntries, type StoredForm } from "./stored-form.ts";
 export type {
   Draft,
+  KindOfBody,
   Strategy,
+  SubresourceCall,
   SubresourceStrategy,
   SubresourceView,
   WriteContext,

@@ -10,6 +10,7 @@ import type { PatchSchema } from "@kcp-ts/machinery/patch";
 import type { Decoded, MessageShape } from "@kcp-ts/machinery/shape";
 import type { FieldError } from "@kcp-ts/machinery/status";
 import type { TableColumn } from "@kcp-ts/machinery/table";
+import type { ApiResponse, MaybePromise } from "../request/api-request.ts";
 import type { UserInfo } from "../request/user.ts";
 
 /** An object on its way in: ours to change until it is stored. */
@@ -61,6 +62,12 @@ export interface Strategy {
   /** Whether something besides `metadata.finalizers` holds the object back from removal. */
   isHeldBack?(object: JsonObject): boolean;
 
+  /**
+   * Seconds that the object has before it may be removed, where deletion takes time: Pods are stopped first. What the client asks for may be
+   * undefined. Such an object is marked, and goes when it is deleted again with zero seconds.
+   */
+  gracePeriodSeconds?(object: JsonObject, asked: number | undefined): number;
+
   /** Why this object may not be deleted at all: a 403's text. */
   deletionForbidden?(name: string): string | undefined;
 
@@ -91,16 +98,36 @@ export interface SubresourceStrategy {
   /** Set when clients of the subresource see another kind than the object's own. */
   readonly view?: SubresourceView;
   readonly resetFields?: FieldSet;
+  /** Set when the subresource is something to do rather than something to read: logs, evictions. Behind every gate, like all others. */
+  readonly connect?: (call: SubresourceCall) => MaybePromise<ApiResponse>;
   prepareForUpdate(draft: Draft, old: JsonObject, context: WriteContext): void;
   validateUpdate(updated: JsonObject, old: JsonObject): FieldError[];
 }
 
-/** A subresource that is a kind of its own, such as Scale: a small object made from the stored one, and written back into it. */
-export interface SubresourceView {
+/** A request to a subresource that answers by itself. */
+export interface SubresourceCall {
+  readonly verb: string;
+  /** As it is stored. */
+  readonly object: JsonObject;
+  readonly query: URLSearchParams;
+  readonly user: UserInfo;
+  /** Aborts when the client goes away. */
+  readonly signal: AbortSignal;
+  /** The body as an object of that kind; a 400 when it is another. */
+  body(kind: KindOfBody): Promise<JsonObject>;
+  /** Changes the object under the rules of the subresource; `build` is called again when somebody else was faster. */
+  update(build: (present: JsonObject) => Draft): Promise<JsonObject>;
+}
+
+export interface KindOfBody {
   readonly group: string;
   readonly version: string;
   readonly kind: string;
   readonly shape: MessageShape;
+}
+
+/** A subresource that is a kind of its own, such as Scale: a small object made from the stored one, and written back into it. */
+export interface SubresourceView extends KindOfBody {
   /** The object as the subresource shows it; throws a StatusError when it cannot be shown. */
   read(object: JsonObject): JsonObject;
   /** The object with what the subresource says; throws a StatusError when that is not acceptable. */

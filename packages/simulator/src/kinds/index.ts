@@ -1,0 +1,2 @@
+export { disruptionRefused, type LogRequest, type PodEndpointsOptions } from "./pod-endpoints.ts";
+export { workloadKinds } from "./workload-kinds.ts";

@@ -1,0 +1,5 @@
+export { DownNodes } from "./down-nodes.ts";
+export { type KubeletOptions, kubeletController } from "./kubelet.ts";
+export { type LogQuery, logsOf } from "./logs.ts";
+export { type NodeOptions, nodeConditions, nodeObject } from "./pretend-nodes.ts";
+export { schedulerController } from "./scheduler.ts";

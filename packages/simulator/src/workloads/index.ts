@@ -1,0 +1,2 @@
+export type { WorkloadContext } from "./context.ts";
+export { workloadControllers } from "./workload-controllers.ts";
