@@ -19,7 +19,6 @@ import {
   oneCluster,
   uncancelled,
 } from "./context.ts";
-import { fieldOwner } from "./field-owner.ts";
 import { parseMutationOptions } from "./options.ts";
 import { decodeView } from "./subresource-view.ts";
 
@@ -40,7 +39,9 @@ export async function handleConnect(
     query,
     user,
     signal,
-    object: decodeObject(entry),
+    get object() {
+      return decodeObject(entry);
+    },
     body: (kind) => readKind(handled, kind),
     update: async (build) => {
       const options = parseMutationOptions(query, "UpdateOptions");
@@ -54,8 +55,8 @@ export async function handleConnect(
           validate: validatorFor(rooms, admitted),
           signal: uncancelled,
           isDerived: true,
+          // As upstream, nobody comes to own what such an endpoint does.
           subresource,
-          owner: fieldOwner(handled, options, "update"),
         },
       );
       return decodeObject(written.entry);

@@ -1,4 +1,5 @@
 export { BuiltInCatalog, type Catalog } from "./catalog.ts";
+export { type Conversion, convertedForm } from "./converted-form.ts";
 export {
   apiVersionOf,
   type CollectionKey,

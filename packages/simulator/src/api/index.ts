@@ -25,3 +25,4 @@ export {
   ownedBy,
 } from "./pod-facts.ts";
 export { deployments, nodes, pods, replicaSets } from "./resources.ts";
+export { createUnread, writeStatus } from "./writes.ts";

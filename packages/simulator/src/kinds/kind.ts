@@ -84,24 +84,15 @@ export function defineKind(options: KindOptions): ResourceDefinition {
   });
 }
 
-/** Changes the status and nothing else but what metadata allows everywhere. */
+/** Changes the status and nothing else: the rest of what is sent, metadata included, need not even be there. */
 const statusEndpoint: SubresourceStrategy = {
   verbs: ["get", "patch", "update"],
   prepareForUpdate(draft, old) {
-    for (const member of Object.keys(draft))
-      if (member !== "status" && member !== "metadata") keep(draft, old, member);
-    keep(draft, old, "spec");
-    const metadata = { ...(draft["metadata"] as Draft) };
-    const { labels } = old["metadata"] as JsonObject;
-    if (labels === undefined) delete metadata["labels"];
-    else metadata["labels"] = labels;
-    draft["metadata"] = metadata;
+    const { status } = draft;
+    for (const member of Object.keys(draft)) delete draft[member];
+    Object.assign(draft, old);
+    if (status === undefined) delete draft["status"];
+    else draft["status"] = status;
   },
   validateUpdate: () => [],
 };
-
-function keep(draft: Draft, old: JsonObject, member: string): void {
-  const value = old[member];
-  if (value === undefined) delete draft[member];
-  else draft[member] = value;
-}

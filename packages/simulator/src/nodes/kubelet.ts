@@ -11,7 +11,7 @@ import {
   type ObjectKey,
   type ReconcileResult,
 } from "@kcp-ts/sdk";
-import { isTerminating, nodes, type Pod, pods } from "../api/index.ts";
+import { isTerminating, nodes, type Pod, pods, writeStatus } from "../api/index.ts";
 import { behaviourOf } from "./behaviour.ts";
 import type { DownNodes } from "./down-nodes.ts";
 import { type PodPlace, reportAt } from "./pod-status.ts";
@@ -94,7 +94,7 @@ class Kubelet {
     const nowMs = clock.now();
     const { status, nextAtMs } = reportAt(pod, behaviour, run.place, nowMs);
     if (!jsonEqual(status as unknown as JsonValue, (pod.status ?? {}) as unknown as JsonValue))
-      await client.resource(pods).updateStatus({ ...pod, status });
+      await writeStatus(client, pods, pod, status);
     if (status.phase === "Running" && !run.isTold) {
       run.isTold = true;
       for (const happening of startStory(pod)) tell(pod, happening);

@@ -9,9 +9,10 @@ import {
   type KubernetesObject,
   type ObjectKey,
   type ReconcileResult,
+  resourcePath,
   timestamp,
 } from "@kcp-ts/sdk";
-import { isTerminating, type Node, nodes, type Pod, pods } from "../api/index.ts";
+import { isTerminating, type Node, nodes, type Pod, pods, writeStatus } from "../api/index.ts";
 import { capacityOf, demandOf, type Load, misfit } from "./node-fit.ts";
 import { NodeLoads } from "./node-loads.ts";
 
@@ -103,18 +104,16 @@ class Scheduler {
     const { name, namespace = "", uid = "" } = pod.metadata;
     this.#loads.place(uid, choice, demand);
     try {
-      await client
-        .resource(pods)
-        .subresource("binding")
-        .create(
-          { name, namespace },
-          {
-            apiVersion: "v1",
-            kind: "Binding",
-            metadata: { name, namespace, uid },
-            target: { kind: "Node", name: choice },
-          },
-        );
+      await client.send({
+        method: "POST",
+        path: resourcePath(pods, { name, namespace, subresource: "binding" }),
+        body: {
+          apiVersion: "v1",
+          kind: "Binding",
+          metadata: { name, namespace, uid },
+          target: { kind: "Node", name: choice },
+        },
+      });
     } catch (error) {
       this.#loads.remove(uid);
       if (isStatusError(error, "NotFound") || isStatusError(error, "Conflict")) return undefined;
@@ -184,9 +183,7 @@ class Scheduler {
       message,
       lastTransitionTime,
     };
-    await client
-      .resource(pods)
-      .updateStatus({ ...pod, status: { ...pod.status, conditions: [...others, condition] } });
+    await writeStatus(client, pods, pod, { ...pod.status, conditions: [...others, condition] });
   }
 }
 

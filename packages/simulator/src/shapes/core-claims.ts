@@ -68,6 +68,9 @@ const persistentVolumeClaimStatus = message(`${group}.PersistentVolumeClaimStatu
 });
 
 export const persistentVolumeClaim = message(`${group}.PersistentVolumeClaim`, {
+  // StatefulSets have claims inside them, which say what they are; these numbers are of no protobuf file.
+  apiVersion: [101, zeroless(string)],
+  kind: [102, zeroless(string)],
   metadata: [1, objectMeta],
   spec: [2, persistentVolumeClaimSpec],
   status: [3, persistentVolumeClaimStatus],

@@ -21,6 +21,7 @@ import {
   pods,
   type ReplicaSet,
   replicaSets,
+  writeStatus,
 } from "../api/index.ts";
 import type { WorkloadContext } from "./context.ts";
 import { deploymentStatus, type Progress } from "./deployment-status.ts";
@@ -321,7 +322,7 @@ class Rollout {
       nowMs: context.clock.now(),
     });
     if (!same(status, this.#deployment.status ?? {}))
-      await client.resource(deployments).updateStatus({ ...this.#deployment, status });
+      await writeStatus(client, deployments, this.#deployment, status);
     const progressing = status.conditions?.find(({ type }) => type === "Progressing");
     const isWaiting =
       progressing?.status === "True" && progressing.reason !== "NewReplicaSetAvailable";

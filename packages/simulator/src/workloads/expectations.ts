@@ -7,42 +7,37 @@ import type { Clock } from "@kcp-ts/machinery/base";
 const giveUpMs = 5 * 60_000;
 
 interface Pending {
-  readonly uids: Set<string>;
+  /** Names of what was created, uids of what was deleted. */
+  readonly ids: Set<string>;
   sinceMs: number;
 }
 
+/** By the uid of the owner. */
 export class Expectations {
   readonly #clock: Clock;
   readonly #created = new Map<string, Pending>();
   readonly #deleted = new Map<string, Pending>();
-  /** Events can be faster than the answer to the write they tell of. */
-  readonly #seenEarly = new Set<string>();
 
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
-  created(owner: string, uid: string): void {
-    if (!this.#seenEarly.delete(uid)) this.#add(this.#created, owner, uid);
+  /** Before it is sent: the event can be faster than the answer. */
+  creating(owner: string, name: string): void {
+    this.#add(this.#created, owner, name);
   }
 
   deleting(owner: string, uid: string): void {
     this.#add(this.#deleted, owner, uid);
   }
 
-  /** The write failed, so there will be no event. */
-  notDeleted(owner: string, uid: string): void {
-    this.#deleted.get(owner)?.uids.delete(uid);
+  /** Seen, or failed, so that there will be nothing to see. */
+  created(owner: string, name: string): void {
+    this.#created.get(owner)?.ids.delete(name);
   }
 
-  sawCreated(owner: string, uid: string): void {
-    if (this.#created.get(owner)?.uids.delete(uid) !== true) this.#seenEarly.add(uid);
-  }
-
-  sawDeleted(owner: string, uid: string): void {
-    this.#seenEarly.delete(uid);
-    this.#created.get(owner)?.uids.delete(uid);
-    this.#deleted.get(owner)?.uids.delete(uid);
+  deleted(owner: string, uid: string): void {
+    this.#deleted.get(owner)?.ids.delete(uid);
   }
 
   isMet(owner: string): boolean {
@@ -54,17 +49,17 @@ export class Expectations {
     this.#deleted.delete(owner);
   }
 
-  #add(pending: Map<string, Pending>, owner: string, uid: string): void {
+  #add(pending: Map<string, Pending>, owner: string, id: string): void {
     const nowMs = this.#clock.monotonic();
-    const entry = pending.get(owner) ?? { uids: new Set(), sinceMs: nowMs };
-    if (entry.uids.size === 0) entry.sinceMs = nowMs;
-    entry.uids.add(uid);
+    const entry = pending.get(owner) ?? { ids: new Set(), sinceMs: nowMs };
+    if (entry.ids.size === 0) entry.sinceMs = nowMs;
+    entry.ids.add(id);
     pending.set(owner, entry);
   }
 
   #isEmpty(pending: Map<string, Pending>, owner: string): boolean {
     const entry = pending.get(owner);
-    if (entry === undefined || entry.uids.size === 0) return true;
+    if (entry === undefined || entry.ids.size === 0) return true;
     return this.#clock.monotonic() - entry.sinceMs > giveUpMs;
   }
 }

@@ -1,4 +1,5 @@
 /** Creating and deleting the Pods of an owner, with expectations kept: what all workload controllers do in the same way. */
+import { generateName } from "@kcp-ts/machinery/names";
 import { isStatusError } from "@kcp-ts/machinery/status";
 import type {
   Client,
@@ -11,6 +12,7 @@ import type {
 import {
   controlledBy,
   controllerOf,
+  createUnread,
   isTerminating,
   ownedBy,
   type Pod,
@@ -22,6 +24,7 @@ import { Expectations } from "./expectations.ts";
 
 /** Creations under way at once. */
 const createConcurrencyMax = 64;
+const nameTriesMax = 8;
 
 export interface PodOfTemplate {
   readonly owner: KubernetesObject;
@@ -69,25 +72,44 @@ export class PodControl {
     this.#expectations.forget(uid);
   }
 
-  async create(client: Client, options: PodOfTemplate): Promise<Pod> {
+  /** Under a name of its own, or one that is made here: so it is known before the server answers. */
+  async create(client: Client, options: PodOfTemplate): Promise<string> {
+    for (let tries = 1; ; tries++) {
+      try {
+        return await this.#createOne(client, options);
+      } catch (error) {
+        const isTaken = options.name === undefined && isStatusError(error, "AlreadyExists");
+        if (!isTaken || tries >= nameTriesMax) throw this.#tellFailed(options, error);
+      }
+    }
+  }
+
+  async #createOne(client: Client, options: PodOfTemplate): Promise<string> {
     const { owner } = options;
+    const name = options.name ?? generateName(`${owner.metadata.name}-`, this.#context.random);
+    const ownerUid = owner.metadata.uid ?? "";
+    this.#expectations.creating(ownerUid, name);
     try {
-      const pod = await client.resource(pods).create(podOf(options, this.#owner));
-      this.#expectations.created(owner.metadata.uid ?? "", pod.metadata.uid ?? "");
+      await createUnread(client, pods, podOf({ ...options, name }, options, this.#owner));
       this.#context.tell(owner, {
         type: "Normal",
         reason: "SuccessfulCreate",
-        message: `Created pod: ${pod.metadata.name}`,
+        message: `Created pod: ${name}`,
       });
-      return pod;
+      return name;
     } catch (error) {
-      this.#context.tell(owner, {
-        type: "Warning",
-        reason: "FailedCreate",
-        message: `Error creating: ${error instanceof Error ? error.message : String(error)}`,
-      });
+      this.#expectations.created(ownerUid, name);
       throw error;
     }
+  }
+
+  #tellFailed({ owner }: PodOfTemplate, error: unknown): unknown {
+    this.#context.tell(owner, {
+      type: "Warning",
+      reason: "FailedCreate",
+      message: `Error creating: ${error instanceof Error ? error.message : String(error)}`,
+    });
+    return error;
   }
 
   /** In batches that double while all goes well, so that a hopeless owner does not send hundreds of hopeless requests. */
@@ -122,7 +144,7 @@ export class PodControl {
         message: `Deleted pod: ${name}`,
       });
     } catch (error) {
-      this.#expectations.notDeleted(ownerUid, uid);
+      this.#expectations.deleted(ownerUid, uid);
       if (!isStatusError(error, "NotFound") && !isStatusError(error, "Conflict")) throw error;
     }
   }
@@ -141,18 +163,24 @@ export class PodControl {
   #saw(pod: Pod, what: "created" | "deleted"): void {
     const owner = controllerOf(pod);
     if (owner?.kind !== this.#owner.kind) return;
-    if (what === "created") this.#expectations.sawCreated(owner.uid, pod.metadata.uid ?? "");
-    else this.#expectations.sawDeleted(owner.uid, pod.metadata.uid ?? "");
+    const { name, uid = "" } = pod.metadata;
+    this.#expectations.created(owner.uid, name);
+    if (what === "deleted") this.#expectations.deleted(owner.uid, uid);
   }
 }
 
-function podOf(options: PodOfTemplate, ownerResource: Resource): ObjectInput<Pod> {
+function podOf(
+  options: PodOfTemplate & { readonly name: string },
+  asked: PodOfTemplate,
+  ownerResource: Resource,
+): ObjectInput<Pod> {
   const { owner, template, name, labels, annotations, spec } = options;
   const { name: ownerName, namespace } = owner.metadata;
   const templateAnnotations = { ...template.metadata?.annotations, ...annotations };
   return {
     metadata: {
-      ...(name === undefined ? { generateName: `${ownerName}-` } : { name }),
+      name,
+      ...(asked.name === undefined ? { generateName: `${ownerName}-` } : {}),
       ...(namespace === undefined ? {} : { namespace }),
       labels: { ...template.metadata?.labels, ...labels },
       ...(Object.keys(templateAnnotations).length === 0
@@ -161,5 +189,5 @@ function podOf(options: PodOfTemplate, ownerResource: Resource): ObjectInput<Pod
       ownerReferences: [ownedBy(owner, ownerResource)],
     },
     spec: { ...template.spec, ...spec } as Pod["spec"],
-  } as ObjectInput<Pod>;
+  };
 }

@@ -17,6 +17,7 @@ import {
   pods,
   type ReplicaSet,
   replicaSets,
+  writeStatus,
 } from "../api/index.ts";
 import type { WorkloadContext } from "./context.ts";
 import { PodControl } from "./pod-control.ts";
@@ -24,9 +25,9 @@ import { victims } from "./victims.ts";
 
 /** Pods that one pass creates or deletes at most, as upstream: others have their turn in between. */
 export const burstReplicas = 500;
-/** A large set is not counted again for each of its Pods. */
+/** A large set is not counted again for each of its Pods, but so many milliseconds for each Pod later. */
 const largeSet = 200;
-const recountMs = 50;
+const recountMsPerPod = 0.05;
 
 export function replicaSetController(context: WorkloadContext): Controller {
   const { clusters, clock, onError } = context;
@@ -47,7 +48,7 @@ class ReplicaSets {
   readonly #context: WorkloadContext;
   readonly #control: PodControl;
   readonly #found;
-  readonly #countedAtMs = new Map<string, number>();
+  readonly #countAgainAtMs = new Map<string, number>();
 
   constructor(context: WorkloadContext) {
     this.#context = context;
@@ -60,20 +61,20 @@ class ReplicaSets {
     if (set === undefined) return undefined;
     const uid = set.metadata.uid ?? "";
     if (isTerminating(set)) {
-      this.#countedAtMs.delete(uid);
+      this.#countAgainAtMs.delete(uid);
       this.#control.forget(uid);
       return undefined;
     }
-    const all = this.#control.of(set, key.cluster);
     const nowMs = this.#context.clock.monotonic();
-    const waitMs = (this.#countedAtMs.get(uid) ?? -recountMs) + recountMs - nowMs;
-    if (all.length > largeSet && waitMs > 0) return { requeueAfterMs: waitMs };
-    this.#countedAtMs.set(uid, nowMs);
+    const waitMs = (this.#countAgainAtMs.get(uid) ?? 0) - nowMs;
+    if (waitMs > 0) return { requeueAfterMs: waitMs };
+    const all = this.#control.of(set, key.cluster);
+    if (all.length > largeSet) this.#countAgainAtMs.set(uid, nowMs + all.length * recountMsPerPod);
     const active = all.filter(isActive);
     const failure = await this.#manage(set, active, client);
     const status = statusOf(set, all, this.#context, failure?.error);
     if (!jsonEqual(status as unknown as JsonValue, (set.status ?? null) as unknown as JsonValue))
-      await client.resource(replicaSets).updateStatus({ ...set, status });
+      await writeStatus(client, replicaSets, set, status);
     if (failure !== undefined) throw failure.error;
     return this.#untilAvailable(set, active);
   }
