@@ -21,7 +21,9 @@ import {
   DownNodes,
   kubeletController,
   type NodeOptions,
+  nodeLifecycleController,
   nodeObject,
+  runHeartbeats,
   schedulerController,
 } from "./nodes/index.ts";
 import type { Generation } from "./shapes/index.ts";
@@ -111,7 +113,11 @@ export class ClusterInside {
         ? Array.from({ length: wanted }, (_, index) => ({ name: `${name}-node-${index + 1}` }))
         : wanted;
     for (const node of list) await this.#addNode(node);
-    this.#running = Promise.all([this.#runLoops(), this.#runControllers()]);
+    this.#running = Promise.all([
+      this.#runLoops(),
+      this.#runControllers(),
+      runHeartbeats(this.#heartbeats(), this.#stopping.signal),
+    ]);
     this.#running.catch((error: unknown) => {
       if (!this.#stopping.signal.aborted)
         this.#options.log.error({ err: error }, "the controllers have ended");
@@ -146,6 +152,7 @@ export class ClusterInside {
         onError,
       }),
       schedulerController({ clusters, clock, random, tell, onError }),
+      nodeLifecycleController({ clusters, clock, onError }),
       kubeletController({
         clusters,
         clock,
@@ -159,6 +166,12 @@ export class ClusterInside {
       }),
     ];
     await new Manager({ clusters: [clusters], controllers }).run(this.#stopping.signal);
+  }
+
+  #heartbeats() {
+    const { client, clock } = this.#options;
+    const onError = (error: unknown) => this.#report(error);
+    return { client, clock, names: () => this.#names, down: this.#down, onError };
   }
 
   #report(error: unknown): void {

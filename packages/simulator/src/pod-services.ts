@@ -3,9 +3,10 @@ import { type Clock, sleep } from "@kcp-ts/machinery/base";
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import { StatusError } from "@kcp-ts/machinery/status";
 import type { Client } from "@kcp-ts/sdk";
-import { type Pod, pods } from "./api/index.ts";
-import type { LogRequest, PodEndpointsOptions } from "./kinds/index.ts";
+import { type Pod, podDisruptionBudgets, pods, writeStatus } from "./api/index.ts";
+import { disruptionRefused, type LogRequest, type PodEndpointsOptions } from "./kinds/index.ts";
 import { logsOf } from "./nodes/index.ts";
+import { covers } from "./workloads/index.ts";
 
 export interface PodServices extends PodEndpointsOptions {
   /** The server is made first, the client of it second. */
@@ -28,6 +29,7 @@ export function podServices(clock: Clock): PodServices {
     },
     async evict(pod, deleteOptions) {
       const { name, namespace = "", uid = "" } = (pod as unknown as Pod).metadata;
+      await spendBudget(pod as unknown as Pod, attached());
       const { gracePeriodSeconds } = deleteOptions as { gracePeriodSeconds?: number };
       await attached()
         .resource(pods)
@@ -44,6 +46,23 @@ export function podServices(clock: Clock): PodServices {
         ? followed(pod, request, clock, attached())
         : bytes(linesOf(pod, request, clock.now(), undefined)),
   };
+}
+
+/** One disruption less is allowed for everybody from here on, until the budget is counted again. */
+async function spendBudget(pod: Pod, client: Client): Promise<void> {
+  const { namespace = "" } = pod.metadata;
+  const { items } = await client.resource(podDisruptionBudgets).list({ namespace });
+  for (const budget of items.filter((one) => covers(one, pod))) {
+    const { status } = budget;
+    const allowed = status?.disruptionsAllowed ?? 0;
+    if (status === undefined || allowed < 1) {
+      const { desiredHealthy = 0, currentHealthy = 0 } = status ?? {};
+      const why = `needs ${desiredHealthy} healthy pods and has ${currentHealthy} currently`;
+      throw disruptionRefused(budget.metadata.name, why);
+    }
+    const left = { ...status, disruptionsAllowed: allowed - 1 };
+    await writeStatus(client, podDisruptionBudgets, budget, left);
+  }
 }
 
 function linesOf(

@@ -1,5 +1,20 @@
 export { amountOf, durationMs } from "./amounts.ts";
 export type {
+  ControllerRevision,
+  CronJob,
+  DaemonSet,
+  EndpointSlice,
+  Endpoints,
+  HorizontalPodAutoscaler,
+  Job,
+  Lease,
+  PersistentVolumeClaim,
+  PodDisruptionBudget,
+  Service,
+  ServicePort,
+  StatefulSet,
+} from "./more-objects.ts";
+export type {
   Condition,
   Container,
   ContainerState,
@@ -24,5 +39,23 @@ export {
   isTerminating,
   ownedBy,
 } from "./pod-facts.ts";
-export { deployments, nodes, pods, replicaSets } from "./resources.ts";
+export {
+  controllerRevisions,
+  cronJobs,
+  daemonSets,
+  deployments,
+  endpointSlices,
+  endpoints,
+  horizontalPodAutoscalers,
+  jobs,
+  leases,
+  nodes,
+  persistentVolumeClaims,
+  persistentVolumes,
+  podDisruptionBudgets,
+  pods,
+  replicaSets,
+  services,
+  statefulSets,
+} from "./resources.ts";
 export { createUnread, writeStatus } from "./writes.ts";

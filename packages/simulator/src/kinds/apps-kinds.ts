@@ -48,12 +48,18 @@ export function templateErrors(object: JsonObject): FieldError[] {
   const errors = [
     ...countErrors(spec, ["replicas", "minReadySeconds"]),
     ...templateSelectorErrors(spec),
-    ...podSpecErrors(template, "spec.template.spec"),
+    ...podSpecErrors(template, "spec.template.spec", claimNames(spec)),
   ];
   const policy = textIn(template, "restartPolicy");
   if (policy !== "Always" && policy !== "")
     errors.push(fieldError.notSupported("spec.template.spec.restartPolicy", policy, ["Always"]));
   return errors;
+}
+
+function claimNames(spec: JsonObject): string[] {
+  return (listIn(spec["volumeClaimTemplates"]) as readonly JsonObject[]).map((claim) =>
+    textIn(objectIn(claim, "metadata"), "name"),
+  );
 }
 
 export function countErrors(spec: JsonObject, members: readonly string[]): FieldError[] {

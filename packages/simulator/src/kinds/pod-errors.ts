@@ -13,9 +13,14 @@ const portNameMax = 15;
 export const negative = "must be greater than or equal to 0";
 const portRange = "must be between 1 and 65535, inclusive";
 
-export function podSpecErrors(spec: JsonObject, field: string): FieldError[] {
+/** `claimed` are volumes that come from elsewhere: the claims of a StatefulSet. */
+export function podSpecErrors(
+  spec: JsonObject,
+  field: string,
+  claimed: readonly string[] = [],
+): FieldError[] {
   const errors: FieldError[] = [];
-  const volumes = volumeErrors(spec, field, errors);
+  const volumes = new Set([...volumeErrors(spec, field, errors), ...claimed]);
   const names = new Set<string>();
   if (listIn(spec["containers"]).length === 0)
     errors.push(fieldError.required(`${field}.containers`));

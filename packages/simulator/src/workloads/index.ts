@@ -1,2 +1,3 @@
 export type { WorkloadContext } from "./context.ts";
+export { covers } from "./disruption-budget.ts";
 export { workloadControllers } from "./workload-controllers.ts";
