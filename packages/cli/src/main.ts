@@ -3,6 +3,7 @@ import { Command } from "commander";
 import { addBackup } from "./commands/backup.ts";
 import { addGenerate } from "./commands/generate.ts";
 import { addRestore } from "./commands/restore.ts";
+import { addSim } from "./commands/sim.ts";
 import { addStart } from "./commands/start.ts";
 import { addTestServer } from "./commands/test-server.ts";
 
@@ -16,6 +17,7 @@ export async function main(argv: readonly string[]): Promise<void> {
   addBackup(program);
   addRestore(program);
   addTestServer(program);
+  addSim(program);
   addGenerate(program);
   try {
     await program.parseAsync([...argv]);
