@@ -15,7 +15,7 @@ export const packageTable: Readonly<Record<string, PackageRule>> = {
   sdk: { packages: ["machinery"], node: ["kubeconfig", "transport", "fake-server"] },
   controllers: { packages: ["machinery", "sdk"], node: [] },
   multicluster: { packages: ["machinery", "sdk"], node: "everywhere" },
-  // Garbage is collected and namespaces are emptied by the same loops as ours: docs/adr/0008.
+  // Garbage is collected and namespaces are emptied by the same loops as ours: docs/adr/0009.
   simulator: { packages: ["machinery", "sdk", "server", "controllers"], node: "everywhere" },
   controlplane: {
     packages: ["machinery", "sdk", "server", "controllers", "multicluster", "simulator"],
