@@ -28,7 +28,7 @@ import {
   Port,
   type PortOptions,
 } from "./front/index.ts";
-import { workloadKinds } from "./kinds/index.ts";
+import { ownManager, workloadKinds } from "./kinds/index.ts";
 import type { NodeOptions } from "./nodes/index.ts";
 import { podServices } from "./pod-services.ts";
 import type { Generation } from "./shapes/index.ts";
@@ -91,7 +91,7 @@ export async function startSimulatedCluster(
   // Its own controllers go straight in: what befalls clients does not befall them.
   const insideTransport = serverTransport({ server, authorization });
   const inside = new ClusterInside({
-    client: new Client({ transport: insideTransport, clock, random, userAgent: "simulator" }),
+    client: new Client({ transport: insideTransport, clock, random, userAgent: ownManager }),
     name,
     generation,
     nodes: options.nodes ?? 3,

@@ -37,6 +37,8 @@ export interface Strategy {
 
   /** What the sender of an acceptable object is told. */
   readonly warnings?: (object: JsonObject) => string[];
+  /** Whose writes are recorded as owners of fields; everybody's if left out. For kinds that a program of the same process writes in great numbers. */
+  readonly recordsOwner?: (manager: string) => boolean;
   /** Fields that the main endpoint does not let anybody change, so that nobody comes to own them through it. */
   readonly resetFields?: FieldSet;
 

@@ -15,6 +15,9 @@ import { addPatience, qosClassOf, setPodDefaults } from "./pod-defaults.ts";
 import { podSpecErrors } from "./pod-errors.ts";
 import { podCells, podColumns } from "./pod-table.ts";
 
+/** The cluster's own controllers, by their user agent: three writes for each Pod, of which nobody asks who made them. */
+export const ownManager = "simulator";
+
 export function podsKind(
   generation: Generation,
   subresources: readonly (readonly [string, SubresourceStrategy])[],
@@ -40,6 +43,7 @@ export function podsKind(
     subresources,
     strategy: {
       returnsDeletedObject: true,
+      recordsOwner: (manager) => manager !== ownManager,
       gracePeriodSeconds,
       selectableFields: new Map(
         [

@@ -200,11 +200,12 @@ function kept(pod: Pod, condition: Condition, nowMs: number): Condition {
 
 /** Something that looks like a SHA-256 and is the same for the same text. */
 function digest(text: string): string {
+  let hash = 0x811c9dc5;
+  for (let at = 0; at < text.length; at++)
+    hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193) >>> 0;
   let out = "";
   for (let part = 0; part < 8; part++) {
-    let hash = 0x811c9dc5 ^ part;
-    for (let at = 0; at < text.length; at++)
-      hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193) >>> 0;
+    hash = Math.imul(hash ^ part, 0x9e3779b1) >>> 0;
     out += hash.toString(16).padStart(8, "0");
   }
   return out;
