@@ -27,18 +27,23 @@ export async function handleConnect(
   rooms: HandlerRooms,
   subresource: SubresourceStrategy,
 ): Promise<ApiResponse> {
-  const { definition, scope, signal, user } = handled;
+  const { definition, scope, user } = handled;
   const { namespace, name, verb, query } = scope;
   const address = { cluster: oneCluster(scope), namespace, name };
-  const entry = await translating({ resource: definition }, () =>
-    rooms.watchCache.get(rooms.registry.key(definition, address), { kind: "latest" }, signal),
-  );
+  const key = rooms.registry.key(definition, address);
+  const entry =
+    rooms.watchCache.peek(key) ??
+    (await translating({ resource: definition }, () =>
+      rooms.watchCache.get(key, { kind: "latest" }, handled.signal),
+    ));
   if (entry === undefined) throw statusError.notFound(definition, name);
   const call: SubresourceCall = {
     verb,
     query,
     user,
-    signal,
+    get signal() {
+      return handled.signal;
+    },
     get object() {
       return decodeObject(entry);
     },

@@ -3,6 +3,7 @@ import type { Clock, Random } from "@kcp-ts/machinery/base";
 import { type JsonValue, jsonEqual } from "@kcp-ts/machinery/json";
 import { isStatusError } from "@kcp-ts/machinery/status";
 import {
+  type Change,
   type Client,
   type Clusters,
   Controller,
@@ -51,15 +52,28 @@ export function kubeletController(options: KubeletOptions): Controller {
     concurrency,
     onError: options.onError,
     reconcile: (key, { client }) => kubelet.reconcile(key, client),
-  }).watch(pods, {
-    predicate: ({ object }) => (object.spec.nodeName ?? "") !== "",
-  });
+  }).watch(pods, { predicate: concernsKubelet });
   // What stood still while a node was down goes on when it is back.
   options.down.onUp((name) => {
     for (const [key, pod] of kubelet.found.store.entries())
       if (pod.spec.nodeName === name) controller.enqueue(key);
   });
   return controller;
+}
+
+/** What a kubelet reports comes back to it as a change, and is none to it; what it does next, it knows by the time. */
+function concernsKubelet(change: Change<Pod>): boolean {
+  const { object } = change;
+  if ((object.spec.nodeName ?? "") === "") return false;
+  if (change.type !== "updated" || change.previous.spec.nodeName !== object.spec.nodeName)
+    return true;
+  const [now, before] = [object.metadata, change.previous.metadata];
+  return (
+    now.deletionTimestamp !== before.deletionTimestamp ||
+    now.finalizers?.length !== before.finalizers?.length ||
+    JSON.stringify(now.annotations) !== JSON.stringify(before.annotations) ||
+    object.status?.phase === "Pending"
+  );
 }
 
 class Kubelet {
