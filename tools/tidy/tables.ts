@@ -15,7 +15,7 @@ export const packageTable: Readonly<Record<string, PackageRule>> = {
   sdk: { packages: ["machinery"], node: ["kubeconfig", "transport", "fake-server"] },
   controllers: { packages: ["machinery", "sdk"], node: [] },
   multicluster: { packages: ["machinery", "sdk"], node: "everywhere" },
-  // Garbage is collected and namespaces are emptied by the same loops as ours: docs/adr/0009.
+  // Garbage is collected and namespaces are emptied by the same loops as ours: docs/adr/0011.
   simulator: { packages: ["machinery", "sdk", "server", "controllers"], node: "everywhere" },
   controlplane: {
     packages: ["machinery", "sdk", "server", "controllers", "multicluster", "simulator"],
@@ -57,6 +57,8 @@ export const roomTable: Readonly<Record<string, Readonly<Record<string, readonly
     namespace: ["api", "pace"],
     "garbage-collector": ["api", "pace"],
     "default-objects": ["api", "pace"],
+    "service-account-tokens": ["api"],
+    "certificate-requests": ["api"],
   },
   server: {
     request: [],
@@ -122,7 +124,7 @@ export const roomTable: Readonly<Record<string, Readonly<Record<string, readonly
     certificates: [],
     kubeconfig: ["certificates"],
     backup: ["compose"],
-    compose: ["kubeconfig", "certificates"],
+    compose: ["kubeconfig", "certificates", "manifests"],
     manifests: [],
     testing: ["certificates", "compose", "manifests"],
   },

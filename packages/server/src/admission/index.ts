@@ -5,6 +5,7 @@ export {
   type MutableObject,
   type Operation,
 } from "./admission.ts";
+export { certificateSigners, type SignerRules } from "./certificate-signers.ts";
 export {
   defaultNamespace,
   type NamespacePhase,

@@ -4,8 +4,8 @@ import { statusError } from "@kcp-ts/machinery/status";
 import { decodeBody } from "../content/index.ts";
 import {
   apiVersionOf,
-  type KindOfBody,
   type SubresourceCall,
+  type SubresourceKind,
   type SubresourceStrategy,
   translating,
 } from "../registry/index.ts";
@@ -70,7 +70,10 @@ export async function handleConnect(
   return (subresource.connect as (call: SubresourceCall) => Promise<ApiResponse>)(call);
 }
 
-async function readKind({ request }: HandlerRequest, expected: KindOfBody): Promise<JsonObject> {
+async function readKind(
+  { request }: HandlerRequest,
+  expected: SubresourceKind,
+): Promise<JsonObject> {
   const bytes = await request.readBody(bodyBytesMax);
   const { kind, shape } = expected;
   const contentType = header(request.headers, "content-type");

@@ -6,9 +6,9 @@ import { decodeBody, negotiate } from "../content/index.ts";
 import {
   apiVersionOf,
   type Draft,
-  type KindOfBody,
   presented,
   type ResourceDefinition,
+  type SubresourceKind,
   type SubresourceView,
   translating,
 } from "../registry/index.ts";
@@ -118,7 +118,10 @@ async function readChange(
   return () => ({ ...draft });
 }
 
-export function decodeView({ group, version, kind, shape }: KindOfBody, value: JsonObject): Draft {
+export function decodeView(
+  { group, version, kind, shape }: SubresourceKind,
+  value: JsonObject,
+): Draft {
   const expected = apiVersionOf({ group, version });
   if ((value["kind"] ?? kind) !== kind || (value["apiVersion"] ?? expected) !== expected) {
     const found = `${String(value["apiVersion"])}, Kind=${String(value["kind"])}`;

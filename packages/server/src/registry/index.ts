@@ -20,10 +20,14 @@ export {
   type Written,
 } from "./registry.ts";
 export { builtIns } from "./resources/built-ins.ts";
+export { organizationsOf } from "./resources/certificates/signing-request.ts";
 export { configMaps } from "./resources/core/configmaps.ts";
 export { namespaces } from "./resources/core/namespaces.ts";
 export { secrets } from "./resources/core/secrets.ts";
+export { serviceAccounts } from "./resources/core/serviceaccounts.ts";
 export { labelSelectorErrors } from "./resources/label-selector-errors.ts";
+export { clusterRoleBindings, roleBindings } from "./resources/rbac/bindings.ts";
+export { clusterRoles, roles } from "./resources/rbac/roles.ts";
 export {
   ageCell,
   ageColumn,
@@ -47,9 +51,9 @@ export { fromStorageError, translating } from "./storage-errors.ts";
 export { presented, presentedEntries, type StoredForm } from "./stored-form.ts";
 export type {
   Draft,
-  KindOfBody,
   Strategy,
   SubresourceCall,
+  SubresourceKind,
   SubresourceStrategy,
   SubresourceView,
   WriteContext,

@@ -99,6 +99,8 @@ export interface SubresourceStrategy {
   readonly verbs: readonly string[];
   /** Set when clients of the subresource see another kind than the object's own. */
   readonly view?: SubresourceView;
+  /** Set when the subresource stores nothing: what is posted to it is answered by an object of this kind. */
+  readonly action?: SubresourceKind;
   readonly resetFields?: FieldSet;
   /** Set when the subresource is something to do rather than something to read: logs, evictions. Behind every gate, like all others. */
   readonly connect?: (call: SubresourceCall) => MaybePromise<ApiResponse>;
@@ -116,22 +118,22 @@ export interface SubresourceCall {
   /** Aborts when the client goes away. */
   readonly signal: AbortSignal;
   /** The body as an object of that kind; a 400 when it is another. */
-  body(kind: KindOfBody): Promise<JsonObject>;
+  body(kind: SubresourceKind): Promise<JsonObject>;
   /** Changes the object under the rules of the subresource; `build` is called again when somebody else was faster. */
   update(build: (present: JsonObject) => Draft): Promise<JsonObject>;
 }
 
-export interface KindOfBody {
-  readonly group: string;
-  readonly version: string;
-  readonly kind: string;
-  readonly shape: MessageShape;
-}
-
 /** A subresource that is a kind of its own, such as Scale: a small object made from the stored one, and written back into it. */
-export interface SubresourceView extends KindOfBody {
+export interface SubresourceView extends SubresourceKind {
   /** The object as the subresource shows it; throws a StatusError when it cannot be shown. */
   read(object: JsonObject): JsonObject;
   /** The object with what the subresource says; throws a StatusError when that is not acceptable. */
   write(object: JsonObject, view: JsonObject): JsonObject;
+}
+
+export interface SubresourceKind {
+  readonly group: string;
+  readonly version: string;
+  readonly kind: string;
+  readonly shape: MessageShape;
 }
