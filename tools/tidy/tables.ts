@@ -15,7 +15,8 @@ export const packageTable: Readonly<Record<string, PackageRule>> = {
   sdk: { packages: ["machinery"], node: ["kubeconfig", "transport", "fake-server"] },
   controllers: { packages: ["machinery", "sdk"], node: [] },
   multicluster: { packages: ["machinery", "sdk"], node: "everywhere" },
-  simulator: { packages: ["machinery", "sdk", "server"], node: "everywhere" },
+  // Garbage is collected and namespaces are emptied by the same loops as ours: docs/adr/0011.
+  simulator: { packages: ["machinery", "sdk", "server", "controllers"], node: "everywhere" },
   controlplane: {
     packages: ["machinery", "sdk", "server", "controllers", "multicluster", "simulator"],
     node: "everywhere",
@@ -111,6 +112,14 @@ export const roomTable: Readonly<Record<string, Readonly<Record<string, readonly
     // For tests of controllers.
     "fake-server": ["client"],
     controller: ["client", "informer", "leader-election", "metrics", "work-queue"],
+  },
+  simulator: {
+    shapes: [],
+    kinds: ["shapes"],
+    api: [],
+    workloads: ["api"],
+    nodes: ["api"],
+    front: [],
   },
   controlplane: {
     certificates: [],

@@ -52,12 +52,15 @@ export {
   type MessageShape,
   map,
   message,
+  microTime,
   quantity,
   raw,
+  replacedByPatch,
   type ScalarType,
   type Shape,
   set,
   string,
   time,
+  zeroless,
 } from "./shape.ts";
 export { WireError } from "./wire-reader.ts";
