@@ -15,7 +15,8 @@ export const packageTable: Readonly<Record<string, PackageRule>> = {
   sdk: { packages: ["machinery"], node: ["kubeconfig", "transport", "fake-server"] },
   controllers: { packages: ["machinery", "sdk"], node: [] },
   multicluster: { packages: ["machinery", "sdk"], node: "everywhere" },
-  simulator: { packages: ["machinery", "sdk", "server"], node: "everywhere" },
+  // Garbage is collected and namespaces are emptied by the same loops as ours: docs/adr/0011.
+  simulator: { packages: ["machinery", "sdk", "server", "controllers"], node: "everywhere" },
   controlplane: {
     packages: ["machinery", "sdk", "server", "controllers", "multicluster", "simulator"],
     node: "everywhere",
@@ -56,6 +57,9 @@ export const roomTable: Readonly<Record<string, Readonly<Record<string, readonly
     namespace: ["api", "pace"],
     "garbage-collector": ["api", "pace"],
     "default-objects": ["api", "pace"],
+    "service-account-tokens": ["api"],
+    "certificate-requests": ["api"],
+    "event-expiry": ["pace"],
   },
   server: {
     request: [],
@@ -118,11 +122,19 @@ export const roomTable: Readonly<Record<string, Readonly<Record<string, readonly
     "fake-server": ["client"],
     controller: ["client", "informer", "leader-election", "metrics", "work-queue"],
   },
+  simulator: {
+    shapes: [],
+    kinds: ["shapes"],
+    api: [],
+    workloads: ["api"],
+    nodes: ["api"],
+    front: [],
+  },
   controlplane: {
     certificates: [],
     kubeconfig: ["certificates"],
     backup: ["compose"],
-    compose: ["kubeconfig", "certificates"],
+    compose: ["kubeconfig", "certificates", "manifests"],
     manifests: [],
     testing: ["certificates", "compose", "manifests"],
   },

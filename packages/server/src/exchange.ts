@@ -21,6 +21,8 @@ export class Exchange {
   /** Set when the path of the request leads to no logical cluster of this server. */
   detour: Exclude<Resolution, { kind: "cluster" }> | undefined;
   user: UserInfo = anonymousUser;
+  /** Who really asks, when they ask in another's name. */
+  impersonator: UserInfo | undefined;
   definition: ResourceDefinition | undefined;
   /** Undefined for watches, which have no deadline. */
   timeoutMs: number | undefined;

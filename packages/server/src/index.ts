@@ -6,19 +6,40 @@ export {
   type MutableObject,
 } from "./admission/index.ts";
 export {
+  type AccountObjects,
+  type AccountReference,
+  type AnonymousConfiguration,
+  type AuthenticationConfiguration,
+  AuthenticationConfigurationError,
   type Authenticator,
   adminTokens,
   BearerTokenAuthenticator,
   ClientCertificateAuthenticator,
+  clusterUnit,
+  type FetchDocument,
   hashToken,
+  IssuerAuthenticator,
+  IssuerDocuments,
   isAuthenticationError,
+  issuerOfFlags,
+  type JwtIssuer,
+  parseAuthenticationConfiguration,
+  parseSigningKey,
   parseTokenFile,
+  parseVerificationKeys,
   ReloadableClientCa,
   RequestAuthenticator,
+  ServiceAccountAuthenticator,
+  ServiceAccountTokenIssuer,
+  type SigningKey,
   type StaticToken,
   StaticTokenAuthenticator,
+  SwitchedTokens,
+  signatureAlgorithms,
   type TokenAuthenticator,
   type TokenIdentity,
+  type VerificationKey,
+  verificationKeyOf,
 } from "./authentication/index.ts";
 export {
   type Authorizer,
@@ -38,7 +59,14 @@ export {
   encodeBackup,
   readBackup,
 } from "./backup/index.ts";
-export { Listener, type ListenerOptions, listenerLimits, type TlsMaterial } from "./http/index.ts";
+export {
+  Listener,
+  type ListenerOptions,
+  listenerLimits,
+  type NamedTlsMaterial,
+  type TlsMaterial,
+  type TlsVersion,
+} from "./http/index.ts";
 export { pipeline } from "./pipeline.ts";
 export {
   type Draft,

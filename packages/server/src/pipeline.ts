@@ -6,13 +6,18 @@
 import type { Clock } from "@kcp-ts/machinery/base";
 import { rootCluster } from "@kcp-ts/machinery/names";
 import { StatusError, statusError } from "@kcp-ts/machinery/status";
-import { isAuthenticationError, type RequestAuthenticator } from "./authentication/index.ts";
+import {
+  hasImpersonation,
+  isAuthenticationError,
+  type RequestAuthenticator,
+} from "./authentication/index.ts";
 import { type Authorizer, accessDenied, type Decision, forbidden } from "./authorization/index.ts";
 import { failure, json, toStatusError } from "./content/index.ts";
 import type { Deadlines } from "./deadlines.ts";
 import { Exchange } from "./exchange.ts";
 import { finishHeaders } from "./finish.ts";
 import { type HandlerRooms, handleResource } from "./handlers/index.ts";
+import { impersonate } from "./impersonate.ts";
 import type { Catalog, ResourceDefinition } from "./registry/index.ts";
 import {
   type ApiRequest,
@@ -46,6 +51,7 @@ export const pipeline: readonly (readonly [name: string, stage: Stage])[] = [
   ["route", route],
   ["deadline", setDeadline],
   ["authenticate", authenticate],
+  ["impersonate", impersonateStage],
   ["authorize", authorize],
   ["dispatch", dispatch],
 ];
@@ -181,6 +187,7 @@ function authenticate(
     const user = authenticator.authenticate({
       authorization: header(request.headers, "authorization"),
       clientCertificate: request.clientCertificate(),
+      path: exchange.scope?.path,
     });
     if (!(user instanceof Promise)) {
       exchange.user = user;
@@ -198,6 +205,21 @@ function authenticate(
 /** Which credential was wrong, and how, is for the server's log only. */
 function refuse(error: unknown): never {
   throw isAuthenticationError(error) ? statusError.unauthorized() : error;
+}
+
+function impersonateStage(
+  exchange: Exchange,
+  { authorizer }: PipelineRooms,
+): Promise<undefined> | undefined {
+  const { request, scope, user } = exchange;
+  if (!hasImpersonation(request.headers)) return undefined;
+  const { cluster } = scope as RequestScope;
+  return impersonate(request, user, cluster, authorizer).then((impersonated) => {
+    if (impersonated === undefined) return undefined;
+    exchange.impersonator = user;
+    exchange.user = impersonated;
+    return undefined;
+  });
 }
 
 function authorize(

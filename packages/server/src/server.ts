@@ -6,20 +6,29 @@
 import { randomUUID } from "node:crypto";
 import type { Clock, Random } from "@kcp-ts/machinery/base";
 import { type AccessControl, accessControl, type ComposeAuthorization } from "./access-control.ts";
-import { Admission, type AdmissionPlugin, namespaceLifecycle } from "./admission/index.ts";
-import type { RequestAuthenticator } from "./authentication/index.ts";
+import { accountObjects } from "./account-objects.ts";
+import {
+  Admission,
+  type AdmissionPlugin,
+  certificateSigners,
+  namespaceLifecycle,
+} from "./admission/index.ts";
+import type { AccountObjects, RequestAuthenticator } from "./authentication/index.ts";
 import type { Authorizer, LogicalClusterSource } from "./authorization/index.ts";
 import { Compactor, type CompactorOptions } from "./compactor.ts";
 import { CustomResources, customResourceDefinitions } from "./custom-resources/index.ts";
 import { Deadlines } from "./deadlines.ts";
 import type { Exchange } from "./exchange.ts";
+import type { TokenSource } from "./handlers/index.ts";
 import { type HealthChecks, pingCheck } from "./health/index.ts";
 import { ServerMetrics } from "./metrics/index.ts";
-import { namespaceSource } from "./namespace-source.ts";
+import { namespaceGuard, namespaceSource } from "./namespace-source.ts";
 import { answer, type PipelineRooms } from "./pipeline.ts";
 import { builtIns, Registry, type ResourceDefinition } from "./registry/index.ts";
 import type { ApiRequest, ApiResponse, MaybePromise } from "./request/api-request.ts";
 import { observe } from "./request-sample.ts";
+import type { PublishedDocuments } from "./routing/index.ts";
+import { signerRules } from "./signer-rules.ts";
 import type { SnapshotSource, Storage } from "./storage/index.ts";
 import { Tenancy } from "./tenancy/index.ts";
 import { useOfType } from "./type-use.ts";
@@ -31,7 +40,14 @@ export interface ApiServerOptions {
   readonly snapshots?: SnapshotSource | undefined;
   readonly clock: Clock;
   readonly random: Random;
-  readonly authenticator: RequestAuthenticator;
+  /** Or how to make it, for authenticators that look things up in this server. */
+  readonly authenticator:
+    | RequestAuthenticator
+    | ((objects: AccountObjects) => RequestAuthenticator);
+  /** Makes the tokens of service accounts; without it they get none. */
+  readonly tokens?: TokenSource | undefined;
+  /** Published for those who verify such tokens themselves. */
+  readonly issuerDocuments?: PublishedDocuments | undefined;
   /** system:masters, then RBAC, if left out. */
   readonly authorization?: ComposeAuthorization;
   /** Put in front of the authorizer: decides who may enter a logical cluster at all. Everybody may if it is left out. */
@@ -43,6 +59,8 @@ export interface ApiServerOptions {
   readonly compaction?: Partial<CompactorOptions["policy"]>;
   readonly collectionBytesMax?: number;
   readonly bookmarkIntervalMs?: number;
+  /** Gives memory back that is no longer needed; called while everything is read through. */
+  readonly tidyMemory?: (() => void) | undefined;
 }
 
 /** The words of a log; structured fields first, constant message last, as pino has them. */
@@ -71,7 +89,10 @@ export class ApiServer {
     const { storage, clock, random, log } = options;
     this.#options = options;
     const watchCache = watchCacheOf(options);
-    const registry = new Registry({ storage, watchCache, clock, random, newUid: randomUUID });
+    const confirmCreate = namespaceGuard(storage, watchCache, () => source);
+    const newUid = randomUUID;
+    const registry = new Registry({ storage, watchCache, clock, random, newUid, confirmCreate });
+    const source = namespaceSource(registry, watchCache);
     const metrics = new ServerMetrics({
       watchers: () => watchCache.watcherCount,
       inFlight: () => this.#inFlight,
@@ -80,9 +101,13 @@ export class ApiServer {
       cachedBytes: () => watchCache.collections.bytes,
     });
     this.#watchCache = watchCache;
+    const authenticator =
+      typeof options.authenticator === "function"
+        ? options.authenticator(accountObjects(registry, watchCache))
+        : options.authenticator;
     this.#access = accessControl({
       ...{ storage, registry, hub: watchCache.hub, compose: options.authorization },
-      authenticator: options.authenticator,
+      authenticator,
       gate: this.#gate(options),
       onError: (error) => log.warn({ err: error }, "an aggregated role could not be written"),
     });
@@ -103,13 +128,16 @@ export class ApiServer {
       watchCache,
       admission: new Admission([
         ...tenancy.admissionPlugins,
-        namespaceLifecycle(namespaceSource(registry, watchCache)),
+        namespaceLifecycle(source),
+        certificateSigners(signerRules(this.#access.authorizer)),
         this.#access.escalation,
         ...(options.admissionPlugins ?? []),
       ]),
       clock,
       deadlines: new Deadlines<() => void>(clock, (callback) => callback()),
-      authenticator: options.authenticator,
+      authenticator,
+      tokens: options.tokens,
+      issuerDocuments: options.issuerDocuments,
       authorizer: this.#access.authorizer,
       reviewers: this.#access.reviewers,
       tenancy: this.#tenancy,
@@ -261,11 +289,12 @@ function servedKinds(
 }
 
 function watchCacheOf(options: ApiServerOptions): WatchCache {
-  const { storage, clock, log, collectionBytesMax, bookmarkIntervalMs } = options;
+  const { storage, clock, log, collectionBytesMax, bookmarkIntervalMs, tidyMemory } = options;
   return new WatchCache({
     storage,
     clock,
     onError: (error) => log.warn({ err: error }, "the change feed was interrupted"),
+    tidyMemory,
     ...(collectionBytesMax === undefined ? {} : { collectionBytesMax }),
     ...(bookmarkIntervalMs === undefined ? {} : { bookmarkIntervalMs }),
   });

@@ -43,7 +43,8 @@ class ShapeDecoder {
       } else if (item !== null) {
         this.#struct = shortName(shape);
         this.#fields = [...fields, key];
-        result[key] = this.#value(field.shape, item, itemPath);
+        const read = this.#value(field.shape, item, itemPath);
+        if (!isLeftOut(field.shape, read)) result[key] = read;
       }
     }
     this.#struct = struct;
@@ -132,6 +133,11 @@ class ShapeDecoder {
         : `json: cannot unmarshal ${found} into Go struct field ${this.#struct}.${this.#fields.join(".")} of type ${goType}`,
     );
   }
+}
+
+function isLeftOut(shape: Shape, value: JsonValue): boolean {
+  if (shape.kind !== "scalar" || shape.isZeroless !== true) return false;
+  return value === false || value === 0 || value === "";
 }
 
 const timePattern = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(?:Z|[+-]\d\d:\d\d)$/;

@@ -11,6 +11,7 @@ export {
 export { customResourceDefinition, jsonSchemaProps } from "./apiextensions-v1.ts";
 export { applyTypeOf } from "./apply-type.ts";
 export { selfSubjectReview, tokenReview } from "./authentication-reviews-v1.ts";
+export { tokenRequest } from "./authentication-v1.ts";
 export {
   localSubjectAccessReview,
   selfSubjectAccessReview,
@@ -51,12 +52,15 @@ export {
   type MessageShape,
   map,
   message,
+  microTime,
   quantity,
   raw,
+  replacedByPatch,
   type ScalarType,
   type Shape,
   set,
   string,
   time,
+  zeroless,
 } from "./shape.ts";
 export { WireError } from "./wire-reader.ts";

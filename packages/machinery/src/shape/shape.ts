@@ -18,6 +18,8 @@ export type Shape =
 export interface ScalarShape {
   readonly kind: "scalar";
   readonly scalar: ScalarType;
+  /** Zero means absent: a Go field that is no pointer and left out when empty. Protobuf clients send such zeros, JSON never shows them. */
+  readonly isZeroless?: boolean;
 }
 
 /**
@@ -129,6 +131,10 @@ export const intOrString = scalar("intOrString");
 export const fields = scalar("fields");
 export const raw = scalar("raw");
 export const json = scalar("json");
+
+export function zeroless(shape: ScalarShape): ScalarShape {
+  return { ...shape, isZeroless: true };
+}
 
 export function map(values: Shape): Shape {
   return { kind: "map", values };

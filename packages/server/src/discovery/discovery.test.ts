@@ -89,6 +89,7 @@ describe("legacy discovery", () => {
         `resourcequotas/status ResourceQuota true ${status}`,
         `secrets Secret true ${most}`,
         `serviceaccounts ServiceAccount true ${most} sa`,
+        "serviceaccounts/token TokenRequest true create",
       ],
     ],
     ["/apis/events.k8s.io/v1", [`events Event true ${most} ev`]],

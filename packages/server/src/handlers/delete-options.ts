@@ -22,7 +22,7 @@ export async function readDeleteOptions({
     bytes.length === 0
       ? fromQuery(scope.query)
       : fromBody(bytes, header(request.headers, "content-type"));
-  const { propagationPolicy, orphanDependents, preconditions } = value;
+  const { propagationPolicy, orphanDependents, preconditions, gracePeriodSeconds } = value;
   const dryRun = Array.isArray(value["dryRun"])
     ? (value["dryRun"] as string[])
     : scope.query.getAll("dryRun").filter((each) => each !== "");
@@ -37,6 +37,7 @@ export async function readDeleteOptions({
     isDryRun: dryRun.includes("All"),
     isOrphaningRefused: orphanDependents === false,
     propagationPolicy: policy as DeleteRequest["propagationPolicy"],
+    gracePeriodSeconds: gracePeriodSeconds as number | undefined,
     uid: wanted["uid"] as string | undefined,
     resourceVersion: wanted["resourceVersion"] as string | undefined,
   };
@@ -62,7 +63,9 @@ function fromBody(bytes: Uint8Array, contentType: string | undefined): JsonObjec
 function fromQuery(query: URLSearchParams): JsonObject {
   const policy = query.get("propagationPolicy");
   const orphan = query.get("orphanDependents");
+  const grace = query.get("gracePeriodSeconds") ?? "";
   return {
+    ...(/^\d{1,9}$/.test(grace) ? { gracePeriodSeconds: Number(grace) } : {}),
     ...(policy === null ? {} : { propagationPolicy: policy }),
     ...(orphan === null ? {} : { orphanDependents: orphan === "true" || orphan === "1" }),
   };

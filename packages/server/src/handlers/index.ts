@@ -2,6 +2,7 @@
 import { statusError } from "@kcp-ts/machinery/status";
 import type { ApiResponse, MaybePromise } from "../request/api-request.ts";
 import type { Verb } from "../request/request-scope.ts";
+import { handleConnect } from "./connect.ts";
 import type { HandlerRequest, HandlerRooms } from "./context.ts";
 import { handleCreate } from "./create.ts";
 import { handleDelete } from "./delete.ts";
@@ -11,11 +12,13 @@ import { handleList } from "./list.ts";
 import { handlePatch } from "./patch.ts";
 import { handleReview } from "./review.ts";
 import { handleView } from "./subresource-view.ts";
+import { handleTokenRequest } from "./token-request.ts";
 import { handleUpdate } from "./update.ts";
 import { handleWatch } from "./watch.ts";
 
 export { bodyBytesMax, type HandlerRequest, type HandlerRooms } from "./context.ts";
 export type { Reviewer, Reviewers, ReviewRequest } from "./review.ts";
+export type { TokenSource } from "./token-source.ts";
 
 type Handler = (handled: HandlerRequest, rooms: HandlerRooms) => MaybePromise<ApiResponse>;
 
@@ -50,6 +53,8 @@ export function handleResource(
     if (subresource === undefined) throw statusError.pathNotFound();
     if (!subresource.verbs.includes(scope.verb))
       throw statusError.methodNotAllowed(definition, scope.verb);
+    if (subresource.connect !== undefined) return handleConnect(handled, rooms, subresource);
+    if (subresource.action !== undefined) return handleTokenRequest(handled, rooms);
     if (subresource.view !== undefined) return handleView(handled, rooms, subresource.view);
   } else if (!definition.verbs.includes(scope.verb)) {
     throw statusError.methodNotAllowed(definition, scope.verb);

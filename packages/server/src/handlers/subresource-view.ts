@@ -8,6 +8,7 @@ import {
   type Draft,
   presented,
   type ResourceDefinition,
+  type SubresourceKind,
   type SubresourceView,
   translating,
 } from "../registry/index.ts";
@@ -117,7 +118,10 @@ async function readChange(
   return () => ({ ...draft });
 }
 
-function decodeView({ group, version, kind, shape }: SubresourceView, value: JsonObject): Draft {
+export function decodeView(
+  { group, version, kind, shape }: SubresourceKind,
+  value: JsonObject,
+): Draft {
   const expected = apiVersionOf({ group, version });
   if ((value["kind"] ?? kind) !== kind || (value["apiVersion"] ?? expected) !== expected) {
     const found = `${String(value["apiVersion"])}, Kind=${String(value["kind"])}`;
