@@ -109,6 +109,7 @@ export const roomTable: Readonly<Record<string, Readonly<Record<string, readonly
     "fake-server": ["client"],
     controller: ["client", "informer", "leader-election", "metrics", "work-queue"],
   },
+  multicluster: { "api-import": [] },
   controlplane: {
     certificates: [],
     kubeconfig: ["certificates"],
