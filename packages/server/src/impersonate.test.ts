@@ -20,7 +20,7 @@ describe("impersonation", () => {
   beforeEach(async () => {
     asked = [];
     server = await TestServer.start({
-      authorizer: anyOf([watching, bootstrapAuthorizer, ownCluster]),
+      authorization: () => anyOf([watching, bootstrapAuthorizer, ownCluster]),
     });
   });
   afterEach(() => server.close());
@@ -177,7 +177,7 @@ describe("impersonation over the wire", () => {
     it(`keeps a header that stands twice apart, commas and all, over ${protocol}`, async () => {
       asked = [];
       const server = await ListeningServer.start({
-        authorizer: anyOf([watching, bootstrapAuthorizer]),
+        authorization: () => anyOf([watching, bootstrapAuthorizer]),
       });
       try {
         const headers = {

@@ -1,3 +1,4 @@
+export type { ComposeAuthorization } from "./access-control.ts";
 export {
   Admission,
   type AdmissionPlugin,
@@ -40,7 +41,13 @@ export {
   type VerificationKey,
   verificationKeyOf,
 } from "./authentication/index.ts";
-export { type Authorizer, anyOf, bootstrapAuthorizer } from "./authorization/index.ts";
+export {
+  type Authorizer,
+  anyOf,
+  bootstrapAuthorizer,
+  type Decision,
+  RbacAuthorizer,
+} from "./authorization/index.ts";
 export {
   BackupFormatError,
   type BackupSummary,

@@ -214,12 +214,12 @@ function authorize(
   const attributes = attributesOf(exchange);
   const decision = authorizer.authorize(attributes);
   if (decision instanceof Promise) {
-    return decision.then(({ allowed }) => {
-      if (!allowed) throw forbidden(attributes);
+    return decision.then(({ allowed, reason }) => {
+      if (!allowed) throw forbidden(attributes, reason);
       return undefined;
     });
   }
-  if (!decision.allowed) throw forbidden(attributes);
+  if (!decision.allowed) throw forbidden(attributes, decision.reason);
   return undefined;
 }
 

@@ -5,6 +5,7 @@
  */
 import { randomUUID } from "node:crypto";
 import type { Clock, Random } from "@kcp-ts/machinery/base";
+import { type AccessControl, accessControl, type ComposeAuthorization } from "./access-control.ts";
 import { accountObjects } from "./account-objects.ts";
 import {
   Admission,
@@ -45,7 +46,8 @@ export interface ApiServerOptions {
   readonly tokens?: TokenSource | undefined;
   /** Published for those who verify such tokens themselves. */
   readonly issuerDocuments?: PublishedDocuments | undefined;
-  readonly authorizer: Authorizer;
+  /** system:masters, then RBAC, if left out. */
+  readonly authorization?: ComposeAuthorization;
   readonly log: ServerLog;
   readonly admissionPlugins?: readonly AdmissionPlugin[];
   /** Served in every logical cluster, besides the built-in ones. */
@@ -70,6 +72,7 @@ export class ApiServer {
   readonly #watchCache: WatchCache;
   readonly #compactor: Compactor;
   readonly #customResources: CustomResources;
+  readonly #access: AccessControl;
   readonly #inFlight = { readOnly: 0, mutating: 0 };
   #isStarted = false;
   #isDraining = false;
@@ -113,24 +116,32 @@ export class ApiServer {
       onError: (error) => log.warn({ err: error }, "history could not be compacted"),
       policy: options.compaction ?? {},
     });
+    const authenticator =
+      typeof options.authenticator === "function"
+        ? options.authenticator(accountObjects(registry, watchCache))
+        : options.authenticator;
+    this.#access = accessControl({
+      ...{ storage, registry, hub: watchCache.hub, compose: options.authorization },
+      authenticator,
+      onError: (error) => log.warn({ err: error }, "an aggregated role could not be written"),
+    });
     const observers = { clock, metrics, log };
     this.#rooms = {
       registry,
       watchCache,
       admission: new Admission([
         namespaceLifecycle(namespaceSource(registry, watchCache)),
-        certificateSigners(signerRules(options.authorizer)),
+        certificateSigners(signerRules(this.#access.authorizer)),
+        this.#access.escalation,
         ...(options.admissionPlugins ?? []),
       ]),
       clock,
       deadlines: new Deadlines<() => void>(clock, (callback) => callback()),
-      authenticator:
-        typeof options.authenticator === "function"
-          ? options.authenticator(accountObjects(registry, watchCache))
-          : options.authenticator,
+      authenticator,
       tokens: options.tokens,
       issuerDocuments: options.issuerDocuments,
-      authorizer: options.authorizer,
+      authorizer: this.#access.authorizer,
+      reviewers: this.#access.reviewers,
       catalog: this.#customResources.catalog,
       health: this.#healthChecks(),
       metrics,
@@ -145,9 +156,15 @@ export class ApiServer {
     };
   }
 
+  /** The whole of authorization, for those in this process who must ask. */
+  get authorizer(): Authorizer {
+    return this.#access.authorizer;
+  }
+
   async start(): Promise<void> {
     await this.#watchCache.start();
     this.#customResources.start();
+    this.#access.aggregation.start();
     this.#compactor.start();
     this.#isStarted = true;
   }
@@ -182,6 +199,7 @@ export class ApiServer {
     this.#rooms.deadlines.close();
     await this.#compactor.stop();
     await this.#customResources.stop();
+    await this.#access.aggregation.stop();
     await this.#watchCache.close();
   }
 

@@ -125,7 +125,8 @@ export class Core {
       clock,
       random,
       authenticator,
-      authorizer: anyOf([bootstrapAuthorizer, ...(extensions.authorizers ?? [])]),
+      authorization: (rbac) =>
+        anyOf([bootstrapAuthorizer, rbac, ...(extensions.authorizers ?? [])]),
       log,
       tokens: parts.serviceAccounts.issuer,
       issuerDocuments: parts.serviceAccounts.documents,

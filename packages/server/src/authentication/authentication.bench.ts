@@ -76,7 +76,8 @@ const headers = {
 measure("no impersonation among 8 headers", rounds, () => hasImpersonation(headers));
 
 const server = await startWithServiceAccounts({
-  authorizer: anyOf([{ authorize: () => ({ allowed: true, reason: "" }) }, bootstrapAuthorizer]),
+  authorization: () =>
+    anyOf([{ authorize: () => ({ allowed: true, reason: "" }) }, bootstrapAuthorizer]),
 });
 const base = "/api/v1/namespaces/default";
 await server.must("POST", `${base}/configmaps`, { body: { metadata: { name: "c" } } });

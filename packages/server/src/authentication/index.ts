@@ -19,6 +19,7 @@ export {
   type AuthenticationErrorCode,
   isAuthenticationError,
 } from "./errors.ts";
+export { reviewSelf, reviewToken } from "./identity-reviews.ts";
 export {
   hasImpersonation,
   type ImpersonationWish,

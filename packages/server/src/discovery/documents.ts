@@ -107,7 +107,7 @@ function resourceEntries(definition: ResourceDefinition): JsonObject[] {
     verbs,
     ...(shortNames.length === 0 ? {} : { shortNames }),
     ...(categories.length === 0 ? {} : { categories }),
-    storageVersionHash: storageVersionHash(definition),
+    ...(definition.isReview === true ? {} : { storageVersionHash: storageVersionHash(definition) }),
   };
   const subresources = [...definition.subresources].map(([name, subresource]) => ({
     name: `${resource}/${name}`,

@@ -9,6 +9,7 @@ import type { ApiRequest } from "../request/api-request.ts";
 import type { ResourceScope } from "../request/request-scope.ts";
 import type { UserInfo } from "../request/user.ts";
 import type { WatchCache } from "../watch-cache/index.ts";
+import type { Reviewers } from "./review.ts";
 import type { TokenSource } from "./token-source.ts";
 
 export interface HandlerRooms {
@@ -18,6 +19,7 @@ export interface HandlerRooms {
   readonly clock: Clock;
   /** Undefined where service accounts get no tokens. */
   readonly tokens: TokenSource | undefined;
+  readonly reviewers: Reviewers;
 }
 
 export interface HandlerRequest {

@@ -9,12 +9,14 @@ import { handleDeleteCollection } from "./delete-collection.ts";
 import { handleGet } from "./get.ts";
 import { handleList } from "./list.ts";
 import { handlePatch } from "./patch.ts";
+import { handleReview } from "./review.ts";
 import { handleView } from "./subresource-view.ts";
 import { handleTokenRequest } from "./token-request.ts";
 import { handleUpdate } from "./update.ts";
 import { handleWatch } from "./watch.ts";
 
 export { bodyBytesMax, type HandlerRequest, type HandlerRooms } from "./context.ts";
+export type { Reviewer, Reviewers, ReviewRequest } from "./review.ts";
 export type { TokenSource } from "./token-source.ts";
 
 type Handler = (handled: HandlerRequest, rooms: HandlerRooms) => MaybePromise<ApiResponse>;
@@ -58,6 +60,7 @@ export function handleResource(
     throw statusError.pathNotFound();
   }
   if (definition.warnings !== undefined) handled.warnings.push(...definition.warnings);
+  if (definition.isReview === true) return handleReview(handled, rooms);
   return handlers[scope.verb](handled, rooms);
 }
 

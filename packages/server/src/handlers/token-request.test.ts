@@ -22,7 +22,7 @@ describe("a token request", () => {
   let server: Server;
   before(async () => {
     server = await startWithServiceAccounts({
-      authorizer: anyOf([bootstrapAuthorizer, ownCluster, accountsRead]),
+      authorization: (rbac) => anyOf([bootstrapAuthorizer, rbac, ownCluster, accountsRead]),
     });
     for (const cluster of ["a", "b"]) {
       const base = `/clusters/${cluster}/api/v1/namespaces/default`;

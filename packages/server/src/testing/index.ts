@@ -8,6 +8,7 @@ export {
   type WireRequest,
 } from "./listening-server.ts";
 export { encodeProto, envelope, mapEntry, type Proto, varint } from "./protobuf-writer.ts";
+export { bindingOf, RoleWriter, type RuleObject, rbacPath } from "./role-writer.ts";
 export {
   collectionPath,
   type SampleKind,

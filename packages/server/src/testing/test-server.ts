@@ -114,7 +114,7 @@ export class TestServer {
     const server = new ApiServer({
       random: new SeededRandom(1),
       authenticator: testAuthenticator(),
-      authorizer: anyOf([bootstrapAuthorizer, ownCluster]),
+      authorization: (rbac) => anyOf([bootstrapAuthorizer, rbac, ownCluster]),
       ...options,
       storage,
       clock: clock satisfies Clock,
@@ -225,9 +225,7 @@ export function testTokens(): StaticTokenAuthenticator {
 /** A user named like a logical cluster may do everything in it. */
 export const ownCluster: Authorizer = {
   authorize: ({ user, cluster }) =>
-    user.username === cluster
-      ? { allowed: true, reason: "owner" }
-      : { allowed: false, reason: "not the owner" },
+    user.username === cluster ? { allowed: true, reason: "owner" } : { allowed: false, reason: "" },
 };
 
 function apiRequest(method: string, target: string, options: RequestOptions): ApiRequest {
