@@ -43,8 +43,11 @@ export interface PolicyCacheOptions {
 
 /** Logical clusters whose policy is held; one without roles takes about a kilobyte. */
 const clustersDefaultMax = 50_000;
-/** Stored bytes of all roles and bindings that are held; in memory they take about as much. */
-const bytesDefaultMax = 128 << 20;
+/** Memory of all roles and bindings that are held. */
+const bytesDefaultMax = 256 << 20;
+/** What an object takes in memory, measured: its subjects and rules are found by name. */
+const bytesPerStoredByte = 4;
+const bytesPerObject = 500;
 const pageEntries = 200;
 /** Objects beyond this size are read one per turn of the event loop. */
 const largeBytes = 64 << 10;
@@ -184,8 +187,9 @@ class HeldPolicy {
 
   put(entry: Entry): void {
     const { key, modifiedAt, value } = entry;
-    this.bytes += value.length - (this.#known.get(key)?.bytes ?? 0);
-    this.#known.set(key, { modifiedAt, bytes: value.length });
+    const bytes = value.length * bytesPerStoredByte + bytesPerObject;
+    this.bytes += bytes - (this.#known.get(key)?.bytes ?? 0);
+    this.#known.set(key, { modifiedAt, bytes });
     this.policy.put(policyKey(key), decodeObject(entry));
   }
 

@@ -1,6 +1,7 @@
 /** Roles that gather rules, as they are read: the rules of the roles they select are in them. */
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
+import { gatheredBytesMax } from "./authorization/index.ts";
 import { MemoryStorage } from "./storage/memory/index.ts";
 import { RoleWriter, type RuleObject, rbacPath, TestServer } from "./testing/index.ts";
 
@@ -101,6 +102,33 @@ describe("a ClusterRole that gathers rules", () => {
       const path = `/clusters/t${rbacPath}/clusterroles/part`;
       await admin.server.request("DELETE", path, { user: "masters" });
     }
+  });
+
+  it("is left as it is when it gathers more than can be written down, and counts all the same", async (t) => {
+    const admin = await started(t);
+    await admin.clusterRole("all", [], { aggregationRule });
+    await admin.clusterBinding("b", "all", "nobody");
+    const wide = (name: string, bytes: number) => {
+      const list = { ...rule("secrets"), verbs: ["list"], resourceNames: ["", name] };
+      const empty = JSON.stringify(list).length;
+      return {
+        ...part(name),
+        rules: [{ ...list, resourceNames: ["", name.padEnd(bytes - empty + name.length, "x")] }],
+      };
+    };
+    const half = gatheredBytesMax / 2;
+    await admin.post(`${rbacPath}/clusterroles`, wide("a", half));
+    await admin.post(`${rbacPath}/clusterroles`, wide("b", half));
+    const count = async () => ((await rulesOf(admin, "all")) as unknown[]).length;
+    await settles(async () => assert.equal(await count(), 2));
+    await admin.post(`${rbacPath}/clusterroles`, {
+      ...part("c"),
+      rules: [{ ...rule("pods"), verbs: ["list"] }],
+    });
+    for (let turns = 0; turns < 100; turns++) await new Promise((resolve) => setImmediate(resolve));
+    assert.equal(await count(), 2);
+    assert.equal((await admin.as("nobody").get("/api/v1/secrets")).status, 200);
+    assert.equal((await admin.as("nobody").get("/api/v1/pods")).status, 404, "allowed, not served");
   });
 
   it("is put right after a stop in between", async (t) => {

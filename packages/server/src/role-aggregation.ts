@@ -10,6 +10,7 @@ import type { ClusterName } from "@kcp-ts/machinery/names";
 import { isStatusError } from "@kcp-ts/machinery/status";
 import type { PolicySource } from "./authorization/index.ts";
 import { clusterRoles, type Registry } from "./registry/index.ts";
+import { otherWork } from "./request/other-work.ts";
 import {
   isStorageError,
   parseObjectKey,
@@ -105,9 +106,11 @@ export class RoleAggregation implements HubListener {
   async #reconcile(cluster: ClusterName): Promise<void> {
     const { policies } = this.#options;
     const policy = policies.peek(cluster) ?? (await policies.load(cluster));
-    for (const { name, stored, wanted } of [...policy.gatheredRoles()]) {
-      if (jsonEqual(stored, wanted) || this.#stop.signal.aborted) continue;
-      await this.#write(cluster, name, wanted);
+    for (const { name, stored, wanted } of policy.gatheredRoles()) {
+      // Each may take some milliseconds. What changes meanwhile brings us here again.
+      await otherWork();
+      if (this.#stop.signal.aborted) return;
+      if (!jsonEqual(stored, wanted)) await this.#write(cluster, name, wanted);
     }
   }
 

@@ -38,7 +38,7 @@ export async function reviewSelfRules(
 ): Promise<JsonObject> {
   const namespace = text(object["spec"], "namespace");
   if (namespace === "") throw statusError.badRequest("no namespace on request");
-  const { rules, errors } = await rbac.rulesFor(user, cluster, namespace);
+  const { rules, errors, isIncomplete } = await rbac.rulesFor(user, cluster, namespace);
   const resourceRules = new Map<string, JsonObject>();
   const nonResourceRules = new Map<string, JsonObject>();
   for (const rule of rules) {
@@ -52,7 +52,7 @@ export async function reviewSelfRules(
     status: {
       resourceRules: [...resourceRules.values()],
       nonResourceRules: [...nonResourceRules.values()],
-      incomplete: false,
+      incomplete: isIncomplete,
       ...(errors.length === 0 ? {} : { evaluationError: aggregated(errors) }),
     },
   };

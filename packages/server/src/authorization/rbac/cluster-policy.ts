@@ -11,7 +11,7 @@ import {
   SelectorSyntaxError,
   selectorFromLabelSelectorObject,
 } from "@kcp-ts/machinery/selectors";
-import { type PolicyRule, readRules, ruleObject } from "./policy-rule.ts";
+import { readRules, ruleObject } from "./policy-rule.ts";
 import { RuleSet } from "./rule-set.ts";
 import { type Binding, type RoleRef, readBinding, SubjectIndex } from "./subject-index.ts";
 
@@ -34,6 +34,15 @@ interface RoleRecord {
   readonly selectors: readonly LabelSelector[] | undefined;
 }
 
+/**
+ * Label requirements that are compared between two changes of ClusterRoles, so that gathering takes some ten milliseconds at most.
+ * Roles that gather beyond allow nothing.
+ */
+export const gatheringComparisonsMax = 300_000;
+
+/** JSON of what a role gathered that is written into it; one that gathers more is left as it is. */
+export const gatheredBytesMax = 1 << 20;
+
 interface Namespace {
   readonly roles: Map<string, RoleRecord>;
   readonly bindings: Map<string, Binding>;
@@ -48,6 +57,8 @@ export class ClusterPolicy {
   readonly #namespaces = new Map<string, Namespace>();
   /** What roles that gather rules come to, until some ClusterRole changes. */
   readonly #gathered = new Map<string, readonly RuleSet[]>();
+  #sorted: readonly RoleRecord[] | undefined;
+  #comparisonsLeft = gatheringComparisonsMax;
 
   constructor(base?: ClusterPolicy) {
     this.#base = base;
@@ -80,6 +91,8 @@ export class ClusterPolicy {
     if (resource === "clusterroles") {
       this.#clusterRoles.delete(name);
       this.#gathered.clear();
+      this.#sorted = undefined;
+      this.#comparisonsLeft = gatheringComparisonsMax;
       return;
     }
     if (resource === "clusterrolebindings") {
@@ -115,8 +128,9 @@ export class ClusterPolicy {
   *gatheredRoles(): Generator<{ name: string; stored: JsonValue; wanted: JsonValue }> {
     for (const role of this.#clusterRoles.values()) {
       if (role.selectors === undefined) continue;
+      const wanted = withoutRepeats(this.#gather(role));
       const stored = role.rules.rules.map(ruleObject);
-      yield { name: role.name, stored, wanted: withoutRepeats(this.#gather(role)) };
+      if (wanted !== undefined) yield { name: role.name, stored, wanted };
     }
   }
 
@@ -138,23 +152,22 @@ export class ClusterPolicy {
   #gather(role: RoleRecord): readonly RuleSet[] {
     const known = this.#gathered.get(role.name);
     if (known !== undefined) return known;
-    const found: RuleSet[] = [];
-    this.#gatherInto(found, role, this.#byName(), new Set([role.name]));
+    const found = this.#gatherFrom(role) ?? [];
     this.#gathered.set(role.name, found);
     return found;
   }
 
-  /** Roles that gather may be gathered themselves; each role counts once, so that circles end. */
-  #gatherInto(
-    found: RuleSet[],
-    role: RoleRecord,
-    all: readonly RoleRecord[],
-    seen: Set<string>,
-  ): void {
+  /** Roles that gather may be gathered themselves; each role counts once, so that circles end. Undefined when it takes too long. */
+  #gatherFrom(role: RoleRecord): readonly RuleSet[] | undefined {
+    this.#sorted ??= this.#byName();
+    const found: RuleSet[] = [];
+    const seen = new Set([role.name]);
     const waiting = [role];
     for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
       for (const selector of next.selectors ?? []) {
-        for (const other of all) {
+        this.#comparisonsLeft -= this.#sorted.length * (selector.requirements.length + 1);
+        if (this.#comparisonsLeft < 0) return undefined;
+        for (const other of this.#sorted) {
           if (seen.has(other.name) || !selector.matches(other.labels)) continue;
           seen.add(other.name);
           if (other.selectors === undefined) found.push(other.rules);
@@ -162,6 +175,7 @@ export class ClusterPolicy {
         }
       }
     }
+    return found;
   }
 
   /** Every ClusterRole that can be seen here, the cluster's own before the base's of the same name. */
@@ -207,13 +221,18 @@ function readSelectors(selectors: JsonValue | undefined): readonly LabelSelector
   });
 }
 
-function withoutRepeats(sets: readonly RuleSet[]): JsonValue {
+/** Each rule once; undefined when they are too many to be written down. */
+function withoutRepeats(sets: readonly RuleSet[]): JsonValue | undefined {
   const found = new Map<string, JsonObject>();
+  let left = gatheredBytesMax;
   for (const { rules } of sets) {
-    for (const rule of rules as readonly PolicyRule[]) {
+    for (const rule of rules) {
       const object = ruleObject(rule);
       const key = JSON.stringify(object);
-      if (!found.has(key)) found.set(key, object);
+      if (found.has(key)) continue;
+      left -= key.length;
+      if (left < 0) return undefined;
+      found.set(key, object);
     }
   }
   return [...found.values()];

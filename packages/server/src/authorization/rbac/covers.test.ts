@@ -114,10 +114,15 @@ describe("covering", () => {
     const names = (count: number) => Array.from({ length: count }, (_, i) => `n${i}`);
     const wide = (count: number) => ({ ...pods, resourceNames: names(count) });
     const held = [rule({ ...pods, resources: ["other"] })];
-    // Each part is compared with the one rule and counted once itself, and so was the whole.
-    const most = comparisonsMax / 2 - 1;
+    // Each part is compared with the one rule and counted once itself, and so was the whole, with a tenth for each item.
+    const cost = (count: number) => 2 * count + 2 + Math.ceil((count + 3) / 10);
+    const most = 95_237;
+    assert.deepEqual([cost(most) <= comparisonsMax, cost(most + 1) > comparisonsMax], [true, true]);
     assert.equal(covers(held, [wide(most)]).kind, "missing");
     assert.equal(covers(held, [wide(most + 1)]).kind, "too-many");
+    const paths = (count: number) =>
+      rule({ verbs: ["get"], nonResourceURLs: names(count).map((name) => `/${name}/*`) });
+    assert.equal(covers([paths(20_000)], [paths(20_001)]).kind, "too-many");
     const huge = { ...wide(1000), verbs: names(1000), resources: names(1000) };
     assert.equal(covers(held, [huge]).kind, "too-many");
     assert.equal(covers([everything], [huge]).kind, "covered", "one look is enough");

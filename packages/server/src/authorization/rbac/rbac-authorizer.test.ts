@@ -11,8 +11,9 @@ import {
   type PolicyResource,
   RbacAuthorizer,
 } from "../index.ts";
+import { gatheringComparisonsMax } from "./cluster-policy.ts";
 import { effectiveUsersMax } from "./effective-users.ts";
-import { missingRolesShownMax } from "./rbac-authorizer.ts";
+import { heldRulesMax, missingRolesShownMax } from "./rbac-authorizer.ts";
 
 const cluster = "team-a" as ClusterName;
 const alice: UserInfo = { username: "alice", groups: ["developers", "system:authenticated"] };
@@ -370,6 +371,27 @@ describe("who gets in where", () => {
   });
 });
 
+describe("what somebody may do", () => {
+  it("is told up to so many rules, and then said to be incomplete", async () => {
+    const shared = (await authorizerOf().rulesFor(alice, cluster, "")).rules.length;
+    const many = (count: number) => {
+      const rules = Array.from({ length: count }, (_, i) => ({
+        verbs: ["get"],
+        apiGroups: [""],
+        resources: [`r${i}`],
+      }));
+      return authorizerOf(
+        ["clusterroles", "", "r", role(...rules)],
+        ["clusterrolebindings", "", "b", binding("ClusterRole", "r", toAlice)],
+      ).rulesFor(alice, cluster, "");
+    };
+    const most = await many(heldRulesMax - shared);
+    assert.deepEqual([most.rules.length, most.isIncomplete], [heldRulesMax, false]);
+    const beyond = await many(heldRulesMax - shared + 1);
+    assert.deepEqual([beyond.rules.length, beyond.isIncomplete], [shared, true]);
+  });
+});
+
 describe("a role that gathers rules", () => {
   const gathers = (label: string): JsonObject => ({
     aggregationRule: { clusterRoleSelectors: [{ matchLabels: { [label]: "true" } }] },
@@ -401,6 +423,29 @@ describe("a role that gathers rules", () => {
       ["clusterroles", "", "part", labelled("k", "part", role(secrets))],
     );
     assert.equal(decide(authorizer, asked).allowed, true);
+  });
+
+  it("takes so many comparisons, and those beyond allow nothing until something changes", () => {
+    const gatherers = 100;
+    /** A requirement and the role itself are compared, for every role by every one that gathers. */
+    const most = gatheringComparisonsMax / gatherers / 2;
+    const gathered = (roles: number) => {
+      const policy = new ClusterPolicy();
+      const put = (name: string, object: JsonObject) =>
+        policy.put({ resource: "clusterroles", namespace: "", name }, { metadata: {}, ...object });
+      put("part", labelled("l", "part", role(secrets)));
+      for (let i = 0; i < gatherers; i++) put(`g${i}`, gathers("l"));
+      for (let i = gatherers + 1; i < roles; i++) put(`r${i}`, role());
+      const count = () =>
+        Array.from({ length: gatherers }, (_, i) =>
+          policy.rulesOf({ kind: "ClusterRole", name: `g${i}` }, ""),
+        ).filter((rules) => rules?.length === 1).length;
+      const before = count();
+      policy.remove({ resource: "clusterroles", namespace: "", name: `r${roles - 1}` });
+      return [before, count()];
+    };
+    assert.deepEqual(gathered(most), [gatherers, gatherers]);
+    assert.deepEqual(gathered(most + 1), [gatherers - 1, gatherers]);
   });
 
   it("of those that every cluster has gathers a cluster's own, too", () => {

@@ -28,7 +28,12 @@ export interface HeldRules {
   readonly rules: readonly PolicyRule[];
   /** Roles that bindings name and that do not exist. */
   readonly errors: readonly string[];
+  /** There are more rules than are told. */
+  readonly isIncomplete: boolean;
 }
+
+/** Rules of one user that are gone through at a time; a role as a whole counts or does not. */
+export const heldRulesMax = 20_000;
 
 /** Missing roles that a refusal tells of. */
 export const missingRolesShownMax = 10;
@@ -54,23 +59,28 @@ export class RbacAuthorizer implements Authorizer {
 
   /** What the user may do in a namespace, or cluster-wide when it is empty. */
   async rulesFor(user: UserInfo, cluster: ClusterName, namespace: string): Promise<HeldRules> {
-    if (!isTenantCluster(cluster)) return { rules: [], errors: [] };
+    if (!isTenantCluster(cluster)) return { rules: [], errors: [], isIncomplete: false };
     const policy = this.#source.peek(cluster) ?? (await this.#source.load(cluster));
     const sets = new Set<RuleSet>();
     const errors = new Set<string>();
+    const users = effectiveUsers(user, cluster);
+    let left = heldRulesMax;
     for (const from of [bootstrapPolicy, policy]) {
-      visit(
-        from,
-        effectiveUsers(user, cluster),
-        namespace,
-        (_, rules) => {
-          for (const set of rules) sets.add(set);
-          return false;
-        },
-        (roleRef) => errors.add(notFound(roleRef)),
-      );
+      const take = (_: Grant, rules: readonly RuleSet[]) => {
+        for (const set of rules) {
+          if (sets.has(set)) continue;
+          left -= set.rules.length;
+          if (left < 0) return true;
+          sets.add(set);
+        }
+        return false;
+      };
+      visit(from, users, namespace, take, (roleRef) => {
+        if (errors.size < missingRolesShownMax) errors.add(notFound(roleRef));
+      });
     }
-    return { rules: [...sets].flatMap(({ rules }) => rules), errors: [...errors] };
+    const rules = [...sets].flatMap((set) => set.rules);
+    return { rules, errors: [...errors], isIncomplete: left < 0 };
   }
 
   /** What a role allows; undefined when there is none of that name. */
