@@ -81,17 +81,7 @@ export class ApiServer {
   constructor(options: ApiServerOptions) {
     const { storage, clock, random, log } = options;
     this.#options = options;
-    const watchCache = new WatchCache({
-      storage,
-      clock,
-      onError: (error) => log.warn({ err: error }, "the change feed was interrupted"),
-      ...(options.collectionBytesMax === undefined
-        ? {}
-        : { collectionBytesMax: options.collectionBytesMax }),
-      ...(options.bookmarkIntervalMs === undefined
-        ? {}
-        : { bookmarkIntervalMs: options.bookmarkIntervalMs }),
-    });
+    const watchCache = watchCacheOf(options);
     const registry = new Registry({ storage, watchCache, clock, random, newUid: randomUUID });
     const metrics = new ServerMetrics({
       watchers: () => watchCache.watcherCount,
@@ -239,4 +229,15 @@ function kindOf({ method }: ApiRequest): "readOnly" | "mutating" {
 
 function pathOf(exchange: Exchange): string {
   return exchange.scope?.path ?? "";
+}
+
+function watchCacheOf(options: ApiServerOptions): WatchCache {
+  const { storage, clock, log, collectionBytesMax, bookmarkIntervalMs } = options;
+  return new WatchCache({
+    storage,
+    clock,
+    onError: (error) => log.warn({ err: error }, "the change feed was interrupted"),
+    ...(collectionBytesMax === undefined ? {} : { collectionBytesMax }),
+    ...(bookmarkIntervalMs === undefined ? {} : { bookmarkIntervalMs }),
+  });
 }
