@@ -58,6 +58,7 @@ export const roomTable: Readonly<Record<string, Readonly<Record<string, readonly
     "default-objects": ["api", "pace"],
     "service-account-tokens": ["api"],
     "certificate-requests": ["api"],
+    "event-expiry": ["pace"],
   },
   server: {
     request: [],

@@ -22,7 +22,7 @@ import type { Exchange } from "./exchange.ts";
 import type { TokenSource } from "./handlers/index.ts";
 import { type HealthChecks, pingCheck } from "./health/index.ts";
 import { ServerMetrics } from "./metrics/index.ts";
-import { namespaceSource } from "./namespace-source.ts";
+import { namespaceGuard, namespaceSource } from "./namespace-source.ts";
 import { answer, type PipelineRooms } from "./pipeline.ts";
 import { builtIns, Registry, type ResourceDefinition } from "./registry/index.ts";
 import type { ApiRequest, ApiResponse, MaybePromise } from "./request/api-request.ts";
@@ -55,6 +55,8 @@ export interface ApiServerOptions {
   readonly compaction?: Partial<CompactorOptions["policy"]>;
   readonly collectionBytesMax?: number;
   readonly bookmarkIntervalMs?: number;
+  /** Gives memory back that is no longer needed; called while everything is read through. */
+  readonly tidyMemory?: (() => void) | undefined;
 }
 
 /** The words of a log; structured fields first, constant message last, as pino has them. */
@@ -82,7 +84,10 @@ export class ApiServer {
     const { storage, clock, random, log } = options;
     this.#options = options;
     const watchCache = watchCacheOf(options);
-    const registry = new Registry({ storage, watchCache, clock, random, newUid: randomUUID });
+    const confirmCreate = namespaceGuard(storage, watchCache, () => source);
+    const newUid = randomUUID;
+    const registry = new Registry({ storage, watchCache, clock, random, newUid, confirmCreate });
+    const source = namespaceSource(registry, watchCache);
     const metrics = new ServerMetrics({
       watchers: () => watchCache.watcherCount,
       inFlight: () => this.#inFlight,
@@ -120,7 +125,7 @@ export class ApiServer {
       registry,
       watchCache,
       admission: new Admission([
-        namespaceLifecycle(namespaceSource(registry, watchCache)),
+        namespaceLifecycle(source),
         certificateSigners(signerRules(this.#access.authorizer)),
         this.#access.escalation,
         ...(options.admissionPlugins ?? []),
@@ -237,6 +242,7 @@ function watchCacheOf(options: ApiServerOptions): WatchCache {
     storage,
     clock,
     onError: (error) => log.warn({ err: error }, "the change feed was interrupted"),
+    tidyMemory: options.tidyMemory,
     ...(collectionBytesMax === undefined ? {} : { collectionBytesMax }),
     ...(bookmarkIntervalMs === undefined ? {} : { bookmarkIntervalMs }),
   });

@@ -12,7 +12,7 @@ import {
   addAuthenticationFlags,
   authenticationOptionsOf,
 } from "./authentication-flags.ts";
-import { integerFlag, repeated } from "./flags.ts";
+import { durationFlag, integerFlag, repeated } from "./flags.ts";
 import { addStorageFlags, type StorageFlags, storageOptionsOf } from "./storage-flags.ts";
 
 interface StartFlags extends StorageFlags, AuthenticationFlags {
@@ -26,6 +26,7 @@ interface StartFlags extends StorageFlags, AuthenticationFlags {
   readonly tlsSniCertKey: readonly string[];
   readonly tlsMinVersion: string;
   readonly runControllers: string;
+  readonly eventTtl: number;
   readonly shutdownDelayDuration: number;
   readonly shutdownTimeout: number;
   readonly v: number;
@@ -68,6 +69,12 @@ export function addStart(program: Command): void {
       "--run-controllers <bool>",
       "empty deleted namespaces, collect garbage, fill new namespaces",
       "true",
+    )
+    .option(
+      "--event-ttl <duration>",
+      "how long Events are kept after they were last written (default: 1h)",
+      durationFlag("--event-ttl"),
+      3_600_000,
     )
     .optionsGroup("How it stops:")
     .option(
@@ -122,6 +129,7 @@ function optionsOf(flags: StartFlags): ControlPlaneOptions {
     tlsMinVersion: flags.tlsMinVersion,
     controllers: flags.runControllers !== "false",
     ...authenticationOptionsOf(flags),
+    eventTtlMs: flags.eventTtl,
     storage: storageOptionsOf(flags),
     shutdownDelayMs: flags.shutdownDelayDuration * 1000,
     shutdownTimeoutMs: flags.shutdownTimeout * 1000,

@@ -9,7 +9,7 @@ export {
   type CustomResourceDefinition,
   customResourceDefinitions,
 } from "./custom-resource-definitions.ts";
-export { type Namespace, type NamespacePhase, namespaces, phaseOf } from "./namespaces.ts";
+export { type Namespace, namespaces } from "./namespaces.ts";
 export { type Secret, secrets } from "./secrets.ts";
 export { type ServesKind, servedKinds } from "./served-kinds.ts";
 export { serviceAccounts } from "./service-accounts.ts";

@@ -18,7 +18,11 @@ import {
 import { type CertificateAuthority, clientSigner } from "../certificates/index.ts";
 import { type AuthenticationOptions, composeAuthentication } from "./authentication.ts";
 import { type ClientAuthorityOptions, loadClientAuthority } from "./client-authority.ts";
-import { type RunningControllers, startControllers } from "./controllers.ts";
+import {
+  type ControllersOptions,
+  type RunningControllers,
+  startControllers,
+} from "./controllers.ts";
 import {
   type ControllerProgram,
   type Extensions,
@@ -52,6 +56,7 @@ export interface CoreOptions
   readonly extensions: Extensions;
   readonly random: Random;
   readonly log: ServerLog;
+  readonly tidyMemory?: (() => void) | undefined;
 }
 
 interface Parts extends CoreOptions {
@@ -132,6 +137,7 @@ export class Core {
       issuerDocuments: parts.serviceAccounts.documents,
       admissionPlugins: extensions.admissionPlugins ?? [],
       resources: extensions.resources ?? [],
+      tidyMemory: parts.tidyMemory,
     });
     this.handle = withMiddleware(
       (request) => this.server.handle(request),
@@ -154,7 +160,7 @@ export class Core {
   }
 
   /** The server's own. `caPem` is what clients verify it by. */
-  startControlLoops(caPem: string): void {
+  startControlLoops(options: Pick<ControllersOptions, "caPem" | "eventTtlMs" | "isShared">): void {
     const { server } = this;
     const { credential, log, clock, serviceAccounts, clientAuthority } = this.#parts;
     const issueToken: IssueToken = (account, secretName) =>
@@ -165,7 +171,7 @@ export class Core {
       clusterUnit,
     });
     const keys = { issueToken, signCertificate };
-    this.#controlLoops = startControllers({ server, credential, caPem, ...keys, log, clock });
+    this.#controlLoops = startControllers({ ...options, ...keys, server, credential, log, clock });
   }
 
   /** The embedder's: when the types they watch are there. */
@@ -179,6 +185,12 @@ export class Core {
     this.#stopping.abort();
     this.files.stop();
     await Promise.all([this.#controlLoops?.stop(), ...this.#controllers]);
+  }
+
+  /** Of a start that did not come to its end. */
+  close(): Promise<void> {
+    this.files.stop();
+    return this.server.close();
   }
 
   async #run(program: ControllerProgram): Promise<void> {

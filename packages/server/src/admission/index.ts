@@ -11,4 +11,5 @@ export {
   type NamespacePhase,
   type NamespaceSource,
   namespaceLifecycle,
+  namespaceTerminating,
 } from "./namespace-lifecycle.ts";
