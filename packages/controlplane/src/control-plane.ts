@@ -80,10 +80,7 @@ async function compose(
     tidyMemory: memoryTidier(),
   });
   const { server } = core;
-  undo.push(
-    () => server.close(),
-    () => core.files.stop(),
-  );
+  undo.push(() => core.close());
   await core.start();
   const listener = new Listener({
     host: options.bindAddress,

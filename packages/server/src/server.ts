@@ -83,18 +83,7 @@ export class ApiServer {
   constructor(options: ApiServerOptions) {
     const { storage, clock, random, log } = options;
     this.#options = options;
-    const watchCache = new WatchCache({
-      storage,
-      clock,
-      onError: (error) => log.warn({ err: error }, "the change feed was interrupted"),
-      tidyMemory: options.tidyMemory,
-      ...(options.collectionBytesMax === undefined
-        ? {}
-        : { collectionBytesMax: options.collectionBytesMax }),
-      ...(options.bookmarkIntervalMs === undefined
-        ? {}
-        : { bookmarkIntervalMs: options.bookmarkIntervalMs }),
-    });
+    const watchCache = watchCacheOf(options);
     const confirmCreate = namespaceGuard(storage, watchCache, () => source);
     const newUid = randomUUID;
     const registry = new Registry({ storage, watchCache, clock, random, newUid, confirmCreate });
@@ -245,4 +234,16 @@ function kindOf({ method }: ApiRequest): "readOnly" | "mutating" {
 
 function pathOf(exchange: Exchange): string {
   return exchange.scope?.path ?? "";
+}
+
+function watchCacheOf(options: ApiServerOptions): WatchCache {
+  const { storage, clock, log, collectionBytesMax, bookmarkIntervalMs } = options;
+  return new WatchCache({
+    storage,
+    clock,
+    onError: (error) => log.warn({ err: error }, "the change feed was interrupted"),
+    tidyMemory: options.tidyMemory,
+    ...(collectionBytesMax === undefined ? {} : { collectionBytesMax }),
+    ...(bookmarkIntervalMs === undefined ? {} : { bookmarkIntervalMs }),
+  });
 }

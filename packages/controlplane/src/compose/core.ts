@@ -192,6 +192,12 @@ export class Core {
     await Promise.all([this.#controlLoops?.stop(), ...this.#controllers]);
   }
 
+  /** Of a start that did not come to its end. */
+  close(): Promise<void> {
+    this.files.stop();
+    return this.server.close();
+  }
+
   async #run(program: ControllerProgram): Promise<void> {
     const { clock, log, credential } = this.#parts;
     const { signal } = this.#stopping;
