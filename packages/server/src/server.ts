@@ -21,6 +21,7 @@ import type { ApiRequest, ApiResponse, MaybePromise } from "./request/api-reques
 import { observe } from "./request-sample.ts";
 import type { SnapshotSource, Storage } from "./storage/index.ts";
 import { WatchCache } from "./watch-cache/index.ts";
+import { WebhookClient, type WebhookClientOptions } from "./webhooks/index.ts";
 
 export interface ApiServerOptions {
   readonly storage: Storage;
@@ -37,6 +38,8 @@ export interface ApiServerOptions {
   readonly compaction?: Partial<CompactorOptions["policy"]>;
   readonly collectionBytesMax?: number;
   readonly bookmarkIntervalMs?: number;
+  /** How webhooks that tenants name are called, for admission and for conversion. */
+  readonly webhooks?: Omit<WebhookClientOptions, "clock">;
 }
 
 /** The words of a log; structured fields first, constant message last, as pino has them. */
@@ -54,6 +57,7 @@ export class ApiServer {
   readonly #watchCache: WatchCache;
   readonly #compactor: Compactor;
   readonly #customResources: CustomResources;
+  readonly #webhooks: WebhookClient;
   readonly #inFlight = { readOnly: 0, mutating: 0 };
   #isStarted = false;
   #isDraining = false;
@@ -82,12 +86,14 @@ export class ApiServer {
       cachedBytes: () => watchCache.collections.bytes,
     });
     this.#watchCache = watchCache;
+    this.#webhooks = new WebhookClient({ ...options.webhooks, clock });
     this.#customResources = new CustomResources({
       storage,
       watchCache,
       clock,
       registry,
       builtIns: [...builtIns, ...(options.resources ?? [])],
+      webhooks: this.#webhooks,
       onError: (error) => log.warn({ err: error }, "a custom resource definition has to wait"),
     });
     this.#compactor = new Compactor({
@@ -159,6 +165,7 @@ export class ApiServer {
     this.#isDraining = true;
     this.#rooms.deadlines.close();
     await this.#compactor.stop();
+    this.#webhooks.close();
     await this.#customResources.stop();
     await this.#watchCache.close();
   }
