@@ -76,6 +76,15 @@ export const roomTable: Readonly<Record<string, Readonly<Record<string, readonly
       "registry",
       "webhooks",
     ],
+    // Supplies what admission declares; admission itself knows none of these.
+    "admission-sources": [
+      "request",
+      "admission",
+      "registry",
+      "storage",
+      "stored-object",
+      "watch-cache",
+    ],
     content: ["request", "registry"],
     health: ["request", "content"],
     discovery: ["request", "content", "registry"],

@@ -6,6 +6,7 @@
 import { randomUUID } from "node:crypto";
 import type { Clock, Random } from "@kcp-ts/machinery/base";
 import { Admission, type AdmissionPlugin, namespaceLifecycle } from "./admission/index.ts";
+import { dynamicAdmission } from "./admission-wiring.ts";
 import type { RequestAuthenticator } from "./authentication/index.ts";
 import type { Authorizer } from "./authorization/index.ts";
 import { Compactor, type CompactorOptions } from "./compactor.ts";
@@ -110,6 +111,14 @@ export class ApiServer {
       admission: new Admission([
         namespaceLifecycle(namespaceSource(registry, watchCache)),
         ...(options.admissionPlugins ?? []),
+        dynamicAdmission({
+          storage,
+          watchCache,
+          registry,
+          catalog: this.#customResources.catalog,
+          authorizer: options.authorizer,
+          webhooks: this.#webhooks,
+        }),
       ]),
       clock,
       deadlines: new Deadlines<() => void>(clock, (callback) => callback()),

@@ -3,11 +3,30 @@ export {
   type AdmissionPlugin,
   type AdmissionRequest,
   type MutableObject,
+  type ObjectForm,
   type Operation,
 } from "./admission.ts";
+export {
+  type ClusterConfiguration,
+  type ConfigurationResource,
+  ConfigurationSet,
+  configurationGroup,
+  configurationResources,
+  nothingConfigured,
+} from "./configuration.ts";
+export { DynamicAdmission } from "./dynamic-admission.ts";
 export {
   defaultNamespace,
   type NamespacePhase,
   type NamespaceSource,
   namespaceLifecycle,
 } from "./namespace-lifecycle.ts";
+export type {
+  AdmissionSources,
+  ConfigurationSource,
+  EquivalentKind,
+  ParameterKind,
+  ParameterSource,
+  TargetKind,
+  WebhookCaller,
+} from "./sources.ts";

@@ -36,14 +36,21 @@ export async function deleteOne(
   options: DeleteOptions,
 ): Promise<Written> {
   const { scope, definition } = handled;
-  const admitted = admissionRequest(handled, "DELETE", options.isDryRun, address);
+  const admitted = admissionRequest(handled, "DELETE", options.isDryRun, {
+    address,
+    options: options.sent,
+  });
   const admission = rooms.admission.admit(admitted);
   if (admission !== undefined) await admission;
-  return rooms.registry.delete(definition, { cluster: oneCluster(scope), ...address }, options, {
+  const target = { cluster: oneCluster(scope), ...address };
+  const written = await rooms.registry.delete(definition, target, options, {
     isDryRun: options.isDryRun,
     validate: validatorFor(rooms, admitted),
     signal: uncancelled,
   });
+  if (definition.isSeenOnAnswer === true && !options.isDryRun)
+    await rooms.watchCache.hub.reach(written.entry.modifiedAt, uncancelled);
+  return written;
 }
 
 /** kubectl waits for exactly this uid to be gone. */

@@ -13,6 +13,7 @@ import { handleView } from "./subresource-view.ts";
 import { handleUpdate } from "./update.ts";
 import { handleWatch } from "./watch.ts";
 
+export { DefinitionForm } from "./admission-request.ts";
 export { bodyBytesMax, type HandlerRequest, type HandlerRooms } from "./context.ts";
 
 type Handler = (handled: HandlerRequest, rooms: HandlerRooms) => MaybePromise<ApiResponse>;
