@@ -110,7 +110,8 @@ export class WebhookClient {
       const { namespace, name, port } = service;
       const found = services?.({ cluster, namespace, name, port });
       if (found === undefined) return new Error(`service ${quote(name)} not found`);
-      return { ...ca, ...found, servername: url.hostname };
+      const { host: hostname, port: foundPort } = found;
+      return { ...ca, hostname, port: foundPort, servername: url.hostname };
     }
     const refused = denyPrivateAddresses ? refusedHost(url) : undefined;
     if (refused !== undefined) return refused;
