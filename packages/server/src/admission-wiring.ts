@@ -1,7 +1,17 @@
 /** Webhooks and policies put together with what they need: this server's storage, registry, catalog and authorizer. */
 import { randomUUID } from "node:crypto";
-import { type AdmissionSources, DynamicAdmission } from "./admission/index.ts";
-import { ConfigurationIndex, equivalentKinds, parameterSource } from "./admission-sources/index.ts";
+import {
+  type AdmissionPlugin,
+  type AdmissionSources,
+  DynamicAdmission,
+  QuotaAdmission,
+} from "./admission/index.ts";
+import {
+  ConfigurationIndex,
+  equivalentKinds,
+  parameterSource,
+  quotaSource,
+} from "./admission-sources/index.ts";
 import type { Authorizer } from "./authorization/index.ts";
 import { DefinitionForm } from "./handlers/index.ts";
 import { type Catalog, namespaces, type Registry } from "./registry/index.ts";
@@ -21,7 +31,12 @@ export interface AdmissionWiringOptions {
 
 const neverAborted = new AbortController().signal;
 
-export function dynamicAdmission(options: AdmissionWiringOptions): DynamicAdmission {
+/** In the order in which they run, behind everything that is compiled in. */
+export function configuredAdmission(options: AdmissionWiringOptions): readonly AdmissionPlugin[] {
+  return [dynamicAdmission(options), new QuotaAdmission(quotaSource(options))];
+}
+
+function dynamicAdmission(options: AdmissionWiringOptions): DynamicAdmission {
   const { storage, watchCache, registry, catalog, authorizer, webhooks } = options;
   const sources: AdmissionSources = {
     configurations: new ConfigurationIndex({ storage, hub: watchCache.hub }),

@@ -6,7 +6,7 @@
 import { randomUUID } from "node:crypto";
 import type { Clock, Random } from "@kcp-ts/machinery/base";
 import { Admission, type AdmissionPlugin, namespaceLifecycle } from "./admission/index.ts";
-import { dynamicAdmission } from "./admission-wiring.ts";
+import { configuredAdmission } from "./admission-wiring.ts";
 import type { RequestAuthenticator } from "./authentication/index.ts";
 import type { Authorizer } from "./authorization/index.ts";
 import { Compactor, type CompactorOptions } from "./compactor.ts";
@@ -111,7 +111,7 @@ export class ApiServer {
       admission: new Admission([
         namespaceLifecycle(namespaceSource(registry, watchCache)),
         ...(options.admissionPlugins ?? []),
-        dynamicAdmission({
+        ...configuredAdmission({
           storage,
           watchCache,
           registry,

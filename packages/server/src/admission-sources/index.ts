@@ -2,3 +2,4 @@
 export { ConfigurationIndex, type ConfigurationIndexOptions } from "./configuration-index.ts";
 export { equivalentKinds } from "./equivalent-kinds.ts";
 export { parameterSource } from "./parameters.ts";
+export { quotaSource } from "./quota-source.ts";

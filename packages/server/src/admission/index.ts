@@ -21,6 +21,7 @@ export {
   type NamespaceSource,
   namespaceLifecycle,
 } from "./namespace-lifecycle.ts";
+export { type Quota, QuotaAdmission, type QuotaSource } from "./quota/quota-admission.ts";
 export type {
   AdmissionSources,
   ConfigurationSource,
