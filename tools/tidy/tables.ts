@@ -55,6 +55,7 @@ export const roomTable: Readonly<Record<string, Readonly<Record<string, readonly
     namespace: ["api", "pace"],
     "garbage-collector": ["api", "pace"],
     "default-objects": ["api", "pace"],
+    "resource-quota": ["api"],
   },
   server: {
     request: [],

@@ -14,6 +14,7 @@ import {
 } from "@kcp-ts/sdk";
 import {
   customResourceDefinitions,
+  resourceQuotas,
   type ServesKind,
   servedKinds,
   serviceAccounts,
@@ -27,6 +28,7 @@ import {
   type GraphNode,
 } from "./garbage-collector/index.ts";
 import { namespaceController } from "./namespace/index.ts";
+import { resourceQuotaController } from "./resource-quota/index.ts";
 
 export interface ControlLoopsOptions {
   /** Of the server, not of one cluster of it. */
@@ -64,6 +66,16 @@ export async function runControlLoops(
       onError: report("default-objects"),
     }),
   ];
+  const quotas = serves(resourceQuotas)
+    ? resourceQuotaController({
+        client,
+        clusters,
+        clock,
+        onError: report("resource-quota"),
+        onWatchError: report("resource-quota"),
+      })
+    : undefined;
+  if (quotas !== undefined) controllers.push(quotas.controller);
   const events = new EventRecorder({
     component: "garbage-collector-controller",
     client: (cluster) => client.inCluster(cluster),
@@ -83,7 +95,7 @@ export async function runControlLoops(
   });
   const manager = new Manager({ clusters: [clusters], controllers });
   await Promise.all([manager.run(signal), garbageCollector.run(signal)]);
-  await events.flush();
+  await Promise.all([events.flush(), quotas?.close()]);
 }
 
 const retryMs = 1000;

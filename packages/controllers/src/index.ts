@@ -10,3 +10,8 @@ export {
   type WatchedResource,
 } from "./garbage-collector/index.ts";
 export { type NamespaceControllerOptions, namespaceController } from "./namespace/index.ts";
+export {
+  type ResourceQuotaController,
+  type ResourceQuotaControllerOptions,
+  resourceQuotaController,
+} from "./resource-quota/index.ts";

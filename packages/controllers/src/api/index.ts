@@ -4,6 +4,8 @@ export {
   type CustomResourceDefinition,
   customResourceDefinitions,
 } from "./custom-resource-definitions.ts";
+export { metadataClient } from "./metadata-client.ts";
 export { type Namespace, type NamespacePhase, namespaces, phaseOf } from "./namespaces.ts";
+export { type ResourceQuota, resourceQuotas } from "./resource-quotas.ts";
 export { type ServesKind, servedKinds } from "./served-kinds.ts";
 export { serviceAccounts } from "./service-accounts.ts";

@@ -16,10 +16,10 @@ import {
   type OwnerReference,
   WorkQueue,
 } from "@kcp-ts/sdk";
+import { metadataClient } from "../api/index.ts";
 import { Pace } from "../pace/index.ts";
 import { examine } from "./examine.ts";
 import { type GraphNode, graphNode, isRelevant } from "./graph-node.ts";
-import { metadataClient } from "./metadata-client.ts";
 import { OwnerLookup } from "./owner-lookup.ts";
 import { OwnershipGraph } from "./ownership-graph.ts";
 import type { ResourceSource, WatchedResource } from "./resource-source.ts";
@@ -59,7 +59,7 @@ export class GarbageCollector {
   constructor(options: GarbageCollectorOptions) {
     this.#options = options;
     this.#clock = options.clock ?? systemClock;
-    this.#metadata = metadataClient(options.client);
+    this.#metadata = metadataClient(options.client, "kcp-garbage-collector");
     this.#queue = new WorkQueue({
       name: "garbage_collector",
       keyOf: (id) => id,

@@ -1,14 +1,14 @@
-/** A client whose lists and watches bring metadata only, whatever the type: the rest of the objects is none of the collector's business. */
+/** A client whose lists and watches bring metadata only, whatever the type: for whoever counts or follows objects and does not look into them. */
 import { Client, type Transport } from "@kcp-ts/sdk";
 
-export function metadataClient(client: Client): Client {
+export function metadataClient(client: Client, userAgent: string): Client {
   const { transport, basePath, clock, random } = client;
   return new Client({
     transport: metadataTransport(transport),
     basePath,
     clock,
     random,
-    userAgent: "kcp-garbage-collector",
+    userAgent,
   });
 }
 
