@@ -81,6 +81,7 @@ export const roomTable: Readonly<Record<string, Readonly<Record<string, readonly
     "admission-sources": [
       "request",
       "admission",
+      "custom-resources",
       "registry",
       "storage",
       "stored-object",

@@ -6,6 +6,7 @@
 import { randomUUID } from "node:crypto";
 import type { Clock, Random } from "@kcp-ts/machinery/base";
 import { Admission, type AdmissionPlugin, namespaceLifecycle } from "./admission/index.ts";
+import { PolicyChecker } from "./admission-sources/index.ts";
 import { configuredAdmission } from "./admission-wiring.ts";
 import type { RequestAuthenticator } from "./authentication/index.ts";
 import type { Authorizer } from "./authorization/index.ts";
@@ -59,6 +60,7 @@ export class ApiServer {
   readonly #compactor: Compactor;
   readonly #customResources: CustomResources;
   readonly #webhooks: WebhookClient;
+  readonly #policyChecker: PolicyChecker;
   readonly #inFlight = { readOnly: 0, mutating: 0 };
   #isStarted = false;
   #isDraining = false;
@@ -96,6 +98,13 @@ export class ApiServer {
       builtIns: [...builtIns, ...(options.resources ?? [])],
       webhooks: this.#webhooks,
       onError: (error) => log.warn({ err: error }, "a custom resource definition has to wait"),
+    });
+    this.#policyChecker = new PolicyChecker({
+      storage,
+      watchCache,
+      registry,
+      catalog: this.#customResources.catalog,
+      onError: (error) => log.warn({ err: error }, "a policy could not be type-checked"),
     });
     this.#compactor = new Compactor({
       storage,
@@ -141,6 +150,7 @@ export class ApiServer {
   async start(): Promise<void> {
     await this.#watchCache.start();
     this.#customResources.start();
+    this.#policyChecker.start();
     this.#compactor.start();
     this.#isStarted = true;
   }
@@ -175,6 +185,7 @@ export class ApiServer {
     this.#rooms.deadlines.close();
     await this.#compactor.stop();
     this.#webhooks.close();
+    await this.#policyChecker.stop();
     await this.#customResources.stop();
     await this.#watchCache.close();
   }

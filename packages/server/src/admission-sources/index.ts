@@ -2,4 +2,5 @@
 export { ConfigurationIndex, type ConfigurationIndexOptions } from "./configuration-index.ts";
 export { equivalentKinds } from "./equivalent-kinds.ts";
 export { parameterSource } from "./parameters.ts";
+export { PolicyChecker, type PolicyCheckerOptions } from "./policy-checker.ts";
 export { quotaSource } from "./quota-source.ts";

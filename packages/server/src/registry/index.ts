@@ -18,6 +18,7 @@ export {
   type WriteOptions,
   type Written,
 } from "./registry.ts";
+export { validatingAdmissionPolicies } from "./resources/admissionregistration/policies.ts";
 export { builtIns } from "./resources/built-ins.ts";
 export { configMaps } from "./resources/core/configmaps.ts";
 export { namespaces } from "./resources/core/namespaces.ts";

@@ -9,7 +9,7 @@ import {
 import { StatusError, statusError } from "@kcp-ts/machinery/status";
 import type { ReviewedRequest } from "../reviewed-request.ts";
 import type { EquivalentKind, TargetKind } from "../sources.ts";
-import { isMeant, type Rule, readRules } from "./rules.ts";
+import { isMeant, isMeantElsewhere, type Rule, readRules } from "./rules.ts";
 
 export interface Criteria {
   /** Empty means everything where `isOptional`. */
@@ -65,7 +65,10 @@ async function findRule(
 ): Promise<Match | undefined> {
   for (const rule of rules)
     if (isMeant(rule, reviewed.asked, reviewed.asRequested.kind)) return reviewed.asRequested;
-  if (isExact) return undefined;
+  // All names of the same objects share the plural, so that most rules are passed over without asking for others.
+  const { resource } = reviewed.request;
+  if (isExact || !rules.some((rule) => isMeantElsewhere(rule, reviewed.asked, resource)))
+    return undefined;
   const pending = reviewed.equivalents();
   const equivalents = pending instanceof Promise ? await pending : pending;
   for (const rule of rules)

@@ -63,6 +63,15 @@ export function isMeant(rule: Rule, asked: Asked, target: TargetKind): boolean {
   );
 }
 
+/** Whether the rule would be meant if the resource were served under another group or version. */
+export function isMeantElsewhere(rule: Rule, asked: Asked, resource: string): boolean {
+  return (
+    isIn(rule.operations, asked.operation) &&
+    isInScope(rule, asked) &&
+    isResourceMeant(rule, resource, asked.subresource)
+  );
+}
+
 function isIn(set: ReadonlySet<string>, value: string): boolean {
   return set.has(value) || set.has("*");
 }

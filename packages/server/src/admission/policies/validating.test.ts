@@ -222,6 +222,68 @@ describe("a validating admission policy", () => {
   });
 });
 
+interface CheckedStatus {
+  readonly observedGeneration: number;
+  readonly typeChecking: { readonly expressionWarnings: readonly object[] };
+}
+
+/** Listens from now on; what it gives waits for the second state of the next policy. */
+async function nextStatus(): Promise<() => Promise<CheckedStatus>> {
+  const watch = await server.watch(
+    `/clusters/a${registration}/validatingadmissionpolicies?watch=1`,
+  );
+  return async () => {
+    const [, second] = await watch.take(2);
+    await watch.leave();
+    return (second as { object: AnyObject }).object["status"] as unknown as CheckedStatus;
+  };
+}
+
+describe("type checking of a policy", () => {
+  it("says in the status which expressions do not fit the kinds that the policy names", async () => {
+    const checked = await nextStatus();
+    const resourceRules = [{ ...rulesFor("configmaps")[0], apiVersions: ["v1"] }];
+    await policy({
+      matchConstraints: { resourceRules },
+      failurePolicy: "Ignore",
+      validations: [
+        { expression: "object.data.size() > 1" },
+        { expression: "object.nope > 1", messageExpression: "object.metadata.nome" },
+      ],
+    });
+    const { observedGeneration, typeChecking } = await checked();
+    assert.equal(observedGeneration, 1);
+    assert.deepEqual(typeChecking.expressionWarnings, [
+      {
+        fieldRef: "spec.validations[1].expression",
+        warning:
+          "v1, Kind=ConfigMap: ERROR: <input>:1:7: undefined field 'nope'\n | object.nope > 1\n | ......^",
+      },
+      {
+        fieldRef: "spec.validations[1].messageExpression",
+        warning:
+          "v1, Kind=ConfigMap: ERROR: <input>:1:16: undefined field 'nome'\n | object.metadata.nome\n | ...............^",
+      },
+    ]);
+  });
+
+  it("knows the schemas of custom resources", async () => {
+    await install(server, cronTabs());
+    const checked = await nextStatus();
+    const resourceRules = [
+      { ...rulesFor("crontabs", ["CREATE"], "stable.example.com")[0], apiVersions: ["v1"] },
+    ];
+    await policy({
+      matchConstraints: { resourceRules },
+      validations: [{ expression: "object.spec.replicas == 'three'" }],
+    });
+    assert.match(
+      JSON.stringify(await checked()),
+      /stable\.example\.com\/v1, Kind=CronTab: ERROR: /,
+    );
+  });
+});
+
 describe("parameters of a policy", () => {
   const paramKind = { apiVersion: "v1", kind: "ConfigMap" };
   const byParam = {
