@@ -15,6 +15,8 @@ export interface ControlPlaneOptions {
   readonly tlsCertFile?: string | undefined;
   readonly tlsPrivateKeyFile?: string | undefined;
   readonly anonymousAuth: boolean;
+  /** Refuses webhooks, for admission and conversion, that lead to this machine, its network or link-local addresses. */
+  readonly webhookDenyPrivateAddresses?: boolean | undefined;
   /** Off: nobody empties namespaces, collects garbage or makes what new namespaces get; another process is expected to. */
   readonly controllers: boolean;
   /** Time between the first signal and the moment new requests are refused: load balancers see readyz fail first. */

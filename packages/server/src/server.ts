@@ -5,7 +5,12 @@
  */
 import { randomUUID } from "node:crypto";
 import type { Clock, Random } from "@kcp-ts/machinery/base";
-import { Admission, type AdmissionPlugin, namespaceLifecycle } from "./admission/index.ts";
+import {
+  Admission,
+  type AdmissionPlugin,
+  namespaceLifecycle,
+  reservedDefinitions,
+} from "./admission/index.ts";
 import { PolicyChecker } from "./admission-sources/index.ts";
 import { configuredAdmission } from "./admission-wiring.ts";
 import type { RequestAuthenticator } from "./authentication/index.ts";
@@ -69,17 +74,7 @@ export class ApiServer {
   constructor(options: ApiServerOptions) {
     const { storage, clock, random, log } = options;
     this.#options = options;
-    const watchCache = new WatchCache({
-      storage,
-      clock,
-      onError: (error) => log.warn({ err: error }, "the change feed was interrupted"),
-      ...(options.collectionBytesMax === undefined
-        ? {}
-        : { collectionBytesMax: options.collectionBytesMax }),
-      ...(options.bookmarkIntervalMs === undefined
-        ? {}
-        : { bookmarkIntervalMs: options.bookmarkIntervalMs }),
-    });
+    const watchCache = this.#openWatchCache();
     const registry = new Registry({ storage, watchCache, clock, random, newUid: randomUUID });
     const metrics = new ServerMetrics({
       watchers: () => watchCache.watcherCount,
@@ -119,6 +114,7 @@ export class ApiServer {
       watchCache,
       admission: new Admission([
         namespaceLifecycle(namespaceSource(registry, watchCache)),
+        reservedDefinitions,
         ...(options.admissionPlugins ?? []),
         ...configuredAdmission({
           storage,
@@ -188,6 +184,17 @@ export class ApiServer {
     await this.#policyChecker.stop();
     await this.#customResources.stop();
     await this.#watchCache.close();
+  }
+
+  #openWatchCache(): WatchCache {
+    const { storage, clock, log, collectionBytesMax, bookmarkIntervalMs } = this.#options;
+    return new WatchCache({
+      storage,
+      clock,
+      onError: (error) => log.warn({ err: error }, "the change feed was interrupted"),
+      ...(collectionBytesMax === undefined ? {} : { collectionBytesMax }),
+      ...(bookmarkIntervalMs === undefined ? {} : { bookmarkIntervalMs }),
+    });
   }
 
   #noteIdle(): void {

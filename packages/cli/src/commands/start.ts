@@ -22,6 +22,7 @@ interface StartFlags extends StorageFlags {
   readonly tlsPrivateKeyFile?: string;
   readonly anonymousAuth: string;
   readonly runControllers: string;
+  readonly webhookDenyPrivateAddresses: string;
   readonly shutdownDelayDuration: number;
   readonly shutdownTimeout: number;
   readonly v: number;
@@ -55,10 +56,16 @@ export function addStart(program: Command): void {
     .option("--token-auth-file <path>", 'CSV of token,user,uid,"group1,group2"')
     .option("--client-ca-file <path>", "accept client certificates of these authorities")
     .option("--anonymous-auth <bool>", "let strangers see health and version", "true")
+    .optionsGroup("Where it calls out to:")
+    .option(
+      "--webhook-deny-private-addresses <bool>",
+      "refuse webhooks on this machine, in its network and at link-local addresses",
+      "false",
+    )
     .optionsGroup("What it does by itself:")
     .option(
       "--run-controllers <bool>",
-      "empty deleted namespaces, collect garbage, fill new namespaces",
+      "empty deleted namespaces, collect garbage, fill new namespaces, count for quotas",
       "true",
     )
     .optionsGroup("How it stops:")
@@ -114,6 +121,7 @@ function optionsOf(flags: StartFlags): ControlPlaneOptions {
     tlsPrivateKeyFile: flags.tlsPrivateKeyFile,
     anonymousAuth: flags.anonymousAuth !== "false",
     controllers: flags.runControllers !== "false",
+    webhookDenyPrivateAddresses: flags.webhookDenyPrivateAddresses === "true",
     storage: storageOptionsOf(flags),
     shutdownDelayMs: flags.shutdownDelayDuration * 1000,
     shutdownTimeoutMs: flags.shutdownTimeout * 1000,

@@ -31,6 +31,7 @@ export interface CoreOptions extends Omit<AuthenticationOptions, "internalToken"
   readonly extensions: Extensions;
   readonly random: Random;
   readonly log: ServerLog;
+  readonly webhookDenyPrivateAddresses?: boolean | undefined;
 }
 
 interface Parts extends CoreOptions {
@@ -74,6 +75,7 @@ export class Core {
       log,
       admissionPlugins: extensions.admissionPlugins ?? [],
       resources: extensions.resources ?? [],
+      webhooks: { denyPrivateAddresses: parts.webhookDenyPrivateAddresses === true },
     });
     this.handle = withMiddleware(
       (request) => this.server.handle(request),

@@ -6,6 +6,7 @@
 import type { TypeSchema } from "@kcp-ts/machinery/apply";
 import type { JsonObject, JsonValue } from "@kcp-ts/machinery/json";
 import type { ClusterName } from "@kcp-ts/machinery/names";
+import { type StatusError, statusError } from "@kcp-ts/machinery/status";
 import type { MaybePromise } from "../request/api-request.ts";
 import type { UserInfo } from "../request/user.ts";
 
@@ -70,6 +71,11 @@ export interface AdmissionPlugin {
   ): MaybePromise<void>;
   /** The object was found valid, but was not stored after all. Must not throw. */
   abandon?(request: AdmissionRequest): MaybePromise<void>;
+}
+
+/** The refusal that a plug-in throws: a 403 that names the object. */
+export function denied(request: AdmissionRequest, reason: string): StatusError {
+  return statusError.forbidden(request, request.name, reason);
 }
 
 type With<Step extends keyof AdmissionPlugin> = AdmissionPlugin &

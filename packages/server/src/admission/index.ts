@@ -2,6 +2,7 @@ export {
   Admission,
   type AdmissionPlugin,
   type AdmissionRequest,
+  denied,
   type MutableObject,
   type ObjectForm,
   type Operation,
@@ -22,6 +23,7 @@ export {
   namespaceLifecycle,
 } from "./namespace-lifecycle.ts";
 export { type Quota, QuotaAdmission, type QuotaSource } from "./quota/quota-admission.ts";
+export { reservedDefinitions } from "./reserved-definitions.ts";
 export type {
   AdmissionSources,
   ConfigurationSource,

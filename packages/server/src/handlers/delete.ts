@@ -1,3 +1,4 @@
+/** DELETE of one object: removed at once, or marked when something holds it back. */
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import { json, success } from "../content/index.ts";
 import type { Written } from "../registry/index.ts";
