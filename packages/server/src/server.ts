@@ -112,19 +112,7 @@ export class ApiServer {
     this.#rooms = {
       registry,
       watchCache,
-      admission: new Admission([
-        namespaceLifecycle(namespaceSource(registry, watchCache)),
-        reservedDefinitions,
-        ...(options.admissionPlugins ?? []),
-        ...configuredAdmission({
-          storage,
-          watchCache,
-          registry,
-          catalog: this.#customResources.catalog,
-          authorizer: options.authorizer,
-          webhooks: this.#webhooks,
-        }),
-      ]),
+      admission: this.#composeAdmission(registry),
       clock,
       deadlines: new Deadlines<() => void>(clock, (callback) => callback()),
       authenticator: options.authenticator,
@@ -184,6 +172,20 @@ export class ApiServer {
     await this.#policyChecker.stop();
     await this.#customResources.stop();
     await this.#watchCache.close();
+  }
+
+  /** In the order in which they run; quotas come last. */
+  #composeAdmission(registry: Registry): Admission {
+    const { storage, authorizer, admissionPlugins = [] } = this.#options;
+    const watchCache = this.#watchCache;
+    const { catalog } = this.#customResources;
+    const webhooks = this.#webhooks;
+    return new Admission([
+      namespaceLifecycle(namespaceSource(registry, watchCache)),
+      reservedDefinitions,
+      ...admissionPlugins,
+      ...configuredAdmission({ storage, watchCache, registry, catalog, authorizer, webhooks }),
+    ]);
   }
 
   #openWatchCache(): WatchCache {
