@@ -47,14 +47,18 @@ export interface WebhookCall {
 /** As in Kubernetes, where it cannot be chosen. */
 const timeoutDefaultMs = 30_000;
 const answerBytesDefaultMax = 32 << 20;
+/** Of one logical cluster; calls beyond them wait for one, as long as they have time. */
 const socketsPerHostMax = 16;
-/** Of all tenants together; calls beyond them wait. */
-const socketsMax = 512;
+/** Of all logical clusters together: a bound for what the process holds. */
+const socketsMax = 4096;
+/** Calls of one logical cluster under way; those beyond it fail at once, so that nobody can use up what all share. */
+export const callsPerClusterMax = 64;
 const idleSocketMs = 20_000;
 
 export class WebhookClient {
   readonly #options: WebhookClientOptions;
-  readonly #agent = new Agent({
+  readonly #calls = new Map<string, number>();
+  readonly #agent = new ClusterAgent({
     keepAlive: true,
     maxSockets: socketsPerHostMax,
     maxTotalSockets: socketsMax,
@@ -78,12 +82,18 @@ export class WebhookClient {
     const failed = (why: string) => new Error(`Post ${quote(shown(config, url))}: ${why}`);
     const target = this.#target(config, url, call.cluster);
     if (target instanceof Error) throw failed(target.message);
-    const text = await this.#send(url, target, stringifyJson(body), {
-      timeoutMs,
-      signal: call.signal,
-    }).catch((error: Error) => {
-      throw failed(error.message);
-    });
+    const pool = call.cluster ?? "";
+    const underWay = this.#calls.get(pool) ?? 0;
+    if (pool !== "" && underWay >= callsPerClusterMax)
+      throw failed(`${callsPerClusterMax} calls of webhooks are under way in this logical cluster`);
+    this.#calls.set(pool, underWay + 1);
+    const options = { ...target, pool };
+    const { signal } = call;
+    const text = await this.#send(url, options, stringifyJson(body), { timeoutMs, signal })
+      .catch((error: Error) => {
+        throw failed(error.message);
+      })
+      .finally(() => this.#leave(pool));
     try {
       const { value } = parseJson(text);
       if (isJsonObject(value)) return value;
@@ -92,6 +102,12 @@ export class WebhookClient {
       throw failed(`the answer is no JSON: ${error.message}`);
     }
     throw failed("the answer is no object");
+  }
+
+  #leave(pool: string): void {
+    const underWay = (this.#calls.get(pool) ?? 1) - 1;
+    if (underWay === 0) this.#calls.delete(pool);
+    else this.#calls.set(pool, underWay);
   }
 
   close(): void {
@@ -163,6 +179,20 @@ export class WebhookClient {
     });
   }
 }
+
+/** Logical clusters share no connections: one that keeps a host busy does not make others wait for it. */
+class ClusterAgent extends Agent {
+  getName(options?: PoolOptions): string {
+    return `${usualName.call(this, options)}:${options?.pool ?? ""}`;
+  }
+}
+
+type PoolOptions = RequestOptions & { readonly pool?: string };
+
+/** Documented, and missing in the types. */
+const usualName = (
+  Agent.prototype as unknown as { getName(this: Agent, options?: PoolOptions): string }
+).getName;
 
 async function readAnswer(response: IncomingMessage, bytesMax: number): Promise<string> {
   const { statusCode = 0 } = response;
