@@ -47,6 +47,7 @@ export const roomTable: Readonly<Record<string, Readonly<Record<string, readonly
     shape: ["json", "patch", "apply"],
     schema: ["base", "json", "status", "cel"],
     cel: ["base", "json"],
+    compat: ["json", "schema"],
     apply: ["base", "json", "meta", "schema", "status"],
   },
   controllers: {
