@@ -5,22 +5,23 @@ import { Interned } from "@kcp-ts/machinery/base";
 import {
   AUTHORIZER_TYPE,
   BOOL,
-  CelStruct,
   type Compilation,
   compile,
   DYN,
   declaredDynamic,
   declaredValue,
   type Environment,
+  JSON_PATCH_TYPE,
   jsonPatchLibrary,
   kubernetesEnvironment,
   listOf,
   NULL,
+  OBJECT_TYPE,
   type Program,
   RESOURCE_CHECK_TYPE,
   STRING,
-  structType,
   type Type,
+  withMutationTypes,
 } from "@kcp-ts/machinery/cel";
 
 /** What an expression comes to: decides what it may refer to and what it must evaluate to. */
@@ -66,14 +67,6 @@ const variables = new Map([
 
 const plain: Environment = kubernetesEnvironment.extend({ variables });
 
-const objectType: Type = structType("Object", () => DYN);
-const patchFields: ReadonlyMap<string, Type> = new Map([
-  ["op", STRING],
-  ["path", STRING],
-  ["from", STRING],
-  ["value", DYN],
-]);
-const patchType: Type = structType("JSONPatch", (field) => patchFields.get(field));
 const patching: Environment = kubernetesEnvironment.extend({
   variables,
   libraries: [jsonPatchLibrary],
@@ -85,27 +78,16 @@ const results: Readonly<Record<ExpressionUse, readonly Type[] | undefined>> = {
   validation: [BOOL],
   message: [STRING],
   audit: [STRING, NULL],
-  applyConfiguration: [objectType],
-  jsonPatch: [listOf(patchType)],
+  applyConfiguration: [OBJECT_TYPE],
+  // An empty list is a list of anything.
+  jsonPatch: [listOf(JSON_PATCH_TYPE), listOf(DYN)],
 };
 
-/** Types that a text can name; the checker finds out which of them it does. */
-const typesMax = 200;
-
 function environmentOf(text: string, use: ExpressionUse): Environment {
-  if (use !== "applyConfiguration" && use !== "jsonPatch" && use !== "variable") return plain;
-  if (use === "variable" && !/\b(?:Object|JSONPatch)\b/.test(text)) return plain;
-  const names = new Set(["Object"]);
-  for (const [, name] of text.matchAll(/\b(Object(?:\s*\.\s*\w+)*)\s*\{/g)) {
-    if (names.size < typesMax) names.add((name as string).replaceAll(/\s/g, ""));
-  }
-  const structs = [...names].map((name) => ({
-    type: name === "Object" ? objectType : structType(name, () => DYN),
-    construct: (fields: CelStruct["fields"]) => new CelStruct(name, fields),
-  }));
-  const patch = {
-    type: patchType,
-    construct: (fields: CelStruct["fields"]) => new CelStruct("JSONPatch", fields),
-  };
-  return patching.extend({ structs: [...structs, patch] });
+  if (use === "variable")
+    return /\b(?:Object|JSONPatch|jsonpatch)\b/.test(text)
+      ? withMutationTypes(patching, text)
+      : plain;
+  const isMutation = use === "applyConfiguration" || use === "jsonPatch";
+  return isMutation ? withMutationTypes(patching, text) : plain;
 }

@@ -155,6 +155,30 @@ describe("a mutating admission policy", () => {
     );
   });
 
+  it("is refused when its expressions do not compile, or come to something else", async () => {
+    const path = `/clusters/a${registration}/mutatingadmissionpolicies`;
+    const cases: [object, RegExp][] = [
+      [
+        apply("Object{data: }"),
+        /spec\.mutations\[0\]\.applyConfiguration\.expression: Invalid value: .*compilation failed/s,
+      ],
+      [apply("'text'"), /must evaluate to Object/],
+      [patch("[JSONPatch{operation: 'add'}]"), /undefined field 'operation'/],
+      [patch("JSONPatch{op: 'add'}"), /must evaluate to one of \[list\(JSONPatch\) list\(dyn\)\]/],
+    ];
+    for (const [mutation, expected] of cases) {
+      const resourceRules = rulesFor("configmaps");
+      const spec = {
+        matchConstraints: { resourceRules },
+        reinvocationPolicy: "Never",
+        mutations: [mutation],
+      };
+      const { status, object } = await create({ metadata: { name: "p" }, spec }, path);
+      assert.equal(status, 422);
+      assert.match(object.message ?? "", expected);
+    }
+  });
+
   it("means nothing in another logical cluster", async () => {
     await policy("p", [apply('Object{data: {"a": "b"}}')]);
     const { object } = await create({ metadata: { name: "a" } }, configMaps.replace("/a/", "/b/"));
