@@ -57,6 +57,8 @@ export const roomTable: Readonly<Record<string, Readonly<Record<string, readonly
     "garbage-collector": ["api", "pace"],
     "default-objects": ["api", "pace"],
     "resource-quota": ["api"],
+    "service-account-tokens": ["api"],
+    "certificate-requests": ["api"],
   },
   server: {
     request: [],
@@ -132,7 +134,7 @@ export const roomTable: Readonly<Record<string, Readonly<Record<string, readonly
     certificates: [],
     kubeconfig: ["certificates"],
     backup: ["compose"],
-    compose: ["kubeconfig", "certificates"],
+    compose: ["kubeconfig", "certificates", "manifests"],
     manifests: [],
     testing: ["certificates", "compose", "manifests"],
   },

@@ -6,6 +6,8 @@
 import { type Clock, sleep, systemClock } from "@kcp-ts/machinery/base";
 import {
   type Client,
+  type Clusters,
+  type Controller,
   EventRecorder,
   logicalClusters,
   Manager,
@@ -19,6 +21,10 @@ import {
   servedKinds,
   serviceAccounts,
 } from "./api/index.ts";
+import {
+  certificateRequestsController,
+  type SignCertificate,
+} from "./certificate-requests/index.ts";
 import { defaultObjectsController } from "./default-objects/index.ts";
 import {
   allResources,
@@ -29,12 +35,17 @@ import {
 } from "./garbage-collector/index.ts";
 import { namespaceController } from "./namespace/index.ts";
 import { resourceQuotaController } from "./resource-quota/index.ts";
+import { type IssueToken, serviceAccountTokensController } from "./service-account-tokens/index.ts";
 
 export interface ControlLoopsOptions {
   /** Of the server, not of one cluster of it. */
   readonly client: Client;
   /** What clients verify the server by; goes into every namespace. */
   readonly caPem: string;
+  /** Fills the secrets in which people want tokens of service accounts; without it nobody does. */
+  readonly issueToken?: IssueToken | undefined;
+  /** Signs requests for client certificates; without it nobody does. */
+  readonly signCertificate?: SignCertificate | undefined;
   readonly clock?: Clock;
   /** What went wrong and is tried again, for a log. */
   readonly onError: (error: unknown, context: ErrorContext) => void;
@@ -65,6 +76,7 @@ export async function runControlLoops(
       clock,
       onError: report("default-objects"),
     }),
+    ...credentialControllers(options, clusters, report),
   ];
   const quotas = serves(resourceQuotas)
     ? resourceQuotaController({
@@ -96,6 +108,25 @@ export async function runControlLoops(
   const manager = new Manager({ clusters: [clusters], controllers });
   await Promise.all([manager.run(signal), garbageCollector.run(signal)]);
   await Promise.all([events.flush(), quotas?.close()]);
+}
+
+/** Those that make tokens and certificates, as far as there are keys to make them with. */
+function credentialControllers(
+  options: ControlLoopsOptions,
+  clusters: Clusters,
+  report: (controller: string) => (error: unknown, key?: ObjectKey) => void,
+): Controller[] {
+  const { issueToken: issue, signCertificate: sign, caPem, clock = systemClock } = options;
+  const controllers: Controller[] = [];
+  if (issue !== undefined) {
+    const onError = report("service-account-tokens");
+    controllers.push(serviceAccountTokensController({ clusters, caPem, issue, clock, onError }));
+  }
+  if (sign !== undefined) {
+    const onError = report("certificate-requests");
+    controllers.push(certificateRequestsController({ clusters, sign, clock, onError }));
+  }
+  return controllers;
 }
 
 const retryMs = 1000;

@@ -1,3 +1,10 @@
+export {
+  type CertificateRequestsOptions,
+  type CertificateWish,
+  certificateRequestsController,
+  type SignCertificate,
+  type SigningOutcome,
+} from "./certificate-requests/index.ts";
 export { type ControlLoopsOptions, type ErrorContext, runControlLoops } from "./control-loops.ts";
 export { type DefaultObjectsOptions, defaultObjectsController } from "./default-objects/index.ts";
 export {
@@ -15,3 +22,9 @@ export {
   type ResourceQuotaControllerOptions,
   resourceQuotaController,
 } from "./resource-quota/index.ts";
+export {
+  type AccountOfToken,
+  type IssueToken,
+  type ServiceAccountTokensOptions,
+  serviceAccountTokensController,
+} from "./service-account-tokens/index.ts";

@@ -1,5 +1,14 @@
+import type { ClientAuthorityOptions } from "./compose/client-authority.ts";
+import type { IssuerOptions } from "./compose/issuers.ts";
+import type { ServiceAccountOptions } from "./compose/service-accounts.ts";
+import type { TlsOptions } from "./compose/tls.ts";
+
 /** What a control plane can be told, and what it does when it is not told. Flags of `kcp start` map onto this one to one. */
-export interface ControlPlaneOptions {
+export interface ControlPlaneOptions
+  extends ServiceAccountOptions,
+    IssuerOptions,
+    ClientAuthorityOptions,
+    TlsOptions {
   /** Where state and credentials live; made with mode 0700 when missing. */
   readonly rootDirectory: string;
   readonly bindAddress: string;
@@ -12,8 +21,6 @@ export interface ControlPlaneOptions {
   readonly kubeconfigPath?: string | undefined;
   readonly tokenAuthFile?: string | undefined;
   readonly clientCaFile?: string | undefined;
-  readonly tlsCertFile?: string | undefined;
-  readonly tlsPrivateKeyFile?: string | undefined;
   readonly anonymousAuth: boolean;
   /** Refuses webhooks, for admission and conversion, that lead to this machine, its network or link-local addresses. */
   readonly webhookDenyPrivateAddresses?: boolean | undefined;

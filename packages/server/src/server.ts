@@ -5,20 +5,24 @@
  */
 import { randomUUID } from "node:crypto";
 import type { Clock, Random } from "@kcp-ts/machinery/base";
+import { type AccessControl, accessControl, type ComposeAuthorization } from "./access-control.ts";
+import { accountObjects } from "./account-objects.ts";
 import {
   Admission,
   type AdmissionPlugin,
+  certificateSigners,
   namespaceLifecycle,
   reservedDefinitions,
 } from "./admission/index.ts";
 import { PolicyChecker } from "./admission-sources/index.ts";
 import { configuredAdmission } from "./admission-wiring.ts";
-import type { RequestAuthenticator } from "./authentication/index.ts";
+import type { AccountObjects, RequestAuthenticator } from "./authentication/index.ts";
 import type { Authorizer } from "./authorization/index.ts";
 import { Compactor, type CompactorOptions } from "./compactor.ts";
 import { CustomResources } from "./custom-resources/index.ts";
 import { Deadlines } from "./deadlines.ts";
 import type { Exchange } from "./exchange.ts";
+import type { TokenSource } from "./handlers/index.ts";
 import { type HealthChecks, pingCheck } from "./health/index.ts";
 import { ServerMetrics } from "./metrics/index.ts";
 import { namespaceSource } from "./namespace-source.ts";
@@ -26,6 +30,8 @@ import { answer, type PipelineRooms } from "./pipeline.ts";
 import { builtIns, Registry, type ResourceDefinition } from "./registry/index.ts";
 import type { ApiRequest, ApiResponse, MaybePromise } from "./request/api-request.ts";
 import { observe } from "./request-sample.ts";
+import type { PublishedDocuments } from "./routing/index.ts";
+import { signerRules } from "./signer-rules.ts";
 import type { SnapshotSource, Storage } from "./storage/index.ts";
 import { WatchCache } from "./watch-cache/index.ts";
 import { WebhookClient, type WebhookClientOptions } from "./webhooks/index.ts";
@@ -36,8 +42,16 @@ export interface ApiServerOptions {
   readonly snapshots?: SnapshotSource | undefined;
   readonly clock: Clock;
   readonly random: Random;
-  readonly authenticator: RequestAuthenticator;
-  readonly authorizer: Authorizer;
+  /** Or how to make it, for authenticators that look things up in this server. */
+  readonly authenticator:
+    | RequestAuthenticator
+    | ((objects: AccountObjects) => RequestAuthenticator);
+  /** Makes the tokens of service accounts; without it they get none. */
+  readonly tokens?: TokenSource | undefined;
+  /** Published for those who verify such tokens themselves. */
+  readonly issuerDocuments?: PublishedDocuments | undefined;
+  /** system:masters, then RBAC, if left out. */
+  readonly authorization?: ComposeAuthorization;
   readonly log: ServerLog;
   readonly admissionPlugins?: readonly AdmissionPlugin[];
   /** Served in every logical cluster, besides the built-in ones. */
@@ -66,6 +80,7 @@ export class ApiServer {
   readonly #customResources: CustomResources;
   readonly #webhooks: WebhookClient;
   readonly #policyChecker: PolicyChecker;
+  readonly #access: AccessControl;
   readonly #inFlight = { readOnly: 0, mutating: 0 };
   #isStarted = false;
   #isDraining = false;
@@ -94,19 +109,22 @@ export class ApiServer {
       webhooks: this.#webhooks,
       onError: (error) => log.warn({ err: error }, "a custom resource definition has to wait"),
     });
-    this.#policyChecker = new PolicyChecker({
-      storage,
-      watchCache,
-      registry,
-      catalog: this.#customResources.catalog,
-      onError: (error) => log.warn({ err: error }, "a policy could not be type-checked"),
-    });
+    this.#policyChecker = this.#checkPolicies(registry);
     this.#compactor = new Compactor({
       storage,
       clock,
       progress: () => ({ revision: watchCache.hub.revision, bytes: watchCache.hub.changedBytes }),
       onError: (error) => log.warn({ err: error }, "history could not be compacted"),
       policy: options.compaction ?? {},
+    });
+    const authenticator =
+      typeof options.authenticator === "function"
+        ? options.authenticator(accountObjects(registry, watchCache))
+        : options.authenticator;
+    this.#access = accessControl({
+      ...{ storage, registry, hub: watchCache.hub, compose: options.authorization },
+      authenticator,
+      onError: (error) => log.warn({ err: error }, "an aggregated role could not be written"),
     });
     const observers = { clock, metrics, log };
     this.#rooms = {
@@ -115,8 +133,11 @@ export class ApiServer {
       admission: this.#composeAdmission(registry),
       clock,
       deadlines: new Deadlines<() => void>(clock, (callback) => callback()),
-      authenticator: options.authenticator,
-      authorizer: options.authorizer,
+      authenticator,
+      tokens: options.tokens,
+      issuerDocuments: options.issuerDocuments,
+      authorizer: this.#access.authorizer,
+      reviewers: this.#access.reviewers,
       catalog: this.#customResources.catalog,
       health: this.#healthChecks(),
       metrics,
@@ -131,10 +152,16 @@ export class ApiServer {
     };
   }
 
+  /** The whole of authorization, for those in this process who must ask. */
+  get authorizer(): Authorizer {
+    return this.#access.authorizer;
+  }
+
   async start(): Promise<void> {
     await this.#watchCache.start();
     this.#customResources.start();
     this.#policyChecker.start();
+    this.#access.aggregation.start();
     this.#compactor.start();
     this.#isStarted = true;
   }
@@ -171,21 +198,36 @@ export class ApiServer {
     this.#webhooks.close();
     await this.#policyChecker.stop();
     await this.#customResources.stop();
+    await this.#access.aggregation.stop();
     await this.#watchCache.close();
   }
 
   /** In the order in which they run; quotas come last. */
   #composeAdmission(registry: Registry): Admission {
-    const { storage, authorizer, admissionPlugins = [] } = this.#options;
+    const { storage, admissionPlugins = [] } = this.#options;
+    const { authorizer, escalation } = this.#access;
     const watchCache = this.#watchCache;
     const { catalog } = this.#customResources;
     const webhooks = this.#webhooks;
     return new Admission([
       namespaceLifecycle(namespaceSource(registry, watchCache)),
+      certificateSigners(signerRules(authorizer)),
+      escalation,
       reservedDefinitions,
       ...admissionPlugins,
       ...configuredAdmission({ storage, watchCache, registry, catalog, authorizer, webhooks }),
     ]);
+  }
+
+  #checkPolicies(registry: Registry): PolicyChecker {
+    const { storage, log } = this.#options;
+    return new PolicyChecker({
+      storage,
+      watchCache: this.#watchCache,
+      registry,
+      catalog: this.#customResources.catalog,
+      onError: (error) => log.warn({ err: error }, "a policy could not be type-checked"),
+    });
   }
 
   #openWatchCache(): WatchCache {

@@ -10,3 +10,13 @@ export function integerFlag(name: string, min: number, max: number): (text: stri
     return value;
   };
 }
+
+/** Of a flag that may be given several times. */
+export function repeated(text: string, before: readonly string[]): readonly string[] {
+  return [...before, text];
+}
+
+/** Of a flag that takes a list, and may be given several times as well. */
+export function commaSeparated(text: string, before: readonly string[]): readonly string[] {
+  return [...before, ...text.split(",").filter((part) => part !== "")];
+}

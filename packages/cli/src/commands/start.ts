@@ -7,20 +7,24 @@ import {
 } from "@kcp-ts/controlplane";
 import type { Command } from "commander";
 import colors from "picocolors";
-import { integerFlag } from "./flags.ts";
+import {
+  type AuthenticationFlags,
+  addAuthenticationFlags,
+  authenticationOptionsOf,
+} from "./authentication-flags.ts";
+import { integerFlag, repeated } from "./flags.ts";
 import { addStorageFlags, type StorageFlags, storageOptionsOf } from "./storage-flags.ts";
 
-interface StartFlags extends StorageFlags {
+interface StartFlags extends StorageFlags, AuthenticationFlags {
   readonly rootDirectory: string;
   readonly bindAddress: string;
   readonly securePort: number;
   readonly externalHostname?: string;
   readonly kubeconfigPath?: string;
-  readonly tokenAuthFile?: string;
-  readonly clientCaFile?: string;
   readonly tlsCertFile?: string;
   readonly tlsPrivateKeyFile?: string;
-  readonly anonymousAuth: string;
+  readonly tlsSniCertKey: readonly string[];
+  readonly tlsMinVersion: string;
   readonly runControllers: string;
   readonly webhookDenyPrivateAddresses: string;
   readonly shutdownDelayDuration: number;
@@ -49,19 +53,18 @@ export function addStart(program: Command): void {
     )
     .option("--external-hostname <name>", "name or address that clients use (default: localhost)")
     .option("--tls-cert-file <path>", "serving certificate (default: made and renewed by kcp)")
-    .option("--tls-private-key-file <path>", "its private key");
-  addStorageFlags(command);
-  command
-    .optionsGroup("Who may come in:")
-    .option("--token-auth-file <path>", 'CSV of token,user,uid,"group1,group2"')
-    .option("--client-ca-file <path>", "accept client certificates of these authorities")
-    .option("--anonymous-auth <bool>", "let strangers see health and version", "true")
-    .optionsGroup("Where it calls out to:")
+    .option("--tls-private-key-file <path>", "its private key")
     .option(
-      "--webhook-deny-private-addresses <bool>",
-      "refuse webhooks on this machine, in its network and at link-local addresses",
-      "false",
+      "--tls-sni-cert-key <files>",
+      "certificate,key[:name,name] for clients that ask for these names; repeatable",
+      repeated,
+      [],
     )
+    .option("--tls-min-version <version>", "VersionTLS12 or VersionTLS13", "VersionTLS12");
+  addStorageFlags(command);
+  addAuthenticationFlags(command);
+  addWebhookFlags(command);
+  command
     .optionsGroup("What it does by itself:")
     .option(
       "--run-controllers <bool>",
@@ -92,6 +95,16 @@ export function addStart(program: Command): void {
     .action((flags: StartFlags) => start(flags));
 }
 
+function addWebhookFlags(command: Command): void {
+  command
+    .optionsGroup("Where it calls out to:")
+    .option(
+      "--webhook-deny-private-addresses <bool>",
+      "refuse webhooks on this machine, in its network and at link-local addresses",
+      "false",
+    );
+}
+
 async function start(flags: StartFlags): Promise<void> {
   const isTerminal = process.stderr.isTTY === true;
   const log = createLog({
@@ -115,13 +128,13 @@ function optionsOf(flags: StartFlags): ControlPlaneOptions {
     securePort: flags.securePort,
     externalHostname: flags.externalHostname,
     kubeconfigPath: flags.kubeconfigPath,
-    tokenAuthFile: flags.tokenAuthFile,
-    clientCaFile: flags.clientCaFile,
     tlsCertFile: flags.tlsCertFile,
     tlsPrivateKeyFile: flags.tlsPrivateKeyFile,
-    anonymousAuth: flags.anonymousAuth !== "false",
+    tlsSniCertKeys: flags.tlsSniCertKey,
+    tlsMinVersion: flags.tlsMinVersion,
     controllers: flags.runControllers !== "false",
     webhookDenyPrivateAddresses: flags.webhookDenyPrivateAddresses === "true",
+    ...authenticationOptionsOf(flags),
     storage: storageOptionsOf(flags),
     shutdownDelayMs: flags.shutdownDelayDuration * 1000,
     shutdownTimeoutMs: flags.shutdownTimeout * 1000,

@@ -1,5 +1,10 @@
 /** The control loops of the server itself, in its own process: they speak to it as clients do, and could as well be elsewhere. */
-import { type ErrorContext, runControlLoops } from "@kcp-ts/controllers";
+import {
+  type ErrorContext,
+  type IssueToken,
+  runControlLoops,
+  type SignCertificate,
+} from "@kcp-ts/controllers";
 import type { Clock } from "@kcp-ts/machinery/base";
 import { isStatusError } from "@kcp-ts/machinery/status";
 import { Client, formatKey } from "@kcp-ts/sdk";
@@ -13,6 +18,8 @@ export interface ControllersOptions {
   readonly credential: Pick<InternalCredential, "authorization">;
   /** What clients verify this server by. */
   readonly caPem: string;
+  readonly issueToken?: IssueToken | undefined;
+  readonly signCertificate?: SignCertificate | undefined;
   readonly log: Pick<ServerLog, "debug" | "warn" | "error">;
   readonly clock: Clock;
 }
@@ -23,7 +30,7 @@ export interface RunningControllers {
 }
 
 export function startControllers(options: ControllersOptions): RunningControllers {
-  const { server, credential, caPem, log, clock } = options;
+  const { server, credential, caPem, issueToken, signCertificate, log, clock } = options;
   const { authorization } = credential;
   const transport = inProcessTransport({ server, authorization });
   const client = new Client({ transport, clock, userAgent: "kcp-controllers" });
@@ -38,11 +45,12 @@ export function startControllers(options: ControllersOptions): RunningController
     else log.warn(fields, "a controller tries again");
   };
   const stopping = new AbortController();
-  const running = runControlLoops({ client, caPem, clock, onError }, stopping.signal).catch(
-    (error: unknown) => {
-      if (!stopping.signal.aborted) log.error({ err: error }, "the controllers have ended");
-    },
-  );
+  const running = runControlLoops(
+    { client, caPem, issueToken, signCertificate, clock, onError },
+    stopping.signal,
+  ).catch((error: unknown) => {
+    if (!stopping.signal.aborted) log.error({ err: error }, "the controllers have ended");
+  });
   return {
     async stop() {
       stopping.abort();

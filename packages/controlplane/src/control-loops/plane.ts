@@ -6,7 +6,6 @@ import {
   type ApiResponse,
   ApiServer,
   BearerTokenAuthenticator,
-  bootstrapAuthorizer,
   RequestAuthenticator,
   StaticTokenAuthenticator,
 } from "@kcp-ts/server";
@@ -74,7 +73,6 @@ export class Plane {
         authenticators: [new BearerTokenAuthenticator([tokens])],
         anonymous: true,
       }),
-      authorizer: bootstrapAuthorizer,
       log: silent,
     });
     await server.start();

@@ -7,6 +7,7 @@ export {
   type ObjectForm,
   type Operation,
 } from "./admission.ts";
+export { certificateSigners, type SignerRules } from "./certificate-signers.ts";
 export {
   type ClusterConfiguration,
   type ConfigurationResource,

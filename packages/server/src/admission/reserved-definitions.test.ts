@@ -7,7 +7,10 @@ describe("definitions below apis.kcp.io", () => {
   const check = async (definition: object, cluster = "a") => {
     const server = await TestServer.start();
     const path = `/clusters/${cluster}${definitionsPath}`;
-    const { status, object } = await server.request("POST", path, { body: definition });
+    const { status, object } = await server.request("POST", path, {
+      body: definition,
+      user: "masters",
+    });
     await server.close();
     return { status, message: object.message };
   };

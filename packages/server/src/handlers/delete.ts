@@ -1,4 +1,4 @@
-/** DELETE of one object: removed at once, or marked when something holds it back. */
+/** Deletes one object, at once or, when something holds it back, by marking it. */
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import { json, success } from "../content/index.ts";
 import type { Written } from "../registry/index.ts";
@@ -43,8 +43,8 @@ export async function deleteOne(
   });
   const admission = rooms.admission.admit(admitted);
   if (admission !== undefined) await admission;
-  const target = { cluster: oneCluster(scope), ...address };
-  const written = await rooms.registry.delete(definition, target, options, {
+  const at = { cluster: oneCluster(scope), ...address };
+  const written = await rooms.registry.delete(definition, at, options, {
     isDryRun: options.isDryRun,
     validate: validatorFor(rooms, admitted),
     signal: uncancelled,
