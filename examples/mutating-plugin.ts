@@ -5,8 +5,9 @@ import { configMaps } from "./config-maps.ts";
 
 const costCenter: AdmissionPlugin = {
   name: "CostCenter",
-  /** Requests that it has nothing to do with cost nothing. */
-  concerns: ({ resource, operation }) => resource === "configmaps" && operation !== "DELETE",
+  /** Requests that it has nothing to do with cost nothing: other kinds, and what the server does for itself. */
+  concerns: ({ resource, operation, user }) =>
+    resource === "configmaps" && operation !== "DELETE" && !user.username.startsWith("system:"),
   /** Before defaults and validation, on creates, updates, patches and applies alike. */
   mutate({ user }, draft) {
     const metadata = draft["metadata"] as { labels?: Record<string, string> };
