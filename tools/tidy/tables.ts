@@ -59,6 +59,7 @@ export const roomTable: Readonly<Record<string, Readonly<Record<string, readonly
     "resource-quota": ["api"],
     "service-account-tokens": ["api"],
     "certificate-requests": ["api"],
+    "event-expiry": ["pace"],
   },
   server: {
     request: [],

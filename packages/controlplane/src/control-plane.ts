@@ -11,6 +11,7 @@ import { adminUser, Core } from "./compose/core.ts";
 import type { Extensions } from "./compose/extensions.ts";
 import { listen, makeRootDirectory } from "./compose/start-up.ts";
 import { type OpenedStorage, openStorage } from "./compose/storage.ts";
+import { memoryTidier } from "./compose/tidy-memory.ts";
 import { loadTls } from "./compose/tls.ts";
 import { loadOrCreateAdminTokens, writeAdminKubeconfig } from "./kubeconfig/index.ts";
 import type { ControlPlaneOptions } from "./options.ts";
@@ -76,6 +77,7 @@ async function compose(
     storage,
     tokens,
     random: systemRandom,
+    tidyMemory: memoryTidier(),
   });
   const { server } = core;
   undo.push(
@@ -111,7 +113,11 @@ async function compose(
   core.servedAt(url);
   const kubeconfig = { path: kubeconfigPath, tokenStorePath, serverUrl: url };
   await writeAdminKubeconfig({ ...kubeconfig, caPem: certificates.caPem, ...tokens });
-  if (options.controllers) core.startControlLoops(certificates.caPem);
+  if (options.controllers) {
+    const { caPem } = certificates;
+    const isShared = options.storage.kind === "etcd";
+    core.startControlLoops({ caPem, isShared, eventTtlMs: options.eventTtlMs });
+  }
   core.startControllers();
   const stop = once(async () => {
     keeper.stop();

@@ -26,6 +26,8 @@ export interface ControlPlaneOptions
   readonly webhookDenyPrivateAddresses?: boolean | undefined;
   /** Off: nobody empties namespaces, collects garbage or makes what new namespaces get; another process is expected to. */
   readonly controllers: boolean;
+  /** How long Events live after they were last written. */
+  readonly eventTtlMs: number;
   /** Time between the first signal and the moment new requests are refused: load balancers see readyz fail first. */
   readonly shutdownDelayMs: number;
   /** Requests still open after this are cut off. */
@@ -53,6 +55,7 @@ export const controlPlaneDefaults: ControlPlaneOptions = {
   storage: { kind: "embedded" },
   anonymousAuth: true,
   controllers: true,
+  eventTtlMs: 3_600_000,
   shutdownDelayMs: 0,
   shutdownTimeoutMs: 30_000,
 };

@@ -11,6 +11,7 @@ import {
   Admission,
   type AdmissionPlugin,
   certificateSigners,
+  type NamespaceSource,
   namespaceLifecycle,
   reservedDefinitions,
 } from "./admission/index.ts";
@@ -25,7 +26,7 @@ import type { Exchange } from "./exchange.ts";
 import type { TokenSource } from "./handlers/index.ts";
 import { type HealthChecks, pingCheck } from "./health/index.ts";
 import { ServerMetrics } from "./metrics/index.ts";
-import { namespaceSource } from "./namespace-source.ts";
+import { namespaceGuard, namespaceSource } from "./namespace-source.ts";
 import { answer, type PipelineRooms } from "./pipeline.ts";
 import { builtIns, Registry, type ResourceDefinition } from "./registry/index.ts";
 import type { ApiRequest, ApiResponse, MaybePromise } from "./request/api-request.ts";
@@ -61,6 +62,8 @@ export interface ApiServerOptions {
   readonly bookmarkIntervalMs?: number;
   /** How webhooks that tenants name are called, for admission and for conversion. */
   readonly webhooks?: Omit<WebhookClientOptions, "clock">;
+  /** Gives memory back that is no longer needed; called while everything is read through. */
+  readonly tidyMemory?: (() => void) | undefined;
 }
 
 /** The words of a log; structured fields first, constant message last, as pino has them. */
@@ -90,7 +93,10 @@ export class ApiServer {
     const { storage, clock, random, log } = options;
     this.#options = options;
     const watchCache = this.#openWatchCache();
-    const registry = new Registry({ storage, watchCache, clock, random, newUid: randomUUID });
+    const confirmCreate = namespaceGuard(storage, watchCache, () => source);
+    const newUid = randomUUID;
+    const registry = new Registry({ storage, watchCache, clock, random, newUid, confirmCreate });
+    const source = namespaceSource(registry, watchCache);
     const metrics = new ServerMetrics({
       watchers: () => watchCache.watcherCount,
       inFlight: () => this.#inFlight,
@@ -130,7 +136,7 @@ export class ApiServer {
     this.#rooms = {
       registry,
       watchCache,
-      admission: this.#composeAdmission(registry),
+      admission: this.#composeAdmission(registry, source),
       clock,
       deadlines: new Deadlines<() => void>(clock, (callback) => callback()),
       authenticator,
@@ -203,14 +209,14 @@ export class ApiServer {
   }
 
   /** In the order in which they run; quotas come last. */
-  #composeAdmission(registry: Registry): Admission {
+  #composeAdmission(registry: Registry, source: NamespaceSource): Admission {
     const { storage, admissionPlugins = [] } = this.#options;
     const { authorizer, escalation } = this.#access;
     const watchCache = this.#watchCache;
     const { catalog } = this.#customResources;
     const webhooks = this.#webhooks;
     return new Admission([
-      namespaceLifecycle(namespaceSource(registry, watchCache)),
+      namespaceLifecycle(source),
       certificateSigners(signerRules(authorizer)),
       escalation,
       reservedDefinitions,
@@ -236,6 +242,7 @@ export class ApiServer {
       storage,
       clock,
       onError: (error) => log.warn({ err: error }, "the change feed was interrupted"),
+      tidyMemory: this.#options.tidyMemory,
       ...(collectionBytesMax === undefined ? {} : { collectionBytesMax }),
       ...(bookmarkIntervalMs === undefined ? {} : { bookmarkIntervalMs }),
     });

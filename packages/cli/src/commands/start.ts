@@ -12,7 +12,7 @@ import {
   addAuthenticationFlags,
   authenticationOptionsOf,
 } from "./authentication-flags.ts";
-import { integerFlag, repeated } from "./flags.ts";
+import { durationFlag, integerFlag, repeated } from "./flags.ts";
 import { addStorageFlags, type StorageFlags, storageOptionsOf } from "./storage-flags.ts";
 
 interface StartFlags extends StorageFlags, AuthenticationFlags {
@@ -27,6 +27,7 @@ interface StartFlags extends StorageFlags, AuthenticationFlags {
   readonly tlsMinVersion: string;
   readonly runControllers: string;
   readonly webhookDenyPrivateAddresses: string;
+  readonly eventTtl: number;
   readonly shutdownDelayDuration: number;
   readonly shutdownTimeout: number;
   readonly v: number;
@@ -70,6 +71,12 @@ export function addStart(program: Command): void {
       "--run-controllers <bool>",
       "empty deleted namespaces, collect garbage, fill new namespaces, count for quotas",
       "true",
+    )
+    .option(
+      "--event-ttl <duration>",
+      "how long Events are kept after they were last written (default: 1h)",
+      durationFlag("--event-ttl"),
+      3_600_000,
     )
     .optionsGroup("How it stops:")
     .option(
@@ -135,6 +142,7 @@ function optionsOf(flags: StartFlags): ControlPlaneOptions {
     controllers: flags.runControllers !== "false",
     webhookDenyPrivateAddresses: flags.webhookDenyPrivateAddresses === "true",
     ...authenticationOptionsOf(flags),
+    eventTtlMs: flags.eventTtl,
     storage: storageOptionsOf(flags),
     shutdownDelayMs: flags.shutdownDelayDuration * 1000,
     shutdownTimeoutMs: flags.shutdownTimeout * 1000,

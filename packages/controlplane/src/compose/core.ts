@@ -18,7 +18,11 @@ import {
 import { type CertificateAuthority, clientSigner } from "../certificates/index.ts";
 import { type AuthenticationOptions, composeAuthentication } from "./authentication.ts";
 import { type ClientAuthorityOptions, loadClientAuthority } from "./client-authority.ts";
-import { type RunningControllers, startControllers } from "./controllers.ts";
+import {
+  type ControllersOptions,
+  type RunningControllers,
+  startControllers,
+} from "./controllers.ts";
 import {
   type ControllerProgram,
   type Extensions,
@@ -53,6 +57,7 @@ export interface CoreOptions
   readonly random: Random;
   readonly log: ServerLog;
   readonly webhookDenyPrivateAddresses?: boolean | undefined;
+  readonly tidyMemory?: (() => void) | undefined;
 }
 
 interface Parts extends CoreOptions {
@@ -134,6 +139,7 @@ export class Core {
       admissionPlugins: extensions.admissionPlugins ?? [],
       resources: extensions.resources ?? [],
       webhooks: { denyPrivateAddresses: parts.webhookDenyPrivateAddresses === true },
+      tidyMemory: parts.tidyMemory,
     });
     this.handle = withMiddleware(
       (request) => this.server.handle(request),
@@ -156,7 +162,7 @@ export class Core {
   }
 
   /** The server's own. `caPem` is what clients verify it by. */
-  startControlLoops(caPem: string): void {
+  startControlLoops(options: Pick<ControllersOptions, "caPem" | "eventTtlMs" | "isShared">): void {
     const { server } = this;
     const { credential, log, clock, serviceAccounts, clientAuthority } = this.#parts;
     const issueToken: IssueToken = (account, secretName) =>
@@ -167,7 +173,7 @@ export class Core {
       clusterUnit,
     });
     const keys = { issueToken, signCertificate };
-    this.#controlLoops = startControllers({ server, credential, caPem, ...keys, log, clock });
+    this.#controlLoops = startControllers({ ...options, ...keys, server, credential, log, clock });
   }
 
   /** The embedder's: when the types they watch are there. */

@@ -97,7 +97,7 @@ export async function startTestControlPlane(
   const plane = new InProcessControlPlane({ core, clock, faults, storage, certificates, log });
   try {
     await core.start();
-    if (controlLoops) core.startControlLoops(certificates.caPem);
+    if (controlLoops) core.startControlLoops({ caPem: certificates.caPem });
     if (crds.length > 0) await plane.installCrds(crds);
     core.startControllers();
   } catch (error) {

@@ -22,6 +22,7 @@ export {
   type NamespacePhase,
   type NamespaceSource,
   namespaceLifecycle,
+  namespaceTerminating,
 } from "./namespace-lifecycle.ts";
 export { type Quota, QuotaAdmission, type QuotaSource } from "./quota/quota-admission.ts";
 export { reservedDefinitions } from "./reserved-definitions.ts";

@@ -79,6 +79,9 @@ export interface Strategy {
   /** Fields beyond name and namespace that a field selector may use. */
   readonly selectableFields: ReadonlyMap<string, (object: JsonObject) => string>;
 
+  /** Those of them whose value, unless empty, stands in the stored object as a string, as it is: a selector need not parse to exclude. */
+  readonly verbatimFields?: ReadonlySet<string>;
+
   readonly columns: readonly TableColumn[];
 
   /** The cells of one row, Name first. */
