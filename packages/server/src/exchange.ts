@@ -24,6 +24,7 @@ export class Exchange {
   /** Undefined for watches, which have no deadline. */
   timeoutMs: number | undefined;
   #controller: AbortController | undefined;
+  #annotations: Map<string, string> | undefined;
 
   constructor(request: ApiRequest, clock: Clock) {
     this.request = request;
@@ -46,11 +47,27 @@ export class Exchange {
     return this as unknown as HandlerRequest;
   }
 
+  /** The first note under a key stays. */
+  annotate(key: string, value: string): void {
+    this.#annotations ??= new Map();
+    if (this.#annotations.has(key) || this.#annotations.size >= annotationsMax) return;
+    this.#annotations.set(key, value);
+  }
+
+  /** What admission has noted for an audit. */
+  get auditAnnotations(): ReadonlyMap<string, string> {
+    return this.#annotations ?? noAnnotations;
+  }
+
   /** Stops what is still being done for this request. */
   abort(reason: StatusError): void {
     this.#controller?.abort(reason);
   }
 }
+
+const noAnnotations: ReadonlyMap<string, string> = new Map();
+/** Of one request. */
+const annotationsMax = 1000;
 
 const clientGone = new StatusError({
   code: 499,

@@ -3,7 +3,9 @@ export {
   Admission,
   type AdmissionPlugin,
   type AdmissionRequest,
+  denied,
   type MutableObject,
+  type Operation,
 } from "./admission/index.ts";
 export {
   type AccountObjects,
@@ -78,3 +80,4 @@ export type { ApiRequest, ApiResponse, HeaderRecord } from "./request/api-reques
 export type { UserInfo } from "./request/user.ts";
 export { kubernetesVersion } from "./routing/index.ts";
 export { ApiServer, type ApiServerOptions, type ServerLog } from "./server.ts";
+export type { ServiceResolver, WebhookClientOptions } from "./webhooks/index.ts";

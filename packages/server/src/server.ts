@@ -11,8 +11,12 @@ import {
   Admission,
   type AdmissionPlugin,
   certificateSigners,
+  type NamespaceSource,
   namespaceLifecycle,
+  reservedDefinitions,
 } from "./admission/index.ts";
+import { PolicyChecker } from "./admission-sources/index.ts";
+import { configuredAdmission } from "./admission-wiring.ts";
 import type { AccountObjects, RequestAuthenticator } from "./authentication/index.ts";
 import type { Authorizer } from "./authorization/index.ts";
 import { Compactor, type CompactorOptions } from "./compactor.ts";
@@ -31,6 +35,7 @@ import type { PublishedDocuments } from "./routing/index.ts";
 import { signerRules } from "./signer-rules.ts";
 import type { SnapshotSource, Storage } from "./storage/index.ts";
 import { WatchCache } from "./watch-cache/index.ts";
+import { WebhookClient, type WebhookClientOptions } from "./webhooks/index.ts";
 
 export interface ApiServerOptions {
   readonly storage: Storage;
@@ -55,6 +60,8 @@ export interface ApiServerOptions {
   readonly compaction?: Partial<CompactorOptions["policy"]>;
   readonly collectionBytesMax?: number;
   readonly bookmarkIntervalMs?: number;
+  /** How webhooks that tenants name are called, for admission and for conversion. */
+  readonly webhooks?: Omit<WebhookClientOptions, "clock">;
   /** Gives memory back that is no longer needed; called while everything is read through. */
   readonly tidyMemory?: (() => void) | undefined;
 }
@@ -74,6 +81,8 @@ export class ApiServer {
   readonly #watchCache: WatchCache;
   readonly #compactor: Compactor;
   readonly #customResources: CustomResources;
+  readonly #webhooks: WebhookClient;
+  readonly #policyChecker: PolicyChecker;
   readonly #access: AccessControl;
   readonly #inFlight = { readOnly: 0, mutating: 0 };
   #isStarted = false;
@@ -96,14 +105,17 @@ export class ApiServer {
       cachedBytes: () => watchCache.collections.bytes,
     });
     this.#watchCache = watchCache;
+    this.#webhooks = new WebhookClient({ ...options.webhooks, clock });
     this.#customResources = new CustomResources({
       storage,
       watchCache,
       clock,
       registry,
       builtIns: [...builtIns, ...(options.resources ?? [])],
+      webhooks: this.#webhooks,
       onError: (error) => log.warn({ err: error }, "a custom resource definition has to wait"),
     });
+    this.#policyChecker = this.#checkPolicies(registry);
     this.#compactor = new Compactor({
       storage,
       clock,
@@ -124,12 +136,7 @@ export class ApiServer {
     this.#rooms = {
       registry,
       watchCache,
-      admission: new Admission([
-        namespaceLifecycle(source),
-        certificateSigners(signerRules(this.#access.authorizer)),
-        this.#access.escalation,
-        ...(options.admissionPlugins ?? []),
-      ]),
+      admission: this.#composeAdmission(registry, source),
       clock,
       deadlines: new Deadlines<() => void>(clock, (callback) => callback()),
       authenticator,
@@ -159,6 +166,7 @@ export class ApiServer {
   async start(): Promise<void> {
     await this.#watchCache.start();
     this.#customResources.start();
+    this.#policyChecker.start();
     this.#access.aggregation.start();
     this.#compactor.start();
     this.#isStarted = true;
@@ -193,9 +201,39 @@ export class ApiServer {
     this.#isDraining = true;
     this.#rooms.deadlines.close();
     await this.#compactor.stop();
+    this.#webhooks.close();
+    await this.#policyChecker.stop();
     await this.#customResources.stop();
     await this.#access.aggregation.stop();
     await this.#watchCache.close();
+  }
+
+  /** In the order in which they run; quotas come last. */
+  #composeAdmission(registry: Registry, source: NamespaceSource): Admission {
+    const { storage, admissionPlugins = [] } = this.#options;
+    const { authorizer, escalation } = this.#access;
+    const watchCache = this.#watchCache;
+    const { catalog } = this.#customResources;
+    const webhooks = this.#webhooks;
+    return new Admission([
+      namespaceLifecycle(source),
+      certificateSigners(signerRules(authorizer)),
+      escalation,
+      reservedDefinitions,
+      ...admissionPlugins,
+      ...configuredAdmission({ storage, watchCache, registry, catalog, authorizer, webhooks }),
+    ]);
+  }
+
+  #checkPolicies(registry: Registry): PolicyChecker {
+    const { storage, log } = this.#options;
+    return new PolicyChecker({
+      storage,
+      watchCache: this.#watchCache,
+      registry,
+      catalog: this.#customResources.catalog,
+      onError: (error) => log.warn({ err: error }, "a policy could not be type-checked"),
+    });
   }
 
   #noteIdle(): void {

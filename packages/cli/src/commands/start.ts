@@ -26,6 +26,7 @@ interface StartFlags extends StorageFlags, AuthenticationFlags {
   readonly tlsSniCertKey: readonly string[];
   readonly tlsMinVersion: string;
   readonly runControllers: string;
+  readonly webhookDenyPrivateAddresses: string;
   readonly eventTtl: number;
   readonly shutdownDelayDuration: number;
   readonly shutdownTimeout: number;
@@ -63,11 +64,12 @@ export function addStart(program: Command): void {
     .option("--tls-min-version <version>", "VersionTLS12 or VersionTLS13", "VersionTLS12");
   addStorageFlags(command);
   addAuthenticationFlags(command);
+  addWebhookFlags(command);
   command
     .optionsGroup("What it does by itself:")
     .option(
       "--run-controllers <bool>",
-      "empty deleted namespaces, collect garbage, fill new namespaces",
+      "empty deleted namespaces, collect garbage, fill new namespaces, count for quotas",
       "true",
     )
     .option(
@@ -100,6 +102,16 @@ export function addStart(program: Command): void {
     .action((flags: StartFlags) => start(flags));
 }
 
+function addWebhookFlags(command: Command): void {
+  command
+    .optionsGroup("Where it calls out to:")
+    .option(
+      "--webhook-deny-private-addresses <bool>",
+      "refuse webhooks on this machine, in its network and at link-local addresses",
+      "false",
+    );
+}
+
 async function start(flags: StartFlags): Promise<void> {
   const isTerminal = process.stderr.isTTY === true;
   const log = createLog({
@@ -128,6 +140,7 @@ function optionsOf(flags: StartFlags): ControlPlaneOptions {
     tlsSniCertKeys: flags.tlsSniCertKey,
     tlsMinVersion: flags.tlsMinVersion,
     controllers: flags.runControllers !== "false",
+    webhookDenyPrivateAddresses: flags.webhookDenyPrivateAddresses === "true",
     ...authenticationOptionsOf(flags),
     eventTtlMs: flags.eventTtl,
     storage: storageOptionsOf(flags),

@@ -56,6 +56,7 @@ export interface CoreOptions
   readonly extensions: Extensions;
   readonly random: Random;
   readonly log: ServerLog;
+  readonly webhookDenyPrivateAddresses?: boolean | undefined;
   readonly tidyMemory?: (() => void) | undefined;
 }
 
@@ -142,6 +143,7 @@ export class Core {
       issuerDocuments: parts.serviceAccounts.documents,
       admissionPlugins: extensions.admissionPlugins ?? [],
       resources: extensions.resources ?? [],
+      webhooks: { denyPrivateAddresses: parts.webhookDenyPrivateAddresses === true },
       tidyMemory: parts.tidyMemory,
     });
     this.handle = withMiddleware(

@@ -84,7 +84,9 @@ export const sampleKinds: readonly SampleKind[] = [
     spec: {
       ...policy,
       reinvocationPolicy: "Never",
-      mutations: [{ patchType: "JSONPatch", jsonPatch: { expression: `["${value}"]` } }],
+      mutations: [
+        { patchType: "JSONPatch", jsonPatch: { expression: `[JSONPatch{op: "${value}"}]` } },
+      ],
     },
   })),
   kind(
