@@ -64,6 +64,7 @@ export const roomTable: Readonly<Record<string, Readonly<Record<string, readonly
     authentication: ["request"],
     authorization: ["request"],
     admission: ["request"],
+    fairness: ["request", "metrics"],
     "stored-object": ["storage"],
     "watch-cache": ["storage", "stored-object"],
     registry: ["request", "storage", "stored-object", "watch-cache"],

@@ -6,14 +6,15 @@
  */
 import type { Clock } from "@kcp-ts/machinery/base";
 import { StatusError } from "@kcp-ts/machinery/status";
+import type { FlowSchema, Visitor, Waiter } from "./fairness/index.ts";
 import type { HandlerRequest } from "./handlers/index.ts";
 import type { ResourceDefinition } from "./registry/index.ts";
 import type { ApiRequest } from "./request/api-request.ts";
 import type { RequestScope, ResourceScope } from "./request/request-scope.ts";
 import { anonymousUser, type UserInfo } from "./request/user.ts";
 
-export class Exchange {
-  readonly request: ApiRequest;
+export class Exchange implements Visitor {
+  request: ApiRequest;
   readonly startedAt: number;
   readonly warnings: string[] = [];
   scope: RequestScope | undefined;
@@ -21,6 +22,10 @@ export class Exchange {
   definition: ResourceDefinition | undefined;
   /** Undefined for watches, which have no deadline. */
   timeoutMs: number | undefined;
+  /** Fairness' own notes: what the request counts as, the seats it holds, its place while it waits. */
+  flowSchema: FlowSchema | undefined;
+  seats = 0;
+  waiter: Waiter | undefined;
   #controller: AbortController | undefined;
 
   constructor(request: ApiRequest, clock: Clock) {

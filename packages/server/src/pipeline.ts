@@ -10,6 +10,15 @@ import { type Authorizer, forbidden } from "./authorization/index.ts";
 import { failure, toStatusError } from "./content/index.ts";
 import type { Deadlines } from "./deadlines.ts";
 import { Exchange } from "./exchange.ts";
+import {
+  estimateRead,
+  estimateWrite,
+  type Fairness,
+  GatedRequest,
+  type ObjectCounter,
+  tooBusy,
+  tooBusyResponse,
+} from "./fairness/index.ts";
 import { finishHeaders } from "./finish.ts";
 import { type HandlerRooms, handleResource } from "./handlers/index.ts";
 import type { Catalog, ResourceDefinition } from "./registry/index.ts";
@@ -29,6 +38,9 @@ export interface PipelineRooms extends HandlerRooms, PathRooms {
   readonly catalog: Catalog;
   readonly clock: Clock;
   readonly deadlines: Deadlines<() => void>;
+  /** Undefined when every request may begin at once. */
+  readonly fairness: Fairness | undefined;
+  readonly objectCount: ObjectCounter;
   /** Told of every request when its answer is ready. */
   readonly onAnswer: (exchange: Exchange, response: ApiResponse) => void;
   /** Told of errors that no stage meant to throw. */
@@ -42,6 +54,7 @@ export const pipeline: readonly (readonly [name: string, stage: Stage])[] = [
   ["route", route],
   ["deadline", setDeadline],
   ["authenticate", authenticate],
+  ["fairness", takeSeat],
   ["authorize", authorize],
   ["dispatch", dispatch],
 ];
@@ -96,6 +109,7 @@ function inTime(
 const timeUp = statusError.timeout("request did not complete within the allotted timeout");
 
 function failed(error: unknown, exchange: Exchange, rooms: PipelineRooms): ApiResponse {
+  if (error === tooBusy) return tooBusyResponse();
   const status = toStatusError(error);
   if (!(error instanceof StatusError) || status.cause !== undefined) rooms.onError(error, exchange);
   return failure(status);
@@ -103,6 +117,7 @@ function failed(error: unknown, exchange: Exchange, rooms: PipelineRooms): ApiRe
 
 function finish(exchange: Exchange, response: ApiResponse, rooms: PipelineRooms): ApiResponse {
   finishHeaders(exchange, response);
+  if (exchange.flowSchema !== undefined) rooms.fairness?.finish(exchange, response);
   rooms.onAnswer(exchange, response);
   return response;
 }
@@ -183,6 +198,24 @@ function authenticate(
 /** Which credential was wrong, and how, is for the server's log only. */
 function refuse(error: unknown): never {
   throw isAuthenticationError(error) ? statusError.unauthorized() : error;
+}
+
+/** What brings a body waits with it, when it is there: see GatedRequest. */
+function takeSeat(
+  exchange: Exchange,
+  { fairness, objectCount }: PipelineRooms,
+): Promise<undefined> | undefined {
+  if (fairness === undefined) return undefined;
+  fairness.classify(exchange);
+  const { method } = exchange.request;
+  if (method === "GET" || method === "HEAD" || method === "OPTIONS") {
+    const scope = exchange.scope as RequestScope;
+    return fairness.admit(exchange, estimateRead(scope, objectCount)) as Promise<undefined>;
+  }
+  exchange.request = new GatedRequest(exchange.request, (bodyBytes) =>
+    fairness.admit(exchange, estimateWrite(bodyBytes)),
+  );
+  return undefined;
 }
 
 function authorize(

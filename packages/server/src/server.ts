@@ -20,9 +20,10 @@ import { builtIns, Registry, type ResourceDefinition } from "./registry/index.ts
 import type { ApiRequest, ApiResponse, MaybePromise } from "./request/api-request.ts";
 import { observe } from "./request-sample.ts";
 import type { SnapshotSource, Storage } from "./storage/index.ts";
+import { composeTraffic, type TrafficOptions } from "./traffic.ts";
 import { WatchCache } from "./watch-cache/index.ts";
 
-export interface ApiServerOptions {
+export interface ApiServerOptions extends TrafficOptions {
   readonly storage: Storage;
   /** The same store, if it can be read as a whole: for GET /backup. */
   readonly snapshots?: SnapshotSource | undefined;
@@ -98,6 +99,7 @@ export class ApiServer {
       policy: options.compaction ?? {},
     });
     const observers = { clock, metrics, log };
+    const deadlines = new Deadlines<() => void>(clock, (callback) => callback());
     this.#rooms = {
       registry,
       watchCache,
@@ -106,7 +108,8 @@ export class ApiServer {
         ...(options.admissionPlugins ?? []),
       ]),
       clock,
-      deadlines: new Deadlines<() => void>(clock, (callback) => callback()),
+      deadlines,
+      ...composeTraffic(options, { clock, deadlines, metrics, watchCache }),
       authenticator: options.authenticator,
       authorizer: options.authorizer,
       catalog: this.#customResources.catalog,

@@ -72,7 +72,7 @@ export class Http2Exchange implements ApiRequest {
     headers[":status"] = String(status);
     if (body !== undefined && !(body instanceof Uint8Array) && this.method !== "HEAD") {
       stream.respond(headers);
-      return this.#pipe(body);
+      return this.#pipe(body, answer.pace);
     }
     this.#isAnswered = true;
     this.#send(headers, this.method === "HEAD" ? undefined : (body as Uint8Array | undefined));
@@ -106,8 +106,8 @@ export class Http2Exchange implements ApiRequest {
     else stream.once("finish", stop);
   }
 
-  async #pipe(body: AsyncIterable<Uint8Array>): Promise<void> {
-    await pipe(body, this.#stream);
+  async #pipe(body: AsyncIterable<Uint8Array>, pace: ApiResponse["pace"]): Promise<void> {
+    await pipe(body, this.#stream, pace);
     this.#isAnswered = true;
     this.#stream.end();
     this.#refuseRest();

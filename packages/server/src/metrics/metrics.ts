@@ -65,13 +65,17 @@ export class Counter implements MetricSource {
 export class Gauge implements MetricSource {
   readonly #description: Description;
   readonly #read: () => Iterable<readonly [labels: readonly string[], value: number]>;
+  readonly #type: "gauge" | "counter";
 
+  /** `type` is counter for what only grows. */
   constructor(
     description: Description,
     read: () => Iterable<readonly [readonly string[], number]>,
+    type: "gauge" | "counter" = "gauge",
   ) {
     this.#description = description;
     this.#read = read;
+    this.#type = type;
   }
 
   render(): string {
@@ -79,7 +83,7 @@ export class Gauge implements MetricSource {
       ([labels, value]) =>
         `${this.#description.name}${format(this.#description.labels, labels)} ${value}\n`,
     );
-    return heading(this.#description, "gauge") + lines.join("");
+    return heading(this.#description, this.#type) + lines.join("");
   }
 }
 

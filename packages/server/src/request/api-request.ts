@@ -29,6 +29,8 @@ export interface ApiResponse {
   readonly body: Uint8Array | AsyncIterable<Uint8Array> | undefined;
   /** The stream goes on as things happen: never compressed, never timed. */
   readonly isWatch?: boolean;
+  /** Asked before each chunk of a stream is written; a promise says that others have their turn first. */
+  pace?: ((bytes: number) => Promise<void> | undefined) | undefined;
 }
 
 export function header(headers: HeaderRecord, name: string): string | undefined {
