@@ -43,6 +43,9 @@ export interface Visitor {
   waiter: Waiter | undefined;
 }
 
+/** What an answer takes that says no. */
+const refusalMicros = 100;
+
 export const fairnessDefaults = { seatsTotal: 600, waitMaxMs: 15_000 } as const;
 
 export class Fairness {
@@ -183,7 +186,8 @@ export class Fairness {
         if (!level.queue.remove(waiter)) return;
         end(false);
         onRejected?.(schema, reason);
-        reject(reason === "cancelled" ? (signal.reason ?? tooBusy) : tooBusy);
+        if (reason === "cancelled") reject(signal.reason ?? tooBusy);
+        else this.#refuse(waiter, () => reject(tooBusy));
       };
       const waiter: Waiter = {
         cluster: clusterOf(visitor),
@@ -211,6 +215,13 @@ export class Fairness {
       else this.#keepBounds(level, waiter);
       this.#turn.wake();
     });
+  }
+
+  /** A refusal is work, too, and who sends without end gets them without end: they keep to their cluster's pace. */
+  #refuse({ cluster, flow }: Waiter, answer: () => void): void {
+    const pending = this.#pacer.pace(cluster, flow, refusalMicros);
+    if (pending === undefined) answer();
+    else pending.then(answer);
   }
 
   /** The newcomer gives way when its own flow is too long; the longest does when all together are. */

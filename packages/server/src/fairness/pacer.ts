@@ -24,17 +24,18 @@ export class Pacer {
 
   /** To be asked before each write: undefined when it may be done now. */
   paceOf(cluster: string, flow: string): (bytes: number) => Promise<void> | undefined {
-    return (bytes) => {
-      const cost = writeMicros + bytes * byteMicros;
-      if (this.#queue.size === 0 && this.#turn.isOpen) {
-        this.#turn.spend(cost);
-        return undefined;
-      }
-      return new Promise((go) => {
-        this.#queue.push({ cluster, flow, cost, go });
-        this.#turn.wake();
-      });
-    };
+    return (bytes) => this.pace(cluster, flow, writeMicros + bytes * byteMicros);
+  }
+
+  pace(cluster: string, flow: string, cost: number): Promise<void> | undefined {
+    if (this.#queue.size === 0 && this.#turn.isOpen) {
+      this.#turn.spend(cost);
+      return undefined;
+    }
+    return new Promise((go) => {
+      this.#queue.push({ cluster, flow, cost, go });
+      this.#turn.wake();
+    });
   }
 
   #goOn(): boolean {
