@@ -8,6 +8,7 @@
  */
 import { type ClientHttp2Session, connect } from "node:http2";
 import { constants, setPriority } from "node:os";
+import { systemClock } from "@kcp-ts/machinery/base";
 import { configMap, configMapsPath } from "./objects.ts";
 
 const [urlText = "", token = "", kind, countText] = process.argv.slice(2);
@@ -40,7 +41,7 @@ function attackOf(name: string): () => Attack {
   const table = "application/json;as=Table;v=v1;g=meta.k8s.io";
   if (name === "writes") return () => post(configMap());
   if (name === "bodies") {
-    const big = bigBody(2 << 20);
+    const big = bigBody(900 << 10);
     return () => post(big);
   }
   if (name === "lists") return () => ({ method: "GET", path });
@@ -89,13 +90,19 @@ function again(session: ClientHttp2Session, next: () => Attack): void {
   stream.end(body);
 }
 
+/** From now on; what is already there would be a list. A refused one comes again, as clients do. */
 function watchAll(): void {
-  for (let i = 0; i < count; i++) {
-    const stream = sessionOf(i).request({
-      ":path": `${path}?watch=true&resourceVersion=1`,
-      authorization: `Bearer ${token}`,
-    });
-    stream.on("error", () => undefined);
-    stream.resume();
-  }
+  for (let i = 0; i < count; i++) watch(sessionOf(i));
+}
+
+function watch(session: ClientHttp2Session): void {
+  const stream = session.request({
+    ":path": `${path}?watch=true&resourceVersionMatch=NotOlderThan&sendInitialEvents=false`,
+    authorization: `Bearer ${token}`,
+  });
+  stream.on("error", () => undefined);
+  stream.on("response", ({ ":status": status }) => {
+    if (status !== 200) systemClock.schedule(1000, () => watch(session));
+  });
+  stream.resume();
 }

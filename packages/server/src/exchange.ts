@@ -26,6 +26,7 @@ export class Exchange implements Visitor {
   flowSchema: FlowSchema | undefined;
   seats = 0;
   waiter: Waiter | undefined;
+  hasLeft = false;
   #controller: AbortController | undefined;
 
   constructor(request: ApiRequest, clock: Clock) {

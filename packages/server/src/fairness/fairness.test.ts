@@ -58,7 +58,8 @@ class Simulation {
     };
     return {
       ...{ user, scope, leaving, signal: leaving.signal },
-      ...{ flowSchema: undefined, seats: 0, waiter: undefined, outcome: { state: "waits" } },
+      ...{ flowSchema: undefined, seats: 0, waiter: undefined, hasLeft: false },
+      outcome: { state: "waits" },
     };
   }
 
@@ -195,7 +196,7 @@ describe("fairness", () => {
         do: fc.constant("arrive" as const),
         cluster: fc.constantFrom("a", "b", "c"),
         seats: fc.integer({ min: 1, max: 10 }),
-        cost: fc.integer({ min: 1, max: 5000 }),
+        cost: fc.integer({ min: 1, max: 8000 }),
       }),
       fc.record({ do: fc.constantFrom("finish", "abort", "turn", "wait"), at: fc.nat(30) }),
     );
@@ -217,6 +218,7 @@ describe("fairness", () => {
           assert.equal(waiting(simulation), guests.filter(({ waiter }) => waiter).length);
         }
         for (const guest of guests) simulation.fairness.leave(guest);
+        simulation.clock.advance(1000);
         for (let i = 0; i < 200 && simulation.hasTurns; i++) await simulation.turn();
         assert.equal(inUse(simulation), 0);
         assert.equal(waiting(simulation), 0);
@@ -243,6 +245,44 @@ describe("fairness", () => {
         },
       ),
     );
+  });
+
+  it("lets heavy requests in one by one, and light ones beside them", async () => {
+    const simulation = new Simulation();
+    const heavy = ["a", "a", "b"].map((cluster) =>
+      simulation.arrive(simulation.guest(cluster), 10_000),
+    ) as [Guest, Guest, Guest];
+    await simulation.turn();
+    await simulation.turn();
+    const states = () => heavy.map(({ outcome }) => outcome.state);
+    assert.deepEqual(states(), ["begun", "waits", "waits"]);
+    assert.equal(simulation.arrive(simulation.guest("b")).outcome.state, "begun");
+    simulation.clock.advance(30);
+    simulation.fairness.leave(heavy[0]);
+    simulation.clock.advance(29);
+    await simulation.turn();
+    assert.deepEqual(states(), ["begun", "waits", "waits"], "it rests as long as it took");
+    simulation.clock.advance(1);
+    await simulation.turn();
+    assert.deepEqual(states(), ["begun", "begun", "waits"]);
+    // Nobody else came meanwhile: no rest.
+    simulation.fairness.leave(heavy[1]);
+    await simulation.turn();
+    assert.deepEqual(states(), ["begun", "begun", "begun"]);
+  });
+
+  it("gives no seat to a request that was answered before its body came", async () => {
+    const simulation = new Simulation();
+    const late = simulation.guest("a");
+    simulation.fairness.classify(late);
+    simulation.fairness.leave(late);
+    simulation.arrive(late);
+    const exempt = simulation.guest("a", { user: { username: "x", groups: ["system:masters"] } });
+    simulation.fairness.classify(exempt);
+    simulation.fairness.leave(exempt);
+    simulation.arrive(exempt);
+    await simulation.turn();
+    assert.equal(inUse(simulation), 0);
   });
 
   it("follows the operator's objects, and goes back when they are gone", () => {

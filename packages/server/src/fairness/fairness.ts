@@ -13,6 +13,7 @@ import { bootstrapLevels, bootstrapSchemas } from "./bootstrap.ts";
 import { Classifier } from "./classifier.ts";
 import { readLevel, readSchema } from "./flow-config.ts";
 import { FlowSchema } from "./flow-schema.ts";
+import { HeavyLane } from "./heavy-lane.ts";
 import { Pacer } from "./pacer.ts";
 import { assignSeats, PriorityLevel, type RejectReason, type Waiter } from "./priority-level.ts";
 import { tooBusy } from "./too-busy.ts";
@@ -41,8 +42,12 @@ export interface Visitor {
   flowSchema: FlowSchema | undefined;
   seats: number;
   waiter: Waiter | undefined;
+  /** It has its answer: what comes later, such as the end of its body, begins nothing. */
+  hasLeft: boolean;
 }
 
+/** What takes longer goes one by one: bodies of a quarter of a megabyte, lists of thousands. */
+const heavyMicros = 5000;
 /** What an answer takes that says no. */
 const refusalMicros = 100;
 
@@ -53,6 +58,7 @@ export class Fairness {
   readonly #seatsTotal: number;
   readonly #turn: Turn;
   readonly #pacer: Pacer;
+  readonly #heavy: HeavyLane;
   #levels: PriorityLevel[] = [];
   #classifier = new Classifier([]);
   #schemas: FlowSchema[] = [];
@@ -66,6 +72,7 @@ export class Fairness {
     this.#seatsTotal = options.seatsTotal ?? fairnessDefaults.seatsTotal;
     this.#turn = new Turn({ ...turns, onTurn: () => this.#startWaiting() });
     this.#pacer = new Pacer(turns);
+    this.#heavy = new HeavyLane(options);
     this.configure([], []);
   }
 
@@ -119,10 +126,21 @@ export class Fairness {
   admit(visitor: Visitor, { seats, micros }: Estimate): Promise<void> | undefined {
     const schema = visitor.flowSchema as FlowSchema;
     const { level } = schema;
-    if (level.config.isExempt) {
+    if (level.config.isExempt && !visitor.hasLeft) {
       this.#begin(visitor, schema, 1);
       return undefined;
     }
+    if (micros > heavyMicros) return this.#admitHeavy(visitor, schema, { seats, micros });
+    return this.#admitLight(visitor, schema, { seats, micros });
+  }
+
+  #admitLight(
+    visitor: Visitor,
+    schema: FlowSchema,
+    { seats, micros }: Estimate,
+  ): Promise<void> | undefined {
+    if (visitor.hasLeft) return Promise.reject(visitor.signal.reason ?? tooBusy);
+    const { level } = schema;
     const width = level.fitting(seats);
     if (level.queue.size === 0 && this.#turn.isOpen && this.#hasSeats(level, width)) {
       this.#turn.spend(micros);
@@ -132,9 +150,22 @@ export class Fairness {
     return this.#wait(visitor, schema, { seats: width, micros });
   }
 
+  async #admitHeavy(visitor: Visitor, schema: FlowSchema, estimate: Estimate): Promise<void> {
+    await this.#heavy.enter(clusterOf(visitor), flowOf(visitor, schema), visitor);
+    try {
+      const waiting = this.#admitLight(visitor, schema, estimate);
+      if (waiting !== undefined) await waiting;
+    } catch (error) {
+      this.#heavy.leave(visitor);
+      throw error;
+    }
+  }
+
   /** The request is answered, whatever came of it. Idempotent. */
   leave(visitor: Visitor): void {
     const { waiter, seats } = visitor;
+    visitor.hasLeft = true;
+    this.#heavy.leave(visitor);
     if (waiter !== undefined) waiter.reject("cancelled");
     if (seats === 0) return;
     const schema = visitor.flowSchema as FlowSchema;
@@ -166,6 +197,7 @@ export class Fairness {
     schema.level.inUse += seats;
     schema.executing++;
     schema.dispatched++;
+    this.#heavy.noteBegun(visitor);
   }
 
   #wait(visitor: Visitor, schema: FlowSchema, { seats, micros }: Estimate): Promise<void> {

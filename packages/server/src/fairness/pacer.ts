@@ -11,8 +11,9 @@ interface Ready extends Queued {
   readonly go: () => void;
 }
 
-const writeMicros = 10;
-const byteMicros = 1 / 1000;
+/** A write, and making the next chunk. */
+const writeMicros = 15;
+const byteMicros = 1 / 250;
 
 export class Pacer {
   readonly #queue = new FairQueue<Ready>();

@@ -19,7 +19,7 @@ export const listSeatsMax = 10;
 
 const readMicros = 40;
 const pathMicros = 100;
-const watchMicros = 150;
+const watchMicros = 300;
 const writeMicros = 150;
 const listMicros = 100;
 /** Choosing and copying one object. */
