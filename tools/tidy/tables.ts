@@ -65,6 +65,7 @@ export const roomTable: Readonly<Record<string, Readonly<Record<string, readonly
     authorization: ["request"],
     admission: ["request"],
     fairness: ["request", "metrics"],
+    audit: ["request", "metrics"],
     "stored-object": ["storage"],
     "watch-cache": ["storage", "stored-object"],
     registry: ["request", "storage", "stored-object", "watch-cache"],
@@ -112,7 +113,8 @@ export const roomTable: Readonly<Record<string, Readonly<Record<string, readonly
     certificates: [],
     kubeconfig: ["certificates"],
     backup: ["compose"],
-    compose: ["kubeconfig", "certificates"],
+    // An audit policy is a manifest.
+    compose: ["kubeconfig", "certificates", "manifests"],
     manifests: [],
     testing: ["certificates", "compose", "manifests"],
   },

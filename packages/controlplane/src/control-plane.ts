@@ -11,10 +11,12 @@ import {
   keepServingCertificates,
   loadKeyPair,
 } from "./certificates/index.ts";
+import { composeAudit } from "./compose/audit.ts";
 import { adminUser, Core } from "./compose/core.ts";
 import type { Extensions } from "./compose/extensions.ts";
 import { listen, makeRootDirectory } from "./compose/start-up.ts";
 import { type OpenedStorage, openStorage } from "./compose/storage.ts";
+import { trafficOf } from "./compose/traffic.ts";
 import { loadOrCreateAdminTokens, writeAdminKubeconfig } from "./kubeconfig/index.ts";
 import { type ControlPlaneOptions, OptionsError } from "./options.ts";
 
@@ -78,6 +80,8 @@ async function compose(
     storage,
     tokens,
     random: systemRandom,
+    trail: await composeAudit(options.audit, { clock, random: systemRandom }),
+    limits: trafficOf(options.traffic),
   });
   const { server } = core;
   undo.push(() => server.close());

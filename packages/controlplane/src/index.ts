@@ -24,8 +24,10 @@ export { type ControlPlane, type ControlPlaneContext, startControlPlane } from "
 export { createLog, type LogFormat, type LogOptions } from "./log.ts";
 export { type Manifest, ManifestError, parseManifests, readManifests } from "./manifests/index.ts";
 export {
+  type AuditOptions,
   type ControlPlaneOptions,
   controlPlaneDefaults,
   OptionsError,
   type StorageOptions,
+  type TrafficLimits,
 } from "./options.ts";

@@ -5,6 +5,15 @@ export {
   type MutableObject,
 } from "./admission/index.ts";
 export {
+  type AuditBackend,
+  type AuditPolicy,
+  AuditPolicyError,
+  LogBackend,
+  parseAuditPolicy,
+  WebhookBackend,
+} from "./audit/index.ts";
+export type { AuditTrailOptions, BackendObserver } from "./audit-trail.ts";
+export {
   type Authenticator,
   adminTokens,
   BearerTokenAuthenticator,
@@ -41,3 +50,4 @@ export type { ApiRequest, ApiResponse, HeaderRecord } from "./request/api-reques
 export type { UserInfo } from "./request/user.ts";
 export { kubernetesVersion } from "./routing/index.ts";
 export { ApiServer, type ApiServerOptions, type ServerLog } from "./server.ts";
+export type { TrafficOptions } from "./traffic.ts";

@@ -19,7 +19,7 @@ describe("the pipeline", () => {
   it("has its stages in the order of the architecture", () => {
     const names = pipeline.map(([name]) => name);
     assert.deepEqual(names, [
-      ...["route", "deadline", "authenticate", "fairness", "authorize", "dispatch"],
+      ...["route", "deadline", "authenticate", "audit", "fairness", "authorize", "dispatch"],
     ]);
   });
 

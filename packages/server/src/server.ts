@@ -6,6 +6,7 @@
 import { randomUUID } from "node:crypto";
 import type { Clock, Random } from "@kcp-ts/machinery/base";
 import { Admission, type AdmissionPlugin, namespaceLifecycle } from "./admission/index.ts";
+import { type AuditTrailOptions, composeAudit } from "./audit-trail.ts";
 import type { RequestAuthenticator } from "./authentication/index.ts";
 import type { Authorizer } from "./authorization/index.ts";
 import { Compactor, type CompactorOptions } from "./compactor.ts";
@@ -20,10 +21,12 @@ import { builtIns, Registry, type ResourceDefinition } from "./registry/index.ts
 import type { ApiRequest, ApiResponse, MaybePromise } from "./request/api-request.ts";
 import { observe } from "./request-sample.ts";
 import type { SnapshotSource, Storage } from "./storage/index.ts";
-import { composeTraffic, type TrafficOptions } from "./traffic.ts";
+import { composeTraffic, objectLimitPlugins, type TrafficOptions } from "./traffic.ts";
 import { WatchCache } from "./watch-cache/index.ts";
 
 export interface ApiServerOptions extends TrafficOptions {
+  /** Which requests are written down, and where; nothing is when it is left out. */
+  readonly audit?: AuditTrailOptions | undefined;
   readonly storage: Storage;
   /** The same store, if it can be read as a whole: for GET /backup. */
   readonly snapshots?: SnapshotSource | undefined;
@@ -99,16 +102,19 @@ export class ApiServer {
       policy: options.compaction ?? {},
     });
     const observers = { clock, metrics, log };
+    const catalog = () => this.#customResources.catalog;
     const deadlines = new Deadlines<() => void>(clock, (callback) => callback());
     this.#rooms = {
       registry,
       watchCache,
       admission: new Admission([
+        ...objectLimitPlugins(options.tenantLimits, { storage, clock, catalog }),
         namespaceLifecycle(namespaceSource(registry, watchCache)),
         ...(options.admissionPlugins ?? []),
       ]),
       clock,
       deadlines,
+      audit: composeAudit(options.audit, observers),
       ...composeTraffic(options, { clock, deadlines, metrics, watchCache }),
       authenticator: options.authenticator,
       authorizer: options.authorizer,
@@ -161,6 +167,7 @@ export class ApiServer {
   async close(): Promise<void> {
     this.#isDraining = true;
     this.#rooms.deadlines.close();
+    await this.#rooms.audit?.close();
     await this.#compactor.stop();
     await this.#customResources.stop();
     await this.#watchCache.close();

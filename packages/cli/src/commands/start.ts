@@ -9,8 +9,14 @@ import type { Command } from "commander";
 import colors from "picocolors";
 import { integerFlag } from "./flags.ts";
 import { addStorageFlags, type StorageFlags, storageOptionsOf } from "./storage-flags.ts";
+import {
+  addTrafficFlags,
+  auditOptionsOf,
+  type TrafficFlags,
+  trafficLimitsOf,
+} from "./traffic-flags.ts";
 
-interface StartFlags extends StorageFlags {
+interface StartFlags extends StorageFlags, TrafficFlags {
   readonly rootDirectory: string;
   readonly bindAddress: string;
   readonly securePort: number;
@@ -60,7 +66,9 @@ export function addStart(program: Command): void {
       "--run-controllers <bool>",
       "empty deleted namespaces, collect garbage, fill new namespaces",
       "true",
-    )
+    );
+  addTrafficFlags(command);
+  command
     .optionsGroup("How it stops:")
     .option(
       "--shutdown-delay-duration <seconds>",
@@ -115,6 +123,8 @@ function optionsOf(flags: StartFlags): ControlPlaneOptions {
     anonymousAuth: flags.anonymousAuth !== "false",
     controllers: flags.runControllers !== "false",
     storage: storageOptionsOf(flags),
+    audit: auditOptionsOf(flags),
+    traffic: trafficLimitsOf(flags),
     shutdownDelayMs: flags.shutdownDelayDuration * 1000,
     shutdownTimeoutMs: flags.shutdownTimeout * 1000,
   };

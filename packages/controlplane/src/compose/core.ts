@@ -6,10 +6,12 @@ import type { Random } from "@kcp-ts/machinery/base";
 import { Client } from "@kcp-ts/sdk";
 import {
   ApiServer,
+  type AuditTrailOptions,
   anyOf,
   bootstrapAuthorizer,
   type RequestAuthenticator,
   type ServerLog,
+  type TrafficOptions,
   type UserInfo,
 } from "@kcp-ts/server";
 import { type AuthenticationOptions, composeAuthentication } from "./authentication.ts";
@@ -31,6 +33,8 @@ export interface CoreOptions extends Omit<AuthenticationOptions, "internalToken"
   readonly extensions: Extensions;
   readonly random: Random;
   readonly log: ServerLog;
+  readonly trail?: AuditTrailOptions | undefined;
+  readonly limits?: TrafficOptions;
 }
 
 interface Parts extends CoreOptions {
@@ -74,6 +78,8 @@ export class Core {
       log,
       admissionPlugins: extensions.admissionPlugins ?? [],
       resources: extensions.resources ?? [],
+      audit: parts.trail,
+      ...parts.limits,
     });
     this.handle = withMiddleware(
       (request) => this.server.handle(request),

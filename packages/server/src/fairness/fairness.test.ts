@@ -58,7 +58,7 @@ class Simulation {
     };
     return {
       ...{ user, scope, leaving, signal: leaving.signal },
-      ...{ flowSchema: undefined, seats: 0, waiter: undefined, hasLeft: false },
+      ...{ flowSchema: undefined, seats: 0, waiter: undefined, hasLeft: false, bodyBytes: 0 },
       outcome: { state: "waits" },
     };
   }

@@ -9,6 +9,7 @@ import type { JsonObject } from "@kcp-ts/machinery/json";
 import type { ApiResponse } from "../request/api-request.ts";
 import type { ClusterScope, RequestScope } from "../request/request-scope.ts";
 import type { UserInfo } from "../request/user.ts";
+import { BodyBudget, type BodyLimits, unknownBodyBytes } from "./body-budget.ts";
 import { bootstrapLevels, bootstrapSchemas } from "./bootstrap.ts";
 import { Classifier } from "./classifier.ts";
 import { readLevel, readSchema } from "./flow-config.ts";
@@ -27,6 +28,7 @@ export interface FairnessOptions {
   /** What may begin in one turn of the event loop. */
   readonly turnBudgetMicros?: number;
   readonly waitMaxMs?: number;
+  readonly bodies?: BodyLimits;
   readonly nextTurn?: (callback: () => void) => void;
   /** One timer for all that wait; coarse is enough. */
   readonly timers: { add(callback: () => void, delayMs: number): () => void };
@@ -44,6 +46,8 @@ export interface Visitor {
   waiter: Waiter | undefined;
   /** It has its answer: what comes later, such as the end of its body, begins nothing. */
   hasLeft: boolean;
+  /** Memory that its body is counted for. */
+  bodyBytes: number;
 }
 
 /** What takes longer goes one by one: bodies of a quarter of a megabyte, lists of thousands. */
@@ -59,6 +63,7 @@ export class Fairness {
   readonly #turn: Turn;
   readonly #pacer: Pacer;
   readonly #heavy: HeavyLane;
+  readonly #bodies: BodyBudget;
   #levels: PriorityLevel[] = [];
   #classifier = new Classifier([]);
   #schemas: FlowSchema[] = [];
@@ -73,6 +78,7 @@ export class Fairness {
     this.#turn = new Turn({ ...turns, onTurn: () => this.#startWaiting() });
     this.#pacer = new Pacer(turns);
     this.#heavy = new HeavyLane(options);
+    this.#bodies = new BodyBudget(options.bodies);
     this.configure([], []);
   }
 
@@ -122,6 +128,13 @@ export class Fairness {
     return found;
   }
 
+  /** Memory for a body, until the request leaves. */
+  reserveBody(visitor: Visitor, bytes = unknownBodyBytes): void {
+    if (visitor.hasLeft) throw tooBusy;
+    this.#bodies.take(clusterOf(visitor), bytes);
+    visitor.bodyBytes += bytes;
+  }
+
   /** Undefined when the request may begin now; otherwise it begins when the promise resolves, or is refused when it rejects. */
   admit(visitor: Visitor, { seats, micros }: Estimate): Promise<void> | undefined {
     const schema = visitor.flowSchema as FlowSchema;
@@ -165,6 +178,10 @@ export class Fairness {
   leave(visitor: Visitor): void {
     const { waiter, seats } = visitor;
     visitor.hasLeft = true;
+    if (visitor.bodyBytes > 0) {
+      this.#bodies.release(clusterOf(visitor), visitor.bodyBytes);
+      visitor.bodyBytes = 0;
+    }
     this.#heavy.leave(visitor);
     if (waiter !== undefined) waiter.reject("cancelled");
     if (seats === 0) return;
