@@ -13,6 +13,7 @@ import { Compactor, type CompactorOptions } from "./compactor.ts";
 import { CustomResources } from "./custom-resources/index.ts";
 import { Deadlines } from "./deadlines.ts";
 import type { Exchange } from "./exchange.ts";
+import { FlowObjects } from "./flow-objects.ts";
 import { type HealthChecks, pingCheck } from "./health/index.ts";
 import { ServerMetrics } from "./metrics/index.ts";
 import { namespaceSource } from "./namespace-source.ts";
@@ -59,6 +60,7 @@ export class ApiServer {
   readonly #compactor: Compactor;
   readonly #customResources: CustomResources;
   readonly #inFlight = { readOnly: 0, mutating: 0 };
+  #flowObjects: FlowObjects | undefined;
   #isStarted = false;
   #isDraining = false;
   #idle: (() => void) | undefined;
@@ -136,6 +138,7 @@ export class ApiServer {
     await this.#watchCache.start();
     this.#customResources.start();
     this.#compactor.start();
+    await this.#startFlowObjects();
     this.#isStarted = true;
   }
 
@@ -167,10 +170,24 @@ export class ApiServer {
   async close(): Promise<void> {
     this.#isDraining = true;
     this.#rooms.deadlines.close();
+    await this.#flowObjects?.stop();
     await this.#rooms.audit?.close();
     await this.#compactor.stop();
     await this.#customResources.stop();
     await this.#watchCache.close();
+  }
+
+  async #startFlowObjects(): Promise<void> {
+    const { fairness } = this.#rooms;
+    if (fairness === undefined) return;
+    const { storage, log } = this.#options;
+    this.#flowObjects = new FlowObjects({
+      storage,
+      hub: this.#watchCache.hub,
+      fairness,
+      onError: (error) => log.warn({ err: error }, "flow schemas could not be read"),
+    });
+    await this.#flowObjects.start();
   }
 
   #noteIdle(): void {

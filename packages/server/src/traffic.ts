@@ -125,6 +125,7 @@ function fairnessOf(
     onRejected: (schema, reason) => metrics.onRejected(schema, reason),
     onWaited: (schema, seconds, isExecuted) => metrics.onWaited(schema, seconds, isExecuted),
   });
+  metrics.show(fairness.schemas);
   return fairness;
 }
 

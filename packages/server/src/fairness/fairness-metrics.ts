@@ -6,7 +6,7 @@ import type { PriorityLevel, RejectReason } from "./priority-level.ts";
 
 const prefix = "apiserver_flowcontrol";
 const bySchema = ["priority_level", "flow_schema"];
-const waitBounds = [0, 0.005, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30];
+const waitBounds = [0.005, 0.02, 0.1, 0.5, 2, 5, 15];
 
 export class FairnessMetrics {
   readonly #rejected: Counter;
@@ -49,6 +49,12 @@ export class FairnessMetrics {
     ofSchemas("current_executing_requests", "Requests at work.", (each) => each.executing);
     ofLevels("current_executing_seats", "Seats in use.", (level) => level.inUse);
     ofLevels("nominal_limit_seats", "Seats that are a level's own.", (each) => each.nominalSeats);
+  }
+
+  /** A schema that is new is shown with nothing waited yet. */
+  show(schemas: readonly FlowSchema[]): void {
+    for (const schema of schemas)
+      for (const execute of ["true", "false"]) this.#waited.show([...labelsOf(schema), execute]);
   }
 
   onRejected(schema: FlowSchema, reason: RejectReason): void {

@@ -101,13 +101,22 @@ export class Histogram implements MetricSource {
     this.observeAt(labels.join(separator), value);
   }
 
+  /** Shows a series before anything is observed: dashboards want a zero, and the number of series stays the same. */
+  show(labels: readonly string[]): void {
+    this.#seriesOf(labels.join(separator));
+  }
+
+  #seriesOf(key: string): { counts: number[]; sum: number } | undefined {
+    const known = this.#series.get(key);
+    if (known !== undefined || this.#series.size >= seriesMax) return known;
+    const series = { counts: new Array<number>(this.#bounds.length + 1).fill(0), sum: 0 };
+    this.#series.set(key, series);
+    return series;
+  }
+
   observeAt(key: string, value: number): void {
-    let series = this.#series.get(key);
-    if (series === undefined) {
-      if (this.#series.size >= seriesMax) return;
-      series = { counts: new Array<number>(this.#bounds.length + 1).fill(0), sum: 0 };
-      this.#series.set(key, series);
-    }
+    const series = this.#seriesOf(key);
+    if (series === undefined) return;
     let at = 0;
     while (at < this.#bounds.length && value > (this.#bounds[at] as number)) at++;
     series.counts[at] = (series.counts[at] as number) + 1;
