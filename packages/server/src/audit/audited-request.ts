@@ -11,8 +11,8 @@ export class AuditedRequest extends WrappedRequest {
     this.#onBody = onBody;
   }
 
-  override async readBody(bytesMax: number): Promise<Uint8Array> {
-    const bytes = await super.readBody(bytesMax);
+  override async readBody(bytesMax: number, onPart?: (bytes: number) => void): Promise<Uint8Array> {
+    const bytes = await super.readBody(bytesMax, onPart);
     this.#onBody(bytes);
     return bytes;
   }

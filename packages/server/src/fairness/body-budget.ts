@@ -1,4 +1,4 @@
-/** Bytes of request bodies that are held in memory, from the moment they are read until their request is answered. */
+/** Bytes of request bodies that are held in memory, from the moment they arrive until their request is answered. */
 import { tooBusy } from "./too-busy.ts";
 
 export interface BodyLimits {
@@ -11,9 +11,6 @@ export const bodyLimitDefaults: BodyLimits = {
   bodyBytesMax: 256 << 20,
   bodyBytesPerClusterMax: 64 << 20,
 };
-
-/** A body whose length nobody says counts as this much. */
-export const unknownBodyBytes = 256 << 10;
 
 export class BodyBudget {
   readonly #limits: BodyLimits;

@@ -9,7 +9,7 @@ import type { JsonObject } from "@kcp-ts/machinery/json";
 import type { ApiResponse } from "../request/api-request.ts";
 import type { ClusterScope, RequestScope } from "../request/request-scope.ts";
 import type { UserInfo } from "../request/user.ts";
-import { BodyBudget, type BodyLimits, unknownBodyBytes } from "./body-budget.ts";
+import { BodyBudget, type BodyLimits } from "./body-budget.ts";
 import { bootstrapLevels, bootstrapSchemas } from "./bootstrap.ts";
 import { Classifier } from "./classifier.ts";
 import { readLevel, readSchema } from "./flow-config.ts";
@@ -129,7 +129,7 @@ export class Fairness {
   }
 
   /** Memory for a body, until the request leaves. */
-  reserveBody(visitor: Visitor, bytes = unknownBodyBytes): void {
+  reserveBody(visitor: Visitor, bytes: number): void {
     if (visitor.hasLeft) throw tooBusy;
     this.#bodies.take(clusterOf(visitor), bytes);
     visitor.bodyBytes += bytes;

@@ -6,8 +6,8 @@ import type { ApiRequest } from "../request/api-request.ts";
 import { WrappedRequest } from "../request/wrapped-request.ts";
 
 export interface BodyGate {
-  /** Before the first byte is read; throws when there is no memory for it. Undefined when nobody says how long it is. */
-  reserve(bytes: number | undefined): void;
+  /** As bytes come; throws when there is no memory for more. */
+  reserve(bytes: number): void;
   /** When the last byte is there. */
   admit(bytes: number): Promise<void> | undefined;
 }
@@ -21,9 +21,7 @@ export class GatedRequest extends WrappedRequest {
   }
 
   override async readBody(bytesMax: number): Promise<Uint8Array> {
-    const announced = Number(this.headers["content-length"] ?? Number.NaN);
-    this.#gate.reserve(Number.isFinite(announced) ? Math.min(announced, bytesMax) : undefined);
-    const body = await super.readBody(bytesMax);
+    const body = await super.readBody(bytesMax, (bytes) => this.#gate.reserve(bytes));
     const waiting = this.#gate.admit(body.length);
     if (waiting !== undefined) await waiting;
     return body;

@@ -40,9 +40,9 @@ export class Http1Exchange implements ApiRequest {
     else response.once("close", () => response.writableFinished || callback());
   }
 
-  async readBody(bytesMax: number): Promise<Uint8Array> {
+  async readBody(bytesMax: number, onPart?: (bytes: number) => void): Promise<Uint8Array> {
     if (this.method === "GET" || this.method === "HEAD") return new Uint8Array();
-    return readStream(this.#request, this.headers, bytesMax);
+    return readStream(this.#request, this.headers, bytesMax, onPart);
   }
 
   run(

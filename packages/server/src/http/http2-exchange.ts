@@ -44,9 +44,9 @@ export class Http2Exchange implements ApiRequest {
     else this.#stream.once("close", () => this.#isAnswered || callback());
   }
 
-  async readBody(bytesMax: number): Promise<Uint8Array> {
+  async readBody(bytesMax: number, onPart?: (bytes: number) => void): Promise<Uint8Array> {
     if (this.method === "GET" || this.method === "HEAD") return new Uint8Array();
-    return readStream(this.#stream, this.headers, bytesMax);
+    return readStream(this.#stream, this.headers, bytesMax, onPart);
   }
 
   run(

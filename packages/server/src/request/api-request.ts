@@ -18,8 +18,11 @@ export interface ApiRequest {
   clientCertificate(): X509Certificate | undefined;
   /** Calls back when the client goes away before it has its answer; at once if it already has. */
   onClose(callback: () => void): void;
-  /** Reads the body once; throws a 413 StatusError beyond `bytesMax` without reading on. */
-  readBody(bytesMax: number): Promise<Uint8Array>;
+  /**
+   * Reads the body once; throws a 413 StatusError beyond `bytesMax` without reading on. `onPart` is told of what comes over a network as it
+   * comes, and ends the reading by throwing.
+   */
+  readBody(bytesMax: number, onPart?: (bytes: number) => void): Promise<Uint8Array>;
 }
 
 export interface ApiResponse {

@@ -33,7 +33,7 @@ export class WrappedRequest implements ApiRequest {
     this.#inner.onClose(callback);
   }
 
-  readBody(bytesMax: number): Promise<Uint8Array> {
-    return this.#inner.readBody(bytesMax);
+  readBody(bytesMax: number, onPart?: (bytes: number) => void): Promise<Uint8Array> {
+    return this.#inner.readBody(bytesMax, onPart);
   }
 }
