@@ -33,7 +33,7 @@ export class ServerProcess {
       [`${benchToken},bench,bench,"system:masters"\n`, ...neighbours].join(""),
     );
     const startedAt = clock.monotonic();
-    const child = new Child(process.execPath, [command, ...flags(directory, tokenFile)], {
+    const child = new Child(command, flags(directory, tokenFile), {
       linesFrom: "stderr",
     });
     const { url } = JSON.parse(await child.line('"kcp is ready"')) as { url: string };
