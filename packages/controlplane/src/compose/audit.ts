@@ -1,6 +1,6 @@
 /** From options to the audit trail: the policy's file, a log, a webhook. */
 import type { Clock, Random } from "@kcp-ts/machinery/base";
-import { connect, loadKubeconfig, type Transport } from "@kcp-ts/sdk";
+import { type Connection, connect, loadKubeconfig } from "@kcp-ts/sdk";
 import {
   type AuditBackend,
   AuditPolicyError,
@@ -35,18 +35,18 @@ export async function composeAudit(
       "an audit policy without --audit-log-path or --audit-webhook-config-file writes nothing down",
     );
   const policy = readPolicy(await readFlagFile("--audit-policy-file", policyFile), policyFile);
-  const transport =
+  const connection =
     webhookConfigFile === undefined
       ? undefined
       : connect(await loadKubeconfig({ path: webhookConfigFile }), { clock: parts.clock });
-  const path = transport === undefined ? "" : await pathOf(webhookConfigFile as string);
+  const path = connection === undefined ? "" : await pathOf(webhookConfigFile as string);
   return {
     policy,
     backends: (observer) => [
       ...(logPath === undefined ? [] : [logBackend(logPath, options, parts, observer)]),
-      ...(transport === undefined
+      ...(connection === undefined
         ? []
-        : [webhookBackend(transport.transport, path, options, parts, observer)]),
+        : [webhookBackend(connection, path, options, parts, observer)]),
     ],
   };
 }
@@ -79,13 +79,13 @@ function logBackend(
 }
 
 function webhookBackend(
-  transport: Transport,
+  { transport, close }: Connection,
   path: string,
   { webhookBatchMaxSize: batchEventsMax, webhookInitialBackoffMs }: AuditOptions,
   { clock, random }: AuditParts,
   observer: BackendObserver,
 ): AuditBackend {
-  return new WebhookBackend({
+  const backend = new WebhookBackend({
     clock,
     random,
     limits: { batchEventsMax, backoffInitialMs: webhookInitialBackoffMs },
@@ -104,6 +104,15 @@ function webhookBackend(
     },
     ...heard("webhook", observer),
   });
+  return {
+    name: backend.name,
+    write: (event) => backend.write(event),
+    // An open connection would hold the process.
+    close: async () => {
+      await backend.close();
+      await close();
+    },
+  };
 }
 
 function heard(plugin: string, observer: BackendObserver) {
