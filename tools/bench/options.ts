@@ -28,6 +28,7 @@ export const groups = [
   "start",
   "memory",
   "neighbours",
+  "loops",
 ] as const;
 export type Group = (typeof groups)[number];
 
@@ -47,6 +48,8 @@ export interface Sizes {
   readonly coldStarts: number;
   readonly inProcessStarts: number;
   readonly idleClusters: number;
+  /** Objects that the control loops clear away. */
+  readonly loopObjects: number;
   /** Rounds whose figures are thrown away: code that is not compiled yet is half as fast. */
   readonly warmUps: number;
   readonly settleMs: number;
@@ -70,6 +73,7 @@ const full: Sizes = {
   coldStarts: 5,
   inProcessStarts: 20,
   idleClusters: 10_000,
+  loopObjects: 10_000,
   warmUps: 2,
   settleMs: 3000,
   neighbourMs: 5000,
@@ -92,6 +96,7 @@ const quick: Sizes = {
   coldStarts: 1,
   inProcessStarts: 2,
   idleClusters: 20,
+  loopObjects: 50,
   warmUps: 0,
   settleMs: 0,
   neighbourMs: 100,

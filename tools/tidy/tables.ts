@@ -56,6 +56,9 @@ export const roomTable: Readonly<Record<string, Readonly<Record<string, readonly
     namespace: ["api", "pace"],
     "garbage-collector": ["api", "pace"],
     "default-objects": ["api", "pace"],
+    "service-account-tokens": ["api"],
+    "certificate-requests": ["api"],
+    "event-expiry": ["pace"],
   },
   server: {
     request: [],

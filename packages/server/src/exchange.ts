@@ -23,6 +23,8 @@ export class Exchange implements Visitor, AuditedExchange {
   readonly warnings: string[] = [];
   scope: RequestScope | undefined;
   user: UserInfo = anonymousUser;
+  /** Who really asks, when they ask in another's name. */
+  impersonator: UserInfo | undefined;
   definition: ResourceDefinition | undefined;
   /** Undefined for watches, which have no deadline. */
   timeoutMs: number | undefined;

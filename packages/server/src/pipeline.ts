@@ -7,7 +7,11 @@ import type { Clock } from "@kcp-ts/machinery/base";
 import { StatusError, statusError } from "@kcp-ts/machinery/status";
 import type { Audit } from "./audit/index.ts";
 import { beginTrail, endTrail } from "./audit-trail.ts";
-import { isAuthenticationError, type RequestAuthenticator } from "./authentication/index.ts";
+import {
+  hasImpersonation,
+  isAuthenticationError,
+  type RequestAuthenticator,
+} from "./authentication/index.ts";
 import { type Authorizer, type Decision, forbidden } from "./authorization/index.ts";
 import { failure, toStatusError } from "./content/index.ts";
 import type { Deadlines } from "./deadlines.ts";
@@ -24,6 +28,7 @@ import {
 } from "./fairness/index.ts";
 import { finishHeaders } from "./finish.ts";
 import { type HandlerRooms, handleResource } from "./handlers/index.ts";
+import { impersonate } from "./impersonate.ts";
 import type { Catalog, ResourceDefinition } from "./registry/index.ts";
 import {
   type ApiRequest,
@@ -62,6 +67,7 @@ export const pipeline: readonly (readonly [name: string, stage: Stage])[] = [
   ["deadline", setDeadline],
   ["authenticate", authenticate],
   ["audit", writeDown],
+  ["impersonate", impersonateStage],
   ["fairness", takeSeat],
   ["authorize", authorize],
   ["dispatch", dispatch],
@@ -197,6 +203,7 @@ function authenticate(
     const user = authenticator.authenticate({
       authorization: header(request.headers, "authorization"),
       clientCertificate: request.clientCertificate(),
+      path: exchange.scope?.path,
     });
     if (!(user instanceof Promise)) {
       exchange.user = user;
@@ -242,6 +249,21 @@ function takeSeat(
   return undefined;
 }
 
+function impersonateStage(
+  exchange: Exchange,
+  { authorizer }: PipelineRooms,
+): Promise<undefined> | undefined {
+  const { request, scope, user } = exchange;
+  if (!hasImpersonation(request.headers)) return undefined;
+  const { cluster } = scope as RequestScope;
+  return impersonate(request, user, cluster, authorizer).then((impersonated) => {
+    if (impersonated === undefined) return undefined;
+    exchange.impersonator = user;
+    exchange.user = impersonated;
+    return undefined;
+  });
+}
+
 function authorize(
   exchange: Exchange,
   { authorizer }: PipelineRooms,
@@ -251,12 +273,12 @@ function authorize(
   if (decision instanceof Promise) {
     return decision.then((decided) => {
       noteDecision(exchange, decided);
-      if (!decided.allowed) throw forbidden(attributes);
+      if (!decided.allowed) throw forbidden(attributes, decided.reason);
       return undefined;
     });
   }
   noteDecision(exchange, decision);
-  if (!decision.allowed) throw forbidden(attributes);
+  if (!decision.allowed) throw forbidden(attributes, decision.reason);
   return undefined;
 }
 

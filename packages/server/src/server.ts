@@ -5,22 +5,32 @@
  */
 import { randomUUID } from "node:crypto";
 import type { Clock, Random } from "@kcp-ts/machinery/base";
-import { Admission, type AdmissionPlugin, namespaceLifecycle } from "./admission/index.ts";
+import { type AccessControl, accessControl, type ComposeAuthorization } from "./access-control.ts";
+import { accountObjects } from "./account-objects.ts";
+import {
+  Admission,
+  type AdmissionPlugin,
+  certificateSigners,
+  namespaceLifecycle,
+} from "./admission/index.ts";
 import { type AuditTrailOptions, composeAudit } from "./audit-trail.ts";
-import type { RequestAuthenticator } from "./authentication/index.ts";
+import type { AccountObjects, RequestAuthenticator } from "./authentication/index.ts";
 import type { Authorizer } from "./authorization/index.ts";
 import { Compactor, type CompactorOptions } from "./compactor.ts";
 import { CustomResources } from "./custom-resources/index.ts";
 import { Deadlines } from "./deadlines.ts";
 import type { Exchange } from "./exchange.ts";
 import { FlowObjects } from "./flow-objects.ts";
+import type { TokenSource } from "./handlers/index.ts";
 import { type HealthChecks, pingCheck } from "./health/index.ts";
 import { ServerMetrics } from "./metrics/index.ts";
-import { namespaceSource } from "./namespace-source.ts";
+import { namespaceGuard, namespaceSource } from "./namespace-source.ts";
 import { answer, type PipelineRooms } from "./pipeline.ts";
 import { builtIns, Registry, type ResourceDefinition } from "./registry/index.ts";
 import type { ApiRequest, ApiResponse, MaybePromise } from "./request/api-request.ts";
 import { observe } from "./request-sample.ts";
+import type { PublishedDocuments } from "./routing/index.ts";
+import { signerRules } from "./signer-rules.ts";
 import type { SnapshotSource, Storage } from "./storage/index.ts";
 import { composeTraffic, objectLimitPlugins, type TrafficOptions } from "./traffic.ts";
 import { WatchCache } from "./watch-cache/index.ts";
@@ -33,8 +43,16 @@ export interface ApiServerOptions extends TrafficOptions {
   readonly snapshots?: SnapshotSource | undefined;
   readonly clock: Clock;
   readonly random: Random;
-  readonly authenticator: RequestAuthenticator;
-  readonly authorizer: Authorizer;
+  /** Or how to make it, for authenticators that look things up in this server. */
+  readonly authenticator:
+    | RequestAuthenticator
+    | ((objects: AccountObjects) => RequestAuthenticator);
+  /** Makes the tokens of service accounts; without it they get none. */
+  readonly tokens?: TokenSource | undefined;
+  /** Published for those who verify such tokens themselves. */
+  readonly issuerDocuments?: PublishedDocuments | undefined;
+  /** system:masters, then RBAC, if left out. */
+  readonly authorization?: ComposeAuthorization;
   readonly log: ServerLog;
   readonly admissionPlugins?: readonly AdmissionPlugin[];
   /** Served in every logical cluster, besides the built-in ones. */
@@ -42,6 +60,8 @@ export interface ApiServerOptions extends TrafficOptions {
   readonly compaction?: Partial<CompactorOptions["policy"]>;
   readonly collectionBytesMax?: number;
   readonly bookmarkIntervalMs?: number;
+  /** Gives memory back that is no longer needed; called while everything is read through. */
+  readonly tidyMemory?: (() => void) | undefined;
 }
 
 /** The words of a log; structured fields first, constant message last, as pino has them. */
@@ -59,6 +79,7 @@ export class ApiServer {
   readonly #watchCache: WatchCache;
   readonly #compactor: Compactor;
   readonly #customResources: CustomResources;
+  readonly #access: AccessControl;
   readonly #inFlight = { readOnly: 0, mutating: 0 };
   #flowObjects: FlowObjects | undefined;
   #isStarted = false;
@@ -68,18 +89,11 @@ export class ApiServer {
   constructor(options: ApiServerOptions) {
     const { storage, clock, random, log } = options;
     this.#options = options;
-    const watchCache = new WatchCache({
-      storage,
-      clock,
-      onError: (error) => log.warn({ err: error }, "the change feed was interrupted"),
-      ...(options.collectionBytesMax === undefined
-        ? {}
-        : { collectionBytesMax: options.collectionBytesMax }),
-      ...(options.bookmarkIntervalMs === undefined
-        ? {}
-        : { bookmarkIntervalMs: options.bookmarkIntervalMs }),
-    });
-    const registry = new Registry({ storage, watchCache, clock, random, newUid: randomUUID });
+    const watchCache = watchCacheOf(options);
+    const confirmCreate = namespaceGuard(storage, watchCache, () => source);
+    const newUid = randomUUID;
+    const registry = new Registry({ storage, watchCache, clock, random, newUid, confirmCreate });
+    const source = namespaceSource(registry, watchCache);
     const metrics = new ServerMetrics({
       watchers: () => watchCache.watcherCount,
       inFlight: () => this.#inFlight,
@@ -103,6 +117,15 @@ export class ApiServer {
       onError: (error) => log.warn({ err: error }, "history could not be compacted"),
       policy: options.compaction ?? {},
     });
+    const authenticator =
+      typeof options.authenticator === "function"
+        ? options.authenticator(accountObjects(registry, watchCache))
+        : options.authenticator;
+    this.#access = accessControl({
+      ...{ storage, registry, hub: watchCache.hub, compose: options.authorization },
+      authenticator,
+      onError: (error) => log.warn({ err: error }, "an aggregated role could not be written"),
+    });
     const observers = { clock, metrics, log };
     const catalog = () => this.#customResources.catalog;
     const deadlines = new Deadlines<() => void>(clock, (callback) => callback());
@@ -111,15 +134,20 @@ export class ApiServer {
       watchCache,
       admission: new Admission([
         ...objectLimitPlugins(options.tenantLimits, { storage, clock, catalog }),
-        namespaceLifecycle(namespaceSource(registry, watchCache)),
+        namespaceLifecycle(source),
+        certificateSigners(signerRules(this.#access.authorizer)),
+        this.#access.escalation,
         ...(options.admissionPlugins ?? []),
       ]),
       clock,
       deadlines,
       audit: composeAudit(options.audit, observers),
       ...composeTraffic(options, { clock, deadlines, metrics, watchCache }),
-      authenticator: options.authenticator,
-      authorizer: options.authorizer,
+      authenticator,
+      tokens: options.tokens,
+      issuerDocuments: options.issuerDocuments,
+      authorizer: this.#access.authorizer,
+      reviewers: this.#access.reviewers,
       catalog: this.#customResources.catalog,
       health: this.#healthChecks(),
       metrics,
@@ -134,9 +162,15 @@ export class ApiServer {
     };
   }
 
+  /** The whole of authorization, for those in this process who must ask. */
+  get authorizer(): Authorizer {
+    return this.#access.authorizer;
+  }
+
   async start(): Promise<void> {
     await this.#watchCache.start();
     this.#customResources.start();
+    this.#access.aggregation.start();
     this.#compactor.start();
     await this.#startFlowObjects();
     this.#isStarted = true;
@@ -174,6 +208,7 @@ export class ApiServer {
     await this.#rooms.audit?.close();
     await this.#compactor.stop();
     await this.#customResources.stop();
+    await this.#access.aggregation.stop();
     await this.#watchCache.close();
   }
 
@@ -218,6 +253,22 @@ export class ApiServer {
       readyz: [pingCheck, logCheck, storageCheck, started, shutdown],
     };
   }
+}
+
+function watchCacheOf(options: ApiServerOptions): WatchCache {
+  const { storage, clock, log } = options;
+  return new WatchCache({
+    storage,
+    clock,
+    onError: (error) => log.warn({ err: error }, "the change feed was interrupted"),
+    tidyMemory: options.tidyMemory,
+    ...(options.collectionBytesMax === undefined
+      ? {}
+      : { collectionBytesMax: options.collectionBytesMax }),
+    ...(options.bookmarkIntervalMs === undefined
+      ? {}
+      : { bookmarkIntervalMs: options.bookmarkIntervalMs }),
+  });
 }
 
 function kindOf({ method }: ApiRequest): "readOnly" | "mutating" {

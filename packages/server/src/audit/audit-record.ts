@@ -11,6 +11,8 @@ export interface AuditedExchange {
   readonly request: ApiRequest;
   readonly scope: RequestScope | undefined;
   readonly user: UserInfo;
+  /** Who acts as the user. */
+  readonly impersonator?: UserInfo | undefined;
   readonly auditId: string;
   readonly receivedAt: number;
 }
@@ -44,7 +46,7 @@ export class AuditRecord {
   }
 
   event(stage: AuditStage, nowMs: number, response: ApiResponse | undefined, decode: Decode) {
-    const { request, scope, user, auditId, receivedAt } = this.#exchange;
+    const { request, scope, user, impersonator, auditId, receivedAt } = this.#exchange;
     const { level } = this.rule;
     const hasBodies = stage !== "RequestReceived";
     const userAgent = header(request.headers, "user-agent");
@@ -56,7 +58,8 @@ export class AuditRecord {
       stage,
       requestURI: request.target,
       verb: scope?.verb ?? request.method.toLowerCase(),
-      user: userOf(user),
+      user: userOf(impersonator ?? user),
+      ...(impersonator === undefined ? {} : { impersonatedUser: userOf(user) }),
       sourceIPs: [request.remoteAddress],
       ...(userAgent === undefined ? {} : { userAgent }),
     };

@@ -157,14 +157,12 @@ describe("audit", () => {
 
   it("calls an answer that nobody meant Panic", async () => {
     const { events, audit } = recorded([{ level: "Metadata" }]);
-    const authorizer = {
-      authorize: () => {
-        throw new Error("a bug");
-      },
+    const admit = () => {
+      throw new Error("a bug");
     };
-    const server = await TestServer.start({ audit, authorizer });
+    const server = await TestServer.start({ audit, admissionPlugins: [{ name: "bug", admit }] });
     servers.push(server);
-    await server.get(path);
+    await server.request("POST", path, { body });
     assert.deepEqual(
       events.map(({ stage }) => stage),
       ["RequestReceived", "Panic"],

@@ -1,6 +1,7 @@
 import { isJsonObject, type JsonObject } from "@kcp-ts/machinery/json";
 import { dnsLabelErrors } from "@kcp-ts/machinery/names";
 import { namespace } from "@kcp-ts/machinery/shape";
+import { type FieldError, fieldError } from "@kcp-ts/machinery/status";
 import type { ResourceDefinition } from "../../definition.ts";
 import type { Draft, SubresourceStrategy } from "../../strategy.ts";
 import { ageCell, ageColumn, nameCell, nameColumn, noOwnRules, restore } from "../standard.ts";
@@ -13,8 +14,19 @@ const immortal = new Set(["default", "kube-system", "kube-public"]);
 const statusEndpoint: SubresourceStrategy = {
   verbs: ["get", "patch", "update"],
   prepareForUpdate: (draft, old) => restore(draft, old, "spec"),
-  validateUpdate: () => [],
+  validateUpdate: phaseErrors,
 };
+
+/** The phase follows the deletion: whoever looks for namespaces that are going finds them by it. */
+function phaseErrors(updated: JsonObject): FieldError[] {
+  const isGoing = (updated["metadata"] as JsonObject)["deletionTimestamp"] !== undefined;
+  const phase = (updated["status"] as JsonObject | undefined)?.["phase"] ?? "";
+  if (phase === (isGoing ? "Terminating" : "Active")) return [];
+  const reason = isGoing
+    ? "may only be 'Terminating' if `deletionTimestamp` is not empty"
+    : "may only be 'Active' if `deletionTimestamp` is empty";
+  return [fieldError.invalid("status.Phase", phase, reason)];
+}
 
 /** Where the namespace controller says that a namespace is empty. */
 const finalizeEndpoint: SubresourceStrategy = {
@@ -86,6 +98,7 @@ export const namespaces: ResourceDefinition = {
       ],
       ["name", (object: JsonObject) => nameCell(object)],
     ]),
+    verbatimFields: new Set(["status.phase"]),
     columns: [
       nameColumn,
       {
