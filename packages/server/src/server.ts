@@ -23,7 +23,7 @@ import type { Exchange } from "./exchange.ts";
 import { FlowObjects } from "./flow-objects.ts";
 import type { TokenSource } from "./handlers/index.ts";
 import { type HealthChecks, pingCheck } from "./health/index.ts";
-import { ServerMetrics } from "./metrics/index.ts";
+import { type ServerGauges, ServerMetrics } from "./metrics/index.ts";
 import { namespaceGuard, namespaceSource } from "./namespace-source.ts";
 import { answer, type PipelineRooms } from "./pipeline.ts";
 import { builtIns, Registry, type ResourceDefinition } from "./registry/index.ts";
@@ -94,13 +94,7 @@ export class ApiServer {
     const newUid = randomUUID;
     const registry = new Registry({ storage, watchCache, clock, random, newUid, confirmCreate });
     const source = namespaceSource(registry, watchCache);
-    const metrics = new ServerMetrics({
-      watchers: () => watchCache.watcherCount,
-      inFlight: () => this.#inFlight,
-      revision: () => watchCache.hub.revision,
-      cachedCollections: () => watchCache.collections.size,
-      cachedBytes: () => watchCache.collections.bytes,
-    });
+    const metrics = metricsOf(watchCache, () => this.#inFlight);
     this.#watchCache = watchCache;
     this.#customResources = new CustomResources({
       storage,
@@ -268,6 +262,16 @@ function watchCacheOf(options: ApiServerOptions): WatchCache {
     ...(options.bookmarkIntervalMs === undefined
       ? {}
       : { bookmarkIntervalMs: options.bookmarkIntervalMs }),
+  });
+}
+
+function metricsOf(watchCache: WatchCache, inFlight: ServerGauges["inFlight"]): ServerMetrics {
+  return new ServerMetrics({
+    watchers: () => watchCache.watcherCount,
+    inFlight,
+    revision: () => watchCache.hub.revision,
+    cachedCollections: () => watchCache.collections.size,
+    cachedBytes: () => watchCache.collections.bytes,
   });
 }
 
