@@ -71,6 +71,8 @@ export const roomTable: Readonly<Record<string, Readonly<Record<string, readonly
     authentication: ["request"],
     authorization: ["request"],
     admission: ["request"],
+    fairness: ["request", "metrics"],
+    audit: ["request", "metrics"],
     "stored-object": ["storage"],
     "watch-cache": ["storage", "stored-object"],
     registry: ["request", "storage", "stored-object", "watch-cache"],
@@ -145,6 +147,7 @@ export const roomTable: Readonly<Record<string, Readonly<Record<string, readonly
     certificates: [],
     kubeconfig: ["certificates"],
     backup: ["compose"],
+    // An audit policy is a manifest.
     compose: ["kubeconfig", "certificates", "manifests"],
     manifests: [],
     testing: ["certificates", "compose", "manifests"],

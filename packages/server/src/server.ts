@@ -17,15 +17,17 @@ import {
 } from "./admission/index.ts";
 import { PolicyChecker } from "./admission-sources/index.ts";
 import { configuredAdmission } from "./admission-wiring.ts";
+import { type AuditTrailOptions, composeAudit } from "./audit-trail.ts";
 import type { AccountObjects, RequestAuthenticator } from "./authentication/index.ts";
 import type { Authorizer } from "./authorization/index.ts";
 import { Compactor, type CompactorOptions } from "./compactor.ts";
 import { CustomResources } from "./custom-resources/index.ts";
 import { Deadlines } from "./deadlines.ts";
 import type { Exchange } from "./exchange.ts";
+import { FlowObjects } from "./flow-objects.ts";
 import type { TokenSource } from "./handlers/index.ts";
 import { type HealthChecks, pingCheck } from "./health/index.ts";
-import { ServerMetrics } from "./metrics/index.ts";
+import { type ServerGauges, ServerMetrics } from "./metrics/index.ts";
 import { namespaceGuard, namespaceSource } from "./namespace-source.ts";
 import { answer, type PipelineRooms } from "./pipeline.ts";
 import { builtIns, Registry, type ResourceDefinition } from "./registry/index.ts";
@@ -34,10 +36,13 @@ import { observe } from "./request-sample.ts";
 import type { PublishedDocuments } from "./routing/index.ts";
 import { signerRules } from "./signer-rules.ts";
 import type { SnapshotSource, Storage } from "./storage/index.ts";
+import { composeTraffic, objectLimitPlugins, type TrafficOptions } from "./traffic.ts";
 import { WatchCache } from "./watch-cache/index.ts";
 import { WebhookClient, type WebhookClientOptions } from "./webhooks/index.ts";
 
-export interface ApiServerOptions {
+export interface ApiServerOptions extends TrafficOptions {
+  /** Which requests are written down, and where; nothing is when it is left out. */
+  readonly audit?: AuditTrailOptions | undefined;
   readonly storage: Storage;
   /** The same store, if it can be read as a whole: for GET /backup. */
   readonly snapshots?: SnapshotSource | undefined;
@@ -85,6 +90,7 @@ export class ApiServer {
   readonly #policyChecker: PolicyChecker;
   readonly #access: AccessControl;
   readonly #inFlight = { readOnly: 0, mutating: 0 };
+  #flowObjects: FlowObjects | undefined;
   #isStarted = false;
   #isDraining = false;
   #idle: (() => void) | undefined;
@@ -97,13 +103,7 @@ export class ApiServer {
     const newUid = randomUUID;
     const registry = new Registry({ storage, watchCache, clock, random, newUid, confirmCreate });
     const source = namespaceSource(registry, watchCache);
-    const metrics = new ServerMetrics({
-      watchers: () => watchCache.watcherCount,
-      inFlight: () => this.#inFlight,
-      revision: () => watchCache.hub.revision,
-      cachedCollections: () => watchCache.collections.size,
-      cachedBytes: () => watchCache.collections.bytes,
-    });
+    const metrics = metricsOf(watchCache, () => this.#inFlight);
     this.#watchCache = watchCache;
     this.#webhooks = new WebhookClient({ ...options.webhooks, clock });
     this.#customResources = new CustomResources({
@@ -133,12 +133,15 @@ export class ApiServer {
       onError: (error) => log.warn({ err: error }, "an aggregated role could not be written"),
     });
     const observers = { clock, metrics, log };
+    const deadlines = new Deadlines<() => void>(clock, (callback) => callback());
     this.#rooms = {
       registry,
       watchCache,
       admission: this.#composeAdmission(registry, source),
       clock,
-      deadlines: new Deadlines<() => void>(clock, (callback) => callback()),
+      deadlines,
+      audit: composeAudit(options.audit, observers),
+      ...composeTraffic(options, { clock, deadlines, metrics, watchCache }),
       authenticator,
       tokens: options.tokens,
       issuerDocuments: options.issuerDocuments,
@@ -169,6 +172,7 @@ export class ApiServer {
     this.#policyChecker.start();
     this.#access.aggregation.start();
     this.#compactor.start();
+    await this.#startFlowObjects();
     this.#isStarted = true;
   }
 
@@ -200,6 +204,8 @@ export class ApiServer {
   async close(): Promise<void> {
     this.#isDraining = true;
     this.#rooms.deadlines.close();
+    await this.#flowObjects?.stop();
+    await this.#rooms.audit?.close();
     await this.#compactor.stop();
     this.#webhooks.close();
     await this.#policyChecker.stop();
@@ -210,12 +216,13 @@ export class ApiServer {
 
   /** In the order in which they run; quotas come last. */
   #composeAdmission(registry: Registry, source: NamespaceSource): Admission {
-    const { storage, admissionPlugins = [] } = this.#options;
+    const { storage, clock, admissionPlugins = [], tenantLimits } = this.#options;
     const { authorizer, escalation } = this.#access;
     const watchCache = this.#watchCache;
     const { catalog } = this.#customResources;
     const webhooks = this.#webhooks;
     return new Admission([
+      ...objectLimitPlugins(tenantLimits, { storage, clock, catalog: () => catalog }),
       namespaceLifecycle(source),
       certificateSigners(signerRules(authorizer)),
       escalation,
@@ -234,6 +241,19 @@ export class ApiServer {
       catalog: this.#customResources.catalog,
       onError: (error) => log.warn({ err: error }, "a policy could not be type-checked"),
     });
+  }
+
+  async #startFlowObjects(): Promise<void> {
+    const { fairness } = this.#rooms;
+    if (fairness === undefined) return;
+    const { storage, log } = this.#options;
+    this.#flowObjects = new FlowObjects({
+      storage,
+      hub: this.#watchCache.hub,
+      fairness,
+      onError: (error) => log.warn({ err: error }, "flow schemas could not be read"),
+    });
+    await this.#flowObjects.start();
   }
 
   #noteIdle(): void {
@@ -264,6 +284,16 @@ export class ApiServer {
       readyz: [pingCheck, logCheck, storageCheck, started, shutdown],
     };
   }
+}
+
+function metricsOf(watchCache: WatchCache, inFlight: ServerGauges["inFlight"]): ServerMetrics {
+  return new ServerMetrics({
+    watchers: () => watchCache.watcherCount,
+    inFlight,
+    revision: () => watchCache.hub.revision,
+    cachedCollections: () => watchCache.collections.size,
+    cachedBytes: () => watchCache.collections.bytes,
+  });
 }
 
 function kindOf({ method }: ApiRequest): "readOnly" | "mutating" {

@@ -14,8 +14,14 @@ import {
 } from "./authentication-flags.ts";
 import { durationFlag, integerFlag, repeated } from "./flags.ts";
 import { addStorageFlags, type StorageFlags, storageOptionsOf } from "./storage-flags.ts";
+import {
+  addTrafficFlags,
+  auditOptionsOf,
+  type TrafficFlags,
+  trafficLimitsOf,
+} from "./traffic-flags.ts";
 
-interface StartFlags extends StorageFlags, AuthenticationFlags {
+interface StartFlags extends StorageFlags, AuthenticationFlags, TrafficFlags {
   readonly rootDirectory: string;
   readonly bindAddress: string;
   readonly securePort: number;
@@ -77,7 +83,9 @@ export function addStart(program: Command): void {
       "how long Events are kept after they were last written (default: 1h)",
       durationFlag("--event-ttl"),
       3_600_000,
-    )
+    );
+  addTrafficFlags(command);
+  command
     .optionsGroup("How it stops:")
     .option(
       "--shutdown-delay-duration <seconds>",
@@ -144,6 +152,8 @@ function optionsOf(flags: StartFlags): ControlPlaneOptions {
     ...authenticationOptionsOf(flags),
     eventTtlMs: flags.eventTtl,
     storage: storageOptionsOf(flags),
+    audit: auditOptionsOf(flags),
+    traffic: trafficLimitsOf(flags),
     shutdownDelayMs: flags.shutdownDelayDuration * 1000,
     shutdownTimeoutMs: flags.shutdownTimeout * 1000,
   };

@@ -8,11 +8,13 @@ import { Client } from "@kcp-ts/sdk";
 import {
   type AccountObjects,
   ApiServer,
+  type AuditTrailOptions,
   anyOf,
   bootstrapAuthorizer,
   clusterUnit,
   type RequestAuthenticator,
   type ServerLog,
+  type TrafficOptions,
   type UserInfo,
 } from "@kcp-ts/server";
 import { type CertificateAuthority, clientSigner } from "../certificates/index.ts";
@@ -57,6 +59,8 @@ export interface CoreOptions
   readonly random: Random;
   readonly log: ServerLog;
   readonly webhookDenyPrivateAddresses?: boolean | undefined;
+  readonly trail?: AuditTrailOptions | undefined;
+  readonly limits?: TrafficOptions;
   readonly tidyMemory?: (() => void) | undefined;
 }
 
@@ -144,6 +148,8 @@ export class Core {
       admissionPlugins: extensions.admissionPlugins ?? [],
       resources: extensions.resources ?? [],
       webhooks: { denyPrivateAddresses: parts.webhookDenyPrivateAddresses === true },
+      audit: parts.trail,
+      ...parts.limits,
       tidyMemory: parts.tidyMemory,
     });
     this.handle = withMiddleware(
