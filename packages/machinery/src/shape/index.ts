@@ -31,10 +31,11 @@ export {
 } from "./core-v1.ts";
 export { type Decoded, decodeShape, isBase64, ShapeError } from "./decode.ts";
 export { eventsV1Event } from "./events-v1.ts";
+export { flowSchema, priorityLevelConfiguration } from "./flowcontrol-v1.ts";
 export { condition, deleteOptions, labelSelector, listMeta, objectMeta, status } from "./meta.ts";
 export { patchRulesOf } from "./patch-rules.ts";
 export { decodeEnvelope, decodeMessage, type Envelope, ProtobufError } from "./protobuf.ts";
-export { isNegativeQuantity, isWholeQuantity } from "./quantity.ts";
+export { isNegativeQuantity, isWholeQuantity, parseQuantity } from "./quantity.ts";
 export { clusterRole, clusterRoleBinding, role, roleBinding } from "./rbac-v1.ts";
 export {
   bool,

@@ -11,6 +11,8 @@ export interface DeleteOptions extends DeleteRequest {
   readonly isDryRun: boolean;
   /** orphanDependents=false in so many words: the answer is 202 then. */
   readonly isOrphaningRefused: boolean;
+  /** As admission shows them. */
+  readonly sent: JsonObject;
 }
 
 export async function readDeleteOptions({
@@ -34,6 +36,7 @@ export async function readDeleteOptions({
     (orphanDependents === true ? "Orphan" : orphanDependents === false ? "Background" : undefined);
   const wanted = isJsonObject(preconditions) ? preconditions : {};
   return {
+    sent: { ...value, kind: "DeleteOptions", apiVersion: "meta.k8s.io/v1" },
     isDryRun: dryRun.includes("All"),
     isOrphaningRefused: orphanDependents === false,
     propagationPolicy: policy as DeleteRequest["propagationPolicy"],

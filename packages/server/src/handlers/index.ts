@@ -16,6 +16,7 @@ import { handleTokenRequest } from "./token-request.ts";
 import { handleUpdate } from "./update.ts";
 import { handleWatch } from "./watch.ts";
 
+export { DefinitionForm } from "./admission-request.ts";
 export { bodyBytesMax, type HandlerRequest, type HandlerRooms } from "./context.ts";
 export type { Reviewer, Reviewers, ReviewRequest } from "./review.ts";
 export type { TokenSource } from "./token-source.ts";
