@@ -114,6 +114,8 @@ export const roomTable: Readonly<Record<string, Readonly<Record<string, readonly
     compose: ["kubeconfig", "certificates"],
     manifests: [],
     testing: ["certificates", "compose", "manifests"],
+    // Tests only: the same requests to a real server and to ours.
+    "side-by-side": ["testing"],
   },
   cli: { commands: ["type-generator"], "type-generator": [], e2e: [] },
 };

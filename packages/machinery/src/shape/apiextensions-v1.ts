@@ -7,11 +7,13 @@
 import { objectMeta } from "./meta.ts";
 import {
   bool,
+  bytes,
   double,
   type Field,
   int32,
   int64,
   json,
+  jsonUnion,
   list,
   listMap,
   type MessageShape,
@@ -47,7 +49,21 @@ export const jsonSchemaProps: MessageShape = message(
   `${apiextensions}.JSONSchemaProps`,
   {},
   "A JSON schema, as far as Kubernetes supports it.",
+  {
+    omitsZero: [
+      "exclusiveMaximum",
+      "exclusiveMinimum",
+      "uniqueItems",
+      "nullable",
+      "x-kubernetes-embedded-resource",
+      "x-kubernetes-int-or-string",
+    ],
+  },
 );
+
+const schemaOrSchemas = jsonUnion({ shape: jsonSchemaProps, one: 1, many: 2 });
+const schemaOrFlag = jsonUnion({ shape: jsonSchemaProps, one: 2, flag: 1 });
+const schemaOrWords = jsonUnion({ shape: jsonSchemaProps, one: 1, words: 2 });
 
 const schemas = list(jsonSchemaProps);
 const schemaMap = map(jsonSchemaProps);
@@ -76,7 +92,7 @@ const schemaFields = message("", {
   maxProperties: [21, int64],
   minProperties: [22, int64],
   required: [23, list(string)],
-  items: [24, json, "The schema of the items of an array."],
+  items: [24, schemaOrSchemas, "The schema of the items of an array."],
   allOf: [25, schemas],
   oneOf: [26, schemas],
   anyOf: [27, schemas],
@@ -84,12 +100,12 @@ const schemaFields = message("", {
   properties: [29, schemaMap],
   additionalProperties: [
     30,
-    json,
+    schemaOrFlag,
     "The schema of members that are not named, or whether there may be any.",
   ],
   patternProperties: [31, schemaMap],
-  dependencies: [32, json],
-  additionalItems: [33, json],
+  dependencies: [32, map(schemaOrWords)],
+  additionalItems: [33, schemaOrFlag],
   definitions: [34, schemaMap],
   externalDocs: [35, externalDocumentation],
   example: [36, json],
@@ -123,27 +139,37 @@ const serviceReference = message(`${apiextensions}.ServiceReference`, {
   port: [4, int32, "The port that is called; 443 by default."],
 });
 
-const webhookConversion = message(`${apiextensions}.WebhookConversion`, {
-  clientConfig: [
-    2,
-    message(`${apiextensions}.WebhookClientConfig`, {
-      service: [1, serviceReference, "The service that is called."],
-      caBundle: [2, string, "The authorities that vouch for the webhook, as PEM in base64."],
-      url: [3, string, "Where the webhook is, when it is no service."],
-    }),
-    "How the webhook is called.",
-  ],
-  conversionReviewVersions: [3, list(string), "The versions of ConversionReview that it knows."],
-});
+const webhookConversion = message(
+  `${apiextensions}.WebhookConversion`,
+  {
+    clientConfig: [
+      2,
+      message(`${apiextensions}.WebhookClientConfig`, {
+        service: [1, serviceReference, "The service that is called."],
+        caBundle: [2, bytes, "The authorities that vouch for the webhook, as PEM in base64."],
+        url: [3, string, "Where the webhook is, when it is no service."],
+      }),
+      "How the webhook is called.",
+    ],
+    conversionReviewVersions: [3, list(string), "The versions of ConversionReview that it knows."],
+  },
+  "",
+  { keepsEmpty: ["conversionReviewVersions"] },
+);
 
-const printerColumn = message(`${apiextensions}.CustomResourceColumnDefinition`, {
-  name: [1, string, "The title of the column."],
-  type: [2, string, "The type of its cells."],
-  format: [3, string, "The format of its cells."],
-  description: [4, string, "What the column shows."],
-  priority: [5, int32, "Columns above 0 are shown in wide output only."],
-  jsonPath: [6, string, "Where the value is."],
-});
+const printerColumn = message(
+  `${apiextensions}.CustomResourceColumnDefinition`,
+  {
+    name: [1, string, "The title of the column."],
+    type: [2, string, "The type of its cells."],
+    format: [3, string, "The format of its cells."],
+    description: [4, string, "What the column shows."],
+    priority: [5, int32, "Columns above 0 are shown in wide output only."],
+    jsonPath: [6, string, "Where the value is."],
+  },
+  "",
+  { omitsZero: ["priority"] },
+);
 
 const subresources = message(`${apiextensions}.CustomResourceSubresources`, {
   status: [
@@ -162,40 +188,50 @@ const subresources = message(`${apiextensions}.CustomResourceSubresources`, {
   ],
 });
 
-const version = message(`${apiextensions}.CustomResourceDefinitionVersion`, {
-  name: [1, string, "The name of the version, such as v1beta1."],
-  served: [2, bool, "Whether the version is served."],
-  storage: [3, bool, "Whether objects are stored in this version."],
-  schema: [
-    4,
-    message(`${apiextensions}.CustomResourceValidation`, {
-      openAPIV3Schema: [1, jsonSchemaProps, "What objects look like."],
-    }),
-    "What objects look like.",
-  ],
-  subresources: [5, subresources, "Endpoints below the object."],
-  additionalPrinterColumns: [6, list(printerColumn), "Columns of tables."],
-  deprecated: [7, bool, "Whether clients are warned off this version."],
-  deprecationWarning: [8, string, "What they are told."],
-  selectableFields: [
-    9,
-    list(
-      message(`${apiextensions}.SelectableField`, {
-        jsonPath: [1, string, "Where the field is."],
+const version = message(
+  `${apiextensions}.CustomResourceDefinitionVersion`,
+  {
+    name: [1, string, "The name of the version, such as v1beta1."],
+    served: [2, bool, "Whether the version is served."],
+    storage: [3, bool, "Whether objects are stored in this version."],
+    schema: [
+      4,
+      message(`${apiextensions}.CustomResourceValidation`, {
+        openAPIV3Schema: [1, jsonSchemaProps, "What objects look like."],
       }),
-    ),
-    "Fields that field selectors may use.",
-  ],
-});
+      "What objects look like.",
+    ],
+    subresources: [5, subresources, "Endpoints below the object."],
+    additionalPrinterColumns: [6, list(printerColumn), "Columns of tables."],
+    deprecated: [7, bool, "Whether clients are warned off this version."],
+    deprecationWarning: [8, string, "What they are told."],
+    selectableFields: [
+      9,
+      list(
+        message(`${apiextensions}.SelectableField`, {
+          jsonPath: [1, string, "Where the field is."],
+        }),
+      ),
+      "Fields that field selectors may use.",
+    ],
+  },
+  "",
+  { omitsZero: ["deprecated"] },
+);
 
-const condition = message(`${apiextensions}.CustomResourceDefinitionCondition`, {
-  type: [1, string, "What the condition is about."],
-  status: [2, string, "True, False or Unknown."],
-  lastTransitionTime: [3, time, "When the status last changed."],
-  reason: [4, string, "A word for programs."],
-  message: [5, string, "A sentence for people."],
-  observedGeneration: [6, int64, "The generation that the condition is about."],
-});
+const condition = message(
+  `${apiextensions}.CustomResourceDefinitionCondition`,
+  {
+    type: [1, string, "What the condition is about."],
+    status: [2, string, "True, False or Unknown."],
+    lastTransitionTime: [3, time, "When the status last changed."],
+    reason: [4, string, "A word for programs."],
+    message: [5, string, "A sentence for people."],
+    observedGeneration: [6, int64, "The generation that the condition is about."],
+  },
+  "",
+  { omitsZero: ["observedGeneration"] },
+);
 
 export const customResourceDefinition: MessageShape = message(
   `${apiextensions}.CustomResourceDefinition`,
@@ -203,31 +239,41 @@ export const customResourceDefinition: MessageShape = message(
     metadata: [1, objectMeta, "Standard object metadata."],
     spec: [
       2,
-      message(`${apiextensions}.CustomResourceDefinitionSpec`, {
-        group: [1, string, "The API group."],
-        names: [3, names, "What the resource and its kind are called."],
-        scope: [4, string, "Cluster or Namespaced."],
-        versions: [7, list(version), "The versions of the kind."],
-        conversion: [
-          9,
-          message(`${apiextensions}.CustomResourceConversion`, {
-            strategy: [1, string, "None or Webhook."],
-            webhook: [2, webhookConversion, "How the webhook is called."],
-          }),
-          "How objects get from one version to another.",
-        ],
-        preserveUnknownFields: [10, bool, "Must be false."],
-      }),
+      message(
+        `${apiextensions}.CustomResourceDefinitionSpec`,
+        {
+          group: [1, string, "The API group."],
+          names: [3, names, "What the resource and its kind are called."],
+          scope: [4, string, "Cluster or Namespaced."],
+          versions: [7, list(version), "The versions of the kind."],
+          conversion: [
+            9,
+            message(`${apiextensions}.CustomResourceConversion`, {
+              strategy: [1, string, "None or Webhook."],
+              webhook: [2, webhookConversion, "How the webhook is called."],
+            }),
+            "How objects get from one version to another.",
+          ],
+          preserveUnknownFields: [10, bool, "Must be false."],
+        },
+        "",
+        { keepsEmpty: ["versions"], omitsZero: ["preserveUnknownFields"] },
+      ),
       "How the resource is to be served.",
     ],
     status: [
       3,
-      message(`${apiextensions}.CustomResourceDefinitionStatus`, {
-        conditions: [1, listMap(condition, "type"), "How far serving has come."],
-        acceptedNames: [2, names, "The names that are in use."],
-        storedVersions: [3, set(string), "The versions in which objects may be stored."],
-        observedGeneration: [4, int64, "The generation that was last looked at."],
-      }),
+      message(
+        `${apiextensions}.CustomResourceDefinitionStatus`,
+        {
+          conditions: [1, listMap(condition, "type"), "How far serving has come."],
+          acceptedNames: [2, names, "The names that are in use."],
+          storedVersions: [3, set(string), "The versions in which objects may be stored."],
+          observedGeneration: [4, int64, "The generation that was last looked at."],
+        },
+        "",
+        { keepsEmpty: ["conditions", "storedVersions"], omitsZero: ["observedGeneration"] },
+      ),
       "How the resource is served.",
     ],
   },

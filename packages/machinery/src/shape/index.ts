@@ -9,7 +9,7 @@ export {
   validatingWebhookConfiguration,
 } from "./admissionregistration-v1.ts";
 export { customResourceDefinition, jsonSchemaProps } from "./apiextensions-v1.ts";
-export { applyTypeOf } from "./apply-type.ts";
+export { applyTypeOf, unownedFieldsOf } from "./apply-type.ts";
 export { scale } from "./autoscaling-v1.ts";
 export { certificateSigningRequest } from "./certificates-v1.ts";
 export { lease } from "./coordination-v1.ts";
@@ -25,7 +25,13 @@ export { type Decoded, decodeShape, isBase64, ShapeError } from "./decode.ts";
 export { eventsV1Event } from "./events-v1.ts";
 export { condition, deleteOptions, labelSelector, listMeta, objectMeta, status } from "./meta.ts";
 export { patchRulesOf } from "./patch-rules.ts";
-export { decodeEnvelope, decodeMessage, type Envelope, ProtobufError } from "./protobuf.ts";
+export {
+  decodeEnvelope,
+  decodeMessage,
+  type Envelope,
+  messageDepthMax,
+  ProtobufError,
+} from "./protobuf.ts";
 export { isNegativeQuantity, isWholeQuantity } from "./quantity.ts";
 export { clusterRole, clusterRoleBinding, role, roleBinding } from "./rbac-v1.ts";
 export {

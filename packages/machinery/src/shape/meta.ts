@@ -75,6 +75,8 @@ export const objectMeta = message(
     managedFields: [17, list(managedFieldsEntry), "Who set which fields."],
   },
   "Data that every stored object carries.",
+  // An empty list is a wish: to forget who owns what.
+  { keepsEmpty: ["managedFields"] },
 );
 
 export const preconditions = message(`${meta}.Preconditions`, {

@@ -178,6 +178,8 @@ function shapeOf(version: SharedVersion): MessageShape {
     fields: new Map([["metadata", metadata]]),
     byNumber: new Map([[1, metadata]]),
     required: [],
+    keepsEmpty: new Set(),
+    omitsZero: new Set(),
     isAtomic: false,
   };
 }

@@ -20,13 +20,14 @@ import { ruleEngine } from "./rule-engine.ts";
 import { ruleSources } from "./rule-sources.ts";
 import type { PackedSchema, SharedDefinition } from "./shared-definition.ts";
 
+/** In the order in which Kubernetes tells them. */
 const allVerbs = [
-  "create",
   "delete",
   "deletecollection",
   "get",
   "list",
   "patch",
+  "create",
   "update",
   "watch",
 ] as const;

@@ -54,14 +54,16 @@ export function applyBuild(
       handled.warnings,
     );
     checkAddress(handled, draft, "update");
-    return withWishedVersion(draft, config);
+    return withWishedVersion(draft, old === undefined ? {} : (config["metadata"] as JsonObject));
   };
 }
 
 /** JSON first, because nearly everybody sends it and it is an order of magnitude faster. */
 function decodeConfiguration(bytes: Uint8Array): DecodedBody {
   const text = decodeText(bytes);
-  const parsed = /^\s*\{/.test(text) ? parseJsonPatchBody(text) : decodeYaml(text, bytes.length);
+  // Nothing at all is an object with nothing in it.
+  const isJson = /^\s*(?:\{|$)/.test(text);
+  const parsed = isJson ? parseJsonPatchBody(text.trim() || "{}") : decodeYaml(text, bytes.length);
   if (!isJsonObject(parsed.value))
     throw statusError.badRequest("error decoding YAML: the configuration must be an object");
   return { value: parsed.value, duplicates: parsed.duplicates };
@@ -97,9 +99,8 @@ function refuseUnknownUid(
 }
 
 /** Only a version that the configuration names is a wish; the one that came with the live object is not. */
-function withWishedVersion(draft: Draft, config: JsonObject): Draft {
+function withWishedVersion(draft: Draft, { resourceVersion }: JsonObject): Draft {
   const metadata = draft["metadata"] as Draft;
-  const { resourceVersion } = config["metadata"] as JsonObject;
   if (resourceVersion === undefined) delete metadata["resourceVersion"];
   else metadata["resourceVersion"] = resourceVersion;
   return draft;

@@ -73,7 +73,7 @@ async function writeView(
     { cluster, namespace, name },
     async (old) => {
       const present = old as JsonObject;
-      const wanted = change(view.read(present));
+      const wanted = change(view.read(present, "change"));
       checkAddress(handled, wanted, "update");
       return withVersion(view.write(present, wanted), wanted, present);
     },

@@ -1,6 +1,7 @@
 import { isJsonObject, type JsonObject } from "@kcp-ts/machinery/json";
-import { dnsLabelErrors } from "@kcp-ts/machinery/names";
+import { dnsLabelErrors, qualifiedNameErrors } from "@kcp-ts/machinery/names";
 import { namespace } from "@kcp-ts/machinery/shape";
+import { type FieldError, fieldError } from "@kcp-ts/machinery/status";
 import type { ResourceDefinition } from "../../definition.ts";
 import type { Draft, SubresourceStrategy } from "../../strategy.ts";
 import { ageCell, ageColumn, nameCell, nameColumn, noOwnRules, restore } from "../standard.ts";
@@ -13,15 +14,45 @@ const immortal = new Set(["default", "kube-system", "kube-public"]);
 const statusEndpoint: SubresourceStrategy = {
   verbs: ["get", "patch", "update"],
   prepareForUpdate: (draft, old) => restore(draft, old, "spec"),
-  validateUpdate: () => [],
+  validateUpdate: phaseErrors,
 };
 
 /** Where the namespace controller says that a namespace is empty. */
 const finalizeEndpoint: SubresourceStrategy = {
   verbs: ["update"],
   prepareForUpdate: (draft, old) => restore(draft, old, "status"),
-  validateUpdate: () => [],
+  validateUpdate: (object) => finalizerErrors(object, (i) => `spec.finalizers[${i}]`),
 };
+
+/** A namespace is on its way out if and only if it was deleted. */
+function phaseErrors(object: JsonObject): FieldError[] {
+  const { phase } = object["status"] as JsonObject;
+  const isDeleted = (object["metadata"] as JsonObject)["deletionTimestamp"] !== undefined;
+  const wanted = isDeleted ? "Terminating" : "Active";
+  if (phase === wanted) return [];
+  const why = `may only be '${wanted}' if \`deletionTimestamp\` is ${isDeleted ? "not empty" : "empty"}`;
+  return [fieldError.invalid("status.Phase", String(phase ?? ""), why)];
+}
+
+function finalizerErrors(object: JsonObject, field: (index: number) => string): FieldError[] {
+  const { finalizers = [] } = object["spec"] as { finalizers?: string[] };
+  return finalizers.flatMap((finalizer, i) => {
+    const at = field(i);
+    const errors = qualifiedNameErrors(finalizer).map((why) =>
+      fieldError.invalid(at, finalizer, why),
+    );
+    if (errors.length > 0) return errors;
+    return finalizer.includes("/") || finalizer === contentFinalizer
+      ? []
+      : [
+          fieldError.invalid(
+            at,
+            finalizer,
+            "name is neither a standard finalizer name nor is it fully qualified",
+          ),
+        ];
+  });
+}
 
 export const namespaces: ResourceDefinition = {
   group: "",
@@ -45,6 +76,7 @@ export const namespaces: ResourceDefinition = {
     shape: namespace,
     nameErrors: dnsLabelErrors,
     allowsUnconditionalUpdate: true,
+    isOwnedAsSent: true,
     returnsDeletedObject: true,
     prepareForCreate(draft) {
       const spec = isJsonObject(draft["spec"]) ? draft["spec"] : {};
@@ -57,6 +89,7 @@ export const namespaces: ResourceDefinition = {
       };
       draft["status"] = { phase: "Active" };
     },
+    validate: (object) => finalizerErrors(object, () => "spec.finalizers"),
     prepareForUpdate(draft, old) {
       restore(draft, old, "spec");
       restore(draft, old, "status");
