@@ -114,12 +114,6 @@ export const meantDifferences: readonly MeantDifference[] = [
     because: "parsers word differently what is wrong with a text",
   },
   {
-    topic: "applies",
-    exchanges: ["YAML with a key twice"],
-    at: "headers.warning",
-    because: "our parser of YAML does not tell in which line",
-  },
-  {
     topic: "deletion",
     exchanges: ["with a body that is no options", "with a body that is no JSON"],
     at: "body.message",
