@@ -37,7 +37,7 @@ export async function writePackage({ folder }: PackageOptions): Promise<void> {
   for (const name of ["README.md", "LICENSE"]) await copyFile(name, join(folder, name));
 }
 
-const bin = `#!/usr/bin/env node
+const bin = `#!/usr/bin/env -S node --max-semi-space-size=32
 import { main } from "../lib/cli.js";
 
 await main(process.argv);

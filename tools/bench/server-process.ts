@@ -24,7 +24,7 @@ export class ServerProcess {
     const tokenFile = join(directory, "..", "tokens.csv");
     writeFileSync(tokenFile, `${benchToken},bench,bench,"system:masters"\n`);
     const startedAt = clock.monotonic();
-    const child = new Child(process.execPath, [command, ...flags(directory, tokenFile)], {
+    const child = new Child(command, flags(directory, tokenFile), {
       linesFrom: "stderr",
     });
     const { url } = JSON.parse(await child.line('"kcp is ready"')) as { url: string };

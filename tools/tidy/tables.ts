@@ -47,6 +47,7 @@ export const roomTable: Readonly<Record<string, Readonly<Record<string, readonly
     shape: ["json", "patch", "apply"],
     schema: ["base", "json", "status", "cel"],
     cel: ["base", "json"],
+    compat: ["json", "schema"],
     apply: ["base", "json", "meta", "schema", "status"],
   },
   controllers: {
@@ -60,7 +61,8 @@ export const roomTable: Readonly<Record<string, Readonly<Record<string, readonly
     request: [],
     storage: [],
     metrics: [],
-    http: ["request"],
+    http2: [],
+    http: ["request", "http2"],
     authentication: ["request"],
     authorization: ["request"],
     admission: ["request"],

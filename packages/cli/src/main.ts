@@ -1,6 +1,7 @@
 /** The command `kcp`: one verb per file in commands/. Prose goes to stderr; exit code 1 is a failure, 2 a wrong command line. */
 import { Command } from "commander";
 import { addBackup } from "./commands/backup.ts";
+import { addCompat } from "./commands/compat.ts";
 import { addGenerate } from "./commands/generate.ts";
 import { addRestore } from "./commands/restore.ts";
 import { addStart } from "./commands/start.ts";
@@ -17,6 +18,7 @@ export async function main(argv: readonly string[]): Promise<void> {
   addRestore(program);
   addTestServer(program);
   addGenerate(program);
+  addCompat(program);
   try {
     await program.parseAsync([...argv]);
   } catch (error) {

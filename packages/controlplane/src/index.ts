@@ -22,7 +22,13 @@ export {
 } from "./compose/simple-controller.ts";
 export { type ControlPlane, type ControlPlaneContext, startControlPlane } from "./control-plane.ts";
 export { createLog, type LogFormat, type LogOptions } from "./log.ts";
-export { type Manifest, ManifestError, parseManifests, readManifests } from "./manifests/index.ts";
+export {
+  type Manifest,
+  ManifestError,
+  parseManifests,
+  readManifests,
+  toYaml,
+} from "./manifests/index.ts";
 export {
   type ControlPlaneOptions,
   controlPlaneDefaults,

@@ -104,7 +104,7 @@ function untilReady(child: ChildProcess): Promise<{ url: string; kubeconfig: str
 const logCharactersMax = 100_000;
 
 function spawnKcp(args: readonly string[]): ChildProcess {
-  const child = spawn(process.execPath, [program, ...args], { stdio: ["ignore", "pipe", "pipe"] });
+  const child = spawn(program, args, { stdio: ["ignore", "pipe", "pipe"] });
   // No test run may leave a server behind, even one that crashes.
   const onExit = () => child.kill("SIGKILL");
   process.once("exit", onExit);

@@ -32,6 +32,7 @@ export {
   validateStoredVersions,
 } from "./crd-validation.ts";
 export { selectableFieldsMax } from "./crd-version.ts";
+export { emptySchema } from "./empty-schema.ts";
 export { JsonPathError, type PathNode, parseJsonPath } from "./json-path.ts";
 export { evaluateJsonPath, pathVisitsMax } from "./json-path-eval.ts";
 export {

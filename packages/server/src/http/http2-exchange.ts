@@ -1,11 +1,6 @@
 /** One HTTP/2 stream as a request and its answer. */
 import type { X509Certificate } from "node:crypto";
-import {
-  constants,
-  type IncomingHttpHeaders,
-  type OutgoingHttpHeaders,
-  type ServerHttp2Stream,
-} from "node:http2";
+import { BodyError, errorCode, type ServerStream } from "../http2/index.ts";
 import type {
   ApiRequest,
   ApiResponse,
@@ -13,8 +8,15 @@ import type {
   MaybePromise,
 } from "../request/api-request.ts";
 import { compressed } from "./compress.ts";
-import { pipe } from "./pipe.ts";
-import { readStream } from "./read-body.ts";
+import { incomplete, together, tooLarge } from "./read-body.ts";
+
+/** What all requests of a connection have in common. */
+export interface ConnectionFacts {
+  readonly remoteAddress: string;
+  readonly certificate: () => X509Certificate | undefined;
+  /** Now, as HTTP writes it. */
+  readonly date: () => string;
+}
 
 export class Http2Exchange implements ApiRequest {
   readonly method: string;
@@ -22,41 +24,41 @@ export class Http2Exchange implements ApiRequest {
   readonly headers: HeaderRecord;
   readonly remoteAddress: string;
   readonly clientCertificate: () => X509Certificate | undefined;
-  readonly #stream: ServerHttp2Stream;
-  #isAnswered = false;
+  readonly #stream: ServerStream;
+  readonly #date: () => string;
 
-  constructor(
-    stream: ServerHttp2Stream,
-    headers: IncomingHttpHeaders,
-    remoteAddress: string,
-    clientCertificate: () => X509Certificate | undefined,
-  ) {
+  constructor(stream: ServerStream, { remoteAddress, certificate, date }: ConnectionFacts) {
     this.#stream = stream;
-    this.method = headers[":method"] as string;
-    this.target = headers[":path"] ?? "/";
-    this.headers = headers;
+    this.#date = date;
+    this.method = stream.head.method;
+    this.target = stream.head.path;
+    this.headers = stream.head.headers;
     this.remoteAddress = remoteAddress;
-    this.clientCertificate = clientCertificate;
+    this.clientCertificate = certificate;
   }
 
   onClose(callback: () => void): void {
-    if (this.#stream.closed) callback();
-    else this.#stream.once("close", () => this.#isAnswered || callback());
+    const stream = this.#stream;
+    stream.onClose(() => stream.isAnswered || callback());
   }
 
-  async readBody(bytesMax: number): Promise<Uint8Array> {
-    if (this.method === "GET" || this.method === "HEAD") return new Uint8Array();
-    return readStream(this.#stream, this.headers, bytesMax);
+  readBody(bytesMax: number): Promise<Uint8Array> {
+    if (this.method === "GET" || this.method === "HEAD") return Promise.resolve(new Uint8Array());
+    return new Promise((resolve, reject) => {
+      this.#stream.readBody(bytesMax, (result) => {
+        if (!(result instanceof BodyError)) together(() => resolve(result));
+        else reject(result.reason === "too-large" ? tooLarge(bytesMax) : incomplete);
+      });
+    });
   }
 
   run(
     handle: (request: ApiRequest) => MaybePromise<ApiResponse>,
     onDebug: (message: string, error: unknown) => void,
   ): void {
-    this.#stream.on("error", (error) => onDebug("HTTP/2 stream failed", error));
     const fail = (error: unknown) => {
       onDebug("answer failed", error);
-      this.#stream.close(constants.NGHTTP2_INTERNAL_ERROR);
+      this.#stream.reset(errorCode.internalError);
     };
     const response = handle(this);
     if (response instanceof Promise)
@@ -67,49 +69,26 @@ export class Http2Exchange implements ApiRequest {
   /** Whole answers are written at once; streams take as long as their reader. */
   #respond(answer: ApiResponse): Promise<void> | undefined {
     const stream = this.#stream;
-    if (stream.destroyed || stream.closed) return undefined;
+    if (stream.isClosed) return undefined;
     const { status, headers, body } = compressed(answer, this.headers);
-    headers[":status"] = String(status);
-    if (body !== undefined && !(body instanceof Uint8Array) && this.method !== "HEAD") {
-      stream.respond(headers);
+    const isWhole = body === undefined || body instanceof Uint8Array;
+    headers["date"] ??= this.#date();
+    if (isWhole && body !== undefined && this.method !== "HEAD")
+      headers["content-length"] = String(body.length);
+    if (!isWhole && this.method !== "HEAD") {
+      stream.begin(status, headers);
       return this.#pipe(body);
     }
-    this.#isAnswered = true;
-    this.#send(headers, this.method === "HEAD" ? undefined : (body as Uint8Array | undefined));
-    this.#refuseRest();
+    stream.answer(status, headers, isWhole && this.method !== "HEAD" ? body : undefined);
     return undefined;
   }
 
-  #send(headers: OutgoingHttpHeaders, body: Uint8Array | undefined): void {
-    const stream = this.#stream;
-    if (body === undefined) {
-      stream.respond(headers, { endStream: true });
-      return;
-    }
-    headers["content-length"] = String(body.length);
-    stream.respond(headers);
-    if (this.method === "GET") stream.end(body);
-    // A stream whose request body was read is destroyed by Node before its last write is acknowledged, and an error with a stack is
-    // made for each: ending it one step later costs half as much.
-    else stream.write(body, (error) => error ?? stream.end());
-  }
-
-  /**
-   * What is left of a body that nobody wants is not read: flow control holds the client back, and once the answer is out it is told
-   * to stop (RFC 9113, 8.1).
-   */
-  #refuseRest(): void {
-    const stream = this.#stream;
-    if (stream.endAfterHeaders || stream.readableEnded) return;
-    const stop = () => stream.close(constants.NGHTTP2_NO_ERROR);
-    if (stream.writableFinished) stop();
-    else stream.once("finish", stop);
-  }
-
   async #pipe(body: AsyncIterable<Uint8Array>): Promise<void> {
-    await pipe(body, this.#stream);
-    this.#isAnswered = true;
-    this.#stream.end();
-    this.#refuseRest();
+    const stream = this.#stream;
+    for await (const part of body) {
+      if (stream.isClosed) return;
+      if (!stream.write(part)) await stream.writable();
+    }
+    stream.end();
   }
 }

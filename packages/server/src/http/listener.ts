@@ -1,24 +1,19 @@
 /**
  * The listener: TLS, HTTP/2 and HTTP/1.1 on one port. The only room that knows sockets.
  *
- * HTTP/2 uses the stream API, because a watch costs a third of what it costs through the compatibility layer; HTTP/1.1 comes through
- * Node's own request and response. Both become an ApiRequest.
+ * HTTP/2 is our own (`http2/`); HTTP/1.1 comes through Node's request and response. Both become an ApiRequest.
  */
 import type { X509Certificate } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
-import {
-  createSecureServer,
-  type Http2SecureServer,
-  type Http2ServerRequest,
-  type Http2ServerResponse,
-  type SecureServerOptions,
-  type ServerHttp2Session,
-} from "node:http2";
+import { createServer, type Server, type ServerOptions } from "node:https";
 import type { AddressInfo, Socket } from "node:net";
 import type { TLSSocket } from "node:tls";
+import { type Clock, systemClock } from "@kcp-ts/machinery/base";
+import { Connection } from "../http2/index.ts";
 import type { ApiRequest, ApiResponse, MaybePromise } from "../request/api-request.ts";
+import { httpDate } from "./http-date.ts";
 import { Http1Exchange } from "./http1-exchange.ts";
-import { Http2Exchange } from "./http2-exchange.ts";
+import { type ConnectionFacts, Http2Exchange } from "./http2-exchange.ts";
 
 export interface ListenerOptions {
   readonly host: string;
@@ -28,6 +23,7 @@ export interface ListenerOptions {
   /** Told of broken connections and the like: nothing that anybody must act on. */
   readonly onDebug: (message: string, error: unknown) => void;
   readonly limits?: Partial<ListenerLimits>;
+  readonly clock?: Clock;
 }
 
 export interface TlsMaterial {
@@ -55,39 +51,36 @@ export const listenerLimits = {
 export type ListenerLimits = { readonly [Limit in keyof typeof listenerLimits]: number };
 
 export class Listener {
-  readonly #server: Http2SecureServer;
+  readonly #server: Server;
   readonly #options: ListenerOptions;
   readonly #limits: ListenerLimits;
-  /** Open connections over HTTP/2, with how many streams are open on each. */
-  readonly #sessions = new Map<ServerHttp2Session, number>();
+  readonly #clock: Clock;
+  readonly #date: () => string;
+  /** Open connections over HTTP/2. */
+  readonly #connections = new Set<Connection>();
   /** Every open connection, also those that are still shaking hands. */
   readonly #sockets = new Set<Socket>();
   #isDraining = false;
-  readonly #certificates = new WeakMap<object, X509Certificate | undefined>();
+  readonly #certificates = new WeakMap<TLSSocket, X509Certificate | undefined>();
 
   constructor(options: ListenerOptions) {
     this.#options = options;
     this.#limits = { ...listenerLimits, ...options.limits };
-    this.#server = createSecureServer(serverOptions(options.tls, this.#limits));
-    this.#server.on("connection", (socket: Socket) => this.#keep(socket));
-    this.#server.on("secureConnection", (socket: TLSSocket) => this.#onConnection(socket));
-    this.#server.on("session", (session) => this.#onSession(session));
-    this.#server.on("tlsClientError", (error) => options.onDebug("TLS handshake failed", error));
-    this.#server.on("sessionError", (error) => options.onDebug("HTTP/2 session failed", error));
-    this.#server.on("request", (request, response) => this.#onRequest(request, response));
-    // The compatibility layer listens for streams as soon as somebody listens for requests; streams are ours.
-    this.#server.removeAllListeners("stream");
-    this.#server.on("stream", (stream, headers) => {
-      const { session } = stream;
-      const socket = session?.socket;
-      if (session === undefined || socket === undefined) return;
-      this.#countStreams(session as ServerHttp2Session, 1);
-      stream.once("close", () => this.#countStreams(session as ServerHttp2Session, -1));
-      new Http2Exchange(stream, headers, socket.remoteAddress ?? "", () =>
-        this.#certificateOf(session, socket),
-      ).run(options.handle, options.onDebug);
+    this.#clock = options.clock ?? systemClock;
+    this.#date = httpDate(this.#clock);
+    const server = createServer(serverOptions(options.tls, this.#limits));
+    this.#server = server;
+    server.on("connection", (socket: Socket) => this.#keep(socket));
+    // Node's own listener speaks HTTP/1.1; it gets the connections that agreed on it, or on nothing.
+    const http1 = server.listeners("secureConnection");
+    server.removeAllListeners("secureConnection");
+    server.on("secureConnection", (socket) => {
+      if (!this.#onConnection(socket)) return;
+      if (socket.alpnProtocol === "h2") this.#onHttp2(socket);
+      else for (const listen of http1) listen.call(server, socket);
     });
-    configureHttp1(this.#server, this.#limits);
+    server.on("tlsClientError", (error) => options.onDebug("TLS handshake failed", error));
+    server.on("request", (request, response) => this.#onRequest(request, response));
   }
 
   async listen(): Promise<AddressInfo> {
@@ -112,24 +105,25 @@ export class Listener {
   async drain(signal: AbortSignal): Promise<void> {
     this.#isDraining = true;
     const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
-    for (const session of this.#sessions.keys()) session.close();
-    (this.#server as unknown as { closeIdleConnections?: () => void }).closeIdleConnections?.();
+    for (const connection of this.#connections) connection.drain();
+    this.#server.closeIdleConnections();
     const aborted = new Promise<void>((resolve) => {
       if (signal.aborted) resolve();
       signal.addEventListener("abort", () => resolve(), { once: true });
     });
     await Promise.race([closed, aborted]);
-    for (const session of this.#sessions.keys()) session.destroy();
     for (const socket of this.#sockets) socket.destroy();
     await closed;
   }
 
-  #onConnection(socket: TLSSocket): void {
+  /** False when it comes too late. */
+  #onConnection(socket: TLSSocket): boolean {
     socket.setKeepAlive(true, this.#limits.tcpKeepAliveMs);
     socket.on("error", (error) => this.#options.onDebug("connection failed", error));
     this.#keep(socket);
     // It was accepted before the listener closed, and nothing has been asked on it yet.
     if (this.#isDraining) socket.destroy();
+    return !this.#isDraining;
   }
 
   #keep(socket: Socket): void {
@@ -137,73 +131,75 @@ export class Listener {
     socket.once("close", () => this.#sockets.delete(socket));
   }
 
-  #onSession(session: ServerHttp2Session): void {
-    this.#sessions.set(session, 0);
-    session.once("close", () => this.#sessions.delete(session));
+  #onHttp2(socket: TLSSocket): void {
+    const { handle, onDebug } = this.#options;
+    const facts: ConnectionFacts = {
+      remoteAddress: socket.remoteAddress ?? "",
+      certificate: () => this.#certificateOf(socket),
+      date: this.#date,
+    };
+    const connection = new Connection({
+      clock: this.#clock,
+      limits: this.#limits,
+      onStream: (stream) => new Http2Exchange(stream, facts).run(handle, onDebug),
+      write: (bytes) => socket.writable && socket.write(bytes),
+      end: () => socket.destroySoon(),
+      onError: (error) => onDebug("HTTP/2 connection failed", error),
+    });
+    this.#connections.add(connection);
+    socket.setNoDelay(true);
+    socket.on("data", (bytes: Buffer) => connection.receive(bytes));
+    socket.on("drain", () => connection.drained());
+    socket.on("end", () => socket.destroySoon());
+    socket.once("close", () => {
+      this.#connections.delete(connection);
+      connection.closed();
+    });
     // A watch may be silent for long; a connection that nothing is open on may not.
-    session.setTimeout(this.#limits.idleTimeoutMs, () => {
-      if (this.#sessions.get(session) === 0) session.close();
+    socket.setTimeout(this.#limits.idleTimeoutMs, () => {
+      if (connection.openStreams === 0) connection.drain();
     });
   }
 
-  #countStreams(session: ServerHttp2Session, by: 1 | -1): void {
-    const open = this.#sessions.get(session);
-    if (open !== undefined) this.#sessions.set(session, open + by);
-  }
-
-  #onRequest(
-    request: IncomingMessage | Http2ServerRequest,
-    response: ServerResponse | Http2ServerResponse,
-  ): void {
-    const incoming = request as IncomingMessage;
-    const socket = incoming.socket as TLSSocket;
+  #onRequest(request: IncomingMessage, response: ServerResponse): void {
+    const socket = request.socket as TLSSocket;
     // A connection that was busy when draining began goes with its last answer, not with its idle timeout.
     if (this.#isDraining) response.setHeader("connection", "close");
     response.once("finish", () => {
       if (this.#isDraining) socket.destroySoon();
     });
-    new Http1Exchange(incoming, response as ServerResponse, () =>
-      this.#certificateOf(socket, socket),
-    ).run(this.#options.handle, this.#options.onDebug);
+    new Http1Exchange(request, response, () => this.#certificateOf(socket)).run(
+      this.#options.handle,
+      this.#options.onDebug,
+    );
   }
 
   /** Asked once per connection: the certificate object carries a cached fingerprint. */
-  #certificateOf(connection: object, socket: object): X509Certificate | undefined {
-    if (!this.#certificates.has(connection)) {
-      this.#certificates.set(connection, (socket as TLSSocket).getPeerX509Certificate?.());
-    }
-    return this.#certificates.get(connection);
+  #certificateOf(socket: TLSSocket): X509Certificate | undefined {
+    if (!this.#certificates.has(socket))
+      this.#certificates.set(socket, socket.getPeerX509Certificate());
+    return this.#certificates.get(socket);
   }
 }
 
 function serverOptions(
   { certificatePem, privateKeyPem }: TlsMaterial,
   limits: ListenerLimits,
-): SecureServerOptions {
+): ServerOptions {
   return {
     cert: certificatePem,
     key: privateKeyPem,
-    allowHTTP1: true,
+    ALPNProtocols: ["h2", "http/1.1"],
     minVersion: "TLSv1.2",
     // Certificates are asked for and judged by authentication, so that those without one can still come with a token.
     requestCert: true,
     rejectUnauthorized: false,
     handshakeTimeout: limits.handshakeTimeoutMs,
-    maxHeaderListPairs: limits.headerPairsMax,
-    settings: {
-      maxConcurrentStreams: limits.streamsPerConnectionMax,
-      maxHeaderListSize: limits.headerBytesMax,
-      initialWindowSize: 1 << 20,
-    },
-  };
-}
-
-/** Node's types do not say that an HTTP/2 server with HTTP/1.1 has the timeouts of an HTTP/1.1 server. */
-function configureHttp1(server: Http2SecureServer, limits: ListenerLimits): void {
-  Object.assign(server, {
+    // Node counts the characters of names and values only, so that many small ones need a lower limit.
+    maxHeaderSize: limits.headerBytesMax / 2,
     headersTimeout: limits.requestTimeoutMs,
     requestTimeout: limits.requestTimeoutMs,
     keepAliveTimeout: limits.keepAliveTimeoutMs,
     connectionsCheckingInterval: limits.checkIntervalMs,
-  });
+  };
 }

@@ -41,7 +41,7 @@ let waiting: (() => void)[] = [];
  * Bodies that arrive in one turn go on in the next one, all at once: each step is then done for all of them in a row, and the
  * processor has its code and data at hand. That is a sixth of what a create costs with 64 in flight.
  */
-function together(resume: () => void): void {
+export function together(resume: () => void): void {
   if (waiting.push(resume) > 1) return;
   setImmediate(() => {
     const resumed = waiting;
@@ -50,12 +50,12 @@ function together(resume: () => void): void {
   });
 }
 
-const incomplete = new StatusError({
+export const incomplete = new StatusError({
   code: 400,
   reason: "BadRequest",
   message: "the body ended before it was complete",
 });
 
-function tooLarge(bytesMax: number): StatusError {
+export function tooLarge(bytesMax: number): StatusError {
   return statusError.tooLarge(`limit is ${bytesMax}`);
 }

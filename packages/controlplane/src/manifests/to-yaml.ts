@@ -1,0 +1,7 @@
+/** An object as YAML, as people read it. */
+import type { JsonObject } from "@kcp-ts/machinery/json";
+import { dump } from "js-yaml";
+
+export function toYaml(object: JsonObject): string {
+  return dump(object, { lineWidth: 120, noRefs: true });
+}

@@ -1,0 +1,40 @@
+/** Arrays: their items, how many, and how they are merged. */
+import { itemSchema, type SchemaProps } from "../schema/index.ts";
+import type { Findings } from "./findings.ts";
+import { meetCounts } from "./intersect-scalars.ts";
+import type { Draft, Meeting } from "./meeting.ts";
+
+export function intersectArrays(
+  draft: Draft,
+  next: SchemaProps,
+  path: string,
+  meeting: Meeting,
+): void {
+  const { findings } = meeting;
+  meetCounts(draft, next, "minItems", "maxItems", path, findings);
+  if (next.uniqueItems && !draft.uniqueItems) {
+    draft.uniqueItems = true;
+    findings.narrower(path, "items must differ now");
+  }
+  meetTopologies(draft, next, path, findings);
+  const [was, is] = [itemSchema(draft), itemSchema(next)];
+  if (was !== undefined && is !== undefined) draft.items = meeting.intersect(was, is, `${path}[]`);
+  else if (is !== undefined || was !== undefined) {
+    if (draft.type === "array") findings.unknown(path, "items are described on one side only");
+  }
+}
+
+/** Two clusters that merge a list differently would make two things of one apply. */
+function meetTopologies(draft: Draft, next: SchemaProps, path: string, findings: Findings): void {
+  const [was, is] = [draft.listType ?? "atomic", next.listType ?? "atomic"];
+  if (was !== is) {
+    findings.incompatible(path, `x-kubernetes-list-type changed (was ${was}, now ${is})`);
+    return;
+  }
+  const keys = (schema: SchemaProps) => schema.listMapKeys.toSorted().join(", ");
+  if (keys(draft) !== keys(next))
+    findings.incompatible(
+      path,
+      `x-kubernetes-list-map-keys changed (was [${keys(draft)}], now [${keys(next)}])`,
+    );
+}

@@ -1,0 +1,140 @@
+/**
+ * Objects: which members there are, which must be there, and what may be in them.
+ *
+ * A field that one side does not know is pruned there, which loses what a user wrote; so it is no part of the common schema.
+ */
+import { additionalSchema, emptySchema, type SchemaProps } from "../schema/index.ts";
+import type { Findings } from "./findings.ts";
+import { meetCounts } from "./intersect-scalars.ts";
+import type { Draft, Meeting } from "./meeting.ts";
+
+export function intersectObjects(
+  draft: Draft,
+  existing: SchemaProps,
+  next: SchemaProps,
+  path: string,
+  meeting: Meeting,
+): void {
+  if (draft.type !== "object") return;
+  const { findings } = meeting;
+  meetCounts(draft, next, "minProperties", "maxProperties", path, findings);
+  if ((draft.mapType ?? "granular") !== (next.mapType ?? "granular"))
+    findings.incompatible(path, "x-kubernetes-map-type changed");
+  if (next.embeddedResource && !draft.embeddedResource) {
+    draft.embeddedResource = true;
+    findings.narrower(path, "must be a whole resource now");
+  }
+  for (const side of [existing, next]) {
+    if (side.maxProperties !== undefined && hasDefaults(side))
+      findings.unknown(path, "defaults may add more fields than maxProperties allows");
+  }
+  meetMembers(draft, existing, next, path, meeting);
+  meetRequired(draft, existing, next, path, findings);
+}
+
+/** What a schema allows under a name that it does not list. */
+type Others = SchemaProps | "anything" | "nothing";
+
+function othersOf(schema: SchemaProps): Others {
+  const additional = additionalSchema(schema);
+  if (additional !== undefined) return additional;
+  if (schema.additionalProperties === true || schema.preserveUnknownFields === true)
+    return "anything";
+  return "nothing";
+}
+
+const anything: SchemaProps = { ...emptySchema(), preserveUnknownFields: true, nullable: true };
+
+function meetMembers(
+  draft: Draft,
+  existing: SchemaProps,
+  next: SchemaProps,
+  path: string,
+  meeting: Meeting,
+): void {
+  const { findings } = meeting;
+  const [was, is] = [othersOf(existing), othersOf(next)];
+  const properties = new Map<string, SchemaProps>();
+  for (const [name, property] of existing.properties ?? []) {
+    const other = next.properties?.get(name) ?? is;
+    if (other === "nothing")
+      findings.narrower(`${path}.${name}`, "the field is not known any more");
+    else
+      properties.set(
+        name,
+        other === "anything" ? property : meeting.intersect(property, other, `${path}.${name}`),
+      );
+  }
+  if (was !== "nothing") {
+    for (const [name, property] of next.properties ?? []) {
+      if (existing.properties?.has(name)) continue;
+      const allowed = was === "anything" ? anything : was;
+      properties.set(name, meeting.intersect(allowed, property, `${path}.${name}`));
+    }
+  }
+  meetOthers(draft, was, is, path, meeting);
+  const isEmptied = properties.size === 0 && (existing.properties?.size ?? 0) > 0;
+  if (isEmptied && is === "nothing") findings.incompatible(path, "no field is known on both sides");
+  const isListed = existing.properties !== undefined || properties.size > 0;
+  draft.properties = isListed ? properties : undefined;
+  // Structural schemas list members or describe them all, not both.
+  if (properties.size > 0 && typeof draft.additionalProperties === "object")
+    findings.unknown(path, "fields are listed on one side, and described as a whole on the other");
+}
+
+function meetOthers(draft: Draft, was: Others, is: Others, path: string, meeting: Meeting): void {
+  const { findings } = meeting;
+  if (was === "nothing" || is === "anything") return;
+  const close = () => {
+    draft.additionalProperties = undefined;
+    draft.preserveUnknownFields = undefined;
+  };
+  if (is === "nothing") {
+    close();
+    findings.narrower(path, "fields that are not listed are dropped now");
+  } else if (was === "anything") {
+    close();
+    draft.additionalProperties = is;
+    findings.narrower(path, "all fields must be of one form now");
+  } else draft.additionalProperties = meeting.intersect(was, is, `${path}{}`);
+}
+
+function meetRequired(
+  draft: Draft,
+  existing: SchemaProps,
+  next: SchemaProps,
+  path: string,
+  findings: Findings,
+): void {
+  const isThere = (name: string) =>
+    draft.properties?.has(name) === true || othersOf(draft) !== "nothing";
+  for (const name of existing.required) {
+    if (isThere(name) || hasDefault(existing, name)) continue;
+    findings.incompatible(
+      `${path}.${name}`,
+      "the field is required, and not known on the other side",
+    );
+  }
+  const required = existing.required.filter(isThere);
+  for (const name of next.required) {
+    // A server fills in its defaults before it looks for what is missing.
+    if (required.includes(name) || hasDefault(next, name)) continue;
+    if (isThere(name)) {
+      required.push(name);
+      findings.narrower(`${path}.${name}`, "the field is required now");
+    } else
+      findings.incompatible(
+        `${path}.${name}`,
+        "the field is required now, and was not known before",
+      );
+  }
+  draft.required = required;
+}
+
+function hasDefaults({ properties }: SchemaProps): boolean {
+  return [...(properties?.values() ?? [])].some((each) => each.default !== undefined);
+}
+
+function hasDefault(schema: SchemaProps, name: string): boolean {
+  return schema.properties?.get(name)?.default !== undefined;
+}

@@ -1,0 +1,205 @@
+/** The schema of what two schemas allow, node by node. `existing` gives the form; `next` can only take away. */
+import { type JsonValue, jsonEqual } from "../json/index.ts";
+import { emptySchema, type SchemaProps, schemaToJson } from "../schema/index.ts";
+import type { Findings } from "./findings.ts";
+import { intersectArrays } from "./intersect-arrays.ts";
+import { intersectObjects } from "./intersect-objects.ts";
+import { intersectNumbers, intersectStrings, isSameOrNarrower } from "./intersect-scalars.ts";
+import type { Draft, Meeting } from "./meeting.ts";
+
+export function intersect(
+  existing: SchemaProps,
+  next: SchemaProps,
+  path: string,
+  findings: Findings,
+): SchemaProps {
+  const meeting: Meeting = {
+    findings,
+    intersect: (one, other, at) => intersect(one, other, at, findings),
+  };
+  // Whatever it is: an equal schema allows the same.
+  if (existing === next || isEqual(existing, next)) return existing;
+  if (existing.unsupported !== undefined || next.unsupported !== undefined) {
+    findings.unknown(path, "keywords that are no part of structural schemas");
+    return existing;
+  }
+  if (isAnything(existing) && !isAnything(next))
+    return intersectAnything(existing, next, path, findings);
+  const draft: Draft = { ...existing };
+  if (!isAnything(next) && !meetTypes(draft, next, path, findings)) return draft;
+  intersectNumbers(draft, next, path, findings);
+  intersectStrings(draft, next, path, findings);
+  intersectArrays(draft, next, path, meeting);
+  intersectObjects(draft, existing, next, path, meeting);
+  meetEnums(draft, next, path, findings);
+  meetLogic(draft, next, path, findings);
+  meetRules(draft, existing, next, path, findings);
+  if (draft.nullable && !next.nullable) {
+    draft.nullable = false;
+    findings.narrower(path, "null is not allowed any more");
+  }
+  return draft;
+}
+
+/** Anything meets something: something remains, unless there was more to say of anything. */
+function intersectAnything(
+  existing: SchemaProps,
+  next: SchemaProps,
+  path: string,
+  findings: Findings,
+): SchemaProps {
+  const { description, nullable } = existing;
+  const plain = { ...emptySchema(), description, nullable, preserveUnknownFields: true };
+  if (!isEqual(existing, plain)) findings.unknown(path, "conditions on a field without a type");
+  else findings.narrower(path, `anything was allowed, now ${shownType(next)}`);
+  return { ...next, nullable: nullable && next.nullable };
+}
+
+function isEqual(one: SchemaProps, other: SchemaProps): boolean {
+  return jsonEqual(schemaToJson(one), schemaToJson(other));
+}
+
+/** No type, and nothing is pruned: any JSON is allowed, as far as the type goes. */
+function isAnything({ type, intOrString, preserveUnknownFields }: SchemaProps): boolean {
+  return type === "" && !intOrString && preserveUnknownFields === true;
+}
+
+function shownType({ type, intOrString }: SchemaProps): string {
+  return intOrString ? "int-or-string" : type === "" ? "no type" : type;
+}
+
+/** False when the types have nothing in common, and comparing further makes no sense. */
+function meetTypes(draft: Draft, next: SchemaProps, path: string, findings: Findings): boolean {
+  const [was, is] = [shownType(draft), shownType(next)];
+  if (was === is) return true;
+  const message = `The type changed (was ${JSON.stringify(was)}, now ${JSON.stringify(is)})`;
+  if (was === "integer" && (is === "number" || is === "int-or-string")) return true;
+  if (was === "string" && is === "int-or-string") return true;
+  const isNarrowing =
+    (was === "number" && is === "integer") ||
+    (was === "int-or-string" && (is === "integer" || is === "string"));
+  if (!isNarrowing) {
+    findings.incompatible(path, message);
+    return false;
+  }
+  findings.narrower(path, message);
+  draft.type = next.type;
+  draft.intOrString = false;
+  // What int-or-string is made of says nothing beyond the type.
+  if (was === "int-or-string" && isIntOrStringUnion(draft)) draft.anyOf = [];
+  return true;
+}
+
+function isIntOrStringUnion({ anyOf }: SchemaProps): boolean {
+  const types = anyOf.map(({ type }) => type).toSorted();
+  return types.length === 2 && types[0] === "integer" && types[1] === "string";
+}
+
+function meetEnums(draft: Draft, next: SchemaProps, path: string, findings: Findings): void {
+  if (next.enum === undefined) return;
+  const allowed = next.enum;
+  const before = draft.enum;
+  if (before === undefined) {
+    draft.enum = allowed;
+    findings.narrower(path, `only ${shown(allowed)} are allowed now`);
+    return;
+  }
+  const common = before.filter((value) => allowed.some((other) => jsonEqual(value, other)));
+  if (common.length === before.length) return;
+  draft.enum = common;
+  const gone = before.filter((value) => !common.includes(value));
+  if (common.length === 0)
+    findings.incompatible(
+      path,
+      `no value is allowed by both ${shown(before)} and ${shown(allowed)}`,
+    );
+  else findings.narrower(path, `${shown(gone)} are not allowed any more`);
+}
+
+function shown(values: readonly JsonValue[]): string {
+  const text = values.slice(0, 10).map((value) => JSON.stringify(value));
+  return `[${text.join(", ")}${values.length > 10 ? ", …" : ""}]`;
+}
+
+/** `allOf`, `anyOf`, `oneOf`, `not`: what the other side demands is demanded in addition, if it speaks of values only. */
+function meetLogic(draft: Draft, next: SchemaProps, path: string, findings: Findings): void {
+  const added: SchemaProps[] = [];
+  for (const keyword of ["allOf", "anyOf", "oneOf"] as const) {
+    const wanted = next[keyword];
+    if (
+      wanted.length === 0 ||
+      (next.intOrString && keyword === "anyOf" && isIntOrStringUnion(next))
+    )
+      continue;
+    if (isSameOrNarrower(draft[keyword], wanted)) continue;
+    if (keyword === "allOf") added.push(...wanted);
+    else added.push({ ...emptySchema(), [keyword]: wanted });
+  }
+  if (next.not !== undefined && !isSameOrNarrower(draft.not, next.not))
+    added.push({ ...emptySchema(), not: next.not });
+  if (added.length === 0) return;
+  if (draft.type === "object" || !added.every(speaksOfValuesOnly)) {
+    findings.unknown(path, "conditions on members (allOf, anyOf, oneOf or not) differ");
+    return;
+  }
+  draft.allOf = [...draft.allOf, ...added];
+  findings.narrower(path, "more conditions (allOf, anyOf, oneOf or not) hold now");
+}
+
+/** Inside of conditions, members must be named outside, too; whether they are is more than we can tell here. */
+function speaksOfValuesOnly(schema: SchemaProps): boolean {
+  const { properties, items, additionalProperties, required, allOf, anyOf, oneOf, not } = schema;
+  return (
+    properties === undefined &&
+    items === undefined &&
+    additionalProperties === undefined &&
+    required.length === 0 &&
+    [...allOf, ...anyOf, ...oneOf].every(speaksOfValuesOnly) &&
+    (not === undefined || speaksOfValuesOnly(not))
+  );
+}
+
+/** Rules in CEL: the same ones are fine, and fewer; others cannot be compared, and rules over members that went may not compile. */
+function meetRules(
+  draft: Draft,
+  existing: SchemaProps,
+  next: SchemaProps,
+  path: string,
+  findings: Findings,
+): void {
+  const has = new Set(existing.validations.map(({ rule }) => rule));
+  const added = next.validations.filter(({ rule }) => !has.has(rule));
+  if (added.length > 0)
+    findings.unknown(
+      path,
+      `rules that cannot be compared: ${added.map(({ rule }) => rule).join("; ")}`,
+    );
+  const isReshaped = existing.validations.length > 0 && membersOf(draft) < membersOf(existing);
+  if (isReshaped) findings.unknown(path, "rules may speak of fields that were dropped");
+  if (next.validations.length === 0) return;
+  if (defaultsOf(next).join() !== defaultsOf(existing).join())
+    findings.unknown(path, "rules may speak of fields whose defaults differ");
+}
+
+function defaultsOf({
+  properties,
+  items,
+  additionalProperties,
+  default: own,
+}: SchemaProps): string[] {
+  const found = own === undefined ? [] : [JSON.stringify(own)];
+  for (const [name, each] of properties ?? [])
+    found.push(...defaultsOf(each).map((value) => `${name}.${value}`));
+  if (items !== undefined && !Array.isArray(items)) found.push(...defaultsOf(items as SchemaProps));
+  if (typeof additionalProperties === "object") found.push(...defaultsOf(additionalProperties));
+  return found.toSorted();
+}
+
+/** How many fields there are below a node: less after fields were dropped. */
+function membersOf({ properties, items, additionalProperties }: SchemaProps): number {
+  let count = 0;
+  for (const each of properties?.values() ?? []) count += 1 + membersOf(each);
+  if (items !== undefined && !Array.isArray(items)) count += membersOf(items as SchemaProps);
+  if (typeof additionalProperties === "object") count += membersOf(additionalProperties);
+  return count;
+}

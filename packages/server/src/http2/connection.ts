@@ -1,0 +1,413 @@
+/**
+ * The server's end of one HTTP/2 connection (RFC 9113): bytes in, bytes out, requests to whoever answers them. It knows no sockets.
+ *
+ * Why our own: Node's costs some 30 us of its one thread per request, in objects and events that nobody here asks for; this costs
+ * about 6 (docs/adr/0008). It leaves out what an API server has no use for: push, priorities, CONNECT, trailers of its own.
+ */
+import type { Clock } from "@kcp-ts/machinery/base";
+import { type Frame, FrameReader } from "./frame-reader.ts";
+import { HeaderDecoder, type HeaderField } from "./header-decoder.ts";
+import { Outbound } from "./outbound.ts";
+import { Patience } from "./patience.ts";
+import {
+  ConnectionError,
+  type ErrorCode,
+  errorCode,
+  flag,
+  framePayloadBytesMax,
+  frameType,
+  setting,
+  windowDefault,
+  windowMax,
+} from "./protocol.ts";
+import { isTrailer, readHead } from "./request-head.ts";
+import { ServerStream, type StreamHost } from "./server-stream.ts";
+
+export interface ConnectionOptions {
+  readonly clock: Clock;
+  readonly limits: ConnectionLimits;
+  /** A request has come; its body may still be on its way. */
+  readonly onStream: (stream: ServerStream) => void;
+  /** False when it did not leave at once; `drained` must be called when it has. */
+  readonly write: (bytes: Uint8Array) => boolean;
+  /** Nothing more will be written. */
+  readonly end: () => void;
+  /** The peer broke the rules. */
+  readonly onError: (error: Error) => void;
+}
+
+export interface ConnectionLimits {
+  readonly headerBytesMax: number;
+  readonly headerPairsMax: number;
+  readonly streamsPerConnectionMax: number;
+}
+
+/** What a client may send of a body before anybody has taken any of it. */
+export const streamWindowBytes = 1 << 20;
+/** The same for all bodies of a connection together. */
+export const connectionWindowBytes = 8 << 20;
+/** A header block comes in at most so many frames. */
+export const headerFramesMax = 64;
+
+interface HeaderBlock {
+  readonly streamId: number;
+  readonly isEnd: boolean;
+  readonly parts: Buffer[];
+  bytes: number;
+}
+
+export class Connection implements StreamHost {
+  readonly #options: ConnectionOptions;
+  readonly #reader = new FrameReader();
+  readonly #decoder = new HeaderDecoder();
+  readonly #out: Outbound;
+  readonly #patience: Patience;
+  readonly #streams = new Map<number, ServerStream>();
+  #block: HeaderBlock | undefined;
+  #isGreeted = false;
+  #isClosed = false;
+  #isDraining = false;
+  #lastStreamId = 0;
+  #streamSendWindow = windowDefault;
+  #receiveWindow = connectionWindowBytes;
+  /** What was taken of bodies, and the peer has not been told yet. */
+  #consumedBytes = 0;
+
+  constructor(options: ConnectionOptions) {
+    this.#options = options;
+    this.#patience = new Patience(options.clock);
+    this.#out = new Outbound({
+      write: options.write,
+      onAnswered: (stream) => this.#onAnswered(stream),
+      onStuck: () => this.#cut(new Error("the client does not read what it is sent")),
+    });
+    this.#greet(options.limits);
+  }
+
+  get openStreams(): number {
+    return this.#streams.size;
+  }
+
+  /** Bytes from the peer. */
+  receive(bytes: Buffer): void {
+    if (this.#isClosed) return;
+    this.#out.beginTurn();
+    try {
+      this.#reader.read(bytes, this.#onFrame);
+    } catch (error) {
+      if (!(error instanceof ConnectionError)) throw error;
+      this.#out.goAway(this.#lastStreamId, error.code);
+      this.#cut(error);
+    } finally {
+      this.#out.endTurn();
+    }
+  }
+
+  /** What was written has left. */
+  drained(): void {
+    this.#out.drained();
+  }
+
+  /** Takes no new requests; ends when the open ones are answered. */
+  drain(): void {
+    if (this.#isDraining || this.#isClosed) return;
+    this.#isDraining = true;
+    this.#out.goAway(this.#lastStreamId, errorCode.noError);
+    this.#endWhenIdle();
+  }
+
+  /** The peer is gone. */
+  closed(): void {
+    this.#isClosed = true;
+    for (const stream of this.#streams.values()) stream.close();
+    this.#streams.clear();
+    this.#out.forgetAll();
+  }
+
+  ready(stream: ServerStream): void {
+    this.#out.ready(stream);
+  }
+
+  consumed(stream: ServerStream, bytes: number): void {
+    this.#giveBack(bytes);
+    stream.consumedBytes += bytes;
+    if (stream.isReceived || stream.consumedBytes < streamWindowBytes / 4) return;
+    this.#out.windowUpdate(stream.id, stream.consumedBytes);
+    stream.consumedBytes = 0;
+  }
+
+  reset(stream: ServerStream, code: ErrorCode): void {
+    this.#out.reset(stream.id, code);
+    this.#close(stream);
+  }
+
+  proceed(stream: ServerStream): void {
+    this.#out.interim(stream, 100);
+  }
+
+  readonly #onFrame = (frame: Frame): void => {
+    // A frame before this one may have ended the connection.
+    if (this.#isClosed) return;
+    if (!this.#isGreeted) {
+      if (frame.type !== frameType.settings || (frame.flags & flag.ack) !== 0)
+        throw protocolError("settings come first");
+      this.#isGreeted = true;
+    }
+    if (this.#block === undefined) this.#dispatch(frame);
+    else if (frame.type === frameType.continuation && frame.streamId === this.#block.streamId)
+      this.#onContinuation(frame, this.#block);
+    else throw protocolError("a header block was not finished");
+  };
+
+  #dispatch(frame: Frame): void {
+    if (frame.type === frameType.data) this.#onData(frame);
+    else if (frame.type === frameType.headers) this.#onHeaders(frame);
+    else if (frame.type === frameType.windowUpdate) this.#onWindowUpdate(frame);
+    else if (frame.type === frameType.resetStream) this.#onReset(frame);
+    else if (frame.type === frameType.settings) this.#onSettings(frame);
+    else if (frame.type === frameType.ping) this.#onPing(frame);
+    else if (frame.type === frameType.pushPromise || frame.type === frameType.continuation)
+      throw protocolError(`a frame of type ${frame.type} out of place`);
+    else {
+      // Priorities, farewells and what is not known yet: ignored, but not without end.
+      if (frame.type === frameType.priority) checkLength(frame, 5);
+      this.#patience.spend();
+    }
+  }
+
+  #onHeaders(frame: Frame): void {
+    const { streamId, flags } = frame;
+    if (streamId % 2 === 0) throw protocolError(`a request with the number ${streamId}`);
+    let payload = unpadded(frame);
+    if ((flags & flag.priority) !== 0) {
+      if (payload.length < 5) throw new ConnectionError(errorCode.frameSizeError, "no priority");
+      payload = payload.subarray(5);
+    }
+    const isEnd = (flags & flag.endStream) !== 0;
+    if ((flags & flag.endHeaders) !== 0) this.#onBlock(streamId, payload, isEnd);
+    // A copy: the rest comes with later bytes.
+    else this.#block = { streamId, isEnd, parts: [Buffer.from(payload)], bytes: payload.length };
+  }
+
+  #onContinuation({ flags, payload }: Frame, block: HeaderBlock): void {
+    block.bytes += payload.length;
+    block.parts.push(Buffer.from(payload));
+    // Compressed, a block of the allowed size is smaller than its limit; many small parts are an attack.
+    const isTooLong = block.bytes > this.#options.limits.headerBytesMax * 2;
+    if (isTooLong || block.parts.length > headerFramesMax)
+      throw new ConnectionError(errorCode.enhanceYourCalm, "a header block without end");
+    if ((flags & flag.endHeaders) === 0) return;
+    this.#block = undefined;
+    this.#onBlock(block.streamId, Buffer.concat(block.parts), block.isEnd);
+  }
+
+  /** Every block is decoded, also of requests that are refused: both ends must keep the same table. */
+  #onBlock(streamId: number, payload: Buffer, isEnd: boolean): void {
+    const { headerBytesMax, headerPairsMax, streamsPerConnectionMax } = this.#options.limits;
+    const fields: HeaderField[] = [];
+    let bytes = 0;
+    let pairs = 0;
+    this.#decoder.decode(payload, (field) => {
+      bytes += field.bytes;
+      if (++pairs <= headerPairsMax && bytes <= headerBytesMax) fields.push(field);
+    });
+    const open = this.#streams.get(streamId);
+    if (open !== undefined) this.#onTrailers(open, fields, isEnd);
+    // Of a stream that we closed while it was on its way.
+    else if (streamId <= this.#lastStreamId) this.#patience.spend();
+    else {
+      this.#lastStreamId = streamId;
+      if (fields.length < pairs) this.#refuse(streamId, errorCode.enhanceYourCalm);
+      else if (this.#isDraining || this.#streams.size >= streamsPerConnectionMax)
+        this.#refuse(streamId, errorCode.refusedStream);
+      else this.#open(streamId, fields, isEnd);
+    }
+  }
+
+  #open(streamId: number, fields: readonly HeaderField[], isEnd: boolean): void {
+    const head = readHead(fields);
+    if (head === undefined || (isEnd && (head.contentLength ?? 0) > 0)) {
+      this.#refuse(streamId, errorCode.protocolError);
+      return;
+    }
+    const stream = new ServerStream(streamId, head, this, this.#streamSendWindow, isEnd);
+    this.#streams.set(streamId, stream);
+    this.#options.onStream(stream);
+  }
+
+  #onTrailers(stream: ServerStream, fields: readonly HeaderField[], isEnd: boolean): void {
+    if (stream.isReceived) {
+      this.reset(stream, errorCode.streamClosed);
+      return;
+    }
+    const isProper = isEnd && isTrailer(fields);
+    const code = isProper ? stream.receive(noBytes, 0, true) : errorCode.protocolError;
+    if (code !== undefined) this.reset(stream, code);
+  }
+
+  #onData(frame: Frame): void {
+    const { streamId, flags, payload } = frame;
+    if (streamId === 0 || streamId > this.#lastStreamId)
+      throw protocolError("data outside of a request");
+    const body = unpadded(frame);
+    this.#receiveWindow -= payload.length;
+    if (this.#receiveWindow < 0)
+      throw new ConnectionError(errorCode.flowControlError, "more data than was allowed");
+    const isEnd = (flags & flag.endStream) !== 0;
+    if (body.length === 0 && !isEnd) this.#patience.spend();
+    const stream = this.#streams.get(streamId);
+    if (stream === undefined || stream.isReceived) {
+      // It was on its way when we closed the stream, or comes after the end.
+      this.#giveBack(payload.length);
+      if (stream !== undefined) this.reset(stream, errorCode.streamClosed);
+      return;
+    }
+    const code = stream.receive(body, payload.length, isEnd);
+    if (code !== undefined) this.reset(stream, code);
+  }
+
+  #onReset(frame: Frame): void {
+    checkLength(frame, 4);
+    if (frame.streamId === 0 || frame.streamId > this.#lastStreamId)
+      throw protocolError("a reset of nothing");
+    this.#patience.spend();
+    const stream = this.#streams.get(frame.streamId);
+    if (stream !== undefined) this.#close(stream);
+  }
+
+  #onSettings(frame: Frame): void {
+    const { payload, flags, streamId } = frame;
+    if (streamId !== 0) throw protocolError("settings of a stream");
+    if ((flags & flag.ack) !== 0) {
+      checkLength(frame, 0);
+      return;
+    }
+    if (payload.length % 6 !== 0)
+      throw new ConnectionError(errorCode.frameSizeError, "half a setting");
+    this.#patience.spend();
+    for (let at = 0; at < payload.length; at += 6)
+      this.#onSetting(payload.readUInt16BE(at), payload.readUInt32BE(at + 2));
+    this.#out.small(frameType.settings, flag.ack, 0, noBytes);
+  }
+
+  #onSetting(id: number, value: number): void {
+    if (id === setting.headerTableSize) this.#out.encoder.resize(value);
+    else if (id === setting.enablePush && value > 1) throw protocolError("half a push");
+    else if (id === setting.maxFrameSize && (value < framePayloadBytesMax || value > 0xff_ffff))
+      throw protocolError(`frames of ${value} bytes`);
+    else if (id === setting.initialWindowSize) {
+      if (value > windowMax)
+        throw new ConnectionError(errorCode.flowControlError, `a window of ${value} bytes`);
+      const change = value - this.#streamSendWindow;
+      this.#streamSendWindow = value;
+      for (const stream of this.#streams.values()) this.#out.widenStream(stream, change);
+    }
+  }
+
+  #onPing(frame: Frame): void {
+    checkLength(frame, 8);
+    if (frame.streamId !== 0) throw protocolError("a ping of a stream");
+    if ((frame.flags & flag.ack) !== 0) return;
+    this.#patience.spend();
+    this.#out.small(frameType.ping, flag.ack, 0, frame.payload);
+  }
+
+  #onWindowUpdate(frame: Frame): void {
+    checkLength(frame, 4);
+    const { streamId } = frame;
+    const bytes = frame.payload.readUInt32BE(0) & windowMax;
+    if (streamId === 0) {
+      this.#out.widen(bytes);
+      return;
+    }
+    if (streamId > this.#lastStreamId) throw protocolError("a window of nothing");
+    const stream = this.#streams.get(streamId);
+    if (stream === undefined) return;
+    if (bytes === 0) this.reset(stream, errorCode.protocolError);
+    else if (stream.sendWindow + bytes > windowMax) this.reset(stream, errorCode.flowControlError);
+    else this.#out.widenStream(stream, bytes);
+  }
+
+  #onAnswered(stream: ServerStream): void {
+    stream.isAnswered = true;
+    this.#patience.regain();
+    if (stream.isReceived) this.#close(stream);
+    // What is left of a body that nobody wants is not waited for (RFC 9113, 8.1). Node's client loses the end of a stream whose reset
+    // comes with its answer, so that the reset comes a turn later.
+    else setImmediate(() => stream.reset(errorCode.noError));
+  }
+
+  #close(stream: ServerStream): void {
+    this.#streams.delete(stream.id);
+    this.#out.forget(stream);
+    this.#giveBack(stream.close());
+    if (this.#isDraining) this.#endWhenIdle();
+  }
+
+  /** The peer may send as much again as was taken; told in large steps. */
+  #giveBack(bytes: number): void {
+    this.#consumedBytes += bytes;
+    if (this.#consumedBytes < connectionWindowBytes / 4 || this.#isClosed) return;
+    this.#receiveWindow += this.#consumedBytes;
+    this.#out.windowUpdate(0, this.#consumedBytes);
+    this.#consumedBytes = 0;
+  }
+
+  #refuse(streamId: number, code: ErrorCode): void {
+    this.#patience.spend();
+    this.#out.reset(streamId, code);
+  }
+
+  #cut(error: Error): void {
+    if (this.#isClosed) return;
+    this.#options.onError(error);
+    this.closed();
+    this.#out.flush();
+    this.#options.end();
+  }
+
+  #endWhenIdle(): void {
+    if (this.#streams.size > 0 || this.#isClosed) return;
+    this.#isClosed = true;
+    this.#out.flush();
+    this.#options.end();
+  }
+
+  #greet({ headerBytesMax, streamsPerConnectionMax }: ConnectionLimits): void {
+    const settings: readonly (readonly [number, number])[] = [
+      [setting.maxConcurrentStreams, streamsPerConnectionMax],
+      [setting.initialWindowSize, streamWindowBytes],
+      [setting.maxHeaderListSize, headerBytesMax],
+    ];
+    const payload = Buffer.alloc(settings.length * 6);
+    settings.forEach(([id, value], at) => {
+      payload.writeUInt16BE(id, at * 6);
+      payload.writeUInt32BE(value, at * 6 + 2);
+    });
+    this.#out.small(frameType.settings, 0, 0, payload);
+    this.#out.windowUpdate(0, connectionWindowBytes - windowDefault);
+  }
+}
+
+const noBytes = Buffer.alloc(0);
+
+/** What a frame carries, without its padding. */
+function unpadded({ flags, payload }: Frame): Buffer {
+  if ((flags & flag.padded) === 0) return payload;
+  const padding = payload[0];
+  if (padding === undefined || padding >= payload.length)
+    throw protocolError("more padding than frame");
+  return payload.subarray(1, payload.length - padding);
+}
+
+function checkLength({ payload, type }: Frame, bytes: number): void {
+  if (payload.length !== bytes)
+    throw new ConnectionError(
+      errorCode.frameSizeError,
+      `a frame of type ${type} of the wrong size`,
+    );
+}
+
+function protocolError(message: string): ConnectionError {
+  return new ConnectionError(errorCode.protocolError, message);
+}

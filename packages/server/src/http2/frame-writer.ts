@@ -1,0 +1,154 @@
+/**
+ * What is to be sent, gathered until the end of a turn: the answers of one turn share one write, and one TLS record.
+ */
+import { flag, frameHeadBytes, framePayloadBytesMax, frameType } from "./protocol.ts";
+
+export interface FrameTarget {
+  /** False when the peer does not keep up: `drained` is called later. */
+  write(bytes: Uint8Array): boolean;
+}
+
+/** Up to this much is copied together; more is handed over piece by piece. */
+const joinedBytesMax = 128 << 10;
+
+export class FrameWriter {
+  readonly #target: FrameTarget;
+  #pieces: Uint8Array[] = [];
+  #bytes = 0;
+  #isScheduled = false;
+  #isInTurn = false;
+  #isBlocked = false;
+
+  constructor(target: FrameTarget) {
+    this.#target = target;
+  }
+
+  /** Whether what was sent has not left yet: nothing large may be added. */
+  get isBlocked(): boolean {
+    return this.#isBlocked;
+  }
+
+  /** What waits for the end of the turn, and while the peer does not keep up. */
+  get waitingBytes(): number {
+    return this.#bytes;
+  }
+
+  drained(): void {
+    this.#isBlocked = false;
+    this.flush();
+  }
+
+  /** What is sent between these two leaves together. */
+  beginTurn(): void {
+    this.#isInTurn = true;
+  }
+
+  endTurn(): void {
+    this.#isInTurn = false;
+    this.flush();
+  }
+
+  frame(type: number, flags: number, streamId: number, payload: Uint8Array): void {
+    const piece = Buffer.allocUnsafe(frameHeadBytes + payload.length);
+    writeHead(piece, 0, payload.length, type, flags, streamId);
+    piece.set(payload, frameHeadBytes);
+    this.#add(piece);
+  }
+
+  /** A header block, and with it a body that fits into one frame, or none. */
+  headers(streamId: number, block: Uint8Array, body: Uint8Array | undefined, isEnd: boolean): void {
+    if (block.length > framePayloadBytesMax) {
+      this.#longHeaders(streamId, block, isEnd && body === undefined);
+      if (body !== undefined) this.data(streamId, body, isEnd);
+      return;
+    }
+    const length = frameHeadBytes + block.length;
+    const piece = Buffer.allocUnsafe(
+      body === undefined ? length : length + frameHeadBytes + body.length,
+    );
+    const endFlag = isEnd ? flag.endStream : 0;
+    const headFlags = flag.endHeaders | (body === undefined ? endFlag : 0);
+    writeHead(piece, 0, block.length, frameType.headers, headFlags, streamId);
+    piece.set(block, frameHeadBytes);
+    if (body !== undefined) {
+      writeHead(piece, length, body.length, frameType.data, endFlag, streamId);
+      piece.set(body, length + frameHeadBytes);
+    }
+    this.#add(piece);
+  }
+
+  data(streamId: number, body: Uint8Array, isEnd: boolean): void {
+    const head = Buffer.allocUnsafe(frameHeadBytes);
+    writeHead(head, 0, body.length, frameType.data, isEnd ? flag.endStream : 0, streamId);
+    this.#add(head);
+    if (body.length > 0) this.#add(body);
+  }
+
+  flush(): void {
+    if (this.#isBlocked || this.#bytes === 0) return;
+    const pieces = this.#pieces;
+    const bytes = this.#bytes;
+    this.#pieces = [];
+    this.#bytes = 0;
+    if (pieces.length === 1) this.#isBlocked = !this.#target.write(pieces[0] as Uint8Array);
+    else if (bytes <= joinedBytesMax)
+      this.#isBlocked = !this.#target.write(Buffer.concat(pieces, bytes));
+    else for (const piece of joined(pieces)) this.#isBlocked = !this.#target.write(piece);
+  }
+
+  #longHeaders(streamId: number, block: Uint8Array, isEnd: boolean): void {
+    for (let at = 0; at < block.length; at += framePayloadBytesMax) {
+      const part = block.subarray(at, at + framePayloadBytesMax);
+      const isFirst = at === 0;
+      const isLast = at + part.length === block.length;
+      const flags = (isLast ? flag.endHeaders : 0) | (isFirst && isEnd ? flag.endStream : 0);
+      this.frame(isFirst ? frameType.headers : frameType.continuation, flags, streamId, part);
+    }
+  }
+
+  #add(piece: Uint8Array): void {
+    this.#pieces.push(piece);
+    this.#bytes += piece.length;
+    if (this.#isInTurn || this.#isScheduled) return;
+    this.#isScheduled = true;
+    setImmediate(this.#flushLater);
+  }
+
+  readonly #flushLater = () => {
+    this.#isScheduled = false;
+    this.flush();
+  };
+}
+
+function writeHead(
+  target: Buffer,
+  at: number,
+  length: number,
+  type: number,
+  flags: number,
+  streamId: number,
+): void {
+  target[at] = length >> 16;
+  target[at + 1] = length >> 8;
+  target[at + 2] = length;
+  target[at + 3] = type;
+  target[at + 4] = flags;
+  target[at + 5] = streamId >> 24;
+  target[at + 6] = streamId >> 16;
+  target[at + 7] = streamId >> 8;
+  target[at + 8] = streamId;
+}
+
+function* joined(pieces: readonly Uint8Array[]): Generator<Uint8Array> {
+  let group: Uint8Array[] = [];
+  let bytes = 0;
+  for (const piece of pieces) {
+    group.push(piece);
+    bytes += piece.length;
+    if (bytes < joinedBytesMax) continue;
+    yield Buffer.concat(group, bytes);
+    group = [];
+    bytes = 0;
+  }
+  if (bytes > 0) yield Buffer.concat(group, bytes);
+}

@@ -1,0 +1,7 @@
+export {
+  Connection,
+  type ConnectionLimits,
+  type ConnectionOptions,
+} from "./connection.ts";
+export { errorCode } from "./protocol.ts";
+export { BodyError, type ServerStream } from "./server-stream.ts";

@@ -1,0 +1,154 @@
+/** What a connection sends: small frames at once, answers as far as windows and the socket allow, each stream in its turn. */
+import { FrameWriter } from "./frame-writer.ts";
+import { HeaderEncoder } from "./header-encoder.ts";
+import {
+  ConnectionError,
+  type ErrorCode,
+  errorCode,
+  framePayloadBytesMax,
+  frameType,
+  windowDefault,
+  windowMax,
+} from "./protocol.ts";
+import type { ServerStream } from "./server-stream.ts";
+
+export interface OutboundOptions {
+  /** False when it did not leave at once; `drained` must be called when it has. */
+  readonly write: (bytes: Uint8Array) => boolean;
+  /** The last frame of an answer was sent. */
+  readonly onAnswered: (stream: ServerStream) => void;
+  /** The peer does not read what it is sent. */
+  readonly onStuck: () => void;
+}
+
+/** Small answers to what a peer sends (acknowledgements, resets) that it does not read: beyond it, it is gone or means harm. */
+export const unreadBytesMax = 1 << 20;
+/** So much of large answers is gathered before it is written. */
+const gatheredBytesMax = 128 << 10;
+
+export class Outbound {
+  readonly encoder = new HeaderEncoder();
+  readonly #options: OutboundOptions;
+  readonly #writer: FrameWriter;
+  /** Streams with something to send and a window to send it in, in the order of their turns. */
+  readonly #ready = new Set<ServerStream>();
+  #window = windowDefault;
+
+  constructor(options: OutboundOptions) {
+    this.#options = options;
+    this.#writer = new FrameWriter(options);
+  }
+
+  /** What is sent between these two leaves together. */
+  beginTurn(): void {
+    this.#writer.beginTurn();
+  }
+
+  endTurn(): void {
+    this.#writer.endTurn();
+  }
+
+  flush(): void {
+    this.#writer.flush();
+  }
+
+  /** What was written has left. */
+  drained(): void {
+    this.#writer.drained();
+    this.pump();
+  }
+
+  ready(stream: ServerStream): void {
+    this.#ready.add(stream);
+    this.pump();
+  }
+
+  forget(stream: ServerStream): void {
+    this.#ready.delete(stream);
+  }
+
+  forgetAll(): void {
+    this.#ready.clear();
+  }
+
+  /** The peer takes so many bytes more, on all streams together. */
+  widen(bytes: number): void {
+    if (bytes === 0) throw new ConnectionError(errorCode.protocolError, "a window that stays");
+    this.#window += bytes;
+    if (this.#window > windowMax) throw windowTooLarge();
+    this.pump();
+  }
+
+  /** The same of one stream; negative when the peer changed its mind about what a window is. */
+  widenStream(stream: ServerStream, bytes: number): void {
+    stream.sendWindow += bytes;
+    if (stream.sendWindow > windowMax) throw windowTooLarge();
+    if (stream.sendWindow > 0 && stream.queuedBytes > 0) this.ready(stream);
+  }
+
+  /** An answer before the answer, such as 100. */
+  interim(stream: ServerStream, status: number): void {
+    this.#writer.headers(stream.id, this.encoder.encode(status, {}), undefined, false);
+  }
+
+  goAway(lastStreamId: number, code: ErrorCode): void {
+    const payload = Buffer.allocUnsafe(8);
+    payload.writeUInt32BE(lastStreamId);
+    payload.writeUInt32BE(code, 4);
+    this.small(frameType.goAway, 0, 0, payload);
+  }
+
+  reset(streamId: number, code: ErrorCode): void {
+    this.small(frameType.resetStream, 0, streamId, number(code));
+  }
+
+  windowUpdate(streamId: number, bytes: number): void {
+    this.small(frameType.windowUpdate, 0, streamId, number(bytes));
+  }
+
+  small(type: number, flags: number, streamId: number, payload: Uint8Array): void {
+    this.#writer.frame(type, flags, streamId, payload);
+    if (this.#writer.isBlocked && this.#writer.waitingBytes > unreadBytesMax)
+      this.#options.onStuck();
+  }
+
+  /** One frame of each stream that has something to send, round and round. */
+  pump(): void {
+    for (const stream of this.#ready) {
+      if (this.#writer.waitingBytes >= gatheredBytesMax) this.#writer.flush();
+      if (this.#writer.isBlocked) return;
+      if (stream.queuedBytes > 0 && !stream.hasHead && this.#window === 0) continue;
+      this.#ready.delete(stream);
+      if (this.#send(stream)) this.#ready.add(stream);
+    }
+  }
+
+  /** One frame, or the head and one; whether there is more that may go. */
+  #send(stream: ServerStream): boolean {
+    const room = Math.min(framePayloadBytesMax, stream.sendWindow, this.#window);
+    const part = room > 0 && stream.queuedBytes > 0 ? stream.takeBytes(room) : nothing;
+    const isEnd = stream.isEnding && stream.queuedBytes === 0;
+    const head = stream.takeHead();
+    const isEmpty = part.length === 0;
+    if (head !== undefined) {
+      const block = this.encoder.encode(head.status, head.headers);
+      this.#writer.headers(stream.id, block, isEmpty ? undefined : part, isEnd);
+    } else if (!isEmpty || isEnd) this.#writer.data(stream.id, part, isEnd);
+    stream.sendWindow -= part.length;
+    this.#window -= part.length;
+    if (isEnd) this.#options.onAnswered(stream);
+    return stream.queuedBytes > 0 && stream.sendWindow > 0;
+  }
+}
+
+const nothing = new Uint8Array();
+
+function windowTooLarge(): ConnectionError {
+  return new ConnectionError(errorCode.flowControlError, "a window that is too large");
+}
+
+function number(value: number): Buffer {
+  const bytes = Buffer.allocUnsafe(4);
+  bytes.writeUInt32BE(value);
+  return bytes;
+}

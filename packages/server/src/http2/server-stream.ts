@@ -1,0 +1,253 @@
+/**
+ * One request and its answer on a connection: what has come in, and what still has to go out.
+ *
+ * It holds no more than the windows of both sides allow: a client that is slow to read makes `write` say no, and one whose body nobody
+ * reads is held back by the window that is not given back.
+ */
+import { type ErrorCode, errorCode } from "./protocol.ts";
+import type { RequestHead } from "./request-head.ts";
+
+export type AnswerHeaders = Readonly<Record<string, string | readonly string[]>>;
+
+/** The connection, as its streams see it. */
+export interface StreamHost {
+  /** The stream has something to send. */
+  ready(stream: ServerStream): void;
+  /** So many bytes of a body were taken: the peer may send as many again. */
+  consumed(stream: ServerStream, bytes: number): void;
+  /** The answer goes on without the rest of the request, or is given up. */
+  reset(stream: ServerStream, code: ErrorCode): void;
+  /** Tells a client that waits for it that its body is wanted. */
+  proceed(stream: ServerStream): void;
+}
+
+export class BodyError extends Error {
+  readonly reason: "too-large" | "incomplete";
+
+  constructor(reason: BodyError["reason"]) {
+    super(reason);
+    this.name = "BodyError";
+    this.reason = reason;
+  }
+}
+
+/** `write` says no when this much waits. */
+const waitingBytesMax = 16 << 10;
+
+interface BodyReader {
+  readonly bytesMax: number;
+  readonly done: (result: Uint8Array | BodyError) => void;
+}
+
+export class ServerStream {
+  readonly id: number;
+  readonly head: RequestHead;
+  readonly #host: StreamHost;
+  /** What the peer lets us send. */
+  sendWindow: number;
+  /** What was taken of the body, and the peer has not been told yet. */
+  consumedBytes = 0;
+  /** The whole request is here. */
+  isReceived: boolean;
+  /** The last frame of the answer was sent. */
+  isAnswered = false;
+  isClosed = false;
+
+  #parts: Uint8Array[] = [];
+  #receivedBytes = 0;
+  #heldBytes = 0;
+  #reader: BodyReader | undefined;
+  #isRefused = false;
+
+  #answerHead: { readonly status: number; readonly headers: AnswerHeaders } | undefined;
+  readonly #queue: Uint8Array[] = [];
+  #queuedBytes = 0;
+  #isEnding = false;
+  #onWritable: (() => void) | undefined;
+  readonly #onClose: (() => void)[] = [];
+
+  constructor(
+    id: number,
+    head: RequestHead,
+    host: StreamHost,
+    sendWindow: number,
+    isReceived: boolean,
+  ) {
+    this.id = id;
+    this.head = head;
+    this.#host = host;
+    this.sendWindow = sendWindow;
+    this.isReceived = isReceived;
+  }
+
+  /** Called once the stream is closed, however it came to that; at once when it already is. */
+  onClose(callback: () => void): void {
+    if (this.isClosed) callback();
+    else this.#onClose.push(callback);
+  }
+
+  /** Hands over the whole body, or says why it will not come. Beyond `bytesMax` nothing more is taken. */
+  readBody(bytesMax: number, done: BodyReader["done"]): void {
+    const announced = this.head.contentLength ?? 0;
+    if (announced > bytesMax || this.#receivedBytes > bytesMax) {
+      this.#refuseBody();
+      done(new BodyError("too-large"));
+    } else if (this.isReceived) done(this.#takeBody());
+    else if (this.isClosed) done(new BodyError("incomplete"));
+    else {
+      if (this.head.headers["expect"] === "100-continue") this.#host.proceed(this);
+      this.#reader = { bytesMax, done };
+      this.#giveBack();
+    }
+  }
+
+  /** A whole answer. */
+  answer(status: number, headers: AnswerHeaders, body: Uint8Array | undefined): void {
+    if (this.isClosed) return;
+    this.#answerHead = { status, headers };
+    if (body !== undefined && body.length > 0) {
+      this.#queue.push(body);
+      this.#queuedBytes = body.length;
+    }
+    this.#isEnding = true;
+    this.#host.ready(this);
+  }
+
+  /** The beginning of an answer that goes on. */
+  begin(status: number, headers: AnswerHeaders): void {
+    if (this.isClosed) return;
+    this.#answerHead = { status, headers };
+    this.#host.ready(this);
+  }
+
+  /** False when the client does not keep up: see `writable`. */
+  write(part: Uint8Array): boolean {
+    if (this.isClosed || part.length === 0) return true;
+    this.#queue.push(part);
+    this.#queuedBytes += part.length;
+    this.#host.ready(this);
+    return this.#queuedBytes < waitingBytesMax;
+  }
+
+  /** Resolves when there is room again, or when nobody reads any more. */
+  writable(): Promise<void> {
+    if (this.isClosed || this.#queuedBytes < waitingBytesMax) return Promise.resolve();
+    return new Promise((resolve) => {
+      this.#onWritable = resolve;
+    });
+  }
+
+  end(): void {
+    if (this.isClosed) return;
+    this.#isEnding = true;
+    this.#host.ready(this);
+  }
+
+  reset(code: ErrorCode): void {
+    if (!this.isClosed) this.#host.reset(this, code);
+  }
+
+  // What follows is for the connection.
+
+  /** A part of the body, with how much of the window it took. An error code when it is more or less than announced. */
+  receive(part: Uint8Array, windowBytes: number, isEnd: boolean): ErrorCode | undefined {
+    this.#receivedBytes += part.length;
+    this.#heldBytes += windowBytes;
+    const { contentLength } = this.head;
+    if (contentLength !== undefined) {
+      const isWrong = isEnd
+        ? this.#receivedBytes !== contentLength
+        : this.#receivedBytes > contentLength;
+      if (isWrong) return errorCode.protocolError;
+    }
+    if (isEnd) this.isReceived = true;
+    if (this.#isRefused) return undefined;
+    if (part.length > 0) this.#parts.push(part);
+    const reader = this.#reader;
+    if (reader === undefined) return undefined;
+    if (this.#receivedBytes > reader.bytesMax) {
+      this.#refuseBody();
+      reader.done(new BodyError("too-large"));
+    } else if (isEnd) reader.done(this.#takeBody());
+    else this.#giveBack();
+    return undefined;
+  }
+
+  get hasHead(): boolean {
+    return this.#answerHead !== undefined;
+  }
+
+  get queuedBytes(): number {
+    return this.#queuedBytes;
+  }
+
+  /** Whether nothing will come after what waits now. */
+  get isEnding(): boolean {
+    return this.#isEnding;
+  }
+
+  takeHead(): { readonly status: number; readonly headers: AnswerHeaders } | undefined {
+    const head = this.#answerHead;
+    this.#answerHead = undefined;
+    return head;
+  }
+
+  /** Up to so many bytes of what waits, without copying. */
+  takeBytes(bytesMax: number): Uint8Array {
+    const first = this.#queue[0];
+    if (first === undefined) return nothing;
+    let part = first;
+    if (first.length <= bytesMax) this.#queue.shift();
+    else {
+      part = first.subarray(0, bytesMax);
+      this.#queue[0] = first.subarray(bytesMax);
+    }
+    this.#queuedBytes -= part.length;
+    if (this.#onWritable !== undefined && this.#queuedBytes < waitingBytesMax) this.#wake();
+    return part;
+  }
+
+  /** Ends everything that waits. What was not taken of the body is the connection's to give back. */
+  close(): number {
+    this.isClosed = true;
+    this.#queue.length = 0;
+    this.#queuedBytes = 0;
+    this.#answerHead = undefined;
+    const held = this.#heldBytes;
+    this.#heldBytes = 0;
+    if (!this.isReceived) this.#reader?.done(new BodyError("incomplete"));
+    this.#reader = undefined;
+    this.#wake();
+    for (const callback of this.#onClose) callback();
+    return held;
+  }
+
+  #wake(): void {
+    const resume = this.#onWritable;
+    this.#onWritable = undefined;
+    resume?.();
+  }
+
+  #takeBody(): Uint8Array {
+    const parts = this.#parts;
+    this.#parts = [];
+    this.#reader = undefined;
+    this.#giveBack();
+    return parts.length === 1 ? (parts[0] as Uint8Array) : Buffer.concat(parts);
+  }
+
+  #giveBack(): void {
+    const held = this.#heldBytes;
+    if (held === 0 || this.isClosed) return;
+    this.#heldBytes = 0;
+    this.#host.consumed(this, held);
+  }
+
+  #refuseBody(): void {
+    this.#isRefused = true;
+    this.#parts = [];
+    this.#reader = undefined;
+  }
+}
+
+const nothing = new Uint8Array();
