@@ -10,6 +10,7 @@ import { namespaces } from "./namespaces.ts";
 import { patches } from "./patches.ts";
 import { reads } from "./reads.ts";
 import { records } from "./records.ts";
+import { releases } from "./releases.ts";
 import { updates } from "./updates.ts";
 import { validation } from "./validation.ts";
 import { watches } from "./watches.ts";
@@ -28,4 +29,5 @@ export const corpus: readonly Topic[] = [
   definitions,
   customResources,
   discovery,
+  releases,
 ];
