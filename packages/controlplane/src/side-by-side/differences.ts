@@ -223,6 +223,18 @@ export const meantDifferences: readonly MeantDifference[] = [
     because: "protobuf is read, not written",
   },
   {
+    topic: "custom-versions",
+    exchanges: ["define", "define wheels"],
+    at: "body.status.conditions",
+    because: "an empty list is a list",
+  },
+  {
+    topic: "custom-versions",
+    exchanges: ["with a plain finalizer"],
+    at: "headers.warning",
+    because: "not every update of an object shall warn of a finalizer that it has had for long",
+  },
+  {
     topic: "discovery",
     exchanges: ["to discovery", "discovery"],
     at: "status",

@@ -91,20 +91,21 @@ function scalarTypeOf(scalar: ScalarType): TypeSchema {
   }
 }
 
-const unowned = new WeakMap<MessageShape, FieldSet>();
+const unowned = new WeakMap<MessageShape, FieldSet | "none">();
 
 /** Go has these structs by value, so that they are there in every object, empty or not: nobody comes to own them by setting them. */
-export function unownedFieldsOf(shape: MessageShape): FieldSet {
+export function unownedFieldsOf(shape: MessageShape): FieldSet | undefined {
   let fields = unowned.get(shape);
   if (fields === undefined) {
-    fields = fieldSetOf(...alwaysThere(shape));
+    const paths = alwaysThere(shape);
+    fields = paths.length === 0 ? "none" : fieldSetOf(...paths);
     unowned.set(shape, fields);
   }
-  return fields;
+  return fields === "none" ? undefined : fields;
 }
 
-/** Pointers in Go: these can be absent. */
-const optional: ReadonlySet<string> = new Set(["aggregationRule", "related", "series"]);
+/** Pointers in Go, which can be absent; and the metadata, of which nobody owns more than what is in it anyway. */
+const optional: ReadonlySet<string> = new Set(["aggregationRule", "metadata", "related", "series"]);
 /** Below the first level most are pointers; these are not. */
 const nestedValues: ReadonlySet<string> = new Set(["acceptedNames", "names"]);
 

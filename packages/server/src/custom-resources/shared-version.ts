@@ -1,6 +1,6 @@
 /** One version of a definition, as discovery lists it and as all clusters with the same definition share it. */
 import type { JsonObject } from "@kcp-ts/machinery/json";
-import type { CrdVersion } from "@kcp-ts/machinery/schema";
+import { type CrdVersion, compareVersionPriority } from "@kcp-ts/machinery/schema";
 import {
   apiVersionOf,
   type KindSchemas,
@@ -114,7 +114,14 @@ export class SharedVersion implements ResourceDefinition, CompiledHolder {
   get warnings(): readonly string[] | undefined {
     const { deprecated, deprecationWarning } = this.traits;
     if (!deprecated) return undefined;
-    return [deprecationWarning ?? `${apiVersionOf(this)} ${this.kind} is deprecated`];
+    if (deprecationWarning !== undefined) return [deprecationWarning];
+    // Served versions are ordered, the best first.
+    const better = this.definition.versions.find(
+      ({ traits, version }) =>
+        traits.deprecated !== true && compareVersionPriority(version, this.version) < 0,
+    );
+    const advice = better === undefined ? "" : `; use ${apiVersionOf(better)} ${this.kind}`;
+    return [`${apiVersionOf(this)} ${this.kind} is deprecated${advice}`];
   }
 
   /** The schema and what is made of it; held by a cache, so not to be kept. */

@@ -38,8 +38,9 @@ export function applyBuild(
     );
   }
   const config = withName(body.value, scope.name);
+  const ofTheKind = handled.warnings.length;
   return async (old) => {
-    handled.warnings.length = 0;
+    handled.warnings.length = ofTheKind;
     if (fieldValidation === "Warn") handled.warnings.push(...body.problems);
     refuseUnknownUid(handled, config, old);
     const now = timestamp(rooms.clock.now());

@@ -123,8 +123,9 @@ export function patchType(
 
 /** Called again when another write came first: what it warned of before does not count. */
 function patchBuild(handled: HandlerRequest, patch: ReadPatch, options: MutationOptions): Build {
+  const ofTheKind = handled.warnings.length;
   return async (old) => {
-    handled.warnings.length = 0;
+    handled.warnings.length = ofTheKind;
     return patched(handled, patch, old as JsonObject, options);
   };
 }

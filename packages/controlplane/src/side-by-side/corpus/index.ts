@@ -3,6 +3,7 @@ import type { Topic } from "../exchange.ts";
 import { applies } from "./applies.ts";
 import { creation } from "./creation.ts";
 import { customResources } from "./custom-resources.ts";
+import { customVersions } from "./custom-versions.ts";
 import { definitions } from "./definitions.ts";
 import { deletion } from "./deletion.ts";
 import { discovery } from "./discovery.ts";
@@ -28,6 +29,7 @@ export const corpus: readonly Topic[] = [
   records,
   definitions,
   customResources,
+  customVersions,
   discovery,
   releases,
 ];
