@@ -12,6 +12,7 @@ import { endChildren } from "./child.ts";
 import { type Bench, Contest } from "./contest.ts";
 import { listRows } from "./list-rows.ts";
 import { chooseGenerator } from "./load.ts";
+import { loopsRows } from "./loops-rows.ts";
 import { loadedMemoryRow, memoryRows } from "./memory-rows.ts";
 import { type BenchOptions, type Group, groups, parseOptions } from "./options.ts";
 import { Report, tableHeader, tableLine } from "./report.ts";
@@ -66,6 +67,7 @@ async function run(bench: Bench): Promise<void> {
   }
   if (chosen.has("start")) await startRows(bench);
   if (chosen.has("memory")) await memoryRows(bench);
+  if (chosen.has("loops")) await loopsRows(bench);
 }
 
 function describeMachine(generator: string) {

@@ -19,7 +19,16 @@ export interface NamedTarget {
   readonly token: string;
 }
 
-export const groups = ["get", "create", "latency", "list", "watch", "start", "memory"] as const;
+export const groups = [
+  "get",
+  "create",
+  "latency",
+  "list",
+  "watch",
+  "start",
+  "memory",
+  "loops",
+] as const;
 export type Group = (typeof groups)[number];
 
 export interface Sizes {
@@ -38,6 +47,8 @@ export interface Sizes {
   readonly coldStarts: number;
   readonly inProcessStarts: number;
   readonly idleClusters: number;
+  /** Objects that the control loops clear away. */
+  readonly loopObjects: number;
   /** Rounds whose figures are thrown away: code that is not compiled yet is half as fast. */
   readonly warmUps: number;
   readonly settleMs: number;
@@ -58,6 +69,7 @@ const full: Sizes = {
   coldStarts: 5,
   inProcessStarts: 20,
   idleClusters: 10_000,
+  loopObjects: 10_000,
   warmUps: 2,
   settleMs: 3000,
 };
@@ -78,6 +90,7 @@ const quick: Sizes = {
   coldStarts: 1,
   inProcessStarts: 2,
   idleClusters: 20,
+  loopObjects: 50,
   warmUps: 0,
   settleMs: 0,
 };

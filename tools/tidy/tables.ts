@@ -56,6 +56,9 @@ export const roomTable: Readonly<Record<string, Readonly<Record<string, readonly
     namespace: ["api", "pace"],
     "garbage-collector": ["api", "pace"],
     "default-objects": ["api", "pace"],
+    "service-account-tokens": ["api"],
+    "certificate-requests": ["api"],
+    "event-expiry": ["pace"],
   },
   server: {
     request: [],
@@ -113,7 +116,7 @@ export const roomTable: Readonly<Record<string, Readonly<Record<string, readonly
     certificates: [],
     kubeconfig: ["certificates"],
     backup: ["compose"],
-    compose: ["kubeconfig", "certificates"],
+    compose: ["kubeconfig", "certificates", "manifests"],
     manifests: [],
     testing: ["certificates", "compose", "manifests"],
     // Tests only: the same requests to a real server and to ours.

@@ -5,18 +5,16 @@ import { networkInterfaces } from "node:os";
 import { join, resolve } from "node:path";
 import { type Clock, sleep, systemClock, systemRandom } from "@kcp-ts/machinery/base";
 import type { Client } from "@kcp-ts/sdk";
-import { type ApiServer, Listener, type ServerLog, type TlsMaterial } from "@kcp-ts/server";
-import {
-  ensureServingCertificates,
-  keepServingCertificates,
-  loadKeyPair,
-} from "./certificates/index.ts";
+import { type ApiServer, Listener, type ServerLog } from "@kcp-ts/server";
+import { ensureServingCertificates, keepServingCertificates } from "./certificates/index.ts";
 import { adminUser, Core } from "./compose/core.ts";
 import type { Extensions } from "./compose/extensions.ts";
 import { listen, makeRootDirectory } from "./compose/start-up.ts";
 import { type OpenedStorage, openStorage } from "./compose/storage.ts";
+import { memoryTidier } from "./compose/tidy-memory.ts";
+import { loadTls } from "./compose/tls.ts";
 import { loadOrCreateAdminTokens, writeAdminKubeconfig } from "./kubeconfig/index.ts";
-import { type ControlPlaneOptions, OptionsError } from "./options.ts";
+import type { ControlPlaneOptions } from "./options.ts";
 
 export interface ControlPlane {
   /** Where clients connect, without a path. */
@@ -70,6 +68,7 @@ async function compose(
   const kubeconfigPath = options.kubeconfigPath ?? join(directory, "admin.kubeconfig");
   const tokenStorePath = join(directory, ".admin-token-store");
   const hostnames = hostnamesOf(options);
+  const tls = await loadTls(options);
   const certificates = await ensureServingCertificates({ directory, hostnames, clock });
   const tokens = await loadOrCreateAdminTokens({ kubeconfigPath, tokenStorePath });
   const core = await Core.compose({
@@ -78,19 +77,25 @@ async function compose(
     storage,
     tokens,
     random: systemRandom,
+    tidyMemory: memoryTidier(),
   });
   const { server } = core;
-  undo.push(() => server.close());
+  undo.push(
+    () => server.close(),
+    () => core.files.stop(),
+  );
   await core.start();
-  const ownTls = await ownTlsOf(options);
   const listener = new Listener({
     host: options.bindAddress,
     port: options.securePort,
-    tls: ownTls ?? certificates,
+    tls: tls.own ?? certificates,
+    namedTls: tls.named,
+    tlsMinVersion: tls.minVersion,
     handle: core.handle,
     onDebug: (message, error) => log.debug({ err: error }, message),
   });
   const address = await listen(listener, options);
+  await tls.follow(listener, core.files);
   undo.push(() => listener.drain(AbortSignal.abort()));
   const keeper = keepServingCertificates({
     directory,
@@ -99,15 +104,20 @@ async function compose(
     current: certificates,
     onChange: (renewed) => {
       log.info({}, "the serving certificate was renewed");
-      if (ownTls === undefined) listener.reload(renewed);
+      if (tls.own === undefined) listener.reload(renewed);
     },
     onError: (error) => log.error({ err: error }, "the serving certificate could not be renewed"),
   });
   undo.push(() => keeper.stop());
   const url = `https://${hostForUrl(options)}:${address.port}`;
+  core.servedAt(url);
   const kubeconfig = { path: kubeconfigPath, tokenStorePath, serverUrl: url };
   await writeAdminKubeconfig({ ...kubeconfig, caPem: certificates.caPem, ...tokens });
-  if (options.controllers) core.startControlLoops(certificates.caPem);
+  if (options.controllers) {
+    const { caPem } = certificates;
+    const isShared = options.storage.kind === "etcd";
+    core.startControlLoops({ caPem, isShared, eventTtlMs: options.eventTtlMs });
+  }
   core.startControllers();
   const stop = once(async () => {
     keeper.stop();
@@ -139,19 +149,6 @@ async function shutDown(
   ]);
   await drained;
   timer.cancel();
-}
-
-async function ownTlsOf({
-  tlsCertFile,
-  tlsPrivateKeyFile,
-}: ControlPlaneOptions): Promise<TlsMaterial | undefined> {
-  if (tlsCertFile === undefined && tlsPrivateKeyFile === undefined) return undefined;
-  if (tlsCertFile === undefined || tlsPrivateKeyFile === undefined) {
-    throw new OptionsError(
-      "--tls-cert-file and --tls-private-key-file go together: give both or neither",
-    );
-  }
-  return loadKeyPair({ certificateFile: tlsCertFile, privateKeyFile: tlsPrivateKeyFile });
 }
 
 const anyAddress = new Set(["0.0.0.0", "::", ""]);

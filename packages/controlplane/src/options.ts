@@ -1,5 +1,14 @@
+import type { ClientAuthorityOptions } from "./compose/client-authority.ts";
+import type { IssuerOptions } from "./compose/issuers.ts";
+import type { ServiceAccountOptions } from "./compose/service-accounts.ts";
+import type { TlsOptions } from "./compose/tls.ts";
+
 /** What a control plane can be told, and what it does when it is not told. Flags of `kcp start` map onto this one to one. */
-export interface ControlPlaneOptions {
+export interface ControlPlaneOptions
+  extends ServiceAccountOptions,
+    IssuerOptions,
+    ClientAuthorityOptions,
+    TlsOptions {
   /** Where state and credentials live; made with mode 0700 when missing. */
   readonly rootDirectory: string;
   readonly bindAddress: string;
@@ -12,11 +21,11 @@ export interface ControlPlaneOptions {
   readonly kubeconfigPath?: string | undefined;
   readonly tokenAuthFile?: string | undefined;
   readonly clientCaFile?: string | undefined;
-  readonly tlsCertFile?: string | undefined;
-  readonly tlsPrivateKeyFile?: string | undefined;
   readonly anonymousAuth: boolean;
   /** Off: nobody empties namespaces, collects garbage or makes what new namespaces get; another process is expected to. */
   readonly controllers: boolean;
+  /** How long Events live after they were last written. */
+  readonly eventTtlMs: number;
   /** Time between the first signal and the moment new requests are refused: load balancers see readyz fail first. */
   readonly shutdownDelayMs: number;
   /** Requests still open after this are cut off. */
@@ -44,6 +53,7 @@ export const controlPlaneDefaults: ControlPlaneOptions = {
   storage: { kind: "embedded" },
   anonymousAuth: true,
   controllers: true,
+  eventTtlMs: 3_600_000,
   shutdownDelayMs: 0,
   shutdownTimeoutMs: 30_000,
 };

@@ -18,6 +18,8 @@ export class Exchange {
   readonly warnings: string[] = [];
   scope: RequestScope | undefined;
   user: UserInfo = anonymousUser;
+  /** Who really asks, when they ask in another's name. */
+  impersonator: UserInfo | undefined;
   definition: ResourceDefinition | undefined;
   /** Undefined for watches, which have no deadline. */
   timeoutMs: number | undefined;

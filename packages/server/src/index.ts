@@ -1,3 +1,4 @@
+export type { ComposeAuthorization } from "./access-control.ts";
 export {
   Admission,
   type AdmissionPlugin,
@@ -5,19 +6,48 @@ export {
   type MutableObject,
 } from "./admission/index.ts";
 export {
+  type AccountObjects,
+  type AccountReference,
+  type AnonymousConfiguration,
+  type AuthenticationConfiguration,
+  AuthenticationConfigurationError,
   type Authenticator,
   adminTokens,
   BearerTokenAuthenticator,
   ClientCertificateAuthenticator,
+  clusterUnit,
+  type FetchDocument,
   hashToken,
+  IssuerAuthenticator,
+  IssuerDocuments,
   isAuthenticationError,
+  issuerOfFlags,
+  type JwtIssuer,
+  parseAuthenticationConfiguration,
+  parseSigningKey,
   parseTokenFile,
+  parseVerificationKeys,
   ReloadableClientCa,
   RequestAuthenticator,
+  ServiceAccountAuthenticator,
+  ServiceAccountTokenIssuer,
+  type SigningKey,
   type StaticToken,
   StaticTokenAuthenticator,
+  SwitchedTokens,
+  signatureAlgorithms,
+  type TokenAuthenticator,
+  type TokenIdentity,
+  type VerificationKey,
+  verificationKeyOf,
 } from "./authentication/index.ts";
-export { type Authorizer, anyOf, bootstrapAuthorizer } from "./authorization/index.ts";
+export {
+  type Authorizer,
+  anyOf,
+  bootstrapAuthorizer,
+  type Decision,
+  RbacAuthorizer,
+} from "./authorization/index.ts";
 export {
   BackupFormatError,
   type BackupSummary,
@@ -27,7 +57,14 @@ export {
   encodeBackup,
   readBackup,
 } from "./backup/index.ts";
-export { Listener, type ListenerOptions, listenerLimits, type TlsMaterial } from "./http/index.ts";
+export {
+  Listener,
+  type ListenerOptions,
+  listenerLimits,
+  type NamedTlsMaterial,
+  type TlsMaterial,
+  type TlsVersion,
+} from "./http/index.ts";
 export { pipeline } from "./pipeline.ts";
 export {
   type Draft,

@@ -5,13 +5,18 @@
  */
 import type { Clock } from "@kcp-ts/machinery/base";
 import { StatusError, statusError } from "@kcp-ts/machinery/status";
-import { isAuthenticationError, type RequestAuthenticator } from "./authentication/index.ts";
+import {
+  hasImpersonation,
+  isAuthenticationError,
+  type RequestAuthenticator,
+} from "./authentication/index.ts";
 import { type Authorizer, forbidden } from "./authorization/index.ts";
 import { failure, toStatusError } from "./content/index.ts";
 import type { Deadlines } from "./deadlines.ts";
 import { Exchange } from "./exchange.ts";
 import { finishHeaders } from "./finish.ts";
 import { type HandlerRooms, handleResource } from "./handlers/index.ts";
+import { impersonate } from "./impersonate.ts";
 import type { Catalog, ResourceDefinition } from "./registry/index.ts";
 import {
   type ApiRequest,
@@ -42,6 +47,7 @@ export const pipeline: readonly (readonly [name: string, stage: Stage])[] = [
   ["route", route],
   ["deadline", setDeadline],
   ["authenticate", authenticate],
+  ["impersonate", impersonateStage],
   ["authorize", authorize],
   ["dispatch", dispatch],
 ];
@@ -166,6 +172,7 @@ function authenticate(
     const user = authenticator.authenticate({
       authorization: header(request.headers, "authorization"),
       clientCertificate: request.clientCertificate(),
+      path: exchange.scope?.path,
     });
     if (!(user instanceof Promise)) {
       exchange.user = user;
@@ -185,6 +192,21 @@ function refuse(error: unknown): never {
   throw isAuthenticationError(error) ? statusError.unauthorized() : error;
 }
 
+function impersonateStage(
+  exchange: Exchange,
+  { authorizer }: PipelineRooms,
+): Promise<undefined> | undefined {
+  const { request, scope, user } = exchange;
+  if (!hasImpersonation(request.headers)) return undefined;
+  const { cluster } = scope as RequestScope;
+  return impersonate(request, user, cluster, authorizer).then((impersonated) => {
+    if (impersonated === undefined) return undefined;
+    exchange.impersonator = user;
+    exchange.user = impersonated;
+    return undefined;
+  });
+}
+
 function authorize(
   exchange: Exchange,
   { authorizer }: PipelineRooms,
@@ -192,12 +214,12 @@ function authorize(
   const attributes = attributesOf(exchange);
   const decision = authorizer.authorize(attributes);
   if (decision instanceof Promise) {
-    return decision.then(({ allowed }) => {
-      if (!allowed) throw forbidden(attributes);
+    return decision.then(({ allowed, reason }) => {
+      if (!allowed) throw forbidden(attributes, reason);
       return undefined;
     });
   }
-  if (!decision.allowed) throw forbidden(attributes);
+  if (!decision.allowed) throw forbidden(attributes, decision.reason);
   return undefined;
 }
 

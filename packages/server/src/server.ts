@@ -5,20 +5,30 @@
  */
 import { randomUUID } from "node:crypto";
 import type { Clock, Random } from "@kcp-ts/machinery/base";
-import { Admission, type AdmissionPlugin, namespaceLifecycle } from "./admission/index.ts";
-import type { RequestAuthenticator } from "./authentication/index.ts";
+import { type AccessControl, accessControl, type ComposeAuthorization } from "./access-control.ts";
+import { accountObjects } from "./account-objects.ts";
+import {
+  Admission,
+  type AdmissionPlugin,
+  certificateSigners,
+  namespaceLifecycle,
+} from "./admission/index.ts";
+import type { AccountObjects, RequestAuthenticator } from "./authentication/index.ts";
 import type { Authorizer } from "./authorization/index.ts";
 import { Compactor, type CompactorOptions } from "./compactor.ts";
 import { CustomResources } from "./custom-resources/index.ts";
 import { Deadlines } from "./deadlines.ts";
 import type { Exchange } from "./exchange.ts";
+import type { TokenSource } from "./handlers/index.ts";
 import { type HealthChecks, pingCheck } from "./health/index.ts";
 import { ServerMetrics } from "./metrics/index.ts";
-import { namespaceSource } from "./namespace-source.ts";
+import { namespaceGuard, namespaceSource } from "./namespace-source.ts";
 import { answer, type PipelineRooms } from "./pipeline.ts";
 import { builtIns, Registry, type ResourceDefinition } from "./registry/index.ts";
 import type { ApiRequest, ApiResponse, MaybePromise } from "./request/api-request.ts";
 import { observe } from "./request-sample.ts";
+import type { PublishedDocuments } from "./routing/index.ts";
+import { signerRules } from "./signer-rules.ts";
 import type { SnapshotSource, Storage } from "./storage/index.ts";
 import { WatchCache } from "./watch-cache/index.ts";
 
@@ -28,8 +38,16 @@ export interface ApiServerOptions {
   readonly snapshots?: SnapshotSource | undefined;
   readonly clock: Clock;
   readonly random: Random;
-  readonly authenticator: RequestAuthenticator;
-  readonly authorizer: Authorizer;
+  /** Or how to make it, for authenticators that look things up in this server. */
+  readonly authenticator:
+    | RequestAuthenticator
+    | ((objects: AccountObjects) => RequestAuthenticator);
+  /** Makes the tokens of service accounts; without it they get none. */
+  readonly tokens?: TokenSource | undefined;
+  /** Published for those who verify such tokens themselves. */
+  readonly issuerDocuments?: PublishedDocuments | undefined;
+  /** system:masters, then RBAC, if left out. */
+  readonly authorization?: ComposeAuthorization;
   readonly log: ServerLog;
   readonly admissionPlugins?: readonly AdmissionPlugin[];
   /** Served in every logical cluster, besides the built-in ones. */
@@ -37,6 +55,8 @@ export interface ApiServerOptions {
   readonly compaction?: Partial<CompactorOptions["policy"]>;
   readonly collectionBytesMax?: number;
   readonly bookmarkIntervalMs?: number;
+  /** Gives memory back that is no longer needed; called while everything is read through. */
+  readonly tidyMemory?: (() => void) | undefined;
 }
 
 /** The words of a log; structured fields first, constant message last, as pino has them. */
@@ -54,6 +74,7 @@ export class ApiServer {
   readonly #watchCache: WatchCache;
   readonly #compactor: Compactor;
   readonly #customResources: CustomResources;
+  readonly #access: AccessControl;
   readonly #inFlight = { readOnly: 0, mutating: 0 };
   #isStarted = false;
   #isDraining = false;
@@ -66,6 +87,7 @@ export class ApiServer {
       storage,
       clock,
       onError: (error) => log.warn({ err: error }, "the change feed was interrupted"),
+      tidyMemory: options.tidyMemory,
       ...(options.collectionBytesMax === undefined
         ? {}
         : { collectionBytesMax: options.collectionBytesMax }),
@@ -73,7 +95,10 @@ export class ApiServer {
         ? {}
         : { bookmarkIntervalMs: options.bookmarkIntervalMs }),
     });
-    const registry = new Registry({ storage, watchCache, clock, random, newUid: randomUUID });
+    const confirmCreate = namespaceGuard(storage, watchCache, () => source);
+    const newUid = randomUUID;
+    const registry = new Registry({ storage, watchCache, clock, random, newUid, confirmCreate });
+    const source = namespaceSource(registry, watchCache);
     const metrics = new ServerMetrics({
       watchers: () => watchCache.watcherCount,
       inFlight: () => this.#inFlight,
@@ -97,18 +122,32 @@ export class ApiServer {
       onError: (error) => log.warn({ err: error }, "history could not be compacted"),
       policy: options.compaction ?? {},
     });
+    const authenticator =
+      typeof options.authenticator === "function"
+        ? options.authenticator(accountObjects(registry, watchCache))
+        : options.authenticator;
+    this.#access = accessControl({
+      ...{ storage, registry, hub: watchCache.hub, compose: options.authorization },
+      authenticator,
+      onError: (error) => log.warn({ err: error }, "an aggregated role could not be written"),
+    });
     const observers = { clock, metrics, log };
     this.#rooms = {
       registry,
       watchCache,
       admission: new Admission([
-        namespaceLifecycle(namespaceSource(registry, watchCache)),
+        namespaceLifecycle(source),
+        certificateSigners(signerRules(this.#access.authorizer)),
+        this.#access.escalation,
         ...(options.admissionPlugins ?? []),
       ]),
       clock,
       deadlines: new Deadlines<() => void>(clock, (callback) => callback()),
-      authenticator: options.authenticator,
-      authorizer: options.authorizer,
+      authenticator,
+      tokens: options.tokens,
+      issuerDocuments: options.issuerDocuments,
+      authorizer: this.#access.authorizer,
+      reviewers: this.#access.reviewers,
       catalog: this.#customResources.catalog,
       health: this.#healthChecks(),
       metrics,
@@ -123,9 +162,15 @@ export class ApiServer {
     };
   }
 
+  /** The whole of authorization, for those in this process who must ask. */
+  get authorizer(): Authorizer {
+    return this.#access.authorizer;
+  }
+
   async start(): Promise<void> {
     await this.#watchCache.start();
     this.#customResources.start();
+    this.#access.aggregation.start();
     this.#compactor.start();
     this.#isStarted = true;
   }
@@ -160,6 +205,7 @@ export class ApiServer {
     this.#rooms.deadlines.close();
     await this.#compactor.stop();
     await this.#customResources.stop();
+    await this.#access.aggregation.stop();
     await this.#watchCache.close();
   }
 

@@ -7,21 +7,26 @@ import {
 } from "@kcp-ts/controlplane";
 import type { Command } from "commander";
 import colors from "picocolors";
-import { integerFlag } from "./flags.ts";
+import {
+  type AuthenticationFlags,
+  addAuthenticationFlags,
+  authenticationOptionsOf,
+} from "./authentication-flags.ts";
+import { durationFlag, integerFlag, repeated } from "./flags.ts";
 import { addStorageFlags, type StorageFlags, storageOptionsOf } from "./storage-flags.ts";
 
-interface StartFlags extends StorageFlags {
+interface StartFlags extends StorageFlags, AuthenticationFlags {
   readonly rootDirectory: string;
   readonly bindAddress: string;
   readonly securePort: number;
   readonly externalHostname?: string;
   readonly kubeconfigPath?: string;
-  readonly tokenAuthFile?: string;
-  readonly clientCaFile?: string;
   readonly tlsCertFile?: string;
   readonly tlsPrivateKeyFile?: string;
-  readonly anonymousAuth: string;
+  readonly tlsSniCertKey: readonly string[];
+  readonly tlsMinVersion: string;
   readonly runControllers: string;
+  readonly eventTtl: number;
   readonly shutdownDelayDuration: number;
   readonly shutdownTimeout: number;
   readonly v: number;
@@ -48,18 +53,28 @@ export function addStart(program: Command): void {
     )
     .option("--external-hostname <name>", "name or address that clients use (default: localhost)")
     .option("--tls-cert-file <path>", "serving certificate (default: made and renewed by kcp)")
-    .option("--tls-private-key-file <path>", "its private key");
+    .option("--tls-private-key-file <path>", "its private key")
+    .option(
+      "--tls-sni-cert-key <files>",
+      "certificate,key[:name,name] for clients that ask for these names; repeatable",
+      repeated,
+      [],
+    )
+    .option("--tls-min-version <version>", "VersionTLS12 or VersionTLS13", "VersionTLS12");
   addStorageFlags(command);
+  addAuthenticationFlags(command);
   command
-    .optionsGroup("Who may come in:")
-    .option("--token-auth-file <path>", 'CSV of token,user,uid,"group1,group2"')
-    .option("--client-ca-file <path>", "accept client certificates of these authorities")
-    .option("--anonymous-auth <bool>", "let strangers see health and version", "true")
     .optionsGroup("What it does by itself:")
     .option(
       "--run-controllers <bool>",
       "empty deleted namespaces, collect garbage, fill new namespaces",
       "true",
+    )
+    .option(
+      "--event-ttl <duration>",
+      "how long Events are kept after they were last written (default: 1h)",
+      durationFlag("--event-ttl"),
+      3_600_000,
     )
     .optionsGroup("How it stops:")
     .option(
@@ -108,12 +123,13 @@ function optionsOf(flags: StartFlags): ControlPlaneOptions {
     securePort: flags.securePort,
     externalHostname: flags.externalHostname,
     kubeconfigPath: flags.kubeconfigPath,
-    tokenAuthFile: flags.tokenAuthFile,
-    clientCaFile: flags.clientCaFile,
     tlsCertFile: flags.tlsCertFile,
     tlsPrivateKeyFile: flags.tlsPrivateKeyFile,
-    anonymousAuth: flags.anonymousAuth !== "false",
+    tlsSniCertKeys: flags.tlsSniCertKey,
+    tlsMinVersion: flags.tlsMinVersion,
     controllers: flags.runControllers !== "false",
+    ...authenticationOptionsOf(flags),
+    eventTtlMs: flags.eventTtl,
     storage: storageOptionsOf(flags),
     shutdownDelayMs: flags.shutdownDelayDuration * 1000,
     shutdownTimeoutMs: flags.shutdownTimeout * 1000,

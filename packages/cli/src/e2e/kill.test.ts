@@ -54,7 +54,7 @@ describe("a server that is killed under load", () => {
     for (let round = 0; round <= rounds; round++) {
       const kcp = await startKcp(root);
       const connection = connect(await loadKubeconfig({ path: kcp.kubeconfig }), {
-        context: "base",
+        context: "shard-base",
       });
       const { client } = connection;
       if (round === 0) await preload(client);

@@ -355,11 +355,14 @@ function describeTenancy(server: () => Server): void {
     const { inCluster } = server();
     await inCluster("team-c").run("create", "cm", "seen");
     await inCluster("team-d").run("create", "cm", "seen");
-    const { items } = await inCluster("*").json<Listed>(
+    const everywhere = inCluster("*").with("--context", "shard-base");
+    const { items } = await everywhere.json<Listed>(
       ...["get", "cm", "-A", "--field-selector", "metadata.name=seen"],
     );
     const clusters = items.map(({ metadata }) => metadata.annotations?.["kcp.io/cluster"]);
     assert.deepEqual(clusters.sort(), ["team-c", "team-d"]);
+    const { stderr } = await inCluster("*").try("get", "cm", "-A");
+    assert.match(stderr, /User "kcp-admin" cannot list resource "configmaps" in API group ""/);
   });
 
   it("refuses ordinary users and wrong tokens", async () => {

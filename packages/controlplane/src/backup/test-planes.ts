@@ -36,7 +36,7 @@ export async function temporaryFolder(t: TestContext): Promise<string> {
 
 export interface Plane {
   readonly plane: ControlPlane;
-  /** As kcp-admin, in the logical cluster named. */
+  /** As shard-admin, who may also read all clusters at once, in the logical cluster named. */
   client(cluster: string): Client;
   connection(context: string): Promise<Connection>;
   stop(): Promise<void>;
@@ -67,7 +67,7 @@ export async function startPlane(
     open.push(made);
     return made;
   };
-  const { client } = await connection("base");
+  const { client } = await connection("shard-base");
   const stop = async () => {
     for (const one of open) await one.close();
     await plane.stop();

@@ -3,10 +3,10 @@ import { sleep, systemClock, systemRandom } from "@kcp-ts/machinery/base";
 import { isStatusError } from "@kcp-ts/machinery/status";
 import { Client, type DynamicObject, defineResource, type OwnerReference } from "@kcp-ts/sdk";
 import {
+  type AdmissionPlugin,
   type ApiResponse,
   ApiServer,
   BearerTokenAuthenticator,
-  bootstrapAuthorizer,
   RequestAuthenticator,
   StaticTokenAuthenticator,
 } from "@kcp-ts/server";
@@ -63,7 +63,10 @@ export class Plane {
     this.client = new Client({ transport: inProcessTransport({ server, authorization }) });
   }
 
-  static async start(storage: Storage = new MemoryStorage()): Promise<Plane> {
+  static async start(
+    storage: Storage = new MemoryStorage(),
+    admissionPlugins: readonly AdmissionPlugin[] = [],
+  ): Promise<Plane> {
     const { authorization, staticToken } = createInternalCredential();
     const tokens = new StaticTokenAuthenticator([staticToken]);
     const server = new ApiServer({
@@ -74,7 +77,7 @@ export class Plane {
         authenticators: [new BearerTokenAuthenticator([tokens])],
         anonymous: true,
       }),
-      authorizer: bootstrapAuthorizer,
+      admissionPlugins,
       log: silent,
     });
     await server.start();

@@ -44,7 +44,10 @@ export interface TestControlPlane<TestClock extends Clock = Clock> {
   readonly clock: TestClock;
   readonly faults: Faults;
   readonly server: ApiServer;
-  /** In any logical cluster: it exists from its first write on. `*` reads all of them. An administrator's, unless a user is given. */
+  /**
+   * In any logical cluster: it exists from its first write on. `*` reads all of them. An administrator's, unless a user is given, who
+   * may do what roles and bindings say: `clientFor("a", { username: "alice", groups: [] })`.
+   */
   clientFor(cluster: string, user?: UserInfo): Client;
   /** Returns the names of what was installed, when it is served. */
   installCrds(paths: readonly string[], cluster?: string): Promise<readonly string[]>;
@@ -56,6 +59,9 @@ export interface TestControlPlane<TestClock extends Clock = Clock> {
   close(): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
 }
+
+/** May do everything, in all logical clusters at once too: tests get on with what they are about. */
+const testAdmin: UserInfo = { ...adminUser, groups: [...adminUser.groups, "system:masters"] };
 
 export interface KubeconfigOptions {
   /** root if left out. */
@@ -91,7 +97,7 @@ export async function startTestControlPlane(
   const plane = new InProcessControlPlane({ core, clock, faults, storage, certificates, log });
   try {
     await core.start();
-    if (controlLoops) core.startControlLoops(certificates.caPem);
+    if (controlLoops) core.startControlLoops({ caPem: certificates.caPem });
     if (crds.length > 0) await plane.installCrds(crds);
     core.startControllers();
   } catch (error) {
@@ -127,7 +133,7 @@ class InProcessControlPlane implements TestControlPlane {
     this.client = this.clientFor("root");
   }
 
-  clientFor(cluster: string, user: UserInfo = adminUser): Client {
+  clientFor(cluster: string, user: UserInfo = testAdmin): Client {
     return this.#parts.core.clientFor(cluster, user);
   }
 
@@ -146,7 +152,7 @@ class InProcessControlPlane implements TestControlPlane {
 
   async kubeconfig({
     cluster = "root",
-    user = adminUser,
+    user = testAdmin,
   }: KubeconfigOptions = {}): Promise<string> {
     const { url, caPem } = await this.listen();
     const token = this.#parts.core.identities.tokenFor(user);

@@ -10,6 +10,14 @@ export {
 } from "./admissionregistration-v1.ts";
 export { customResourceDefinition, jsonSchemaProps } from "./apiextensions-v1.ts";
 export { applyTypeOf, unownedFieldsOf } from "./apply-type.ts";
+export { selfSubjectReview, tokenReview } from "./authentication-reviews-v1.ts";
+export { tokenRequest } from "./authentication-v1.ts";
+export {
+  localSubjectAccessReview,
+  selfSubjectAccessReview,
+  selfSubjectRulesReview,
+  subjectAccessReview,
+} from "./authorization-v1.ts";
 export { scale } from "./autoscaling-v1.ts";
 export { certificateSigningRequest } from "./certificates-v1.ts";
 export { lease } from "./coordination-v1.ts";

@@ -14,6 +14,8 @@ export interface Credentials {
    * (`getPeerX509Certificate()`): its fingerprint is then computed once.
    */
   readonly clientCertificate?: X509Certificate | undefined;
+  /** Behind the cluster prefix: where strangers may be let in. */
+  readonly path?: string | undefined;
 }
 
 export interface Authenticator {
@@ -22,12 +24,32 @@ export interface Authenticator {
    * Throws `AuthenticationError` when there are, and they are not valid.
    */
   authenticate(credentials: Credentials): MaybePromise<UserInfo | undefined>;
+  /** Whose token this is, for a review; absent where credentials are no tokens. As `TokenAuthenticator.reviewToken` otherwise. */
+  reviewToken?(
+    token: string,
+    audiences: readonly string[],
+  ): MaybePromise<TokenIdentity | undefined>;
 }
 
 /** One kind of bearer token: static, signed, … */
 export interface TokenAuthenticator {
   /** The token's user, or undefined when the token is none of this kind. Throws `AuthenticationError` when it is, but not valid. */
   authenticateToken(token: string): MaybePromise<UserInfo | undefined>;
+  /**
+   * The same for somebody else, who accepts tokens that are meant for one of `audiences`. Absent where tokens say nothing of whom they
+   * are meant for: they are meant for this server.
+   */
+  reviewToken?(
+    token: string,
+    audiences: readonly string[],
+  ): MaybePromise<TokenIdentity | undefined>;
+}
+
+/** What a review finds out. */
+export interface TokenIdentity {
+  readonly user: UserInfo;
+  /** Those of the audiences asked for that the token is meant for; never empty, unless this server has no audiences. */
+  readonly audiences: readonly string[];
 }
 
 /** Answers that need no waiting come without a promise: authentication stands before every request. */

@@ -5,8 +5,10 @@ import {
   hashToken,
   isAuthenticationError,
   parseBearerToken,
+  RequestAuthenticator,
   StaticTokenAuthenticator,
   type TokenAuthenticator,
+  type TokenIdentity,
   tokenLengthMax,
 } from "./index.ts";
 
@@ -96,5 +98,48 @@ describe("bearer tokens", () => {
     assert.equal(await ask("slow"), "bob");
     assert.equal(await ask("abc"), "alice");
     await assert.rejects(ask("other"), (error) => isAuthenticationError(error, "invalid-token"));
+  });
+});
+
+describe("token reviews", () => {
+  const audienceAware: TokenAuthenticator = {
+    authenticateToken: () => undefined,
+    reviewToken: (token, audiences) =>
+      token === "signed"
+        ? { user: { username: "signed", groups: [] }, audiences: audiences.slice(0, 1) }
+        : undefined,
+  };
+  const bearer = new BearerTokenAuthenticator([knowing("abc"), audienceAware], ["us", "me"]);
+  const gate = new RequestAuthenticator({ authenticators: [bearer], anonymous: true });
+
+  it("of tokens without audiences hold for those of this server", () => {
+    assert.deepEqual(gate.reviewToken("abc", ["x", "me"]), {
+      user: { username: "alice", groups: ["developers", "system:authenticated"] },
+      audiences: ["me"],
+    });
+    const { audiences } = gate.reviewToken("abc") as TokenIdentity;
+    assert.deepEqual(audiences, ["us", "me"]);
+    assert.throws(
+      () => gate.reviewToken("abc", ["x"]),
+      (error: unknown) => isAuthenticationError(error, "invalid-token"),
+    );
+  });
+
+  it("of tokens with audiences ask who knows them, with this server's when none are given", () => {
+    const { user, audiences } = gate.reviewToken("signed", ["x"]) as TokenIdentity;
+    assert.deepEqual([user.username, audiences], ["signed", ["x"]]);
+    assert.deepEqual((gate.reviewToken("signed") as TokenIdentity).audiences, ["us"]);
+  });
+
+  it("refuse what is unknown or too long, though anonymous requests are allowed", () => {
+    for (const [token, code] of [
+      ["other", "invalid-token"],
+      ["x".repeat(tokenLengthMax + 1), "token-too-long"],
+    ] as const) {
+      assert.throws(
+        () => gate.reviewToken(token),
+        (error: unknown) => isAuthenticationError(error, code),
+      );
+    }
   });
 });

@@ -5,6 +5,7 @@ import type {
   Credentials,
   MaybePromise,
   TokenAuthenticator,
+  TokenIdentity,
 } from "./authenticator.ts";
 import { AuthenticationError } from "./errors.ts";
 import { firstOf } from "./first-of.ts";
@@ -14,23 +15,53 @@ export const tokenLengthMax = 16 * 1024;
 
 export class BearerTokenAuthenticator implements Authenticator {
   readonly #tokens: readonly TokenAuthenticator[];
+  readonly #audiences: readonly string[];
 
-  constructor(tokens: readonly TokenAuthenticator[]) {
+  /** `audiences` are this server's own: whom tokens are meant for that say nothing of it. */
+  constructor(tokens: readonly TokenAuthenticator[], audiences: readonly string[] = []) {
     this.#tokens = tokens;
+    this.#audiences = audiences;
   }
 
   authenticate({ authorization }: Credentials): MaybePromise<UserInfo | undefined> {
     const token = authorization === undefined ? undefined : parseBearerToken(authorization);
     if (token === undefined) return undefined;
-    if (token.length > tokenLengthMax) {
-      throw new AuthenticationError(
-        "token-too-long",
-        `bearer token of ${token.length} characters, the limit is ${tokenLengthMax}`,
-      );
-    }
+    checkLength(token);
     const user = firstOf(this.#tokens, (each) => each.authenticateToken(token));
     return user instanceof Promise ? user.then(known) : known(user);
   }
+
+  /** Throws as `authenticate` does. No audiences asked for are those of this server. */
+  reviewToken(token: string, audiences: readonly string[]): MaybePromise<TokenIdentity> {
+    checkLength(token);
+    const asked = audiences.length === 0 ? this.#audiences : audiences;
+    const identity = firstOf(this.#tokens, (each) =>
+      each.reviewToken === undefined
+        ? this.#reviewForOurselves(each, token, asked)
+        : each.reviewToken(token, asked),
+    );
+    return identity instanceof Promise ? identity.then(known) : known(identity);
+  }
+
+  #reviewForOurselves(
+    tokens: TokenAuthenticator,
+    token: string,
+    asked: readonly string[],
+  ): MaybePromise<TokenIdentity | undefined> {
+    const audiences = asked.filter((audience) => this.#audiences.includes(audience));
+    if (audiences.length === 0 && asked.length > 0) return undefined;
+    const user = tokens.authenticateToken(token);
+    const identity = (found: UserInfo | undefined) => found && { user: found, audiences };
+    return user instanceof Promise ? user.then(identity) : identity(user);
+  }
+}
+
+function checkLength(token: string): void {
+  if (token.length <= tokenLengthMax) return;
+  throw new AuthenticationError(
+    "token-too-long",
+    `bearer token of ${token.length} characters, the limit is ${tokenLengthMax}`,
+  );
 }
 
 /**
@@ -42,7 +73,7 @@ export function parseBearerToken(authorization: string): string | undefined {
   return scheme?.toLowerCase() === "bearer" && token ? token : undefined;
 }
 
-function known(user: UserInfo | undefined): UserInfo {
-  if (user === undefined) throw new AuthenticationError("invalid-token", "invalid bearer token");
-  return user;
+function known<Found>(found: Found | undefined): Found {
+  if (found === undefined) throw new AuthenticationError("invalid-token", "invalid bearer token");
+  return found;
 }

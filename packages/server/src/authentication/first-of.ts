@@ -4,16 +4,15 @@
  * A refusal does not end the search, since a later one may still accept (a client may show a stale certificate and a good
  * token); if none does, the first refusal stands. Stays synchronous as long as the answers are.
  */
-import type { UserInfo } from "../request/index.ts";
 import type { MaybePromise } from "./authenticator.ts";
 import { type AuthenticationError, isAuthenticationError } from "./errors.ts";
 
-export function firstOf<Source>(
+export function firstOf<Source, Answer extends object>(
   sources: readonly Source[],
-  ask: (source: Source) => MaybePromise<UserInfo | undefined>,
+  ask: (source: Source) => MaybePromise<Answer | undefined>,
   start = 0,
   refusal?: AuthenticationError,
-): MaybePromise<UserInfo | undefined> {
+): MaybePromise<Answer | undefined> {
   for (let at = start; at < sources.length; at++) {
     try {
       const answer = ask(sources[at] as Source);
@@ -27,7 +26,7 @@ export function firstOf<Source>(
   return undefined;
 
   function next(at: number) {
-    return (user: UserInfo | undefined) => user ?? firstOf(sources, ask, at + 1, refusal);
+    return (answer: Answer | undefined) => answer ?? firstOf(sources, ask, at + 1, refusal);
   }
 
   function failed(at: number) {

@@ -6,7 +6,7 @@
  */
 import { anonymousUser, type UserInfo } from "../request/index.ts";
 import { withAuthenticatedGroup } from "./authenticated-group.ts";
-import type { Authenticator, Credentials, MaybePromise } from "./authenticator.ts";
+import type { Authenticator, Credentials, MaybePromise, TokenIdentity } from "./authenticator.ts";
 import { AuthenticationError } from "./errors.ts";
 import { firstOf } from "./first-of.ts";
 
@@ -14,28 +14,48 @@ export interface RequestAuthenticatorOptions {
   /** Asked in this order. */
   readonly authenticators: readonly Authenticator[];
   readonly anonymous: boolean;
+  /** The only ones open to strangers, when anonymous requests are allowed at all; everywhere if left out. */
+  readonly anonymousPaths?: readonly string[] | undefined;
 }
 
 export class RequestAuthenticator {
   readonly #authenticators: readonly Authenticator[];
   readonly #anonymous: boolean;
+  readonly #anonymousPaths: ReadonlySet<string> | undefined;
 
   constructor(options: RequestAuthenticatorOptions) {
     this.#authenticators = options.authenticators;
     this.#anonymous = options.anonymous;
+    const { anonymousPaths } = options;
+    this.#anonymousPaths = anonymousPaths === undefined ? undefined : new Set(anonymousPaths);
   }
 
   /** Throws `AuthenticationError` when the request must be answered with 401. */
   authenticate(credentials: Credentials): MaybePromise<UserInfo> {
     const user = firstOf(this.#authenticators, (each) => each.authenticate(credentials));
     return user instanceof Promise
-      ? user.then((resolved) => this.#complete(resolved))
-      : this.#complete(user);
+      ? user.then((resolved) => this.#complete(resolved, credentials))
+      : this.#complete(user, credentials);
   }
 
-  #complete(user: UserInfo | undefined): UserInfo {
+  /**
+   * Whose token this is, for somebody who accepts tokens meant for one of `audiences` (this server's own when there are none).
+   * Throws `AuthenticationError` when it is nobody's, not valid, or meant for others.
+   */
+  reviewToken(token: string, audiences: readonly string[] = []): MaybePromise<TokenIdentity> {
+    const identity = firstOf(this.#authenticators, (each) => each.reviewToken?.(token, audiences));
+    return identity instanceof Promise ? identity.then(reviewed) : reviewed(identity);
+  }
+
+  #complete(user: UserInfo | undefined, { path = "" }: Credentials): UserInfo {
     if (user !== undefined) return withAuthenticatedGroup(user);
-    if (this.#anonymous) return anonymousUser;
+    if (this.#anonymous && this.#anonymousPaths?.has(path) !== false) return anonymousUser;
     throw new AuthenticationError("absent", "no credentials, and anonymous requests are off");
   }
+}
+
+function reviewed(identity: TokenIdentity | undefined): TokenIdentity {
+  if (identity === undefined)
+    throw new AuthenticationError("invalid-token", "invalid bearer token");
+  return { ...identity, user: withAuthenticatedGroup(identity.user) };
 }

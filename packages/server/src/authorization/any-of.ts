@@ -8,20 +8,36 @@ import type { Attributes } from "../request/index.ts";
 import type { Authorizer, Decision } from "./authorizer.ts";
 
 export function anyOf(authorizers: readonly Authorizer[]): Authorizer {
-  return { authorize: (attributes) => ask(authorizers, attributes, []) };
+  return { authorize: (attributes) => ask(authorizers, attributes, 0, "") };
 }
 
+/** Stands before every request: nothing is allocated as long as nobody has a reason to refuse. */
 function ask(
   authorizers: readonly Authorizer[],
   attributes: Attributes,
-  refusals: readonly string[],
+  from: number,
+  refusals: string,
 ): Decision | Promise<Decision> {
-  const [first, ...rest] = authorizers;
-  if (first === undefined) {
-    return { allowed: false, reason: refusals.filter((reason) => reason !== "").join(", ") };
+  let reasons = refusals;
+  for (let at = from; at < authorizers.length; at++) {
+    const decision = (authorizers[at] as Authorizer).authorize(attributes);
+    if (decision instanceof Promise) {
+      const before = reasons;
+      return decision.then((settled) =>
+        settled.allowed
+          ? settled
+          : ask(authorizers, attributes, at + 1, joined(before, settled.reason)),
+      );
+    }
+    if (decision.allowed) return decision;
+    reasons = joined(reasons, decision.reason);
   }
-  const settle = (decision: Decision) =>
-    decision.allowed ? decision : ask(rest, attributes, [...refusals, decision.reason]);
-  const decision = first.authorize(attributes);
-  return decision instanceof Promise ? decision.then(settle) : settle(decision);
+  return reasons === "" ? refused : { allowed: false, reason: reasons };
+}
+
+const refused: Decision = { allowed: false, reason: "" };
+
+function joined(before: string, reason: string): string {
+  if (before === "" || reason === "") return before + reason;
+  return `${before}, ${reason}`;
 }

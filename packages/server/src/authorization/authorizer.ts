@@ -3,7 +3,7 @@
  */
 import type { Attributes } from "../request/index.ts";
 
-/** `reason` is for the audit log; what a client may see of it is the answerer's choice. */
+/** `reason` is for people: in the audit log, in reviews, and of a refusal behind the text of the 403. */
 export type Decision =
   | { readonly allowed: true; readonly reason: string }
   | { readonly allowed: false; readonly reason: string };

@@ -1,4 +1,20 @@
+export {
+  type AccessReview,
+  reviewSelfAccess,
+  reviewSelfRules,
+  reviewSubjectAccess,
+} from "./access-reviews.ts";
 export { anyOf } from "./any-of.ts";
 export type { Authorizer, Decision } from "./authorizer.ts";
 export { bootstrapAuthorizer } from "./bootstrap-authorizer.ts";
 export { forbidden, forbiddenMessage } from "./forbidden.ts";
+export { bootstrapPolicy } from "./rbac/bootstrap-policy.ts";
+export {
+  ClusterPolicy,
+  gatheredBytesMax,
+  type PolicyKey,
+  type PolicyResource,
+} from "./rbac/cluster-policy.ts";
+export { userExtra } from "./rbac/effective-users.ts";
+export { EscalationCheck, type RoleWrite, rbacGroup } from "./rbac/escalation.ts";
+export { type HeldRules, type PolicySource, RbacAuthorizer } from "./rbac/rbac-authorizer.ts";

@@ -37,6 +37,8 @@ describe("legacy discovery", () => {
         groups.map(({ name }) => name),
         [
           "events.k8s.io",
+          "authentication.k8s.io",
+          "authorization.k8s.io",
           "certificates.k8s.io",
           "rbac.authorization.k8s.io",
           "admissionregistration.k8s.io",
@@ -85,9 +87,26 @@ describe("legacy discovery", () => {
         `resourcequotas/status ResourceQuota true ${status}`,
         `secrets Secret true ${most}`,
         `serviceaccounts ServiceAccount true ${most} sa`,
+        "serviceaccounts/token TokenRequest true create",
       ],
     ],
     ["/apis/events.k8s.io/v1", [`events Event true ${most} ev`]],
+    [
+      "/apis/authentication.k8s.io/v1",
+      [
+        "selfsubjectreviews SelfSubjectReview false create",
+        "tokenreviews TokenReview false create",
+      ],
+    ],
+    [
+      "/apis/authorization.k8s.io/v1",
+      [
+        "localsubjectaccessreviews LocalSubjectAccessReview true create",
+        "selfsubjectaccessreviews SelfSubjectAccessReview false create",
+        "selfsubjectrulesreviews SelfSubjectRulesReview false create",
+        "subjectaccessreviews SubjectAccessReview false create",
+      ],
+    ],
     [
       "/apis/certificates.k8s.io/v1",
       [
@@ -170,7 +189,7 @@ describe("aggregated discovery", () => {
       assert.equal(headers["etag"], `"${sum}"`);
       assert.equal(object.kind, "APIGroupDiscoveryList");
       assert.equal(object.apiVersion, "apidiscovery.k8s.io/v2");
-      assert.equal(object.items?.length, path === "/api" ? 1 : 6);
+      assert.equal(object.items?.length, path === "/api" ? 1 : 8);
     }
     const { items } = await server.get("/clusters/a/api", { headers: aggregated });
     const core = items[0] as unknown as {

@@ -107,7 +107,7 @@ function resourceEntries(definition: ResourceDefinition): JsonObject[] {
     verbs,
     ...(shortNames.length === 0 ? {} : { shortNames }),
     ...(categories.length === 0 ? {} : { categories }),
-    storageVersionHash: storageVersionHash(definition),
+    ...(definition.isReview === true ? {} : { storageVersionHash: storageVersionHash(definition) }),
   };
   const subresources = [...definition.subresources].map(([name, subresource]) => ({
     name: `${resource}/${name}`,
@@ -129,7 +129,7 @@ function discoveryEntry(definition: ResourceDefinition): JsonObject {
   const responseKind = { group, version, kind };
   const subresources = [...definition.subresources].map(([name, subresource]) => ({
     subresource: name,
-    responseKind: subresource.view === undefined ? responseKind : viewOf(subresource),
+    responseKind: { ...responseKind, ...viewOf(subresource) },
     verbs: subresource.verbs,
   }));
   return {
@@ -145,8 +145,11 @@ function discoveryEntry(definition: ResourceDefinition): JsonObject {
 }
 
 /** Said only of subresources that are a kind of another group. */
-function viewOf({ view }: SubresourceStrategy): JsonObject {
-  return view === undefined ? {} : { group: view.group, version: view.version, kind: view.kind };
+function viewOf({ view, action }: SubresourceStrategy): JsonObject {
+  const shown = view ?? action;
+  return shown === undefined
+    ? {}
+    : { group: shown.group, version: shown.version, kind: shown.kind };
 }
 
 function storageVersionHash({ group, version, storageVersion, kind }: ResourceDefinition): string {

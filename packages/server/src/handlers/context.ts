@@ -9,12 +9,17 @@ import type { ApiRequest } from "../request/api-request.ts";
 import type { ResourceScope } from "../request/request-scope.ts";
 import type { UserInfo } from "../request/user.ts";
 import type { WatchCache } from "../watch-cache/index.ts";
+import type { Reviewers } from "./review.ts";
+import type { TokenSource } from "./token-source.ts";
 
 export interface HandlerRooms {
   readonly registry: Registry;
   readonly watchCache: WatchCache;
   readonly admission: Admission;
   readonly clock: Clock;
+  /** Undefined where service accounts get no tokens. */
+  readonly tokens: TokenSource | undefined;
+  readonly reviewers: Reviewers;
 }
 
 export interface HandlerRequest {

@@ -1,3 +1,4 @@
+/** Deletes one object, at once or, when something holds it back, by marking it. */
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import { json, success } from "../content/index.ts";
 import type { Written } from "../registry/index.ts";
@@ -39,11 +40,15 @@ export async function deleteOne(
   const admitted = admissionRequest(handled, "DELETE", options.isDryRun, address);
   const admission = rooms.admission.admit(admitted);
   if (admission !== undefined) await admission;
-  return rooms.registry.delete(definition, { cluster: oneCluster(scope), ...address }, options, {
+  const at = { cluster: oneCluster(scope), ...address };
+  const written = await rooms.registry.delete(definition, at, options, {
     isDryRun: options.isDryRun,
     validate: validatorFor(rooms, admitted),
     signal: uncancelled,
   });
+  if (definition.isSeenOnAnswer === true)
+    await rooms.watchCache.hub.reach(written.entry.modifiedAt, uncancelled);
+  return written;
 }
 
 /** kubectl waits for exactly this uid to be gone. */

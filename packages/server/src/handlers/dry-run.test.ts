@@ -102,7 +102,11 @@ describe("dryRun=All", () => {
     const namespace = await server.must("GET", ns);
     for (const part of ["status", "finalize"]) {
       const answer = await server.request("PUT", `${ns}/${part}?dryRun=All`, {
-        body: { ...namespace, spec: { finalizers: [] }, status: { phase: "Active" } },
+        body: {
+          ...namespace,
+          spec: { finalizers: [] },
+          status: { phase: "Active", conditions: [] },
+        },
       });
       assert.equal(answer.status, 200, answer.text);
     }

@@ -9,11 +9,15 @@ import { handleDeleteCollection } from "./delete-collection.ts";
 import { handleGet } from "./get.ts";
 import { handleList } from "./list.ts";
 import { handlePatch } from "./patch.ts";
+import { handleReview } from "./review.ts";
 import { handleView } from "./subresource-view.ts";
+import { handleTokenRequest } from "./token-request.ts";
 import { handleUpdate } from "./update.ts";
 import { handleWatch } from "./watch.ts";
 
 export { bodyBytesMax, type HandlerRequest, type HandlerRooms } from "./context.ts";
+export type { Reviewer, Reviewers, ReviewRequest } from "./review.ts";
+export type { TokenSource } from "./token-source.ts";
 
 type Handler = (handled: HandlerRequest, rooms: HandlerRooms) => MaybePromise<ApiResponse>;
 
@@ -47,6 +51,7 @@ export function handleResource(
         : statusError.pathNotFound();
     }
     if (!subresource.verbs.includes(scope.verb)) throw notAllowed(handled);
+    if (subresource.action !== undefined) return handleTokenRequest(handled, rooms);
     if (subresource.view !== undefined) return handleView(handled, rooms, subresource.view);
   } else if (!definition.verbs.includes(scope.verb) || !isRightForm(handled)) {
     throw notAllowed(handled);
@@ -56,6 +61,7 @@ export function handleResource(
       : statusError.pathNotFound();
   }
   if (definition.warnings !== undefined) handled.warnings.push(...definition.warnings);
+  if (definition.isReview === true) return handleReview(handled, rooms);
   return handlers[scope.verb](handled, rooms);
 }
 

@@ -264,8 +264,9 @@ async function servedResources(server: TestServer): Promise<string[]> {
   const served: string[] = [];
   for (const base of ["/api/v1", ...versions]) {
     const { resources: all } = await server.must("GET", base);
-    for (const { name } of all as { name: string }[])
-      if (!name.includes("/")) served.push(`${base}/${name}`);
+    // Reviews are stored nowhere: there is nothing of b's to reach through them. They have a test of their own.
+    for (const { name, verbs } of all as { name: string; verbs: string[] }[])
+      if (!name.includes("/") && verbs.includes("list")) served.push(`${base}/${name}`);
   }
   return served;
 }

@@ -14,6 +14,11 @@ export interface ListOptions {
   readonly sendInitialEvents: boolean | undefined;
   readonly allowWatchBookmarks: boolean;
   readonly timeoutSeconds: number | undefined;
+  /**
+   * `kcpSelection=ownership`, which Kubernetes does not have: only objects that have owners or wait for their dependents; a watch tells the
+   * removal of all others, too. For the garbage collector, which would otherwise be told of every write to everything.
+   */
+  readonly isOwnership: boolean;
 }
 
 const noQuery: ListOptions = {
@@ -26,6 +31,7 @@ const noQuery: ListOptions = {
   sendInitialEvents: undefined,
   allowWatchBookmarks: false,
   timeoutSeconds: undefined,
+  isOwnership: false,
 };
 
 export function parseListOptions(query: URLSearchParams, isWatch: boolean): ListOptions {
@@ -42,12 +48,18 @@ export function parseListOptions(query: URLSearchParams, isWatch: boolean): List
       : undefined,
     allowWatchBookmarks: isTrue(query.get("allowWatchBookmarks")),
     timeoutSeconds: integer(query, "timeoutSeconds"),
+    isOwnership: query.has("kcpSelection") && isOwnership(query.get("kcpSelection")),
   };
   const errors = isWatch ? watchErrors(options) : listErrors(options);
   if (errors.length > 0) {
     throw statusError.invalid({ group: "meta.k8s.io", kind: "ListOptions" }, "", errors);
   }
   return options;
+}
+
+function isOwnership(text: string | null): boolean {
+  if (text === "ownership") return true;
+  throw statusError.badRequest(`unknown kcpSelection ${JSON.stringify(text)}: try "ownership"`);
 }
 
 export function integer(query: URLSearchParams, name: string): number | undefined {

@@ -34,6 +34,10 @@ export class Http1Exchange implements ApiRequest {
     this.clientCertificate = clientCertificate;
   }
 
+  get rawHeaders(): readonly string[] {
+    return this.#request.rawHeaders;
+  }
+
   onClose(callback: () => void): void {
     const response = this.#response;
     if (response.destroyed) callback();

@@ -37,6 +37,10 @@ export class Http2Exchange implements ApiRequest {
     this.clientCertificate = certificate;
   }
 
+  get rawHeaders(): readonly string[] {
+    return this.#stream.head.fields.flatMap(({ name, value }) => [name, value]);
+  }
+
   onClose(callback: () => void): void {
     const stream = this.#stream;
     stream.onClose(() => stream.isAnswered || callback());

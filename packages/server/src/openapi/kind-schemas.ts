@@ -37,6 +37,7 @@ export function addKindSchemas(
     properties: { ...typeProperties, ...(object["properties"] as JsonObject | undefined) },
     "x-kubernetes-group-version-kind": [{ group, kind, version }],
   };
+  if (!definition.verbs.includes("list")) return;
   addSchemas(listMeta, schemas, dialect);
   schemas[listSchemaName(definition)] = {
     description: `A list of ${kind} objects.`,

@@ -30,6 +30,8 @@ describe("/openapi/v3", () => {
       [
         "api/v1",
         "apis/events.k8s.io/v1",
+        "apis/authentication.k8s.io/v1",
+        "apis/authorization.k8s.io/v1",
         "apis/certificates.k8s.io/v1",
         "apis/rbac.authorization.k8s.io/v1",
         "apis/admissionregistration.k8s.io/v1",

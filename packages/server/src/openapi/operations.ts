@@ -37,7 +37,7 @@ export function pathItemsOf(definition: ResourceDefinition): PathItem[] {
     actions
       .filter(({ verb }) => allowed.includes(verb))
       .map((action) => operationOf(definition, withBodyTypes(definition, action), suffix));
-  return [
+  const items: PathItem[] = [
     { path: collection, parameters: scope, operations: build(collectionActions, verbs) },
     { path: `${collection}/{name}`, parameters: named, operations: build(objectActions, verbs) },
     ...(isNamespaced && verbs.includes("list")
@@ -59,6 +59,7 @@ export function pathItemsOf(definition: ResourceDefinition): PathItem[] {
       ),
     })),
   ];
+  return items.filter(({ operations }) => operations.length > 0);
 }
 
 /** Strategic merge needs merge keys, which most custom kinds do not have. */

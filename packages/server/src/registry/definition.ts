@@ -27,6 +27,8 @@ export interface ResourceDefinition {
   readonly form?: StoredForm | undefined;
   /** A write is answered when this server itself has taken note of it: what is written decides what is served. */
   readonly isSeenOnAnswer?: boolean;
+  /** A question: posted, answered, never stored. */
+  readonly isReview?: boolean;
   /** Sent with every answer. */
   readonly warnings?: readonly string[] | undefined;
   /** Stands for a resource whoever defined it, of which only metadata can be told: objects of all owners are shown together. */

@@ -19,15 +19,20 @@ export {
   type Written,
 } from "./registry.ts";
 export { builtIns } from "./resources/built-ins.ts";
+export { organizationsOf } from "./resources/certificates/signing-request.ts";
 export { configMaps } from "./resources/core/configmaps.ts";
 export { namespaces } from "./resources/core/namespaces.ts";
 export { secrets } from "./resources/core/secrets.ts";
+export { serviceAccounts } from "./resources/core/serviceaccounts.ts";
+export { clusterRoleBindings, roleBindings } from "./resources/rbac/bindings.ts";
+export { clusterRoles, roles } from "./resources/rbac/roles.ts";
 export { type SimpleColumn, type SimpleResource, simpleResource } from "./simple-resource.ts";
 export { fromStorageError, translating } from "./storage-errors.ts";
 export { presented, presentedEntries, type StoredForm } from "./stored-form.ts";
 export type {
   Draft,
   Strategy,
+  SubresourceKind,
   SubresourceStrategy,
   SubresourceView,
   WriteContext,

@@ -46,7 +46,17 @@ export interface RegistryOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly newUid: () => string;
+  /**
+   * Asked in the turn in which an object is handed to the store: what admission found may have changed since. Throws when the object may not be created any
+   * more; a promise is awaited and the question asked again.
+   */
+  readonly confirmCreate?: ConfirmCreate | undefined;
 }
+
+export type ConfirmCreate = (
+  definition: ResourceDefinition,
+  address: ObjectAddress,
+) => MaybePromise<void>;
 
 export interface ObjectAddress {
   readonly cluster: ClusterName;
@@ -78,6 +88,8 @@ export interface Written {
 export type Build = (old: JsonObject | undefined) => Promise<Draft>;
 
 const generateNameTries = 8;
+/** Once is the rule, twice when something had to be read first; the bound is against a store that never has anything at hand. */
+const confirmTriesMax = 16;
 /** Each step of a write of a larger object takes some milliseconds: others have their turn in between. */
 const largeBytes = 128 << 10;
 /** Optimistic retries: each lost race means another writer won, so progress is certain; the bound is against bugs. */
@@ -231,6 +243,14 @@ export class Registry {
       if ((await this.#read(definition, key, signal)) !== undefined) return undefined;
       const entry = { key, value, createdAt: 0 as Revision, modifiedAt: 0 as Revision };
       return { entry, isStored: false, outcome: "created" };
+    }
+    const { confirmCreate } = this.#options;
+    if (confirmCreate !== undefined) {
+      for (let tries = 0; tries < confirmTriesMax; tries++) {
+        const pending = confirmCreate(definition, address);
+        if (pending === undefined) break;
+        await pending;
+      }
     }
     const revision = await this.#commit(definition, { key, value, expected: "absent" }, signal);
     if (revision === undefined) return undefined;

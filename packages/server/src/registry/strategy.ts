@@ -82,6 +82,9 @@ export interface Strategy {
   /** Fields beyond name and namespace that a field selector may use. */
   readonly selectableFields: ReadonlyMap<string, (object: JsonObject) => string>;
 
+  /** Those of them whose value, unless empty, stands in the stored object as a string, as it is: a selector need not parse to exclude. */
+  readonly verbatimFields?: ReadonlySet<string>;
+
   readonly columns: readonly TableColumn[];
 
   /** The cells of one row, Name first. */
@@ -93,19 +96,24 @@ export interface SubresourceStrategy {
   readonly verbs: readonly string[];
   /** Set when clients of the subresource see another kind than the object's own. */
   readonly view?: SubresourceView;
+  /** Set when the subresource stores nothing: what is posted to it is answered by an object of this kind. */
+  readonly action?: SubresourceKind;
   readonly resetFields?: FieldSet;
   prepareForUpdate(draft: Draft, old: JsonObject, context: WriteContext): void;
   validateUpdate(updated: JsonObject, old: JsonObject): FieldError[];
 }
 
 /** A subresource that is a kind of its own, such as Scale: a small object made from the stored one, and written back into it. */
-export interface SubresourceView {
-  readonly group: string;
-  readonly version: string;
-  readonly kind: string;
-  readonly shape: MessageShape;
+export interface SubresourceView extends SubresourceKind {
   /** The object as the subresource shows it, or as a change starts from it; throws a StatusError when it cannot be shown. */
   read(object: JsonObject, purpose?: "show" | "change"): JsonObject;
   /** The object with what the subresource says; throws a StatusError when that is not acceptable. */
   write(object: JsonObject, view: JsonObject): JsonObject;
+}
+
+export interface SubresourceKind {
+  readonly group: string;
+  readonly version: string;
+  readonly kind: string;
+  readonly shape: MessageShape;
 }

@@ -13,6 +13,8 @@ export interface ApiRequest {
   readonly target: string;
   /** Names in lower case. */
   readonly headers: HeaderRecord;
+  /** Names and values in turn, as sent: for headers that may stand several times. Absent where `headers` keeps such apart itself. */
+  readonly rawHeaders?: readonly string[] | undefined;
   readonly remoteAddress: string;
   /** The certificate whose key the client holds, whoever issued it; the same object for all requests of a connection. */
   clientCertificate(): X509Certificate | undefined;

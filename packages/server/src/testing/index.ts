@@ -8,6 +8,7 @@ export {
   type WireRequest,
 } from "./listening-server.ts";
 export { encodeProto, envelope, mapEntry, type Proto, varint } from "./protobuf-writer.ts";
+export { bindingOf, RoleWriter, type RuleObject, rbacPath } from "./role-writer.ts";
 export {
   collectionPath,
   type SampleKind,
@@ -16,6 +17,7 @@ export {
   sampleRequest,
 } from "./sample-objects.ts";
 export { SeededRandom } from "./seeded-random.ts";
+export { startWithServiceAccounts, testIssuer } from "./service-accounts.ts";
 export {
   Answer,
   type AnyMetadata,
@@ -29,6 +31,7 @@ export {
   type TestServerOptions,
   type TestUser,
   testAuthenticator,
+  testTokens,
 } from "./test-server.ts";
 export { common, fillTwoTenants, onlyInB, secretOfB, stateOfB } from "./two-tenants.ts";
 export { brief, type WatchEvent, WatchReader } from "./watch-reader.ts";

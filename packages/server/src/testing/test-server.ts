@@ -114,7 +114,7 @@ export class TestServer {
     const server = new ApiServer({
       random: new SeededRandom(1),
       authenticator: testAuthenticator(),
-      authorizer: anyOf([bootstrapAuthorizer, ownCluster]),
+      authorization: (rbac) => anyOf([bootstrapAuthorizer, rbac, ownCluster]),
       ...options,
       storage,
       clock: clock satisfies Clock,
@@ -199,11 +199,19 @@ export function authorizationOf(user: TestUser): Record<string, string> {
 }
 
 export function testAuthenticator(): RequestAuthenticator {
+  return new RequestAuthenticator({
+    authenticators: [new BearerTokenAuthenticator([testTokens()])],
+    anonymous: true,
+  });
+}
+
+/** Those of the users above. */
+export function testTokens(): StaticTokenAuthenticator {
   const tenant = (username: TestUser) => ({
     tokenHash: hashToken(tokenOf(username)),
     user: { username, groups: [] },
   });
-  const tokens = new StaticTokenAuthenticator([
+  return new StaticTokenAuthenticator([
     ...adminTokens({
       adminTokenHash: hashToken(tokenOf("admin")),
       shardAdminTokenHash: hashToken(tokenOf("masters")),
@@ -212,18 +220,12 @@ export function testAuthenticator(): RequestAuthenticator {
     tenant("b"),
     tenant("nobody"),
   ]);
-  return new RequestAuthenticator({
-    authenticators: [new BearerTokenAuthenticator([tokens])],
-    anonymous: true,
-  });
 }
 
 /** A user named like a logical cluster may do everything in it. */
 export const ownCluster: Authorizer = {
   authorize: ({ user, cluster }) =>
-    user.username === cluster
-      ? { allowed: true, reason: "owner" }
-      : { allowed: false, reason: "not the owner" },
+    user.username === cluster ? { allowed: true, reason: "owner" } : { allowed: false, reason: "" },
 };
 
 function apiRequest(method: string, target: string, options: RequestOptions): ApiRequest {

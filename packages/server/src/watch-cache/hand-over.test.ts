@@ -22,7 +22,7 @@ describe("hand-over of a watch", () => {
         const query = "watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan";
         const reader = await server.watch(
           `/clusters/*/api/v1/configmaps?${query}&allowWatchBookmarks=true`,
-          { headers: { accept: form } },
+          { headers: { accept: form }, user: "masters" },
         );
         while ((await reader.next())?.type !== "BOOKMARK");
         const name = `turn-${turns}`;

@@ -25,7 +25,8 @@ const admission = "/apis/admissionregistration.k8s.io/v1";
 
 describe("every built-in kind", () => {
   it("has a sample, and every sample is of a built-in kind", () => {
-    const kinds = builtIns.map(
+    const stored = builtIns.filter(({ isReview }) => isReview !== true);
+    const kinds = stored.map(
       ({ group, version, resource }) =>
         `${group === "" ? "/api" : `/apis/${group}`}/${version}/${resource}`,
     );

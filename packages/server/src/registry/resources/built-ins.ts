@@ -12,6 +12,13 @@ import {
   mutatingWebhookConfigurations,
   validatingWebhookConfigurations,
 } from "./admissionregistration/webhookconfigurations.ts";
+import { selfSubjectReviews, tokenReviews } from "./authentication/reviews.ts";
+import {
+  localSubjectAccessReviews,
+  selfSubjectAccessReviews,
+  selfSubjectRulesReviews,
+  subjectAccessReviews,
+} from "./authorization/accessreviews.ts";
 import { certificateSigningRequests } from "./certificates/certificatesigningrequests.ts";
 import { leases } from "./coordination/leases.ts";
 import { configMaps } from "./core/configmaps.ts";
@@ -32,6 +39,12 @@ export const builtIns: readonly ResourceDefinition[] = [
   secrets,
   serviceAccounts,
   eventsV1,
+  selfSubjectReviews,
+  tokenReviews,
+  localSubjectAccessReviews,
+  selfSubjectAccessReviews,
+  selfSubjectRulesReviews,
+  subjectAccessReviews,
   certificateSigningRequests,
   clusterRoleBindings,
   clusterRoles,

@@ -17,22 +17,23 @@ const statusEndpoint: SubresourceStrategy = {
   validateUpdate: phaseErrors,
 };
 
+/** The phase follows the deletion: whoever looks for namespaces that are going finds them by it. */
+function phaseErrors(updated: JsonObject): FieldError[] {
+  const isGoing = (updated["metadata"] as JsonObject)["deletionTimestamp"] !== undefined;
+  const phase = (updated["status"] as JsonObject | undefined)?.["phase"] ?? "";
+  if (phase === (isGoing ? "Terminating" : "Active")) return [];
+  const reason = isGoing
+    ? "may only be 'Terminating' if `deletionTimestamp` is not empty"
+    : "may only be 'Active' if `deletionTimestamp` is empty";
+  return [fieldError.invalid("status.Phase", phase, reason)];
+}
+
 /** Where the namespace controller says that a namespace is empty. */
 const finalizeEndpoint: SubresourceStrategy = {
   verbs: ["update"],
   prepareForUpdate: (draft, old) => restore(draft, old, "status"),
   validateUpdate: (object) => finalizerErrors(object, (i) => `spec.finalizers[${i}]`),
 };
-
-/** A namespace is on its way out if and only if it was deleted. */
-function phaseErrors(object: JsonObject): FieldError[] {
-  const { phase } = object["status"] as JsonObject;
-  const isDeleted = (object["metadata"] as JsonObject)["deletionTimestamp"] !== undefined;
-  const wanted = isDeleted ? "Terminating" : "Active";
-  if (phase === wanted) return [];
-  const why = `may only be '${wanted}' if \`deletionTimestamp\` is ${isDeleted ? "not empty" : "empty"}`;
-  return [fieldError.invalid("status.Phase", String(phase ?? ""), why)];
-}
 
 function finalizerErrors(object: JsonObject, field: (index: number) => string): FieldError[] {
   const { finalizers = [] } = object["spec"] as { finalizers?: string[] };
@@ -119,6 +120,7 @@ export const namespaces: ResourceDefinition = {
       ],
       ["name", (object: JsonObject) => nameCell(object)],
     ]),
+    verbatimFields: new Set(["status.phase"]),
     columns: [
       nameColumn,
       {

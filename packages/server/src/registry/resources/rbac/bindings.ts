@@ -46,6 +46,7 @@ export const roleBindings = builtIn({
   singular: "rolebinding",
   kind: "RoleBinding",
   isNamespaced: true,
+  isSeenOnAnswer: true,
   strategy: { ...shared, shape: roleBinding, ...rulesOf("namespace", ["Role", "ClusterRole"]) },
 });
 
@@ -55,6 +56,7 @@ export const clusterRoleBindings = builtIn({
   singular: "clusterrolebinding",
   kind: "ClusterRoleBinding",
   isNamespaced: false,
+  isSeenOnAnswer: true,
   strategy: { ...shared, shape: clusterRoleBinding, ...rulesOf("cluster", ["ClusterRole"]) },
 });
 

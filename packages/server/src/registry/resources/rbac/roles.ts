@@ -30,6 +30,7 @@ export const roles = builtIn({
   singular: "role",
   kind: "Role",
   isNamespaced: true,
+  isSeenOnAnswer: true,
   strategy: { ...shared, shape: role, validate: roleErrors, validateUpdate: roleErrors },
 });
 
@@ -39,6 +40,7 @@ export const clusterRoles = builtIn({
   singular: "clusterrole",
   kind: "ClusterRole",
   isNamespaced: false,
+  isSeenOnAnswer: true,
   strategy: {
     ...shared,
     shape: clusterRole,

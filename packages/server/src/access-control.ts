@@ -1,0 +1,60 @@
+/**
+ * RBAC and everything that hangs on it, wired: roles from the store, decisions, the check of who gives what, reviews, gathered roles.
+ */
+import type { AdmissionPlugin } from "./admission/index.ts";
+import type { RequestAuthenticator } from "./authentication/index.ts";
+import {
+  type Authorizer,
+  anyOf,
+  bootstrapAuthorizer,
+  EscalationCheck,
+  RbacAuthorizer,
+} from "./authorization/index.ts";
+import type { Reviewers } from "./handlers/index.ts";
+import { PolicyCache } from "./policy-cache.ts";
+import type { Registry } from "./registry/index.ts";
+import { reviewersOf } from "./reviewers.ts";
+import { RoleAggregation } from "./role-aggregation.ts";
+import type { Storage } from "./storage/index.ts";
+import type { WatchHub } from "./watch-cache/index.ts";
+
+/** Puts authorization together around RBAC: wraps it, or stands others beside it. */
+export type ComposeAuthorization = (rbac: RbacAuthorizer) => Authorizer;
+
+export interface AccessControlOptions {
+  readonly storage: Storage;
+  readonly hub: WatchHub;
+  readonly registry: Registry;
+  readonly authenticator: RequestAuthenticator;
+  readonly compose?: ComposeAuthorization | undefined;
+  readonly onError: (error: unknown) => void;
+}
+
+export interface AccessControl {
+  /** The whole of it. */
+  readonly authorizer: Authorizer;
+  readonly escalation: AdmissionPlugin;
+  readonly reviewers: Reviewers;
+  readonly aggregation: RoleAggregation;
+}
+
+export function accessControl(options: AccessControlOptions): AccessControl {
+  const { storage, hub, registry, authenticator, compose = mastersAndRoles, onError } = options;
+  const policies = new PolicyCache({ storage, hub });
+  const rbac = new RbacAuthorizer(policies);
+  const authorizer = compose(rbac);
+  const check = new EscalationCheck(rbac, authorizer);
+  return {
+    authorizer,
+    escalation: {
+      name: "RoleEscalation",
+      validate: (request, object, old) => check.check(request, object, old),
+    },
+    reviewers: reviewersOf({ authenticator, authorizer, rbac }),
+    aggregation: new RoleAggregation({ storage, hub, registry, policies, onError }),
+  };
+}
+
+function mastersAndRoles(rbac: RbacAuthorizer): Authorizer {
+  return anyOf([bootstrapAuthorizer, rbac]);
+}

@@ -1,0 +1,48 @@
+/** The answers to questions about who somebody is, in the words of authentication.k8s.io. */
+import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery/json";
+import { statusError } from "@kcp-ts/machinery/status";
+import type { UserInfo } from "../request/index.ts";
+import { isAuthenticationError } from "./errors.ts";
+import type { RequestAuthenticator } from "./request-authenticator.ts";
+
+/** Whose token this is. What is wrong with one is not told: whoever asks might be guessing. */
+export async function reviewToken(
+  authenticator: RequestAuthenticator,
+  object: JsonObject,
+): Promise<JsonObject> {
+  const spec = isJsonObject(object["spec"]) ? object["spec"] : {};
+  const { token, audiences } = spec;
+  if (typeof token !== "string" || token === "")
+    throw statusError.badRequest("token is required for TokenReview in authentication");
+  try {
+    const found = await authenticator.reviewToken(token, texts(audiences));
+    return {
+      status: {
+        authenticated: true,
+        user: userObject(found.user),
+        ...(found.audiences.length === 0 ? {} : { audiences: found.audiences }),
+      },
+    };
+  } catch (error) {
+    if (!isAuthenticationError(error)) throw error;
+    return { status: { user: {}, error: "invalid bearer token" } };
+  }
+}
+
+/** Who the sender is, after everything that authentication does. */
+export function reviewSelf(user: UserInfo): JsonObject {
+  return { status: { userInfo: userObject(user) } };
+}
+
+function userObject({ username, uid = "", groups, extra = {} }: UserInfo): JsonObject {
+  return {
+    username,
+    ...(uid === "" ? {} : { uid }),
+    ...(groups.length === 0 ? {} : { groups }),
+    ...(Object.keys(extra).length === 0 ? {} : { extra }),
+  };
+}
+
+function texts(value: JsonValue | undefined): readonly string[] {
+  return Array.isArray(value) ? (value as readonly string[]) : [];
+}

@@ -1,0 +1,112 @@
+/** The answers to questions about what may be done, in the words of authorization.k8s.io. */
+import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery/json";
+import type { ClusterName } from "@kcp-ts/machinery/names";
+import { statusError } from "@kcp-ts/machinery/status";
+import type { Attributes, UserInfo } from "../request/index.ts";
+import type { Authorizer } from "./authorizer.ts";
+import { ruleObject } from "./rbac/policy-rule.ts";
+import { aggregated, type RbacAuthorizer } from "./rbac/rbac-authorizer.ts";
+
+/** A question: asked by `user` in a logical cluster, and about that cluster alone. */
+export interface AccessReview {
+  readonly cluster: ClusterName;
+  readonly user: UserInfo;
+  readonly object: JsonObject;
+}
+
+/** Whether somebody may do something. The object has been validated. */
+export async function reviewSubjectAccess(
+  authorizer: Authorizer,
+  { cluster, object }: AccessReview,
+): Promise<JsonObject> {
+  const spec = object["spec"] as JsonObject;
+  return access(authorizer, cluster, subjectOf(spec), spec);
+}
+
+/** Whether the sender may do something. */
+export async function reviewSelfAccess(
+  authorizer: Authorizer,
+  { cluster, user, object }: AccessReview,
+): Promise<JsonObject> {
+  return access(authorizer, cluster, user, object["spec"] as JsonObject);
+}
+
+/** What the sender may do in a namespace, as far as roles say it. */
+export async function reviewSelfRules(
+  rbac: RbacAuthorizer,
+  { cluster, user, object }: AccessReview,
+): Promise<JsonObject> {
+  const namespace = text(object["spec"], "namespace");
+  if (namespace === "") throw statusError.badRequest("no namespace on request");
+  const { rules, errors, isIncomplete } = await rbac.rulesFor(user, cluster, namespace);
+  const resourceRules = new Map<string, JsonObject>();
+  const nonResourceRules = new Map<string, JsonObject>();
+  for (const rule of rules) {
+    const { nonResourceURLs, ...shown } = ruleObject(rule);
+    if (rule.resources.length > 0) resourceRules.set(JSON.stringify(shown), shown);
+    if (rule.nonResourceURLs.length === 0) continue;
+    const path = { verbs: rule.verbs, nonResourceURLs: rule.nonResourceURLs };
+    nonResourceRules.set(JSON.stringify(path), path);
+  }
+  return {
+    status: {
+      resourceRules: [...resourceRules.values()],
+      nonResourceRules: [...nonResourceRules.values()],
+      incomplete: isIncomplete,
+      ...(errors.length === 0 ? {} : { evaluationError: aggregated(errors) }),
+    },
+  };
+}
+
+async function access(
+  authorizer: Authorizer,
+  cluster: ClusterName,
+  user: UserInfo,
+  spec: JsonObject,
+): Promise<JsonObject> {
+  const { allowed, reason } = await authorizer.authorize(attributesOf(cluster, user, spec));
+  return { status: { allowed, ...(reason === "" ? {} : { reason }) } };
+}
+
+function attributesOf(cluster: ClusterName, user: UserInfo, spec: JsonObject): Attributes {
+  const { resourceAttributes: resource, nonResourceAttributes: path } = spec;
+  const isResourceRequest = isJsonObject(resource);
+  return {
+    user,
+    cluster,
+    verb: text(isResourceRequest ? resource : path, "verb"),
+    group: text(resource, "group"),
+    version: text(resource, "version"),
+    resource: text(resource, "resource"),
+    subresource: text(resource, "subresource"),
+    namespace: text(resource, "namespace"),
+    name: text(resource, "name"),
+    path: text(path, "path"),
+    isResourceRequest,
+  };
+}
+
+function subjectOf(spec: JsonObject): UserInfo {
+  const { extra } = spec;
+  return {
+    username: text(spec, "user"),
+    uid: text(spec, "uid"),
+    groups: texts(spec["groups"]),
+    ...(isJsonObject(extra)
+      ? {
+          extra: Object.fromEntries(
+            // Keys are compared in lower case, as headers have them.
+            Object.entries(extra).map(([key, values]) => [key.toLowerCase(), texts(values)]),
+          ),
+        }
+      : {}),
+  };
+}
+
+function text(object: JsonValue | undefined, member: string): string {
+  return isJsonObject(object) ? String(object[member] ?? "") : "";
+}
+
+function texts(value: JsonValue | undefined): readonly string[] {
+  return Array.isArray(value) ? (value as readonly string[]) : [];
+}

@@ -1,0 +1,118 @@
+/**
+ * Who a user is in a logical cluster. Most are who they are; some are somebody less elsewhere, and some vouch for others:
+ *
+ * - Scopes (values are and-ed, each a list of clusters of which one must be the asked one): out of scope, the user is anonymous,
+ *   though known to be authenticated and where it comes from.
+ * - A service account of another cluster does not act under its local name, which could be somebody else's here, but under one that
+ *   contains its cluster.
+ * - Warrants name further identities, each judged in the same way.
+ *
+ * These extras come from authenticators and impersonation, never from clients; what is malformed gives nothing.
+ */
+import { isJsonObject, JsonSyntaxError, type JsonValue, parseJson } from "@kcp-ts/machinery/json";
+import { type UserInfo, wellKnownGroup, wellKnownUser } from "../../request/index.ts";
+
+export const userExtra = {
+  clusterName: "authentication.kcp.io/cluster-name",
+  scopes: "authentication.kcp.io/scopes",
+  warrant: "authorization.kcp.io/warrant",
+} as const;
+
+/** Identities that one request may be judged by; warrants beyond are not looked at. */
+export const effectiveUsersMax = 64;
+
+export function effectiveUsers(user: UserInfo, cluster: string): readonly UserInfo[] {
+  if (user.extra === undefined) return [user];
+  const found: UserInfo[] = [];
+  const waiting: UserInfo[] = [user];
+  for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
+    found.push(...identitiesOf(next, cluster));
+    if (found.length >= effectiveUsersMax) return found.slice(0, effectiveUsersMax);
+    for (const warrant of valuesOf(next, userExtra.warrant)) {
+      const vouched = readWarrant(warrant);
+      if (vouched !== undefined && waiting.length < effectiveUsersMax) waiting.push(vouched);
+    }
+  }
+  return found;
+}
+
+function identitiesOf(user: UserInfo, cluster: string): readonly UserInfo[] {
+  const scopes = valuesOf(user, userExtra.scopes);
+  if (!scopes.every((scope) => isIn(scope, cluster))) return [stranger(scopes)];
+  const [home] = valuesOf(user, userExtra.clusterName);
+  const account = serviceAccountOf(user);
+  if (account === undefined || home === undefined || home === cluster) return [user];
+  const groups = [wellKnownGroup.authenticated, clusterGroup(home)];
+  return [
+    { username: wellKnownUser.anonymous, groups },
+    { username: `system:kcp:serviceaccount:${home}:${account}`, groups },
+  ];
+}
+
+/** Out of scope: somebody who is known elsewhere. */
+function stranger(scopes: readonly string[]): UserInfo {
+  const clusters = new Set(scopes.flatMap(clustersIn));
+  return {
+    username: wellKnownUser.anonymous,
+    groups: [wellKnownGroup.authenticated, ...[...clusters].map(clusterGroup)],
+  };
+}
+
+const scopePrefix = "cluster:";
+
+function clustersIn(scope: string): string[] {
+  return scope
+    .split(",")
+    .filter((item) => item.startsWith(scopePrefix))
+    .map((item) => item.slice(scopePrefix.length));
+}
+
+function isIn(scope: string, cluster: string): boolean {
+  return clustersIn(scope).includes(cluster);
+}
+
+function clusterGroup(cluster: string): string {
+  return `system:cluster:${cluster}`;
+}
+
+const serviceAccountPrefix = "system:serviceaccount:";
+
+/** `namespace:name`. */
+function serviceAccountOf({ username }: UserInfo): string | undefined {
+  return username.startsWith(serviceAccountPrefix)
+    ? username.slice(serviceAccountPrefix.length)
+    : undefined;
+}
+
+function valuesOf({ extra }: UserInfo, key: string): readonly string[] {
+  return extra !== undefined && Object.hasOwn(extra, key) ? (extra[key] as readonly string[]) : [];
+}
+
+/** A service account is vouched for only when it is said of which cluster it is. */
+function readWarrant(text: string): UserInfo | undefined {
+  const value = parsed(text);
+  if (!isJsonObject(value) || typeof value["user"] !== "string") return undefined;
+  const user: UserInfo = {
+    username: value["user"],
+    groups: texts(value["groups"]),
+    extra: isJsonObject(value["extra"])
+      ? Object.fromEntries(Object.entries(value["extra"]).map(([key, item]) => [key, texts(item)]))
+      : {},
+  };
+  const isUnplaced = valuesOf(user, userExtra.clusterName).length === 0;
+  return serviceAccountOf(user) !== undefined && isUnplaced ? undefined : user;
+}
+
+function parsed(text: string): JsonValue | undefined {
+  try {
+    return parseJson(text).value;
+  } catch (error) {
+    if (error instanceof JsonSyntaxError) return undefined;
+    throw error;
+  }
+}
+
+function texts(value: JsonValue | undefined): readonly string[] {
+  if (!Array.isArray(value)) return [];
+  return (value as readonly JsonValue[]).filter((item) => typeof item === "string");
+}

@@ -1,0 +1,174 @@
+/**
+ * Nobody gives what they do not have: who writes a role must hold all its rules or may `escalate`, who writes a binding must hold all
+ * rules of its role or may `bind` it. A role that gathers rules from others can come to allow anything, so that takes full rights.
+ */
+import { isJsonObject, type JsonObject, jsonEqual } from "@kcp-ts/machinery/json";
+import type { ClusterName } from "@kcp-ts/machinery/names";
+import { quote, type StatusError, statusError } from "@kcp-ts/machinery/status";
+import { type UserInfo, wellKnownGroup } from "../../request/index.ts";
+import type { Authorizer } from "../authorizer.ts";
+import { covers } from "./covers.ts";
+import { type PolicyRule, readRules } from "./policy-rule.ts";
+import type { RbacAuthorizer } from "./rbac-authorizer.ts";
+import { describeRules, quoteAll } from "./rule-text.ts";
+import type { RoleRef } from "./subject-index.ts";
+
+/** A write as far as this check needs to know it. */
+export interface RoleWrite {
+  readonly operation: "CREATE" | "UPDATE" | "DELETE";
+  readonly cluster: ClusterName;
+  readonly group: string;
+  readonly version: string;
+  readonly resource: string;
+  readonly namespace: string;
+  readonly name: string;
+  readonly user: UserInfo;
+}
+
+export const rbacGroup = "rbac.authorization.k8s.io";
+
+export class EscalationCheck {
+  readonly #rbac: RbacAuthorizer;
+  readonly #authorizer: Authorizer;
+
+  /** `authorizer` is the whole of authorization, by which special rights are asked for. */
+  constructor(rbac: RbacAuthorizer, authorizer: Authorizer) {
+    this.#rbac = rbac;
+    this.#authorizer = authorizer;
+  }
+
+  /** Throws a 403 when the object gives more than its writer has. Undefined for what gives nothing. */
+  check(
+    write: RoleWrite,
+    object: JsonObject,
+    old: JsonObject | undefined,
+  ): Promise<void> | undefined {
+    if (write.group !== rbacGroup || write.operation === "DELETE") return undefined;
+    if (write.user.groups.includes(wellKnownGroup.masters)) return undefined;
+    if (old !== undefined && onlyCollectorsFieldsDiffer(object, old)) return undefined;
+    switch (write.resource) {
+      case "roles":
+      case "clusterroles":
+        return this.#checkRole(write, object, old);
+      case "rolebindings":
+      case "clusterrolebindings":
+        return this.#checkBinding(write, object);
+      default:
+        return undefined;
+    }
+  }
+
+  async #checkRole(
+    write: RoleWrite,
+    object: JsonObject,
+    old: JsonObject | undefined,
+  ): Promise<void> {
+    const { operation, resource } = write;
+    // A POST names nothing in its path, so that rules about names say nothing of it.
+    const name = operation === "CREATE" ? "" : write.name;
+    if (await this.#may(write, "escalate", { resource, name })) return;
+    await this.#confirm(write, nameOf(object), readRules(object["rules"]));
+    if (!isJsonObject(object["aggregationRule"]) && !isJsonObject(old?.["aggregationRule"])) return;
+    const { rules } = await this.#rbac.rulesFor(write.user, write.cluster, write.namespace);
+    if (covers(rules, fullAuthority).kind === "covered") return;
+    throw forbidden(
+      write,
+      nameOf(object),
+      "must have cluster-admin privileges to use the aggregationRule",
+    );
+  }
+
+  async #checkBinding(write: RoleWrite, object: JsonObject): Promise<void> {
+    const sent = object["roleRef"] as JsonObject;
+    const roleRef = { kind: sent["kind"], name: sent["name"] } as RoleRef;
+    const resource = roleRef.kind === "Role" ? "roles" : "clusterroles";
+    if (await this.#may(write, "bind", { resource, name: roleRef.name })) return;
+    const { cluster, namespace } = write;
+    const rules = await this.#rbac.roleRules(roleRef, cluster, namespace);
+    if (rules === undefined) {
+      const missing = { group: rbacGroup, resource: roleRef.kind.toLowerCase() };
+      throw statusError.notFound(missing, roleRef.name);
+    }
+    await this.#confirm(write, nameOf(object), rules);
+  }
+
+  async #may(
+    { cluster, user, version, namespace }: RoleWrite,
+    verb: string,
+    about: { readonly resource: string; readonly name: string },
+  ): Promise<boolean> {
+    const { allowed } = await this.#authorizer.authorize({
+      user,
+      verb,
+      cluster,
+      group: rbacGroup,
+      version,
+      subresource: "",
+      namespace,
+      path: "",
+      isResourceRequest: true,
+      ...about,
+    });
+    return allowed;
+  }
+
+  async #confirm(write: RoleWrite, name: string, wanted: readonly PolicyRule[]): Promise<void> {
+    const { user, cluster, namespace } = write;
+    const { rules, errors } = await this.#rbac.rulesFor(user, cluster, namespace);
+    const coverage = covers(rules, wanted);
+    if (coverage.kind === "covered") return;
+    const who = `user ${quote(user.username)} (groups=${quoteAll(user.groups)})`;
+    const missing =
+      coverage.kind === "missing"
+        ? describeRules(coverage.rules)
+        : "the rules are too many to compare";
+    const unresolved = errors.length === 0 ? "" : `; resolution errors: [${errors.join(" ")}]`;
+    throw forbidden(
+      write,
+      name,
+      `${who} is attempting to grant RBAC permissions not currently held:\n${missing}${unresolved}`,
+    );
+  }
+}
+
+const noTexts: readonly string[] = [];
+const fullAuthority: readonly PolicyRule[] = [
+  {
+    verbs: ["*"],
+    apiGroups: ["*"],
+    resources: ["*"],
+    resourceNames: noTexts,
+    nonResourceURLs: noTexts,
+  },
+  {
+    verbs: ["*"],
+    apiGroups: noTexts,
+    resources: noTexts,
+    resourceNames: noTexts,
+    nonResourceURLs: ["*"],
+  },
+];
+
+function forbidden({ group, resource }: RoleWrite, name: string, message: string): StatusError {
+  return statusError.forbidden({ group, resource }, name, message);
+}
+
+function nameOf(object: JsonObject): string {
+  return String((object["metadata"] as JsonObject)["name"] ?? "");
+}
+
+/** The garbage collector must be able to let go of an object, whatever it gives. */
+function onlyCollectorsFieldsDiffer(object: JsonObject, old: JsonObject): boolean {
+  return jsonEqual(withoutCollectorsFields(object), withoutCollectorsFields(old));
+}
+
+function withoutCollectorsFields(object: JsonObject): JsonObject {
+  const {
+    finalizers: _finalizers,
+    ownerReferences: _owners,
+    managedFields: _managers,
+    resourceVersion: _version,
+    ...metadata
+  } = object["metadata"] as JsonObject;
+  return { ...object, metadata };
+}

@@ -1,0 +1,101 @@
+/** One rule of a role: what it is, how it is read from a stored object, and whether it allows a request. */
+import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery/json";
+
+export interface PolicyRule {
+  readonly verbs: readonly string[];
+  readonly apiGroups: readonly string[];
+  readonly resources: readonly string[];
+  /** Empty is every name. */
+  readonly resourceNames: readonly string[];
+  readonly nonResourceURLs: readonly string[];
+}
+
+/** What is asked about a resource, in the words of rules. */
+export interface ResourceQuestion {
+  readonly verb: string;
+  readonly group: string;
+  /** `pods`, or `pods/log`. */
+  readonly target: string;
+  /** An asterisk and `/log`, as rules name a subresource of everything; empty when none is asked for. */
+  readonly anyTarget: string;
+  readonly name: string;
+}
+
+/** Rules as stored; what is not a list of texts counts as empty. */
+export function readRules(rules: JsonValue | undefined): readonly PolicyRule[] {
+  if (!Array.isArray(rules)) return [];
+  return (rules as readonly JsonValue[]).filter(isJsonObject).map(readRule);
+}
+
+function readRule(rule: JsonObject): PolicyRule {
+  return {
+    verbs: texts(rule["verbs"]),
+    apiGroups: texts(rule["apiGroups"]),
+    resources: texts(rule["resources"]),
+    resourceNames: texts(rule["resourceNames"]),
+    nonResourceURLs: texts(rule["nonResourceURLs"]),
+  };
+}
+
+const none: readonly string[] = Object.freeze([]);
+
+function texts(value: JsonValue | undefined): readonly string[] {
+  if (!Array.isArray(value) || value.length === 0) return none;
+  return (value as readonly JsonValue[]).filter((item) => typeof item === "string");
+}
+
+/** The rule as it is stored and shown: without what is empty. */
+export function ruleObject(rule: PolicyRule): JsonObject {
+  const { verbs, apiGroups, resources, resourceNames, nonResourceURLs } = rule;
+  return {
+    verbs,
+    ...(apiGroups.length === 0 ? {} : { apiGroups }),
+    ...(resources.length === 0 ? {} : { resources }),
+    ...(resourceNames.length === 0 ? {} : { resourceNames }),
+    ...(nonResourceURLs.length === 0 ? {} : { nonResourceURLs }),
+  };
+}
+
+export function allowsResource(rule: PolicyRule, asked: ResourceQuestion): boolean {
+  return (
+    holds(rule.verbs, asked.verb) &&
+    holds(rule.apiGroups, asked.group) &&
+    (holds(rule.resources, asked.target) ||
+      (asked.anyTarget !== "" && contains(rule.resources, asked.anyTarget))) &&
+    (rule.resourceNames.length === 0 || contains(rule.resourceNames, asked.name))
+  );
+}
+
+export function allowsPath(rule: PolicyRule, verb: string, path: string): boolean {
+  return holds(rule.verbs, verb) && rule.nonResourceURLs.some((url) => coversPath(url, path));
+}
+
+/** Equal, or a prefix that ends in `*`. */
+export function coversPath(url: string, path: string): boolean {
+  if (url === path) return true;
+  if (!url.endsWith("*")) return false;
+  let end = url.length;
+  while (end > 0 && url.charCodeAt(end - 1) === star) end--;
+  return path.startsWith(url.slice(0, end));
+}
+
+const star = 0x2a;
+
+/** The list has the value, or `*`. */
+export function holds(list: readonly string[], value: string): boolean {
+  return contains(list, value) || contains(list, "*");
+}
+
+/** Longer lists are looked up instead of walked through: tenants can make them as long as a body may be. */
+const walkedLengthMax = 16;
+const sets = new WeakMap<readonly string[], ReadonlySet<string>>();
+
+export function contains(list: readonly string[], value: string): boolean {
+  if (list.length <= walkedLengthMax) return list.includes(value);
+  let set = sets.get(list);
+  if (set === undefined) {
+    set = new Set(list);
+    sets.set(list, set);
+  }
+  return set.has(value);
+}

@@ -1,0 +1,170 @@
+/**
+ * Role-based access control: allowed is what a rule of a role says that a binding gives to the user or one of its groups. There is no
+ * rule that forbids.
+ *
+ * The policy that all clusters share is asked first: it is in memory, so administrators and discovery never wait. Nobody gets
+ * anything here in all clusters at once or in the system's own.
+ */
+import type { ClusterName } from "@kcp-ts/machinery/names";
+import { quote } from "@kcp-ts/machinery/status";
+import type { Attributes, UserInfo } from "../../request/index.ts";
+import type { Authorizer, Decision } from "../authorizer.ts";
+import { bootstrapPolicy } from "./bootstrap-policy.ts";
+import type { ClusterPolicy } from "./cluster-policy.ts";
+import { effectiveUsers } from "./effective-users.ts";
+import type { PolicyRule, ResourceQuestion } from "./policy-rule.ts";
+import type { RuleSet } from "./rule-set.ts";
+import type { Grant, RoleRef } from "./subject-index.ts";
+
+/** Where roles and bindings come from; wiring supplies it. */
+export interface PolicySource {
+  /** The cluster's policy when it is in memory; it holds every write that was acknowledged before. */
+  peek(cluster: ClusterName): ClusterPolicy | undefined;
+  load(cluster: ClusterName): Promise<ClusterPolicy>;
+}
+
+/** Everything that a user may do somewhere, as far as it is known. */
+export interface HeldRules {
+  readonly rules: readonly PolicyRule[];
+  /** Roles that bindings name and that do not exist. */
+  readonly errors: readonly string[];
+  /** There are more rules than are told. */
+  readonly isIncomplete: boolean;
+}
+
+/** Rules of one user that are gone through at a time; a role as a whole counts or does not. */
+export const heldRulesMax = 20_000;
+
+/** Missing roles that a refusal tells of. */
+export const missingRolesShownMax = 10;
+
+export class RbacAuthorizer implements Authorizer {
+  readonly #source: PolicySource;
+
+  constructor(source: PolicySource) {
+    this.#source = source;
+  }
+
+  authorize(attributes: Attributes): Decision | Promise<Decision> {
+    const { cluster } = attributes;
+    if (!isTenantCluster(cluster)) return refused;
+    const users = effectiveUsers(attributes.user, cluster);
+    const asked = attributes.isResourceRequest ? questionOf(attributes) : undefined;
+    const shared = decide(bootstrapPolicy, users, attributes, asked);
+    if (shared.allowed) return shared;
+    const policy = this.#source.peek(cluster);
+    if (policy !== undefined) return decide(policy, users, attributes, asked);
+    return this.#source.load(cluster).then((loaded) => decide(loaded, users, attributes, asked));
+  }
+
+  /** What the user may do in a namespace, or cluster-wide when it is empty. */
+  async rulesFor(user: UserInfo, cluster: ClusterName, namespace: string): Promise<HeldRules> {
+    if (!isTenantCluster(cluster)) return { rules: [], errors: [], isIncomplete: false };
+    const policy = this.#source.peek(cluster) ?? (await this.#source.load(cluster));
+    const sets = new Set<RuleSet>();
+    const errors = new Set<string>();
+    const users = effectiveUsers(user, cluster);
+    let left = heldRulesMax;
+    for (const from of [bootstrapPolicy, policy]) {
+      const take = (_: Grant, rules: readonly RuleSet[]) => {
+        for (const set of rules) {
+          if (sets.has(set)) continue;
+          left -= set.rules.length;
+          if (left < 0) return true;
+          sets.add(set);
+        }
+        return false;
+      };
+      visit(from, users, namespace, take, (roleRef) => {
+        if (errors.size < missingRolesShownMax) errors.add(notFound(roleRef));
+      });
+    }
+    const rules = [...sets].flatMap((set) => set.rules);
+    return { rules, errors: [...errors], isIncomplete: left < 0 };
+  }
+
+  /** What a role allows; undefined when there is none of that name. */
+  async roleRules(
+    roleRef: RoleRef,
+    cluster: ClusterName,
+    namespace: string,
+  ): Promise<readonly PolicyRule[] | undefined> {
+    const policy = this.#source.peek(cluster) ?? (await this.#source.load(cluster));
+    return policy.rulesOf(roleRef, namespace)?.flatMap(({ rules }) => rules);
+  }
+}
+
+const refused: Decision = { allowed: false, reason: "" };
+
+/** Not all clusters at once, and not one of the system's. */
+function isTenantCluster(cluster: ClusterName | "*"): cluster is ClusterName {
+  return cluster !== "*" && !cluster.startsWith("system:");
+}
+
+function questionOf({ verb, group, resource, subresource, name }: Attributes): ResourceQuestion {
+  return subresource === ""
+    ? { verb, group, target: resource, anyTarget: "", name }
+    : { verb, group, target: `${resource}/${subresource}`, anyTarget: `*/${subresource}`, name };
+}
+
+function decide(
+  policy: ClusterPolicy,
+  users: readonly UserInfo[],
+  { verb, path, namespace }: Attributes,
+  asked: ResourceQuestion | undefined,
+): Decision {
+  let missing: Set<string> | undefined;
+  const grant = visit(
+    policy,
+    users,
+    asked === undefined ? "" : namespace,
+    (_, sets) => {
+      for (const set of sets) {
+        if (asked === undefined ? set.allowsPath(verb, path) : set.allowsResource(asked))
+          return true;
+      }
+      return false;
+    },
+    (roleRef) => {
+      missing ??= new Set();
+      if (missing.size < missingRolesShownMax) missing.add(notFound(roleRef));
+    },
+  );
+  if (grant !== undefined) return grant.decision;
+  return missing === undefined
+    ? refused
+    : { allowed: false, reason: `RBAC: ${aggregated([...missing])}` };
+}
+
+/** Every role that one of the users has here, cluster-wide ones first, until one call returns true. */
+function visit(
+  policy: ClusterPolicy,
+  users: readonly UserInfo[],
+  namespace: string,
+  onRole: (grant: Grant, rules: readonly RuleSet[]) => boolean,
+  onMissing: (roleRef: RoleRef) => void,
+): Grant | undefined {
+  let found: Grant | undefined;
+  const look = (grant: Grant): boolean => {
+    const { roleRef, namespace: within } = grant.binding;
+    const rules = policy.rulesOf(roleRef, within);
+    if (rules === undefined) onMissing(roleRef);
+    else if (onRole(grant, rules)) found = grant;
+    return found !== undefined;
+  };
+  const inNamespace = namespace === "" ? undefined : policy.subjectsIn(namespace);
+  for (const user of users) {
+    if (policy.clusterSubjects.find(user, look)) return found;
+    if (inNamespace?.find(user, look) === true) return found;
+  }
+  return undefined;
+}
+
+function notFound({ kind, name }: RoleRef): string {
+  return `${kind.toLowerCase()}.rbac.authorization.k8s.io ${quote(name)} not found`;
+}
+
+/** As Go joins errors. */
+export function aggregated(errors: readonly string[]): string {
+  return errors.length === 1 ? (errors[0] as string) : `[${errors.join(", ")}]`;
+}

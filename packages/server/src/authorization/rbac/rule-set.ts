@@ -1,0 +1,55 @@
+/** The rules of one role, arranged so that a question finds those that can concern it. */
+import {
+  allowsPath,
+  allowsResource,
+  type PolicyRule,
+  type ResourceQuestion,
+} from "./policy-rule.ts";
+
+/** Up to so many rules are walked through; beyond, they are found by resource. */
+const walkedRulesMax = 16;
+
+export class RuleSet {
+  readonly rules: readonly PolicyRule[];
+  /** Made on the first question. */
+  #byResource: ReadonlyMap<string, readonly PolicyRule[]> | undefined;
+  #ofPaths: readonly PolicyRule[] | undefined;
+
+  constructor(rules: readonly PolicyRule[]) {
+    this.rules = rules;
+  }
+
+  allowsResource(asked: ResourceQuestion): boolean {
+    if (this.rules.length <= walkedRulesMax) return anyAllows(this.rules, asked);
+    this.#byResource ??= byResource(this.rules);
+    return (
+      anyAllows(this.#byResource.get(asked.target), asked) ||
+      anyAllows(this.#byResource.get("*"), asked) ||
+      (asked.anyTarget !== "" && anyAllows(this.#byResource.get(asked.anyTarget), asked))
+    );
+  }
+
+  allowsPath(verb: string, path: string): boolean {
+    this.#ofPaths ??= this.rules.filter(({ nonResourceURLs }) => nonResourceURLs.length > 0);
+    for (const rule of this.#ofPaths) if (allowsPath(rule, verb, path)) return true;
+    return false;
+  }
+}
+
+function anyAllows(rules: readonly PolicyRule[] | undefined, asked: ResourceQuestion): boolean {
+  if (rules === undefined) return false;
+  for (const rule of rules) if (allowsResource(rule, asked)) return true;
+  return false;
+}
+
+function byResource(rules: readonly PolicyRule[]): ReadonlyMap<string, readonly PolicyRule[]> {
+  const found = new Map<string, PolicyRule[]>();
+  for (const rule of rules) {
+    for (const resource of new Set(rule.resources)) {
+      const others = found.get(resource);
+      if (others === undefined) found.set(resource, [rule]);
+      else others.push(rule);
+    }
+  }
+  return found;
+}

@@ -1,0 +1,163 @@
+/**
+ * Who gets which role, found by who asks: a decision costs the bindings of its user and not those of others.
+ *
+ * Bindings that give the same role to the same subject are looked at once, however many there are.
+ */
+import type { JsonObject, JsonValue } from "@kcp-ts/machinery/json";
+import { quote } from "@kcp-ts/machinery/status";
+import type { UserInfo } from "../../request/index.ts";
+import type { Decision } from "../authorizer.ts";
+
+export interface RoleRef {
+  readonly kind: "Role" | "ClusterRole";
+  readonly name: string;
+}
+
+/** A RoleBinding, or a ClusterRoleBinding when its namespace is empty. */
+export interface Binding {
+  readonly namespace: string;
+  readonly name: string;
+  readonly roleRef: RoleRef;
+  readonly subjects: readonly Subject[];
+}
+
+export interface Subject {
+  readonly kind: "User" | "Group" | "ServiceAccount";
+  readonly name: string;
+  /** Of a service account. */
+  readonly namespace: string;
+}
+
+/** One subject's share of a binding. */
+export class Grant {
+  readonly binding: Binding;
+  readonly subject: Subject;
+  #decision: Decision | undefined;
+
+  constructor(binding: Binding, subject: Subject) {
+    this.binding = binding;
+    this.subject = subject;
+  }
+
+  /** What a request is told that this grant allows. */
+  get decision(): Decision {
+    this.#decision ??= { allowed: true, reason: `RBAC: allowed by ${describe(this)}` };
+    return this.#decision;
+  }
+}
+
+export class SubjectIndex {
+  /** By subject, then by role: those who give the same are one after the other. */
+  readonly #grants = new Map<string, Map<string, Grant[]>>();
+
+  add(binding: Binding): void {
+    const role = roleKey(binding.roleRef);
+    for (const subject of binding.subjects) {
+      const key = subjectKey(subject);
+      let roles = this.#grants.get(key);
+      if (roles === undefined) {
+        roles = new Map();
+        this.#grants.set(key, roles);
+      }
+      const grants = roles.get(role);
+      if (grants === undefined) roles.set(role, [new Grant(binding, subject)]);
+      else grants.push(new Grant(binding, subject));
+    }
+  }
+
+  remove(binding: Binding): void {
+    const role = roleKey(binding.roleRef);
+    for (const subject of binding.subjects) {
+      const key = subjectKey(subject);
+      const roles = this.#grants.get(key);
+      const grants = roles?.get(role);
+      if (roles === undefined || grants === undefined) continue;
+      const kept = grants.filter((grant) => grant.binding !== binding);
+      if (kept.length > 0) roles.set(role, kept);
+      else roles.delete(role);
+      if (roles.size === 0) this.#grants.delete(key);
+    }
+  }
+
+  get isEmpty(): boolean {
+    return this.#grants.size === 0;
+  }
+
+  /** Calls back for each role that the user has, until one call returns true. */
+  find(user: UserInfo, visit: (grant: Grant) => boolean): boolean {
+    if (this.#grants.size === 0) return false;
+    if (this.#visit(`User:${user.username}`, visit)) return true;
+    for (const group of user.groups) if (this.#visit(`Group:${group}`, visit)) return true;
+    return false;
+  }
+
+  #visit(key: string, visit: (grant: Grant) => boolean): boolean {
+    const roles = this.#grants.get(key);
+    if (roles === undefined) return false;
+    for (const grants of roles.values()) if (visit(grants[0] as Grant)) return true;
+    return false;
+  }
+}
+
+export function readBinding(namespace: string, name: string, object: JsonObject): Binding {
+  const roleRef = object["roleRef"] as JsonObject | undefined;
+  const subjects = (object["subjects"] ?? []) as readonly JsonValue[];
+  return {
+    namespace,
+    name,
+    roleRef: {
+      kind: roleRef?.["kind"] === "Role" ? "Role" : "ClusterRole",
+      name: String(roleRef?.["name"] ?? ""),
+    },
+    subjects: withoutRepeats(
+      subjects.flatMap((subject) => readSubject(subject as JsonObject, namespace)),
+    ),
+  };
+}
+
+function withoutRepeats(subjects: readonly Subject[]): readonly Subject[] {
+  if (subjects.length < 2) return subjects;
+  return [...new Map(subjects.map((subject) => [subjectKey(subject), subject])).values()];
+}
+
+/** A service account without a namespace is one of the binding's own. */
+function readSubject(subject: JsonObject, bindingNamespace: string): Subject[] {
+  const name = String(subject["name"] ?? "");
+  const namespace = String(subject["namespace"] ?? "");
+  switch (subject["kind"]) {
+    case "User":
+    case "Group":
+      return [{ kind: subject["kind"], name, namespace: "" }];
+    case "ServiceAccount": {
+      const within = namespace === "" ? bindingNamespace : namespace;
+      return within === "" ? [] : [{ kind: "ServiceAccount", name, namespace: within }];
+    }
+    default:
+      return [];
+  }
+}
+
+export function serviceAccountUsername(namespace: string, name: string): string {
+  return `system:serviceaccount:${namespace}:${name}`;
+}
+
+function subjectKey({ kind, name, namespace }: Subject): string {
+  return kind === "ServiceAccount"
+    ? `User:${serviceAccountUsername(namespace, name)}`
+    : `${kind}:${name}`;
+}
+
+function roleKey({ kind, name }: RoleRef): string {
+  return kind === "Role" ? `/${name}` : name;
+}
+
+function describe({ binding, subject }: Grant): string {
+  const { namespace, name, roleRef } = binding;
+  const what =
+    namespace === ""
+      ? `ClusterRoleBinding ${quote(name)}`
+      : `RoleBinding ${quote(`${name}/${namespace}`)}`;
+  const who =
+    subject.kind === "ServiceAccount" ? `${subject.name}/${subject.namespace}` : subject.name;
+  return `${what} of ${roleRef.kind} ${quote(roleRef.name)} to ${subject.kind} ${quote(who)}`;
+}

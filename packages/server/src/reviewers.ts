@@ -1,0 +1,31 @@
+/** Who answers which review: the questions are handlers' business, the answers the gates'. */
+import { type RequestAuthenticator, reviewSelf, reviewToken } from "./authentication/index.ts";
+import {
+  type Authorizer,
+  type RbacAuthorizer,
+  reviewSelfAccess,
+  reviewSelfRules,
+  reviewSubjectAccess,
+} from "./authorization/index.ts";
+import type { Reviewer, Reviewers } from "./handlers/index.ts";
+
+export interface ReviewRooms {
+  readonly authenticator: RequestAuthenticator;
+  readonly authorizer: Authorizer;
+  readonly rbac: RbacAuthorizer;
+}
+
+export function reviewersOf({ authenticator, authorizer, rbac }: ReviewRooms): Reviewers {
+  const subjectAccess: Reviewer = (review) => reviewSubjectAccess(authorizer, review);
+  return new Map<string, Reviewer>([
+    ["authentication.k8s.io/selfsubjectreviews", ({ user }) => reviewSelf(user)],
+    ["authentication.k8s.io/tokenreviews", ({ object }) => reviewToken(authenticator, object)],
+    ["authorization.k8s.io/subjectaccessreviews", subjectAccess],
+    ["authorization.k8s.io/localsubjectaccessreviews", subjectAccess],
+    [
+      "authorization.k8s.io/selfsubjectaccessreviews",
+      (review) => reviewSelfAccess(authorizer, review),
+    ],
+    ["authorization.k8s.io/selfsubjectrulesreviews", (review) => reviewSelfRules(rbac, review)],
+  ]);
+}
