@@ -55,6 +55,7 @@ export {
   clusterUnit,
   type Decision,
   type Draft,
+  denied,
   encodeBackup,
   type FetchDocument,
   type HeaderRecord,
@@ -70,6 +71,7 @@ export {
   listenerLimits,
   type MutableObject,
   type NamedTlsMaterial,
+  type Operation,
   parseAuthenticationConfiguration,
   parseSigningKey,
   parseTokenFile,
@@ -83,6 +85,7 @@ export {
   type ServerLog,
   ServiceAccountAuthenticator,
   ServiceAccountTokenIssuer,
+  type ServiceResolver,
   type SigningKey,
   type SimpleColumn,
   type SimpleResource,
@@ -99,6 +102,7 @@ export {
   type UserInfo,
   type VerificationKey,
   verificationKeyOf,
+  type WebhookClientOptions,
 } from "@kcp-ts/server";
 export type { Storage } from "@kcp-ts/server/storage";
 export { MemoryStorage } from "@kcp-ts/server/storage/memory";

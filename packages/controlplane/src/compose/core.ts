@@ -8,11 +8,13 @@ import { Client } from "@kcp-ts/sdk";
 import {
   type AccountObjects,
   ApiServer,
+  type AuditTrailOptions,
   anyOf,
   bootstrapAuthorizer,
   clusterUnit,
   type RequestAuthenticator,
   type ServerLog,
+  type TrafficOptions,
   type UserInfo,
 } from "@kcp-ts/server";
 import { type CertificateAuthority, clientSigner } from "../certificates/index.ts";
@@ -56,6 +58,9 @@ export interface CoreOptions
   readonly extensions: Extensions;
   readonly random: Random;
   readonly log: ServerLog;
+  readonly webhookDenyPrivateAddresses?: boolean | undefined;
+  readonly trail?: AuditTrailOptions | undefined;
+  readonly limits?: TrafficOptions;
   readonly tidyMemory?: (() => void) | undefined;
 }
 
@@ -70,6 +75,11 @@ interface Parts extends CoreOptions {
 
 /** The administrator that the admin kubeconfig makes its holder. */
 export const adminUser: UserInfo = { username: "kcp-admin", groups: ["system:kcp:admin"] };
+/** Whoever runs the process may do everything in it, in all logical clusters at once and in those of the system. */
+export const processUser: UserInfo = {
+  ...adminUser,
+  groups: [...adminUser.groups, "system:masters"],
+};
 
 export class Core {
   readonly server: ApiServer;
@@ -137,6 +147,9 @@ export class Core {
       issuerDocuments: parts.serviceAccounts.documents,
       admissionPlugins: extensions.admissionPlugins ?? [],
       resources: extensions.resources ?? [],
+      webhooks: { denyPrivateAddresses: parts.webhookDenyPrivateAddresses === true },
+      audit: parts.trail,
+      ...parts.limits,
       tidyMemory: parts.tidyMemory,
     });
     this.handle = withMiddleware(
@@ -185,6 +198,12 @@ export class Core {
     this.#stopping.abort();
     this.files.stop();
     await Promise.all([this.#controlLoops?.stop(), ...this.#controllers]);
+  }
+
+  /** Of a start that did not come to its end. */
+  close(): Promise<void> {
+    this.files.stop();
+    return this.server.close();
   }
 
   async #run(program: ControllerProgram): Promise<void> {

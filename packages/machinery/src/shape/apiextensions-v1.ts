@@ -22,6 +22,7 @@ import {
   set,
   string,
   time,
+  zeroless,
 } from "./shape.ts";
 
 const apiextensions = "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1";
@@ -49,16 +50,7 @@ export const jsonSchemaProps: MessageShape = message(
   `${apiextensions}.JSONSchemaProps`,
   {},
   "A JSON schema, as far as Kubernetes supports it.",
-  {
-    omitsZero: [
-      "exclusiveMaximum",
-      "exclusiveMinimum",
-      "uniqueItems",
-      "nullable",
-      "x-kubernetes-embedded-resource",
-      "x-kubernetes-int-or-string",
-    ],
-  },
+  {},
 );
 
 const schemaOrSchemas = jsonUnion({ shape: jsonSchemaProps, one: 1, many: 2 });
@@ -78,15 +70,15 @@ const schemaFields = message("", {
   title: [7, string],
   default: [8, json, "The value of an absent field."],
   maximum: [9, double],
-  exclusiveMaximum: [10, bool],
+  exclusiveMaximum: [10, zeroless(bool)],
   minimum: [11, double],
-  exclusiveMinimum: [12, bool],
+  exclusiveMinimum: [12, zeroless(bool)],
   maxLength: [13, int64],
   minLength: [14, int64],
   pattern: [15, string],
   maxItems: [16, int64],
   minItems: [17, int64],
-  uniqueItems: [18, bool],
+  uniqueItems: [18, zeroless(bool)],
   multipleOf: [19, double],
   enum: [20, list(json)],
   maxProperties: [21, int64],
@@ -109,10 +101,10 @@ const schemaFields = message("", {
   definitions: [34, schemaMap],
   externalDocs: [35, externalDocumentation],
   example: [36, json],
-  nullable: [37, bool, "Whether null is a value."],
+  nullable: [37, zeroless(bool), "Whether null is a value."],
   "x-kubernetes-preserve-unknown-fields": [38, bool, "Keeps fields that the schema does not name."],
-  "x-kubernetes-embedded-resource": [39, bool, "The value is a whole object."],
-  "x-kubernetes-int-or-string": [40, bool, "The value is an integer or a string."],
+  "x-kubernetes-embedded-resource": [39, zeroless(bool), "The value is a whole object."],
+  "x-kubernetes-int-or-string": [40, zeroless(bool), "The value is an integer or a string."],
   "x-kubernetes-list-map-keys": [41, list(string), "What tells the items of a list apart."],
   "x-kubernetes-list-type": [42, string, "atomic, set or map."],
   "x-kubernetes-map-type": [43, string, "granular or atomic."],
@@ -164,11 +156,11 @@ const printerColumn = message(
     type: [2, string, "The type of its cells."],
     format: [3, string, "The format of its cells."],
     description: [4, string, "What the column shows."],
-    priority: [5, int32, "Columns above 0 are shown in wide output only."],
+    priority: [5, zeroless(int32), "Columns above 0 are shown in wide output only."],
     jsonPath: [6, string, "Where the value is."],
   },
   "",
-  { omitsZero: ["priority"] },
+  {},
 );
 
 const subresources = message(`${apiextensions}.CustomResourceSubresources`, {
@@ -203,7 +195,7 @@ const version = message(
     ],
     subresources: [5, subresources, "Endpoints below the object."],
     additionalPrinterColumns: [6, list(printerColumn), "Columns of tables."],
-    deprecated: [7, bool, "Whether clients are warned off this version."],
+    deprecated: [7, zeroless(bool), "Whether clients are warned off this version."],
     deprecationWarning: [8, string, "What they are told."],
     selectableFields: [
       9,
@@ -216,7 +208,7 @@ const version = message(
     ],
   },
   "",
-  { omitsZero: ["deprecated"] },
+  {},
 );
 
 const condition = message(
@@ -227,10 +219,10 @@ const condition = message(
     lastTransitionTime: [3, time, "When the status last changed."],
     reason: [4, string, "A word for programs."],
     message: [5, string, "A sentence for people."],
-    observedGeneration: [6, int64, "The generation that the condition is about."],
+    observedGeneration: [6, zeroless(int64), "The generation that the condition is about."],
   },
   "",
-  { omitsZero: ["observedGeneration"] },
+  {},
 );
 
 export const customResourceDefinition: MessageShape = message(
@@ -254,10 +246,10 @@ export const customResourceDefinition: MessageShape = message(
             }),
             "How objects get from one version to another.",
           ],
-          preserveUnknownFields: [10, bool, "Must be false."],
+          preserveUnknownFields: [10, zeroless(bool), "Must be false."],
         },
         "",
-        { keepsEmpty: ["versions"], omitsZero: ["preserveUnknownFields"] },
+        { keepsEmpty: ["versions"] },
       ),
       "How the resource is to be served.",
     ],
@@ -269,10 +261,10 @@ export const customResourceDefinition: MessageShape = message(
           conditions: [1, listMap(condition, "type"), "How far serving has come."],
           acceptedNames: [2, names, "The names that are in use."],
           storedVersions: [3, set(string), "The versions in which objects may be stored."],
-          observedGeneration: [4, int64, "The generation that was last looked at."],
+          observedGeneration: [4, zeroless(int64), "The generation that was last looked at."],
         },
         "",
-        { keepsEmpty: ["conditions", "storedVersions"], omitsZero: ["observedGeneration"] },
+        { keepsEmpty: ["conditions", "storedVersions"] },
       ),
       "How the resource is served.",
     ],

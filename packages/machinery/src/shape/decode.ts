@@ -44,8 +44,8 @@ class ShapeDecoder {
       } else if (item !== null) {
         this.#struct = shortName(shape);
         this.#fields = [...fields, key];
-        const decoded = this.#value(field.shape, item, itemPath);
-        if (!isLeftOut(shape, field, decoded)) result[key] = decoded;
+        const read = this.#value(field.shape, item, itemPath);
+        if (!isLeftOut(shape, field, read)) result[key] = read;
       }
     }
     this.#struct = struct;

@@ -31,6 +31,7 @@ export {
 } from "./core-v1.ts";
 export { type Decoded, decodeShape, isBase64, ShapeError } from "./decode.ts";
 export { eventsV1Event } from "./events-v1.ts";
+export { flowSchema, priorityLevelConfiguration } from "./flowcontrol-v1.ts";
 export { condition, deleteOptions, labelSelector, listMeta, objectMeta, status } from "./meta.ts";
 export { patchRulesOf } from "./patch-rules.ts";
 export {
@@ -40,7 +41,7 @@ export {
   messageDepthMax,
   ProtobufError,
 } from "./protobuf.ts";
-export { isNegativeQuantity, isWholeQuantity } from "./quantity.ts";
+export { isNegativeQuantity, isWholeQuantity, parseQuantity } from "./quantity.ts";
 export { clusterRole, clusterRoleBinding, role, roleBinding } from "./rbac-v1.ts";
 export {
   bool,
@@ -58,12 +59,15 @@ export {
   type MessageShape,
   map,
   message,
+  microTime,
   quantity,
   raw,
+  replacedByPatch,
   type ScalarType,
   type Shape,
   set,
   string,
   time,
+  zeroless,
 } from "./shape.ts";
 export { WireError } from "./wire-reader.ts";

@@ -10,7 +10,8 @@ export function isLeftOut(
   if (shape.kind === "list" || shape.kind === "map") {
     return isEmpty(value as object) && !message.keepsEmpty.has(name);
   }
-  return (value === 0 || value === false) && message.omitsZero.has(name);
+  if (shape.kind !== "scalar" || shape.isZeroless !== true) return false;
+  return value === false || value === 0 || value === "";
 }
 
 function isEmpty(value: object): boolean {

@@ -53,7 +53,7 @@ export function decodeMessage(shape: MessageShape, bytes: Uint8Array, depth = 0)
     const field = shape.byNumber.get(wire.number);
     if (field !== undefined) addField(result, field, wire, depth + 1);
   }
-  return dropEmpty(result, shape);
+  return dropEmpty(result);
 }
 
 type WireField = ReturnType<WireReader["fields"]> extends Iterable<infer Item> ? Item : never;
@@ -183,12 +183,11 @@ function decodeRawJson(bytes: Uint8Array): JsonValue {
 }
 
 /** Protobuf cannot tell nil from empty; JSON clients leave both out. */
-function dropEmpty(object: { [key: string]: JsonValue }, shape: MessageShape): JsonObject {
+function dropEmpty(object: { [key: string]: JsonValue }): JsonObject {
   for (const [key, value] of Object.entries(object)) {
     const isNothing =
       value === "" || value === null || (Array.isArray(value) && value.length === 0);
-    const isZero = (value === 0 || value === false) && shape.omitsZero.has(key);
-    if (isNothing || isZero) delete object[key];
+    if (isNothing) delete object[key];
   }
   return object;
 }

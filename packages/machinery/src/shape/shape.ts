@@ -18,6 +18,8 @@ export type Shape =
 export interface ScalarShape {
   readonly kind: "scalar";
   readonly scalar: ScalarType;
+  /** Zero means absent: a Go field that is no pointer and left out when empty. Protobuf clients send such zeros, JSON never shows them. */
+  readonly isZeroless?: boolean;
   /** How protobuf has a value that JSON has as one of several. */
   readonly union?: WireUnion;
 }
@@ -70,8 +72,6 @@ export interface MessageShape {
   readonly required: readonly string[];
   /** Lists and maps that are told even when they are empty, the required ones among them. Others are left out then. */
   readonly keepsEmpty: ReadonlySet<string>;
-  /** Numbers and booleans that are left out when they are 0 or false. */
-  readonly omitsZero: ReadonlySet<string>;
   /** Apply takes the object as one value: who sets one member sets them all. */
   readonly isAtomic: boolean;
 }
@@ -91,7 +91,6 @@ export interface MessageTraits {
   readonly required?: readonly string[];
   readonly isAtomic?: boolean;
   readonly keepsEmpty?: readonly string[];
-  readonly omitsZero?: readonly string[];
   /** A Go struct that is embedded: nested in protobuf, flat in JSON. */
   readonly inlined?: readonly [number: number, shape: MessageShape];
 }
@@ -100,7 +99,7 @@ export function message(
   name: string,
   fields: Readonly<Record<string, FieldNotation>>,
   description = "",
-  { required = [], isAtomic = false, keepsEmpty = [], omitsZero = [], inlined }: MessageTraits = {},
+  { required = [], isAtomic = false, keepsEmpty = [], inlined }: MessageTraits = {},
 ): MessageShape {
   const own = Object.entries(fields).map(
     ([fieldName, [number, shape, text]]): Field => ({
@@ -126,7 +125,6 @@ export function message(
     byNumber: new Map(nested.map((field) => [field.number, field])),
     required: [...required, ...(inlined?.[1].required ?? [])],
     keepsEmpty: new Set([...required, ...keepsEmpty, ...(inlined?.[1].keepsEmpty ?? [])]),
-    omitsZero: new Set([...omitsZero, ...(inlined?.[1].omitsZero ?? [])]),
     isAtomic,
   };
 }
@@ -151,6 +149,10 @@ export const json = scalar("json");
 
 export function jsonUnion(union: WireUnion): ScalarShape {
   return { kind: "scalar", scalar: "json", union };
+}
+
+export function zeroless(shape: ScalarShape): ScalarShape {
+  return { ...shape, isZeroless: true };
 }
 
 export function map(values: Shape): Shape {

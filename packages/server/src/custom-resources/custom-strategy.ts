@@ -179,7 +179,6 @@ function shapeOf(version: SharedVersion): MessageShape {
     byNumber: new Map([[1, metadata]]),
     required: [],
     keepsEmpty: new Set(),
-    omitsZero: new Set(),
     isAtomic: false,
   };
 }

@@ -12,6 +12,8 @@ export interface DeleteOptions extends DeleteRequest {
   readonly isDryRun: boolean;
   /** orphanDependents=false in so many words: the answer is 202 then. */
   readonly isOrphaningRefused: boolean;
+  /** As admission shows them. */
+  readonly sent: JsonObject;
 }
 
 export async function readDeleteOptions({
@@ -23,7 +25,7 @@ export async function readDeleteOptions({
     bytes.length === 0
       ? fromQuery(scope.query)
       : fromBody(bytes, header(request.headers, "content-type"));
-  const { propagationPolicy, orphanDependents, preconditions } = value;
+  const { propagationPolicy, orphanDependents, preconditions, gracePeriodSeconds } = value;
   const dryRun = Array.isArray(value["dryRun"])
     ? (value["dryRun"] as string[])
     : scope.query.getAll("dryRun");
@@ -35,9 +37,11 @@ export async function readDeleteOptions({
     (orphanDependents === true ? "Orphan" : orphanDependents === false ? "Background" : undefined);
   const wanted = isJsonObject(preconditions) ? preconditions : {};
   return {
+    sent: { ...value, kind: "DeleteOptions", apiVersion: "meta.k8s.io/v1" },
     isDryRun: dryRun.includes("All"),
     isOrphaningRefused: orphanDependents === false,
     propagationPolicy: policy as DeleteRequest["propagationPolicy"],
+    gracePeriodSeconds: gracePeriodSeconds as number | undefined,
     uid: wanted["uid"] as string | undefined,
     resourceVersion: wanted["resourceVersion"] as string | undefined,
   };
@@ -63,9 +67,9 @@ function fromBody(bytes: Uint8Array, contentType: string | undefined): JsonObjec
 function fromQuery(query: URLSearchParams): JsonObject {
   const policy = query.get("propagationPolicy");
   const orphan = query.get("orphanDependents");
-  // Nothing here has a grace to give, but a word is no number.
-  integer(query, "gracePeriodSeconds");
+  const grace = integer(query, "gracePeriodSeconds");
   return {
+    ...(grace === undefined ? {} : { gracePeriodSeconds: grace }),
     ...(policy === null ? {} : { propagationPolicy: policy }),
     ...(orphan === null ? {} : { orphanDependents: orphan === "true" || orphan === "1" }),
   };

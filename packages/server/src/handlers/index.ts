@@ -2,6 +2,7 @@
 import { type StatusError, statusError } from "@kcp-ts/machinery/status";
 import type { ApiResponse, MaybePromise } from "../request/api-request.ts";
 import type { Verb } from "../request/request-scope.ts";
+import { handleConnect } from "./connect.ts";
 import type { HandlerRequest, HandlerRooms } from "./context.ts";
 import { handleCreate } from "./create.ts";
 import { handleDelete } from "./delete.ts";
@@ -15,6 +16,7 @@ import { handleTokenRequest } from "./token-request.ts";
 import { handleUpdate } from "./update.ts";
 import { handleWatch } from "./watch.ts";
 
+export { DefinitionForm } from "./admission-request.ts";
 export { bodyBytesMax, type HandlerRequest, type HandlerRooms } from "./context.ts";
 export type { Reviewer, Reviewers, ReviewRequest } from "./review.ts";
 export type { TokenSource } from "./token-source.ts";
@@ -51,6 +53,7 @@ export function handleResource(
         : statusError.pathNotFound();
     }
     if (!subresource.verbs.includes(scope.verb)) throw notAllowed(handled);
+    if (subresource.connect !== undefined) return handleConnect(handled, rooms, subresource);
     if (subresource.action !== undefined) return handleTokenRequest(handled, rooms);
     if (subresource.view !== undefined) return handleView(handled, rooms, subresource.view);
   } else if (!definition.verbs.includes(scope.verb) || !isRightForm(handled)) {

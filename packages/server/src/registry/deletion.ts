@@ -11,6 +11,7 @@ export interface DeleteRequest {
   readonly uid?: string | undefined;
   readonly resourceVersion?: string | undefined;
   readonly propagationPolicy?: "Orphan" | "Background" | "Foreground" | undefined;
+  readonly gracePeriodSeconds?: number | undefined;
 }
 
 export type DeletionStep =
@@ -35,16 +36,24 @@ export function deletionOf(
   const finalizers = isMarked
     ? finalizersOf(metadata)
     : finalizersFor(definition, name, metadata, request);
-  const isHeldBack = finalizers.length > 0 || definition.strategy.isHeldBack?.(old) === true;
+  const graceSeconds =
+    definition.strategy.gracePeriodSeconds?.(old, request.gracePeriodSeconds) ?? 0;
+  const isHeldBack =
+    graceSeconds > 0 || finalizers.length > 0 || definition.strategy.isHeldBack?.(old) === true;
   if (!isHeldBack) return { kind: "remove" };
-  if (isMarked) return { kind: "none" };
+  // Once it is marked, the time that is left can only get shorter.
+  const leftSeconds = Number(metadata["deletionGracePeriodSeconds"] ?? 0);
+  if (isMarked && graceSeconds >= leftSeconds) return { kind: "none" };
 
-  const marked: Draft = { ...metadata, deletionTimestamp: timestamp(nowMs) };
+  const marked: Draft = { ...metadata, deletionTimestamp: timestamp(nowMs + graceSeconds * 1000) };
   // A kind with a finalization of its own has no grace.
-  if (definition.strategy.isHeldBack === undefined) marked["deletionGracePeriodSeconds"] = 0;
+  if (definition.strategy.isHeldBack === undefined) {
+    marked["deletionGracePeriodSeconds"] = graceSeconds;
+  }
   if (finalizers.length > 0) marked["finalizers"] = finalizers;
   else delete marked["finalizers"];
-  if (typeof marked["generation"] === "number" && marked["generation"] > 0) marked["generation"]++;
+  if (!isMarked && typeof marked["generation"] === "number" && marked["generation"] > 0)
+    marked["generation"]++;
   const draft: Draft = { ...old, metadata: marked };
   definition.strategy.prepareForDelete?.(draft);
   return { kind: "mark", object: draft };

@@ -20,7 +20,7 @@ export function recordOwner(
   live: JsonObject | undefined,
   now: string,
 ): JsonObject {
-  if (owner.isApply) return updated;
+  if (owner.isApply || definition.strategy.recordsOwner?.(owner.manager) === false) return updated;
   return updateManagedFields({ ...managedWrite(definition, owner, live, now), updated });
 }
 

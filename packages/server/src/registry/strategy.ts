@@ -10,6 +10,7 @@ import type { PatchSchema } from "@kcp-ts/machinery/patch";
 import type { Decoded, MessageShape } from "@kcp-ts/machinery/shape";
 import type { FieldError } from "@kcp-ts/machinery/status";
 import type { TableColumn } from "@kcp-ts/machinery/table";
+import type { ApiResponse, MaybePromise } from "../request/api-request.ts";
 import type { UserInfo } from "../request/user.ts";
 
 /** An object on its way in: ours to change until it is stored. */
@@ -39,6 +40,8 @@ export interface Strategy {
 
   /** What the sender of an acceptable object is told. */
   readonly warnings?: (object: JsonObject) => string[];
+  /** Whose writes are recorded as owners of fields; everybody's if left out. For kinds that a program of the same process writes in great numbers. */
+  readonly recordsOwner?: (manager: string) => boolean;
   /** Fields that the main endpoint does not let anybody change, so that nobody comes to own them through it. */
   readonly resetFields?: FieldSet;
 
@@ -63,6 +66,12 @@ export interface Strategy {
 
   /** Whether something besides `metadata.finalizers` holds the object back from removal. */
   isHeldBack?(object: JsonObject): boolean;
+
+  /**
+   * Seconds that the object has before it may be removed, where deletion takes time: Pods are stopped first. What the client asks for may be
+   * undefined. Such an object is marked, and goes when it is deleted again with zero seconds.
+   */
+  gracePeriodSeconds?(object: JsonObject, asked: number | undefined): number;
 
   /** Why this object may not be deleted at all: a 403's text. */
   deletionForbidden?(name: string): string | undefined;
@@ -99,8 +108,25 @@ export interface SubresourceStrategy {
   /** Set when the subresource stores nothing: what is posted to it is answered by an object of this kind. */
   readonly action?: SubresourceKind;
   readonly resetFields?: FieldSet;
+  /** Set when the subresource is something to do rather than something to read: logs, evictions. Behind every gate, like all others. */
+  readonly connect?: (call: SubresourceCall) => MaybePromise<ApiResponse>;
   prepareForUpdate(draft: Draft, old: JsonObject, context: WriteContext): void;
   validateUpdate(updated: JsonObject, old: JsonObject): FieldError[];
+}
+
+/** A request to a subresource that answers by itself. */
+export interface SubresourceCall {
+  readonly verb: string;
+  /** As it is stored. */
+  readonly object: JsonObject;
+  readonly query: URLSearchParams;
+  readonly user: UserInfo;
+  /** Aborts when the client goes away. */
+  readonly signal: AbortSignal;
+  /** The body as an object of that kind; a 400 when it is another. */
+  body(kind: SubresourceKind): Promise<JsonObject>;
+  /** Changes the object under the rules of the subresource; `build` is called again when somebody else was faster. */
+  update(build: (present: JsonObject) => Draft): Promise<JsonObject>;
 }
 
 /** A subresource that is a kind of its own, such as Scale: a small object made from the stored one, and written back into it. */
