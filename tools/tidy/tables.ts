@@ -160,6 +160,8 @@ export const roomTable: Readonly<Record<string, Readonly<Record<string, readonly
     compose: ["kubeconfig", "certificates", "manifests"],
     manifests: [],
     testing: ["certificates", "compose", "manifests"],
+    // Tests only: the same requests to a real server and to ours.
+    "side-by-side": ["testing"],
   },
   cli: { commands: ["type-generator"], "type-generator": [], "workspace-plugin": [], e2e: [] },
 };

@@ -216,7 +216,7 @@ describe("aggregated discovery", () => {
     );
     assert.deepEqual(namespaces, {
       resource: "namespaces",
-      responseKind: { group: "", version: "v1", kind: "Namespace" },
+      responseKind: { group: "", version: "", kind: "Namespace" },
       scope: "Cluster",
       singularResource: "namespace",
       verbs: ["create", "delete", "get", "list", "patch", "update", "watch"],
@@ -224,12 +224,12 @@ describe("aggregated discovery", () => {
       subresources: [
         {
           subresource: "finalize",
-          responseKind: { group: "", version: "v1", kind: "Namespace" },
+          responseKind: { group: "", version: "", kind: "Namespace" },
           verbs: ["update"],
         },
         {
           subresource: "status",
-          responseKind: { group: "", version: "v1", kind: "Namespace" },
+          responseKind: { group: "", version: "", kind: "Namespace" },
           verbs: ["get", "patch", "update"],
         },
       ],

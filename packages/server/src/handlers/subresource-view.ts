@@ -74,7 +74,7 @@ async function writeView(
     { cluster, namespace, name },
     async (old) => {
       const present = old as JsonObject;
-      const shown = view.read(present);
+      const shown = view.read(present, "change");
       const wanted = change(shown);
       if (rooms.admission.mutates(admitted)) await rooms.admission.mutate(admitted, wanted, shown);
       checkAddress(handled, wanted, "update");
@@ -83,7 +83,11 @@ async function writeView(
     {
       isDryRun: options.isDryRun,
       validate: (object, old) =>
-        rooms.admission.validate(admitted, view.read(object), view.read(old as JsonObject)),
+        rooms.admission.validate(
+          admitted,
+          view.read(object),
+          view.read(old as JsonObject, "change"),
+        ),
       signal: uncancelled,
       isDerived: true,
       owner: fieldOwner(handled, options, "update"),
