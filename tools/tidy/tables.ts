@@ -121,7 +121,7 @@ export const roomTable: Readonly<Record<string, Readonly<Record<string, readonly
     nodes: ["api"],
     front: [],
   },
-  multicluster: { "api-import": [] },
+  multicluster: { api: [], "api-import": [] },
   controlplane: {
     certificates: [],
     kubeconfig: ["certificates"],
