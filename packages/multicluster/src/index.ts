@@ -81,3 +81,19 @@ export {
   type ImportResult,
   importApis,
 } from "./api-import/index.ts";
+export {
+  askedReplicasAnnotation,
+  capacityAnnotation,
+  type DeploymentSplitter,
+  type DeploymentSplitterOptions,
+  deploymentSplitter,
+  distribute,
+  graceMsDefault,
+  handsOffAnnotation,
+  lostSinceAnnotation,
+  placedCondition,
+  type Share,
+  selectorAnnotation,
+  settleMsDefault,
+  weightsAnnotation,
+} from "./coordination/index.ts";
