@@ -130,7 +130,13 @@ export const roomTable: Readonly<Record<string, Readonly<Record<string, readonly
     nodes: ["api"],
     front: [],
   },
-  multicluster: { api: [], "api-import": [] },
+  multicluster: {
+    api: [],
+    "api-import": [],
+    registration: ["api"],
+    "api-importer": ["api", "api-import", "registration"],
+    negotiation: ["api"],
+  },
   controlplane: {
     certificates: [],
     kubeconfig: ["certificates"],
