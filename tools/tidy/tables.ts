@@ -130,7 +130,14 @@ export const roomTable: Readonly<Record<string, Readonly<Record<string, readonly
     nodes: ["api"],
     front: [],
   },
-  multicluster: { api: [], "api-import": [], coordination: ["api"] },
+  multicluster: {
+    api: [],
+    "api-import": [],
+    registration: ["api"],
+    "api-importer": ["api", "api-import", "registration"],
+    negotiation: ["api"],
+    coordination: ["api"],
+  },
   controlplane: {
     certificates: [],
     kubeconfig: ["certificates"],

@@ -34,7 +34,7 @@ export { eventsV1Event } from "./events-v1.ts";
 export { condition, deleteOptions, labelSelector, listMeta, objectMeta, status } from "./meta.ts";
 export { patchRulesOf } from "./patch-rules.ts";
 export { decodeEnvelope, decodeMessage, type Envelope, ProtobufError } from "./protobuf.ts";
-export { isNegativeQuantity, isWholeQuantity } from "./quantity.ts";
+export { isNegativeQuantity, isWholeQuantity, parseQuantity } from "./quantity.ts";
 export { clusterRole, clusterRoleBinding, role, roleBinding } from "./rbac-v1.ts";
 export {
   bool,
