@@ -68,8 +68,9 @@ export function decide(input: DecideInput): Decision {
   const placement = readPlacement(parent);
   const places = placesOf(input, placement instanceof PlacementError ? undefined : placement);
   const replicas = replicasOf(parent);
-  const isScaledDown = places.some(({ deployment }) => askedOf(deployment) > replicas);
-  const plan = planMoves({ replicas, members: places.map(({ member }) => member), isScaledDown });
+  const asked = Math.max(...places.map(({ deployment }) => askedOf(deployment)), replicas);
+  const members = places.map(({ member }) => member);
+  const plan = planMoves({ replicas, members, scaledDownBy: asked - replicas });
   const isHeld = placement instanceof PlacementError && input.parts.length > 0;
   const writes = writesOf(input, places, isHeld ? heldPlan(places) : plan);
   const verdict = verdictOf({
@@ -169,7 +170,8 @@ function partOf(deployment: Deployment): Part {
 }
 
 function askedOf(part: Deployment | undefined): number {
-  return Number(stringMember(part?.metadata.annotations, askedReplicasAnnotation) ?? 0);
+  const text = stringMember(part?.metadata.annotations, askedReplicasAnnotation) ?? "";
+  return /^\d{1,10}$/.test(text) ? Number(text) : 0;
 }
 
 /** Everybody keeps what they have. */

@@ -7,8 +7,8 @@
  *
  * Invariants:
  * 1. A step never lets the available replicas that clusters report fall below what is asked for, nor further if they are below already.
- * 2. While fewer are available than asked for, nothing is taken away, but what a smaller number asked for or a cluster's own verdict that
- *    it is stuck makes superfluous, and of that only what is not available.
+ * 2. While fewer are available than asked for, nothing is taken away, but as many as were asked for less, and what a cluster itself
+ *    has given up on; and of these only such as are not available.
  * 3. Of a lost cluster nothing is taken away that is asked for: it can neither be seen nor stopped.
  * 4. Repeated steps end: growing happens at once, shrinking never undoes it.
  */
@@ -42,8 +42,8 @@ export interface Part {
 export interface PlanInput {
   readonly replicas: number;
   readonly members: readonly Member[];
-  /** Whether fewer are asked for than when the parts were last written. */
-  readonly isScaledDown: boolean;
+  /** How many fewer are asked for than when the parts were last written. */
+  readonly scaledDownBy: number;
 }
 
 export interface Plan {
@@ -64,6 +64,8 @@ export function planMoves(input: PlanInput): Plan {
   let available = sumOf(members, availableAtLeast);
   const isEnough = available >= replicas;
   let surplus = 0;
+  let toForgo = input.scaledDownBy;
+  const forgone = (part: Part, idle: number) => (part.isStuck ? idle : Math.min(idle, toForgo));
   for (const member of inShrinkingOrder(members, goal)) {
     const { name, part } = member;
     const wanted = goal.get(name) ?? 0;
@@ -77,10 +79,9 @@ export function planMoves(input: PlanInput): Plan {
     }
     const superfluous = Math.max(0, part.replicas - wanted);
     const idle = part.replicas - (isEnough ? availableAtLeast(member) : availableAtMost(member));
-    const mayShrink = isEnough || input.isScaledDown || part.isStuck;
-    const spare = idle + Math.max(0, available - replicas);
-    const cut = mayShrink ? Math.min(superfluous, spare) : 0;
-    available -= isEnough ? Math.max(0, cut - idle) : 0;
+    const cut = Math.min(superfluous, isEnough ? idle + available - replicas : forgone(part, idle));
+    if (isEnough) available -= Math.max(0, cut - idle);
+    else if (!part.isStuck) toForgo -= cut;
     surplus += superfluous - cut;
     const left = superfluous > 0 ? part.replicas - cut : wanted;
     next.set(name, left === 0 && isToBeEmptied(member) ? "remove" : left);

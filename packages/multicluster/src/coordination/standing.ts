@@ -63,16 +63,19 @@ export interface Judgement {
 }
 
 export function targetOf({ metadata, spec, status }: SyncTarget): Target {
-  const ready = findCondition(status?.conditions, targetConditions.ready);
+  const { ready: summary, heartbeatHealthy } = targetConditions;
+  const isDeleting = metadata.deletionTimestamp !== undefined;
+  const ready = findCondition(status?.conditions, isDeleting ? heartbeatHealthy : summary);
   const evictAfterMs = Date.parse(spec?.evictAfter ?? "");
   return {
     name: metadata.name,
     labels: metadata.labels ?? {},
-    isReady: isConditionTrue(status?.conditions, targetConditions.ready),
+    // One that is being deleted is called not Ready for that alone.
+    isReady: isConditionTrue(status?.conditions, isDeleting ? heartbeatHealthy : summary),
     changedAtMs: timeOf(ready?.lastTransitionTime) ?? timeOf(metadata.creationTimestamp) ?? 0,
     isUnschedulable: spec?.unschedulable === true,
     evictAfterMs: Number.isNaN(evictAfterMs) ? undefined : evictAfterMs,
-    isDeleting: metadata.deletionTimestamp !== undefined,
+    isDeleting,
   };
 }
 
