@@ -74,6 +74,15 @@ export const roomTable: Readonly<Record<string, Readonly<Record<string, readonly
     "watch-cache": ["storage", "stored-object"],
     registry: ["request", "storage", "stored-object", "watch-cache"],
     "custom-resources": ["request", "storage", "stored-object", "watch-cache", "registry"],
+    tenancy: [
+      "request",
+      "storage",
+      "stored-object",
+      "watch-cache",
+      "registry",
+      "custom-resources",
+      "admission",
+    ],
     content: ["request", "registry"],
     health: ["request", "content"],
     discovery: ["request", "content", "registry"],
@@ -121,7 +130,7 @@ export const roomTable: Readonly<Record<string, Readonly<Record<string, readonly
     nodes: ["api"],
     front: [],
   },
-  multicluster: { "api-import": [] },
+  multicluster: { api: [], "api-import": [] },
   controlplane: {
     certificates: [],
     kubeconfig: ["certificates"],
@@ -130,7 +139,7 @@ export const roomTable: Readonly<Record<string, Readonly<Record<string, readonly
     manifests: [],
     testing: ["certificates", "compose", "manifests"],
   },
-  cli: { commands: ["type-generator"], "type-generator": [], e2e: [] },
+  cli: { commands: ["type-generator"], "type-generator": [], "workspace-plugin": [], e2e: [] },
 };
 
 /** Doors that only tests of users go through: what is behind them may hold test tools. */

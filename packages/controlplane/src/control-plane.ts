@@ -110,14 +110,11 @@ async function compose(
   });
   undo.push(() => keeper.stop());
   const url = `https://${hostForUrl(options)}:${address.port}`;
+  await server.bootstrap(options.shardExternalUrl?.replace(/\/+$/, "") ?? url);
   core.servedAt(url);
   const kubeconfig = { path: kubeconfigPath, tokenStorePath, serverUrl: url };
   await writeAdminKubeconfig({ ...kubeconfig, caPem: certificates.caPem, ...tokens });
-  if (options.controllers) {
-    const { caPem } = certificates;
-    const isShared = options.storage.kind === "etcd";
-    core.startControlLoops({ caPem, isShared, eventTtlMs: options.eventTtlMs });
-  }
+  if (options.controllers) startControlLoops(core, options, certificates.caPem);
   core.startControllers();
   const stop = once(async () => {
     keeper.stop();
@@ -129,6 +126,11 @@ async function compose(
     await storage.close();
   });
   return { url, kubeconfigPath, server, client: core.clientFor("root", processUser), stop };
+}
+
+function startControlLoops(core: Core, options: ControlPlaneOptions, caPem: string): void {
+  const isShared = options.storage.kind === "etcd";
+  core.startControlLoops({ caPem, isShared, eventTtlMs: options.eventTtlMs });
 }
 
 async function shutDown(

@@ -16,6 +16,8 @@ export interface ControlPlaneOptions
   readonly securePort: number;
   /** The name or address that clients use; by default localhost or the bind address. */
   readonly externalHostname?: string | undefined;
+  /** Where clients reach this server, for what is said of where workspaces are; by default the address that it listens on. */
+  readonly shardExternalUrl?: string | undefined;
   readonly storage: StorageOptions;
   /** By default `<root>/admin.kubeconfig`. */
   readonly kubeconfigPath?: string | undefined;

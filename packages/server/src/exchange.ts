@@ -11,12 +11,15 @@ import type { ResourceDefinition } from "./registry/index.ts";
 import type { ApiRequest } from "./request/api-request.ts";
 import type { RequestScope, ResourceScope } from "./request/request-scope.ts";
 import { anonymousUser, type UserInfo } from "./request/user.ts";
+import type { Resolution } from "./tenancy/index.ts";
 
 export class Exchange {
   readonly request: ApiRequest;
   readonly startedAt: number;
   readonly warnings: string[] = [];
   scope: RequestScope | undefined;
+  /** Set when the path of the request leads to no logical cluster of this server. */
+  detour: Exclude<Resolution, { kind: "cluster" }> | undefined;
   user: UserInfo = anonymousUser;
   /** Who really asks, when they ask in another's name. */
   impersonator: UserInfo | undefined;

@@ -46,7 +46,9 @@ export {
   anyOf,
   bootstrapAuthorizer,
   type Decision,
+  type LogicalClusterSource,
   RbacAuthorizer,
+  workspaceContent,
 } from "./authorization/index.ts";
 export {
   BackupFormatError,

@@ -4,14 +4,15 @@
  * A stage fills in what later ones need, or answers, or throws a StatusError. Nothing after an answer runs, except `finish`.
  */
 import type { Clock } from "@kcp-ts/machinery/base";
+import { rootCluster } from "@kcp-ts/machinery/names";
 import { StatusError, statusError } from "@kcp-ts/machinery/status";
 import {
   hasImpersonation,
   isAuthenticationError,
   type RequestAuthenticator,
 } from "./authentication/index.ts";
-import { type Authorizer, forbidden } from "./authorization/index.ts";
-import { failure, toStatusError } from "./content/index.ts";
+import { type Authorizer, accessDenied, type Decision, forbidden } from "./authorization/index.ts";
+import { failure, json, toStatusError } from "./content/index.ts";
 import type { Deadlines } from "./deadlines.ts";
 import { Exchange } from "./exchange.ts";
 import { finishHeaders } from "./finish.ts";
@@ -26,12 +27,15 @@ import {
 } from "./request/api-request.ts";
 import type { Attributes } from "./request/attributes.ts";
 import type { RequestScope } from "./request/request-scope.ts";
+import { wellKnownGroup } from "./request/user.ts";
 import { type PathRooms, parseTarget, servePath } from "./routing/index.ts";
+import { homeName, type Resolution, type Tenancy, workspaces } from "./tenancy/index.ts";
 
 export interface PipelineRooms extends HandlerRooms, PathRooms {
   readonly authenticator: RequestAuthenticator;
   readonly authorizer: Authorizer;
   readonly catalog: Catalog;
+  readonly tenancy: Pick<Tenancy, "resolve" | "isInactive" | "home">;
   readonly clock: Clock;
   readonly deadlines: Deadlines<() => void>;
   /** Told of every request when its answer is ready. */
@@ -113,13 +117,24 @@ function finish(exchange: Exchange, response: ApiResponse, rooms: PipelineRooms)
   return response;
 }
 
-function route(exchange: Exchange): undefined {
+function route(exchange: Exchange, { tenancy }: PipelineRooms): Promise<undefined> | undefined {
   const { method, target, headers } = exchange.request;
-  exchange.scope = parseTarget({
+  const scope = parseTarget({
     method,
     target,
     clusterHeader: header(headers, "x-kubernetes-cluster"),
   });
+  exchange.scope = scope;
+  if (scope.clusterPath === undefined) return undefined;
+  const resolution = tenancy.resolve(scope.clusterPath);
+  if (!(resolution instanceof Promise)) return resolved(exchange, scope, resolution);
+  return resolution.then((found) => resolved(exchange, scope, found));
+}
+
+/** What a path leads to; that it leads nowhere is said when it is known who asks. */
+function resolved(exchange: Exchange, scope: RequestScope, resolution: Resolution): undefined {
+  if (resolution.kind !== "cluster") exchange.detour = resolution;
+  else exchange.scope = { ...scope, cluster: resolution.cluster };
 }
 
 const timeoutDefaultMs = 60_000;
@@ -209,18 +224,58 @@ function impersonateStage(
 
 function authorize(
   exchange: Exchange,
-  { authorizer }: PipelineRooms,
+  { authorizer, tenancy }: PipelineRooms,
 ): Promise<undefined> | undefined {
   const attributes = attributesOf(exchange);
-  const decision = authorizer.authorize(attributes);
-  if (decision instanceof Promise) {
-    return decision.then(({ allowed, reason }) => {
-      if (!allowed) throw forbidden(attributes, reason);
-      return undefined;
-    });
-  }
-  if (!decision.allowed) throw forbidden(attributes, decision.reason);
-  return undefined;
+  if (exchange.detour !== undefined) throw leadsNowhere(exchange, attributes);
+  const { cluster } = attributes;
+  if (cluster !== "*" && tenancy.isInactive(cluster) && !servedWhileInactive(attributes.path))
+    throw inactive(attributes);
+  const asked = isHome(exchange.scope) ? { ...attributes, verb: "create" } : attributes;
+  const decision = authorizer.authorize(asked);
+  if (decision instanceof Promise) return decision.then((settled) => heed(settled, asked));
+  return heed(decision, asked);
+}
+
+function heed({ allowed, reason }: Decision, attributes: Attributes): undefined {
+  if (allowed) return undefined;
+  throw forbidden(attributes, attributes.name === homeName ? homeRefused : reason);
+}
+
+/** Clients look for these words. */
+const homeRefused = "workspace access not permitted";
+
+/** `~` is the home of whoever asks: those who may have one made may see it. */
+function isHome(scope: RequestScope | undefined): boolean {
+  return (
+    scope?.kind === "resource" &&
+    scope.name === homeName &&
+    scope.verb === "get" &&
+    scope.cluster === rootCluster &&
+    scope.resource === workspaces.resource &&
+    scope.group === workspaces.group
+  );
+}
+
+/** Whether a workspace exists is nobody's business but that of those who may enter every one of them. */
+function leadsNowhere({ detour, scope, user }: Exchange, attributes: Attributes): Error {
+  const { groups } = user;
+  if (!groups.includes(wellKnownGroup.masters) && !groups.includes(wellKnownGroup.kcpAdmin))
+    return forbidden(attributes, accessDenied);
+  return detour?.kind === "missing"
+    ? statusError.notFound(workspaces, scope?.clusterPath?.text ?? "")
+    : statusError.unavailable("Not available.");
+}
+
+function servedWhileInactive(path: string): boolean {
+  return (
+    path.startsWith("/openapi") || path.startsWith("/apis/core.kcp.io/v1alpha1/logicalclusters")
+  );
+}
+
+function inactive(attributes: Attributes): Error {
+  const resource = { group: "core.kcp.io", resource: "logicalclusters" };
+  return statusError.forbidden(resource, attributes.cluster, "logical cluster is marked inactive");
 }
 
 function attributesOf({ scope, user }: Exchange): Attributes {
@@ -256,6 +311,7 @@ const noResource = {
 function dispatch(exchange: Exchange, rooms: PipelineRooms): MaybePromise<ApiResponse> {
   const scope = exchange.scope as RequestScope;
   if (scope.kind === "path") return servePath(exchange.request, scope, exchange.user, rooms);
+  if (isHome(scope)) return rooms.tenancy.home(exchange.user).then((home) => json(200, home));
   const { cluster, group, version, resource } = scope;
   const serve = (definition: ResourceDefinition | undefined) => {
     if (definition === undefined) throw statusError.pathNotFound();

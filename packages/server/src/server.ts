@@ -14,9 +14,9 @@ import {
   namespaceLifecycle,
 } from "./admission/index.ts";
 import type { AccountObjects, RequestAuthenticator } from "./authentication/index.ts";
-import type { Authorizer } from "./authorization/index.ts";
+import type { Authorizer, LogicalClusterSource } from "./authorization/index.ts";
 import { Compactor, type CompactorOptions } from "./compactor.ts";
-import { CustomResources } from "./custom-resources/index.ts";
+import { CustomResources, customResourceDefinitions } from "./custom-resources/index.ts";
 import { Deadlines } from "./deadlines.ts";
 import type { Exchange } from "./exchange.ts";
 import type { TokenSource } from "./handlers/index.ts";
@@ -30,6 +30,8 @@ import { observe } from "./request-sample.ts";
 import type { PublishedDocuments } from "./routing/index.ts";
 import { signerRules } from "./signer-rules.ts";
 import type { SnapshotSource, Storage } from "./storage/index.ts";
+import { Tenancy } from "./tenancy/index.ts";
+import { useOfType } from "./type-use.ts";
 import { WatchCache } from "./watch-cache/index.ts";
 
 export interface ApiServerOptions {
@@ -48,6 +50,8 @@ export interface ApiServerOptions {
   readonly issuerDocuments?: PublishedDocuments | undefined;
   /** system:masters, then RBAC, if left out. */
   readonly authorization?: ComposeAuthorization;
+  /** Put in front of the authorizer: decides who may enter a logical cluster at all. Everybody may if it is left out. */
+  readonly gate?: (inner: Authorizer, clusters: LogicalClusterSource) => Authorizer;
   readonly log: ServerLog;
   readonly admissionPlugins?: readonly AdmissionPlugin[];
   /** Served in every logical cluster, besides the built-in ones. */
@@ -74,6 +78,7 @@ export class ApiServer {
   readonly #watchCache: WatchCache;
   readonly #compactor: Compactor;
   readonly #customResources: CustomResources;
+  readonly #tenancy: Tenancy;
   readonly #access: AccessControl;
   readonly #inFlight = { readOnly: 0, mutating: 0 };
   #isStarted = false;
@@ -83,18 +88,7 @@ export class ApiServer {
   constructor(options: ApiServerOptions) {
     const { storage, clock, random, log } = options;
     this.#options = options;
-    const watchCache = new WatchCache({
-      storage,
-      clock,
-      onError: (error) => log.warn({ err: error }, "the change feed was interrupted"),
-      tidyMemory: options.tidyMemory,
-      ...(options.collectionBytesMax === undefined
-        ? {}
-        : { collectionBytesMax: options.collectionBytesMax }),
-      ...(options.bookmarkIntervalMs === undefined
-        ? {}
-        : { bookmarkIntervalMs: options.bookmarkIntervalMs }),
-    });
+    const watchCache = watchCacheOf(options);
     const confirmCreate = namespaceGuard(storage, watchCache, () => source);
     const newUid = randomUUID;
     const registry = new Registry({ storage, watchCache, clock, random, newUid, confirmCreate });
@@ -107,21 +101,6 @@ export class ApiServer {
       cachedBytes: () => watchCache.collections.bytes,
     });
     this.#watchCache = watchCache;
-    this.#customResources = new CustomResources({
-      storage,
-      watchCache,
-      clock,
-      registry,
-      builtIns: [...builtIns, ...(options.resources ?? [])],
-      onError: (error) => log.warn({ err: error }, "a custom resource definition has to wait"),
-    });
-    this.#compactor = new Compactor({
-      storage,
-      clock,
-      progress: () => ({ revision: watchCache.hub.revision, bytes: watchCache.hub.changedBytes }),
-      onError: (error) => log.warn({ err: error }, "history could not be compacted"),
-      policy: options.compaction ?? {},
-    });
     const authenticator =
       typeof options.authenticator === "function"
         ? options.authenticator(accountObjects(registry, watchCache))
@@ -129,13 +108,26 @@ export class ApiServer {
     this.#access = accessControl({
       ...{ storage, registry, hub: watchCache.hub, compose: options.authorization },
       authenticator,
+      gate: this.#gate(options),
       onError: (error) => log.warn({ err: error }, "an aggregated role could not be written"),
+    });
+    const { rules } = this.#access;
+    const { tenancy, customResources } = servedKinds(options, { registry, watchCache, rules });
+    this.#tenancy = tenancy;
+    this.#customResources = customResources;
+    this.#compactor = new Compactor({
+      storage,
+      clock,
+      progress: () => ({ revision: watchCache.hub.revision, bytes: watchCache.hub.changedBytes }),
+      onError: (error) => log.warn({ err: error }, "history could not be compacted"),
+      policy: options.compaction ?? {},
     });
     const observers = { clock, metrics, log };
     this.#rooms = {
       registry,
       watchCache,
       admission: new Admission([
+        ...tenancy.admissionPlugins,
         namespaceLifecycle(source),
         certificateSigners(signerRules(this.#access.authorizer)),
         this.#access.escalation,
@@ -148,6 +140,7 @@ export class ApiServer {
       issuerDocuments: options.issuerDocuments,
       authorizer: this.#access.authorizer,
       reviewers: this.#access.reviewers,
+      tenancy: this.#tenancy,
       catalog: this.#customResources.catalog,
       health: this.#healthChecks(),
       metrics,
@@ -162,6 +155,14 @@ export class ApiServer {
     };
   }
 
+  #gate({ gate }: ApiServerOptions): ((inner: Authorizer) => Authorizer) | undefined {
+    if (gate === undefined) return undefined;
+    const clusters: LogicalClusterSource = {
+      logicalCluster: (cluster) => this.#tenancy.logicalCluster(cluster),
+    };
+    return (inner) => gate(inner, clusters);
+  }
+
   /** The whole of authorization, for those in this process who must ask. */
   get authorizer(): Authorizer {
     return this.#access.authorizer;
@@ -170,9 +171,15 @@ export class ApiServer {
   async start(): Promise<void> {
     await this.#watchCache.start();
     this.#customResources.start();
+    this.#tenancy.start();
     this.#access.aggregation.start();
     this.#compactor.start();
     this.#isStarted = true;
+  }
+
+  /** Makes what the logical cluster root begins with. `externalUrl` is where clients reach this server, without a path. */
+  bootstrap(externalUrl: string): Promise<void> {
+    return this.#tenancy.bootstrap(externalUrl);
   }
 
   handle(request: ApiRequest): MaybePromise<ApiResponse> {
@@ -204,6 +211,7 @@ export class ApiServer {
     this.#isDraining = true;
     this.#rooms.deadlines.close();
     await this.#compactor.stop();
+    await this.#tenancy.stop();
     await this.#customResources.stop();
     await this.#access.aggregation.stop();
     await this.#watchCache.close();
@@ -245,4 +253,49 @@ function kindOf({ method }: ApiRequest): "readOnly" | "mutating" {
 
 function pathOf(exchange: Exchange): string {
   return exchange.scope?.path ?? "";
+}
+
+interface ServedKinds {
+  readonly tenancy: Tenancy;
+  readonly customResources: CustomResources;
+}
+
+/** Everything that is served: what is built in, what tenancy adds to it, and what logical clusters define themselves. */
+function servedKinds(
+  { storage, clock, random, log, resources = [] }: ApiServerOptions,
+  rooms: { registry: Registry; watchCache: WatchCache; rules: Authorizer },
+): ServedKinds {
+  const { registry, watchCache, rules } = rooms;
+  const tenancy = new Tenancy({
+    storage,
+    registry,
+    watchCache,
+    clock,
+    random,
+    mayUse: useOfType(rules),
+    builtIns: [...builtIns, customResourceDefinitions, ...resources],
+    onError: (error) => log.warn({ err: error }, "a workspace has to wait"),
+  });
+  const customResources = new CustomResources({
+    storage,
+    watchCache,
+    clock,
+    registry,
+    builtIns: [...builtIns, ...tenancy.resources, ...resources],
+    rootOnly: tenancy.rootResources,
+    onError: (error) => log.warn({ err: error }, "a custom resource definition has to wait"),
+  });
+  return { tenancy, customResources };
+}
+
+function watchCacheOf(options: ApiServerOptions): WatchCache {
+  const { storage, clock, log, collectionBytesMax, bookmarkIntervalMs, tidyMemory } = options;
+  return new WatchCache({
+    storage,
+    clock,
+    onError: (error) => log.warn({ err: error }, "the change feed was interrupted"),
+    tidyMemory,
+    ...(collectionBytesMax === undefined ? {} : { collectionBytesMax }),
+    ...(bookmarkIntervalMs === undefined ? {} : { bookmarkIntervalMs }),
+  });
 }

@@ -20,6 +20,7 @@ interface StartFlags extends StorageFlags, AuthenticationFlags {
   readonly bindAddress: string;
   readonly securePort: number;
   readonly externalHostname?: string;
+  readonly shardExternalUrl?: string;
   readonly kubeconfigPath?: string;
   readonly tlsCertFile?: string;
   readonly tlsPrivateKeyFile?: string;
@@ -52,6 +53,7 @@ export function addStart(program: Command): void {
       6443,
     )
     .option("--external-hostname <name>", "name or address that clients use (default: localhost)")
+    .option("--shard-external-url <url>", "where workspaces say they are (default: this server)")
     .option("--tls-cert-file <path>", "serving certificate (default: made and renewed by kcp)")
     .option("--tls-private-key-file <path>", "its private key")
     .option(
@@ -122,6 +124,7 @@ function optionsOf(flags: StartFlags): ControlPlaneOptions {
     bindAddress: flags.bindAddress,
     securePort: flags.securePort,
     externalHostname: flags.externalHostname,
+    shardExternalUrl: flags.shardExternalUrl,
     kubeconfigPath: flags.kubeconfigPath,
     tlsCertFile: flags.tlsCertFile,
     tlsPrivateKeyFile: flags.tlsPrivateKeyFile,

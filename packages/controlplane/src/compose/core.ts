@@ -14,6 +14,7 @@ import {
   type RequestAuthenticator,
   type ServerLog,
   type UserInfo,
+  workspaceContent,
 } from "@kcp-ts/server";
 import { type CertificateAuthority, clientSigner } from "../certificates/index.ts";
 import { type AuthenticationOptions, composeAuthentication } from "./authentication.ts";
@@ -137,6 +138,7 @@ export class Core {
       authenticator,
       authorization: (rbac) =>
         anyOf([bootstrapAuthorizer, rbac, ...(extensions.authorizers ?? [])]),
+      gate: workspaceContent,
       log,
       tokens: parts.serviceAccounts.issuer,
       issuerDocuments: parts.serviceAccounts.documents,

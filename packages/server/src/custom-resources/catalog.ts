@@ -70,7 +70,7 @@ export class CustomResourceCatalog implements Catalog {
   ): readonly ResourceDefinition[] {
     const known = this.#listed.get(served);
     if (known !== undefined) return known;
-    const hash = createHash("sha256");
+    const hash = createHash("sha256").update(`${builtIns.length} `);
     for (const version of served as readonly SharedVersion[]) {
       const { content, isTerminating } = version.definition;
       hash.update(`${content}/${version.version}/${isTerminating} `);

@@ -21,6 +21,8 @@ export interface CustomResourcesOptions {
   readonly clock: Clock;
   readonly registry: Registry;
   readonly builtIns: readonly ResourceDefinition[];
+  /** Served in the logical cluster root alone. */
+  readonly rootOnly?: readonly ResourceDefinition[];
   readonly onError: (error: unknown) => void;
 }
 
@@ -29,9 +31,10 @@ export class CustomResources {
   readonly #controller: DefinitionController;
   readonly #webhooks: WebhookClient;
 
-  constructor({ storage, watchCache, clock, registry, builtIns, onError }: CustomResourcesOptions) {
+  constructor(options: CustomResourcesOptions) {
+    const { storage, watchCache, clock, registry, builtIns, rootOnly, onError } = options;
     const { hub } = watchCache;
-    const builtInCatalog = new BuiltInCatalog(ranked(builtIns));
+    const builtInCatalog = new BuiltInCatalog(ranked(builtIns), rootOnly);
     this.#webhooks = new WebhookClient({ clock });
     const conversion = new WebhookConversion(this.#webhooks);
     const index = new DefinitionIndex({ storage, hub, conversion });

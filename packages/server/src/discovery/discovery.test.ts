@@ -44,6 +44,8 @@ describe("legacy discovery", () => {
           "admissionregistration.k8s.io",
           "apiextensions.k8s.io",
           "coordination.k8s.io",
+          "core.kcp.io",
+          "tenancy.kcp.io",
         ],
       );
       const version = { groupVersion: "events.k8s.io/v1", version: "v1" };
@@ -189,7 +191,7 @@ describe("aggregated discovery", () => {
       assert.equal(headers["etag"], `"${sum}"`);
       assert.equal(object.kind, "APIGroupDiscoveryList");
       assert.equal(object.apiVersion, "apidiscovery.k8s.io/v2");
-      assert.equal(object.items?.length, path === "/api" ? 1 : 8);
+      assert.equal(object.items?.length, path === "/api" ? 1 : 10);
     }
     const { items } = await server.get("/clusters/a/api", { headers: aggregated });
     const core = items[0] as unknown as {

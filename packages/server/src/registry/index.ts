@@ -3,6 +3,7 @@ export { type Conversion, convertedForm } from "./converted-form.ts";
 export {
   apiVersionOf,
   type CollectionKey,
+  type Companions,
   collectionKeyOf,
   type KindSchemas,
   type ResourceDefinition,

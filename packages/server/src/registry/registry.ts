@@ -125,8 +125,15 @@ export class Registry {
       const { name } = object["metadata"] as { name: string };
       const pending = options.validate(object, undefined);
       if (pending !== undefined) await pending;
+      const companions = options.isDryRun
+        ? undefined
+        : await definition.companions?.make(object, address.cluster, options.user);
       const written = await this.#insert(definition, { ...address, name }, object, options);
-      if (written !== undefined) return written;
+      if (written !== undefined) {
+        companions?.keep();
+        return written;
+      }
+      await companions?.discard();
       const isGenerated =
         (draft["metadata"] as Draft)["name"] === undefined ||
         (draft["metadata"] as Draft)["name"] === "";

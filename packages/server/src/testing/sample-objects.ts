@@ -17,6 +17,7 @@ export const sampleRequest =
 
 const rbac = "/apis/rbac.authorization.k8s.io/v1";
 const admission = "/apis/admissionregistration.k8s.io/v1";
+const tenancy = "/apis/tenancy.kcp.io/v1alpha1";
 const group = "rbac.authorization.k8s.io";
 const rule = {
   operations: ["CREATE"],
@@ -126,6 +127,34 @@ export const sampleKinds: readonly SampleKind[] = [
     spec: { holderIdentity: value },
   })),
 ];
+
+/** Kinds of ours that are written down as definitions. */
+export const systemKinds: readonly SampleKind[] = [
+  kind(tenancy, "workspaces", "Workspace", "cluster", (value) => ({
+    spec: { mount: { ref: { apiVersion: "example.com/v1", kind: "Place", name: value } } },
+  })),
+  kind(tenancy, "workspacetypes", "WorkspaceType", "cluster", (value) => ({
+    spec: { additionalWorkspaceLabels: { of: value } },
+  })),
+  kind(
+    tenancy,
+    "workspaceauthenticationconfigurations",
+    "WorkspaceAuthenticationConfiguration",
+    "cluster",
+    (value) => ({
+      spec: {
+        jwt: [
+          {
+            issuer: { url: "https://example.com", audiences: [value] },
+            claimMappings: { username: { claim: "sub", prefix: "" } },
+          },
+        ],
+      },
+    }),
+  ),
+];
+
+export const allKinds: readonly SampleKind[] = [...sampleKinds, ...systemKinds];
 
 function kind(
   base: string,

@@ -3,7 +3,7 @@
  */
 import assert from "node:assert/strict";
 import type { Entry, StorageKey } from "../storage/index.ts";
-import { collectionPath, type SampleKind, sampleKinds, sampleObject } from "./sample-objects.ts";
+import { allKinds, collectionPath, type SampleKind, sampleObject } from "./sample-objects.ts";
 import type { TestServer } from "./test-server.ts";
 
 /** Stands in every label and value of cluster b, and nowhere in cluster a. */
@@ -40,9 +40,9 @@ export async function fillTwoTenants(server: TestServer): Promise<void> {
   }
 }
 
-const namespaces = sampleKinds.find(({ kind }) => kind === "Namespace") as SampleKind;
+const namespaces = allKinds.find(({ kind }) => kind === "Namespace") as SampleKind;
 /** Events are one collection under two names: what is made through one API is there in the other. */
-const others = sampleKinds.filter(
+const others = allKinds.filter(
   ({ kind, base }) => kind !== "Namespace" && base !== "/apis/events.k8s.io/v1",
 );
 
