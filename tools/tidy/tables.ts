@@ -130,7 +130,7 @@ export const roomTable: Readonly<Record<string, Readonly<Record<string, readonly
     nodes: ["api"],
     front: [],
   },
-  multicluster: { api: [], "api-import": [] },
+  multicluster: { api: [], "api-import": [], syncer: ["api"] },
   controlplane: {
     certificates: [],
     kubeconfig: ["certificates"],

@@ -1,19 +1,22 @@
 /** Which SyncTargets an upstream object concerns: those it is assigned to, and those that still hold it. */
-import { type KubernetesObject, stringMember } from "@kcp-ts/sdk";
+import { type StringMap, stringMember } from "@kcp-ts/sdk";
 import {
   assignedCluster,
   deletionAnnotation,
   softFinalizersAnnotation,
-  statesOf,
   stateSync,
+  statesOf,
   stateUpsync,
+  syncerFinalizer,
   syncerFinalizerPrefix,
 } from "../api/index.ts";
 
-export type Metadata = Pick<
-  KubernetesObject["metadata"],
-  "labels" | "annotations" | "finalizers" | "deletionTimestamp"
->;
+export interface Metadata {
+  readonly labels?: StringMap | undefined;
+  readonly annotations?: StringMap | undefined;
+  readonly finalizers?: readonly string[] | undefined;
+  readonly deletionTimestamp?: string | undefined;
+}
 
 /** The ones that sync it down. */
 export function assignedTargets({ labels }: Metadata): ReadonlySet<string> {
@@ -38,14 +41,17 @@ export function concernedTargets(metadata: Metadata): ReadonlySet<string> {
   return targets;
 }
 
-/** Whether the object should be in the target: `leave` also when it is asked to leave, and nobody holds it any more. */
+export function isHeldBy({ finalizers }: Metadata, target: string): boolean {
+  return finalizers?.includes(syncerFinalizer(target)) === true;
+}
+
+/** Whether the object should be in the target. What is there stays as long as soft finalizers say so, assigned or not. */
 export function wishFor(metadata: Metadata, target: string): "stay" | "leave" {
   const isLeaving =
     metadata.deletionTimestamp !== undefined ||
     stringMember(metadata.annotations, deletionAnnotation(target)) !== undefined;
-  const isAssigned = assignedTargets(metadata).has(target);
-  if (isAssigned && !isLeaving) return "stay";
-  // Soft finalizers hold what is there, assigned or not, until their owners are done with it.
+  if (!isLeaving && assignedTargets(metadata).has(target)) return "stay";
   const soft = stringMember(metadata.annotations, softFinalizersAnnotation(target)) ?? "";
-  return soft.split(",").some((holder) => holder.trim() !== "") ? "stay" : "leave";
+  const isNeeded = soft.split(",").some((holder) => holder.trim() !== "");
+  return isNeeded && isHeldBy(metadata, target) ? "stay" : "leave";
 }

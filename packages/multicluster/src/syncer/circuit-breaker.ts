@@ -48,6 +48,11 @@ export class CircuitBreaker {
     this.#isProbing = false;
   }
 
+  /** It failed for a reason that says nothing about the kind: somebody else may try. */
+  wasInconclusive(): void {
+    this.#isProbing = false;
+  }
+
   /** Of the way or the kind, not of one object. */
   failed(): void {
     this.#isProbing = false;

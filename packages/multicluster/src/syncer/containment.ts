@@ -2,7 +2,14 @@
  * Whether what we asked for is so. What the other side has on top (defaults, injected containers, fields of autoscalers) is none of our business,
  * as server-side apply has it.
  */
-import { isJsonObject, type JsonArray, type JsonObject, type JsonValue, jsonEqual, member } from "@kcp-ts/machinery/json";
+import {
+  isJsonObject,
+  type JsonArray,
+  type JsonObject,
+  type JsonValue,
+  jsonEqual,
+  member,
+} from "@kcp-ts/machinery/json";
 
 /** Pairs of list members that are compared at most; longer lists count as different, which costs one request. */
 const pairsMax = 10_000;

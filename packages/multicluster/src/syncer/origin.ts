@@ -71,7 +71,11 @@ export function parseLocator(text: string | undefined): NamespaceLocator | undef
   const target = value === undefined ? undefined : member(value, "syncTarget");
   if (value === undefined || target === undefined || !isJsonObject(target)) return undefined;
   const [cluster, namespace] = [member(value, "cluster"), member(value, "namespace")];
-  const [home, name, uid] = [member(target, "cluster"), member(target, "name"), member(target, "uid")];
+  const [home, name, uid] = [
+    member(target, "cluster"),
+    member(target, "name"),
+    member(target, "uid"),
+  ];
   if (typeof cluster !== "string" || typeof namespace !== "string") return undefined;
   if (typeof home !== "string" || typeof name !== "string" || typeof uid !== "string") {
     return undefined;
