@@ -20,6 +20,8 @@ export interface Member {
   readonly standing: Standing;
   /** A lost cluster that is also to be emptied. */
   readonly isLeaving?: boolean;
+  /** Whether its reports count; they do if left out. */
+  readonly isTrusted?: boolean;
   readonly weight?: number | undefined;
   readonly capacity?: number | undefined;
   readonly part?: Part | undefined;
@@ -121,16 +123,21 @@ const takesPart: ReadonlySet<Standing> = new Set(["accepting", "cordoned", "sett
 const counts: ReadonlySet<Standing> = new Set(["accepting", "cordoned", "leaving"]);
 
 /** What can be relied on. */
-function availableAtLeast({ standing, part }: Member): number {
-  if (part === undefined || part.isGoing || !part.isObserved || !counts.has(standing)) return 0;
+function availableAtLeast(member: Member): number {
+  const { part } = member;
+  if (part === undefined || part.isGoing || !isReported(member)) return 0;
   return Math.min(part.available, part.replicas);
 }
 
 /** What may be lost by taking all of it away. */
-function availableAtMost({ standing, part }: Member): number {
+function availableAtMost(member: Member): number {
+  const { part } = member;
   if (part === undefined) return 0;
-  const isSeen = part.isObserved && counts.has(standing);
-  return isSeen ? Math.min(part.available, part.replicas) : part.replicas;
+  return isReported(member) ? Math.min(part.available, part.replicas) : part.replicas;
+}
+
+function isReported({ standing, isTrusted, part }: Member): boolean {
+  return part?.isObserved === true && counts.has(standing) && isTrusted !== false;
 }
 
 function isFrozen({ standing, isLeaving }: Member): boolean {

@@ -22,6 +22,8 @@
  * | leaving   | no        | yes                      | all, when replaced   |
  * | lost      | no        | no                       | nothing: it is frozen until the cluster is back, and replaced elsewhere |
  * | gone      | no        | no                       | all, when replaced   |
+ *
+ * Reports of a cluster that has been Ready for less than settleMs do not count yet, whatever its standing.
  */
 import { findCondition, isConditionTrue, type StringMap } from "@kcp-ts/sdk";
 import { type SyncTarget, targetConditions } from "../api/index.ts";
@@ -58,6 +60,8 @@ export interface Judgement {
   readonly standing: Standing;
   /** For a lost one: whether it should give up what it has. */
   readonly isLeaving: boolean;
+  /** Ready for a while: what it reports is not from before it was lost. */
+  readonly isTrusted: boolean;
   /** When time alone may change the judgement. */
   readonly untilMs: number | undefined;
 }
@@ -84,14 +88,19 @@ export function judge(
   nowMs: number,
   { graceMs, settleMs }: Patience,
 ): Judgement {
-  if (target === undefined) return { standing: "gone", isLeaving: true, untilMs: undefined };
+  if (target === undefined) {
+    return { standing: "gone", isLeaving: true, isTrusted: false, untilMs: undefined };
+  }
   const { isReady, changedAtMs, isUnschedulable, evictAfterMs, isDeleting } = target;
   const isLeaving = isDeleting || (evictAfterMs !== undefined && evictAfterMs <= nowMs);
   const evictionMs = isLeaving ? undefined : evictAfterMs;
+  const settledAtMs = changedAtMs + settleMs;
+  const isTrusted = isReady && nowMs >= settledAtMs;
   const judged = (standing: Standing, untilMs?: number): Judgement => ({
     standing,
     isLeaving,
-    untilMs: earliest(untilMs, evictionMs),
+    isTrusted,
+    untilMs: earliest(untilMs, evictionMs, isReady && !isTrusted ? settledAtMs : undefined),
   });
   if (!isReady) {
     const lostAtMs = changedAtMs + graceMs;
@@ -99,8 +108,7 @@ export function judge(
   }
   if (isLeaving) return judged("leaving");
   if (isUnschedulable) return judged("cordoned");
-  const settledAtMs = changedAtMs + settleMs;
-  return nowMs >= settledAtMs ? judged("accepting") : judged("settling", settledAtMs);
+  return judged(isTrusted ? "accepting" : "settling");
 }
 
 export function earliest(...times: readonly (number | undefined)[]): number | undefined {

@@ -15,7 +15,6 @@ import { Cluster } from "./cluster.ts";
 
 export const patience: Patience = { graceMs: 30_000, settleMs: 5000 };
 export const tickMs = 500;
-const counted = new Set(["accepting", "cordoned", "leaving"]);
 
 type Mutable<Type> = { -readonly [Key in keyof Type]: Type[Key] };
 
@@ -108,7 +107,10 @@ export class World {
     this.#looks = fresh;
     const decision = this.decide(seen);
     const mishap = this.random.chance(0.1) ? this.random.integer(4) : Number.POSITIVE_INFINITY;
+    const before = this.writes;
     this.#execute(decision, seen, mishap);
+    // There is one splitter, and it reads what it wrote: only what others do can be news to it.
+    if (this.writes > before) this.#looks = undefined;
   }
 
   decide(seen: Seen): Decision {
@@ -121,12 +123,16 @@ export class World {
     return judge(this.targets.get(name), this.nowMs, patience).standing;
   }
 
+  isTrusted(name: string): boolean {
+    return judge(this.targets.get(name), this.nowMs, patience).isTrusted;
+  }
+
   /** Pods that run and are ready in clusters that can be relied on, had they the replicas that the API says now. */
   reliablyReady(): number {
     let ready = 0;
     for (const [name, cluster] of this.clusters) {
       const part = this.parts.get(`web--${name}`);
-      if (part === undefined || !counted.has(this.standingOf(name))) continue;
+      if (part === undefined || !this.isTrusted(name)) continue;
       ready += Math.min(cluster.ready(this.nowMs), replicasOf(part));
     }
     return ready;
@@ -180,7 +186,7 @@ export class World {
     const asked = Math.min(replicasOf(this.parent), replicasOf(seen.parent));
     const before = this.reliablyReady();
     const isUndisturbed = [...this.clusters.values()].every(
-      (one) => (one.isUp || !counted.has(this.standingOf(one.name))) && !one.isRolling,
+      (one) => (one.isUp || !this.isTrusted(one.name)) && !one.isRolling,
     );
     const isScaledDown = seen.parts.some(
       ({ metadata }) => Number(metadata.annotations?.[askedReplicasAnnotation] ?? 0) > asked,
