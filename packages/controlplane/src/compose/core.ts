@@ -8,11 +8,13 @@ import { Client } from "@kcp-ts/sdk";
 import {
   type AccountObjects,
   ApiServer,
+  type AuditTrailOptions,
   anyOf,
   bootstrapAuthorizer,
   clusterUnit,
   type RequestAuthenticator,
   type ServerLog,
+  type TrafficOptions,
   type UserInfo,
   workspaceContent,
 } from "@kcp-ts/server";
@@ -35,6 +37,7 @@ import { InProcessIdentities } from "./in-process-identities.ts";
 import { inProcessTransport } from "./in-process-transport.ts";
 import { createInternalCredential, type InternalCredential } from "./internal-credential.ts";
 import { composeIssuers, type IssuerOptions } from "./issuers.ts";
+import { type PhysicalClusterOptions, PhysicalClusters } from "./physical-clusters.ts";
 import {
   composeServiceAccounts,
   type ServiceAccountOptions,
@@ -57,7 +60,16 @@ export interface CoreOptions
   readonly extensions: Extensions;
   readonly random: Random;
   readonly log: ServerLog;
+  readonly webhookDenyPrivateAddresses?: boolean | undefined;
+  readonly trail?: AuditTrailOptions | undefined;
+  readonly limits?: TrafficOptions;
   readonly tidyMemory?: (() => void) | undefined;
+}
+
+export interface ControlLoopsToStart
+  extends Pick<ControllersOptions, "caPem" | "eventTtlMs" | "isShared" | "controlLoops"> {
+  /** Nobody connects to physical clusters if left out. */
+  readonly physicalClusters?: PhysicalClusterOptions | undefined;
 }
 
 interface Parts extends CoreOptions {
@@ -85,6 +97,7 @@ export class Core {
   /** Looked at until the controllers stop. */
   readonly files: FileWatch;
   readonly #parts: Parts;
+  readonly #physicalClusters: PhysicalClusters;
   readonly #stopping = new AbortController();
   #controlLoops: RunningControllers | undefined;
   #controllers: Promise<void>[] = [];
@@ -128,6 +141,9 @@ export class Core {
   private constructor(parts: Parts) {
     const { storage, authenticator, clock, random, log, extensions } = parts;
     this.#parts = parts;
+    this.#physicalClusters = new PhysicalClusters(() =>
+      this.#client(parts.credential.authorization),
+    );
     this.identities = parts.identities;
     this.files = parts.files;
     this.server = new ApiServer({
@@ -142,8 +158,14 @@ export class Core {
       log,
       tokens: parts.serviceAccounts.issuer,
       issuerDocuments: parts.serviceAccounts.documents,
-      admissionPlugins: extensions.admissionPlugins ?? [],
-      resources: extensions.resources ?? [],
+      admissionPlugins: [
+        this.#physicalClusters.admissionPlugin,
+        ...(extensions.admissionPlugins ?? []),
+      ],
+      resources: [...this.#physicalClusters.resources, ...(extensions.resources ?? [])],
+      webhooks: { denyPrivateAddresses: parts.webhookDenyPrivateAddresses === true },
+      audit: parts.trail,
+      ...parts.limits,
       tidyMemory: parts.tidyMemory,
     });
     this.handle = withMiddleware(
@@ -167,7 +189,7 @@ export class Core {
   }
 
   /** The server's own. `caPem` is what clients verify it by. */
-  startControlLoops(options: Pick<ControllersOptions, "caPem" | "eventTtlMs" | "isShared">): void {
+  startControlLoops({ physicalClusters, ...options }: ControlLoopsToStart): void {
     const { server } = this;
     const { credential, log, clock, serviceAccounts, clientAuthority } = this.#parts;
     const issueToken: IssueToken = (account, secretName) =>
@@ -178,7 +200,9 @@ export class Core {
       clusterUnit,
     });
     const keys = { issueToken, signCertificate };
-    this.#controlLoops = startControllers({ ...options, ...keys, server, credential, log, clock });
+    const multicluster = physicalClusters && this.#physicalClusters.programOf(physicalClusters);
+    const shared = { ...keys, server, credential, log, clock, multicluster };
+    this.#controlLoops = startControllers({ ...options, ...shared });
   }
 
   /** The embedder's: when the types they watch are there. */
@@ -192,6 +216,12 @@ export class Core {
     this.#stopping.abort();
     this.files.stop();
     await Promise.all([this.#controlLoops?.stop(), ...this.#controllers]);
+  }
+
+  /** Of a start that did not come to its end. */
+  close(): Promise<void> {
+    this.files.stop();
+    return this.server.close();
   }
 
   async #run(program: ControllerProgram): Promise<void> {
