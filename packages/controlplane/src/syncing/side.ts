@@ -175,13 +175,26 @@ function failure(code: number): ApiResponse {
     apiVersion: "v1",
     metadata: {},
     status: "Failure",
-    message: "the server could not find the requested resource",
-    reason: code === 404 ? "NotFound" : code === 400 ? "BadRequest" : "InternalError",
+    message: messages.get(code) ?? "something went wrong",
+    reason: reasons.get(code) ?? "InternalError",
     code,
   };
   const body = new TextEncoder().encode(JSON.stringify(status));
   return { status: code, headers: { "content-type": "application/json" }, body };
 }
+
+const messages = new Map([
+  [404, "the server could not find the requested resource"],
+  [
+    403,
+    'widgets.example.com "a" is forbidden: User "syncer" cannot patch resource "widgets" in API group "example.com"',
+  ],
+]);
+const reasons = new Map([
+  [400, "BadRequest"],
+  [403, "Forbidden"],
+  [404, "NotFound"],
+]);
 
 export const silent = {
   debug: () => {},

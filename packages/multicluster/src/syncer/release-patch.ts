@@ -24,13 +24,12 @@ export function releasePatch(
   const isHeld = isHeldBy(metadata, target);
   if (!isHeld && Object.keys(annotations).length === 0) return undefined;
   const finalizer = syncerFinalizer(target);
+  const others = (metadata.finalizers ?? []).filter((one) => one !== finalizer);
   return {
     metadata: {
       uid,
       resourceVersion,
-      ...(isHeld
-        ? { finalizers: (metadata.finalizers ?? []).filter((one) => one !== finalizer) }
-        : {}),
+      ...(isHeld ? { finalizers: others.length === 0 ? null : others } : {}),
       ...(Object.keys(annotations).length === 0 ? {} : { annotations }),
       ...(isAskedToLeave && hasState ? { labels: { [state]: null } } : {}),
     },
