@@ -21,12 +21,14 @@ import {
   TargetController,
   Targets,
 } from "./registration/index.ts";
+import { Syncers } from "./syncers.ts";
 
 /** Each runs alone, too; the importer works where the connections are. */
 export const multiclusterParts = [
   "cluster-controller",
   "api-importer",
   "api-negotiation",
+  "syncer",
   "deployment-splitter",
 ] as const;
 export type MulticlusterPart = (typeof multiclusterParts)[number];
@@ -95,6 +97,10 @@ export async function runMulticluster(
     const part = new TargetController({ ...shared, ...own });
     controllers.push(part.controller);
     closing.push(() => part.close());
+  }
+  if (parts.has("syncer")) {
+    const part = new Syncers({ ...shared, onError: report("syncer") });
+    closing.unshift(() => part.close());
   }
   const loops: { run(signal: AbortSignal): Promise<void> }[] = [
     new Manager({ clusters: [clusters], controllers }),

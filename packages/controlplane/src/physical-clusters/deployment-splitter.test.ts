@@ -7,6 +7,7 @@ import { describe, it, type TestContext } from "node:test";
 import {
   handsOffAnnotation,
   lostSinceAnnotation,
+  multiclusterParts,
   syncTargets,
   weightsAnnotation,
 } from "@kcp-ts/multicluster";
@@ -112,7 +113,8 @@ class Stage {
 }
 
 async function stageWith(t: TestContext, ...names: string[]) {
-  const plane = await startPlane(t, { patience });
+  const parts = multiclusterParts.filter((part) => part !== "syncer");
+  const plane = await startPlane(t, { patience, parts });
   const stage = new Stage(plane.client);
   const clusters = new Map(
     await Promise.all(names.map(async (name) => [name, await startPhysical(t, { name })] as const)),

@@ -46,8 +46,8 @@ export interface Decision {
   /** Fewer replicas. Only behind the other writes. */
   readonly cuts: readonly Deployment[];
   readonly removals: readonly Deployment[];
-  /** Of parts whose cluster was lost just now: nothing is known of them any more. */
-  readonly statuses: readonly Deployment[];
+  /** Clusters that were lost just now. */
+  readonly lost: readonly string[];
   /** The parent's. The very one that it has when nothing changes. */
   readonly status: DeploymentStatus;
   readonly happenings: readonly Happening[];
@@ -183,7 +183,7 @@ function heldPlan(places: readonly Place[]): Pick<Plan, "next"> {
   return { next };
 }
 
-type Writes = Pick<Decision, "creations" | "updates" | "cuts" | "removals" | "statuses">;
+type Writes = Pick<Decision, "creations" | "updates" | "cuts" | "removals" | "lost">;
 
 function writesOf(
   { parent, nowMs }: DecideInput,
@@ -194,7 +194,7 @@ function writesOf(
   const updates: Deployment[] = [];
   const cuts: Deployment[] = [];
   const removals: Deployment[] = [];
-  const statuses: Deployment[] = [];
+  const lost: string[] = [];
   const askedReplicas = replicasOf(parent);
   for (const { name, judgement, deployment, member } of places) {
     const wanted = next.get(name);
@@ -210,48 +210,27 @@ function writesOf(
     }
     const since = stringMember(deployment.metadata.annotations, lostSinceAnnotation);
     const isLost = judgement.standing === "lost";
-    if (isLost && since === undefined) statuses.push(withoutReports(deployment, name, nowMs));
+    if (isLost && since === undefined) lost.push(name);
     const lostSince = isLost ? (since ?? timestamp(nowMs)) : undefined;
     const adjusted = adjustedPart(deployment, { ...wish, lostSince });
     if (adjusted === deployment) continue;
     if (wanted < (member.part?.replicas ?? 0)) cuts.push(adjusted);
     else updates.push(adjusted);
   }
-  return { creations, updates, cuts, removals, statuses };
-}
-
-/** As the node controller does with Pods of a lost node: it is no longer said that they are ready. */
-function withoutReports(part: Deployment, cluster: string, nowMs: number): Deployment {
-  const now = timestamp(nowMs);
-  const message = `Nothing has been heard of ${cluster}; what runs there may still run.`;
-  const lost = { status: "Unknown", reason: "ClusterLost", message } as const;
-  const times = { lastUpdateTime: now, lastTransitionTime: now };
-  const { observedGeneration } = part.status ?? {};
-  return {
-    ...part,
-    status: {
-      ...(observedGeneration === undefined ? {} : { observedGeneration }),
-      unavailableReplicas: replicasOf(part),
-      conditions: [
-        { type: "Available", ...lost, ...times },
-        { type: "Progressing", ...lost, ...times },
-      ],
-    },
-  };
+  return { creations, updates, cuts, removals, lost };
 }
 
 function happeningsOf(
   parent: Deployment,
   places: readonly Place[],
-  { creations, updates, cuts, removals, statuses }: Writes,
+  { creations, updates, cuts, removals, lost }: Writes,
 ): readonly Happening[] {
   const happenings: Happening[] = [];
-  for (const part of statuses) {
-    const cluster = assignedCluster(part.metadata.labels);
-    const message = `${cluster} is lost: its ${replicasOf(part)} replicas are replaced elsewhere`;
+  const before = new Map(places.map(({ name, member }) => [name, member.part?.replicas ?? 0]));
+  for (const name of lost) {
+    const message = `${name} is lost: its ${before.get(name)} replicas are replaced elsewhere`;
     happenings.push({ type: "Warning", reason: "ClusterLost", message });
   }
-  const before = new Map(places.map(({ name, member }) => [name, member.part?.replicas ?? 0]));
   const moves: string[] = [];
   for (const part of [...creations, ...updates, ...cuts]) {
     const cluster = assignedCluster(part.metadata.labels) ?? "";

@@ -144,7 +144,7 @@ async function execute(
   decision: Decision,
   signal: AbortSignal,
 ): Promise<void> {
-  const { creations, updates, cuts, removals, statuses, status } = decision;
+  const { creations, updates, cuts, removals, status } = decision;
   const { namespace } = parent.metadata;
   await Promise.all([
     ...creations.map((part) => resource.create(part, { signal })),
@@ -160,7 +160,6 @@ async function execute(
       return resource.delete({ namespace, name }, { preconditions, signal });
     }),
   ]);
-  for (const part of statuses) await forgetReports(resource, part, signal);
   if (status === parent.status) return;
   try {
     await resource.updateStatus({ ...parent, status }, { signal });
@@ -168,19 +167,6 @@ async function execute(
     // Gone meanwhile; or a type of that name without a status, which is nobody's to split.
     if (!isStatusError(error, "NotFound")) throw error;
   }
-}
-
-/** The part may have been written just before, so its version is not the one that was read. */
-async function forgetReports(
-  resource: ResourceClient<Deployment>,
-  { metadata: { namespace, name }, status }: Deployment,
-  signal: AbortSignal,
-): Promise<void> {
-  const current = await resource.get({ namespace, name }, { signal });
-  await resource.updateStatus(
-    { ...current, ...(status === undefined ? {} : { status }) },
-    { signal },
-  );
 }
 
 function takenNames(

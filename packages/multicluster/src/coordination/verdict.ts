@@ -38,7 +38,11 @@ export function verdictOf(input: VerdictInput): Verdict {
     const message = `${plan.unplaced} of ${replicas} replicas have no cluster to go to: ${why.join(", ")}`;
     return blocked("NoReadyClusters", message);
   }
-  return moving(plan, places) ?? placed(plan);
+  const verdict = moving(plan, places) ?? placed(plan);
+  const lost = places.filter(({ member }) => member.standing === "lost" && member.part);
+  if (lost.length === 0) return verdict;
+  const message = `${verdict.message}; lost: ${lost.map(({ name }) => name).join(", ")}`;
+  return { ...verdict, message };
 }
 
 const nextStep =

@@ -25,6 +25,8 @@ export interface KindSyncOptions {
 
 export interface KindHealth {
   readonly hasSynced: boolean;
+  /** Both sides tell of changes as they happen: what is known is not from before a connection broke. */
+  readonly isLive: boolean;
   /** The fuse is out: everything of this kind failed lately. */
   readonly isResting: boolean;
   readonly lastTrouble: Trouble | undefined;
@@ -66,8 +68,9 @@ export class KindSync {
   }
 
   get health(): KindHealth {
-    const { hasSynced } = this.view;
-    return { hasSynced, isResting: this.#breaker.isOpen, lastTrouble: this.#lastTrouble };
+    const { hasSynced, health } = this.view;
+    const isLive = health.upstream.state === "watching" && health.downstream.state === "watching";
+    return { hasSynced, isLive, isResting: this.#breaker.isOpen, lastTrouble: this.#lastTrouble };
   }
 
   /** Throws what should be tried again later; troubles have been told by then. */

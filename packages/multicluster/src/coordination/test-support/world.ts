@@ -169,10 +169,6 @@ export class World {
       };
       if (!write(() => this.#checked(part, seen, remove))) return;
     }
-    for (const { metadata, status } of decision.statuses) {
-      const part = this.parts.get(metadata.name);
-      if (part === undefined || !write(() => this.#putStatus(part, status))) return;
-    }
     const { parent } = this;
     if (decision.status === parent.status) return;
     write(() => {
