@@ -6,11 +6,20 @@ import {
   multiclusterKinds,
   multiclusterParts,
   type Patience,
+  runMulticluster,
 } from "@kcp-ts/multicluster";
 import type { Client } from "@kcp-ts/sdk";
 import { type AdmissionPlugin, type ResourceDefinition, systemDefinition } from "@kcp-ts/server";
 import { SealingKey } from "./sealing-key.ts";
 import { syncTargetAdmission } from "./sync-target-admission.ts";
+
+// For commands: the command line knows this package only.
+export {
+  definitionOf,
+  importApis,
+  type MulticlusterPart,
+  multiclusterParts,
+} from "@kcp-ts/multicluster";
 
 export interface PhysicalClusterOptions {
   /** Which controllers run here; all if left out. */
@@ -51,4 +60,19 @@ export class PhysicalClusters {
       openSealed: (sealed, place) => this.#key.unseal(sealed, place),
     };
   }
+}
+
+export interface PhysicalClusterProgram extends PhysicalClusterOptions {
+  /** May do everything, in all logical clusters and in the system's own. */
+  readonly client: Client;
+  readonly onError: MulticlusterOptions["onError"];
+}
+
+/** The controllers alone, beside a control plane in another process. Works until the signal aborts. */
+export async function runPhysicalClusters(
+  { client, onError, ...options }: PhysicalClusterProgram,
+  signal: AbortSignal,
+): Promise<void> {
+  const program = new PhysicalClusters(() => client).programOf(options);
+  await runMulticluster({ ...program, client, onError }, signal);
 }

@@ -130,6 +130,8 @@ export class ApiImporter {
       this.#lastRuns.set(formatKey(key), { ...about, nextAtMs });
     } catch (error) {
       if (connection.signal.aborted) return undefined;
+      // The next success has to be said, though nothing in the cluster has changed.
+      this.#lastRuns.delete(formatKey(key));
       await this.#say(target, failed(error), context);
       throw error;
     }
