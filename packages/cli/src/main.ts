@@ -4,6 +4,7 @@ import { addBackup } from "./commands/backup.ts";
 import { addClusterController } from "./commands/cluster-controller.ts";
 import { addCompat } from "./commands/compat.ts";
 import { addCrdPuller } from "./commands/crd-puller.ts";
+import { addDemo } from "./commands/demo.ts";
 import { addGenerate } from "./commands/generate.ts";
 import { addRestore } from "./commands/restore.ts";
 import { addSim } from "./commands/sim.ts";
@@ -21,6 +22,7 @@ export async function main(argv: readonly string[]): Promise<void> {
   addRestore(program);
   addTestServer(program);
   addSim(program);
+  addDemo(program);
   addGenerate(program);
   addCompat(program);
   addCrdPuller(program);
