@@ -82,6 +82,9 @@ export {
   importApis,
 } from "./api-import/index.ts";
 export {
+  type AgentManifestOptions,
+  agentId,
+  agentManifest,
   type ContestedField,
   defaultPolicies,
   type KindPolicy,
@@ -95,7 +98,10 @@ export {
   ResourceSet,
   type SyncedResource,
   type Syncer,
+  type SyncerConnection,
   type SyncerHealth,
+  SyncerManager,
+  type SyncerManagerOptions,
   type SyncerOptions,
   startSyncer,
   type TargetIdentity,

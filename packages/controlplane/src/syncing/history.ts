@@ -336,6 +336,14 @@ export class History {
     this.log.push("recover");
     await this.#heal();
     for (const { resources } of this.#targets) resources.set(kinds);
+    // Who believed a list that lied cannot know what it left out: nothing told it since. Only a new look helps.
+    if (!this.log.some((line) => line.includes('"empty"'))) return;
+    for (const target of this.#targets) {
+      const stopping = target.syncer?.stop();
+      await this.#pass(1000);
+      await stopping;
+      this.#start(target);
+    }
   }
 
   async #converge(): Promise<void> {
