@@ -14,8 +14,14 @@ import {
 } from "./authentication-flags.ts";
 import { durationFlag, integerFlag, repeated } from "./flags.ts";
 import { addStorageFlags, type StorageFlags, storageOptionsOf } from "./storage-flags.ts";
+import {
+  addTrafficFlags,
+  auditOptionsOf,
+  type TrafficFlags,
+  trafficLimitsOf,
+} from "./traffic-flags.ts";
 
-interface StartFlags extends StorageFlags, AuthenticationFlags {
+interface StartFlags extends StorageFlags, AuthenticationFlags, TrafficFlags {
   readonly rootDirectory: string;
   readonly bindAddress: string;
   readonly securePort: number;
@@ -27,6 +33,7 @@ interface StartFlags extends StorageFlags, AuthenticationFlags {
   readonly tlsSniCertKey: readonly string[];
   readonly tlsMinVersion: string;
   readonly runControllers: string;
+  readonly webhookDenyPrivateAddresses: string;
   readonly eventTtl: number;
   readonly shutdownDelayDuration: number;
   readonly shutdownTimeout: number;
@@ -65,11 +72,12 @@ export function addStart(program: Command): void {
     .option("--tls-min-version <version>", "VersionTLS12 or VersionTLS13", "VersionTLS12");
   addStorageFlags(command);
   addAuthenticationFlags(command);
+  addWebhookFlags(command);
   command
     .optionsGroup("What it does by itself:")
     .option(
       "--run-controllers <bool>",
-      "empty deleted namespaces, collect garbage, fill new namespaces",
+      "empty deleted namespaces, collect garbage, fill new namespaces, count for quotas",
       "true",
     )
     .option(
@@ -77,7 +85,9 @@ export function addStart(program: Command): void {
       "how long Events are kept after they were last written (default: 1h)",
       durationFlag("--event-ttl"),
       3_600_000,
-    )
+    );
+  addTrafficFlags(command);
+  command
     .optionsGroup("How it stops:")
     .option(
       "--shutdown-delay-duration <seconds>",
@@ -100,6 +110,16 @@ export function addStart(program: Command): void {
     )
     .option("--log-format <format>", "json or pretty (default: pretty on a terminal)")
     .action((flags: StartFlags) => start(flags));
+}
+
+function addWebhookFlags(command: Command): void {
+  command
+    .optionsGroup("Where it calls out to:")
+    .option(
+      "--webhook-deny-private-addresses <bool>",
+      "refuse webhooks on this machine, in its network and at link-local addresses",
+      "false",
+    );
 }
 
 async function start(flags: StartFlags): Promise<void> {
@@ -131,9 +151,12 @@ function optionsOf(flags: StartFlags): ControlPlaneOptions {
     tlsSniCertKeys: flags.tlsSniCertKey,
     tlsMinVersion: flags.tlsMinVersion,
     controllers: flags.runControllers !== "false",
+    webhookDenyPrivateAddresses: flags.webhookDenyPrivateAddresses === "true",
     ...authenticationOptionsOf(flags),
     eventTtlMs: flags.eventTtl,
     storage: storageOptionsOf(flags),
+    audit: auditOptionsOf(flags),
+    traffic: trafficLimitsOf(flags),
     shutdownDelayMs: flags.shutdownDelayDuration * 1000,
     shutdownTimeoutMs: flags.shutdownTimeout * 1000,
   };
