@@ -29,8 +29,11 @@ export interface Strategy {
   /** How apply sees the kind; by default it follows from the shape. */
   readonly applyType?: TypeSchema;
 
-  /** Reads a body when the shape alone cannot; throws ShapeError. Such kinds have no protobuf form. */
+  /** Reads a body when the shape alone cannot; throws ShapeError. Such kinds have no protobuf form, unless `protobufShape` knows one. */
   readonly decode?: (value: JsonObject) => Decoded;
+
+  /** By what the protobuf of clients is read before `decode` sees it; undefined where clients have none. Asked only when protobuf comes. */
+  readonly protobufShape?: () => Promise<MessageShape | undefined>;
 
   /** How strategic merge patches apply where the shape does not say; "none" where they are not accepted. */
   readonly patchRules?: PatchSchema | "none";
