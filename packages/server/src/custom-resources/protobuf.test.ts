@@ -86,21 +86,29 @@ describe("protobuf of kinds that definitions stand in for", () => {
       [5, 0],
       [7, 0],
     ];
-    const deployment = (replicas: number) =>
+    const deployment = (replicas: number, resourceVersion = "") =>
       envelope("apps/v1", "Deployment", [
-        [1, metadata("web")],
+        [1, [...metadata("web"), [6, resourceVersion]]],
         [2, spec(replicas)],
         [3, []],
       ]);
     const path = "/clusters/b/apis/apps/v1/namespaces/default/deployments";
-    await server.must("POST", path, { body: deployment(3), headers });
-    const taken = await server.must("PUT", `${path}/web`, { body: deployment(4), headers });
+    const created = await server.must("POST", path, { body: deployment(3), headers });
+    const { resourceVersion } = created["metadata"] as { resourceVersion: string };
+    const taken = await server.must("PUT", `${path}/web`, {
+      body: deployment(4, resourceVersion),
+      headers,
+    });
+    const { resourceVersion: latest } = taken["metadata"] as { resourceVersion: string };
     const { replicas, template: stored, ...rest } = taken["spec"] as AnyObject;
     assert.equal(replicas, 4);
     assert.deepEqual(rest, {});
     const { containers } = (stored as { spec: { containers: AnyObject[] } }).spec;
     assert.deepEqual(containers?.[0]?.["image"], "nginx:1");
-    const refused = await server.request("PUT", `${path}/web`, { body: deployment(-1), headers });
+    const refused = await server.request("PUT", `${path}/web`, {
+      body: deployment(-1, latest),
+      headers,
+    });
     assert.equal(refused.status, 422, refused.text);
   });
 
