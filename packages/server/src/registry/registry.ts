@@ -119,10 +119,14 @@ export class Registry {
     options: WriteOptions,
   ): Promise<Written> {
     const context = { ...this.#options, user: options.user };
+    const ahead = definition.strategy.judgeAhead?.(draft, undefined);
+    if (ahead !== undefined) await ahead;
     for (let tries = 1; ; tries++) {
       const prepared = prepareCreate(definition, address, { ...draft }, context);
+      if (ahead !== undefined) await otherWork();
       const object = this.#own(definition, address.cluster, options, prepared, undefined);
       const { name } = object["metadata"] as { name: string };
+      if (ahead !== undefined) await otherWork();
       const pending = options.validate(object, undefined);
       if (pending !== undefined) await pending;
       const written = await this.#insert(definition, { ...address, name }, object, options);
@@ -154,10 +158,15 @@ export class Registry {
       if (entry.value.length > largeBytes) await otherWork();
       const draft = await build(old);
       const expected = checkPreconditions(definition, address.name, draft, entry, old);
+      if (options.subresource === undefined) {
+        const ahead = definition.strategy.judgeAhead?.(draft, old);
+        if (ahead !== undefined) await ahead;
+      }
       const prepared = prepareUpdate(definition, draft, old, options, {
         nowMs: this.#options.clock.now(),
         user: options.user,
       });
+      if (entry.value.length > largeBytes) await otherWork();
       const updated = this.#own(definition, address.cluster, options, prepared, old);
       await options.validate(updated, old);
       if (entry.value.length > largeBytes) await otherWork();
