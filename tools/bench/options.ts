@@ -27,6 +27,7 @@ export const groups = [
   "watch",
   "start",
   "memory",
+  "neighbours",
   "loops",
 ] as const;
 export type Group = (typeof groups)[number];
@@ -52,6 +53,9 @@ export interface Sizes {
   /** Rounds whose figures are thrown away: code that is not compiled yet is half as fast. */
   readonly warmUps: number;
   readonly settleMs: number;
+  /** How long a tenant is watched beside a noisy one. */
+  readonly neighbourMs: number;
+  readonly neighbourWatches: number;
 }
 
 const full: Sizes = {
@@ -72,6 +76,8 @@ const full: Sizes = {
   loopObjects: 10_000,
   warmUps: 2,
   settleMs: 3000,
+  neighbourMs: 5000,
+  neighbourWatches: 10_000,
 };
 
 /** Seconds altogether: shows that everything still runs, says nothing about speed. */
@@ -93,12 +99,15 @@ const quick: Sizes = {
   loopObjects: 50,
   warmUps: 0,
   settleMs: 0,
+  neighbourMs: 100,
+  neighbourWatches: 20,
 };
 
 /** Throws an Error with a text for people when the command line makes no sense. */
 export function parseOptions(args: readonly string[]): BenchOptions {
-  const { values } = parseArgs({
+  const { values, positionals } = parseArgs({
     args: [...args],
+    allowPositionals: true,
     options: {
       rounds: { type: "string" },
       only: { type: "string", default: "" },
@@ -114,7 +123,7 @@ export function parseOptions(args: readonly string[]): BenchOptions {
     throw new Error("--generator takes h2load or node");
   return {
     rounds: parseRounds(values.rounds ?? (values.quick ? "1" : "5")),
-    only: values.only.split(",").filter(Boolean).map(parseGroup),
+    only: [...values.only.split(",").filter(Boolean), ...positionals].map(parseGroup),
     output,
     generator,
     targets: values.target.map(parseTarget),

@@ -1,1 +1,2 @@
 export { main } from "./main.ts";
+export { createWorkspaceMain, kcpPluginMain, workspaceMain } from "./workspace-plugin/index.ts";

@@ -15,6 +15,7 @@ import {
 } from "@kcp-ts/sdk";
 import {
   customResourceDefinitions,
+  resourceQuotas,
   type ServesKind,
   servedKinds,
   serviceAccounts,
@@ -34,6 +35,7 @@ import {
   type GraphNode,
 } from "./garbage-collector/index.ts";
 import { namespaceController } from "./namespace/index.ts";
+import { resourceQuotaController } from "./resource-quota/index.ts";
 import { type IssueToken, serviceAccountTokensController } from "./service-account-tokens/index.ts";
 
 export interface ControlLoopsOptions {
@@ -101,8 +103,26 @@ export async function runControlLoops(
     const { eventTtlMs: ttlMs = eventTtlMsDefault } = options;
     loops.push(eventExpiry({ client, ttlMs, clock, onError: report("event-expiry") }));
   }
+  if (serves(resourceQuotas)) loops.push(quotaLoop(options, report));
   await Promise.all(loops.map((loop) => loop.run(signal)));
   await events.flush();
+}
+
+/** What counts for quotas. */
+function quotaLoop(
+  { client, clock = systemClock }: ControlLoopsOptions,
+  report: (controller: string) => (error: unknown, key?: ObjectKey) => void,
+): ControlLoop {
+  const clusters = logicalClusters({ client, clock, onError: report("informer") });
+  const onError = report("resource-quota");
+  const options = { client, clusters, clock, onError, onWatchError: onError };
+  const { controller, close } = resourceQuotaController(options);
+  return {
+    async run(signal) {
+      await new Manager({ clusters: [clusters], controllers: [controller] }).run(signal);
+      await close();
+    },
+  };
 }
 
 /** What makes tokens and certificates, as far as there are keys to make them with. */

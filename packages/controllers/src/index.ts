@@ -20,6 +20,11 @@ export {
 } from "./garbage-collector/index.ts";
 export { type NamespaceControllerOptions, namespaceController } from "./namespace/index.ts";
 export {
+  type ResourceQuotaController,
+  type ResourceQuotaControllerOptions,
+  resourceQuotaController,
+} from "./resource-quota/index.ts";
+export {
   type AccountOfToken,
   type IssueToken,
   type ServiceAccountTokensOptions,

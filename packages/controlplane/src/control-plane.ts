@@ -7,12 +7,14 @@ import { type Clock, sleep, systemClock, systemRandom } from "@kcp-ts/machinery/
 import type { Client } from "@kcp-ts/sdk";
 import { type ApiServer, Listener, type ServerLog } from "@kcp-ts/server";
 import { ensureServingCertificates, keepServingCertificates } from "./certificates/index.ts";
+import { composeAudit } from "./compose/audit.ts";
 import { Core, processUser } from "./compose/core.ts";
 import type { Extensions } from "./compose/extensions.ts";
 import { listen, makeRootDirectory } from "./compose/start-up.ts";
 import { type OpenedStorage, openStorage } from "./compose/storage.ts";
 import { memoryTidier } from "./compose/tidy-memory.ts";
 import { loadTls } from "./compose/tls.ts";
+import { trafficOf } from "./compose/traffic.ts";
 import { loadOrCreateAdminTokens, writeAdminKubeconfig } from "./kubeconfig/index.ts";
 import type { ControlPlaneOptions } from "./options.ts";
 
@@ -71,19 +73,9 @@ async function compose(
   const tls = await loadTls(options);
   const certificates = await ensureServingCertificates({ directory, hostnames, clock });
   const tokens = await loadOrCreateAdminTokens({ kubeconfigPath, tokenStorePath });
-  const core = await Core.compose({
-    ...options,
-    ...context,
-    storage,
-    tokens,
-    random: systemRandom,
-    tidyMemory: memoryTidier(),
-  });
+  const core = await composeCore(options, storage, context, tokens);
   const { server } = core;
-  undo.push(
-    () => server.close(),
-    () => core.files.stop(),
-  );
+  undo.push(() => core.close());
   await core.start();
   const listener = new Listener({
     host: options.bindAddress,
@@ -110,14 +102,11 @@ async function compose(
   });
   undo.push(() => keeper.stop());
   const url = `https://${hostForUrl(options)}:${address.port}`;
+  await server.bootstrap(options.shardExternalUrl?.replace(/\/+$/, "") ?? url);
   core.servedAt(url);
   const kubeconfig = { path: kubeconfigPath, tokenStorePath, serverUrl: url };
   await writeAdminKubeconfig({ ...kubeconfig, caPem: certificates.caPem, ...tokens });
-  if (options.controllers) {
-    const { caPem } = certificates;
-    const isShared = options.storage.kind === "etcd";
-    core.startControlLoops({ caPem, isShared, eventTtlMs: options.eventTtlMs });
-  }
+  if (options.controllers) startControlLoops(core, options, certificates.caPem);
   core.startControllers();
   const stop = once(async () => {
     keeper.stop();
@@ -129,6 +118,30 @@ async function compose(
     await storage.close();
   });
   return { url, kubeconfigPath, server, client: core.clientFor("root", processUser), stop };
+}
+
+function startControlLoops(core: Core, options: ControlPlaneOptions, caPem: string): void {
+  const isShared = options.storage.kind === "etcd";
+  core.startControlLoops({ caPem, isShared, eventTtlMs: options.eventTtlMs });
+}
+
+async function composeCore(
+  options: ControlPlaneOptions,
+  storage: OpenedStorage,
+  context: ComposeContext,
+  tokens: Awaited<ReturnType<typeof loadOrCreateAdminTokens>>,
+): Promise<Core> {
+  const { clock } = context;
+  return Core.compose({
+    ...options,
+    ...context,
+    storage,
+    tokens,
+    random: systemRandom,
+    trail: await composeAudit(options.audit, { clock, random: systemRandom }),
+    limits: trafficOf(options.traffic),
+    tidyMemory: memoryTidier(),
+  });
 }
 
 async function shutDown(

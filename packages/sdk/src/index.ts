@@ -184,10 +184,12 @@ export {
   connectDefault,
   ExecPool,
   type FileOrData,
+  formatKubeconfigDocument,
   type Impersonation,
   type InClusterOptions,
   inClusterKubeconfig,
   type Kubeconfig,
+  type KubeconfigDocument,
   KubeconfigError,
   kubeconfigCharactersMax,
   type LoadOptions,
@@ -195,6 +197,7 @@ export {
   mergeKubeconfigs,
   type ParseOptions,
   parseKubeconfig,
+  readKubeconfigDocument,
   type UserEntry,
 } from "./kubeconfig/index.ts";
 export {

@@ -27,12 +27,16 @@ export interface AccessControlOptions {
   readonly registry: Registry;
   readonly authenticator: RequestAuthenticator;
   readonly compose?: ComposeAuthorization | undefined;
+  /** Put in front of it: decides who may enter a logical cluster at all. */
+  readonly gate?: ((inner: Authorizer) => Authorizer) | undefined;
   readonly onError: (error: unknown) => void;
 }
 
 export interface AccessControl {
   /** The whole of it. */
   readonly authorizer: Authorizer;
+  /** What it says of those who may enter, whether or not they may. */
+  readonly rules: Authorizer;
   readonly escalation: AdmissionPlugin;
   readonly reviewers: Reviewers;
   readonly aggregation: RoleAggregation;
@@ -42,10 +46,12 @@ export function accessControl(options: AccessControlOptions): AccessControl {
   const { storage, hub, registry, authenticator, compose = mastersAndRoles, onError } = options;
   const policies = new PolicyCache({ storage, hub });
   const rbac = new RbacAuthorizer(policies);
-  const authorizer = compose(rbac);
-  const check = new EscalationCheck(rbac, authorizer);
+  const rules = compose(rbac);
+  const authorizer = options.gate?.(rules) ?? rules;
+  const check = new EscalationCheck(rbac, rules);
   return {
     authorizer,
+    rules,
     escalation: {
       name: "RoleEscalation",
       validate: (request, object, old) => check.check(request, object, old),

@@ -3,8 +3,19 @@ export {
   Admission,
   type AdmissionPlugin,
   type AdmissionRequest,
+  denied,
   type MutableObject,
+  type Operation,
 } from "./admission/index.ts";
+export {
+  type AuditBackend,
+  type AuditPolicy,
+  AuditPolicyError,
+  LogBackend,
+  parseAuditPolicy,
+  WebhookBackend,
+} from "./audit/index.ts";
+export type { AuditTrailOptions, BackendObserver } from "./audit-trail.ts";
 export {
   type AccountObjects,
   type AccountReference,
@@ -46,7 +57,9 @@ export {
   anyOf,
   bootstrapAuthorizer,
   type Decision,
+  type LogicalClusterSource,
   RbacAuthorizer,
+  workspaceContent,
 } from "./authorization/index.ts";
 export {
   BackupFormatError,
@@ -78,3 +91,5 @@ export type { ApiRequest, ApiResponse, HeaderRecord } from "./request/api-reques
 export type { UserInfo } from "./request/user.ts";
 export { kubernetesVersion } from "./routing/index.ts";
 export { ApiServer, type ApiServerOptions, type ServerLog } from "./server.ts";
+export type { TrafficOptions } from "./traffic.ts";
+export type { ServiceResolver, WebhookClientOptions } from "./webhooks/index.ts";

@@ -4,16 +4,29 @@
  * A stage fills in what later ones need, or answers, or throws a StatusError. Nothing after an answer runs, except `finish`.
  */
 import type { Clock } from "@kcp-ts/machinery/base";
+import { rootCluster } from "@kcp-ts/machinery/names";
 import { StatusError, statusError } from "@kcp-ts/machinery/status";
+import type { Audit } from "./audit/index.ts";
+import { beginTrail, endTrail } from "./audit-trail.ts";
 import {
   hasImpersonation,
   isAuthenticationError,
   type RequestAuthenticator,
 } from "./authentication/index.ts";
-import { type Authorizer, forbidden } from "./authorization/index.ts";
-import { failure, toStatusError } from "./content/index.ts";
+import { type Authorizer, accessDenied, type Decision, forbidden } from "./authorization/index.ts";
+import { failure, json, toStatusError } from "./content/index.ts";
 import type { Deadlines } from "./deadlines.ts";
 import { Exchange } from "./exchange.ts";
+import {
+  estimateRead,
+  estimateWrite,
+  type Fairness,
+  GatedRequest,
+  type ObjectCounter,
+  tooBusy,
+  tooBusyResponse,
+  type WatchCounter,
+} from "./fairness/index.ts";
 import { finishHeaders } from "./finish.ts";
 import { type HandlerRooms, handleResource } from "./handlers/index.ts";
 import { impersonate } from "./impersonate.ts";
@@ -26,14 +39,24 @@ import {
 } from "./request/api-request.ts";
 import type { Attributes } from "./request/attributes.ts";
 import type { RequestScope } from "./request/request-scope.ts";
+import { wellKnownGroup } from "./request/user.ts";
 import { type PathRooms, parseTarget, servePath } from "./routing/index.ts";
+import { homeName, type Resolution, type Tenancy, workspaces } from "./tenancy/index.ts";
 
 export interface PipelineRooms extends HandlerRooms, PathRooms {
   readonly authenticator: RequestAuthenticator;
   readonly authorizer: Authorizer;
   readonly catalog: Catalog;
+  readonly tenancy: Pick<Tenancy, "resolve" | "isInactive" | "home">;
   readonly clock: Clock;
   readonly deadlines: Deadlines<() => void>;
+  /** Undefined when nobody wants to know. */
+  readonly audit: Audit | undefined;
+  /** Undefined when every request may begin at once. */
+  readonly fairness: Fairness | undefined;
+  readonly objectCount: ObjectCounter;
+  /** Undefined when watches are not limited. */
+  readonly watches: WatchCounter | undefined;
   /** Told of every request when its answer is ready. */
   readonly onAnswer: (exchange: Exchange, response: ApiResponse) => void;
   /** Told of errors that no stage meant to throw. */
@@ -47,7 +70,9 @@ export const pipeline: readonly (readonly [name: string, stage: Stage])[] = [
   ["route", route],
   ["deadline", setDeadline],
   ["authenticate", authenticate],
+  ["audit", writeDown],
   ["impersonate", impersonateStage],
+  ["fairness", takeSeat],
   ["authorize", authorize],
   ["dispatch", dispatch],
 ];
@@ -102,24 +127,45 @@ function inTime(
 const timeUp = statusError.timeout("request did not complete within the allotted timeout");
 
 function failed(error: unknown, exchange: Exchange, rooms: PipelineRooms): ApiResponse {
+  if (error === tooBusy) return tooBusyResponse();
   const status = toStatusError(error);
-  if (!(error instanceof StatusError) || status.cause !== undefined) rooms.onError(error, exchange);
+  if (!(error instanceof StatusError) || status.cause !== undefined) {
+    if (exchange.audit !== undefined) exchange.audit.isPanic = true;
+    rooms.onError(error, exchange);
+  }
   return failure(status);
 }
 
-function finish(exchange: Exchange, response: ApiResponse, rooms: PipelineRooms): ApiResponse {
-  finishHeaders(exchange, response);
-  rooms.onAnswer(exchange, response);
-  return response;
+function finish(exchange: Exchange, given: ApiResponse, rooms: PipelineRooms): ApiResponse {
+  finishHeaders(exchange, given);
+  const response =
+    given.isWatch === true && rooms.watches !== undefined
+      ? rooms.watches.counted(given, exchange.scope?.cluster ?? "", exchange.user.username)
+      : given;
+  if (exchange.flowSchema !== undefined) rooms.fairness?.finish(exchange, response);
+  const told = rooms.audit === undefined ? response : endTrail(exchange, response, rooms.audit);
+  rooms.onAnswer(exchange, told);
+  return told;
 }
 
-function route(exchange: Exchange): undefined {
+function route(exchange: Exchange, { tenancy }: PipelineRooms): Promise<undefined> | undefined {
   const { method, target, headers } = exchange.request;
-  exchange.scope = parseTarget({
+  const scope = parseTarget({
     method,
     target,
     clusterHeader: header(headers, "x-kubernetes-cluster"),
   });
+  exchange.scope = scope;
+  if (scope.clusterPath === undefined) return undefined;
+  const resolution = tenancy.resolve(scope.clusterPath);
+  if (!(resolution instanceof Promise)) return resolved(exchange, scope, resolution);
+  return resolution.then((found) => resolved(exchange, scope, found));
+}
+
+/** What a path leads to; that it leads nowhere is said when it is known who asks. */
+function resolved(exchange: Exchange, scope: RequestScope, resolution: Resolution): undefined {
+  if (resolution.kind !== "cluster") exchange.detour = resolution;
+  else exchange.scope = { ...scope, cluster: resolution.cluster };
 }
 
 const timeoutDefaultMs = 60_000;
@@ -192,6 +238,32 @@ function refuse(error: unknown): never {
   throw isAuthenticationError(error) ? statusError.unauthorized() : error;
 }
 
+function writeDown(exchange: Exchange, { audit, clock }: PipelineRooms): undefined {
+  if (audit !== undefined) beginTrail(exchange, audit, clock);
+  return undefined;
+}
+
+/** What brings a body waits with it, when it is there: see GatedRequest. */
+function takeSeat(
+  exchange: Exchange,
+  { fairness, objectCount, watches }: PipelineRooms,
+): Promise<undefined> | undefined {
+  const scope = exchange.scope as RequestScope;
+  if (watches !== undefined && scope.verb === "watch")
+    watches.check(scope.cluster, exchange.user.username);
+  if (fairness === undefined) return undefined;
+  fairness.classify(exchange);
+  const { method } = exchange.request;
+  if (method === "GET" || method === "HEAD" || method === "OPTIONS") {
+    return fairness.admit(exchange, estimateRead(scope, objectCount)) as Promise<undefined>;
+  }
+  exchange.request = new GatedRequest(exchange.request, {
+    reserve: (bytes) => fairness.reserveBody(exchange, bytes),
+    admit: (bytes) => fairness.admit(exchange, estimateWrite(bytes)),
+  });
+  return undefined;
+}
+
 function impersonateStage(
   exchange: Exchange,
   { authorizer }: PipelineRooms,
@@ -209,18 +281,66 @@ function impersonateStage(
 
 function authorize(
   exchange: Exchange,
-  { authorizer }: PipelineRooms,
+  { authorizer, tenancy }: PipelineRooms,
 ): Promise<undefined> | undefined {
   const attributes = attributesOf(exchange);
-  const decision = authorizer.authorize(attributes);
-  if (decision instanceof Promise) {
-    return decision.then(({ allowed, reason }) => {
-      if (!allowed) throw forbidden(attributes, reason);
-      return undefined;
-    });
-  }
-  if (!decision.allowed) throw forbidden(attributes, decision.reason);
-  return undefined;
+  if (exchange.detour !== undefined) throw leadsNowhere(exchange, attributes);
+  const { cluster } = attributes;
+  if (cluster !== "*" && tenancy.isInactive(cluster) && !servedWhileInactive(attributes.path))
+    throw inactive(attributes);
+  const asked = isHome(exchange.scope) ? { ...attributes, verb: "create" } : attributes;
+  const decision = authorizer.authorize(asked);
+  if (decision instanceof Promise)
+    return decision.then((decided) => heed(exchange, decided, asked));
+  return heed(exchange, decision, asked);
+}
+
+function heed(exchange: Exchange, decision: Decision, attributes: Attributes): undefined {
+  noteDecision(exchange, decision);
+  if (decision.allowed) return undefined;
+  throw forbidden(attributes, attributes.name === homeName ? homeRefused : decision.reason);
+}
+
+/** Clients look for these words. */
+const homeRefused = "workspace access not permitted";
+
+/** `~` is the home of whoever asks: those who may have one made may see it. */
+function isHome(scope: RequestScope | undefined): boolean {
+  return (
+    scope?.kind === "resource" &&
+    scope.name === homeName &&
+    scope.verb === "get" &&
+    scope.cluster === rootCluster &&
+    scope.resource === workspaces.resource &&
+    scope.group === workspaces.group
+  );
+}
+
+/** Whether a workspace exists is nobody's business but that of those who may enter every one of them. */
+function leadsNowhere({ detour, scope, user }: Exchange, attributes: Attributes): Error {
+  const { groups } = user;
+  if (!groups.includes(wellKnownGroup.masters) && !groups.includes(wellKnownGroup.kcpAdmin))
+    return forbidden(attributes, accessDenied);
+  return detour?.kind === "missing"
+    ? statusError.notFound(workspaces, scope?.clusterPath?.text ?? "")
+    : statusError.unavailable("Not available.");
+}
+
+function servedWhileInactive(path: string): boolean {
+  return (
+    path.startsWith("/openapi") || path.startsWith("/apis/core.kcp.io/v1alpha1/logicalclusters")
+  );
+}
+
+function inactive(attributes: Attributes): Error {
+  const resource = { group: "core.kcp.io", resource: "logicalclusters" };
+  return statusError.forbidden(resource, attributes.cluster, "logical cluster is marked inactive");
+}
+
+function noteDecision({ audit }: Exchange, { allowed, reason }: Decision): void {
+  if (audit === undefined) return;
+  audit.annotate("authorization.k8s.io/decision", allowed ? "allow" : "forbid");
+  audit.annotate("authorization.k8s.io/reason", reason);
 }
 
 function attributesOf({ scope, user }: Exchange): Attributes {
@@ -256,6 +376,7 @@ const noResource = {
 function dispatch(exchange: Exchange, rooms: PipelineRooms): MaybePromise<ApiResponse> {
   const scope = exchange.scope as RequestScope;
   if (scope.kind === "path") return servePath(exchange.request, scope, exchange.user, rooms);
+  if (isHome(scope)) return rooms.tenancy.home(exchange.user).then((home) => json(200, home));
   const { cluster, group, version, resource } = scope;
   const serve = (definition: ResourceDefinition | undefined) => {
     if (definition === undefined) throw statusError.pathNotFound();

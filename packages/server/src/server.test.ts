@@ -19,12 +19,8 @@ describe("the pipeline", () => {
   it("has its stages in the order of the architecture", () => {
     const names = pipeline.map(([name]) => name);
     assert.deepEqual(names, [
-      "route",
-      "deadline",
-      "authenticate",
-      "impersonate",
-      "authorize",
-      "dispatch",
+      ...["route", "deadline", "authenticate", "audit", "impersonate"],
+      ...["fairness", "authorize", "dispatch"],
     ]);
   });
 

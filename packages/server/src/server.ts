@@ -11,17 +11,23 @@ import {
   Admission,
   type AdmissionPlugin,
   certificateSigners,
+  type NamespaceSource,
   namespaceLifecycle,
+  reservedDefinitions,
 } from "./admission/index.ts";
+import { PolicyChecker } from "./admission-sources/index.ts";
+import { configuredAdmission } from "./admission-wiring.ts";
+import { type AuditTrailOptions, composeAudit } from "./audit-trail.ts";
 import type { AccountObjects, RequestAuthenticator } from "./authentication/index.ts";
-import type { Authorizer } from "./authorization/index.ts";
+import type { Authorizer, LogicalClusterSource } from "./authorization/index.ts";
 import { Compactor, type CompactorOptions } from "./compactor.ts";
-import { CustomResources } from "./custom-resources/index.ts";
+import { CustomResources, customResourceDefinitions } from "./custom-resources/index.ts";
 import { Deadlines } from "./deadlines.ts";
 import type { Exchange } from "./exchange.ts";
+import { FlowObjects } from "./flow-objects.ts";
 import type { TokenSource } from "./handlers/index.ts";
 import { type HealthChecks, pingCheck } from "./health/index.ts";
-import { ServerMetrics } from "./metrics/index.ts";
+import { type ServerGauges, ServerMetrics } from "./metrics/index.ts";
 import { namespaceGuard, namespaceSource } from "./namespace-source.ts";
 import { answer, type PipelineRooms } from "./pipeline.ts";
 import { builtIns, Registry, type ResourceDefinition } from "./registry/index.ts";
@@ -30,9 +36,15 @@ import { observe } from "./request-sample.ts";
 import type { PublishedDocuments } from "./routing/index.ts";
 import { signerRules } from "./signer-rules.ts";
 import type { SnapshotSource, Storage } from "./storage/index.ts";
+import { Tenancy } from "./tenancy/index.ts";
+import { composeTraffic, objectLimitPlugins, type TrafficOptions } from "./traffic.ts";
+import { useOfType } from "./type-use.ts";
 import { WatchCache } from "./watch-cache/index.ts";
+import { WebhookClient, type WebhookClientOptions } from "./webhooks/index.ts";
 
-export interface ApiServerOptions {
+export interface ApiServerOptions extends TrafficOptions {
+  /** Which requests are written down, and where; nothing is when it is left out. */
+  readonly audit?: AuditTrailOptions | undefined;
   readonly storage: Storage;
   /** The same store, if it can be read as a whole: for GET /backup. */
   readonly snapshots?: SnapshotSource | undefined;
@@ -48,6 +60,8 @@ export interface ApiServerOptions {
   readonly issuerDocuments?: PublishedDocuments | undefined;
   /** system:masters, then RBAC, if left out. */
   readonly authorization?: ComposeAuthorization;
+  /** Put in front of the authorizer: decides who may enter a logical cluster at all. Everybody may if it is left out. */
+  readonly gate?: (inner: Authorizer, clusters: LogicalClusterSource) => Authorizer;
   readonly log: ServerLog;
   readonly admissionPlugins?: readonly AdmissionPlugin[];
   /** Served in every logical cluster, besides the built-in ones. */
@@ -55,6 +69,8 @@ export interface ApiServerOptions {
   readonly compaction?: Partial<CompactorOptions["policy"]>;
   readonly collectionBytesMax?: number;
   readonly bookmarkIntervalMs?: number;
+  /** How webhooks that tenants name are called, for admission and for conversion. */
+  readonly webhooks?: Omit<WebhookClientOptions, "clock">;
   /** Gives memory back that is no longer needed; called while everything is read through. */
   readonly tidyMemory?: (() => void) | undefined;
 }
@@ -74,8 +90,12 @@ export class ApiServer {
   readonly #watchCache: WatchCache;
   readonly #compactor: Compactor;
   readonly #customResources: CustomResources;
+  readonly #tenancy: Tenancy;
+  readonly #webhooks: WebhookClient;
+  readonly #policyChecker: PolicyChecker;
   readonly #access: AccessControl;
   readonly #inFlight = { readOnly: 0, mutating: 0 };
+  #flowObjects: FlowObjects | undefined;
   #isStarted = false;
   #isDraining = false;
   #idle: (() => void) | undefined;
@@ -83,45 +103,13 @@ export class ApiServer {
   constructor(options: ApiServerOptions) {
     const { storage, clock, random, log } = options;
     this.#options = options;
-    const watchCache = new WatchCache({
-      storage,
-      clock,
-      onError: (error) => log.warn({ err: error }, "the change feed was interrupted"),
-      tidyMemory: options.tidyMemory,
-      ...(options.collectionBytesMax === undefined
-        ? {}
-        : { collectionBytesMax: options.collectionBytesMax }),
-      ...(options.bookmarkIntervalMs === undefined
-        ? {}
-        : { bookmarkIntervalMs: options.bookmarkIntervalMs }),
-    });
+    const watchCache = watchCacheOf(options);
     const confirmCreate = namespaceGuard(storage, watchCache, () => source);
     const newUid = randomUUID;
     const registry = new Registry({ storage, watchCache, clock, random, newUid, confirmCreate });
     const source = namespaceSource(registry, watchCache);
-    const metrics = new ServerMetrics({
-      watchers: () => watchCache.watcherCount,
-      inFlight: () => this.#inFlight,
-      revision: () => watchCache.hub.revision,
-      cachedCollections: () => watchCache.collections.size,
-      cachedBytes: () => watchCache.collections.bytes,
-    });
+    const metrics = metricsOf(watchCache, () => this.#inFlight);
     this.#watchCache = watchCache;
-    this.#customResources = new CustomResources({
-      storage,
-      watchCache,
-      clock,
-      registry,
-      builtIns: [...builtIns, ...(options.resources ?? [])],
-      onError: (error) => log.warn({ err: error }, "a custom resource definition has to wait"),
-    });
-    this.#compactor = new Compactor({
-      storage,
-      clock,
-      progress: () => ({ revision: watchCache.hub.revision, bytes: watchCache.hub.changedBytes }),
-      onError: (error) => log.warn({ err: error }, "history could not be compacted"),
-      policy: options.compaction ?? {},
-    });
     const authenticator =
       typeof options.authenticator === "function"
         ? options.authenticator(accountObjects(registry, watchCache))
@@ -129,25 +117,40 @@ export class ApiServer {
     this.#access = accessControl({
       ...{ storage, registry, hub: watchCache.hub, compose: options.authorization },
       authenticator,
+      gate: this.#gate(options),
       onError: (error) => log.warn({ err: error }, "an aggregated role could not be written"),
     });
+    const { rules } = this.#access;
+    this.#webhooks = new WebhookClient({ ...options.webhooks, clock });
+    const webhooks = this.#webhooks;
+    const rooms = { registry, watchCache, rules, webhooks };
+    const { tenancy, customResources } = servedKinds(options, rooms);
+    this.#tenancy = tenancy;
+    this.#customResources = customResources;
+    this.#policyChecker = this.#checkPolicies(registry);
+    this.#compactor = new Compactor({
+      storage,
+      clock,
+      progress: () => ({ revision: watchCache.hub.revision, bytes: watchCache.hub.changedBytes }),
+      onError: (error) => log.warn({ err: error }, "history could not be compacted"),
+      policy: options.compaction ?? {},
+    });
     const observers = { clock, metrics, log };
+    const deadlines = new Deadlines<() => void>(clock, (callback) => callback());
     this.#rooms = {
       registry,
       watchCache,
-      admission: new Admission([
-        namespaceLifecycle(source),
-        certificateSigners(signerRules(this.#access.authorizer)),
-        this.#access.escalation,
-        ...(options.admissionPlugins ?? []),
-      ]),
+      admission: this.#composeAdmission(registry, source),
       clock,
-      deadlines: new Deadlines<() => void>(clock, (callback) => callback()),
+      deadlines,
+      audit: composeAudit(options.audit, observers),
+      ...composeTraffic(options, { clock, deadlines, metrics, watchCache }),
       authenticator,
       tokens: options.tokens,
       issuerDocuments: options.issuerDocuments,
       authorizer: this.#access.authorizer,
       reviewers: this.#access.reviewers,
+      tenancy: this.#tenancy,
       catalog: this.#customResources.catalog,
       health: this.#healthChecks(),
       metrics,
@@ -162,6 +165,14 @@ export class ApiServer {
     };
   }
 
+  #gate({ gate }: ApiServerOptions): ((inner: Authorizer) => Authorizer) | undefined {
+    if (gate === undefined) return undefined;
+    const clusters: LogicalClusterSource = {
+      logicalCluster: (cluster) => this.#tenancy.logicalCluster(cluster),
+    };
+    return (inner) => gate(inner, clusters);
+  }
+
   /** The whole of authorization, for those in this process who must ask. */
   get authorizer(): Authorizer {
     return this.#access.authorizer;
@@ -170,9 +181,17 @@ export class ApiServer {
   async start(): Promise<void> {
     await this.#watchCache.start();
     this.#customResources.start();
+    this.#tenancy.start();
+    this.#policyChecker.start();
     this.#access.aggregation.start();
     this.#compactor.start();
+    await this.#startFlowObjects();
     this.#isStarted = true;
+  }
+
+  /** Makes what the logical cluster root begins with. `externalUrl` is where clients reach this server, without a path. */
+  bootstrap(externalUrl: string): Promise<void> {
+    return this.#tenancy.bootstrap(externalUrl);
   }
 
   handle(request: ApiRequest): MaybePromise<ApiResponse> {
@@ -203,10 +222,58 @@ export class ApiServer {
   async close(): Promise<void> {
     this.#isDraining = true;
     this.#rooms.deadlines.close();
+    await this.#flowObjects?.stop();
+    await this.#rooms.audit?.close();
     await this.#compactor.stop();
+    await this.#tenancy.stop();
+    this.#webhooks.close();
+    await this.#policyChecker.stop();
     await this.#customResources.stop();
     await this.#access.aggregation.stop();
     await this.#watchCache.close();
+  }
+
+  /** In the order in which they run; quotas come last. */
+  #composeAdmission(registry: Registry, source: NamespaceSource): Admission {
+    const { storage, clock, admissionPlugins = [], tenantLimits } = this.#options;
+    const { authorizer, escalation } = this.#access;
+    const watchCache = this.#watchCache;
+    const { catalog } = this.#customResources;
+    const webhooks = this.#webhooks;
+    return new Admission([
+      ...this.#tenancy.admissionPlugins,
+      ...objectLimitPlugins(tenantLimits, { storage, clock, catalog: () => catalog }),
+      namespaceLifecycle(source),
+      certificateSigners(signerRules(authorizer)),
+      escalation,
+      reservedDefinitions,
+      ...admissionPlugins,
+      ...configuredAdmission({ storage, watchCache, registry, catalog, authorizer, webhooks }),
+    ]);
+  }
+
+  #checkPolicies(registry: Registry): PolicyChecker {
+    const { storage, log } = this.#options;
+    return new PolicyChecker({
+      storage,
+      watchCache: this.#watchCache,
+      registry,
+      catalog: this.#customResources.catalog,
+      onError: (error) => log.warn({ err: error }, "a policy could not be type-checked"),
+    });
+  }
+
+  async #startFlowObjects(): Promise<void> {
+    const { fairness } = this.#rooms;
+    if (fairness === undefined) return;
+    const { storage, log } = this.#options;
+    this.#flowObjects = new FlowObjects({
+      storage,
+      hub: this.#watchCache.hub,
+      fairness,
+      onError: (error) => log.warn({ err: error }, "flow schemas could not be read"),
+    });
+    await this.#flowObjects.start();
   }
 
   #noteIdle(): void {
@@ -239,10 +306,71 @@ export class ApiServer {
   }
 }
 
+function metricsOf(watchCache: WatchCache, inFlight: ServerGauges["inFlight"]): ServerMetrics {
+  return new ServerMetrics({
+    watchers: () => watchCache.watcherCount,
+    inFlight,
+    revision: () => watchCache.hub.revision,
+    cachedCollections: () => watchCache.collections.size,
+    cachedBytes: () => watchCache.collections.bytes,
+  });
+}
+
 function kindOf({ method }: ApiRequest): "readOnly" | "mutating" {
   return method === "GET" || method === "HEAD" ? "readOnly" : "mutating";
 }
 
 function pathOf(exchange: Exchange): string {
   return exchange.scope?.path ?? "";
+}
+
+interface ServedKinds {
+  readonly tenancy: Tenancy;
+  readonly customResources: CustomResources;
+}
+
+/** Everything that is served: what is built in, what tenancy adds to it, and what logical clusters define themselves. */
+function servedKinds(
+  { storage, clock, random, log, resources = [] }: ApiServerOptions,
+  rooms: {
+    registry: Registry;
+    watchCache: WatchCache;
+    rules: Authorizer;
+    webhooks: WebhookClient;
+  },
+): ServedKinds {
+  const { registry, watchCache, rules, webhooks } = rooms;
+  const tenancy = new Tenancy({
+    storage,
+    registry,
+    watchCache,
+    clock,
+    random,
+    mayUse: useOfType(rules),
+    builtIns: [...builtIns, customResourceDefinitions, ...resources],
+    onError: (error) => log.warn({ err: error }, "a workspace has to wait"),
+  });
+  const customResources = new CustomResources({
+    storage,
+    watchCache,
+    clock,
+    registry,
+    builtIns: [...builtIns, ...tenancy.resources, ...resources],
+    rootOnly: tenancy.rootResources,
+    webhooks,
+    onError: (error) => log.warn({ err: error }, "a custom resource definition has to wait"),
+  });
+  return { tenancy, customResources };
+}
+
+function watchCacheOf(options: ApiServerOptions): WatchCache {
+  const { storage, clock, log, collectionBytesMax, bookmarkIntervalMs, tidyMemory } = options;
+  return new WatchCache({
+    storage,
+    clock,
+    onError: (error) => log.warn({ err: error }, "the change feed was interrupted"),
+    tidyMemory,
+    ...(collectionBytesMax === undefined ? {} : { collectionBytesMax }),
+    ...(bookmarkIntervalMs === undefined ? {} : { bookmarkIntervalMs }),
+  });
 }

@@ -14,18 +14,26 @@ import {
 } from "./authentication-flags.ts";
 import { durationFlag, integerFlag, repeated } from "./flags.ts";
 import { addStorageFlags, type StorageFlags, storageOptionsOf } from "./storage-flags.ts";
+import {
+  addTrafficFlags,
+  auditOptionsOf,
+  type TrafficFlags,
+  trafficLimitsOf,
+} from "./traffic-flags.ts";
 
-interface StartFlags extends StorageFlags, AuthenticationFlags {
+interface StartFlags extends StorageFlags, AuthenticationFlags, TrafficFlags {
   readonly rootDirectory: string;
   readonly bindAddress: string;
   readonly securePort: number;
   readonly externalHostname?: string;
+  readonly shardExternalUrl?: string;
   readonly kubeconfigPath?: string;
   readonly tlsCertFile?: string;
   readonly tlsPrivateKeyFile?: string;
   readonly tlsSniCertKey: readonly string[];
   readonly tlsMinVersion: string;
   readonly runControllers: string;
+  readonly webhookDenyPrivateAddresses: string;
   readonly eventTtl: number;
   readonly shutdownDelayDuration: number;
   readonly shutdownTimeout: number;
@@ -52,6 +60,7 @@ export function addStart(program: Command): void {
       6443,
     )
     .option("--external-hostname <name>", "name or address that clients use (default: localhost)")
+    .option("--shard-external-url <url>", "where workspaces say they are (default: this server)")
     .option("--tls-cert-file <path>", "serving certificate (default: made and renewed by kcp)")
     .option("--tls-private-key-file <path>", "its private key")
     .option(
@@ -63,11 +72,12 @@ export function addStart(program: Command): void {
     .option("--tls-min-version <version>", "VersionTLS12 or VersionTLS13", "VersionTLS12");
   addStorageFlags(command);
   addAuthenticationFlags(command);
+  addWebhookFlags(command);
   command
     .optionsGroup("What it does by itself:")
     .option(
       "--run-controllers <bool>",
-      "empty deleted namespaces, collect garbage, fill new namespaces",
+      "empty deleted namespaces, collect garbage, fill new namespaces, count for quotas",
       "true",
     )
     .option(
@@ -75,7 +85,9 @@ export function addStart(program: Command): void {
       "how long Events are kept after they were last written (default: 1h)",
       durationFlag("--event-ttl"),
       3_600_000,
-    )
+    );
+  addTrafficFlags(command);
+  command
     .optionsGroup("How it stops:")
     .option(
       "--shutdown-delay-duration <seconds>",
@@ -100,6 +112,16 @@ export function addStart(program: Command): void {
     .action((flags: StartFlags) => start(flags));
 }
 
+function addWebhookFlags(command: Command): void {
+  command
+    .optionsGroup("Where it calls out to:")
+    .option(
+      "--webhook-deny-private-addresses <bool>",
+      "refuse webhooks on this machine, in its network and at link-local addresses",
+      "false",
+    );
+}
+
 async function start(flags: StartFlags): Promise<void> {
   const isTerminal = process.stderr.isTTY === true;
   const log = createLog({
@@ -122,15 +144,19 @@ function optionsOf(flags: StartFlags): ControlPlaneOptions {
     bindAddress: flags.bindAddress,
     securePort: flags.securePort,
     externalHostname: flags.externalHostname,
+    shardExternalUrl: flags.shardExternalUrl,
     kubeconfigPath: flags.kubeconfigPath,
     tlsCertFile: flags.tlsCertFile,
     tlsPrivateKeyFile: flags.tlsPrivateKeyFile,
     tlsSniCertKeys: flags.tlsSniCertKey,
     tlsMinVersion: flags.tlsMinVersion,
     controllers: flags.runControllers !== "false",
+    webhookDenyPrivateAddresses: flags.webhookDenyPrivateAddresses === "true",
     ...authenticationOptionsOf(flags),
     eventTtlMs: flags.eventTtl,
     storage: storageOptionsOf(flags),
+    audit: auditOptionsOf(flags),
+    traffic: trafficLimitsOf(flags),
     shutdownDelayMs: flags.shutdownDelayDuration * 1000,
     shutdownTimeoutMs: flags.shutdownTimeout * 1000,
   };

@@ -9,7 +9,9 @@ export {
   type CustomResourceDefinition,
   customResourceDefinitions,
 } from "./custom-resource-definitions.ts";
+export { metadataClient } from "./metadata-client.ts";
 export { type Namespace, namespaces } from "./namespaces.ts";
+export { type ResourceQuota, resourceQuotas } from "./resource-quotas.ts";
 export { type Secret, secrets } from "./secrets.ts";
 export { type ServesKind, servedKinds } from "./served-kinds.ts";
 export { serviceAccounts } from "./service-accounts.ts";

@@ -56,6 +56,8 @@ export async function startPlane(
       storage,
       bindAddress: "127.0.0.1",
       securePort: 0,
+      // Another address would be written down.
+      shardExternalUrl: "https://kcp.example.com",
       // What is compared must be what the test wrote.
       controllers: false,
     },

@@ -8,12 +8,15 @@ import { Client } from "@kcp-ts/sdk";
 import {
   type AccountObjects,
   ApiServer,
+  type AuditTrailOptions,
   anyOf,
   bootstrapAuthorizer,
   clusterUnit,
   type RequestAuthenticator,
   type ServerLog,
+  type TrafficOptions,
   type UserInfo,
+  workspaceContent,
 } from "@kcp-ts/server";
 import { type CertificateAuthority, clientSigner } from "../certificates/index.ts";
 import { type AuthenticationOptions, composeAuthentication } from "./authentication.ts";
@@ -56,6 +59,9 @@ export interface CoreOptions
   readonly extensions: Extensions;
   readonly random: Random;
   readonly log: ServerLog;
+  readonly webhookDenyPrivateAddresses?: boolean | undefined;
+  readonly trail?: AuditTrailOptions | undefined;
+  readonly limits?: TrafficOptions;
   readonly tidyMemory?: (() => void) | undefined;
 }
 
@@ -137,11 +143,15 @@ export class Core {
       authenticator,
       authorization: (rbac) =>
         anyOf([bootstrapAuthorizer, rbac, ...(extensions.authorizers ?? [])]),
+      gate: workspaceContent,
       log,
       tokens: parts.serviceAccounts.issuer,
       issuerDocuments: parts.serviceAccounts.documents,
       admissionPlugins: extensions.admissionPlugins ?? [],
       resources: extensions.resources ?? [],
+      webhooks: { denyPrivateAddresses: parts.webhookDenyPrivateAddresses === true },
+      audit: parts.trail,
+      ...parts.limits,
       tidyMemory: parts.tidyMemory,
     });
     this.handle = withMiddleware(
@@ -190,6 +200,12 @@ export class Core {
     this.#stopping.abort();
     this.files.stop();
     await Promise.all([this.#controlLoops?.stop(), ...this.#controllers]);
+  }
+
+  /** Of a start that did not come to its end. */
+  close(): Promise<void> {
+    this.files.stop();
+    return this.server.close();
   }
 
   async #run(program: ControllerProgram): Promise<void> {

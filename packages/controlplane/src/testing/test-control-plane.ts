@@ -96,6 +96,7 @@ export async function startTestControlPlane(
   const plane = new InProcessControlPlane({ core, clock, faults, storage, certificates, log });
   try {
     await core.start();
+    await core.server.bootstrap(unreachableUrl);
     if (controlLoops) core.startControlLoops({ caPem: certificates.caPem });
     if (crds.length > 0) await plane.installCrds(crds);
     core.startControllers();
@@ -105,6 +106,9 @@ export async function startTestControlPlane(
   }
   return plane;
 }
+
+/** What workspaces say of where they are, until there is a port. */
+const unreachableUrl = "https://localhost:6443";
 
 interface Parts {
   readonly core: Core;
@@ -141,12 +145,15 @@ class InProcessControlPlane implements TestControlPlane {
   }
 
   listen(options: ListenOptions = {}): Promise<TestListener> {
-    this.#listener ??= listenForTests({
-      ...this.#parts,
-      ...options,
-      handle: this.#parts.core.handle,
-    });
+    this.#listener ??= this.#listen(options);
     return this.#listener;
+  }
+
+  async #listen(options: ListenOptions): Promise<TestListener> {
+    const { core } = this.#parts;
+    const listener = await listenForTests({ ...this.#parts, ...options, handle: core.handle });
+    await core.server.bootstrap(listener.url);
+    return listener;
   }
 
   async kubeconfig({

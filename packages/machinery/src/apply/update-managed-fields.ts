@@ -9,10 +9,11 @@ import {
   subtractSubtrees,
   unionFieldSets,
 } from "./field-set.ts";
+import { sortFieldSet } from "./fields-v1.ts";
 import {
   decodeManagers,
-  encodeManager,
   encodeManagers,
+  encodeSorted,
   type Manager,
   type Managers,
   managedFieldsOf,
@@ -21,6 +22,7 @@ import {
   withManagedFields,
 } from "./managed-fields.ts";
 import { reconcileManagers, takeFields, WriteChanges } from "./ownership.ts";
+import { rememberedFields } from "./remembered-fields.ts";
 import { systemFields } from "./system-fields.ts";
 import type { TypeSchema } from "./type-schema.ts";
 import { type VersionConverter, Versions } from "./versions.ts";
@@ -38,6 +40,8 @@ export interface WriteOptions {
   readonly schema: TypeSchema;
   /** Fields that the endpoint does not let anybody change: nobody comes to own them through it. */
   readonly resetFields?: FieldSet | undefined;
+  /** Objects that are always there: what is in them can be owned, they cannot. */
+  readonly unowned?: FieldSet | undefined;
   /** Needed where a kind is served in several versions that differ. */
   readonly converter?: VersionConverter | undefined;
 }
@@ -62,9 +66,14 @@ export function updateManagedFields(options: UpdateOptions): JsonObject {
 }
 
 function withCreator(options: UpdateOptions): JsonObject {
-  const fields = createdFields(options.updated, options.schema, options.resetFields);
+  const fields = rememberedFields(options.updated, options, () => fieldsOfCreator(options));
   if (isEmptyFieldSet(fields)) return withManagedFields(options.updated, []);
-  return withManagedFields(options.updated, [encodeManager({ ...updaterOf(options), fields })]);
+  return withManagedFields(options.updated, [encodeSorted(updaterOf(options), fields)]);
+}
+
+function fieldsOfCreator({ updated, schema, resetFields, unowned }: UpdateOptions): FieldSet {
+  const created = createdFields(updated, schema, resetFields);
+  return sortFieldSet(unowned === undefined ? created : subtractFieldSet(created, unowned));
 }
 
 /** The managers after `manager` has turned `before` into `after`. */
@@ -83,7 +92,7 @@ export function recordUpdate(
   });
   const reconciled = reconcileManagers(managers, before, versions);
   const { managers: left } = takeFields(reconciled, changes);
-  const fields = ownFields(changes.at(options.apiVersion)?.written, options.resetFields);
+  const fields = ownFields(changes.at(options.apiVersion)?.written, options);
   if (fields === undefined) return left;
 
   const writer = updaterOf(options);
@@ -99,11 +108,12 @@ export function recordUpdate(
 /** What of the written fields can be owned; undefined if nothing. */
 function ownFields(
   written: FieldSet | undefined,
-  resetFields: FieldSet | undefined,
+  { resetFields, unowned }: WriteOptions,
 ): FieldSet | undefined {
   if (written === undefined) return undefined;
   const changeable = resetFields === undefined ? written : subtractSubtrees(written, resetFields);
-  const fields = subtractFieldSet(changeable, systemFields);
+  const ownable = unowned === undefined ? changeable : subtractFieldSet(changeable, unowned);
+  const fields = subtractFieldSet(ownable, systemFields);
   return isEmptyFieldSet(fields) ? undefined : fields;
 }
 

@@ -1,4 +1,10 @@
 export { type ClusterName, parseClusterName, rootCluster } from "./cluster-name.ts";
+export {
+  type ClusterPath,
+  parseClusterReference,
+  pathCharactersMax,
+  pathWordsMax,
+} from "./cluster-path.ts";
 export { generateName } from "./generate-name.ts";
 export { labelValueErrors, qualifiedNameErrors } from "./label-errors.ts";
 export {

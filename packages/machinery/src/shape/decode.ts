@@ -4,6 +4,7 @@
  * Names are case-sensitive. Null stands for absent. The result shares nothing with the input that the caller could change.
  */
 import { isJsonObject, type JsonObject, type JsonValue, setMember } from "../json/index.ts";
+import { isLeftOut } from "./left-out.ts";
 import { parseQuantity } from "./quantity.ts";
 import type { MessageShape, ScalarType, Shape } from "./shape.ts";
 
@@ -44,7 +45,7 @@ class ShapeDecoder {
         this.#struct = shortName(shape);
         this.#fields = [...fields, key];
         const read = this.#value(field.shape, item, itemPath);
-        if (!isLeftOut(field.shape, read)) result[key] = read;
+        if (!isLeftOut(shape, field, read)) result[key] = read;
       }
     }
     this.#struct = struct;
@@ -133,11 +134,6 @@ class ShapeDecoder {
         : `json: cannot unmarshal ${found} into Go struct field ${this.#struct}.${this.#fields.join(".")} of type ${goType}`,
     );
   }
-}
-
-function isLeftOut(shape: Shape, value: JsonValue): boolean {
-  if (shape.kind !== "scalar" || shape.isZeroless !== true) return false;
-  return value === false || value === 0 || value === "";
 }
 
 const timePattern = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(?:Z|[+-]\d\d:\d\d)$/;

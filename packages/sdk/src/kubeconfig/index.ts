@@ -17,4 +17,9 @@ export {
   parseKubeconfig,
   type UserEntry,
 } from "./kubeconfig.ts";
+export {
+  formatKubeconfigDocument,
+  type KubeconfigDocument,
+  readKubeconfigDocument,
+} from "./kubeconfig-document.ts";
 export { connectDefault, type LoadOptions, loadKubeconfig } from "./load.ts";

@@ -18,3 +18,4 @@ export {
 export { userExtra } from "./rbac/effective-users.ts";
 export { EscalationCheck, type RoleWrite, rbacGroup } from "./rbac/escalation.ts";
 export { type HeldRules, type PolicySource, RbacAuthorizer } from "./rbac/rbac-authorizer.ts";
+export { accessDenied, type LogicalClusterSource, workspaceContent } from "./workspace-content.ts";

@@ -8,11 +8,11 @@ import {
 } from "../registry/index.ts";
 import type { Storage } from "../storage/index.ts";
 import type { WatchCache } from "../watch-cache/index.ts";
+import type { WebhookClient } from "../webhooks/index.ts";
 import { CustomResourceCatalog } from "./catalog.ts";
 import { DefinitionController } from "./definition-controller.ts";
 import { DefinitionIndex } from "./definition-index.ts";
 import { customResourceDefinitions } from "./definitions.ts";
-import { WebhookClient } from "./webhook-client.ts";
 import { WebhookConversion } from "./webhook-conversion.ts";
 
 export interface CustomResourcesOptions {
@@ -21,19 +21,22 @@ export interface CustomResourcesOptions {
   readonly clock: Clock;
   readonly registry: Registry;
   readonly builtIns: readonly ResourceDefinition[];
+  /** Served in the logical cluster root alone. */
+  readonly rootOnly?: readonly ResourceDefinition[];
+  /** Calls conversion webhooks; its owner closes it. */
+  readonly webhooks: WebhookClient;
   readonly onError: (error: unknown) => void;
 }
 
 export class CustomResources {
   readonly catalog: Catalog;
   readonly #controller: DefinitionController;
-  readonly #webhooks: WebhookClient;
 
-  constructor({ storage, watchCache, clock, registry, builtIns, onError }: CustomResourcesOptions) {
+  constructor(options: CustomResourcesOptions) {
+    const { storage, watchCache, clock, registry, builtIns, rootOnly, webhooks, onError } = options;
     const { hub } = watchCache;
-    const builtInCatalog = new BuiltInCatalog(ranked(builtIns));
-    this.#webhooks = new WebhookClient({ clock });
-    const conversion = new WebhookConversion(this.#webhooks);
+    const builtInCatalog = new BuiltInCatalog(ranked(builtIns), rootOnly);
+    const conversion = new WebhookConversion(webhooks);
     const index = new DefinitionIndex({ storage, hub, conversion });
     this.catalog = new CustomResourceCatalog({ builtIns: builtInCatalog, index, watchCache });
     this.#controller = new DefinitionController({
@@ -53,7 +56,6 @@ export class CustomResources {
   }
 
   stop(): Promise<void> {
-    this.#webhooks.close();
     return this.#controller.stop();
   }
 }

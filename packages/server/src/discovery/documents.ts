@@ -120,9 +120,12 @@ function resourceEntries(definition: ResourceDefinition): JsonObject[] {
   return [main, ...subresources];
 }
 
+/** Empty means: as the group and version that the entry is in. */
+const sameAsParent = { group: "", version: "" };
+
 function discoveryEntry(definition: ResourceDefinition): JsonObject {
-  const { group, version, kind, resource, singular, isNamespaced, verbs, shortNames, categories } =
-    definition;
+  const { kind, resource, singular, isNamespaced, verbs, shortNames, categories } = definition;
+  const { group, version } = definition.itemsCarryKind ? definition : sameAsParent;
   const responseKind = { group, version, kind };
   const subresources = [...definition.subresources].map(([name, subresource]) => ({
     subresource: name,

@@ -31,6 +31,8 @@ export interface HandlerRequest {
   readonly warnings: string[];
   /** Aborts when the client goes away or the request's time is up. */
   readonly signal: AbortSignal;
+  /** Leaves a note for the audit of the request. */
+  annotate(key: string, value: string): void;
 }
 
 /** The bytes that a request body may have, as in Kubernetes. */

@@ -2,7 +2,7 @@
 import { isJsonObject, type JsonObject } from "@kcp-ts/machinery/json";
 import { deduplicateOwnerReferences, type OwnerReference } from "@kcp-ts/machinery/meta";
 import { decodeShape, ShapeError } from "@kcp-ts/machinery/shape";
-import { quote, type StatusError, statusError } from "@kcp-ts/machinery/status";
+import { fieldError, quote, type StatusError, statusError } from "@kcp-ts/machinery/status";
 import { type BodyKind, type DecodedBody, decodeBody, isProtobuf } from "../content/index.ts";
 import { apiVersionOf, type Draft, type ResourceDefinition } from "../registry/index.ts";
 import { header } from "../request/api-request.ts";
@@ -17,12 +17,16 @@ export async function readObject(
   const { request, definition, warnings } = handled;
   const bytes = await request.readBody(bodyBytesMax);
   const contentType = header(request.headers, "content-type");
-  const { decode, shape, protobufShape } = definition.strategy;
+  const { shape, protobufShape } = definition.strategy;
   const expected = { kind: definition.kind, apiVersion: apiVersionOf(definition) };
   const body =
     protobufShape !== undefined && isProtobuf(contentType)
       ? decodeForeign(bytes, contentType, { ...expected, shape: await protobufShape() })
-      : decodeBody(bytes, contentType, { ...expected, shape: decode ? undefined : shape });
+      : decodeBody(bytes, contentType, {
+          ...expected,
+          // Other custom kinds have no protobuf form.
+          shape: definition.itemsCarryKind ? undefined : shape,
+        });
   checkKind(definition, body.value);
   if (bytes.length < largeBodyBytes) return decodeDraft(definition, body, options, warnings);
   await otherWork();
@@ -109,6 +113,7 @@ function refusalOf({ kind, version }: ResourceDefinition): Refusal {
 export function checkKind(definition: ResourceDefinition, value: JsonObject): void {
   const expected = apiVersionOf(definition);
   const { apiVersion, kind } = value;
+  if (definition.itemsCarryKind) refuseOtherKind(definition, value);
   if (apiVersion !== undefined && apiVersion !== "" && apiVersion !== expected) {
     throw statusError.badRequest(
       `the API version in the data (${String(apiVersion)}) does not match the expected API version (${expected})`,
@@ -119,6 +124,16 @@ export function checkKind(definition: ResourceDefinition, value: JsonObject): vo
       `${String(kind)} in version ${JSON.stringify(definition.version)} cannot be handled as a ${definition.kind}: no kind ${JSON.stringify(kind)} is registered for this endpoint`,
     );
   }
+}
+
+/** A custom resource of another kind is invalid, where a built-in one cannot be read. */
+function refuseOtherKind({ group, kind: expected }: ResourceDefinition, value: JsonObject): void {
+  const { kind = "", metadata } = value;
+  if (kind === expected || kind === "" || typeof kind !== "string") return;
+  const name = isJsonObject(metadata) ? metadata["name"] : undefined;
+  throw statusError.invalid({ group, kind }, typeof name === "string" ? name : "", [
+    fieldError.invalid("kind", kind, `must be ${expected}`),
+  ]);
 }
 
 /** The name and namespace in the body must not contradict the path. */

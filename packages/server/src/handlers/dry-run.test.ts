@@ -131,7 +131,7 @@ describe("dryRun=All", () => {
       assert.equal(status, 422, method);
       assert.equal(
         object.message,
-        `${kind}.meta.k8s.io "" is invalid: dryRun: Unsupported value: []string{"Some"}: supported values: "All"`,
+        `${kind}.meta.k8s.io "" is invalid: dryRun: Unsupported value: ["Some"]: supported values: "All"`,
       );
     }
   });

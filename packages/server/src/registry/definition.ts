@@ -1,5 +1,7 @@
 /** A served resource: its names in the API, and the strategy behind it. */
 import type { JsonObject } from "@kcp-ts/machinery/json";
+import type { ClusterName } from "@kcp-ts/machinery/names";
+import type { UserInfo } from "../request/user.ts";
 import type { StoredForm } from "./stored-form.ts";
 import type { Strategy, SubresourceStrategy } from "./strategy.ts";
 
@@ -41,6 +43,25 @@ export interface ResourceDefinition {
   readonly storedAs?: CollectionKey;
   /** How OpenAPI describes the kind, where its shape does not: custom kinds bring schemas. Called once per definition. */
   readonly openApi?: () => KindSchemas;
+  /** Objects that must be stored before one of this kind is. */
+  readonly companions?: Companions;
+}
+
+export interface Companions {
+  /** Stores what an object needs, when nothing is left that could refuse it. */
+  make(
+    object: JsonObject,
+    cluster: ClusterName,
+    user: UserInfo | undefined,
+  ): Promise<MadeCompanions | undefined>;
+}
+
+/** After a failure neither is called: it is unknown then whether the object is there, and finding out is the maker's task. */
+export interface MadeCompanions {
+  /** The object is stored. */
+  keep(): void;
+  /** The object's name turned out to be taken: takes everything away again. */
+  discard(): Promise<void>;
 }
 
 /** A kind's schema in both dialects, `$ref`-free. apiVersion, kind, metadata and the list kind are added to it. */

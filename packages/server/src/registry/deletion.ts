@@ -31,8 +31,6 @@ export function deletionOf(
 ): DeletionStep {
   const metadata = old["metadata"] as JsonObject;
   checkPreconditions(definition, name, metadata, request);
-  const forbidden = definition.strategy.deletionForbidden?.(name);
-  if (forbidden !== undefined) throw statusError.forbidden(definition, name, forbidden);
 
   const isMarked = metadata["deletionTimestamp"] !== undefined;
   const finalizers = isMarked
@@ -47,11 +45,11 @@ export function deletionOf(
   const leftSeconds = Number(metadata["deletionGracePeriodSeconds"] ?? 0);
   if (isMarked && graceSeconds >= leftSeconds) return { kind: "none" };
 
-  const marked: Draft = {
-    ...metadata,
-    deletionTimestamp: timestamp(nowMs + graceSeconds * 1000),
-    deletionGracePeriodSeconds: graceSeconds,
-  };
+  const marked: Draft = { ...metadata, deletionTimestamp: timestamp(nowMs + graceSeconds * 1000) };
+  // A kind with a finalization of its own has no grace.
+  if (definition.strategy.isHeldBack === undefined) {
+    marked["deletionGracePeriodSeconds"] = graceSeconds;
+  }
   if (finalizers.length > 0) marked["finalizers"] = finalizers;
   else delete marked["finalizers"];
   if (!isMarked && typeof marked["generation"] === "number" && marked["generation"] > 0)
@@ -70,7 +68,7 @@ function checkPreconditions(
   if (uid !== undefined && uid !== metadata["uid"]) {
     const actual = String(metadata["uid"]);
     throw statusError.conflict(
-      definition,
+      definition.strategy.isHeldBack === undefined ? kindAsResource(definition) : definition,
       name,
       // Upstream, kinds with a finalization of their own also check preconditions on their own, in other words.
       definition.strategy.isHeldBack === undefined
@@ -80,11 +78,16 @@ function checkPreconditions(
   }
   if (resourceVersion !== undefined && resourceVersion !== metadata["resourceVersion"]) {
     throw statusError.conflict(
-      definition,
+      kindAsResource(definition),
       name,
       `the ResourceVersion in the precondition (${resourceVersion}) does not match the ResourceVersion in record (${String(metadata["resourceVersion"])}). The object might have been modified`,
     );
   }
+}
+
+/** These refusals name the kind where others name the resource: so does Kubernetes. */
+function kindAsResource({ group, kind }: ResourceDefinition): { group: string; resource: string } {
+  return { group, resource: kind };
 }
 
 /** The policy decides over the two garbage-collection finalizers; without one, those already there stay. */

@@ -3,6 +3,7 @@ export { type Conversion, convertedForm } from "./converted-form.ts";
 export {
   apiVersionOf,
   type CollectionKey,
+  type Companions,
   collectionKeyOf,
   type KindSchemas,
   type ResourceDefinition,
@@ -19,10 +20,12 @@ export {
   type WriteOptions,
   type Written,
 } from "./registry.ts";
+export { validatingAdmissionPolicies } from "./resources/admissionregistration/policies.ts";
 export { builtIns } from "./resources/built-ins.ts";
 export { organizationsOf } from "./resources/certificates/signing-request.ts";
 export { configMaps } from "./resources/core/configmaps.ts";
 export { namespaces } from "./resources/core/namespaces.ts";
+export { resourceQuotas } from "./resources/core/resourcequotas.ts";
 export { secrets } from "./resources/core/secrets.ts";
 export { serviceAccounts } from "./resources/core/serviceaccounts.ts";
 export { labelSelectorErrors } from "./resources/label-selector-errors.ts";

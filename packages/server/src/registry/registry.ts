@@ -28,7 +28,9 @@ import { collectionKeyOf, type ResourceDefinition } from "./definition.ts";
 import { type DeleteRequest, deletionOf } from "./deletion.ts";
 import { type FieldOwner, recordOwner } from "./managed-fields.ts";
 import {
+  clusterAnnotation,
   markCluster,
+  type Prepared,
   prepareCreate,
   prepareUpdate,
   timestamp,
@@ -129,8 +131,15 @@ export class Registry {
       if (ahead !== undefined) await otherWork();
       const pending = options.validate(object, undefined);
       if (pending !== undefined) await pending;
+      const companions = options.isDryRun
+        ? undefined
+        : await definition.companions?.make(object, address.cluster, options.user);
       const written = await this.#insert(definition, { ...address, name }, object, options);
-      if (written !== undefined) return written;
+      if (written !== undefined) {
+        companions?.keep();
+        return written;
+      }
+      await companions?.discard();
       const isGenerated =
         (draft["metadata"] as Draft)["name"] === undefined ||
         (draft["metadata"] as Draft)["name"] === "";
@@ -157,16 +166,17 @@ export class Registry {
       const old = decodeObject(await presented(definition, entry));
       if (entry.value.length > largeBytes) await otherWork();
       const draft = await build(old);
-      const expected = checkPreconditions(definition, address.name, draft, entry, old);
+      const expected = checkPreconditions(definition, address.name, draft, entry, old, options);
       if (options.subresource === undefined) {
         const ahead = definition.strategy.judgeAhead?.(draft, old);
         if (ahead !== undefined) await ahead;
       }
-      const prepared = prepareUpdate(definition, draft, old, options, {
+      const object = prepareUpdate(definition, draft, old, options, {
         nowMs: this.#options.clock.now(),
         user: options.user,
       });
       if (entry.value.length > largeBytes) await otherWork();
+      const prepared = { object, sent: object };
       const updated = this.#own(definition, address.cluster, options, prepared, old);
       await options.validate(updated, old);
       if (entry.value.length > largeBytes) await otherWork();
@@ -183,6 +193,8 @@ export class Registry {
     request: DeleteRequest,
     options: WriteOptions,
   ): Promise<Written> {
+    const forbidden = definition.strategy.deletionForbidden?.(address.name);
+    if (forbidden !== undefined) throw statusError.forbidden(definition, address.name, forbidden);
     const key = this.key(definition, address);
     for (let tries = 0; tries < updateTriesMax; tries++) {
       const entry = await this.#read(definition, key, options.signal);
@@ -224,11 +236,13 @@ export class Registry {
     definition: ResourceDefinition,
     cluster: ClusterName,
     { owner }: WriteOptions,
-    object: JsonObject,
+    { object, sent }: Prepared,
     live: JsonObject | undefined,
   ): JsonObject {
     const now = timestamp(this.#options.clock.now());
-    const owned = owner === undefined ? object : recordOwner(definition, owner, object, live, now);
+    const recorded =
+      owner === undefined ? sent : recordOwner(definition, owner, sent, unmarked(live, sent), now);
+    const owned = sent === object ? recorded : withOwnersOf(object, recorded);
     const marked = markCluster(owned, cluster);
     return live === undefined ? marked : ignoreTimestampChanges(live, marked);
   }
@@ -326,6 +340,24 @@ export class Registry {
   }
 }
 
+/** The object with the owners that another form of it has. */
+function withOwnersOf(object: JsonObject, recorded: JsonObject): JsonObject {
+  const { managedFields } = recorded["metadata"] as JsonObject;
+  if (managedFields === undefined) return object;
+  return { ...object, metadata: { ...(object["metadata"] as JsonObject), managedFields } };
+}
+
+/** The first annotation is one where only ours was: who sets it owns the annotations, too. */
+function unmarked(live: JsonObject | undefined, sent: JsonObject): JsonObject | undefined {
+  if (live === undefined || (sent["metadata"] as Draft)["annotations"] === undefined) return live;
+  const { annotations, ...metadata } = live["metadata"] as JsonObject;
+  const isOurs =
+    isJsonObject(annotations) &&
+    Object.hasOwn(annotations, clusterAnnotation) &&
+    Object.keys(annotations).length === 1;
+  return isOurs ? { ...live, metadata } : live;
+}
+
 function storedForm({ form }: ResourceDefinition, object: JsonObject): MaybePromise<JsonObject> {
   return form === undefined ? object : form.toStored(object);
 }
@@ -344,11 +376,12 @@ function checkPreconditions(
   draft: Draft,
   entry: Entry,
   old: JsonObject,
+  { isDerived }: UpdateRules,
 ): string | undefined {
   const metadata = isJsonObject(draft["metadata"]) ? draft["metadata"] : {};
   const oldMetadata = old["metadata"] as JsonObject;
   const uid = metadata["uid"];
-  if (typeof uid === "string" && uid !== "" && uid !== oldMetadata["uid"]) {
+  if (isDerived !== true && typeof uid === "string" && uid !== "" && uid !== oldMetadata["uid"]) {
     throw statusError.conflict(
       definition,
       name,

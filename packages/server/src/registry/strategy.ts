@@ -29,7 +29,10 @@ export interface Strategy {
   /** How apply sees the kind; by default it follows from the shape. */
   readonly applyType?: TypeSchema;
 
-  /** Reads a body when the shape alone cannot; throws ShapeError. Such kinds have no protobuf form, unless `protobufShape` knows one. */
+  /** Its own rules add to what is sent, and the sender does not come to own that. */
+  readonly isOwnedAsSent?: boolean;
+
+  /** Reads a body when the shape alone cannot; throws ShapeError. Custom kinds have no protobuf form but by `protobufShape`. */
   readonly decode?: (value: JsonObject) => Decoded;
 
   /** By what the protobuf of clients is read before `decode` sees it; undefined where clients have none. Asked only when protobuf comes. */
@@ -137,8 +140,8 @@ export interface SubresourceCall {
 
 /** A subresource that is a kind of its own, such as Scale: a small object made from the stored one, and written back into it. */
 export interface SubresourceView extends SubresourceKind {
-  /** The object as the subresource shows it; throws a StatusError when it cannot be shown. */
-  read(object: JsonObject): JsonObject;
+  /** The object as the subresource shows it, or as a change starts from it; throws a StatusError when it cannot be shown. */
+  read(object: JsonObject, purpose?: "show" | "change"): JsonObject;
   /** The object with what the subresource says; throws a StatusError when that is not acceptable. */
   write(object: JsonObject, view: JsonObject): JsonObject;
 }

@@ -3,7 +3,7 @@
  *
  * A leaf: every room may import it, it imports none.
  */
-import type { ClusterName } from "@kcp-ts/machinery/names";
+import type { ClusterName, ClusterPath } from "@kcp-ts/machinery/names";
 
 /** One logical cluster, or all of them for those who may. Never defaulted below routing. */
 export type ClusterScope = ClusterName | "*";
@@ -21,6 +21,8 @@ export type Verb =
 export interface ResourceScope {
   readonly kind: "resource";
   readonly cluster: ClusterScope;
+  /** Set as long as the cluster is known by a path only; `cluster` says nothing until it is resolved. */
+  readonly clusterPath?: ClusterPath;
   /** The path behind the cluster prefix, without the query. */
   readonly path: string;
   readonly query: URLSearchParams;
@@ -38,10 +40,14 @@ export interface ResourceScope {
 export interface PathScope {
   readonly kind: "path";
   readonly cluster: ClusterScope;
+  readonly clusterPath?: ClusterPath;
   readonly path: string;
   readonly query: URLSearchParams;
   /** The HTTP method in lower case, which is what authorization knows for paths. */
   readonly verb: string;
 }
+
+/** Stands where a path has yet to be resolved, and where it could not be. Nothing is ever stored under it. */
+export const unresolvedCluster = "system:unresolved" as ClusterName;
 
 export type RequestScope = ResourceScope | PathScope;

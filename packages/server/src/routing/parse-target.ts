@@ -4,11 +4,16 @@
  * Pure. Each path segment is percent-decoded exactly once, and a segment that decodes to something that could be mistaken for
  * structure (a slash, a percent sign, `.` or `..`) is refused, so that no spelling of a path reaches another tenant.
  */
-import { type ClusterName, parseClusterName, rootCluster } from "@kcp-ts/machinery/names";
+import { type ClusterPath, parseClusterReference, rootCluster } from "@kcp-ts/machinery/names";
 import { parseFieldSelector, SelectorSyntaxError } from "@kcp-ts/machinery/selectors";
 import { statusError } from "@kcp-ts/machinery/status";
 import { isTrue } from "../request/query.ts";
-import type { ClusterScope, RequestScope, Verb } from "../request/request-scope.ts";
+import {
+  type ClusterScope,
+  type RequestScope,
+  unresolvedCluster,
+  type Verb,
+} from "../request/request-scope.ts";
 
 export interface Target {
   readonly method: string;
@@ -24,7 +29,17 @@ export function parseTarget({ method, target, clusterHeader }: Target): RequestS
   if (!rawPath.startsWith("/"))
     throw statusError.badRequest("the request path must start with a slash");
 
-  const { cluster, path } = splitCluster(rawPath, clusterHeader);
+  const { cluster: reference, path } = splitCluster(rawPath, clusterHeader);
+  if (typeof reference === "string") return parseScope(method, reference, path, query);
+  return { ...parseScope(method, unresolvedCluster, path, query), clusterPath: reference };
+}
+
+function parseScope(
+  method: string,
+  cluster: ClusterScope,
+  path: string,
+  query: URLSearchParams,
+): RequestScope {
   const segments = path.split("/");
   // Leading slash: the first element is empty.
   if (segments[1] === "api" || segments[1] === "apis") {
@@ -37,7 +52,7 @@ export function parseTarget({ method, target, clusterHeader }: Target): RequestS
 const noQuery = new URLSearchParams();
 
 interface ClusterSplit {
-  readonly cluster: ClusterScope;
+  readonly cluster: ClusterScope | ClusterPath;
   readonly path: string;
 }
 
@@ -56,10 +71,11 @@ function splitCluster(rawPath: string, clusterHeader: string | undefined): Clust
   const end = rawPath.indexOf("/", clusterPathPrefix.length);
   const encoded = rawPath.slice(clusterPathPrefix.length, end < 0 ? undefined : end);
   const path = end < 0 ? "/" : rawPath.slice(end);
-  const cluster = parseCluster(decodeSegment(encoded));
-  if (clusterHeader !== undefined && clusterHeader !== "" && clusterHeader !== cluster) {
+  const text = decodeSegment(encoded);
+  const cluster = parseCluster(text);
+  if (clusterHeader !== undefined && clusterHeader !== "" && clusterHeader !== text) {
     throw statusError.badRequest(
-      `the cluster in the path (${cluster}) and in X-Kubernetes-Cluster (${clusterHeader}) differ`,
+      `the cluster in the path (${text}) and in X-Kubernetes-Cluster (${clusterHeader}) differ`,
     );
   }
   // Only the first prefix means a cluster; a second one is no resource and no path of ours.
@@ -67,14 +83,14 @@ function splitCluster(rawPath: string, clusterHeader: string | undefined): Clust
   return { cluster, path };
 }
 
-function parseCluster(text: string): ClusterScope {
+function parseCluster(text: string): ClusterScope | ClusterPath {
   if (text === "*") return "*";
-  const name = parseClusterName(text);
-  if (name === undefined)
+  const reference = parseClusterReference(text);
+  if (reference === undefined)
     throw statusError.badRequest(
       `invalid cluster: ${JSON.stringify(text)} does not match the regex`,
     );
-  return name satisfies ClusterName;
+  return reference;
 }
 
 interface ResourceInput {
@@ -116,8 +132,7 @@ function parseResource({
   let { name } = located;
 
   const verb = verbOf({ method, hasName: name !== "", query, isWatchPath });
-  if (verb === undefined)
-    throw statusError.methodNotAllowed({ group, resource }, method.toLowerCase());
+  if (verb === undefined) throw statusError.methodNotAllowedHere();
   if ((verb === "list" || verb === "watch") && name === "")
     name = nameFromFieldSelector(query) ?? "";
   return {
@@ -170,8 +185,8 @@ function verbOf({ method, hasName, query, isWatchPath }: VerbInput): Verb | unde
   switch (method) {
     case "GET":
     case "HEAD":
-      if (isTrue(query.get("watch"))) return "watch";
-      return hasName ? "get" : "list";
+      if (hasName) return "get";
+      return isTrue(query.get("watch")) ? "watch" : "list";
     case "POST":
       return "create";
     case "PUT":

@@ -10,11 +10,13 @@ export {
 export { encodeProto, envelope, mapEntry, type Proto, varint } from "./protobuf-writer.ts";
 export { bindingOf, RoleWriter, type RuleObject, rbacPath } from "./role-writer.ts";
 export {
+  allKinds,
   collectionPath,
   type SampleKind,
   sampleKinds,
   sampleObject,
   sampleRequest,
+  systemKinds,
 } from "./sample-objects.ts";
 export { SeededRandom } from "./seeded-random.ts";
 export { startWithServiceAccounts, testIssuer } from "./service-accounts.ts";

@@ -3,7 +3,7 @@
  */
 import assert from "node:assert/strict";
 import type { Entry, StorageKey } from "../storage/index.ts";
-import { collectionPath, type SampleKind, sampleKinds, sampleObject } from "./sample-objects.ts";
+import { allKinds, collectionPath, type SampleKind, sampleObject } from "./sample-objects.ts";
 import type { TestServer } from "./test-server.ts";
 
 /** Stands in every label and value of cluster b, and nowhere in cluster a. */
@@ -37,12 +37,25 @@ export async function fillTwoTenants(server: TestServer): Promise<void> {
         for (const namespace of within) await create(sample, name, namespace);
       }
     }
+    await checkedPolicies(server, cluster);
   }
 }
 
-const namespaces = sampleKinds.find(({ kind }) => kind === "Namespace") as SampleKind;
+/** The server itself writes the status of policies, soon after they are made. */
+async function checkedPolicies(server: TestServer, cluster: string): Promise<void> {
+  const path = `/clusters/${cluster}/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies`;
+  for (;;) {
+    const { items } = (await server.get(path)).object as {
+      items: readonly { status?: { observedGeneration?: number } }[];
+    };
+    if (items.every(({ status }) => status?.observedGeneration !== undefined)) return;
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+}
+
+const namespaces = allKinds.find(({ kind }) => kind === "Namespace") as SampleKind;
 /** Events are one collection under two names: what is made through one API is there in the other. */
-const others = sampleKinds.filter(
+const others = allKinds.filter(
   ({ kind, base }) => kind !== "Namespace" && base !== "/apis/events.k8s.io/v1",
 );
 

@@ -1,5 +1,5 @@
 import { isJsonObject, type JsonObject } from "@kcp-ts/machinery/json";
-import { dnsLabelErrors } from "@kcp-ts/machinery/names";
+import { dnsLabelErrors, qualifiedNameErrors } from "@kcp-ts/machinery/names";
 import { namespace } from "@kcp-ts/machinery/shape";
 import { type FieldError, fieldError } from "@kcp-ts/machinery/status";
 import type { ResourceDefinition } from "../../definition.ts";
@@ -32,8 +32,28 @@ function phaseErrors(updated: JsonObject): FieldError[] {
 const finalizeEndpoint: SubresourceStrategy = {
   verbs: ["update"],
   prepareForUpdate: (draft, old) => restore(draft, old, "status"),
-  validateUpdate: () => [],
+  validateUpdate: (object) => finalizerErrors(object, (i) => `spec.finalizers[${i}]`),
 };
+
+function finalizerErrors(object: JsonObject, field: (index: number) => string): FieldError[] {
+  const { finalizers = [] } = object["spec"] as { finalizers?: string[] };
+  return finalizers.flatMap((finalizer, i) => {
+    const at = field(i);
+    const errors = qualifiedNameErrors(finalizer).map((why) =>
+      fieldError.invalid(at, finalizer, why),
+    );
+    if (errors.length > 0) return errors;
+    return finalizer.includes("/") || finalizer === contentFinalizer
+      ? []
+      : [
+          fieldError.invalid(
+            at,
+            finalizer,
+            "name is neither a standard finalizer name nor is it fully qualified",
+          ),
+        ];
+  });
+}
 
 export const namespaces: ResourceDefinition = {
   group: "",
@@ -57,6 +77,7 @@ export const namespaces: ResourceDefinition = {
     shape: namespace,
     nameErrors: dnsLabelErrors,
     allowsUnconditionalUpdate: true,
+    isOwnedAsSent: true,
     returnsDeletedObject: true,
     prepareForCreate(draft) {
       const spec = isJsonObject(draft["spec"]) ? draft["spec"] : {};
@@ -69,6 +90,7 @@ export const namespaces: ResourceDefinition = {
       };
       draft["status"] = { phase: "Active" };
     },
+    validate: (object) => finalizerErrors(object, () => "spec.finalizers"),
     prepareForUpdate(draft, old) {
       restore(draft, old, "spec");
       restore(draft, old, "status");

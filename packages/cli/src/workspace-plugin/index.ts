@@ -1,0 +1,2 @@
+/** The kubectl plugins of kcp. */
+export { createWorkspaceMain, kcpPluginMain, workspaceMain } from "./programs.ts";

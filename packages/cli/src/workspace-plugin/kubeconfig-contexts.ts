@@ -1,0 +1,107 @@
+/**
+ * The two contexts that the plugin keeps in a kubeconfig: where it points to, and where it did before. Pure: a document in, a document out.
+ */
+import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery/json";
+import type { KubeconfigDocument } from "@kcp-ts/sdk";
+
+export const currentName = "workspace.kcp.io/current";
+export const previousName = "workspace.kcp.io/previous";
+
+export class ContextError extends Error {
+  override readonly name = "ContextError";
+}
+
+/** What a context points to. */
+export interface Pointed {
+  readonly context: JsonObject;
+  readonly cluster: JsonObject;
+}
+
+export function pointedBy(document: KubeconfigDocument, name: string): Pointed | undefined {
+  const context = entry(document, "contexts", name, "context");
+  const clusterName = context?.["cluster"];
+  const cluster =
+    typeof clusterName === "string"
+      ? entry(document, "clusters", clusterName, "cluster")
+      : undefined;
+  return context === undefined || cluster === undefined ? undefined : { context, cluster };
+}
+
+export function currentContextOf(document: KubeconfigDocument): string {
+  const name = document["current-context"];
+  if (typeof name !== "string" || name === "")
+    throw new ContextError("current context is not set in kubeconfig");
+  return name;
+}
+
+export function pointedNow(document: KubeconfigDocument, name?: string): Pointed {
+  const context = name ?? currentContextOf(document);
+  const pointed = pointedBy(document, context);
+  if (pointed === undefined)
+    throw new ContextError(`current context "${context}" is not found in kubeconfig`);
+  return pointed;
+}
+
+/** Points to a server; what was pointed to before can be returned to. */
+export function pointTo(
+  document: KubeconfigDocument,
+  from: Pointed,
+  server: string,
+): KubeconfigDocument {
+  const kept = put(document, previousName, from);
+  const next = put(kept, currentName, { ...from, cluster: { ...from.cluster, server } });
+  return { ...next, "current-context": currentName };
+}
+
+/** Back to where it pointed before; doing it again returns. */
+export function pointBack(document: KubeconfigDocument): {
+  document: KubeconfigDocument;
+  server: string;
+} {
+  const previous = pointedBy(document, previousName);
+  if (previous === undefined) throw new ContextError("no previous workspace found in kubeconfig");
+  const kept = put(document, previousName, pointedNow(document));
+  const next = put(kept, currentName, previous);
+  const server = String(previous.cluster["server"] ?? "");
+  return { document: { ...next, "current-context": currentName }, server };
+}
+
+/** A context of its own that goes on pointing to a server. */
+export function addContext(
+  document: KubeconfigDocument,
+  name: string,
+  from: Pointed,
+  { overwrite }: { readonly overwrite: boolean },
+): KubeconfigDocument {
+  if (entry(document, "contexts", name, "context") !== undefined && !overwrite) {
+    throw new ContextError(
+      `context "${name}" already exists in kubeconfig, use --overwrite to update it`,
+    );
+  }
+  return { ...put(document, name, from), "current-context": name };
+}
+
+function put(document: KubeconfigDocument, name: string, pointed: Pointed): KubeconfigDocument {
+  const context = { ...pointed.context, cluster: name };
+  const clusters = replaced(document["clusters"], { name, cluster: pointed.cluster });
+  const contexts = replaced(document["contexts"], { name, context });
+  return { ...document, clusters, contexts };
+}
+
+function replaced(list: JsonValue | undefined, item: JsonObject): JsonValue {
+  const items = Array.isArray(list) ? (list as JsonValue[]) : [];
+  return [...items.filter((one) => !isJsonObject(one) || one["name"] !== item["name"]), item];
+}
+
+function entry(
+  document: KubeconfigDocument,
+  list: string,
+  name: string,
+  member: string,
+): JsonObject | undefined {
+  const items = document[list];
+  if (!Array.isArray(items)) return undefined;
+  const found = (items as JsonValue[]).find((one) => isJsonObject(one) && one["name"] === name);
+  const value = isJsonObject(found) ? found[member] : undefined;
+  return isJsonObject(value) ? value : undefined;
+}

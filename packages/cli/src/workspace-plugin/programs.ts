@@ -1,0 +1,113 @@
+/** The three plugins as command lines: `kubectl ws`, `kubectl create workspace`, `kubectl kcp`. */
+import { Command } from "commander";
+import { type CreateOptions, createWorkspace } from "./create-workspace.ts";
+import { Session, type SessionFlags } from "./session.ts";
+import { createContext, printCurrent, type UseOptions, useWorkspace } from "./use-workspace.ts";
+import { printTree, type TreeOptions } from "./workspace-tree.ts";
+
+const version = "v1.36.0+kcp-v0.32.3";
+
+export function workspaceMain(argv: readonly string[]): Promise<void> {
+  return run(workspaceCommand("ws", "kubectl ws"), argv);
+}
+
+export function createWorkspaceMain(argv: readonly string[]): Promise<void> {
+  const command = new Command("kubectl create workspace");
+  return run(asCreate(command), argv);
+}
+
+/** The frame for what belongs to kcp and not to workspaces alone. */
+export function kcpPluginMain(argv: readonly string[]): Promise<void> {
+  const program = new Command("kubectl kcp")
+    .description("Work with a kcp server.")
+    .enablePositionalOptions()
+    .version(version);
+  program.addCommand(workspaceCommand("workspace", "workspace").aliases(["ws", "workspaces"]));
+  return run(program, argv);
+}
+
+function workspaceCommand(name: string, usage: string): Command {
+  const command = withFlags(new Command(name === "ws" ? usage : name))
+    .description("Go to a workspace, and see where you are.")
+    // What stands behind a verb is the verb's.
+    .enablePositionalOptions()
+    .argument("[where]", "a name, a path, `:root:a`, `..`, `-`, `~`, `.`")
+    .option("--short", "print the path alone")
+    .action((where: string | undefined, flags: SessionFlags & UseOptions) =>
+      inSession(flags, (session) => useWorkspace(session, where, flags)),
+    );
+  command.addCommand(
+    withFlags(new Command("use").alias("cd").argument("[where]").option("--short")).action(
+      (where: string | undefined, flags: SessionFlags & UseOptions) =>
+        inSession(flags, (session) => useWorkspace(session, where, flags)),
+    ),
+  );
+  command.addCommand(
+    withFlags(new Command("current").option("--short")).action((flags: SessionFlags & UseOptions) =>
+      inSession(flags, (session) => printCurrent(session, flags)),
+    ),
+  );
+  command.addCommand(
+    withFlags(new Command("tree").option("-f, --full", "paths").option("--wide", "phases")).action(
+      (flags: SessionFlags & TreeOptions) =>
+        inSession(flags, (session) => printTree(session, flags)),
+    ),
+  );
+  command.addCommand(
+    withFlags(new Command("create-context").argument("[name]").option("--overwrite")).action(
+      (contextName: string | undefined, flags: SessionFlags & { overwrite?: boolean }) =>
+        inSession(flags, (session) => createContext(session, contextName, flags)),
+    ),
+  );
+  command.addCommand(asCreate(new Command("create")));
+  return command;
+}
+
+function asCreate(command: Command): Command {
+  return withFlags(command)
+    .description("Make a workspace below the current one, and wait until it is ready.")
+    .argument("<name>")
+    .option("--type <type>", "its type: a name, or a path and a name")
+    .option("--enter", "go there")
+    .option("--ignore-existing", "one that is there already is as good")
+    .option("--location-selector <labels>", "labels of shards that will do")
+    .option("--create-context <name>", "make a context of its own for it")
+    .action((name: string, flags: SessionFlags & CreateOptions) =>
+      inSession(flags, (session) => createWorkspace(session, name, flags)),
+    );
+}
+
+function withFlags(command: Command): Command {
+  return command
+    .option("--kubeconfig <path>", "the kubeconfig to read and change")
+    .option("--context <name>", "a context in it, instead of the current one")
+    .option("-w, --workspace <where>", "work there, without going there");
+}
+
+async function inSession(
+  flags: SessionFlags,
+  body: (session: Session) => Promise<void>,
+): Promise<void> {
+  const session = await Session.open(flags);
+  try {
+    await body(session);
+  } finally {
+    await session.close();
+  }
+}
+
+async function run(program: Command, argv: readonly string[]): Promise<void> {
+  program.exitOverride();
+  try {
+    await program.parseAsync([...argv]);
+  } catch (error) {
+    process.exitCode = report(error);
+  }
+}
+
+/** As kubectl words it. */
+function report(error: unknown): number {
+  if (error instanceof Error && "exitCode" in error) return error.exitCode === 0 ? 0 : 1;
+  process.stderr.write(`Error: ${error instanceof Error ? error.message : String(error)}\n`);
+  return 1;
+}

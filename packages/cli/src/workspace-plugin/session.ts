@@ -1,0 +1,151 @@
+/** One run of the plugin: a kubeconfig file, the server that it points to, and what people are told. */
+import { readFile, rename, stat, writeFile } from "node:fs/promises";
+import { homedir } from "node:os";
+import { delimiter, dirname, join, resolve } from "node:path";
+import type { JsonObject } from "@kcp-ts/machinery/json";
+import { isStatusError } from "@kcp-ts/machinery/status";
+import {
+  type Client,
+  type Connection,
+  connect,
+  type DynamicObject,
+  defineResource,
+  formatKubeconfigDocument,
+  type KubeconfigDocument,
+  parseKubeconfig,
+  readKubeconfigDocument,
+} from "@kcp-ts/sdk";
+import { currentContextOf, type Pointed, pointedNow } from "./kubeconfig-contexts.ts";
+import { parseServerAddress, resolveWorkspace, type ServerAddress } from "./server-address.ts";
+
+export interface SessionFlags {
+  readonly kubeconfig?: string;
+  readonly context?: string;
+  /** Another workspace than the one that the kubeconfig points to. */
+  readonly workspace?: string;
+}
+
+export const workspaces = defineResource<DynamicObject>({
+  group: "tenancy.kcp.io",
+  version: "v1alpha1",
+  resource: "workspaces",
+  kind: "Workspace",
+  namespaced: false,
+});
+
+export class Session {
+  readonly #path: string;
+  document: KubeconfigDocument;
+  readonly #flags: SessionFlags;
+  readonly #connections: Connection[] = [];
+
+  private constructor(path: string, document: KubeconfigDocument, flags: SessionFlags) {
+    this.#path = path;
+    this.document = document;
+    this.#flags = flags;
+  }
+
+  static async open(flags: SessionFlags): Promise<Session> {
+    const path = await kubeconfigPath(flags.kubeconfig);
+    return new Session(path, readKubeconfigDocument(await readFile(path, "utf8")), flags);
+  }
+
+  async close(): Promise<void> {
+    for (const connection of this.#connections) await connection.close();
+  }
+
+  print(line: string): void {
+    process.stdout.write(`${line}\n`);
+  }
+
+  note(line: string): void {
+    process.stderr.write(`${line}\n`);
+  }
+
+  get contextName(): string {
+    return this.#flags.context ?? currentContextOf(this.document);
+  }
+
+  get pointed(): Pointed {
+    return pointedNow(this.document, this.#flags.context);
+  }
+
+  get serverUrl(): string {
+    return String(this.pointed.cluster["server"] ?? "");
+  }
+
+  /** Where this run works. */
+  get address(): ServerAddress {
+    const address = parseServerAddress(this.serverUrl);
+    if (address === undefined)
+      throw new Error(`current URL "${this.serverUrl}" does not point to a workspace`);
+    const { workspace } = this.#flags;
+    if (workspace === undefined) return address;
+    return { ...address, workspace: resolveWorkspace(address.workspace, workspace) };
+  }
+
+  /** In a workspace of the server that the kubeconfig points to. */
+  clientIn(workspace: string): Client {
+    return this.#client().inCluster(workspace);
+  }
+
+  #client(): Client {
+    const [known] = this.#connections;
+    if (known !== undefined) return known.client;
+    const folder = dirname(this.#path);
+    const kubeconfig = parseKubeconfig(formatKubeconfigDocument(this.document), {
+      trust: { resolvePath: (path) => resolve(folder, path) },
+    });
+    const connection = connect(kubeconfig, { context: this.contextName });
+    this.#connections.push(connection);
+    return connection.client;
+  }
+
+  /** Replaces the file as a whole: one that is cut short would lock its owner out. */
+  async save(document: KubeconfigDocument): Promise<void> {
+    this.document = document;
+    const temporary = `${this.#path}.${process.pid}.tmp`;
+    await writeFile(temporary, formatKubeconfigDocument(document), { mode: 0o600 });
+    await rename(temporary, this.#path);
+  }
+}
+
+/** kubectl's order: the flag, the first file of KUBECONFIG that exists, the one in the home directory. */
+async function kubeconfigPath(flag: string | undefined): Promise<string> {
+  if (flag !== undefined) return flag;
+  const named = (process.env["KUBECONFIG"] ?? "").split(delimiter).filter((one) => one !== "");
+  for (const path of named) if (await isFile(path)) return path;
+  return named[0] ?? join(homedir(), ".kube", "config");
+}
+
+async function isFile(path: string): Promise<boolean> {
+  try {
+    return (await stat(path)).isFile();
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return false;
+    throw error;
+  }
+}
+
+/** `root:organization`, or undefined when it cannot be told. */
+export async function typeOfWorkspace(session: Session, path: string): Promise<string | undefined> {
+  const at = path.lastIndexOf(":");
+  if (at < 0) return undefined;
+  const name = path.slice(at + 1);
+  try {
+    const found = await session.clientIn(path.slice(0, at)).resource(workspaces).find({ name });
+    return found === undefined ? undefined : typeTextOf(found);
+  } catch (error) {
+    // Who may not look into the parent still may be here.
+    if (isStatusError(error, "Forbidden") || isStatusError(error, "NotFound")) return undefined;
+    throw error;
+  }
+}
+
+export function typeTextOf(workspace: DynamicObject): string | undefined {
+  const { type } = (workspace["spec"] ?? {}) as JsonObject as {
+    type?: { name: string; path?: string };
+  };
+  if (type === undefined) return undefined;
+  return type.path === undefined ? type.name : `${type.path}:${type.name}`;
+}

@@ -1,0 +1,67 @@
+/** `kubectl ws tree`: the workspaces below the current one. */
+import { isStatusError } from "@kcp-ts/machinery/status";
+import type { DynamicObject } from "@kcp-ts/sdk";
+import { type Session, workspaces } from "./session.ts";
+
+export interface TreeOptions {
+  /** Paths instead of names. */
+  readonly full?: boolean;
+  readonly wide?: boolean;
+}
+
+interface Branch {
+  readonly label: string;
+  readonly branches: readonly Branch[];
+}
+
+/** Levels: against trees that somebody is growing at the same time. */
+const depthMax = 64;
+
+export async function printTree(session: Session, options: TreeOptions): Promise<void> {
+  const { workspace } = session.address;
+  const label = options.full === true ? workspace : (workspace.split(":").at(-1) as string);
+  const branches = await below(session, workspace, options, 0);
+  session.print(["."].concat(lines([{ label, branches }], "")).join("\n"));
+}
+
+async function below(
+  session: Session,
+  path: string,
+  options: TreeOptions,
+  depth: number,
+): Promise<readonly Branch[]> {
+  if (depth >= depthMax) return [];
+  let items: readonly DynamicObject[];
+  try {
+    items = (await session.clientIn(path).resource(workspaces).list({})).items;
+  } catch (error) {
+    // What may not be looked into is shown without what is below it.
+    if (isStatusError(error, "Forbidden") || isStatusError(error, "NotFound")) return [];
+    throw error;
+  }
+  const branches: Branch[] = [];
+  for (const item of items) {
+    const name = String(item.metadata.name);
+    const child = `${path}:${name}`;
+    const isMount = (item["spec"] as { mount?: unknown } | undefined)?.mount !== undefined;
+    const text = options.full === true ? child : name;
+    const phase = (item["status"] as { phase?: string } | undefined)?.phase ?? "";
+    const label = `${text}${isMount ? " [m]" : ""}${options.wide === true ? ` ws=${phase}` : ""}`;
+    const isOpen = !isMount && phase !== "Scheduling";
+    branches.push({
+      label,
+      branches: isOpen ? await below(session, child, options, depth + 1) : [],
+    });
+  }
+  return branches;
+}
+
+function lines(branches: readonly Branch[], indent: string): string[] {
+  return branches.flatMap(({ label, branches: inner }, at) => {
+    const isLast = at === branches.length - 1;
+    return [
+      `${indent}${isLast ? "└── " : "├── "}${label}`,
+      ...lines(inner, `${indent}${isLast ? "    " : "│   "}`),
+    ];
+  });
+}

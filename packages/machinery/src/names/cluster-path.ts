@@ -1,0 +1,37 @@
+/**
+ * Paths through the tree of workspaces: `root:org:team`. The first word is the name of a logical cluster, each further one the name of a
+ * Workspace in the cluster before it.
+ *
+ * What begins with `system:` is a name and never a path.
+ */
+import { type ClusterName, parseClusterName } from "./cluster-name.ts";
+
+/** At least two words. */
+export interface ClusterPath {
+  readonly text: string;
+  readonly words: readonly string[];
+}
+
+/** Workspaces below one another; deeper ones are still there under the name of one of their ancestors. */
+export const pathWordsMax = 64;
+/** A path is read from every request line that has one. */
+export const pathCharactersMax = 4096;
+
+const word = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
+
+/** A name, a path of several words, or undefined when the text is neither. */
+export function parseClusterReference(text: string): ClusterName | ClusterPath | undefined {
+  const name = parseClusterName(text);
+  if (name !== undefined) return name;
+  if (text.length > pathCharactersMax || text.startsWith("system:")) return undefined;
+  const words = text.split(":");
+  if (words.length < 2 || words.length > pathWordsMax) return undefined;
+  // The names of users are wider than those of workspaces.
+  const first = words[0] === "user" ? 2 : 0;
+  if (first === 2 && !userWord.test(words[1] as string)) return undefined;
+  for (let at = first; at < words.length; at++)
+    if (!word.test(words[at] as string)) return undefined;
+  return { text, words };
+}
+
+const userWord = /^[a-zA-Z0-9](?:[a-zA-Z0-9._@-]{0,251}[a-zA-Z0-9])?$/;

@@ -1,0 +1,123 @@
+/**
+ * Who may enter a logical cluster at all: a gate in front of what its rules say.
+ *
+ * It must be far enough; whoever enters must be in the groups that it requires, and be given the verb `access` on `/` by its rules. One
+ * that does not exist has no rules and refuses in the same words, so that nobody learns which there are. One that an administrator made by
+ * using a new name has no LogicalCluster, but may have rules.
+ */
+import type { ClusterName } from "@kcp-ts/machinery/names";
+import { type Attributes, type UserInfo, wellKnownGroup } from "../request/index.ts";
+import type { Authorizer, Decision } from "./authorizer.ts";
+
+export interface LogicalClusterSource {
+  /** Without a promise when it is at hand; undefined when there is none. */
+  logicalCluster(
+    cluster: ClusterName,
+  ): LogicalClusterState | undefined | Promise<LogicalClusterState | undefined>;
+}
+
+export interface LogicalClusterState {
+  readonly phase: string;
+  /** `a,b;c`: in a and b, or in c. */
+  readonly requiredGroups: string | undefined;
+}
+
+/** What those hear who may not know more. */
+export const accessDenied = "access denied";
+
+export function workspaceContent(inner: Authorizer, clusters: LogicalClusterSource): Authorizer {
+  return {
+    authorize(attributes) {
+      const { cluster, user } = attributes;
+      // Not a tenant's, or somebody to whom all are open, new names included.
+      if (cluster === "*" || cluster.startsWith("system:") || isPrivileged(user))
+        return inner.authorize(attributes);
+      if (!attributes.isResourceRequest && isProcessPath(attributes.path))
+        return inner.authorize(attributes);
+      const state = clusters.logicalCluster(cluster);
+      return state instanceof Promise
+        ? state.then((known) => enter(inner, attributes, known))
+        : enter(inner, attributes, state);
+    },
+  };
+}
+
+const logicalClusterAdmin = "system:kcp:logical-cluster-admin";
+const externalLogicalClusterAdmin = "system:kcp:external-logical-cluster-admin";
+const workspaceBootstrapper = "system:kcp:tenancy:workspace-bootstrapper";
+
+const openPhases: ReadonlySet<string> = new Set([
+  "Initializing",
+  "Ready",
+  "Inactive",
+  "Terminating",
+  "Deleting",
+]);
+
+function enter(
+  inner: Authorizer,
+  attributes: Attributes,
+  state: LogicalClusterState | undefined,
+): Decision | Promise<Decision> {
+  const { user } = attributes;
+  if (state !== undefined) {
+    if (!openPhases.has(state.phase)) return refusal;
+    if (state.requiredGroups !== undefined && !hasGroups(user, state.requiredGroups))
+      return refusal;
+  }
+  if (user.groups.includes(logicalClusterAdmin) || isLocalServiceAccount(attributes))
+    return inner.authorize(attributes);
+  const access = inner.authorize(accessOf(attributes));
+  const settle = ({ allowed }: Decision) => (allowed ? inner.authorize(attributes) : refusal);
+  return access instanceof Promise ? access.then(settle) : settle(access);
+}
+
+function accessOf({ user, cluster }: Attributes): Attributes {
+  return {
+    user,
+    cluster,
+    verb: "access",
+    path: "/",
+    isResourceRequest: false,
+    group: "",
+    version: "",
+    resource: "",
+    subresource: "",
+    namespace: "",
+    name: "",
+  };
+}
+
+function isPrivileged({ groups }: UserInfo): boolean {
+  return groups.includes(wellKnownGroup.masters) || groups.includes(wellKnownGroup.kcpAdmin);
+}
+
+/** Health and version are the process's. */
+const processPath = /^\/(?:(?:healthz|livez|readyz)(?:\/.*)?|version\/?)$/s;
+
+function isProcessPath(path: string): boolean {
+  return processPath.test(path);
+}
+
+const clusterNameExtra = "authentication.kcp.io/cluster-name";
+const serviceAccountPrefix = "system:serviceaccount:";
+
+/** Service accounts may enter the cluster that they are of. */
+function isLocalServiceAccount({ user, cluster }: Attributes): boolean {
+  if (!user.username.startsWith(serviceAccountPrefix)) return false;
+  const home = user.extra?.[clusterNameExtra];
+  return home?.length === 1 && home[0] === cluster;
+}
+
+const exemptGroups = [logicalClusterAdmin, externalLogicalClusterAdmin, workspaceBootstrapper];
+
+function hasGroups(user: UserInfo, required: string): boolean {
+  if (user.username.startsWith(serviceAccountPrefix)) return true;
+  if (exemptGroups.some((group) => user.groups.includes(group))) return true;
+  return required
+    .split(";")
+    .some((all) => all.split(",").every((group) => user.groups.includes(group.trim())));
+}
+
+/** The same words whatever the cause: a client may see them. */
+const refusal: Decision = { allowed: false, reason: accessDenied };

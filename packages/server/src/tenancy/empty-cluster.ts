@@ -1,0 +1,238 @@
+/**
+ * Takes everything out of a logical cluster that is on its way out.
+ *
+ * What nothing holds back is removed from the store at once, collection by collection; what has finalizers is marked and counted, and found
+ * again on the next pass. Workspaces below go first, and nothing else before they have gone; then definitions and the rest, namespaces
+ * when nothing is left in them, and roles last, so that those who have to finish something still may.
+ */
+import type { JsonObject } from "@kcp-ts/machinery/json";
+import type { ClusterName } from "@kcp-ts/machinery/names";
+import { isStatusError } from "@kcp-ts/machinery/status";
+import {
+  clusterRoleBindings,
+  clusterRoles,
+  collectionKeyOf,
+  namespaces,
+  type Registry,
+  type ResourceDefinition,
+} from "../registry/index.ts";
+import {
+  clusterPrefix,
+  type Entry,
+  isStorageError,
+  parseObjectKey,
+  type Storage,
+  type StorageKey,
+} from "../storage/index.ts";
+import { decodeObject } from "../stored-object/index.ts";
+import type { WatchHub } from "../watch-cache/index.ts";
+import { logicalClusters, workspaces } from "./kinds/definitions.ts";
+import { textsOf } from "./kinds/phases.ts";
+import { systemWriteOptions, uncancelled } from "./parts.ts";
+import { member } from "./records.ts";
+import { UsedCollections } from "./used-collections.ts";
+
+/** Objects read, and deletions under way, at a time. */
+const pageEntries = 200;
+/** A cluster that uses more kinds than these is emptied step by step. */
+const collectionsAtOnceMax = 12;
+
+export interface Leftovers {
+  /** `<plural>.<group>`, and how many. */
+  readonly resources: ReadonlyMap<string, number>;
+  readonly finalizers: ReadonlyMap<string, number>;
+}
+
+export interface EmptyOptions {
+  readonly storage: Storage;
+  readonly registry: Registry;
+  /** Everything that logical clusters have without defining it themselves. */
+  readonly definitions: readonly ResourceDefinition[];
+  readonly hub: WatchHub;
+}
+
+export class ClusterEmptier {
+  readonly #options: EmptyOptions;
+  readonly #steps: readonly (readonly ResourceDefinition[])[];
+  readonly #used: UsedCollections;
+
+  constructor(options: EmptyOptions) {
+    this.#options = options;
+    this.#steps = stepsOf(options.definitions);
+    this.#used = new UsedCollections(options.hub, this.#steps.flat());
+  }
+
+  /** Known to be empty: of such a cluster it is remembered what has been put into it since. */
+  begins(cluster: ClusterName): void {
+    this.#used.begins(cluster);
+  }
+
+  forget(cluster: ClusterName): void {
+    this.#used.forget(cluster);
+  }
+
+  /** What is left when everything that can go has gone; nothing, most of the time. */
+  async empty(cluster: ClusterName): Promise<Leftovers> {
+    const resources = new Map<string, number>();
+    const finalizers = new Map<string, number>();
+    const left = { resources, finalizers };
+    const [below = [], ...steps] = this.#steps;
+    for (const definition of below)
+      if (this.#used.mayHave(cluster, definition)) await this.#emptyOf(definition, cluster, left);
+    if (resources.size > 0 || (await this.#emptyAtOnce(cluster, steps.flat()))) return left;
+    for (const step of steps) {
+      const used = step.filter((definition) => this.#used.mayHave(cluster, definition));
+      await Promise.all(used.map((definition) => this.#emptyOf(definition, cluster, left)));
+      if (resources.size > 0) break;
+    }
+    return left;
+  }
+
+  /**
+   * Most clusters hold little, and nothing that anything holds back: it goes in one turn, namespaces first, so that nobody thinks that
+   * something is missing in them. False when it is not so simple, and nothing was done.
+   */
+  async #emptyAtOnce(
+    cluster: ClusterName,
+    definitions: readonly ResourceDefinition[],
+  ): Promise<boolean> {
+    const { storage } = this.#options;
+    const used = definitions.filter((definition) => this.#used.mayHave(cluster, definition));
+    if (used.length > collectionsAtOnceMax) return false;
+    const pages = await Promise.all(
+      used.map((definition) =>
+        storage.list(clusterPrefix({ ...collectionKeyOf(definition), cluster }), {
+          signal: uncancelled,
+          entriesMax: pageEntries,
+        }),
+      ),
+    );
+    const entries: Entry[] = [];
+    for (const [index, page] of pages.entries()) {
+      const definition = used[index] as ResourceDefinition;
+      if (page.more || !page.entries.every((entry) => isFree(definition, decodeObject(entry))))
+        return false;
+      if (definition === namespaces) entries.unshift(...page.entries);
+      else entries.push(...page.entries);
+    }
+    const gone = await Promise.all(entries.map((entry) => this.#commitRemoval(entry)));
+    return gone.every((isGone) => isGone);
+  }
+
+  /** False when somebody changed it meanwhile. */
+  async #commitRemoval({ key, modifiedAt: expected }: Entry): Promise<boolean> {
+    try {
+      await this.#options.storage.commit({ key, value: "delete", expected }, callOptions);
+      return true;
+    } catch (error) {
+      if (isStorageError(error, "conflict")) return false;
+      throw error;
+    }
+  }
+
+  async #emptyOf(
+    definition: ResourceDefinition,
+    cluster: ClusterName,
+    left: { resources: Map<string, number>; finalizers: Map<string, number> },
+  ): Promise<void> {
+    const prefix = clusterPrefix({ ...collectionKeyOf(definition), cluster });
+    for (let continueAfter: StorageKey | undefined; ; ) {
+      const page = await this.#options.storage.list(prefix, {
+        signal: uncancelled,
+        entriesMax: pageEntries,
+        continueAfter,
+      });
+      if (page.entries.length === 0) return;
+      const kept = await Promise.all(
+        page.entries.map((entry) => this.#remove(definition, entry, cluster)),
+      );
+      for (const holders of kept) {
+        if (holders === undefined) continue;
+        add(left.resources, `${definition.resource}.${definition.group}`);
+        for (const finalizer of holders) add(left.finalizers, finalizer);
+      }
+      if (!page.more) return;
+      continueAfter = page.entries.at(-1)?.key;
+    }
+  }
+
+  /** Undefined when it is gone; else who holds it back. */
+  async #remove(
+    definition: ResourceDefinition,
+    entry: Entry,
+    cluster: ClusterName,
+  ): Promise<readonly string[] | undefined> {
+    const object = decodeObject(entry);
+    if (isFree(definition, object) && (await this.#commitRemoval(entry))) return undefined;
+    const metadata = member(object, "metadata");
+    if (metadata["deletionTimestamp"] === undefined) {
+      const { namespace, name } = parseObjectKey(entry.key);
+      try {
+        const { outcome } = await this.#options.registry.delete(
+          unguarded(definition),
+          { cluster, namespace, name },
+          { propagationPolicy: "Background" },
+          systemWriteOptions,
+        );
+        if (outcome === "deleted") return undefined;
+      } catch (error) {
+        if (isStatusError(error, "NotFound")) return undefined;
+        throw error;
+      }
+    }
+    return textsOf(metadata["finalizers"]);
+  }
+}
+
+const callOptions = { signal: uncancelled };
+
+/** Namespaces hold themselves back for their content, of which there is none any more when it is their turn. */
+function isFree(definition: ResourceDefinition, object: JsonObject): boolean {
+  if (textsOf(member(object, "metadata")["finalizers"]).length > 0) return false;
+  if (definition === namespaces) return true;
+  const { strategy } = definition;
+  return (
+    strategy.prepareForDelete === undefined &&
+    strategy.isHeldBack === undefined &&
+    strategy.deletionForbidden === undefined
+  );
+}
+
+/** Nothing is too important to go with its cluster. */
+function unguarded(definition: ResourceDefinition): ResourceDefinition {
+  const { strategy } = definition;
+  if (strategy.deletionForbidden === undefined) return definition;
+  return { ...definition, strategy: { ...strategy, deletionForbidden: () => undefined } };
+}
+
+function stepsOf(
+  definitions: readonly ResourceDefinition[],
+): readonly (readonly ResourceDefinition[])[] {
+  const byCollection = new Map<string, ResourceDefinition>();
+  for (const definition of definitions) {
+    const { group, resource, identity } = collectionKeyOf(definition);
+    const key = `${group}/${resource}/${identity}`;
+    // The one that is stored as itself goes before one that is a view of it.
+    if (!byCollection.has(key) || definition.storedAs === undefined)
+      byCollection.set(key, definition);
+  }
+  const roles = [clusterRoleBindings, clusterRoles];
+  const all = [...byCollection.values()];
+  const below = all.filter((one) => isSame(one, workspaces));
+  const others = all.filter(
+    (one) =>
+      one !== namespaces &&
+      !roles.includes(one) &&
+      !isSame(one, logicalClusters) &&
+      !isSame(one, workspaces),
+  );
+  return [below, others, [namespaces], roles];
+}
+
+function isSame(a: ResourceDefinition, b: ResourceDefinition): boolean {
+  return a.resource === b.resource && a.group === b.group;
+}
+
+function add(counts: Map<string, number>, key: string): void {
+  counts.set(key, (counts.get(key) ?? 0) + 1);
+}

@@ -1,0 +1,442 @@
+/**
+ * What happens to workspaces after they were stored: those that wait for controllers of their type follow their logical cluster, those that
+ * are deleted take it along, and logical clusters without an owner go.
+ *
+ * It can begin anywhere and may be killed anywhere: every step looks at what is stored, and a start looks at all of it once. Several servers
+ * may do it at the same time, since every write is compared before it is swapped.
+ */
+import { isJsonObject, type JsonObject } from "@kcp-ts/machinery/json";
+import type { ClusterName } from "@kcp-ts/machinery/names";
+import { isStatusError } from "@kcp-ts/machinery/status";
+import type { Draft, ResourceDefinition } from "../registry/index.ts";
+import { type Entry, isStorageError, parseObjectKey, type StorageKey } from "../storage/index.ts";
+import { decodeObject } from "../stored-object/index.ts";
+import type { HubEvent } from "../watch-cache/index.ts";
+import { ClosingClusters } from "./closing-clusters.ts";
+import { ClusterEmptier, type Leftovers } from "./empty-cluster.ts";
+import { JobQueue } from "./job-queue.ts";
+import { type Condition, conditionsOf, setCondition } from "./kinds/conditions.ts";
+import {
+  logicalClusterName,
+  logicalClusters,
+  systemWrite,
+  workspaceFinalizer,
+  workspaces,
+} from "./kinds/definitions.ts";
+import { deletionFinalizer, put, textsOf } from "./kinds/phases.ts";
+import {
+  clusterScoped,
+  logicalClusterKey,
+  type Parts,
+  systemWriteOptions,
+  uncancelled,
+} from "./parts.ts";
+import { member } from "./records.ts";
+import { type Look, Survey } from "./survey.ts";
+import { forgetGroups, initialized } from "./workspace-admission.ts";
+import { workspaceKey } from "./workspace-tree.ts";
+
+export interface LifecycleOptions {
+  readonly parts: Parts;
+  readonly definitions: readonly ResourceDefinition[];
+  readonly onError: (error: unknown) => void;
+  /** Puts a workspace somewhere that could not be put anywhere when it was created. */
+  readonly reschedule: (cluster: ClusterName, name: string) => Promise<void>;
+}
+
+/** A Workspace or a LogicalCluster. */
+type Job = StorageKey;
+
+export class Lifecycle {
+  readonly closing: ClosingClusters;
+  readonly inactive = new Set<ClusterName>();
+  readonly #options: LifecycleOptions;
+  readonly #jobs: JobQueue<Job>;
+  readonly #emptier: ClusterEmptier;
+  readonly #survey: Survey;
+
+  constructor(options: LifecycleOptions) {
+    const { parts, definitions, onError } = options;
+    this.#options = options;
+    this.#emptier = new ClusterEmptier({ ...parts, definitions, hub: parts.watchCache.hub });
+    this.#jobs = new JobQueue<Job>({
+      clock: parts.clock,
+      onError,
+      work: (key) => this.#work(key),
+    });
+    this.closing = new ClosingClusters(parts.clock, async (cluster) => {
+      await this.#emptier.empty(cluster);
+      this.#emptier.forget(cluster);
+    });
+    this.#survey = new Survey({ storage: parts.storage, onError });
+  }
+
+  /** Takes up what an earlier run, or another server, left unfinished. */
+  start(): void {
+    this.#survey.run([
+      { definition: workspaces, look: (entry) => this.#lookAtWorkspace(entry) },
+      { definition: logicalClusters, look: (entry) => this.#lookAtLogicalCluster(entry) },
+    ]);
+  }
+
+  async stop(): Promise<void> {
+    this.#survey.stop();
+    this.closing.stop();
+    await this.#jobs.stop();
+  }
+
+  survey(looks: readonly Look[]): void {
+    this.#survey.run(looks);
+  }
+
+  /** What waits for a shard is tried again. */
+  retryUnscheduled(): void {
+    this.#survey.run([
+      {
+        definition: workspaces,
+        look: (entry) => {
+          if (isUnscheduled(decodeObject(entry))) this.#jobs.add(entry.key);
+        },
+      },
+    ]);
+  }
+
+  /** A name that nobody has used before. */
+  begins(cluster: ClusterName): void {
+    this.#emptier.begins(cluster);
+  }
+
+  /** Looks after a while whether a logical cluster has an owner, and takes it away if not. */
+  suspect(cluster: ClusterName): () => void {
+    const key = logicalClusterKey(cluster);
+    this.#jobs.addLater(key, suspicionMs);
+    return () => this.#jobs.drop(key);
+  }
+
+  /** One that never had an owner goes at once. */
+  async discard(cluster: ClusterName): Promise<void> {
+    const { registry } = this.#options.parts;
+    const address = clusterScoped(cluster, logicalClusterName);
+    await ignoringMissing(registry.delete(logicalClusters, address, {}, systemWriteOptions));
+  }
+
+  onWorkspace({ key, current, previous }: HubEvent): void {
+    if (current === undefined) {
+      const { cluster: parent } = parseObjectKey(key);
+      // The logical cluster above may wait for the last of its workspaces.
+      if (this.closing.has(parent)) this.#jobs.add(logicalClusterKey(parent));
+      const { cluster } = member(decodeObject(previous as Entry), "spec") as { cluster?: string };
+      if (cluster === undefined || this.closing.isGone(cluster as ClusterName)) return;
+      this.#jobs.add(logicalClusterKey(cluster as ClusterName));
+    } else if (mentions(current, "deletionTimestamp")) this.#jobs.add(key);
+  }
+
+  onLogicalCluster({ key, current, previous }: HubEvent): void {
+    const { cluster } = parseObjectKey(key);
+    this.#noteActivity(cluster, current);
+    if (current === undefined) {
+      this.closing.leave(cluster);
+      this.#tellOwner(decodeObject(previous as Entry));
+    } else if (mentions(current, "deletionTimestamp")) this.#jobs.add(key);
+    else if (previous === undefined) this.closing.reopen(cluster);
+    else this.#tellOwner(decodeObject(current));
+  }
+
+  #lookAtWorkspace(entry: Entry): void {
+    const object = decodeObject(entry);
+    const { phase } = member(object, "status");
+    const isDeleted = member(object, "metadata")["deletionTimestamp"] !== undefined;
+    if (isDeleted || phase !== "Ready") this.#jobs.add(entry.key);
+  }
+
+  #lookAtLogicalCluster(entry: Entry): void {
+    this.#noteActivity(parseObjectKey(entry.key).cluster, entry);
+    this.#jobs.add(entry.key);
+  }
+
+  #noteActivity(cluster: ClusterName, entry: Entry | undefined): void {
+    if (entry !== undefined && has(entry, '"phase":"Inactive"')) this.inactive.add(cluster);
+    else if (this.inactive.size > 0) this.inactive.delete(cluster);
+  }
+
+  async #work(key: Job): Promise<number | undefined> {
+    const entry = await this.#options.parts.watchCache.get(key, { kind: "latest" }, uncancelled);
+    const { resource, cluster } = parseObjectKey(key);
+    if (entry === undefined) return undefined;
+    const object = decodeObject(entry);
+    return resource === workspaces.resource
+      ? this.#settleWorkspace(entry, object)
+      : this.#settleLogicalCluster(cluster, entry, object);
+  }
+
+  async #settleWorkspace(entry: Entry, object: JsonObject): Promise<number | undefined> {
+    const { watchCache } = this.#options.parts;
+    const [metadata, spec] = [member(object, "metadata"), member(object, "spec")];
+    const cluster = spec["cluster"] as ClusterName | undefined;
+    const isDeleted = metadata["deletionTimestamp"] !== undefined;
+    if (cluster === undefined) {
+      if (isDeleted) await this.#release(workspaces, entry, object, workspaceFinalizer);
+      else if (isUnscheduled(object)) {
+        const { cluster: parent, name } = parseObjectKey(entry.key);
+        await this.#options.reschedule(parent, name);
+      }
+      return undefined;
+    }
+    const logical = this.closing.isGone(cluster)
+      ? undefined
+      : await watchCache.get(logicalClusterKey(cluster), { kind: "latest" }, uncancelled);
+    if (!isDeleted) return this.#follow(entry, object, logical);
+    const finalizers = textsOf(metadata["finalizers"]);
+    // Others finish their work first, as long as the content is there.
+    if (finalizers.some((one) => one !== workspaceFinalizer)) return undefined;
+    if (logical === undefined) await this.#release(workspaces, entry, object, workspaceFinalizer);
+    else if (!mentions(logical, "deletionTimestamp")) await this.discard(cluster);
+    else await this.#follow(entry, object, logical);
+    return undefined;
+  }
+
+  /** A Workspace says what its logical cluster says. */
+  async #follow(
+    entry: Entry,
+    object: JsonObject,
+    logical: Entry | undefined,
+  ): Promise<number | undefined> {
+    const { clock } = this.#options.parts;
+    if (logical === undefined) return this.#disappeared(entry, object);
+    const status = member(decodeObject(logical), "status");
+    const old = member(object, "status");
+    const waiting = textsOf(status["initializers"]);
+    const content = conditionsOf(status).find(({ type }) => type === "WorkspaceContentDeleted");
+    const isSame =
+      old["phase"] === status["phase"] &&
+      String(textsOf(old["initializers"])) === String(waiting) &&
+      JSON.stringify(contentOf(old)) === JSON.stringify(content);
+    if (isSame) return undefined;
+    await this.#update(workspaces, entry, (draft) => {
+      const next: Draft = { ...member(draft, "status"), phase: status["phase"] ?? "Scheduling" };
+      put(next, "initializers", waiting);
+      put(next, "terminators", textsOf(status["terminators"]));
+      let conditions = [...conditionsOf(next)];
+      const isPreparing = next["phase"] === "Initializing" || next["phase"] === "Ready";
+      if (isPreparing) conditions = setCondition(conditions, initialized(waiting), clock.now());
+      if (content !== undefined) {
+        conditions = conditions.filter(({ type }) => type !== "WorkspaceContentDeleted");
+        conditions.push(content);
+      }
+      next["conditions"] = conditions;
+      draft["status"] = next;
+      const metadata: Draft = { ...member(draft, "metadata") };
+      metadata["labels"] = {
+        ...member(metadata, "labels"),
+        "tenancy.kcp.io/phase": next["phase"] as string,
+      };
+      if (next["phase"] === "Ready") forgetGroups(metadata);
+      draft["metadata"] = metadata;
+    });
+    return undefined;
+  }
+
+  async #disappeared(entry: Entry, object: JsonObject): Promise<number | undefined> {
+    const { clock } = this.#options.parts;
+    const created = Date.parse(String(member(object, "metadata")["creationTimestamp"]));
+    const ageMs = clock.now() - created;
+    if (ageMs < disappearedAfterMs) return disappearedAfterMs - ageMs;
+    await this.#update(workspaces, entry, (draft) => {
+      const status = member(draft, "status");
+      const conditions = setCondition(conditionsOf(status), disappeared, clock.now());
+      draft["status"] = { ...status, phase: "Unavailable", conditions };
+    });
+    return undefined;
+  }
+
+  async #settleLogicalCluster(
+    cluster: ClusterName,
+    entry: Entry,
+    object: JsonObject,
+  ): Promise<number | undefined> {
+    const metadata = member(object, "metadata");
+    if (metadata["deletionTimestamp"] === undefined) return this.#claim(cluster, object);
+    if (textsOf(member(object, "status")["terminators"]).length > 0) {
+      this.#tellOwner(object);
+      return undefined;
+    }
+    if (!textsOf(metadata["finalizers"]).includes(deletionFinalizer)) return undefined;
+    this.closing.enter(cluster);
+    const left = await this.#emptier.empty(cluster);
+    if (left.resources.size === 0) {
+      await this.#release(logicalClusters, entry, object, deletionFinalizer);
+      return undefined;
+    }
+    const { clock } = this.#options.parts;
+    const ageMs = clock.now() - Date.parse(String(metadata["deletionTimestamp"]));
+    // Workspaces below take a moment to go, and wake us when they have.
+    if (isOnlyWorkspaces(left) && ageMs < patienceMs) return patienceMs - ageMs;
+    const condition = remaining(left);
+    await this.#update(logicalClusters, entry, (draft) => {
+      const status = member(draft, "status");
+      const conditions = setCondition(conditionsOf(status), condition, clock.now());
+      draft["status"] = { ...status, conditions };
+    });
+    this.#tellOwner(object);
+    return recheckMs(String(metadata["deletionTimestamp"]), clock.now());
+  }
+
+  #tellOwner(object: JsonObject): void {
+    const owner = ownerOf(object);
+    if (owner !== undefined) this.#jobs.add(workspaceKey(owner.cluster, owner.name));
+  }
+
+  /** A logical cluster whose Workspace is not there, or is another one, belongs to nobody. */
+  async #claim(cluster: ClusterName, object: JsonObject): Promise<number | undefined> {
+    const owner = ownerOf(object);
+    if (owner === undefined) return undefined;
+    const { watchCache, clock } = this.#options.parts;
+    const created = Date.parse(String(member(object, "metadata")["creationTimestamp"]));
+    const ageMs = clock.now() - created;
+    const key = workspaceKey(owner.cluster, owner.name);
+    const entry = await watchCache.get(key, { kind: "latest" }, uncancelled);
+    const uid = entry === undefined ? undefined : member(decodeObject(entry), "metadata")["uid"];
+    if (uid === owner.uid) return undefined;
+    // It is stored before its owner is: a young one may still get one.
+    if (ageMs < suspicionMs) return suspicionMs - ageMs;
+    await this.discard(cluster);
+    return undefined;
+  }
+
+  /** Takes a finalizer away, and with the last one the object. */
+  async #release(
+    definition: ResourceDefinition,
+    entry: Entry,
+    object: JsonObject,
+    finalizer: string,
+  ): Promise<void> {
+    const finalizers = textsOf(member(object, "metadata")["finalizers"]);
+    if (finalizers.length === 1 && finalizers[0] === finalizer) {
+      const { key, modifiedAt: expected } = entry;
+      try {
+        await this.#options.parts.storage.commit(
+          { key, value: "delete", expected },
+          { signal: uncancelled },
+        );
+        return;
+      } catch (error) {
+        if (!isStorageError(error, "conflict")) throw error;
+      }
+    }
+    await this.#update(definition, entry, (draft) => {
+      const metadata: Draft = { ...member(draft, "metadata") };
+      put(
+        metadata,
+        "finalizers",
+        textsOf(metadata["finalizers"]).filter((one) => one !== finalizer),
+      );
+      draft["metadata"] = metadata;
+    });
+  }
+
+  async #update(
+    definition: ResourceDefinition,
+    { key }: Entry,
+    change: (draft: Draft) => void,
+  ): Promise<void> {
+    const { cluster, name } = parseObjectKey(key);
+    const build = async (old: JsonObject | undefined) => {
+      const draft: Draft = { ...old };
+      change(draft);
+      return draft;
+    };
+    const rules = { ...systemWriteOptions, subresource: systemWrite, isDerived: true };
+    await ignoringMissing(
+      this.#options.parts.registry.update(definition, clusterScoped(cluster, name), build, rules),
+    );
+  }
+}
+
+/** Longer than any write may take that has begun. */
+const suspicionMs = 60_000;
+const disappearedAfterMs = 60_000;
+
+const disappeared: Condition = {
+  type: "WorkspaceInitialized",
+  status: "False",
+  severity: "Error",
+  reason: "WorkspaceDisappeared",
+  message: "LogicalCluster disappeared",
+};
+
+function remaining({ resources, finalizers }: Leftovers): Condition {
+  const parts = [`Some resources are remaining: ${listed(resources, "has", "resource instances")}`];
+  if (finalizers.size > 0) {
+    parts.push(
+      `Some content in the logical cluster has finalizers remaining: ${listed(finalizers, "in", "resource instances")}`,
+    );
+  }
+  return {
+    type: "WorkspaceContentDeleted",
+    status: "False",
+    severity: "Info",
+    reason: "SomeResourcesRemain",
+    message: parts.join("; "),
+  };
+}
+
+/** How long those below may take before it is said that they are waited for. */
+const patienceMs = 10_000;
+
+function isOnlyWorkspaces({ resources }: Leftovers): boolean {
+  return resources.size === 1 && resources.has(`${workspaces.resource}.${workspaces.group}`);
+}
+
+function listed(counts: ReadonlyMap<string, number>, verb: string, noun: string): string {
+  return [...counts]
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([name, count]) => `${name} ${verb} ${count} ${noun}`)
+    .join(", ");
+}
+
+const recheckMsMin = 200;
+const recheckMsMax = 15_000;
+
+/** The longer it has taken so far, the later; what grows with the age needs no memory, and survives a restart. */
+function recheckMs(deletionTimestamp: string, nowMs: number): number {
+  const ageMs = nowMs - Date.parse(deletionTimestamp);
+  return Math.min(recheckMsMax, Math.max(recheckMsMin, ageMs / 4));
+}
+
+function contentOf(status: JsonObject): JsonObject | undefined {
+  return conditionsOf(status).find(({ type }) => type === "WorkspaceContentDeleted");
+}
+
+function isUnscheduled(object: JsonObject): boolean {
+  const spec = member(object, "spec");
+  return spec["cluster"] === undefined && spec["mount"] === undefined;
+}
+
+interface Owner {
+  readonly cluster: ClusterName;
+  readonly name: string;
+  readonly uid: string;
+}
+
+function ownerOf(object: JsonObject): Owner | undefined {
+  const { owner } = member(object, "spec");
+  if (!isJsonObject(owner) || owner["resource"] !== workspaces.resource) return undefined;
+  return owner as unknown as Owner;
+}
+
+/** Most objects do not, and need not be parsed to know. */
+function mentions(entry: Entry, member: string): boolean {
+  return has(entry, `"${member}":`);
+}
+
+function has({ value }: Entry, text: string): boolean {
+  return Buffer.from(value.buffer, value.byteOffset, value.length).includes(text);
+}
+
+async function ignoringMissing(write: Promise<unknown>): Promise<void> {
+  try {
+    await write;
+  } catch (error) {
+    if (!isStatusError(error, "NotFound")) throw error;
+  }
+}

@@ -1,0 +1,67 @@
+/**
+ * LogicalClusters are the system's: others may finish their initialization, and delete those that say so.
+ */
+import { jsonEqual } from "@kcp-ts/machinery/json";
+import { type StatusError, statusError } from "@kcp-ts/machinery/status";
+import type { AdmissionPlugin, AdmissionRequest } from "../admission/index.ts";
+import { wellKnownGroup } from "../request/user.ts";
+import { logicalClusterName, logicalClusters } from "./kinds/definitions.ts";
+import { isInactive, textsOf } from "./kinds/phases.ts";
+import { member } from "./records.ts";
+
+const systemGroups = [
+  wellKnownGroup.masters,
+  "system:kcp:logical-cluster-admin",
+  "system:kcp:external-logical-cluster-admin",
+  "system:kcp:tenancy:workspace-bootstrapper",
+];
+
+const phases = ["", "Scheduling", "Initializing", "Ready"];
+
+export const logicalClusterAdmission: AdmissionPlugin = {
+  name: "core.kcp.io/LogicalCluster",
+  admit(request) {
+    if (!isAbout(request) || isSystem(request)) return undefined;
+    if (request.operation === "CREATE") throw refused("LogicalClusters are created by the system");
+    return undefined;
+  },
+  validate(request, object, old) {
+    if (!isAbout(request)) return undefined;
+    if (request.operation === "DELETE") {
+      const isAllowed = member(object, "spec")["directlyDeletable"] === true;
+      if (!isAllowed && !isSystem(request)) throw refused("LogicalCluster cannot be deleted");
+      return undefined;
+    }
+    if (old === undefined) return undefined;
+    const [metadata, status] = [member(object, "metadata"), member(object, "status")];
+    const oldStatus = member(old, "status");
+    if (isInactive(metadata) && !isInactive(member(old, "metadata"))) {
+      if (oldStatus["phase"] !== "Ready")
+        throw refused("the annotation core.kcp.io/inactive can only be set in phase Ready");
+    }
+    if (isSystem(request)) return undefined;
+    for (const field of ["initializers", "terminators", "createdBy", "owner"]) {
+      const [now, before] = [member(object, "spec")[field], member(old, "spec")[field]];
+      if (!jsonEqual(now ?? null, before ?? null)) throw refused(`spec.${field} is immutable`);
+    }
+    const [now, before] = [textsOf(status["initializers"]), textsOf(oldStatus["initializers"])];
+    if (now.some((one) => !before.includes(one)))
+      throw refused("status.initializers may only lose items");
+    const [phase, oldPhase] = [String(status["phase"] ?? ""), String(oldStatus["phase"] ?? "")];
+    if (phases.includes(phase) && phases.indexOf(phase) < phases.indexOf(oldPhase))
+      throw refused(`cannot transition from "${oldPhase}" to "${phase}"`);
+    return undefined;
+  },
+};
+
+function isAbout({ group, resource }: AdmissionRequest): boolean {
+  return resource === logicalClusters.resource && group === logicalClusters.group;
+}
+
+function isSystem({ user }: AdmissionRequest): boolean {
+  return systemGroups.some((group) => user.groups.includes(group));
+}
+
+function refused(message: string): StatusError {
+  return statusError.forbidden(logicalClusters, logicalClusterName, message);
+}

@@ -1,0 +1,86 @@
+/**
+ * A logical cluster comes into being: its LogicalCluster object, its administrator, and what the server's own initializers put into it.
+ * All of it is stored in one go.
+ */
+import type { JsonObject } from "@kcp-ts/machinery/json";
+import type { ClusterName } from "@kcp-ts/machinery/names";
+import { clusterRoleBindings, namespaces } from "../registry/index.ts";
+import type { UserInfo } from "../request/user.ts";
+import { logicalClusterName, logicalClusters } from "./kinds/definitions.ts";
+import { clusterScoped, createUnlessThere, type Parts } from "./parts.ts";
+
+/** The one type whose initializer is ours. */
+export const universalInitializer = "root:universal";
+export const adminBindingName = "workspace-admin";
+
+export interface NewLogicalCluster {
+  readonly cluster: ClusterName;
+  readonly annotations: JsonObject;
+  readonly url: string;
+  /** The Workspace that it belongs to, if any. */
+  readonly owner: JsonObject | undefined;
+  readonly createdBy: UserInfo | undefined;
+  /** Becomes its administrator. */
+  readonly adminName: string | undefined;
+  readonly initializers: readonly string[];
+  readonly terminators: readonly string[];
+  /** Initializers that others have to run. */
+  readonly waiting: readonly string[];
+}
+
+/** An object of the same name that is already there is left alone: a hash is not met twice, and a home is made by whoever comes first. */
+export async function makeLogicalCluster(parts: Parts, wanted: NewLogicalCluster): Promise<void> {
+  const { cluster, initializers } = wanted;
+  const making = [
+    createUnlessThere(
+      parts,
+      logicalClusters,
+      clusterScoped(cluster, logicalClusterName),
+      logicalClusterObject(wanted),
+    ),
+  ];
+  if (wanted.adminName !== undefined) making.push(bindAdmin(parts, cluster, wanted.adminName));
+  if (initializers.includes(universalInitializer)) {
+    for (const name of universalNamespaces)
+      making.push(createUnlessThere(parts, namespaces, clusterScoped(cluster, name), {}));
+  }
+  await Promise.all(making);
+}
+
+const universalNamespaces = ["default", "kube-system"] as const;
+
+function logicalClusterObject(wanted: NewLogicalCluster): JsonObject {
+  const { initializers, terminators, waiting, owner, createdBy, url, annotations } = wanted;
+  return {
+    metadata: { annotations },
+    spec: {
+      directlyDeletable: false,
+      ...(owner === undefined ? {} : { owner }),
+      ...(createdBy === undefined ? {} : { createdBy: userOf(createdBy) }),
+      ...(initializers.length > 0 ? { initializers: [...initializers] } : {}),
+      ...(terminators.length > 0 ? { terminators: [...terminators] } : {}),
+    },
+    status: {
+      URL: url,
+      phase: "Initializing",
+      ...(waiting.length > 0 ? { initializers: [...waiting] } : {}),
+      ...(terminators.length > 0 ? { terminators: [...terminators] } : {}),
+    },
+  };
+}
+
+function userOf({ username, uid, groups, extra }: UserInfo): JsonObject {
+  return {
+    username,
+    ...(uid === undefined ? {} : { uid }),
+    ...(groups.length > 0 ? { groups: [...groups] } : {}),
+    ...(extra === undefined ? {} : { extra: extra as unknown as JsonObject }),
+  };
+}
+
+export function bindAdmin(parts: Parts, cluster: ClusterName, username: string): Promise<void> {
+  return createUnlessThere(parts, clusterRoleBindings, clusterScoped(cluster, adminBindingName), {
+    roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: "cluster-admin" },
+    subjects: [{ apiGroup: "rbac.authorization.k8s.io", kind: "User", name: username }],
+  });
+}

@@ -1,0 +1,92 @@
+/** What the files of this room share: one of each per server. */
+import type { Clock } from "@kcp-ts/machinery/base";
+import type { JsonObject } from "@kcp-ts/machinery/json";
+import { type ClusterName, rootCluster } from "@kcp-ts/machinery/names";
+import {
+  collectionKeyOf,
+  type Draft,
+  type ObjectAddress,
+  type Registry,
+  type ResourceDefinition,
+} from "../registry/index.ts";
+import type { MaybePromise } from "../request/api-request.ts";
+import type { UserInfo } from "../request/user.ts";
+import { objectKey, resourcePrefix, type Storage, type StorageKey } from "../storage/index.ts";
+import type { WatchCache } from "../watch-cache/index.ts";
+import { logicalClusterName, logicalClusters, shards } from "./kinds/definitions.ts";
+import type { ObjectIndex } from "./object-index.ts";
+import type { LogicalClusterRecord, WorkspaceRecord, WorkspaceTypeRecord } from "./records.ts";
+import type { ShardRecord } from "./shard.ts";
+import type { WorkspaceTree } from "./workspace-tree.ts";
+import type { WorkspaceTypes } from "./workspace-types.ts";
+
+export interface Parts {
+  readonly storage: Storage;
+  readonly registry: Registry;
+  readonly watchCache: WatchCache;
+  readonly clock: Clock;
+  readonly workspaceIndex: ObjectIndex<WorkspaceRecord>;
+  readonly logicalClusterIndex: ObjectIndex<LogicalClusterRecord>;
+  readonly typeIndex: ObjectIndex<WorkspaceTypeRecord>;
+  readonly shardIndex: ObjectIndex<ShardRecord>;
+  readonly tree: WorkspaceTree;
+  readonly types: WorkspaceTypes;
+  /** Whether a user may do something to a type of a cluster, whatever else they may there. */
+  readonly mayUse: (user: UserInfo, cluster: ClusterName, type: string) => MaybePromise<boolean>;
+}
+
+/** The server's own writes go through whoever waits. */
+export const uncancelled = new AbortController().signal;
+
+export const systemWriteOptions = {
+  isDryRun: false,
+  validate: () => undefined,
+  signal: uncancelled,
+} as const;
+
+const logicalClusterPrefix = resourcePrefix(collectionKeyOf(logicalClusters));
+
+/** Asked for with nearly every request, so it is put together without looking at the parts; names of clusters need no encoding. */
+export function logicalClusterKey(cluster: ClusterName): StorageKey {
+  return `${logicalClusterPrefix}${cluster}//${logicalClusterName}` as StorageKey;
+}
+
+export const shardKey: StorageKey = objectKey({
+  ...collectionKeyOf(shards),
+  cluster: rootCluster,
+  namespace: "",
+  name: "root",
+});
+
+export function clusterScoped(cluster: ClusterName, name: string): ObjectAddress {
+  return { cluster, namespace: "", name };
+}
+
+/** Looks before it writes: for what is there nearly always. */
+export async function ensureObject(
+  parts: Pick<Parts, "registry" | "watchCache">,
+  definition: ResourceDefinition,
+  address: ObjectAddress,
+  object: JsonObject,
+): Promise<void> {
+  const key = parts.registry.key(definition, address);
+  const found = await parts.watchCache.get(key, { kind: "latest" }, uncancelled);
+  if (found === undefined) await createUnlessThere(parts, definition, address, object);
+}
+
+/** One that is there already is as good; for objects that are the same whoever makes them. */
+export async function createUnlessThere(
+  { registry }: Pick<Parts, "registry">,
+  definition: ResourceDefinition,
+  address: ObjectAddress,
+  object: JsonObject,
+): Promise<void> {
+  try {
+    const { name } = address;
+    const metadata = { ...(object["metadata"] as JsonObject | undefined), name };
+    const draft: Draft = { ...object, metadata };
+    await registry.create(definition, { ...address, name: "" }, draft, systemWriteOptions);
+  } catch (error) {
+    if ((error as { status?: { reason?: string } }).status?.reason !== "AlreadyExists") throw error;
+  }
+}

@@ -1,0 +1,39 @@
+/** The one shard that this server is, as its Shard object in root describes it. */
+import type { JsonObject } from "@kcp-ts/machinery/json";
+import {
+  type LabelSelectorObject,
+  SelectorSyntaxError,
+  selectorFromLabelSelectorObject,
+} from "@kcp-ts/machinery/selectors";
+import { member } from "./records.ts";
+
+export const shardName = "root";
+const unschedulableAnnotation = "experimental.core.kcp.io/unschedulable";
+
+export interface ShardRecord {
+  readonly externalUrl: string;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly isUnschedulable: boolean;
+}
+
+export function readShard(object: JsonObject): ShardRecord {
+  const metadata = member(object, "metadata");
+  return {
+    externalUrl: String(member(object, "spec")["externalURL"] ?? ""),
+    labels: member(metadata, "labels") as Record<string, string>,
+    isUnschedulable: Object.hasOwn(member(metadata, "annotations"), unschedulableAnnotation),
+  };
+}
+
+/** Whether workspaces may be put there that ask for these labels, or for none. */
+export function isSuitable(shard: ShardRecord, selector: LabelSelectorObject | undefined): boolean {
+  if (shard.isUnschedulable) return false;
+  if (selector === undefined) return true;
+  try {
+    return selectorFromLabelSelectorObject(selector).matches(shard.labels);
+  } catch (error) {
+    // What cannot be read selects nothing.
+    if (error instanceof SelectorSyntaxError) return false;
+    throw error;
+  }
+}

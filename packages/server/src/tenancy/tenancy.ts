@@ -1,0 +1,186 @@
+/** The room put together: what the server starts, stops and asks about workspaces and logical clusters. */
+import type { Clock, Random } from "@kcp-ts/machinery/base";
+import type { JsonObject } from "@kcp-ts/machinery/json";
+import type { ClusterName, ClusterPath } from "@kcp-ts/machinery/names";
+import type { AdmissionPlugin } from "../admission/index.ts";
+import type { Draft, Registry, ResourceDefinition } from "../registry/index.ts";
+import type { MaybePromise } from "../request/api-request.ts";
+import type { UserInfo } from "../request/user.ts";
+import type { Storage } from "../storage/index.ts";
+import type { HubEvent, WatchCache } from "../watch-cache/index.ts";
+import { bootstrapRoot } from "./bootstrap.ts";
+import { closingGate } from "./closing-gate.ts";
+import { type HomeOptions, homeWorkspace } from "./home-workspace.ts";
+import {
+  logicalClusters,
+  shards,
+  systemWrite,
+  workspaceAuthenticationConfigurations,
+  workspaces,
+  workspaceTypes,
+} from "./kinds/definitions.ts";
+import { Lifecycle } from "./lifecycle.ts";
+import { logicalClusterAdmission } from "./logical-cluster-admission.ts";
+import { readdressing } from "./new-address.ts";
+import { universalInitializer } from "./new-logical-cluster.ts";
+import { ObjectIndex } from "./object-index.ts";
+import { clusterScoped, logicalClusterKey, type Parts, systemWriteOptions } from "./parts.ts";
+import { pathAnnotation } from "./path-annotation.ts";
+import {
+  type LogicalClusterRecord,
+  member,
+  readLogicalCluster,
+  readWorkspace,
+  readWorkspaceType,
+} from "./records.ts";
+import { readShard } from "./shard.ts";
+import { typeAdmission } from "./type-admission.ts";
+import { placeLate, workspaceAdmission } from "./workspace-admission.ts";
+import { workspaceCompanions } from "./workspace-companions.ts";
+import { type Resolution, WorkspaceTree } from "./workspace-tree.ts";
+import { bindingsInitializer, WorkspaceTypes } from "./workspace-types.ts";
+
+export interface TenancyOptions {
+  readonly storage: Storage;
+  readonly registry: Registry;
+  readonly watchCache: WatchCache;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly mayUse: Parts["mayUse"];
+  /** Everything else that logical clusters have without defining it themselves. */
+  readonly builtIns: readonly ResourceDefinition[];
+  readonly onError: (error: unknown) => void;
+}
+
+/** Initializers that are done when a workspace is stored. */
+const ownInitializers: ReadonlySet<string> = new Set([universalInitializer, bindingsInitializer]);
+
+export class Tenancy {
+  /** Served in every logical cluster. */
+  readonly resources: readonly ResourceDefinition[];
+  /** Served in root alone. */
+  readonly rootResources: readonly ResourceDefinition[] = [shards];
+  readonly admissionPlugins: readonly AdmissionPlugin[];
+  readonly #parts: Parts;
+  readonly #lifecycle: Lifecycle;
+  readonly #home: HomeOptions;
+  readonly #onError: (error: unknown) => void;
+  #externalUrl = "https://localhost:6443";
+
+  constructor(options: TenancyOptions) {
+    const { random, builtIns, onError } = options;
+    this.#onError = onError;
+    this.#parts = this.#assemble(options);
+    const externalUrl = () => this.#externalUrl;
+    this.#home = { ...this.#parts, ownInitializers, externalUrl };
+    const companions = workspaceCompanions({
+      ...this.#home,
+      begins: (cluster) => this.#lifecycle.begins(cluster),
+      discard: (cluster) => this.#lifecycle.discard(cluster),
+      suspect: (cluster) => this.#lifecycle.suspect(cluster),
+    });
+    const ownWorkspaces = { ...workspaces, companions };
+    this.resources = [
+      logicalClusters,
+      workspaceAuthenticationConfigurations,
+      ownWorkspaces,
+      workspaceTypes,
+    ];
+    const admission = { ...this.#parts, random, ownInitializers };
+    this.#lifecycle = new Lifecycle({
+      parts: this.#parts,
+      definitions: [...builtIns, ...this.resources],
+      onError,
+      reschedule: async (cluster, name) => {
+        const placed = await placeLate(admission, cluster, name);
+        if (placed === undefined) return;
+        const made = await companions.make(placed, cluster, undefined);
+        await this.#replace(cluster, name, placed);
+        made?.keep();
+      },
+    });
+    this.admissionPlugins = [
+      closingGate(this.#lifecycle.closing),
+      typeAdmission({ clock: options.clock, externalUrl }),
+      logicalClusterAdmission,
+      workspaceAdmission(admission),
+      pathAnnotation(this.#parts),
+    ];
+  }
+
+  /** The hub must be open. */
+  start(): void {
+    this.#lifecycle.start();
+  }
+
+  stop(): Promise<void> {
+    return this.#lifecycle.stop();
+  }
+
+  /** Makes what root begins with. `externalUrl` is where clients reach this server, without a path. */
+  async bootstrap(externalUrl: string): Promise<void> {
+    this.#externalUrl = externalUrl;
+    const isMoved = await bootstrapRoot(this.#parts, externalUrl);
+    if (isMoved) this.#lifecycle.survey(readdressing(this.#parts, externalUrl, this.#onError));
+  }
+
+  /** A user's home, as a Workspace; made when they first ask for it. */
+  home(user: UserInfo): Promise<JsonObject> {
+    return homeWorkspace(this.#home, user);
+  }
+
+  /** From a path to a logical cluster; without a promise when its workspaces were used lately. */
+  resolve(path: ClusterPath): MaybePromise<Resolution> {
+    return this.#parts.tree.resolve(path);
+  }
+
+  /** Its users are kept out until somebody says otherwise. */
+  isInactive(cluster: ClusterName): boolean {
+    return this.#lifecycle.inactive.size > 0 && this.#lifecycle.inactive.has(cluster);
+  }
+
+  logicalCluster(cluster: ClusterName): MaybePromise<LogicalClusterRecord | undefined> {
+    return this.#parts.logicalClusterIndex.get(logicalClusterKey(cluster));
+  }
+
+  #assemble(options: TenancyOptions): Parts {
+    const { watchCache } = options;
+    const workspaceIndex = new ObjectIndex({
+      watchCache,
+      definition: workspaces,
+      read: readWorkspace,
+      onChange: (event: HubEvent) => this.#lifecycle.onWorkspace(event),
+    });
+    const logicalClusterIndex = new ObjectIndex({
+      watchCache,
+      definition: logicalClusters,
+      read: readLogicalCluster,
+      onChange: (event: HubEvent) => this.#lifecycle.onLogicalCluster(event),
+    });
+    const typeIndex = new ObjectIndex({
+      watchCache,
+      definition: workspaceTypes,
+      read: readWorkspaceType,
+    });
+    const shardIndex = new ObjectIndex({
+      watchCache,
+      definition: shards,
+      read: readShard,
+      onChange: () => this.#lifecycle.retryUnscheduled(),
+    });
+    const tree = new WorkspaceTree(workspaceIndex);
+    const types = new WorkspaceTypes(typeIndex, tree);
+    return { ...options, workspaceIndex, logicalClusterIndex, typeIndex, shardIndex, tree, types };
+  }
+
+  async #replace(cluster: ClusterName, name: string, placed: JsonObject): Promise<void> {
+    const build = async (old: JsonObject | undefined) => {
+      const draft: Draft = { ...old };
+      // Whoever was faster has put it somewhere: what we made has no owner then, and goes.
+      if (member(draft, "spec")["cluster"] !== undefined) return draft;
+      return { ...placed } as Draft;
+    };
+    const rules = { ...systemWriteOptions, subresource: systemWrite, isDerived: true };
+    await this.#parts.registry.update(workspaces, clusterScoped(cluster, name), build, rules);
+  }
+}

@@ -1,0 +1,74 @@
+/**
+ * The tree of workspaces: from a path to the name of a logical cluster, one Workspace object per word.
+ *
+ * A path whose workspaces were used lately is resolved in the turn in which it is asked for.
+ */
+import type { ClusterName, ClusterPath } from "@kcp-ts/machinery/names";
+import { collectionKeyOf } from "../registry/index.ts";
+import type { MaybePromise } from "../request/api-request.ts";
+import { objectKey, type StorageKey } from "../storage/index.ts";
+import { homeClusterName } from "./cluster-names.ts";
+import { workspaces } from "./kinds/definitions.ts";
+import type { ObjectIndex } from "./object-index.ts";
+import type { WorkspaceRecord } from "./records.ts";
+
+export type Resolution =
+  | { readonly kind: "cluster"; readonly cluster: ClusterName }
+  | { readonly kind: "missing" }
+  /** It is there, and something about it is wrong. */
+  | { readonly kind: "unavailable" }
+  /** It is served elsewhere. */
+  | { readonly kind: "mount"; readonly url: string };
+
+const missing: Resolution = { kind: "missing" };
+const unavailable: Resolution = { kind: "unavailable" };
+
+export class WorkspaceTree {
+  readonly #workspaces: ObjectIndex<WorkspaceRecord>;
+
+  constructor(index: ObjectIndex<WorkspaceRecord>) {
+    this.#workspaces = index;
+  }
+
+  resolve({ words }: ClusterPath): MaybePromise<Resolution> {
+    const isHome = words[0] === "user";
+    const first = isHome ? homeClusterName(words[1] as string) : (words[0] as ClusterName);
+    return this.#walk(first, words, isHome ? 2 : 1);
+  }
+
+  /** Of a path of any length, a name included. */
+  resolveText(path: string): MaybePromise<Resolution> {
+    if (path.startsWith("system:")) return { kind: "cluster", cluster: path as ClusterName };
+    return this.resolve({ text: path, words: path.split(":") });
+  }
+
+  #walk(from: ClusterName, words: readonly string[], at: number): MaybePromise<Resolution> {
+    let cluster = from;
+    for (let next = at; next < words.length; next++) {
+      const known = this.#workspaces.get(workspaceKey(cluster, words[next] as string));
+      const isLast = next === words.length - 1;
+      if (known instanceof Promise) {
+        return known.then((record) => {
+          const step = stepOf(record, isLast);
+          return typeof step === "string" ? this.#walk(step, words, next + 1) : step;
+        });
+      }
+      const step = stepOf(known, isLast);
+      if (typeof step !== "string") return step;
+      cluster = step;
+    }
+    return { kind: "cluster", cluster };
+  }
+}
+
+/** The cluster below, or why there is none. One that has no cluster yet is not there yet. */
+function stepOf(record: WorkspaceRecord | undefined, isLast: boolean): ClusterName | Resolution {
+  if (record === undefined) return missing;
+  if (record.phase === "Unavailable") return unavailable;
+  if (record.mountUrl !== undefined && isLast) return { kind: "mount", url: record.mountUrl };
+  return record.cluster === undefined || record.phase === "Scheduling" ? missing : record.cluster;
+}
+
+export function workspaceKey(cluster: ClusterName, name: string): StorageKey {
+  return objectKey({ ...collectionKeyOf(workspaces), cluster, namespace: "", name });
+}
