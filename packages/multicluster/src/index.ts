@@ -169,6 +169,9 @@ export {
   unseal,
 } from "./registration/index.ts";
 export {
+  type AgentManifestOptions,
+  agentId,
+  agentManifest,
   type ContestedField,
   defaultPolicies,
   type KindPolicy,
@@ -182,7 +185,10 @@ export {
   ResourceSet,
   type SyncedResource,
   type Syncer,
+  type SyncerConnection,
   type SyncerHealth,
+  SyncerManager,
+  type SyncerManagerOptions,
   type SyncerOptions,
   startSyncer,
   type TargetIdentity,
