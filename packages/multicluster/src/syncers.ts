@@ -8,6 +8,7 @@
  * A SyncTarget that is being deleted is held while something is still assigned to it: what can go elsewhere gets the time to do so.
  */
 import type { Clock, Random, Timer } from "@kcp-ts/machinery/base";
+import { formatGroupResource } from "@kcp-ts/machinery/status";
 import {
   type Client,
   type Clusters,
@@ -51,7 +52,7 @@ interface Running {
   readonly syncer: Syncer;
   readonly resources: ResourceSet;
   /** What was said last. */
-  said: boolean | undefined;
+  said: string | undefined;
 }
 
 const fieldManager = "kcp-syncers";
@@ -130,16 +131,22 @@ export class Syncers {
     for (const running of this.#running.values()) {
       const { refused, kinds } = running.syncer.health;
       const isReady = refused === undefined && [...kinds.values()].every(({ isLive }) => isLive);
-      if (running.said === isReady) continue;
-      running.said = isReady;
-      this.#say(running.connection, isReady).catch((error: unknown) => {
+      const synced = running.resources.current.map(({ resource }) => formatGroupResource(resource));
+      const saying = [isReady, ...synced.sort()].join();
+      if (running.said === saying) continue;
+      running.said = saying;
+      this.#say(running.connection, isReady, synced).catch((error: unknown) => {
         running.said = undefined;
         this.#options.onError(error);
       });
     }
   };
 
-  async #say({ cluster, name, signal }: TargetConnection, isReady: boolean): Promise<void> {
+  async #say(
+    { cluster, name, signal }: TargetConnection,
+    isReady: boolean,
+    syncedResources: readonly string[],
+  ): Promise<void> {
     const condition = isReady
       ? { status: "True" as const, reason: "SyncerReady", message: "" }
       : {
@@ -152,7 +159,10 @@ export class Syncers {
     const conditions = [{ type: targetConditions.syncerReady, ...condition, lastTransitionTime }];
     const resource = this.#options.client.inCluster(cluster).resource(syncTargets);
     const options = { fieldManager, force: true, signal };
-    await resource.applyStatus({ metadata: { name }, status: { conditions } }, options);
+    await resource.applyStatus(
+      { metadata: { name }, status: { conditions, syncedResources } },
+      options,
+    );
   }
 
   #stop(connection: TargetConnection): void {

@@ -85,6 +85,14 @@ describe("a SyncTarget", () => {
     assert.equal(targetOf(syncTarget({ status: { conditions } })).isReady, false);
   });
 
+  it("whose syncer does not sync Deployments gets none", () => {
+    const synced = (...syncedResources: string[]) =>
+      targetOf(syncTarget({ status: { syncedResources } })).isUnschedulable;
+    assert.equal(synced("services"), true);
+    assert.equal(synced("deployments.apps", "services"), false);
+    assert.equal(targetOf(syncTarget({})).isUnschedulable, false);
+  });
+
   it("with a date of eviction that is none is not evicted", () => {
     assert.equal(targetOf(syncTarget({ spec: { evictAfter: "soon" } })).evictAfterMs, undefined);
   });

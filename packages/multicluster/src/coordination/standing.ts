@@ -77,7 +77,7 @@ export function targetOf({ metadata, spec, status }: SyncTarget): Target {
     // One that is being deleted is called not Ready for that alone.
     isReady: isConditionTrue(status?.conditions, isDeleting ? heartbeatHealthy : summary),
     changedAtMs: timeOf(ready?.lastTransitionTime) ?? timeOf(metadata.creationTimestamp) ?? 0,
-    isUnschedulable: spec?.unschedulable === true,
+    isUnschedulable: spec?.unschedulable === true || !takesDeployments(status),
     evictAfterMs: Number.isNaN(evictAfterMs) ? undefined : evictAfterMs,
     isDeleting,
   };
@@ -114,6 +114,11 @@ export function judge(
 export function earliest(...times: readonly (number | undefined)[]): number | undefined {
   const known = times.filter((one) => one !== undefined);
   return known.length === 0 ? undefined : Math.min(...known);
+}
+
+/** Where nobody says what is synced, everything may be. */
+function takesDeployments(status: SyncTarget["status"]): boolean {
+  return status?.syncedResources?.includes("deployments.apps") ?? true;
 }
 
 function timeOf(text: string | undefined): number | undefined {
