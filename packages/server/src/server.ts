@@ -7,12 +7,14 @@ import { randomUUID } from "node:crypto";
 import type { Clock, Random } from "@kcp-ts/machinery/base";
 import { type AccessControl, accessControl, type ComposeAuthorization } from "./access-control.ts";
 import { Admission, type AdmissionPlugin, namespaceLifecycle } from "./admission/index.ts";
+import { ApiSharing } from "./api-sharing/index.ts";
 import type { RequestAuthenticator } from "./authentication/index.ts";
 import type { Authorizer, LogicalClusterSource } from "./authorization/index.ts";
 import { Compactor, type CompactorOptions } from "./compactor.ts";
 import { CustomResources, customResourceDefinitions } from "./custom-resources/index.ts";
 import { Deadlines } from "./deadlines.ts";
 import type { Exchange } from "./exchange.ts";
+import { bindingToExport } from "./export-access.ts";
 import { type HealthChecks, pingCheck } from "./health/index.ts";
 import { ServerMetrics } from "./metrics/index.ts";
 import { namespaceSource } from "./namespace-source.ts";
@@ -61,6 +63,7 @@ export class ApiServer {
   readonly #compactor: Compactor;
   readonly #customResources: CustomResources;
   readonly #tenancy: Tenancy;
+  readonly #sharing: ApiSharing;
   readonly #access: AccessControl;
   readonly #inFlight = { readOnly: 0, mutating: 0 };
   #isStarted = false;
@@ -87,8 +90,13 @@ export class ApiServer {
       onError: (error) => log.warn({ err: error }, "an aggregated role could not be written"),
     });
     const { rules } = this.#access;
-    const { tenancy, customResources } = servedKinds(options, { registry, watchCache, rules });
+    const { tenancy, customResources, sharing } = servedKinds(options, {
+      registry,
+      watchCache,
+      rules,
+    });
     this.#tenancy = tenancy;
+    this.#sharing = sharing;
     this.#customResources = customResources;
     this.#compactor = new Compactor({
       storage,
@@ -103,6 +111,7 @@ export class ApiServer {
       watchCache,
       admission: new Admission([
         ...tenancy.admissionPlugins,
+        ...sharing.admissionPlugins,
         namespaceLifecycle(namespaceSource(registry, watchCache)),
         this.#access.escalation,
         ...(options.admissionPlugins ?? []),
@@ -113,7 +122,7 @@ export class ApiServer {
       authorizer: this.#access.authorizer,
       reviewers: this.#access.reviewers,
       tenancy: this.#tenancy,
-      catalog: this.#customResources.catalog,
+      catalog: sharing.catalog,
       health: this.#healthChecks(),
       metrics,
       snapshots: options.snapshots,
@@ -144,6 +153,7 @@ export class ApiServer {
     await this.#watchCache.start();
     this.#customResources.start();
     this.#tenancy.start();
+    await this.#sharing.start();
     this.#access.aggregation.start();
     this.#compactor.start();
     this.#isStarted = true;
@@ -151,6 +161,7 @@ export class ApiServer {
 
   /** Makes what the logical cluster root begins with. `externalUrl` is where clients reach this server, without a path. */
   bootstrap(externalUrl: string): Promise<void> {
+    this.#sharing.externalUrl = externalUrl;
     return this.#tenancy.bootstrap(externalUrl);
   }
 
@@ -183,6 +194,7 @@ export class ApiServer {
     this.#isDraining = true;
     this.#rooms.deadlines.close();
     await this.#compactor.stop();
+    await this.#sharing.stop();
     await this.#tenancy.stop();
     await this.#customResources.stop();
     await this.#access.aggregation.stop();
@@ -230,6 +242,7 @@ function pathOf(exchange: Exchange): string {
 interface ServedKinds {
   readonly tenancy: Tenancy;
   readonly customResources: CustomResources;
+  readonly sharing: ApiSharing;
 }
 
 /** Everything that is served: what is built in, what tenancy adds to it, and what logical clusters define themselves. */
@@ -238,6 +251,7 @@ function servedKinds(
   rooms: { registry: Registry; watchCache: WatchCache; rules: Authorizer },
 ): ServedKinds {
   const { registry, watchCache, rules } = rooms;
+  const shared = ApiSharing.resources;
   const tenancy = new Tenancy({
     storage,
     registry,
@@ -245,19 +259,33 @@ function servedKinds(
     clock,
     random,
     mayUse: useOfType(rules),
-    builtIns: [...builtIns, customResourceDefinitions, ...resources],
+    builtIns: [...builtIns, customResourceDefinitions, ...shared, ...resources],
     onError: (error) => log.warn({ err: error }, "a workspace has to wait"),
   });
+  const allBuiltIns = [...builtIns, ...tenancy.resources, ...shared, ...resources];
   const customResources = new CustomResources({
     storage,
     watchCache,
     clock,
     registry,
-    builtIns: [...builtIns, ...tenancy.resources, ...resources],
+    builtIns: allBuiltIns,
     rootOnly: tenancy.rootResources,
     onError: (error) => log.warn({ err: error }, "a custom resource definition has to wait"),
   });
-  return { tenancy, customResources };
+  const sharing = new ApiSharing({
+    storage,
+    registry,
+    watchCache,
+    clock,
+    builtIns: [customResourceDefinitions, ...allBuiltIns],
+    inner: customResources.catalog,
+    conversion: customResources.conversion,
+    resolve: (path) => tenancy.resolve(path),
+    ownNames: (cluster) => customResources.namesIn(cluster),
+    mayBind: bindingToExport(rules),
+    onError: (error) => log.warn({ err: error }, "a shared API has to wait"),
+  });
+  return { tenancy, customResources, sharing };
 }
 
 function watchCacheOf(options: ApiServerOptions): WatchCache {

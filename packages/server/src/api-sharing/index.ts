@@ -1,0 +1,3 @@
+/** Sharing APIs: exports, bindings, and what is served because of them. */
+export { ApiSharing, type ApiSharingOptions } from "./api-sharing.ts";
+export { apiBindings, apiExports } from "./kinds/definitions.ts";
