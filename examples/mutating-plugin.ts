@@ -1,22 +1,23 @@
 /** An admission plug-in in the server's process: it fills in a label, and refuses what breaks a rule. No webhook, no certificate, no hop. */
-import { type AdmissionPlugin, statusError } from "kcp-ts/server";
+import { type AdmissionPlugin, denied } from "kcp-ts/server";
 import { startTestControlPlane } from "kcp-ts/testing";
 import { configMaps } from "./config-maps.ts";
 
 const costCenter: AdmissionPlugin = {
   name: "CostCenter",
+  /** Requests that it has nothing to do with cost nothing: other kinds, and what the server does for itself. */
+  concerns: ({ resource, operation, user }) =>
+    resource === "configmaps" && operation !== "DELETE" && !user.username.startsWith("system:"),
   /** Before defaults and validation, on creates, updates, patches and applies alike. */
-  mutate({ resource, user }, draft) {
-    if (resource !== "configmaps") return;
+  mutate({ user }, draft) {
     const metadata = draft["metadata"] as { labels?: Record<string, string> };
     metadata.labels = { "cost-center": user.username, ...metadata.labels };
   },
   /** Sees the object as it would be stored. */
-  validate({ resource, name }, object) {
+  validate(request, object) {
     const { labels } = object["metadata"] as { labels?: Record<string, string> };
-    if (resource !== "configmaps" || labels?.["cost-center"] !== "nobody") return;
-    const reason = "somebody has to pay";
-    throw statusError.forbidden({ group: "", resource }, name, reason);
+    if (labels?.["cost-center"] !== "nobody") return;
+    throw denied(request, "somebody has to pay");
   },
 };
 

@@ -19,6 +19,7 @@ const workspaces = [
   "server",
   "sdk",
   "controllers",
+  "simulator",
   "controlplane",
 ] as const;
 /** Has a native part that it finds relative to its own folder. */

@@ -23,7 +23,7 @@ describe("the benchmark", () => {
     const works = rows.map(({ work }) => work).join("\n");
     for (const part of ["get, 64", "create of 1 KB", "1 in flight", "page of", "by label"])
       assert.ok(works.includes(part), `${part} in\n${works}`);
-    for (const part of ["HTTP/1.1", "HTTP/2", "kill -9", "in process", "idle cluster"])
+    for (const part of ["HTTP/1.1", "HTTP/2", "kill -9", "in process", "idle cluster", "is gone"])
       assert.ok(works.includes(part), `${part} in\n${works}`);
   });
 

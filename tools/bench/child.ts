@@ -22,12 +22,16 @@ export class Child {
   constructor(
     command: string,
     args: readonly string[],
-    { linesFrom = "stdout" }: { readonly linesFrom?: "stdout" | "stderr" } = {},
+    {
+      linesFrom = "stdout",
+      hasInput = false,
+    }: { readonly linesFrom?: "stdout" | "stderr"; readonly hasInput?: boolean } = {},
   ) {
+    const input = hasInput ? "pipe" : "ignore";
     const stdio =
       linesFrom === "stdout"
-        ? (["ignore", "pipe", "inherit"] as const)
-        : (["ignore", "ignore", "pipe"] as const);
+        ? ([input, "pipe", "inherit"] as const)
+        : ([input, "ignore", "pipe"] as const);
     this.#process = spawn(command, args, { stdio: [...stdio] });
     this.#exited = once(this.#process, "exit");
     const stream = linesFrom === "stdout" ? this.#process.stdout : this.#process.stderr;
@@ -36,6 +40,11 @@ export class Child {
     this.#lines = this.#reader[Symbol.asyncIterator]();
     this.pid = this.#process.pid ?? 0;
     running.add(this);
+  }
+
+  /** Writes a line to its stdin, which must have been asked for. */
+  say(line: string): void {
+    this.#process.stdin?.write(`${line}\n`);
   }
 
   /** The next line that has `text` in it. */

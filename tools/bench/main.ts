@@ -1,7 +1,7 @@
 /**
  * The benchmark: `npm run bench`. What is measured, why, and what came out is in docs/internals/performance.md.
  *
- *     npm run bench -- [--only get,create] [--rounds N] [--quick] [-o json] [--generator h2load|node]
+ *     npm run bench -- [get create neighbours] [--only get,create] [--rounds N] [--quick] [-o json] [--generator h2load|node]
  *                      [--target name=URL,TOKEN ...]
  */
 import { execFileSync } from "node:child_process";
@@ -12,7 +12,9 @@ import { endChildren } from "./child.ts";
 import { type Bench, Contest } from "./contest.ts";
 import { listRows } from "./list-rows.ts";
 import { chooseGenerator } from "./load.ts";
+import { loopsRows } from "./loops-rows.ts";
 import { loadedMemoryRow, memoryRows } from "./memory-rows.ts";
+import { neighbourRows } from "./neighbour-rows.ts";
 import { type BenchOptions, type Group, groups, parseOptions } from "./options.ts";
 import { Report, tableHeader, tableLine } from "./report.ts";
 import { createRows, getRows, latencyRows } from "./request-rows.ts";
@@ -66,6 +68,8 @@ async function run(bench: Bench): Promise<void> {
   }
   if (chosen.has("start")) await startRows(bench);
   if (chosen.has("memory")) await memoryRows(bench);
+  if (chosen.has("neighbours")) await neighbourRows(bench);
+  if (chosen.has("loops")) await loopsRows(bench);
 }
 
 function describeMachine(generator: string) {

@@ -19,7 +19,17 @@ export interface NamedTarget {
   readonly token: string;
 }
 
-export const groups = ["get", "create", "latency", "list", "watch", "start", "memory"] as const;
+export const groups = [
+  "get",
+  "create",
+  "latency",
+  "list",
+  "watch",
+  "start",
+  "memory",
+  "neighbours",
+  "loops",
+] as const;
 export type Group = (typeof groups)[number];
 
 export interface Sizes {
@@ -38,9 +48,14 @@ export interface Sizes {
   readonly coldStarts: number;
   readonly inProcessStarts: number;
   readonly idleClusters: number;
+  /** Objects that the control loops clear away. */
+  readonly loopObjects: number;
   /** Rounds whose figures are thrown away: code that is not compiled yet is half as fast. */
   readonly warmUps: number;
   readonly settleMs: number;
+  /** How long a tenant is watched beside a noisy one. */
+  readonly neighbourMs: number;
+  readonly neighbourWatches: number;
 }
 
 const full: Sizes = {
@@ -58,8 +73,11 @@ const full: Sizes = {
   coldStarts: 5,
   inProcessStarts: 20,
   idleClusters: 10_000,
+  loopObjects: 10_000,
   warmUps: 2,
   settleMs: 3000,
+  neighbourMs: 5000,
+  neighbourWatches: 10_000,
 };
 
 /** Seconds altogether: shows that everything still runs, says nothing about speed. */
@@ -78,14 +96,18 @@ const quick: Sizes = {
   coldStarts: 1,
   inProcessStarts: 2,
   idleClusters: 20,
+  loopObjects: 50,
   warmUps: 0,
   settleMs: 0,
+  neighbourMs: 100,
+  neighbourWatches: 20,
 };
 
 /** Throws an Error with a text for people when the command line makes no sense. */
 export function parseOptions(args: readonly string[]): BenchOptions {
-  const { values } = parseArgs({
+  const { values, positionals } = parseArgs({
     args: [...args],
+    allowPositionals: true,
     options: {
       rounds: { type: "string" },
       only: { type: "string", default: "" },
@@ -101,7 +123,7 @@ export function parseOptions(args: readonly string[]): BenchOptions {
     throw new Error("--generator takes h2load or node");
   return {
     rounds: parseRounds(values.rounds ?? (values.quick ? "1" : "5")),
-    only: values.only.split(",").filter(Boolean).map(parseGroup),
+    only: [...values.only.split(",").filter(Boolean), ...positionals].map(parseGroup),
     output,
     generator,
     targets: values.target.map(parseTarget),

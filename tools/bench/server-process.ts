@@ -7,6 +7,9 @@ import { ApiClient } from "./api-client.ts";
 import { Child } from "./child.ts";
 
 export const benchToken = "bench";
+/** Administrators, but none of those whom fairness exempts. */
+export const attackerToken = "attacker";
+export const victimToken = "victim";
 
 export class ServerProcess {
   readonly #child: Child;
@@ -22,7 +25,13 @@ export class ServerProcess {
 
   static async start(directory: string, clock: Clock = systemClock): Promise<ServerProcess> {
     const tokenFile = join(directory, "..", "tokens.csv");
-    writeFileSync(tokenFile, `${benchToken},bench,bench,"system:masters"\n`);
+    const neighbours = [attackerToken, victimToken].map(
+      (name) => `${name},${name},${name},"system:kcp:admin"\n`,
+    );
+    writeFileSync(
+      tokenFile,
+      [`${benchToken},bench,bench,"system:masters"\n`, ...neighbours].join(""),
+    );
     const startedAt = clock.monotonic();
     const child = new Child(command, flags(directory, tokenFile), {
       linesFrom: "stderr",

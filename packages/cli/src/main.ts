@@ -4,6 +4,7 @@ import { addBackup } from "./commands/backup.ts";
 import { addCompat } from "./commands/compat.ts";
 import { addGenerate } from "./commands/generate.ts";
 import { addRestore } from "./commands/restore.ts";
+import { addSim } from "./commands/sim.ts";
 import { addStart } from "./commands/start.ts";
 import { addTestServer } from "./commands/test-server.ts";
 
@@ -17,6 +18,7 @@ export async function main(argv: readonly string[]): Promise<void> {
   addBackup(program);
   addRestore(program);
   addTestServer(program);
+  addSim(program);
   addGenerate(program);
   addCompat(program);
   try {

@@ -6,6 +6,7 @@
 import { type Clock, sleep, systemClock } from "@kcp-ts/machinery/base";
 import {
   type Client,
+  type Controller,
   EventRecorder,
   logicalClusters,
   Manager,
@@ -14,11 +15,18 @@ import {
 } from "@kcp-ts/sdk";
 import {
   customResourceDefinitions,
+  resourceQuotas,
   type ServesKind,
   servedKinds,
   serviceAccounts,
 } from "./api/index.ts";
+import {
+  certificateRequestsController,
+  type SignCertificate,
+} from "./certificate-requests/index.ts";
+import type { ControlLoop } from "./control-loop.ts";
 import { defaultObjectsController } from "./default-objects/index.ts";
+import { eventExpiry } from "./event-expiry/index.ts";
 import {
   allResources,
   customResources,
@@ -27,12 +35,20 @@ import {
   type GraphNode,
 } from "./garbage-collector/index.ts";
 import { namespaceController } from "./namespace/index.ts";
+import { resourceQuotaController } from "./resource-quota/index.ts";
+import { type IssueToken, serviceAccountTokensController } from "./service-account-tokens/index.ts";
 
 export interface ControlLoopsOptions {
   /** Of the server, not of one cluster of it. */
   readonly client: Client;
   /** What clients verify the server by; goes into every namespace. */
   readonly caPem: string;
+  /** Fills the secrets in which people want tokens of service accounts; without it nobody does. */
+  readonly issueToken?: IssueToken | undefined;
+  /** Signs requests for client certificates; without it nobody does. */
+  readonly signCertificate?: SignCertificate | undefined;
+  /** How long an Event lives after it was last written. */
+  readonly eventTtlMs?: number;
   readonly clock?: Clock;
   /** What went wrong and is tried again, for a log. */
   readonly onError: (error: unknown, context: ErrorContext) => void;
@@ -53,16 +69,16 @@ export async function runControlLoops(
     onError(error, key === undefined ? { controller } : { controller, key });
   const serves = await untilKnown(options, signal);
   if (serves === undefined) return;
-  const clusters = logicalClusters({ client, clock, onError: report("informer") });
-  const controllers = [
-    namespaceController({ clusters, clock, onError: report("namespace") }),
+  const loops: ControlLoop[] = [
+    namespaceController({ client, clock, onError: report("namespace") }),
     defaultObjectsController({
-      clusters,
+      client,
       caPem,
       serviceAccounts: serves(serviceAccounts),
       clock,
       onError: report("default-objects"),
     }),
+    credentials(options, report),
   ];
   const events = new EventRecorder({
     component: "garbage-collector-controller",
@@ -71,22 +87,65 @@ export async function runControlLoops(
     onError: report("garbage-collector"),
   });
   const collected = { client, clock, onError: report("garbage-collector") };
-  const garbageCollector = new GarbageCollector({
-    client,
-    clock,
-    resources: allResources([
-      discoveredResources(collected),
-      ...(serves(customResourceDefinitions) ? [customResources(collected)] : []),
-    ]),
-    onError: report("garbage-collector"),
-    onInvalidNamespace: (node, reference) => recordInvalidNamespace(events, node, reference),
-  });
-  const manager = new Manager({ clusters: [clusters], controllers });
-  await Promise.all([manager.run(signal), garbageCollector.run(signal)]);
+  loops.push(
+    new GarbageCollector({
+      client,
+      clock,
+      resources: allResources([
+        discoveredResources(collected),
+        ...(serves(customResourceDefinitions) ? [customResources(collected)] : []),
+      ]),
+      onError: report("garbage-collector"),
+      onInvalidNamespace: (node, reference) => recordInvalidNamespace(events, node, reference),
+    }),
+  );
+  if (serves({ group: "", resource: "events" })) {
+    const { eventTtlMs: ttlMs = eventTtlMsDefault } = options;
+    loops.push(eventExpiry({ client, ttlMs, clock, onError: report("event-expiry") }));
+  }
+  if (serves(resourceQuotas)) loops.push(quotaLoop(options, report));
+  await Promise.all(loops.map((loop) => loop.run(signal)));
   await events.flush();
 }
 
+/** What counts for quotas. */
+function quotaLoop(
+  { client, clock = systemClock }: ControlLoopsOptions,
+  report: (controller: string) => (error: unknown, key?: ObjectKey) => void,
+): ControlLoop {
+  const clusters = logicalClusters({ client, clock, onError: report("informer") });
+  const onError = report("resource-quota");
+  const options = { client, clusters, clock, onError, onWatchError: onError };
+  const { controller, close } = resourceQuotaController(options);
+  return {
+    async run(signal) {
+      await new Manager({ clusters: [clusters], controllers: [controller] }).run(signal);
+      await close();
+    },
+  };
+}
+
+/** What makes tokens and certificates, as far as there are keys to make them with. */
+function credentials(
+  options: ControlLoopsOptions,
+  report: (controller: string) => (error: unknown, key?: ObjectKey) => void,
+): ControlLoop {
+  const { client, issueToken: issue, signCertificate: sign, caPem, clock = systemClock } = options;
+  const clusters = logicalClusters({ client, clock, onError: report("informer") });
+  const controllers: Controller[] = [];
+  if (issue !== undefined) {
+    const onError = report("service-account-tokens");
+    controllers.push(serviceAccountTokensController({ clusters, caPem, issue, clock, onError }));
+  }
+  if (sign !== undefined) {
+    const onError = report("certificate-requests");
+    controllers.push(certificateRequestsController({ clusters, sign, clock, onError }));
+  }
+  return new Manager({ clusters: [clusters], controllers });
+}
+
 const retryMs = 1000;
+const eventTtlMsDefault = 3_600_000;
 
 /** A server that cannot be asked yet is asked again; undefined when the signal aborts first. */
 async function untilKnown(

@@ -1,12 +1,32 @@
+export {
+  type CertificateRequestsOptions,
+  type CertificateWish,
+  certificateRequestsController,
+  type SignCertificate,
+  type SigningOutcome,
+} from "./certificate-requests/index.ts";
+export type { ControlLoop } from "./control-loop.ts";
 export { type ControlLoopsOptions, type ErrorContext, runControlLoops } from "./control-loops.ts";
 export { type DefaultObjectsOptions, defaultObjectsController } from "./default-objects/index.ts";
+export { type EventExpiryOptions, eventExpiry } from "./event-expiry/index.ts";
 export {
+  type CollectedResource,
   type DiscoveredResourcesOptions,
   discoveredResources,
   GarbageCollector,
   type GarbageCollectorOptions,
   type GraphNode,
   type ResourceSource,
-  type WatchedResource,
 } from "./garbage-collector/index.ts";
 export { type NamespaceControllerOptions, namespaceController } from "./namespace/index.ts";
+export {
+  type ResourceQuotaController,
+  type ResourceQuotaControllerOptions,
+  resourceQuotaController,
+} from "./resource-quota/index.ts";
+export {
+  type AccountOfToken,
+  type IssueToken,
+  type ServiceAccountTokensOptions,
+  serviceAccountTokensController,
+} from "./service-account-tokens/index.ts";

@@ -5,18 +5,18 @@ import { networkInterfaces } from "node:os";
 import { join, resolve } from "node:path";
 import { type Clock, sleep, systemClock, systemRandom } from "@kcp-ts/machinery/base";
 import type { Client } from "@kcp-ts/sdk";
-import { type ApiServer, Listener, type ServerLog, type TlsMaterial } from "@kcp-ts/server";
-import {
-  ensureServingCertificates,
-  keepServingCertificates,
-  loadKeyPair,
-} from "./certificates/index.ts";
-import { adminUser, Core } from "./compose/core.ts";
+import { type ApiServer, Listener, type ServerLog } from "@kcp-ts/server";
+import { ensureServingCertificates, keepServingCertificates } from "./certificates/index.ts";
+import { composeAudit } from "./compose/audit.ts";
+import { Core, processUser } from "./compose/core.ts";
 import type { Extensions } from "./compose/extensions.ts";
 import { listen, makeRootDirectory } from "./compose/start-up.ts";
 import { type OpenedStorage, openStorage } from "./compose/storage.ts";
+import { memoryTidier } from "./compose/tidy-memory.ts";
+import { loadTls } from "./compose/tls.ts";
+import { trafficOf } from "./compose/traffic.ts";
 import { loadOrCreateAdminTokens, writeAdminKubeconfig } from "./kubeconfig/index.ts";
-import { type ControlPlaneOptions, OptionsError } from "./options.ts";
+import type { ControlPlaneOptions } from "./options.ts";
 
 export interface ControlPlane {
   /** Where clients connect, without a path. */
@@ -70,27 +70,24 @@ async function compose(
   const kubeconfigPath = options.kubeconfigPath ?? join(directory, "admin.kubeconfig");
   const tokenStorePath = join(directory, ".admin-token-store");
   const hostnames = hostnamesOf(options);
+  const tls = await loadTls(options);
   const certificates = await ensureServingCertificates({ directory, hostnames, clock });
   const tokens = await loadOrCreateAdminTokens({ kubeconfigPath, tokenStorePath });
-  const core = await Core.compose({
-    ...options,
-    ...context,
-    storage,
-    tokens,
-    random: systemRandom,
-  });
+  const core = await composeCore(options, storage, context, tokens);
   const { server } = core;
-  undo.push(() => server.close());
+  undo.push(() => core.close());
   await core.start();
-  const ownTls = await ownTlsOf(options);
   const listener = new Listener({
     host: options.bindAddress,
     port: options.securePort,
-    tls: ownTls ?? certificates,
+    tls: tls.own ?? certificates,
+    namedTls: tls.named,
+    tlsMinVersion: tls.minVersion,
     handle: core.handle,
     onDebug: (message, error) => log.debug({ err: error }, message),
   });
   const address = await listen(listener, options);
+  await tls.follow(listener, core.files);
   undo.push(() => listener.drain(AbortSignal.abort()));
   const keeper = keepServingCertificates({
     directory,
@@ -99,16 +96,17 @@ async function compose(
     current: certificates,
     onChange: (renewed) => {
       log.info({}, "the serving certificate was renewed");
-      if (ownTls === undefined) listener.reload(renewed);
+      if (tls.own === undefined) listener.reload(renewed);
     },
     onError: (error) => log.error({ err: error }, "the serving certificate could not be renewed"),
   });
   undo.push(() => keeper.stop());
   const url = `https://${hostForUrl(options)}:${address.port}`;
   await server.bootstrap(options.shardExternalUrl?.replace(/\/+$/, "") ?? url);
+  core.servedAt(url);
   const kubeconfig = { path: kubeconfigPath, tokenStorePath, serverUrl: url };
   await writeAdminKubeconfig({ ...kubeconfig, caPem: certificates.caPem, ...tokens });
-  if (options.controllers) core.startControlLoops(certificates.caPem);
+  if (options.controllers) startControlLoops(core, options, certificates.caPem);
   core.startControllers();
   const stop = once(async () => {
     keeper.stop();
@@ -119,7 +117,31 @@ async function compose(
     await server.close();
     await storage.close();
   });
-  return { url, kubeconfigPath, server, client: core.clientFor("root", adminUser), stop };
+  return { url, kubeconfigPath, server, client: core.clientFor("root", processUser), stop };
+}
+
+function startControlLoops(core: Core, options: ControlPlaneOptions, caPem: string): void {
+  const isShared = options.storage.kind === "etcd";
+  core.startControlLoops({ caPem, isShared, eventTtlMs: options.eventTtlMs });
+}
+
+async function composeCore(
+  options: ControlPlaneOptions,
+  storage: OpenedStorage,
+  context: ComposeContext,
+  tokens: Awaited<ReturnType<typeof loadOrCreateAdminTokens>>,
+): Promise<Core> {
+  const { clock } = context;
+  return Core.compose({
+    ...options,
+    ...context,
+    storage,
+    tokens,
+    random: systemRandom,
+    trail: await composeAudit(options.audit, { clock, random: systemRandom }),
+    limits: trafficOf(options.traffic),
+    tidyMemory: memoryTidier(),
+  });
 }
 
 async function shutDown(
@@ -140,19 +162,6 @@ async function shutDown(
   ]);
   await drained;
   timer.cancel();
-}
-
-async function ownTlsOf({
-  tlsCertFile,
-  tlsPrivateKeyFile,
-}: ControlPlaneOptions): Promise<TlsMaterial | undefined> {
-  if (tlsCertFile === undefined && tlsPrivateKeyFile === undefined) return undefined;
-  if (tlsCertFile === undefined || tlsPrivateKeyFile === undefined) {
-    throw new OptionsError(
-      "--tls-cert-file and --tls-private-key-file go together: give both or neither",
-    );
-  }
-  return loadKeyPair({ certificateFile: tlsCertFile, privateKeyFile: tlsPrivateKeyFile });
 }
 
 const anyAddress = new Set(["0.0.0.0", "::", ""]);

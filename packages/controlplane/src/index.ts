@@ -30,8 +30,10 @@ export {
   toYaml,
 } from "./manifests/index.ts";
 export {
+  type AuditOptions,
   type ControlPlaneOptions,
   controlPlaneDefaults,
   OptionsError,
   type StorageOptions,
+  type TrafficLimits,
 } from "./options.ts";

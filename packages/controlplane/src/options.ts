@@ -1,5 +1,14 @@
+import type { ClientAuthorityOptions } from "./compose/client-authority.ts";
+import type { IssuerOptions } from "./compose/issuers.ts";
+import type { ServiceAccountOptions } from "./compose/service-accounts.ts";
+import type { TlsOptions } from "./compose/tls.ts";
+
 /** What a control plane can be told, and what it does when it is not told. Flags of `kcp start` map onto this one to one. */
-export interface ControlPlaneOptions {
+export interface ControlPlaneOptions
+  extends ServiceAccountOptions,
+    IssuerOptions,
+    ClientAuthorityOptions,
+    TlsOptions {
   /** Where state and credentials live; made with mode 0700 when missing. */
   readonly rootDirectory: string;
   readonly bindAddress: string;
@@ -14,15 +23,47 @@ export interface ControlPlaneOptions {
   readonly kubeconfigPath?: string | undefined;
   readonly tokenAuthFile?: string | undefined;
   readonly clientCaFile?: string | undefined;
-  readonly tlsCertFile?: string | undefined;
-  readonly tlsPrivateKeyFile?: string | undefined;
   readonly anonymousAuth: boolean;
+  /** Refuses webhooks, for admission and conversion, that lead to this machine, its network or link-local addresses. */
+  readonly webhookDenyPrivateAddresses?: boolean | undefined;
   /** Off: nobody empties namespaces, collects garbage or makes what new namespaces get; another process is expected to. */
   readonly controllers: boolean;
+  readonly audit: AuditOptions;
+  readonly traffic: TrafficLimits;
+  /** How long Events live after they were last written. */
+  readonly eventTtlMs: number;
   /** Time between the first signal and the moment new requests are refused: load balancers see readyz fail first. */
   readonly shutdownDelayMs: number;
   /** Requests still open after this are cut off. */
   readonly shutdownTimeoutMs: number;
+}
+
+/** What is written down of requests, and where; nothing without a policy. */
+export interface AuditOptions {
+  readonly policyFile?: string | undefined;
+  /** `-` is stdout. */
+  readonly logPath?: string | undefined;
+  /** 0 keeps all. */
+  readonly logMaxAgeDays: number;
+  readonly logMaxBackups: number;
+  readonly logMaxSizeMegabytes: number;
+  /** A kubeconfig whose server takes EventLists. */
+  readonly webhookConfigFile?: string | undefined;
+  readonly webhookBatchMaxSize: number;
+  readonly webhookInitialBackoffMs: number;
+}
+
+/** How much is done at once, and what one tenant may hold. 0 is no limit, but for the first two. */
+export interface TrafficLimits {
+  readonly fairness: boolean;
+  /** Together they are the seats that fairness deals out. */
+  readonly requestsInFlightMax: number;
+  readonly mutatingRequestsInFlightMax: number;
+  readonly watchesPerClusterMax: number;
+  readonly watchesPerUserMax: number;
+  readonly objectsPerClusterMax: number;
+  readonly bytesPerClusterMax: number;
+  readonly objectCountIntervalMs: number;
 }
 
 export type StorageOptions =
@@ -46,6 +87,24 @@ export const controlPlaneDefaults: ControlPlaneOptions = {
   storage: { kind: "embedded" },
   anonymousAuth: true,
   controllers: true,
+  audit: {
+    logMaxAgeDays: 0,
+    logMaxBackups: 0,
+    logMaxSizeMegabytes: 100,
+    webhookBatchMaxSize: 400,
+    webhookInitialBackoffMs: 10_000,
+  },
+  traffic: {
+    fairness: true,
+    requestsInFlightMax: 400,
+    mutatingRequestsInFlightMax: 200,
+    watchesPerClusterMax: 0,
+    watchesPerUserMax: 0,
+    objectsPerClusterMax: 0,
+    bytesPerClusterMax: 0,
+    objectCountIntervalMs: 60_000,
+  },
+  eventTtlMs: 3_600_000,
   shutdownDelayMs: 0,
   shutdownTimeoutMs: 30_000,
 };

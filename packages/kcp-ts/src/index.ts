@@ -30,4 +30,5 @@ export {
   type SimpleController,
   type StorageOptions,
   startControlPlane,
+  toYaml,
 } from "@kcp-ts/controlplane";

@@ -145,6 +145,9 @@ export {
   backoffMs,
   byNamespace,
   clusterOf,
+  Follower,
+  type FollowerHandler,
+  type FollowerOptions,
   formatKey,
   type HandlerRegistration,
   type Indexer,
@@ -166,6 +169,7 @@ export {
   type SharedInformerOptions,
   type SlimMetadata,
   type StoreFilter,
+  type ToldObject,
   withoutManagedFields,
 } from "./informer/index.ts";
 export {

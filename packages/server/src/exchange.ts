@@ -4,31 +4,57 @@
  * Its signal and the ear for the client's leaving are made only when somebody waits for something: most reads are answered before
  * anybody does.
  */
+import { randomUUID } from "node:crypto";
 import type { Clock } from "@kcp-ts/machinery/base";
 import { StatusError } from "@kcp-ts/machinery/status";
+import type { AuditedExchange, AuditRecord } from "./audit/index.ts";
+import type { FlowSchema, Visitor, Waiter } from "./fairness/index.ts";
 import type { HandlerRequest } from "./handlers/index.ts";
 import type { ResourceDefinition } from "./registry/index.ts";
-import type { ApiRequest } from "./request/api-request.ts";
+import { type ApiRequest, header } from "./request/api-request.ts";
 import type { RequestScope, ResourceScope } from "./request/request-scope.ts";
 import { anonymousUser, type UserInfo } from "./request/user.ts";
 import type { Resolution } from "./tenancy/index.ts";
 
-export class Exchange {
-  readonly request: ApiRequest;
+const auditIdPattern = /^[\w.-]{1,64}$/;
+
+export class Exchange implements Visitor, AuditedExchange {
+  request: ApiRequest;
   readonly startedAt: number;
   readonly warnings: string[] = [];
   scope: RequestScope | undefined;
   /** Set when the path of the request leads to no logical cluster of this server. */
   detour: Exclude<Resolution, { kind: "cluster" }> | undefined;
   user: UserInfo = anonymousUser;
+  /** Who really asks, when they ask in another's name. */
+  impersonator: UserInfo | undefined;
   definition: ResourceDefinition | undefined;
   /** Undefined for watches, which have no deadline. */
   timeoutMs: number | undefined;
+  /** Fairness' own notes: what the request counts as, the seats it holds, its place while it waits. */
+  flowSchema: FlowSchema | undefined;
+  seats = 0;
+  waiter: Waiter | undefined;
+  hasLeft = false;
+  bodyBytes = 0;
+  /** Set when the audit policy wants the request written down; `receivedAt` is by the wall. */
+  audit: AuditRecord | undefined;
+  receivedAt = 0;
+  #auditId: string | undefined;
   #controller: AbortController | undefined;
+  #annotations: Map<string, string> | undefined;
 
   constructor(request: ApiRequest, clock: Clock) {
     this.request = request;
     this.startedAt = clock.monotonic();
+  }
+
+  /** The client's own, if it is one that can stand in a header; ours otherwise. */
+  get auditId(): string {
+    if (this.#auditId !== undefined) return this.#auditId;
+    const sent = header(this.request.headers, "audit-id");
+    this.#auditId = sent !== undefined && auditIdPattern.test(sent) ? sent : randomUUID();
+    return this.#auditId;
   }
 
   /** Aborts when the client goes away or the request's time is up. */
@@ -47,11 +73,27 @@ export class Exchange {
     return this as unknown as HandlerRequest;
   }
 
+  /** The first note under a key stays. */
+  annotate(key: string, value: string): void {
+    this.#annotations ??= new Map();
+    if (this.#annotations.has(key) || this.#annotations.size >= annotationsMax) return;
+    this.#annotations.set(key, value);
+  }
+
+  /** What admission has noted for an audit. */
+  get auditAnnotations(): ReadonlyMap<string, string> {
+    return this.#annotations ?? noAnnotations;
+  }
+
   /** Stops what is still being done for this request. */
   abort(reason: StatusError): void {
     this.#controller?.abort(reason);
   }
 }
+
+const noAnnotations: ReadonlyMap<string, string> = new Map();
+/** Of one request. */
+const annotationsMax = 1000;
 
 const clientGone = new StatusError({
   code: 499,

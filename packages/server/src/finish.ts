@@ -1,17 +1,14 @@
 /** The headers that every answer carries, whoever made it. */
-import { randomUUID } from "node:crypto";
 import type { Exchange } from "./exchange.ts";
-import { type ApiResponse, header } from "./request/api-request.ts";
+import type { ApiResponse } from "./request/api-request.ts";
 
-const auditIdPattern = /^[\w.-]{1,64}$/;
 /** All warnings together; beyond it each is cut short, as in Kubernetes. */
 const warningRunesMax = 4096;
 const warningCutRunes = 256;
 
-export function finishHeaders({ request, warnings }: Exchange, response: ApiResponse): void {
+export function finishHeaders({ auditId, warnings }: Exchange, response: ApiResponse): void {
   const { headers } = response;
-  const sent = header(request.headers, "audit-id");
-  headers["audit-id"] = sent !== undefined && auditIdPattern.test(sent) ? sent : randomUUID();
+  headers["audit-id"] = auditId;
   headers["cache-control"] ??= "no-cache, private";
   if (response.status === 401 || response.status === 403)
     headers["x-content-type-options"] = "nosniff";

@@ -3,22 +3,54 @@ export {
   Admission,
   type AdmissionPlugin,
   type AdmissionRequest,
+  denied,
   type MutableObject,
+  type Operation,
 } from "./admission/index.ts";
 export {
+  type AuditBackend,
+  type AuditPolicy,
+  AuditPolicyError,
+  LogBackend,
+  parseAuditPolicy,
+  WebhookBackend,
+} from "./audit/index.ts";
+export type { AuditTrailOptions, BackendObserver } from "./audit-trail.ts";
+export {
+  type AccountObjects,
+  type AccountReference,
+  type AnonymousConfiguration,
+  type AuthenticationConfiguration,
+  AuthenticationConfigurationError,
   type Authenticator,
   adminTokens,
   BearerTokenAuthenticator,
   ClientCertificateAuthenticator,
+  clusterUnit,
+  type FetchDocument,
   hashToken,
+  IssuerAuthenticator,
+  IssuerDocuments,
   isAuthenticationError,
+  issuerOfFlags,
+  type JwtIssuer,
+  parseAuthenticationConfiguration,
+  parseSigningKey,
   parseTokenFile,
+  parseVerificationKeys,
   ReloadableClientCa,
   RequestAuthenticator,
+  ServiceAccountAuthenticator,
+  ServiceAccountTokenIssuer,
+  type SigningKey,
   type StaticToken,
   StaticTokenAuthenticator,
+  SwitchedTokens,
+  signatureAlgorithms,
   type TokenAuthenticator,
   type TokenIdentity,
+  type VerificationKey,
+  verificationKeyOf,
 } from "./authentication/index.ts";
 export {
   type Authorizer,
@@ -38,7 +70,14 @@ export {
   encodeBackup,
   readBackup,
 } from "./backup/index.ts";
-export { Listener, type ListenerOptions, listenerLimits, type TlsMaterial } from "./http/index.ts";
+export {
+  Listener,
+  type ListenerOptions,
+  listenerLimits,
+  type NamedTlsMaterial,
+  type TlsMaterial,
+  type TlsVersion,
+} from "./http/index.ts";
 export { pipeline } from "./pipeline.ts";
 export {
   type Draft,
@@ -52,3 +91,5 @@ export type { ApiRequest, ApiResponse, HeaderRecord } from "./request/api-reques
 export type { UserInfo } from "./request/user.ts";
 export { kubernetesVersion } from "./routing/index.ts";
 export { ApiServer, type ApiServerOptions, type ServerLog } from "./server.ts";
+export type { TrafficOptions } from "./traffic.ts";
+export type { ServiceResolver, WebhookClientOptions } from "./webhooks/index.ts";

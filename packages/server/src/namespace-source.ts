@@ -1,8 +1,19 @@
 /** What admission needs to know of namespaces, from the registry. */
-import { isStatusError } from "@kcp-ts/machinery/status";
-import type { NamespacePhase, NamespaceSource } from "./admission/index.ts";
-import { namespaces, type Registry } from "./registry/index.ts";
-import type { Entry } from "./storage/index.ts";
+import { isStatusError, statusError } from "@kcp-ts/machinery/status";
+import {
+  defaultNamespace,
+  type NamespacePhase,
+  type NamespaceSource,
+  namespaceTerminating,
+} from "./admission/index.ts";
+import {
+  collectionKeyOf,
+  namespaces,
+  type ObjectAddress,
+  type Registry,
+  type RegistryOptions,
+} from "./registry/index.ts";
+import { type Entry, objectKey, type Storage, type StorageKey } from "./storage/index.ts";
 import { decodeObject } from "./stored-object/index.ts";
 import type { WatchCache } from "./watch-cache/index.ts";
 
@@ -30,6 +41,47 @@ export function namespaceSource(registry: Registry, watchCache: WatchCache): Nam
     },
   };
 }
+
+/**
+ * The last look at the namespace of an object that is about to be stored.
+ *
+ * Writes are stored in the order in which they are handed to the store. So what is handed over while its namespace is still seen to be alive is stored before
+ * anything that somebody writes who has seen the namespace go; and the namespace controller writes before it takes its last look (see
+ * docs/internals/control-loops.md). Only for stores that can say at once how a namespace stands: elsewhere admission's look is the last.
+ */
+export function namespaceGuard(
+  storage: Storage,
+  watchCache: WatchCache,
+  source: () => NamespaceSource,
+): RegistryOptions["confirmCreate"] {
+  if (storage.peek === undefined) return undefined;
+  const collection = collectionKeyOf(namespaces);
+  return (definition, { cluster, namespace, name }) => {
+    if (!definition.isNamespaced || namespace === "") return undefined;
+    const key = objectKey({ ...collection, cluster, namespace: "", name: namespace });
+    const entry = watchCache.peek(key);
+    if (entry === undefined) return untilAtHand(watchCache, key, { cluster, namespace }, source());
+    if (phaseOf(entry) === "Active") return undefined;
+    throw namespaceTerminating({ ...definition, name, namespace });
+  };
+}
+
+/** Reading a namespace brings it to hand, if it is there. An update that creates has not been asked for its namespace before. */
+async function untilAtHand(
+  watchCache: WatchCache,
+  key: StorageKey,
+  { cluster, namespace }: Pick<ObjectAddress, "cluster" | "namespace">,
+  source: NamespaceSource,
+): Promise<void> {
+  const found = await watchCache.get(key, { kind: "latest" }, neverAborted);
+  if (found !== undefined) return;
+  if (namespace !== defaultNamespace) {
+    throw statusError.notFound({ group: "", resource: "namespaces" }, namespace);
+  }
+  await source.create(cluster, namespace, neverAborted);
+}
+
+const neverAborted = new AbortController().signal;
 
 /** Every write asks for its namespace: each stored state of one is looked into once. */
 const phases = new WeakMap<Entry, NamespacePhase>();

@@ -6,13 +6,30 @@
 import type { Clock } from "@kcp-ts/machinery/base";
 import { rootCluster } from "@kcp-ts/machinery/names";
 import { StatusError, statusError } from "@kcp-ts/machinery/status";
-import { isAuthenticationError, type RequestAuthenticator } from "./authentication/index.ts";
+import type { Audit } from "./audit/index.ts";
+import { beginTrail, endTrail } from "./audit-trail.ts";
+import {
+  hasImpersonation,
+  isAuthenticationError,
+  type RequestAuthenticator,
+} from "./authentication/index.ts";
 import { type Authorizer, accessDenied, type Decision, forbidden } from "./authorization/index.ts";
 import { failure, json, toStatusError } from "./content/index.ts";
 import type { Deadlines } from "./deadlines.ts";
 import { Exchange } from "./exchange.ts";
+import {
+  estimateRead,
+  estimateWrite,
+  type Fairness,
+  GatedRequest,
+  type ObjectCounter,
+  tooBusy,
+  tooBusyResponse,
+  type WatchCounter,
+} from "./fairness/index.ts";
 import { finishHeaders } from "./finish.ts";
 import { type HandlerRooms, handleResource } from "./handlers/index.ts";
+import { impersonate } from "./impersonate.ts";
 import type { Catalog, ResourceDefinition } from "./registry/index.ts";
 import {
   type ApiRequest,
@@ -33,6 +50,13 @@ export interface PipelineRooms extends HandlerRooms, PathRooms {
   readonly tenancy: Pick<Tenancy, "resolve" | "isInactive" | "home">;
   readonly clock: Clock;
   readonly deadlines: Deadlines<() => void>;
+  /** Undefined when nobody wants to know. */
+  readonly audit: Audit | undefined;
+  /** Undefined when every request may begin at once. */
+  readonly fairness: Fairness | undefined;
+  readonly objectCount: ObjectCounter;
+  /** Undefined when watches are not limited. */
+  readonly watches: WatchCounter | undefined;
   /** Told of every request when its answer is ready. */
   readonly onAnswer: (exchange: Exchange, response: ApiResponse) => void;
   /** Told of errors that no stage meant to throw. */
@@ -46,6 +70,9 @@ export const pipeline: readonly (readonly [name: string, stage: Stage])[] = [
   ["route", route],
   ["deadline", setDeadline],
   ["authenticate", authenticate],
+  ["audit", writeDown],
+  ["impersonate", impersonateStage],
+  ["fairness", takeSeat],
   ["authorize", authorize],
   ["dispatch", dispatch],
 ];
@@ -100,15 +127,25 @@ function inTime(
 const timeUp = statusError.timeout("request did not complete within the allotted timeout");
 
 function failed(error: unknown, exchange: Exchange, rooms: PipelineRooms): ApiResponse {
+  if (error === tooBusy) return tooBusyResponse();
   const status = toStatusError(error);
-  if (!(error instanceof StatusError) || status.cause !== undefined) rooms.onError(error, exchange);
+  if (!(error instanceof StatusError) || status.cause !== undefined) {
+    if (exchange.audit !== undefined) exchange.audit.isPanic = true;
+    rooms.onError(error, exchange);
+  }
   return failure(status);
 }
 
-function finish(exchange: Exchange, response: ApiResponse, rooms: PipelineRooms): ApiResponse {
-  finishHeaders(exchange, response);
-  rooms.onAnswer(exchange, response);
-  return response;
+function finish(exchange: Exchange, given: ApiResponse, rooms: PipelineRooms): ApiResponse {
+  finishHeaders(exchange, given);
+  const response =
+    given.isWatch === true && rooms.watches !== undefined
+      ? rooms.watches.counted(given, exchange.scope?.cluster ?? "", exchange.user.username)
+      : given;
+  if (exchange.flowSchema !== undefined) rooms.fairness?.finish(exchange, response);
+  const told = rooms.audit === undefined ? response : endTrail(exchange, response, rooms.audit);
+  rooms.onAnswer(exchange, told);
+  return told;
 }
 
 function route(exchange: Exchange, { tenancy }: PipelineRooms): Promise<undefined> | undefined {
@@ -181,6 +218,7 @@ function authenticate(
     const user = authenticator.authenticate({
       authorization: header(request.headers, "authorization"),
       clientCertificate: request.clientCertificate(),
+      path: exchange.scope?.path,
     });
     if (!(user instanceof Promise)) {
       exchange.user = user;
@@ -200,6 +238,47 @@ function refuse(error: unknown): never {
   throw isAuthenticationError(error) ? statusError.unauthorized() : error;
 }
 
+function writeDown(exchange: Exchange, { audit, clock }: PipelineRooms): undefined {
+  if (audit !== undefined) beginTrail(exchange, audit, clock);
+  return undefined;
+}
+
+/** What brings a body waits with it, when it is there: see GatedRequest. */
+function takeSeat(
+  exchange: Exchange,
+  { fairness, objectCount, watches }: PipelineRooms,
+): Promise<undefined> | undefined {
+  const scope = exchange.scope as RequestScope;
+  if (watches !== undefined && scope.verb === "watch")
+    watches.check(scope.cluster, exchange.user.username);
+  if (fairness === undefined) return undefined;
+  fairness.classify(exchange);
+  const { method } = exchange.request;
+  if (method === "GET" || method === "HEAD" || method === "OPTIONS") {
+    return fairness.admit(exchange, estimateRead(scope, objectCount)) as Promise<undefined>;
+  }
+  exchange.request = new GatedRequest(exchange.request, {
+    reserve: (bytes) => fairness.reserveBody(exchange, bytes),
+    admit: (bytes) => fairness.admit(exchange, estimateWrite(bytes)),
+  });
+  return undefined;
+}
+
+function impersonateStage(
+  exchange: Exchange,
+  { authorizer }: PipelineRooms,
+): Promise<undefined> | undefined {
+  const { request, scope, user } = exchange;
+  if (!hasImpersonation(request.headers)) return undefined;
+  const { cluster } = scope as RequestScope;
+  return impersonate(request, user, cluster, authorizer).then((impersonated) => {
+    if (impersonated === undefined) return undefined;
+    exchange.impersonator = user;
+    exchange.user = impersonated;
+    return undefined;
+  });
+}
+
 function authorize(
   exchange: Exchange,
   { authorizer, tenancy }: PipelineRooms,
@@ -211,13 +290,15 @@ function authorize(
     throw inactive(attributes);
   const asked = isHome(exchange.scope) ? { ...attributes, verb: "create" } : attributes;
   const decision = authorizer.authorize(asked);
-  if (decision instanceof Promise) return decision.then((settled) => heed(settled, asked));
-  return heed(decision, asked);
+  if (decision instanceof Promise)
+    return decision.then((decided) => heed(exchange, decided, asked));
+  return heed(exchange, decision, asked);
 }
 
-function heed({ allowed, reason }: Decision, attributes: Attributes): undefined {
-  if (allowed) return undefined;
-  throw forbidden(attributes, attributes.name === homeName ? homeRefused : reason);
+function heed(exchange: Exchange, decision: Decision, attributes: Attributes): undefined {
+  noteDecision(exchange, decision);
+  if (decision.allowed) return undefined;
+  throw forbidden(attributes, attributes.name === homeName ? homeRefused : decision.reason);
 }
 
 /** Clients look for these words. */
@@ -254,6 +335,12 @@ function servedWhileInactive(path: string): boolean {
 function inactive(attributes: Attributes): Error {
   const resource = { group: "core.kcp.io", resource: "logicalclusters" };
   return statusError.forbidden(resource, attributes.cluster, "logical cluster is marked inactive");
+}
+
+function noteDecision({ audit }: Exchange, { allowed, reason }: Decision): void {
+  if (audit === undefined) return;
+  audit.annotate("authorization.k8s.io/decision", allowed ? "allow" : "forbid");
+  audit.annotate("authorization.k8s.io/reason", reason);
 }
 
 function attributesOf({ scope, user }: Exchange): Attributes {

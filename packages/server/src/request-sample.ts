@@ -18,7 +18,7 @@ export function observe(
   response: ApiResponse,
   { clock, metrics, log }: Observers,
 ): void {
-  const { scope, user, startedAt } = exchange;
+  const { scope, user, impersonator, startedAt } = exchange;
   const ms = clock.monotonic() - startedAt;
   const resource = scope?.kind === "resource" ? scope : undefined;
   const isKnown = resource !== undefined && isServed(exchange, resource);
@@ -47,6 +47,7 @@ export function observe(
       path: scope?.path,
       status: response.status,
       user: user.username,
+      ...(impersonator === undefined ? {} : { impersonator: impersonator.username }),
       ms: Math.round(ms * 100) / 100,
       auditId: response.headers["audit-id"],
     },

@@ -18,7 +18,10 @@ afterEach(() => server.close());
 describe("the pipeline", () => {
   it("has its stages in the order of the architecture", () => {
     const names = pipeline.map(([name]) => name);
-    assert.deepEqual(names, ["route", "deadline", "authenticate", "authorize", "dispatch"]);
+    assert.deepEqual(names, [
+      ...["route", "deadline", "authenticate", "audit", "impersonate"],
+      ...["fairness", "authorize", "dispatch"],
+    ]);
   });
 
   it("authenticates before it authorizes, and authorizes before it looks at the resource", async () => {

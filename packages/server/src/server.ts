@@ -6,34 +6,60 @@
 import { randomUUID } from "node:crypto";
 import type { Clock, Random } from "@kcp-ts/machinery/base";
 import { type AccessControl, accessControl, type ComposeAuthorization } from "./access-control.ts";
-import { Admission, type AdmissionPlugin, namespaceLifecycle } from "./admission/index.ts";
+import { accountObjects } from "./account-objects.ts";
+import {
+  Admission,
+  type AdmissionPlugin,
+  certificateSigners,
+  type NamespaceSource,
+  namespaceLifecycle,
+  reservedDefinitions,
+} from "./admission/index.ts";
+import { PolicyChecker } from "./admission-sources/index.ts";
+import { configuredAdmission } from "./admission-wiring.ts";
 import { ApiSharing } from "./api-sharing/index.ts";
-import type { RequestAuthenticator } from "./authentication/index.ts";
+import { type AuditTrailOptions, composeAudit } from "./audit-trail.ts";
+import type { AccountObjects, RequestAuthenticator } from "./authentication/index.ts";
 import type { Authorizer, LogicalClusterSource } from "./authorization/index.ts";
 import { Compactor, type CompactorOptions } from "./compactor.ts";
 import { CustomResources, customResourceDefinitions } from "./custom-resources/index.ts";
 import { Deadlines } from "./deadlines.ts";
 import type { Exchange } from "./exchange.ts";
 import { bindingToExport } from "./export-access.ts";
+import { FlowObjects } from "./flow-objects.ts";
+import type { TokenSource } from "./handlers/index.ts";
 import { type HealthChecks, pingCheck } from "./health/index.ts";
-import { ServerMetrics } from "./metrics/index.ts";
-import { namespaceSource } from "./namespace-source.ts";
+import { type ServerGauges, ServerMetrics } from "./metrics/index.ts";
+import { namespaceGuard, namespaceSource } from "./namespace-source.ts";
 import { answer, type PipelineRooms } from "./pipeline.ts";
 import { builtIns, Registry, type ResourceDefinition } from "./registry/index.ts";
 import type { ApiRequest, ApiResponse, MaybePromise } from "./request/api-request.ts";
 import { observe } from "./request-sample.ts";
+import type { PublishedDocuments } from "./routing/index.ts";
+import { signerRules } from "./signer-rules.ts";
 import type { SnapshotSource, Storage } from "./storage/index.ts";
 import { Tenancy } from "./tenancy/index.ts";
+import { composeTraffic, objectLimitPlugins, type TrafficOptions } from "./traffic.ts";
 import { useOfType } from "./type-use.ts";
 import { WatchCache } from "./watch-cache/index.ts";
+import { WebhookClient, type WebhookClientOptions } from "./webhooks/index.ts";
 
-export interface ApiServerOptions {
+export interface ApiServerOptions extends TrafficOptions {
+  /** Which requests are written down, and where; nothing is when it is left out. */
+  readonly audit?: AuditTrailOptions | undefined;
   readonly storage: Storage;
   /** The same store, if it can be read as a whole: for GET /backup. */
   readonly snapshots?: SnapshotSource | undefined;
   readonly clock: Clock;
   readonly random: Random;
-  readonly authenticator: RequestAuthenticator;
+  /** Or how to make it, for authenticators that look things up in this server. */
+  readonly authenticator:
+    | RequestAuthenticator
+    | ((objects: AccountObjects) => RequestAuthenticator);
+  /** Makes the tokens of service accounts; without it they get none. */
+  readonly tokens?: TokenSource | undefined;
+  /** Published for those who verify such tokens themselves. */
+  readonly issuerDocuments?: PublishedDocuments | undefined;
   /** system:masters, then RBAC, if left out. */
   readonly authorization?: ComposeAuthorization;
   /** Put in front of the authorizer: decides who may enter a logical cluster at all. Everybody may if it is left out. */
@@ -45,6 +71,10 @@ export interface ApiServerOptions {
   readonly compaction?: Partial<CompactorOptions["policy"]>;
   readonly collectionBytesMax?: number;
   readonly bookmarkIntervalMs?: number;
+  /** How webhooks that tenants name are called, for admission and for conversion. */
+  readonly webhooks?: Omit<WebhookClientOptions, "clock">;
+  /** Gives memory back that is no longer needed; called while everything is read through. */
+  readonly tidyMemory?: (() => void) | undefined;
 }
 
 /** The words of a log; structured fields first, constant message last, as pino has them. */
@@ -64,8 +94,11 @@ export class ApiServer {
   readonly #customResources: CustomResources;
   readonly #tenancy: Tenancy;
   readonly #sharing: ApiSharing;
+  readonly #webhooks: WebhookClient;
+  readonly #policyChecker: PolicyChecker;
   readonly #access: AccessControl;
   readonly #inFlight = { readOnly: 0, mutating: 0 };
+  #flowObjects: FlowObjects | undefined;
   #isStarted = false;
   #isDraining = false;
   #idle: (() => void) | undefined;
@@ -74,30 +107,31 @@ export class ApiServer {
     const { storage, clock, random, log } = options;
     this.#options = options;
     const watchCache = watchCacheOf(options);
-    const registry = new Registry({ storage, watchCache, clock, random, newUid: randomUUID });
-    const metrics = new ServerMetrics({
-      watchers: () => watchCache.watcherCount,
-      inFlight: () => this.#inFlight,
-      revision: () => watchCache.hub.revision,
-      cachedCollections: () => watchCache.collections.size,
-      cachedBytes: () => watchCache.collections.bytes,
-    });
+    const confirmCreate = namespaceGuard(storage, watchCache, () => source);
+    const newUid = randomUUID;
+    const registry = new Registry({ storage, watchCache, clock, random, newUid, confirmCreate });
+    const source = namespaceSource(registry, watchCache);
+    const metrics = metricsOf(watchCache, () => this.#inFlight);
     this.#watchCache = watchCache;
+    const authenticator =
+      typeof options.authenticator === "function"
+        ? options.authenticator(accountObjects(registry, watchCache))
+        : options.authenticator;
     this.#access = accessControl({
       ...{ storage, registry, hub: watchCache.hub, compose: options.authorization },
-      authenticator: options.authenticator,
+      authenticator,
       gate: this.#gate(options),
       onError: (error) => log.warn({ err: error }, "an aggregated role could not be written"),
     });
     const { rules } = this.#access;
-    const { tenancy, customResources, sharing } = servedKinds(options, {
-      registry,
-      watchCache,
-      rules,
-    });
+    this.#webhooks = new WebhookClient({ ...options.webhooks, clock });
+    const webhooks = this.#webhooks;
+    const rooms = { registry, watchCache, rules, webhooks };
+    const { tenancy, customResources, sharing } = servedKinds(options, rooms);
     this.#tenancy = tenancy;
     this.#sharing = sharing;
     this.#customResources = customResources;
+    this.#policyChecker = this.#checkPolicies(registry);
     this.#compactor = new Compactor({
       storage,
       clock,
@@ -106,19 +140,18 @@ export class ApiServer {
       policy: options.compaction ?? {},
     });
     const observers = { clock, metrics, log };
+    const deadlines = new Deadlines<() => void>(clock, (callback) => callback());
     this.#rooms = {
       registry,
       watchCache,
-      admission: new Admission([
-        ...tenancy.admissionPlugins,
-        ...sharing.admissionPlugins,
-        namespaceLifecycle(namespaceSource(registry, watchCache)),
-        this.#access.escalation,
-        ...(options.admissionPlugins ?? []),
-      ]),
+      admission: this.#composeAdmission(registry, source),
       clock,
-      deadlines: new Deadlines<() => void>(clock, (callback) => callback()),
-      authenticator: options.authenticator,
+      deadlines,
+      audit: composeAudit(options.audit, observers),
+      ...composeTraffic(options, { clock, deadlines, metrics, watchCache }),
+      authenticator,
+      tokens: options.tokens,
+      issuerDocuments: options.issuerDocuments,
       authorizer: this.#access.authorizer,
       reviewers: this.#access.reviewers,
       tenancy: this.#tenancy,
@@ -154,8 +187,10 @@ export class ApiServer {
     this.#customResources.start();
     this.#tenancy.start();
     await this.#sharing.start();
+    this.#policyChecker.start();
     this.#access.aggregation.start();
     this.#compactor.start();
+    await this.#startFlowObjects();
     this.#isStarted = true;
   }
 
@@ -193,12 +228,60 @@ export class ApiServer {
   async close(): Promise<void> {
     this.#isDraining = true;
     this.#rooms.deadlines.close();
+    await this.#flowObjects?.stop();
+    await this.#rooms.audit?.close();
     await this.#compactor.stop();
     await this.#sharing.stop();
     await this.#tenancy.stop();
+    this.#webhooks.close();
+    await this.#policyChecker.stop();
     await this.#customResources.stop();
     await this.#access.aggregation.stop();
     await this.#watchCache.close();
+  }
+
+  /** In the order in which they run; quotas come last. */
+  #composeAdmission(registry: Registry, source: NamespaceSource): Admission {
+    const { storage, clock, admissionPlugins = [], tenantLimits } = this.#options;
+    const { authorizer, escalation } = this.#access;
+    const watchCache = this.#watchCache;
+    const { catalog, admissionPlugins: sharingPlugins } = this.#sharing;
+    const webhooks = this.#webhooks;
+    return new Admission([
+      ...this.#tenancy.admissionPlugins,
+      ...sharingPlugins,
+      ...objectLimitPlugins(tenantLimits, { storage, clock, catalog: () => catalog }),
+      namespaceLifecycle(source),
+      certificateSigners(signerRules(authorizer)),
+      escalation,
+      reservedDefinitions,
+      ...admissionPlugins,
+      ...configuredAdmission({ storage, watchCache, registry, catalog, authorizer, webhooks }),
+    ]);
+  }
+
+  #checkPolicies(registry: Registry): PolicyChecker {
+    const { storage, log } = this.#options;
+    return new PolicyChecker({
+      storage,
+      watchCache: this.#watchCache,
+      registry,
+      catalog: this.#sharing.catalog,
+      onError: (error) => log.warn({ err: error }, "a policy could not be type-checked"),
+    });
+  }
+
+  async #startFlowObjects(): Promise<void> {
+    const { fairness } = this.#rooms;
+    if (fairness === undefined) return;
+    const { storage, log } = this.#options;
+    this.#flowObjects = new FlowObjects({
+      storage,
+      hub: this.#watchCache.hub,
+      fairness,
+      onError: (error) => log.warn({ err: error }, "flow schemas could not be read"),
+    });
+    await this.#flowObjects.start();
   }
 
   #noteIdle(): void {
@@ -231,6 +314,16 @@ export class ApiServer {
   }
 }
 
+function metricsOf(watchCache: WatchCache, inFlight: ServerGauges["inFlight"]): ServerMetrics {
+  return new ServerMetrics({
+    watchers: () => watchCache.watcherCount,
+    inFlight,
+    revision: () => watchCache.hub.revision,
+    cachedCollections: () => watchCache.collections.size,
+    cachedBytes: () => watchCache.collections.bytes,
+  });
+}
+
 function kindOf({ method }: ApiRequest): "readOnly" | "mutating" {
   return method === "GET" || method === "HEAD" ? "readOnly" : "mutating";
 }
@@ -248,9 +341,14 @@ interface ServedKinds {
 /** Everything that is served: what is built in, what tenancy adds to it, and what logical clusters define themselves. */
 function servedKinds(
   { storage, clock, random, log, resources = [] }: ApiServerOptions,
-  rooms: { registry: Registry; watchCache: WatchCache; rules: Authorizer },
+  rooms: {
+    registry: Registry;
+    watchCache: WatchCache;
+    rules: Authorizer;
+    webhooks: WebhookClient;
+  },
 ): ServedKinds {
-  const { registry, watchCache, rules } = rooms;
+  const { registry, watchCache, rules, webhooks } = rooms;
   const shared = ApiSharing.resources;
   const tenancy = new Tenancy({
     storage,
@@ -270,6 +368,7 @@ function servedKinds(
     registry,
     builtIns: allBuiltIns,
     rootOnly: tenancy.rootResources,
+    webhooks,
     onError: (error) => log.warn({ err: error }, "a custom resource definition has to wait"),
   });
   const sharing = new ApiSharing({
@@ -289,11 +388,12 @@ function servedKinds(
 }
 
 function watchCacheOf(options: ApiServerOptions): WatchCache {
-  const { storage, clock, log, collectionBytesMax, bookmarkIntervalMs } = options;
+  const { storage, clock, log, collectionBytesMax, bookmarkIntervalMs, tidyMemory } = options;
   return new WatchCache({
     storage,
     clock,
     onError: (error) => log.warn({ err: error }, "the change feed was interrupted"),
+    tidyMemory,
     ...(collectionBytesMax === undefined ? {} : { collectionBytesMax }),
     ...(bookmarkIntervalMs === undefined ? {} : { bookmarkIntervalMs }),
   });

@@ -20,6 +20,13 @@ export async function memberStatus(endpoint: string): Promise<MemberStatus | und
   return { memberId: header.member_id, leader: leader ?? "0" };
 }
 
+/** Forgets all history of a cluster without authentication. */
+export async function compactEtcd(endpoint: string): Promise<void> {
+  const answer = await post(endpoint, "/v3/kv/range", { key: Buffer.from("a").toString("base64") });
+  const { header } = answer as { header: { revision: string } };
+  await post(endpoint, "/v3/kv/compaction", { revision: header.revision });
+}
+
 /** Creates the root user and turns authentication on. */
 export async function enableAuth(endpoint: string, rootPassword: string): Promise<void> {
   await post(endpoint, "/v3/auth/user/add", { name: "root", password: rootPassword });

@@ -88,6 +88,22 @@ describe("the fault proxy", () => {
     assert.equal(proxy.acceptedConnections, 2);
   });
 
+  it("stalls the connections there are for good, and new ones are well", async () => {
+    const stalled = await connect();
+    await roundTrip(stalled, Buffer.from("up"));
+    let received = 0;
+    stalled.on("data", (bytes: Buffer) => {
+      received += bytes.length;
+    });
+    proxy.stallConnections();
+    stalled.write("lost");
+    await roundTrip(await connect(), Buffer.from("new"));
+    await sleep(systemClock, 50);
+    assert.equal(received, 0);
+    assert.equal(stalled.destroyed, false);
+    assert.equal(proxy.openConnections, 2);
+  });
+
   it("resets all connections when told to", async () => {
     const socket = await connect();
     await roundTrip(socket, Buffer.from("up"));

@@ -70,6 +70,11 @@ export class FaultProxy {
     for (const pair of this.#pairs) pair.reset();
   }
 
+  /** Open connections pass no byte any more and are never closed: their other end has gone without a word. New ones are well. */
+  stallConnections(): void {
+    for (const pair of this.#pairs) pair.stall();
+  }
+
   async dispose(): Promise<void> {
     this.dropConnections();
     await new Promise<void>((resolve) => this.#server.close(() => resolve()));
@@ -103,6 +108,7 @@ class Pair {
   readonly #near: Socket;
   readonly #far: Socket;
   readonly #options: PairOptions;
+  #isStalled = false;
 
   constructor(near: Socket, far: Socket, options: PairOptions) {
     this.#near = near;
@@ -113,14 +119,23 @@ class Pair {
     for (const socket of [near, far]) {
       socket.setNoDelay(true);
       // Either end going away takes the other along; the reset is what the peer gets to see.
-      socket.on("error", () => this.reset());
-      socket.on("close", () => this.reset());
+      socket.on("error", () => this.#ended());
+      socket.on("close", () => this.#ended());
     }
+  }
+
+  stall(): void {
+    this.#isStalled = true;
   }
 
   reset(): void {
     this.#options.onEnd();
     for (const socket of [this.#near, this.#far]) if (!socket.destroyed) socket.resetAndDestroy();
+  }
+
+  /** What one end of a stalled pair does stays unknown to the other. */
+  #ended(): void {
+    if (!this.#isStalled || (this.#near.destroyed && this.#far.destroyed)) this.reset();
   }
 
   #pump(from: Socket, to: Socket): void {
@@ -138,7 +153,7 @@ class Pair {
     };
     from.on("data", (bytes: Buffer) => {
       const { latencyMs = 0, bytesPerSecond, swallow } = this.#options.faults();
-      if (swallow === true) return;
+      if (swallow === true || this.#isStalled) return;
       const transferMs = bytesPerSecond === undefined ? 0 : (bytes.length / bytesPerSecond) * 1000;
       from.pause();
       pass(latencyMs + transferMs, () => {
@@ -147,7 +162,7 @@ class Pair {
       });
     });
     from.on("end", () => {
-      if (this.#options.faults().swallow !== true) pass(0, () => to.end());
+      if (this.#options.faults().swallow !== true && !this.#isStalled) pass(0, () => to.end());
     });
   }
 }

@@ -5,11 +5,18 @@ export {
   type StartEtcdOptions,
   startEtcd,
 } from "./etcd-cluster.ts";
-export { addUser, type EtcdUser } from "./etcd-gateway.ts";
+export { addUser, compactEtcd, type EtcdUser } from "./etcd-gateway.ts";
 export type { EtcdMember } from "./etcd-member.ts";
 export { FakeClock, settle } from "./fake-clock.ts";
 export { FaultProxy, type FaultProxyOptions, type Faults } from "./fault-proxy.ts";
 export { freePorts } from "./free-port.ts";
+export { HastyClock } from "./hasty-clock.ts";
+export {
+  findKubeApiserver,
+  type KubeApiserver,
+  kubeApiserverMissing,
+  startKubeApiserver,
+} from "./kube-apiserver.ts";
 export { SeededRandom } from "./seeded-random.ts";
 export {
   type CertificatePair,

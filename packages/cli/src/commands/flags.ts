@@ -10,3 +10,36 @@ export function integerFlag(name: string, min: number, max: number): (text: stri
     return value;
   };
 }
+
+/** Of a flag that may be given several times. */
+export function repeated(text: string, before: readonly string[]): readonly string[] {
+  return [...before, text];
+}
+
+/** Of a flag that takes a list, and may be given several times as well. */
+export function commaSeparated(text: string, before: readonly string[]): readonly string[] {
+  return [...before, ...text.split(",").filter((part) => part !== "")];
+}
+
+const unitMs = new Map([
+  ["h", 3_600_000],
+  ["m", 60_000],
+  ["s", 1000],
+]);
+
+/** Reads a duration as Go programs take it, such as `1h30m` or `90s`, as milliseconds. */
+export function durationFlag(name: string): (text: string) => number {
+  return (text) => {
+    if (!/^(\d+(h|m|s))+$/.test(text)) {
+      throw new InvalidArgumentError(`${name} takes a duration such as 1h, 30m or 1h30m.`);
+    }
+    let ms = 0;
+    for (const [, count, unit = ""] of text.matchAll(/(\d+)(h|m|s)/g)) {
+      ms += Number(count) * (unitMs.get(unit) ?? 0);
+    }
+    if (ms < 1000 || !Number.isSafeInteger(ms)) {
+      throw new InvalidArgumentError(`${name} takes a second or more.`);
+    }
+    return ms;
+  };
+}

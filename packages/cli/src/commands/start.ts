@@ -7,22 +7,34 @@ import {
 } from "@kcp-ts/controlplane";
 import type { Command } from "commander";
 import colors from "picocolors";
-import { integerFlag } from "./flags.ts";
+import {
+  type AuthenticationFlags,
+  addAuthenticationFlags,
+  authenticationOptionsOf,
+} from "./authentication-flags.ts";
+import { durationFlag, integerFlag, repeated } from "./flags.ts";
 import { addStorageFlags, type StorageFlags, storageOptionsOf } from "./storage-flags.ts";
+import {
+  addTrafficFlags,
+  auditOptionsOf,
+  type TrafficFlags,
+  trafficLimitsOf,
+} from "./traffic-flags.ts";
 
-interface StartFlags extends StorageFlags {
+interface StartFlags extends StorageFlags, AuthenticationFlags, TrafficFlags {
   readonly rootDirectory: string;
   readonly bindAddress: string;
   readonly securePort: number;
   readonly externalHostname?: string;
   readonly shardExternalUrl?: string;
   readonly kubeconfigPath?: string;
-  readonly tokenAuthFile?: string;
-  readonly clientCaFile?: string;
   readonly tlsCertFile?: string;
   readonly tlsPrivateKeyFile?: string;
-  readonly anonymousAuth: string;
+  readonly tlsSniCertKey: readonly string[];
+  readonly tlsMinVersion: string;
   readonly runControllers: string;
+  readonly webhookDenyPrivateAddresses: string;
+  readonly eventTtl: number;
   readonly shutdownDelayDuration: number;
   readonly shutdownTimeout: number;
   readonly v: number;
@@ -50,19 +62,32 @@ export function addStart(program: Command): void {
     .option("--external-hostname <name>", "name or address that clients use (default: localhost)")
     .option("--shard-external-url <url>", "where workspaces say they are (default: this server)")
     .option("--tls-cert-file <path>", "serving certificate (default: made and renewed by kcp)")
-    .option("--tls-private-key-file <path>", "its private key");
+    .option("--tls-private-key-file <path>", "its private key")
+    .option(
+      "--tls-sni-cert-key <files>",
+      "certificate,key[:name,name] for clients that ask for these names; repeatable",
+      repeated,
+      [],
+    )
+    .option("--tls-min-version <version>", "VersionTLS12 or VersionTLS13", "VersionTLS12");
   addStorageFlags(command);
+  addAuthenticationFlags(command);
+  addWebhookFlags(command);
   command
-    .optionsGroup("Who may come in:")
-    .option("--token-auth-file <path>", 'CSV of token,user,uid,"group1,group2"')
-    .option("--client-ca-file <path>", "accept client certificates of these authorities")
-    .option("--anonymous-auth <bool>", "let strangers see health and version", "true")
     .optionsGroup("What it does by itself:")
     .option(
       "--run-controllers <bool>",
-      "empty deleted namespaces, collect garbage, fill new namespaces",
+      "empty deleted namespaces, collect garbage, fill new namespaces, count for quotas",
       "true",
     )
+    .option(
+      "--event-ttl <duration>",
+      "how long Events are kept after they were last written (default: 1h)",
+      durationFlag("--event-ttl"),
+      3_600_000,
+    );
+  addTrafficFlags(command);
+  command
     .optionsGroup("How it stops:")
     .option(
       "--shutdown-delay-duration <seconds>",
@@ -85,6 +110,16 @@ export function addStart(program: Command): void {
     )
     .option("--log-format <format>", "json or pretty (default: pretty on a terminal)")
     .action((flags: StartFlags) => start(flags));
+}
+
+function addWebhookFlags(command: Command): void {
+  command
+    .optionsGroup("Where it calls out to:")
+    .option(
+      "--webhook-deny-private-addresses <bool>",
+      "refuse webhooks on this machine, in its network and at link-local addresses",
+      "false",
+    );
 }
 
 async function start(flags: StartFlags): Promise<void> {
@@ -111,13 +146,17 @@ function optionsOf(flags: StartFlags): ControlPlaneOptions {
     externalHostname: flags.externalHostname,
     shardExternalUrl: flags.shardExternalUrl,
     kubeconfigPath: flags.kubeconfigPath,
-    tokenAuthFile: flags.tokenAuthFile,
-    clientCaFile: flags.clientCaFile,
     tlsCertFile: flags.tlsCertFile,
     tlsPrivateKeyFile: flags.tlsPrivateKeyFile,
-    anonymousAuth: flags.anonymousAuth !== "false",
+    tlsSniCertKeys: flags.tlsSniCertKey,
+    tlsMinVersion: flags.tlsMinVersion,
     controllers: flags.runControllers !== "false",
+    webhookDenyPrivateAddresses: flags.webhookDenyPrivateAddresses === "true",
+    ...authenticationOptionsOf(flags),
+    eventTtlMs: flags.eventTtl,
     storage: storageOptionsOf(flags),
+    audit: auditOptionsOf(flags),
+    traffic: trafficLimitsOf(flags),
     shutdownDelayMs: flags.shutdownDelayDuration * 1000,
     shutdownTimeoutMs: flags.shutdownTimeout * 1000,
   };

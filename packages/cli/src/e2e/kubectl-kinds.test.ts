@@ -79,7 +79,7 @@ function describeKinds(binary: () => string, rowsMax: number): void {
       assert.match(await kubectl.run("get", resource, name), new RegExp(`^NAME .*\n${name} `));
       assert.match(await kubectl.run("describe", resource, name), new RegExp(`^Name: +${name}\n`));
       const dry = await kubectl.run("delete", resource, name, "--dry-run=server");
-      assert.match(dry, /deleted \(server dry run\)/);
+      assert.match(dry, /deleted (?:from \w+ namespace )?\(server dry run\)/);
     });
   }
 

@@ -136,7 +136,11 @@ function describeBasics(server: () => Server): void {
       [labelled.metadata.labels, labelled.data],
       [{ tier: "front" }, { who: "world" }],
     );
-    assert.equal(await kubectl.run("delete", "cm", "hello"), 'configmap "hello" deleted\n');
+    // Newer ones say from where.
+    assert.match(
+      await kubectl.run("delete", "cm", "hello"),
+      /^configmap "hello" deleted(?: from default namespace)?\n$/,
+    );
     const gone = await kubectl.try("get", "cm", "hello");
     assert.equal(gone.code, 1);
     assert.match(gone.stderr, /\(NotFound\): configmaps "hello" not found/);

@@ -1,9 +1,17 @@
 /** The kinds that the control loops read and write, as far as they look into them. */
+export {
+  type CertificateSigningRequest,
+  certificateSigningRequests,
+  type RequestCondition,
+} from "./certificate-signing-requests.ts";
 export { type ConfigMap, configMaps } from "./config-maps.ts";
 export {
   type CustomResourceDefinition,
   customResourceDefinitions,
 } from "./custom-resource-definitions.ts";
-export { type Namespace, type NamespacePhase, namespaces, phaseOf } from "./namespaces.ts";
+export { metadataClient } from "./metadata-client.ts";
+export { type Namespace, namespaces } from "./namespaces.ts";
+export { type ResourceQuota, resourceQuotas } from "./resource-quotas.ts";
+export { type Secret, secrets } from "./secrets.ts";
 export { type ServesKind, servedKinds } from "./served-kinds.ts";
 export { serviceAccounts } from "./service-accounts.ts";

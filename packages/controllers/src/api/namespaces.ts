@@ -15,11 +15,3 @@ export const namespaces = defineResource<Namespace>({
   kind: "Namespace",
   namespaced: false,
 });
-
-/** What the control loops remember of a namespace: one of two shared values, so that a namespace costs them its key. */
-export type NamespacePhase = "Active" | "Terminating";
-
-/** All loops that follow namespaces share one watch, and therefore this one transform. */
-export function phaseOf({ metadata }: Namespace): NamespacePhase {
-  return metadata.deletionTimestamp === undefined ? "Active" : "Terminating";
-}

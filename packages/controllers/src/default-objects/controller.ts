@@ -2,162 +2,124 @@
  * What every namespace has without anybody making it: the ConfigMap `kube-root-ca.crt` and, where the kind is served, the
  * ServiceAccount `default`. Taken away or changed, they come back.
  *
- * Three watches for all logical clusters together, each of one name only; of an object no more is remembered than whether it is right.
+ * Three watches for all logical clusters together, each of one name only, tell where to look; at the start, and when changes may have been missed,
+ * an audit looks everywhere. Nothing is remembered of a namespace.
  */
 import { type Clock, systemClock } from "@kcp-ts/machinery/base";
-import { isStatusError } from "@kcp-ts/machinery/status";
 import {
   type Client,
-  type Clusters,
   Controller,
   type ControllerOptions,
+  Follower,
+  type FollowerHandler,
   type KubernetesObject,
-  type Mapping,
+  logicalClusters,
   type ObjectKey,
-  type ObjectSource,
   type Resource,
 } from "@kcp-ts/sdk";
 import {
   type ConfigMap,
   configMaps,
   type Namespace,
-  type NamespacePhase,
   namespaces,
-  phaseOf,
   serviceAccounts,
 } from "../api/index.ts";
-import { isRootCa, rootCaConfigMap, rootCaName, withRootCa } from "./root-ca.ts";
+import type { ControlLoop } from "../control-loop.ts";
+import { audit } from "./audit.ts";
+import { Auditor } from "./auditor.ts";
+import { ensureRootCa, ensureServiceAccount, serviceAccountName } from "./ensure.ts";
+import { isRootCa, rootCaName } from "./root-ca.ts";
 
-export interface DefaultObjectsOptions extends Pick<ControllerOptions, "metrics" | "onError"> {
-  readonly clusters: Clusters;
+export interface DefaultObjectsOptions extends Pick<ControllerOptions, "metrics"> {
+  /** Of the server, not of one cluster of it. */
+  readonly client: Client;
   readonly caPem: string;
   /** Whether the server has the kind. */
   readonly serviceAccounts: boolean;
   readonly clock?: Clock;
+  readonly onError: NonNullable<ControllerOptions["onError"]> & ((error: unknown) => void);
 }
 
 /** Namespaces at a time. */
 const concurrency = 4;
-const serviceAccountName = "default";
 
-type Rightness = "right" | "wrong";
-
-export function defaultObjectsController(options: DefaultObjectsOptions): Controller {
-  const { clusters, caPem, clock = systemClock } = options;
-  const phases = clusters.source<Namespace, NamespacePhase>(namespaces, { transform: phaseOf });
-  const rootCaRightness = (one: ConfigMap): Rightness => (isRootCa(one, caPem) ? "right" : "wrong");
-  const rootCas = named<ConfigMap>(clusters, configMaps, rootCaName, rootCaRightness);
-  const accounts = options.serviceAccounts
-    ? named(clusters, serviceAccounts, serviceAccountName, alwaysRight)
-    : undefined;
+export function defaultObjectsController(options: DefaultObjectsOptions): ControlLoop {
+  const { client, caPem, clock = systemClock, onError, metrics } = options;
   const controller = new Controller({
     name: "default-objects",
-    clusters,
+    clusters: logicalClusters({ client, clock }),
     concurrency,
     clock,
-    ...(options.metrics === undefined ? {} : { metrics: options.metrics }),
-    ...(options.onError === undefined ? {} : { onError: options.onError }),
-    async reconcile({ cluster, name: namespace }, { client, signal }) {
-      if (phases.store.get({ cluster, namespace: "", name: namespace }) !== "Active") return;
-      const at = (name: string): ObjectKey => ({ cluster, namespace, name });
-      const tasks: Promise<void>[] = [];
-      const rootCa = rootCas.source.store.get(at(rootCaName));
-      if (rootCa !== "right") tasks.push(ensureRootCa(client, namespace, caPem, { rootCa, signal }));
-      if (
-        accounts !== undefined &&
-        accounts.source.store.get(at(serviceAccountName)) === undefined
-      ) {
-        tasks.push(ensureServiceAccount(client, namespace, signal));
-      }
-      await Promise.all(tasks);
-    },
+    ...(metrics === undefined ? {} : { metrics }),
+    onError,
+    reconcile: ({ name }, context) => reconcile(name, { ...options, ...context }),
   });
-  controller.watch<Namespace, NamespacePhase>(namespaces, {
-    transform: phaseOf,
-    predicate: ({ type, object }) => type !== "deleted" && object === "Active",
+  const enqueue = (key: ObjectKey) => controller.enqueue(key);
+  const auditor = new Auditor({
+    clock,
+    onError,
+    audit: (signal) => audit({ ...options, clock, signal, onMissing: enqueue }),
   });
-  for (const one of [rootCas, accounts]) one?.wake((key) => controller.enqueue(key));
-  return controller;
-}
-
-interface Named {
-  readonly source: ObjectSource<Rightness>;
-  wake(enqueue: (namespace: ObjectKey) => void): void;
-}
-
-/** The objects of one name in all namespaces, and the namespaces where one of them is not as it should be. */
-function named<Object extends KubernetesObject>(
-  clusters: Clusters,
-  resource: Resource<Object>,
-  name: string,
-  transform: (object: Object) => Rightness,
-): Named {
-  const selector = { fieldSelector: `metadata.name=${name}` };
-  const source = clusters.source<Object, Rightness>(resource, { selector, transform });
+  const follow = <Object extends KubernetesObject>(
+    resource: Resource<Object>,
+    fieldSelector: string | undefined,
+    handler: FollowerHandler<Object>,
+  ) =>
+    new Follower<Object>({
+      client,
+      resource,
+      scope: "all-clusters",
+      state: "skip",
+      selector: { fieldSelector },
+      clock,
+      onError,
+      handler: { ...handler, caughtUp: () => auditor.request() },
+    });
+  const followers: readonly ControlLoop[] = [
+    // Later changes of a namespace have nothing to do with what is in it.
+    follow<Namespace>(namespaces, undefined, {
+      told: (_, { key, as }) => {
+        if (as === "added") enqueue(key);
+      },
+    }),
+    follow<ConfigMap>(configMaps, `metadata.name=${rootCaName}`, {
+      told: (one, { key }) => {
+        if (!isRootCa(one, caPem)) enqueue(namespaceOf(key));
+      },
+      deleted: (_, key) => enqueue(namespaceOf(key)),
+    }),
+    ...(options.serviceAccounts
+      ? [
+          follow(serviceAccounts, `metadata.name=${serviceAccountName}`, {
+            deleted: (_, key) => enqueue(namespaceOf(key)),
+          }),
+        ]
+      : []),
+  ];
   return {
-    source,
-    wake(enqueue) {
-      const look = (object: Rightness | undefined, key: ObjectKey) => {
-        if (object !== "right") for (const one of namespaceOf(object, key)) enqueue(one);
-      };
-      source.addHandler({
-        added: (object, { key }) => look(object, key),
-        updated: (object, { key }) => look(object, key),
-        deleted: (_, { key }) => look(undefined, key),
-      });
+    run: async (signal) => {
+      const running = followers.map((one) => one.run(signal));
+      await Promise.all([...running, auditor.run(signal), controller.run({ signal })]);
     },
   };
 }
 
-const alwaysRight = (): Rightness => "right";
-
-const namespaceOf: Mapping<unknown> = (_object, { cluster, namespace }) => [
-  { cluster, namespace: "", name: namespace },
-];
-
-async function ensureRootCa(
-  client: Client,
-  namespace: string,
-  caPem: string,
-  { rootCa, signal }: { readonly rootCa: Rightness | undefined; readonly signal: AbortSignal },
-): Promise<void> {
-  const resource = client.resource(configMaps);
-  const create = () => resource.create(rootCaConfigMap(namespace, caPem), { signal });
-  // Most of the time it is simply not there yet. One that we have not heard of is heard of soon, and then looked at.
-  if (rootCa === undefined) return createUnlessLate(create);
-  const current = await resource.find({ namespace, name: rootCaName }, { signal });
-  if (current === undefined) await createUnlessLate(create);
-  else if (!isRootCa(current, caPem)) {
-    if (current.immutable === true) {
-      // Its content can never be mended: it makes room for one that is right, which its deletion brings about.
-      const { uid } = current.metadata;
-      const preconditions = uid === undefined ? {} : { preconditions: { uid } };
-      await resource.delete({ namespace, name: rootCaName }, { ...preconditions, signal });
-    } else {
-      await resource.update(withRootCa(current, caPem), { signal });
-    }
-  }
+function namespaceOf({ cluster, namespace }: ObjectKey): ObjectKey {
+  return { cluster, namespace: "", name: namespace };
 }
 
-async function ensureServiceAccount(
-  client: Client,
-  namespace: string,
-  signal: AbortSignal,
-): Promise<void> {
-  const resource = client.resource(serviceAccounts);
-  await createUnlessLate(() =>
-    resource.create({ metadata: { name: serviceAccountName, namespace } }, { signal }),
-  );
+interface ReconcileOptions extends Pick<DefaultObjectsOptions, "caPem" | "serviceAccounts"> {
+  /** Of the namespace's cluster. */
+  readonly client: Client;
+  readonly signal: AbortSignal;
 }
 
-/** Somebody was faster, or the namespace is gone or going: in each case there is nothing left to do. */
-async function createUnlessLate(create: () => Promise<unknown>): Promise<void> {
-  try {
-    await create();
-  } catch (error) {
-    if (isStatusError(error, "AlreadyExists") || isStatusError(error, "NotFound")) return;
-    const causes = isStatusError(error, "Forbidden") ? error.status.details?.causes : undefined;
-    if (causes?.some(({ reason }) => reason === "NamespaceTerminating")) return;
-    throw error;
-  }
+async function reconcile(name: string, options: ReconcileOptions): Promise<void> {
+  const { client, caPem, signal } = options;
+  const namespace = await client.resource(namespaces).find({ name }, { signal });
+  if (namespace === undefined || namespace.metadata.deletionTimestamp !== undefined) return;
+  await Promise.all([
+    ensureRootCa(client, name, caPem, signal),
+    options.serviceAccounts ? ensureServiceAccount(client, name, signal) : undefined,
+  ]);
 }

@@ -1,13 +1,15 @@
 /**
  * The resources that logical clusters define themselves: one watch on the definitions of all clusters says which there are.
  *
- * Objects of one definition can only be watched in its own cluster. So a definition costs a watch, and a cluster without definitions nothing.
+ * Objects of a resource are watched in all clusters together, whoever defined it, by their metadata. So a resource costs a watch however many
+ * clusters have defined it, and of a definition nothing is remembered but that it counts.
  */
-
 import { type Clock, sleep } from "@kcp-ts/machinery/base";
-import { type Client, Informer, isConditionTrue, type Resource } from "@kcp-ts/sdk";
-import { type CustomResourceDefinition, customResourceDefinitions } from "../api/index.ts";
-import type { ResourceSource, WatchedResource } from "./resource-source.ts";
+import { type Client, Follower } from "@kcp-ts/sdk";
+import { customResourceDefinitions } from "../api/index.ts";
+import type { CollectedResource } from "./graph-node.ts";
+import { metadataClient } from "./metadata-client.ts";
+import type { ResourceSource } from "./resource-source.ts";
 
 export interface CustomResourcesOptions {
   readonly client: Client;
@@ -18,71 +20,85 @@ export interface CustomResourcesOptions {
 /** Definitions come in crowds: one change of the set for all of them. */
 const gatherMs = 50;
 
-export function customResources({
-  client,
-  clock,
-  onError,
-}: CustomResourcesOptions): ResourceSource {
+export function customResources(options: CustomResourcesOptions): ResourceSource {
+  const { client, clock, onError } = options;
   return {
     async run(signal, onChange) {
-      const informer = new Informer<CustomResourceDefinition, Resource | null>({
-        client,
-        resource: customResourceDefinitions,
-        scope: "all-clusters",
-        transform: definedResource,
-        onError,
-        clock,
-      });
+      let definitions = new DefinitionCounts();
+      let told = new DefinitionCounts();
       let isGathering = false;
-      const tell = () => {
-        isGathering = false;
-        const set: WatchedResource[] = [];
-        for (const [{ cluster }, resource] of informer.store.entries()) {
-          if (resource !== null) set.push({ resource, scope: { cluster } });
-        }
-        onChange(set);
-      };
       const gather = () => {
         if (isGathering) return;
         isGathering = true;
-        sleep(clock, gatherMs, signal).then(tell, () => {
-          // Stopped: nobody is there to tell.
-        });
+        sleep(clock, gatherMs, signal).then(
+          () => {
+            isGathering = false;
+            onChange(definitions.resources());
+          },
+          () => {
+            // Stopped: nobody is there to tell.
+          },
+        );
       };
-      informer.addHandler({ added: gather, updated: gather, deleted: gather, replaced: gather });
-      await informer.run(signal);
+      const follower = new Follower({
+        client: metadataClient(client),
+        resource: customResourceDefinitions,
+        scope: "all-clusters",
+        clock,
+        onError,
+        handler: {
+          restarted: () => {
+            told = new DefinitionCounts();
+          },
+          told: ({ metadata: { name } }, { as }) => {
+            if (as !== "modified" && told.add(name, 1) && told === definitions) gather();
+          },
+          deleted: ({ metadata: { name } }) => {
+            if (told.add(name, -1) && told === definitions) gather();
+          },
+          caughtUp: () => {
+            definitions = told;
+            onChange(definitions.resources());
+          },
+        },
+      });
+      await follower.run(signal);
     },
   };
 }
 
-/** What a definition serves; null when it serves nothing, or not yet. */
-export function definedResource({ spec, status }: CustomResourceDefinition): Resource | null {
-  if (!isConditionTrue(status?.conditions, "Established")) return null;
-  const served = spec.versions.filter((one) => one.served);
-  const version = (served.find((one) => one.storage) ?? served[0])?.name;
-  if (version === undefined) return null;
-  return {
-    group: spec.group,
-    version,
-    resource: spec.names.plural,
-    kind: spec.names.kind,
-    namespaced: spec.scope === "Namespaced",
-  };
+/** How many clusters have defined each resource. A definition is named after what it defines: `widgets.example.com`. */
+class DefinitionCounts {
+  readonly #counts = new Map<string, number>();
+  readonly #resources = new Map<string, CollectedResource>();
+
+  /** Whether a resource came or went. */
+  add(name: string, change: 1 | -1): boolean {
+    const before = this.#counts.get(name) ?? 0;
+    const count = before + change;
+    if (count > 0) this.#counts.set(name, count);
+    else this.#counts.delete(name);
+    return before > 0 !== count > 0;
+  }
+
+  resources(): readonly CollectedResource[] {
+    return [...this.#counts.keys()].map((name) => {
+      const known = this.#resources.get(name) ?? customResource(name);
+      this.#resources.set(name, known);
+      return known;
+    });
+  }
 }
 
-/** All that several sources name together. */
-export function allResources(sources: readonly ResourceSource[]): ResourceSource {
+function customResource(definition: string): CollectedResource {
+  const dot = definition.indexOf(".");
   return {
-    async run(signal, onChange) {
-      const sets: (readonly WatchedResource[])[] = sources.map(() => []);
-      await Promise.all(
-        sources.map((source, i) =>
-          source.run(signal, (set) => {
-            sets[i] = set;
-            onChange(sets.flat());
-          }),
-        ),
-      );
-    },
+    group: definition.slice(dot + 1),
+    // Any will do in the path of a watch that shows objects of all versions.
+    version: "v1",
+    resource: definition.slice(0, dot),
+    kind: "",
+    namespaced: true,
+    isCustom: true,
   };
 }

@@ -28,10 +28,12 @@ export interface ExamineContext {
   readonly signal: AbortSignal;
 }
 
-/** `retry`: nobody could tell how an owner stands. */
+/** `retry`: nobody could tell how an owner stands, or the object's own type is not served at the moment. */
 export type Examined = "done" | "retry";
 
-export async function examine(node: GraphNode, context: ExamineContext): Promise<Examined> {
+export async function examine(found: GraphNode, context: ExamineContext): Promise<Examined> {
+  const node = await context.owners.resolved(found, context.signal);
+  if (node === undefined) return "retry";
   const write = { client: context.client.inCluster(node.cluster), signal: context.signal };
   try {
     if (isOrphaning(node)) await orphan(node, context, write);

@@ -1,28 +1,34 @@
 /**
  * GarbageCollector: objects whose owners are gone go too, in all logical clusters.
  *
- * Watches of metadata feed a graph; every change of the graph names objects to look at; workers look at them, clusters taking turns.
+ * One watch for each resource, of the metadata in all clusters, feeds a graph; every change of the graph names objects to look at; workers look at
+ * them, clusters taking turns. Only objects with owners and objects that wait for their dependents are remembered; owners are asked for when
+ * they are needed.
  */
 import { type Clock, systemClock } from "@kcp-ts/machinery/base";
-import type { ClusterName } from "@kcp-ts/machinery/names";
 import {
-  type ApiResource,
   type Client,
-  clusterOf,
   ExponentialLimiter,
-  formatResource,
-  Informer,
+  Follower,
+  type FollowerHandler,
   type KubernetesObject,
   type OwnerReference,
   WorkQueue,
 } from "@kcp-ts/sdk";
 import { Pace } from "../pace/index.ts";
 import { examine } from "./examine.ts";
-import { type GraphNode, graphNode, isRelevant } from "./graph-node.ts";
-import { metadataClient } from "./metadata-client.ts";
+import {
+  type CollectedResource,
+  type GraphNode,
+  graphId,
+  graphNode,
+  isRelevant,
+} from "./graph-node.ts";
+import { ownershipClient } from "./metadata-client.ts";
 import { OwnerLookup } from "./owner-lookup.ts";
 import { OwnershipGraph } from "./ownership-graph.ts";
-import type { ResourceSource, WatchedResource } from "./resource-source.ts";
+import type { ResourceSource } from "./resource-source.ts";
+import { SharedParts } from "./shared-parts.ts";
 
 export interface GarbageCollectorOptions {
   /** Of the server, not of one cluster of it; may do everything everywhere. */
@@ -38,8 +44,8 @@ export interface GarbageCollectorOptions {
 }
 
 interface Watch {
-  readonly watched: WatchedResource;
-  readonly informer: Informer<KubernetesObject, GraphNode>;
+  readonly resource: CollectedResource;
+  readonly follower: Follower<KubernetesObject>;
   readonly stop: AbortController;
 }
 
@@ -48,18 +54,20 @@ const concurrencyDefault = 20;
 export class GarbageCollector {
   readonly #options: GarbageCollectorOptions;
   readonly #clock: Clock;
-  readonly #metadata: Client;
+  readonly #ownership: Client;
+  readonly #shared = new SharedParts();
   readonly #graph = new OwnershipGraph();
   readonly #queue: WorkQueue<string>;
   readonly #owners: OwnerLookup;
   readonly #watches = new Map<string, Watch>();
   readonly #running = new Set<Promise<void>>();
+  #turn: Promise<void> = Promise.resolve();
   #onWatches: () => void = () => {};
 
   constructor(options: GarbageCollectorOptions) {
     this.#options = options;
     this.#clock = options.clock ?? systemClock;
-    this.#metadata = metadataClient(options.client);
+    this.#ownership = ownershipClient(options.client);
     this.#queue = new WorkQueue({
       name: "garbage_collector",
       keyOf: (id) => id,
@@ -71,7 +79,7 @@ export class GarbageCollector {
       client: options.client,
       graph: this.#graph,
       clock: this.#clock,
-      isWatched: (cluster, resource) => this.#isWatched(cluster, resource),
+      isWatched: (resource) => this.#watches.has(watchId(resource)),
       onInvalidNamespace: (node, reference) => options.onInvalidNamespace?.(node, reference),
     });
   }
@@ -95,16 +103,14 @@ export class GarbageCollector {
   }
 
   /**
-   * Nothing is decided before the first state of what all clusters have is known: a graph that is still being read looks like one without
-   * dependents. One cluster's own resources are not waited for: no cluster may hold up the others.
+   * Nothing is decided before the first state of all resources is known: a graph that is still being read looks like one without
+   * dependents.
    */
   async #work(hasWatches: Promise<void>, signal: AbortSignal): Promise<void> {
     try {
       await Promise.race([hasWatches, untilAborted(signal)]);
-      const everywhere = [...this.#watches.values()].filter(
-        ({ watched }) => watched.scope === "all-clusters",
-      );
-      await Promise.all(everywhere.map(({ informer }) => informer.synced(signal)));
+      const first = [...this.#watches.values()];
+      await Promise.all(first.map(({ follower }) => follower.synced(signal)));
     } catch (error) {
       if (signal.aborted) return;
       throw error;
@@ -144,72 +150,85 @@ export class GarbageCollector {
     this.#queue.forget(id);
   }
 
-  #follow(set: readonly WatchedResource[], signal: AbortSignal): void {
+  #follow(set: readonly CollectedResource[], signal: AbortSignal): void {
     const wanted = new Map(set.map((one) => [watchId(one), one]));
     for (const [id, watch] of this.#watches) {
       if (wanted.has(id)) continue;
       this.#watches.delete(id);
       this.#drop(watch);
     }
-    for (const [id, watched] of wanted) {
-      if (!this.#watches.has(id)) this.#watches.set(id, this.#watch(watched, signal));
+    for (const [id, resource] of wanted) {
+      if (!this.#watches.has(id)) this.#watches.set(id, this.#watch(resource, signal));
     }
-    if (set.some(({ scope }) => scope === "all-clusters")) this.#onWatches();
+    this.#onWatches();
   }
 
-  #watch(watched: WatchedResource, signal: AbortSignal): Watch {
-    const { resource, scope } = watched;
-    const informer = new Informer<KubernetesObject, GraphNode>({
-      client: scope === "all-clusters" ? this.#metadata : this.#metadata.inCluster(scope.cluster),
+  #watch(resource: CollectedResource, signal: AbortSignal): Watch {
+    const follower = new Follower<KubernetesObject>({
+      client: this.#ownership,
       resource,
-      scope,
-      keep: isRelevant,
-      transform: (object) => {
-        const cluster = scope === "all-clusters" ? clusterOf(object) : scope.cluster;
-        return graphNode(cluster as ClusterName, resource, object);
-      },
+      scope: "all-clusters",
+      handler: this.#handler(resource),
       onError: (error) => this.#options.onError(error),
       clock: this.#clock,
     });
-    informer.addHandler({
-      added: (node) => this.#wake(this.#graph.put(node)),
-      updated: (node, { previous }) => {
-        if (previous.uid !== node.uid) this.#wake(this.#graph.remove(previous));
-        this.#wake(this.#graph.put(node));
-      },
-      deleted: (node) => this.#wake(this.#graph.remove(node)),
-      replaced: () => this.#wake(this.#graph.distrust(resource, scope)),
-    });
     const stop = new AbortController();
     if (signal.aborted) stop.abort();
-    const running = informer.run(stop.signal).finally(() => this.#running.delete(running));
+    const running = this.#run(follower, stop.signal).finally(() => this.#running.delete(running));
     this.#running.add(running);
-    return { watched, informer, stop };
+    return { resource, follower, stop };
+  }
+
+  /** First states are read one after the other: what all of them take at once, the process would keep. */
+  async #run(follower: Follower<KubernetesObject>, signal: AbortSignal): Promise<void> {
+    const turn = this.#turn;
+    const isRead = follower.synced(signal).catch(() => {
+      // Stopped before it was read: the next one need not wait.
+    });
+    this.#turn = turn.then(() => isRead);
+    await turn;
+    await follower.run(signal);
+  }
+
+  #handler(resource: CollectedResource): FollowerHandler<KubernetesObject> {
+    const graph = this.#graph;
+    let untold = new Set<string>();
+    const remove = (id: string) => this.#wake(graph.remove(id));
+    return {
+      restarted: () => {
+        untold = new Set(graph.idsOf(resource));
+      },
+      told: (object, { key }) => {
+        const id = graphId(key.cluster, object.metadata.uid ?? "");
+        if (isRelevant(object)) {
+          untold.delete(id);
+          this.#wake(graph.put(graphNode(key, resource, object, this.#shared)));
+        } else if (graph.get(id) !== undefined) remove(id);
+      },
+      deleted: ({ metadata }, { cluster }) => remove(graphId(cluster, metadata.uid ?? "")),
+      caughtUp: () => {
+        for (const id of untold) remove(id);
+        untold = new Set();
+        this.#wake(graph.distrust(resource));
+      },
+    };
   }
 
   /** Its resource is no longer served: what was known of its objects is known no longer. */
-  #drop({ watched: { resource, scope }, informer, stop }: Watch): void {
+  #drop({ resource, stop }: Watch): void {
     stop.abort();
-    for (const node of informer.store.list()) this.#wake(this.#graph.remove(node));
-    this.#wake(this.#graph.distrust(resource, scope));
+    for (const id of this.#graph.idsOf(resource)) this.#wake(this.#graph.remove(id));
+    this.#wake(this.#graph.distrust(resource));
   }
 
   #wake(ids: readonly string[]): void {
     for (const id of ids) this.#queue.add(id);
   }
-
-  #isWatched(cluster: ClusterName, { group, kind }: ApiResource): boolean {
-    for (const { watched } of this.#watches.values()) {
-      const { resource, scope } = watched;
-      const isKind = resource.group === group && resource.kind === kind;
-      if (isKind && (scope === "all-clusters" || scope.cluster === cluster)) return true;
-    }
-    return false;
-  }
 }
 
-function watchId({ scope, resource }: WatchedResource): string {
-  return `${scope === "all-clusters" ? "*" : scope.cluster}|${formatResource(resource)}`;
+/** Versions of one resource show the same objects. */
+function watchId({ group, resource }: Pick<CollectedResource, "group" | "resource">): string {
+  return `${resource}.${group}`;
 }
 
 /** A signal for each, and one listener on the common one: hundreds of requests on one signal would be taken for a leak. */

@@ -1,10 +1,23 @@
 /** An object as the garbage collector remembers it: only those that have owners, or wait for their dependents. */
 import type { ClusterName } from "@kcp-ts/machinery/names";
-import type { KubernetesObject, ObjectMeta, OwnerReference, Resource } from "@kcp-ts/sdk";
+import type {
+  KubernetesObject,
+  ObjectKey,
+  ObjectMeta,
+  OwnerReference,
+  Resource,
+} from "@kcp-ts/sdk";
+import type { SharedParts } from "./shared-parts.ts";
+
+/** One for all nodes of a resource, so that they are told by it. */
+export interface CollectedResource extends Resource {
+  /** Each cluster has defined it for itself: kind and version here mean nothing, and are asked for in the object's cluster. */
+  readonly isCustom?: boolean;
+}
 
 export interface GraphNode {
   readonly cluster: ClusterName;
-  readonly resource: Resource;
+  readonly resource: CollectedResource;
   /** Empty for objects without a namespace. */
   readonly namespace: string;
   readonly name: string;
@@ -38,19 +51,21 @@ function waits(finalizers: ObjectMeta["finalizers"]): boolean {
 }
 
 export function graphNode(
-  cluster: ClusterName,
-  resource: Resource,
+  { cluster, namespace, name }: ObjectKey,
+  resource: CollectedResource,
   { metadata }: KubernetesObject,
+  shared: SharedParts,
 ): GraphNode {
+  const { ownerReferences, finalizers } = metadata;
   return {
-    cluster,
+    cluster: shared.text(cluster),
     resource,
-    namespace: metadata.namespace ?? "",
-    name: metadata.name,
+    namespace: shared.text(namespace),
+    name,
     uid: metadata.uid ?? "",
     resourceVersion: metadata.resourceVersion ?? "",
-    owners: metadata.ownerReferences ?? noOwners,
-    finalizers: metadata.finalizers ?? noFinalizers,
+    owners: ownerReferences?.length ? shared.owners(ownerReferences) : noOwners,
+    finalizers: finalizers?.length ? finalizers : noFinalizers,
     isDeleting: metadata.deletionTimestamp !== undefined,
   };
 }

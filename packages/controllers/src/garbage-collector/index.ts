@@ -1,9 +1,9 @@
-export { allResources, type CustomResourcesOptions, customResources } from "./custom-resources.ts";
+export { type CustomResourcesOptions, customResources } from "./custom-resources.ts";
 export { GarbageCollector, type GarbageCollectorOptions } from "./garbage-collector.ts";
-export type { GraphNode } from "./graph-node.ts";
+export type { CollectedResource, GraphNode } from "./graph-node.ts";
 export {
+  allResources,
   type DiscoveredResourcesOptions,
   discoveredResources,
   type ResourceSource,
-  type WatchedResource,
 } from "./resource-source.ts";

@@ -7,7 +7,13 @@
 import type { Clock } from "@kcp-ts/machinery/base";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { isStatusError } from "@kcp-ts/machinery/status";
-import { type ApiResource, type Client, type OwnerReference, RestMapper } from "@kcp-ts/sdk";
+import {
+  type ApiResource,
+  type Client,
+  type KindReference,
+  type OwnerReference,
+  RestMapper,
+} from "@kcp-ts/sdk";
 import type { Standing, StandingOwner } from "./decision.ts";
 import { foregroundFinalizer, type GraphNode, graphId } from "./graph-node.ts";
 import type { Coordinates, OwnershipGraph } from "./ownership-graph.ts";
@@ -17,7 +23,7 @@ export interface OwnerLookupOptions {
   readonly graph: OwnershipGraph;
   readonly clock: Clock;
   /** Whether the graph hears of the deletion of objects of this kind: only then may it remember that one exists. */
-  readonly isWatched: (cluster: ClusterName, resource: ApiResource) => boolean;
+  readonly isWatched: (resource: ApiResource) => boolean;
   /** Told of references that cannot be followed because owner and dependent are not in the same namespace. */
   readonly onInvalidNamespace: (node: GraphNode, reference: OwnerReference) => void;
 }
@@ -34,8 +40,11 @@ export class OwnerLookup {
     { readonly mapper: RestMapper; readonly atMs: number }
   >();
 
+  readonly #everywhere: RestMapper;
+
   constructor(options: OwnerLookupOptions) {
     this.#options = options;
+    this.#everywhere = new RestMapper(options.client.inCluster("*"));
   }
 
   async standing(node: GraphNode, signal: AbortSignal): Promise<StandingOwner[]> {
@@ -57,10 +66,7 @@ export class OwnerLookup {
     const at: Coordinates = { group, kind, namespace: node.namespace, name };
     const known = graph.existence(node.cluster, uid, at);
     if (known !== undefined) return known === "present" ? "solid" : "dangling";
-    const resource = await this.#mapper(node.cluster).resourceOf(
-      { group, version, kind },
-      { signal },
-    );
+    const resource = await this.#resourceOf(node.cluster, { group, version, kind }, signal);
     if (resource === undefined) return "unknown";
     if (resource.namespaced && node.namespace === "") {
       this.#options.onInvalidNamespace(node, reference);
@@ -75,7 +81,7 @@ export class OwnerLookup {
         this.#options.onInvalidNamespace(node, reference);
       }
     }
-    if (found === "solid" && this.#options.isWatched(node.cluster, resource)) {
+    if (found === "solid" && this.#options.isWatched(resource)) {
       remember("present");
     }
     return found === "absent" ? "dangling" : found;
@@ -102,6 +108,27 @@ export class OwnerLookup {
       this.#mappers.delete(cluster);
       throw error;
     }
+  }
+
+  /** The node with the resource that its cluster serves it as; undefined when it serves it no longer. */
+  async resolved(node: GraphNode, signal: AbortSignal): Promise<GraphNode | undefined> {
+    if (node.resource.isCustom !== true) return node;
+    const { group, resource } = node.resource;
+    const found = await this.#mapper(node.cluster).find({ group, resource }, { signal });
+    return found === undefined ? undefined : { ...node, resource: found };
+  }
+
+  /** What is served everywhere is known without asking each cluster. */
+  async #resourceOf(
+    cluster: ClusterName,
+    { group, version, kind }: Required<KindReference>,
+    signal: AbortSignal,
+  ): Promise<ApiResource | undefined> {
+    const everywhere = await this.#everywhere.resources({ signal });
+    const found = everywhere.find(
+      (one) => one.group === group && one.version === version && one.kind === kind,
+    );
+    return found ?? this.#mapper(cluster).resourceOf({ group, version, kind }, { signal });
   }
 
   #mapper(cluster: ClusterName): RestMapper {

@@ -42,9 +42,9 @@ describe("ownership graph", () => {
     const graph = new OwnershipGraph();
     graph.put(node("child", ["owner"]));
     graph.put(node("other", ["owner"], { cluster: b }));
-    assert.deepEqual(graph.remove({ cluster: a, uid: "owner" }), [graphId(a, "child")]);
-    assert.deepEqual(graph.remove({ cluster: b, uid: "owner" }), [graphId(b, "other")]);
-    assert.deepEqual(graph.remove({ cluster: a, uid: "stranger" }), []);
+    assert.deepEqual(graph.remove(graphId(a, "owner")), [graphId(a, "child")]);
+    assert.deepEqual(graph.remove(graphId(b, "owner")), [graphId(b, "other")]);
+    assert.deepEqual(graph.remove(graphId(a, "stranger")), []);
   });
 
   it("an owner that begins to wait wakes its dependents once", () => {
@@ -58,11 +58,12 @@ describe("ownership graph", () => {
   it("an owner that waits is woken when a dependent goes, lets go of it, or blocks it no longer", () => {
     const blocks = node("child", ["owner"]);
     const releases: ((graph: OwnershipGraph) => string[])[] = [
-      (graph) => graph.remove(blocks),
-      (graph) => graph.put({ ...blocks, owners: [] }),
+      (graph) => graph.remove(graphId(a, "child")),
+      (graph) => graph.put({ ...blocks, resourceVersion: "2", owners: [] }),
       (graph) =>
         graph.put({
           ...blocks,
+          resourceVersion: "2",
           owners: blocks.owners.map((one) => ({ ...one, blockOwnerDeletion: false })),
         }),
     ];
@@ -81,10 +82,10 @@ describe("ownership graph", () => {
     assert.equal(graph.existence(a, "owner", at), "present");
     assert.equal(graph.existence(a, "owner", { ...at, namespace: "other" }), undefined);
     assert.equal(graph.existence(b, "owner", at), undefined);
-    graph.remove({ cluster: a, uid: "owner" });
+    graph.remove(graphId(a, "owner"));
     assert.equal(graph.existence(a, "owner", at), undefined);
     graph.ask(a, "owner", at)("absent");
-    graph.remove({ cluster: a, uid: "owner" });
+    graph.remove(graphId(a, "owner"));
     assert.equal(graph.existence(a, "owner", at), "absent");
   });
 
@@ -92,7 +93,7 @@ describe("ownership graph", () => {
     const graph = new OwnershipGraph();
     graph.put(node("child", ["owner"]));
     const remember = graph.ask(a, "owner", at);
-    graph.remove({ cluster: a, uid: "owner" });
+    graph.remove(graphId(a, "owner"));
     remember("present");
     assert.equal(graph.existence(a, "owner", at), undefined);
   });
@@ -113,9 +114,25 @@ describe("ownership graph", () => {
     graph.put(node("child-of-secret", ["secret"]));
     graph.ask(a, "owner", at)("present");
     graph.ask(a, "secret", { ...at, kind: "Secret" })("present");
-    assert.deepEqual(graph.distrust(at, { cluster: b }), []);
-    assert.deepEqual(graph.distrust(at, "all-clusters"), [graphId(a, "child")]);
+    assert.deepEqual(graph.distrust({ group: "apps", kind: "", isCustom: true }), []);
+    assert.deepEqual(graph.distrust(at), [graphId(a, "child")]);
     assert.equal(graph.existence(a, "secret", { ...at, kind: "Secret" }), "present");
+  });
+
+  it("owners of a resource whose kind is each cluster's own are doubted by their group", () => {
+    const graph = new OwnershipGraph();
+    graph.put(node("child", ["owner"]));
+    graph.ask(a, "owner", { ...at, group: "example.com", kind: "Widget" })("present");
+    const widgets = { group: "example.com", kind: "", isCustom: true };
+    assert.deepEqual(graph.distrust(widgets), [graphId(a, "child")]);
+  });
+
+  it("an object that is told again and has not changed wakes nobody", () => {
+    const graph = new OwnershipGraph();
+    const child = node("child", ["owner"]);
+    assert.deepEqual(graph.put(child), [graphId(a, "child")]);
+    assert.deepEqual(graph.put({ ...child }), []);
+    assert.deepEqual(graph.idsOf(child.resource), [graphId(a, "child")]);
   });
 
   it("remembers only objects with owners, or that wait for dependents", () => {

@@ -5,7 +5,13 @@
  * asked of the server, so that ten thousand dependents of one owner ask once; a memory that is dropped as soon as the owner changes.
  */
 import type { ClusterName } from "@kcp-ts/machinery/names";
-import { type GraphNode, graphId, isBlocking, isDeletingDependents } from "./graph-node.ts";
+import {
+  type CollectedResource,
+  type GraphNode,
+  graphId,
+  isBlocking,
+  isDeletingDependents,
+} from "./graph-node.ts";
 
 export type Existence = "present" | "absent";
 
@@ -38,6 +44,13 @@ export class OwnershipGraph {
     return this.#nodes.get(id);
   }
 
+  /** The ids of all objects of a resource; walks everything. */
+  idsOf(resource: CollectedResource): string[] {
+    const ids: string[] = [];
+    for (const [id, node] of this.#nodes) if (node.resource === resource) ids.push(id);
+    return ids;
+  }
+
   dependentsOf({ cluster, uid }: GraphNode): readonly GraphNode[] {
     return [...(this.#owners.get(graphId(cluster, uid))?.dependents ?? [])];
   }
@@ -46,6 +59,8 @@ export class OwnershipGraph {
   put(node: GraphNode): string[] {
     const id = graphId(node.cluster, node.uid);
     const before = this.#nodes.get(id);
+    // Told again, not changed.
+    if (before !== undefined && before.resourceVersion === node.resourceVersion) return [];
     this.#nodes.set(id, node);
     // In this order, so that what is known of owners that stay is kept.
     this.#link(node);
@@ -59,8 +74,7 @@ export class OwnershipGraph {
   }
 
   /** An object is gone, or has become one that nobody needs to remember. It may never have been here. */
-  remove({ cluster, uid }: Pick<GraphNode, "cluster" | "uid">): string[] {
-    const id = graphId(cluster, uid);
+  remove(id: string): string[] {
     const node = this.#nodes.get(id);
     if (node !== undefined) {
       this.#nodes.delete(id);
@@ -71,16 +85,15 @@ export class OwnershipGraph {
     return wake;
   }
 
-  /** Changes of a kind may have been missed: what is known of owners of that kind is known no longer. */
-  distrust(
-    { group, kind }: Pick<Coordinates, "group" | "kind">,
-    scope: { readonly cluster: ClusterName } | "all-clusters",
-  ): string[] {
-    const prefix = `${group}/${kind}/`;
-    const inCluster = scope === "all-clusters" ? "" : graphId(scope.cluster, "");
+  /** Changes of a resource may have been missed: what is known of owners that may be of it is known no longer. */
+  distrust({
+    group,
+    kind,
+    isCustom,
+  }: Pick<CollectedResource, "group" | "kind" | "isCustom">): string[] {
+    const prefix = isCustom === true ? `${group}/` : `${group}/${kind}/`;
     const wake: string[] = [];
     for (const [id, { known }] of this.#owners) {
-      if (!id.startsWith(inCluster)) continue;
       for (const [coordinates, existence] of known) {
         if (existence === "absent" || !coordinates.startsWith(prefix)) continue;
         wake.push(...this.#ownerChanged(id));

@@ -1,22 +1,11 @@
-/** Which resources the garbage collector watches, and how: in all logical clusters at once, or in one. */
+/** Which resources the garbage collector watches, each by one watch over all logical clusters. */
 import { type Clock, sleep } from "@kcp-ts/machinery/base";
-import {
-  type Client,
-  type Discovery,
-  discover,
-  formatResource,
-  type InformerScope,
-  type Resource,
-} from "@kcp-ts/sdk";
-
-export interface WatchedResource {
-  readonly resource: Resource;
-  readonly scope: InformerScope;
-}
+import { type Client, type Discovery, discover, formatResource, type Resource } from "@kcp-ts/sdk";
+import type { CollectedResource } from "./graph-node.ts";
 
 export interface ResourceSource {
   /** Calls back with the whole set, at once and whenever it changes, until the signal aborts. */
-  run(signal: AbortSignal, onChange: (set: readonly WatchedResource[]) => void): Promise<void>;
+  run(signal: AbortSignal, onChange: (set: readonly CollectedResource[]) => void): Promise<void>;
 }
 
 export interface DiscoveredResourcesOptions {
@@ -42,7 +31,7 @@ export function discoveredResources(options: DiscoveredResourcesOptions): Resour
           const resources = collectable(await discover(everywhere, { signal }));
           const text = resources.map(formatResource).join(" ");
           if (text !== told) {
-            onChange(resources.map((resource) => ({ resource, scope: "all-clusters" })));
+            onChange(resources);
             told = text;
           }
         } catch (error) {
@@ -75,4 +64,21 @@ export function collectable({ groups }: Discovery): readonly Resource[] {
     }
   }
   return [...found.values()];
+}
+
+/** All that several sources name together, from when each of them has named its own. */
+export function allResources(sources: readonly ResourceSource[]): ResourceSource {
+  return {
+    async run(signal, onChange) {
+      const sets = new Map<ResourceSource, readonly CollectedResource[]>();
+      await Promise.all(
+        sources.map((source) =>
+          source.run(signal, (set) => {
+            sets.set(source, set);
+            if (sets.size === sources.length) onChange([...sets.values()].flat());
+          }),
+        ),
+      );
+    },
+  };
 }

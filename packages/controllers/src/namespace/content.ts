@@ -19,7 +19,7 @@ import { forEachConcurrently, Pace } from "../pace/index.ts";
 /** Objects per page of a listing. */
 const pageObjects = 250;
 /** Deletions under way at once, for one namespace: enough to share a flush of the disk, few enough to leave room. */
-const deletionsMax = 32;
+const deletionsMax = 16;
 
 /**
  * The resources whose objects live in namespaces and can be deleted, each once, in the version the server prefers. Pods come first:

@@ -25,10 +25,11 @@ export async function reconcileNamespace(
   context: NamespaceContext,
 ): Promise<ReconcileResult> {
   const { client, clock, signal } = context;
-  const namespace = await client.resource(namespaces).find({ name }, { signal });
-  if (namespace?.metadata.deletionTimestamp === undefined) return undefined;
-  if (!holdsContent(namespace)) return undefined;
+  const found = await client.resource(namespaces).find({ name }, { signal });
+  if (found?.metadata.deletionTimestamp === undefined) return undefined;
+  if (!holdsContent(found)) return undefined;
 
+  const namespace = await written(found, context);
   const pass = await empty(name, context);
   if (pass.isCutShort) return { requeueAfterMs: 0 };
   const { findings } = pass;
@@ -43,7 +44,25 @@ export async function reconcileNamespace(
   }
   for (const failure of findings.contentFailures.values()) throw failure;
   for (const failure of findings.discoveryFailures.values()) throw failure;
-  return { requeueAfterMs: recheckMs(namespace.metadata.deletionTimestamp, nowMs) };
+  return { requeueAfterMs: recheckMs(found.metadata.deletionTimestamp, nowMs) };
+}
+
+const nothingFound: Findings = {
+  discoveryFailures: new Map(),
+  contentFailures: new Map(),
+  remaining: new Map(),
+  finalizers: new Map(),
+};
+
+/**
+ * The namespace after something was written by one who has seen it go. A create that was let through before the deletion may still be on its way to
+ * the store, but it is stored before this write; so a look behind it misses none. The conditions say that it was done.
+ */
+async function written(namespace: Namespace, context: NamespaceContext): Promise<Namespace> {
+  const isWritten = namespace.status?.conditions?.some(
+    ({ type }) => type === "NamespaceDeletionContentFailure",
+  );
+  return isWritten === true ? namespace : tell(namespace, nothingFound, context);
 }
 
 interface Pass {

@@ -7,7 +7,7 @@
 import { type Clock, sleep } from "@kcp-ts/machinery/base";
 
 /** How long one piece of work may keep the others waiting. */
-const shareMs = 4;
+const shareMs = 1;
 
 export class Pace {
   readonly #clock: Clock;

@@ -13,6 +13,12 @@ export {
   renewCertificateAuthority,
 } from "./certificate-authority.ts";
 export {
+  type ClientCertificateOutcome,
+  type ClientCertificateWish,
+  type ClientSignerOptions,
+  clientSigner,
+} from "./client-signer.ts";
+export {
   CertificateFileError,
   type CertificateFileErrorCode,
   isCertificateFileError,

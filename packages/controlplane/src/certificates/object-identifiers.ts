@@ -3,6 +3,7 @@ export const objectIdentifier = {
   // Attributes of names (X.520).
   commonName: "2.5.4.3",
   organization: "2.5.4.10",
+  organizationalUnit: "2.5.4.11",
 
   // Certificate extensions (RFC 5280 4.2).
   subjectKeyIdentifier: "2.5.29.14",

@@ -10,6 +10,8 @@ import { objectIdentifier } from "./object-identifiers.ts";
 export interface Subject {
   readonly commonName: string;
   readonly organizations?: readonly string[];
+  /** Ours to set: of requests they are not read. */
+  readonly organizationalUnits?: readonly string[];
 }
 
 export interface ParsedSubject {
@@ -21,9 +23,11 @@ export interface ParsedSubject {
 }
 
 /** Organizations first, as most tools print them; each in a set of its own, so that their order is kept. */
-export function encodeSubject({ commonName, organizations = [] }: Subject): Buffer {
+export function encodeSubject(subject: Subject): Buffer {
+  const { commonName, organizations = [], organizationalUnits = [] } = subject;
   return der.sequence(
     ...organizations.map((organization) => attribute(objectIdentifier.organization, organization)),
+    ...organizationalUnits.map((unit) => attribute(objectIdentifier.organizationalUnit, unit)),
     attribute(objectIdentifier.commonName, commonName),
   );
 }

@@ -1,6 +1,8 @@
 /** From options to the gate that says who is asking. */
 import type { Clock } from "@kcp-ts/machinery/base";
 import {
+  type AccountObjects,
+  type Authenticator,
   adminTokens,
   BearerTokenAuthenticator,
   ClientCertificateAuthenticator,
@@ -11,8 +13,12 @@ import {
   type StaticToken,
   StaticTokenAuthenticator,
 } from "@kcp-ts/server";
+import type { CertificateAuthority } from "../certificates/index.ts";
 import type { AdminTokens } from "../kubeconfig/index.ts";
+import type { FileWatch } from "./file-watch.ts";
 import type { InProcessIdentities } from "./in-process-identities.ts";
+import type { Issuers } from "./issuers.ts";
+import type { ServiceAccounts } from "./service-accounts.ts";
 import { readFlagFile } from "./start-up.ts";
 
 export interface AuthenticationOptions {
@@ -25,13 +31,18 @@ export interface AuthenticationOptions {
   readonly tokenAuthFile?: string | undefined;
   readonly clientCaFile?: string | undefined;
   readonly anonymousAuth: boolean;
+  readonly serviceAccounts: ServiceAccounts;
+  readonly issuers: Issuers;
+  /** Who signs certificates that logical clusters approve. */
+  readonly clientAuthority: CertificateAuthority;
+  readonly files: FileWatch;
   readonly clock: Clock;
 }
 
 export async function composeAuthentication(
   options: AuthenticationOptions,
-): Promise<RequestAuthenticator> {
-  const { tokens, internalToken, identities, tokenAuthFile, clientCaFile, clock } = options;
+): Promise<(objects: AccountObjects) => RequestAuthenticator> {
+  const { tokens, internalToken, identities, tokenAuthFile, serviceAccounts, issuers } = options;
   const admins =
     tokens === undefined
       ? []
@@ -43,21 +54,38 @@ export async function composeAuthentication(
     tokenAuthFile === undefined
       ? []
       : parseTokenFile(await readFlagFile("--token-auth-file", tokenAuthFile), tokenAuthFile);
-  const bearer = new BearerTokenAuthenticator([
-    identities,
-    new StaticTokenAuthenticator([...admins, internalToken, ...fromFile]),
-  ]);
-  const authenticators = [bearer];
+  const staticTokens = new StaticTokenAuthenticator([...admins, internalToken, ...fromFile]);
+  const certificates = await certificatesOf(options);
+  return (objects) => {
+    const bearer = new BearerTokenAuthenticator(
+      [
+        serviceAccounts.authenticator(objects),
+        identities,
+        staticTokens,
+        ...(issuers.tokens === undefined ? [] : [issuers.tokens]),
+      ],
+      serviceAccounts.audiences,
+    );
+    return new RequestAuthenticator({
+      authenticators: [...certificates, bearer],
+      anonymous: issuers.anonymous?.enabled ?? options.anonymousAuth,
+      anonymousPaths: issuers.anonymous?.paths,
+    });
+  };
+}
+
+async function certificatesOf({
+  clientCaFile,
+  clientAuthority,
+  files,
+  clock,
+}: AuthenticationOptions): Promise<Authenticator[]> {
+  const own = new ReloadableClientCa(clientAuthority.certificatePem, "the client authority");
   if (clientCaFile === undefined) {
-    return new RequestAuthenticator({ authenticators, anonymous: options.anonymousAuth });
+    return [new ClientCertificateAuthenticator({ authorities: [own], clock })];
   }
-  const pool = new ReloadableClientCa(
-    await readFlagFile("--client-ca-file", clientCaFile),
-    clientCaFile,
-  );
-  const certificates = new ClientCertificateAuthenticator({ authorities: [pool], clock });
-  return new RequestAuthenticator({
-    authenticators: [certificates, ...authenticators],
-    anonymous: options.anonymousAuth,
-  });
+  const pem = await readFlagFile("--client-ca-file", clientCaFile);
+  const pool = new ReloadableClientCa(pem, clientCaFile);
+  await files.watch([clientCaFile], ([renewed = ""]) => pool.reload(renewed));
+  return [new ClientCertificateAuthenticator({ authorities: [pool, own], clock })];
 }

@@ -1,8 +1,19 @@
-/** The control loops of the server itself, in its own process: they speak to it as clients do, and could as well be elsewhere. */
-import { type ErrorContext, runControlLoops } from "@kcp-ts/controllers";
+/**
+ * The control loops of the server itself, in its own process: they speak to it as clients do, and could as well be elsewhere.
+ *
+ * Where several servers share a store, they elect one of them by a Lease: its loops work, the others' wait. Where nobody else can be, nobody is asked.
+ */
+import { randomUUID } from "node:crypto";
+import { hostname } from "node:os";
+import {
+  type ErrorContext,
+  type IssueToken,
+  runControlLoops,
+  type SignCertificate,
+} from "@kcp-ts/controllers";
 import type { Clock } from "@kcp-ts/machinery/base";
 import { isStatusError } from "@kcp-ts/machinery/status";
-import { Client, formatKey } from "@kcp-ts/sdk";
+import { Client, fencedTransport, formatKey, LeaderElector, type Transport } from "@kcp-ts/sdk";
 import type { ApiServer, ServerLog } from "@kcp-ts/server";
 import { inProcessTransport } from "./in-process-transport.ts";
 import type { InternalCredential } from "./internal-credential.ts";
@@ -13,6 +24,11 @@ export interface ControllersOptions {
   readonly credential: Pick<InternalCredential, "authorization">;
   /** What clients verify this server by. */
   readonly caPem: string;
+  readonly issueToken?: IssueToken | undefined;
+  readonly signCertificate?: SignCertificate | undefined;
+  readonly eventTtlMs?: number | undefined;
+  /** Whether other servers work on the same store. */
+  readonly isShared?: boolean;
   readonly log: Pick<ServerLog, "debug" | "warn" | "error">;
   readonly clock: Clock;
 }
@@ -22,10 +38,36 @@ export interface RunningControllers {
   stop(): Promise<void>;
 }
 
+/** Where the servers of one store meet. */
+export const controlLoopsLease = {
+  cluster: "system:admin",
+  namespace: "default",
+  name: "kcp-control-loops",
+} as const;
+
 export function startControllers(options: ControllersOptions): RunningControllers {
-  const { server, credential, caPem, log, clock } = options;
+  const { server, credential, log } = options;
   const { authorization } = credential;
   const transport = inProcessTransport({ server, authorization });
+  const stopping = new AbortController();
+  const work = options.isShared === true ? workWhileLeading : runLoops;
+  const running = work(transport, options, stopping.signal).catch((error: unknown) => {
+    if (!stopping.signal.aborted) log.error({ err: error }, "the controllers have ended");
+  });
+  return {
+    async stop() {
+      stopping.abort();
+      await running;
+      await transport.close();
+    },
+  };
+}
+
+function runLoops(
+  transport: Transport,
+  { caPem, issueToken, signCertificate, eventTtlMs, clock, log }: ControllersOptions,
+  signal: AbortSignal,
+): Promise<void> {
   const client = new Client({ transport, clock, userAgent: "kcp-controllers" });
   const onError = (error: unknown, { controller, key }: ErrorContext) => {
     const fields = {
@@ -37,17 +79,31 @@ export function startControllers(options: ControllersOptions): RunningController
     if (isStatusError(error, "Conflict")) log.debug(fields, "a controller was overtaken");
     else log.warn(fields, "a controller tries again");
   };
-  const stopping = new AbortController();
-  const running = runControlLoops({ client, caPem, clock, onError }, stopping.signal).catch(
-    (error: unknown) => {
-      if (!stopping.signal.aborted) log.error({ err: error }, "the controllers have ended");
-    },
+  const ttl = eventTtlMs === undefined ? {} : { eventTtlMs };
+  return runControlLoops(
+    { client, caPem, issueToken, signCertificate, ...ttl, clock, onError },
+    signal,
   );
-  return {
-    async stop() {
-      stopping.abort();
-      await running;
-      await transport.close();
-    },
-  };
+}
+
+/** Leads again and again; what is written after the lease was lost is not sent. */
+async function workWhileLeading(
+  transport: Transport,
+  options: ControllersOptions,
+  signal: AbortSignal,
+): Promise<void> {
+  const { clock, log } = options;
+  const { cluster, ...lease } = controlLoopsLease;
+  const elector = new LeaderElector({
+    client: new Client({ transport, clock, userAgent: "kcp-controllers" }).inCluster(cluster),
+    lease,
+    identity: `${hostname()}_${randomUUID()}`,
+    clock,
+    onError: (error) => log.debug({ err: error }, "the lease of the control loops has to wait"),
+  });
+  await elector.run(signal, async (leadership) => {
+    log.debug({ lease: lease.name }, "the control loops of this server work now");
+    const ending = AbortSignal.any([signal, leadership.signal]);
+    await runLoops(fencedTransport(transport, leadership), options, ending);
+  });
 }

@@ -2,52 +2,93 @@
  * The part that every control plane has, whether it listens or not: a server on an open store, what embedders add, clients in this
  * process, and controllers. `kcp start` puts files and sockets around it, the test server nothing.
  */
+import type { IssueToken } from "@kcp-ts/controllers";
 import type { Random } from "@kcp-ts/machinery/base";
 import { Client } from "@kcp-ts/sdk";
 import {
+  type AccountObjects,
   ApiServer,
+  type AuditTrailOptions,
   anyOf,
   bootstrapAuthorizer,
+  clusterUnit,
   type RequestAuthenticator,
   type ServerLog,
+  type TrafficOptions,
   type UserInfo,
   workspaceContent,
 } from "@kcp-ts/server";
+import { type CertificateAuthority, clientSigner } from "../certificates/index.ts";
 import { type AuthenticationOptions, composeAuthentication } from "./authentication.ts";
-import { type RunningControllers, startControllers } from "./controllers.ts";
+import { type ClientAuthorityOptions, loadClientAuthority } from "./client-authority.ts";
+import {
+  type ControllersOptions,
+  type RunningControllers,
+  startControllers,
+} from "./controllers.ts";
 import {
   type ControllerProgram,
   type Extensions,
   type Handle,
   withMiddleware,
 } from "./extensions.ts";
+import { FileWatch } from "./file-watch.ts";
 import { InProcessIdentities } from "./in-process-identities.ts";
 import { inProcessTransport } from "./in-process-transport.ts";
 import { createInternalCredential, type InternalCredential } from "./internal-credential.ts";
+import { composeIssuers, type IssuerOptions } from "./issuers.ts";
+import {
+  composeServiceAccounts,
+  type ServiceAccountOptions,
+  type ServiceAccounts,
+} from "./service-accounts.ts";
 import { snapshotsOf } from "./snapshots.ts";
 import type { OpenedStorage } from "./storage.ts";
 
-export interface CoreOptions extends Omit<AuthenticationOptions, "internalToken" | "identities"> {
+export interface CoreOptions
+  extends Omit<
+      AuthenticationOptions,
+      "internalToken" | "identities" | "files" | "serviceAccounts" | "issuers" | "clientAuthority"
+    >,
+    ServiceAccountOptions,
+    IssuerOptions,
+    ClientAuthorityOptions {
+  /** Undefined where nothing is kept in files. */
+  readonly rootDirectory?: string | undefined;
   readonly storage: OpenedStorage;
   readonly extensions: Extensions;
   readonly random: Random;
   readonly log: ServerLog;
+  readonly webhookDenyPrivateAddresses?: boolean | undefined;
+  readonly trail?: AuditTrailOptions | undefined;
+  readonly limits?: TrafficOptions;
+  readonly tidyMemory?: (() => void) | undefined;
 }
 
 interface Parts extends CoreOptions {
-  readonly authenticator: RequestAuthenticator;
+  readonly authenticator: (objects: AccountObjects) => RequestAuthenticator;
+  readonly serviceAccounts: ServiceAccounts;
+  readonly clientAuthority: CertificateAuthority;
+  readonly files: FileWatch;
   readonly identities: InProcessIdentities;
   readonly credential: InternalCredential;
 }
 
 /** The administrator that the admin kubeconfig makes its holder. */
 export const adminUser: UserInfo = { username: "kcp-admin", groups: ["system:kcp:admin"] };
+/** Whoever runs the process may do everything in it, in all logical clusters at once and in those of the system. */
+export const processUser: UserInfo = {
+  ...adminUser,
+  groups: [...adminUser.groups, "system:masters"],
+};
 
 export class Core {
   readonly server: ApiServer;
   /** The way in, middleware included. */
   readonly handle: Handle;
   readonly identities: InProcessIdentities;
+  /** Looked at until the controllers stop. */
+  readonly files: FileWatch;
   readonly #parts: Parts;
   readonly #stopping = new AbortController();
   #controlLoops: RunningControllers | undefined;
@@ -57,14 +98,43 @@ export class Core {
     const identities = new InProcessIdentities();
     const credential = createInternalCredential();
     const internalToken = credential.staticToken;
-    const authenticator = await composeAuthentication({ ...options, internalToken, identities });
-    return new Core({ ...options, authenticator, identities, credential });
+    const { clock, log, rootDirectory } = options;
+    const files = new FileWatch({
+      clock,
+      onError: (error, paths) =>
+        log.error({ err: error, paths }, "changed files cannot be used; the old ones stay in use"),
+    });
+    try {
+      const serviceAccounts = await composeServiceAccounts(options, {
+        rootDirectory,
+        clock,
+        files,
+      });
+      const clientAuthority = await loadClientAuthority(options, { rootDirectory, clock });
+      const apiAudiences = serviceAccounts.audiences;
+      const issuers = await composeIssuers(options, { apiAudiences, clock, log, files });
+      const parts = {
+        ...options,
+        internalToken,
+        identities,
+        serviceAccounts,
+        clientAuthority,
+        issuers,
+        files,
+      };
+      const authenticator = await composeAuthentication(parts);
+      return new Core({ ...parts, authenticator, credential });
+    } catch (error) {
+      files.stop();
+      throw error;
+    }
   }
 
   private constructor(parts: Parts) {
     const { storage, authenticator, clock, random, log, extensions } = parts;
     this.#parts = parts;
     this.identities = parts.identities;
+    this.files = parts.files;
     this.server = new ApiServer({
       storage,
       snapshots: snapshotsOf(storage),
@@ -75,8 +145,14 @@ export class Core {
         anyOf([bootstrapAuthorizer, rbac, ...(extensions.authorizers ?? [])]),
       gate: workspaceContent,
       log,
+      tokens: parts.serviceAccounts.issuer,
+      issuerDocuments: parts.serviceAccounts.documents,
       admissionPlugins: extensions.admissionPlugins ?? [],
       resources: extensions.resources ?? [],
+      webhooks: { denyPrivateAddresses: parts.webhookDenyPrivateAddresses === true },
+      audit: parts.trail,
+      ...parts.limits,
+      tidyMemory: parts.tidyMemory,
     });
     this.handle = withMiddleware(
       (request) => this.server.handle(request),
@@ -89,15 +165,28 @@ export class Core {
     return this.#client(authorization).inCluster(cluster);
   }
 
+  /** The address that others reach this server at, for the documents that name it. */
+  servedAt(url: string): void {
+    this.#parts.serviceAccounts.servedAt(url);
+  }
+
   start(): Promise<void> {
     return this.server.start();
   }
 
   /** The server's own. `caPem` is what clients verify it by. */
-  startControlLoops(caPem: string): void {
+  startControlLoops(options: Pick<ControllersOptions, "caPem" | "eventTtlMs" | "isShared">): void {
     const { server } = this;
-    const { credential, log, clock } = this.#parts;
-    this.#controlLoops = startControllers({ server, credential, caPem, log, clock });
+    const { credential, log, clock, serviceAccounts, clientAuthority } = this.#parts;
+    const issueToken: IssueToken = (account, secretName) =>
+      serviceAccounts.issuer.issueForSecret(account, secretName);
+    const signCertificate = clientSigner({
+      authority: clientAuthority,
+      now: () => clock.now(),
+      clusterUnit,
+    });
+    const keys = { issueToken, signCertificate };
+    this.#controlLoops = startControllers({ ...options, ...keys, server, credential, log, clock });
   }
 
   /** The embedder's: when the types they watch are there. */
@@ -109,7 +198,14 @@ export class Core {
   /** Before the server drains: a control loop ends in good order while it is still answered. */
   async stopControllers(): Promise<void> {
     this.#stopping.abort();
+    this.files.stop();
     await Promise.all([this.#controlLoops?.stop(), ...this.#controllers]);
+  }
+
+  /** Of a start that did not come to its end. */
+  close(): Promise<void> {
+    this.files.stop();
+    return this.server.close();
   }
 
   async #run(program: ControllerProgram): Promise<void> {

@@ -117,6 +117,10 @@ describe("garbage collector", () => {
   });
 
   it("a dependent that the watches have not told of yet is orphaned all the same", async () => {
+    // The loops are at work.
+    await tenant.configMap("stray", { ownerReferences: [ownedBy(await tenant.configMap("gone"))] });
+    await tenant.configMaps.delete({ namespace, name: "gone" });
+    await become([]);
     const owner = await tenant.configMap("owner");
     const early = await tenant.configMap("early", { ownerReferences: [ownedBy(owner)] });
     plane.withheld = (target) => target.includes("/secrets?watch");

@@ -3,6 +3,7 @@ import { sleep, systemClock, systemRandom } from "@kcp-ts/machinery/base";
 import { isStatusError } from "@kcp-ts/machinery/status";
 import { Client, type DynamicObject, defineResource, type OwnerReference } from "@kcp-ts/sdk";
 import {
+  type AdmissionPlugin,
   type ApiResponse,
   ApiServer,
   BearerTokenAuthenticator,
@@ -62,7 +63,10 @@ export class Plane {
     this.client = new Client({ transport: inProcessTransport({ server, authorization }) });
   }
 
-  static async start(storage: Storage = new MemoryStorage()): Promise<Plane> {
+  static async start(
+    storage: Storage = new MemoryStorage(),
+    admissionPlugins: readonly AdmissionPlugin[] = [],
+  ): Promise<Plane> {
     const { authorization, staticToken } = createInternalCredential();
     const tokens = new StaticTokenAuthenticator([staticToken]);
     const server = new ApiServer({
@@ -73,6 +77,7 @@ export class Plane {
         authenticators: [new BearerTokenAuthenticator([tokens])],
         anonymous: true,
       }),
+      admissionPlugins,
       log: silent,
     });
     await server.start();

@@ -11,7 +11,7 @@ import type { ApiServer, ServerLog, UserInfo } from "@kcp-ts/server";
 import type { Storage } from "@kcp-ts/server/storage";
 import { MemoryStorage } from "@kcp-ts/server/storage/memory";
 import { FakeClock } from "@kcp-ts/testkit";
-import { adminUser, Core } from "../compose/core.ts";
+import { Core, processUser } from "../compose/core.ts";
 import type { Extensions } from "../compose/extensions.ts";
 import { Faults } from "./faults.ts";
 import { installCrds } from "./install-crds.ts";
@@ -61,7 +61,6 @@ export interface TestControlPlane<TestClock extends Clock = Clock> {
 }
 
 /** May do everything, in all logical clusters at once too: tests get on with what they are about. */
-const testAdmin: UserInfo = { ...adminUser, groups: [...adminUser.groups, "system:masters"] };
 
 export interface KubeconfigOptions {
   /** root if left out. */
@@ -98,7 +97,7 @@ export async function startTestControlPlane(
   try {
     await core.start();
     await core.server.bootstrap(unreachableUrl);
-    if (controlLoops) core.startControlLoops(certificates.caPem);
+    if (controlLoops) core.startControlLoops({ caPem: certificates.caPem });
     if (crds.length > 0) await plane.installCrds(crds);
     core.startControllers();
   } catch (error) {
@@ -137,7 +136,7 @@ class InProcessControlPlane implements TestControlPlane {
     this.client = this.clientFor("root");
   }
 
-  clientFor(cluster: string, user: UserInfo = testAdmin): Client {
+  clientFor(cluster: string, user: UserInfo = processUser): Client {
     return this.#parts.core.clientFor(cluster, user);
   }
 
@@ -159,7 +158,7 @@ class InProcessControlPlane implements TestControlPlane {
 
   async kubeconfig({
     cluster = "root",
-    user = testAdmin,
+    user = processUser,
   }: KubeconfigOptions = {}): Promise<string> {
     const { url, caPem } = await this.listen();
     const token = this.#parts.core.identities.tokenFor(user);

@@ -108,7 +108,9 @@ function finish(options: ApplyOptions, application: Application): JsonObject {
       merged === live &&
       last.apiVersion === applier.apiVersion &&
       equalFieldSets(last.fields, fields);
-    managers.set(identity, unchanged ? last : { ...applier, fields });
+    // Who changes nothing but who owns what has no time of its own.
+    const time = merged === live ? last?.time : applier.time;
+    managers.set(identity, unchanged ? last : { ...applier, time, fields });
   }
   const object =
     options.manager === takeoverManager ? withLastApplied(merged, options.config) : merged;
@@ -130,6 +132,9 @@ function openConflicts(options: ApplyOptions, conflicts: Conflicts): Conflicts {
 
 function checkConfiguration({ config, apiVersion, kind, schema }: ApplyOptions): void {
   const version = textMember(config, "apiVersion");
+  if (textMember(config, "kind") === "") {
+    throw statusError.badRequest(`invalid object type: ${formatGvk(config)}`);
+  }
   if (version !== apiVersion) {
     throw statusError.badRequest(
       `Incorrect version specified in apply patch. Specified patch version: ${version}, expected: ${apiVersion}`,

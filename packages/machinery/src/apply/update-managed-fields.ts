@@ -38,6 +38,8 @@ export interface WriteOptions {
   readonly schema: TypeSchema;
   /** Fields that the endpoint does not let anybody change: nobody comes to own them through it. */
   readonly resetFields?: FieldSet | undefined;
+  /** Objects that are always there: what is in them can be owned, they cannot. */
+  readonly unowned?: FieldSet | undefined;
   /** Needed where a kind is served in several versions that differ. */
   readonly converter?: VersionConverter | undefined;
 }
@@ -62,7 +64,9 @@ export function updateManagedFields(options: UpdateOptions): JsonObject {
 }
 
 function withCreator(options: UpdateOptions): JsonObject {
-  const fields = createdFields(options.updated, options.schema, options.resetFields);
+  const created = createdFields(options.updated, options.schema, options.resetFields);
+  const { unowned } = options;
+  const fields = unowned === undefined ? created : subtractFieldSet(created, unowned);
   if (isEmptyFieldSet(fields)) return withManagedFields(options.updated, []);
   return withManagedFields(options.updated, [encodeManager({ ...updaterOf(options), fields })]);
 }
@@ -83,7 +87,7 @@ export function recordUpdate(
   });
   const reconciled = reconcileManagers(managers, before, versions);
   const { managers: left } = takeFields(reconciled, changes);
-  const fields = ownFields(changes.at(options.apiVersion)?.written, options.resetFields);
+  const fields = ownFields(changes.at(options.apiVersion)?.written, options);
   if (fields === undefined) return left;
 
   const writer = updaterOf(options);
@@ -99,11 +103,12 @@ export function recordUpdate(
 /** What of the written fields can be owned; undefined if nothing. */
 function ownFields(
   written: FieldSet | undefined,
-  resetFields: FieldSet | undefined,
+  { resetFields, unowned }: WriteOptions,
 ): FieldSet | undefined {
   if (written === undefined) return undefined;
   const changeable = resetFields === undefined ? written : subtractSubtrees(written, resetFields);
-  const fields = subtractFieldSet(changeable, systemFields);
+  const ownable = unowned === undefined ? changeable : subtractFieldSet(changeable, unowned);
+  const fields = subtractFieldSet(ownable, systemFields);
   return isEmptyFieldSet(fields) ? undefined : fields;
 }
 

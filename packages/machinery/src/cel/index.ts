@@ -43,6 +43,7 @@ export { encodersLibrary } from "./library/encoders.ts";
 export { jsonPatchLibrary } from "./library/jsonpatch.ts";
 export { kubernetesEnvironment } from "./library/kubernetes-environment.ts";
 export { mathLibrary } from "./library/math.ts";
+export { JSON_PATCH_TYPE, OBJECT_TYPE, withMutationTypes } from "./library/mutation-types.ts";
 export {
   COST_MATCH_CONDITIONS_MAX,
   COST_PER_CALL_MAX,

@@ -27,7 +27,16 @@ export function coerceObjectMeta(
   return { value, unknown: coercer.unknown.sort(), error: coercer.error };
 }
 
-type Kind = "string" | "int64" | "bool" | "time" | "strings" | "stringMap" | "json" | Fields[];
+type Kind =
+  | "string"
+  | "int64"
+  | "optionalInt64"
+  | "bool"
+  | "time"
+  | "strings"
+  | "stringMap"
+  | "json"
+  | Fields[];
 type Fields = ReadonlyMap<string, Kind>;
 
 const ownerReferenceFields: Fields = new Map<string, Kind>([
@@ -59,7 +68,7 @@ const objectMetaFields: Fields = new Map<string, Kind>([
   ["generation", "int64"],
   ["creationTimestamp", "time"],
   ["deletionTimestamp", "time"],
-  ["deletionGracePeriodSeconds", "int64"],
+  ["deletionGracePeriodSeconds", "optionalInt64"],
   ["labels", "stringMap"],
   ["annotations", "stringMap"],
   ["ownerReferences", [ownerReferenceFields]],
@@ -73,6 +82,7 @@ const ownerReferenceAlways = ["apiVersion", "kind", "name", "uid"];
 const goTypes = {
   string: "string",
   int64: "int64",
+  optionalInt64: "int64",
   bool: "bool",
   time: "string",
   strings: "[]string",
@@ -162,8 +172,10 @@ function scalarField(
       if (typeof value !== "string") return malformed;
       return value === "" ? undefined : value;
     case "int64":
+    case "optionalInt64":
       if (typeof value !== "bigint" && !Number.isSafeInteger(value)) return malformed;
-      return value === 0 ? undefined : value;
+      // Zero is nothing, but of a field that can be absent it is zero.
+      return value === 0 && kind === "int64" ? undefined : value;
     case "bool":
       return typeof value === "boolean" ? value : malformed;
     case "time":

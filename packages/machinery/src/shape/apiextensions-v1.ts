@@ -7,11 +7,13 @@
 import { objectMeta } from "./meta.ts";
 import {
   bool,
+  bytes,
   double,
   type Field,
   int32,
   int64,
   json,
+  jsonUnion,
   list,
   listMap,
   type MessageShape,
@@ -20,6 +22,7 @@ import {
   set,
   string,
   time,
+  zeroless,
 } from "./shape.ts";
 
 const apiextensions = "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1";
@@ -47,7 +50,12 @@ export const jsonSchemaProps: MessageShape = message(
   `${apiextensions}.JSONSchemaProps`,
   {},
   "A JSON schema, as far as Kubernetes supports it.",
+  {},
 );
+
+const schemaOrSchemas = jsonUnion({ shape: jsonSchemaProps, one: 1, many: 2 });
+const schemaOrFlag = jsonUnion({ shape: jsonSchemaProps, one: 2, flag: 1 });
+const schemaOrWords = jsonUnion({ shape: jsonSchemaProps, one: 1, words: 2 });
 
 const schemas = list(jsonSchemaProps);
 const schemaMap = map(jsonSchemaProps);
@@ -62,21 +70,21 @@ const schemaFields = message("", {
   title: [7, string],
   default: [8, json, "The value of an absent field."],
   maximum: [9, double],
-  exclusiveMaximum: [10, bool],
+  exclusiveMaximum: [10, zeroless(bool)],
   minimum: [11, double],
-  exclusiveMinimum: [12, bool],
+  exclusiveMinimum: [12, zeroless(bool)],
   maxLength: [13, int64],
   minLength: [14, int64],
   pattern: [15, string],
   maxItems: [16, int64],
   minItems: [17, int64],
-  uniqueItems: [18, bool],
+  uniqueItems: [18, zeroless(bool)],
   multipleOf: [19, double],
   enum: [20, list(json)],
   maxProperties: [21, int64],
   minProperties: [22, int64],
   required: [23, list(string)],
-  items: [24, json, "The schema of the items of an array."],
+  items: [24, schemaOrSchemas, "The schema of the items of an array."],
   allOf: [25, schemas],
   oneOf: [26, schemas],
   anyOf: [27, schemas],
@@ -84,19 +92,19 @@ const schemaFields = message("", {
   properties: [29, schemaMap],
   additionalProperties: [
     30,
-    json,
+    schemaOrFlag,
     "The schema of members that are not named, or whether there may be any.",
   ],
   patternProperties: [31, schemaMap],
-  dependencies: [32, json],
-  additionalItems: [33, json],
+  dependencies: [32, map(schemaOrWords)],
+  additionalItems: [33, schemaOrFlag],
   definitions: [34, schemaMap],
   externalDocs: [35, externalDocumentation],
   example: [36, json],
-  nullable: [37, bool, "Whether null is a value."],
+  nullable: [37, zeroless(bool), "Whether null is a value."],
   "x-kubernetes-preserve-unknown-fields": [38, bool, "Keeps fields that the schema does not name."],
-  "x-kubernetes-embedded-resource": [39, bool, "The value is a whole object."],
-  "x-kubernetes-int-or-string": [40, bool, "The value is an integer or a string."],
+  "x-kubernetes-embedded-resource": [39, zeroless(bool), "The value is a whole object."],
+  "x-kubernetes-int-or-string": [40, zeroless(bool), "The value is an integer or a string."],
   "x-kubernetes-list-map-keys": [41, list(string), "What tells the items of a list apart."],
   "x-kubernetes-list-type": [42, string, "atomic, set or map."],
   "x-kubernetes-map-type": [43, string, "granular or atomic."],
@@ -123,27 +131,37 @@ const serviceReference = message(`${apiextensions}.ServiceReference`, {
   port: [4, int32, "The port that is called; 443 by default."],
 });
 
-const webhookConversion = message(`${apiextensions}.WebhookConversion`, {
-  clientConfig: [
-    2,
-    message(`${apiextensions}.WebhookClientConfig`, {
-      service: [1, serviceReference, "The service that is called."],
-      caBundle: [2, string, "The authorities that vouch for the webhook, as PEM in base64."],
-      url: [3, string, "Where the webhook is, when it is no service."],
-    }),
-    "How the webhook is called.",
-  ],
-  conversionReviewVersions: [3, list(string), "The versions of ConversionReview that it knows."],
-});
+const webhookConversion = message(
+  `${apiextensions}.WebhookConversion`,
+  {
+    clientConfig: [
+      2,
+      message(`${apiextensions}.WebhookClientConfig`, {
+        service: [1, serviceReference, "The service that is called."],
+        caBundle: [2, bytes, "The authorities that vouch for the webhook, as PEM in base64."],
+        url: [3, string, "Where the webhook is, when it is no service."],
+      }),
+      "How the webhook is called.",
+    ],
+    conversionReviewVersions: [3, list(string), "The versions of ConversionReview that it knows."],
+  },
+  "",
+  { keepsEmpty: ["conversionReviewVersions"] },
+);
 
-const printerColumn = message(`${apiextensions}.CustomResourceColumnDefinition`, {
-  name: [1, string, "The title of the column."],
-  type: [2, string, "The type of its cells."],
-  format: [3, string, "The format of its cells."],
-  description: [4, string, "What the column shows."],
-  priority: [5, int32, "Columns above 0 are shown in wide output only."],
-  jsonPath: [6, string, "Where the value is."],
-});
+const printerColumn = message(
+  `${apiextensions}.CustomResourceColumnDefinition`,
+  {
+    name: [1, string, "The title of the column."],
+    type: [2, string, "The type of its cells."],
+    format: [3, string, "The format of its cells."],
+    description: [4, string, "What the column shows."],
+    priority: [5, zeroless(int32), "Columns above 0 are shown in wide output only."],
+    jsonPath: [6, string, "Where the value is."],
+  },
+  "",
+  {},
+);
 
 const subresources = message(`${apiextensions}.CustomResourceSubresources`, {
   status: [
@@ -162,40 +180,50 @@ const subresources = message(`${apiextensions}.CustomResourceSubresources`, {
   ],
 });
 
-const version = message(`${apiextensions}.CustomResourceDefinitionVersion`, {
-  name: [1, string, "The name of the version, such as v1beta1."],
-  served: [2, bool, "Whether the version is served."],
-  storage: [3, bool, "Whether objects are stored in this version."],
-  schema: [
-    4,
-    message(`${apiextensions}.CustomResourceValidation`, {
-      openAPIV3Schema: [1, jsonSchemaProps, "What objects look like."],
-    }),
-    "What objects look like.",
-  ],
-  subresources: [5, subresources, "Endpoints below the object."],
-  additionalPrinterColumns: [6, list(printerColumn), "Columns of tables."],
-  deprecated: [7, bool, "Whether clients are warned off this version."],
-  deprecationWarning: [8, string, "What they are told."],
-  selectableFields: [
-    9,
-    list(
-      message(`${apiextensions}.SelectableField`, {
-        jsonPath: [1, string, "Where the field is."],
+const version = message(
+  `${apiextensions}.CustomResourceDefinitionVersion`,
+  {
+    name: [1, string, "The name of the version, such as v1beta1."],
+    served: [2, bool, "Whether the version is served."],
+    storage: [3, bool, "Whether objects are stored in this version."],
+    schema: [
+      4,
+      message(`${apiextensions}.CustomResourceValidation`, {
+        openAPIV3Schema: [1, jsonSchemaProps, "What objects look like."],
       }),
-    ),
-    "Fields that field selectors may use.",
-  ],
-});
+      "What objects look like.",
+    ],
+    subresources: [5, subresources, "Endpoints below the object."],
+    additionalPrinterColumns: [6, list(printerColumn), "Columns of tables."],
+    deprecated: [7, zeroless(bool), "Whether clients are warned off this version."],
+    deprecationWarning: [8, string, "What they are told."],
+    selectableFields: [
+      9,
+      list(
+        message(`${apiextensions}.SelectableField`, {
+          jsonPath: [1, string, "Where the field is."],
+        }),
+      ),
+      "Fields that field selectors may use.",
+    ],
+  },
+  "",
+  {},
+);
 
-const condition = message(`${apiextensions}.CustomResourceDefinitionCondition`, {
-  type: [1, string, "What the condition is about."],
-  status: [2, string, "True, False or Unknown."],
-  lastTransitionTime: [3, time, "When the status last changed."],
-  reason: [4, string, "A word for programs."],
-  message: [5, string, "A sentence for people."],
-  observedGeneration: [6, int64, "The generation that the condition is about."],
-});
+const condition = message(
+  `${apiextensions}.CustomResourceDefinitionCondition`,
+  {
+    type: [1, string, "What the condition is about."],
+    status: [2, string, "True, False or Unknown."],
+    lastTransitionTime: [3, time, "When the status last changed."],
+    reason: [4, string, "A word for programs."],
+    message: [5, string, "A sentence for people."],
+    observedGeneration: [6, zeroless(int64), "The generation that the condition is about."],
+  },
+  "",
+  {},
+);
 
 export const customResourceDefinition: MessageShape = message(
   `${apiextensions}.CustomResourceDefinition`,
@@ -203,31 +231,41 @@ export const customResourceDefinition: MessageShape = message(
     metadata: [1, objectMeta, "Standard object metadata."],
     spec: [
       2,
-      message(`${apiextensions}.CustomResourceDefinitionSpec`, {
-        group: [1, string, "The API group."],
-        names: [3, names, "What the resource and its kind are called."],
-        scope: [4, string, "Cluster or Namespaced."],
-        versions: [7, list(version), "The versions of the kind."],
-        conversion: [
-          9,
-          message(`${apiextensions}.CustomResourceConversion`, {
-            strategy: [1, string, "None or Webhook."],
-            webhook: [2, webhookConversion, "How the webhook is called."],
-          }),
-          "How objects get from one version to another.",
-        ],
-        preserveUnknownFields: [10, bool, "Must be false."],
-      }),
+      message(
+        `${apiextensions}.CustomResourceDefinitionSpec`,
+        {
+          group: [1, string, "The API group."],
+          names: [3, names, "What the resource and its kind are called."],
+          scope: [4, string, "Cluster or Namespaced."],
+          versions: [7, list(version), "The versions of the kind."],
+          conversion: [
+            9,
+            message(`${apiextensions}.CustomResourceConversion`, {
+              strategy: [1, string, "None or Webhook."],
+              webhook: [2, webhookConversion, "How the webhook is called."],
+            }),
+            "How objects get from one version to another.",
+          ],
+          preserveUnknownFields: [10, zeroless(bool), "Must be false."],
+        },
+        "",
+        { keepsEmpty: ["versions"] },
+      ),
       "How the resource is to be served.",
     ],
     status: [
       3,
-      message(`${apiextensions}.CustomResourceDefinitionStatus`, {
-        conditions: [1, listMap(condition, "type"), "How far serving has come."],
-        acceptedNames: [2, names, "The names that are in use."],
-        storedVersions: [3, set(string), "The versions in which objects may be stored."],
-        observedGeneration: [4, int64, "The generation that was last looked at."],
-      }),
+      message(
+        `${apiextensions}.CustomResourceDefinitionStatus`,
+        {
+          conditions: [1, listMap(condition, "type"), "How far serving has come."],
+          acceptedNames: [2, names, "The names that are in use."],
+          storedVersions: [3, set(string), "The versions in which objects may be stored."],
+          observedGeneration: [4, zeroless(int64), "The generation that was last looked at."],
+        },
+        "",
+        { keepsEmpty: ["conditions", "storedVersions"] },
+      ),
       "How the resource is served.",
     ],
   },

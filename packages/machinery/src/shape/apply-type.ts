@@ -2,6 +2,10 @@
 import {
   atomicType,
   booleanType,
+  type FieldPath,
+  type FieldSet,
+  fieldElement,
+  fieldSetOf,
   keyedListType,
   listType,
   mapType,
@@ -14,7 +18,7 @@ import {
   type TypeSchema,
   untypedType,
 } from "../apply/index.ts";
-import type { MessageShape, ScalarType, Shape } from "./shape.ts";
+import type { Field, MessageShape, ScalarType, Shape } from "./shape.ts";
 
 const known = new WeakMap<MessageShape, TypeSchema>();
 
@@ -85,4 +89,41 @@ function scalarTypeOf(scalar: ScalarType): TypeSchema {
     case "json":
       return untypedType;
   }
+}
+
+const unowned = new WeakMap<MessageShape, FieldSet | "none">();
+
+/** Go has these structs by value, so that they are there in every object, empty or not: nobody comes to own them by setting them. */
+export function unownedFieldsOf(shape: MessageShape): FieldSet | undefined {
+  let fields = unowned.get(shape);
+  if (fields === undefined) {
+    const paths = alwaysThere(shape);
+    fields = paths.length === 0 ? "none" : fieldSetOf(...paths);
+    unowned.set(shape, fields);
+  }
+  return fields === "none" ? undefined : fields;
+}
+
+/** Pointers in Go, which can be absent; and the metadata, of which nobody owns more than what is in it anyway. */
+const optional: ReadonlySet<string> = new Set(["aggregationRule", "metadata", "related", "series"]);
+/** Below the first level most are pointers; these are not. */
+const nestedValues: ReadonlySet<string> = new Set(["acceptedNames", "names"]);
+
+function alwaysThere(shape: MessageShape): FieldPath[] {
+  const paths: FieldPath[] = [];
+  for (const field of shape.fields.values()) {
+    if (!isStruct(field) || optional.has(field.name)) continue;
+    const element = fieldElement(field.name);
+    paths.push([element]);
+    for (const inner of field.shape.fields.values()) {
+      if (isStruct(inner) && nestedValues.has(inner.name)) {
+        paths.push([element, fieldElement(inner.name)]);
+      }
+    }
+  }
+  return paths;
+}
+
+function isStruct(field: Field): field is Field & { readonly shape: MessageShape } {
+  return field.shape.kind === "message" && !field.shape.isAtomic;
 }

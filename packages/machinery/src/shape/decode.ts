@@ -4,6 +4,7 @@
  * Names are case-sensitive. Null stands for absent. The result shares nothing with the input that the caller could change.
  */
 import { isJsonObject, type JsonObject, type JsonValue, setMember } from "../json/index.ts";
+import { isLeftOut } from "./left-out.ts";
 import { parseQuantity } from "./quantity.ts";
 import type { MessageShape, ScalarType, Shape } from "./shape.ts";
 
@@ -43,7 +44,8 @@ class ShapeDecoder {
       } else if (item !== null) {
         this.#struct = shortName(shape);
         this.#fields = [...fields, key];
-        result[key] = this.#value(field.shape, item, itemPath);
+        const read = this.#value(field.shape, item, itemPath);
+        if (!isLeftOut(shape, field, read)) result[key] = read;
       }
     }
     this.#struct = struct;

@@ -9,8 +9,9 @@ export {
   validatingWebhookConfiguration,
 } from "./admissionregistration-v1.ts";
 export { customResourceDefinition, jsonSchemaProps } from "./apiextensions-v1.ts";
-export { applyTypeOf } from "./apply-type.ts";
+export { applyTypeOf, unownedFieldsOf } from "./apply-type.ts";
 export { selfSubjectReview, tokenReview } from "./authentication-reviews-v1.ts";
+export { tokenRequest } from "./authentication-v1.ts";
 export {
   localSubjectAccessReview,
   selfSubjectAccessReview,
@@ -30,10 +31,17 @@ export {
 } from "./core-v1.ts";
 export { type Decoded, decodeShape, isBase64, ShapeError } from "./decode.ts";
 export { eventsV1Event } from "./events-v1.ts";
+export { flowSchema, priorityLevelConfiguration } from "./flowcontrol-v1.ts";
 export { condition, deleteOptions, labelSelector, listMeta, objectMeta, status } from "./meta.ts";
 export { patchRulesOf } from "./patch-rules.ts";
-export { decodeEnvelope, decodeMessage, type Envelope, ProtobufError } from "./protobuf.ts";
-export { isNegativeQuantity, isWholeQuantity } from "./quantity.ts";
+export {
+  decodeEnvelope,
+  decodeMessage,
+  type Envelope,
+  messageDepthMax,
+  ProtobufError,
+} from "./protobuf.ts";
+export { isNegativeQuantity, isWholeQuantity, parseQuantity } from "./quantity.ts";
 export { clusterRole, clusterRoleBinding, role, roleBinding } from "./rbac-v1.ts";
 export {
   bool,
@@ -51,12 +59,15 @@ export {
   type MessageShape,
   map,
   message,
+  microTime,
   quantity,
   raw,
+  replacedByPatch,
   type ScalarType,
   type Shape,
   set,
   string,
   time,
+  zeroless,
 } from "./shape.ts";
 export { WireError } from "./wire-reader.ts";

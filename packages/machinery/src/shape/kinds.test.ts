@@ -10,8 +10,10 @@ import {
   decodeMessage,
   decodeShape,
   event,
+  jsonSchemaProps,
   lease,
   type MessageShape,
+  messageDepthMax,
   patchRulesOf,
   resourceQuota,
   validatingAdmissionPolicy,
@@ -99,6 +101,32 @@ describe("protobuf of built-in kinds", () => {
       assert.deepEqual(decodeShape(shape, json as never).unknownFields, []);
     });
   }
+});
+
+describe("protobuf of kinds that contain themselves", () => {
+  /** A schema in `not` of a schema, and so on. */
+  function nested(depth: number): Uint8Array {
+    let bytes: Uint8Array = new Uint8Array();
+    for (let i = 0; i < depth; i++) {
+      // Field 28 of wire type 2, and a length in as many bytes as it needs.
+      const header = [0xe2, 0x01];
+      for (let length = bytes.length; ; length = length >>> 7) {
+        header.push(length > 127 ? (length & 127) | 128 : length);
+        if (length <= 127) break;
+      }
+      bytes = Uint8Array.from([...header, ...bytes]);
+    }
+    return bytes;
+  }
+
+  it("are read to the depth that is allowed, and no deeper", () => {
+    assert.ok(decodeMessage(jsonSchemaProps, nested(messageDepthMax)));
+    assert.throws(
+      () => decodeMessage(jsonSchemaProps, nested(messageDepthMax + 1)),
+      /nested deeper than 512 levels/,
+    );
+    assert.throws(() => decodeMessage(jsonSchemaProps, nested(5000)), /nested deeper than 512/);
+  });
 });
 
 describe("patch rules of built-in kinds", () => {

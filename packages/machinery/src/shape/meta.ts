@@ -61,7 +61,11 @@ export const objectMeta = message(
     uid: [5, string, "Unique over time and space, set by the server."],
     resourceVersion: [6, string, "An opaque value that changes with every write of the object."],
     generation: [7, int64, "Counts changes of the desired state."],
-    creationTimestamp: [8, time, "When the server created the object."],
+    creationTimestamp: [
+      8,
+      time,
+      "CreationTimestamp is a timestamp: when the server created the object.",
+    ],
     deletionTimestamp: [
       9,
       time,
@@ -75,6 +79,8 @@ export const objectMeta = message(
     managedFields: [17, list(managedFieldsEntry), "Who set which fields."],
   },
   "Data that every stored object carries.",
+  // An empty list is a wish: to forget who owns what.
+  { keepsEmpty: ["managedFields"] },
 );
 
 export const preconditions = message(`${meta}.Preconditions`, {

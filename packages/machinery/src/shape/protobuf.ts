@@ -5,7 +5,7 @@
  * Unknown field numbers are skipped, as protobuf wants it; lengths are checked against what is there.
  */
 import { type JsonObject, type JsonValue, parseJson, setMember } from "../json/index.ts";
-import type { Field, MessageShape, Shape } from "./shape.ts";
+import type { Field, MessageShape, Shape, WireUnion } from "./shape.ts";
 import { WireReader } from "./wire-reader.ts";
 
 export class ProtobufError extends Error {
@@ -41,25 +41,36 @@ export function decodeEnvelope(bytes: Uint8Array): Envelope {
   return { apiVersion, kind, raw };
 }
 
-export function decodeMessage(shape: MessageShape, bytes: Uint8Array): JsonObject {
+/** Messages inside messages: a schema of the deepest permitted kind needs fewer than three hundred. */
+export const messageDepthMax = 512;
+
+export function decodeMessage(shape: MessageShape, bytes: Uint8Array, depth = 0): JsonObject {
+  if (depth > messageDepthMax) {
+    throw new ProtobufError(`messages are nested deeper than ${messageDepthMax} levels`);
+  }
   const result: { [key: string]: JsonValue } = {};
   for (const wire of new WireReader(bytes).fields()) {
     const field = shape.byNumber.get(wire.number);
-    if (field !== undefined) addField(result, field, wire);
+    if (field !== undefined) addField(result, field, wire, depth + 1);
   }
   return dropEmpty(result);
 }
 
 type WireField = ReturnType<WireReader["fields"]> extends Iterable<infer Item> ? Item : never;
 
-function addField(result: { [key: string]: JsonValue }, field: Field, wire: WireField): void {
+function addField(
+  result: { [key: string]: JsonValue },
+  field: Field,
+  wire: WireField,
+  depth: number,
+): void {
   const { shape, name } = field;
   if (field.isInlined === true) {
-    Object.assign(result, decodeMessage(shape as MessageShape, wire.bytes()));
+    Object.assign(result, decodeMessage(shape as MessageShape, wire.bytes(), depth));
   } else if (shape.kind === "list") {
     result[name] ??= [];
     const items = result[name] as JsonValue[];
-    items.push(decodeValue(shape.items, wire));
+    items.push(decodeValue(shape.items, wire, depth));
   } else if (shape.kind === "map") {
     result[name] ??= {};
     const entries = result[name] as { [key: string]: JsonValue };
@@ -67,17 +78,17 @@ function addField(result: { [key: string]: JsonValue }, field: Field, wire: Wire
     let value: JsonValue = shape.values.kind === "scalar" ? "" : {};
     for (const part of new WireReader(wire.bytes()).fields()) {
       if (part.number === 1) key = part.string();
-      else if (part.number === 2) value = decodeValue(shape.values, part);
+      else if (part.number === 2) value = decodeValue(shape.values, part, depth);
     }
     setMember(entries, key, value);
   } else {
-    result[name] = decodeValue(shape, wire);
+    result[name] = decodeValue(shape, wire, depth);
   }
 }
 
-function decodeValue(shape: Shape, wire: WireField): JsonValue {
-  if (shape.kind === "message") return decodeMessage(shape, wire.bytes());
-  if (shape.kind === "list") return decodeWrappedList(shape.items, wire.bytes());
+function decodeValue(shape: Shape, wire: WireField, depth: number): JsonValue {
+  if (shape.kind === "message") return decodeMessage(shape, wire.bytes(), depth);
+  if (shape.kind === "list") return decodeWrappedList(shape.items, wire.bytes(), depth);
   if (shape.kind !== "scalar") throw new ProtobufError("maps of maps have no protobuf form");
   switch (shape.scalar) {
     case "string":
@@ -101,15 +112,32 @@ function decodeValue(shape: Shape, wire: WireField): JsonValue {
     case "fields":
     case "raw":
     case "json":
-      return decodeRawJson(wire.bytes());
+      return shape.union === undefined
+        ? decodeRawJson(wire.bytes())
+        : decodeUnion(shape.union, wire.bytes(), depth);
   }
 }
 
+/** A schema or something else: JSON has the one that is set. */
+function decodeUnion(union: WireUnion, bytes: Uint8Array, depth: number): JsonValue {
+  const { shape, one, many, words, flag } = union;
+  const list: JsonValue[] = [];
+  let value: JsonValue | undefined;
+  let isAllowed = false;
+  for (const field of new WireReader(bytes).fields()) {
+    if (field.number === one) value = decodeMessage(shape, field.bytes(), depth);
+    else if (field.number === many) list.push(decodeMessage(shape, field.bytes(), depth));
+    else if (field.number === words) list.push(field.string());
+    else if (field.number === flag) isAllowed = field.integer() !== 0;
+  }
+  return value ?? (flag === undefined ? list : isAllowed);
+}
+
 /** Where protobuf cannot repeat, a list is a message of its own: `ExtraValue{repeated string items = 1}`. */
-function decodeWrappedList(items: Shape, bytes: Uint8Array): JsonValue {
+function decodeWrappedList(items: Shape, bytes: Uint8Array, depth: number): JsonValue {
   const result: JsonValue[] = [];
   for (const field of new WireReader(bytes).fields())
-    if (field.number === 1) result.push(decodeValue(items, field));
+    if (field.number === 1) result.push(decodeValue(items, field, depth));
   return result;
 }
 
@@ -157,8 +185,9 @@ function decodeRawJson(bytes: Uint8Array): JsonValue {
 /** Protobuf cannot tell nil from empty; JSON clients leave both out. */
 function dropEmpty(object: { [key: string]: JsonValue }): JsonObject {
   for (const [key, value] of Object.entries(object)) {
-    if (value === "" || value === null || (Array.isArray(value) && value.length === 0))
-      delete object[key];
+    const isNothing =
+      value === "" || value === null || (Array.isArray(value) && value.length === 0);
+    if (isNothing) delete object[key];
   }
   return object;
 }

@@ -18,6 +18,19 @@ export type Shape =
 export interface ScalarShape {
   readonly kind: "scalar";
   readonly scalar: ScalarType;
+  /** Zero means absent: a Go field that is no pointer and left out when empty. Protobuf clients send such zeros, JSON never shows them. */
+  readonly isZeroless?: boolean;
+  /** How protobuf has a value that JSON has as one of several. */
+  readonly union?: WireUnion;
+}
+
+/** A message of which one member is set: a schema, several, words, or yes and no. Left out is what it cannot be. */
+export interface WireUnion {
+  readonly shape: MessageShape;
+  readonly one: number;
+  readonly many?: number;
+  readonly words?: number;
+  readonly flag?: number;
 }
 
 /**
@@ -57,6 +70,8 @@ export interface MessageShape {
   readonly description: string;
   /** The members that a client must send, for documentation and for old kubectls' own validation. */
   readonly required: readonly string[];
+  /** Lists and maps that are told even when they are empty, the required ones among them. Others are left out then. */
+  readonly keepsEmpty: ReadonlySet<string>;
   /** Apply takes the object as one value: who sets one member sets them all. */
   readonly isAtomic: boolean;
 }
@@ -75,6 +90,7 @@ export type FieldNotation = readonly [number: number, shape: Shape, description?
 export interface MessageTraits {
   readonly required?: readonly string[];
   readonly isAtomic?: boolean;
+  readonly keepsEmpty?: readonly string[];
   /** A Go struct that is embedded: nested in protobuf, flat in JSON. */
   readonly inlined?: readonly [number: number, shape: MessageShape];
 }
@@ -83,7 +99,7 @@ export function message(
   name: string,
   fields: Readonly<Record<string, FieldNotation>>,
   description = "",
-  { required = [], isAtomic = false, inlined }: MessageTraits = {},
+  { required = [], isAtomic = false, keepsEmpty = [], inlined }: MessageTraits = {},
 ): MessageShape {
   const own = Object.entries(fields).map(
     ([fieldName, [number, shape, text]]): Field => ({
@@ -108,6 +124,7 @@ export function message(
     fields: new Map(flat.map((field) => [field.name, field])),
     byNumber: new Map(nested.map((field) => [field.number, field])),
     required: [...required, ...(inlined?.[1].required ?? [])],
+    keepsEmpty: new Set([...required, ...keepsEmpty, ...(inlined?.[1].keepsEmpty ?? [])]),
     isAtomic,
   };
 }
@@ -129,6 +146,14 @@ export const intOrString = scalar("intOrString");
 export const fields = scalar("fields");
 export const raw = scalar("raw");
 export const json = scalar("json");
+
+export function jsonUnion(union: WireUnion): ScalarShape {
+  return { kind: "scalar", scalar: "json", union };
+}
+
+export function zeroless(shape: ScalarShape): ScalarShape {
+  return { ...shape, isZeroless: true };
+}
 
 export function map(values: Shape): Shape {
   return { kind: "map", values };

@@ -180,7 +180,7 @@ export const statusError = {
       details: {
         ...(name === "" ? {} : { name }),
         ...(kind.group === "" ? {} : { group: kind.group }),
-        kind: kind.kind,
+        ...(kind.kind === "" ? {} : { kind: kind.kind }),
         causes: errors.map(({ type, field, body }) => ({ reason: type, message: body, field })),
       },
     }),
@@ -208,6 +208,15 @@ export const statusError = {
       code: 403,
       reason: "Forbidden",
       message: `forbidden: ${message}`,
+      details: {},
+    }),
+
+  /** For a path that exists, but not with this method. */
+  methodNotAllowedHere: (): StatusError =>
+    new StatusError({
+      code: 405,
+      reason: "MethodNotAllowed",
+      message: "the server does not allow this method on the requested resource",
       details: {},
     }),
 
@@ -252,6 +261,9 @@ export const statusError = {
       reason: "UnsupportedMediaType",
       message: `the body of the request was in an unknown format - accepted media types include: ${accepted.join(", ")}`,
     }),
+
+  notAcceptableForm: (message: string): StatusError =>
+    new StatusError({ code: 406, reason: "NotAcceptable", message }),
 
   notAcceptable: (accepted: readonly string[]): StatusError =>
     new StatusError({

@@ -9,6 +9,7 @@ export {
   type ResponseSummary,
 } from "./client.ts";
 export { type Deadline, type DeadlineOptions, startDeadline } from "./deadline.ts";
+export { EndableBody } from "./endable-body.ts";
 export { FetchTransport, type FetchTransportOptions } from "./fetch-transport.ts";
 export {
   type InProcessHandler,
@@ -57,6 +58,12 @@ export {
 export { ResourceClient } from "./resource-client.ts";
 export { type BodySource, responseBody } from "./response-body.ts";
 export { type RetryOptions, retryOnConflict } from "./retry-on-conflict.ts";
+export {
+  type ServerRequest,
+  type ServerResponse,
+  type ServerTransportOptions,
+  serverTransport,
+} from "./server-transport.ts";
 export { SubresourceClient } from "./subresource-client.ts";
 export {
   headerText,

@@ -7,25 +7,20 @@
 import type { Clock, Random } from "@kcp-ts/machinery/base";
 import {
   type Client,
-  initialEventsEndAnnotation,
-  isTransportError,
   type KubernetesObject,
   pause,
   type Resource,
   type ResourceClient,
   type SelectorOptions,
-  stringMember,
   type WatchEvent,
-  type WatchOptions,
 } from "../client/index.ts";
-import { isInitialEventsRefusal, NoInitialEvents } from "./failure.ts";
 import type { Handlers } from "./handlers.ts";
 import type { InformerScope } from "./informer.ts";
-import type { InformerEvent } from "./informer-machine.ts";
+import type { Feeding, FollowOptions, ListingOptions } from "./informer-loop.ts";
 import { Interner } from "./interner.ts";
 import { clusterOf, formatKey, keyInCluster, type ObjectKey, parseKey } from "./object-key.ts";
-import { ReadLimit } from "./read-limit.ts";
 import type { IndexedStore } from "./store.ts";
+import { type StateEvent, WatchReader } from "./watch-reader.ts";
 
 export interface FeedOptions<Object extends KubernetesObject, Cached> {
   readonly client: Client;
@@ -42,35 +37,25 @@ export interface FeedOptions<Object extends KubernetesObject, Cached> {
   readonly report: (error: unknown) => void;
 }
 
-export interface FollowOptions {
-  readonly signal: AbortSignal;
-  readonly tell: (event: InformerEvent) => void;
-}
-
 const pageSizeDefault = 500;
-/** How long a server may take to accept a watch. */
-const openTimeoutMs = 30_000;
-/** How long the initial events may pause before the server is taken for one that does not know how to end them. */
-const initialEventsPauseMs = 60_000;
-/** The server is asked to end a watch after five to ten minutes; one that is still open a little later is dead. */
-const watchSecondsMin = 300;
-const watchGraceMs = 30_000;
 /** Handlers hear of a big state in slices, so that nothing else has to wait for all of it. */
 const sliceObjects = 1000;
 
-export class Feed<Object extends KubernetesObject, Cached> {
+export class Feed<Object extends KubernetesObject, Cached> implements Feeding {
   readonly #options: FeedOptions<Object, Cached>;
   readonly #resource: ResourceClient<Object>;
   readonly #interner = new Interner();
+  readonly #reader: WatchReader<Object>;
   #hasState = false;
 
   constructor(options: FeedOptions<Object, Cached>) {
     this.#options = options;
     this.#resource = options.client.resource(options.resource);
+    this.#reader = new WatchReader({ ...options, resource: this.#resource });
   }
 
   /** Fetches the whole state and returns its version. */
-  async list({ signal, paged }: { signal: AbortSignal; paged: boolean }): Promise<string> {
+  async list({ signal, paged }: ListingOptions): Promise<string> {
     const { selector, pageSize = pageSizeDefault } = this.#options;
     const next = new Map<string, Cached>();
     let resourceVersion = "";
@@ -87,92 +72,28 @@ export class Feed<Object extends KubernetesObject, Cached> {
   /** Fetches the state by a watch that begins with it, tells `synced`, and follows the changes on the same stream. */
   async stream({ signal, tell }: FollowOptions): Promise<void> {
     const next = new Map<string, Cached>();
-    let isInitial = true;
-    let isOpen = false;
-    const onOpen = () => {
-      isOpen = true;
-    };
-    const take = async (batch: WatchEvent<Object>[]) => {
-      let done = 0;
-      for (; isInitial && done < batch.length; done++) {
-        const event = batch[done] as WatchEvent<Object>;
-        if (!isInitialEventsEnd(event)) {
-          this.#collectEvent(next, event);
-          continue;
-        }
+    await this.#reader.stream({
+      signal,
+      state: (events) => {
+        for (const event of events) this.#collectEvent(next, event);
+      },
+      synced: async (resourceVersion) => {
         await this.#replace(next, signal);
-        isInitial = false;
-        tell({ type: "synced", resourceVersion: event.object.metadata.resourceVersion ?? "" });
-      }
-      if (!isInitial) this.#applyAll(done === 0 ? batch : batch.slice(done), tell);
-    };
-    try {
-      const pauseMs = () => (isInitial ? initialEventsPauseMs : undefined);
-      await this.#read({ signal, sendInitialEvents: true, onOpen }, { take, pauseMs });
-    } catch (error) {
-      const isEndless = isOpen && isTransportError(error, "timeout");
-      if (isInitial && (isEndless || isInitialEventsRefusal(error))) {
-        throw new NoInitialEvents("the server does not send initial events", { cause: error });
-      }
-      throw error;
-    }
+        tell({ type: "synced", resourceVersion });
+      },
+      changes: (events) => this.#applyAll(events, tell),
+    });
   }
 
   /** Follows the changes behind a version until the stream ends. */
   async watch(options: FollowOptions & { readonly resourceVersion: string }): Promise<void> {
     const { signal, tell, resourceVersion } = options;
-    const take = (batch: WatchEvent<Object>[]) => this.#applyAll(batch, tell);
-    await this.#read({ signal, resourceVersion }, { take, pauseMs: () => undefined });
+    const changes = (events: readonly WatchEvent<Object>[]) => this.#applyAll(events, tell);
+    await this.#reader.watch({ signal, resourceVersion, changes });
   }
 
   async *#whole(options: { signal: AbortSignal; retriesMax: number }) {
     yield await this.#resource.list(options);
-  }
-
-  /**
-   * Reads a watch under three limits of time, since a connection may die without a word: on its opening, on its whole life, and on pauses
-   * as long as `pauseMs` says so.
-   */
-  async #read(
-    options: WatchOptions & { readonly signal: AbortSignal },
-    reader: {
-      readonly take: (batch: WatchEvent<Object>[]) => void | Promise<void>;
-      readonly pauseMs: () => number | undefined;
-    },
-  ): Promise<void> {
-    const { clock, random, selector } = this.#options;
-    const timeoutSeconds = Math.floor(watchSecondsMin * (1 + random.next()));
-    const limit = new ReadLimit(clock, options.signal);
-    limit.set(openTimeoutMs, "the server has not answered a watch");
-    const untilEnd = timeoutSeconds * 1000 + watchGraceMs;
-    const diesAtMs = clock.monotonic() + untilEnd;
-    const setLimit = () => {
-      const pauseMs = reader.pauseMs();
-      if (pauseMs !== undefined) limit.set(pauseMs, "the initial events have not ended");
-      else limit.set(diesAtMs - clock.monotonic(), "the server has not ended a watch");
-    };
-    try {
-      const batches = this.#resource.watchBatches({
-        ...selector,
-        ...options,
-        signal: limit.signal,
-        retriesMax: 0,
-        allowWatchBookmarks: true,
-        timeoutSeconds,
-        onOpen: () => {
-          setLimit();
-          options.onOpen?.();
-        },
-      });
-      for await (const batch of batches) {
-        const wasPausing = reader.pauseMs() !== undefined;
-        await reader.take(batch);
-        if (wasPausing) setLimit();
-      }
-      limit.throwIfExceeded();
-    } finally {
-      limit.cancel();
-    }
   }
 
   #applyAll(batch: readonly WatchEvent<Object>[], tell: FollowOptions["tell"]): void {
@@ -207,8 +128,7 @@ export class Feed<Object extends KubernetesObject, Cached> {
     }
   }
 
-  #collectEvent(next: Map<string, Cached>, event: WatchEvent<Object>): void {
-    if (event.type === "BOOKMARK") return;
+  #collectEvent(next: Map<string, Cached>, event: StateEvent<Object>): void {
     if (event.type === "DELETED") {
       const key = this.#keyOf(event.object);
       if (key !== undefined) next.delete(formatKey(key));
@@ -286,13 +206,6 @@ export class Feed<Object extends KubernetesObject, Cached> {
     }
     return cached;
   }
-}
-
-function isInitialEventsEnd(event: WatchEvent): boolean {
-  return (
-    event.type === "BOOKMARK" &&
-    stringMember(event.object.metadata.annotations, initialEventsEndAnnotation) === "true"
-  );
 }
 
 /** A transform may have dropped the version; then nothing is the same as anything. */

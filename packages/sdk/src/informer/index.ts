@@ -1,12 +1,14 @@
 /** Local copies of resources that stay true. See informer-machine.ts for what they do when things go wrong. */
 export { type BackoffOptions, backoffMs } from "./backoff.ts";
-export type { HandlerRegistration, InformerHandler } from "./handlers.ts";
 export {
-  Informer,
-  type InformerHealth,
-  type InformerOptions,
-  type InformerScope,
-} from "./informer.ts";
+  Follower,
+  type FollowerHandler,
+  type FollowerOptions,
+  type ToldObject,
+} from "./follower.ts";
+export type { HandlerRegistration, InformerHandler } from "./handlers.ts";
+export { Informer, type InformerOptions, type InformerScope } from "./informer.ts";
+export type { InformerHealth } from "./informer-loop.ts";
 export type { InformerState } from "./informer-machine.ts";
 export { Informers, type InformersOptions, type SharedInformerOptions } from "./informers.ts";
 export { clusterOf, formatKey, keyInCluster, type ObjectKey, parseKey } from "./object-key.ts";

@@ -11,6 +11,7 @@ import { FakeClock, SeededRandom } from "@kcp-ts/testkit";
 import { Client, defineResource, type KubernetesObject } from "../client/index.ts";
 import { FakeApiServer } from "../fake-server/index.ts";
 import { Informer } from "./informer.ts";
+import { mishap } from "./mishaps.ts";
 import { formatKey } from "./object-key.ts";
 
 const resource = "example.io/v1/things";
@@ -74,7 +75,7 @@ async function soak(seed: number): Promise<void> {
   const controller = new AbortController();
   const done = informer.run(controller.signal);
   for (let step = 0; step < stepsPerSeed; step++) {
-    act(server, random);
+    mishap(server, random, resource);
     if (random.chance(0.5)) await clock.advanceAndSettle(random.integer(3) * random.integer(4000));
   }
   server.watchList = true;
@@ -84,29 +85,6 @@ async function soak(seed: number): Promise<void> {
   controller.abort();
   await done;
   assert.equal(clock.pendingTimers, 0, "timers are left behind");
-}
-
-function act(server: FakeApiServer, random: SeededRandom): void {
-  const key = {
-    resource,
-    cluster: random.pick(["root", "root", "one", "two"]),
-    namespace: random.pick(["a", "b"]),
-    name: `n${random.integer(8)}`,
-  };
-  const dice = random.integer(100);
-  if (dice < 45) server.put(key, { size: random.integer(1000) });
-  else if (dice < 65) server.remove(key);
-  else if (dice < 70) server.store.tick();
-  else if (dice < 75) server.sendBookmarks();
-  else if (dice < 80) server.store.compact();
-  else if (dice < 84) server.breakWatches();
-  else if (dice < 88) server.endWatches();
-  else if (dice < 90) server.stallWatches();
-  else if (dice < 92) server.stallNextWatch();
-  else if (dice < 95) server.restart(random.integer(5000));
-  else if (dice < 97) server.throttle(1 + random.integer(3), random.integer(4));
-  else if (dice < 98) server.hang(1);
-  else server.watchList = !server.watchList;
 }
 
 function compare(

@@ -28,7 +28,7 @@ export interface DialOptions {
   readonly clock?: Clock | undefined;
 }
 
-const connectTimeoutMsDefault = 30_000;
+export const connectTimeoutMsDefault = 30_000;
 /** A peer that vanished without a word is found out by the kernel; HTTP/2 pings find it sooner. */
 const tcpKeepAliveMs = 30_000;
 

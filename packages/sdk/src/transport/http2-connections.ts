@@ -27,6 +27,8 @@ export interface Http2Options {
   /** A connection on which the server has agreed to speak HTTP/2. */
   readonly connect: () => Promise<Socket>;
   readonly clock: Clock;
+  /** How long the server may take to begin the session on a connection. */
+  readonly settingsTimeoutMs: number;
   readonly pingIntervalMs: number;
   readonly pingTimeoutMs: number;
 }
@@ -106,18 +108,34 @@ export class Http2Connections {
       usable: true,
       timer: undefined,
     };
-    await new Promise<void>((resolve, reject) => {
-      // The server's settings say how many streams it takes; before they are here there is nothing to hold on to.
-      http2.once("remoteSettings", () => resolve());
-      http2.once("error", reject);
-      http2.once("close", () => reject(new Error("closed before the first settings frame")));
-    }).catch((error: unknown) => {
-      http2.destroy();
-      throw new TransportError("connect", `no HTTP/2 session: ${String(error)}`, error);
-    });
+    await this.#settings(http2);
     http2.setLocalWindowSize(windowBytes);
     this.#adopt(session);
     return session;
+  }
+
+  /**
+   * The server's settings say how many streams it takes; before they are here there is nothing to hold on to. Every request that wants a session
+   * waits for them, so a connection that dies right here must come to an end by itself.
+   */
+  async #settings(http2: ClientHttp2Session): Promise<void> {
+    const { clock, settingsTimeoutMs } = this.#options;
+    let timer: Timer | undefined;
+    try {
+      await new Promise<void>((resolve, reject) => {
+        http2.once("remoteSettings", () => resolve());
+        http2.once("error", reject);
+        http2.once("close", () => reject(new Error("closed before the first settings frame")));
+        timer = clock.schedule(settingsTimeoutMs, () =>
+          reject(new Error(`no settings frame for ${settingsTimeoutMs} ms`)),
+        );
+      });
+    } catch (error) {
+      http2.destroy();
+      throw new TransportError("connect", `no HTTP/2 session: ${String(error)}`, error);
+    } finally {
+      timer?.cancel();
+    }
   }
 
   #adopt(session: Session): void {

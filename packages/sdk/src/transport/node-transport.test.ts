@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { createServer as createHttpServer } from "node:http";
 import { type AddressInfo, createServer, connect as netConnect, type Socket } from "node:net";
 import { after, before, describe, it } from "node:test";
-import type { TLSSocket } from "node:tls";
+import { createServer as createTlsServer, type TLSSocket } from "node:tls";
 import { FakeClock, settle } from "@kcp-ts/testkit";
 import { isTransportError, type TransportRequest } from "../client/index.ts";
 import {
@@ -260,6 +260,40 @@ describe("NodeTransport", () => {
     clock.advance(15_000);
     await assert.rejects(pending, (error) => isTransportError(error, "connection-lost"));
     await raw.close();
+  });
+
+  it("gives up a connection on which the server never begins to speak, and makes another", async () => {
+    let isMute = true;
+    const { cert, key } = certificates;
+    const server = await serve(startHttp2Server, echo);
+    const sockets: Socket[] = [];
+    // It agrees to HTTP/2 and says no more: what a connection looks like that dies right behind the handshake.
+    const mute = createTlsServer({ cert, key, ALPNProtocols: ["h2"] }, (socket) => {
+      sockets.push(socket);
+      socket.on("error", () => socket.destroy());
+    });
+    await new Promise<void>((resolve) => mute.listen(0, "127.0.0.1", resolve));
+    const front = createServer((socket) => {
+      const port = isMute ? (mute.address() as AddressInfo).port : server.port;
+      const far = netConnect(port, "127.0.0.1");
+      for (const one of [socket, far]) one.on("error", () => one.destroy());
+      socket.pipe(far).pipe(socket);
+    });
+    await new Promise<void>((resolve) => front.listen(0, "127.0.0.1", resolve));
+    const clock = new FakeClock();
+    const { port } = front.address() as AddressInfo;
+    const transport = transportTo(new URL(`https://localhost:${port}`), { clock });
+    const pending = transport.send(get);
+    const refused = assert.rejects(pending, (error) => isTransportError(error, "connect"));
+    while (sockets.length === 0) await settle();
+    await settle(20);
+    clock.advance(30_000);
+    await refused;
+    isMute = false;
+    assert.equal((await ask(transport))["version"], "2.0");
+    for (const socket of sockets) socket.destroy();
+    mute.close();
+    front.close();
   });
 
   it("asks anew what a server speaks when it no longer speaks HTTP/2", async () => {

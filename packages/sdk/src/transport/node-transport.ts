@@ -14,7 +14,7 @@ import {
   type TransportResponse,
 } from "../client/index.ts";
 import { abortable } from "./abortable.ts";
-import { dial, type TlsSettings } from "./dial.ts";
+import { connectTimeoutMsDefault, dial, type TlsSettings } from "./dial.ts";
 import { Http1Connections } from "./http1-connections.ts";
 import { Http2Connections } from "./http2-connections.ts";
 
@@ -107,6 +107,7 @@ export class NodeTransport implements Transport {
             authority: url.origin,
             connect: () => this.#connectHttp2(),
             clock,
+            settingsTimeoutMs: this.#options.connectTimeoutMs ?? connectTimeoutMsDefault,
             pingIntervalMs: this.#options.pingIntervalMs ?? pingIntervalMsDefault,
             pingTimeoutMs: this.#options.pingTimeoutMs ?? pingTimeoutMsDefault,
           })

@@ -3,14 +3,17 @@
  *
  * This room knows neither storage nor HTTP: what a plug-in needs to look up it declares as a source, and wiring supplies it.
  */
+import type { TypeSchema } from "@kcp-ts/machinery/apply";
 import type { JsonObject, JsonValue } from "@kcp-ts/machinery/json";
 import type { ClusterName } from "@kcp-ts/machinery/names";
+import { type StatusError, statusError } from "@kcp-ts/machinery/status";
 import type { MaybePromise } from "../request/api-request.ts";
 import type { UserInfo } from "../request/user.ts";
 
-export type Operation = "CREATE" | "UPDATE" | "DELETE";
+export type Operation = "CREATE" | "UPDATE" | "DELETE" | "CONNECT";
 
 export interface AdmissionRequest {
+  /** What happens to the object, whichever verb asked for it: a patch updates, an apply updates or creates. */
   readonly operation: Operation;
   readonly cluster: ClusterName;
   readonly group: string;
@@ -19,18 +22,37 @@ export interface AdmissionRequest {
   readonly kind: string;
   readonly subresource: string;
   readonly namespace: string;
+  /** Empty when the name is yet to be generated. */
   readonly name: string;
   readonly user: UserInfo;
   readonly isDryRun: boolean;
   readonly signal: AbortSignal;
+  /** CreateOptions, UpdateOptions or DeleteOptions, as sent. */
+  readonly options: JsonObject;
+  /** How objects of the kind are read and merged. */
+  readonly form: ObjectForm;
+  /** Tells the client something, in a Warning header. */
+  warn(text: string): void;
+  /** Leaves a note for the audit of the request; the key is `<domain>/<name>`. */
+  annotate(key: string, value: string): void;
+}
+
+export interface ObjectForm {
+  /** The value as an object of the kind: pruned and with defaults. Throws a StatusError when it cannot be one. */
+  decode(value: JsonObject): MutableObject;
+  /** How server-side apply sees the kind. */
+  readonly applyType: TypeSchema;
 }
 
 /** An object on its way in: the plug-in's to change until it is stored. */
 export type MutableObject = { [member: string]: JsonValue };
 
+/** A plug-in does any of the following, and refuses by throwing a StatusError. */
 export interface AdmissionPlugin {
   readonly name: string;
-  /** Runs before the object is prepared and may refuse by throwing a StatusError. */
+  /** False when the plug-in has nothing to do with such a request: it is left alone then, and the request costs nothing. */
+  concerns?(request: AdmissionRequest): boolean;
+  /** Runs before the object is prepared. */
   admit?(request: AdmissionRequest): MaybePromise<void>;
   /**
    * May change the object in place, on creates and updates: before defaults and validation, so what it sets is held to the same rules as what
@@ -41,33 +63,49 @@ export interface AdmissionPlugin {
     draft: MutableObject,
     old: JsonObject | undefined,
   ): MaybePromise<void>;
-  /** Sees the object as it would be stored, and the one it replaces. */
+  /** Sees the object as it would be stored, and the one it replaces. On deletes both are the object that goes. */
   validate?(
     request: AdmissionRequest,
     object: JsonObject,
     old: JsonObject | undefined,
   ): MaybePromise<void>;
+  /** The object was found valid, but was not stored after all. Must not throw. */
+  abandon?(request: AdmissionRequest): MaybePromise<void>;
 }
 
+/** The refusal that a plug-in throws: a 403 that names the object. */
+export function denied(request: AdmissionRequest, reason: string): StatusError {
+  return statusError.forbidden(request, request.name, reason);
+}
+
+type With<Step extends keyof AdmissionPlugin> = AdmissionPlugin &
+  Required<Pick<AdmissionPlugin, Step>>;
+
 export class Admission {
-  readonly #admitting: readonly NonNullable<AdmissionPlugin["admit"]>[];
-  readonly #mutating: readonly NonNullable<AdmissionPlugin["mutate"]>[];
-  readonly #validating: readonly NonNullable<AdmissionPlugin["validate"]>[];
+  readonly #admitting: readonly With<"admit">[];
+  readonly #mutating: readonly With<"mutate">[];
+  readonly #validating: readonly With<"validate">[];
+  readonly #abandoning: readonly With<"abandon">[];
 
   constructor(plugins: readonly AdmissionPlugin[]) {
-    this.#admitting = plugins.flatMap(({ admit }) => (admit === undefined ? [] : [admit]));
-    this.#mutating = plugins.flatMap(({ mutate }) => (mutate === undefined ? [] : [mutate]));
-    this.#validating = plugins.flatMap(({ validate }) =>
-      validate === undefined ? [] : [validate],
-    );
+    this.#admitting = plugins.filter((plugin) => plugin.admit !== undefined) as With<"admit">[];
+    this.#mutating = plugins.filter((plugin) => plugin.mutate !== undefined) as With<"mutate">[];
+    this.#validating = plugins.filter(
+      (plugin) => plugin.validate !== undefined,
+    ) as With<"validate">[];
+    this.#abandoning = plugins.filter(
+      (plugin) => plugin.abandon !== undefined,
+    ) as With<"abandon">[];
   }
 
-  get isMutating(): boolean {
-    return this.#mutating.length > 0;
+  /** Whether anybody may want to change the object: if not, it need not be copied for them. */
+  mutates(request: AdmissionRequest): boolean {
+    for (const plugin of this.#mutating) if (isConcerned(plugin, request)) return true;
+    return false;
   }
 
   admit(request: AdmissionRequest): MaybePromise<void> {
-    return inTurn(this.#admitting, (admit) => admit(request));
+    return inTurn(this.#admitting, request, (plugin) => plugin.admit(request));
   }
 
   mutate(
@@ -75,7 +113,7 @@ export class Admission {
     draft: MutableObject,
     old: JsonObject | undefined,
   ): MaybePromise<void> {
-    return inTurn(this.#mutating, (mutate) => mutate(request, draft, old));
+    return inTurn(this.#mutating, request, (plugin) => plugin.mutate(request, draft, old));
   }
 
   validate(
@@ -83,19 +121,31 @@ export class Admission {
     object: JsonObject,
     old: JsonObject | undefined,
   ): MaybePromise<void> {
-    return inTurn(this.#validating, (validate) => validate(request, object, old));
+    return inTurn(this.#validating, request, (plugin) => plugin.validate(request, object, old));
+  }
+
+  abandon(request: AdmissionRequest): MaybePromise<void> {
+    return inTurn(this.#abandoning, request, (plugin) => plugin.abandon(request));
   }
 }
 
+function isConcerned(plugin: AdmissionPlugin, request: AdmissionRequest): boolean {
+  return plugin.concerns === undefined || plugin.concerns(request);
+}
+
 /** One after the other; without a promise as long as nobody needs one. */
-function inTurn<Plugin>(
+function inTurn<Plugin extends AdmissionPlugin>(
   plugins: readonly Plugin[],
+  request: AdmissionRequest,
   call: (plugin: Plugin) => MaybePromise<void>,
   from = 0,
 ): MaybePromise<void> {
   for (let at = from; at < plugins.length; at++) {
-    const pending = call(plugins[at] as Plugin);
-    if (pending instanceof Promise) return pending.then(() => inTurn(plugins, call, at + 1));
+    const plugin = plugins[at] as Plugin;
+    if (!isConcerned(plugin, request)) continue;
+    const pending = call(plugin);
+    if (pending instanceof Promise)
+      return pending.then(() => inTurn(plugins, request, call, at + 1));
   }
   return undefined;
 }

@@ -2,12 +2,36 @@ export {
   Admission,
   type AdmissionPlugin,
   type AdmissionRequest,
+  denied,
   type MutableObject,
+  type ObjectForm,
   type Operation,
 } from "./admission.ts";
+export { certificateSigners, type SignerRules } from "./certificate-signers.ts";
+export {
+  type ClusterConfiguration,
+  type ConfigurationResource,
+  ConfigurationSet,
+  configurationGroup,
+  configurationResources,
+  nothingConfigured,
+} from "./configuration.ts";
+export { DynamicAdmission } from "./dynamic-admission.ts";
 export {
   defaultNamespace,
   type NamespacePhase,
   type NamespaceSource,
   namespaceLifecycle,
+  namespaceTerminating,
 } from "./namespace-lifecycle.ts";
+export { type Quota, QuotaAdmission, type QuotaSource } from "./quota/quota-admission.ts";
+export { reservedDefinitions } from "./reserved-definitions.ts";
+export type {
+  AdmissionSources,
+  ConfigurationSource,
+  EquivalentKind,
+  ParameterKind,
+  ParameterSource,
+  TargetKind,
+  WebhookCaller,
+} from "./sources.ts";

@@ -43,7 +43,7 @@ async function settle(
 ): Promise<void> {
   const phase = await pending;
   if (phase === "Active") return;
-  if (phase === "Terminating") throw terminating(request);
+  if (phase === "Terminating") throw namespaceTerminating(request);
   if (request.namespace !== defaultNamespace) {
     throw statusError.notFound({ group: "", resource: "namespaces" }, request.namespace);
   }
@@ -56,7 +56,12 @@ function isNamespace({ group, resource }: AdmissionRequest): boolean {
 }
 
 /** Helm and controllers look for the cause. */
-function terminating({ group, resource, name, namespace }: AdmissionRequest): StatusError {
+export function namespaceTerminating({
+  group,
+  resource,
+  name,
+  namespace,
+}: Pick<AdmissionRequest, "group" | "resource" | "name" | "namespace">): StatusError {
   const refused = statusError.forbidden(
     { group, resource },
     name,

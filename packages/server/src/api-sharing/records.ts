@@ -1,4 +1,5 @@
 /** What decisions need to know of APIExports and APIBindings: small, and shared where they say the same, because there can be very many. */
+import { Interned } from "@kcp-ts/machinery/base";
 import {
   isJsonObject,
   type JsonObject,
@@ -6,7 +7,6 @@ import {
   stringifyJson,
 } from "@kcp-ts/machinery/json";
 import type { ClusterName } from "@kcp-ts/machinery/names";
-import { Interned } from "../custom-resources/index.ts";
 import { type Entry, parseObjectKey, type Revision } from "../storage/index.ts";
 import { decodeObject } from "../stored-object/index.ts";
 import { member } from "../tenancy/index.ts";

@@ -5,15 +5,11 @@
  * `<resource>:<identity>` names the resource of one provider among several of the same name; it is the only way to read a bound resource in
  * all logical clusters at once.
  */
+import { Interned } from "@kcp-ts/machinery/base";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { compareVersionPriority } from "@kcp-ts/machinery/schema";
 import { statusError } from "@kcp-ts/machinery/status";
-import {
-  type Conversion,
-  Interned,
-  type SharedDefinition,
-  type SharedVersion,
-} from "../custom-resources/index.ts";
+import type { Conversion, SharedDefinition, SharedVersion } from "../custom-resources/index.ts";
 import type { Catalog, ResourceDefinition } from "../registry/index.ts";
 import type { MaybePromise } from "../request/api-request.ts";
 import type { ClusterScope } from "../request/request-scope.ts";

@@ -14,6 +14,8 @@ export interface Credentials {
    * (`getPeerX509Certificate()`): its fingerprint is then computed once.
    */
   readonly clientCertificate?: X509Certificate | undefined;
+  /** Behind the cluster prefix: where strangers may be let in. */
+  readonly path?: string | undefined;
 }
 
 export interface Authenticator {

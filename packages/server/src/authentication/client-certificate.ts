@@ -7,7 +7,7 @@
  */
 import type { X509Certificate } from "node:crypto";
 import type { Clock } from "@kcp-ts/machinery/base";
-import { credentialIdKey, type UserInfo } from "../request/index.ts";
+import { credentialIdKey, scopesKey, type UserInfo } from "../request/index.ts";
 import { withAuthenticatedGroup } from "./authenticated-group.ts";
 import type { Authenticator, Credentials } from "./authenticator.ts";
 import type { ReloadableClientCa } from "./client-ca.ts";
@@ -122,13 +122,30 @@ function userOf(certificate: X509Certificate): UserInfo | undefined {
   if (!username) return undefined;
   const uids = values(subject, userIdIdentifier);
   if (uids.length > 1) throw refusal("its subject has more than one uid");
+  const cluster = clusterOf(subject);
   const fingerprint = certificate.fingerprint256.replaceAll(":", "").toLowerCase();
   return withAuthenticatedGroup({
     username,
     ...(uids[0] === undefined ? {} : { uid: uids[0] }),
     groups: values(subject, "O"),
-    extra: { [credentialIdKey]: [`X509SHA256=${fingerprint}`] },
+    extra: {
+      [credentialIdKey]: [`X509SHA256=${fingerprint}`],
+      ...(cluster === undefined ? {} : { [scopesKey]: [`cluster:${cluster}`] }),
+    },
   });
+}
+
+const clusterUnitPrefix = "kcp:cluster:";
+
+/** What a certificate says (as organizational unit) that was approved in a logical cluster: elsewhere it makes its holder nobody. */
+export function clusterUnit(cluster: string): string {
+  return clusterUnitPrefix + cluster;
+}
+
+function clusterOf(subject: SubjectAttributes): string | undefined {
+  const units = values(subject, "OU").filter((unit) => unit.startsWith(clusterUnitPrefix));
+  if (units.length > 1) throw refusal("it is of more than one logical cluster");
+  return units[0]?.slice(clusterUnitPrefix.length);
 }
 
 /** Node's types know the well-known attributes only, and not that they may repeat. */

@@ -14,23 +14,28 @@ export interface RequestAuthenticatorOptions {
   /** Asked in this order. */
   readonly authenticators: readonly Authenticator[];
   readonly anonymous: boolean;
+  /** The only ones open to strangers, when anonymous requests are allowed at all; everywhere if left out. */
+  readonly anonymousPaths?: readonly string[] | undefined;
 }
 
 export class RequestAuthenticator {
   readonly #authenticators: readonly Authenticator[];
   readonly #anonymous: boolean;
+  readonly #anonymousPaths: ReadonlySet<string> | undefined;
 
   constructor(options: RequestAuthenticatorOptions) {
     this.#authenticators = options.authenticators;
     this.#anonymous = options.anonymous;
+    const { anonymousPaths } = options;
+    this.#anonymousPaths = anonymousPaths === undefined ? undefined : new Set(anonymousPaths);
   }
 
   /** Throws `AuthenticationError` when the request must be answered with 401. */
   authenticate(credentials: Credentials): MaybePromise<UserInfo> {
     const user = firstOf(this.#authenticators, (each) => each.authenticate(credentials));
     return user instanceof Promise
-      ? user.then((resolved) => this.#complete(resolved))
-      : this.#complete(user);
+      ? user.then((resolved) => this.#complete(resolved, credentials))
+      : this.#complete(user, credentials);
   }
 
   /**
@@ -42,9 +47,9 @@ export class RequestAuthenticator {
     return identity instanceof Promise ? identity.then(reviewed) : reviewed(identity);
   }
 
-  #complete(user: UserInfo | undefined): UserInfo {
+  #complete(user: UserInfo | undefined, { path = "" }: Credentials): UserInfo {
     if (user !== undefined) return withAuthenticatedGroup(user);
-    if (this.#anonymous) return anonymousUser;
+    if (this.#anonymous && this.#anonymousPaths?.has(path) !== false) return anonymousUser;
     throw new AuthenticationError("absent", "no credentials, and anonymous requests are off");
   }
 }

@@ -7,6 +7,7 @@ import {
   JsonSyntaxError,
   type JsonValue,
   parseJson,
+  stringifyJson,
 } from "@kcp-ts/machinery/json";
 import { decodeEnvelope, decodeMessage, type MessageShape } from "@kcp-ts/machinery/shape";
 import { type StatusError, statusError } from "@kcp-ts/machinery/status";
@@ -111,8 +112,11 @@ function decodeProtobuf(
       duplicates: [],
     };
   } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    const start = Buffer.from(bytes.subarray(0, excerptBytes)).toString("hex");
+    const shown = bytes.length > excerptBytes ? `${start} ...` : start;
     throw statusError.badRequest(
-      `the object provided is unrecognized (must be of type ${kind}): ${error instanceof Error ? error.message : String(error)}`,
+      `the object provided is unrecognized (must be of type ${kind}): ${why} (${shown})`,
     );
   }
 }
@@ -122,13 +126,13 @@ function asObject(
   { kind }: BodyKind,
 ): DecodedBody {
   if (isJsonObject(parsed.value)) return { value: parsed.value, duplicates: parsed.duplicates };
-  const found = Array.isArray(parsed.value)
-    ? "array"
-    : parsed.value === null
-      ? "null"
-      : typeof parsed.value;
-  throw statusError.badRequest(
-    `couldn't get version/kind; json parse error: json: cannot unmarshal ${found} into Go value of type struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" } (must be of type ${kind})`,
+  // As in Go, where null leaves everything at its zero value.
+  if (parsed.value === null) return { value: {}, duplicates: [] };
+  const found = Array.isArray(parsed.value) ? "array" : typeof parsed.value;
+  throw unrecognized(
+    kind,
+    `json: cannot unmarshal ${found} into Go value of type struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }`,
+    stringifyJson(parsed.value),
   );
 }
 

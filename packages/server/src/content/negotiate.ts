@@ -91,6 +91,16 @@ function formOf({ type, parameters }: Clause, offers: Offers): AnswerForm | unde
   if (group === "meta.k8s.io" && (version === "v1" || version === "v1beta1")) {
     if (as === "Table" && offers.table) return { mediaType, as: "table", version };
     if (as === offers.partial) return { mediaType, as: "partial", version };
+    if (as === "PartialObjectMetadata" && offers.partial === "PartialObjectMetadataList") {
+      throw statusError.notAcceptableForm(
+        `you requested ${as}, but the requested object is a list`,
+      );
+    }
+    if (as === "PartialObjectMetadataList" && offers.partial === "PartialObjectMetadata") {
+      throw statusError.notAcceptableForm(
+        `you requested ${as}, but the requested object is not a list`,
+      );
+    }
   }
   if (
     group === "apidiscovery.k8s.io" &&

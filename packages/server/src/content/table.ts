@@ -32,7 +32,7 @@ export function tableOf(
     metadata,
     columnDefinitions: (form.withColumns
       ? definition.strategy.columns
-      : []) as unknown as JsonValue[],
+      : null) as unknown as JsonValue,
     rows: objects.map((object) => rowOf(definition, object, form)),
   };
 }
@@ -45,7 +45,7 @@ export function rowOf(
   const cells = definition.strategy.cells(object, form.nowMs);
   switch (form.includeObject) {
     case "None":
-      return { cells };
+      return { cells, object: null };
     case "Metadata":
       return { cells, object: partialOf(object, form.version) };
     case "Object":

@@ -10,7 +10,12 @@ const depthMax = 200;
 const aliasesMax = 1000;
 
 export type ParsedYaml =
-  | { readonly value: JsonValue; readonly duplicates: readonly string[] }
+  | {
+      readonly value: JsonValue;
+      readonly duplicates: readonly string[];
+      /** Where the first of them is, counted from 1. */
+      readonly duplicateLine?: number;
+    }
   | { readonly error: string };
 
 export function parseYaml(text: string): ParsedYaml {
@@ -18,16 +23,17 @@ export function parseYaml(text: string): ParsedYaml {
     return { value: loadBounded(text, {}), duplicates: [] };
   } catch (error) {
     // js-yaml says that any exception may come out of it, not only its own.
-    const key = duplicateKeyOf(error, text);
-    if (key === undefined) return { error: messageOf(error) };
-    return parseWithDuplicates(text, key);
+    const found = duplicateKeyOf(error, text);
+    if (found === undefined) return { error: messageOf(error) };
+    return parseWithDuplicates(text, found);
   }
 }
 
 /** The last of several members with one name counts, as in JSON. Only the first such name is told. */
-function parseWithDuplicates(text: string, key: string): ParsedYaml {
+function parseWithDuplicates(text: string, { key, line }: DuplicateKey): ParsedYaml {
   try {
-    return { value: loadBounded(text, { json: true }), duplicates: [key] };
+    const value = loadBounded(text, { json: true });
+    return { value, duplicates: [key], duplicateLine: line };
   } catch (error) {
     return { error: messageOf(error) };
   }
@@ -44,17 +50,18 @@ function messageOf(error: unknown): string {
   return error instanceof Error ? (error.message.split("\n")[0] as string) : String(error);
 }
 
+interface DuplicateKey {
+  readonly key: string;
+  readonly line: number;
+}
+
 /** The name that stands twice, if that is what is wrong. */
-function duplicateKeyOf(error: unknown, text: string): string | undefined {
+function duplicateKeyOf(error: unknown, text: string): DuplicateKey | undefined {
   if (!(error instanceof YAMLException) || error.reason !== "duplicated mapping key")
     return undefined;
-  const line = text.split("\n")[error.mark?.line ?? 0] ?? "";
-  return (
-    line
-      .slice(error.mark?.column ?? 0)
-      .split(":")[0]
-      ?.trim() ?? ""
-  );
+  const { line = 0, column = 0 } = error.mark ?? {};
+  const [key = ""] = (text.split("\n")[line] ?? "").slice(column).split(":");
+  return { key: key.trim(), line: line + 1 };
 }
 
 /** Texts that a reader of YAML 1.1 would take for something else are quoted. */

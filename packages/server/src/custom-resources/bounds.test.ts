@@ -1,12 +1,12 @@
 /** Every bound of this room, at it and one beyond; and what is shared and let go of. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { Interned } from "@kcp-ts/machinery/base";
 import type { JsonObject, JsonValue } from "@kcp-ts/machinery/json";
 import { readCustomResourceDefinition } from "@kcp-ts/machinery/schema";
 import { ShapeError } from "@kcp-ts/machinery/shape";
 import { CompiledBudget } from "./compiled-version.ts";
 import { decodeDefinition, definitionDepthMax } from "./decode-definition.ts";
-import { Interned } from "./interned.ts";
 import { ruleLimitErrors, rulesMax, ruleTextMax } from "./rule-limits.ts";
 import { shareDefinition } from "./shared-definition.ts";
 import { cronTabs } from "./test-support/definitions.ts";

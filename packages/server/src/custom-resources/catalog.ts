@@ -5,6 +5,7 @@
  * that it knows of everything that was acknowledged anywhere.
  */
 import { createHash } from "node:crypto";
+import { Interned } from "@kcp-ts/machinery/base";
 import type { Catalog, ResourceDefinition } from "../registry/index.ts";
 import type { MaybePromise } from "../request/api-request.ts";
 import type { ClusterScope } from "../request/request-scope.ts";
@@ -12,7 +13,6 @@ import type { WatchCache } from "../watch-cache/index.ts";
 import { anyOwnersDefinition } from "./any-owners.ts";
 import type { CustomDefinition } from "./custom-definition.ts";
 import type { ClusterDefinitions, DefinitionIndex } from "./definition-index.ts";
-import { Interned } from "./interned.ts";
 import type { SharedVersion } from "./shared-version.ts";
 
 export interface CustomResourceCatalogOptions {

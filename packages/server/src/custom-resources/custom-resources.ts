@@ -10,12 +10,12 @@ import {
 } from "../registry/index.ts";
 import type { Storage } from "../storage/index.ts";
 import type { WatchCache } from "../watch-cache/index.ts";
+import type { WebhookClient } from "../webhooks/index.ts";
 import { CustomResourceCatalog } from "./catalog.ts";
 import type { Conversion } from "./conversion.ts";
 import { DefinitionController } from "./definition-controller.ts";
 import { DefinitionIndex } from "./definition-index.ts";
 import { customResourceDefinitions } from "./definitions.ts";
-import { WebhookClient } from "./webhook-client.ts";
 import { WebhookConversion } from "./webhook-conversion.ts";
 
 export interface CustomResourcesOptions {
@@ -26,6 +26,8 @@ export interface CustomResourcesOptions {
   readonly builtIns: readonly ResourceDefinition[];
   /** Served in the logical cluster root alone. */
   readonly rootOnly?: readonly ResourceDefinition[];
+  /** Calls conversion webhooks; its owner closes it. */
+  readonly webhooks: WebhookClient;
   readonly onError: (error: unknown) => void;
 }
 
@@ -41,14 +43,12 @@ export class CustomResources {
   readonly conversion: Conversion;
   readonly #index: DefinitionIndex;
   readonly #controller: DefinitionController;
-  readonly #webhooks: WebhookClient;
 
   constructor(options: CustomResourcesOptions) {
-    const { storage, watchCache, clock, registry, builtIns, rootOnly, onError } = options;
+    const { storage, watchCache, clock, registry, builtIns, rootOnly, webhooks, onError } = options;
     const { hub } = watchCache;
     const builtInCatalog = new BuiltInCatalog(ranked(builtIns), rootOnly);
-    this.#webhooks = new WebhookClient({ clock });
-    const conversion = new WebhookConversion(this.#webhooks);
+    const conversion = new WebhookConversion(webhooks);
     const index = new DefinitionIndex({ storage, hub, conversion });
     this.conversion = conversion;
     this.#index = index;
@@ -78,7 +78,6 @@ export class CustomResources {
   }
 
   stop(): Promise<void> {
-    this.#webhooks.close();
     return this.#controller.stop();
   }
 }

@@ -178,6 +178,7 @@ function shapeOf(version: SharedVersion): MessageShape {
     fields: new Map([["metadata", metadata]]),
     byNumber: new Map([[1, metadata]]),
     required: [],
+    keepsEmpty: new Set(),
     isAtomic: false,
   };
 }

@@ -194,6 +194,7 @@ export class DefinitionController implements HubListener {
           signal,
           subresource: customResourceDefinitions.subresources.get("status"),
           isDerived: true,
+          owner: { manager: "kube-apiserver", subresource: "status", isApply: false },
         },
       );
       if (written.outcome === "unchanged") return false;

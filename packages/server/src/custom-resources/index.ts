@@ -2,8 +2,8 @@
 export type { Conversion } from "./conversion.ts";
 export { CustomForm } from "./custom-form.ts";
 export { CustomResources, type CustomResourcesOptions } from "./custom-resources.ts";
+export { declareSchema } from "./declared-schema.ts";
 export { customResourceDefinitions } from "./definitions.ts";
-export { Interned } from "./interned.ts";
 export { definitionErrors, offeredDefinition } from "./offered-definition.ts";
 export type { SharedDefinition } from "./shared-definition.ts";
 export type { SharedVersion } from "./shared-version.ts";

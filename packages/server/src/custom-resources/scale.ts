@@ -10,14 +10,16 @@ export function scaleView({
   statusReplicasPath,
   labelSelectorPath,
 }: ScalePaths): SubresourceView {
-  const read = (object: JsonObject): JsonObject => {
+  const read = (object: JsonObject, purpose: "show" | "change" = "show"): JsonObject => {
     const replicas = integerAt(object, specReplicasPath);
-    if (replicas === undefined) {
+    // What has none cannot be shown, but it can be given some.
+    if (replicas === undefined && purpose === "show") {
       const message = `the spec replicas field ${quote(specReplicasPath)} does not exist`;
       throw new StatusError({
         code: 500,
         reason: "InternalError",
         message: `Internal error occurred: ${message}`,
+        details: { causes: [{ message }] },
       });
     }
     const selector = labelSelectorPath === undefined ? undefined : at(object, labelSelectorPath);
@@ -29,7 +31,7 @@ export function scaleView({
       kind: "Scale",
       apiVersion: "autoscaling/v1",
       metadata: defined(metadata),
-      spec: { replicas },
+      spec: defined({ replicas }),
       status: defined({
         replicas: integerAt(object, statusReplicasPath) ?? 0,
         selector: typeof selector === "string" && selector !== "" ? selector : undefined,
@@ -47,8 +49,9 @@ export function scaleView({
       const wanted = typeof replicas === "number" ? replicas : 0;
       if (wanted < 0) {
         const { name } = object["metadata"] as { name: string };
-        throw statusError.invalid({ group: "autoscaling", kind: "Scale" }, name, [
-          fieldError.invalid("spec.replicas", wanted, "should be a non-negative integer"),
+        const [group = ""] = String(object["apiVersion"]).split("/");
+        throw statusError.invalid({ group, kind: String(object["kind"]) }, name, [
+          fieldError.invalid(specReplicasPath, wanted, "should be a non-negative integer"),
         ]);
       }
       return withValue(object, segments(specReplicasPath), wanted);

@@ -6,6 +6,7 @@
  */
 import { createHash } from "node:crypto";
 import { deflateRawSync, inflateRawSync } from "node:zlib";
+import { Interned } from "@kcp-ts/machinery/base";
 import { type JsonObject, type JsonValue, parseJson, stringifyJson } from "@kcp-ts/machinery/json";
 import {
   type CrdConversion,
@@ -14,7 +15,6 @@ import {
   type CustomResourceDefinition,
   compareVersionPriority,
 } from "@kcp-ts/machinery/schema";
-import { Interned } from "./interned.ts";
 import { SharedVersion } from "./shared-version.ts";
 
 const interned = new Interned<SharedDefinition>();

@@ -1,6 +1,6 @@
 /** One version of a definition, as discovery lists it and as all clusters with the same definition share it. */
 import type { JsonObject } from "@kcp-ts/machinery/json";
-import type { CrdVersion } from "@kcp-ts/machinery/schema";
+import { type CrdVersion, compareVersionPriority } from "@kcp-ts/machinery/schema";
 import {
   apiVersionOf,
   type KindSchemas,
@@ -20,13 +20,14 @@ import { ruleEngine } from "./rule-engine.ts";
 import { ruleSources } from "./rule-sources.ts";
 import type { PackedSchema, SharedDefinition } from "./shared-definition.ts";
 
+/** In the order in which Kubernetes tells them. */
 const allVerbs = [
-  "create",
   "delete",
   "deletecollection",
   "get",
   "list",
   "patch",
+  "create",
   "update",
   "watch",
 ] as const;
@@ -113,7 +114,14 @@ export class SharedVersion implements ResourceDefinition, CompiledHolder {
   get warnings(): readonly string[] | undefined {
     const { deprecated, deprecationWarning } = this.traits;
     if (!deprecated) return undefined;
-    return [deprecationWarning ?? `${apiVersionOf(this)} ${this.kind} is deprecated`];
+    if (deprecationWarning !== undefined) return [deprecationWarning];
+    // Served versions are ordered, the best first.
+    const better = this.definition.versions.find(
+      ({ traits, version }) =>
+        traits.deprecated !== true && compareVersionPriority(version, this.version) < 0,
+    );
+    const advice = better === undefined ? "" : `; use ${apiVersionOf(better)} ${this.kind}`;
+    return [`${apiVersionOf(this)} ${this.kind} is deprecated${advice}`];
   }
 
   /** The schema and what is made of it; held by a cache, so not to be kept. */

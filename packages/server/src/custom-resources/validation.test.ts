@@ -212,7 +212,7 @@ describe("an object of a custom kind", () => {
     const without = await server.request("PUT", `${path}/ratchet`, { body });
     assert.equal(
       without.object.message,
-      'CronTab.stable.example.com "ratchet" is invalid: metadata.resourceVersion: Invalid value: 0: must be specified for an update',
+      'crontabs.stable.example.com "ratchet" is invalid: metadata.resourceVersion: Invalid value: 0: must be specified for an update',
     );
     const crd = await server.must(
       "GET",

@@ -8,9 +8,9 @@ import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery
 import { annotationErrors, labelErrors } from "@kcp-ts/machinery/meta";
 import type { CrdConversion } from "@kcp-ts/machinery/schema";
 import { aggregate, formatFieldError, quote, StatusError } from "@kcp-ts/machinery/status";
+import type { WebhookClient } from "../webhooks/index.ts";
 import type { Conversion } from "./conversion.ts";
 import type { SharedDefinition } from "./shared-definition.ts";
-import type { WebhookClient } from "./webhook-client.ts";
 
 export class WebhookConversion implements Conversion {
   readonly #client: WebhookClient;

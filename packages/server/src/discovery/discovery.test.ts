@@ -44,6 +44,7 @@ describe("legacy discovery", () => {
           "admissionregistration.k8s.io",
           "apiextensions.k8s.io",
           "coordination.k8s.io",
+          "flowcontrol.apiserver.k8s.io",
           "core.kcp.io",
           "tenancy.kcp.io",
         ],
@@ -89,6 +90,7 @@ describe("legacy discovery", () => {
         `resourcequotas/status ResourceQuota true ${status}`,
         `secrets Secret true ${most}`,
         `serviceaccounts ServiceAccount true ${most} sa`,
+        "serviceaccounts/token TokenRequest true create",
       ],
     ],
     ["/apis/events.k8s.io/v1", [`events Event true ${most} ev`]],
@@ -138,6 +140,15 @@ describe("legacy discovery", () => {
       ],
     ],
     ["/apis/coordination.k8s.io/v1", [`leases Lease true ${most}`]],
+    [
+      "/apis/flowcontrol.apiserver.k8s.io/v1",
+      [
+        `flowschemas FlowSchema false ${most}`,
+        `flowschemas/status FlowSchema false ${status}`,
+        `prioritylevelconfigurations PriorityLevelConfiguration false ${most}`,
+        `prioritylevelconfigurations/status PriorityLevelConfiguration false ${status}`,
+      ],
+    ],
   ];
   for (const [path, lines] of served) {
     it(`${path} has exactly the resources that kcp has`, async () => {
@@ -190,7 +201,7 @@ describe("aggregated discovery", () => {
       assert.equal(headers["etag"], `"${sum}"`);
       assert.equal(object.kind, "APIGroupDiscoveryList");
       assert.equal(object.apiVersion, "apidiscovery.k8s.io/v2");
-      assert.equal(object.items?.length, path === "/api" ? 1 : 10);
+      assert.equal(object.items?.length, path === "/api" ? 1 : 11);
     }
     const { items } = await server.get("/clusters/a/api", { headers: aggregated });
     const core = items[0] as unknown as {
@@ -205,7 +216,7 @@ describe("aggregated discovery", () => {
     );
     assert.deepEqual(namespaces, {
       resource: "namespaces",
-      responseKind: { group: "", version: "v1", kind: "Namespace" },
+      responseKind: { group: "", version: "", kind: "Namespace" },
       scope: "Cluster",
       singularResource: "namespace",
       verbs: ["create", "delete", "get", "list", "patch", "update", "watch"],
@@ -213,12 +224,12 @@ describe("aggregated discovery", () => {
       subresources: [
         {
           subresource: "finalize",
-          responseKind: { group: "", version: "v1", kind: "Namespace" },
+          responseKind: { group: "", version: "", kind: "Namespace" },
           verbs: ["update"],
         },
         {
           subresource: "status",
-          responseKind: { group: "", version: "v1", kind: "Namespace" },
+          responseKind: { group: "", version: "", kind: "Namespace" },
           verbs: ["get", "patch", "update"],
         },
       ],

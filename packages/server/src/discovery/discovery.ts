@@ -43,7 +43,7 @@ export function serveDiscovery(
   scope: PathScope,
   catalog: Catalog,
 ): MaybePromise<ApiResponse> {
-  if (scope.verb !== "get" && scope.verb !== "head") throw statusError.pathNotFound();
+  if (scope.verb !== "get" && scope.verb !== "head") throw statusError.methodNotAllowedHere();
   const definitions = catalog.all(scope.cluster);
   return definitions instanceof Promise
     ? definitions.then((all) => serveDocument(request, scope, all))

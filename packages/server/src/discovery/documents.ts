@@ -120,13 +120,16 @@ function resourceEntries(definition: ResourceDefinition): JsonObject[] {
   return [main, ...subresources];
 }
 
+/** Empty means: as the group and version that the entry is in. */
+const sameAsParent = { group: "", version: "" };
+
 function discoveryEntry(definition: ResourceDefinition): JsonObject {
-  const { group, version, kind, resource, singular, isNamespaced, verbs, shortNames, categories } =
-    definition;
+  const { kind, resource, singular, isNamespaced, verbs, shortNames, categories } = definition;
+  const { group, version } = definition.itemsCarryKind ? definition : sameAsParent;
   const responseKind = { group, version, kind };
   const subresources = [...definition.subresources].map(([name, subresource]) => ({
     subresource: name,
-    responseKind: subresource.view === undefined ? responseKind : viewOf(subresource),
+    responseKind: { ...responseKind, ...viewOf(subresource) },
     verbs: subresource.verbs,
   }));
   return {
@@ -142,8 +145,11 @@ function discoveryEntry(definition: ResourceDefinition): JsonObject {
 }
 
 /** Said only of subresources that are a kind of another group. */
-function viewOf({ view }: SubresourceStrategy): JsonObject {
-  return view === undefined ? {} : { group: view.group, version: view.version, kind: view.kind };
+function viewOf({ view, action }: SubresourceStrategy): JsonObject {
+  const shown = view ?? action;
+  return shown === undefined
+    ? {}
+    : { group: shown.group, version: shown.version, kind: shown.kind };
 }
 
 function storageVersionHash({ group, version, storageVersion, kind }: ResourceDefinition): string {

@@ -1,12 +1,36 @@
 /** A write as admission sees it. */
-import { isJsonObject } from "@kcp-ts/machinery/json";
+import type { TypeSchema } from "@kcp-ts/machinery/apply";
+import { isJsonObject, type JsonObject } from "@kcp-ts/machinery/json";
 import type { ClusterName } from "@kcp-ts/machinery/names";
-import type { AdmissionRequest, Operation } from "../admission/index.ts";
-import type { Build, Draft, Validator } from "../registry/index.ts";
+import { applyTypeOf } from "@kcp-ts/machinery/shape";
+import type { AdmissionRequest, MutableObject, ObjectForm, Operation } from "../admission/index.ts";
+import type { Build, Draft, ResourceDefinition, Validator } from "../registry/index.ts";
 import type { UserInfo } from "../request/user.ts";
 import { type HandlerRequest, type HandlerRooms, oneCluster } from "./context.ts";
+import { decodeDraft } from "./decode-object.ts";
 
-/** A class, because the signal must stay unmade until somebody asks for it. */
+interface Kind {
+  readonly group: string;
+  readonly version: string;
+  readonly kind: string;
+}
+
+interface Address {
+  readonly namespace: string;
+  readonly name: string;
+}
+
+/** What a request may say beyond its scope. */
+interface Particulars {
+  /** Where the object is, when the path does not say. */
+  readonly address?: Address;
+  /** Set when the subresource is a kind of its own. */
+  readonly view?: Kind & { readonly form: ObjectForm };
+  /** DeleteOptions, which come in the body. */
+  readonly options?: JsonObject;
+}
+
+/** A class, because what is rarely asked for must stay unmade until somebody does. */
 class HandledAdmission implements AdmissionRequest {
   readonly operation: Operation;
   readonly cluster: ClusterName;
@@ -20,16 +44,24 @@ class HandledAdmission implements AdmissionRequest {
   readonly user: UserInfo;
   readonly isDryRun: boolean;
   readonly #handled: HandlerRequest;
+  readonly #particulars: Particulars;
 
-  constructor(handled: HandlerRequest, operation: Operation, isDryRun: boolean, address: Address) {
+  constructor(
+    handled: HandlerRequest,
+    operation: Operation,
+    isDryRun: boolean,
+    particulars: Particulars,
+  ) {
     const { scope, definition } = handled;
+    const { address = scope, view } = particulars;
     this.#handled = handled;
+    this.#particulars = particulars;
     this.operation = operation;
     this.cluster = oneCluster(scope);
     this.group = definition.group;
     this.version = definition.version;
     this.resource = definition.resource;
-    this.kind = definition.kind;
+    this.kind = view === undefined ? definition.kind : view.kind;
     this.subresource = scope.subresource;
     this.namespace = definition.isNamespaced ? address.namespace : "";
     this.name = address.name;
@@ -40,20 +72,71 @@ class HandledAdmission implements AdmissionRequest {
   get signal(): AbortSignal {
     return this.#handled.signal;
   }
+
+  get form(): ObjectForm {
+    return this.#particulars.view?.form ?? new DefinitionForm(this.#handled.definition);
+  }
+
+  get options(): JsonObject {
+    return this.#particulars.options ?? optionsOf(this.operation, this.#handled.scope.query);
+  }
+
+  warn(text: string): void {
+    this.#handled.warnings.push(text);
+  }
+
+  annotate(key: string, value: string): void {
+    this.#handled.annotate(key, value);
+  }
+
+  /** The same write, when there turns out to be nothing to update. */
+  asCreate(): AdmissionRequest {
+    return new HandledAdmission(this.#handled, "CREATE", this.isDryRun, this.#particulars);
+  }
 }
 
-interface Address {
-  readonly namespace: string;
-  readonly name: string;
+export class DefinitionForm implements ObjectForm {
+  readonly #definition: ResourceDefinition;
+
+  constructor(definition: ResourceDefinition) {
+    this.#definition = definition;
+  }
+
+  decode(value: JsonObject): MutableObject {
+    const options = { isDryRun: false, fieldValidation: "Ignore", fieldManager: "" } as const;
+    return decodeDraft(this.#definition, { value, duplicates: [] }, options, []);
+  }
+
+  get applyType(): TypeSchema {
+    const { applyType, shape } = this.#definition.strategy;
+    return applyType ?? applyTypeOf(shape);
+  }
 }
+
+const optionKinds = { CREATE: "CreateOptions", UPDATE: "UpdateOptions", DELETE: "DeleteOptions" };
+
+function optionsOf(operation: Operation, query: URLSearchParams): JsonObject {
+  if (operation === "CONNECT") return {};
+  const dryRun = query.getAll("dryRun").filter((each) => each !== "");
+  const { fieldManager, fieldValidation } = Object.fromEntries(query) as Record<string, string>;
+  return {
+    kind: optionKinds[operation],
+    apiVersion: "meta.k8s.io/v1",
+    ...(dryRun.length === 0 ? {} : { dryRun }),
+    ...(fieldManager ? { fieldManager } : {}),
+    ...(fieldValidation ? { fieldValidation } : {}),
+  };
+}
+
+const nothingParticular: Particulars = {};
 
 export function admissionRequest(
   handled: HandlerRequest,
   operation: Operation,
   isDryRun: boolean,
-  address: Address = handled.scope,
+  particulars: Particulars = nothingParticular,
 ): AdmissionRequest {
-  return new HandledAdmission(handled, operation, isDryRun, address);
+  return new HandledAdmission(handled, operation, isDryRun, particulars);
 }
 
 /** Where an object that is to be created will be, as far as its sender has said. */
@@ -64,21 +147,33 @@ export function addressOf({ scope }: HandlerRequest, draft: Draft): Address {
   return { namespace: scope.namespace, name };
 }
 
-/** The wanted object as plug-ins want it. They get a copy of their own for each try, because a build may hand out what it keeps. */
+/**
+ * The wanted object as plug-ins want it. They get a copy of their own for each try, because a build may hand out what it keeps. An update
+ * that turns out to create something is admitted as what it is.
+ */
 export function mutating(
   { admission }: HandlerRooms,
   request: AdmissionRequest,
   build: Build,
 ): Build {
-  if (!admission.isMutating) return build;
   return async (old) => {
-    const draft = structuredClone(await build(old));
-    await admission.mutate(request, draft, old);
+    const present = actual(request, old);
+    if (present !== request) await admission.admit(present);
+    const wanted = await build(old);
+    if (!admission.mutates(present)) return wanted;
+    const draft = structuredClone(wanted);
+    await admission.mutate(present, draft, old);
     return draft;
   };
 }
 
 /** Admission's last word, as the registry wants it. */
 export function validatorFor({ admission }: HandlerRooms, request: AdmissionRequest): Validator {
-  return (object, old) => admission.validate(request, object, old);
+  return (object, old) => admission.validate(actual(request, old), object, old);
+}
+
+function actual(request: AdmissionRequest, old: JsonObject | undefined): AdmissionRequest {
+  return old === undefined && request.operation === "UPDATE" && request instanceof HandledAdmission
+    ? request.asCreate()
+    : request;
 }

@@ -2,9 +2,9 @@
  * Server-side apply: the configuration is merged into the newest object by who owns what, and again when that changed meanwhile.
  */
 import { applyConfiguration } from "@kcp-ts/machinery/apply";
-import { isJsonObject, type JsonObject } from "@kcp-ts/machinery/json";
+import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery/json";
 import { quote, StatusError, statusError } from "@kcp-ts/machinery/status";
-import { type DecodedBody, decodeText, parseYaml, yamlBytesMax } from "../content/index.ts";
+import { decodeText, parseYaml, yamlBytesMax } from "../content/index.ts";
 import {
   type Build,
   type Draft,
@@ -13,7 +13,7 @@ import {
   timestamp,
 } from "../registry/index.ts";
 import type { HandlerRequest, HandlerRooms } from "./context.ts";
-import { checkAddress, decodeDraft } from "./decode-object.ts";
+import { checkAddress, decodeDraft, problemsMax } from "./decode-object.ts";
 import type { MutationOptions } from "./options.ts";
 import { parseJsonPatchBody } from "./patch-body.ts";
 
@@ -31,17 +31,17 @@ export function applyBuild(
 ): Build {
   const { definition, scope } = handled;
   const body = decodeConfiguration(request.bytes);
-  if (request.options.fieldValidation === "Strict" && body.duplicates.length > 0) {
-    const duplicates = body.duplicates.map(
-      (path) => `key ${quote(path.split(".").at(-1) ?? path)} already set in map`,
-    );
+  const { fieldValidation } = request.options;
+  if (fieldValidation === "Strict" && body.problems.length > 0) {
     throw statusError.badRequest(
-      `error strict decoding YAML: error converting YAML to JSON: yaml: unmarshal errors:\n  ${duplicates.join("\n  ")}`,
+      `error strict decoding YAML: error converting YAML to JSON: yaml: unmarshal errors:\n  ${body.problems.join("\n  ")}`,
     );
   }
   const config = withName(body.value, scope.name);
+  const ofTheKind = handled.warnings.length;
   return async (old) => {
-    handled.warnings.length = 0;
+    handled.warnings.length = ofTheKind;
+    if (fieldValidation === "Warn") handled.warnings.push(...body.problems);
     refuseUnknownUid(handled, config, old);
     const now = timestamp(rooms.clock.now());
     const { kind } = definition;
@@ -54,17 +54,38 @@ export function applyBuild(
       handled.warnings,
     );
     checkAddress(handled, draft, "update");
-    return withWishedVersion(draft, config);
+    return withWishedVersion(draft, old === undefined ? {} : (config["metadata"] as JsonObject));
   };
 }
 
+interface ParsedText {
+  readonly value: JsonValue;
+  readonly duplicates: readonly string[];
+  readonly duplicateLine?: number;
+}
+
+interface Configuration {
+  readonly value: JsonObject;
+  /** What is told of members that stand twice. */
+  readonly problems: readonly string[];
+}
+
 /** JSON first, because nearly everybody sends it and it is an order of magnitude faster. */
-function decodeConfiguration(bytes: Uint8Array): DecodedBody {
+function decodeConfiguration(bytes: Uint8Array): Configuration {
   const text = decodeText(bytes);
-  const parsed = /^\s*\{/.test(text) ? parseJsonPatchBody(text) : decodeYaml(text, bytes.length);
+  // Nothing at all is an object with nothing in it.
+  const isJson = /^\s*(?:\{|$)/.test(text);
+  const parsed: ParsedText = isJson
+    ? parseJsonPatchBody(text.trim() || "{}")
+    : decodeYaml(text, bytes.length);
   if (!isJsonObject(parsed.value))
     throw statusError.badRequest("error decoding YAML: the configuration must be an object");
-  return { value: parsed.value, duplicates: parsed.duplicates };
+  const line = parsed.duplicateLine ?? (text.includes("\n") ? undefined : 1);
+  const at = line === undefined ? "" : `line ${line}: `;
+  const problems = parsed.duplicates
+    .slice(0, problemsMax)
+    .map((path) => `${at}key ${quote(path.split(".").at(-1) ?? path)} already set in map`);
+  return { value: parsed.value, problems };
 }
 
 function decodeYaml(text: string, length: number) {
@@ -97,9 +118,8 @@ function refuseUnknownUid(
 }
 
 /** Only a version that the configuration names is a wish; the one that came with the live object is not. */
-function withWishedVersion(draft: Draft, config: JsonObject): Draft {
+function withWishedVersion(draft: Draft, { resourceVersion }: JsonObject): Draft {
   const metadata = draft["metadata"] as Draft;
-  const { resourceVersion } = config["metadata"] as JsonObject;
   if (resourceVersion === undefined) delete metadata["resourceVersion"];
   else metadata["resourceVersion"] = resourceVersion;
   return draft;

@@ -10,12 +10,15 @@ import type { ResourceScope } from "../request/request-scope.ts";
 import type { UserInfo } from "../request/user.ts";
 import type { WatchCache } from "../watch-cache/index.ts";
 import type { Reviewers } from "./review.ts";
+import type { TokenSource } from "./token-source.ts";
 
 export interface HandlerRooms {
   readonly registry: Registry;
   readonly watchCache: WatchCache;
   readonly admission: Admission;
   readonly clock: Clock;
+  /** Undefined where service accounts get no tokens. */
+  readonly tokens: TokenSource | undefined;
   readonly reviewers: Reviewers;
 }
 
@@ -28,6 +31,8 @@ export interface HandlerRequest {
   readonly warnings: string[];
   /** Aborts when the client goes away or the request's time is up. */
   readonly signal: AbortSignal;
+  /** Leaves a note for the audit of the request. */
+  annotate(key: string, value: string): void;
 }
 
 /** The bytes that a request body may have, as in Kubernetes. */

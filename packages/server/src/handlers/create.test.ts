@@ -241,13 +241,13 @@ describe("create", () => {
     assert.equal(answer.status, 405);
     assert.equal(
       answer.object.message,
-      'create is not supported on resources of kind "configmaps"',
+      "the server does not allow this method on the requested resource",
     );
   });
 
-  it("POST without a namespace finds nothing", async () => {
+  it("POST without a namespace is not allowed", async () => {
     const answer = await create({ metadata: { name: "x" } }, `${base}/configmaps`);
-    assert.equal(answer.status, 404);
+    assert.equal(answer.status, 405);
   });
 
   it("keys like __proto__ and constructor are data like any other", async () => {

@@ -22,22 +22,24 @@ export async function handleCreate(
   const draft = await readObject(handled, options);
   refuseCreation(definition, draft);
   checkAddress(handled, draft, "create");
-  const admitted = admissionRequest(handled, "CREATE", options.isDryRun, addressOf(handled, draft));
+  const address = addressOf(handled, draft);
+  const admitted = admissionRequest(handled, "CREATE", options.isDryRun, { address });
   const admission = rooms.admission.admit(admitted);
   if (admission !== undefined) await admission;
   const mutation = rooms.admission.mutate(admitted, draft, undefined);
   if (mutation !== undefined) await mutation;
-  const written = await rooms.registry.create(
-    definition,
-    { cluster, namespace: scope.namespace, name: "" },
-    draft,
-    {
+  const target = { cluster, namespace: scope.namespace, name: "" };
+  const written = await rooms.registry
+    .create(definition, target, draft, {
       isDryRun: options.isDryRun,
       user: handled.user,
       validate: validatorFor(rooms, admitted),
       signal: uncancelled,
       owner: fieldOwner(handled, options, "update"),
-    },
-  );
+    })
+    .catch(async (error: unknown) => {
+      await rooms.admission.abandon(admitted);
+      throw error;
+    });
   return renderWritten(201, await settled(written, handled, rooms), form, handled, rooms);
 }

@@ -2,7 +2,7 @@
 import { isJsonObject, type JsonObject } from "@kcp-ts/machinery/json";
 import { deduplicateOwnerReferences, type OwnerReference } from "@kcp-ts/machinery/meta";
 import { decodeShape, ShapeError } from "@kcp-ts/machinery/shape";
-import { quote, type StatusError, statusError } from "@kcp-ts/machinery/status";
+import { fieldError, quote, type StatusError, statusError } from "@kcp-ts/machinery/status";
 import { type DecodedBody, decodeBody } from "../content/index.ts";
 import { apiVersionOf, type Draft, type ResourceDefinition } from "../registry/index.ts";
 import { header } from "../request/api-request.ts";
@@ -16,8 +16,8 @@ export async function readObject(
 ): Promise<Draft> {
   const { request, definition, warnings } = handled;
   const bytes = await request.readBody(bodyBytesMax);
-  const { strategy } = definition;
-  const shape = strategy.decode === undefined ? strategy.shape : undefined;
+  // Custom kinds have no protobuf form.
+  const shape = definition.itemsCarryKind ? undefined : definition.strategy.shape;
   const expected = { kind: definition.kind, apiVersion: apiVersionOf(definition), shape };
   const body = decodeBody(bytes, header(request.headers, "content-type"), expected);
   checkKind(definition, body.value);
@@ -94,6 +94,7 @@ function refusalOf({ kind, version }: ResourceDefinition): Refusal {
 export function checkKind(definition: ResourceDefinition, value: JsonObject): void {
   const expected = apiVersionOf(definition);
   const { apiVersion, kind } = value;
+  if (definition.itemsCarryKind) refuseOtherKind(definition, value);
   if (apiVersion !== undefined && apiVersion !== "" && apiVersion !== expected) {
     throw statusError.badRequest(
       `the API version in the data (${String(apiVersion)}) does not match the expected API version (${expected})`,
@@ -104,6 +105,16 @@ export function checkKind(definition: ResourceDefinition, value: JsonObject): vo
       `${String(kind)} in version ${JSON.stringify(definition.version)} cannot be handled as a ${definition.kind}: no kind ${JSON.stringify(kind)} is registered for this endpoint`,
     );
   }
+}
+
+/** A custom resource of another kind is invalid, where a built-in one cannot be read. */
+function refuseOtherKind({ group, kind: expected }: ResourceDefinition, value: JsonObject): void {
+  const { kind = "", metadata } = value;
+  if (kind === expected || kind === "" || typeof kind !== "string") return;
+  const name = isJsonObject(metadata) ? metadata["name"] : undefined;
+  throw statusError.invalid({ group, kind }, typeof name === "string" ? name : "", [
+    fieldError.invalid("kind", kind, `must be ${expected}`),
+  ]);
 }
 
 /** The name and namespace in the body must not contradict the path. */

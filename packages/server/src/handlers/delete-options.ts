@@ -6,11 +6,14 @@ import { decodeBody } from "../content/index.ts";
 import type { DeleteRequest } from "../registry/index.ts";
 import { header } from "../request/api-request.ts";
 import { bodyBytesMax, type HandlerRequest } from "./context.ts";
+import { dryRunErrors, integer } from "./options.ts";
 
 export interface DeleteOptions extends DeleteRequest {
   readonly isDryRun: boolean;
   /** orphanDependents=false in so many words: the answer is 202 then. */
   readonly isOrphaningRefused: boolean;
+  /** As admission shows them. */
+  readonly sent: JsonObject;
 }
 
 export async function readDeleteOptions({
@@ -22,10 +25,10 @@ export async function readDeleteOptions({
     bytes.length === 0
       ? fromQuery(scope.query)
       : fromBody(bytes, header(request.headers, "content-type"));
-  const { propagationPolicy, orphanDependents, preconditions } = value;
+  const { propagationPolicy, orphanDependents, preconditions, gracePeriodSeconds } = value;
   const dryRun = Array.isArray(value["dryRun"])
     ? (value["dryRun"] as string[])
-    : scope.query.getAll("dryRun").filter((each) => each !== "");
+    : scope.query.getAll("dryRun");
   const errors = validate(propagationPolicy, orphanDependents, dryRun);
   if (errors.length > 0)
     throw statusError.invalid({ group: "meta.k8s.io", kind: "DeleteOptions" }, "", errors);
@@ -34,9 +37,11 @@ export async function readDeleteOptions({
     (orphanDependents === true ? "Orphan" : orphanDependents === false ? "Background" : undefined);
   const wanted = isJsonObject(preconditions) ? preconditions : {};
   return {
+    sent: { ...value, kind: "DeleteOptions", apiVersion: "meta.k8s.io/v1" },
     isDryRun: dryRun.includes("All"),
     isOrphaningRefused: orphanDependents === false,
     propagationPolicy: policy as DeleteRequest["propagationPolicy"],
+    gracePeriodSeconds: gracePeriodSeconds as number | undefined,
     uid: wanted["uid"] as string | undefined,
     resourceVersion: wanted["resourceVersion"] as string | undefined,
   };
@@ -62,7 +67,9 @@ function fromBody(bytes: Uint8Array, contentType: string | undefined): JsonObjec
 function fromQuery(query: URLSearchParams): JsonObject {
   const policy = query.get("propagationPolicy");
   const orphan = query.get("orphanDependents");
+  const grace = integer(query, "gracePeriodSeconds");
   return {
+    ...(grace === undefined ? {} : { gracePeriodSeconds: grace }),
     ...(policy === null ? {} : { propagationPolicy: policy }),
     ...(orphan === null ? {} : { orphanDependents: orphan === "true" || orphan === "1" }),
   };
@@ -83,12 +90,5 @@ function validate(policy: unknown, orphan: unknown, dryRun: readonly string[]): 
   } else if (policy !== undefined && !policies.slice(0, 3).includes(String(policy))) {
     errors.push(fieldError.notSupported("propagationPolicy", String(policy), policies));
   }
-  if (dryRun.some((value) => value !== "All")) {
-    errors.push({
-      type: "FieldValueNotSupported",
-      field: "dryRun",
-      body: `Unsupported value: []string{${dryRun.map((value) => JSON.stringify(value)).join(", ")}}: supported values: "All"`,
-    });
-  }
-  return errors;
+  return [...errors, ...dryRunErrors(dryRun)];
 }

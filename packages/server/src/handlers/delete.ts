@@ -37,7 +37,10 @@ export async function deleteOne(
   options: DeleteOptions,
 ): Promise<Written> {
   const { scope, definition } = handled;
-  const admitted = admissionRequest(handled, "DELETE", options.isDryRun, address);
+  const admitted = admissionRequest(handled, "DELETE", options.isDryRun, {
+    address,
+    options: options.sent,
+  });
   const admission = rooms.admission.admit(admitted);
   if (admission !== undefined) await admission;
   const at = { cluster: oneCluster(scope), ...address };
@@ -46,7 +49,7 @@ export async function deleteOne(
     validate: validatorFor(rooms, admitted),
     signal: uncancelled,
   });
-  if (definition.isSeenOnAnswer === true)
+  if (definition.isSeenOnAnswer === true && !options.isDryRun)
     await rooms.watchCache.hub.reach(written.entry.modifiedAt, uncancelled);
   return written;
 }

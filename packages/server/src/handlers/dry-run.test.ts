@@ -102,7 +102,11 @@ describe("dryRun=All", () => {
     const namespace = await server.must("GET", ns);
     for (const part of ["status", "finalize"]) {
       const answer = await server.request("PUT", `${ns}/${part}?dryRun=All`, {
-        body: { ...namespace, spec: { finalizers: [] }, status: { phase: "Terminating" } },
+        body: {
+          ...namespace,
+          spec: { finalizers: [] },
+          status: { phase: "Active", conditions: [] },
+        },
       });
       assert.equal(answer.status, 200, answer.text);
     }
@@ -127,7 +131,7 @@ describe("dryRun=All", () => {
       assert.equal(status, 422, method);
       assert.equal(
         object.message,
-        `${kind}.meta.k8s.io "" is invalid: dryRun: Unsupported value: []string{"Some"}: supported values: "All"`,
+        `${kind}.meta.k8s.io "" is invalid: dryRun: Unsupported value: ["Some"]: supported values: "All"`,
       );
     }
   });

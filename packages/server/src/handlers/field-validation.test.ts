@@ -80,7 +80,7 @@ describe("fieldValidation", () => {
     assert.equal(answer.status, 422);
     assert.equal(
       answer.object.message,
-      'CreateOptions.meta.k8s.io "" is invalid: fieldValidation: Unsupported value: "Maybe": supported values: "Ignore", "Strict", "Warn"',
+      'CreateOptions.meta.k8s.io "" is invalid: fieldValidation: Unsupported value: "Maybe": supported values: "", "Ignore", "Strict", "Warn"',
     );
   });
 

@@ -1,7 +1,8 @@
 /** One verb per file; this is the table of them. */
-import { statusError } from "@kcp-ts/machinery/status";
+import { type StatusError, statusError } from "@kcp-ts/machinery/status";
 import type { ApiResponse, MaybePromise } from "../request/api-request.ts";
 import type { Verb } from "../request/request-scope.ts";
+import { handleConnect } from "./connect.ts";
 import type { HandlerRequest, HandlerRooms } from "./context.ts";
 import { handleCreate } from "./create.ts";
 import { handleDelete } from "./delete.ts";
@@ -11,11 +12,14 @@ import { handleList } from "./list.ts";
 import { handlePatch } from "./patch.ts";
 import { handleReview } from "./review.ts";
 import { handleView } from "./subresource-view.ts";
+import { handleTokenRequest } from "./token-request.ts";
 import { handleUpdate } from "./update.ts";
 import { handleWatch } from "./watch.ts";
 
+export { DefinitionForm } from "./admission-request.ts";
 export { bodyBytesMax, type HandlerRequest, type HandlerRooms } from "./context.ts";
 export type { Reviewer, Reviewers, ReviewRequest } from "./review.ts";
+export type { TokenSource } from "./token-source.ts";
 
 type Handler = (handled: HandlerRequest, rooms: HandlerRooms) => MaybePromise<ApiResponse>;
 
@@ -38,23 +42,26 @@ export function handleResource(
   rooms: HandlerRooms,
 ): MaybePromise<ApiResponse> {
   const { scope, definition } = handled;
-  if (
-    definition.isNamespaced === false &&
-    scope.namespace !== "" &&
-    definition.resource !== "namespaces"
-  ) {
+  if (!definition.isNamespaced && scope.namespace !== "" && !isNamespaceItself(handled)) {
     throw statusError.pathNotFound();
   }
   if (scope.subresource !== "") {
     const subresource = definition.subresources.get(scope.subresource);
-    if (subresource === undefined) throw statusError.pathNotFound();
-    if (!subresource.verbs.includes(scope.verb))
-      throw statusError.methodNotAllowed(definition, scope.verb);
+    if (subresource === undefined) {
+      throw definition.itemsCarryKind
+        ? statusError.notFound(definition, scope.name)
+        : statusError.pathNotFound();
+    }
+    if (!subresource.verbs.includes(scope.verb)) throw notAllowed(handled);
+    if (subresource.connect !== undefined) return handleConnect(handled, rooms, subresource);
+    if (subresource.action !== undefined) return handleTokenRequest(handled, rooms);
     if (subresource.view !== undefined) return handleView(handled, rooms, subresource.view);
-  } else if (!definition.verbs.includes(scope.verb)) {
-    throw statusError.methodNotAllowed(definition, scope.verb);
-  } else if (definition.isNamespaced && scope.namespace === "" && needsNamespace(scope.verb)) {
-    throw statusError.pathNotFound();
+  } else if (!definition.verbs.includes(scope.verb) || !isRightForm(handled)) {
+    throw notAllowed(handled);
+  } else if (definition.isNamespaced && scope.namespace === "" && needsNamespace(handled)) {
+    throw scope.name === "" && !definition.itemsCarryKind
+      ? notAllowed(handled)
+      : statusError.pathNotFound();
   }
   if (definition.warnings !== undefined) handled.warnings.push(...definition.warnings);
   if (definition.isReview === true) return handleReview(handled, rooms);
@@ -62,6 +69,24 @@ export function handleResource(
 }
 
 /** Across all namespaces one can look, not touch. */
-function needsNamespace(verb: Verb): boolean {
-  return verb !== "list" && verb !== "watch" && verb !== "deletecollection";
+function needsNamespace({ scope: { verb } }: HandlerRequest): boolean {
+  return verb !== "list" && verb !== "watch";
+}
+
+/** One creates in a collection, and changes what is in it. */
+function isRightForm({ scope: { verb, name } }: HandlerRequest): boolean {
+  if (verb === "create") return name === "";
+  return (verb !== "update" && verb !== "patch") || name !== "";
+}
+
+/** `namespaces/a`: its own name is the namespace it is in. */
+function isNamespaceItself({ scope, definition }: HandlerRequest): boolean {
+  const { resource, group } = definition;
+  return resource === "namespaces" && group === "" && scope.name === scope.namespace;
+}
+
+function notAllowed({ definition, scope }: HandlerRequest): StatusError {
+  return definition.itemsCarryKind
+    ? statusError.methodNotAllowed(definition, scope.verb)
+    : statusError.methodNotAllowedHere();
 }

@@ -7,6 +7,7 @@ import {
   negotiate,
   parseIncludeObject,
   partialOf,
+  rowOf,
   tableOf,
 } from "../content/index.ts";
 import {
@@ -34,6 +35,7 @@ import { decodeContinue, encodeContinue } from "./continue-token.ts";
 import { type ListOptions, listFreshness, parseListOptions } from "./options.ts";
 import { renderValue } from "./render.ts";
 import { type SelectionResult, selectionOf } from "./selection.ts";
+import { slicedList, sliceItems } from "./sliced-list.ts";
 
 export async function handleList(
   handled: HandlerRequest,
@@ -161,6 +163,8 @@ export async function renderList(
   if (form.as === "object" && form.mediaType === "application/json") {
     return renderItems(definition, listing, metadata);
   }
+  if (form.as !== "object" && form.mediaType === "application/json" && !isShort(listing))
+    return renderSlices(listing, metadata, form, handled, clock.now());
   const entries: Entry[] = [];
   for await (const batch of batchesOf(listing)) for (const entry of batch) entries.push(entry);
   if (form.as === "table") {
@@ -179,6 +183,34 @@ export async function renderList(
     ),
   };
   return renderValue(200, list, form);
+}
+
+/** What is made in one slice is answered whole. */
+function isShort({ entries }: Listing): boolean {
+  return !(Symbol.asyncIterator in entries) && entries.length <= sliceItems;
+}
+
+function renderSlices(
+  listing: Listing,
+  metadata: JsonObject,
+  form: AnswerForm & { readonly version: string },
+  { definition, scope }: HandlerRequest,
+  nowMs: number,
+): ApiResponse {
+  const { version } = form;
+  if (form.as === "partial") {
+    const head = {
+      kind: "PartialObjectMetadataList",
+      apiVersion: `meta.k8s.io/${version}`,
+      metadata,
+    };
+    const item = (entry: Entry) => partialOf(decodeObject(entry), version);
+    return slicedList(batchesOf(listing), { head, member: "items", item });
+  }
+  const table = { version, includeObject: parseIncludeObject(scope.query), nowMs };
+  const { rows: _, ...head } = tableOf(definition, [], metadata, { ...table, withColumns: true });
+  const item = (entry: Entry) => rowOf(definition, decodeObject(entry), table);
+  return slicedList(batchesOf(listing), { head, member: "rows", item });
 }
 
 function listMetadata(listing: Listing, continueToken: string | undefined): JsonObject {

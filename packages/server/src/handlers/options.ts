@@ -14,6 +14,11 @@ export interface ListOptions {
   readonly sendInitialEvents: boolean | undefined;
   readonly allowWatchBookmarks: boolean;
   readonly timeoutSeconds: number | undefined;
+  /**
+   * `kcpSelection=ownership`, which Kubernetes does not have: only objects that have owners or wait for their dependents; a watch tells the
+   * removal of all others, too. For the garbage collector, which would otherwise be told of every write to everything.
+   */
+  readonly isOwnership: boolean;
 }
 
 const noQuery: ListOptions = {
@@ -26,6 +31,7 @@ const noQuery: ListOptions = {
   sendInitialEvents: undefined,
   allowWatchBookmarks: false,
   timeoutSeconds: undefined,
+  isOwnership: false,
 };
 
 export function parseListOptions(query: URLSearchParams, isWatch: boolean): ListOptions {
@@ -42,6 +48,7 @@ export function parseListOptions(query: URLSearchParams, isWatch: boolean): List
       : undefined,
     allowWatchBookmarks: isTrue(query.get("allowWatchBookmarks")),
     timeoutSeconds: integer(query, "timeoutSeconds"),
+    isOwnership: query.has("kcpSelection") && isOwnership(query.get("kcpSelection")),
   };
   const errors = isWatch ? watchErrors(options) : listErrors(options);
   if (errors.length > 0) {
@@ -50,7 +57,12 @@ export function parseListOptions(query: URLSearchParams, isWatch: boolean): List
   return options;
 }
 
-function integer(query: URLSearchParams, name: string): number | undefined {
+function isOwnership(text: string | null): boolean {
+  if (text === "ownership") return true;
+  throw statusError.badRequest(`unknown kcpSelection ${JSON.stringify(text)}: try "ownership"`);
+}
+
+export function integer(query: URLSearchParams, name: string): number | undefined {
   const text = query.get(name);
   if (text === null || text === "") return undefined;
   const value = Number(text);
@@ -106,6 +118,14 @@ function listErrors(options: ListOptions): FieldError[] {
 }
 
 function watchErrors(options: ListOptions): FieldError[] {
+  if (options.continueToken !== "") {
+    return [
+      fieldError.forbidden(
+        "resourceVersionMatch",
+        "resourceVersionMatch is forbidden when continue is provided",
+      ),
+    ];
+  }
   const { sendInitialEvents, resourceVersionMatch: match } = options;
   if (sendInitialEvents === undefined) {
     if (match === "") return [];
@@ -124,9 +144,14 @@ function watchErrors(options: ListOptions): FieldError[] {
       ),
     ];
   }
-  if (match !== "NotOlderThan")
-    return [fieldError.notSupported("resourceVersionMatch", match, ["NotOlderThan"])];
-  return [];
+  if (match === "NotOlderThan") return [];
+  return [
+    fieldError.forbidden(
+      "resourceVersionMatch",
+      "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan",
+    ),
+    fieldError.notSupported("resourceVersionMatch", match, ["NotOlderThan"]),
+  ];
 }
 
 /** A resourceVersion that a client sent, as a revision. Empty means none. */
@@ -134,11 +159,27 @@ export function parseResourceVersion(text: string): Revision | undefined {
   if (text === "") return undefined;
   const value = Number(text);
   if (!/^\d+$/.test(text) || !Number.isSafeInteger(value)) {
+    const shown = JSON.stringify(text);
     throw statusError.badRequest(
-      `invalid resource version: strconv.ParseUint: parsing ${JSON.stringify(text)}: invalid syntax`,
+      `invalid resource version: resourceVersion: Invalid value: ${shown}: strconv.ParseUint: parsing ${shown}: invalid syntax`,
     );
   }
   return toRevision(value);
+}
+
+/** The only kind of dry run is of everything. */
+export function dryRunErrors(dryRun: readonly string[]): FieldError[] {
+  if (dryRun.every((value) => value === "All")) return [];
+  const body = `Unsupported value: ${JSON.stringify(dryRun)}: supported values: "All"`;
+  return [{ type: "FieldValueNotSupported", field: "dryRun", body }];
+}
+
+/** What is wrong with the first character that does not print. */
+function unprintableIn(text: string): string | undefined {
+  const found = /[\p{C}\p{Zl}\p{Zp}]|(?! )\p{Zs}/u.exec(text);
+  if (found === null) return undefined;
+  const code = (found[0].codePointAt(0) as number).toString(16).toUpperCase().padStart(4, "0");
+  return `invalid character U+${code} (at position ${found.index})`;
 }
 
 /** How fresh a list must be: Kubernetes' table of resourceVersion, match and limit. */
@@ -167,24 +208,20 @@ const fieldManagerLengthMax = 128;
 export function parseMutationOptions(query: URLSearchParams, kind: string): MutationOptions {
   if (query.size === 0) return plainMutation;
   const errors: FieldError[] = [];
-  const dryRun = query.getAll("dryRun").filter((value) => value !== "");
-  if (dryRun.some((value) => value !== "All")) {
-    const shown = `[]string{${dryRun.map((value) => JSON.stringify(value)).join(", ")}}`;
-    errors.push({
-      type: "FieldValueNotSupported",
-      field: "dryRun",
-      body: `Unsupported value: ${shown}: supported values: "All"`,
-    });
-  }
+  const dryRun = query.getAll("dryRun");
+  errors.push(...dryRunErrors(dryRun));
   const fieldValidation = query.get("fieldValidation") || "Warn";
   if (fieldValidation !== "Ignore" && fieldValidation !== "Warn" && fieldValidation !== "Strict") {
-    errors.push(
-      fieldError.notSupported("fieldValidation", fieldValidation, ["Ignore", "Strict", "Warn"]),
-    );
+    const supported = ["", "Ignore", "Strict", "Warn"];
+    errors.push(fieldError.notSupported("fieldValidation", fieldValidation, supported));
   }
   const fieldManager = query.get("fieldManager") ?? "";
   if (fieldManager.length > fieldManagerLengthMax) {
     errors.push(fieldError.tooLong("fieldManager", fieldManagerLengthMax));
+  }
+  const unprintable = unprintableIn(fieldManager);
+  if (unprintable !== undefined) {
+    errors.push(fieldError.invalid("fieldManager", fieldManager, unprintable));
   }
   if (errors.length > 0) throw statusError.invalid({ group: "meta.k8s.io", kind }, "", errors);
   return {

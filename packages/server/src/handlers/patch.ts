@@ -73,7 +73,11 @@ export async function handlePatch(
   const admitted = admissionRequest(handled, "UPDATE", options.isDryRun);
   const admission = rooms.admission.admit(admitted);
   if (admission !== undefined) await admission;
-  const mutated = mutating(rooms, admitted, build);
+  const mutated = mutating(
+    rooms,
+    admitted,
+    isApply ? admittingCreation(handled, rooms, options, build) : build,
+  );
   const written = await rooms.registry.update(definition, { cluster, namespace, name }, mutated, {
     isDryRun: options.isDryRun,
     user: handled.user,
@@ -86,6 +90,21 @@ export async function handlePatch(
   });
   const status = written.outcome === "created" ? 201 : 200;
   return renderWritten(status, await settled(written, handled, rooms), form, handled, rooms);
+}
+
+/** An apply that makes an object is a create to those who decide where objects may be. */
+function admittingCreation(
+  handled: HandlerRequest,
+  rooms: HandlerRooms,
+  { isDryRun }: MutationOptions,
+  build: Build,
+): Build {
+  return async (old) => {
+    if (old === undefined) {
+      await rooms.admission.admit(admissionRequest(handled, "CREATE", isDryRun));
+    }
+    return build(old);
+  };
 }
 
 export function patchType(
@@ -104,8 +123,9 @@ export function patchType(
 
 /** Called again when another write came first: what it warned of before does not count. */
 function patchBuild(handled: HandlerRequest, patch: ReadPatch, options: MutationOptions): Build {
+  const ofTheKind = handled.warnings.length;
   return async (old) => {
-    handled.warnings.length = 0;
+    handled.warnings.length = ofTheKind;
     return patched(handled, patch, old as JsonObject, options);
   };
 }

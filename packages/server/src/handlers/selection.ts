@@ -1,6 +1,12 @@
-/** From selector texts to a Selection over stored entries. */
+/**
+ * From selector texts to a Selection over stored entries.
+ *
+ * A watch over all logical clusters has its selection asked of every write to its resource: what can be told from the key, or from the bytes
+ * without parsing them, is told from these.
+ */
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import {
+  type FieldRequirement,
   parseFieldSelector,
   parseLabelSelector,
   SelectorSyntaxError,
@@ -8,7 +14,7 @@ import {
 import { statusError } from "@kcp-ts/machinery/status";
 import type { ResourceDefinition } from "../registry/index.ts";
 import { type Entry, parseObjectKey } from "../storage/index.ts";
-import { decodeObject } from "../stored-object/index.ts";
+import { decodeObject, hasMetadataOfOwnership, mentions } from "../stored-object/index.ts";
 import { cachedLabels, type Selection } from "../watch-cache/index.ts";
 
 export interface Selectors {
@@ -16,6 +22,8 @@ export interface Selectors {
   readonly fieldSelector: string;
   /** The name in the path of a single-object watch, or empty. */
   readonly name: string;
+  /** See `ListOptions`. */
+  readonly isOwnership?: boolean | undefined;
 }
 
 export interface SelectionResult {
@@ -26,9 +34,10 @@ export interface SelectionResult {
 }
 
 export function selectionOf(definition: ResourceDefinition, selectors: Selectors): SelectionResult {
-  const { labelSelector, fieldSelector, name } = selectors;
-  if (labelSelector === "" && fieldSelector === "" && name === "")
-    return { selection: undefined, name: undefined };
+  const { labelSelector, fieldSelector, name, isOwnership } = selectors;
+  const isAll = labelSelector === "" && fieldSelector === "" && name === "";
+  if (isAll) return { selection: isOwnership ? ownership : undefined, name: undefined };
+  if (isOwnership) throw statusError.badRequest("kcpSelection takes no other selector beside it");
   try {
     return build(definition, selectors);
   } catch (error) {
@@ -49,12 +58,43 @@ function build(
     throw statusError.badRequest("fieldSelector metadata.name doesn't match requested name");
   }
   const onlyName = name === "" ? selected : name;
+  const ending = onlyName !== undefined && plainName.test(onlyName) ? `/${onlyName}` : "";
+  const words = verbatimWords(definition, fields.requirements);
+  const isNameOnly =
+    ending !== "" &&
+    labels.isEmpty &&
+    fields.requirements.every(
+      ({ field, operator, value }) =>
+        field === "metadata.name" && operator === "=" && value === onlyName,
+    );
   const matches = (entry: Entry): boolean =>
-    (labels.isEmpty || labels.matches(cachedLabels(entry))) &&
-    (name === "" || parseObjectKey(entry.key).name === name) &&
-    (fields.isEmpty || fields.matches(fieldReader(definition, entry)));
+    entry.key.endsWith(ending) &&
+    (isNameOnly ||
+      (words.every((word) => mentions(entry, word)) &&
+        (labels.isEmpty || labels.matches(cachedLabels(entry))) &&
+        (name === "" || parseObjectKey(entry.key).name === name) &&
+        (fields.isEmpty || fields.matches(fieldReader(definition, entry)))));
   return { selection: { matches }, name: onlyName };
 }
+
+/** What stands in a key as it is; see `storage/key.ts`. */
+const plainName = /^[A-Za-z0-9.:_-]+$/;
+
+/** Byte sequences without which an object cannot match. */
+function verbatimWords(
+  { strategy, form }: ResourceDefinition,
+  requirements: readonly FieldRequirement[],
+): readonly Buffer[] {
+  if (form !== undefined) return [];
+  return requirements
+    .filter(({ field, operator, value }) => {
+      const isExact = operator === "=" && plainName.test(value);
+      return isExact && strategy.verbatimFields?.has(field) === true;
+    })
+    .map(({ value }) => Buffer.from(`"${value}"`));
+}
+
+const ownership: Selection = { matches: hasMetadataOfOwnership, tellsEveryDeletion: true };
 
 function checkField(definition: ResourceDefinition, field: string): void {
   const { selectableFields } = definition.strategy;

@@ -1,6 +1,6 @@
 /** Subresources that are a kind of their own, such as Scale: read from the object, written back into it. */
 import { isJsonObject, type JsonObject } from "@kcp-ts/machinery/json";
-import { decodeShape, ShapeError } from "@kcp-ts/machinery/shape";
+import { applyTypeOf, decodeShape, ShapeError } from "@kcp-ts/machinery/shape";
 import { statusError } from "@kcp-ts/machinery/status";
 import { decodeBody, negotiate } from "../content/index.ts";
 import {
@@ -8,12 +8,13 @@ import {
   type Draft,
   presented,
   type ResourceDefinition,
+  type SubresourceKind,
   type SubresourceView,
   translating,
 } from "../registry/index.ts";
 import { type ApiResponse, header } from "../request/api-request.ts";
 import { decodeObject } from "../stored-object/index.ts";
-import { admissionRequest, validatorFor } from "./admission-request.ts";
+import { admissionRequest } from "./admission-request.ts";
 import {
   bodyBytesMax,
   type HandlerRequest,
@@ -65,7 +66,7 @@ async function writeView(
   const isPatch = scope.verb === "patch";
   const options = parseMutationOptions(scope.query, isPatch ? "PatchOptions" : "UpdateOptions");
   const change = await readChange(handled, view);
-  const admitted = admissionRequest(handled, "UPDATE", options.isDryRun);
+  const admitted = admissionRequest(handled, "UPDATE", options.isDryRun, { view: viewKind(view) });
   const admission = rooms.admission.admit(admitted);
   if (admission !== undefined) await admission;
   const written = await rooms.registry.update(
@@ -73,13 +74,20 @@ async function writeView(
     { cluster, namespace, name },
     async (old) => {
       const present = old as JsonObject;
-      const wanted = change(view.read(present));
+      const shown = view.read(present, "change");
+      const wanted = change(shown);
+      if (rooms.admission.mutates(admitted)) await rooms.admission.mutate(admitted, wanted, shown);
       checkAddress(handled, wanted, "update");
       return withVersion(view.write(present, wanted), wanted, present);
     },
     {
       isDryRun: options.isDryRun,
-      validate: validatorFor(rooms, admitted),
+      validate: (object, old) =>
+        rooms.admission.validate(
+          admitted,
+          view.read(object),
+          view.read(old as JsonObject, "change"),
+        ),
       signal: uncancelled,
       isDerived: true,
       owner: fieldOwner(handled, options, "update"),
@@ -87,6 +95,16 @@ async function writeView(
   );
   const { entry } = await settled(written, handled, rooms);
   return view.read(decodeObject(entry));
+}
+
+/** The kind that admission is asked about. */
+function viewKind(view: SubresourceView) {
+  const { group, version, kind, shape } = view;
+  const form = {
+    decode: (value: JsonObject) => decodeView(view, value),
+    applyType: applyTypeOf(shape),
+  };
+  return { group, version, kind, form };
 }
 
 /** Such kinds are small: merging them is enough. */
@@ -117,7 +135,10 @@ async function readChange(
   return () => ({ ...draft });
 }
 
-function decodeView({ group, version, kind, shape }: SubresourceView, value: JsonObject): Draft {
+export function decodeView(
+  { group, version, kind, shape }: SubresourceKind,
+  value: JsonObject,
+): Draft {
   const expected = apiVersionOf({ group, version });
   if ((value["kind"] ?? kind) !== kind || (value["apiVersion"] ?? expected) !== expected) {
     const found = `${String(value["apiVersion"])}, Kind=${String(value["kind"])}`;

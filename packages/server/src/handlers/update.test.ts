@@ -96,19 +96,24 @@ describe("update", () => {
     const { status, object } = await put(
       changed({
         creationTimestamp: "2001-01-01T00:00:00Z",
-        deletionTimestamp: "2001-01-01T00:00:00Z",
         generation: 9,
         generateName: "g-",
       }),
     );
     assert.equal(status, 200);
     assert.equal(object.metadata["creationTimestamp"], created.metadata["creationTimestamp"]);
-    for (const field of ["deletionTimestamp", "generation", "generateName"]) {
+    for (const field of ["generation", "generateName"]) {
       assert.equal(object.metadata[field], undefined, field);
     }
   });
 
   const refusals: [title: string, object: object, code: number, message: string | RegExp][] = [
+    [
+      "a time of deletion",
+      { metadata: { name: "x", deletionTimestamp: "2001-01-01T00:00:00Z" } },
+      422,
+      /metadata\.deletionTimestamp: Invalid value: .*: field is immutable$/,
+    ],
     [
       "another name",
       { metadata: { name: "y" } },

@@ -198,7 +198,6 @@ function bookmarkMaker(definition: ResourceDefinition, form: AnswerForm) {
   return (revision: Revision, isInitialEventsEnd: boolean): Buffer => {
     const metadata: JsonObject = {
       resourceVersion: String(revision),
-      creationTimestamp: null,
       ...(isInitialEventsEnd ? { annotations: { [initialEventsEnd]: "true" } } : {}),
     };
     const object: JsonObject = {

@@ -34,15 +34,19 @@ export class Http1Exchange implements ApiRequest {
     this.clientCertificate = clientCertificate;
   }
 
+  get rawHeaders(): readonly string[] {
+    return this.#request.rawHeaders;
+  }
+
   onClose(callback: () => void): void {
     const response = this.#response;
     if (response.destroyed) callback();
     else response.once("close", () => response.writableFinished || callback());
   }
 
-  async readBody(bytesMax: number): Promise<Uint8Array> {
+  async readBody(bytesMax: number, onPart?: (bytes: number) => void): Promise<Uint8Array> {
     if (this.method === "GET" || this.method === "HEAD") return new Uint8Array();
-    return readStream(this.#request, this.headers, bytesMax);
+    return readStream(this.#request, this.headers, bytesMax, onPart);
   }
 
   run(
@@ -71,7 +75,7 @@ export class Http1Exchange implements ApiRequest {
     if (body instanceof Uint8Array) headers["content-length"] = String(body.length);
     response.writeHead(status, headers);
     if (body !== undefined && this.method !== "HEAD" && !(body instanceof Uint8Array))
-      return this.#pipe(body);
+      return this.#pipe(body, answer.pace);
     response.end(this.method === "HEAD" ? undefined : body);
     return undefined;
   }
@@ -81,9 +85,9 @@ export class Http1Exchange implements ApiRequest {
     return coding !== undefined || Number(length ?? 0) > 0;
   }
 
-  async #pipe(body: AsyncIterable<Uint8Array>): Promise<void> {
+  async #pipe(body: AsyncIterable<Uint8Array>, pace: ApiResponse["pace"]): Promise<void> {
     this.#response.flushHeaders();
-    await pipe(body, this.#response);
+    await pipe(body, this.#response, pace);
     this.#response.end();
   }
 }

@@ -37,18 +37,34 @@ export class Http2Exchange implements ApiRequest {
     this.clientCertificate = certificate;
   }
 
+  get rawHeaders(): readonly string[] {
+    return this.#stream.head.fields.flatMap(({ name, value }) => [name, value]);
+  }
+
   onClose(callback: () => void): void {
     const stream = this.#stream;
     stream.onClose(() => stream.isAnswered || callback());
   }
 
-  readBody(bytesMax: number): Promise<Uint8Array> {
+  readBody(bytesMax: number, onPart?: (bytes: number) => void): Promise<Uint8Array> {
     if (this.method === "GET" || this.method === "HEAD") return Promise.resolve(new Uint8Array());
     return new Promise((resolve, reject) => {
-      this.#stream.readBody(bytesMax, (result) => {
+      let refusal: unknown;
+      const hasRoom = (bytes: number) => {
+        try {
+          onPart?.(bytes);
+          return true;
+        } catch (error) {
+          refusal = error;
+          return false;
+        }
+      };
+      const done = (result: Uint8Array | BodyError) => {
         if (!(result instanceof BodyError)) together(() => resolve(result));
+        else if (result.reason === "no-room") reject(refusal);
         else reject(result.reason === "too-large" ? tooLarge(bytesMax) : incomplete);
-      });
+      };
+      this.#stream.readBody(bytesMax, done, onPart === undefined ? undefined : hasRoom);
     });
   }
 
@@ -77,15 +93,17 @@ export class Http2Exchange implements ApiRequest {
       headers["content-length"] = String(body.length);
     if (!isWhole && this.method !== "HEAD") {
       stream.begin(status, headers);
-      return this.#pipe(body);
+      return this.#pipe(body, answer.pace);
     }
     stream.answer(status, headers, isWhole && this.method !== "HEAD" ? body : undefined);
     return undefined;
   }
 
-  async #pipe(body: AsyncIterable<Uint8Array>): Promise<void> {
+  async #pipe(body: AsyncIterable<Uint8Array>, pace: ApiResponse["pace"]): Promise<void> {
     const stream = this.#stream;
     for await (const part of body) {
+      const othersFirst = pace?.(part.length);
+      if (othersFirst !== undefined) await othersFirst;
       if (stream.isClosed) return;
       if (!stream.write(part)) await stream.writable();
     }

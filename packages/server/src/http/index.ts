@@ -4,5 +4,5 @@ export {
   type ListenerLimits,
   type ListenerOptions,
   listenerLimits,
-  type TlsMaterial,
 } from "./listener.ts";
+export type { NamedTlsMaterial, TlsMaterial, TlsVersion } from "./tls.ts";

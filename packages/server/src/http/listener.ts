@@ -14,21 +14,27 @@ import type { ApiRequest, ApiResponse, MaybePromise } from "../request/api-reque
 import { httpDate } from "./http-date.ts";
 import { Http1Exchange } from "./http1-exchange.ts";
 import { type ConnectionFacts, Http2Exchange } from "./http2-exchange.ts";
+import {
+  NamedCertificates,
+  type NamedTlsMaterial,
+  secureContextOptions,
+  type TlsMaterial,
+  type TlsVersion,
+} from "./tls.ts";
 
 export interface ListenerOptions {
   readonly host: string;
   readonly port: number;
   readonly tls: TlsMaterial;
+  /** Other certificates for clients that ask for other names. */
+  readonly namedTls?: readonly NamedTlsMaterial[] | undefined;
+  /** TLS 1.2 if left out. */
+  readonly tlsMinVersion?: TlsVersion | undefined;
   readonly handle: (request: ApiRequest) => MaybePromise<ApiResponse>;
   /** Told of broken connections and the like: nothing that anybody must act on. */
   readonly onDebug: (message: string, error: unknown) => void;
   readonly limits?: Partial<ListenerLimits>;
   readonly clock?: Clock;
-}
-
-export interface TlsMaterial {
-  readonly certificatePem: string;
-  readonly privateKeyPem: string;
 }
 
 export const listenerLimits = {
@@ -52,6 +58,7 @@ export type ListenerLimits = { readonly [Limit in keyof typeof listenerLimits]: 
 
 export class Listener {
   readonly #server: Server;
+  readonly #named: NamedCertificates;
   readonly #options: ListenerOptions;
   readonly #limits: ListenerLimits;
   readonly #clock: Clock;
@@ -68,7 +75,13 @@ export class Listener {
     this.#limits = { ...listenerLimits, ...options.limits };
     this.#clock = options.clock ?? systemClock;
     this.#date = httpDate(this.#clock);
-    const server = createServer(serverOptions(options.tls, this.#limits));
+    const { tls, namedTls = [], tlsMinVersion = "TLSv1.2" } = options;
+    this.#named = new NamedCertificates(namedTls, tlsMinVersion);
+    const server = createServer({
+      ...serverOptions(this.#limits),
+      ...secureContextOptions(tls, tlsMinVersion),
+      SNICallback: (servername, settle) => settle(null, this.#named.find(servername)),
+    });
     this.#server = server;
     server.on("connection", (socket: Socket) => this.#keep(socket));
     // Node's own listener speaks HTTP/1.1; it gets the connections that agreed on it, or on nothing.
@@ -98,7 +111,13 @@ export class Listener {
 
   /** New connections use the new certificate; open ones go on. */
   reload(tls: TlsMaterial): void {
-    this.#server.setSecureContext({ cert: tls.certificatePem, key: tls.privateKeyPem });
+    const { tlsMinVersion = "TLSv1.2" } = this.#options;
+    this.#server.setSecureContext(secureContextOptions(tls, tlsMinVersion));
+  }
+
+  /** As `reload`, for the certificates of other names. Throws when one cannot be used, and keeps the old ones. */
+  reloadNamed(materials: readonly NamedTlsMaterial[]): void {
+    this.#named.replace(materials);
   }
 
   /** Stops accepting, lets open requests finish, then closes their connections. */
@@ -182,15 +201,9 @@ export class Listener {
   }
 }
 
-function serverOptions(
-  { certificatePem, privateKeyPem }: TlsMaterial,
-  limits: ListenerLimits,
-): ServerOptions {
+function serverOptions(limits: ListenerLimits): ServerOptions {
   return {
-    cert: certificatePem,
-    key: privateKeyPem,
     ALPNProtocols: ["h2", "http/1.1"],
-    minVersion: "TLSv1.2",
     // Certificates are asked for and judged by authentication, so that those without one can still come with a token.
     requestCert: true,
     rejectUnauthorized: false,

@@ -1,8 +1,14 @@
 /** Writes a stream of chunks at the pace of its reader, and stops when the reader is gone. */
 import type { Writable } from "node:stream";
 
-export async function pipe(body: AsyncIterable<Uint8Array>, target: Writable): Promise<void> {
+export async function pipe(
+  body: AsyncIterable<Uint8Array>,
+  target: Writable,
+  pace?: (bytes: number) => Promise<void> | undefined,
+): Promise<void> {
   for await (const chunk of body) {
+    const othersFirst = pace?.(chunk.length);
+    if (othersFirst !== undefined) await othersFirst;
     if (target.destroyed) return;
     if (!target.write(chunk)) await drained(target);
   }

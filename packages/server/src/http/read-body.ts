@@ -7,6 +7,7 @@ export function readStream(
   stream: Readable,
   headers: HeaderRecord,
   bytesMax: number,
+  onPart?: (bytes: number) => void,
 ): Promise<Uint8Array> {
   const announced = Number(headers["content-length"] ?? 0);
   if (announced > bytesMax) return Promise.reject(tooLarge(bytesMax));
@@ -16,13 +17,15 @@ export function readStream(
     let isComplete = false;
     stream.on("data", (part: Buffer) => {
       bytes += part.length;
-      if (bytes <= bytesMax) {
+      try {
+        if (bytes > bytesMax) throw tooLarge(bytesMax);
+        onPart?.(part.length);
         parts.push(part);
-        return;
+      } catch (error) {
+        parts.length = 0;
+        stream.pause();
+        reject(error);
       }
-      parts.length = 0;
-      stream.pause();
-      reject(tooLarge(bytesMax));
     });
     stream.on("end", () => {
       isComplete = true;

@@ -6,6 +6,8 @@ export interface RequestHead {
   readonly path: string;
   /** Names in lower case, `:authority` included; what came twice is joined. */
   readonly headers: Readonly<Record<string, string>>;
+  /** As they came, each for itself: for headers whose values may hold commas. */
+  readonly fields: readonly HeaderField[];
   /** As announced; undefined when nothing was. */
   readonly contentLength: number | undefined;
 }
@@ -47,9 +49,9 @@ export function readHead(fields: readonly HeaderField[]): RequestHead | undefine
   if (method === undefined || scheme === undefined || !path || method === "CONNECT")
     return undefined;
   const announced = headers["content-length"];
-  if (announced === undefined) return { method, path, headers, contentLength: undefined };
+  if (announced === undefined) return { method, path, headers, fields, contentLength: undefined };
   if (!/^\d{1,15}$/.test(announced)) return undefined;
-  return { method, path, headers, contentLength: Number(announced) };
+  return { method, path, headers, fields, contentLength: Number(announced) };
 }
 
 /** What follows a body: nothing that we use, but it must keep the rules, too. */

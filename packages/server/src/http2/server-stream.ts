@@ -22,7 +22,7 @@ export interface StreamHost {
 }
 
 export class BodyError extends Error {
-  readonly reason: "too-large" | "incomplete";
+  readonly reason: "too-large" | "incomplete" | "no-room";
 
   constructor(reason: BodyError["reason"]) {
     super(reason);
@@ -36,6 +36,8 @@ const waitingBytesMax = 16 << 10;
 
 interface BodyReader {
   readonly bytesMax: number;
+  /** Asked for each part that comes; no ends the reading. */
+  readonly hasRoom: ((bytes: number) => boolean) | undefined;
   readonly done: (result: Uint8Array | BodyError) => void;
 }
 
@@ -87,16 +89,19 @@ export class ServerStream {
   }
 
   /** Hands over the whole body, or says why it will not come. Beyond `bytesMax` nothing more is taken. */
-  readBody(bytesMax: number, done: BodyReader["done"]): void {
+  readBody(bytesMax: number, done: BodyReader["done"], hasRoom?: BodyReader["hasRoom"]): void {
     const announced = this.head.contentLength ?? 0;
     if (announced > bytesMax || this.#receivedBytes > bytesMax) {
       this.#refuseBody();
       done(new BodyError("too-large"));
+    } else if (hasRoom?.(this.#receivedBytes) === false) {
+      this.#refuseBody();
+      done(new BodyError("no-room"));
     } else if (this.isReceived) done(this.#takeBody());
     else if (this.isClosed) done(new BodyError("incomplete"));
     else {
       if (this.head.headers["expect"] === "100-continue") this.#host.proceed(this);
-      this.#reader = { bytesMax, done };
+      this.#reader = { bytesMax, hasRoom, done };
       this.#giveBack();
     }
   }
@@ -168,6 +173,9 @@ export class ServerStream {
     if (this.#receivedBytes > reader.bytesMax) {
       this.#refuseBody();
       reader.done(new BodyError("too-large"));
+    } else if (reader.hasRoom?.(part.length) === false) {
+      this.#refuseBody();
+      reader.done(new BodyError("no-room"));
     } else if (isEnd) reader.done(this.#takeBody());
     else this.#giveBack();
     return undefined;

@@ -65,13 +65,17 @@ export class Counter implements MetricSource {
 export class Gauge implements MetricSource {
   readonly #description: Description;
   readonly #read: () => Iterable<readonly [labels: readonly string[], value: number]>;
+  readonly #type: "gauge" | "counter";
 
+  /** `type` is counter for what only grows. */
   constructor(
     description: Description,
     read: () => Iterable<readonly [readonly string[], number]>,
+    type: "gauge" | "counter" = "gauge",
   ) {
     this.#description = description;
     this.#read = read;
+    this.#type = type;
   }
 
   render(): string {
@@ -79,7 +83,7 @@ export class Gauge implements MetricSource {
       ([labels, value]) =>
         `${this.#description.name}${format(this.#description.labels, labels)} ${value}\n`,
     );
-    return heading(this.#description, "gauge") + lines.join("");
+    return heading(this.#description, this.#type) + lines.join("");
   }
 }
 
@@ -97,13 +101,22 @@ export class Histogram implements MetricSource {
     this.observeAt(labels.join(separator), value);
   }
 
+  /** Shows a series before anything is observed: dashboards want a zero, and the number of series stays the same. */
+  show(labels: readonly string[]): void {
+    this.#seriesOf(labels.join(separator));
+  }
+
+  #seriesOf(key: string): { counts: number[]; sum: number } | undefined {
+    const known = this.#series.get(key);
+    if (known !== undefined || this.#series.size >= seriesMax) return known;
+    const series = { counts: new Array<number>(this.#bounds.length + 1).fill(0), sum: 0 };
+    this.#series.set(key, series);
+    return series;
+  }
+
   observeAt(key: string, value: number): void {
-    let series = this.#series.get(key);
-    if (series === undefined) {
-      if (this.#series.size >= seriesMax) return;
-      series = { counts: new Array<number>(this.#bounds.length + 1).fill(0), sum: 0 };
-      this.#series.set(key, series);
-    }
+    const series = this.#seriesOf(key);
+    if (series === undefined) return;
     let at = 0;
     while (at < this.#bounds.length && value > (this.#bounds[at] as number)) at++;
     series.counts[at] = (series.counts[at] as number) + 1;

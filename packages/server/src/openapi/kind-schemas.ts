@@ -71,7 +71,7 @@ function objectSchema(
   addSchemas(objectMeta, schemas, dialect);
   const properties: { [name: string]: JsonValue } = {
     ...(isJsonObject(schema["properties"]) ? schema["properties"] : {}),
-    metadata: referringProperty(objectMeta.name, "Standard object metadata.", dialect),
+    metadata: referringProperty(objectMeta.name, "Standard object's metadata.", dialect),
   };
   return { type: "object", ...schema, properties };
 }

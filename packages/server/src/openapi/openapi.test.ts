@@ -37,6 +37,7 @@ describe("/openapi/v3", () => {
         "apis/admissionregistration.k8s.io/v1",
         "apis/apiextensions.k8s.io/v1",
         "apis/coordination.k8s.io/v1",
+        "apis/flowcontrol.apiserver.k8s.io/v1",
         "apis/core.kcp.io/v1alpha1",
         "apis/tenancy.kcp.io/v1alpha1",
       ],

@@ -11,6 +11,7 @@ export interface DeleteRequest {
   readonly uid?: string | undefined;
   readonly resourceVersion?: string | undefined;
   readonly propagationPolicy?: "Orphan" | "Background" | "Foreground" | undefined;
+  readonly gracePeriodSeconds?: number | undefined;
 }
 
 export type DeletionStep =
@@ -30,25 +31,29 @@ export function deletionOf(
 ): DeletionStep {
   const metadata = old["metadata"] as JsonObject;
   checkPreconditions(definition, name, metadata, request);
-  const forbidden = definition.strategy.deletionForbidden?.(name);
-  if (forbidden !== undefined) throw statusError.forbidden(definition, name, forbidden);
 
   const isMarked = metadata["deletionTimestamp"] !== undefined;
   const finalizers = isMarked
     ? finalizersOf(metadata)
     : finalizersFor(definition, name, metadata, request);
-  const isHeldBack = finalizers.length > 0 || definition.strategy.isHeldBack?.(old) === true;
+  const graceSeconds =
+    definition.strategy.gracePeriodSeconds?.(old, request.gracePeriodSeconds) ?? 0;
+  const isHeldBack =
+    graceSeconds > 0 || finalizers.length > 0 || definition.strategy.isHeldBack?.(old) === true;
   if (!isHeldBack) return { kind: "remove" };
-  if (isMarked) return { kind: "none" };
+  // Once it is marked, the time that is left can only get shorter.
+  const leftSeconds = Number(metadata["deletionGracePeriodSeconds"] ?? 0);
+  if (isMarked && graceSeconds >= leftSeconds) return { kind: "none" };
 
-  const marked: Draft = {
-    ...metadata,
-    deletionTimestamp: timestamp(nowMs),
-    deletionGracePeriodSeconds: 0,
-  };
+  const marked: Draft = { ...metadata, deletionTimestamp: timestamp(nowMs + graceSeconds * 1000) };
+  // A kind with a finalization of its own has no grace.
+  if (definition.strategy.isHeldBack === undefined) {
+    marked["deletionGracePeriodSeconds"] = graceSeconds;
+  }
   if (finalizers.length > 0) marked["finalizers"] = finalizers;
   else delete marked["finalizers"];
-  if (typeof marked["generation"] === "number" && marked["generation"] > 0) marked["generation"]++;
+  if (!isMarked && typeof marked["generation"] === "number" && marked["generation"] > 0)
+    marked["generation"]++;
   const draft: Draft = { ...old, metadata: marked };
   definition.strategy.prepareForDelete?.(draft);
   return { kind: "mark", object: draft };
@@ -63,7 +68,7 @@ function checkPreconditions(
   if (uid !== undefined && uid !== metadata["uid"]) {
     const actual = String(metadata["uid"]);
     throw statusError.conflict(
-      definition,
+      definition.strategy.isHeldBack === undefined ? kindAsResource(definition) : definition,
       name,
       // Upstream, kinds with a finalization of their own also check preconditions on their own, in other words.
       definition.strategy.isHeldBack === undefined
@@ -73,11 +78,16 @@ function checkPreconditions(
   }
   if (resourceVersion !== undefined && resourceVersion !== metadata["resourceVersion"]) {
     throw statusError.conflict(
-      definition,
+      kindAsResource(definition),
       name,
       `the ResourceVersion in the precondition (${resourceVersion}) does not match the ResourceVersion in record (${String(metadata["resourceVersion"])}). The object might have been modified`,
     );
   }
+}
+
+/** These refusals name the kind where others name the resource: so does Kubernetes. */
+function kindAsResource({ group, kind }: ResourceDefinition): { group: string; resource: string } {
+  return { group, resource: kind };
 }
 
 /** The policy decides over the two garbage-collection finalizers; without one, those already there stay. */

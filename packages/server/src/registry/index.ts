@@ -1,4 +1,5 @@
 export { BuiltInCatalog, type Catalog } from "./catalog.ts";
+export { type Conversion, convertedForm } from "./converted-form.ts";
 export {
   apiVersionOf,
   type CollectionKey,
@@ -19,18 +20,43 @@ export {
   type WriteOptions,
   type Written,
 } from "./registry.ts";
+export { validatingAdmissionPolicies } from "./resources/admissionregistration/policies.ts";
 export { builtIns } from "./resources/built-ins.ts";
+export { organizationsOf } from "./resources/certificates/signing-request.ts";
 export { configMaps } from "./resources/core/configmaps.ts";
 export { namespaces } from "./resources/core/namespaces.ts";
+export { resourceQuotas } from "./resources/core/resourcequotas.ts";
 export { secrets } from "./resources/core/secrets.ts";
+export { serviceAccounts } from "./resources/core/serviceaccounts.ts";
+export { labelSelectorErrors } from "./resources/label-selector-errors.ts";
 export { clusterRoleBindings, roleBindings } from "./resources/rbac/bindings.ts";
 export { clusterRoles, roles } from "./resources/rbac/roles.ts";
+export {
+  ageCell,
+  ageColumn,
+  builtIn,
+  column,
+  duplicateErrors,
+  itemErrors,
+  listIn,
+  nameCell,
+  nameColumn,
+  namespacedNames,
+  noOwnRules,
+  objectIn,
+  restore,
+  startGeneration,
+  textIn,
+  wideColumn,
+} from "./resources/standard.ts";
 export { type SimpleColumn, type SimpleResource, simpleResource } from "./simple-resource.ts";
 export { fromStorageError, translating } from "./storage-errors.ts";
 export { presented, presentedEntries, type StoredForm } from "./stored-form.ts";
 export type {
   Draft,
   Strategy,
+  SubresourceCall,
+  SubresourceKind,
   SubresourceStrategy,
   SubresourceView,
   WriteContext,

@@ -1,7 +1,7 @@
 /** Who owns which fields, kept up with every write. */
 import { type FieldSet, resetFieldsOf, updateManagedFields } from "@kcp-ts/machinery/apply";
 import type { JsonObject } from "@kcp-ts/machinery/json";
-import { applyTypeOf } from "@kcp-ts/machinery/shape";
+import { applyTypeOf, unownedFieldsOf } from "@kcp-ts/machinery/shape";
 import { apiVersionOf, type ResourceDefinition } from "./definition.ts";
 
 /** Who writes, through which endpoint, and whether ownership is already settled because the write is an apply. */
@@ -20,7 +20,7 @@ export function recordOwner(
   live: JsonObject | undefined,
   now: string,
 ): JsonObject {
-  if (owner.isApply) return updated;
+  if (owner.isApply || definition.strategy.recordsOwner?.(owner.manager) === false) return updated;
   return updateManagedFields({ ...managedWrite(definition, owner, live, now), updated });
 }
 
@@ -40,6 +40,7 @@ export function managedWrite(
     apiVersion: apiVersionOf(definition),
     schema: strategy.applyType ?? applyTypeOf(strategy.shape),
     resetFields: resetFields(definition, subresource),
+    unowned: definition.itemsCarryKind ? undefined : unownedFieldsOf(strategy.shape),
   };
 }
 

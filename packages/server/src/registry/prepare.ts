@@ -11,7 +11,7 @@ import {
 import { generateName } from "@kcp-ts/machinery/names";
 import { fieldError, StatusError, statusError } from "@kcp-ts/machinery/status";
 import type { UserInfo } from "../request/user.ts";
-import { apiVersionOf, type ResourceDefinition } from "./definition.ts";
+import { apiVersionOf, collectionKeyOf, type ResourceDefinition } from "./definition.ts";
 import type { ObjectAddress } from "./registry.ts";
 import type { Draft, SubresourceStrategy, WriteContext } from "./strategy.ts";
 
@@ -25,17 +25,22 @@ export interface PrepareContext {
   readonly user: UserInfo | undefined;
 }
 
+export interface Prepared {
+  readonly object: JsonObject;
+  /** Before the kind's own rules changed it: what the sender comes to own. */
+  readonly sent: JsonObject;
+}
+
 export function prepareCreate(
   definition: ResourceDefinition,
   address: ObjectAddress,
   draft: Draft,
   context: PrepareContext,
-): JsonObject {
+): Prepared {
   const sent = isJsonObject(draft["metadata"]) ? draft["metadata"] : {};
   if (typeof sent["resourceVersion"] === "string" && sent["resourceVersion"] !== "") {
     throw new StatusError({
       code: 500,
-      reason: "InternalError",
       message: "resourceVersion should not be set on objects to be created",
     });
   }
@@ -53,6 +58,7 @@ export function prepareCreate(
   draft["kind"] = definition.kind;
   draft["apiVersion"] = apiVersionOf(definition);
   draft["metadata"] = metadata;
+  const before: Draft | undefined = strategy.isOwnedAsSent === true ? { ...draft } : undefined;
   strategy.prepareForCreate(draft, { nowMs: context.clock.now(), user: context.user });
   strategy.canonicalize?.(draft);
   const errors = [
@@ -64,8 +70,13 @@ export function prepareCreate(
     ...strategy.validate(draft),
   ];
   if (errors.length > 0)
-    throw statusError.invalid(definition, String(metadata["name"] ?? ""), errors);
-  return draft;
+    throw statusError.invalid(kindOf(definition), String(metadata["name"] ?? ""), errors);
+  return { object: draft, sent: before ?? draft };
+}
+
+/** A kind that is stored as one of another group is named as that. */
+function kindOf(definition: ResourceDefinition): { group: string; kind: string } {
+  return { group: collectionKeyOf(definition).group, kind: definition.kind };
 }
 
 export interface UpdateRules {
@@ -87,7 +98,9 @@ export function prepareUpdate(
   const sent = isJsonObject(draft["metadata"]) ? draft["metadata"] : {};
   const needsVersion = !definition.strategy.allowsUnconditionalUpdate && !isDerived;
   if (needsVersion && !sent["resourceVersion"]) {
-    throw statusError.invalid(definition, name, [
+    // Named by its resource where other refusals name the kind: so does Kubernetes.
+    const { group, resource } = definition;
+    throw statusError.invalid({ group, kind: resource }, name, [
       fieldError.invalid("metadata.resourceVersion", 0, "must be specified for an update"),
     ]);
   }
@@ -99,14 +112,18 @@ export function prepareUpdate(
   else if (!metadata["namespace"]) metadata["namespace"] = oldMetadata["namespace"] as string;
   // Whatever the client says: these are the server's.
   for (const field of preservedFields) {
-    const value = oldMetadata[field];
+    const value = oldMetadata[field] ?? (startsDeletion.has(field) ? sent[field] : undefined);
     if (value !== undefined) metadata[field] = value;
   }
+  // A patch that changes the uid is not about another object, as an update is: it is wrong.
+  if (isDerived && sent["uid"]) metadata["uid"] = sent["uid"];
   unmarkCluster(metadata);
   draft["kind"] = definition.kind;
   draft["apiVersion"] = apiVersionOf(definition);
   draft["metadata"] = metadata;
   rules.prepareForUpdate(draft, old, context);
+  // A rule that takes the old metadata takes our mark with it.
+  if (draft["metadata"] !== metadata) unmarkCluster(draft["metadata"] as Draft);
   definition.strategy.canonicalize?.(draft);
   const errors = [
     ...validateObjectMetaUpdate(withoutManagers(metadata), withoutManagers(oldMetadata), {
@@ -114,7 +131,7 @@ export function prepareUpdate(
     }),
     ...rules.validateUpdate(draft, old),
   ];
-  if (errors.length > 0) throw statusError.invalid(definition, name, errors);
+  if (errors.length > 0) throw statusError.invalid(kindOf(definition), name, errors);
   bumpGeneration(draft, old);
   return draft;
 }
@@ -151,6 +168,12 @@ const preservedFields: ReadonlySet<string> = new Set([
   "deletionGracePeriodSeconds",
   "generation",
   "generateName",
+]);
+
+/** Kept where they are; where they are not, setting them is refused as a change. */
+const startsDeletion: ReadonlySet<string> = new Set([
+  "deletionTimestamp",
+  "deletionGracePeriodSeconds",
 ]);
 
 let lastSecond = { at: -1, text: "" };

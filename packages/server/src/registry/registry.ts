@@ -28,7 +28,9 @@ import { collectionKeyOf, type ResourceDefinition } from "./definition.ts";
 import { type DeleteRequest, deletionOf } from "./deletion.ts";
 import { type FieldOwner, recordOwner } from "./managed-fields.ts";
 import {
+  clusterAnnotation,
   markCluster,
+  type Prepared,
   prepareCreate,
   prepareUpdate,
   timestamp,
@@ -44,7 +46,17 @@ export interface RegistryOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly newUid: () => string;
+  /**
+   * Asked in the turn in which an object is handed to the store: what admission found may have changed since. Throws when the object may not be created any
+   * more; a promise is awaited and the question asked again.
+   */
+  readonly confirmCreate?: ConfirmCreate | undefined;
 }
+
+export type ConfirmCreate = (
+  definition: ResourceDefinition,
+  address: ObjectAddress,
+) => MaybePromise<void>;
 
 export interface ObjectAddress {
   readonly cluster: ClusterName;
@@ -76,6 +88,8 @@ export interface Written {
 export type Build = (old: JsonObject | undefined) => Promise<Draft>;
 
 const generateNameTries = 8;
+/** Once is the rule, twice when something had to be read first; the bound is against a store that never has anything at hand. */
+const confirmTriesMax = 16;
 /** Each step of a write of a larger object takes some milliseconds: others have their turn in between. */
 const largeBytes = 128 << 10;
 /** Optimistic retries: each lost race means another writer won, so progress is certain; the bound is against bugs. */
@@ -148,11 +162,12 @@ export class Registry {
       const old = decodeObject(await presented(definition, entry));
       if (entry.value.length > largeBytes) await otherWork();
       const draft = await build(old);
-      const expected = checkPreconditions(definition, address.name, draft, entry, old);
-      const prepared = prepareUpdate(definition, draft, old, options, {
+      const expected = checkPreconditions(definition, address.name, draft, entry, old, options);
+      const object = prepareUpdate(definition, draft, old, options, {
         nowMs: this.#options.clock.now(),
         user: options.user,
       });
+      const prepared = { object, sent: object };
       const updated = this.#own(definition, address.cluster, options, prepared, old);
       await options.validate(updated, old);
       if (entry.value.length > largeBytes) await otherWork();
@@ -169,6 +184,8 @@ export class Registry {
     request: DeleteRequest,
     options: WriteOptions,
   ): Promise<Written> {
+    const forbidden = definition.strategy.deletionForbidden?.(address.name);
+    if (forbidden !== undefined) throw statusError.forbidden(definition, address.name, forbidden);
     const key = this.key(definition, address);
     for (let tries = 0; tries < updateTriesMax; tries++) {
       const entry = await this.#read(definition, key, options.signal);
@@ -210,11 +227,13 @@ export class Registry {
     definition: ResourceDefinition,
     cluster: ClusterName,
     { owner }: WriteOptions,
-    object: JsonObject,
+    { object, sent }: Prepared,
     live: JsonObject | undefined,
   ): JsonObject {
     const now = timestamp(this.#options.clock.now());
-    const owned = owner === undefined ? object : recordOwner(definition, owner, object, live, now);
+    const recorded =
+      owner === undefined ? sent : recordOwner(definition, owner, sent, unmarked(live, sent), now);
+    const owned = sent === object ? recorded : withOwnersOf(object, recorded);
     const marked = markCluster(owned, cluster);
     return live === undefined ? marked : ignoreTimestampChanges(live, marked);
   }
@@ -231,6 +250,14 @@ export class Registry {
       if ((await this.#read(definition, key, signal)) !== undefined) return undefined;
       const entry = { key, value, createdAt: 0 as Revision, modifiedAt: 0 as Revision };
       return { entry, isStored: false, outcome: "created" };
+    }
+    const { confirmCreate } = this.#options;
+    if (confirmCreate !== undefined) {
+      for (let tries = 0; tries < confirmTriesMax; tries++) {
+        const pending = confirmCreate(definition, address);
+        if (pending === undefined) break;
+        await pending;
+      }
     }
     const revision = await this.#commit(definition, { key, value, expected: "absent" }, signal);
     if (revision === undefined) return undefined;
@@ -304,6 +331,24 @@ export class Registry {
   }
 }
 
+/** The object with the owners that another form of it has. */
+function withOwnersOf(object: JsonObject, recorded: JsonObject): JsonObject {
+  const { managedFields } = recorded["metadata"] as JsonObject;
+  if (managedFields === undefined) return object;
+  return { ...object, metadata: { ...(object["metadata"] as JsonObject), managedFields } };
+}
+
+/** The first annotation is one where only ours was: who sets it owns the annotations, too. */
+function unmarked(live: JsonObject | undefined, sent: JsonObject): JsonObject | undefined {
+  if (live === undefined || (sent["metadata"] as Draft)["annotations"] === undefined) return live;
+  const { annotations, ...metadata } = live["metadata"] as JsonObject;
+  const isOurs =
+    isJsonObject(annotations) &&
+    Object.hasOwn(annotations, clusterAnnotation) &&
+    Object.keys(annotations).length === 1;
+  return isOurs ? { ...live, metadata } : live;
+}
+
 function storedForm({ form }: ResourceDefinition, object: JsonObject): MaybePromise<JsonObject> {
   return form === undefined ? object : form.toStored(object);
 }
@@ -322,11 +367,12 @@ function checkPreconditions(
   draft: Draft,
   entry: Entry,
   old: JsonObject,
+  { isDerived }: UpdateRules,
 ): string | undefined {
   const metadata = isJsonObject(draft["metadata"]) ? draft["metadata"] : {};
   const oldMetadata = old["metadata"] as JsonObject;
   const uid = metadata["uid"];
-  if (typeof uid === "string" && uid !== "" && uid !== oldMetadata["uid"]) {
+  if (isDerived !== true && typeof uid === "string" && uid !== "" && uid !== oldMetadata["uid"]) {
     throw statusError.conflict(
       definition,
       name,

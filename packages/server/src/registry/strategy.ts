@@ -10,6 +10,7 @@ import type { PatchSchema } from "@kcp-ts/machinery/patch";
 import type { Decoded, MessageShape } from "@kcp-ts/machinery/shape";
 import type { FieldError } from "@kcp-ts/machinery/status";
 import type { TableColumn } from "@kcp-ts/machinery/table";
+import type { ApiResponse, MaybePromise } from "../request/api-request.ts";
 import type { UserInfo } from "../request/user.ts";
 
 /** An object on its way in: ours to change until it is stored. */
@@ -28,7 +29,10 @@ export interface Strategy {
   /** How apply sees the kind; by default it follows from the shape. */
   readonly applyType?: TypeSchema;
 
-  /** Reads a body when the shape alone cannot; throws ShapeError. Such kinds have no protobuf form. */
+  /** Its own rules add to what is sent, and the sender does not come to own that. */
+  readonly isOwnedAsSent?: boolean;
+
+  /** Reads a body when the shape alone cannot; throws ShapeError. */
   readonly decode?: (value: JsonObject) => Decoded;
 
   /** How strategic merge patches apply where the shape does not say; "none" where they are not accepted. */
@@ -36,6 +40,8 @@ export interface Strategy {
 
   /** What the sender of an acceptable object is told. */
   readonly warnings?: (object: JsonObject) => string[];
+  /** Whose writes are recorded as owners of fields; everybody's if left out. For kinds that a program of the same process writes in great numbers. */
+  readonly recordsOwner?: (manager: string) => boolean;
   /** Fields that the main endpoint does not let anybody change, so that nobody comes to own them through it. */
   readonly resetFields?: FieldSet;
 
@@ -61,6 +67,12 @@ export interface Strategy {
   /** Whether something besides `metadata.finalizers` holds the object back from removal. */
   isHeldBack?(object: JsonObject): boolean;
 
+  /**
+   * Seconds that the object has before it may be removed, where deletion takes time: Pods are stopped first. What the client asks for may be
+   * undefined. Such an object is marked, and goes when it is deleted again with zero seconds.
+   */
+  gracePeriodSeconds?(object: JsonObject, asked: number | undefined): number;
+
   /** Why this object may not be deleted at all: a 403's text. */
   deletionForbidden?(name: string): string | undefined;
 
@@ -79,6 +91,9 @@ export interface Strategy {
   /** Fields beyond name and namespace that a field selector may use. */
   readonly selectableFields: ReadonlyMap<string, (object: JsonObject) => string>;
 
+  /** Those of them whose value, unless empty, stands in the stored object as a string, as it is: a selector need not parse to exclude. */
+  readonly verbatimFields?: ReadonlySet<string>;
+
   readonly columns: readonly TableColumn[];
 
   /** The cells of one row, Name first. */
@@ -90,19 +105,41 @@ export interface SubresourceStrategy {
   readonly verbs: readonly string[];
   /** Set when clients of the subresource see another kind than the object's own. */
   readonly view?: SubresourceView;
+  /** Set when the subresource stores nothing: what is posted to it is answered by an object of this kind. */
+  readonly action?: SubresourceKind;
   readonly resetFields?: FieldSet;
+  /** Set when the subresource is something to do rather than something to read: logs, evictions. Behind every gate, like all others. */
+  readonly connect?: (call: SubresourceCall) => MaybePromise<ApiResponse>;
   prepareForUpdate(draft: Draft, old: JsonObject, context: WriteContext): void;
   validateUpdate(updated: JsonObject, old: JsonObject): FieldError[];
 }
 
+/** A request to a subresource that answers by itself. */
+export interface SubresourceCall {
+  readonly verb: string;
+  /** As it is stored. */
+  readonly object: JsonObject;
+  readonly query: URLSearchParams;
+  readonly user: UserInfo;
+  /** Aborts when the client goes away. */
+  readonly signal: AbortSignal;
+  /** The body as an object of that kind; a 400 when it is another. */
+  body(kind: SubresourceKind): Promise<JsonObject>;
+  /** Changes the object under the rules of the subresource; `build` is called again when somebody else was faster. */
+  update(build: (present: JsonObject) => Draft): Promise<JsonObject>;
+}
+
 /** A subresource that is a kind of its own, such as Scale: a small object made from the stored one, and written back into it. */
-export interface SubresourceView {
+export interface SubresourceView extends SubresourceKind {
+  /** The object as the subresource shows it, or as a change starts from it; throws a StatusError when it cannot be shown. */
+  read(object: JsonObject, purpose?: "show" | "change"): JsonObject;
+  /** The object with what the subresource says; throws a StatusError when that is not acceptable. */
+  write(object: JsonObject, view: JsonObject): JsonObject;
+}
+
+export interface SubresourceKind {
   readonly group: string;
   readonly version: string;
   readonly kind: string;
   readonly shape: MessageShape;
-  /** The object as the subresource shows it; throws a StatusError when it cannot be shown. */
-  read(object: JsonObject): JsonObject;
-  /** The object with what the subresource says; throws a StatusError when that is not acceptable. */
-  write(object: JsonObject, view: JsonObject): JsonObject;
 }

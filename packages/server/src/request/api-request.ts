@@ -13,13 +13,18 @@ export interface ApiRequest {
   readonly target: string;
   /** Names in lower case. */
   readonly headers: HeaderRecord;
+  /** Names and values in turn, as sent: for headers that may stand several times. Absent where `headers` keeps such apart itself. */
+  readonly rawHeaders?: readonly string[] | undefined;
   readonly remoteAddress: string;
   /** The certificate whose key the client holds, whoever issued it; the same object for all requests of a connection. */
   clientCertificate(): X509Certificate | undefined;
   /** Calls back when the client goes away before it has its answer; at once if it already has. */
   onClose(callback: () => void): void;
-  /** Reads the body once; throws a 413 StatusError beyond `bytesMax` without reading on. */
-  readBody(bytesMax: number): Promise<Uint8Array>;
+  /**
+   * Reads the body once; throws a 413 StatusError beyond `bytesMax` without reading on. `onPart` is told of what comes over a network as it
+   * comes, and ends the reading by throwing.
+   */
+  readBody(bytesMax: number, onPart?: (bytes: number) => void): Promise<Uint8Array>;
 }
 
 export interface ApiResponse {
@@ -29,6 +34,8 @@ export interface ApiResponse {
   readonly body: Uint8Array | AsyncIterable<Uint8Array> | undefined;
   /** The stream goes on as things happen: never compressed, never timed. */
   readonly isWatch?: boolean;
+  /** Asked before each chunk of a stream is written; a promise says that others have their turn first. */
+  pace?: ((bytes: number) => Promise<void> | undefined) | undefined;
 }
 
 export function header(headers: HeaderRecord, name: string): string | undefined {

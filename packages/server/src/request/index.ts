@@ -1,7 +1,9 @@
 export type { Attributes } from "./attributes.ts";
 export {
   anonymousUser,
+  clusterNameKey,
   credentialIdKey,
+  scopesKey,
   type UserInfo,
   wellKnownGroup,
   wellKnownUser,

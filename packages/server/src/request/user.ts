@@ -31,3 +31,9 @@ export const anonymousUser: UserInfo = Object.freeze({
 
 /** The extra that names the credential itself, so that an audit can tell one from another. */
 export const credentialIdKey = "authentication.kubernetes.io/credential-id";
+
+/** Which logical cluster a service account is of: elsewhere it does not act under its local name. */
+export const clusterNameKey = "authentication.kcp.io/cluster-name";
+
+/** Where a user is who they say, as `cluster:<name>`; elsewhere they are nobody in particular. */
+export const scopesKey = "authentication.kcp.io/scopes";

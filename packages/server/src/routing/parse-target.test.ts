@@ -89,7 +89,7 @@ describe("parseTarget: what a path is about", () => {
     ["GET", "/api/v1/configmaps?watch=false", "list root /v1 configmaps /"],
     ["GET", "/api/v1/configmaps?watch=False", "list root /v1 configmaps /"],
     ["GET", "/api/v1/configmaps?watch=0", "list root /v1 configmaps /"],
-    ["GET", "/api/v1/namespaces/n/configmaps/x?watch=1", "watch root /v1 configmaps n/x"],
+    ["GET", "/api/v1/namespaces/n/configmaps/x?watch=1", "get root /v1 configmaps n/x"],
     ["GET", "/api/v1/watch/configmaps", "watch root /v1 configmaps /"],
     ["GET", "/api/v1/watch/namespaces/n/configmaps", "watch root /v1 configmaps n/"],
     ["GET", "/api/v1/watch/namespaces/n/configmaps/x", "watch root /v1 configmaps n/x"],
@@ -237,7 +237,7 @@ describe("parseTarget: names from field selectors", () => {
 
   it("a name in the path outranks the selector", () => {
     assert.equal(
-      nameOf("metadata.name=y", "/api/v1/namespaces/n/secrets/x", "&watch=1"),
+      nameOf("metadata.name=y", "/api/v1/watch/namespaces/n/secrets/x", "&watch=1"),
       "watch x",
     );
   });

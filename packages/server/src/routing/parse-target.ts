@@ -132,8 +132,7 @@ function parseResource({
   let { name } = located;
 
   const verb = verbOf({ method, hasName: name !== "", query, isWatchPath });
-  if (verb === undefined)
-    throw statusError.methodNotAllowed({ group, resource }, method.toLowerCase());
+  if (verb === undefined) throw statusError.methodNotAllowedHere();
   if ((verb === "list" || verb === "watch") && name === "")
     name = nameFromFieldSelector(query) ?? "";
   return {
@@ -186,8 +185,8 @@ function verbOf({ method, hasName, query, isWatchPath }: VerbInput): Verb | unde
   switch (method) {
     case "GET":
     case "HEAD":
-      if (isTrue(query.get("watch"))) return "watch";
-      return hasName ? "get" : "list";
+      if (hasName) return "get";
+      return isTrue(query.get("watch")) ? "watch" : "list";
     case "POST":
       return "create";
     case "PUT":

@@ -17,6 +17,14 @@ export interface PathRooms extends BackupRooms {
   readonly catalog: Catalog;
   readonly health: HealthChecks;
   readonly metrics: ServerMetrics;
+  /** Undefined where service accounts get no tokens. */
+  readonly issuerDocuments: PublishedDocuments | undefined;
+}
+
+/** By which others verify tokens of service accounts; the same in every logical cluster, since the keys are. */
+export interface PublishedDocuments {
+  configuration(): object;
+  keySet(): object;
 }
 
 export function servePath(
@@ -32,7 +40,8 @@ export function servePath(
   if (isDiscoveryPath(path)) return serveDiscovery(request, scope, rooms.catalog);
   if (isOpenApiPath(path)) return serveOpenApi(request, scope, rooms);
   if (path === "/metrics") return serveMetrics(scope, rooms);
-  if (path === "/" || path === "") return json(200, { paths: rootPaths });
+  if (path === issuerConfigurationPath || path === keySetPath) return serveIssuer(path, rooms);
+  if (path === "/" || path === "") return json(200, { paths: pathsOf(rooms) });
   // The whole store, not a share of it: there is none below a logical cluster.
   if (path === backupPath && verb === "get" && scope.cluster === rootCluster) {
     return serveBackup(request, user, rooms);
@@ -45,6 +54,32 @@ function serveMetrics({ cluster }: PathScope, { metrics }: PathRooms): ApiRespon
   return cluster === rootCluster
     ? text(200, metrics.registry.render())
     : text(501, "shard-level endpoint not available at workspace scope");
+}
+
+const issuerConfigurationPath = "/.well-known/openid-configuration";
+const keySetPath = "/openid/v1/jwks";
+
+/** Others may keep them this long, as in Kubernetes: a new key is to be published that long before it signs. */
+const documentsMaxAgeSeconds = 3600;
+
+function serveIssuer(path: string, { issuerDocuments }: PathRooms): ApiResponse {
+  if (issuerDocuments === undefined) throw statusError.pathNotFound();
+  const isKeySet = path === keySetPath;
+  const document = isKeySet ? issuerDocuments.keySet() : issuerDocuments.configuration();
+  return {
+    status: 200,
+    headers: {
+      "content-type": isKeySet ? "application/jwk-set+json" : "application/json",
+      "cache-control": `public, max-age=${documentsMaxAgeSeconds}`,
+    },
+    body: Buffer.from(JSON.stringify(document)),
+  };
+}
+
+function pathsOf({ issuerDocuments }: PathRooms): string[] {
+  return issuerDocuments === undefined
+    ? rootPaths
+    : [...rootPaths, issuerConfigurationPath, keySetPath].sort();
 }
 
 const rootPaths = [

@@ -1,8 +1,10 @@
 export {
   decodeObject,
   encodeObject,
+  hasMetadataOfOwnership,
   itemBytesMax,
   labelsOf,
+  mentions,
   partialBytesAt,
   servedBytes,
   servedBytesAt,

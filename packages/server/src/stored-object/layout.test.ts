@@ -6,6 +6,7 @@ import type { Entry, Revision, StorageKey } from "../storage/index.ts";
 import {
   decodeObject,
   encodeObject,
+  hasMetadataOfOwnership,
   itemBytesMax,
   labelsOf,
   partialBytesAt,
@@ -110,5 +111,24 @@ describe("stored object layout", () => {
         });
       }),
     );
+  });
+
+  it("says of no object with owners or waiting finalizers that it has none, whatever else is in it", () => {
+    const text = fc.string();
+    const owners = fc.array(fc.record({ apiVersion: text, kind: text, name: text, uid: text }));
+    const finalizers = fc.array(fc.oneof(text, fc.constantFrom("orphan", "foregroundDeletion")));
+    fc.assert(
+      fc.property(owners, finalizers, fc.jsonValue(), (ownerReferences, finalizers, data) => {
+        const metadata = { name: "x", ownerReferences, finalizers };
+        const isOne =
+          ownerReferences.length > 0 ||
+          finalizers.includes("orphan") ||
+          finalizers.includes("foregroundDeletion");
+        const entry = entryOf({ kind: "K", apiVersion: "v1", metadata, data } as JsonObject);
+        if (isOne) assert.ok(hasMetadataOfOwnership(entry));
+      }),
+    );
+    const plain = { kind: "K", apiVersion: "v1", metadata: { name: "x", finalizers: ["a/b"] } };
+    assert.equal(hasMetadataOfOwnership(entryOf(plain)), false);
   });
 });

@@ -90,6 +90,29 @@ export function labelsOf(entry: Entry): Readonly<Record<string, string>> | undef
   return JSON.parse(value.toString("utf8", open, objectEnd(value, open))) as Record<string, string>;
 }
 
+/**
+ * Whether garbage collection is about the object: it has owners, or waits for its dependents. Read off the bytes: it never says no to one that is,
+ * and may say yes to one that only mentions the words.
+ */
+export function hasMetadataOfOwnership({ value }: Pick<Entry, "value">): boolean {
+  const bytes = asBuffer(value);
+  if (bytes.includes(ownersMember)) return true;
+  const finalizers = bytes.indexOf(finalizersMember);
+  if (finalizers === -1) return false;
+  return bytes.includes(orphanWord, finalizers) || bytes.includes(foregroundWord, finalizers);
+}
+
+/** Whether the stored bytes have these bytes in them somewhere. */
+export function mentions({ value }: Pick<Entry, "value">, word: Buffer): boolean {
+  return asBuffer(value).includes(word);
+}
+
+// The ends of `"ownerReferences":[` and `"finalizers":[`: a search is fast when the first byte is a rare one, which a quote in JSON is not.
+const ownersMember = Buffer.from('References":[');
+const finalizersMember = Buffer.from('zers":[');
+const orphanWord = Buffer.from('"orphan"');
+const foregroundWord = Buffer.from('"foregroundDeletion"');
+
 const metadataMember = '"metadata":{';
 const labelsMember = '"labels":{';
 const versionBytesMax = 64;

@@ -19,6 +19,7 @@ export {
   systemKinds,
 } from "./sample-objects.ts";
 export { SeededRandom } from "./seeded-random.ts";
+export { startWithServiceAccounts, testIssuer } from "./service-accounts.ts";
 export {
   Answer,
   type AnyMetadata,
@@ -32,6 +33,7 @@ export {
   type TestServerOptions,
   type TestUser,
   testAuthenticator,
+  testTokens,
 } from "./test-server.ts";
 export { common, fillTwoTenants, onlyInB, secretOfB, stateOfB } from "./two-tenants.ts";
 export { brief, type WatchEvent, WatchReader } from "./watch-reader.ts";

@@ -16,6 +16,7 @@ export const sampleRequest =
   "LS0tLS1CRUdJTiBDRVJUSUZJQ0FURSBSRVFVRVNULS0tLS0KTUlITE1ITUNBUUF3RVRFUE1BMEdBMVVFQXd3R2MyRnRjR3hsTUZrd0V3WUhLb1pJemowQ0FRWUlLb1pJemowRApBUWNEUWdBRWlVeW5mMktDbU0wY2JFK05YZVlyV3U5QjNhZC9HbGw1enlMNXN5YUVoeWJqcXdpQzFsZ3ZZZ1paCnRaOVJpYkNKV3RoVUhITkF0MDZLK3lmTHUyRFAxYUFBTUFvR0NDcUdTTTQ5QkFNQ0EwZ0FNRVVDSUZRNWhoU04KTU1uU1JwcUFJZEIvRFB2bjJQZm9EeFc1bU9pVktNbVMwVDRBQWlFQXkvY0xaMjMvOEtFVk5NSHBHZjdTUC94MwpNditzamdVdlZqUFoyUDRJSnlBPQotLS0tLUVORCBDRVJUSUZJQ0FURSBSRVFVRVNULS0tLS0K";
 
 const rbac = "/apis/rbac.authorization.k8s.io/v1";
+const flowcontrol = "/apis/flowcontrol.apiserver.k8s.io/v1";
 const admission = "/apis/admissionregistration.k8s.io/v1";
 const tenancy = "/apis/tenancy.kcp.io/v1alpha1";
 const group = "rbac.authorization.k8s.io";
@@ -85,7 +86,9 @@ export const sampleKinds: readonly SampleKind[] = [
     spec: {
       ...policy,
       reinvocationPolicy: "Never",
-      mutations: [{ patchType: "JSONPatch", jsonPatch: { expression: `["${value}"]` } }],
+      mutations: [
+        { patchType: "JSONPatch", jsonPatch: { expression: `[JSONPatch{op: "${value}"}]` } },
+      ],
     },
   })),
   kind(
@@ -126,6 +129,25 @@ export const sampleKinds: readonly SampleKind[] = [
   kind("/apis/coordination.k8s.io/v1", "leases", "Lease", "namespaced", (value) => ({
     spec: { holderIdentity: value },
   })),
+  kind(flowcontrol, "flowschemas", "FlowSchema", "cluster", (value) => ({
+    spec: { priorityLevelConfiguration: { name: value } },
+  })),
+  kind(
+    flowcontrol,
+    "prioritylevelconfigurations",
+    "PriorityLevelConfiguration",
+    "cluster",
+    // There is no place for a text; labels tell whose it is.
+    (value) => ({
+      spec: {
+        type: "Limited",
+        limited: {
+          nominalConcurrencyShares: value.charCodeAt(0),
+          limitResponse: { type: "Reject" },
+        },
+      },
+    }),
+  ),
 ];
 
 /** Kinds of ours that are written down as definitions. */

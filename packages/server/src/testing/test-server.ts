@@ -199,11 +199,19 @@ export function authorizationOf(user: TestUser): Record<string, string> {
 }
 
 export function testAuthenticator(): RequestAuthenticator {
+  return new RequestAuthenticator({
+    authenticators: [new BearerTokenAuthenticator([testTokens()])],
+    anonymous: true,
+  });
+}
+
+/** Those of the users above. */
+export function testTokens(): StaticTokenAuthenticator {
   const tenant = (username: TestUser) => ({
     tokenHash: hashToken(tokenOf(username)),
     user: { username, groups: [] },
   });
-  const tokens = new StaticTokenAuthenticator([
+  return new StaticTokenAuthenticator([
     ...adminTokens({
       adminTokenHash: hashToken(tokenOf("admin")),
       shardAdminTokenHash: hashToken(tokenOf("masters")),
@@ -212,10 +220,6 @@ export function testAuthenticator(): RequestAuthenticator {
     tenant("b"),
     tenant("nobody"),
   ]);
-  return new RequestAuthenticator({
-    authenticators: [new BearerTokenAuthenticator([tokens])],
-    anonymous: true,
-  });
 }
 
 /** A user named like a logical cluster may do everything in it. */

@@ -37,6 +37,19 @@ export async function fillTwoTenants(server: TestServer): Promise<void> {
         for (const namespace of within) await create(sample, name, namespace);
       }
     }
+    await checkedPolicies(server, cluster);
+  }
+}
+
+/** The server itself writes the status of policies, soon after they are made. */
+async function checkedPolicies(server: TestServer, cluster: string): Promise<void> {
+  const path = `/clusters/${cluster}/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies`;
+  for (;;) {
+    const { items } = (await server.get(path)).object as {
+      items: readonly { status?: { observedGeneration?: number } }[];
+    };
+    if (items.every(({ status }) => status?.observedGeneration !== undefined)) return;
+    await new Promise((resolve) => setImmediate(resolve));
   }
 }
 

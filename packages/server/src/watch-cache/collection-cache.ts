@@ -62,6 +62,11 @@ export class CollectionCache {
     return found;
   }
 
+  /** How many objects a collection has, if it is held; asking is no use of it. */
+  countOf(prefix: StorageKey): number | undefined {
+    return this.#collections.get(prefix)?.size;
+  }
+
   get bytes(): number {
     return this.#bytes;
   }
@@ -170,6 +175,10 @@ export class Collection implements HubListener {
 
   range(prefix: StorageKey, after?: StorageKey): Generator<[string, Entry]> {
     return this.#entries.range(prefix, after);
+  }
+
+  get size(): number {
+    return this.#entries.size;
   }
 
   count(prefix: StorageKey, after?: StorageKey): number {

@@ -92,6 +92,8 @@ const tail = Buffer.from("}\n");
 /** Decides which objects a watch or list is about. Both parts are looked at lazily: most requests have no selector at all. */
 export interface Selection {
   readonly matches: (entry: Entry) => boolean;
+  /** The removal of an object is told whether or not it was selected. */
+  readonly tellsEveryDeletion?: boolean;
 }
 
 /** What the change means to a selection, or undefined when it means nothing. */
@@ -100,6 +102,7 @@ export function eventTypeFor(
   selection: Selection | undefined,
 ): EventType | undefined {
   const { current, previous } = event;
+  if (current === undefined && selection?.tellsEveryDeletion === true) return "DELETED";
   const before = previous !== undefined && (selection === undefined || selection.matches(previous));
   const after = current !== undefined && (selection === undefined || selection.matches(current));
   if (after) return before ? "MODIFIED" : "ADDED";

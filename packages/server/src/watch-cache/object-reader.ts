@@ -49,9 +49,17 @@ export interface ObjectReaderOptions {
   readonly hub: WatchHub;
   readonly collections: CollectionCache;
   readonly clock: Clock;
+  /** Called now and then while everything is read through, which leaves behind much that nobody needs. */
+  readonly tidyMemory?: (() => void) | undefined;
 }
 
+/** So much is read of all clusters between two calls of `tidyMemory` at first; later this part of all that was read. */
+const tidyAfterBytes = 512 << 10;
+const tidyAfterShare = 1 / 256;
+
 const pageEntries = 500;
+/** Of all clusters, which are read by loops that have time: less is held at once. */
+const wildcardPageEntries = 100;
 /** How long a read waits for a revision that another server may have handed out. */
 const futureWaitMs = 3_000;
 /** How long a read waits for the feed to catch up before it reads from storage. */
@@ -59,6 +67,8 @@ const progressWaitMs = 200;
 
 export class ObjectReader {
   readonly #options: ObjectReaderOptions;
+  #untidyBytes = 0;
+  #tidiedBytes = 0;
 
   constructor(options: ObjectReaderOptions) {
     this.#options = options;
@@ -139,13 +149,14 @@ export class ObjectReader {
   async #listStored(query: ListQuery, atRevision: Revision | undefined): Promise<Listing> {
     const { storage } = this.#options;
     const { prefix, signal, selection, limit } = query;
+    const pageMax = query.collection === undefined ? wildcardPageEntries : pageEntries;
     const wanted = limit === 0 ? Number.POSITIVE_INFINITY : limit;
     const found: Entry[] = [];
     let continueAfter = query.continueAfter;
     let revision = atRevision;
     for (;;) {
       const entriesMax =
-        selection === undefined ? Math.min(wanted - found.length, pageEntries) : pageEntries;
+        selection === undefined ? Math.min(wanted - found.length, pageMax) : pageMax;
       const page = await storage.list(prefix, {
         signal,
         entriesMax,
@@ -153,6 +164,7 @@ export class ObjectReader {
         atRevision: revision,
       });
       revision = page.revision;
+      this.#noteRead(query, page.entries);
       for (const [i, entry] of page.entries.entries()) {
         if (selection !== undefined && !selection.matches(entry)) continue;
         found.push(entry);
@@ -160,14 +172,17 @@ export class ObjectReader {
         const isLast = i === page.entries.length - 1 && !page.more;
         if (isLast)
           return { revision, entries: found, continueAfter: undefined, remaining: undefined };
-        const remaining =
-          selection === undefined
-            ? await storage.count(prefix, {
-                signal,
-                continueAfter: entry.key,
-                atRevision: revision,
-              })
-            : undefined;
+        // Counting is reading the rest of the keys. Over all clusters that is done once, not with every page.
+        const isCounted =
+          selection === undefined &&
+          (query.collection !== undefined || query.continueAfter === undefined);
+        const remaining = isCounted
+          ? await storage.count(prefix, {
+              signal,
+              continueAfter: entry.key,
+              atRevision: revision,
+            })
+          : undefined;
         return { revision, entries: found, continueAfter: entry.key, remaining };
       }
       if (!page.more)
@@ -178,6 +193,16 @@ export class ObjectReader {
         return { revision, entries: rest, continueAfter: undefined, remaining: undefined };
       }
     }
+  }
+
+  #noteRead({ collection }: ListQuery, entries: readonly Entry[]): void {
+    const { tidyMemory } = this.#options;
+    if (tidyMemory === undefined || collection !== undefined) return;
+    for (const { value } of entries) this.#untidyBytes += value.length;
+    if (this.#untidyBytes < Math.max(tidyAfterBytes, this.#tidiedBytes * tidyAfterShare)) return;
+    this.#tidiedBytes += this.#untidyBytes;
+    this.#untidyBytes = 0;
+    tidyMemory();
   }
 
   /** The rest of an unlimited list, page by page, so that its size is never held at once. */
@@ -192,10 +217,11 @@ export class ObjectReader {
     for (let continueAfter: StorageKey | undefined = after; continueAfter !== undefined; ) {
       const page = await this.#options.storage.list(prefix, {
         signal,
-        entriesMax: pageEntries,
+        entriesMax: query.collection === undefined ? wildcardPageEntries : pageEntries,
         continueAfter,
         atRevision,
       });
+      this.#noteRead(query, page.entries);
       yield selection === undefined
         ? page.entries
         : page.entries.filter((entry) => selection.matches(entry));

@@ -15,6 +15,8 @@ export interface WatchCacheOptions {
   /** Bytes that lists in use may hold in memory. */
   readonly collectionBytesMax?: number;
   readonly bookmarkIntervalMs?: number;
+  /** See `ObjectReaderOptions`. */
+  readonly tidyMemory?: (() => void) | undefined;
 }
 
 const collectionBytesDefault = 128 << 20;
@@ -44,6 +46,7 @@ export class WatchCache {
       hub: this.hub,
       collections: this.collections,
       clock,
+      tidyMemory: options.tidyMemory,
     });
   }
 

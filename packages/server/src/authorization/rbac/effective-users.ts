@@ -38,15 +38,17 @@ export function effectiveUsers(user: UserInfo, cluster: string): readonly UserIn
 
 function identitiesOf(user: UserInfo, cluster: string): readonly UserInfo[] {
   const scopes = valuesOf(user, userExtra.scopes);
-  if (!scopes.every((scope) => isIn(scope, cluster))) return [stranger(scopes)];
   const [home] = valuesOf(user, userExtra.clusterName);
   const account = serviceAccountOf(user);
-  if (account === undefined || home === undefined || home === cluster) return [user];
+  if (account === undefined || home === undefined || home === cluster) {
+    return scopes.every((scope) => isIn(scope, cluster)) ? [user] : [stranger(scopes)];
+  }
   const groups = [wellKnownGroup.authenticated, clusterGroup(home)];
-  return [
-    { username: wellKnownUser.anonymous, groups },
-    { username: `system:kcp:serviceaccount:${home}:${account}`, groups },
-  ];
+  const abroad = { username: wellKnownUser.anonymous, groups };
+  // Tokens of service accounts are scoped to their home: that is what they are abroad, and no reason to be nobody.
+  return scopes.every((scope) => isIn(scope, home) || isIn(scope, cluster))
+    ? [abroad, { username: `system:kcp:serviceaccount:${home}:${account}`, groups }]
+    : [stranger(scopes)];
 }
 
 /** Out of scope: somebody who is known elsewhere. */

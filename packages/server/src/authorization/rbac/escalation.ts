@@ -15,7 +15,7 @@ import type { RoleRef } from "./subject-index.ts";
 
 /** A write as far as this check needs to know it. */
 export interface RoleWrite {
-  readonly operation: "CREATE" | "UPDATE" | "DELETE";
+  readonly operation: "CREATE" | "UPDATE" | "DELETE" | "CONNECT";
   readonly cluster: ClusterName;
   readonly group: string;
   readonly version: string;

@@ -22,6 +22,7 @@ const named = ({ base, resource }: SampleKind, ...names: readonly string[]) =>
 
 const rbac = "/apis/rbac.authorization.k8s.io/v1";
 const admission = "/apis/admissionregistration.k8s.io/v1";
+const flowcontrol = "/apis/flowcontrol.apiserver.k8s.io/v1";
 
 describe("every built-in kind", () => {
   it("has a sample, and every sample is of a built-in kind", () => {
@@ -96,7 +97,7 @@ describe("every built-in kind", () => {
         }
       });
 
-      const tracks = named(sample, admission);
+      const tracks = named(sample, admission, flowcontrol);
       it(`${tracks ? "counts changes of what is wanted" : "has no generation"}`, async () => {
         const name = `${sample.resource}-${sample.base.length}-generation`;
         const path = at(sample);

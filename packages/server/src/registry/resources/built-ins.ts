@@ -28,6 +28,7 @@ import { resourceQuotas } from "./core/resourcequotas.ts";
 import { secrets } from "./core/secrets.ts";
 import { serviceAccounts } from "./core/serviceaccounts.ts";
 import { eventsV1 } from "./events/events.ts";
+import { flowSchemas, priorityLevelConfigurations } from "./flowcontrol/flowcontrol.ts";
 import { clusterRoleBindings, roleBindings } from "./rbac/bindings.ts";
 import { clusterRoles, roles } from "./rbac/roles.ts";
 
@@ -57,4 +58,6 @@ export const builtIns: readonly ResourceDefinition[] = [
   validatingAdmissionPolicyBindings,
   validatingWebhookConfigurations,
   leases,
+  flowSchemas,
+  priorityLevelConfigurations,
 ];

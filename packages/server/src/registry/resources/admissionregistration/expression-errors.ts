@@ -2,37 +2,45 @@
  * Whether CEL expressions of webhooks and policies compile: the seam to the CEL room.
  *
  * Objects are dynamic here, so wrong member names are found when a request is checked, as upstream does for kinds it has no schema
- * of. Expressions for apply configurations construct typed objects (`Object{spec: …}`), whose types belong to the kind that is
- * changed: the mutating policy room checks those, and this one only that they are there.
+ * of. Expressions for apply configurations construct objects (`Object{spec: …}`), whose members are dynamic, too.
  */
 import {
   AUTHORIZER_TYPE,
   BOOL,
   compile,
+  DYN,
   declaredDynamic,
   declaredValue,
   type Environment,
+  JSON_PATCH_TYPE,
+  jsonPatchLibrary,
   kubernetesEnvironment,
+  listOf,
   NULL,
+  OBJECT_TYPE,
   RESOURCE_CHECK_TYPE,
   STRING,
   type Type,
+  withMutationTypes,
 } from "@kcp-ts/machinery/cel";
 import { type FieldError, fieldError } from "@kcp-ts/machinery/status";
 
 export interface ExpressionContext {
   readonly field: string;
-  readonly result: "bool" | "string" | "stringOrNull" | "any";
+  readonly result: "bool" | "string" | "stringOrNull" | "any" | "applyConfiguration" | "jsonPatch";
   readonly hasParams: boolean;
   readonly hasAuthorizer: boolean;
   readonly hasVariables?: boolean;
+  /** Whether the expression belongs to a policy that mutates. */
+  readonly isMutating?: boolean;
 }
 
 export function expressionErrors(expression: string, context: ExpressionContext): FieldError[] {
   const resultTypes = results[context.result];
+  const environment = environmentOf(context);
   const compilation = compile(
     expression,
-    environmentOf(context),
+    context.isMutating === true ? withMutationTypes(environment, expression) : environment,
     resultTypes === undefined ? {} : { resultTypes },
   );
   if (compilation.ok) return [];
@@ -51,6 +59,9 @@ const results: Readonly<Record<ExpressionContext["result"], readonly Type[] | un
   string: [STRING],
   stringOrNull: [STRING, NULL],
   any: undefined,
+  applyConfiguration: [OBJECT_TYPE],
+  // An empty list is a list of anything.
+  jsonPatch: [listOf(JSON_PATCH_TYPE), listOf(DYN)],
 };
 
 const environments = new Map<string, Environment>();
@@ -60,14 +71,16 @@ function environmentOf({
   hasParams,
   hasAuthorizer,
   hasVariables = false,
+  isMutating = false,
 }: ExpressionContext): Environment {
-  const key = `${hasParams}/${hasAuthorizer}/${hasVariables}`;
+  const key = `${hasParams}/${hasAuthorizer}/${hasVariables}/${isMutating}`;
   let environment = environments.get(key);
   if (environment === undefined) {
     const dynamic = ["object", "oldObject", "request", "namespaceObject"];
     if (hasParams) dynamic.push("params");
     if (hasVariables) dynamic.push("variables");
     environment = kubernetesEnvironment.extend({
+      libraries: isMutating ? [jsonPatchLibrary] : [],
       variables: new Map([
         ...dynamic.map((name) => [name, declaredDynamic] as const),
         ...(hasAuthorizer

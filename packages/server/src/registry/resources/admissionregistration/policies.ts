@@ -42,6 +42,7 @@ export const validatingAdmissionPolicies = builtIn({
   kind: "ValidatingAdmissionPolicy",
   isNamespaced: false,
   categories: ["api-extensions"],
+  isSeenOnAnswer: true,
   subresources: new Map([["status", statusEndpoint]]),
   strategy: {
     ...noOwnRules,
@@ -70,6 +71,7 @@ export const mutatingAdmissionPolicies = builtIn({
   kind: "MutatingAdmissionPolicy",
   isNamespaced: false,
   categories: ["api-extensions"],
+  isSeenOnAnswer: true,
   strategy: {
     ...noOwnRules,
     ...namespacedNames,

@@ -64,7 +64,12 @@ export function mutatingPolicyErrors(object: JsonObject): FieldError[] {
   const { mutations, reinvocationPolicy } = spec;
   if (listIn(mutations).length === 0)
     errors.push(fieldError.required("spec.mutations", "mutations must contain at least one item"));
-  errors.push(...itemErrors(mutations, "spec.mutations", mutationErrors));
+  const context = contextOf(spec);
+  errors.push(
+    ...itemErrors<JsonObject>(mutations, "spec.mutations", (mutation, field) =>
+      mutationErrors(mutation, field, context),
+    ),
+  );
   return reinvocationPolicy === undefined
     ? [...errors, fieldError.required("spec.reinvocationPolicy")]
     : [
@@ -106,10 +111,14 @@ function policyErrors(spec: JsonObject): FieldError[] {
   ];
 }
 
-type Available = Pick<ExpressionContext, "hasParams" | "hasAuthorizer" | "hasVariables">;
+type Available = Pick<
+  ExpressionContext,
+  "hasParams" | "hasAuthorizer" | "hasVariables" | "isMutating"
+>;
 
 function contextOf(spec: JsonObject): Available & { readonly hasParams: boolean } {
   return {
+    isMutating: spec["mutations"] !== undefined,
     hasParams: isJsonObject(spec["paramKind"]),
     hasAuthorizer: true,
     hasVariables: listIn(spec["variables"]).length > 0,
@@ -228,8 +237,7 @@ function auditErrors(
   });
 }
 
-/** The expressions build typed objects, and are compiled where those types are known. */
-function mutationErrors(mutation: JsonObject, field: string): FieldError[] {
+function mutationErrors(mutation: JsonObject, field: string, context: Available): FieldError[] {
   const type = textIn(mutation, "patchType");
   if (type === "") return [fieldError.required(`${field}.patchType`)];
   if (!patchTypes.includes(type))
@@ -243,11 +251,22 @@ function mutationErrors(mutation: JsonObject, field: string): FieldError[] {
     errors.push(
       fieldError.required(`${field}.${wanted}`, `must be specified when patchType is ${type}`),
     );
-  else if (textIn(objectIn(mutation, wanted), "expression").trim() === "")
-    errors.push(fieldError.required(`${field}.${wanted}.expression`));
+  else errors.push(...mutatingExpressionErrors(mutation, field, wanted, context));
   if (mutation[other] !== undefined) {
     const why = `must not be specified when patchType is ${type}`;
     errors.push(fieldError.invalid(`${field}.${other}`, `{${other}}`, why));
   }
   return errors;
+}
+
+function mutatingExpressionErrors(
+  mutation: JsonObject,
+  field: string,
+  wanted: "applyConfiguration" | "jsonPatch",
+  context: Available,
+): FieldError[] {
+  const expression = textIn(objectIn(mutation, wanted), "expression");
+  const path = `${field}.${wanted}.expression`;
+  if (expression.trim() === "") return [fieldError.required(path)];
+  return expressionErrors(expression, { ...context, field: path, result: wanted });
 }

@@ -55,6 +55,7 @@ export const validatingAdmissionPolicyBindings = builtIn({
   kind: "ValidatingAdmissionPolicyBinding",
   isNamespaced: false,
   categories: ["api-extensions"],
+  isSeenOnAnswer: true,
   strategy: {
     ...shared,
     shape: validatingAdmissionPolicyBinding,
@@ -70,6 +71,7 @@ export const mutatingAdmissionPolicyBindings = builtIn({
   kind: "MutatingAdmissionPolicyBinding",
   isNamespaced: false,
   categories: ["api-extensions"],
+  isSeenOnAnswer: true,
   strategy: {
     ...shared,
     shape: mutatingAdmissionPolicyBinding,

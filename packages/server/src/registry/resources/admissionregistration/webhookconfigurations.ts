@@ -39,6 +39,7 @@ export const validatingWebhookConfigurations = builtIn({
   kind: "ValidatingWebhookConfiguration",
   isNamespaced: false,
   categories: ["api-extensions"],
+  isSeenOnAnswer: true,
   strategy: {
     ...shared,
     ...filling({}),
@@ -53,6 +54,7 @@ export const mutatingWebhookConfigurations = builtIn({
   kind: "MutatingWebhookConfiguration",
   isNamespaced: false,
   categories: ["api-extensions"],
+  isSeenOnAnswer: true,
   strategy: {
     ...shared,
     ...filling({ reinvocationPolicy: "Never" }),

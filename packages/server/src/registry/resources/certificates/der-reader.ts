@@ -29,6 +29,15 @@ export class DerReader {
     return { whole: this.#bytes.subarray(start, end), content };
   }
 
+  get isAtEnd(): boolean {
+    return this.#at >= this.#bytes.length;
+  }
+
+  /** The next element, whatever its tag. */
+  any(): DerElement {
+    return this.element(this.#bytes[this.#at] ?? -1);
+  }
+
   sequence(): DerReader {
     return new DerReader(this.element(0x30).content);
   }

@@ -39,6 +39,32 @@ export function signingRequestError(pem: string): string | undefined {
   }
 }
 
+/** The organizations in the subject: the groups that a certificate would give. Empty when the text is no request. */
+export function organizationsOf(pem: string): string[] {
+  const block = nextPemBlock(pem, 0);
+  if (block?.type !== "CERTIFICATE REQUEST") return [];
+  const found: string[] = [];
+  try {
+    const info = new DerReader(Buffer.from(block.body, "base64")).sequence().sequence();
+    info.element(0x02);
+    const subject = info.sequence();
+    while (!subject.isAtEnd) {
+      const set = new DerReader(subject.element(0x31).content);
+      while (!set.isAtEnd) {
+        const pair = set.sequence();
+        const identifier = pair.element(0x06).content.toString("hex");
+        if (identifier === organization) found.push(pair.any().content.toString("utf8"));
+      }
+    }
+  } catch (error) {
+    if (!(error instanceof DerError)) throw error;
+  }
+  return found;
+}
+
+/** 2.5.4.10, as it is encoded. */
+const organization = "55040a";
+
 function signatureError(der: Buffer): string | undefined {
   const request = new DerReader(der).sequence();
   const info = request.element(0x30);

@@ -25,6 +25,7 @@ export const leases = builtIn({
   strategy: {
     ...noOwnRules,
     ...namespacedNames,
+    isOwnedAsSent: true,
     shape: lease,
     allowsCreateOnUpdate: true,
     prepareForCreate: (draft) => dropCoordination(draft, {}),

@@ -1,6 +1,7 @@
 import { isJsonObject, type JsonObject } from "@kcp-ts/machinery/json";
-import { dnsLabelErrors } from "@kcp-ts/machinery/names";
+import { dnsLabelErrors, qualifiedNameErrors } from "@kcp-ts/machinery/names";
 import { namespace } from "@kcp-ts/machinery/shape";
+import { type FieldError, fieldError } from "@kcp-ts/machinery/status";
 import type { ResourceDefinition } from "../../definition.ts";
 import type { Draft, SubresourceStrategy } from "../../strategy.ts";
 import { ageCell, ageColumn, nameCell, nameColumn, noOwnRules, restore } from "../standard.ts";
@@ -13,15 +14,46 @@ const immortal = new Set(["default", "kube-system", "kube-public"]);
 const statusEndpoint: SubresourceStrategy = {
   verbs: ["get", "patch", "update"],
   prepareForUpdate: (draft, old) => restore(draft, old, "spec"),
-  validateUpdate: () => [],
+  validateUpdate: phaseErrors,
 };
+
+/** The phase follows the deletion: whoever looks for namespaces that are going finds them by it. */
+function phaseErrors(updated: JsonObject): FieldError[] {
+  const isGoing = (updated["metadata"] as JsonObject)["deletionTimestamp"] !== undefined;
+  const phase = (updated["status"] as JsonObject | undefined)?.["phase"] ?? "";
+  if (phase === (isGoing ? "Terminating" : "Active")) return [];
+  const reason = isGoing
+    ? "may only be 'Terminating' if `deletionTimestamp` is not empty"
+    : "may only be 'Active' if `deletionTimestamp` is empty";
+  return [fieldError.invalid("status.Phase", phase, reason)];
+}
 
 /** Where the namespace controller says that a namespace is empty. */
 const finalizeEndpoint: SubresourceStrategy = {
   verbs: ["update"],
   prepareForUpdate: (draft, old) => restore(draft, old, "status"),
-  validateUpdate: () => [],
+  validateUpdate: (object) => finalizerErrors(object, (i) => `spec.finalizers[${i}]`),
 };
+
+function finalizerErrors(object: JsonObject, field: (index: number) => string): FieldError[] {
+  const { finalizers = [] } = object["spec"] as { finalizers?: string[] };
+  return finalizers.flatMap((finalizer, i) => {
+    const at = field(i);
+    const errors = qualifiedNameErrors(finalizer).map((why) =>
+      fieldError.invalid(at, finalizer, why),
+    );
+    if (errors.length > 0) return errors;
+    return finalizer.includes("/") || finalizer === contentFinalizer
+      ? []
+      : [
+          fieldError.invalid(
+            at,
+            finalizer,
+            "name is neither a standard finalizer name nor is it fully qualified",
+          ),
+        ];
+  });
+}
 
 export const namespaces: ResourceDefinition = {
   group: "",
@@ -45,6 +77,7 @@ export const namespaces: ResourceDefinition = {
     shape: namespace,
     nameErrors: dnsLabelErrors,
     allowsUnconditionalUpdate: true,
+    isOwnedAsSent: true,
     returnsDeletedObject: true,
     prepareForCreate(draft) {
       const spec = isJsonObject(draft["spec"]) ? draft["spec"] : {};
@@ -57,6 +90,7 @@ export const namespaces: ResourceDefinition = {
       };
       draft["status"] = { phase: "Active" };
     },
+    validate: (object) => finalizerErrors(object, () => "spec.finalizers"),
     prepareForUpdate(draft, old) {
       restore(draft, old, "spec");
       restore(draft, old, "status");
@@ -86,6 +120,7 @@ export const namespaces: ResourceDefinition = {
       ],
       ["name", (object: JsonObject) => nameCell(object)],
     ]),
+    verbatimFields: new Set(["status.phase"]),
     columns: [
       nameColumn,
       {

@@ -1,6 +1,6 @@
 import type { JsonObject } from "@kcp-ts/machinery/json";
-import { serviceAccount } from "@kcp-ts/machinery/shape";
-import type { Draft } from "../../strategy.ts";
+import { serviceAccount, tokenRequest } from "@kcp-ts/machinery/shape";
+import type { Draft, SubresourceStrategy } from "../../strategy.ts";
 import {
   ageCell,
   ageColumn,
@@ -12,6 +12,19 @@ import {
   noOwnRules,
 } from "../standard.ts";
 
+/** Makes tokens; see handlers/token-request.ts. */
+const tokenEndpoint: SubresourceStrategy = {
+  verbs: ["create"],
+  action: {
+    group: "authentication.k8s.io",
+    version: "v1",
+    kind: "TokenRequest",
+    shape: tokenRequest,
+  },
+  prepareForUpdate() {},
+  validateUpdate: () => [],
+};
+
 export const serviceAccounts = builtIn({
   group: "",
   resource: "serviceaccounts",
@@ -19,6 +32,7 @@ export const serviceAccounts = builtIn({
   kind: "ServiceAccount",
   isNamespaced: true,
   shortNames: ["sa"],
+  subresources: new Map([["token", tokenEndpoint]]),
   strategy: {
     ...noOwnRules,
     ...namespacedNames,

@@ -12,7 +12,7 @@ export const eventColumns: readonly TableColumn[] = [
   wideColumn("Source", "string", "Who reported it."),
   column("Message", "string", "What happened."),
   wideColumn("First Seen", "string", "When it was first observed."),
-  wideColumn("Count", "integer", "How often it happened."),
+  wideColumn("Count", "string", "How often it happened."),
   { ...wideColumn("Name", "string", "The name of the event."), format: "name" },
 ];
 

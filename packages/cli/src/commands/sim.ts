@@ -1,0 +1,88 @@
+/** `kcp sim`: simulated physical clusters, each with a port and a kubeconfig of its own, until a signal. */
+import { mkdir, writeFile } from "node:fs/promises";
+import { join, resolve } from "node:path";
+import type { Generation, SimulatedCluster } from "@kcp-ts/controlplane/simulation";
+import { type Command, InvalidArgumentError, Option } from "commander";
+import { integerFlag } from "./flags.ts";
+
+interface SimFlags {
+  readonly clusters: number;
+  readonly names?: readonly string[];
+  readonly nodes: number;
+  readonly generation: Generation;
+  readonly bindAddress: string;
+  readonly outDirectory: string;
+}
+
+/** What the demo calls them. */
+const names = ["us-east1", "us-west1", "eu-west1", "eu-north1", "asia-east1", "asia-south1"];
+const clustersMax = 32;
+const nodesMax = 1000;
+
+export function addSim(program: Command): void {
+  program
+    .command("sim")
+    .description("Run simulated physical clusters: real APIs and controllers, pretend nodes.")
+    .option("--clusters <count>", "how many", integerFlag("--clusters", 1, clustersMax), 1)
+    .option("--names <names...>", "what they are called; overrides --clusters", clusterName)
+    .option("--nodes <count>", "nodes in each of them", integerFlag("--nodes", 0, nodesMax), 3)
+    .addOption(
+      new Option("--generation <release>", "the release of Kubernetes they pretend to be")
+        .choices(["1.28", "1.36"])
+        .default("1.36"),
+    )
+    .option("--bind-address <address>", "address to listen on", "127.0.0.1")
+    .option("--out-directory <path>", "where kubeconfigs are written", ".kcp/sim")
+    .addHelpText("after", help)
+    .action((flags: SimFlags) => run(flags));
+}
+
+const help = `
+Nothing is run: Pods start, become ready and end as annotations on them say (sim.kcp.io/crash-after: 3s and so on,
+see docs/guides/simulated-clusters.md). Everything is in memory and gone when the command ends.
+
+Examples:
+  kcp sim --clusters 2
+  kcp sim --names east --generation 1.28 --nodes 10
+`;
+
+function clusterName(text: string, before: readonly string[] = []): readonly string[] {
+  if (!/^[a-z0-9]([a-z0-9-]{0,40}[a-z0-9])?$/.test(text))
+    throw new InvalidArgumentError("--names takes lower case letters, digits and dashes.");
+  if (before.includes(text)) throw new InvalidArgumentError(`--names has ${text} twice.`);
+  return [...before, text];
+}
+
+async function run(flags: SimFlags): Promise<void> {
+  // Only this command needs it.
+  const { startListeningCluster } = await import("@kcp-ts/controlplane/simulation");
+  const { nodes, generation, bindAddress: host } = flags;
+  const folder = resolve(flags.outDirectory);
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  const running: SimulatedCluster[] = [];
+  try {
+    for (const name of flags.names ?? namesOf(flags.clusters)) {
+      const cluster = await startListeningCluster({ name, nodes, generation, host });
+      running.push(cluster);
+      const path = join(folder, `${name}.kubeconfig`);
+      await writeFile(path, cluster.kubeconfig ?? "", { mode: 0o600 });
+      process.stderr.write(`${name} serves Kubernetes ${generation} at ${cluster.url}\n`);
+      process.stdout.write(`kubectl --kubeconfig ${path} get nodes\n`);
+    }
+    process.stderr.write("ready; end with Ctrl-C\n");
+    await untilSignal();
+  } finally {
+    await Promise.all(running.map((cluster) => cluster.close()));
+  }
+}
+
+function namesOf(count: number): string[] {
+  return Array.from({ length: count }, (_, index) => names[index] ?? `cluster-${index + 1}`);
+}
+
+function untilSignal(): Promise<void> {
+  return new Promise((done) => {
+    for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const)
+      process.once(signal, () => done());
+  });
+}

@@ -1,0 +1,88 @@
+/** The flags that say how much is done at once, what one tenant may hold, and what is written down. Named as in Kubernetes and kcp. */
+import type { AuditOptions, TrafficLimits } from "@kcp-ts/controlplane";
+import { type Command, Option } from "commander";
+import { integerFlag } from "./flags.ts";
+
+export interface TrafficFlags {
+  readonly enablePriorityAndFairness: string;
+  readonly maxRequestsInflight: number;
+  readonly maxMutatingRequestsInflight: number;
+  readonly maxWatchesPerCluster: number;
+  readonly maxWatchesPerUser: number;
+  readonly logicalClusterTotalObjectLimit: number;
+  readonly logicalClusterTotalBytesLimit: number;
+  readonly logicalClusterObjectCountScanInterval: number;
+  readonly auditPolicyFile?: string;
+  readonly auditLogPath?: string;
+  readonly auditLogMaxage: number;
+  readonly auditLogMaxbackup: number;
+  readonly auditLogMaxsize: number;
+  readonly auditWebhookConfigFile?: string;
+  readonly auditWebhookBatchMaxSize: number;
+  readonly auditWebhookInitialBackoff: number;
+}
+
+export function addTrafficFlags(command: Command): Command {
+  const count = (flags: string, description: string, initial: number) =>
+    command.option(
+      `${flags} <number>`,
+      description,
+      integerFlag(flags, 0, Number.MAX_SAFE_INTEGER),
+      initial,
+    );
+  command
+    .optionsGroup("What one tenant may take from others:")
+    .option("--enable-priority-and-fairness <bool>", "queue requests fairly among tenants", "true");
+  count("--max-requests-inflight", "with the next one: requests at work at once", 400);
+  count("--max-mutating-requests-inflight", "see above", 200);
+  count("--max-watches-per-cluster", "open watches of one logical cluster; 0 is no limit", 0);
+  count("--max-watches-per-user", "open watches of one user in one logical cluster", 0);
+  count("--logical-cluster-total-object-limit", "objects in one logical cluster; 0 is no limit", 0);
+  count("--logical-cluster-total-bytes-limit", "bytes of them; 0 is no limit", 0);
+  count("--logical-cluster-object-count-scan-interval", "seconds between countings", 60);
+  command
+    .optionsGroup("What is written down of requests:")
+    .option("--audit-policy-file <path>", "audit.k8s.io/v1 Policy: which requests, and how much")
+    .option("--audit-log-path <path>", "events as lines of JSON; - is stdout");
+  count("--audit-log-maxage", "days to keep old log files; 0 keeps all", 0);
+  count("--audit-log-maxbackup", "old log files to keep; 0 keeps all", 0);
+  count("--audit-log-maxsize", "megabytes of a log file before it is put aside", 100);
+  command
+    .addOption(batchOnly("--audit-log-mode <mode>"))
+    .option("--audit-webhook-config-file <path>", "kubeconfig of a server that takes events");
+  command.addOption(batchOnly("--audit-webhook-mode <mode>"));
+  count("--audit-webhook-batch-max-size", "events in one batch", 400);
+  count("--audit-webhook-initial-backoff", "seconds before a failed batch is sent again", 10);
+  return command;
+}
+
+/** Requests never wait for the audit log: the other modes of Kubernetes would have them do so. */
+function batchOnly(flags: string): Option {
+  return new Option(flags, "batch: requests never wait for it").choices(["batch"]).default("batch");
+}
+
+export function trafficLimitsOf(flags: TrafficFlags): TrafficLimits {
+  return {
+    fairness: flags.enablePriorityAndFairness !== "false",
+    requestsInFlightMax: flags.maxRequestsInflight,
+    mutatingRequestsInFlightMax: flags.maxMutatingRequestsInflight,
+    watchesPerClusterMax: flags.maxWatchesPerCluster,
+    watchesPerUserMax: flags.maxWatchesPerUser,
+    objectsPerClusterMax: flags.logicalClusterTotalObjectLimit,
+    bytesPerClusterMax: flags.logicalClusterTotalBytesLimit,
+    objectCountIntervalMs: flags.logicalClusterObjectCountScanInterval * 1000,
+  };
+}
+
+export function auditOptionsOf(flags: TrafficFlags): AuditOptions {
+  return {
+    policyFile: flags.auditPolicyFile,
+    logPath: flags.auditLogPath,
+    logMaxAgeDays: flags.auditLogMaxage,
+    logMaxBackups: flags.auditLogMaxbackup,
+    logMaxSizeMegabytes: flags.auditLogMaxsize,
+    webhookConfigFile: flags.auditWebhookConfigFile,
+    webhookBatchMaxSize: flags.auditWebhookBatchMaxSize,
+    webhookInitialBackoffMs: flags.auditWebhookInitialBackoff * 1000,
+  };
+}

@@ -1,0 +1,33 @@
+import { defineResource, type KubernetesObject } from "@kcp-ts/sdk";
+
+export interface RequestCondition {
+  readonly type: string;
+  readonly status: string;
+  readonly reason?: string;
+  readonly message?: string;
+  readonly lastUpdateTime?: string;
+  readonly lastTransitionTime?: string;
+}
+
+export interface CertificateSigningRequest extends KubernetesObject {
+  readonly spec: {
+    /** PEM in base64. */
+    readonly request: string;
+    readonly signerName: string;
+    readonly usages?: readonly string[];
+    readonly expirationSeconds?: number;
+  };
+  readonly status?: {
+    readonly conditions?: readonly RequestCondition[];
+    /** PEM in base64. */
+    readonly certificate?: string;
+  };
+}
+
+export const certificateSigningRequests = defineResource<CertificateSigningRequest>({
+  group: "certificates.k8s.io",
+  version: "v1",
+  resource: "certificatesigningrequests",
+  kind: "CertificateSigningRequest",
+  namespaced: false,
+});

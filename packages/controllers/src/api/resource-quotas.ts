@@ -1,0 +1,18 @@
+import { defineResource, type KubernetesObject, type StringMap } from "@kcp-ts/sdk";
+
+export interface ResourceQuota extends KubernetesObject {
+  readonly spec?: {
+    readonly hard?: StringMap;
+    readonly scopes?: readonly string[];
+    readonly scopeSelector?: object;
+  };
+  readonly status?: { readonly hard?: StringMap; readonly used?: StringMap };
+}
+
+export const resourceQuotas = defineResource<ResourceQuota>({
+  group: "",
+  version: "v1",
+  resource: "resourcequotas",
+  kind: "ResourceQuota",
+  namespaced: true,
+});

@@ -1,0 +1,16 @@
+import { defineResource, type KubernetesObject, type StringMap } from "@kcp-ts/sdk";
+
+export interface Secret extends KubernetesObject {
+  readonly type?: string;
+  readonly data?: StringMap;
+  /** Write-only: becomes part of `data`. */
+  readonly stringData?: StringMap;
+}
+
+export const secrets = defineResource<Secret>({
+  group: "",
+  version: "v1",
+  resource: "secrets",
+  kind: "Secret",
+  namespaced: true,
+});

@@ -1,0 +1,9 @@
+export {
+  type CertificateRequestsOptions,
+  type CertificateWish,
+  certificateRequestsController,
+  clientSignerName,
+  type SignCertificate,
+  type SigningOutcome,
+} from "./controller.ts";
+export { decidedAgeMaxMs, endOf, pendingAgeMaxMs } from "./end-of-request.ts";

@@ -1,0 +1,52 @@
+/** Puts into one namespace what it must have, and mends what is not as it must be. */
+import { isStatusError } from "@kcp-ts/machinery/status";
+import type { Client } from "@kcp-ts/sdk";
+import { configMaps, serviceAccounts } from "../api/index.ts";
+import { isRootCa, rootCaConfigMap, rootCaName, withRootCa } from "./root-ca.ts";
+
+export const serviceAccountName = "default";
+
+export async function ensureRootCa(
+  client: Client,
+  namespace: string,
+  caPem: string,
+  signal: AbortSignal,
+): Promise<void> {
+  const resource = client.resource(configMaps);
+  const current = await resource.find({ namespace, name: rootCaName }, { signal });
+  if (current === undefined) {
+    await createUnlessLate(() => resource.create(rootCaConfigMap(namespace, caPem), { signal }));
+  } else if (!isRootCa(current, caPem)) {
+    if (current.immutable === true) {
+      // Its content can never be mended: it makes room for one that is right, which its deletion brings about.
+      const { uid } = current.metadata;
+      const preconditions = uid === undefined ? {} : { preconditions: { uid } };
+      await resource.delete({ namespace, name: rootCaName }, { ...preconditions, signal });
+    } else {
+      await resource.update(withRootCa(current, caPem), { signal });
+    }
+  }
+}
+
+export async function ensureServiceAccount(
+  client: Client,
+  namespace: string,
+  signal: AbortSignal,
+): Promise<void> {
+  const resource = client.resource(serviceAccounts);
+  const target = { namespace, name: serviceAccountName };
+  if ((await resource.find(target, { signal })) !== undefined) return;
+  await createUnlessLate(() => resource.create({ metadata: target }, { signal }));
+}
+
+/** Somebody was faster, or the namespace is gone or going: in each case there is nothing left to do. */
+async function createUnlessLate(create: () => Promise<unknown>): Promise<void> {
+  try {
+    await create();
+  } catch (error) {
+    if (isStatusError(error, "AlreadyExists") || isStatusError(error, "NotFound")) return;
+    const causes = isStatusError(error, "Forbidden") ? error.status.details?.causes : undefined;
+    if (causes?.some(({ reason }) => reason === "NamespaceTerminating")) return;
+    throw error;
+  }
+}

@@ -1,0 +1,1 @@
+export { type EventExpiryOptions, eventExpiry } from "./event-expiry.ts";

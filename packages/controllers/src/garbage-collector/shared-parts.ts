@@ -1,0 +1,27 @@
+/** What thousands of nodes have in common, kept once: ten thousand dependents of one owner in one namespace name both but once. */
+import type { OwnerReference } from "@kcp-ts/sdk";
+
+/** Beyond this everything is forgotten and learnt anew: nodes keep what they have. */
+const entriesMax = 4096;
+
+export class SharedParts {
+  readonly #texts = new Map<string, string>();
+  readonly #owners = new Map<string, readonly OwnerReference[]>();
+
+  text<Text extends string>(text: Text): Text {
+    const known = this.#texts.get(text);
+    if (known !== undefined) return known as Text;
+    if (this.#texts.size >= entriesMax) this.#texts.clear();
+    this.#texts.set(text, text);
+    return text;
+  }
+
+  owners(owners: readonly OwnerReference[]): readonly OwnerReference[] {
+    const text = JSON.stringify(owners);
+    const known = this.#owners.get(text);
+    if (known !== undefined) return known;
+    if (this.#owners.size >= entriesMax) this.#owners.clear();
+    this.#owners.set(text, owners);
+    return owners;
+  }
+}

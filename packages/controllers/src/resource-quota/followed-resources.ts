@@ -1,0 +1,160 @@
+/**
+ * Watches of the resources that quotas count: one for each resource, over all logical clusters, from when the first quota counts it until
+ * the last one does no longer. Of objects nothing is kept; the quotas of their namespace are looked at again.
+ */
+import { type Clock, sleep } from "@kcp-ts/machinery/base";
+import { type Client, clusterOf, formatResource, type ObjectKey, type Resource } from "@kcp-ts/sdk";
+import { metadataClient } from "../api/index.ts";
+
+export interface FollowedResourcesOptions {
+  readonly client: Client;
+  readonly clock: Clock;
+  /** Objects came or went in a namespace that holds a quota which counts them; or nobody knows, and any quota is meant. */
+  readonly onChange: (quotas: Iterable<ObjectKey>) => void;
+  readonly onError: (error: unknown) => void;
+}
+
+interface Followed {
+  /** Quotas that count the resource, by namespace; those of whole clusters under the empty one. */
+  readonly users: Map<string, Map<string, ObjectKey>>;
+  readonly stop: AbortController;
+  readonly isOpen: Promise<void>;
+  running: Promise<void>;
+}
+
+const retryMs = 1000;
+
+export class FollowedResources {
+  readonly #options: FollowedResourcesOptions;
+  readonly #everywhere: Client;
+  readonly #followed = new Map<string, Followed>();
+  /** What each quota counts at present. */
+  readonly #uses = new Map<string, readonly Resource[]>();
+
+  constructor(options: FollowedResourcesOptions) {
+    this.#options = options;
+    this.#everywhere = metadataClient(options.client.inCluster("*"), "kcp-resource-quota");
+  }
+
+  get size(): number {
+    return this.#followed.size;
+  }
+
+  /** From here on the quota hears of these resources; resolves when the watches stand. */
+  async use(
+    quota: ObjectKey,
+    resources: readonly Resource[],
+    options: { readonly isClusterScoped: boolean; readonly signal: AbortSignal },
+  ): Promise<void> {
+    this.drop(quota);
+    this.#uses.set(idOf(quota), resources);
+    const place = placeOf(quota.cluster, options.isClusterScoped ? "" : quota.namespace);
+    await Promise.all(
+      resources.map((resource) => {
+        const followed = this.#follow(resource);
+        const quotas = followed.users.get(place) ?? new Map<string, ObjectKey>();
+        quotas.set(idOf(quota), quota);
+        followed.users.set(place, quotas);
+        return Promise.race([followed.isOpen, aborted(options.signal)]);
+      }),
+    );
+  }
+
+  drop(quota: ObjectKey): void {
+    const id = idOf(quota);
+    for (const resource of this.#uses.get(id) ?? []) {
+      const name = formatResource(resource);
+      const followed = this.#followed.get(name);
+      if (followed === undefined) continue;
+      for (const [place, quotas] of followed.users) {
+        quotas.delete(id);
+        if (quotas.size === 0) followed.users.delete(place);
+      }
+    }
+    this.#uses.delete(id);
+  }
+
+  /** Ends watches that no quota needs: called now and then, because a quota that is looked at again lets go first. */
+  sweep(): void {
+    for (const [name, { users, stop }] of this.#followed) {
+      if (users.size > 0) continue;
+      stop.abort();
+      this.#followed.delete(name);
+    }
+  }
+
+  async close(): Promise<void> {
+    const running = [...this.#followed.values()];
+    for (const { stop } of running) stop.abort();
+    await Promise.all(running.map((one) => one.running));
+  }
+
+  #follow(resource: Resource): Followed {
+    const name = formatResource(resource);
+    const known = this.#followed.get(name);
+    if (known !== undefined) return known;
+    let open: () => void = () => {};
+    const isOpen = new Promise<void>((resolve) => {
+      open = resolve;
+    });
+    const followed: Followed = {
+      users: new Map(),
+      stop: new AbortController(),
+      isOpen,
+      running: Promise.resolve(),
+    };
+    followed.running = this.#run(resource, followed, open);
+    this.#followed.set(name, followed);
+    return followed;
+  }
+
+  async #run(resource: Resource, followed: Followed, open: () => void): Promise<void> {
+    const { signal } = followed.stop;
+    const { clock, onError, onChange } = this.#options;
+    let isFirst = true;
+    while (!signal.aborted) {
+      try {
+        // Whatever happened while nobody listened is counted anew.
+        if (!isFirst) for (const quotas of followed.users.values()) onChange(quotas.values());
+        isFirst = false;
+        await this.#watch(resource, followed, open);
+      } catch (error) {
+        if (signal.aborted) return;
+        onError(error);
+        await sleep(clock, retryMs, signal).catch(() => {
+          // Only the signal ends it early, which the loop sees.
+        });
+      }
+    }
+  }
+
+  async #watch(resource: Resource, { users, stop }: Followed, open: () => void): Promise<void> {
+    const { signal } = stop;
+    const objects = this.#everywhere.resource(resource);
+    const { metadata } = await objects.listMetadata({ limit: 1, signal });
+    const { resourceVersion } = metadata;
+    for await (const event of objects.watch({ resourceVersion, signal, onOpen: open })) {
+      if (event.type !== "ADDED" && event.type !== "DELETED") continue;
+      const cluster = clusterOf(event.object) ?? "";
+      for (const namespace of new Set(["", event.object.metadata.namespace ?? ""])) {
+        const quotas = users.get(placeOf(cluster, namespace));
+        if (quotas !== undefined) this.#options.onChange(quotas.values());
+      }
+    }
+  }
+}
+
+function idOf({ cluster, namespace, name }: ObjectKey): string {
+  return `${cluster}/${namespace}/${name}`;
+}
+
+function placeOf(cluster: string, namespace: string): string {
+  return `${cluster}/${namespace}`;
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    signal.addEventListener("abort", () => resolve(), { once: true });
+  });
+}

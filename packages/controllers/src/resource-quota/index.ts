@@ -1,0 +1,5 @@
+export {
+  type ResourceQuotaController,
+  type ResourceQuotaControllerOptions,
+  resourceQuotaController,
+} from "./controller.ts";

@@ -1,0 +1,6 @@
+export {
+  type AccountOfToken,
+  type IssueToken,
+  type ServiceAccountTokensOptions,
+  serviceAccountTokensController,
+} from "./controller.ts";

@@ -1,0 +1,132 @@
+/** From options to the audit trail: the policy's file, a log, a webhook. */
+import type { Clock, Random } from "@kcp-ts/machinery/base";
+import { type Connection, connect, loadKubeconfig } from "@kcp-ts/sdk";
+import {
+  type AuditBackend,
+  AuditPolicyError,
+  type AuditTrailOptions,
+  type BackendObserver,
+  LogBackend,
+  parseAuditPolicy,
+  WebhookBackend,
+} from "@kcp-ts/server";
+import { parseManifests } from "../manifests/index.ts";
+import { type AuditOptions, OptionsError } from "../options.ts";
+import { readFlagFile } from "./start-up.ts";
+
+interface AuditParts {
+  readonly clock: Clock;
+  readonly random: Random;
+}
+
+const webhookTimeoutMs = 30_000;
+
+export async function composeAudit(
+  options: AuditOptions,
+  parts: AuditParts,
+): Promise<AuditTrailOptions | undefined> {
+  const { policyFile, logPath, webhookConfigFile } = options;
+  if (policyFile === undefined) {
+    if (logPath === undefined && webhookConfigFile === undefined) return undefined;
+    throw new OptionsError("audit needs a policy: give --audit-policy-file");
+  }
+  if (logPath === undefined && webhookConfigFile === undefined)
+    throw new OptionsError(
+      "an audit policy without --audit-log-path or --audit-webhook-config-file writes nothing down",
+    );
+  const policy = readPolicy(await readFlagFile("--audit-policy-file", policyFile), policyFile);
+  const connection =
+    webhookConfigFile === undefined
+      ? undefined
+      : connect(await loadKubeconfig({ path: webhookConfigFile }), { clock: parts.clock });
+  const path = connection === undefined ? "" : await pathOf(webhookConfigFile as string);
+  return {
+    policy,
+    backends: (observer) => [
+      ...(logPath === undefined ? [] : [logBackend(logPath, options, parts, observer)]),
+      ...(connection === undefined
+        ? []
+        : [webhookBackend(connection, path, options, parts, observer)]),
+    ],
+  };
+}
+
+function readPolicy(text: string, path: string) {
+  const [document] = parseManifests(text, path);
+  if (document === undefined) throw new OptionsError(`${path} is empty`);
+  try {
+    return parseAuditPolicy(document);
+  } catch (error) {
+    if (error instanceof AuditPolicyError) throw new OptionsError(`${path}: ${error.message}`);
+    throw error;
+  }
+}
+
+function logBackend(
+  path: string,
+  { logMaxSizeMegabytes, logMaxBackups, logMaxAgeDays }: AuditOptions,
+  { clock }: AuditParts,
+  observer: BackendObserver,
+): AuditBackend {
+  return new LogBackend({
+    path,
+    clock,
+    sizeMaxBytes: logMaxSizeMegabytes << 20,
+    backupsMax: logMaxBackups,
+    ageMaxDays: logMaxAgeDays,
+    ...heard("log", observer),
+  });
+}
+
+function webhookBackend(
+  { transport, close }: Connection,
+  path: string,
+  { webhookBatchMaxSize: batchEventsMax, webhookInitialBackoffMs }: AuditOptions,
+  { clock, random }: AuditParts,
+  observer: BackendObserver,
+): AuditBackend {
+  const backend = new WebhookBackend({
+    clock,
+    random,
+    limits: { batchEventsMax, backoffInitialMs: webhookInitialBackoffMs },
+    send: async (body) => {
+      const giveUp = new AbortController();
+      const timer = clock.schedule(webhookTimeoutMs, () => giveUp.abort(new Error("timed out")));
+      try {
+        const headers = { "content-type": "application/json" };
+        const { signal } = giveUp;
+        const answer = await transport.send({ method: "POST", path, headers, body, signal });
+        await answer.body.text();
+        if (answer.status >= 300) throw new Error(`the audit webhook answered ${answer.status}`);
+      } finally {
+        timer.cancel();
+      }
+    },
+    ...heard("webhook", observer),
+  });
+  return {
+    name: backend.name,
+    write: (event) => backend.write(event),
+    // An open connection would hold the process.
+    close: async () => {
+      await backend.close();
+      await close();
+    },
+  };
+}
+
+function heard(plugin: string, observer: BackendObserver) {
+  return {
+    onDropped: (events: number) => observer.onDropped(plugin, events),
+    onError: (error: unknown) => observer.onError(plugin, error),
+  };
+}
+
+/** Events go to the server's URL itself, path and query included. */
+async function pathOf(configFile: string): Promise<string> {
+  const { contexts, clusters, currentContext } = await loadKubeconfig({ path: configFile });
+  const cluster = clusters.get(contexts.get(currentContext ?? "")?.cluster ?? "");
+  if (cluster === undefined) throw new OptionsError(`${configFile} names no server`);
+  const { pathname, search } = new URL(cluster.server);
+  return pathname + search;
+}

@@ -1,0 +1,124 @@
+/** From options to the issuers of tokens that are trusted besides ourselves: `--oidc-*`, or a configuration file. */
+import type { Clock } from "@kcp-ts/machinery/base";
+import {
+  type AnonymousConfiguration,
+  type AuthenticationConfiguration,
+  IssuerAuthenticator,
+  issuerOfFlags,
+  type JwtIssuer,
+  parseAuthenticationConfiguration,
+  type ServerLog,
+  SwitchedTokens,
+  signatureAlgorithms,
+  type TokenAuthenticator,
+} from "@kcp-ts/server";
+import { parseManifests } from "../manifests/index.ts";
+import { OptionsError } from "../options.ts";
+import { documentFetcher } from "./fetch-document.ts";
+import type { FileWatch } from "./file-watch.ts";
+import { readFlagFile } from "./start-up.ts";
+
+export interface IssuerOptions {
+  readonly oidcIssuerUrl?: string | undefined;
+  readonly oidcClientId?: string | undefined;
+  readonly oidcUsernameClaim?: string | undefined;
+  readonly oidcUsernamePrefix?: string | undefined;
+  readonly oidcGroupsClaim?: string | undefined;
+  readonly oidcGroupsPrefix?: string | undefined;
+  /** `name=value` each. */
+  readonly oidcRequiredClaims?: readonly string[] | undefined;
+  readonly oidcSigningAlgs?: readonly string[] | undefined;
+  readonly oidcCaFile?: string | undefined;
+  /** A file of kind AuthenticationConfiguration, instead of the above; read again when it changes. */
+  readonly authenticationConfig?: string | undefined;
+}
+
+export interface IssuerContext {
+  readonly apiAudiences: readonly string[];
+  readonly clock: Clock;
+  readonly log: Pick<ServerLog, "info" | "warn">;
+  readonly files: FileWatch;
+}
+
+export interface Issuers {
+  readonly tokens: TokenAuthenticator | undefined;
+  readonly anonymous: AnonymousConfiguration | undefined;
+}
+
+export async function composeIssuers(
+  options: IssuerOptions,
+  context: IssuerContext,
+): Promise<Issuers> {
+  const path = options.authenticationConfig;
+  const fromFlags = await issuerFromFlags(options);
+  if (path === undefined) {
+    const tokens =
+      fromFlags === undefined
+        ? undefined
+        : new SwitchedTokens(authenticators([fromFlags], context));
+    return { tokens, anonymous: undefined };
+  }
+  if (fromFlags !== undefined) {
+    throw new OptionsError("--authentication-config and --oidc-* exclude each other: give one");
+  }
+  const { issuers, anonymous } = parse(await readFlagFile("--authentication-config", path), path);
+  const tokens = new SwitchedTokens(authenticators(issuers, context));
+  await context.files.watch([path], ([text = ""]) => {
+    tokens.switchTo(authenticators(parse(text, path).issuers, context));
+    context.log.info({ path }, "the authentication configuration was read again");
+  });
+  return { tokens, anonymous };
+}
+
+function authenticators(
+  issuers: readonly JwtIssuer[],
+  { apiAudiences, clock, log }: IssuerContext,
+): TokenAuthenticator[] {
+  const fetch = documentFetcher(clock);
+  const onError = (error: unknown, issuer: string) =>
+    log.warn({ err: error, issuer }, "the keys of an issuer could not be fetched");
+  return issuers.map(
+    (issuer) => new IssuerAuthenticator({ issuer, apiAudiences, fetch, clock, onError }),
+  );
+}
+
+function parse(text: string, path: string): AuthenticationConfiguration {
+  const [document, ...more] = parseManifests(text, path);
+  if (document === undefined || more.length > 0) {
+    throw new OptionsError(`${path}: must hold one AuthenticationConfiguration`);
+  }
+  return parseAuthenticationConfiguration(document, path);
+}
+
+async function issuerFromFlags(options: IssuerOptions): Promise<JwtIssuer | undefined> {
+  const { oidcIssuerUrl: issuerUrl, oidcClientId: clientId, oidcCaFile } = options;
+  if (issuerUrl === undefined && clientId === undefined) return undefined;
+  if (issuerUrl === undefined || clientId === undefined) {
+    throw new OptionsError("--oidc-issuer-url and --oidc-client-id go together: give both");
+  }
+  if (!URL.canParse(issuerUrl) || new URL(issuerUrl).protocol !== "https:") {
+    throw new OptionsError("--oidc-issuer-url must be an https URL");
+  }
+  for (const claim of options.oidcRequiredClaims ?? []) {
+    if (claim.indexOf("=") > 0) continue;
+    throw new OptionsError("--oidc-required-claim takes name=value");
+  }
+  for (const algorithm of options.oidcSigningAlgs ?? []) {
+    if (signatureAlgorithms.includes(algorithm)) continue;
+    throw new OptionsError(
+      `--oidc-signing-algs: ${algorithm} is none of ${signatureAlgorithms.join(", ")}`,
+    );
+  }
+  return issuerOfFlags({
+    issuerUrl,
+    clientId,
+    usernameClaim: options.oidcUsernameClaim,
+    usernamePrefix: options.oidcUsernamePrefix,
+    groupsClaim: options.oidcGroupsClaim,
+    groupsPrefix: options.oidcGroupsPrefix,
+    requiredClaims: options.oidcRequiredClaims,
+    signingAlgorithms: options.oidcSigningAlgs,
+    certificateAuthority:
+      oidcCaFile === undefined ? undefined : await readFlagFile("--oidc-ca-file", oidcCaFile),
+  });
+}

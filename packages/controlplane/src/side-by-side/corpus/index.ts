@@ -1,0 +1,35 @@
+/** The corpus, topic by topic. Topics share a server but no namespace and no definition. */
+import type { Topic } from "../exchange.ts";
+import { applies } from "./applies.ts";
+import { creation } from "./creation.ts";
+import { customResources } from "./custom-resources.ts";
+import { customVersions } from "./custom-versions.ts";
+import { definitions } from "./definitions.ts";
+import { deletion } from "./deletion.ts";
+import { discovery } from "./discovery.ts";
+import { namespaces } from "./namespaces.ts";
+import { patches } from "./patches.ts";
+import { reads } from "./reads.ts";
+import { records } from "./records.ts";
+import { releases } from "./releases.ts";
+import { updates } from "./updates.ts";
+import { validation } from "./validation.ts";
+import { watches } from "./watches.ts";
+
+export const corpus: readonly Topic[] = [
+  creation,
+  reads,
+  updates,
+  patches,
+  applies,
+  deletion,
+  validation,
+  watches,
+  namespaces,
+  records,
+  definitions,
+  customResources,
+  customVersions,
+  discovery,
+  releases,
+];

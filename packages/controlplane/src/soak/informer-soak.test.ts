@@ -1,0 +1,205 @@
+/**
+ * Goal: whatever happens between informers and a real server, their stores end up equal to the server's state, and what handlers heard adds up to it.
+ * Method: seeded histories of writes, with a proxy between that drops, stalls, swallows, refuses and delays, and a server that is restarted and
+ * forgets its history; time runs faster than the real one. Then peace, then a comparison. A failure prints its seed; SOAK_SEED=<seed> runs that one
+ * alone, SOAK_SEEDS=<number> more of them.
+ */
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+import { type Clock, sleep, systemClock } from "@kcp-ts/machinery/base";
+import type { ClusterName } from "@kcp-ts/machinery/names";
+import {
+  authenticatedTransport,
+  Client,
+  type DynamicObject,
+  defineResource,
+  formatKey,
+  keyInCluster,
+  NodeTransport,
+  type NodeTransportOptions,
+} from "@kcp-ts/sdk";
+import {
+  etcdMissing,
+  FaultProxy,
+  HastyClock,
+  kubeApiserverMissing,
+  SeededRandom,
+} from "@kcp-ts/testkit";
+import {
+  embeddedBackend,
+  etcdBackend,
+  memoryBackend,
+  type SoakServer,
+  startRealServer,
+  startSoakServer,
+} from "./soak-server.ts";
+import { Witness } from "./witness.ts";
+
+const configMaps = defineResource<DynamicObject>({
+  group: "",
+  version: "v1",
+  resource: "configmaps",
+  kind: "ConfigMap",
+  namespaced: true,
+});
+const selector = { labelSelector: "soak=yes" };
+
+/** Half a minute of patience is a second: enough for a busy machine, and an hour takes two minutes. */
+const speed = 30;
+const stepsPerSeed = 60;
+const seedsWanted = Number(process.env["SOAK_SEEDS"] ?? 2);
+const seeds = process.env["SOAK_SEED"]
+  ? [Number(process.env["SOAK_SEED"])]
+  : Array.from({ length: seedsWanted }, (_, i) => i + 1);
+
+const servers: readonly [string, (clock: Clock) => Promise<SoakServer>, string | undefined][] = [
+  ["memory", async (clock) => startSoakServer(await memoryBackend(), clock), undefined],
+  ["embedded", async (clock) => startSoakServer(await embeddedBackend(), clock), undefined],
+  ["etcd", async (clock) => startSoakServer(await etcdBackend(), clock), etcdMissing()],
+  ["a real kube-apiserver", () => startRealServer(), kubeApiserverMissing()],
+];
+
+for (const [name, start, missing] of servers) {
+  describe(`informers on ${name}, through a faulty network`, { skip: missing ?? false }, () => {
+    const clock = new HastyClock(speed);
+    let server: SoakServer;
+    before(async () => {
+      server = await start(clock);
+    });
+    after(() => server.close());
+
+    for (const seed of seeds) {
+      it(`end up with the server's state, SOAK_SEED=${seed}`, () => soak(server, clock, seed));
+    }
+  });
+}
+
+async function soak(server: SoakServer, clock: Clock, seed: number): Promise<void> {
+  const random = new SeededRandom(seed);
+  const proxy = await FaultProxy.start({ host: "127.0.0.1", port: server.port });
+  const transports: NodeTransport[] = [];
+  const client = (protocol: NodeTransportOptions["protocol"] = "negotiate") => {
+    const transport = throughProxy(server, proxy, { clock, protocol });
+    transports.push(transport);
+    return clientOver(transport, server, clock);
+  };
+  const root = { cluster: "root" as ClusterName };
+  const common = { resource: configMaps, selector, clock, random: random.fork() };
+  const inRoot = server.clusters.length > 1 ? client().inCluster("root") : client();
+  const witnesses = [
+    new Witness("a stream", { ...common, client: inRoot, scope: root }),
+    new Witness("pages over HTTP/1.1", {
+      ...common,
+      client: server.clusters.length > 1 ? client("http1").inCluster("root") : client("http1"),
+      scope: root,
+      watchList: false,
+      pageSize: 3,
+    }),
+  ];
+  if (server.clusters.length > 1) {
+    witnesses.push(
+      new Witness("all clusters", { ...common, client: client(), scope: "all-clusters" }),
+    );
+  }
+  try {
+    for (let step = 0; step < stepsPerSeed; step++) {
+      for (let writes = random.integer(4); writes > 0; writes--) await write(server, random);
+      await mishap(server, proxy, random);
+      await sleep(systemClock, random.integer(60));
+    }
+    proxy.setFaults({});
+    for (const witness of witnesses) await compare(server, witness);
+  } finally {
+    proxy.setFaults({});
+    await Promise.all(witnesses.map((witness) => witness.stop()));
+    await Promise.all(transports.map((transport) => transport.close()));
+    await proxy.dispose();
+  }
+}
+
+async function write(server: SoakServer, random: SeededRandom): Promise<void> {
+  const cluster = random.pick(["root", "root", ...server.clusters]);
+  const maps = server.clientFor(cluster).resource(configMaps);
+  const target = { namespace: "default", name: `n${random.integer(12)}` };
+  if (random.chance(0.3)) return maps.delete(target).then(ignore, refuseUnless(404));
+  const labels = { soak: random.chance(0.85) ? "yes" : "no" };
+  const object = { metadata: { ...target, labels }, data: { size: String(random.integer(1e6)) } };
+  const isNew = await maps.create(object).then(() => true, refuseUnless(409));
+  if (isNew !== true) await maps.patch(target, { type: "merge", patch: object });
+}
+
+const ignore = () => undefined;
+
+function refuseUnless(code: number): (error: unknown) => undefined {
+  return (error) => {
+    if ((error as { code?: number }).code !== code) throw error;
+  };
+}
+
+async function mishap(server: SoakServer, proxy: FaultProxy, random: SeededRandom): Promise<void> {
+  const dice = random.integer(100);
+  if (dice < 50) proxy.setFaults({});
+  else if (dice < 60) proxy.dropConnections();
+  else if (dice < 68) proxy.stallConnections();
+  else if (dice < 74) proxy.setFaults({ swallow: true });
+  else if (dice < 80) proxy.setFaults({ refuse: true });
+  else if (dice < 86) proxy.setFaults({ latencyMs: random.integer(40) });
+  else if (dice < 90) proxy.setFaults({ bytesPerSecond: 5_000 + random.integer(50_000) });
+  else if (dice < 97) await server.compact();
+  // A real server takes seconds to start.
+  else if (server.clusters.length > 1 || random.chance(0.2)) await server.restart();
+}
+
+/** In peace, the informer arrives at the server's state; nothing of what it told on the way is taken back. */
+async function compare(server: SoakServer, witness: Witness): Promise<void> {
+  const expected = await stateOf(
+    server,
+    witness.name === "all clusters" ? server.clusters : ["root"],
+  );
+  for (let waited = 0; waited < patienceMs; waited += 50) {
+    if (witness.stored().join() === expected.join()) break;
+    await sleep(systemClock, 50);
+  }
+  const { name, contradictions } = witness;
+  const { state, lastError } = witness.informer.health;
+  const where = `${name}, ${state} after ${String(lastError)}`;
+  assert.deepEqual(witness.stored(), expected, `${where}: the store is not the server's state`);
+  assert.deepEqual(witness.heard(), expected, `${name}: what handlers heard is not the store`);
+  assert.deepEqual(contradictions, [], `${name}: handlers heard what cannot follow each other`);
+}
+
+/** Real time; half an hour of the informer's. */
+const patienceMs = 60_000;
+
+async function stateOf(
+  server: SoakServer,
+  clusters: readonly string[],
+): Promise<readonly string[]> {
+  const lines: string[] = [];
+  for (const cluster of clusters) {
+    const { items } = await server.clientFor(cluster).resource(configMaps).list(selector);
+    for (const object of items) {
+      const key = keyInCluster(cluster as ClusterName, object);
+      lines.push(`${formatKey(key)} ${object.metadata.resourceVersion}`);
+    }
+  }
+  return lines.sort();
+}
+
+function throughProxy(
+  server: SoakServer,
+  proxy: FaultProxy,
+  options: Pick<NodeTransportOptions, "clock" | "protocol">,
+): NodeTransport {
+  const url = new URL(`https://127.0.0.1:${proxy.port}`);
+  return new NodeTransport({ ...options, url, tls: () => ({ ca: server.ca }) });
+}
+
+function clientOver(transport: NodeTransport, server: SoakServer, clock: Clock): Client {
+  const authenticated = authenticatedTransport(transport, {
+    headers: () => ({ authorization: `Bearer ${server.token}` }),
+    certificate: async () => undefined,
+    refresh: async () => false,
+  });
+  return new Client({ transport: authenticated, clock });
+}

@@ -1,0 +1,35 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import {
+  configMap,
+  customResourceDefinition,
+  decodeShape,
+  jsonSchemaProps,
+  role,
+  unownedFieldsOf,
+} from "./index.ts";
+
+describe("what there is nothing to say of", () => {
+  it("is left out: empty maps and lists", () => {
+    const value = { metadata: { name: "x", labels: {}, finalizers: [] }, data: {} };
+    assert.deepEqual(decodeShape(configMap, value).value, { metadata: { name: "x" } });
+  });
+
+  it("is told where a list is required, or where emptiness is a wish", () => {
+    const value = { metadata: { managedFields: [] }, rules: [] };
+    assert.deepEqual(decodeShape(role, value).value, value);
+  });
+
+  it("is left out: false and zero of members that have no other way to be absent", () => {
+    const value = { type: "object", nullable: false, maxLength: 0 };
+    assert.deepEqual(decodeShape(jsonSchemaProps, value).value, { type: "object", maxLength: 0 });
+  });
+
+  it("cannot be owned: structs that every object has", () => {
+    assert.deepEqual(unownedFieldsOf(customResourceDefinition), {
+      "f:spec": { ".": {}, "f:names": {} },
+      "f:status": { ".": {}, "f:acceptedNames": {} },
+    });
+    assert.equal(unownedFieldsOf(configMap), undefined);
+  });
+});

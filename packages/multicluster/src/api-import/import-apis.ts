@@ -1,0 +1,175 @@
+/**
+ * Reads what APIs a cluster has: discovery for the names, the cluster's own CustomResourceDefinitions where there are any, else OpenAPI
+ * (version 3, or 2 from older servers) for the schemas.
+ */
+import type { JsonObject, JsonValue } from "@kcp-ts/machinery/json";
+import { readCustomResourceDefinition } from "@kcp-ts/machinery/schema";
+import { isStatusError } from "@kcp-ts/machinery/status";
+import { type ApiResource, type Client, discover } from "@kcp-ts/sdk";
+import type { ImportedApi } from "./imported-api.ts";
+import { OpenApiModels } from "./openapi-models.ts";
+import { structuralSchema, UnusableModelError } from "./structural-schema.ts";
+
+export interface ImportOptions {
+  readonly signal: AbortSignal;
+  /** `deployments.apps` or `services`; all that can be synced when left out. */
+  readonly resources?: readonly string[] | undefined;
+}
+
+export interface ImportResult {
+  readonly apis: readonly ImportedApi[];
+  /** What was asked for or found and cannot be imported, by `resource.group`, with the reason. */
+  readonly skipped: ReadonlyMap<string, string>;
+}
+
+export async function importApis(client: Client, options: ImportOptions): Promise<ImportResult> {
+  const { groups, failures } = await discover(client, { signal: options.signal });
+  const skipped = new Map<string, string>();
+  for (const [version, reason] of failures)
+    skipped.set(version, reason instanceof Error ? reason.message : String(reason));
+  const wanted = options.resources === undefined ? undefined : new Set(options.resources);
+  const chosen: ApiResource[] = [];
+  for (const { versions } of groups) {
+    // The preferred version is the first one that has the resource.
+    const seen = new Set<string>();
+    for (const { resources } of versions) {
+      for (const resource of resources) {
+        if (seen.has(resource.resource)) continue;
+        seen.add(resource.resource);
+        if (wanted?.has(nameOf(resource)) ?? isSyncable(resource)) chosen.push(resource);
+      }
+    }
+  }
+  const schemas = new SchemaSource(client, options.signal);
+  const apis: ImportedApi[] = [];
+  for (const resource of chosen) {
+    try {
+      apis.push(await schemas.describe(resource));
+    } catch (error) {
+      if (!(error instanceof UnusableModelError)) throw error;
+      skipped.set(nameOf(resource), error.message);
+    }
+  }
+  for (const name of wanted ?? []) {
+    const isFound = apis.some((api) => nameOf({ ...api, resource: api.plural }) === name);
+    if (!isFound && !skipped.has(name)) skipped.set(name, "the cluster does not serve it");
+  }
+  return { apis, skipped };
+}
+
+/** `deployments.apps`; the core group has no suffix. */
+export function nameOf({ resource, group }: { resource: string; group: string }): string {
+  return group === "" ? resource : `${resource}.${group}`;
+}
+
+function isSyncable({ verbs, resource }: ApiResource): boolean {
+  const needed = ["list", "watch", "create", "update", "delete"];
+  return !resource.includes("/") && needed.every((verb) => verbs.includes(verb));
+}
+
+class SchemaSource {
+  readonly #client: Client;
+  readonly #signal: AbortSignal;
+  readonly #models = new Map<string, Promise<OpenApiModels>>();
+  #definitions: Promise<ReadonlyMap<string, JsonObject>> | undefined;
+
+  constructor(client: Client, signal: AbortSignal) {
+    this.#client = client;
+    this.#signal = signal;
+  }
+
+  async describe(resource: ApiResource): Promise<ImportedApi> {
+    const { group, version, kind } = resource;
+    const named = {
+      group,
+      version,
+      kind,
+      plural: resource.resource,
+      singular: resource.singular || kind.toLowerCase(),
+      listKind: `${kind}List`,
+      shortNames: resource.shortNames,
+      categories: resource.categories,
+      scope: resource.namespaced ? "Namespaced" : "Cluster",
+      hasStatus: resource.subresources.some(({ name }) => name === "status"),
+      hasScale: resource.subresources.some(({ name }) => name === "scale"),
+    } as const;
+    const custom = await this.#custom(resource);
+    if (custom !== undefined) return { ...named, ...custom };
+    const models = await this.#modelsOf(resource);
+    const name = models.nameOf({ group, version, kind });
+    if (name === undefined)
+      throw new UnusableModelError(`the cluster does not describe ${kind} of ${group}/${version}`);
+    return { ...named, schema: structuralSchema(models, name), columns: [] };
+  }
+
+  /** From the definition in the cluster: it knows columns, and rules that OpenAPI leaves out. */
+  async #custom({ resource, group, version }: ApiResource) {
+    this.#definitions ??= this.#readDefinitions();
+    const json = (await this.#definitions).get(`${resource}.${group === "" ? "core" : group}`);
+    if (json === undefined) return undefined;
+    const { definition } = readCustomResourceDefinition(json);
+    const found = definition.spec.versions.find(({ name }) => name === version);
+    const unvalidated: JsonObject = {
+      type: "object",
+      "x-kubernetes-preserve-unknown-fields": true,
+    };
+    const schema = isStructural(json)
+      ? ((found?.schema ?? unvalidated) as JsonObject)
+      : unvalidated;
+    return { schema, columns: found?.printerColumns ?? [] };
+  }
+
+  async #readDefinitions(): Promise<ReadonlyMap<string, JsonObject>> {
+    const definitions = new Map<string, JsonObject>();
+    const path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+    const answer = await this.#getOptional(path);
+    const items = (answer as { items?: readonly JsonObject[] } | undefined)?.items ?? [];
+    for (const item of items) {
+      const { name } = item["metadata"] as { name: string };
+      definitions.set(name, item);
+    }
+    return definitions;
+  }
+
+  #modelsOf({ group, version }: ApiResource): Promise<OpenApiModels> {
+    const path =
+      group === "" ? `/openapi/v3/api/${version}` : `/openapi/v3/apis/${group}/${version}`;
+    return this.#cached(path, async () => {
+      const document = await this.#getOptional(path);
+      if (document !== undefined) return new OpenApiModels(document);
+      return await this.#cached("/openapi/v2", async () => {
+        const older = await this.#getOptional("/openapi/v2");
+        if (older === undefined) throw new UnusableModelError("the cluster has no OpenAPI");
+        return new OpenApiModels(older);
+      });
+    });
+  }
+
+  #cached(path: string, load: () => Promise<OpenApiModels>): Promise<OpenApiModels> {
+    let models = this.#models.get(path);
+    if (models === undefined) {
+      models = load();
+      this.#models.set(path, models);
+    }
+    return models;
+  }
+
+  /** Undefined when there is no such document, or we may not see it: other sources are tried then. */
+  async #getOptional(path: string): Promise<JsonValue | undefined> {
+    try {
+      return await this.#client.json({ method: "GET", path, signal: this.#signal });
+    } catch (error) {
+      if (isStatusError(error, "NotFound") || isStatusError(error, "Forbidden")) return undefined;
+      throw error;
+    }
+  }
+}
+
+function isStructural(definition: JsonObject): boolean {
+  const { conditions } = (definition["status"] ?? {}) as {
+    conditions?: readonly { type: string; status: string }[];
+  };
+  return !conditions?.some(
+    ({ type, status }) => type === "NonStructuralSchema" && status === "True",
+  );
+}

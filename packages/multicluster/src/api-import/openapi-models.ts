@@ -1,0 +1,56 @@
+/** The models of a cluster's OpenAPI, version 3 or 2: who describes which kind, and what a reference points to. */
+import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery/json";
+
+export interface Gvk {
+  readonly group: string;
+  readonly version: string;
+  readonly kind: string;
+}
+
+export class OpenApiModels {
+  readonly #models: JsonObject;
+  readonly #names = new Map<string, string>();
+
+  /** A document of `/openapi/v3/…` or `/openapi/v2`. */
+  constructor(document: JsonValue) {
+    const components = member(document, "components");
+    this.#models = member(components, "schemas") ?? member(document, "definitions") ?? {};
+    for (const [name, model] of Object.entries(this.#models)) {
+      if (!isJsonObject(model)) continue;
+      const kinds = model["x-kubernetes-group-version-kind"];
+      if (!Array.isArray(kinds)) continue;
+      for (const each of kinds as readonly JsonValue[]) {
+        if (!isJsonObject(each)) continue;
+        const { group, version, kind } = each;
+        this.#names.set(keyOf(String(group ?? ""), String(version), String(kind)), name);
+      }
+    }
+  }
+
+  nameOf({ group, version, kind }: Gvk): string | undefined {
+    return this.#names.get(keyOf(group, version, kind));
+  }
+
+  model(name: string): JsonObject | undefined {
+    const model = Object.hasOwn(this.#models, name) ? this.#models[name] : undefined;
+    return isJsonObject(model) ? model : undefined;
+  }
+}
+
+/** The model that a schema refers to, directly or as the only part of an `allOf`, as version 3 writes it. */
+export function referenceOf(schema: JsonObject): string | undefined {
+  const { $ref: direct, allOf } = schema;
+  if (typeof direct === "string") return direct.slice(direct.lastIndexOf("/") + 1);
+  if (!Array.isArray(allOf) || allOf.length !== 1) return undefined;
+  const only = allOf[0] as JsonValue;
+  return isJsonObject(only) ? referenceOf(only) : undefined;
+}
+
+function keyOf(group: string, version: string, kind: string): string {
+  return `${group}/${version}/${kind}`;
+}
+
+function member(value: JsonValue | undefined, name: string): JsonObject | undefined {
+  const found = isJsonObject(value) ? value[name] : undefined;
+  return isJsonObject(found) ? found : undefined;
+}

@@ -1,0 +1,176 @@
+/** From OpenAPI to structural schemas, in the words of version 3 and of version 2. */
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import type { JsonObject } from "@kcp-ts/machinery/json";
+import { readSchema, type SchemaProps, validateStructural } from "@kcp-ts/machinery/schema";
+import { OpenApiModels } from "./openapi-models.ts";
+import { modelNodesMax, structuralSchema, UnusableModelError } from "./structural-schema.ts";
+
+const core = "io.k8s.api.core.v1";
+const meta = "io.k8s.apimachinery.pkg.apis.meta.v1";
+
+/** The same models as both versions of OpenAPI write them. */
+function documents(models: JsonObject): [string, OpenApiModels][] {
+  const text = JSON.stringify(models);
+  const v3 = text.replaceAll(
+    /\{"\$ref":"([^"]+)"(,"default":[^}]*\})?/g,
+    (_, name, more = "") => `{"allOf":[{"$ref":"#/components/schemas/${name}"}]${more}`,
+  );
+  const v2 = text.replaceAll(/"\$ref":"([^"]+)"/g, (_, name) => `"$ref":"#/definitions/${name}"`);
+  return [
+    ["version 3", new OpenApiModels({ components: { schemas: JSON.parse(v3) } })],
+    ["version 2", new OpenApiModels({ definitions: JSON.parse(v2) })],
+  ];
+}
+
+const gvk = (kind: string) => [{ group: "", version: "v1", kind }];
+const models: JsonObject = {
+  [`${core}.Pod`]: {
+    type: "object",
+    description: "A pod.",
+    properties: {
+      apiVersion: { type: "string" },
+      metadata: { $ref: `${meta}.ObjectMeta` },
+      spec: { $ref: `${core}.PodSpec` },
+    },
+    "x-kubernetes-group-version-kind": gvk("Pod"),
+  },
+  [`${core}.PodSpec`]: {
+    type: "object",
+    required: ["containers"],
+    properties: {
+      containers: {
+        type: "array",
+        items: { $ref: `${core}.Container` },
+        "x-kubernetes-patch-merge-key": "name",
+        "x-kubernetes-patch-strategy": "merge",
+      },
+      hostAliases: {
+        type: "array",
+        items: { type: "string" },
+        "x-kubernetes-patch-strategy": "merge",
+      },
+      args: { type: "array", items: { type: "string" } },
+      nodeSelector: {
+        type: "object",
+        additionalProperties: { type: "string" },
+        "x-kubernetes-map-type": "atomic",
+      },
+      startedAt: { $ref: `${meta}.Time` },
+    },
+  },
+  [`${core}.Container`]: {
+    type: "object",
+    required: ["name"],
+    properties: {
+      name: { type: "string", default: "" },
+      ports: {
+        type: "array",
+        items: { $ref: `${core}.ContainerPort` },
+        "x-kubernetes-list-type": "map",
+        "x-kubernetes-list-map-keys": ["containerPort", "protocol"],
+      },
+      limits: {
+        type: "object",
+        additionalProperties: { $ref: "io.k8s.apimachinery.pkg.api.resource.Quantity" },
+      },
+    },
+  },
+  [`${core}.ContainerPort`]: {
+    type: "object",
+    properties: {
+      containerPort: { type: "integer", format: "int32", default: 0 },
+      protocol: { type: "string" },
+      target: { $ref: "io.k8s.apimachinery.pkg.util.intstr.IntOrString" },
+    },
+  },
+  [`${core}.Loop`]: { type: "object", properties: { next: { $ref: `${core}.Loop` } } },
+  [`${meta}.ObjectMeta`]: { type: "object", properties: { name: { type: "string" } } },
+  [`${meta}.Time`]: { type: "string", format: "date-time" },
+};
+
+for (const [version, source] of documents(models)) {
+  describe(`OpenAPI ${version}`, () => {
+    const schema = structuralSchema(source, `${core}.Pod`);
+
+    it("finds the model of a kind", () => {
+      assert.equal(source.nameOf({ group: "", version: "v1", kind: "Pod" }), `${core}.Pod`);
+      assert.equal(source.nameOf({ group: "", version: "v2", kind: "Pod" }), undefined);
+    });
+
+    it("makes a schema that a CustomResourceDefinition may have", () => {
+      const read = readSchema(schema);
+      assert.deepEqual(read.problems, []);
+      assert.deepEqual(validateStructural(read.schema as SchemaProps, "schema"), []);
+    });
+
+    it("leaves metadata to the server", () => {
+      assert.deepEqual(at(schema, "metadata"), { type: "object" });
+    });
+
+    it("keeps how lists are merged, said in either way, and requires their keys", () => {
+      const containers = at(schema, "spec", "containers");
+      assert.equal(containers["x-kubernetes-list-type"], "map");
+      assert.deepEqual(containers["x-kubernetes-list-map-keys"], ["name"]);
+      assert.equal(at(schema, "spec", "hostAliases")["x-kubernetes-list-type"], "set");
+      assert.equal(at(schema, "spec", "args")["x-kubernetes-list-type"], undefined);
+      assert.equal(at(schema, "spec", "nodeSelector")["x-kubernetes-map-type"], "atomic");
+      const ports = at(containers["items"] as JsonObject, "ports");
+      assert.deepEqual(ports["x-kubernetes-list-map-keys"], ["containerPort", "protocol"]);
+      assert.deepEqual((ports["items"] as JsonObject)["required"], ["containerPort"]);
+    });
+
+    it("knows the defaults that servers apply, and not the zeros of Go", () => {
+      const container = at(schema, "spec", "containers")["items"] as JsonObject;
+      assert.equal(at(container, "name")["default"], undefined);
+      const port = at(container, "ports")["items"] as JsonObject;
+      assert.equal(at(port, "protocol")["default"], "TCP");
+      assert.equal(at(port, "containerPort")["default"], undefined);
+    });
+
+    it("knows types that are more than their description", () => {
+      assert.equal(at(schema, "spec", "startedAt")["format"], "date-time");
+      const container = at(schema, "spec", "containers")["items"] as JsonObject;
+      const limit = at(container, "limits")["additionalProperties"] as JsonObject;
+      assert.equal(limit["x-kubernetes-int-or-string"], true);
+      const port = at(container, "ports")["items"] as JsonObject;
+      assert.equal(at(port, "target")["x-kubernetes-int-or-string"], true);
+    });
+
+    it("refuses what refers to itself, and what is not there", () => {
+      assert.throws(
+        () => structuralSchema(source, `${core}.Loop`),
+        /Recursive schema are not supported/,
+      );
+      assert.throws(() => structuralSchema(source, "nothing"), UnusableModelError);
+    });
+  });
+}
+
+it("names are data, whatever they are", () => {
+  const text = `{"definitions":{"a":{"type":"object","properties":{"__proto__":{"type":"string"}}}}}`;
+  const schema = structuralSchema(new OpenApiModels(JSON.parse(text)), "a");
+  assert.deepEqual(Object.keys(schema["properties"] as JsonObject), ["__proto__", "metadata"]);
+  assert.throws(() => structuralSchema(new OpenApiModels({ definitions: {} }), "constructor"));
+});
+
+it("a model that grows without end is refused", () => {
+  const definitions: Record<string, JsonObject> = { m0: { type: "string" } };
+  // Each refers to the one before it ten times: 10^n nodes.
+  for (let i = 1; i < 20; i++) {
+    const properties = Object.fromEntries(
+      Array.from({ length: 10 }, (_, j) => [`f${j}`, { $ref: `#/definitions/m${i - 1}` }]),
+    );
+    definitions[`m${i}`] = { type: "object", properties };
+  }
+  const source = new OpenApiModels({ definitions });
+  assert.throws(() => structuralSchema(source, "m19"), /too large/);
+  assert.ok(modelNodesMax >= 50_000);
+});
+
+function at(schema: JsonObject, ...path: readonly string[]): JsonObject {
+  return path.reduce(
+    (node, name) => (node["properties"] as JsonObject)[name] as JsonObject,
+    schema,
+  );
+}

@@ -1,0 +1,205 @@
+/**
+ * A model of OpenAPI as a structural schema, as a CustomResourceDefinition has it: references followed, list types and merge keys kept,
+ * defaults kept where a server really applies them.
+ */
+import { isJsonObject, type JsonObject, type JsonValue, setMember } from "@kcp-ts/machinery/json";
+import { type OpenApiModels, referenceOf } from "./openapi-models.ts";
+import { codedDefault, wellKnownModel } from "./well-known-models.ts";
+
+type Draft = { [keyword: string]: JsonValue };
+
+/** Models may be deep, and a hostile cluster may make them deeper. */
+export const modelDepthMax = 100;
+export const modelNodesMax = 50_000;
+
+export class UnusableModelError extends Error {
+  override readonly name = "UnusableModelError";
+}
+
+/** Throws an UnusableModelError when the model is recursive, too large or not there. */
+export function structuralSchema(models: OpenApiModels, name: string): JsonObject {
+  return new Conversion(models).root(name);
+}
+
+class Conversion {
+  readonly #models: OpenApiModels;
+  /** The models that are being converted, from the root down. */
+  readonly #stack: string[] = [];
+  #nodes = 0;
+
+  constructor(models: OpenApiModels) {
+    this.#models = models;
+  }
+
+  root(name: string): JsonObject {
+    const schema: Draft = { ...this.#model(name) };
+    const properties: Draft = { ...(schema["properties"] as JsonObject | undefined) };
+    // The server's own part of every object.
+    properties["metadata"] = { type: "object" };
+    schema["type"] = "object";
+    schema["properties"] = properties;
+    return schema;
+  }
+
+  #model(name: string): JsonObject {
+    const wellKnown = wellKnownModel(name);
+    if (wellKnown !== undefined) return wellKnown;
+    if (this.#stack.includes(name))
+      throw new UnusableModelError(`Recursive schema are not supported: ${name}`);
+    const model = this.#models.model(name);
+    if (model === undefined) throw new UnusableModelError(`there is no model ${name}`);
+    this.#stack.push(name);
+    const schema = this.#schema(model, name);
+    this.#stack.pop();
+    return schema;
+  }
+
+  /** `owner` is the model that the schema stands in. */
+  #schema(source: JsonObject, owner: string): JsonObject {
+    if (++this.#nodes > modelNodesMax || this.#stack.length > modelDepthMax)
+      throw new UnusableModelError("the schema is too large");
+    const reference = referenceOf(source);
+    if (reference !== undefined) return this.#referring(source, reference);
+    const schema: Draft = {};
+    for (const keyword of copiedKeywords) {
+      const value = source[keyword];
+      if (value !== undefined) schema[keyword] = value;
+    }
+    const union = source["oneOf"] ?? source["anyOf"];
+    if (schema["format"] === "int-or-string" || isIntOrString(union))
+      return { ...withoutType(schema), ...wellKnownModel("pkg.util.intstr.IntOrString") };
+    this.#addObject(schema, source, owner);
+    if (schema["type"] === "array") this.#addArray(schema, source, owner);
+    if (schema["type"] === undefined) schema["x-kubernetes-preserve-unknown-fields"] = true;
+    keepDefault(schema, source["default"]);
+    return schema;
+  }
+
+  /** What the referring field says of itself counts more than what the model says. */
+  #referring(source: JsonObject, reference: string): JsonObject {
+    const schema: Draft = { ...this.#model(reference) };
+    for (const keyword of ["description", "nullable", ...extensions]) {
+      const value = source[keyword];
+      if (value !== undefined) schema[keyword] = value;
+    }
+    keepDefault(schema, source["default"]);
+    return schema;
+  }
+
+  #addObject(schema: Draft, source: JsonObject, owner: string): void {
+    const { properties, additionalProperties } = source;
+    if (isJsonObject(properties)) {
+      schema["type"] = "object";
+      const converted: Draft = {};
+      for (const [field, each] of Object.entries(properties)) {
+        if (!isJsonObject(each)) continue;
+        const property: Draft = { ...this.#schema(each, owner) };
+        const coded = codedDefault(owner, field);
+        if (coded !== undefined) property["default"] ??= coded;
+        setMember(converted, field, property);
+      }
+      schema["properties"] = converted;
+    } else if (isJsonObject(additionalProperties)) {
+      schema["type"] = "object";
+      schema["additionalProperties"] = this.#schema(additionalProperties, owner);
+    } else if (schema["type"] === "object" && source["x-kubernetes-embedded-resource"] !== true)
+      // An object that nothing is known of: what is in it must not be lost.
+      schema["x-kubernetes-preserve-unknown-fields"] = true;
+  }
+
+  #addArray(schema: Draft, source: JsonObject, owner: string): void {
+    const { items } = source;
+    const item: Draft = isJsonObject(items)
+      ? { ...this.#schema(items, owner) }
+      : { "x-kubernetes-preserve-unknown-fields": true };
+    const { type, keys } = topologyOf(source, item["type"] === "object");
+    if (type !== undefined) schema["x-kubernetes-list-type"] = type;
+    if (type === "map") {
+      schema["x-kubernetes-list-map-keys"] = keys;
+      requireKeys(item, keys);
+    }
+    schema["items"] = item;
+  }
+}
+
+const extensions = [
+  "x-kubernetes-embedded-resource",
+  "x-kubernetes-preserve-unknown-fields",
+  "x-kubernetes-map-type",
+] as const;
+
+const copiedKeywords = [
+  "type",
+  "format",
+  "description",
+  "nullable",
+  "required",
+  "enum",
+  "pattern",
+  "minimum",
+  "maximum",
+  "exclusiveMinimum",
+  "exclusiveMaximum",
+  "multipleOf",
+  "minLength",
+  "maxLength",
+  "minItems",
+  "maxItems",
+  "uniqueItems",
+  "minProperties",
+  "maxProperties",
+  "x-kubernetes-validations",
+  ...extensions,
+] as const;
+
+/** How a list is merged: said outright, or by the older words of strategic merge patches. */
+function topologyOf(source: JsonObject, isOfObjects: boolean): { type?: string; keys: string[] } {
+  const {
+    "x-kubernetes-list-type": said,
+    "x-kubernetes-list-map-keys": saidKeys,
+    "x-kubernetes-patch-strategy": strategy,
+    "x-kubernetes-patch-merge-key": mergeKey,
+  } = source;
+  const keys = Array.isArray(saidKeys)
+    ? (saidKeys as readonly JsonValue[]).map(String)
+    : typeof mergeKey === "string"
+      ? [mergeKey]
+      : [];
+  if (typeof said === "string")
+    return { type: said === "map" && keys.length === 0 ? "atomic" : said, keys };
+  const merges = typeof strategy === "string" ? strategy.includes("merge") : keys.length > 0;
+  if (!merges) return typeof strategy === "string" ? { type: "atomic", keys } : { keys };
+  if (!isOfObjects) return { type: "set", keys };
+  return { type: keys.length > 0 ? "map" : "atomic", keys };
+}
+
+/** The keys of a list must be in every item, or come by a default. */
+function requireKeys(item: Draft, keys: readonly string[]): void {
+  const properties = (item["properties"] ?? {}) as JsonObject;
+  const required = new Set((item["required"] ?? []) as unknown as readonly string[]);
+  for (const key of keys) {
+    const property = properties[key];
+    if (isJsonObject(property) && property["default"] === undefined) required.add(key);
+  }
+  if (required.size > 0) item["required"] = [...required];
+}
+
+/** OpenAPI notes the zero values of Go as defaults; no server applies those. */
+function keepDefault(schema: Draft, value: JsonValue | undefined): void {
+  if (value === undefined || value === null || value === "" || value === 0 || value === false)
+    return;
+  if (typeof value === "object") return;
+  schema["default"] = value;
+}
+
+function isIntOrString(union: JsonValue | undefined): boolean {
+  if (!Array.isArray(union) || union.length !== 2) return false;
+  const types = (union as readonly JsonValue[]).map((each) =>
+    isJsonObject(each) ? each["type"] : "",
+  );
+  return types.includes("string") && (types.includes("integer") || types.includes("number"));
+}
+
+function withoutType({ type: _type, format: _format, ...others }: Draft): Draft {
+  return others;
+}

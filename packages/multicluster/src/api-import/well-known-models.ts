@@ -1,0 +1,44 @@
+/** Models whose JSON is not what their description says, or that stand for more than it says. Matched by the end of their names. */
+import type { JsonObject } from "@kcp-ts/machinery/json";
+
+const anything: JsonObject = { "x-kubernetes-preserve-unknown-fields": true };
+const anyObject: JsonObject = { type: "object", "x-kubernetes-preserve-unknown-fields": true };
+const intOrString: JsonObject = {
+  anyOf: [{ type: "integer" }, { type: "string" }],
+  "x-kubernetes-int-or-string": true,
+};
+
+const byName = new Map<string, JsonObject>(
+  Object.entries({
+    // Of templates: the metadata of pods must not be pruned.
+    "meta.v1.ObjectMeta": anyObject,
+    "meta.v1.Time": { type: "string", format: "date-time" },
+    "meta.v1.MicroTime": { type: "string", format: "date-time" },
+    "meta.v1.Duration": { type: "string" },
+    "meta.v1.FieldsV1": anyObject,
+    "pkg.runtime.RawExtension": anyObject,
+    "pkg.util.intstr.IntOrString": intOrString,
+    "pkg.api.resource.Quantity": {
+      ...intOrString,
+      pattern:
+        "^(\\+|-)?(([0-9]+(\\.[0-9]*)?)|(\\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE](\\+|-)?(([0-9]+(\\.[0-9]*)?)|(\\.[0-9]+))))?$",
+    },
+    "apiextensions.v1.JSON": anything,
+  }),
+);
+
+export function wellKnownModel(name: string): JsonObject | undefined {
+  const end = name.split(".").slice(-3).join(".");
+  const shorter = name.split(".").slice(-4).join(".");
+  return byName.get(end) ?? byName.get(shorter);
+}
+
+/** Defaults that servers apply in code, where their OpenAPI is silent: by model and field. */
+const codedDefaults = new Map([
+  ["core.v1.ContainerPort.protocol", "TCP"],
+  ["core.v1.ServicePort.protocol", "TCP"],
+]);
+
+export function codedDefault(model: string, field: string): string | undefined {
+  return codedDefaults.get(`${model.split(".").slice(-3).join(".")}.${field}`);
+}

@@ -1,0 +1,114 @@
+/**
+ * The SDK's requests as a server of ours takes them: same process, same path through every gate, no socket.
+ *
+ * The server is known by the form of its requests only, so that whoever has one can hand it in.
+ */
+import { statusError } from "@kcp-ts/machinery/status";
+import { EndableBody } from "./endable-body.ts";
+import { InProcessTransport } from "./in-process-transport.ts";
+import { onAbort } from "./on-abort.ts";
+import { type Transport, TransportError, type TransportRequest } from "./transport.ts";
+
+export interface ServerRequest {
+  readonly method: string;
+  readonly target: string;
+  readonly headers: Readonly<Record<string, string | readonly string[]>>;
+  readonly remoteAddress: string;
+  clientCertificate(): undefined;
+  onClose(callback: () => void): void;
+  readBody(bytesMax: number): Promise<Uint8Array>;
+}
+
+export interface ServerResponse {
+  readonly status: number;
+  readonly headers: Record<string, string | string[]>;
+  readonly body: Uint8Array | AsyncIterable<Uint8Array> | undefined;
+}
+
+export interface ServerTransportOptions {
+  readonly server: {
+    readonly handle: (request: ServerRequest) => ServerResponse | Promise<ServerResponse>;
+  };
+  /** Sent with every request. */
+  readonly authorization: string;
+}
+
+export function serverTransport({ server, authorization }: ServerTransportOptions): Transport {
+  return new InProcessTransport(async (request) => {
+    const call = new InProcessCall(request, authorization);
+    try {
+      const { status, headers, body } = await server.handle(call.request);
+      if (body === undefined || body instanceof Uint8Array) {
+        call.end();
+        return { status, headers, body: body ?? "" };
+      }
+      return { status, headers, body: call.stream(body) };
+    } catch (error) {
+      call.leave();
+      request.signal?.throwIfAborted();
+      throw lost(error);
+    }
+  });
+}
+
+/** One request: tells the server when its client goes away, and the client when the server does. */
+class InProcessCall {
+  readonly request: ServerRequest;
+  readonly #signal: AbortSignal | undefined;
+  readonly #callbacks: (() => void)[] = [];
+  readonly #stopListening: () => void;
+  #state: "open" | "answered" | "left" = "open";
+
+  constructor({ method, path, headers, body, signal }: TransportRequest, authorization: string) {
+    this.#signal = signal;
+    this.request = {
+      method,
+      target: path,
+      headers: { ...headers, authorization },
+      remoteAddress: "127.0.0.1",
+      clientCertificate: () => undefined,
+      onClose: (callback) => {
+        if (this.#state === "left") callback();
+        else this.#callbacks.push(callback);
+      },
+      readBody: async (bytesMax) => {
+        const bytes = typeof body === "string" ? new TextEncoder().encode(body) : body;
+        if ((bytes?.length ?? 0) > bytesMax) throw statusError.tooLarge(`limit is ${bytesMax}`);
+        return bytes ?? new Uint8Array();
+      },
+    };
+    this.#stopListening = onAbort(signal, () => this.leave());
+  }
+
+  /** The answer is complete. */
+  end(): void {
+    if (this.#state === "open") this.#state = "answered";
+    this.#stopListening();
+  }
+
+  leave(): void {
+    if (this.#state !== "open") return;
+    this.#state = "left";
+    this.#stopListening();
+    for (const callback of this.#callbacks) callback();
+  }
+
+  stream(source: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array> {
+    const body = new EndableBody(failingAsLost(source), () => this.leave());
+    onAbort(this.#signal, () => body.fail(this.#signal?.reason));
+    return body;
+  }
+}
+
+async function* failingAsLost(source: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  try {
+    yield* source;
+  } catch (error) {
+    throw lost(error);
+  }
+}
+
+function lost(error: unknown): TransportError {
+  const reason = error instanceof Error ? error.message : String(error);
+  return new TransportError("connection-lost", reason, error);
+}

@@ -1,0 +1,155 @@
+/**
+ * Carries out what the machine in informer-machine.ts decides: sync, watch, wait, again and again until its signal aborts. What is done with what
+ * comes is the feed's business.
+ */
+import type { Clock, Random } from "@kcp-ts/machinery/base";
+import { onAbort, pause } from "../client/index.ts";
+import { backoffMs, informerBackoff } from "./backoff.ts";
+import { classifyFailure } from "./failure.ts";
+import {
+  type InformerCommand,
+  type InformerEvent,
+  type InformerState,
+  initialStep,
+  nextStep,
+} from "./informer-machine.ts";
+
+/** Fetches and follows a resource. Each method throws when it cannot go on; what to do then is not its to decide. */
+export interface Feeding {
+  /** Fetches the whole state and returns its version. */
+  list(options: ListingOptions): Promise<string>;
+  /** Fetches the state by a watch that begins with it, tells `synced`, and follows the changes on the same stream. */
+  stream(options: FollowOptions): Promise<void>;
+  /** Follows the changes behind a version until the stream ends. */
+  watch(options: FollowOptions & { readonly resourceVersion: string }): Promise<void>;
+}
+
+export interface ListingOptions {
+  readonly signal: AbortSignal;
+  readonly paged: boolean;
+}
+
+export interface FollowOptions {
+  readonly signal: AbortSignal;
+  readonly tell: (event: InformerEvent) => void;
+}
+
+export interface InformerLoopOptions {
+  readonly feed: Feeding;
+  readonly method: "stream" | "pages";
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly report: (error: unknown) => void;
+}
+
+export interface InformerHealth {
+  readonly state: InformerState;
+  readonly hasSynced: boolean;
+  /** The newest version of which everything is known. */
+  readonly resourceVersion: string | undefined;
+  readonly failuresInARow: number;
+  readonly lastError: unknown;
+}
+
+export class InformerLoop {
+  readonly #options: InformerLoopOptions;
+  #step;
+  #lastError: unknown;
+  #hasSynced = false;
+  #syncWaiters: (() => void)[] = [];
+
+  constructor(options: InformerLoopOptions) {
+    this.#options = options;
+    this.#step = initialStep(options.method);
+  }
+
+  get hasSynced(): boolean {
+    return this.#hasSynced;
+  }
+
+  get health(): InformerHealth {
+    const { state, resourceVersion, failures } = this.#step;
+    return {
+      state,
+      hasSynced: this.#hasSynced,
+      resourceVersion,
+      failuresInARow: failures,
+      lastError: this.#lastError,
+    };
+  }
+
+  /** Resolves when a whole state was known for the first time. */
+  async synced(signal?: AbortSignal): Promise<void> {
+    if (this.#hasSynced) return;
+    await new Promise<void>((resolve, reject) => {
+      this.#syncWaiters.push(resolve);
+      onAbort(signal, () => reject(signal?.reason));
+    });
+  }
+
+  /** Works until the signal aborts, whatever happens, and resolves then. Call it once. */
+  async run(signal: AbortSignal): Promise<void> {
+    this.#dispatch({ type: "start" });
+    while (!signal.aborted) {
+      this.#dispatch(await this.#perform(this.#step.command, signal));
+    }
+    this.#dispatch({ type: "stop" });
+  }
+
+  async #perform(command: InformerCommand, signal: AbortSignal): Promise<InformerEvent> {
+    const startedAtMs = this.#options.clock.monotonic();
+    const isHealthy = () => this.#options.clock.monotonic() - startedAtMs >= healthyMs;
+    const tell = (event: InformerEvent) => this.#dispatch(event);
+    try {
+      switch (command.do) {
+        case "nothing":
+          return { type: "stop" };
+        case "wait":
+          await this.#wait(command, signal);
+          return { type: "elapsed" };
+        case "watch":
+          await this.#options.feed.watch({
+            signal,
+            tell,
+            resourceVersion: command.resourceVersion,
+          });
+          return { type: "ended", healthy: isHealthy() };
+        case "sync": {
+          if (command.method === "stream") {
+            await this.#options.feed.stream({ signal, tell });
+            return { type: "ended", healthy: isHealthy() };
+          }
+          const paged = command.method === "pages";
+          return {
+            type: "synced",
+            resourceVersion: await this.#options.feed.list({ signal, paged }),
+          };
+        }
+      }
+    } catch (error) {
+      if (signal.aborted) return { type: "stop" };
+      this.#lastError = error;
+      this.#options.report(error);
+      return { type: "failed", failure: classifyFailure(error), healthy: isHealthy() };
+    }
+  }
+
+  #wait({ failures, atLeastMs }: WaitCommand, signal: AbortSignal): Promise<void> {
+    const delayMs = backoffMs(informerBackoff, failures, this.#options.random);
+    return pause(this.#options.clock, Math.max(atLeastMs, delayMs), signal);
+  }
+
+  #dispatch(event: InformerEvent): void {
+    this.#step = nextStep(this.#step, event);
+    if (event.type !== "synced") return;
+    this.#lastError = undefined;
+    this.#hasSynced = true;
+    for (const wake of this.#syncWaiters) wake();
+    this.#syncWaiters = [];
+  }
+}
+
+type WaitCommand = Extract<InformerCommand, { readonly do: "wait" }>;
+
+/** A watch that lived so long is a sign that all was well. */
+const healthyMs = 10_000;

@@ -1,0 +1,149 @@
+/**
+ * Reads the watches of one resource under limits of time, since a connection may die without a word. It knows neither what the events are for nor
+ * what to do when a watch ends.
+ */
+import type { Clock, Random } from "@kcp-ts/machinery/base";
+import {
+  initialEventsEndAnnotation,
+  isTransportError,
+  type KubernetesObject,
+  type ResourceClient,
+  type SelectorOptions,
+  stringMember,
+  type WatchEvent,
+  type WatchOptions,
+} from "../client/index.ts";
+import { isInitialEventsRefusal, NoInitialEvents } from "./failure.ts";
+import { ReadLimit } from "./read-limit.ts";
+
+export interface WatchReaderOptions<Object extends KubernetesObject> {
+  readonly resource: ResourceClient<Object>;
+  readonly selector?: SelectorOptions | undefined;
+  readonly clock: Clock;
+  readonly random: Random;
+}
+
+/** What becomes of the events of a watch that begins with the whole state. */
+export interface StateReader<Object extends KubernetesObject> {
+  readonly signal: AbortSignal;
+  /** The events of the state, bookmarks left out. */
+  readonly state: (events: readonly StateEvent<Object>[]) => void | Promise<void>;
+  /** The state is complete. */
+  readonly synced: (resourceVersion: string) => void | Promise<void>;
+  readonly changes: (events: readonly WatchEvent<Object>[]) => void | Promise<void>;
+}
+
+export type StateEvent<Object extends KubernetesObject> = Exclude<
+  WatchEvent<Object>,
+  { readonly type: "BOOKMARK" }
+>;
+
+/** How long a server may take to accept a watch. */
+const openTimeoutMs = 30_000;
+/** How long the initial events may pause before the server is taken for one that does not know how to end them. */
+const initialEventsPauseMs = 60_000;
+/** The server is asked to end a watch after five to ten minutes; one that is still open a little later is dead. */
+const watchSecondsMin = 300;
+const watchGraceMs = 30_000;
+
+export class WatchReader<Object extends KubernetesObject> {
+  readonly #options: WatchReaderOptions<Object>;
+
+  constructor(options: WatchReaderOptions<Object>) {
+    this.#options = options;
+  }
+
+  /** Reads the state, then the changes, on one stream until it ends. */
+  async stream(reader: StateReader<Object>): Promise<void> {
+    let isInitial = true;
+    let isOpen = false;
+    const onOpen = () => {
+      isOpen = true;
+    };
+    const take = async (batch: readonly WatchEvent<Object>[]) => {
+      if (!isInitial) return reader.changes(batch);
+      const end = batch.findIndex(isInitialEventsEnd);
+      const before = end === -1 ? batch : batch.slice(0, end);
+      const state = before.filter(
+        (event): event is StateEvent<Object> => event.type !== "BOOKMARK",
+      );
+      if (state.length > 0) await reader.state(state);
+      if (end === -1) return;
+      await reader.synced(batch[end]?.object.metadata.resourceVersion ?? "");
+      isInitial = false;
+      if (end + 1 < batch.length) await reader.changes(batch.slice(end + 1));
+    };
+    try {
+      const pauseMs = () => (isInitial ? initialEventsPauseMs : undefined);
+      const { signal } = reader;
+      await this.#read({ signal, sendInitialEvents: true, onOpen }, { take, pauseMs });
+    } catch (error) {
+      const isEndless = isOpen && isTransportError(error, "timeout");
+      if (isInitial && (isEndless || isInitialEventsRefusal(error))) {
+        throw new NoInitialEvents("the server does not send initial events", { cause: error });
+      }
+      throw error;
+    }
+  }
+
+  /** Reads the changes behind a version until the stream ends. */
+  async watch({
+    signal,
+    resourceVersion,
+    changes,
+  }: Pick<StateReader<Object>, "signal" | "changes"> & {
+    readonly resourceVersion: string;
+  }): Promise<void> {
+    await this.#read({ signal, resourceVersion }, { take: changes, pauseMs: () => undefined });
+  }
+
+  /** Three limits: on the opening of a watch, on its whole life, and on pauses as long as `pauseMs` says so. */
+  async #read(
+    options: WatchOptions & { readonly signal: AbortSignal },
+    reader: {
+      readonly take: (batch: readonly WatchEvent<Object>[]) => void | Promise<void>;
+      readonly pauseMs: () => number | undefined;
+    },
+  ): Promise<void> {
+    const { resource, clock, random, selector } = this.#options;
+    const timeoutSeconds = Math.floor(watchSecondsMin * (1 + random.next()));
+    const limit = new ReadLimit(clock, options.signal);
+    limit.set(openTimeoutMs, "the server has not answered a watch");
+    const untilEnd = timeoutSeconds * 1000 + watchGraceMs;
+    const diesAtMs = clock.monotonic() + untilEnd;
+    const setLimit = () => {
+      const pauseMs = reader.pauseMs();
+      if (pauseMs !== undefined) limit.set(pauseMs, "the initial events have not ended");
+      else limit.set(diesAtMs - clock.monotonic(), "the server has not ended a watch");
+    };
+    try {
+      const batches = resource.watchBatches({
+        ...selector,
+        ...options,
+        signal: limit.signal,
+        retriesMax: 0,
+        allowWatchBookmarks: true,
+        timeoutSeconds,
+        onOpen: () => {
+          setLimit();
+          options.onOpen?.();
+        },
+      });
+      for await (const batch of batches) {
+        const wasPausing = reader.pauseMs() !== undefined;
+        await reader.take(batch);
+        if (wasPausing) setLimit();
+      }
+      limit.throwIfExceeded();
+    } finally {
+      limit.cancel();
+    }
+  }
+}
+
+function isInitialEventsEnd(event: WatchEvent): boolean {
+  return (
+    event.type === "BOOKMARK" &&
+    stringMember(event.object.metadata.annotations, initialEventsEndAnnotation) === "true"
+  );
+}

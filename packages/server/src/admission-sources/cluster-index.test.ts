@@ -1,0 +1,97 @@
+/** Goal: what is known of a cluster is what is stored, from the first question on and through every write. */
+import assert from "node:assert/strict";
+import { afterEach, beforeEach, describe, it } from "node:test";
+import type { ClusterName } from "@kcp-ts/machinery/names";
+import { objectKey, parseObjectKey, type Revision } from "../storage/index.ts";
+import { MemoryStorage } from "../storage/memory/index.ts";
+import { FakeClock } from "../testing/index.ts";
+import { WatchCache } from "../watch-cache/index.ts";
+import { ClusterIndex } from "./cluster-index.ts";
+
+const collection = { group: "g", resource: "r", identity: "" };
+const { signal } = new AbortController();
+const cluster = (name: string) => name as ClusterName;
+
+let storage: MemoryStorage;
+let watchCache: WatchCache;
+beforeEach(async () => {
+  storage = new MemoryStorage();
+  watchCache = new WatchCache({ storage, clock: new FakeClock(), onError: () => {} });
+  await watchCache.start();
+});
+afterEach(async () => {
+  await watchCache.close();
+  await storage.close();
+});
+
+function open(clustersMax = 100): ClusterIndex<Set<string>> {
+  return new ClusterIndex<Set<string>>({
+    storage,
+    hub: watchCache.hub,
+    collections: [collection],
+    clustersMax,
+    create: () => new Set(),
+    note: (names, key, entry) => {
+      const { name } = parseObjectKey(key);
+      if (entry === undefined) names.delete(name);
+      else names.add(name);
+    },
+  });
+}
+
+async function put(of: string, name: string): Promise<Revision> {
+  const key = objectKey({ ...collection, cluster: cluster(of), namespace: "", name });
+  const revision = await storage.commit(
+    { key, value: Buffer.from("{}"), expected: "absent" },
+    { signal },
+  );
+  await watchCache.hub.reach(revision, signal);
+  return revision;
+}
+
+describe("what is known of each cluster", () => {
+  it("is loaded when it is first asked for, and follows what is written", async () => {
+    await put("a", "one");
+    const index = open();
+    assert.equal(index.peek(cluster("a")), undefined);
+    const known = await index.load(cluster("a"));
+    assert.deepEqual([...known], ["one"]);
+    await put("a", "two");
+    await put("b", "three");
+    assert.equal(index.peek(cluster("a")), known);
+    assert.deepEqual([...known], ["one", "two"]);
+    assert.deepEqual([...(await index.load(cluster("b")))], ["three"]);
+  });
+
+  it("misses nothing that is written while it is being loaded", async () => {
+    const index = open();
+    const loads = Array.from({ length: 20 }, async (_, at) => {
+      const loading = index.load(cluster(`c${at}`));
+      await put(`c${at}`, "meanwhile");
+      return [...(await loading)].length + (index.peek(cluster(`c${at}`))?.size ?? 0);
+    });
+    for (const sizes of await Promise.all(loads)) assert.ok(sizes >= 1);
+    for (let at = 0; at < 20; at++)
+      assert.deepEqual([...(await index.load(cluster(`c${at}`)))], ["meanwhile"]);
+  });
+
+  it("is forgotten when many others were asked for since, and never more than the bound is held", async () => {
+    const index = open(4);
+    await put("c0", "one");
+    for (let at = 0; at < 20; at++) {
+      await index.load(cluster(`c${at}`));
+      assert.ok(index.size <= 4, `${index.size} clusters`);
+    }
+    assert.equal(index.peek(cluster("c0")), undefined);
+    assert.deepEqual([...(await index.load(cluster("c0")))], ["one"]);
+  });
+
+  it("stays when it is asked for now and then", async () => {
+    const index = open(4);
+    const known = await index.load(cluster("often"));
+    for (let at = 0; at < 20; at++) {
+      await index.load(cluster(`c${at}`));
+      assert.equal(index.peek(cluster("often")), known);
+    }
+  });
+});

@@ -1,0 +1,80 @@
+/** The parameters of policies: objects of any kind that the cluster serves. */
+import type { JsonObject } from "@kcp-ts/machinery/json";
+import type { ClusterName } from "@kcp-ts/machinery/names";
+import type { LabelSelector } from "@kcp-ts/machinery/selectors";
+import type { ParameterKind, ParameterSource } from "../admission/index.ts";
+import {
+  apiVersionOf,
+  type Catalog,
+  presented,
+  presentedEntries,
+  type Registry,
+  type ResourceDefinition,
+} from "../registry/index.ts";
+import { clusterPrefix, namespacePrefix, type Storage } from "../storage/index.ts";
+import { decodeObject } from "../stored-object/index.ts";
+import { cachedLabels, type WatchCache } from "../watch-cache/index.ts";
+
+export interface ParameterSourceOptions {
+  readonly catalog: Catalog;
+  readonly registry: Registry;
+  readonly watchCache: WatchCache;
+  readonly storage: Storage;
+}
+
+const neverAborted = new AbortController().signal;
+/** Objects that a selector is held against, page by page. */
+const pageEntries = 500;
+/** One more than a binding may have is found out to be too many. */
+const foundMax = 1001;
+
+export function parameterSource(options: ParameterSourceOptions): ParameterSource {
+  const { catalog } = options;
+  return {
+    async kind(cluster, apiVersion, kind) {
+      const all = await catalog.all(cluster);
+      const named = all.find((one) => one.kind === kind && apiVersionOf(one) === apiVersion);
+      if (named === undefined) return undefined;
+      const { group, version, resource } = named;
+      const definition = await catalog.find(cluster, group, version, resource);
+      return definition === undefined ? undefined : parameterKind(definition, cluster, options);
+    },
+  };
+}
+
+function parameterKind(
+  definition: ResourceDefinition,
+  cluster: ClusterName,
+  { registry, watchCache, storage }: ParameterSourceOptions,
+): ParameterKind {
+  return {
+    isNamespaced: definition.isNamespaced,
+    async get(namespace, name) {
+      const key = registry.key(definition, { cluster, namespace, name });
+      const entry = await watchCache.get(key, { kind: "latest" }, neverAborted);
+      return entry === undefined ? undefined : decodeObject(await presented(definition, entry));
+    },
+    async list(namespace: string, selector: LabelSelector) {
+      const prefix = prefixOf(definition, cluster, namespace);
+      const found: JsonObject[] = [];
+      for (let continueAfter: Parameters<Storage["list"]>[1]["continueAfter"]; ; ) {
+        const options = { signal: neverAborted, entriesMax: pageEntries, continueAfter };
+        const page = await storage.list(prefix, options);
+        const selected = page.entries.filter((entry) => selector.matches(cachedLabels(entry)));
+        const shown = await presentedEntries(definition, selected.slice(0, foundMax));
+        for await (const entries of Symbol.asyncIterator in shown ? shown : [shown])
+          found.push(...entries.map(decodeObject));
+        if (!page.more || found.length >= foundMax) return found;
+        continueAfter = page.entries.at(-1)?.key;
+      }
+    },
+  };
+}
+
+function prefixOf(definition: ResourceDefinition, cluster: ClusterName, namespace: string) {
+  const { group, resource, identity, storedAs } = definition;
+  const collection = { ...(storedAs ?? { group, resource, identity }), cluster };
+  return definition.isNamespaced
+    ? namespacePrefix({ ...collection, namespace })
+    : clusterPrefix(collection);
+}

@@ -1,0 +1,121 @@
+/** The quotas of each namespace, and writing what is used of them. */
+import { isJsonObject, type JsonObject } from "@kcp-ts/machinery/json";
+import type { ClusterName } from "@kcp-ts/machinery/names";
+import { isStatusError } from "@kcp-ts/machinery/status";
+import type { Quota, QuotaSource } from "../admission/index.ts";
+import { type Draft, type Registry, resourceQuotas } from "../registry/index.ts";
+import { type Entry, parseObjectKey, type Storage } from "../storage/index.ts";
+import { decodeObject } from "../stored-object/index.ts";
+import type { WatchCache } from "../watch-cache/index.ts";
+import { ClusterIndex } from "./cluster-index.ts";
+
+export interface QuotaSourceOptions {
+  readonly storage: Storage;
+  readonly watchCache: WatchCache;
+  readonly registry: Registry;
+}
+
+/** A quota with this annotation is for the whole logical cluster, wherever it is. */
+const clusterScopedAnnotation = "experimental.quota.kcp.io/cluster-scoped";
+
+const neverAborted = new AbortController().signal;
+
+export function quotaSource({ storage, watchCache, registry }: QuotaSourceOptions): QuotaSource {
+  const { hub } = watchCache;
+  const index = new ClusterIndex<QuotaSet>({
+    storage,
+    hub,
+    collections: [{ group: "", resource: "resourcequotas", identity: "" }],
+    create: () => new QuotaSet(),
+    note: (set, key, entry) => {
+      const { namespace, name } = parseObjectKey(key);
+      set.note(namespace, name, entry);
+    },
+  });
+  return {
+    mayHave: (cluster, namespace) => index.peek(cluster)?.mayHave(namespace) ?? true,
+    quotas: async (cluster, namespace) =>
+      (index.peek(cluster) ?? (await index.load(cluster))).quotas(namespace),
+    update: (cluster, quota, change) => updateStatus(registry, cluster, quota, change),
+  };
+}
+
+/** The quotas of one logical cluster. */
+class QuotaSet {
+  readonly #byNamespace = new Map<string, Map<string, Quota>>();
+  readonly #clusterScoped = new Map<string, Quota>();
+
+  note(namespace: string, name: string, entry: Entry | undefined): void {
+    const key = `${namespace}/${name}`;
+    this.#clusterScoped.delete(key);
+    const known = this.#byNamespace.get(namespace);
+    known?.delete(name);
+    if (known?.size === 0) this.#byNamespace.delete(namespace);
+    if (entry === undefined) return;
+    const object = decodeObject(entry);
+    const quota = { namespace, name, object };
+    if (isScoped(object)) return;
+    if (isClusterScoped(object)) {
+      this.#clusterScoped.set(key, quota);
+      return;
+    }
+    const quotas = this.#byNamespace.get(namespace) ?? new Map<string, Quota>();
+    quotas.set(name, quota);
+    this.#byNamespace.set(namespace, quotas);
+  }
+
+  mayHave(namespace: string): boolean {
+    return this.#clusterScoped.size > 0 || this.#byNamespace.has(namespace);
+  }
+
+  quotas(namespace: string): readonly Quota[] {
+    const own = this.#byNamespace.get(namespace)?.values() ?? [];
+    return [...own, ...this.#clusterScoped.values()];
+  }
+}
+
+function isClusterScoped(object: JsonObject): boolean {
+  const { annotations } = object["metadata"] as JsonObject;
+  return isJsonObject(annotations) && annotations[clusterScopedAnnotation] === "true";
+}
+
+/** Scopes are about pods, which are not among what this server counts. */
+function isScoped(object: JsonObject): boolean {
+  const spec = isJsonObject(object["spec"]) ? object["spec"] : {};
+  const { scopes, scopeSelector } = spec;
+  return (Array.isArray(scopes) && scopes.length > 0) || scopeSelector !== undefined;
+}
+
+/** Compare-and-swap, by the registry: the change is made anew on the newest status until it fits. */
+async function updateStatus(
+  registry: Registry,
+  cluster: ClusterName,
+  { namespace, name }: Quota,
+  change: Parameters<QuotaSource["update"]>[2],
+): Promise<boolean> {
+  try {
+    await registry.update(
+      resourceQuotas,
+      { cluster, namespace, name },
+      async (old) => {
+        const present = old as JsonObject;
+        const { hard = {}, used = {} } = (present["status"] ?? {}) as Partial<
+          ReturnType<typeof change>
+        >;
+        const { resourceVersion: _, ...metadata } = present["metadata"] as JsonObject;
+        return { ...present, metadata, status: change({ hard, used }) } as unknown as Draft;
+      },
+      {
+        isDryRun: false,
+        isDerived: true,
+        subresource: resourceQuotas.subresources.get("status"),
+        validate: () => undefined,
+        signal: neverAborted,
+      },
+    );
+    return true;
+  } catch (error) {
+    if (isStatusError(error, "NotFound")) return false;
+    throw error;
+  }
+}

@@ -1,0 +1,98 @@
+/** What the checker finds in the expressions of a policy when it knows the kinds that the policy is about. */
+import {
+  AUTHORIZER_TYPE,
+  compile,
+  type DeclaredType,
+  declaredDynamic,
+  declaredValue,
+  type Environment,
+  kubernetesEnvironment,
+  nullable,
+  RESOURCE_CHECK_TYPE,
+} from "@kcp-ts/machinery/cel";
+import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery/json";
+import type { ResourceDefinition } from "../registry/index.ts";
+import { declaredKind } from "./declared-kind.ts";
+
+export interface ExpressionWarning {
+  readonly fieldRef: string;
+  readonly warning: string;
+}
+
+/** Kinds that one policy is checked against, as in Kubernetes. */
+export const kindsMax = 10;
+
+/** Kinds are told by name only: what a wildcard stands for is not checked. */
+export function typeWarnings(
+  policy: JsonObject,
+  served: readonly ResourceDefinition[],
+): ExpressionWarning[] {
+  const spec = isJsonObject(policy["spec"]) ? policy["spec"] : {};
+  const kinds = kindsOf(spec, served).map((definition) => ({
+    name: `${definition.group === "" ? "" : `${definition.group}/`}${definition.version}, Kind=${definition.kind}`,
+    environment: environmentFor(declaredKind(definition)),
+  }));
+  if (kinds.length === 0) return [];
+  return expressionsOf(spec).flatMap(({ fieldRef, text }) => {
+    const warnings = kinds.flatMap(({ name, environment }) => {
+      const compiled = compile(text, environment);
+      return compiled.ok ? [] : [`${name}: ${compiled.message}`];
+    });
+    return warnings.length === 0 ? [] : [{ fieldRef, warning: warnings.join("\n") }];
+  });
+}
+
+function kindsOf(
+  spec: JsonObject,
+  served: readonly ResourceDefinition[],
+): readonly ResourceDefinition[] {
+  const { matchConstraints } = spec;
+  const named = new Set<string>();
+  for (const rule of objects(
+    isJsonObject(matchConstraints) ? matchConstraints["resourceRules"] : [],
+  ))
+    for (const group of texts(rule["apiGroups"]))
+      for (const version of texts(rule["apiVersions"]))
+        for (const resource of texts(rule["resources"]))
+          named.add(`${group}/${version}/${resource}`);
+  return served
+    .filter(({ group, version, resource }) => named.has(`${group}/${version}/${resource}`))
+    .slice(0, kindsMax);
+}
+
+function environmentFor(object: DeclaredType): Environment {
+  return kubernetesEnvironment.extend({
+    variables: {
+      object: nullable(object),
+      oldObject: nullable(object),
+      request: declaredDynamic,
+      namespaceObject: declaredDynamic,
+      params: declaredDynamic,
+      variables: declaredDynamic,
+      authorizer: declaredValue(AUTHORIZER_TYPE),
+      "authorizer.requestResource": declaredValue(RESOURCE_CHECK_TYPE),
+    },
+  });
+}
+
+function expressionsOf(spec: JsonObject): { readonly fieldRef: string; readonly text: string }[] {
+  const found: { fieldRef: string; text: string }[] = [];
+  for (const [at, validation] of objects(spec["validations"]).entries()) {
+    for (const member of ["expression", "messageExpression"]) {
+      const text = validation[member];
+      if (typeof text === "string" && text.trim() !== "")
+        found.push({ fieldRef: `spec.validations[${at}].${member}`, text });
+    }
+  }
+  return found;
+}
+
+function objects(value: JsonValue | undefined): readonly JsonObject[] {
+  return (Array.isArray(value) ? (value as readonly JsonValue[]) : []).filter(isJsonObject);
+}
+
+function texts(value: JsonValue | undefined): readonly string[] {
+  return (Array.isArray(value) ? (value as readonly JsonValue[]) : []).filter(
+    (each) => typeof each === "string",
+  );
+}

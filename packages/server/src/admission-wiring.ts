@@ -1,0 +1,61 @@
+/** Webhooks and policies put together with what they need: this server's storage, registry, catalog and authorizer. */
+import { randomUUID } from "node:crypto";
+import {
+  type AdmissionPlugin,
+  type AdmissionSources,
+  DynamicAdmission,
+  QuotaAdmission,
+} from "./admission/index.ts";
+import {
+  ConfigurationIndex,
+  equivalentKinds,
+  parameterSource,
+  quotaSource,
+} from "./admission-sources/index.ts";
+import type { Authorizer } from "./authorization/index.ts";
+import { DefinitionForm } from "./handlers/index.ts";
+import { type Catalog, namespaces, type Registry } from "./registry/index.ts";
+import type { Storage } from "./storage/index.ts";
+import { decodeObject } from "./stored-object/index.ts";
+import type { WatchCache } from "./watch-cache/index.ts";
+import type { WebhookClient } from "./webhooks/index.ts";
+
+export interface AdmissionWiringOptions {
+  readonly storage: Storage;
+  readonly watchCache: WatchCache;
+  readonly registry: Registry;
+  readonly catalog: Catalog;
+  readonly authorizer: Authorizer;
+  readonly webhooks: WebhookClient;
+}
+
+const neverAborted = new AbortController().signal;
+
+/** In the order in which they run, behind everything that is compiled in. */
+export function configuredAdmission(options: AdmissionWiringOptions): readonly AdmissionPlugin[] {
+  return [dynamicAdmission(options), new QuotaAdmission(quotaSource(options))];
+}
+
+function dynamicAdmission(options: AdmissionWiringOptions): DynamicAdmission {
+  const { storage, watchCache, registry, catalog, authorizer, webhooks } = options;
+  const sources: AdmissionSources = {
+    configurations: new ConfigurationIndex({ storage, hub: watchCache.hub }),
+    parameters: parameterSource({ catalog, registry, watchCache, storage }),
+    webhooks,
+    equivalents: equivalentKinds({
+      catalog,
+      formOf: (definition) => new DefinitionForm(definition),
+    }),
+    authorize: (attributes) => authorizer.authorize(attributes),
+    newUid: randomUUID,
+    namespace(cluster, name) {
+      const key = registry.key(namespaces, { cluster, namespace: "", name });
+      const entry = watchCache.peek(key);
+      if (entry !== undefined) return decodeObject(entry);
+      return watchCache
+        .get(key, { kind: "latest" }, neverAborted)
+        .then((found) => (found === undefined ? undefined : decodeObject(found)));
+    },
+  };
+  return new DynamicAdmission(sources);
+}

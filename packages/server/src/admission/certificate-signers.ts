@@ -1,0 +1,88 @@
+/**
+ * Who may decide about certificate signing requests: approving needs the verb `approve`, signing the verb `sign`, on the signer that is
+ * asked. And what may not even be asked of the signer of client certificates: groups with power over everything.
+ *
+ * Kubernetes' plug-ins CertificateApproval, CertificateSigning and CertificateSubjectRestriction.
+ */
+import { isJsonObject, type JsonObject, type JsonValue, jsonEqual } from "@kcp-ts/machinery/json";
+import { quote, statusError } from "@kcp-ts/machinery/status";
+import type { MaybePromise } from "../request/api-request.ts";
+import type { AdmissionPlugin, AdmissionRequest } from "./admission.ts";
+
+export interface SignerRules {
+  /** Whether the request's user may do this with a signer, or with all of its domain (`domain/*`). */
+  may(
+    request: AdmissionRequest,
+    verb: "approve" | "sign",
+    signerName: string,
+  ): MaybePromise<boolean>;
+  /** The groups that a request, in PEM, asks for. */
+  organizationsOf(requestPem: string): readonly string[];
+}
+
+const clientSigner = "kubernetes.io/kube-apiserver-client";
+const group = "certificates.k8s.io";
+const resource = "certificatesigningrequests";
+
+export function certificateSigners(rules: SignerRules): AdmissionPlugin {
+  return {
+    name: "CertificateSigners",
+    validate(request, object, old) {
+      if (request.group !== group || request.resource !== resource) return undefined;
+      if (request.operation === "CREATE") return checkSubject(rules, request, object);
+      if (old === undefined) return undefined;
+      if (request.subresource === "approval") return check(rules, request, old, "approve");
+      if (request.subresource === "status" && isSigned(object, old)) {
+        return check(rules, request, old, "sign");
+      }
+      return undefined;
+    },
+  };
+}
+
+function checkSubject(rules: SignerRules, request: AdmissionRequest, object: JsonObject): void {
+  const spec = memberOf(object, "spec");
+  if (spec["signerName"] !== clientSigner) return;
+  const pem = Buffer.from(String(spec["request"] ?? ""), "base64").toString("latin1");
+  const asked = rules.organizationsOf(pem).find(isReserved);
+  if (asked === undefined) return;
+  throw refusal(request, `use of ${clientSigner} signer with ${asked} group is not allowed`);
+}
+
+/** `system:masters` as in Kubernetes; the others have their power over all logical clusters. */
+function isReserved(name: string): boolean {
+  return name === "system:masters" || name.startsWith("system:kcp:");
+}
+
+/** A certificate, or that there will be none, comes from who signs. */
+function isSigned(object: JsonObject, old: JsonObject): boolean {
+  const [after, before] = [memberOf(object, "status"), memberOf(old, "status")];
+  return ["certificate", "conditions"].some(
+    (name) => !jsonEqual((after[name] ?? null) as JsonValue, (before[name] ?? null) as JsonValue),
+  );
+}
+
+async function check(
+  rules: SignerRules,
+  request: AdmissionRequest,
+  old: JsonObject,
+  verb: "approve" | "sign",
+): Promise<void> {
+  const signerName = String(memberOf(old, "spec")["signerName"] ?? "");
+  const domain = `${signerName.split("/", 1)[0]}/*`;
+  if (await rules.may(request, verb, signerName)) return;
+  if (await rules.may(request, verb, domain)) return;
+  throw refusal(
+    request,
+    `user not permitted to ${verb} requests with signerName ${quote(signerName)}`,
+  );
+}
+
+function refusal({ name }: AdmissionRequest, message: string) {
+  return statusError.forbidden({ group, resource }, name, message);
+}
+
+function memberOf(object: JsonObject, name: string): JsonObject {
+  const value = object[name];
+  return isJsonObject(value) ? value : {};
+}

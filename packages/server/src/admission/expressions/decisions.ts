@@ -1,0 +1,121 @@
+/**
+ * The `authorizer` of expressions. Evaluating is synchronous and deciding need not be: a check whose answer has to be waited for fails for
+ * now, and the expression is evaluated again when the answer is there.
+ */
+import {
+  type AuthorizationAttributes,
+  type AuthorizationDecision,
+  type Authorizer,
+  CelAuthorizer,
+  CelResourceCheck,
+} from "@kcp-ts/machinery/cel";
+import type { Attributes } from "../../request/attributes.ts";
+import type { UserInfo } from "../../request/user.ts";
+import type { AdmissionRequest } from "../admission.ts";
+import type { AdmissionSources } from "../sources.ts";
+
+/** Checks of one request that are remembered; those beyond it are not made. */
+const checksMax = 1000;
+
+export class Decisions {
+  readonly #request: AdmissionRequest;
+  readonly #sources: Pick<AdmissionSources, "authorize">;
+  readonly #known = new Map<string, AuthorizationDecision>();
+  #pending: Promise<void>[] = [];
+
+  constructor(request: AdmissionRequest, sources: Pick<AdmissionSources, "authorize">) {
+    this.#request = request;
+    this.#sources = sources;
+  }
+
+  get authorizer(): CelAuthorizer {
+    return new CelAuthorizer(this.#authorizerOf(this.#request.user));
+  }
+
+  get requestResource(): CelResourceCheck {
+    const { group, resource, subresource, namespace, name, user } = this.#request;
+    const attributes = { group, resource, subresource, namespace, name };
+    return new CelResourceCheck(this.#authorizerOf(user), {
+      ...attributes,
+      fieldSelector: "",
+      labelSelector: "",
+    });
+  }
+
+  /** What the body comes to when all its checks are answered. */
+  async settle<Result>(body: () => Result): Promise<Result> {
+    for (;;) {
+      const result = body();
+      if (this.#pending.length === 0) return result;
+      const pending = this.#pending;
+      this.#pending = [];
+      await Promise.all(pending);
+    }
+  }
+
+  #authorizerOf(user: UserInfo): Authorizer {
+    return {
+      authorize: (attributes) => this.#decide(user, attributes),
+      forServiceAccount: (namespace, name) =>
+        this.#authorizerOf({
+          username: `system:serviceaccount:${namespace}:${name}`,
+          groups: [
+            "system:serviceaccounts",
+            `system:serviceaccounts:${namespace}`,
+            "system:authenticated",
+          ],
+        }),
+    };
+  }
+
+  #decide(user: UserInfo, asked: AuthorizationAttributes): AuthorizationDecision {
+    const key = JSON.stringify([user.username, asked]);
+    const known = this.#known.get(key);
+    if (known !== undefined) return known;
+    if (this.#known.size >= checksMax) return refusal("too many checks in one request");
+    try {
+      const decision = this.#sources.authorize(this.#attributes(user, asked));
+      if (!(decision instanceof Promise)) return this.#keep(key, decision);
+      this.#pending.push(
+        decision.then(
+          (settled) => void this.#keep(key, settled),
+          (error: Error) => void this.#keep(key, refusal(error.message)),
+        ),
+      );
+      return refusal("the check is not answered yet");
+    } catch (error) {
+      return this.#keep(key, refusal(error instanceof Error ? error.message : String(error)));
+    }
+  }
+
+  #keep(key: string, decision: AuthorizationDecision): AuthorizationDecision {
+    this.#known.set(key, decision);
+    return decision;
+  }
+
+  #attributes(user: UserInfo, asked: AuthorizationAttributes): Attributes {
+    const { cluster } = this.#request;
+    const { verb } = asked;
+    if (asked.kind === "path") {
+      const nothing = { group: "", version: "", resource: "", subresource: "" };
+      const { path } = asked;
+      return {
+        user,
+        verb,
+        cluster,
+        path,
+        ...nothing,
+        namespace: "",
+        name: "",
+        isResourceRequest: false,
+      };
+    }
+    const { group, resource, subresource, namespace, name } = asked;
+    const names = { group, version: "*", resource, subresource, namespace, name };
+    return { user, verb, cluster, path: "", ...names, isResourceRequest: true };
+  }
+}
+
+function refusal(error: string): AuthorizationDecision {
+  return { allowed: false, reason: "", error };
+}

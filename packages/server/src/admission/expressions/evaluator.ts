@@ -1,0 +1,121 @@
+/** Runs the expressions of one webhook or policy for one request, within one budget. */
+import {
+  CelError,
+  CelLazyObject,
+  type CelResult,
+  type CelValue,
+  COST_PER_CALL_MAX,
+} from "@kcp-ts/machinery/cel";
+import type { JsonObject, JsonValue } from "@kcp-ts/machinery/json";
+import type { Decisions } from "./decisions.ts";
+import type { Expression } from "./expression.ts";
+
+export interface Values {
+  readonly object: JsonObject | null;
+  readonly oldObject: JsonObject | null;
+  readonly request: JsonObject;
+  readonly namespaceObject: JsonObject | null;
+  readonly params?: JsonValue;
+}
+
+export interface Variable {
+  readonly name: string;
+  readonly expression: Expression;
+}
+
+export type Outcome =
+  | { readonly value: CelValue; readonly error: undefined }
+  | { readonly value: undefined; readonly error: string };
+
+/** The budget is spent: no further expression is evaluated. */
+export const outOfBudget =
+  "validation failed due to running out of cost budget, no further validation rules will be run";
+
+export class Evaluator {
+  readonly #values: Values;
+  readonly #decisions: Decisions;
+  readonly #variables: readonly Variable[];
+  readonly #known = new Map<number, CelResult>();
+  #remaining: number;
+
+  constructor(
+    values: Values,
+    decisions: Decisions,
+    options: { readonly costMax: number; readonly variables?: readonly Variable[] },
+  ) {
+    this.#values = values;
+    this.#decisions = decisions;
+    this.#remaining = options.costMax;
+    this.#variables = options.variables ?? [];
+  }
+
+  get isOutOfBudget(): boolean {
+    return this.#remaining < 0;
+  }
+
+  get remaining(): number {
+    return this.#remaining;
+  }
+
+  evaluate(expression: Expression): Outcome {
+    const result = this.#run(expression, this.#variables.length);
+    if (!(result instanceof CelError)) return { value: result, error: undefined };
+    if (this.isOutOfBudget) return { value: undefined, error: outOfBudget };
+    const error =
+      expression.error === undefined
+        ? `expression '${expression.text}' resulted in error: ${result.message}`
+        : `compilation error: ${expression.error}`;
+    return { value: undefined, error };
+  }
+
+  /** A variable sees those before it only, so none can see itself. */
+  #run({ program, error }: Expression, variablesSeen: number): CelResult {
+    if (program === undefined) return new CelError(error ?? "the expression does not compile");
+    const find = (name: string) => this.#find(name, variablesSeen);
+    const costLimit = Math.min(COST_PER_CALL_MAX, Math.max(0, this.#remaining));
+    const before = this.#remaining;
+    const { result, cost, cancelled } = program.evaluate(find, { costLimit });
+    this.#remaining -= cost;
+    if (cancelled !== undefined && before < COST_PER_CALL_MAX) this.#remaining = -1;
+    return result;
+  }
+
+  #find(name: string, variablesSeen: number): unknown {
+    switch (name) {
+      case "object":
+        return this.#values.object;
+      case "oldObject":
+        return this.#values.oldObject;
+      case "request":
+        return this.#values.request;
+      case "namespaceObject":
+        return this.#values.namespaceObject;
+      case "params":
+        return this.#values.params ?? null;
+      case "variables":
+        return new CelLazyObject("kubernetes.variables", (field) =>
+          this.#variable(field, variablesSeen),
+        );
+      case "authorizer":
+        return this.#decisions.authorizer;
+      case "authorizer.requestResource":
+        return this.#decisions.requestResource;
+      default:
+        return undefined;
+    }
+  }
+
+  #variable(name: string, seen: number): CelResult | undefined {
+    const at = this.#variables.findIndex((variable) => variable.name === name);
+    if (at < 0 || at >= seen) return undefined;
+    const known = this.#known.get(at);
+    if (known !== undefined) return known;
+    const result = this.#run((this.#variables[at] as Variable).expression, at);
+    const kept =
+      result instanceof CelError
+        ? new CelError(`composited variable "${name}" fails to evaluate: ${result.message}`)
+        : result;
+    this.#known.set(at, kept);
+    return kept;
+  }
+}

@@ -1,0 +1,93 @@
+/**
+ * Expressions of webhooks and policies, compiled once for all who have the same text: by content, for as long as somebody holds them.
+ */
+import { Interned } from "@kcp-ts/machinery/base";
+import {
+  AUTHORIZER_TYPE,
+  BOOL,
+  type Compilation,
+  compile,
+  DYN,
+  declaredDynamic,
+  declaredValue,
+  type Environment,
+  JSON_PATCH_TYPE,
+  jsonPatchLibrary,
+  kubernetesEnvironment,
+  listOf,
+  NULL,
+  OBJECT_TYPE,
+  type Program,
+  RESOURCE_CHECK_TYPE,
+  STRING,
+  type Type,
+  withMutationTypes,
+} from "@kcp-ts/machinery/cel";
+
+/** What an expression comes to: decides what it may refer to and what it must evaluate to. */
+export type ExpressionUse =
+  | "matchCondition"
+  | "variable"
+  | "validation"
+  | "message"
+  | "audit"
+  | "applyConfiguration"
+  | "jsonPatch";
+
+export class Expression {
+  readonly text: string;
+  readonly program: Program | undefined;
+  /** Why it does not compile. */
+  readonly error: string | undefined;
+
+  constructor(text: string, compilation: Compilation) {
+    this.text = text;
+    this.program = compilation.ok ? compilation.program : undefined;
+    this.error = compilation.ok ? undefined : compilation.message;
+  }
+}
+
+const compiled = new Interned<Expression>();
+
+export function expressionOf(text: string, use: ExpressionUse): Expression {
+  return compiled.get(`${use}/${text}`, () => {
+    const resultTypes = results[use];
+    const options = resultTypes === undefined ? {} : { resultTypes };
+    return new Expression(text, compile(text, environmentOf(text, use), options));
+  });
+}
+
+const variables = new Map([
+  ...["object", "oldObject", "request", "namespaceObject", "params", "variables"].map(
+    (name) => [name, declaredDynamic] as const,
+  ),
+  ["authorizer", declaredValue(AUTHORIZER_TYPE)] as const,
+  ["authorizer.requestResource", declaredValue(RESOURCE_CHECK_TYPE)] as const,
+]);
+
+const plain: Environment = kubernetesEnvironment.extend({ variables });
+
+const patching: Environment = kubernetesEnvironment.extend({
+  variables,
+  libraries: [jsonPatchLibrary],
+});
+
+const results: Readonly<Record<ExpressionUse, readonly Type[] | undefined>> = {
+  matchCondition: [BOOL],
+  variable: undefined,
+  validation: [BOOL],
+  message: [STRING],
+  audit: [STRING, NULL],
+  applyConfiguration: [OBJECT_TYPE],
+  // An empty list is a list of anything.
+  jsonPatch: [listOf(JSON_PATCH_TYPE), listOf(DYN)],
+};
+
+function environmentOf(text: string, use: ExpressionUse): Environment {
+  if (use === "variable")
+    return /\b(?:Object|JSONPatch|jsonpatch)\b/.test(text)
+      ? withMutationTypes(patching, text)
+      : plain;
+  const isMutation = use === "applyConfiguration" || use === "jsonPatch";
+  return isMutation ? withMutationTypes(patching, text) : plain;
+}

@@ -1,0 +1,46 @@
+/** Match conditions: a webhook or policy is about requests for which all of them hold. */
+import { COST_MATCH_CONDITIONS_MAX } from "@kcp-ts/machinery/cel";
+import { isJsonObject, type JsonValue } from "@kcp-ts/machinery/json";
+import type { Decisions } from "./decisions.ts";
+import { Evaluator, type Values, type Variable } from "./evaluator.ts";
+import { type Expression, expressionOf } from "./expression.ts";
+
+export function readConditions(value: JsonValue | undefined): readonly Expression[] {
+  return (Array.isArray(value) ? (value as readonly JsonValue[]) : []).flatMap((condition) =>
+    isJsonObject(condition)
+      ? [expressionOf(String(condition["expression"]).trim(), "matchCondition")]
+      : [],
+  );
+}
+
+export type ConditionsOutcome =
+  | { readonly isMet: boolean; readonly error: undefined }
+  | { readonly isMet: undefined; readonly error: string };
+
+/** One that is false decides; otherwise one that fails is an error, which the failure policy is for. */
+export function checkConditions(
+  conditions: readonly Expression[],
+  values: Values,
+  decisions: Decisions,
+  variables: readonly Variable[] = [],
+): Promise<ConditionsOutcome> {
+  return decisions.settle((): ConditionsOutcome => {
+    const evaluator = new Evaluator(values, decisions, {
+      costMax: COST_MATCH_CONDITIONS_MAX,
+      variables,
+    });
+    const errors: string[] = [];
+    for (const condition of conditions) {
+      const { value, error } = evaluator.evaluate(condition);
+      if (error !== undefined) errors.push(error);
+      else if (value !== true) return { isMet: false, error: undefined };
+      if (evaluator.isOutOfBudget) break;
+    }
+    if (errors.length === 0) return { isMet: true, error: undefined };
+    const unique = [...new Set(errors)];
+    return {
+      isMet: undefined,
+      error: unique.length === 1 ? (unique[0] as string) : `[${unique.join(", ")}]`,
+    };
+  });
+}

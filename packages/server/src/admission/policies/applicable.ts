@@ -1,0 +1,76 @@
+/** Which bindings of a policy a request concerns, and what expressions see of it. */
+import type { JsonObject } from "@kcp-ts/machinery/json";
+import { statusError } from "@kcp-ts/machinery/status";
+import { otherWork } from "../../request/other-work.ts";
+import type { BoundPolicy, NamedBinding } from "../configuration.ts";
+import type { Evaluator, Values } from "../expressions/evaluator.ts";
+import { checkConditions } from "../expressions/match-conditions.ts";
+import { type Match, matchOf } from "../matching/criteria.ts";
+import { namespaceValue, type ReviewedRequest } from "../reviewed-request.ts";
+import type { Policy } from "./policy.ts";
+
+/** The kind that the policy sees the request as; undefined when it is none of its business. */
+export function policyMatch(
+  { policy }: BoundPolicy<Policy>,
+  reviewed: ReviewedRequest,
+): Promise<Match | undefined> {
+  return matchOf(policy.criteria, reviewed);
+}
+
+export async function isBound(
+  { binding }: NamedBinding,
+  reviewed: ReviewedRequest,
+): Promise<boolean> {
+  if (binding.criteria === undefined) return true;
+  return (await matchOf(binding.criteria, reviewed)) !== undefined;
+}
+
+export async function valuesFor(
+  reviewed: ReviewedRequest,
+  match: Match,
+  params: JsonObject | null,
+): Promise<Values> {
+  const { object, old } = await reviewed.shownAs(match);
+  return {
+    object,
+    oldObject: old,
+    request: reviewed.describe(match),
+    namespaceObject: namespaceValue(await reviewed.namespaceObject()),
+    params,
+  };
+}
+
+/** Whether the match conditions hold; an error when they cannot be told. */
+export async function areConditionsMet(
+  policy: Policy,
+  values: Values,
+  reviewed: ReviewedRequest,
+): Promise<{ readonly isMet: boolean; readonly error: string | undefined }> {
+  if (policy.conditions.length === 0) return { isMet: true, error: undefined };
+  const { conditions, variables } = policy;
+  const outcome = await checkConditions(conditions, values, reviewed.decisions, variables);
+  return outcome.error === undefined ? outcome : { isMet: false, error: outcome.error };
+}
+
+/** Cost that is spent in one turn of the event loop: some ten milliseconds. */
+const costPerTurn = 200_000;
+
+/** Lets others have their turn while one request evaluates much, and ends when nobody waits for it any more. */
+export class Turns {
+  readonly #reviewed: ReviewedRequest;
+  #spent = 0;
+
+  constructor(reviewed: ReviewedRequest) {
+    this.#reviewed = reviewed;
+  }
+
+  /** Called between expressions. */
+  pass(evaluator: Evaluator, before: number): Promise<void> | undefined {
+    this.#spent += before - evaluator.remaining;
+    if (this.#spent < costPerTurn) return undefined;
+    this.#spent = 0;
+    if (this.#reviewed.request.signal.aborted)
+      throw statusError.timeout("request did not complete within the allotted timeout");
+    return otherWork();
+  }
+}

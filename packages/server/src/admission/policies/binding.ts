@@ -1,0 +1,45 @@
+/** A binding: where a policy is in force, with which parameters, and what a violation leads to. */
+import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery/json";
+import type { LabelSelector } from "@kcp-ts/machinery/selectors";
+import { type Criteria, readCriteria, readSelector } from "../matching/criteria.ts";
+import { textsOf } from "../matching/rules.ts";
+
+export interface Binding {
+  readonly policyName: string;
+  /** Undefined narrows nothing down. */
+  readonly criteria: Criteria | undefined;
+  readonly paramRef: ParamRef | undefined;
+  /** Deny, Warn, Audit; empty for mutating policies. */
+  readonly actions: readonly string[];
+}
+
+export interface ParamRef {
+  readonly name: string;
+  readonly namespace: string;
+  readonly selector: LabelSelector | undefined;
+  readonly isDeniedWithout: boolean;
+}
+
+export function readBinding(object: JsonObject): Binding {
+  const spec = isJsonObject(object["spec"]) ? object["spec"] : {};
+  const { matchResources } = spec;
+  return {
+    policyName: String(spec["policyName"] ?? ""),
+    criteria: isJsonObject(matchResources)
+      ? readCriteria(matchResources, "resourceRules")
+      : undefined,
+    paramRef: readParamRef(spec["paramRef"]),
+    actions: textsOf(spec["validationActions"]),
+  };
+}
+
+function readParamRef(value: JsonValue | undefined): ParamRef | undefined {
+  if (!isJsonObject(value)) return undefined;
+  const { name = "", namespace = "", selector, parameterNotFoundAction } = value;
+  return {
+    name: String(name),
+    namespace: String(namespace),
+    selector: selector === undefined ? undefined : readSelector(selector),
+    isDeniedWithout: parameterNotFoundAction === "Deny",
+  };
+}

@@ -1,0 +1,187 @@
+/** Mutating admission policies, from the client's side. */
+import assert from "node:assert/strict";
+import { afterEach, beforeEach, describe, it } from "node:test";
+import { TestServer } from "../../testing/index.ts";
+import { cronTabs, install } from "../test-support/definitions.ts";
+import { registration, rulesFor } from "../test-support/webhook-server.ts";
+
+let server: TestServer;
+beforeEach(async () => {
+  server = await TestServer.start();
+});
+afterEach(() => server.close());
+
+const configMaps = "/clusters/a/api/v1/namespaces/default/configmaps";
+const create = (body: object, path = configMaps) => server.request("POST", path, { body });
+
+async function policy(
+  name: string,
+  mutations: readonly object[],
+  spec: object = {},
+  cluster = "a",
+) {
+  const base = `/clusters/${cluster}${registration}`;
+  await server.must("POST", `${base}/mutatingadmissionpolicies`, {
+    body: {
+      metadata: { name },
+      spec: {
+        matchConstraints: { resourceRules: rulesFor("configmaps", ["CREATE", "UPDATE"]) },
+        reinvocationPolicy: "Never",
+        mutations,
+        ...spec,
+      },
+    },
+  });
+  const body = { metadata: { name }, spec: { policyName: name } };
+  await server.must("POST", `${base}/mutatingadmissionpolicybindings`, { body });
+}
+
+const apply = (expression: string) => ({
+  patchType: "ApplyConfiguration",
+  applyConfiguration: { expression },
+});
+const patch = (expression: string) => ({ patchType: "JSONPatch", jsonPatch: { expression } });
+
+describe("a mutating admission policy", () => {
+  it("merges an apply configuration into the object", async () => {
+    await policy("p", [
+      apply(
+        'Object{metadata: Object.metadata{labels: {"team": request.userInfo.username}}, data: {"a": "b"}}',
+      ),
+    ]);
+    const { object } = await create({
+      metadata: { name: "a", labels: { x: "y" } },
+      data: { c: "d" },
+    });
+    assert.deepEqual(object.metadata.labels, { x: "y", team: "kcp-admin" });
+    assert.deepEqual(object.data, { a: "b", c: "d" });
+    assert.deepEqual((await server.must("GET", `${configMaps}/a`)).data, { a: "b", c: "d" });
+  });
+
+  it("applies JSON patches, with escaped keys", async () => {
+    await policy("p", [
+      patch(`[
+        JSONPatch{op: "test", path: "/data/c", value: "d"},
+        JSONPatch{op: "add", path: "/data/" + jsonpatch.escapeKey("x~y"), value: "z"},
+        JSONPatch{op: "remove", path: "/data/c"}
+      ]`),
+    ]);
+    const { object } = await create({ metadata: { name: "a" }, data: { c: "d" } });
+    assert.equal(
+      object.message,
+      "ConfigMap \"a\" is invalid: data[x~y]: Invalid value: \"x~y\": a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. 'key.name',  or 'KEY_NAME',  or 'key-name', regex used for validation is '[-._a-zA-Z0-9]+')",
+    );
+  });
+
+  it("computes mutations one after the other, with variables", async () => {
+    await policy(
+      "p",
+      [
+        patch('[JSONPatch{op: "add", path: "/data/n", value: variables.name + "1"}]'),
+        apply('Object{data: {"m": object.data.n + "2"}}'),
+      ],
+      { variables: [{ name: "name", expression: "object.metadata.name" }] },
+    );
+    const { object } = await create({ metadata: { name: "a" }, data: { c: "d" } });
+    assert.deepEqual(object.data, { c: "d", n: "a1", m: "a12" });
+  });
+
+  it("runs again after later ones when it wants to", async () => {
+    const count = apply(
+      'Object{metadata: Object.metadata{labels: {"count": string(object.data.size())}}}',
+    );
+    await policy("a-first", [count], { reinvocationPolicy: "IfNeeded" });
+    await policy("b-then", [apply('Object{data: {"later": "yes"}}')]);
+    const { object } = await create({ metadata: { name: "a" }, data: { c: "d" } });
+    assert.deepEqual(object.metadata.labels, { count: "2" });
+  });
+
+  it("takes away what an optional without a value stands for", async () => {
+    await policy("p", [apply("Object{data: optional.none()}")]);
+    const { object } = await create({ metadata: { name: "a" }, data: { c: "d" } });
+    assert.equal(object.data, undefined);
+  });
+
+  it("changes custom resources by their schema", async () => {
+    await install(server, cronTabs());
+    const resourceRules = rulesFor("crontabs", ["CREATE"], "stable.example.com");
+    await policy("p", [apply("Object{spec: Object.spec{replicas: object.spec.replicas + 1}}")], {
+      matchConstraints: { resourceRules },
+      matchConditions: [{ name: "x", expression: "object.spec.replicas < 5" }],
+    });
+    const path = "/clusters/a/apis/stable.example.com/v1/namespaces/default/crontabs";
+    const body = (replicas: number) => ({
+      apiVersion: "stable.example.com/v1",
+      kind: "CronTab",
+      metadata: { name: `c${replicas}` },
+      spec: { replicas },
+    });
+    assert.deepEqual((await create(body(1), path)).object["spec"], { replicas: 2 });
+    assert.deepEqual((await create(body(7), path)).object["spec"], { replicas: 7 });
+  });
+
+  it("refuses requests that it cannot be evaluated for, unless it is told to ignore that", async () => {
+    await policy("p", [apply("Object{data: Object.wrong{}}")]);
+    const { status, object } = await create({ metadata: { name: "a" } });
+    assert.equal(status, 422);
+    assert.match(
+      object.message ?? "",
+      /policy 'p' with binding 'p' denied request: unexpected type name "Object\.wrong", expected "Object\.data", which matches field name path from root Object type$/,
+    );
+    const ignore = { spec: { failurePolicy: "Ignore" } };
+    await server.patch(`/clusters/a${registration}/mutatingadmissionpolicies/p`, "merge", ignore);
+    assert.equal((await create({ metadata: { name: "a" } })).status, 201);
+  });
+
+  it("may not replace what is owned as a whole", async () => {
+    await policy("p", [apply('Object{spec: Object.spec{list: ["a"]}}')], {
+      matchConstraints: { resourceRules: rulesFor("crontabs", ["CREATE"], "stable.example.com") },
+    });
+    const schema = {
+      type: "object",
+      properties: {
+        spec: {
+          type: "object",
+          properties: { list: { type: "array", items: { type: "string" } } },
+        },
+      },
+    };
+    await install(server, cronTabs({ schema }));
+    const path = "/clusters/a/apis/stable.example.com/v1/namespaces/default/crontabs";
+    const body = { apiVersion: "stable.example.com/v1", kind: "CronTab", metadata: { name: "c" } };
+    assert.match(
+      (await create(body, path)).object.message ?? "",
+      /may not mutate atomic arrays, maps or structs: \.spec\.list$/,
+    );
+  });
+
+  it("is refused when its expressions do not compile, or come to something else", async () => {
+    const path = `/clusters/a${registration}/mutatingadmissionpolicies`;
+    const cases: [object, RegExp][] = [
+      [
+        apply("Object{data: }"),
+        /spec\.mutations\[0\]\.applyConfiguration\.expression: Invalid value: .*compilation failed/s,
+      ],
+      [apply("'text'"), /must evaluate to Object/],
+      [patch("[JSONPatch{operation: 'add'}]"), /undefined field 'operation'/],
+      [patch("JSONPatch{op: 'add'}"), /must evaluate to one of \[list\(JSONPatch\) list\(dyn\)\]/],
+    ];
+    for (const [mutation, expected] of cases) {
+      const resourceRules = rulesFor("configmaps");
+      const spec = {
+        matchConstraints: { resourceRules },
+        reinvocationPolicy: "Never",
+        mutations: [mutation],
+      };
+      const { status, object } = await create({ metadata: { name: "p" }, spec }, path);
+      assert.equal(status, 422);
+      assert.match(object.message ?? "", expected);
+    }
+  });
+
+  it("means nothing in another logical cluster", async () => {
+    await policy("p", [apply('Object{data: {"a": "b"}}')]);
+    const { object } = await create({ metadata: { name: "a" } }, configMaps.replace("/a/", "/b/"));
+    assert.equal(object.data, undefined);
+  });
+});

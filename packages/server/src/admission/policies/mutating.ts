@@ -1,0 +1,126 @@
+/** Mutating policies: one after the other, each seeing what those before made of the object. */
+import { COST_PER_OBJECT_MAX } from "@kcp-ts/machinery/cel";
+import { type JsonObject, jsonEqual } from "@kcp-ts/machinery/json";
+import { isStatusError, StatusError, statusError } from "@kcp-ts/machinery/status";
+import type { BoundPolicy, NamedBinding } from "../configuration.ts";
+import { Evaluator } from "../expressions/evaluator.ts";
+import type { Match } from "../matching/criteria.ts";
+import type { Reinvocation } from "../reinvocation.ts";
+import type { ReviewedRequest } from "../reviewed-request.ts";
+import { areConditionsMet, isBound, policyMatch, Turns, valuesFor } from "./applicable.ts";
+import type { MutatingPolicy, Mutation } from "./mutating-policy.ts";
+import { mergedWith, patchedBy } from "./mutation.ts";
+import { ConfigurationProblem, parametersOf } from "./parameters.ts";
+
+type Bound = BoundPolicy<MutatingPolicy>;
+
+/** The policy cannot be evaluated: what its failure policy is for. */
+class MutationProblem extends Error {
+  override readonly name = "MutationProblem";
+}
+
+export async function mutateByPolicies(
+  policies: readonly Bound[],
+  reviewed: ReviewedRequest,
+  reinvocation: Reinvocation<NamedBinding>,
+): Promise<void> {
+  const turns = new Turns(reviewed);
+  for (const bound of policies) {
+    const match = await policyMatch(bound, reviewed);
+    if (match === undefined) continue;
+    for (const binding of bound.bindings) {
+      if (!reinvocation.isDue(binding) || !(await isBound(binding, reviewed))) continue;
+      const isChanged = await mutateByOne(bound, binding, match, reviewed, turns);
+      if (isChanged) reinvocation.noteChange();
+      if (bound.policy.isReinvoked) reinvocation.noteAsked(binding);
+    }
+  }
+}
+
+async function mutateByOne(
+  { name, policy }: Bound,
+  { name: bindingName, binding }: NamedBinding,
+  match: Match,
+  reviewed: ReviewedRequest,
+  turns: Turns,
+): Promise<boolean> {
+  const before = reviewed.object;
+  try {
+    for (const params of await parametersOf(policy, binding, reviewed))
+      await mutateWith(policy, params, match, reviewed, turns);
+  } catch (error) {
+    const isProblem = error instanceof MutationProblem || error instanceof ConfigurationProblem;
+    if (!isProblem) throw error;
+    if (policy.isIgnored) return false;
+    const { request } = reviewed;
+    const message = `policy '${name}' with binding '${bindingName}' denied request: ${error.message}`;
+    const { status } = statusError.forbidden(request, request.name, message);
+    throw new StatusError({
+      ...status,
+      code: 422,
+      reason: "Invalid",
+      details: { ...status.details, causes: [{ message }] },
+    });
+  }
+  return before !== reviewed.object;
+}
+
+/** Each mutation sees what the one before made of the object; a match condition is asked once. */
+async function mutateWith(
+  policy: MutatingPolicy,
+  params: JsonObject | null,
+  match: Match,
+  reviewed: ReviewedRequest,
+  turns: Turns,
+): Promise<void> {
+  const first = await valuesFor(reviewed, match, params);
+  if (first.object === null) return;
+  const { isMet, error } = await areConditionsMet(policy, first, reviewed);
+  if (error !== undefined) throw new MutationProblem(error);
+  if (!isMet) return;
+  let costMax = COST_PER_OBJECT_MAX;
+  for (const mutation of policy.mutations) {
+    const values = await valuesFor(reviewed, match, params);
+    const { decisions } = reviewed;
+    const { variables } = policy;
+    const { outcome, evaluator } = await decisions.settle(() => {
+      const current = new Evaluator(values, decisions, { costMax, variables });
+      return { outcome: current.evaluate(mutation.expression), evaluator: current };
+    });
+    if (outcome.error !== undefined) throw new MutationProblem(outcome.error);
+    const spent = costMax;
+    costMax = evaluator.remaining;
+    await change(mutation, outcome.value, reviewed, match);
+    const others = turns.pass(evaluator, spent);
+    if (others !== undefined) await others;
+  }
+}
+
+async function change(
+  { type }: Mutation,
+  value: Parameters<typeof patchedBy>[1],
+  reviewed: ReviewedRequest,
+  match: Match,
+): Promise<void> {
+  const { equivalent } = match;
+  const { object } = await reviewed.shownAs(match);
+  if (object === null || reviewed.object === null) return;
+  const form = equivalent?.form ?? reviewed.request.form;
+  const changed = inProblems(() =>
+    form.decode(
+      type === "JSONPatch" ? patchedBy(object, value) : mergedWith(object, value, form.applyType),
+    ),
+  );
+  const restored = equivalent === undefined ? changed : await equivalent.restore(changed);
+  if (!jsonEqual(restored, reviewed.object)) reviewed.object = restored;
+}
+
+function inProblems<Result>(body: () => Result): Result {
+  try {
+    return body();
+  } catch (error) {
+    throw new MutationProblem(
+      isStatusError(error) ? error.status.message : (error as Error).message,
+    );
+  }
+}

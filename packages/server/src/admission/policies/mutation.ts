@@ -1,0 +1,159 @@
+/** What the expressions of mutating policies come to, and how it is made part of the object. */
+import {
+  type FieldPath,
+  fieldElement,
+  formatPath,
+  mergeTyped,
+  type TypeSchema,
+  typeErrorsOf,
+} from "@kcp-ts/machinery/apply";
+import {
+  CelError,
+  CelList,
+  CelMap,
+  CelOptional,
+  CelStruct,
+  type CelValue,
+  toJson,
+} from "@kcp-ts/machinery/cel";
+import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery/json";
+import { applyJsonPatch, readJsonPatch } from "@kcp-ts/machinery/patch";
+import { quote } from "@kcp-ts/machinery/status";
+
+/** The object with a JSON patch applied; throws an Error in words for whoever wrote the policy. */
+export function patchedBy(object: JsonObject, value: CelValue): JsonObject {
+  const operations = toJson(value);
+  if (operations instanceof CelError) throw new Error(operations.message);
+  const patch = readJsonPatch({ value: operations as JsonValue, duplicates: [] });
+  const patched = applyJsonPatch(object, patch);
+  if (!isJsonObject(patched)) throw new Error("a patch must leave an object");
+  return patched;
+}
+
+/** The object with an apply configuration merged into it, as server-side apply does. */
+export function mergedWith(object: JsonObject, value: CelValue, type: TypeSchema): JsonObject {
+  checkTypeNames(value, "Object");
+  const { json, unset } = configurationOf(value);
+  for (const member of ["apiVersion", "kind"]) {
+    if (json[member] !== undefined && json[member] !== object[member])
+      throw new Error(`${member} can not be changed by an apply configuration`);
+  }
+  const configuration = {
+    ...json,
+    apiVersion: object["apiVersion"],
+    kind: object["kind"],
+  } as JsonObject;
+  const problems = typeErrorsOf(configuration, type);
+  if (problems !== undefined)
+    throw new Error(
+      `error applying patch: failed to convert patch object to typed object: ${problems}`,
+    );
+  const atomic = atomicPaths(configuration, type);
+  if (atomic.length > 0)
+    throw new Error(
+      `error applying patch: invalid ApplyConfiguration: may not mutate atomic arrays, maps or structs: ${atomic.join(", ")}`,
+    );
+  return without(mergeTyped(object, configuration, type), unset);
+}
+
+/** `Object.spec` belongs into the member `spec` of `Object`, and nowhere else. */
+function checkTypeNames(value: CelValue, expected: string): void {
+  if (value instanceof CelStruct) {
+    if (value.typeName !== expected)
+      throw new Error(
+        `unexpected type name ${quote(value.typeName)}, expected ${quote(expected)}, which matches field name path from root Object type`,
+      );
+    for (const [name, member] of value.fields) checkTypeNames(member, `${expected}.${name}`);
+  } else if (value instanceof CelOptional) {
+    if (value.value !== undefined) checkTypeNames(value.value, expected);
+  } else if (value instanceof CelList) {
+    for (let at = 0; at < value.size; at++) {
+      const item = value.get(at);
+      if (!(item instanceof CelError)) checkTypeNames(item, expected);
+    }
+  } else if (value instanceof CelMap) {
+    for (const key of value.keys()) {
+      const item = value.find(key);
+      if (item !== undefined && !(item instanceof CelError))
+        checkTypeNames(item, `${expected}.${String(key)}`);
+    }
+  }
+}
+
+/** The configuration as JSON, and the paths that are to go: members that are set to an optional without a value. */
+function configurationOf(value: CelValue): {
+  readonly json: JsonObject;
+  readonly unset: readonly (readonly string[])[];
+} {
+  const unset: string[][] = [];
+  const json = struct(value, [], unset);
+  if (!isJsonObject(json)) throw new Error("the apply configuration is no object");
+  return { json, unset };
+}
+
+function struct(value: CelValue, path: readonly string[], unset: string[][]): JsonValue {
+  if (value instanceof CelStruct) {
+    const object: { [member: string]: JsonValue } = Object.create(null);
+    for (const [name, member] of value.fields) {
+      if (member instanceof CelOptional && member.value === undefined) unset.push([...path, name]);
+      else object[name] = struct(member, [...path, name], unset);
+    }
+    return { ...object };
+  }
+  if (value instanceof CelOptional && value.value !== undefined)
+    return struct(value.value, path, unset);
+  const json = toJson(value);
+  if (json instanceof CelError) throw new Error(json.message);
+  return plain(json as JsonValue);
+}
+
+/** Records without a prototype become ordinary objects, which is what everything else expects. */
+function plain(value: JsonValue): JsonValue {
+  if (Array.isArray(value)) return (value as readonly JsonValue[]).map(plain);
+  if (!isJsonObject(value)) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, plain(member)]));
+}
+
+function without(object: JsonObject, paths: readonly (readonly string[])[]): JsonObject {
+  return paths.reduce((current, path) => removed(current, path), object);
+}
+
+function removed(object: JsonObject, [first, ...rest]: readonly string[]): JsonObject {
+  if (first === undefined || !Object.hasOwn(object, first)) return object;
+  const { [first]: member, ...others } = object;
+  if (rest.length === 0) return others;
+  return isJsonObject(member) ? { ...object, [first]: removed(member, rest) } : object;
+}
+
+/** Where the configuration would replace what can only be replaced as a whole. */
+function atomicPaths(configuration: JsonObject, type: TypeSchema): string[] {
+  const found: FieldPath[] = [];
+  collectAtomic(configuration, type, [], found);
+  return found.map(formatPath);
+}
+
+function collectAtomic(
+  value: JsonValue,
+  { map, list }: TypeSchema,
+  path: FieldPath,
+  found: FieldPath[],
+): void {
+  if (Array.isArray(value)) {
+    if (list === undefined) return;
+    if (list.relationship === "atomic") {
+      found.push(path);
+      return;
+    }
+    for (const [at, item] of (value as readonly JsonValue[]).entries())
+      collectAtomic(item, list.item, [...path, `i:${at}`], found);
+  } else if (isJsonObject(value) && map !== undefined) {
+    if (map.relationship === "atomic") {
+      found.push(path);
+      return;
+    }
+    for (const [name, member] of Object.entries(value)) {
+      const type = map.fields.get(name)?.type ?? map.additional;
+      if (type !== undefined) collectAtomic(member, type, [...path, fieldElement(name)], found);
+    }
+  }
+}

@@ -1,0 +1,73 @@
+/** Which parameters a policy is evaluated with: for each of them once, for none of them not at all. */
+import type { JsonObject } from "@kcp-ts/machinery/json";
+import type { ReviewedRequest } from "../reviewed-request.ts";
+import type { ParameterKind } from "../sources.ts";
+import type { Binding, ParamRef } from "./binding.ts";
+import type { ParamKind, Policy } from "./policy.ts";
+
+/** The policy or the binding cannot be used as it is: what the failure policy is for. */
+export class ConfigurationProblem extends Error {
+  override readonly name = "ConfigurationProblem";
+}
+
+/** Parameters of one binding; a selector that finds more is cut off with an error. */
+const parametersMax = 1000;
+
+/** Null stands for a policy without parameters. */
+export async function parametersOf(
+  { paramKind }: Policy,
+  { paramRef }: Binding,
+  reviewed: ReviewedRequest,
+): Promise<readonly (JsonObject | null)[]> {
+  if (paramKind === undefined) return [null];
+  const { sources, request } = reviewed;
+  const kind = await sources.parameters.kind(request.cluster, paramKind.apiVersion, paramKind.kind);
+  if (kind === undefined)
+    throw new ConfigurationProblem(
+      `failed to configure policy: failed to find resource referenced by paramKind: '${shown(paramKind)}'`,
+    );
+  if (paramRef === undefined) return [null];
+  const found = await find(kind, paramRef, namespaceFor(kind, paramRef, reviewed));
+  if (found.length === 0 && paramRef.isDeniedWithout)
+    throw bindingProblem("no params found for policy binding with `Deny` parameterNotFoundAction");
+  if (found.length > parametersMax)
+    throw bindingProblem(`more than ${parametersMax} params found for policy binding`);
+  return found;
+}
+
+async function find(
+  kind: ParameterKind,
+  { name, selector }: ParamRef,
+  namespace: string,
+): Promise<readonly JsonObject[]> {
+  if (selector !== undefined) return kind.list(namespace, selector);
+  const found = await kind.get(namespace, name);
+  return found === undefined ? [] : [found];
+}
+
+/** By default, that of the object. */
+function namespaceFor(
+  { isNamespaced }: ParameterKind,
+  { namespace }: ParamRef,
+  reviewed: ReviewedRequest,
+): string {
+  if (!isNamespaced) {
+    if (namespace === "") return "";
+    throw bindingProblem(
+      "paramRef.namespace must not be provided for a cluster-scoped `paramKind`",
+    );
+  }
+  if (namespace !== "") return namespace;
+  if (reviewed.namespace !== "") return reviewed.namespace;
+  throw bindingProblem(
+    "cannot use namespaced paramRef in policy binding that matches cluster-scoped resources",
+  );
+}
+
+function bindingProblem(message: string): ConfigurationProblem {
+  return new ConfigurationProblem(`failed to configure binding: ${message}`);
+}
+
+function shown({ apiVersion, kind }: ParamKind): string {
+  return apiVersion.includes("/") ? `${apiVersion}, Kind=${kind}` : `/${apiVersion}, Kind=${kind}`;
+}

@@ -1,0 +1,62 @@
+/** What validating and mutating policies have in common. */
+import { createHash } from "node:crypto";
+import {
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  stringifyJson,
+} from "@kcp-ts/machinery/json";
+import type { Variable } from "../expressions/evaluator.ts";
+import { type Expression, expressionOf } from "../expressions/expression.ts";
+import { readConditions } from "../expressions/match-conditions.ts";
+import { type Criteria, readCriteria } from "../matching/criteria.ts";
+
+export interface ParamKind {
+  readonly apiVersion: string;
+  readonly kind: string;
+}
+
+/** Expressions are compiled when the policy is first asked: reading one costs next to nothing. */
+export class Policy {
+  readonly criteria: Criteria;
+  readonly paramKind: ParamKind | undefined;
+  readonly isIgnored: boolean;
+  protected readonly spec: JsonObject;
+  #conditions: readonly Expression[] | undefined;
+  #variables: readonly Variable[] | undefined;
+
+  constructor(spec: JsonObject) {
+    const { matchConstraints, paramKind, failurePolicy } = spec;
+    this.spec = spec;
+    this.criteria = readCriteria(
+      isJsonObject(matchConstraints) ? matchConstraints : {},
+      "resourceRules",
+    );
+    this.isIgnored = failurePolicy === "Ignore";
+    this.paramKind = isJsonObject(paramKind)
+      ? { apiVersion: String(paramKind["apiVersion"]), kind: String(paramKind["kind"]) }
+      : undefined;
+  }
+
+  get conditions(): readonly Expression[] {
+    this.#conditions ??= readConditions(this.spec["matchConditions"]);
+    return this.#conditions;
+  }
+
+  get variables(): readonly Variable[] {
+    this.#variables ??= objectsIn(this.spec["variables"]).map(({ name, expression }) => ({
+      name: String(name),
+      expression: expressionOf(String(expression), "variable"),
+    }));
+    return this.#variables;
+  }
+}
+
+export function objectsIn(value: JsonValue | undefined): readonly JsonObject[] {
+  return (Array.isArray(value) ? (value as readonly JsonValue[]) : []).filter(isJsonObject);
+}
+
+/** Equal content, equal key. */
+export function contentKey(value: JsonValue): string {
+  return createHash("sha256").update(stringifyJson(value)).digest("base64url");
+}

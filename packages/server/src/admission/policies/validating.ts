@@ -1,0 +1,225 @@
+/** Validating policies: every binding that concerns the request has its say; the first denial is the answer. */
+import { COST_PER_OBJECT_MAX, MESSAGE_EXPRESSION_BYTES_MAX } from "@kcp-ts/machinery/cel";
+import type { JsonObject } from "@kcp-ts/machinery/json";
+import { StatusError, type StatusReason, statusError } from "@kcp-ts/machinery/status";
+import type { BoundPolicy, NamedBinding } from "../configuration.ts";
+import { Evaluator, outOfBudget } from "../expressions/evaluator.ts";
+import type { Match } from "../matching/criteria.ts";
+import type { ReviewedRequest } from "../reviewed-request.ts";
+import { areConditionsMet, isBound, policyMatch, Turns, valuesFor } from "./applicable.ts";
+import { ConfigurationProblem, parametersOf } from "./parameters.ts";
+import type { AuditAnnotation, ValidatingPolicy, Validation } from "./validating-policy.ts";
+
+type Bound = BoundPolicy<ValidatingPolicy>;
+
+/** What a policy has against a request. */
+interface Violation {
+  readonly message: string;
+  readonly reason: string;
+  readonly expressionIndex: number;
+}
+
+interface Findings {
+  readonly violations: Violation[];
+  /** Audit annotations that cannot be computed deny whatever the binding says. */
+  readonly errors: Violation[];
+}
+
+export async function validateByPolicies(
+  policies: readonly Bound[],
+  reviewed: ReviewedRequest,
+): Promise<void> {
+  const turns = new Turns(reviewed);
+  const notes = new AuditNotes();
+  let denial: StatusError | undefined;
+  for (const bound of policies) {
+    const match = await policyMatch(bound, reviewed);
+    if (match === undefined) continue;
+    for (const binding of bound.bindings) {
+      if (!(await isBound(binding, reviewed))) continue;
+      const { violations, errors } = await examine(bound, binding, match, reviewed, turns, notes);
+      for (const violation of violations) {
+        if (act(bound, binding, violation, reviewed, notes))
+          denial ??= denied(bound, binding, violation, reviewed);
+      }
+      for (const error of errors) denial ??= denied(bound, binding, error, reviewed);
+    }
+  }
+  notes.publish(reviewed);
+  if (denial !== undefined) throw denial;
+}
+
+/** Does what the binding wants done about a violation; true when the request is to be denied. */
+function act(
+  { name }: Bound,
+  { name: bindingName, binding }: NamedBinding,
+  violation: Violation,
+  { request }: ReviewedRequest,
+  notes: AuditNotes,
+): boolean {
+  const { actions } = binding;
+  if (actions.includes("Warn"))
+    request.warn(
+      `Validation failed for ValidatingAdmissionPolicy '${name}' with binding '${bindingName}': ${violation.message}`,
+    );
+  if (actions.includes("Audit"))
+    notes.addFailure({
+      message: violation.message,
+      policy: name,
+      binding: bindingName,
+      expressionIndex: violation.expressionIndex,
+      validationActions: actions,
+    });
+  return actions.includes("Deny");
+}
+
+async function examine(
+  { name, policy }: Bound,
+  { binding }: NamedBinding,
+  match: Match,
+  reviewed: ReviewedRequest,
+  turns: Turns,
+  notes: AuditNotes,
+): Promise<Findings> {
+  const findings: Findings = { violations: [], errors: [] };
+  const failed = (message: string) => {
+    if (!policy.isIgnored)
+      findings.violations.push({ message, reason: "Invalid", expressionIndex: 0 });
+  };
+  try {
+    for (const params of await parametersOf(policy, binding, reviewed)) {
+      const values = await valuesFor(reviewed, match, params);
+      const { isMet, error } = await areConditionsMet(policy, values, reviewed);
+      if (error !== undefined) failed(error);
+      if (!isMet) continue;
+      const evaluator = () =>
+        new Evaluator(values, reviewed.decisions, {
+          costMax: COST_PER_OBJECT_MAX,
+          variables: policy.variables,
+        });
+      await evaluate(policy, evaluator, reviewed, turns, findings);
+      annotate(name, policy, evaluator(), findings, notes);
+    }
+  } catch (error) {
+    if (!(error instanceof ConfigurationProblem)) throw error;
+    // Who is to blame is part of the message, and the action is always to deny.
+    if (!policy.isIgnored)
+      findings.errors.push({ message: error.message, reason: "Invalid", expressionIndex: 0 });
+  }
+  return findings;
+}
+
+async function evaluate(
+  { validations, isIgnored }: ValidatingPolicy,
+  evaluator: () => Evaluator,
+  { decisions }: ReviewedRequest,
+  turns: Turns,
+  findings: Findings,
+): Promise<void> {
+  const current = evaluator();
+  for (const [expressionIndex, validation] of validations.entries()) {
+    const before = current.remaining;
+    const violation = await decisions.settle(() => check(validation, current, isIgnored));
+    if (violation !== undefined) findings.violations.push({ ...violation, expressionIndex });
+    if (current.isOutOfBudget) return;
+    const others = turns.pass(current, before);
+    if (others !== undefined) await others;
+  }
+}
+
+function check(
+  { expression, message, messageExpression, reason }: Validation,
+  evaluator: Evaluator,
+  isIgnored: boolean,
+): Omit<Violation, "expressionIndex"> | undefined {
+  const { value, error } = evaluator.evaluate(expression);
+  if (error !== undefined) return isIgnored ? undefined : { message: error, reason: "Invalid" };
+  if (value === true) return undefined;
+  const said =
+    messageExpression === undefined ? "" : usable(evaluator.evaluate(messageExpression).value);
+  return { message: said || message || `failed expression: ${expression.text}`, reason };
+}
+
+/** One line of a bounded length, or nothing. */
+function usable(value: unknown): string {
+  if (typeof value !== "string") return "";
+  const text = value.trim();
+  const isTooLong = Buffer.byteLength(text) > MESSAGE_EXPRESSION_BYTES_MAX;
+  return isTooLong || /[\n\r]/.test(text) ? "" : text;
+}
+
+function annotate(
+  policyName: string,
+  { annotations, isIgnored }: ValidatingPolicy,
+  evaluator: Evaluator,
+  findings: Findings,
+  notes: AuditNotes,
+): void {
+  for (const { key, expression } of annotations as readonly AuditAnnotation[]) {
+    const { value, error } = evaluator.evaluate(expression);
+    if (error !== undefined && !isIgnored)
+      findings.errors.push({ message: error, reason: "Invalid", expressionIndex: 0 });
+    if (error === outOfBudget) return;
+    if (typeof value === "string" && value.trim() !== "")
+      notes.add(`${policyName}/${key}`, value.trim());
+  }
+}
+
+/** Audit annotations of one request, put together per key. */
+class AuditNotes {
+  readonly #values = new Map<string, Set<string>>();
+  readonly #failures: JsonObject[] = [];
+
+  add(key: string, value: string): void {
+    const cut = value.slice(0, annotationLengthMax);
+    const known = this.#values.get(key);
+    if (known === undefined) this.#values.set(key, new Set([cut]));
+    else if (known.size < annotationValuesMax) known.add(cut);
+  }
+
+  addFailure(failure: {
+    readonly message: string;
+    readonly policy: string;
+    readonly binding: string;
+    readonly expressionIndex: number;
+    readonly validationActions: readonly string[];
+  }): void {
+    if (this.#failures.length < annotationValuesMax) this.#failures.push({ ...failure });
+  }
+
+  publish({ request }: ReviewedRequest): void {
+    for (const [key, values] of this.#values) request.annotate(key, [...values].join(", "));
+    if (this.#failures.length > 0)
+      request.annotate(
+        "validation.policy.admission.k8s.io/validation_failure",
+        JSON.stringify(this.#failures),
+      );
+  }
+}
+
+/** UTF-16 units of one value, as in Kubernetes about. */
+const annotationLengthMax = 10 * 1024;
+/** Values under one key. */
+const annotationValuesMax = 100;
+
+const codes: ReadonlyMap<string, number> = new Map([
+  ["Unauthorized", 401],
+  ["Forbidden", 403],
+  ["RequestEntityTooLarge", 413],
+]);
+
+function denied(
+  { name }: Bound,
+  { name: binding }: NamedBinding,
+  violation: Violation,
+  { request }: ReviewedRequest,
+): StatusError {
+  const message = `ValidatingAdmissionPolicy '${name}' with binding '${binding}' denied request: ${violation.message}`;
+  const { status } = statusError.forbidden(request, request.name, message);
+  return new StatusError({
+    ...status,
+    reason: violation.reason as StatusReason,
+    code: codes.get(violation.reason) ?? 422,
+    details: { ...status.details, causes: [{ message }] },
+  });
+}

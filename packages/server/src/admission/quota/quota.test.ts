@@ -1,0 +1,122 @@
+/** Goal: what quotas count and say, and that charges which wait together are written together without taking too much. */
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import type { ClusterName } from "@kcp-ts/machinery/names";
+import fc from "fast-check";
+import { Ledger } from "./ledger.ts";
+import {
+  charged,
+  countNames,
+  countOf,
+  limitedNames,
+  type QuotaStatus,
+  refusalOf,
+} from "./usage.ts";
+
+describe("what an object counts as", () => {
+  it("has a short name in the core group, and a general one everywhere", () => {
+    assert.deepEqual(countNames("", "configmaps"), ["configmaps", "count/configmaps"]);
+    assert.deepEqual(countNames("", "events"), ["count/events"]);
+    assert.deepEqual(countNames("example.com", "widgets"), ["count/widgets.example.com"]);
+  });
+
+  it("compares quantities as numbers", () => {
+    const numbers = ["5", "1k", "2Ki", "1000m", "0"].map((text) => countOf(text));
+    assert.deepEqual(numbers, [5, 1000, 2048, 1, 0]);
+  });
+});
+
+describe("a refusal", () => {
+  const status: QuotaStatus = {
+    hard: { configmaps: "2", "count/configmaps": "1k" },
+    used: { configmaps: "2", "count/configmaps": "2" },
+  };
+  const names = limitedNames(status, countNames("", "configmaps"));
+
+  it("names what is exceeded, and that only", () => {
+    assert.equal(
+      refusalOf("q", status, names),
+      "exceeded quota: q, requested: configmaps=1, used: configmaps=2, limited: configmaps=2",
+    );
+  });
+
+  it("says when nobody has counted yet", () => {
+    assert.equal(
+      refusalOf("q", { ...status, used: {} }, names),
+      "status unknown for quota: q, resources: configmaps,count/configmaps",
+    );
+  });
+
+  it("does not come for the last place, and comes for the one after", () => {
+    const almost = charged(status, ["configmaps"], -1);
+    assert.equal(refusalOf("q", almost, names), undefined);
+    assert.notEqual(refusalOf("q", charged(almost, ["configmaps"], 1), names), undefined);
+  });
+});
+
+describe("the ledger", () => {
+  const cluster = "a" as ClusterName;
+  const quota = { namespace: "n", name: "q", object: {} };
+
+  /** A store in which other writers are faster now and then, as often as `losses` says. */
+  function store(limit: number, losses: number[]) {
+    const state = {
+      status: { hard: { pods: String(limit) }, used: { pods: "0" } } as QuotaStatus,
+      writes: 0,
+    };
+    const update = async (
+      _cluster: ClusterName,
+      _quota: object,
+      change: (status: QuotaStatus) => QuotaStatus,
+    ) => {
+      for (let lost = losses.pop() ?? 0; lost > 0; lost--) change(state.status);
+      await Promise.resolve();
+      state.status = change(state.status);
+      state.writes++;
+      return true;
+    };
+    return { state, update };
+  }
+
+  it("lets in exactly as many as fit, however charges and races come", async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.nat(20),
+        fc.nat(40),
+        fc.array(fc.nat(3), { maxLength: 20 }),
+        async (limit, asked, losses) => {
+          const { state, update } = store(limit, losses);
+          const ledger = new Ledger({ update });
+          const answers = await Promise.all(
+            Array.from({ length: asked }, () => ledger.charge(cluster, quota, ["pods"])),
+          );
+          const admitted = answers.filter((refusal) => refusal === undefined).length;
+          assert.equal(admitted, Math.min(limit, asked));
+          assert.equal(countOf(state.status.used["pods"]), admitted);
+          if (asked > 0) assert.ok(state.writes <= 2, `${state.writes} writes`);
+        },
+      ),
+    );
+  });
+
+  it("gives back what was charged for nothing", async () => {
+    const { state, update } = store(1, []);
+    const ledger = new Ledger({ update });
+    assert.equal(await ledger.charge(cluster, quota, ["pods"]), undefined);
+    assert.match((await ledger.charge(cluster, quota, ["pods"])) ?? "", /exceeded quota/);
+    await ledger.giveBack(cluster, quota, ["pods"]);
+    assert.equal(state.status.used["pods"], "0");
+    assert.equal(await ledger.charge(cluster, quota, ["pods"]), undefined);
+  });
+
+  it("passes on that a quota cannot be written, and goes on afterwards", async () => {
+    let isBroken = true;
+    const { update } = store(5, []);
+    const ledger = new Ledger({
+      update: (...call) => (isBroken ? Promise.reject(new Error("broken")) : update(...call)),
+    });
+    await assert.rejects(ledger.charge(cluster, quota, ["pods"]), /broken/);
+    isBroken = false;
+    assert.equal(await ledger.charge(cluster, quota, ["pods"]), undefined);
+  });
+});

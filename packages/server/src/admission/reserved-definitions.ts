@@ -1,0 +1,39 @@
+/**
+ * What belongs to the system and not to tenants, as far as it exists today: API groups and annotations of definitions below
+ * `apis.kcp.io`. The annotation `kcp.io/cluster` needs no guard: whatever a client says of it is ignored.
+ */
+import { isJsonObject, type JsonObject } from "@kcp-ts/machinery/json";
+import { aggregate } from "@kcp-ts/machinery/status";
+import { type AdmissionPlugin, denied } from "./admission.ts";
+
+const reservedDomain = "apis.kcp.io";
+/** Where the system keeps its own definitions. */
+const systemCluster = "system:system-crds";
+/** And those that bindings have brought into tenants' clusters. */
+const boundCluster = "system:bound-crds";
+
+export const reservedDefinitions: AdmissionPlugin = {
+  name: "ReservedDefinitions",
+  concerns: ({ group, resource, operation }) =>
+    group === "apiextensions.k8s.io" &&
+    resource === "customresourcedefinitions" &&
+    (operation === "CREATE" || operation === "UPDATE"),
+  validate(request, object) {
+    const { group } = object["spec"] as JsonObject;
+    if (isReserved(String(group)) && request.cluster !== systemCluster)
+      throw denied(request, `${String(group)} is a reserved group`);
+    if (request.cluster === boundCluster) return;
+    const reserved = annotationsOf(object).filter((key) => isReserved(key.split("/")[0] ?? ""));
+    if (reserved.length > 0)
+      throw denied(request, aggregate(reserved.map((key) => `${key} is a reserved annotation`)));
+  },
+};
+
+function isReserved(domain: string): boolean {
+  return domain === reservedDomain || domain.endsWith(`.${reservedDomain}`);
+}
+
+function annotationsOf({ metadata }: JsonObject): readonly string[] {
+  const annotations = isJsonObject(metadata) ? metadata["annotations"] : undefined;
+  return isJsonObject(annotations) ? Object.keys(annotations) : [];
+}

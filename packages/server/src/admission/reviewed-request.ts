@@ -1,0 +1,153 @@
+/**
+ * A request while webhooks and policies look at it: the objects, and what they ask for besides, each looked up once.
+ */
+import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery/json";
+import type { MaybePromise } from "../request/api-request.ts";
+import type { AdmissionRequest } from "./admission.ts";
+import { Decisions } from "./expressions/decisions.ts";
+import type { Match } from "./matching/criteria.ts";
+import type { Asked } from "./matching/rules.ts";
+import type { AdmissionSources, EquivalentKind, TargetKind } from "./sources.ts";
+
+/** The objects as one kind shows them. */
+export interface Shown {
+  readonly object: JsonObject | null;
+  readonly old: JsonObject | null;
+}
+
+export class ReviewedRequest {
+  readonly request: AdmissionRequest;
+  readonly sources: AdmissionSources;
+  readonly old: JsonObject | null;
+  readonly asRequested: Match & { readonly equivalent: undefined };
+  readonly asked: Asked;
+  /** Objects in a namespace have its name; namespaces have their own. */
+  readonly namespace: string;
+  readonly decisions: Decisions;
+  #object: JsonObject | null;
+  #namespace: JsonObject | null | undefined;
+  #equivalents: readonly EquivalentKind[] | undefined;
+  readonly #described = new Map<TargetKind, JsonObject>();
+  readonly #shown = new Map<EquivalentKind, Shown>();
+
+  constructor(
+    request: AdmissionRequest,
+    object: JsonObject | null,
+    old: JsonObject | null,
+    sources: AdmissionSources,
+  ) {
+    const { group, version, resource, kind, operation, subresource, name } = request;
+    const isNamespace = group === "" && resource === "namespaces";
+    this.request = request;
+    this.sources = sources;
+    this.old = old;
+    this.#object = object;
+    this.namespace = isNamespace && operation !== "CREATE" ? name : request.namespace;
+    this.asRequested = { kind: { group, version, resource, kind }, equivalent: undefined };
+    this.asked = { operation, subresource, name, isNamespaced: request.namespace !== "" };
+    this.decisions = new Decisions(request, sources);
+  }
+
+  get object(): JsonObject | null {
+    return this.#object;
+  }
+
+  /** A mutation has made another object of it. */
+  set object(object: JsonObject) {
+    this.#object = object;
+    this.#shown.clear();
+  }
+
+  /** Null for what lives in no namespace. */
+  async namespaceObject(): Promise<JsonObject | null> {
+    if (this.#namespace === undefined) {
+      const { cluster } = this.request;
+      this.#namespace =
+        this.namespace === ""
+          ? null
+          : ((await this.sources.namespace(cluster, this.namespace)) ?? null);
+    }
+    return this.#namespace;
+  }
+
+  equivalents(): MaybePromise<readonly EquivalentKind[]> {
+    if (this.#equivalents !== undefined) return this.#equivalents;
+    const keep = (equivalents: readonly EquivalentKind[]) => {
+      this.#equivalents = equivalents;
+      return equivalents;
+    };
+    const found = this.sources.equivalents(this.request);
+    return found instanceof Promise ? found.then(keep) : keep(found);
+  }
+
+  async shownAs({ equivalent }: Match): Promise<Shown> {
+    const { object, old } = this;
+    if (equivalent === undefined) return { object, old };
+    let shown = this.#shown.get(equivalent);
+    if (shown === undefined) {
+      shown = {
+        object: object === null ? null : await equivalent.convert(object),
+        old: old === null ? null : await equivalent.convert(old),
+      };
+      this.#shown.set(equivalent, shown);
+    }
+    return shown;
+  }
+
+  /** The members of an AdmissionReview's request, without the objects. */
+  describe({ kind }: Match): JsonObject {
+    let described = this.#described.get(kind);
+    if (described === undefined) {
+      described = this.#describe(kind);
+      this.#described.set(kind, described);
+    }
+    return described;
+  }
+
+  #describe(kind: TargetKind): JsonObject {
+    const { request } = this;
+    const asked = this.asRequested.kind;
+    const { subresource } = request;
+    const sub = subresource === "" ? {} : { subResource: subresource };
+    const requestSub = subresource === "" ? {} : { requestSubResource: subresource };
+    return {
+      kind: gvk(kind),
+      resource: gvr(kind),
+      ...sub,
+      requestKind: gvk(asked),
+      requestResource: gvr(asked),
+      ...requestSub,
+      ...(request.name === "" ? {} : { name: request.name }),
+      ...(this.namespace === "" ? {} : { namespace: this.namespace }),
+      operation: request.operation,
+      userInfo: userInfo(request),
+      dryRun: request.isDryRun,
+      options: request.options,
+    };
+  }
+}
+
+function gvk({ group, version, kind }: TargetKind): JsonObject {
+  return { group, version, kind };
+}
+
+function gvr({ group, version, resource }: TargetKind): JsonObject {
+  return { group, version, resource };
+}
+
+function userInfo({ user }: AdmissionRequest): JsonObject {
+  const { username, uid, groups, extra } = user;
+  return {
+    username,
+    ...(uid === undefined || uid === "" ? {} : { uid }),
+    groups: groups as JsonValue,
+    ...(extra === undefined ? {} : { extra: extra as unknown as JsonObject }),
+  };
+}
+
+/** A namespace as expressions see it. */
+export function namespaceValue(namespace: JsonObject | null): JsonObject | null {
+  if (namespace === null || !isJsonObject(namespace["metadata"])) return namespace;
+  const { managedFields: _m, ownerReferences: _o, ...metadata } = namespace["metadata"];
+  return { ...namespace, metadata };
+}

@@ -1,0 +1,217 @@
+/** Mutating webhooks over real HTTPS: the scenarios of the Kubernetes conformance tests, and what they leave out. */
+import assert from "node:assert/strict";
+import { after, afterEach, before, beforeEach, describe, it } from "node:test";
+import { type AnyObject, TestServer } from "../../testing/index.ts";
+import { cronTabs, install } from "../test-support/definitions.ts";
+import { register, registration, rulesFor, WebhookServer } from "../test-support/webhook-server.ts";
+
+let webhook: WebhookServer;
+let server: TestServer;
+
+before(async () => {
+  webhook = await WebhookServer.start();
+});
+after(() => webhook.close());
+beforeEach(async () => {
+  webhook.reset();
+  server = await TestServer.start();
+  await server.must("POST", "/clusters/a/api/v1/namespaces", { body: { metadata: { name: "n" } } });
+});
+afterEach(() => server.close());
+
+const configMaps = "/clusters/a/api/v1/namespaces/n/configmaps";
+const configMap = (name: string, more: object = {}) => ({ metadata: { name }, ...more });
+const everyOperation = ["CREATE", "UPDATE", "DELETE"];
+
+function denyAll(path = "/deny"): void {
+  webhook.answer(path, () => ({ allowed: false, status: { message: "no thank you" } }));
+}
+
+const validating = (more: object = {}) => ({
+  name: "check.example.com",
+  clientConfig: webhook.client("/deny"),
+  rules: rulesFor("configmaps", everyOperation),
+  ...more,
+});
+
+const mutating = (more: object = {}) => ({
+  name: "change.example.com",
+  clientConfig: webhook.client("/change"),
+  rules: rulesFor("configmaps", ["CREATE", "UPDATE"]),
+  ...more,
+});
+
+function setData(path: string, key: string, value: string): void {
+  webhook.answer(path, ({ object }) => {
+    const isThere = object?.data !== undefined;
+    const patch = isThere
+      ? [{ op: "add", path: `/data/${key}`, value }]
+      : [{ op: "add", path: "/data", value: { [key]: value } }];
+    return { patch };
+  });
+}
+
+const custom = { apiVersion: "stable.example.com/v1", kind: "CronTab", spec: { image: "i" } };
+
+describe("a mutating webhook", () => {
+  it("changes what is stored, one after the other in the order of names", async () => {
+    setData("/change", "one", "1");
+    webhook.answer("/then", ({ object }) => ({
+      patch: [{ op: "add", path: "/data/two", value: `${object?.data?.["one"]}2` }],
+    }));
+    await register(
+      server,
+      "mutating",
+      mutating({ name: "b-then.example.com", clientConfig: webhook.client("/then") }),
+    );
+    await register(server, "mutating", mutating({ name: "a-first.example.com" }));
+    const created = await server.must("POST", configMaps, { body: configMap("a") });
+    assert.deepEqual(created.data, { one: "1", two: "12" });
+    assert.deepEqual((await server.must("GET", `${configMaps}/a`)).data, created.data);
+  });
+
+  it("changes updates, patches and applies, and every try anew", async () => {
+    await server.must("POST", configMaps, { body: configMap("a") });
+    setData("/change", "seen", "yes");
+    await register(server, "mutating", mutating());
+    const target = `${configMaps}/a`;
+    const put = await server.must("PUT", target, { body: configMap("a", { data: { x: "1" } }) });
+    assert.deepEqual(put.data, { x: "1", seen: "yes" });
+    const patched = await server.patch(target, "merge", { data: { seen: null, y: "2" } });
+    assert.deepEqual(patched.object.data, { x: "1", seen: "yes", y: "2" });
+  });
+
+  it("changes custom resources, which are pruned and filled in again afterwards", async () => {
+    const schema = {
+      type: "object",
+      properties: {
+        data: {
+          type: "object",
+          properties: { stage: { type: "string" }, level: { type: "integer", default: 3 } },
+        },
+      },
+    };
+    await install(server, cronTabs({ schema }));
+    const rules = rulesFor("crontabs", ["CREATE"], "stable.example.com");
+    webhook.answer("/change", () => ({
+      patch: [{ op: "add", path: "/data", value: { stage: "changed", unknown: "pruned" } }],
+    }));
+    await register(server, "mutating", mutating({ rules }));
+    const path = "/clusters/a/apis/stable.example.com/v1/namespaces/n/crontabs";
+    const body = { apiVersion: "stable.example.com/v1", kind: "CronTab", metadata: { name: "a" } };
+    const created = await server.must("POST", path, { body });
+    assert.deepEqual(created["data"], { stage: "changed", level: 3 });
+  });
+
+  it("sees other versions of a custom resource as the version that its rules name", async () => {
+    const version = (name: string, storage: boolean) => ({
+      name,
+      served: true,
+      storage,
+      schema: { openAPIV3Schema: { type: "object", "x-kubernetes-preserve-unknown-fields": true } },
+    });
+    await install(server, cronTabs({ versions: [version("v1", false), version("v2", true)] }));
+    webhook.answer("/change", () => ({ patch: [{ op: "add", path: "/stage", value: "changed" }] }));
+    const rules = [
+      { ...rulesFor("crontabs", ["CREATE"], "stable.example.com")[0], apiVersions: ["v2"] },
+    ];
+    await register(server, "mutating", mutating({ rules }));
+    const path = "/clusters/a/apis/stable.example.com/v1/namespaces/n/crontabs";
+    const created = await server.must("POST", path, {
+      body: { ...custom, metadata: { name: "a" } },
+    });
+    assert.equal(created.apiVersion, "stable.example.com/v1");
+    assert.equal(created["stage"], "changed");
+    const { request } = webhook.asked[0] as (typeof webhook.asked)[number];
+    assert.equal(request.object?.apiVersion, "stable.example.com/v2");
+    assert.deepEqual(request["kind"], {
+      group: "stable.example.com",
+      version: "v2",
+      kind: "CronTab",
+    });
+    assert.deepEqual(request["requestKind"], {
+      group: "stable.example.com",
+      version: "v1",
+      kind: "CronTab",
+    });
+    const exact = [{ op: "replace", path: "/webhooks/0/matchPolicy", value: "Exact" }];
+    await server.patch(
+      `/clusters/a${registration}/mutatingwebhookconfigurations/change`,
+      "json",
+      exact,
+    );
+    const other = await server.must("POST", path, { body: { ...custom, metadata: { name: "b" } } });
+    assert.equal(other["stage"], undefined);
+  });
+
+  it("is asked again after later ones changed the object, when it wants to be", async () => {
+    webhook.answer("/change", ({ object }) => ({
+      patch: [
+        {
+          op: "add",
+          path: "/data",
+          value: { ...object?.data, seen: String(Object.keys(object?.data ?? {}).length) },
+        },
+      ],
+    }));
+    webhook.answer("/then", () => ({ patch: [{ op: "add", path: "/data/later", value: "yes" }] }));
+    await register(
+      server,
+      "mutating",
+      mutating({ name: "a-first.example.com", reinvocationPolicy: "IfNeeded" }),
+    );
+    await register(
+      server,
+      "mutating",
+      mutating({ name: "b-then.example.com", clientConfig: webhook.client("/then") }),
+    );
+    const created = await server.must("POST", configMaps, { body: configMap("a") });
+    assert.deepEqual(created.data, { seen: "2", later: "yes" });
+    assert.deepEqual(
+      webhook.asked.map(({ path }) => path.split("?")[0]),
+      ["/change", "/then", "/change"],
+    );
+  });
+
+  it("cannot make an object that the kind does not allow", async () => {
+    webhook.answer("/change", () => ({ patch: [{ op: "add", path: "/data", value: 7 }] }));
+    await register(server, "mutating", mutating());
+    const { status, object } = await server.request("POST", configMaps, { body: configMap("a") });
+    assert.equal(status, 500);
+    assert.match(object.message ?? "", /^Internal error occurred: /);
+  });
+
+  it("leaves alone what its selectors do not mean", async () => {
+    setData("/change", "seen", "yes");
+    const skip = [{ key: "skip", operator: "NotIn", values: ["yes"] }];
+    await register(
+      server,
+      "mutating",
+      mutating({
+        objectSelector: { matchExpressions: skip },
+        namespaceSelector: { matchLabels: { "kubernetes.io/metadata.name": "n" } },
+      }),
+    );
+    const seen = (object: AnyObject) => object.data?.["seen"];
+    assert.equal(seen(await server.must("POST", configMaps, { body: configMap("a") })), "yes");
+    const labelled = { metadata: { name: "b", labels: { skip: "yes" } } };
+    assert.equal(seen(await server.must("POST", configMaps, { body: labelled })), undefined);
+    const elsewhere = "/clusters/a/api/v1/namespaces/default/configmaps";
+    assert.equal(seen(await server.must("POST", elsewhere, { body: configMap("a") })), undefined);
+  });
+
+  it("is not asked about configurations of admission, so that nobody is locked out", async () => {
+    denyAll();
+    webhook.answer("/change", () => ({
+      patch: [{ op: "add", path: "/metadata/labels", value: { changed: "yes" } }],
+    }));
+    const rules = rulesFor("*", ["*"], "*");
+    await register(server, "validating", validating({ rules }));
+    await register(server, "mutating", mutating({ rules }));
+    const path = `/clusters/a${registration}/validatingwebhookconfigurations`;
+    const body = { metadata: { name: "new" } };
+    assert.equal((await server.must("POST", path, { body })).metadata.labels, undefined);
+    await server.must("DELETE", `${path}/new`);
+    await server.must("DELETE", `${path}/check`);
+  });
+});

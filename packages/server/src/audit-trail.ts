@@ -1,0 +1,85 @@
+/** Wiring: audit's record of a request, kept on the exchange, and its events. */
+import type { Clock } from "@kcp-ts/machinery/base";
+import type { JsonValue } from "@kcp-ts/machinery/json";
+import {
+  Audit,
+  type AuditBackend,
+  AuditedRequest,
+  AuditMetrics,
+  type AuditPolicy,
+  type Decode,
+} from "./audit/index.ts";
+import { decodeBody, mediaTypeOf, parseYaml } from "./content/index.ts";
+import type { Exchange } from "./exchange.ts";
+import type { ServerMetrics } from "./metrics/index.ts";
+import { apiVersionOf } from "./registry/index.ts";
+import type { ApiResponse } from "./request/api-request.ts";
+import type { ServerLog } from "./server.ts";
+
+export interface AuditTrailOptions {
+  readonly policy: AuditPolicy;
+  readonly backends: (observer: BackendObserver) => readonly AuditBackend[];
+}
+
+export interface BackendObserver {
+  onDropped(plugin: string, events: number): void;
+  onError(plugin: string, error: unknown): void;
+}
+
+export function composeAudit(
+  options: AuditTrailOptions | undefined,
+  { clock, metrics, log }: AuditTrailParts,
+): Audit | undefined {
+  if (options === undefined) return undefined;
+  const counted = new AuditMetrics(metrics.registry);
+  const onDropped = (plugin: string, events: number) => counted.onDropped(plugin, events);
+  const onError = (plugin: string, error: unknown) =>
+    log.warn({ err: error, plugin }, "audit events were not taken");
+  const backends = options.backends({ onDropped, onError });
+  const onEvent = (level: string) => counted.onEvent(level);
+  return new Audit({ policy: options.policy, backends, clock, onEvent });
+}
+
+interface AuditTrailParts {
+  readonly clock: Clock;
+  readonly metrics: ServerMetrics;
+  readonly log: Pick<ServerLog, "warn">;
+}
+
+export function beginTrail(exchange: Exchange, audit: Audit, clock: Clock): void {
+  exchange.receivedAt = clock.now();
+  const record = audit.begin(exchange);
+  exchange.audit = record;
+  if (record === undefined || record.rule.level === "Metadata") return;
+  exchange.request = new AuditedRequest(exchange.request, (bytes) => {
+    record.requestBody = bytes;
+  });
+}
+
+export function endTrail(exchange: Exchange, response: ApiResponse, audit: Audit): ApiResponse {
+  if (exchange.audit !== undefined)
+    return audit.answered(exchange.audit, response, decoderOf(exchange));
+  if (response.status === 401) audit.unauthenticated(exchange, response);
+  return response;
+}
+
+/** Bodies are shown as JSON, whatever they came as; what cannot be read is not shown. */
+function decoderOf({ definition }: Exchange): Decode {
+  return (bytes, contentType): JsonValue | undefined => {
+    const mediaType = mediaTypeOf(contentType);
+    try {
+      if (mediaType.endsWith("protobuf") && definition !== undefined) {
+        const { kind, strategy } = definition;
+        const expected = { kind, apiVersion: apiVersionOf(definition), shape: strategy.shape };
+        return decodeBody(bytes, contentType, expected).value;
+      }
+      const text = Buffer.from(bytes).toString("utf8");
+      if (!mediaType.endsWith("yaml")) return JSON.parse(text) as JsonValue;
+      const parsed = parseYaml(text);
+      return "value" in parsed ? parsed.value : undefined;
+    } catch {
+      // The client has been told what is wrong with it; here it is only missing.
+      return undefined;
+    }
+  };
+}

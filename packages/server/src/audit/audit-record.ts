@@ -1,0 +1,166 @@
+/** One request in the audit log: what its events have in common, and what is found out about it on its way. */
+import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery/json";
+import type { ApiRequest, ApiResponse } from "../request/api-request.ts";
+import { header } from "../request/api-request.ts";
+import type { RequestScope } from "../request/request-scope.ts";
+import type { UserInfo } from "../request/user.ts";
+import type { AuditRule, AuditStage } from "./policy.ts";
+
+/** A request as audit sees it. */
+export interface AuditedExchange {
+  readonly request: ApiRequest;
+  readonly scope: RequestScope | undefined;
+  readonly user: UserInfo;
+  /** Who acts as the user. */
+  readonly impersonator?: UserInfo | undefined;
+  readonly auditId: string;
+  readonly receivedAt: number;
+}
+
+/** Bodies beyond this are left out, and an annotation says so. */
+export const auditObjectBytesMax = 1 << 20;
+const annotationsMax = 64;
+
+export class AuditRecord {
+  readonly rule: AuditRule;
+  /** Nobody meant the request to fail as it did. */
+  isPanic = false;
+  requestBody: Uint8Array | undefined;
+  responseBody: Uint8Array | undefined;
+  readonly #exchange: AuditedExchange;
+  readonly #annotations = new Map<string, string>();
+
+  constructor(exchange: AuditedExchange, rule: AuditRule) {
+    this.#exchange = exchange;
+    this.rule = rule;
+    const { scope } = exchange;
+    if (scope === undefined) return;
+    this.annotate("kcp.io/cluster", scope.cluster);
+    this.annotate("tenancy.kcp.io/workspace", scope.cluster);
+  }
+
+  /** The first value of a key stays, as in Kubernetes. */
+  annotate(key: string, value: string): void {
+    if (this.#annotations.has(key) || this.#annotations.size >= annotationsMax) return;
+    this.#annotations.set(key, value);
+  }
+
+  event(stage: AuditStage, nowMs: number, response: ApiResponse | undefined, decode: Decode) {
+    const { request, scope, user, impersonator, auditId, receivedAt } = this.#exchange;
+    const { level } = this.rule;
+    const hasBodies = stage !== "RequestReceived";
+    const userAgent = header(request.headers, "user-agent");
+    const event: { [member: string]: JsonValue } = {
+      kind: "Event",
+      apiVersion: "audit.k8s.io/v1",
+      level,
+      auditID: auditId,
+      stage,
+      requestURI: request.target,
+      verb: scope?.verb ?? request.method.toLowerCase(),
+      user: userOf(impersonator ?? user),
+      ...(impersonator === undefined ? {} : { impersonatedUser: userOf(user) }),
+      sourceIPs: [request.remoteAddress],
+      ...(userAgent === undefined ? {} : { userAgent }),
+    };
+    const objectRef = objectRefOf(scope);
+    if (objectRef !== undefined) event["objectRef"] = objectRef;
+    if (response !== undefined) event["responseStatus"] = this.#statusOf(response);
+    if (hasBodies && level !== "Metadata")
+      this.#add(event, "requestObject", this.requestBody, (bytes) =>
+        decode(bytes, header(request.headers, "content-type")),
+      );
+    if (hasBodies && level === "RequestResponse")
+      this.#add(event, "responseObject", this.responseBody, parseJsonBytes);
+    event["requestReceivedTimestamp"] = microTime(receivedAt);
+    event["stageTimestamp"] = microTime(nowMs);
+    if (this.#annotations.size > 0) event["annotations"] = Object.fromEntries(this.#annotations);
+    return event as JsonObject;
+  }
+
+  #add(
+    event: { [member: string]: JsonValue },
+    member: string,
+    bytes: Uint8Array | undefined,
+    decode: (bytes: Uint8Array) => JsonValue | undefined,
+  ): void {
+    if (bytes === undefined || bytes.length === 0) return;
+    if (bytes.length > auditObjectBytesMax) {
+      this.annotate("audit.k8s.io/truncated", "true");
+      return;
+    }
+    const value = decode(bytes);
+    if (value !== undefined)
+      event[member] = this.rule.omitManagedFields ? withoutManagedFields(value) : value;
+  }
+
+  /** A refusal says why, as the client was told; bodies of other answers are the level's business. */
+  #statusOf({ status, body }: ApiResponse): JsonObject {
+    const told =
+      status >= 400 && body instanceof Uint8Array && body.length <= auditObjectBytesMax
+        ? parseJsonBytes(body)
+        : undefined;
+    const { message, reason, status: outcome } = isJsonObject(told) ? told : ({} as JsonObject);
+    return {
+      metadata: {},
+      ...(outcome === undefined ? {} : { status: outcome }),
+      ...(message === undefined ? {} : { message }),
+      ...(reason === undefined ? {} : { reason }),
+      code: status,
+    };
+  }
+}
+
+/** A request body as JSON, whatever it came as; undefined when it is none. */
+export type Decode = (bytes: Uint8Array, contentType: string | undefined) => JsonValue | undefined;
+
+function userOf({ username, uid, groups, extra }: UserInfo): JsonObject {
+  return {
+    username,
+    ...(uid === undefined || uid === "" ? {} : { uid }),
+    groups: [...groups],
+    ...(extra === undefined ? {} : { extra: extra as unknown as JsonObject }),
+  };
+}
+
+function objectRefOf(scope: RequestScope | undefined): JsonObject | undefined {
+  if (scope?.kind !== "resource") return undefined;
+  const { resource, namespace, name, group, version, subresource } = scope;
+  return {
+    resource,
+    ...(namespace === "" ? {} : { namespace }),
+    ...(name === "" ? {} : { name }),
+    ...(group === "" ? {} : { apiGroup: group }),
+    apiVersion: version,
+    ...(subresource === "" ? {} : { subresource }),
+  };
+}
+
+function parseJsonBytes(bytes: Uint8Array): JsonValue | undefined {
+  try {
+    return JSON.parse(Buffer.from(bytes).toString("utf8")) as JsonValue;
+  } catch (error) {
+    // Not all answers are JSON; those that are not have no object to show.
+    if (error instanceof SyntaxError) return undefined;
+    throw error;
+  }
+}
+
+function withoutManagedFields(value: JsonValue): JsonValue {
+  if (!isJsonObject(value)) return value;
+  const { metadata, items } = value;
+  return {
+    ...value,
+    ...(isJsonObject(metadata) ? { metadata: withoutMember(metadata, "managedFields") } : {}),
+    ...(Array.isArray(items) ? { items: items.map((each) => withoutManagedFields(each)) } : {}),
+  };
+}
+
+function withoutMember(object: JsonObject, member: string): JsonObject {
+  return Object.fromEntries(Object.entries(object).filter(([name]) => name !== member));
+}
+
+/** Six digits behind the point, as Kubernetes' MicroTime has them. */
+function microTime(ms: number): string {
+  return new Date(ms).toISOString().replace("Z", "000Z");
+}

@@ -1,0 +1,219 @@
+/** Audit through a server: which events a request leaves behind, and what they say. */
+import assert from "node:assert/strict";
+import { afterEach, describe, it } from "node:test";
+import type { JsonObject } from "@kcp-ts/machinery/json";
+import { ListeningServer, TestServer } from "../testing/index.ts";
+import { parseAuditPolicy } from "./policy.ts";
+
+const path = "/clusters/a/api/v1/namespaces/default/configmaps";
+const body = { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "x" }, data: { k: "v" } };
+
+interface Event {
+  readonly stage: string;
+  readonly level: string;
+  readonly annotations?: Readonly<Record<string, string>>;
+  readonly [member: string]: unknown;
+}
+
+const servers: { close(): Promise<void> }[] = [];
+afterEach(async () => {
+  for (const server of servers.splice(0)) await server.close();
+});
+
+function recorded(rules: readonly object[], policy: object = {}) {
+  const events: Event[] = [];
+  const parsed = parseAuditPolicy({
+    apiVersion: "audit.k8s.io/v1",
+    kind: "Policy",
+    rules: rules as unknown as JsonObject[],
+    ...policy,
+  });
+  const backend = {
+    name: "test",
+    write: (event: JsonObject) => void events.push(event as unknown as Event),
+    close: async () => undefined,
+  };
+  return { events, audit: { policy: parsed, backends: () => [backend] } };
+}
+
+async function started(rules: readonly object[], policy: object = {}) {
+  const { events, audit } = recorded(rules, policy);
+  const server = await TestServer.start({ audit });
+  servers.push(server);
+  return { server, events };
+}
+
+describe("audit", () => {
+  it("tells a request twice, with who, what, where and what came of it", async () => {
+    const { server, events } = await started([{ level: "Metadata" }]);
+    const headers = { "audit-id": "my-id", "user-agent": "kubectl/v1.36" };
+    const answer = await server.request("POST", path, { body, headers, user: "a" });
+    assert.equal(answer.headers["audit-id"], "my-id");
+    assert.deepEqual(
+      events.map(({ stage }) => stage),
+      ["RequestReceived", "ResponseComplete"],
+    );
+    const { requestReceivedTimestamp, stageTimestamp, user, annotations, ...complete } =
+      events[1] as Event;
+    assert.match(String(requestReceivedTimestamp), /^2026-.*\.\d{6}Z$/);
+    assert.match(String(stageTimestamp), /^2026-.*\.\d{6}Z$/);
+    assert.equal((user as { username: string }).username, "a");
+    assert.deepEqual(complete, {
+      kind: "Event",
+      apiVersion: "audit.k8s.io/v1",
+      level: "Metadata",
+      auditID: "my-id",
+      stage: "ResponseComplete",
+      requestURI: path,
+      verb: "create",
+      sourceIPs: ["127.0.0.1"],
+      userAgent: "kubectl/v1.36",
+      objectRef: { resource: "configmaps", namespace: "default", apiVersion: "v1" },
+      responseStatus: { metadata: {}, code: 201 },
+    });
+    assert.deepEqual(annotations, {
+      "kcp.io/cluster": "a",
+      "tenancy.kcp.io/workspace": "a",
+      "authorization.k8s.io/decision": "allow",
+      "authorization.k8s.io/reason": "owner",
+    });
+  });
+
+  it("writes bodies down only from the level on that asks for them", async () => {
+    const secret = { metadata: { name: "s" }, stringData: { password: "hunter2" } };
+    const secrets = path.replace("configmaps", "secrets");
+    for (const [level, has] of [
+      ["Metadata", []],
+      ["Request", ["requestObject"]],
+      ["RequestResponse", ["requestObject", "responseObject"]],
+    ] as const) {
+      const { server, events } = await started([{ level }]);
+      await server.must("POST", secrets, { body: secret, user: "a" });
+      const [received, complete] = events as [Event, Event];
+      const objects = Object.keys(complete).filter((member) => member.endsWith("Object"));
+      assert.deepEqual(objects, has);
+      assert.ok(!JSON.stringify(received).includes("hunter2"));
+      assert.equal(JSON.stringify(complete).includes("hunter2"), level !== "Metadata");
+    }
+  });
+
+  it("says no more when the policy says None, or nothing", async () => {
+    const { server, events } = await started([
+      { level: "None", users: ["a"] },
+      { level: "Metadata", verbs: ["delete"] },
+    ]);
+    await server.must("POST", path, { body, user: "a" });
+    await server.get(path);
+    assert.deepEqual(events, []);
+  });
+
+  it("leaves out the stages that the policy or the rule leaves out", async () => {
+    const { server, events } = await started(
+      [{ level: "Metadata", omitStages: ["ResponseComplete"] }],
+      { omitStages: ["RequestReceived"] },
+    );
+    await server.get(path, { user: "a" });
+    assert.deepEqual(events, []);
+  });
+
+  it("leaves out managed fields when told to", async () => {
+    const { server, events } = await started([
+      { level: "RequestResponse", omitManagedFields: true },
+    ]);
+    await server.must("POST", path, { body, user: "a" });
+    const { responseObject } = events[1] as Event;
+    const { metadata } = responseObject as { metadata: object };
+    assert.ok("uid" in metadata && !("managedFields" in metadata));
+  });
+
+  it("tells a watch when it begins and when it ends", async () => {
+    const { server, events } = await started([{ level: "Metadata", verbs: ["watch"] }]);
+    const watch = await server.watch(`${path}?watch=true`, { user: "a" });
+    assert.deepEqual(
+      events.map(({ stage }) => stage),
+      ["RequestReceived", "ResponseStarted"],
+    );
+    await server.must("POST", path, { body, user: "a" });
+    await watch.next();
+    await watch.leave();
+    assert.equal(events.at(-1)?.stage, "ResponseComplete");
+    assert.equal(events.length, 3);
+  });
+
+  it("tells who was refused, and why, and whoever could not say who he is", async () => {
+    const { server, events } = await started([{ level: "RequestResponse" }]);
+    await server.get(path, { user: "b" });
+    const refused = events.at(-1) as Event;
+    assert.equal(refused.annotations?.["authorization.k8s.io/decision"], "forbid");
+    const { responseStatus } = refused as unknown as {
+      responseStatus: { code: number; reason: string };
+    };
+    assert.deepEqual([responseStatus.code, responseStatus.reason], [403, "Forbidden"]);
+    await server.get(path, { user: "anonymous", headers: { authorization: "Bearer t0p" } });
+    const unknown = events.at(-1) as Event;
+    assert.deepEqual([unknown.stage, unknown.level], ["ResponseStarted", "Metadata"]);
+    assert.ok(!JSON.stringify(events).includes("t0p"));
+  });
+
+  it("calls an answer that nobody meant Panic", async () => {
+    const { events, audit } = recorded([{ level: "Metadata" }]);
+    const admit = () => {
+      throw new Error("a bug");
+    };
+    const server = await TestServer.start({ audit, admissionPlugins: [{ name: "bug", admit }] });
+    servers.push(server);
+    await server.request("POST", path, { body });
+    assert.deepEqual(
+      events.map(({ stage }) => stage),
+      ["RequestReceived", "Panic"],
+    );
+    assert.ok(!JSON.stringify(events).includes("a bug"));
+  });
+
+  it("shows a body that came as YAML as JSON, and a patch as it came", async () => {
+    const { server, events } = await started([{ level: "Request" }]);
+    const yaml = "metadata: {name: yam}\ndata: {k: v}\n";
+    const headers = { "content-type": "application/yaml" };
+    await server.must("POST", path, { body: yaml, headers, user: "a" });
+    const objectOf = (event: Event | undefined) => event?.["requestObject"];
+    assert.deepEqual(objectOf(events.at(-1)), { metadata: { name: "yam" }, data: { k: "v" } });
+    await server.patch(`${path}/yam`, "merge", { data: { k: "w" } }, { user: "a" });
+    assert.deepEqual(objectOf(events.at(-1)), { data: { k: "w" } });
+  });
+
+  it("writes down long lists at the end of the stream, and leaves out what is too long", async () => {
+    const { server, events } = await started([{ level: "RequestResponse", verbs: ["list"] }]);
+    const data = { k: "v".repeat(100_000) };
+    for (let i = 0; i < 12; i++) {
+      const each = { metadata: { name: `x${i}`, labels: { few: String(i < 4) } }, data };
+      await server.must("POST", path, { body: each, user: "a" });
+    }
+    await server.must("GET", `${path}?labelSelector=few%3Dtrue`, { user: "a" });
+    const { responseObject } = events.at(-1) as unknown as { responseObject: { items: [] } };
+    assert.equal(responseObject.items.length, 4);
+    await server.must("GET", path, { user: "a" });
+    const long = events.at(-1) as Event;
+    assert.equal(long["responseObject"], undefined);
+    assert.equal(long.annotations?.["audit.k8s.io/truncated"], "true");
+  });
+
+  it("counts what it wrote, and tells the address that a real client has", async () => {
+    const { events, audit } = recorded([{ level: "Metadata" }]);
+    const listening = await ListeningServer.start({ audit });
+    servers.push(listening);
+    const answer = await listening.http2(path, { headers: { "audit-id": "over-the-wire" } });
+    assert.equal(answer.headers["audit-id"], "over-the-wire");
+    assert.deepEqual(events[1]?.["sourceIPs"], ["127.0.0.1"]);
+    const metrics = (await listening.http2("/metrics")).body.toString("utf8");
+    assert.match(metrics, /apiserver_audit_level_total\{level="Metadata"\} 3/);
+  });
+
+  it("never tells one cluster's objects under another's name", async () => {
+    const { server, events } = await started([{ level: "RequestResponse" }]);
+    await server.must("POST", path, { body, user: "a" });
+    await server.get(path.replace("/a/", "/b/"), { user: "b" });
+    const ofB = events.filter(({ annotations }) => annotations?.["kcp.io/cluster"] === "b");
+    assert.equal(ofB.length, 2);
+    assert.ok(!JSON.stringify(ofB).includes('"k":"v"'));
+  });
+});

@@ -1,0 +1,170 @@
+import assert from "node:assert/strict";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, describe, it } from "node:test";
+import type { JsonObject } from "@kcp-ts/machinery/json";
+import { FakeClock, SeededRandom } from "../testing/index.ts";
+import { LogBackend, type LogBackendOptions } from "./log-backend.ts";
+import { WebhookBackend, webhookLimits } from "./webhook-backend.ts";
+
+const directory = mkdtempSync(join(tmpdir(), "kcp-audit-"));
+after(() => rmSync(directory, { recursive: true, force: true }));
+
+const event = (id: number): JsonObject => ({ kind: "Event", auditID: `id-${id}` });
+const idsIn = (text: string) => [...text.matchAll(/id-(\d+)/g)].map(([, id]) => Number(id));
+
+function logIn(name: string, options: Partial<LogBackendOptions> = {}) {
+  const path = join(directory, name, "audit.log");
+  const clock = new FakeClock();
+  const dropped: number[] = [];
+  const errors: unknown[] = [];
+  const backend = new LogBackend({
+    ...{ path, clock, sizeMaxBytes: 0, backupsMax: 0, ageMaxDays: 0 },
+    onDropped: (count) => dropped.push(count),
+    onError: (error) => errors.push(error),
+    ...options,
+  });
+  return { backend, path, clock, dropped, errors };
+}
+
+describe("the audit log", () => {
+  it("has a line for each event, in order", async () => {
+    const { backend, path } = logIn("lines");
+    for (let i = 0; i < 100; i++) backend.write(event(i));
+    await backend.close();
+    const lines = readFileSync(path, "utf8").trimEnd().split("\n");
+    assert.deepEqual(idsIn(lines.join("")), [...Array(100).keys()]);
+    assert.deepEqual(JSON.parse(lines[3] as string), event(3));
+  });
+
+  it("is put aside when it is full, and old ones go by number and by age", async () => {
+    const { backend, path, clock } = logIn("rotated", {
+      sizeMaxBytes: 40,
+      backupsMax: 2,
+      ageMaxDays: 1,
+    });
+    const files = () => readdirSync(join(path, "..")).sort();
+    writeFileSync(join(directory, "other"), "");
+    for (let i = 0; i < 5; i++) {
+      backend.write(event(i));
+      await backend.close();
+      clock.advance(1000);
+    }
+    assert.deepEqual(files(), [
+      "audit-2026-11-15T00-00-03.000.log",
+      "audit-2026-11-15T00-00-04.000.log",
+      "audit.log",
+    ]);
+    assert.deepEqual(idsIn(readFileSync(path, "utf8")), [4]);
+    clock.advance(25 * 3_600_000);
+    backend.write(event(5));
+    await backend.close();
+    assert.deepEqual(files(), ["audit-2026-11-16T01-00-05.000.log", "audit.log"]);
+  });
+
+  it("drops and counts what does not fit into its buffer", async () => {
+    const line = JSON.stringify(event(0)).length + 1;
+    const { backend, path, dropped } = logIn("bounded", { bufferBytesMax: 3 * line });
+    for (let i = 0; i < 5; i++) backend.write(event(i));
+    await backend.close();
+    assert.deepEqual(dropped, [1, 1]);
+    assert.deepEqual(idsIn(readFileSync(path, "utf8")), [0, 1, 2]);
+  });
+
+  it("counts what the disk did not take, and goes on", async () => {
+    const { backend, dropped, errors } = logIn("broken", { path: directory });
+    backend.write(event(0));
+    backend.write(event(1));
+    await backend.close();
+    assert.deepEqual(dropped, [2]);
+    assert.equal(errors.length, 1);
+  });
+});
+
+function webhook(answers: (attempt: number) => boolean, limits = {}) {
+  const clock = new FakeClock();
+  const sent: string[] = [];
+  const attempts: string[] = [];
+  let dropped = 0;
+  const backend = new WebhookBackend({
+    clock,
+    random: new SeededRandom(1),
+    limits,
+    send: async (body) => {
+      attempts.push(body);
+      if (!answers(attempts.length)) throw new Error("away");
+      sent.push(body);
+    },
+    onDropped: (count) => {
+      dropped += count;
+    },
+    onError: () => undefined,
+  });
+  return { backend, clock, sent, attempts, dropped: () => dropped };
+}
+
+async function settle(): Promise<void> {
+  for (let i = 0; i < 20; i++) await undefined;
+}
+
+describe("the audit webhook", () => {
+  it("gets a batch when it is full or has waited long enough", async () => {
+    const { backend, clock, sent } = webhook(() => true, { batchEventsMax: 3 });
+    for (let i = 0; i < 4; i++) backend.write(event(i));
+    await settle();
+    // What came while the first was on its way went with the same flush.
+    assert.deepEqual(sent.flatMap(idsIn), [0, 1, 2, 3]);
+    backend.write(event(4));
+    clock.advance(webhookLimits.batchWaitMaxMs - 1);
+    await settle();
+    assert.equal(sent.flatMap(idsIn).length, 4);
+    clock.advance(1);
+    await settle();
+    assert.deepEqual(sent.flatMap(idsIn), [0, 1, 2, 3, 4]);
+    assert.equal((JSON.parse(sent[0] as string) as { kind: string }).kind, "EventList");
+    await backend.close();
+    assert.equal(clock.pending, 0);
+  });
+
+  it("is asked again later and later while it is away, and nothing is lost meanwhile", async () => {
+    const { backend, clock, sent, attempts, dropped } = webhook((attempt) => attempt > 2, {
+      batchEventsMax: 1,
+    });
+    backend.write(event(0));
+    await settle();
+    assert.equal(attempts.length, 1);
+    clock.advance(webhookLimits.backoffInitialMs - 1);
+    await settle();
+    assert.equal(attempts.length, 1);
+    clock.advance(webhookLimits.backoffInitialMs * 0.2 + 1);
+    await settle();
+    assert.equal(attempts.length, 2);
+    clock.advance(webhookLimits.backoffInitialMs * 1.5 * 1.2);
+    await settle();
+    assert.deepEqual(sent.flatMap(idsIn), [0]);
+    assert.equal(dropped(), 0);
+  });
+
+  it("loses a batch after the last attempt and what is beyond the buffer, and counts both", async () => {
+    const { backend, clock, dropped } = webhook(() => false, {
+      batchEventsMax: 2,
+      bufferEventsMax: 4,
+    });
+    for (let i = 0; i < 5; i++) backend.write(event(i));
+    assert.equal(dropped(), 1);
+    for (let i = 0; i < webhookLimits.attemptsMax; i++) {
+      await settle();
+      clock.advance(100_000);
+    }
+    await settle();
+    assert.equal(dropped(), 3);
+  });
+
+  it("hands on what it has when the server stops", async () => {
+    const { backend, sent } = webhook(() => true);
+    backend.write(event(0));
+    await backend.close();
+    assert.deepEqual(sent.flatMap(idsIn), [0]);
+  });
+});

@@ -1,0 +1,24 @@
+export { Audit, type AuditBackend, type AuditOptions } from "./audit.ts";
+export { AuditMetrics } from "./audit-metrics.ts";
+export {
+  type AuditedExchange,
+  AuditRecord,
+  auditObjectBytesMax,
+  type Decode,
+} from "./audit-record.ts";
+export { AuditedRequest } from "./audited-request.ts";
+export { LogBackend, type LogBackendOptions, logBufferBytesMax } from "./log-backend.ts";
+export {
+  type AuditLevel,
+  type AuditPolicy,
+  AuditPolicyError,
+  type AuditStage,
+  parseAuditPolicy,
+  ruleFor,
+} from "./policy.ts";
+export {
+  WebhookBackend,
+  type WebhookBackendOptions,
+  type WebhookLimits,
+  webhookLimits,
+} from "./webhook-backend.ts";

@@ -1,0 +1,127 @@
+/**
+ * Events as lines of JSON in a file that is put aside when it is full, or on stdout.
+ *
+ * Lines are collected and written together; what does not fit into the buffer while the disk is slow or full is dropped and counted.
+ */
+import { mkdir, open, readdir, rename, stat, unlink } from "node:fs/promises";
+import { basename, dirname, extname, join } from "node:path";
+import type { Clock } from "@kcp-ts/machinery/base";
+import { type JsonObject, stringifyJson } from "@kcp-ts/machinery/json";
+import type { AuditBackend } from "./audit.ts";
+
+export interface LogBackendOptions {
+  readonly path: string;
+  readonly clock: Clock;
+  /** A file beyond this is put aside; 0 never does. */
+  readonly sizeMaxBytes: number;
+  /** Files that were put aside and are kept; 0 keeps all. */
+  readonly backupsMax: number;
+  /** Those older than this are removed; 0 keeps all. */
+  readonly ageMaxDays: number;
+  readonly bufferBytesMax?: number;
+  readonly onDropped: (events: number) => void;
+  readonly onError: (error: unknown) => void;
+}
+
+export const logBufferBytesMax = 16 << 20;
+const dayMs = 24 * 3_600_000;
+
+export class LogBackend implements AuditBackend {
+  readonly name = "log";
+  readonly #options: LogBackendOptions;
+  #lines: string[] = [];
+  #bytes = 0;
+  #writing: Promise<void> | undefined;
+  #sizeBytes: number | undefined;
+
+  constructor(options: LogBackendOptions) {
+    this.#options = options;
+  }
+
+  write(event: JsonObject): void {
+    const line = `${stringifyJson(event)}\n`;
+    if (this.#bytes + line.length > (this.#options.bufferBytesMax ?? logBufferBytesMax)) {
+      this.#options.onDropped(1);
+      return;
+    }
+    this.#lines.push(line);
+    this.#bytes += line.length;
+    this.#writing ??= this.#drain();
+  }
+
+  async close(): Promise<void> {
+    await this.#writing;
+  }
+
+  async #drain(): Promise<void> {
+    // What comes in the same turn goes with it.
+    await new Promise<void>((resolve) => setImmediate(resolve));
+    while (this.#lines.length > 0) {
+      const lines = this.#lines;
+      this.#lines = [];
+      try {
+        await this.#append(Buffer.from(lines.join("")));
+      } catch (error) {
+        this.#options.onError(error);
+        this.#options.onDropped(lines.length);
+      }
+      this.#bytes -= lines.reduce((sum, line) => sum + line.length, 0);
+    }
+    this.#writing = undefined;
+  }
+
+  async #append(bytes: Buffer): Promise<void> {
+    const { path, sizeMaxBytes } = this.#options;
+    if (path === "-") {
+      await new Promise<void>((resolve) => process.stdout.write(bytes, () => resolve()));
+      return;
+    }
+    this.#sizeBytes ??= await sizeOf(path);
+    if (sizeMaxBytes > 0 && this.#sizeBytes > 0 && this.#sizeBytes + bytes.length > sizeMaxBytes)
+      await this.#rotate();
+    const file = await open(path, "a", 0o600);
+    try {
+      await file.writeFile(bytes);
+    } finally {
+      await file.close();
+    }
+    this.#sizeBytes = (this.#sizeBytes ?? 0) + bytes.length;
+  }
+
+  /** `audit.log` becomes `audit-2026-11-15T10-00-00.000.log`, as lumberjack names it. */
+  async #rotate(): Promise<void> {
+    const { path, clock, backupsMax, ageMaxDays } = this.#options;
+    const extension = extname(path);
+    const stem = basename(path, extension);
+    const nowMs = clock.now();
+    const time = new Date(nowMs).toISOString().replaceAll(":", "-").replace("Z", "");
+    await rename(path, join(dirname(path), `${stem}-${time}${extension}`));
+    this.#sizeBytes = 0;
+    const old = (await readdir(dirname(path)))
+      .filter((name) => name.startsWith(`${stem}-`) && name.endsWith(extension))
+      .filter((name) => timeOf(name, stem) !== undefined)
+      .sort()
+      .reverse();
+    const isOver = (name: string, at: number) =>
+      (backupsMax > 0 && at >= backupsMax) ||
+      (ageMaxDays > 0 && nowMs - (timeOf(name, stem) ?? nowMs) > ageMaxDays * dayMs);
+    for (const name of old.filter(isOver)) await unlink(join(dirname(path), name));
+  }
+}
+
+/** Undefined for files that are not ours. */
+function timeOf(name: string, stem: string): number | undefined {
+  const match = /^(\d{4}-\d\d-\d\d)T(\d\d)-(\d\d)-(\d\d\.\d{3})/.exec(name.slice(stem.length + 1));
+  if (match === null) return undefined;
+  return Date.parse(`${match[1]}T${match[2]}:${match[3]}:${match[4]}Z`);
+}
+
+async function sizeOf(path: string): Promise<number> {
+  await mkdir(dirname(path), { recursive: true });
+  try {
+    return (await stat(path)).size;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return 0;
+    throw error;
+  }
+}

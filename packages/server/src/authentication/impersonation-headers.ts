@@ -1,0 +1,112 @@
+/**
+ * `Impersonate-User` and its companions: somebody asks in another's name.
+ *
+ * Read only; whether they may is for authorization. A header may stand several times, so its values are taken from the raw list: joined by
+ * commas two groups would look like one.
+ */
+import { dnsLabelErrors, dnsSubdomainErrors } from "@kcp-ts/machinery/names";
+import { statusError } from "@kcp-ts/machinery/status";
+import { type HeaderRecord, header } from "../request/api-request.ts";
+
+/** One thing that somebody wants to be, each of which must be allowed. */
+export type ImpersonationWish =
+  | { readonly kind: "User"; readonly name: string }
+  | { readonly kind: "ServiceAccount"; readonly namespace: string; readonly name: string }
+  | { readonly kind: "Group"; readonly name: string }
+  | { readonly kind: "UserExtra"; readonly key: string; readonly name: string }
+  | { readonly kind: "UID"; readonly name: string };
+
+/** Each is asked for separately. */
+export const impersonationWishesMax = 500;
+
+const prefix = "impersonate-";
+const extraPrefix = "impersonate-extra-";
+
+/** Whether there is any such header; looked at on every request. */
+export function hasImpersonation(headers: HeaderRecord): boolean {
+  for (const name in headers) {
+    if (name.charCodeAt(0) === firstLetter && name.startsWith(prefix)) return true;
+  }
+  return false;
+}
+
+const firstLetter = prefix.charCodeAt(0);
+
+/** What is asked for, in the order in which it is checked. Throws a 400 when there is no user to be. */
+export function impersonationWishes(
+  headers: HeaderRecord,
+  rawHeaders?: readonly string[],
+): ImpersonationWish[] {
+  const username = header(headers, "impersonate-user") ?? "";
+  const uid = header(headers, "impersonate-uid") ?? "";
+  const wishes: ImpersonationWish[] = username === "" ? [] : [userWish(username)];
+  const values = rawHeaders === undefined ? fromRecord(headers) : fromPairs(rawHeaders);
+  for (const name of values.get("impersonate-group") ?? []) wishes.push({ kind: "Group", name });
+  for (const [name, each] of values) {
+    if (!name.startsWith(extraPrefix)) continue;
+    const key = unescapeKey(name.slice(extraPrefix.length));
+    for (const value of each) wishes.push({ kind: "UserExtra", key, name: value });
+  }
+  if (uid !== "") wishes.push({ kind: "UID", name: uid });
+  if (wishes.length > impersonationWishesMax) {
+    throw statusError.badRequest(
+      `requested to impersonate ${wishes.length} users, groups and extras at once, the limit is ${impersonationWishesMax}`,
+    );
+  }
+  if (username === "" && wishes.length > 0) {
+    const shown = wishes.map(formatWish).join(" ");
+    throw statusError.badRequest(`requested [${shown}] without impersonating a user`);
+  }
+  return wishes;
+}
+
+/** By lower-case name, in the order of their appearance. */
+function fromPairs(pairs: readonly string[]): Map<string, string[]> {
+  const values = new Map<string, string[]>();
+  for (let at = 0; at + 1 < pairs.length; at += 2) {
+    const name = (pairs[at] as string).toLowerCase();
+    if (!name.startsWith(prefix)) continue;
+    const value = pairs[at + 1] as string;
+    const known = values.get(name);
+    if (known === undefined) values.set(name, [value]);
+    else known.push(value);
+  }
+  return values;
+}
+
+function fromRecord(headers: HeaderRecord): Map<string, string[]> {
+  const values = new Map<string, string[]>();
+  for (const [name, value] of Object.entries(headers)) {
+    if (!name.startsWith(prefix) || value === undefined) continue;
+    values.set(name, typeof value === "string" ? [value] : [...value]);
+  }
+  return values;
+}
+
+const accountName = /^system:serviceaccount:([^:]+):([^:]+)$/;
+
+function userWish(username: string): ImpersonationWish {
+  const [, namespace = "", name = ""] = accountName.exec(username) ?? [];
+  const isAccount =
+    name !== "" && dnsLabelErrors(namespace).length === 0 && dnsSubdomainErrors(name).length === 0;
+  return isAccount ? { kind: "ServiceAccount", namespace, name } : { kind: "User", name: username };
+}
+
+/** What is not well escaped is taken as it stands. */
+function unescapeKey(escaped: string): string {
+  try {
+    return decodeURIComponent(escaped);
+  } catch (error) {
+    if (!(error instanceof URIError)) throw error;
+    return escaped;
+  }
+}
+
+/** As Kubernetes prints an object reference: kind, namespace, name, uid, version, resourceVersion, field. */
+function formatWish(wish: ImpersonationWish): string {
+  const namespace = wish.kind === "ServiceAccount" ? wish.namespace : "";
+  const isOwnGroup = wish.kind === "UserExtra" || wish.kind === "UID";
+  const version = isOwnGroup ? "authentication.k8s.io/v1" : "";
+  const field = wish.kind === "UserExtra" ? wish.key : "";
+  return `{${[wish.kind, namespace, wish.name, "", version, "", field].join(" ")}}`;
+}

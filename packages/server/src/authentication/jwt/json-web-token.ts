@@ -1,0 +1,81 @@
+/**
+ * Signed tokens in their compact form (RFC 7515, RFC 7519): read apart, verified, made.
+ *
+ * Reading apart proves nothing: claims are a stranger's words until a signature has been verified.
+ */
+import { signWith, verifies } from "./algorithms.ts";
+import type { SigningKey, VerificationKey } from "./keys.ts";
+
+export interface JsonWebToken {
+  readonly algorithm: string;
+  readonly keyId: string | undefined;
+  readonly claims: Claims;
+  /** What the signature is over, and the signature. */
+  readonly signed: string;
+  readonly signature: Buffer;
+}
+
+/** As JSON gives them, with no promise of their types. */
+export type Claims = Readonly<Record<string, unknown>>;
+
+/** The token's parts, or undefined when the text is none. */
+export function parseJsonWebToken(token: string): JsonWebToken | undefined {
+  const parts = token.split(".", 4);
+  if (parts.length !== 3) return undefined;
+  const [header, claims] = [parseObject(parts[0]), parseObject(parts[1])];
+  const signature = fromBase64Url(parts[2]);
+  if (header === undefined || claims === undefined || signature === undefined) return undefined;
+  const { alg, kid, crit } = header;
+  // Whoever says "critical" wants it understood, and we understand no extension.
+  if (typeof alg !== "string" || crit !== undefined) return undefined;
+  return {
+    algorithm: alg,
+    keyId: typeof kid === "string" ? kid : undefined,
+    claims,
+    signed: `${parts[0]}.${parts[1]}`,
+    signature,
+  };
+}
+
+/** Whether one of the keys made the signature; those that the token does not mean are not tried. */
+export function isSignedBy(token: JsonWebToken, keys: readonly VerificationKey[]): boolean {
+  const { algorithm, keyId, signed, signature } = token;
+  return keys.some(
+    (key) =>
+      (keyId === undefined || key.keyId === undefined || key.keyId === keyId) &&
+      (key.algorithm === undefined || key.algorithm === algorithm) &&
+      verifies(algorithm, key.publicKey, signed, signature),
+  );
+}
+
+export function signJsonWebToken(claims: Claims, key: SigningKey): string {
+  const header = { alg: key.algorithm, kid: key.keyId };
+  const signed = `${toBase64Url(header)}.${toBase64Url(claims)}`;
+  return `${signed}.${signWith(key.algorithm, key.privateKey, signed).toString("base64url")}`;
+}
+
+function toBase64Url(value: object): string {
+  return Buffer.from(JSON.stringify(value)).toString("base64url");
+}
+
+function parseObject(part: string | undefined): Claims | undefined {
+  const bytes = fromBase64Url(part);
+  if (bytes === undefined) return undefined;
+  try {
+    const value: unknown = JSON.parse(utf8.decode(bytes));
+    const isObject = typeof value === "object" && value !== null && !Array.isArray(value);
+    return isObject ? (value as Claims) : undefined;
+  } catch (error) {
+    if (error instanceof SyntaxError || error instanceof TypeError) return undefined;
+    throw error;
+  }
+}
+
+const utf8 = new TextDecoder("utf-8", { fatal: true });
+
+/** One text per sequence of bytes: padding, line ends and loose bits at the end are not accepted. */
+function fromBase64Url(part: string | undefined): Buffer | undefined {
+  if (part === undefined || part === "") return undefined;
+  const bytes = Buffer.from(part, "base64url");
+  return bytes.toString("base64url") === part ? bytes : undefined;
+}

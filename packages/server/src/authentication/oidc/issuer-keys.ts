@@ -1,0 +1,101 @@
+/**
+ * The keys of somebody else's issuer: found by discovery, kept, and fetched again when a token names one that is not known.
+ *
+ * Strangers can name unknown keys as often as they like, so fetches have a pace. While the issuer cannot be reached, the keys that
+ * were last seen stay in use.
+ */
+import type { Clock } from "@kcp-ts/machinery/base";
+import type { MaybePromise } from "../authenticator.ts";
+import { parseKeySet, type VerificationKey } from "../jwt/keys.ts";
+
+/** Fetches JSON over HTTPS, within a time and a size; supplied by wiring, since gates know no sockets. */
+export type FetchDocument = (
+  url: string,
+  options: { readonly certificateAuthority: string | undefined },
+) => Promise<unknown>;
+
+/** Between two fetches, successful or not. */
+export const fetchIntervalMinMs = 10_000;
+/** After this the keys are fetched again while the old ones are used: one that was withdrawn is found out. */
+export const keysAgeMaxMs = 5 * 60_000;
+
+export interface IssuerKeysOptions {
+  readonly issuer: string;
+  readonly discoveryUrl: string | undefined;
+  readonly certificateAuthority: string | undefined;
+  readonly fetch: FetchDocument;
+  readonly clock: Pick<Clock, "now">;
+  readonly onError: (error: unknown, issuer: string) => void;
+}
+
+export class IssuerKeys {
+  readonly #options: IssuerKeysOptions;
+  #keys: readonly VerificationKey[] = [];
+  /** As fetched, to tell whether anything changed. */
+  #text = "";
+  #fetchedAt = Number.NEGATIVE_INFINITY;
+  #triedAt = Number.NEGATIVE_INFINITY;
+  #fetching: Promise<void> | undefined;
+
+  constructor(options: IssuerKeysOptions) {
+    this.#options = options;
+  }
+
+  /** The same list as long as the keys are the same. */
+  get current(): readonly VerificationKey[] {
+    this.#refreshWhenOld();
+    return this.#keys;
+  }
+
+  /** Those a token may be verified by: the known ones, or newly fetched ones when its key is not among them. */
+  forKey(keyId: string | undefined): MaybePromise<readonly VerificationKey[]> {
+    const known = this.current;
+    const isKnown = known.some((key) => keyId === undefined || key.keyId === keyId);
+    if (isKnown || !(this.#mayFetch() || this.#fetching !== undefined)) return known;
+    return this.#fetch().then(() => this.#keys);
+  }
+
+  #refreshWhenOld(): void {
+    const now = this.#options.clock.now();
+    if (this.#keys.length === 0 || now - this.#fetchedAt < keysAgeMaxMs) return;
+    if (this.#mayFetch()) void this.#fetch();
+  }
+
+  #mayFetch(): boolean {
+    return this.#options.clock.now() - this.#triedAt >= fetchIntervalMinMs;
+  }
+
+  /** One at a time, shared by all who wait for it. Never rejects: the old keys stay. */
+  #fetch(): Promise<void> {
+    this.#triedAt = this.#options.clock.now();
+    this.#fetching ??= this.#load()
+      .catch((error: unknown) => this.#options.onError(error, this.#options.issuer))
+      .finally(() => {
+        this.#fetching = undefined;
+      });
+    return this.#fetching;
+  }
+
+  async #load(): Promise<void> {
+    const { issuer, discoveryUrl, certificateAuthority, fetch, clock } = this.#options;
+    const url = discoveryUrl ?? `${issuer.replace(/\/$/, "")}/.well-known/openid-configuration`;
+    const found = ((await fetch(url, { certificateAuthority })) ?? {}) as {
+      readonly issuer?: unknown;
+      readonly jwks_uri?: unknown;
+    };
+    if (found.issuer !== issuer) {
+      throw new Error(`${url} is the document of issuer ${String(found.issuer)}, not of ${issuer}`);
+    }
+    if (typeof found.jwks_uri !== "string" || !found.jwks_uri.startsWith("https://")) {
+      throw new Error(`${url} names no https address for its keys`);
+    }
+    const set = await fetch(found.jwks_uri, { certificateAuthority });
+    const keys = parseKeySet(set);
+    if (keys.length === 0) throw new Error(`${found.jwks_uri} holds no key that can be used`);
+    this.#fetchedAt = clock.now();
+    const text = JSON.stringify(set);
+    if (text === this.#text) return;
+    this.#text = text;
+    this.#keys = keys;
+  }
+}

@@ -1,0 +1,217 @@
+/**
+ * Tokens of service accounts: signed by one of our keys, meant for who asks, and of an account that still exists.
+ *
+ * That a signature is right is remembered; that the account is still there is asked every time, so that a deleted one is out at
+ * once. Only where the answer takes a trip to the store is it believed for a moment.
+ */
+import { hash } from "node:crypto";
+import type { Clock } from "@kcp-ts/machinery/base";
+import {
+  clusterNameKey,
+  credentialIdKey,
+  scopesKey,
+  type UserInfo,
+  wellKnownGroup,
+} from "../../request/index.ts";
+import type { MaybePromise, TokenAuthenticator, TokenIdentity } from "../authenticator.ts";
+import { AuthenticationError } from "../errors.ts";
+import { isSignedBy, parseJsonWebToken } from "../jwt/json-web-token.ts";
+import type { VerificationKey } from "../jwt/keys.ts";
+import type { AccountObject, AccountObjects } from "./account-objects.ts";
+import {
+  type BoundClaims,
+  legacyIssuer,
+  readBoundClaims,
+  readSecretClaims,
+  type SecretClaims,
+  usernameOf,
+} from "./token-claims.ts";
+
+/** Tokens whose signature was right that are remembered; beyond that the one unused for longest is verified again. */
+export const verifiedTokensMax = 4096;
+
+/** How long an account is believed to exist when the store had to be asked. */
+export const accountTrustMs = 2000;
+
+/** How far in the future a token may begin: clocks differ. */
+export const clockSkewMs = 60_000;
+
+/** Objects on their way out hold for this long, so that what runs with them can end in good order; as in Kubernetes. */
+export const deletionGraceMs = 60_000;
+
+export interface ServiceAccountAuthenticatorOptions {
+  /** The first is the one new tokens name; tokens of the others are still accepted. */
+  readonly issuers: readonly string[];
+  /** This server's own. */
+  readonly audiences: readonly string[];
+  /** Asked on every request: another list is another set of keys, and nothing verified by the last one holds. */
+  readonly keys: () => readonly VerificationKey[];
+  readonly objects: AccountObjects;
+  readonly clock: Pick<Clock, "now">;
+  readonly cacheEntriesMax?: number;
+}
+
+interface Verified {
+  readonly keys: readonly VerificationKey[];
+  readonly claims: BoundClaims | SecretClaims;
+  readonly user: UserInfo;
+  /** Until when the account is believed to exist without a look. */
+  trustedUntil: number;
+}
+
+export class ServiceAccountAuthenticator implements TokenAuthenticator {
+  readonly #options: ServiceAccountAuthenticatorOptions;
+  readonly #cacheEntriesMax: number;
+  /** By the token's SHA-256, the least recently used first. Refusals are not kept: strangers would fill it with them. */
+  readonly #verified = new Map<string, Verified>();
+
+  constructor(options: ServiceAccountAuthenticatorOptions) {
+    this.#options = options;
+    this.#cacheEntriesMax = options.cacheEntriesMax ?? verifiedTokensMax;
+  }
+
+  authenticateToken(token: string): MaybePromise<UserInfo | undefined> {
+    const verified = this.#verify(token);
+    if (verified === undefined) return undefined;
+    const { audiences } = this.#options;
+    if (this.#meantFor(verified.claims, audiences).length === 0) throw meantForOthers();
+    const alive = this.#checkAlive(verified, token);
+    return alive === undefined ? verified.user : alive.then(() => verified.user);
+  }
+
+  reviewToken(
+    token: string,
+    audiences: readonly string[],
+  ): MaybePromise<TokenIdentity | undefined> {
+    const verified = this.#verify(token);
+    if (verified === undefined) return undefined;
+    const found = this.#meantFor(verified.claims, audiences);
+    if (found.length === 0) throw meantForOthers();
+    const identity = { user: verified.user, audiences: found };
+    const alive = this.#checkAlive(verified, token);
+    return alive === undefined ? identity : alive.then(() => identity);
+  }
+
+  /** Undefined when it is none of ours. */
+  #verify(token: string): Verified | undefined {
+    // All of ours begin with `{"` in base64; what does not is not worth a hash.
+    if (!token.startsWith("eyJ")) return undefined;
+    const key = hash("sha256", token, "base64url");
+    const keys = this.#options.keys();
+    let verified = this.#verified.get(key);
+    if (verified === undefined || verified.keys !== keys) {
+      verified = this.#read(token, keys);
+      if (verified === undefined) return undefined;
+    }
+    this.#checkTime(verified.claims);
+    this.#verified.delete(key);
+    this.#verified.set(key, verified);
+    if (this.#verified.size > this.#cacheEntriesMax) {
+      const [oldest] = this.#verified.keys();
+      if (oldest !== undefined) this.#verified.delete(oldest);
+    }
+    return verified;
+  }
+
+  #read(text: string, keys: readonly VerificationKey[]): Verified | undefined {
+    const token = parseJsonWebToken(text);
+    const issuer = token?.claims["iss"];
+    const isLegacy = issuer === legacyIssuer;
+    if (token === undefined || typeof issuer !== "string") return undefined;
+    if (!isLegacy && !this.#options.issuers.includes(issuer)) return undefined;
+    if (!isSignedBy(token, keys)) throw refusal("its signature is not right");
+    const claims = isLegacy ? readSecretClaims(token.claims) : readBoundClaims(token.claims);
+    if (claims === undefined) throw refusal("its claims are not those of a service account");
+    return { keys, claims, user: userOf(claims), trustedUntil: 0 };
+  }
+
+  #checkTime(claims: BoundClaims | SecretClaims): void {
+    if (claims.kind === "secret") return;
+    const now = this.#options.clock.now();
+    if (now >= claims.expiresAt * 1000) throw refusal("it has expired");
+    if (now + clockSkewMs < claims.notBefore * 1000) throw refusal("it is not valid yet");
+  }
+
+  #meantFor(claims: BoundClaims | SecretClaims, asked: readonly string[]): readonly string[] {
+    const meant = claims.kind === "bound" ? claims.audiences : this.#options.audiences;
+    return asked.filter((audience) => meant.includes(audience));
+  }
+
+  /** Throws, now or later, unless the account and what the token is bound to are there. */
+  #checkAlive(verified: Verified, token: string): Promise<void> | undefined {
+    const { clock } = this.#options;
+    if (verified.trustedUntil > clock.now()) return undefined;
+    const pending = this.#checkAccount(verified.claims, token);
+    return pending?.then(() => {
+      verified.trustedUntil = clock.now() + accountTrustMs;
+    });
+  }
+
+  #checkAccount(claims: BoundClaims | SecretClaims, token: string): Promise<void> | undefined {
+    const { account } = claims;
+    const found = this.#options.objects.find("serviceaccounts", account);
+    if (found instanceof Promise) {
+      return found.then((resolved) => {
+        this.#checkObject(resolved, account.uid);
+        return this.#checkSecret(claims, token);
+      });
+    }
+    this.#checkObject(found, account.uid);
+    return this.#checkSecret(claims, token);
+  }
+
+  #checkSecret(claims: BoundClaims | SecretClaims, token: string): Promise<void> | undefined {
+    const name = claims.kind === "secret" ? claims.secretName : claims.secret?.name;
+    if (name === undefined) return undefined;
+    const check = (secret: AccountObject | undefined) => {
+      const uid = claims.kind === "bound" ? claims.secret?.uid : undefined;
+      this.#checkObject(secret, uid);
+      if (claims.kind === "secret" && secret?.token !== token) {
+        throw refusal("its secret holds another token");
+      }
+    };
+    const found = this.#options.objects.find("secrets", { ...claims.account, name });
+    if (found instanceof Promise) return found.then(check);
+    check(found);
+    return undefined;
+  }
+
+  #checkObject(found: AccountObject | undefined, uid: string | undefined): void {
+    if (found === undefined || (uid !== undefined && found.uid !== uid)) {
+      throw refusal("its service account, or what it is bound to, does not exist any more");
+    }
+    if (
+      found.deletedAt !== undefined &&
+      found.deletedAt + deletionGraceMs < this.#options.clock.now()
+    ) {
+      throw refusal("its service account, or what it is bound to, is being deleted");
+    }
+  }
+}
+
+function userOf(claims: BoundClaims | SecretClaims): UserInfo {
+  const { account } = claims;
+  const id = claims.kind === "bound" ? claims.id : undefined;
+  return {
+    username: usernameOf(account),
+    uid: account.uid,
+    groups: [
+      "system:serviceaccounts",
+      `system:serviceaccounts:${account.namespace}`,
+      wellKnownGroup.authenticated,
+    ],
+    extra: {
+      ...(id === undefined ? {} : { [credentialIdKey]: [`JTI=${id}`] }),
+      [clusterNameKey]: [account.cluster],
+      [scopesKey]: [`cluster:${account.cluster}`],
+    },
+  };
+}
+
+function refusal(reason: string): AuthenticationError {
+  return new AuthenticationError("invalid-token", `service account token refused: ${reason}`);
+}
+
+function meantForOthers(): AuthenticationError {
+  return refusal("it is meant for others");
+}

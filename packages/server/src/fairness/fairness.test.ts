@@ -1,0 +1,329 @@
+/**
+ * Fairness by simulation: one virtual thread serves requests one after the other, turns are played by hand, time stands still unless moved.
+ */
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import type { JsonObject } from "@kcp-ts/machinery/json";
+import type { ClusterName } from "@kcp-ts/machinery/names";
+import fc from "fast-check";
+import type { ResourceScope, Verb } from "../request/request-scope.ts";
+import type { UserInfo } from "../request/user.ts";
+import { FakeClock } from "../testing/index.ts";
+import { Fairness, type FairnessOptions, type Visitor } from "./fairness.ts";
+import { tooBusy } from "./too-busy.ts";
+
+const tenant: UserInfo = { username: "someone", groups: ["system:authenticated"] };
+const micros = 100;
+
+interface Guest extends Visitor {
+  readonly outcome: { state: "waits" | "begun" | "refused"; error?: unknown };
+  readonly leaving: AbortController;
+}
+
+class Simulation {
+  readonly clock = new FakeClock();
+  readonly rejected: string[] = [];
+  readonly fairness: Fairness;
+  #turns: (() => void)[] = [];
+
+  constructor(options: Partial<FairnessOptions> = {}) {
+    this.fairness = new Fairness({
+      clock: this.clock,
+      nextTurn: (callback) => this.#turns.push(callback),
+      timers: {
+        add: (callback, ms) => {
+          const timer = this.clock.schedule(ms, callback);
+          return () => timer.cancel();
+        },
+      },
+      onRejected: (_, reason) => this.rejected.push(reason),
+      ...options,
+    });
+  }
+
+  guest(cluster: string, { user = tenant, verb = "get", namespace = "default" } = {}): Guest {
+    const leaving = new AbortController();
+    const scope: ResourceScope = {
+      kind: "resource",
+      cluster: cluster as ClusterName,
+      path: "/",
+      query: new URLSearchParams(),
+      verb: verb as Verb,
+      group: "",
+      version: "v1",
+      resource: "configmaps",
+      subresource: "",
+      namespace,
+      name: "x",
+    };
+    return {
+      ...{ user, scope, leaving, signal: leaving.signal },
+      ...{ flowSchema: undefined, seats: 0, waiter: undefined, hasLeft: false, bodyBytes: 0 },
+      outcome: { state: "waits" },
+    };
+  }
+
+  arrive(guest: Guest, cost = micros, seats = 1): Guest {
+    this.fairness.classify(guest);
+    const pending = this.fairness.admit(guest, { seats, micros: cost });
+    if (pending === undefined) guest.outcome.state = "begun";
+    else
+      pending.then(
+        () => Object.assign(guest.outcome, { state: "begun" }),
+        (error) => Object.assign(guest.outcome, { state: "refused", error }),
+      );
+    return guest;
+  }
+
+  /** Plays the turns that are asked for now, and lets promises settle. */
+  async turn(): Promise<void> {
+    const turns = this.#turns;
+    this.#turns = [];
+    for (const next of turns) next();
+    for (let i = 0; i < 5; i++) await undefined;
+  }
+
+  get hasTurns(): boolean {
+    return this.#turns.length > 0;
+  }
+}
+
+const inUse = (simulation: Simulation) =>
+  simulation.fairness.levels.reduce((sum, level) => sum + level.inUse, 0);
+const waiting = (simulation: Simulation) =>
+  simulation.fairness.levels.reduce((sum, level) => sum + level.queue.size, 0);
+
+describe("fairness", () => {
+  it("lets a request begin at once when a seat is free", () => {
+    const simulation = new Simulation();
+    const guest = simulation.arrive(simulation.guest("a"));
+    assert.equal(guest.outcome.state, "begun");
+    assert.equal(inUse(simulation), 1);
+    simulation.fairness.leave(guest);
+    simulation.fairness.leave(guest);
+    assert.equal(inUse(simulation), 0);
+  });
+
+  it("delays a neighbour by one service, not by the queue of the one who came first", async () => {
+    const simulation = new Simulation({ seatsTotal: 100, turnBudgetMicros: micros });
+    const flood = Array.from({ length: 300 }, () => simulation.arrive(simulation.guest("loud")));
+    const victim = simulation.arrive(simulation.guest("quiet"));
+    let servedBefore = flood.filter(({ outcome }) => outcome.state === "begun").length;
+    while (victim.outcome.state === "waits") {
+      for (const guest of flood) if (guest.seats > 0) simulation.fairness.leave(guest);
+      await simulation.turn();
+      servedBefore = flood.filter(({ outcome }) => outcome.state === "begun").length;
+    }
+    assert.ok(servedBefore <= 4, `${servedBefore} were served before`);
+  });
+
+  it("begins no more in a turn than the budget allows", async () => {
+    const simulation = new Simulation({ turnBudgetMicros: 10 * micros });
+    const guests = Array.from({ length: 200 }, () => simulation.arrive(simulation.guest("a")));
+    const begun = () => guests.filter(({ outcome }) => outcome.state === "begun").length;
+    assert.equal(begun(), 10);
+    await simulation.turn();
+    assert.equal(begun(), 20);
+  });
+
+  it("refuses the one beyond what a flow may queue, in the words and with the header of Kubernetes", async () => {
+    const simulation = new Simulation({ seatsTotal: 245 });
+    const level = simulation.fairness.levels.find(({ config }) => config.name === "global-default");
+    assert.equal(level?.nominalSeats, 20);
+    const guests: Guest[] = [];
+    while (waiting(simulation) < 300) guests.push(simulation.arrive(simulation.guest("a")));
+    assert.equal(level.queue.size, 6 * 50);
+    const over = simulation.arrive(simulation.guest("a"));
+    await simulation.turn();
+    assert.equal(over.outcome.error, tooBusy);
+    assert.deepEqual(simulation.rejected, ["queue-full"]);
+    assert.ok(guests.every(({ outcome }) => outcome.state !== "refused"));
+  });
+
+  it("makes the longest give way when a level is full, so that a newcomer finds room", async () => {
+    const simulation = new Simulation({ seatsTotal: 13, turnBudgetMicros: 1 });
+    const level = simulation.fairness.levels.find(({ config }) => config.name === "global-default");
+    assert.ok(level !== undefined);
+    // Many users of one tenant, each within its own bound.
+    for (let i = 0; level.queue.size < level.lengthMax; i++) {
+      const user = { username: `user-${i % 100}`, groups: ["system:authenticated"] };
+      simulation.arrive(simulation.guest("many", { user }));
+    }
+    const victim = simulation.arrive(simulation.guest("quiet"));
+    assert.equal(level.queue.size, level.lengthMax);
+    await simulation.turn();
+    assert.notEqual(victim.outcome.state, "refused");
+    assert.deepEqual(simulation.rejected, ["queue-full"]);
+  });
+
+  it("refuses who has waited too long", async () => {
+    const simulation = new Simulation({ turnBudgetMicros: 1, waitMaxMs: 15_000 });
+    simulation.arrive(simulation.guest("a"));
+    const guest = simulation.arrive(simulation.guest("a"));
+    simulation.clock.advance(14_999);
+    await undefined;
+    assert.equal(guest.outcome.state, "waits");
+    simulation.clock.advance(1);
+    for (let i = 0; i < 5; i++) await undefined;
+    assert.equal(guest.outcome.error, tooBusy);
+    assert.equal(simulation.clock.pending, 0);
+  });
+
+  it("borrows seats that others lend, and not those they keep", () => {
+    const simulation = new Simulation({ seatsTotal: 245, turnBudgetMicros: 1e9 });
+    const guests: Guest[] = [];
+    for (let i = 0; i < 400; i++) guests.push(simulation.arrive(simulation.guest(`c${i}`)));
+    const begun = guests.filter(({ outcome }) => outcome.state === "begun").length;
+    const kept = simulation.fairness.levels
+      .filter(({ config }) => config.name !== "global-default")
+      .reduce((sum, { reservedSeats }) => sum + reservedSeats, 0);
+    assert.equal(begun, 245 - kept);
+    // Who has seats of his own gets them at once, also when much of them is lent.
+    const leader: UserInfo = { username: "system:kube-scheduler", groups: [] };
+    assert.equal(simulation.arrive(simulation.guest("x", { user: leader })).outcome.state, "begun");
+  });
+
+  it("never keeps the exempt waiting", () => {
+    const simulation = new Simulation({ seatsTotal: 8, turnBudgetMicros: 1 });
+    for (let i = 0; i < 50; i++) simulation.arrive(simulation.guest("a"));
+    const user: UserInfo = { username: "root", groups: ["system:masters"] };
+    assert.equal(simulation.arrive(simulation.guest("a", { user })).outcome.state, "begun");
+  });
+
+  it("never leaks a seat or a place, whatever comes in whatever order", async () => {
+    const step = fc.oneof(
+      fc.record({
+        do: fc.constant("arrive" as const),
+        cluster: fc.constantFrom("a", "b", "c"),
+        seats: fc.integer({ min: 1, max: 10 }),
+        cost: fc.integer({ min: 1, max: 8000 }),
+      }),
+      fc.record({ do: fc.constantFrom("finish", "abort", "turn", "wait"), at: fc.nat(30) }),
+    );
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { maxLength: 80 }), async (steps) => {
+        const simulation = new Simulation({ seatsTotal: 26, turnBudgetMicros: 300 });
+        const guests: Guest[] = [];
+        for (const each of steps) {
+          if (each.do === "arrive")
+            guests.push(simulation.arrive(simulation.guest(each.cluster), each.cost, each.seats));
+          else if (each.do === "turn") await simulation.turn();
+          else if (each.do === "wait") simulation.clock.advance(1000);
+          else if (each.do === "finish" && guests[each.at] !== undefined)
+            simulation.fairness.leave(guests[each.at] as Guest);
+          else if (each.do === "abort") guests[each.at]?.leaving.abort(new Error("gone"));
+          const held = guests.reduce((sum, { seats }) => sum + seats, 0);
+          assert.equal(inUse(simulation), held);
+          assert.ok(held <= 26, `${held} seats of 26`);
+          assert.equal(waiting(simulation), guests.filter(({ waiter }) => waiter).length);
+        }
+        for (const guest of guests) simulation.fairness.leave(guest);
+        simulation.clock.advance(1000);
+        for (let i = 0; i < 200 && simulation.hasTurns; i++) await simulation.turn();
+        assert.equal(inUse(simulation), 0);
+        assert.equal(waiting(simulation), 0);
+        assert.equal(simulation.clock.pending, 0);
+      }),
+    );
+  });
+
+  it("starts everybody who waits within the turns that the work ahead of a fair share takes", async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.integer({ min: 1, max: 6 }),
+        fc.integer({ min: 1, max: 100 }),
+        async (tenants, each) => {
+          const simulation = new Simulation({ seatsTotal: 600, turnBudgetMicros: micros });
+          simulation.arrive(simulation.guest("other"));
+          for (let t = 0; t < tenants; t++)
+            for (let i = 0; i < each; i++) simulation.arrive(simulation.guest(`loud-${t}`));
+          const victim = simulation.arrive(simulation.guest("quiet"));
+          let turns = 0;
+          for (; victim.outcome.state === "waits"; turns++) await simulation.turn();
+          // A quantum is two services: each neighbour has one visit before the victim's.
+          assert.ok(turns <= 2 * tenants + 2, `${turns} turns beside ${tenants} tenants`);
+        },
+      ),
+    );
+  });
+
+  it("lets heavy requests in one by one, and light ones beside them", async () => {
+    const simulation = new Simulation();
+    const heavy = ["a", "a", "b"].map((cluster) =>
+      simulation.arrive(simulation.guest(cluster), 10_000),
+    ) as [Guest, Guest, Guest];
+    await simulation.turn();
+    await simulation.turn();
+    const states = () => heavy.map(({ outcome }) => outcome.state);
+    assert.deepEqual(states(), ["begun", "waits", "waits"]);
+    assert.equal(simulation.arrive(simulation.guest("b")).outcome.state, "begun");
+    simulation.clock.advance(30);
+    simulation.fairness.leave(heavy[0]);
+    simulation.clock.advance(29);
+    await simulation.turn();
+    assert.deepEqual(states(), ["begun", "waits", "waits"], "it rests as long as it took");
+    simulation.clock.advance(1);
+    await simulation.turn();
+    assert.deepEqual(states(), ["begun", "begun", "waits"]);
+    // Nobody else came meanwhile: no rest.
+    simulation.fairness.leave(heavy[1]);
+    await simulation.turn();
+    assert.deepEqual(states(), ["begun", "begun", "begun"]);
+  });
+
+  it("gives no seat to a request that was answered before its body came", async () => {
+    const simulation = new Simulation();
+    const late = simulation.guest("a");
+    simulation.fairness.classify(late);
+    simulation.fairness.leave(late);
+    simulation.arrive(late);
+    const exempt = simulation.guest("a", { user: { username: "x", groups: ["system:masters"] } });
+    simulation.fairness.classify(exempt);
+    simulation.fairness.leave(exempt);
+    simulation.arrive(exempt);
+    await simulation.turn();
+    assert.equal(inUse(simulation), 0);
+  });
+
+  it("follows the operator's objects, and goes back when they are gone", () => {
+    const simulation = new Simulation();
+    const level: JsonObject = {
+      metadata: { name: "mine", uid: "level-uid" },
+      spec: { type: "Limited", limited: { limitResponse: { type: "Reject" } } },
+    };
+    const schema: JsonObject = {
+      metadata: { name: "mine", uid: "schema-uid" },
+      spec: {
+        priorityLevelConfiguration: { name: "mine" },
+        matchingPrecedence: 50,
+        rules: [
+          {
+            subjects: [{ kind: "User", user: { name: "someone" } }],
+            resourceRules: [
+              { verbs: ["get"], apiGroups: ["*"], resources: ["configmaps"], namespaces: ["*"] },
+            ],
+          },
+        ],
+      },
+    };
+    simulation.fairness.configure([schema], [level]);
+    const one = simulation.guest("a");
+    assert.equal(simulation.fairness.classify(one).config.uid, "schema-uid");
+    assert.equal(
+      simulation.fairness.classify(simulation.guest("a", { verb: "list" })).config.name,
+      "global-default",
+    );
+    simulation.fairness.configure([], []);
+    assert.equal(simulation.fairness.classify(one).config.name, "global-default");
+  });
+
+  it("lets no object take the place of exempt and catch-all", () => {
+    const simulation = new Simulation();
+    simulation.fairness.configure(
+      [],
+      [{ metadata: { name: "exempt", uid: "u" }, spec: { type: "Limited", limited: {} } }],
+    );
+    const exempt = simulation.fairness.levels.find(({ config }) => config.name === "exempt");
+    assert.equal(exempt?.config.isExempt, true);
+  });
+});

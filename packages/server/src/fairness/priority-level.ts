@@ -1,0 +1,60 @@
+/** A priority level at work: its seats, who holds them, and who waits for one. */
+import { FairQueue, type Queued } from "./fair-queue.ts";
+import type { LevelConfig } from "./flow-config.ts";
+
+export interface Waiter extends Queued {
+  readonly seats: number;
+  readonly start: () => void;
+  readonly reject: (reason: RejectReason) => void;
+}
+
+/** As in Kubernetes' metrics. */
+export type RejectReason = "queue-full" | "concurrency-limit" | "time-out" | "cancelled";
+
+export class PriorityLevel {
+  /** Replaced when the operator changes it. */
+  config: LevelConfig;
+  readonly queue = new FairQueue<Waiter>();
+  inUse = 0;
+  nominalSeats = 0;
+  /** Seats that are never lent to others. */
+  reservedSeats = 0;
+  /** With everything that may be borrowed. */
+  seatsMax = 0;
+
+  constructor(config: LevelConfig) {
+    this.config = config;
+  }
+
+  /** What of one flow may wait: as much as a flow has in Kubernetes, where it is dealt a hand of queues. */
+  get flowLengthMax(): number {
+    const { queuing } = this.config;
+    return queuing === undefined ? 0 : queuing.handSize * queuing.queueLengthLimit;
+  }
+
+  get lengthMax(): number {
+    const { queuing } = this.config;
+    return queuing === undefined ? 0 : queuing.queues * queuing.queueLengthLimit;
+  }
+
+  /** The most that one request may take, so that it fits some time. */
+  fitting(seats: number): number {
+    return Math.min(seats, Math.max(1, this.nominalSeats));
+  }
+}
+
+/** Deals the server's seats out by nominal shares, rounded up as in Kubernetes. */
+export function assignSeats(levels: Iterable<PriorityLevel>, seatsTotal: number): void {
+  const limited = [...levels].filter(({ config }) => !config.isExempt);
+  const shares = limited.reduce((sum, { config }) => sum + config.nominalShares, 0);
+  for (const level of limited) {
+    const { nominalShares, lendablePercent, borrowingLimitPercent } = level.config;
+    const nominal = shares === 0 ? 0 : Math.ceil((seatsTotal * nominalShares) / shares);
+    level.nominalSeats = nominal;
+    level.reservedSeats = nominal - Math.round((nominal * lendablePercent) / 100);
+    level.seatsMax =
+      borrowingLimitPercent === undefined
+        ? seatsTotal
+        : nominal + Math.round((nominal * borrowingLimitPercent) / 100);
+  }
+}

@@ -1,0 +1,20 @@
+/** How a request is refused that cannot wait: as Kubernetes does, in plain text, so that clients come again a second later. */
+import { type StatusError, statusError } from "@kcp-ts/machinery/status";
+import type { ApiResponse } from "../request/api-request.ts";
+
+const retryAfterSeconds = 1;
+
+/** One object, so that a flood of refusals costs no stack each. */
+export const tooBusy: StatusError = statusError.tooManyRequests(retryAfterSeconds);
+
+export function tooBusyResponse(): ApiResponse {
+  return {
+    status: 429,
+    headers: {
+      "content-type": "text/plain; charset=utf-8",
+      "retry-after": String(retryAfterSeconds),
+      "x-content-type-options": "nosniff",
+    },
+    body: Buffer.from("Too many requests, please try again later.\n"),
+  };
+}

@@ -1,0 +1,54 @@
+/**
+ * What a request will take, told from the outside: seats as Kubernetes counts them, and microseconds of the one thread.
+ *
+ * The microseconds are round figures of this server on an ordinary machine. They need not be right, only in proportion: they decide how much
+ * begins in a turn and how a cluster's share is counted.
+ */
+import type { RequestScope, ResourceScope } from "../request/request-scope.ts";
+
+export interface Estimate {
+  readonly seats: number;
+  readonly micros: number;
+}
+
+/** How many objects a list would go through, where that is known without looking. */
+export type ObjectCounter = (scope: ResourceScope) => number | undefined;
+
+const objectsPerSeat = 100;
+export const listSeatsMax = 10;
+
+const readMicros = 40;
+const pathMicros = 100;
+const watchMicros = 300;
+const writeMicros = 150;
+const listMicros = 100;
+/** Choosing and copying one object. */
+const objectMicros = 1;
+/** Decoding, validating and encoding. */
+const bodyByteMicros = 1 / 50;
+
+const read: Estimate = { seats: 1, micros: readMicros };
+const path: Estimate = { seats: 1, micros: pathMicros };
+
+export function estimateRead(scope: RequestScope, countOf: ObjectCounter): Estimate {
+  if (scope.kind === "path") return path;
+  if (scope.verb === "list") return estimateList(scope, countOf, listMicros);
+  // The initial events are a list.
+  if (scope.verb === "watch") return estimateList(scope, countOf, watchMicros);
+  return read;
+}
+
+export function estimateWrite(bodyBytes: number): Estimate {
+  return { seats: 1, micros: writeMicros + bodyBytes * bodyByteMicros };
+}
+
+function estimateList(scope: ResourceScope, countOf: ObjectCounter, base: number): Estimate {
+  if (scope.name !== "") return { seats: 1, micros: base };
+  const limit = Number(scope.query.get("limit") ?? 0);
+  const isSelective = scope.query.has("labelSelector") || scope.query.has("fieldSelector");
+  const count = countOf(scope) ?? 0;
+  // A selector is put to every object, however few are wanted.
+  const objects = limit > 0 && !isSelective ? Math.min(limit, count) : count;
+  const seats = Math.min(listSeatsMax, Math.max(1, Math.ceil(objects / objectsPerSeat)));
+  return { seats, micros: base + objects * objectMicros };
+}

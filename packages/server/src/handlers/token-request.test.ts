@@ -1,0 +1,207 @@
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+import { type Authorizer, anyOf, bootstrapAuthorizer } from "../authorization/index.ts";
+import { ownCluster, startWithServiceAccounts, testIssuer } from "../testing/index.ts";
+
+import { audienceLengthMax, audiencesMax } from "./token-request.ts";
+
+type Server = Awaited<ReturnType<typeof startWithServiceAccounts>>;
+
+/** What roles will say: the account may read in its own cluster. */
+const accountsRead: Authorizer = {
+  authorize: ({ user, cluster, verb }) => ({
+    allowed:
+      verb === "get" &&
+      user.username.startsWith("system:serviceaccount:") &&
+      user.extra?.["authentication.kcp.io/cluster-name"]?.[0] === cluster,
+    reason: "",
+  }),
+};
+
+describe("a token request", () => {
+  let server: Server;
+  before(async () => {
+    server = await startWithServiceAccounts({
+      authorization: (rbac) => anyOf([bootstrapAuthorizer, rbac, ownCluster, accountsRead]),
+    });
+    for (const cluster of ["a", "b"]) {
+      const base = `/clusters/${cluster}/api/v1/namespaces/default`;
+      const metadata = { name: "robot" };
+      await server.must("POST", `${base}/serviceaccounts`, { body: { metadata } });
+      await server.must("POST", `${base}/secrets`, { body: { metadata: { name: "s" } } });
+      await server.must("POST", `${base}/configmaps`, { body: { metadata: { name: "c" } } });
+    }
+  });
+  after(() => server.close());
+
+  const path = (cluster: string, name = "robot") =>
+    `/clusters/${cluster}/api/v1/namespaces/default/serviceaccounts/${name}/token`;
+  const ask = (spec: object, more: object = {}, cluster = "a") =>
+    server.request("POST", path(cluster), { body: { spec, ...more } });
+  const tokenOf = async (spec: object, cluster = "a") => {
+    const { status } = (await ask(spec, {}, cluster)).object;
+    return (status as { token: string }).token;
+  };
+  const withToken = (token: string) => ({
+    user: "anonymous" as const,
+    headers: { authorization: `Bearer ${token}` },
+  });
+  const read = (cluster: string, token: string) =>
+    server.get(`/clusters/${cluster}/api/v1/namespaces/default/configmaps/c`, withToken(token));
+
+  it("answers with the token, its end and the defaults filled in", async () => {
+    const answer = await ask({});
+    assert.equal(answer.status, 201);
+    const { kind, apiVersion, metadata, spec, status } = answer.object;
+    assert.deepEqual([kind, apiVersion], ["TokenRequest", "authentication.k8s.io/v1"]);
+    assert.deepEqual([metadata.name, metadata.namespace], ["robot", "default"]);
+    assert.deepEqual(spec, {
+      audiences: [testIssuer],
+      expirationSeconds: 3600,
+      boundObjectRef: null,
+    });
+    const { token, expirationTimestamp } = status as Record<string, string>;
+    assert.match(String(token), /^eyJ/);
+    assert.equal(Date.parse(String(expirationTimestamp)), server.clock.now() + 3600_000);
+  });
+
+  it("gives tokens that let in, in their own logical cluster and in no other", async () => {
+    const token = await tokenOf({});
+    assert.equal((await read("a", token)).status, 200);
+    const elsewhere = await read("b", token);
+    assert.equal(elsewhere.status, 403);
+    for (const target of [
+      "/clusters/*/api/v1/configmaps",
+      "/api/v1/namespaces/default/configmaps/c",
+    ]) {
+      assert.equal((await server.get(target, withToken(token))).status, 403, target);
+    }
+  });
+
+  it("is for those who may: not for strangers, other tenants, or for clusters at once", async () => {
+    const body = { spec: {} };
+    assert.equal((await server.request("POST", path("a"), { body, user: "b" })).status, 403);
+    assert.equal((await server.request("POST", path("a"), { body, user: "nobody" })).status, 403);
+    assert.equal(
+      (await server.request("POST", path("a"), { body, user: "anonymous" })).status,
+      403,
+    );
+    assert.equal((await server.request("POST", path("a"), { body, user: "a" })).status, 201);
+    assert.ok((await server.request("POST", path("*"), { body })).status >= 400);
+  });
+
+  it("ends with the account, at once, and does not hold for another of the same name", async () => {
+    const base = "/clusters/a/api/v1/namespaces/default/serviceaccounts";
+    const body = { metadata: { name: "short" } };
+    await server.must("POST", base, { body });
+    const { status } = await server.must("POST", `${base}/short/token`, { body: { spec: {} } });
+    const { token } = status as { token: string };
+    assert.equal((await read("a", token)).status, 200);
+    await server.must("DELETE", `${base}/short`);
+    assert.equal((await read("a", token)).status, 401);
+    await server.must("POST", base, { body });
+    assert.equal((await read("a", token)).status, 401);
+  });
+
+  it("binds to a secret of its own namespace and cluster, and to nothing else", async () => {
+    const bound = (reference: object) => ask({ boundObjectRef: reference });
+    const secret = { kind: "Secret", apiVersion: "v1", name: "s" };
+    const answer = await bound(secret);
+    const { token } = answer.object["status"] as { token: string };
+    assert.equal((await read("a", token)).status, 200);
+    assert.match((await bound({ ...secret, name: "other" })).text, /secrets \\"other\\" not found/);
+    const wrong = await bound({ ...secret, uid: "x" });
+    assert.equal(wrong.status, 409);
+    assert.match(wrong.text, /the UID in the bound object reference \(x\) does not match/);
+    const pod = await bound({ kind: "Pod", apiVersion: "v1", name: "p" });
+    assert.equal(pod.status, 400);
+    assert.equal(pod.object.message, "cannot bind token to object of type /v1, Kind=Pod");
+    await server.must("DELETE", "/clusters/a/api/v1/namespaces/default/secrets/s");
+    assert.equal((await read("a", token)).status, 401);
+  });
+
+  it("is refused beyond its limits, in the words of Kubernetes", async () => {
+    const shorter = await ask({ expirationSeconds: 599 });
+    assert.equal(shorter.status, 422);
+    assert.equal(
+      shorter.object.message,
+      'TokenRequest.authentication.k8s.io "" is invalid: spec.expirationSeconds: Invalid value: 599: may not specify a duration less than 10 minutes',
+    );
+    assert.equal((await ask({ expirationSeconds: 600 })).status, 201);
+    assert.equal((await ask({ expirationSeconds: 2 ** 32 })).status, 201);
+    assert.match((await ask({ expirationSeconds: 2 ** 32 + 1 })).text, /larger than 2\^32 seconds/);
+    const many = (length: number) => Array.from({ length }, (_, at) => `audience-${at}`);
+    assert.equal((await ask({ audiences: many(audiencesMax) })).status, 201);
+    assert.equal((await ask({ audiences: many(audiencesMax + 1) })).status, 422);
+    assert.equal((await ask({ audiences: ["x".repeat(audienceLengthMax)] })).status, 201);
+    assert.equal((await ask({ audiences: ["x".repeat(audienceLengthMax + 1)] })).status, 422);
+  });
+
+  it("must not contradict its path, and is of the right kind", async () => {
+    assert.match(
+      (await ask({}, { metadata: { name: "x" } })).text,
+      /must match the service account name/,
+    );
+    assert.match(
+      (await ask({}, { metadata: { namespace: "x" } })).text,
+      /must match the service account namespace/,
+    );
+    assert.equal((await ask({}, { kind: "Pod" })).status, 400);
+    assert.equal((await ask({ audiences: "x" })).status, 400);
+    assert.equal((await server.request("POST", path("a", "nosuch"), { body: {} })).status, 404);
+    assert.equal((await server.get(path("a"))).status, 405);
+  });
+
+  it("is in discovery as a kind of its own group", async () => {
+    const { resources } = (await server.get("/clusters/a/api/v1")).object;
+    const found = (resources as { name: string }[]).find(
+      ({ name }) => name === "serviceaccounts/token",
+    );
+    assert.deepEqual(found, {
+      name: "serviceaccounts/token",
+      singularName: "",
+      namespaced: true,
+      kind: "TokenRequest",
+      group: "authentication.k8s.io",
+      version: "v1",
+      verbs: ["create"],
+    });
+  });
+});
+
+describe("the issuer's documents", () => {
+  it("tell others how to verify tokens, the same from every logical cluster", async () => {
+    const server = await startWithServiceAccounts();
+    try {
+      const [root, tenant] = [
+        await server.get("/.well-known/openid-configuration"),
+        await server.get("/clusters/a/.well-known/openid-configuration"),
+      ];
+      assert.deepEqual(root.object, {
+        issuer: testIssuer,
+        jwks_uri: "https://keys.example/jwks",
+        response_types_supported: ["id_token"],
+        subject_types_supported: ["public"],
+        id_token_signing_alg_values_supported: ["ES256"],
+      });
+      assert.equal(tenant.text, root.text);
+      const keySet = await server.get("/openid/v1/jwks");
+      assert.equal(keySet.headers["content-type"], "application/jwk-set+json");
+      assert.match(String(keySet.headers["cache-control"]), /max-age=3600/);
+      const { keys } = keySet.object as unknown as { keys: Record<string, string>[] };
+      assert.deepEqual(Object.keys(keys[0] ?? {}).sort(), [
+        "alg",
+        "crv",
+        "kid",
+        "kty",
+        "use",
+        "x",
+        "y",
+      ]);
+      const stranger = await server.get("/openid/v1/jwks", { user: "anonymous" });
+      assert.equal(stranger.status, 403);
+    } finally {
+      await server.close();
+    }
+  });
+});

@@ -1,0 +1,167 @@
+/** POST …/serviceaccounts/<name>/token: a token for a service account. Nothing is stored. */
+import { isJsonObject, type JsonObject } from "@kcp-ts/machinery/json";
+import { decodeShape, ShapeError } from "@kcp-ts/machinery/shape";
+import { type FieldError, fieldError, statusError } from "@kcp-ts/machinery/status";
+import { decodeBody, negotiate } from "../content/index.ts";
+import { apiVersionOf, type SubresourceKind, secrets, timestamp } from "../registry/index.ts";
+import { type ApiResponse, header } from "../request/api-request.ts";
+import { decodeObject } from "../stored-object/index.ts";
+import { admissionRequest } from "./admission-request.ts";
+import { bodyBytesMax, type HandlerRequest, type HandlerRooms, oneCluster } from "./context.ts";
+import { parseMutationOptions } from "./options.ts";
+import { renderValue } from "./render.ts";
+
+const expirationSecondsDefault = 3600;
+const expirationSecondsMin = 600;
+const expirationSecondsMax = 2 ** 32;
+
+/** Whom one token is meant for; each ends up in the token, which is a header of later requests. */
+export const audiencesMax = 64;
+export const audienceLengthMax = 512;
+
+export async function handleTokenRequest(
+  handled: HandlerRequest,
+  rooms: HandlerRooms,
+): Promise<ApiResponse> {
+  const { scope, request } = handled;
+  const cluster = oneCluster(scope);
+  const { namespace, name } = scope;
+  const { tokens } = rooms;
+  if (tokens === undefined) throw statusError.pathNotFound();
+  const form = negotiate(header(request.headers, "accept"), {});
+  const options = parseMutationOptions(scope.query, "CreateOptions");
+  const asked = await readRequest(handled);
+  checkAddress(asked, namespace, name);
+  const account = await find(handled, rooms, handled.definition, name);
+  const spec = wishOf(asked, tokens.audiences);
+  const admission = rooms.admission.admit(admissionRequest(handled, "CREATE", options.isDryRun));
+  if (admission !== undefined) await admission;
+  const secret = await boundSecret(handled, rooms, spec["boundObjectRef"]);
+  const nowMs = rooms.clock.now();
+  const issued = tokens.issue({
+    account: { cluster, namespace, name, uid: uidOf(account) },
+    secret,
+    audiences: spec["audiences"] as string[],
+    expirationSeconds: spec["expirationSeconds"] as number,
+  });
+  const metadata = { name, namespace, creationTimestamp: timestamp(nowMs) };
+  const answer: JsonObject = {
+    kind: "TokenRequest",
+    apiVersion: "authentication.k8s.io/v1",
+    metadata,
+    spec,
+    status: { token: issued.token, expirationTimestamp: timestamp(issued.expiresAt) },
+  };
+  return renderValue(201, answer, form);
+}
+
+async function readRequest(handled: HandlerRequest): Promise<JsonObject> {
+  const { request, definition, scope } = handled;
+  const action = definition.subresources.get(scope.subresource)?.action as SubresourceKind;
+  const { kind, shape, version } = action;
+  const apiVersion = apiVersionOf(action);
+  const bytes = await request.readBody(bodyBytesMax);
+  const contentType = header(request.headers, "content-type");
+  const { value } = decodeBody(bytes, contentType, { kind, apiVersion, shape });
+  if ((value["kind"] ?? kind) !== kind || (value["apiVersion"] ?? apiVersion) !== apiVersion) {
+    const found = `${String(value["apiVersion"])}, Kind=${String(value["kind"])}`;
+    throw statusError.badRequest(`wrong object passed to ${kind}: ${found}`);
+  }
+  try {
+    return decodeShape(shape, value).value;
+  } catch (error) {
+    if (!(error instanceof ShapeError)) throw error;
+    throw statusError.badRequest(
+      `${kind} in version ${JSON.stringify(version)} cannot be handled as a ${kind}: ${error.message}`,
+    );
+  }
+}
+
+function checkAddress(asked: JsonObject, namespace: string, name: string): void {
+  const metadata = isJsonObject(asked["metadata"]) ? asked["metadata"] : {};
+  const errors: FieldError[] = [];
+  for (const [member, expected, what] of [
+    ["name", name, "name"],
+    ["namespace", namespace, "namespace"],
+  ] as const) {
+    const given = metadata[member];
+    if (given === undefined || given === "" || given === expected) continue;
+    const why = `must match the service account ${what} if specified`;
+    errors.push(fieldError.invalid(`metadata.${member}`, given, why));
+  }
+  refuseInvalid(errors, name);
+}
+
+/** The spec with its defaults. */
+function wishOf(asked: JsonObject, own: readonly string[]): JsonObject {
+  const spec = isJsonObject(asked["spec"]) ? asked["spec"] : {};
+  const audiences = (spec["audiences"] ?? []) as readonly string[];
+  const seconds = Number(spec["expirationSeconds"] ?? expirationSecondsDefault);
+  const errors: FieldError[] = [];
+  const field = "spec.expirationSeconds";
+  if (seconds < expirationSecondsMin) {
+    const why = "may not specify a duration less than 10 minutes";
+    errors.push(fieldError.invalid(field, seconds, why));
+  }
+  if (seconds > expirationSecondsMax) {
+    const why = "may not specify a duration larger than 2^32 seconds";
+    errors.push(fieldError.invalid(field, seconds, why));
+  }
+  if (audiences.length > audiencesMax) {
+    const why = `must have at most ${audiencesMax} items`;
+    errors.push(fieldError.invalid("spec.audiences", audiences.length, why));
+  } else if (audiences.some((audience) => audience.length > audienceLengthMax)) {
+    errors.push(fieldError.tooLong("spec.audiences", audienceLengthMax));
+  }
+  refuseInvalid(errors, "");
+  return {
+    audiences: audiences.length === 0 ? [...own] : audiences,
+    expirationSeconds: seconds,
+    boundObjectRef: spec["boundObjectRef"] ?? null,
+  };
+}
+
+function refuseInvalid(errors: readonly FieldError[], name: string): void {
+  if (errors.length === 0) return;
+  throw statusError.invalid({ group: "authentication.k8s.io", kind: "TokenRequest" }, name, errors);
+}
+
+async function boundSecret(
+  handled: HandlerRequest,
+  rooms: HandlerRooms,
+  reference: unknown,
+): Promise<{ readonly name: string; readonly uid: string } | undefined> {
+  if (!isJsonObject(reference as JsonObject | null)) return undefined;
+  const { apiVersion = "", kind = "", name = "", uid = "" } = reference as Record<string, string>;
+  if (apiVersion !== "v1" || kind !== "Secret") {
+    const [version, group = ""] = apiVersion.split("/").reverse();
+    throw statusError.badRequest(
+      `cannot bind token to object of type ${group}/${version}, Kind=${kind}`,
+    );
+  }
+  const found = uidOf(await find(handled, rooms, secrets, name));
+  if (uid === "" || uid === found) return { name, uid: found };
+  throw statusError.conflict(
+    { group: "", resource: kind },
+    name,
+    `the UID in the bound object reference (${uid}) does not match the UID in record. The object might have been deleted and then recreated`,
+  );
+}
+
+async function find(
+  { scope, signal }: HandlerRequest,
+  { registry, watchCache }: HandlerRooms,
+  definition: HandlerRequest["definition"],
+  name: string,
+): Promise<JsonObject> {
+  const { namespace } = scope;
+  if (name === "" || name.includes("/")) throw statusError.notFound(definition, name);
+  const key = registry.key(definition, { cluster: oneCluster(scope), namespace, name });
+  const entry = await watchCache.get(key, { kind: "latest" }, signal);
+  if (entry === undefined) throw statusError.notFound(definition, name);
+  return decodeObject(entry);
+}
+
+function uidOf(object: JsonObject): string {
+  return String((object["metadata"] as JsonObject)["uid"]);
+}

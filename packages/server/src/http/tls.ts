@@ -1,0 +1,70 @@
+/** The TLS side of the listener: which versions and ciphers, and which certificate for which name. */
+import { createSecureContext, type SecureContext } from "node:tls";
+
+export interface TlsMaterial {
+  readonly certificatePem: string;
+  readonly privateKeyPem: string;
+}
+
+/** A certificate for clients that ask for one of these names; `*.` stands for one label. */
+export interface NamedTlsMaterial extends TlsMaterial {
+  readonly names: readonly string[];
+}
+
+export type TlsVersion = "TLSv1.2" | "TLSv1.3";
+
+/** Forward secrecy and authenticated encryption; for TLS 1.3 all of its suites are so. */
+const modernCiphers = [
+  "TLS_AES_128_GCM_SHA256",
+  "TLS_AES_256_GCM_SHA384",
+  "TLS_CHACHA20_POLY1305_SHA256",
+  "ECDHE-ECDSA-AES128-GCM-SHA256",
+  "ECDHE-RSA-AES128-GCM-SHA256",
+  "ECDHE-ECDSA-AES256-GCM-SHA384",
+  "ECDHE-RSA-AES256-GCM-SHA384",
+  "ECDHE-ECDSA-CHACHA20-POLY1305",
+  "ECDHE-RSA-CHACHA20-POLY1305",
+].join(":");
+
+export function secureContextOptions(tls: TlsMaterial, minVersion: TlsVersion) {
+  return {
+    cert: tls.certificatePem,
+    key: tls.privateKeyPem,
+    minVersion,
+    ciphers: modernCiphers,
+  };
+}
+
+/** Certificates by the name that a client asks for; whoever asks for none of them gets the listener's own. */
+export class NamedCertificates {
+  readonly #minVersion: TlsVersion;
+  /** In the order given: of two for the same name the first counts. */
+  #exact: ReadonlyMap<string, SecureContext> = new Map();
+  #wildcards: ReadonlyMap<string, SecureContext> = new Map();
+
+  constructor(materials: readonly NamedTlsMaterial[], minVersion: TlsVersion) {
+    this.#minVersion = minVersion;
+    this.replace(materials);
+  }
+
+  /** From the next connection on. Throws when one cannot be used, and keeps the old ones. */
+  replace(materials: readonly NamedTlsMaterial[]): void {
+    const exact = new Map<string, SecureContext>();
+    const wildcards = new Map<string, SecureContext>();
+    for (const material of materials) {
+      const context = createSecureContext(secureContextOptions(material, this.#minVersion));
+      for (const name of material.names.map((each) => each.toLowerCase())) {
+        const [map, key] = name.startsWith("*.") ? [wildcards, name.slice(2)] : [exact, name];
+        if (!map.has(key)) map.set(key, context);
+      }
+    }
+    this.#exact = exact;
+    this.#wildcards = wildcards;
+  }
+
+  find(servername: string): SecureContext | undefined {
+    const name = servername.toLowerCase();
+    const parent = name.slice(name.indexOf(".") + 1);
+    return this.#exact.get(name) ?? (parent === name ? undefined : this.#wildcards.get(parent));
+  }
+}

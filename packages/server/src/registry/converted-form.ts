@@ -1,0 +1,20 @@
+/** The form of a kind whose objects are stored in another version, when two pure functions lead from one to the other. */
+import type { JsonObject } from "@kcp-ts/machinery/json";
+import type { Entry } from "../storage/index.ts";
+import { decodeObject, encodeObject } from "../stored-object/index.ts";
+import type { StoredForm } from "./stored-form.ts";
+
+export interface Conversion {
+  /** The version that is served: `autoscaling/v1`. */
+  readonly name: string;
+  readonly toServed: (stored: JsonObject) => JsonObject;
+  readonly toStored: (served: JsonObject) => JsonObject;
+}
+
+export function convertedForm({ name, toServed, toStored }: Conversion): StoredForm {
+  const presentNow = (entry: Entry) => ({
+    ...entry,
+    value: encodeObject(toServed(decodeObject(entry))),
+  });
+  return { name, presentNow, present: (entries) => entries.map(presentNow), toStored };
+}

@@ -1,0 +1,181 @@
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+import { TestServer } from "../../../testing/index.ts";
+import { refuses } from "../refusals.ts";
+
+const base = "/clusters/root/apis/flowcontrol.apiserver.k8s.io/v1";
+const schemas = `${base}/flowschemas`;
+const levels = `${base}/prioritylevelconfigurations`;
+
+let server: TestServer;
+before(async () => {
+  server = await TestServer.start();
+});
+after(() => server.close());
+
+const rule = {
+  subjects: [{ kind: "User", user: { name: "a" } }],
+  resourceRules: [
+    { verbs: ["get"], apiGroups: ["*"], resources: ["configmaps"], namespaces: ["*"] },
+  ],
+};
+const schemaSpec = { priorityLevelConfiguration: { name: "mine" }, rules: [rule] };
+const limited = { limitResponse: { type: "Queue", queuing: {} } };
+const table = { accept: "application/json;as=Table;v=v1;g=meta.k8s.io" };
+
+describe("flow schemas", () => {
+  it("have defaults, a generation, columns, and a status that only /status writes", async () => {
+    const made = await server.must("POST", schemas, {
+      body: { metadata: { name: "shown" }, spec: schemaSpec, status: { conditions: [] } },
+    });
+    assert.equal(made.metadata["generation"], 1);
+    assert.equal((made["spec"] as { matchingPrecedence: number }).matchingPrecedence, 1000);
+    assert.deepEqual(made["status"], {});
+    const dangling = { conditions: [{ type: "Dangling", status: "True" }] };
+    const patched = await server.patch(`${schemas}/shown/status`, "merge", { status: dangling });
+    assert.deepEqual(patched.object["status"], dangling);
+    const { object } = await server.get(`${schemas}/shown`, { headers: table });
+    const { columnDefinitions, rows } = object as unknown as {
+      columnDefinitions: { name: string }[];
+      rows: { cells: unknown[] }[];
+    };
+    assert.deepEqual(
+      columnDefinitions.map(({ name }) => name),
+      ["Name", "PriorityLevel", "MatchingPrecedence", "DistinguisherMethod", "Age", "MissingPL"],
+    );
+    assert.deepEqual(rows[0]?.cells, ["shown", "mine", 1000, "<none>", "0s", "True"]);
+    await server.must("DELETE", `${schemas}/shown`);
+  });
+
+  refuses(() => server, "POST", schemas, { metadata: { name: "x" }, spec: schemaSpec }, [
+    [
+      { spec: { ...schemaSpec, matchingPrecedence: 10_001 } },
+      "spec.matchingPrecedence: Invalid value: 10001: must not be greater than 10000",
+    ],
+    [
+      { spec: { ...schemaSpec, matchingPrecedence: 1 } },
+      "spec.matchingPrecedence: Invalid value: 1: only the schema named 'exempt' may have matchingPrecedence 1",
+    ],
+    [
+      { spec: { ...schemaSpec, matchingPrecedence: -1 } },
+      "spec.matchingPrecedence: Invalid value: -1: must be a positive value",
+    ],
+    [
+      { spec: { ...schemaSpec, priorityLevelConfiguration: { name: "" } } },
+      "spec.priorityLevelConfiguration.name: Required value: must reference a priority level",
+    ],
+    [
+      { spec: { ...schemaSpec, rules: [{ subjects: rule.subjects }] } },
+      "spec.rules[0]: Required value: at least one of resourceRules and nonResourceRules has to be non-empty",
+    ],
+    [
+      { spec: { ...schemaSpec, rules: [{ ...rule, subjects: [{ kind: "User" }] }] } },
+      "spec.rules[0].subjects[0].user: Required value: user is required when subject kind is 'User'",
+    ],
+    [
+      { spec: { ...schemaSpec, rules: [{ ...rule, subjects: [{ kind: "Robot" }] }] } },
+      /^spec\.rules\[0\]\.subjects\[0\]\.kind: Unsupported value: "Robot"/,
+    ],
+    [
+      {
+        spec: {
+          ...schemaSpec,
+          rules: [
+            {
+              subjects: rule.subjects,
+              nonResourceRules: [{ verbs: ["get"], nonResourceURLs: ["/hea*"] }],
+            },
+          ],
+        },
+      },
+      'spec.rules[0].nonResourceRules[0].nonResourceURLs[0]: Invalid value: "/hea*": wildcard can only do suffix matching',
+    ],
+  ]);
+});
+
+describe("priority levels", () => {
+  it("have defaults and columns", async () => {
+    const body = { metadata: { name: "shown" }, spec: { type: "Limited", limited } };
+    const made = await server.must("POST", levels, { body });
+    assert.deepEqual((made["spec"] as { limited: object }).limited, {
+      nominalConcurrencyShares: 30,
+      lendablePercent: 0,
+      limitResponse: { type: "Queue", queuing: { queues: 64, handSize: 8, queueLengthLimit: 50 } },
+    });
+    const { object } = await server.get(`${levels}/shown`, { headers: table });
+    const { rows } = object as unknown as { rows: { cells: unknown[] }[] };
+    assert.deepEqual(rows[0]?.cells, ["shown", "Limited", "30", "64", "8", "50", "0s"]);
+  });
+
+  const good = { metadata: { name: "x" }, spec: { type: "Limited", limited } };
+  const withQueuing = (queuing: object) => ({
+    spec: { type: "Limited", limited: { limitResponse: { type: "Queue", queuing } } },
+  });
+  refuses(() => server, "POST", levels, good, [
+    [
+      { spec: { type: "Exempt" } },
+      `spec.type: Invalid value: "Exempt": type must be 'Exempt' if and only if name is 'exempt'`,
+    ],
+    [
+      { spec: { type: "Limited" } },
+      "spec.limited: Required value: must not be empty when type is Limited",
+    ],
+    [
+      { spec: { type: "Limited", limited: { ...limited, lendablePercent: 101 } } },
+      "spec.limited.lendablePercent: Invalid value: 101: must be between 0 and 100, inclusive",
+    ],
+    [
+      withQueuing({ queues: 4, handSize: 5 }),
+      "spec.limited.limitResponse.queuing.handSize: Invalid value: 5: should not be greater than queues (4)",
+    ],
+    [
+      withQueuing({ queues: 1024, handSize: 7 }),
+      /required entropy bits of deckSize 1024 and handSize 7 should not be greater than 60/,
+    ],
+  ]);
+});
+
+describe("what fairness goes by", () => {
+  const path = (cluster: string) => `/clusters/${cluster}/api/v1/namespaces/default/configmaps/x`;
+  const uidFor = async (cluster: string) =>
+    (await server.get(path(cluster), { user: "a" })).headers["x-kubernetes-pf-flowschema-uid"];
+  const spec = { ...schemaSpec, matchingPrecedence: 10 };
+
+  it("is what the operator has in root, as soon as it is known, and no more when it is gone", async () => {
+    const bootstrap = await uidFor("a");
+    await server.must("POST", levels, {
+      body: { metadata: { name: "mine" }, spec: { type: "Limited", limited } },
+    });
+    const made = await server.must("POST", schemas, { body: { metadata: { name: "mine" }, spec } });
+    await eventually(async () => assert.equal(await uidFor("a"), made.metadata.uid));
+    await server.must("DELETE", `${schemas}/mine`);
+    await eventually(async () => assert.equal(await uidFor("a"), bootstrap));
+  });
+
+  it("is not what a tenant has in its own cluster", async () => {
+    const before = await uidFor("a");
+    const own = (text: string) => text.replace("/root/", "/a/");
+    await server.must("POST", own(levels), {
+      user: "a",
+      body: { metadata: { name: "mine" }, spec: { type: "Limited", limited } },
+    });
+    await server.must("POST", own(schemas), {
+      user: "a",
+      body: { metadata: { name: "greedy" }, spec },
+    });
+    for (let i = 0; i < 10; i++) await new Promise((resolve) => setImmediate(resolve));
+    assert.equal(await uidFor("a"), before);
+  });
+});
+
+/** The hub tells of changes in later turns. */
+async function eventually(check: () => Promise<void>): Promise<void> {
+  for (let left = 200; ; left--) {
+    try {
+      return await check();
+    } catch (error) {
+      if (left === 0) throw error;
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+  }
+}

@@ -1,0 +1,177 @@
+/** FlowSchemas and PriorityLevelConfigurations. Those in the logical cluster root are what fairness goes by; others are only kept. */
+import { resetFieldsOf } from "@kcp-ts/machinery/apply";
+import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery/json";
+import { flowSchema, priorityLevelConfiguration } from "@kcp-ts/machinery/shape";
+import { type FieldError, fieldError } from "@kcp-ts/machinery/status";
+import type { Draft, SubresourceStrategy } from "../../strategy.ts";
+import {
+  ageCell,
+  ageColumn,
+  builtIn,
+  column,
+  itemErrors,
+  listIn,
+  nameCell,
+  nameColumn,
+  namespacedNames,
+  noOwnRules,
+  objectIn,
+  restore,
+  startGeneration,
+  textIn,
+} from "../standard.ts";
+import { flowSchemaErrors } from "./flow-rules.ts";
+import { levelErrors } from "./level-rules.ts";
+
+const group = "flowcontrol.apiserver.k8s.io";
+
+const statusEndpoint: SubresourceStrategy = {
+  verbs: ["get", "patch", "update"],
+  resetFields: resetFieldsOf(["spec"], ["metadata"]),
+  prepareForUpdate: (draft, old) => restore(draft, old, "spec"),
+  validateUpdate: statusErrors,
+};
+
+export const flowSchemas = builtIn({
+  group,
+  resource: "flowschemas",
+  singular: "flowschema",
+  kind: "FlowSchema",
+  isNamespaced: false,
+  subresources: new Map([["status", statusEndpoint]]),
+  strategy: {
+    ...noOwnRules,
+    ...namespacedNames,
+    shape: flowSchema,
+    allowsUnconditionalUpdate: true,
+    prepareForCreate(draft) {
+      fillSchema(draft);
+      draft["status"] = {};
+      startGeneration(draft);
+    },
+    prepareForUpdate(draft, old) {
+      fillSchema(draft);
+      restore(draft, old, "status");
+    },
+    validate: flowSchemaErrors,
+    validateUpdate: flowSchemaErrors,
+    columns: [
+      nameColumn,
+      column("PriorityLevel", "string", "The level that its requests belong to."),
+      column("MatchingPrecedence", "integer", "Lower comes first."),
+      column("DistinguisherMethod", "string", "How flows are told apart."),
+      ageColumn,
+      column("MissingPL", "string", "Whether the level does not exist."),
+    ],
+    cells: schemaCells,
+  },
+});
+
+export const priorityLevelConfigurations = builtIn({
+  group,
+  resource: "prioritylevelconfigurations",
+  singular: "prioritylevelconfiguration",
+  kind: "PriorityLevelConfiguration",
+  isNamespaced: false,
+  subresources: new Map([["status", statusEndpoint]]),
+  strategy: {
+    ...noOwnRules,
+    ...namespacedNames,
+    shape: priorityLevelConfiguration,
+    allowsUnconditionalUpdate: true,
+    prepareForCreate(draft) {
+      fillLevel(draft);
+      draft["status"] = {};
+      startGeneration(draft);
+    },
+    prepareForUpdate(draft, old) {
+      fillLevel(draft);
+      restore(draft, old, "status");
+    },
+    validate: levelErrors,
+    validateUpdate: levelErrors,
+    columns: [
+      nameColumn,
+      column("Type", "string", "Exempt or Limited."),
+      column("NominalConcurrencyShares", "string", "Its share of all seats."),
+      column("Queues", "string", "Queues of the level."),
+      column("HandSize", "string", "Queues that one flow may use."),
+      column("QueueLengthLimit", "string", "Requests that may wait in one."),
+      ageColumn,
+    ],
+    cells: levelCells,
+  },
+});
+
+const precedenceDefault = 1000;
+
+function fillSchema(draft: Draft): void {
+  draft["spec"] = { matchingPrecedence: precedenceDefault, ...objectIn(draft, "spec") };
+}
+
+function fillLevel(draft: Draft): void {
+  const spec = objectIn(draft, "spec");
+  const { exempt, limited } = spec;
+  if (spec["type"] === "Exempt")
+    draft["spec"] = {
+      ...spec,
+      exempt: {
+        nominalConcurrencyShares: 0,
+        lendablePercent: 0,
+        ...(isJsonObject(exempt) ? exempt : {}),
+      },
+    };
+  else if (isJsonObject(limited)) {
+    const response = objectIn(limited, "limitResponse");
+    const queuing = response["queuing"];
+    const filled = isJsonObject(queuing)
+      ? { ...response, queuing: { queues: 64, handSize: 8, queueLengthLimit: 50, ...queuing } }
+      : response;
+    const shares = { nominalConcurrencyShares: 30, lendablePercent: 0 };
+    draft["spec"] = { ...spec, limited: { ...shares, ...limited, limitResponse: filled } };
+  }
+}
+
+function statusErrors(updated: JsonObject): FieldError[] {
+  const seen = new Set<string>();
+  const { conditions } = objectIn(updated, "status");
+  return itemErrors<JsonObject>(conditions, "status.conditions", (condition, at) => {
+    const type = textIn(condition, "type");
+    if (type === "") return [fieldError.required(`${at}.type`, "must not be empty")];
+    if (seen.has(type)) return [fieldError.duplicate(`${at}.type`, type)];
+    seen.add(type);
+    return [];
+  });
+}
+
+function schemaCells(object: JsonObject, nowMs: number): JsonValue[] {
+  const spec = objectIn(object, "spec");
+  const { conditions } = objectIn(object, "status");
+  const dangling = listIn(conditions)
+    .filter(isJsonObject)
+    .find(({ type }) => type === "Dangling");
+  const method = textIn(objectIn(spec, "distinguisherMethod"), "type");
+  return [
+    nameCell(object),
+    textIn(objectIn(spec, "priorityLevelConfiguration"), "name"),
+    Number(spec["matchingPrecedence"] ?? 0),
+    method === "" ? "<none>" : method,
+    ageCell(object, nowMs),
+    dangling === undefined ? "?" : textIn(dangling, "status"),
+  ];
+}
+
+function levelCells(object: JsonObject, nowMs: number): JsonValue[] {
+  const spec = objectIn(object, "spec");
+  const limited = objectIn(spec, "limited");
+  const share = spec["type"] === "Exempt" ? objectIn(spec, "exempt") : limited;
+  const queuing = objectIn(objectIn(limited, "limitResponse"), "queuing");
+  const shown = (value: JsonValue | undefined) => (value === undefined ? "<none>" : String(value));
+  return [
+    nameCell(object),
+    textIn(spec, "type"),
+    shown(share["nominalConcurrencyShares"]),
+    ...["queues", "handSize", "queueLengthLimit"].map((member) => shown(queuing[member])),
+    ageCell(object, nowMs),
+  ];
+}

@@ -1,0 +1,53 @@
+/** Goal: no logical cluster uses up what others need to call their webhooks. */
+import assert from "node:assert/strict";
+import { createServer, type Server } from "node:net";
+import { after, before, describe, it } from "node:test";
+import type { ClusterName } from "@kcp-ts/machinery/names";
+import { FakeClock } from "../testing/index.ts";
+import { callsPerClusterMax, WebhookClient } from "./webhook-client.ts";
+
+let silent: Server;
+before(async () => {
+  silent = createServer((socket) => socket.on("error", () => {}));
+  await new Promise<void>((resolve) => silent.listen(0, "localhost", resolve));
+});
+after(() => silent.close());
+
+describe("a webhook client", () => {
+  it("lets each logical cluster have so many calls under way, and refuses the next one", async () => {
+    const clock = new FakeClock();
+    const client = new WebhookClient({ clock });
+    const { port } = silent.address() as { port: number };
+    const config = { url: `https://localhost:${port}/`, service: undefined, caBundle: "" };
+    const call = (cluster: string) => {
+      const pending = client.post(config, {}, { cluster: cluster as ClusterName, timeoutMs: 1000 });
+      return pending.then(
+        () => "answered",
+        (error: Error) => error.message,
+      );
+    };
+    const first = Array.from({ length: callsPerClusterMax }, () => call("a"));
+    assert.match(await call("a"), /64 calls of webhooks are under way in this logical cluster$/);
+    const other = call("b");
+    clock.advance(1000);
+    for (const message of await Promise.all([...first, other]))
+      assert.match(message, /context deadline exceeded$/);
+    const again = call("a");
+    clock.advance(1000);
+    assert.match(await again, /context deadline exceeded$/);
+    client.close();
+  });
+
+  it("ends a call when nobody waits for it any more", async () => {
+    const clock = new FakeClock();
+    const client = new WebhookClient({ clock });
+    const { port } = silent.address() as { port: number };
+    const config = { url: `https://localhost:${port}/`, service: undefined, caBundle: "" };
+    const leaving = new AbortController();
+    const pending = client.post(config, {}, { signal: leaving.signal });
+    leaving.abort();
+    await assert.rejects(pending, /context canceled$/);
+    assert.equal(clock.pending, 0);
+    client.close();
+  });
+});

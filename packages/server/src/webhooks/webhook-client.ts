@@ -1,0 +1,231 @@
+/**
+ * Calls webhooks over HTTPS: JSON out, JSON in, within a time and a size. Connections are kept and shared by all who trust the same
+ * authorities for the same host.
+ */
+import type { ClientRequest, IncomingMessage } from "node:http";
+import { Agent, type RequestOptions, request } from "node:https";
+import type { Clock } from "@kcp-ts/machinery/base";
+import {
+  isJsonObject,
+  type JsonObject,
+  JsonSyntaxError,
+  type JsonValue,
+  parseJson,
+  stringifyJson,
+} from "@kcp-ts/machinery/json";
+import type { ClusterName } from "@kcp-ts/machinery/names";
+import type { WebhookClientConfig } from "@kcp-ts/machinery/schema";
+import { quote } from "@kcp-ts/machinery/status";
+import { publicLookup, refusedHost } from "./private-addresses.ts";
+
+export interface WebhookClientOptions {
+  readonly clock: Clock;
+  readonly timeoutMs?: number;
+  readonly answerBytesMax?: number;
+  /** Refuses targets on this machine, in its network and at link-local addresses. */
+  readonly denyPrivateAddresses?: boolean;
+  /** Where services are; without it there are none. */
+  readonly services?: ServiceResolver;
+}
+
+/** From a service that a webhook is to be found at to a host and port that can be called; undefined when there is no such service. */
+export type ServiceResolver = (service: {
+  readonly cluster: ClusterName | undefined;
+  readonly namespace: string;
+  readonly name: string;
+  readonly port: number;
+}) => { readonly host: string; readonly port: number } | undefined;
+
+export interface WebhookCall {
+  /** Whose webhook it is: services are looked for there. */
+  readonly cluster?: ClusterName | undefined;
+  readonly timeoutMs?: number;
+  /** Ends the call early. */
+  readonly signal?: AbortSignal;
+}
+
+/** As in Kubernetes, where it cannot be chosen. */
+const timeoutDefaultMs = 30_000;
+const answerBytesDefaultMax = 32 << 20;
+/** Of one logical cluster; calls beyond them wait for one, as long as they have time. */
+const socketsPerHostMax = 16;
+/** Of all logical clusters together: a bound for what the process holds. */
+const socketsMax = 4096;
+/** Calls of one logical cluster under way; those beyond it fail at once, so that nobody can use up what all share. */
+export const callsPerClusterMax = 64;
+const idleSocketMs = 20_000;
+
+export class WebhookClient {
+  readonly #options: WebhookClientOptions;
+  readonly #calls = new Map<string, number>();
+  readonly #agent = new ClusterAgent({
+    keepAlive: true,
+    maxSockets: socketsPerHostMax,
+    maxTotalSockets: socketsMax,
+    maxFreeSockets: 2,
+    timeout: idleSocketMs,
+  });
+
+  constructor(options: WebhookClientOptions) {
+    this.#options = options;
+  }
+
+  /** Throws an Error that says what went wrong, in words for whoever looks after the webhook. */
+  async post(
+    config: WebhookClientConfig,
+    body: JsonValue,
+    call: WebhookCall = {},
+  ): Promise<JsonObject> {
+    const { timeoutMs = this.#options.timeoutMs ?? timeoutDefaultMs } = call;
+    const url = urlOf(config);
+    url.searchParams.set("timeout", `${timeoutMs / 1000}s`);
+    const failed = (why: string) => new Error(`Post ${quote(shown(config, url))}: ${why}`);
+    const target = this.#target(config, url, call.cluster);
+    if (target instanceof Error) throw failed(target.message);
+    const pool = call.cluster ?? "";
+    const underWay = this.#calls.get(pool) ?? 0;
+    if (pool !== "" && underWay >= callsPerClusterMax)
+      throw failed(`${callsPerClusterMax} calls of webhooks are under way in this logical cluster`);
+    this.#calls.set(pool, underWay + 1);
+    const options = { ...target, pool };
+    const { signal } = call;
+    const text = await this.#send(url, options, stringifyJson(body), { timeoutMs, signal })
+      .catch((error: Error) => {
+        throw failed(error.message);
+      })
+      .finally(() => this.#leave(pool));
+    try {
+      const { value } = parseJson(text);
+      if (isJsonObject(value)) return value;
+    } catch (error) {
+      if (!(error instanceof JsonSyntaxError)) throw error;
+      throw failed(`the answer is no JSON: ${error.message}`);
+    }
+    throw failed("the answer is no object");
+  }
+
+  #leave(pool: string): void {
+    const underWay = (this.#calls.get(pool) ?? 1) - 1;
+    if (underWay === 0) this.#calls.delete(pool);
+    else this.#calls.set(pool, underWay);
+  }
+
+  close(): void {
+    this.#agent.destroy();
+  }
+
+  /** Where the connection goes and what it must prove, or why there is none. */
+  #target(
+    { service, caBundle }: WebhookClientConfig,
+    url: URL,
+    cluster: ClusterName | undefined,
+  ): RequestOptions | Error {
+    const { denyPrivateAddresses = false, services } = this.#options;
+    const ca = caBundle === "" ? {} : { ca: Buffer.from(caBundle, "base64").toString("utf8") };
+    if (service !== undefined) {
+      const { namespace, name, port } = service;
+      const found = services?.({ cluster, namespace, name, port });
+      if (found === undefined) return new Error(`service ${quote(name)} not found`);
+      const { host: hostname, port: foundPort } = found;
+      return { ...ca, hostname, port: foundPort, servername: url.hostname };
+    }
+    const refused = denyPrivateAddresses ? refusedHost(url) : undefined;
+    if (refused !== undefined) return refused;
+    return denyPrivateAddresses ? { ...ca, lookup: publicLookup } : ca;
+  }
+
+  #send(
+    url: URL,
+    target: RequestOptions,
+    body: string,
+    { timeoutMs, signal }: { timeoutMs: number; signal: AbortSignal | undefined },
+  ): Promise<string> {
+    const { clock, answerBytesMax = answerBytesDefaultMax } = this.#options;
+    return new Promise((resolve, reject) => {
+      const fail = (why: string) => {
+        finish();
+        call.destroy();
+        reject(new Error(why));
+      };
+      const onAbort = () => fail("context canceled");
+      const finish = () => {
+        timer.cancel();
+        signal?.removeEventListener("abort", onAbort);
+      };
+      const call: ClientRequest = request(url, {
+        method: "POST",
+        agent: this.#agent,
+        ...target,
+        headers: {
+          "content-type": "application/json",
+          accept: "application/json",
+          "content-length": Buffer.byteLength(body),
+        },
+      });
+      const timer = clock.schedule(timeoutMs, () => fail("context deadline exceeded"));
+      signal?.addEventListener("abort", onAbort);
+      call.on("error", (error) => fail(error.message));
+      call.on("response", (response) => {
+        readAnswer(response, answerBytesMax).then(
+          (text) => {
+            finish();
+            resolve(text);
+          },
+          (error: Error) => fail(error.message),
+        );
+      });
+      call.end(body);
+      if (signal?.aborted) onAbort();
+    });
+  }
+}
+
+/** Logical clusters share no connections: one that keeps a host busy does not make others wait for it. */
+class ClusterAgent extends Agent {
+  getName(options?: PoolOptions): string {
+    return `${usualName.call(this, options)}:${options?.pool ?? ""}`;
+  }
+}
+
+type PoolOptions = RequestOptions & { readonly pool?: string };
+
+/** Documented, and missing in the types. */
+const usualName = (
+  Agent.prototype as unknown as { getName(this: Agent, options?: PoolOptions): string }
+).getName;
+
+async function readAnswer(response: IncomingMessage, bytesMax: number): Promise<string> {
+  const { statusCode = 0 } = response;
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of response as AsyncIterable<Buffer>) {
+    size += chunk.length;
+    if (size > bytesMax) throw new Error(`the answer has more than ${bytesMax} bytes`);
+    chunks.push(chunk);
+  }
+  const text = Buffer.concat(chunks).toString("utf8");
+  if (statusCode === 200) return text;
+  // A redirect is not followed: it would lead where nobody has agreed to go.
+  const shown = text.slice(0, 200).trim();
+  throw new Error(
+    shown === ""
+      ? `the webhook answered with the status ${statusCode}`
+      : `the webhook answered with the status ${statusCode}: ${shown}`,
+  );
+}
+
+/** A service is called by the name that it has in a cluster, wherever that leads. */
+function urlOf({ url, service }: WebhookClientConfig): URL {
+  if (url !== undefined) return new URL(url);
+  if (service === undefined) throw new Error("neither url nor service is given");
+  const { namespace, name, port, path = "/" } = service;
+  return new URL(path, `https://${name}.${namespace}.svc:${port}`);
+}
+
+/** URLs leave out the usual port; of services it is always told. */
+function shown(
+  { service }: WebhookClientConfig,
+  { href, hostname, pathname, search }: URL,
+): string {
+  return service === undefined ? href : `https://${hostname}:${service.port}${pathname}${search}`;
+}

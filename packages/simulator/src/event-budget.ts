@@ -1,0 +1,34 @@
+/**
+ * How many Events a cluster may write: a burst, then so many a second. A real kubelet has such a limit too; without one, ten thousand Pods would
+ * spend most of their start on telling of it.
+ */
+import type { Clock } from "@kcp-ts/machinery/base";
+
+export interface EventBudgetOptions {
+  readonly burst: number;
+  readonly perSecond: number;
+}
+
+export class EventBudget {
+  readonly #clock: Clock;
+  readonly #options: EventBudgetOptions;
+  #tokens: number;
+  #atMs: number;
+
+  constructor(clock: Clock, options: EventBudgetOptions) {
+    this.#clock = clock;
+    this.#options = options;
+    this.#tokens = options.burst;
+    this.#atMs = clock.monotonic();
+  }
+
+  take(): boolean {
+    const nowMs = this.#clock.monotonic();
+    const { burst, perSecond } = this.#options;
+    this.#tokens = Math.min(burst, this.#tokens + ((nowMs - this.#atMs) / 1000) * perSecond);
+    this.#atMs = nowMs;
+    if (this.#tokens < 1) return false;
+    this.#tokens--;
+    return true;
+  }
+}

@@ -1,0 +1,79 @@
+/** The cluster's port: opened, closed as if the machine were gone, and opened again in the same place. */
+import { Listener, type TlsMaterial } from "@kcp-ts/server";
+import type { Handle } from "./faults.ts";
+
+export interface PortOptions {
+  readonly host?: string;
+  /** A free one if left out. */
+  readonly port?: number;
+  /** The serving certificate, and what clients verify it by. */
+  readonly tls: TlsMaterial & { readonly caPem: string };
+}
+
+export class Port {
+  readonly host: string;
+  readonly caPem: string;
+  readonly #options: PortOptions;
+  readonly #handle: Handle;
+  #listener: Listener | undefined;
+  #port: number;
+
+  constructor(options: PortOptions, handle: Handle) {
+    this.#options = options;
+    this.#handle = handle;
+    this.host = options.host ?? "127.0.0.1";
+    this.caPem = options.tls.caPem;
+    this.#port = options.port ?? 0;
+  }
+
+  get url(): string {
+    return `https://${this.host.includes(":") ? `[${this.host}]` : this.host}:${this.#port}`;
+  }
+
+  async open(): Promise<void> {
+    if (this.#listener !== undefined) return;
+    const listener = new Listener({
+      host: this.host,
+      port: this.#port,
+      tls: this.#options.tls,
+      handle: this.#handle,
+      onDebug: () => {},
+    });
+    this.#listener = listener;
+    this.#port = (await listener.listen()).port;
+  }
+
+  async close(): Promise<void> {
+    const listener = this.#listener;
+    this.#listener = undefined;
+    await listener?.drain(AbortSignal.abort());
+  }
+}
+
+export interface KubeconfigFacts {
+  readonly name: string;
+  readonly url: string;
+  readonly caPem: string;
+  readonly token: string;
+}
+
+/** JSON is YAML, whatever is in it. */
+export function formatKubeconfig({ name, url, caPem, token }: KubeconfigFacts): string {
+  const config = {
+    apiVersion: "v1",
+    kind: "Config",
+    "current-context": name,
+    clusters: [
+      {
+        name,
+        cluster: {
+          server: url,
+          "certificate-authority-data": Buffer.from(caPem, "utf8").toString("base64"),
+        },
+      },
+    ],
+    contexts: [{ name, context: { cluster: name, user: `${name}-admin` } }],
+    users: [{ name: `${name}-admin`, user: { token } }],
+  };
+  return `${JSON.stringify(config, undefined, 2)}\n`;
+}

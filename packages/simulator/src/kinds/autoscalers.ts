@@ -1,0 +1,159 @@
+/** HorizontalPodAutoscalers: v2 is stored, v1 shows the same objects in fewer words. */
+import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery/json";
+import { type FieldError, fieldError } from "@kcp-ts/machinery/status";
+import {
+  ageCell,
+  ageColumn,
+  column,
+  convertedForm,
+  listIn,
+  nameCell,
+  nameColumn,
+  objectIn,
+  type ResourceDefinition,
+  textIn,
+} from "@kcp-ts/server/kinds";
+import {
+  type Generation,
+  horizontalPodAutoscalerV1,
+  horizontalPodAutoscalerV2,
+  inGeneration,
+} from "../shapes/index.ts";
+import { fill, ownObject } from "./drafts.ts";
+import { defineKind, type KindOptions } from "./kind.ts";
+
+const cpuPercentDefault = 80;
+
+function autoscaler(
+  version: "v1" | "v2",
+  generation: Generation,
+): Omit<KindOptions, "setDefaults"> {
+  return {
+    group: "autoscaling",
+    version,
+    kind: "HorizontalPodAutoscaler",
+    resource: "horizontalpodautoscalers",
+    shortNames: ["hpa"],
+    categories: ["all"],
+    hasGeneration: false,
+    shape: inGeneration(
+      version === "v1" ? horizontalPodAutoscalerV1 : horizontalPodAutoscalerV2,
+      generation,
+    ),
+    validate: boundErrors,
+    columns: [
+      nameColumn,
+      column("Reference", "string", "What is scaled."),
+      column("Targets", "string", "Metrics, as they are and as they should be."),
+      column("MinPods", "string", "At least so many."),
+      column("MaxPods", "integer", "At most so many."),
+      column("Replicas", "integer", "So many there are."),
+      ageColumn,
+    ],
+    cells(object, nowMs) {
+      const [spec, status] = [objectIn(object, "spec"), objectIn(object, "status")];
+      const target = objectIn(spec, "scaleTargetRef");
+      return [
+        nameCell(object),
+        `${textIn(target, "kind")}/${textIn(target, "name")}`,
+        targetsText(spec),
+        String(spec["minReplicas"] ?? "<unset>"),
+        Number(spec["maxReplicas"] ?? 0),
+        Number(status["currentReplicas"] ?? 0),
+        ageCell(object, nowMs),
+      ];
+    },
+  };
+}
+
+export function autoscalersKinds(generation: Generation): readonly ResourceDefinition[] {
+  const v2 = defineKind({
+    ...autoscaler("v2", generation),
+    setDefaults(draft) {
+      const spec = ownObject(draft, "spec");
+      fill(spec, "minReplicas", 1);
+      if (listIn(spec["metrics"]).length === 0) spec["metrics"] = [cpuMetric(cpuPercentDefault)];
+    },
+  });
+  const v1 = defineKind({
+    ...autoscaler("v1", generation),
+    setDefaults: (draft) => fill(ownObject(draft, "spec"), "minReplicas", 1),
+  });
+  return [
+    v2,
+    {
+      ...v1,
+      storageVersion: "v2",
+      storedAs: { group: "autoscaling", resource: "horizontalpodautoscalers", identity: "" },
+      form: convertedForm({ name: "autoscaling/v1", toServed: toV1, toStored: toV2 }),
+    },
+  ];
+}
+
+function cpuMetric(averageUtilization: number): JsonObject {
+  return {
+    type: "Resource",
+    resource: { name: "cpu", target: { type: "Utilization", averageUtilization } },
+  };
+}
+
+function isCpu(metric: JsonValue): boolean {
+  return isJsonObject(metric) && textIn(objectIn(metric, "resource"), "name") === "cpu";
+}
+
+export function toV1(object: JsonObject): JsonObject {
+  const { metrics, behavior: _, ...spec } = objectIn(object, "spec");
+  const cpu = listIn(metrics).find(isCpu) as JsonObject | undefined;
+  const target = objectIn(objectIn(cpu ?? {}, "resource"), "target")["averageUtilization"];
+  const { currentMetrics: _c, conditions: _k, ...status } = objectIn(object, "status");
+  return {
+    ...object,
+    apiVersion: "autoscaling/v1",
+    spec: {
+      ...spec,
+      ...(target === undefined ? {} : { targetCPUUtilizationPercentage: target }),
+    },
+    ...(object["status"] === undefined ? {} : { status }),
+  };
+}
+
+export function toV2(object: JsonObject): JsonObject {
+  const { targetCPUUtilizationPercentage: percent, ...spec } = objectIn(object, "spec");
+  return {
+    ...object,
+    apiVersion: "autoscaling/v2",
+    spec: { ...spec, metrics: [cpuMetric(Number(percent ?? cpuPercentDefault))] },
+  };
+}
+
+function boundErrors(object: JsonObject): FieldError[] {
+  const spec = objectIn(object, "spec");
+  const [min, max] = [Number(spec["minReplicas"] ?? 1), Number(spec["maxReplicas"] ?? 0)];
+  const errors: FieldError[] = [];
+  const target = objectIn(spec, "scaleTargetRef");
+  for (const member of ["kind", "name"])
+    if (textIn(target, member) === "")
+      errors.push(fieldError.required(`spec.scaleTargetRef.${member}`));
+  if (min < 1)
+    errors.push(fieldError.invalid("spec.minReplicas", min, "must be greater than or equal to 1"));
+  if (max < 1) errors.push(fieldError.invalid("spec.maxReplicas", max, "must be greater than 0"));
+  if (max < min)
+    errors.push(
+      fieldError.invalid("spec.maxReplicas", max, "must be greater than or equal to `minReplicas`"),
+    );
+  return errors;
+}
+
+function targetsText(spec: JsonObject): string {
+  const metrics = listIn(spec["metrics"]) as readonly JsonObject[];
+  const percent = spec["targetCPUUtilizationPercentage"];
+  if (percent !== undefined) return `cpu: <unknown>/${String(percent)}%`;
+  const texts = metrics.map((metric) => {
+    const target = objectIn(objectIn(metric, "resource"), "target");
+    const value = target["averageUtilization"];
+    const wanted = value === undefined ? textIn(target, "averageValue") : `${String(value)}%`;
+    const name = textIn(objectIn(metric, "resource"), "name");
+    return name === "" ? "<unknown>" : `${name}: <unknown>/${wanted}`;
+  });
+  return texts.length === 0 ? "<none>" : texts.slice(0, 2).join(", ");
+}

@@ -1,0 +1,3 @@
+export { disruptionRefused, type LogRequest, type PodEndpointsOptions } from "./pod-endpoints.ts";
+export { ownManager } from "./pods.ts";
+export { workloadKinds } from "./workload-kinds.ts";

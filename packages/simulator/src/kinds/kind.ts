@@ -1,0 +1,98 @@
+/** A workload kind in a few lines: a spec that people write, a status that controllers write, and what is its own. */
+import type { JsonObject, JsonValue } from "@kcp-ts/machinery/json";
+import { dnsSubdomainErrors, type NameErrors } from "@kcp-ts/machinery/names";
+import type { MessageShape } from "@kcp-ts/machinery/shape";
+import type { FieldError } from "@kcp-ts/machinery/status";
+import type { TableColumn } from "@kcp-ts/machinery/table";
+import {
+  builtIn,
+  type Draft,
+  noOwnRules,
+  type ResourceDefinition,
+  restore,
+  type Strategy,
+  type SubresourceStrategy,
+  startGeneration,
+} from "@kcp-ts/server/kinds";
+
+export interface KindOptions {
+  readonly group: string;
+  readonly version?: string;
+  readonly kind: string;
+  readonly resource: string;
+  readonly shortNames?: readonly string[];
+  readonly categories?: readonly string[];
+  readonly isNamespaced?: boolean;
+  readonly shape: MessageShape;
+  /** False for kinds that have no `/status`. */
+  readonly hasStatus?: boolean;
+  /** Kinds whose desired state is not counted. */
+  readonly hasGeneration?: boolean;
+  readonly nameErrors?: NameErrors;
+  /** Members that are left out; must leave alone what is there. Runs on every write of the main endpoint. */
+  readonly setDefaults?: (draft: Draft) => void;
+  /** What a new object has besides; behind the defaults. */
+  readonly prepareNew?: (draft: Draft) => void;
+  readonly validate?: (object: JsonObject) => FieldError[];
+  readonly validateUpdate?: (updated: JsonObject, old: JsonObject) => FieldError[];
+  readonly columns: readonly TableColumn[];
+  readonly cells: (object: JsonObject, nowMs: number) => JsonValue[];
+  readonly subresources?: readonly (readonly [string, SubresourceStrategy])[];
+  readonly strategy?: Partial<Strategy>;
+}
+
+export function defineKind(options: KindOptions): ResourceDefinition {
+  const { kind, hasStatus = true, hasGeneration = true, isNamespaced = true } = options;
+  const { setDefaults = () => {}, prepareNew = () => {}, validate = () => [] } = options;
+  return builtIn({
+    group: options.group,
+    version: options.version ?? "v1",
+    resource: options.resource,
+    singular: kind.toLowerCase(),
+    kind,
+    isNamespaced,
+    shortNames: options.shortNames ?? [],
+    categories: options.categories ?? [],
+    subresources: new Map([
+      ...(hasStatus ? [["status", statusEndpoint] as const] : []),
+      ...(options.subresources ?? []),
+    ]),
+    strategy: {
+      ...noOwnRules,
+      nameErrors: options.nameErrors ?? dnsSubdomainErrors,
+      shape: options.shape,
+      allowsUnconditionalUpdate: true,
+      prepareForCreate(draft) {
+        if (hasStatus) delete draft["status"];
+        if (hasGeneration) startGeneration(draft);
+        setDefaults(draft);
+        prepareNew(draft);
+      },
+      prepareForUpdate(draft, old) {
+        if (hasStatus) restore(draft, old, "status");
+        setDefaults(draft);
+      },
+      validate,
+      validateUpdate: (updated, old) => [
+        ...validate(updated),
+        ...(options.validateUpdate?.(updated, old) ?? []),
+      ],
+      columns: options.columns,
+      cells: options.cells,
+      ...options.strategy,
+    },
+  });
+}
+
+/** Changes the status and nothing else: the rest of what is sent, metadata included, need not even be there. */
+const statusEndpoint: SubresourceStrategy = {
+  verbs: ["get", "patch", "update"],
+  prepareForUpdate(draft, old) {
+    const { status } = draft;
+    for (const member of Object.keys(draft)) delete draft[member];
+    Object.assign(draft, old);
+    if (status === undefined) delete draft["status"];
+    else draft["status"] = status;
+  },
+  validateUpdate: () => [],
+};

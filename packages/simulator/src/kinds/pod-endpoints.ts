@@ -1,0 +1,173 @@
+/** The endpoints of Pods that do something: binding, eviction and logs. */
+import type { Clock } from "@kcp-ts/machinery/base";
+import type { JsonObject } from "@kcp-ts/machinery/json";
+import { StatusError, statusError } from "@kcp-ts/machinery/status";
+import type { ApiResponse } from "@kcp-ts/server";
+import {
+  listIn,
+  objectIn,
+  type SubresourceCall,
+  type SubresourceStrategy,
+  textIn,
+} from "@kcp-ts/server/kinds";
+import { binding, eviction } from "../shapes/index.ts";
+import { bound } from "./pods.ts";
+
+export interface PodEndpointsOptions {
+  readonly clock: Clock;
+  /** Deletes the Pod if budgets allow it; throws the 429 if not. */
+  readonly evict: (pod: JsonObject, deleteOptions: JsonObject) => Promise<void>;
+  readonly logs: (pod: JsonObject, query: LogRequest) => AsyncIterable<Uint8Array> | Uint8Array;
+}
+
+export interface LogRequest {
+  readonly container: string;
+  readonly isFollowed: boolean;
+  readonly isPrevious: boolean;
+  readonly hasTimestamps: boolean;
+  readonly tailLines: number | undefined;
+  readonly sinceSeconds: number | undefined;
+  readonly signal: AbortSignal;
+}
+
+const unchanged = { prepareForUpdate: () => {}, validateUpdate: () => [] } as const;
+
+export function podEndpoints(
+  options: PodEndpointsOptions,
+): readonly (readonly [string, SubresourceStrategy])[] {
+  return [
+    ["binding", { ...unchanged, verbs: ["create"], connect: (call) => bind(call, options) }],
+    ["eviction", { ...unchanged, verbs: ["create"], connect: (call) => evict(call, options) }],
+    ["log", { ...unchanged, verbs: ["get"], connect: (call) => showLog(call, options) }],
+  ];
+}
+
+const podResource = { group: "", resource: "pods" } as const;
+
+async function bind(call: SubresourceCall, { clock }: PodEndpointsOptions): Promise<ApiResponse> {
+  const wanted = await call.body({ group: "", version: "v1", kind: "Binding", shape: binding });
+  const target = textIn(objectIn(wanted, "target"), "name");
+  const { uid } = objectIn(wanted, "metadata");
+  await call.update((present) => {
+    const metadata = objectIn(present, "metadata");
+    const name = textIn(metadata, "name");
+    if (uid !== undefined && uid !== metadata["uid"])
+      throw statusError.conflict(
+        podResource,
+        name,
+        `Precondition failed: UID in precondition: ${String(uid)}, UID in object meta: ${String(metadata["uid"])}`,
+      );
+    const nodeName = textIn(objectIn(present, "spec"), "nodeName");
+    if (nodeName !== "")
+      throw statusError.conflict(
+        podResource,
+        name,
+        `pod ${name} is already assigned to node ${JSON.stringify(nodeName)}`,
+      );
+    if (metadata["deletionTimestamp"] !== undefined)
+      throw statusError.conflict(
+        podResource,
+        name,
+        `pod ${name} is being deleted, cannot be assigned to a host`,
+      );
+    return bound(present, target, `${new Date(clock.now()).toISOString().slice(0, 19)}Z`);
+  });
+  return success(201);
+}
+
+async function evict(call: SubresourceCall, options: PodEndpointsOptions): Promise<ApiResponse> {
+  const kind = { group: "policy", version: "v1", kind: "Eviction", shape: eviction };
+  const wanted = await call.body(kind);
+  await options.evict(call.object, objectIn(wanted, "deleteOptions"));
+  return success(201);
+}
+
+function showLog(
+  { object, query, signal }: SubresourceCall,
+  options: PodEndpointsOptions,
+): ApiResponse {
+  const container = containerOf(object, query.get("container") ?? "");
+  const isFollowed = query.get("follow") === "true" || query.get("follow") === "1";
+  const request: LogRequest = {
+    container,
+    isFollowed,
+    isPrevious: query.get("previous") === "true",
+    hasTimestamps: query.get("timestamps") === "true",
+    tailLines: count(query, "tailLines"),
+    sinceSeconds: count(query, "sinceSeconds"),
+    signal,
+  };
+  checkStarted(object, request);
+  return {
+    status: 200,
+    headers: { "content-type": "text/plain" },
+    body: options.logs(object, request),
+    ...(isFollowed ? { isWatch: true } : {}),
+  };
+}
+
+function count(query: URLSearchParams, name: string): number | undefined {
+  const text = query.get(name);
+  return text !== null && /^\d{1,9}$/.test(text) ? Number(text) : undefined;
+}
+
+function containerOf(pod: JsonObject, asked: string): string {
+  const name = textIn(objectIn(pod, "metadata"), "name");
+  const spec = objectIn(pod, "spec");
+  const names = (member: string) =>
+    listIn(spec[member]).map((one) => textIn(one as JsonObject, "name"));
+  const containers = names("containers");
+  if (asked === "") {
+    if (containers.length === 1) return containers[0] as string;
+    throw statusError.badRequest(
+      `a container name must be specified for pod ${name}, choose one of: [${containers.join(" ")}]`,
+    );
+  }
+  if (containers.includes(asked) || names("initContainers").includes(asked)) return asked;
+  throw statusError.badRequest(`container ${asked} is not valid for pod ${name}`);
+}
+
+function checkStarted(pod: JsonObject, { container, isPrevious }: LogRequest): void {
+  const name = textIn(objectIn(pod, "metadata"), "name");
+  const status = objectIn(pod, "status");
+  const statuses = [
+    ...listIn(status["containerStatuses"]),
+    ...listIn(status["initContainerStatuses"]),
+  ] as JsonObject[];
+  const found = statuses.find((one) => one["name"] === container);
+  const refuse = (why: string) =>
+    statusError.badRequest(
+      `container ${JSON.stringify(container)} in pod ${JSON.stringify(name)} ${why}`,
+    );
+  if (isPrevious && objectIn(found ?? {}, "lastState")["terminated"] === undefined)
+    throw statusError.badRequest(
+      `previous terminated container ${JSON.stringify(container)} in pod ${JSON.stringify(name)} not found`,
+    );
+  const waiting = objectIn(objectIn(found ?? {}, "state"), "waiting");
+  if (found !== undefined && waiting["reason"] === undefined) return;
+  if (Number(found?.["restartCount"] ?? 0) > 0) return;
+  throw refuse(`is waiting to start: ${textIn(waiting, "reason") || "ContainerCreating"}`);
+}
+
+function success(status: number): ApiResponse {
+  const body = { kind: "Status", apiVersion: "v1", metadata: {}, status: "Success", code: status };
+  return {
+    status,
+    headers: { "content-type": "application/json" },
+    body: new TextEncoder().encode(JSON.stringify(body)),
+  };
+}
+
+/** What clients of evictions wait and try again on. */
+export function disruptionRefused(budget: string, message: string): StatusError {
+  return new StatusError({
+    code: 429,
+    reason: "TooManyRequests",
+    message: "Cannot evict pod as it would violate the pod's disruption budget.",
+    details: {
+      causes: [
+        { reason: "DisruptionBudget", message: `The disruption budget ${budget} ${message}` },
+      ],
+    },
+  });
+}

@@ -1,0 +1,122 @@
+/** Pods: defaults, what may be changed of a running one, deletion that takes its time, and the endpoints that do something. */
+import { isJsonObject, type JsonObject, jsonEqual } from "@kcp-ts/machinery/json";
+import { type FieldError, fieldError } from "@kcp-ts/machinery/status";
+import {
+  type Draft,
+  objectIn,
+  type ResourceDefinition,
+  type SubresourceStrategy,
+  textIn,
+} from "@kcp-ts/server/kinds";
+import { type Generation, inGeneration, pod } from "../shapes/index.ts";
+import { ownObject } from "./drafts.ts";
+import { defineKind } from "./kind.ts";
+import { addPatience, qosClassOf, setPodDefaults } from "./pod-defaults.ts";
+import { podSpecErrors } from "./pod-errors.ts";
+import { podCells, podColumns } from "./pod-table.ts";
+
+/** The cluster's own controllers, by their user agent: three writes for each Pod, of which nobody asks who made them. */
+export const ownManager = "simulator";
+
+export function podsKind(
+  generation: Generation,
+  subresources: readonly (readonly [string, SubresourceStrategy])[],
+): ResourceDefinition {
+  return defineKind({
+    group: "",
+    kind: "Pod",
+    resource: "pods",
+    shortNames: ["po"],
+    categories: ["all"],
+    shape: inGeneration(pod, generation),
+    // Pods count their generation since 1.33.
+    hasGeneration: generation !== "1.28",
+    setDefaults: setPodDefaults,
+    prepareNew(draft) {
+      addPatience(draft);
+      draft["status"] = { phase: "Pending", qosClass: qosClassOf(draft["spec"] as JsonObject) };
+    },
+    validate: (object) => podSpecErrors(objectIn(object, "spec"), "spec"),
+    validateUpdate: updateErrors,
+    columns: podColumns,
+    cells: podCells,
+    subresources,
+    strategy: {
+      returnsDeletedObject: true,
+      recordsOwner: (manager) => manager !== ownManager,
+      gracePeriodSeconds,
+      selectableFields: new Map(
+        [
+          "spec.nodeName",
+          "spec.restartPolicy",
+          "spec.schedulerName",
+          "spec.serviceAccountName",
+          "spec.hostNetwork",
+          "status.phase",
+          "status.podIP",
+          "status.nominatedNodeName",
+        ].map((path) => [path, (object: JsonObject) => textAt(object, path)]),
+      ),
+    },
+  });
+}
+
+function textAt(object: JsonObject, path: string): string {
+  const [outer = "", inner = ""] = path.split(".");
+  const text = textIn(objectIn(object, outer), inner);
+  return path === "spec.hostNetwork" && text === "" ? "false" : text;
+}
+
+const graceSecondsDefault = 30;
+
+/** A Pod that no kubelet has seen goes at once; others get the time that they, or the client, ask for. */
+function gracePeriodSeconds(object: JsonObject, asked: number | undefined): number {
+  const [metadata, spec] = [objectIn(object, "metadata"), objectIn(object, "spec")];
+  if (textIn(spec, "nodeName") === "") return 0;
+  if (["Succeeded", "Failed"].includes(textIn(objectIn(object, "status"), "phase"))) return 0;
+  if (asked !== undefined) return Math.max(0, asked);
+  if (metadata["deletionTimestamp"] !== undefined)
+    return Number(metadata["deletionGracePeriodSeconds"] ?? 0);
+  return Number(spec["terminationGracePeriodSeconds"] ?? graceSecondsDefault);
+}
+
+const updateForbidden =
+  "pod updates may not change fields other than `spec.containers[*].image`,`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to existing tolerations),`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)";
+
+function updateErrors(updated: JsonObject, old: JsonObject): FieldError[] {
+  const [now, before] = [fixedPart(updated), fixedPart(old)];
+  if (jsonEqual(now, before)) return [];
+  return [fieldError.forbidden("spec", updateForbidden)];
+}
+
+/** The spec without what may be changed. */
+function fixedPart(object: JsonObject): JsonObject {
+  const {
+    activeDeadlineSeconds: _a,
+    tolerations: _t,
+    schedulingGates: _g,
+    ...spec
+  } = objectIn(object, "spec");
+  const imageless = (list: unknown) =>
+    Array.isArray(list)
+      ? (list as JsonObject[]).map(({ image: _i, resources: _r, ...rest }) => rest)
+      : [];
+  return {
+    ...spec,
+    containers: imageless(spec["containers"]),
+    initContainers: imageless(spec["initContainers"]),
+  };
+}
+
+/** The scheduler's word: where the Pod is to run. */
+export function bound(present: JsonObject, nodeName: string, now: string): Draft {
+  const draft: Draft = { ...present };
+  ownObject(draft, "spec")["nodeName"] = nodeName;
+  const status = ownObject(draft, "status");
+  const others = (Array.isArray(status["conditions"]) ? status["conditions"] : []) as JsonObject[];
+  status["conditions"] = [
+    ...others.filter((one) => isJsonObject(one) && one["type"] !== "PodScheduled"),
+    { type: "PodScheduled", status: "True", lastTransitionTime: now },
+  ];
+  return draft;
+}

@@ -1,0 +1,62 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import fc from "fast-check";
+import type { Behaviour } from "./behaviour.ts";
+import { backOffMs, lifeAt } from "./container-life.ts";
+
+const good: Behaviour = {
+  startDelayMs: 0,
+  readyDelayMs: 0,
+  isEverReady: true,
+  failure: undefined,
+  runMs: undefined,
+  exitCode: 0,
+};
+
+describe("the life of a container", () => {
+  it("waits, then runs for as long as it is let", () => {
+    assert.deepEqual(lifeAt(good, "Always", 1000, 999).phase, {
+      kind: "waiting",
+      reason: "ContainerCreating",
+    });
+    const life = lifeAt(good, "Always", 1000, 1_000_000);
+    assert.deepEqual(life.phase, { kind: "running", sinceMs: 1000 });
+    assert.equal(life.nextAtMs, undefined);
+  });
+
+  it("restarts at once, then later and later, up to five minutes", () => {
+    const crashing = { ...good, runMs: 1000, exitCode: 1 };
+    const second = lifeAt(crashing, "Always", 0, 1000);
+    assert.deepEqual([second.phase.kind, second.restarts], ["running", 1]);
+    const waiting = lifeAt(crashing, "Always", 0, 2000);
+    assert.equal(waiting.phase.kind === "waiting" && waiting.phase.reason, "CrashLoopBackOff");
+    assert.equal(waiting.nextAtMs, 12_000);
+    assert.deepEqual([1, 2, 3, 6, 50].map(backOffMs), [10_000, 20_000, 40_000, 300_000, 300_000]);
+  });
+
+  it("ends for good when its policy says so", () => {
+    const ending = { ...good, runMs: 500 };
+    assert.equal(lifeAt(ending, "OnFailure", 0, 500).phase.kind, "ended");
+    assert.equal(lifeAt({ ...ending, exitCode: 3 }, "Never", 0, 9999).phase.kind, "ended");
+    assert.notEqual(lifeAt({ ...ending, exitCode: 3 }, "OnFailure", 0, 500).phase.kind, "ended");
+  });
+
+  it("only ever restarts more often as time goes on, and says when it changes next", () => {
+    fc.assert(
+      fc.property(
+        fc.integer({ min: 0, max: 5000 }),
+        fc.array(fc.integer({ min: 0, max: 100_000 }), { minLength: 2, maxLength: 8 }),
+        (runMs, times) => {
+          const crashing = { ...good, runMs, exitCode: 1 };
+          let restarts = 0;
+          for (const nowMs of times.sort((a, b) => a - b)) {
+            const life = lifeAt(crashing, "Always", 0, nowMs);
+            assert.ok(life.restarts >= restarts);
+            assert.ok((life.nextAtMs ?? 0) > nowMs);
+            restarts = life.restarts;
+          }
+        },
+      ),
+    );
+  });
+});

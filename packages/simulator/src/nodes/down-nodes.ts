@@ -1,0 +1,22 @@
+/** Which nodes have lost their kubelet: nobody there reports, starts or ends anything. */
+export class DownNodes {
+  readonly #names = new Set<string>();
+  readonly #listeners: ((name: string) => void)[] = [];
+
+  has(name: string): boolean {
+    return this.#names.has(name);
+  }
+
+  add(name: string): void {
+    this.#names.add(name);
+  }
+
+  remove(name: string): void {
+    if (!this.#names.delete(name)) return;
+    for (const tell of this.#listeners) tell(name);
+  }
+
+  onUp(listener: (name: string) => void): void {
+    this.#listeners.push(listener);
+  }
+}

@@ -1,0 +1,47 @@
+/** What a container that does not run has printed: made up from its Pod when somebody asks, so that nothing is kept. */
+import { durationMs, type Pod } from "../api/index.ts";
+import { annotationPrefix } from "./behaviour.ts";
+
+export interface LogQuery {
+  readonly container: string;
+  /** Of the run before this one. */
+  readonly isPrevious: boolean;
+  readonly hasTimestamps: boolean;
+  readonly tailLines?: number | undefined;
+  readonly sinceMs?: number | undefined;
+  /** Only lines that are younger than this; for those who follow. */
+  readonly afterMs?: number | undefined;
+}
+
+/** A Pod that has printed for long is not told of from the beginning. */
+const linesMax = 10_000;
+
+export function logsOf(pod: Pod, query: LogQuery, nowMs: number): string[] {
+  const status = pod.status?.containerStatuses?.find(({ name }) => name === query.container);
+  const state = query.isPrevious ? status?.lastState : status?.state;
+  const startedAt = state?.running?.startedAt ?? state?.terminated?.startedAt;
+  if (startedAt === undefined) return [];
+  const startMs = Date.parse(startedAt);
+  const endMs =
+    state?.terminated?.finishedAt === undefined ? nowMs : Date.parse(state.terminated.finishedAt);
+  const said = (name: string) => pod.metadata.annotations?.[`${annotationPrefix}${name}`];
+  const image = pod.spec.containers.find(({ name }) => name === query.container)?.image ?? "";
+  const text = said("log") ?? `simulated container ${query.container} of image ${image} started`;
+  const lines = text.split("\n").map((line) => ({ atMs: startMs, line }));
+  const everyMs = durationMs(said("log-every"));
+  if (everyMs !== undefined && everyMs > 0) {
+    const count = Math.floor((endMs - startMs) / everyMs);
+    for (let tick = Math.max(1, count - linesMax); tick <= count; tick++)
+      lines.push({ atMs: startMs + tick * everyMs, line: `line ${tick}` });
+  }
+  const sinceMs = query.sinceMs ?? Number.NEGATIVE_INFINITY;
+  const afterMs = query.afterMs ?? Number.NEGATIVE_INFINITY;
+  const wanted = lines.filter(({ atMs }) => atMs >= sinceMs && atMs > afterMs);
+  const tail =
+    query.tailLines === undefined
+      ? wanted
+      : wanted.slice(wanted.length - Math.min(wanted.length, query.tailLines));
+  return tail.map(({ atMs, line }) =>
+    query.hasTimestamps ? `${new Date(atMs).toISOString().replace("Z", "000000Z")} ${line}` : line,
+  );
+}

@@ -1,0 +1,101 @@
+/**
+ * Two generations of Kubernetes to simulate. The shapes are those of the newer; an older cluster has not heard of some of their fields.
+ *
+ * The table follows from comparing the published types of the two releases. Unknown fields are pruned by an old cluster as by a real one,
+ * and its OpenAPI documents do not have them: that is what the negotiation of APIs is about.
+ */
+import { type Field, type MessageShape, message, type Shape } from "@kcp-ts/machinery/shape";
+
+export type Generation = "1.28" | "1.36";
+
+export const generations: readonly Generation[] = ["1.28", "1.36"];
+
+const core = "io.k8s.api.core.v1";
+
+/** Message name → fields that came after 1.28. */
+const newerFields: ReadonlyMap<string, readonly string[]> = new Map([
+  ["io.k8s.api.apps.v1.DeploymentStatus", ["terminatingReplicas"]],
+  ["io.k8s.api.apps.v1.ReplicaSetStatus", ["terminatingReplicas"]],
+  ["io.k8s.api.autoscaling.v2.HPAScalingRules", ["tolerance"]],
+  ["io.k8s.api.batch.v1.JobSpec", ["successPolicy", "managedBy"]],
+  [`${core}.Container`, ["restartPolicyRules"]],
+  [`${core}.ContainerStatus`, ["volumeMounts", "user", "allocatedResourcesStatus", "stopSignal"]],
+  [`${core}.EnvVarSource`, ["fileKeyRef"]],
+  [`${core}.EphemeralContainerCommon`, ["restartPolicyRules"]],
+  [`${core}.Lifecycle`, ["stopSignal"]],
+  [`${core}.LifecycleHandler`, ["sleep"]],
+  [`${core}.LoadBalancerIngress`, ["ipMode"]],
+  [`${core}.NodeStatus`, ["runtimeHandlers", "features", "declaredFeatures"]],
+  [`${core}.NodeSystemInfo`, ["swap"]],
+  [`${core}.PersistentVolumeClaimSpec`, ["volumeAttributesClassName"]],
+  [
+    `${core}.PersistentVolumeClaimStatus`,
+    ["currentVolumeAttributesClassName", "modifyVolumeStatus"],
+  ],
+  [`${core}.PersistentVolumeSpec`, ["volumeAttributesClassName"]],
+  [`${core}.PodAffinityTerm`, ["matchLabelKeys", "mismatchLabelKeys"]],
+  [`${core}.PodCondition`, ["observedGeneration"]],
+  [`${core}.PodResourceClaim`, ["resourceClaimName", "resourceClaimTemplateName"]],
+  [
+    `${core}.PodSecurityContext`,
+    ["supplementalGroupsPolicy", "appArmorProfile", "seLinuxChangePolicy"],
+  ],
+  [`${core}.PodSpec`, ["resources", "hostnameOverride", "schedulingGroup"]],
+  [
+    `${core}.PodStatus`,
+    [
+      "observedGeneration",
+      "extendedResourceClaimStatus",
+      "allocatedResources",
+      "resources",
+      "nodeAllocatableResourceClaimStatuses",
+    ],
+  ],
+  [`${core}.ResourceClaim`, ["request"]],
+  [`${core}.SecurityContext`, ["appArmorProfile"]],
+  [`${core}.ServiceSpec`, ["trafficDistribution"]],
+  [`${core}.VolumeMount`, ["recursiveReadOnly"]],
+  [`${core}.VolumeProjection`, ["clusterTrustBundle", "podCertificate"]],
+  [`${core}.VolumeSource`, ["image"]],
+  ["io.k8s.api.discovery.v1.EndpointHints", ["forNodes"]],
+]);
+
+const older = new WeakMap<MessageShape, MessageShape>();
+
+/** The shape as a cluster of that generation knows it. */
+export function inGeneration(shape: MessageShape, generation: Generation): MessageShape {
+  return generation === "1.36" ? shape : olderMessage(shape);
+}
+
+function olderMessage(shape: MessageShape): MessageShape {
+  const known = older.get(shape);
+  if (known !== undefined) return known;
+  const dropped = new Set(newerFields.get(shape.name) ?? []);
+  const fields = new Map<string, Field>();
+  const byNumber = new Map<number, Field>();
+  const made: MessageShape = { ...message(shape.name, {}), ...shape, fields, byNumber };
+  older.set(shape, made);
+  for (const field of shape.byNumber.values()) {
+    if (dropped.has(field.name)) continue;
+    const kept = { ...field, shape: olderShape(field.shape) };
+    byNumber.set(field.number, kept);
+    if (field.isInlined !== true) fields.set(field.name, kept);
+    else if (kept.shape.kind === "message") {
+      for (const [name, inner] of kept.shape.fields) fields.set(name, inner);
+    }
+  }
+  return made;
+}
+
+function olderShape(shape: Shape): Shape {
+  switch (shape.kind) {
+    case "message":
+      return olderMessage(shape);
+    case "list":
+      return { ...shape, items: olderShape(shape.items) };
+    case "map":
+      return { ...shape, values: olderShape(shape.values) };
+    case "scalar":
+      return shape;
+  }
+}

@@ -1,0 +1,164 @@
+/**
+ * A simulated physical cluster: our own server on a store in memory, with workload kinds, their controllers, a scheduler, and kubelets that run
+ * nothing. For kubectl and for controllers it is a cluster; it costs no Docker, no virtual machine and no second process.
+ *
+ *     const east = await startSimulatedCluster({ name: "east", nodes: 3 });
+ *     await east.client.resource(deployments).create(…);
+ *     await east.close();
+ */
+import { randomBytes } from "node:crypto";
+import { type Clock, type Random, systemClock, systemRandom } from "@kcp-ts/machinery/base";
+import { Client, type Transport } from "@kcp-ts/sdk";
+import { serverTransport } from "@kcp-ts/sdk/client";
+import {
+  ApiServer,
+  BearerTokenAuthenticator,
+  bootstrapAuthorizer,
+  hashToken,
+  RequestAuthenticator,
+  type ServerLog,
+  StaticTokenAuthenticator,
+} from "@kcp-ts/server";
+import { MemoryStorage } from "@kcp-ts/server/storage/memory";
+import { ClusterInside, type KubeletSettings } from "./cluster-inside.ts";
+import {
+  asOneCluster,
+  ClusterFaults,
+  formatKubeconfig,
+  Port,
+  type PortOptions,
+} from "./front/index.ts";
+import { ownManager, workloadKinds } from "./kinds/index.ts";
+import type { NodeOptions } from "./nodes/index.ts";
+import { podServices } from "./pod-services.ts";
+import type { Generation } from "./shapes/index.ts";
+import { warningsToStderr } from "./warnings-log.ts";
+
+export interface SimulatedClusterOptions {
+  /** In kubeconfigs and in the names of nodes. */
+  readonly name: string;
+  /** How many, or each in its own words; 3 if left out. */
+  readonly nodes?: number | readonly NodeOptions[];
+  /** The release of Kubernetes that it pretends to be; the newest if left out. */
+  readonly generation?: Generation;
+  readonly clock?: Clock;
+  readonly random?: Random;
+  /** Opens a port; without it, the cluster is reached in process only. */
+  readonly listen?: PortOptions;
+  readonly kubelet?: Partial<KubeletSettings>;
+  /** Warnings and errors go to stderr if left out. */
+  readonly log?: ServerLog;
+}
+
+export interface SimulatedCluster {
+  readonly name: string;
+  readonly generation: Generation;
+  /** An administrator's, in this process. Meets the same faults as clients over the network. */
+  readonly client: Client;
+  readonly transport: Transport;
+  /** For clients over sockets; undefined without a port. */
+  readonly kubeconfig: string | undefined;
+  readonly url: string | undefined;
+  readonly nodes: SimulatedNodes;
+  readonly faults: ClusterFaults;
+  /** Ends controllers, watches and the port. Idempotent. */
+  close(): Promise<void>;
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
+export interface SimulatedNodes {
+  readonly names: readonly string[];
+  add(node: NodeOptions): Promise<void>;
+  /** Its kubelet is gone: after 40 seconds it counts as lost, and its Pods go elsewhere when their patience ends. */
+  takeDown(name: string): void;
+  bringUp(name: string): void;
+}
+
+const tokenBytes = 32;
+
+export async function startSimulatedCluster(
+  options: SimulatedClusterOptions,
+): Promise<SimulatedCluster> {
+  const { name, clock = systemClock, random = systemRandom, generation = "1.36" } = options;
+  const { log = warningsToStderr() } = options;
+  const token = randomBytes(tokenBytes).toString("base64url");
+  const authorization = `Bearer ${token}`;
+  const storage = new MemoryStorage();
+  const services = podServices(clock);
+  const resources = workloadKinds(generation, services);
+  const gates = { authenticator: authenticatorFor(token), authorizer: bootstrapAuthorizer };
+  const server = new ApiServer({ storage, clock, random, log, ...gates, resources });
+  // Its own controllers go straight in: what befalls clients does not befall them.
+  const insideTransport = serverTransport({ server, authorization });
+  const inside = new ClusterInside({
+    client: new Client({ transport: insideTransport, clock, random, userAgent: ownManager }),
+    name,
+    generation,
+    nodes: options.nodes ?? 3,
+    kubelet: options.kubelet ?? {},
+    clock,
+    random,
+    log,
+    caPem: options.listen?.tls.caPem ?? "",
+  });
+  services.attach(inside.client);
+  const faults = new ClusterFaults(clock, async (isCut) => {
+    if (isCut) await port?.close();
+    else await port?.open();
+  });
+  const handle = faults.around(asOneCluster(generation, (request) => server.handle(request)));
+  const port = options.listen === undefined ? undefined : new Port(options.listen, handle);
+  const transport = serverTransport({ server: { handle }, authorization });
+  const close = once(async () => {
+    await faults.heal();
+    await inside.stop();
+    server.beginDraining();
+    await port?.close();
+    await server.drain();
+    await server.close();
+    await transport.close();
+    await insideTransport.close();
+    await storage.close();
+  });
+  try {
+    await server.start();
+    await inside.start();
+    await port?.open();
+  } catch (error) {
+    await close();
+    throw error;
+  }
+  return {
+    name,
+    generation,
+    client: new Client({ transport, clock, random }),
+    transport,
+    get kubeconfig() {
+      return port && formatKubeconfig({ name, url: port.url, caPem: port.caPem, token });
+    },
+    get url() {
+      return port?.url;
+    },
+    nodes: inside.nodes,
+    faults,
+    close,
+    [Symbol.asyncDispose]: close,
+  };
+}
+
+function authenticatorFor(token: string): RequestAuthenticator {
+  const user = { username: "kubernetes-admin", groups: ["system:masters"] };
+  const tokens = new StaticTokenAuthenticator([{ tokenHash: hashToken(token), user }]);
+  return new RequestAuthenticator({
+    authenticators: [new BearerTokenAuthenticator([tokens])],
+    anonymous: true,
+  });
+}
+
+function once(body: () => Promise<void>): () => Promise<void> {
+  let running: Promise<void> | undefined;
+  return () => {
+    running ??= body();
+    return running;
+  };
+}

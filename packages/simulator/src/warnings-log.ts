@@ -1,0 +1,17 @@
+/** A log for those who asked for none: what needs attention goes to stderr. */
+import type { ServerLog } from "@kcp-ts/server";
+
+export function warningsToStderr(): ServerLog {
+  const print = (level: string) => (fields: object, message: string) => {
+    const { err } = fields as { err?: unknown };
+    const why = err instanceof Error ? `: ${err.message}` : "";
+    process.stderr.write(`simulator ${level}: ${message}${why}\n`);
+  };
+  return {
+    debug: () => {},
+    info: () => {},
+    warn: print("warning"),
+    error: print("error"),
+    isLevelEnabled: (level) => level === "warn" || level === "error",
+  };
+}

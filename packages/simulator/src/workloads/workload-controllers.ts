@@ -1,0 +1,28 @@
+/** All workload controllers of a cluster. */
+import type { Controller } from "@kcp-ts/sdk";
+import { autoscalerController } from "./autoscaler.ts";
+import { claimController } from "./claim.ts";
+import type { WorkloadContext } from "./context.ts";
+import { cronJobController } from "./cron-job.ts";
+import { daemonSetController } from "./daemon-set.ts";
+import { deploymentController } from "./deployment.ts";
+import { disruptionBudgetController } from "./disruption-budget.ts";
+import { jobController } from "./job.ts";
+import { replicaSetController } from "./replica-set.ts";
+import { serviceController } from "./service.ts";
+import { statefulSetController } from "./stateful-set.ts";
+
+export function workloadControllers(context: WorkloadContext): Controller[] {
+  return [
+    deploymentController(context),
+    replicaSetController(context),
+    statefulSetController(context),
+    daemonSetController(context),
+    jobController(context),
+    cronJobController(context),
+    serviceController(context),
+    autoscalerController(context),
+    disruptionBudgetController(context),
+    claimController(context),
+  ];
+}

@@ -1,0 +1,108 @@
+/**
+ * A tenant that sends as fast as it can, until it is ended. A program of its own.
+ *
+ *     neighbour-attacker.js <url of the logical cluster> <token> <writes|lists|tables|watches|bodies> <how many>
+ *
+ * Prints `attacking` when all is under way. Refusals are what it wants to provoke: they count as answers. It runs at the lowest priority,
+ * because in earnest it has a machine of its own.
+ */
+import { type ClientHttp2Session, connect } from "node:http2";
+import { constants, setPriority } from "node:os";
+import { systemClock } from "@kcp-ts/machinery/base";
+import { configMap, configMapsPath } from "./objects.ts";
+
+const [urlText = "", token = "", kind, countText] = process.argv.slice(2);
+const url = new URL(urlText);
+const count = Number(countText);
+const path = url.pathname + configMapsPath("default");
+const streamsPerConnection = 250;
+setPriority(constants.priority.PRIORITY_LOW);
+process.on("SIGTERM", () => process.exit(0));
+
+const sessions: ClientHttp2Session[] = [];
+let answered = 0;
+
+if (kind === "watches") {
+  watchAll();
+  for (let i = 0; i < 4; i++) again(sessionOf(0), () => post(configMap()));
+} else {
+  const attack = attackOf(kind ?? "");
+  for (let i = 0; i < count; i++) again(sessionOf(i), attack);
+}
+
+interface Attack {
+  readonly method: "GET" | "POST";
+  readonly path: string;
+  readonly accept?: string;
+  readonly body?: string;
+}
+
+function attackOf(name: string): () => Attack {
+  const table = "application/json;as=Table;v=v1;g=meta.k8s.io";
+  if (name === "writes") return () => post(configMap());
+  if (name === "bodies") {
+    const big = bigBody(900 << 10);
+    return () => post(big);
+  }
+  if (name === "lists") return () => ({ method: "GET", path });
+  return () => ({ method: "GET", path, accept: table });
+}
+
+function post(body: string): Attack {
+  return { method: "POST", path, body };
+}
+
+/** Many keys, because they cost more than long values do. */
+function bigBody(bytes: number): string {
+  const data: Record<string, string> = {};
+  for (let i = 0; i < bytes / 100; i++) data[`key-${i}`] = "v".repeat(80);
+  const metadata = { generateName: "big-" };
+  return JSON.stringify({ apiVersion: "v1", kind: "ConfigMap", metadata, data });
+}
+
+function sessionOf(at: number): ClientHttp2Session {
+  const index = Math.floor(at / streamsPerConnection);
+  const session =
+    sessions[index] ??
+    connect(url.origin, { rejectUnauthorized: false, settings: { initialWindowSize: 1 << 20 } });
+  sessions[index] = session;
+  session.setMaxListeners(0);
+  session.on("error", () => process.exit(1));
+  return session;
+}
+
+function again(session: ClientHttp2Session, next: () => Attack): void {
+  if (session.destroyed || session.closed) throw new Error("the server closed a connection");
+  const { method, path: target, accept, body } = next();
+  const stream = session.request({
+    ":method": method,
+    ":path": target,
+    authorization: `Bearer ${token}`,
+    ...(accept === undefined ? {} : { accept }),
+    ...(body === undefined ? {} : { "content-type": "application/json" }),
+  });
+  stream.on("error", () => undefined);
+  stream.on("close", () => {
+    if (++answered === 1) console.log("attacking");
+    again(session, next);
+  });
+  stream.resume();
+  stream.end(body);
+}
+
+/** From now on; what is already there would be a list. A refused one comes again, as clients do. */
+function watchAll(): void {
+  for (let i = 0; i < count; i++) watch(sessionOf(i));
+}
+
+function watch(session: ClientHttp2Session): void {
+  const stream = session.request({
+    ":path": `${path}?watch=true&resourceVersionMatch=NotOlderThan&sendInitialEvents=false`,
+    authorization: `Bearer ${token}`,
+  });
+  stream.on("error", () => undefined);
+  stream.on("response", ({ ":status": status }) => {
+    if (status !== 200) systemClock.schedule(1000, () => watch(session));
+  });
+  stream.resume();
+}
