@@ -17,7 +17,7 @@ import {
 } from "./admission/index.ts";
 import { PolicyChecker } from "./admission-sources/index.ts";
 import { configuredAdmission } from "./admission-wiring.ts";
-import { ApiSharing } from "./api-sharing/index.ts";
+import { ApiSharing, VirtualWorkspaces } from "./api-sharing/index.ts";
 import { type AuditTrailOptions, composeAudit } from "./audit-trail.ts";
 import type { AccountObjects, RequestAuthenticator } from "./authentication/index.ts";
 import type { Authorizer, LogicalClusterSource } from "./authorization/index.ts";
@@ -25,7 +25,7 @@ import { Compactor, type CompactorOptions } from "./compactor.ts";
 import { CustomResources, customResourceDefinitions } from "./custom-resources/index.ts";
 import { Deadlines } from "./deadlines.ts";
 import type { Exchange } from "./exchange.ts";
-import { bindingToExport } from "./export-access.ts";
+import { bindingToExport, maximalPermissions, serviceAccess } from "./export-access.ts";
 import { FlowObjects } from "./flow-objects.ts";
 import type { TokenSource } from "./handlers/index.ts";
 import { type HealthChecks, pingCheck } from "./health/index.ts";
@@ -121,6 +121,9 @@ export class ApiServer {
       ...{ storage, registry, hub: watchCache.hub, compose: options.authorization },
       authenticator,
       gate: this.#gate(options),
+      limit: maximalPermissions((cluster, group, resource) =>
+        this.#sharing.policyOn(cluster, group, resource),
+      ),
       onError: (error) => log.warn({ err: error }, "an aggregated role could not be written"),
     });
     const { rules } = this.#access;
@@ -155,6 +158,11 @@ export class ApiServer {
       authorizer: this.#access.authorizer,
       reviewers: this.#access.reviewers,
       tenancy: this.#tenancy,
+      services: new VirtualWorkspaces({
+        parts: sharing.parts,
+        catalog: sharing.catalog,
+        access: serviceAccess(this.#access.authorizer, rules),
+      }),
       catalog: sharing.catalog,
       health: this.#healthChecks(),
       metrics,

@@ -99,6 +99,19 @@ export class ApiSharing {
     return this.#externalUrl;
   }
 
+  /** Where the roles are that limit what anybody may do with a bound resource; undefined when nothing does. */
+  policyOn(cluster: ClusterName, group: string, resource: string): ClusterName | undefined {
+    const served = this.parts.bindings.in(cluster)?.find(group, resource);
+    if (served === undefined) return undefined;
+    const exported = this.#exportOf(served.binding);
+    return exported?.hasPolicy === true ? exported.cluster : undefined;
+  }
+
+  /** Whose rules hold for writes of a resource: the provider's where it is bound. */
+  ownerOf(cluster: ClusterName, group: string, resource: string): ClusterName {
+    return this.parts.bindings.in(cluster)?.find(group, resource)?.binding.exportCluster ?? cluster;
+  }
+
   #exportOf({ exportCluster, exportName }: BindingRecord): ExportRecord | undefined {
     if (exportCluster === undefined) return undefined;
     return this.#exportRecords.get(keyOf(apiExports, exportCluster, exportName));

@@ -3,7 +3,12 @@
  *
  * The same for a binding that is just being made, whose first answer tells all of it, and for one that the control loop looks at again.
  */
-import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery/json";
+import {
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  stringifyJson,
+} from "@kcp-ts/machinery/json";
 import { type ClusterName, parseClusterReference } from "@kcp-ts/machinery/names";
 import {
   type Condition,
@@ -21,15 +26,23 @@ import type { StoredSchema } from "./schema-store.ts";
 
 export interface Settled {
   readonly status: JsonObject;
+  /** Claims that are agreed to, and not yet put into effect; or no longer, and not yet taken back. */
+  readonly unapplied: readonly Claim[];
   readonly export: ExportRecord | undefined;
   /** A resource that was bound before has another schema now. */
   readonly isReshaped: boolean;
+}
+
+export interface SettleOptions {
+  /** The objects that claims are about were gone through. */
+  readonly areClaimsApplied: boolean;
 }
 
 export async function settleBinding(
   parts: SharingParts,
   cluster: ClusterName,
   binding: JsonObject,
+  options: SettleOptions = { areClaimsApplied: false },
 ): Promise<Settled> {
   const before = member(binding, "status");
   const { path, name } = member(member(member(binding, "spec"), "reference"), "export");
@@ -42,18 +55,26 @@ export async function settleBinding(
   if (record === undefined)
     return {
       status: unresolved(before, notFound(textOf(path) || cluster, textOf(name)), at),
+      unapplied: [],
       export: undefined,
       isReshaped: false,
     };
   if (record.identityHash === "")
     return {
       status: unresolved(before, noIdentity(record), at),
+      unapplied: [],
       export: record,
       isReshaped: false,
     };
   const bound = await boundResources(parts, cluster, binding, record);
+  const answered = claimsOf(member(binding, "spec")["permissionClaims"], "selector");
+  const { valid, applied } = judgeClaims(record.claims, answered);
+  const appliedBefore = claimsOf(before["appliedPermissionClaims"], "selector");
+  const unapplied = options.areClaimsApplied ? [] : differenceOf(applied, appliedBefore);
+  const claims = { valid, applied: unapplied.length > 0 ? undefined : applied };
   return {
-    status: resolved(before, binding, record, bound, at),
+    status: resolved(before, record, bound, claims, at),
+    unapplied,
     export: record,
     isReshaped: bound.isReshaped,
   };
@@ -170,27 +191,42 @@ function boundResource(
   };
 }
 
+/** Claims of one list that the other does not have in the same words. */
+function differenceOf(now: readonly Claim[], before: readonly Claim[]): readonly Claim[] {
+  const text = (claim: Claim) => stringifyJson(claimJson(claim, "selector"));
+  const [nowTexts, beforeTexts] = [new Set(now.map(text)), new Set(before.map(text))];
+  return [
+    ...now.filter((claim) => !beforeTexts.has(text(claim))),
+    ...before.filter((claim) => !nowTexts.has(text(claim))),
+  ];
+}
+
+interface SettledClaims {
+  readonly valid: Condition;
+  /** Undefined when they are yet to be put into effect. */
+  readonly applied: readonly Claim[] | undefined;
+}
+
 function resolved(
   before: JsonObject,
-  binding: JsonObject,
   record: ExportRecord,
   { resources, problem }: Bound,
+  { valid, applied }: SettledClaims,
   nowMs: number,
 ): JsonObject {
-  const claims = claimsOf(member(binding, "spec")["permissionClaims"], "selector");
   const isDone = findCondition(before, "InitialBindingCompleted")?.["status"] === "True";
   const upToDate: Condition =
     problem === undefined
       ? { type: "BindingUpToDate", status: "True" }
       : { type: "BindingUpToDate", status: "False", severity: "Error", ...problem };
-  const { valid, applied } = judgeClaims(record.claims, claims);
   let conditions = setCondition(
     conditionsOf(before) as JsonObject[],
     { type: "APIExportValid", status: "True" },
     nowMs,
   );
   const initial: Condition = { ...upToDate, type: "InitialBindingCompleted" };
-  const told: Condition[] = [upToDate, valid, { type: "PermissionClaimsApplied", status: "True" }];
+  const told: Condition[] = [upToDate, valid];
+  if (applied !== undefined) told.push({ type: "PermissionClaimsApplied", status: "True" });
   for (const condition of isDone ? told : [initial, ...told])
     conditions = setCondition(conditions, condition, nowMs);
   return withSummary(
@@ -199,7 +235,9 @@ function resolved(
       apiExportClusterName: record.cluster,
       phase: isDone || problem === undefined ? "Bound" : "Binding",
       boundResources: [...resources],
-      appliedPermissionClaims: applied.map((claim) => claimJson(claim, "selector")),
+      ...(applied === undefined
+        ? {}
+        : { appliedPermissionClaims: applied.map((claim) => claimJson(claim, "selector")) }),
       exportPermissionClaims: record.claims.map((claim) => claimJson(claim, "defaultSelector")),
       conditions,
     },

@@ -11,13 +11,19 @@ import { exportHash } from "./kinds/hashes.ts";
 import { apisGroup } from "./kinds/schemas.ts";
 import { oldBindingForm } from "./kinds/versions.ts";
 import type { SharingParts } from "./parts.ts";
+import { claimsAdmission } from "./permission-claims.ts";
 import { resolveExportPath, settleBinding } from "./settle-binding.ts";
 import { bindingFinalizer } from "./sharing-loop.ts";
 
 export const exportLabel = "internal.apis.kcp.io/export";
 
 export function sharingAdmission(parts: SharingParts): readonly AdmissionPlugin[] {
-  return [bindingAdmission(parts), exportAdmission(parts), sliceAdmission(parts)];
+  return [
+    bindingAdmission(parts),
+    exportAdmission(parts),
+    sliceAdmission(parts),
+    claimsAdmission(parts),
+  ];
 }
 
 function bindingAdmission(parts: SharingParts): AdmissionPlugin {

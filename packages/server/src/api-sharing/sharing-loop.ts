@@ -32,6 +32,7 @@ import {
   systemWrite,
 } from "./kinds/definitions.ts";
 import { keyOf, type SharingParts } from "./parts.ts";
+import { relabel } from "./permission-claims.ts";
 import { type BindingRecord, readBinding, reshapedAnnotation } from "./records.ts";
 import { settleBinding } from "./settle-binding.ts";
 import type { SharingCatalog } from "./sharing-catalog.ts";
@@ -88,12 +89,16 @@ export class SharingLoop {
     if (member(object, "metadata")["deletionTimestamp"] !== undefined)
       return this.#endBinding(key, readBinding(entry));
     const settled = await settleBinding(parts, cluster, object);
-    if (jsonEqual(settled.status, member(object, "status"))) return;
+    const { unapplied } = settled;
+    for (const claim of unapplied) await relabel(parts, this.#options.catalog, cluster, claim);
+    if (unapplied.length === 0 && jsonEqual(settled.status, member(object, "status"))) return;
     // Whoever reads must know that there are objects of another shape before there can be any.
     if (settled.isReshaped && settled.export?.isReshaped === false)
       await this.#markReshaped(settled.export.cluster, settled.export.name);
     await this.#update(apiBindings, cluster, name, async (old) => {
-      const { status } = await settleBinding(parts, cluster, old);
+      // What changed meanwhile is looked at again, because it changed.
+      const areClaimsApplied = jsonEqual(specOf(old), specOf(object));
+      const { status } = await settleBinding(parts, cluster, old, { areClaimsApplied });
       return { ...old, status };
     });
   }
@@ -109,6 +114,9 @@ export class SharingLoop {
   async #endBinding(key: StorageKey, binding: BindingRecord): Promise<undefined> {
     const { clock } = this.#options.parts;
     const { cluster, name } = binding;
+    for (const claim of binding.claims)
+      if (claim.state === "Accepted")
+        await relabel(this.#options.parts, this.#options.catalog, cluster, claim);
     const held = await this.#removal.advance(key, binding);
     await this.#update(apiBindings, cluster, name, async (old) => {
       if (held === undefined) return withoutFinalizer(old, bindingFinalizer);
@@ -186,4 +194,8 @@ export class SharingLoop {
       if (!isStatusError(error, "NotFound")) throw error;
     }
   }
+}
+
+function specOf(object: JsonObject): JsonObject {
+  return member(object, "spec");
 }

@@ -5,6 +5,7 @@ export { JobQueue } from "./job-queue.ts";
 export { type Condition, conditionsOf, findCondition, setCondition } from "./kinds/conditions.ts";
 export { logicalClusters, workspaces, workspaceTypes } from "./kinds/definitions.ts";
 export { notation } from "./kinds/notation.ts";
+export { initializerLabel, phaseLabel, terminatorLabel } from "./kinds/phases.ts";
 export { ObjectIndex } from "./object-index.ts";
 export { clusterScoped, createUnlessThere, systemWriteOptions, uncancelled } from "./parts.ts";
 export type { LogicalClusterRecord } from "./records.ts";
