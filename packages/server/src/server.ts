@@ -365,6 +365,7 @@ function servedKinds(
     clock,
     random,
     mayUse: useOfType(rules),
+    bindDefaults: (cluster, path, bindings) => sharing.bindDefaults(cluster, path, bindings),
     builtIns: [...builtIns, customResourceDefinitions, ...shared, ...resources],
     onError: (error) => log.warn({ err: error }, "a workspace has to wait"),
   });
@@ -379,7 +380,7 @@ function servedKinds(
     webhooks,
     onError: (error) => log.warn({ err: error }, "a custom resource definition has to wait"),
   });
-  const sharing = new ApiSharing({
+  const sharing: ApiSharing = new ApiSharing({
     storage,
     registry,
     watchCache,

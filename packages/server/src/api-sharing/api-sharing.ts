@@ -9,7 +9,9 @@ import {
   secrets,
 } from "../registry/index.ts";
 import { parseObjectKey, resourcePrefix, type StorageKey } from "../storage/index.ts";
+import type { DefaultBinding } from "../tenancy/index.ts";
 import { BindingIndex } from "./binding-index.ts";
+import { bindDefaults } from "./default-bindings.ts";
 import { EagerIndex } from "./eager-index.ts";
 import {
   apiBindings,
@@ -97,6 +99,15 @@ export class ApiSharing {
 
   get externalUrl(): string {
     return this.#externalUrl;
+  }
+
+  /** Binds a new workspace to what its type says. */
+  bindDefaults(
+    cluster: ClusterName,
+    path: string,
+    wanted: readonly DefaultBinding[],
+  ): Promise<void> {
+    return bindDefaults(this.parts, cluster, path, wanted);
   }
 
   /** Where the roles are that limit what anybody may do with a bound resource; undefined when nothing does. */

@@ -312,7 +312,7 @@ function claimName({ resource, group, identityHash }: Claim): string {
   return identityHash === "" ? name : `${name}:${identityHash}`;
 }
 
-function claimJson(claim: Claim, selectorName: "selector" | "defaultSelector"): JsonObject {
+export function claimJson(claim: Claim, selectorName: "selector" | "defaultSelector"): JsonObject {
   const { group, resource, identityHash, verbs, selector } = claim;
   return {
     group,

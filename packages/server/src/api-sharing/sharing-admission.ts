@@ -1,27 +1,26 @@
 /** Exports, bindings and slices on their way in: who may bind, what the system keeps on them, and the status that a new binding begins with. */
-import { isJsonObject, type JsonObject } from "@kcp-ts/machinery/json";
+import { isJsonObject, type JsonObject, jsonEqual } from "@kcp-ts/machinery/json";
 import { type StatusError, statusError } from "@kcp-ts/machinery/status";
 import type { AdmissionPlugin, AdmissionRequest, MutableObject } from "../admission/index.ts";
 import type { ResourceDefinition } from "../registry/index.ts";
 import { wellKnownGroup } from "../request/user.ts";
-import { member } from "../tenancy/index.ts";
+import { member, workspaceTypes } from "../tenancy/index.ts";
 import { listOf, textOf } from "./kinds/as-definition.ts";
 import { apiBindings, apiExportEndpointSlices, apiExports } from "./kinds/definitions.ts";
 import { exportHash } from "./kinds/hashes.ts";
 import { apisGroup } from "./kinds/schemas.ts";
 import { oldBindingForm } from "./kinds/versions.ts";
-import type { SharingParts } from "./parts.ts";
+import { bindingFinalizer, exportLabel } from "./marks.ts";
+import { keyOf, type SharingParts } from "./parts.ts";
 import { claimsAdmission } from "./permission-claims.ts";
 import { resolveExportPath, settleBinding } from "./settle-binding.ts";
-import { bindingFinalizer } from "./sharing-loop.ts";
-
-export const exportLabel = "internal.apis.kcp.io/export";
 
 export function sharingAdmission(parts: SharingParts): readonly AdmissionPlugin[] {
   return [
     bindingAdmission(parts),
     exportAdmission(parts),
     sliceAdmission(parts),
+    typeAdmission(parts),
     claimsAdmission(parts),
   ];
 }
@@ -142,6 +141,39 @@ function exportAdmission({ builtIns }: SharingParts): AdmissionPlugin {
       return undefined;
     },
   };
+}
+
+/** Whoever has workspaces bound to an export by default must be allowed to bind to it; one that is not there yet may be named. */
+function typeAdmission(parts: SharingParts): AdmissionPlugin {
+  return {
+    name: "apis.kcp.io/DefaultAPIBindings",
+    validate(request, object, old) {
+      if (!isAbout(request, workspaceTypes) || request.operation === "DELETE") return undefined;
+      const [now, before] = [object, old ?? {}].map((type) =>
+        listOf(member(type, "spec")["defaultAPIBindings"]).filter(isJsonObject),
+      ) as [JsonObject[], JsonObject[]];
+      const added = now.filter((one) => !before.some((other) => jsonEqual(one, other)));
+      return added.length === 0 ? undefined : mayBindAll(parts, request, added);
+    },
+  };
+}
+
+async function mayBindAll(
+  parts: SharingParts,
+  request: AdmissionRequest,
+  added: readonly JsonObject[],
+): Promise<void> {
+  const { user, cluster } = request;
+  if (user.groups.includes(wellKnownGroup.masters)) return;
+  for (const one of added) {
+    const [path, name] = [textOf(one["path"]), textOf(one["export"])];
+    const exportCluster = await resolveExportPath(parts, cluster, path);
+    if (exportCluster === undefined) continue;
+    if (parts.exports.get(keyOf(apiExports, exportCluster, name)) === undefined) continue;
+    if (await parts.mayBind(user, exportCluster, name)) continue;
+    const message = `unable to create or update WorkspaceType: no permission to bind to export ${path || cluster}:${name}`;
+    throw refused(request, message);
+  }
 }
 
 function sliceAdmission(parts: SharingParts): AdmissionPlugin {

@@ -31,13 +31,12 @@ import {
   apiExports,
   systemWrite,
 } from "./kinds/definitions.ts";
+import { bindingFinalizer } from "./marks.ts";
 import { keyOf, type SharingParts } from "./parts.ts";
 import { relabel } from "./permission-claims.ts";
 import { type BindingRecord, readBinding, reshapedAnnotation } from "./records.ts";
 import { settleBinding } from "./settle-binding.ts";
 import type { SharingCatalog } from "./sharing-catalog.ts";
-
-export const bindingFinalizer = "apis.kcp.io/apibinding-finalizer";
 
 export interface SharingLoopOptions {
   readonly parts: SharingParts;

@@ -8,7 +8,7 @@ export { notation } from "./kinds/notation.ts";
 export { initializerLabel, phaseLabel, terminatorLabel } from "./kinds/phases.ts";
 export { ObjectIndex } from "./object-index.ts";
 export { clusterScoped, createUnlessThere, systemWriteOptions, uncancelled } from "./parts.ts";
-export type { LogicalClusterRecord } from "./records.ts";
+export type { DefaultBinding, LogicalClusterRecord } from "./records.ts";
 export { annotation as tenancyAnnotation, member } from "./records.ts";
 export { Tenancy, type TenancyOptions } from "./tenancy.ts";
 export type { Resolution } from "./workspace-tree.ts";

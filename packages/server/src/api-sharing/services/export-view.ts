@@ -21,9 +21,9 @@ import {
 } from "../claims.ts";
 import { apiBindings, oldApiBindings } from "../kinds/definitions.ts";
 import { exportHash } from "../kinds/hashes.ts";
+import { exportLabel } from "../marks.ts";
 import type { SharingParts } from "../parts.ts";
 import type { Claim, ExportRecord } from "../records.ts";
-import { exportLabel } from "../sharing-admission.ts";
 import type { SharingCatalog } from "../sharing-catalog.ts";
 import { RestrictedDefinition } from "./restricted-definition.ts";
 
