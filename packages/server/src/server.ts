@@ -264,7 +264,10 @@ export class ApiServer {
       escalation,
       reservedDefinitions,
       ...admissionPlugins,
-      ...configuredAdmission({ storage, watchCache, registry, catalog, authorizer, webhooks }),
+      ...configuredAdmission({
+        ...{ storage, watchCache, registry, catalog, authorizer, webhooks },
+        ownerOf: (cluster, group, resource) => this.#sharing.ownerOf(cluster, group, resource),
+      }),
     ]);
   }
 

@@ -148,6 +148,55 @@ describe("a maximal permission policy", () => {
   });
 });
 
+describe("admission that a provider configures", () => {
+  it("holds for its resources in the workspaces of consumers, and what these configure does not", async () => {
+    const test = await started();
+    await offer(test, "provider");
+    await bind(test, "consumer", "provider");
+    await test.must("POST", "/clusters/consumer/api/v1/namespaces", {
+      ...masters,
+      body: { metadata: { name: "default" } },
+    });
+    const policy = (intent: string) => ({
+      metadata: { name: "intents" },
+      spec: {
+        matchConstraints: {
+          resourceRules: [
+            {
+              apiGroups: ["wildwest.dev"],
+              apiVersions: ["*"],
+              resources: ["cowboys"],
+              operations: ["CREATE"],
+            },
+          ],
+        },
+        validations: [{ expression: `object.spec.intent != "${intent}"`, message: "never" }],
+      },
+    });
+    const configure = async (cluster: string, intent: string) => {
+      const base = `/clusters/${cluster}/apis/admissionregistration.k8s.io/v1`;
+      const body = policy(intent);
+      await test.must("POST", `${base}/validatingadmissionpolicies`, { ...masters, body });
+      const spec = { policyName: "intents", validationActions: ["Deny"] };
+      await test.must("POST", `${base}/validatingadmissionpolicybindings`, {
+        ...masters,
+        body: { metadata: { name: "intents" }, spec },
+      });
+    };
+    await configure("provider", "rob");
+    await configure("consumer", "ride");
+    await settle(test);
+    const make = (intent: string) =>
+      test.request("POST", `/clusters/consumer${inDefault}`, {
+        ...masters,
+        body: cowboy(intent, { intent }),
+      });
+    assert.equal((await make("rob")).status, 422);
+    assert.equal((await make("ride")).status, 201);
+    await test.close();
+  });
+});
+
 describe("an export that gets another schema", () => {
   it("serves what was stored before by the new schema, and what its provider deleted goes on being served", async () => {
     const test = await started();
