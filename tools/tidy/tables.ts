@@ -95,6 +95,16 @@ export const roomTable: Readonly<Record<string, Readonly<Record<string, readonly
       "custom-resources",
       "admission",
     ],
+    "api-sharing": [
+      "request",
+      "storage",
+      "stored-object",
+      "watch-cache",
+      "registry",
+      "custom-resources",
+      "admission",
+      "tenancy",
+    ],
     // Supplies what admission declares; admission itself knows none of these.
     "admission-sources": [
       "request",

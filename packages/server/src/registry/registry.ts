@@ -163,6 +163,8 @@ export class Registry {
         if (options.mayCreate !== true) throw statusError.notFound(definition, address.name);
         return this.create(definition, address, await build(undefined), options);
       }
+      if (definition.isVisible?.(entry) === false)
+        throw statusError.notFound(definition, address.name);
       const old = decodeObject(await presented(definition, entry));
       if (entry.value.length > largeBytes) await otherWork();
       const draft = await build(old);
@@ -198,7 +200,8 @@ export class Registry {
     const key = this.key(definition, address);
     for (let tries = 0; tries < updateTriesMax; tries++) {
       const entry = await this.#read(definition, key, options.signal);
-      if (entry === undefined) throw statusError.notFound(definition, address.name);
+      if (entry === undefined || definition.isVisible?.(entry) === false)
+        throw statusError.notFound(definition, address.name);
       const old = decodeObject(entry);
       const step = deletionOf(definition, address.name, old, request, this.#options.clock.now());
       await options.validate(old, old);
