@@ -46,6 +46,7 @@ export const roomTable: Readonly<Record<string, Readonly<Record<string, readonly
     meta: ["json", "names", "status"],
     patch: ["base", "json", "status"],
     shape: ["json", "patch", "apply"],
+    "workload-shapes": ["shape"],
     schema: ["base", "json", "status", "cel"],
     cel: ["base", "json"],
     compat: ["json", "schema"],

@@ -13,7 +13,13 @@ import {
   isAuthenticationError,
   type RequestAuthenticator,
 } from "./authentication/index.ts";
-import { type Authorizer, accessDenied, type Decision, forbidden } from "./authorization/index.ts";
+import {
+  type Authorizer,
+  accessDenied,
+  type Decision,
+  forbidden,
+  isThemselvesIn,
+} from "./authorization/index.ts";
 import { failure, json, toStatusError } from "./content/index.ts";
 import type { Deadlines } from "./deadlines.ts";
 import { Exchange } from "./exchange.ts";
@@ -288,7 +294,10 @@ function authorize(
   const { cluster } = attributes;
   if (cluster !== "*" && tenancy.isInactive(cluster) && !servedWhileInactive(attributes.path))
     throw inactive(attributes);
-  const asked = isHome(exchange.scope) ? { ...attributes, verb: "create" } : attributes;
+  const wantsHome = isHome(exchange.scope);
+  const asked = wantsHome ? { ...attributes, verb: "create" } : attributes;
+  // A home is found by its user's name, and elsewhere's users may have any name.
+  if (wantsHome && !isThemselvesIn(exchange.user, rootCluster)) throw forbidden(asked, homeRefused);
   const decision = authorizer.authorize(asked);
   if (decision instanceof Promise)
     return decision.then((decided) => heed(exchange, decided, asked));

@@ -11,7 +11,7 @@ import {
   string,
   time,
   zeroless,
-} from "@kcp-ts/machinery/shape";
+} from "../shape/index.ts";
 
 const group = "io.k8s.api.autoscaling.v2";
 

@@ -9,7 +9,7 @@ import {
   replacedByPatch,
   set,
   string,
-} from "@kcp-ts/machinery/shape";
+} from "../shape/index.ts";
 import { objectReference } from "./core-references.ts";
 
 const group = "io.k8s.api.discovery.v1";

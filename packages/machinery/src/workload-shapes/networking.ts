@@ -10,7 +10,7 @@ import {
   objectMeta,
   string,
   zeroless,
-} from "@kcp-ts/machinery/shape";
+} from "../shape/index.ts";
 import { typedLocalObjectReference } from "./core-references.ts";
 
 const group = "io.k8s.api.networking.v1";

@@ -1,5 +1,5 @@
 /** autoscaling/v1: the autoscaler in its first form, which knows only CPU. Numbers are those of the published protobuf files. */
-import { int32, int64, message, objectMeta, string, time, zeroless } from "@kcp-ts/machinery/shape";
+import { int32, int64, message, objectMeta, string, time, zeroless } from "../shape/index.ts";
 
 const group = "io.k8s.api.autoscaling.v1";
 

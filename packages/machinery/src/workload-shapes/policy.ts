@@ -13,7 +13,7 @@ import {
   string,
   time,
   zeroless,
-} from "@kcp-ts/machinery/shape";
+} from "../shape/index.ts";
 
 const group = "io.k8s.api.policy.v1";
 

@@ -11,7 +11,7 @@ import {
   objectMeta,
   string,
   zeroless,
-} from "@kcp-ts/machinery/shape";
+} from "../shape/index.ts";
 import { objectReference } from "./core-references.ts";
 
 const group = "io.k8s.api.core.v1";

@@ -14,7 +14,7 @@ import {
   string,
   time,
   zeroless,
-} from "@kcp-ts/machinery/shape";
+} from "../shape/index.ts";
 import { resourceRequirements } from "./core-containers.ts";
 import { podSpec } from "./core-pod-spec.ts";
 import { objectReference } from "./core-references.ts";

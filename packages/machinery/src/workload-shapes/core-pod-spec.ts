@@ -12,7 +12,7 @@ import {
   quantity,
   string,
   zeroless,
-} from "@kcp-ts/machinery/shape";
+} from "../shape/index.ts";
 import {
   appArmorProfile,
   container,

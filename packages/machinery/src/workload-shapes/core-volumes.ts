@@ -11,7 +11,7 @@ import {
   quantity,
   string,
   zeroless,
-} from "@kcp-ts/machinery/shape";
+} from "../shape/index.ts";
 import { persistentVolumeClaimSpec } from "./core-claims.ts";
 import {
   localObjectReference,

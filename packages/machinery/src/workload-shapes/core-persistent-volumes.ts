@@ -10,7 +10,7 @@ import {
   string,
   time,
   zeroless,
-} from "@kcp-ts/machinery/shape";
+} from "../shape/index.ts";
 import { nodeSelector, objectReference, secretReference } from "./core-references.ts";
 import {
   awsElasticBlockStoreVolumeSource,

@@ -13,7 +13,7 @@ import {
   set,
   string,
   zeroless,
-} from "@kcp-ts/machinery/shape";
+} from "../shape/index.ts";
 import {
   configMapKeySelector,
   localObjectReference,

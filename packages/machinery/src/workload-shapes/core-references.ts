@@ -1,5 +1,5 @@
 /** References from one object to another, which many kinds of the core group are made of. Numbers are those of the published protobuf files. */
-import { bool, int64, list, message, quantity, string, zeroless } from "@kcp-ts/machinery/shape";
+import { bool, int64, list, message, quantity, string, zeroless } from "../shape/index.ts";
 
 const group = "io.k8s.api.core.v1";
 

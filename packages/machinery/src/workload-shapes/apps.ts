@@ -13,7 +13,7 @@ import {
   string,
   time,
   zeroless,
-} from "@kcp-ts/machinery/shape";
+} from "../shape/index.ts";
 import { persistentVolumeClaim } from "./core-claims.ts";
 import { podTemplateSpec } from "./core-pod-spec.ts";
 

@@ -10,7 +10,7 @@ import {
   string,
   time,
   zeroless,
-} from "@kcp-ts/machinery/shape";
+} from "../shape/index.ts";
 import { typedLocalObjectReference, typedObjectReference } from "./core-references.ts";
 
 const group = "io.k8s.api.core.v1";
