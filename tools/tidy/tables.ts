@@ -151,7 +151,14 @@ export const roomTable: Readonly<Record<string, Readonly<Record<string, readonly
     nodes: ["api"],
     front: [],
   },
-  multicluster: { api: [], "api-import": [], syncer: ["api"] },
+  multicluster: {
+    api: [],
+    "api-import": [],
+    syncer: ["api"],
+    registration: ["api"],
+    "api-importer": ["api", "api-import", "registration"],
+    negotiation: ["api"],
+  },
   controlplane: {
     certificates: [],
     kubeconfig: ["certificates"],

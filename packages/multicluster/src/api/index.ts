@@ -11,6 +11,14 @@ export {
   type SchemaUpdateStrategy,
 } from "./api-resources.ts";
 export {
+  byDefinition,
+  byLocation,
+  definitionName,
+  groupOf,
+  importInformer,
+  schemaDigest,
+} from "./import-informer.ts";
+export {
   apiResourceImportKind,
   definitionOfKind,
   type KindDefinition,
