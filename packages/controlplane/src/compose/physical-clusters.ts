@@ -18,6 +18,11 @@ export {
   importApis,
   type MulticlusterPart,
   multiclusterParts,
+  type ResolvedResources,
+  ResourceSet,
+  resolveResources,
+  startSyncer,
+  syncTargets,
 } from "@kcp-ts/multicluster";
 
 export interface PhysicalClusterOptions {
