@@ -165,6 +165,7 @@ export const roomTable: Readonly<Record<string, Readonly<Record<string, readonly
   multicluster: {
     api: [],
     "api-import": [],
+    syncer: ["api"],
     registration: ["api"],
     "api-importer": ["api", "api-import", "registration"],
     negotiation: ["api"],

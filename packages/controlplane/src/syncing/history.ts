@@ -38,6 +38,9 @@ export class History {
   readonly #clusters: readonly [string, string];
   readonly #targets: readonly [Running, ...Running[]];
   readonly #violations: string[] = [];
+  /** The step in which an object was last taken away from a target: a syncer that saw it may still be about to obey. */
+  readonly #unassignedAt = new Map<string, number>();
+  #now = 0;
   /** Looks at things that are not the syncer's, and takes them away. */
   readonly #foreign: (() => Promise<void>)[] = [];
 
@@ -66,6 +69,7 @@ export class History {
       this.#start(target);
     }
     for (let step = 0; step < steps; step++) {
+      this.#now = step;
       await this.#step();
       if (this.#random.chance(0.7)) await this.#pass(this.#random.integer(3000));
       await this.#checkForeign();
@@ -187,6 +191,11 @@ export class History {
     const { cluster, resource, at, client } = this.#place();
     const labels = this.#labels();
     const operations = [{ op: "add", path: "/metadata/labels", value: labels }] as const;
+    for (const target of this.#targets) {
+      const isLeft = !isAssigned({ metadata: { labels } } as unknown as DynamicObject, target.name);
+      const id = `${target.name} ${resource.kind} ${cluster}/${at.name}`;
+      if (isLeft) this.#unassignedAt.set(id, this.#now);
+    }
     const what = `label ${resource.kind} ${cluster}/${at.name} ${JSON.stringify(labels)}`;
     await this.#try(what, client.patch(at, { type: "json", operations }));
   }
@@ -299,8 +308,11 @@ export class History {
       .inCluster(origin.cluster ?? "")
       .resource(resource)
       .find({ namespace: origin.namespace, name: origin.name ?? "" });
+    const id = `${target.name} ${resource.kind} ${origin.cluster}/${origin.name}`;
+    const unassignedAt = this.#unassignedAt.get(id) ?? Number.NEGATIVE_INFINITY;
     const isFair =
       original === undefined ||
+      this.#now - unassignedAt <= 2 ||
       original.metadata.uid !== origin.uid ||
       !isAssigned(original, target.name);
     if (isFair) return this.#replaceUnderIt(target, resource, { namespace, name });
