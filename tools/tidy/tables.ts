@@ -165,7 +165,6 @@ export const roomTable: Readonly<Record<string, Readonly<Record<string, readonly
   multicluster: {
     api: [],
     "api-import": [],
-    syncer: ["api"],
     registration: ["api"],
     "api-importer": ["api", "api-import", "registration"],
     negotiation: ["api"],
