@@ -6,6 +6,7 @@ import assert from "node:assert/strict";
 import { ResourceSet, type SyncedResource, type Syncer, startSyncer } from "@kcp-ts/multicluster";
 import type { DynamicObject, StringMap } from "@kcp-ts/sdk";
 import { type FakeClock, type SeededRandom, settle } from "@kcp-ts/testkit";
+import { differencesOf, isAssigned, originOf, placeOf } from "./object-facts.ts";
 import { configMaps, type FaultAnswer, namespaces, type Side, widgets } from "./side.ts";
 
 export interface Stage {
@@ -469,35 +470,4 @@ export class History {
     }
     return found;
   }
-}
-
-function differencesOf(id: string, target: string, original: DynamicObject, copy: DynamicObject) {
-  const found: string[] = [];
-  const field = original.kind === "Widget" ? "spec" : "data";
-  if (JSON.stringify(original[field]) !== JSON.stringify(copy[field])) {
-    found.push(`${id} in ${target}: ${JSON.stringify(copy[field])} is not the original's`);
-  }
-  const others = Object.keys(original.metadata.labels ?? {}).length;
-  const [has, should] = [JSON.stringify(original["status"]), JSON.stringify(copy["status"])];
-  if (others === 1 && should !== undefined && has !== should) {
-    found.push(`${id}: status ${has} is not ${should} of ${target}`);
-  }
-  return found;
-}
-
-function isAssigned({ metadata }: DynamicObject, target: string): boolean {
-  const { labels = {} } = metadata;
-  return (
-    metadata.deletionTimestamp === undefined &&
-    (labels["workloads.kcp.io/cluster"] === target ||
-      labels[`state.workload.kcp.io/${target}`] === "Sync")
-  );
-}
-
-function originOf({ metadata }: DynamicObject): Partial<Record<string, string>> {
-  return JSON.parse(metadata.annotations?.["workload.kcp.io/origin"] ?? "{}");
-}
-
-function placeOf({ metadata }: DynamicObject) {
-  return { namespace: metadata.namespace ?? "", name: metadata.name };
 }

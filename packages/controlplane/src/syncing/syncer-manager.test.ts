@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 import { systemClock } from "@kcp-ts/machinery/base";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { ResourceSet, SyncerManager } from "@kcp-ts/multicluster";
-import { eventually } from "../testing/eventually.ts";
+import { eventually } from "../testing/index.ts";
 import { bothKinds } from "./pair.ts";
 import { namespaces, Side, widgets } from "./side.ts";
 
