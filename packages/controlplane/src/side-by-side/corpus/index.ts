@@ -12,6 +12,9 @@ import { patches } from "./patches.ts";
 import { reads } from "./reads.ts";
 import { records } from "./records.ts";
 import { releases } from "./releases.ts";
+import { reviews } from "./reviews.ts";
+import { roles } from "./roles.ts";
+import { tokens } from "./tokens.ts";
 import { updates } from "./updates.ts";
 import { validation } from "./validation.ts";
 import { watches } from "./watches.ts";
@@ -32,4 +35,7 @@ export const corpus: readonly Topic[] = [
   customVersions,
   discovery,
   releases,
+  roles,
+  reviews,
+  tokens,
 ];
