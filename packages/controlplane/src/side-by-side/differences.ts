@@ -14,7 +14,6 @@ export interface MeantDifference {
 
 const goTypes = "the words name types and files of the Go program";
 const clientsFault = "what a client did wrong is no internal error";
-const lazyNamespaces = "a logical cluster stores nothing until somebody writes into it";
 const unstored = "what is never stored has no owners of fields, no identity and no age";
 const anyGroup = "definitions may live in groups without a dot, the core group included";
 
@@ -132,7 +131,6 @@ export const meantDifferences: readonly MeantDifference[] = [
     at: "status",
     because: clientsFault,
   },
-  { topic: "namespaces", exchanges: ["the default one"], at: "status", because: lazyNamespaces },
   {
     topic: "definitions",
     exchanges: [
@@ -344,5 +342,23 @@ export const meantDifferences: readonly MeantDifference[] = [
     exchanges: ["looked at by others"],
     at: "body.status.error",
     because: "one reason for all tokens that are not accepted: nothing is learnt by asking",
+  },
+  {
+    topic: "admission",
+    exchanges: ["hook: cannot be asked"],
+    at: "body",
+    because: "the words of Node's sockets",
+  },
+  {
+    topic: "traffic",
+    exchanges: ["schema: told apart by nothing", "request: without anything"],
+    at: "body",
+    because: goTypes,
+  },
+  {
+    topic: "traffic",
+    exchanges: ["schema"],
+    at: "body.metadata.managedFields",
+    because: "the level that a schema names is a member like any other",
   },
 ];

@@ -1,5 +1,6 @@
 /** The corpus, topic by topic. Topics share a server but no namespace and no definition. */
 import type { Topic } from "../exchange.ts";
+import { admission } from "./admission.ts";
 import { applies } from "./applies.ts";
 import { creation } from "./creation.ts";
 import { customResources } from "./custom-resources.ts";
@@ -15,6 +16,7 @@ import { releases } from "./releases.ts";
 import { reviews } from "./reviews.ts";
 import { roles } from "./roles.ts";
 import { tokens } from "./tokens.ts";
+import { traffic } from "./traffic.ts";
 import { updates } from "./updates.ts";
 import { validation } from "./validation.ts";
 import { watches } from "./watches.ts";
@@ -38,4 +40,6 @@ export const corpus: readonly Topic[] = [
   roles,
   reviews,
   tokens,
+  admission,
+  traffic,
 ];
