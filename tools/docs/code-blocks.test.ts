@@ -49,10 +49,10 @@ describe("code in documents", () => {
   });
 
   it("is there", () => {
-    assert.ok(blocks.length >= 6);
-    for (const path of documents) {
+    // Guides for operators show commands and manifests; those for programmers must show programs.
+    for (const path of ["README.md", "controllers.md", "embedding.md", "testing.md", "types.md"]) {
       assert.ok(
-        blocks.some(({ place }) => place.startsWith(path)),
+        blocks.some(({ place }) => place.includes(path)),
         `${path} has no code`,
       );
     }

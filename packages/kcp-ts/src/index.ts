@@ -1,5 +1,6 @@
 /** The door `kcp-ts`: a control plane in your process, and the ways to extend it. */
 export {
+  type AuditOptions,
   type BackupContext,
   type BackupOptions,
   type BackupResult,
@@ -30,5 +31,6 @@ export {
   type SimpleController,
   type StorageOptions,
   startControlPlane,
+  type TrafficLimits,
   toYaml,
 } from "@kcp-ts/controlplane";

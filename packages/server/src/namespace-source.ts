@@ -1,4 +1,5 @@
 /** What admission needs to know of namespaces, from the registry. */
+import type { ClusterName } from "@kcp-ts/machinery/names";
 import { isStatusError, statusError } from "@kcp-ts/machinery/status";
 import {
   defaultNamespace,
@@ -20,7 +21,7 @@ import type { WatchCache } from "./watch-cache/index.ts";
 export function namespaceSource(registry: Registry, watchCache: WatchCache): NamespaceSource {
   return {
     phaseOf(cluster, name, signal) {
-      const key = registry.key(namespaces, { cluster, namespace: "", name });
+      const key = namespaceKey(cluster, name);
       const entry = watchCache.peek(key);
       if (entry !== undefined) return phaseOf(entry);
       return watchCache
@@ -55,15 +56,25 @@ export function namespaceGuard(
   source: () => NamespaceSource,
 ): RegistryOptions["confirmCreate"] {
   if (storage.peek === undefined) return undefined;
-  const collection = collectionKeyOf(namespaces);
   return (definition, { cluster, namespace, name }) => {
     if (!definition.isNamespaced || namespace === "") return undefined;
-    const key = objectKey({ ...collection, cluster, namespace: "", name: namespace });
+    const key = namespaceKey(cluster, namespace);
     const entry = watchCache.peek(key);
     if (entry === undefined) return untilAtHand(watchCache, key, { cluster, namespace }, source());
     if (phaseOf(entry) === "Active") return undefined;
     throw namespaceTerminating({ ...definition, name, namespace });
   };
+}
+
+const collection = collectionKeyOf(namespaces);
+let lastKey: { cluster: ClusterName; name: string; key: StorageKey } | undefined;
+
+/** Asked for twice by every create, and many in a row are of one namespace. */
+function namespaceKey(cluster: ClusterName, name: string): StorageKey {
+  if (lastKey?.name !== name || lastKey.cluster !== cluster) {
+    lastKey = { cluster, name, key: objectKey({ ...collection, cluster, namespace: "", name }) };
+  }
+  return lastKey.key;
 }
 
 /** Reading a namespace brings it to hand, if it is there. An update that creates has not been asked for its namespace before. */

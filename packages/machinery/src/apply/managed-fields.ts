@@ -105,13 +105,18 @@ export function encodeManager(manager: Manager): JsonObject {
   ) {
     return entry;
   }
+  return encodeSorted(manager, sortFieldSet(manager.fields));
+}
+
+/** The entry of a manager whose fields are in order. */
+export function encodeSorted(manager: Omit<Manager, "fields">, fields: FieldSet): JsonObject {
   const encoded: { [key: string]: JsonValue } = {};
   if (manager.name !== "") encoded["manager"] = manager.name;
   encoded["operation"] = manager.operation;
   encoded["apiVersion"] = manager.apiVersion;
   if (manager.time !== undefined) encoded["time"] = manager.time;
   encoded["fieldsType"] = "FieldsV1";
-  encoded["fieldsV1"] = sortFieldSet(manager.fields) as JsonObject;
+  encoded["fieldsV1"] = fields as JsonObject;
   if (manager.subresource !== "") encoded["subresource"] = manager.subresource;
   return encoded;
 }

@@ -9,10 +9,11 @@ import {
   subtractSubtrees,
   unionFieldSets,
 } from "./field-set.ts";
+import { sortFieldSet } from "./fields-v1.ts";
 import {
   decodeManagers,
-  encodeManager,
   encodeManagers,
+  encodeSorted,
   type Manager,
   type Managers,
   managedFieldsOf,
@@ -21,6 +22,7 @@ import {
   withManagedFields,
 } from "./managed-fields.ts";
 import { reconcileManagers, takeFields, WriteChanges } from "./ownership.ts";
+import { rememberedFields } from "./remembered-fields.ts";
 import { systemFields } from "./system-fields.ts";
 import type { TypeSchema } from "./type-schema.ts";
 import { type VersionConverter, Versions } from "./versions.ts";
@@ -64,11 +66,14 @@ export function updateManagedFields(options: UpdateOptions): JsonObject {
 }
 
 function withCreator(options: UpdateOptions): JsonObject {
-  const created = createdFields(options.updated, options.schema, options.resetFields);
-  const { unowned } = options;
-  const fields = unowned === undefined ? created : subtractFieldSet(created, unowned);
+  const fields = rememberedFields(options.updated, options, () => fieldsOfCreator(options));
   if (isEmptyFieldSet(fields)) return withManagedFields(options.updated, []);
-  return withManagedFields(options.updated, [encodeManager({ ...updaterOf(options), fields })]);
+  return withManagedFields(options.updated, [encodeSorted(updaterOf(options), fields)]);
+}
+
+function fieldsOfCreator({ updated, schema, resetFields, unowned }: UpdateOptions): FieldSet {
+  const created = createdFields(updated, schema, resetFields);
+  return sortFieldSet(unowned === undefined ? created : subtractFieldSet(created, unowned));
 }
 
 /** The managers after `manager` has turned `before` into `after`. */

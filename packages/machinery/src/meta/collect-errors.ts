@@ -12,8 +12,10 @@ export function collectErrors<Item>(
   errorsOf: (item: Item, index: number) => readonly FieldError[],
 ): FieldError[] {
   const errors: FieldError[] = [];
-  for (const [i, item] of items.entries()) {
-    errors.push(...errorsOf(item, i));
+  // Counted, not iterated: on the path of every write.
+  for (let i = 0; i < items.length; i++) {
+    const found = errorsOf(items[i] as Item, i);
+    if (found.length > 0) errors.push(...found);
     if (errors.length >= errorsPerFieldMax) return errors.slice(0, errorsPerFieldMax);
   }
   return errors;

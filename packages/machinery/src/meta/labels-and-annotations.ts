@@ -8,10 +8,15 @@ import type { StringMap } from "./types.ts";
 export const annotationsBytesMax = 256 * 1024;
 
 export function labelErrors(labels: StringMap, field: string): FieldError[] {
-  return collectErrors(Object.entries(labels), ([key, value]) => [
-    ...qualifiedNameErrors(key).map((message) => fieldError.invalid(field, key, message)),
-    ...labelValueErrors(value).map((message) => fieldError.invalid(field, value, message)),
-  ]);
+  return collectErrors(Object.keys(labels), (key) => {
+    const value = labels[key] as string;
+    const [ofKey, ofValue] = [qualifiedNameErrors(key), labelValueErrors(value)];
+    if (ofKey.length === 0 && ofValue.length === 0) return [];
+    return [
+      ...ofKey.map((message) => fieldError.invalid(field, key, message)),
+      ...ofValue.map((message) => fieldError.invalid(field, value, message)),
+    ];
+  });
 }
 
 export function annotationErrors(annotations: StringMap, field: string): FieldError[] {

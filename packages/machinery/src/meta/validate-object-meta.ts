@@ -32,10 +32,19 @@ export function validateObjectMeta(meta: ObjectMeta, rules: ObjectMetaRules): Fi
     ...namespaceErrors(meta, rules, field),
     ...negativeGenerationErrors(meta, field),
     ...mapAndOwnerErrors(meta, field),
-    ...finalizerErrors(meta.finalizers ?? [], `${field}.finalizers`),
-    ...managedFieldsErrors(meta.managedFields ?? [], `${field}.managedFields`),
+    ...(isAbsent(meta.finalizers) ? none : finalizerErrors(meta.finalizers, `${field}.finalizers`)),
+    ...(isAbsent(meta.managedFields)
+      ? none
+      : managedFieldsErrors(meta.managedFields, `${field}.managedFields`)),
     ...qualifiedFinalizerErrors(meta, rules, field),
   ];
+}
+
+/** Most objects lack most of these: what is not there is not looked at. */
+const none: readonly FieldError[] = [];
+
+function isAbsent(member: unknown): member is null | undefined {
+  return member === undefined || member === null;
 }
 
 export type ObjectMetaUpdateRules = Pick<ObjectMetaRules, "field" | "requireQualifiedFinalizers">;
@@ -125,11 +134,16 @@ function decrementedGenerationErrors(
   return [fieldError.invalid(`${field}.generation`, generation, "must not be decremented")];
 }
 
-function mapAndOwnerErrors(meta: ObjectMeta, field: string): FieldError[] {
+function mapAndOwnerErrors(
+  { labels, annotations, ownerReferences }: ObjectMeta,
+  field: string,
+): FieldError[] {
   return [
-    ...labelErrors(meta.labels ?? {}, `${field}.labels`),
-    ...annotationErrors(meta.annotations ?? {}, `${field}.annotations`),
-    ...ownerReferenceErrors(meta.ownerReferences ?? [], `${field}.ownerReferences`),
+    ...(isAbsent(labels) ? none : labelErrors(labels, `${field}.labels`)),
+    ...(isAbsent(annotations) ? none : annotationErrors(annotations, `${field}.annotations`)),
+    ...(isAbsent(ownerReferences)
+      ? none
+      : ownerReferenceErrors(ownerReferences, `${field}.ownerReferences`)),
   ];
 }
 
@@ -138,8 +152,8 @@ function qualifiedFinalizerErrors(
   rules: ObjectMetaUpdateRules,
   field: string,
 ): FieldError[] {
-  return rules.requireQualifiedFinalizers === true
-    ? standardFinalizerErrors(meta.finalizers ?? [], `${field}.finalizers`)
+  return rules.requireQualifiedFinalizers === true && !isAbsent(meta.finalizers)
+    ? standardFinalizerErrors(meta.finalizers, `${field}.finalizers`)
     : [];
 }
 

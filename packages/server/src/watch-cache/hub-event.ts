@@ -99,6 +99,8 @@ const tail = Buffer.from("}\n");
 /** Decides which objects a watch or list is about. Both parts are looked at lazily: most requests have no selector at all. */
 export interface Selection {
   readonly matches: (entry: Entry) => boolean;
+  /** Whether an object was among them before, where that is another question. */
+  readonly matched?: (entry: Entry) => boolean;
   /** The removal of an object is told whether or not it was selected. */
   readonly tellsEveryDeletion?: boolean;
 }
@@ -110,7 +112,9 @@ export function eventTypeFor(
 ): EventType | undefined {
   const { current, previous } = event;
   if (current === undefined && selection?.tellsEveryDeletion === true) return "DELETED";
-  const before = previous !== undefined && (selection === undefined || selection.matches(previous));
+  const before =
+    previous !== undefined &&
+    (selection === undefined || (selection.matched ?? selection.matches)(previous));
   const after = current !== undefined && (selection === undefined || selection.matches(current));
   if (after) return before ? "MODIFIED" : "ADDED";
   return before ? "DELETED" : undefined;
