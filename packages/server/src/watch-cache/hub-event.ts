@@ -45,7 +45,10 @@ export class HubEvent {
 
   /** For a watcher that hears of the change later. */
   encode(type: EventType, form: EventForm): Buffer {
-    return frame(type, form.encode(this.entryFor(type), this.revision));
+    const object = form.encode(this.entryFor(type), this.revision);
+    if (form.tellsPrevious !== true || type !== "MODIFIED") return frame(type, object);
+    const before = form.encode(this.previous as Entry, this.revision);
+    return frame(type, Buffer.concat([object, previousMember, before]));
   }
 
   /** All live watchers have been told; the ring keeps the change, not a copy of it in every form that somebody asked for. */
@@ -69,7 +72,11 @@ export interface EventForm {
   encode(entry: Entry, revision: Revision): Buffer;
   /** The form of a watch's first event, where it differs. */
   readonly first?: EventForm;
+  /** Modifications come with the object as it was, in a member `previous`: for a reader in between, not for clients. */
+  readonly tellsPrevious?: boolean;
 }
+
+const previousMember = Buffer.from(',"previous":');
 
 export const wholeObject: EventForm = { name: "object", encode: servedBytesAt };
 
