@@ -1,8 +1,8 @@
 /**
  * One controller for all tenants: it labels every ConfigMap in every logical cluster, those made later included, through a single watch.
  *
- * It needs the right to read all logical clusters. A service for tenants who bind its API would watch an APIExport's virtual workspace
- * instead; there are no APIExports here yet.
+ * It needs the right to read all logical clusters. A service for tenants who bind its API watches an APIExport's virtual workspace instead:
+ * see export-controller.ts.
  */
 import { Controller, logicalClusters, Manager } from "kcp-ts/sdk";
 import { eventually, startTestControlPlane } from "kcp-ts/testing";

@@ -54,6 +54,17 @@ describe("the published package", () => {
     assert.equal(stdout.trim(), "0.1.0");
   });
 
+  it("has the plug-ins of kubectl", async () => {
+    for (const name of ["kubectl-ws", "kubectl-create-workspace", "kubectl-kcp"]) {
+      const { stdout, code } = await run([
+        join("node_modules", "kcp-ts", "bin", `${name}.mjs`),
+        "--help",
+      ]);
+      assert.equal(code, 0, name);
+      assert.match(stdout, /Usage: /, name);
+    }
+  });
+
   it("needs nothing from npm but what has native parts", async () => {
     const text = await readFile(join(project, "node_modules/kcp-ts/package.json"), "utf8");
     const { dependencies } = JSON.parse(text) as { dependencies: Record<string, string> };

@@ -19,6 +19,7 @@ const workspaces = [
   "server",
   "sdk",
   "controllers",
+  "multicluster",
   "simulator",
   "controlplane",
 ] as const;
@@ -30,7 +31,8 @@ export async function writePackage({ folder }: PackageOptions): Promise<void> {
   await mkdir(join(folder, "bin"), { recursive: true });
   await bundle(folder);
   for (const name of [...workspaces, "kcp-ts"]) await copyDeclarations(name, folder);
-  await writeFile(join(folder, "bin/kcp.mjs"), bin, { mode: 0o755 });
+  for (const [name, program] of Object.entries(programs))
+    await writeFile(join(folder, "bin", `${name}.mjs`), bin(program), { mode: 0o755 });
   await writeFile(
     join(folder, "package.json"),
     `${JSON.stringify(await manifest(), undefined, 2)}\n`,
@@ -38,11 +40,21 @@ export async function writePackage({ folder }: PackageOptions): Promise<void> {
   for (const name of ["README.md", "LICENSE"]) await copyFile(name, join(folder, name));
 }
 
-const bin = `#!/usr/bin/env -S node --max-semi-space-size=32
-import { main } from "../lib/cli.js";
+/** The commands, and what of the bundle each of them runs. */
+const programs = {
+  kcp: "main",
+  "kubectl-ws": "workspaceMain",
+  "kubectl-create-workspace": "createWorkspaceMain",
+  "kubectl-kcp": "kcpPluginMain",
+} as const;
 
-await main(process.argv);
+function bin(program: string): string {
+  return `#!/usr/bin/env -S node --max-semi-space-size=32
+import { ${program} } from "../lib/cli.js";
+
+await ${program}(process.argv);
 `;
+}
 
 async function bundle(folder: string): Promise<void> {
   await build({
@@ -85,7 +97,7 @@ async function manifest(): Promise<object> {
       ".": door("index"),
       ...Object.fromEntries(doors.slice(1).map((name) => [`./${name}`, door(name)])),
     },
-    bin: { kcp: "bin/kcp.mjs" },
+    bin: Object.fromEntries(Object.keys(programs).map((name) => [name, `bin/${name}.mjs`])),
     dependencies: { [external]: (dependencies as Record<string, string>)[external] },
   };
 }

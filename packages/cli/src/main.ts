@@ -4,10 +4,12 @@ import { addBackup } from "./commands/backup.ts";
 import { addClusterController } from "./commands/cluster-controller.ts";
 import { addCompat } from "./commands/compat.ts";
 import { addCrdPuller } from "./commands/crd-puller.ts";
+import { addDemo } from "./commands/demo.ts";
 import { addGenerate } from "./commands/generate.ts";
 import { addRestore } from "./commands/restore.ts";
 import { addSim } from "./commands/sim.ts";
 import { addStart } from "./commands/start.ts";
+import { addSyncer } from "./commands/syncer.ts";
 import { addTestServer } from "./commands/test-server.ts";
 
 export async function main(argv: readonly string[]): Promise<void> {
@@ -21,8 +23,10 @@ export async function main(argv: readonly string[]): Promise<void> {
   addRestore(program);
   addTestServer(program);
   addSim(program);
+  addDemo(program);
   addGenerate(program);
   addCompat(program);
+  addSyncer(program);
   addCrdPuller(program);
   addClusterController(program);
   try {

@@ -14,6 +14,7 @@ import {
   type OwnerReference,
 } from "@kcp-ts/sdk";
 import {
+  apiResourceSchemas,
   customResourceDefinitions,
   resourceQuotas,
   type ServesKind,
@@ -33,6 +34,7 @@ import {
   discoveredResources,
   GarbageCollector,
   type GraphNode,
+  offeredResources,
 } from "./garbage-collector/index.ts";
 import { namespaceController } from "./namespace/index.ts";
 import { resourceQuotaController } from "./resource-quota/index.ts";
@@ -94,6 +96,7 @@ export async function runControlLoops(
       resources: allResources([
         discoveredResources(collected),
         ...(serves(customResourceDefinitions) ? [customResources(collected)] : []),
+        ...(serves(apiResourceSchemas) ? [offeredResources(collected)] : []),
       ]),
       onError: report("garbage-collector"),
       onInvalidNamespace: (node, reference) => recordInvalidNamespace(events, node, reference),

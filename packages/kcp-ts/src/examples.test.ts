@@ -15,6 +15,7 @@ const programs = new Map<string, string | undefined>([
   ["config-maps", undefined],
   ["crd-controller", "<h1>Hello</h1>"],
   ["embedding", undefined],
+  ["export-controller", "blue: ride is done\nred: rest is done"],
   ["informer", "old was there, new is there, old is gone"],
   ["mutating-plugin", 'kcp-admin\nconfigmaps "b" is forbidden: somebody has to pay'],
   ["run-embedding", "Hello, world! greeter"],

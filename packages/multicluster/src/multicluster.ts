@@ -13,6 +13,7 @@ import {
   type ObjectKey,
 } from "@kcp-ts/sdk";
 import { ApiImporter } from "./api-importer/index.ts";
+import { deploymentSplitter, type Patience } from "./coordination/index.ts";
 import { NegotiationController } from "./negotiation/index.ts";
 import {
   type LinkSettings,
@@ -20,9 +21,16 @@ import {
   TargetController,
   Targets,
 } from "./registration/index.ts";
+import { Syncers } from "./syncers.ts";
 
 /** Each runs alone, too; the importer works where the connections are. */
-export const multiclusterParts = ["cluster-controller", "api-importer", "api-negotiation"] as const;
+export const multiclusterParts = [
+  "cluster-controller",
+  "api-importer",
+  "api-negotiation",
+  "syncer",
+  "deployment-splitter",
+] as const;
 export type MulticlusterPart = (typeof multiclusterParts)[number];
 
 export interface MulticlusterOptions {
@@ -40,6 +48,8 @@ export interface MulticlusterOptions {
   readonly link?: Partial<LinkSettings> | undefined;
   readonly importPollMs?: number | undefined;
   readonly drainTimeoutMs?: number | undefined;
+  /** How patient the splitter is with clusters that fail. */
+  readonly patience?: Partial<Patience> | undefined;
   readonly clock?: Clock | undefined;
   readonly random?: Random | undefined;
   /** What went wrong and is tried again, for a log. */
@@ -88,8 +98,19 @@ export async function runMulticluster(
     controllers.push(part.controller);
     closing.push(() => part.close());
   }
+  if (parts.has("syncer")) {
+    const part = new Syncers({ ...shared, onError: report("syncer") });
+    closing.unshift(() => part.close());
+  }
+  const loops: { run(signal: AbortSignal): Promise<void> }[] = [
+    new Manager({ clusters: [clusters], controllers }),
+  ];
+  if (parts.has("deployment-splitter")) {
+    const own = { ...options.patience, onError: report("deployment-splitter") };
+    loops.push(deploymentSplitter({ client, clock, ...own }));
+  }
   try {
-    await new Manager({ clusters: [clusters], controllers }).run(signal);
+    await Promise.all(loops.map((loop) => loop.run(signal)));
   } finally {
     await Promise.all(closing.map((close) => close()));
   }

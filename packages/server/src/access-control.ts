@@ -19,7 +19,7 @@ import type { Storage } from "./storage/index.ts";
 import type { WatchHub } from "./watch-cache/index.ts";
 
 /** Puts authorization together around RBAC: wraps it, or stands others beside it. */
-export type ComposeAuthorization = (rbac: RbacAuthorizer) => Authorizer;
+export type ComposeAuthorization = (rbac: Authorizer) => Authorizer;
 
 export interface AccessControlOptions {
   readonly storage: Storage;
@@ -27,6 +27,8 @@ export interface AccessControlOptions {
   readonly registry: Registry;
   readonly authenticator: RequestAuthenticator;
   readonly compose?: ComposeAuthorization | undefined;
+  /** Put around RBAC: what roles allow may still be more than a provider allows. */
+  readonly limit?: ((rbac: Authorizer) => Authorizer) | undefined;
   /** Put in front of it: decides who may enter a logical cluster at all. */
   readonly gate?: ((inner: Authorizer) => Authorizer) | undefined;
   readonly onError: (error: unknown) => void;
@@ -46,7 +48,7 @@ export function accessControl(options: AccessControlOptions): AccessControl {
   const { storage, hub, registry, authenticator, compose = mastersAndRoles, onError } = options;
   const policies = new PolicyCache({ storage, hub });
   const rbac = new RbacAuthorizer(policies);
-  const rules = compose(rbac);
+  const rules = compose(options.limit?.(rbac) ?? rbac);
   const authorizer = options.gate?.(rules) ?? rules;
   const check = new EscalationCheck(rbac, rules);
   return {
@@ -61,6 +63,6 @@ export function accessControl(options: AccessControlOptions): AccessControl {
   };
 }
 
-function mastersAndRoles(rbac: RbacAuthorizer): Authorizer {
+function mastersAndRoles(rbac: Authorizer): Authorizer {
   return anyOf([bootstrapAuthorizer, rbac]);
 }

@@ -27,6 +27,7 @@ export interface AdmissionWiringOptions {
   readonly catalog: Catalog;
   readonly authorizer: Authorizer;
   readonly webhooks: WebhookClient;
+  readonly ownerOf: NonNullable<AdmissionSources["ownerOf"]>;
 }
 
 const neverAborted = new AbortController().signal;
@@ -37,7 +38,7 @@ export function configuredAdmission(options: AdmissionWiringOptions): readonly A
 }
 
 function dynamicAdmission(options: AdmissionWiringOptions): DynamicAdmission {
-  const { storage, watchCache, registry, catalog, authorizer, webhooks } = options;
+  const { storage, watchCache, registry, catalog, authorizer, webhooks, ownerOf } = options;
   const sources: AdmissionSources = {
     configurations: new ConfigurationIndex({ storage, hub: watchCache.hub }),
     parameters: parameterSource({ catalog, registry, watchCache, storage }),
@@ -48,6 +49,7 @@ function dynamicAdmission(options: AdmissionWiringOptions): DynamicAdmission {
     }),
     authorize: (attributes) => authorizer.authorize(attributes),
     newUid: randomUUID,
+    ownerOf,
     namespace(cluster, name) {
       const key = registry.key(namespaces, { cluster, namespace: "", name });
       const entry = watchCache.peek(key);

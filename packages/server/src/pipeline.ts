@@ -6,6 +6,7 @@
 import type { Clock } from "@kcp-ts/machinery/base";
 import { rootCluster } from "@kcp-ts/machinery/names";
 import { StatusError, statusError } from "@kcp-ts/machinery/status";
+import type { VirtualWorkspaces } from "./api-sharing/index.ts";
 import type { Audit } from "./audit/index.ts";
 import { beginTrail, endTrail } from "./audit-trail.ts";
 import {
@@ -13,7 +14,13 @@ import {
   isAuthenticationError,
   type RequestAuthenticator,
 } from "./authentication/index.ts";
-import { type Authorizer, accessDenied, type Decision, forbidden } from "./authorization/index.ts";
+import {
+  type Authorizer,
+  accessDenied,
+  type Decision,
+  forbidden,
+  isThemselvesIn,
+} from "./authorization/index.ts";
 import { failure, json, toStatusError } from "./content/index.ts";
 import type { Deadlines } from "./deadlines.ts";
 import { Exchange } from "./exchange.ts";
@@ -38,7 +45,7 @@ import {
   type MaybePromise,
 } from "./request/api-request.ts";
 import type { Attributes } from "./request/attributes.ts";
-import type { RequestScope } from "./request/request-scope.ts";
+import type { RequestScope, ServiceScope } from "./request/request-scope.ts";
 import { wellKnownGroup } from "./request/user.ts";
 import { type PathRooms, parseTarget, servePath } from "./routing/index.ts";
 import { homeName, type Resolution, type Tenancy, workspaces } from "./tenancy/index.ts";
@@ -48,6 +55,7 @@ export interface PipelineRooms extends HandlerRooms, PathRooms {
   readonly authorizer: Authorizer;
   readonly catalog: Catalog;
   readonly tenancy: Pick<Tenancy, "resolve" | "isInactive" | "home">;
+  readonly services: Pick<VirtualWorkspaces, "authorize" | "catalogOf">;
   readonly clock: Clock;
   readonly deadlines: Deadlines<() => void>;
   /** Undefined when nobody wants to know. */
@@ -279,20 +287,41 @@ function impersonateStage(
   });
 }
 
-function authorize(
-  exchange: Exchange,
-  { authorizer, tenancy }: PipelineRooms,
-): Promise<undefined> | undefined {
+function authorize(exchange: Exchange, rooms: PipelineRooms): Promise<undefined> | undefined {
+  const { authorizer, tenancy } = rooms;
   const attributes = attributesOf(exchange);
   if (exchange.detour !== undefined) throw leadsNowhere(exchange, attributes);
   const { cluster } = attributes;
   if (cluster !== "*" && tenancy.isInactive(cluster) && !servedWhileInactive(attributes.path))
     throw inactive(attributes);
-  const asked = isHome(exchange.scope) ? { ...attributes, verb: "create" } : attributes;
+  if (exchange.scope?.service !== undefined)
+    return authorizeService(exchange, exchange.scope.service, attributes, rooms);
+  const wantsHome = isHome(exchange.scope);
+  const asked = wantsHome ? { ...attributes, verb: "create" } : attributes;
+  // A home is found by its user's name, and elsewhere's users may have any name.
+  if (wantsHome && !isThemselvesIn(exchange.user, rootCluster)) throw forbidden(asked, homeRefused);
   const decision = authorizer.authorize(asked);
   if (decision instanceof Promise)
     return decision.then((decided) => heed(exchange, decided, asked));
   return heed(exchange, decision, asked);
+}
+
+/** Virtual workspaces decide for themselves, and may have somebody else act. */
+async function authorizeService(
+  exchange: Exchange,
+  service: ServiceScope,
+  attributes: Attributes,
+  { services, authorizer }: PipelineRooms,
+): Promise<undefined> {
+  const decision = await services.authorize(service, attributes);
+  heed(exchange, decision, attributes);
+  const { actAs, isOpen } = decision;
+  if (actAs === undefined) return;
+  exchange.impersonator ??= exchange.user;
+  exchange.user = actAs;
+  if (isOpen !== true) return;
+  const asked = { ...attributes, user: actAs };
+  heed(exchange, await authorizer.authorize(asked), asked);
 }
 
 function heed(exchange: Exchange, decision: Decision, attributes: Attributes): undefined {
@@ -375,13 +404,18 @@ const noResource = {
 
 function dispatch(exchange: Exchange, rooms: PipelineRooms): MaybePromise<ApiResponse> {
   const scope = exchange.scope as RequestScope;
-  if (scope.kind === "path") return servePath(exchange.request, scope, exchange.user, rooms);
+  const view = scope.service === undefined ? undefined : rooms.services.catalogOf(scope);
+  const catalog = view ?? rooms.catalog;
+  if (scope.kind === "path") {
+    const served = view === undefined ? rooms : { ...rooms, catalog };
+    return servePath(exchange.request, scope, exchange.user, served);
+  }
   if (isHome(scope)) return rooms.tenancy.home(exchange.user).then((home) => json(200, home));
   const { cluster, group, version, resource } = scope;
   const serve = (definition: ResourceDefinition | undefined) => {
     if (definition === undefined) throw statusError.pathNotFound();
     return handleResource(exchange.handled(scope, definition), rooms);
   };
-  const found = rooms.catalog.find(cluster, group, version, resource);
+  const found = catalog.find(cluster, group, version, resource);
   return found instanceof Promise ? found.then(serve) : serve(found);
 }

@@ -17,13 +17,16 @@ import {
 } from "./admission/index.ts";
 import { PolicyChecker } from "./admission-sources/index.ts";
 import { configuredAdmission } from "./admission-wiring.ts";
+import { ApiSharing, VirtualWorkspaces } from "./api-sharing/index.ts";
 import { type AuditTrailOptions, composeAudit } from "./audit-trail.ts";
 import type { AccountObjects, RequestAuthenticator } from "./authentication/index.ts";
 import type { Authorizer, LogicalClusterSource } from "./authorization/index.ts";
+import { createAuthorization } from "./authorize-create.ts";
 import { Compactor, type CompactorOptions } from "./compactor.ts";
 import { CustomResources, customResourceDefinitions } from "./custom-resources/index.ts";
 import { Deadlines } from "./deadlines.ts";
 import type { Exchange } from "./exchange.ts";
+import { bindingToExport, maximalPermissions, serviceAccess } from "./export-access.ts";
 import { FlowObjects } from "./flow-objects.ts";
 import type { TokenSource } from "./handlers/index.ts";
 import { type HealthChecks, pingCheck } from "./health/index.ts";
@@ -91,6 +94,7 @@ export class ApiServer {
   readonly #compactor: Compactor;
   readonly #customResources: CustomResources;
   readonly #tenancy: Tenancy;
+  readonly #sharing: ApiSharing;
   readonly #webhooks: WebhookClient;
   readonly #policyChecker: PolicyChecker;
   readonly #access: AccessControl;
@@ -118,14 +122,18 @@ export class ApiServer {
       ...{ storage, registry, hub: watchCache.hub, compose: options.authorization },
       authenticator,
       gate: this.#gate(options),
+      limit: maximalPermissions((cluster, group, resource) =>
+        this.#sharing.policyOn(cluster, group, resource),
+      ),
       onError: (error) => log.warn({ err: error }, "an aggregated role could not be written"),
     });
     const { rules } = this.#access;
     this.#webhooks = new WebhookClient({ ...options.webhooks, clock });
     const webhooks = this.#webhooks;
     const rooms = { registry, watchCache, rules, webhooks };
-    const { tenancy, customResources } = servedKinds(options, rooms);
+    const { tenancy, customResources, sharing } = servedKinds(options, rooms);
     this.#tenancy = tenancy;
+    this.#sharing = sharing;
     this.#customResources = customResources;
     this.#policyChecker = this.#checkPolicies(registry);
     this.#compactor = new Compactor({
@@ -149,9 +157,11 @@ export class ApiServer {
       tokens: options.tokens,
       issuerDocuments: options.issuerDocuments,
       authorizer: this.#access.authorizer,
+      authorizeCreate: createAuthorization(this.#access.authorizer),
       reviewers: this.#access.reviewers,
       tenancy: this.#tenancy,
-      catalog: this.#customResources.catalog,
+      services: new VirtualWorkspaces(sharing, serviceAccess(this.#access.authorizer, rules)),
+      catalog: sharing.catalog,
       health: this.#healthChecks(),
       metrics,
       snapshots: options.snapshots,
@@ -182,6 +192,7 @@ export class ApiServer {
     await this.#watchCache.start();
     this.#customResources.start();
     this.#tenancy.start();
+    await this.#sharing.start();
     this.#policyChecker.start();
     this.#access.aggregation.start();
     this.#compactor.start();
@@ -191,6 +202,7 @@ export class ApiServer {
 
   /** Makes what the logical cluster root begins with. `externalUrl` is where clients reach this server, without a path. */
   bootstrap(externalUrl: string): Promise<void> {
+    this.#sharing.externalUrl = externalUrl;
     return this.#tenancy.bootstrap(externalUrl);
   }
 
@@ -225,6 +237,7 @@ export class ApiServer {
     await this.#flowObjects?.stop();
     await this.#rooms.audit?.close();
     await this.#compactor.stop();
+    await this.#sharing.stop();
     await this.#tenancy.stop();
     this.#webhooks.close();
     await this.#policyChecker.stop();
@@ -238,17 +251,21 @@ export class ApiServer {
     const { storage, clock, admissionPlugins = [], tenantLimits } = this.#options;
     const { authorizer, escalation } = this.#access;
     const watchCache = this.#watchCache;
-    const { catalog } = this.#customResources;
+    const { catalog, admissionPlugins: sharingPlugins } = this.#sharing;
     const webhooks = this.#webhooks;
     return new Admission([
       ...this.#tenancy.admissionPlugins,
+      ...sharingPlugins,
       ...objectLimitPlugins(tenantLimits, { storage, clock, catalog: () => catalog }),
       namespaceLifecycle(source),
       certificateSigners(signerRules(authorizer)),
       escalation,
       reservedDefinitions,
       ...admissionPlugins,
-      ...configuredAdmission({ storage, watchCache, registry, catalog, authorizer, webhooks }),
+      ...configuredAdmission({
+        ...{ storage, watchCache, registry, catalog, authorizer, webhooks },
+        ownerOf: (cluster, group, resource) => this.#sharing.ownerOf(cluster, group, resource),
+      }),
     ]);
   }
 
@@ -258,7 +275,7 @@ export class ApiServer {
       storage,
       watchCache: this.#watchCache,
       registry,
-      catalog: this.#customResources.catalog,
+      catalog: this.#sharing.catalog,
       onError: (error) => log.warn({ err: error }, "a policy could not be type-checked"),
     });
   }
@@ -327,6 +344,7 @@ function pathOf(exchange: Exchange): string {
 interface ServedKinds {
   readonly tenancy: Tenancy;
   readonly customResources: CustomResources;
+  readonly sharing: ApiSharing;
 }
 
 /** Everything that is served: what is built in, what tenancy adds to it, and what logical clusters define themselves. */
@@ -340,6 +358,7 @@ function servedKinds(
   },
 ): ServedKinds {
   const { registry, watchCache, rules, webhooks } = rooms;
+  const shared = ApiSharing.resources;
   const tenancy = new Tenancy({
     storage,
     registry,
@@ -347,20 +366,35 @@ function servedKinds(
     clock,
     random,
     mayUse: useOfType(rules),
-    builtIns: [...builtIns, customResourceDefinitions, ...resources],
+    bindDefaults: (cluster, path, bindings) => sharing.bindDefaults(cluster, path, bindings),
+    builtIns: [...builtIns, customResourceDefinitions, ...shared, ...resources],
     onError: (error) => log.warn({ err: error }, "a workspace has to wait"),
   });
+  const allBuiltIns = [...builtIns, ...tenancy.resources, ...shared, ...resources];
   const customResources = new CustomResources({
     storage,
     watchCache,
     clock,
     registry,
-    builtIns: [...builtIns, ...tenancy.resources, ...resources],
+    builtIns: allBuiltIns,
     rootOnly: tenancy.rootResources,
     webhooks,
     onError: (error) => log.warn({ err: error }, "a custom resource definition has to wait"),
   });
-  return { tenancy, customResources };
+  const sharing: ApiSharing = new ApiSharing({
+    storage,
+    registry,
+    watchCache,
+    clock,
+    builtIns: [customResourceDefinitions, ...allBuiltIns],
+    inner: customResources.catalog,
+    conversion: customResources.conversion,
+    resolve: (path) => tenancy.resolve(path),
+    ownNames: (cluster) => customResources.namesIn(cluster),
+    mayBind: bindingToExport(rules),
+    onError: (error) => log.warn({ err: error }, "a shared API has to wait"),
+  });
+  return { tenancy, customResources, sharing };
 }
 
 function watchCacheOf(options: ApiServerOptions): WatchCache {

@@ -1,7 +1,7 @@
 /** Goal: kubectl finds the plugins on its path, and they say and write into the kubeconfig what kcp's do. */
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
-import { copyFile, mkdir, mkdtemp, readFile, rm, symlink } from "node:fs/promises";
+import { copyFile, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
 import { after, before, beforeEach, describe, it } from "node:test";
@@ -173,4 +173,80 @@ describe("kubectl plugins", { skip: kubectlMissing() ?? false }, () => {
     const deleted = await kubectl("delete", "ws", "created", "--timeout=20s");
     assert.equal(deleted.code, 0);
   });
+
+  it("share an API: snapshot, export, bind, answer claims, and use it", async () => {
+    const crd = join(folder, "crd.yaml");
+    await writeFile(crd, JSON.stringify(cowboyDefinition));
+    const snapshot = await kubectl("kcp", "crd", "snapshot", "-f", crd, "--prefix", "v1");
+    assert.match(snapshot.stdout, /name: v1\.cowboys\.wildwest\.dev[\s\S]*\n---\n$/);
+    const unnamed = await kubectl("kcp", "crd", "snapshot", "-f", crd);
+    assert.match(unnamed.stderr, /--prefix is required/);
+    await kubectl("ws", "create", "provider", "--enter");
+    const manifests = join(folder, "api.yaml");
+    await writeFile(manifests, `${snapshot.stdout}${JSON.stringify(cowboyExport)}`);
+    const applied = await kubectl("apply", "-f", manifests);
+    assert.equal(applied.code, 0, applied.stderr);
+    await kubectl("ws", ":root");
+    await kubectl("ws", "create", "consumer", "--enter");
+    await says(
+      "apibinding cowboys created. Waiting to successfully bind ...\ncowboys created and bound.\n",
+      ...["kcp", "bind", "apiexport", "root:provider:cowboys", "--accept-all-permission-claims"],
+    );
+    const claims = await kubectl("kcp", "claims", "get", "apibinding", "cowboys");
+    assert.match(
+      claims.stdout,
+      /^APIBINDING +GROUP-RESOURCE +VERBS +STATUS\ncowboys +configmaps +\* +Accepted\n$/,
+    );
+    await says(
+      'claim "configmaps" on APIBinding "cowboys" is rejected\n',
+      ...["kcp", "claims", "reject", "cowboys", "--resource", "configmaps.core"],
+    );
+    const cowboy = { apiVersion: "wildwest.dev/v1", kind: "Cowboy", metadata: { name: "luke" } };
+    await writeFile(manifests, JSON.stringify(cowboy));
+    const made = await kubectl("apply", "-f", manifests);
+    assert.equal(made.stdout, "cowboy.wildwest.dev/luke created\n", made.stderr);
+    const invalid = await kubectl(
+      ...[
+        "kcp",
+        "bind",
+        "apiexport",
+        "root:provider:cowboys",
+        "--accept-permission-claim",
+        "secrets",
+      ],
+    );
+    assert.match(invalid.stderr, /invalid permission claim "secrets"/);
+  });
 });
+
+const cowboyDefinition = {
+  apiVersion: "apiextensions.k8s.io/v1",
+  kind: "CustomResourceDefinition",
+  metadata: { name: "cowboys.wildwest.dev" },
+  spec: {
+    group: "wildwest.dev",
+    names: { plural: "cowboys", singular: "cowboy", kind: "Cowboy", listKind: "CowboyList" },
+    scope: "Namespaced",
+    versions: [
+      {
+        ...{ name: "v1", served: true, storage: true },
+        schema: {
+          openAPIV3Schema: {
+            type: "object",
+            properties: { spec: { type: "object", properties: { intent: { type: "string" } } } },
+          },
+        },
+      },
+    ],
+  },
+};
+
+const cowboyExport = {
+  apiVersion: "apis.kcp.io/v1alpha2",
+  kind: "APIExport",
+  metadata: { name: "cowboys" },
+  spec: {
+    resources: [{ name: "cowboys", group: "wildwest.dev", schema: "v1.cowboys.wildwest.dev" }],
+    permissionClaims: [{ group: "", resource: "configmaps", verbs: ["*"] }],
+  },
+};

@@ -1,7 +1,10 @@
 /** The three plugins as command lines: `kubectl ws`, `kubectl create workspace`, `kubectl kcp`. */
 import { Command } from "commander";
+import { type BindOptions, bindExport } from "./bind-export.ts";
 import { type CreateOptions, createWorkspace } from "./create-workspace.ts";
+import { type AnswerOptions, answerClaims, printClaims } from "./permission-claims.ts";
 import { Session, type SessionFlags } from "./session.ts";
+import { printSnapshot, type SnapshotOptions } from "./snapshot-definitions.ts";
 import { createContext, printCurrent, type UseOptions, useWorkspace } from "./use-workspace.ts";
 import { printTree, type TreeOptions } from "./workspace-tree.ts";
 
@@ -23,6 +26,9 @@ export function kcpPluginMain(argv: readonly string[]): Promise<void> {
     .enablePositionalOptions()
     .version(version);
   program.addCommand(workspaceCommand("workspace", "workspace").aliases(["ws", "workspaces"]));
+  program.addCommand(bindCommand());
+  program.addCommand(claimsCommand());
+  program.addCommand(definitionCommand());
   return run(program, argv);
 }
 
@@ -61,6 +67,63 @@ function workspaceCommand(name: string, usage: string): Command {
   );
   command.addCommand(asCreate(new Command("create")));
   return command;
+}
+
+function bindCommand(): Command {
+  const several = (text: string, before: readonly string[] = []) => [...before, ...text.split(",")];
+  const bind = new Command("bind").description("Bring shared APIs into the current workspace.");
+  bind.addCommand(
+    withFlags(new Command("apiexport").argument("<path:export>"))
+      .option("--name <name>", "of the APIBinding; that of the export if left out")
+      .option("--timeout <time>", "how long to wait until it is bound", "30s")
+      .option("--accept-permission-claim <resource.group>", "agree to a claim", several)
+      .option("--reject-permission-claim <resource.group>", "refuse a claim", several)
+      .option("--accept-all-permission-claims", "agree to all that the export claims")
+      .option("--reject-all-permission-claims", "refuse all that the export claims")
+      .action((reference: string, flags: SessionFlags & BindOptions) =>
+        inSession(flags, (session) => bindExport(session, reference, flags)),
+      ),
+  );
+  return bind;
+}
+
+function claimsCommand(): Command {
+  const claims = new Command("claims").description("See and answer what exports claim.");
+  const get = new Command("get");
+  get.addCommand(
+    withFlags(new Command("apibinding").alias("apibindings").argument("[name]")).action(
+      (name: string | undefined, flags: SessionFlags) =>
+        inSession(flags, (session) => printClaims(session, name)),
+    ),
+  );
+  claims.addCommand(get);
+  for (const [verb, state] of [
+    ["accept", "Accepted"],
+    ["reject", "Rejected"],
+  ] as const) {
+    claims.addCommand(
+      withFlags(new Command(verb).argument("<binding>"))
+        .option("--resource <resource.group>", "the claimed resource")
+        .option("--identity-hash <hash>", "of the export that the resource is from")
+        .action((name: string, flags: SessionFlags & AnswerOptions) =>
+          inSession(flags, (session) => answerClaims(session, name, state, flags)),
+        ),
+    );
+  }
+  return claims;
+}
+
+function definitionCommand(): Command {
+  const definitions = new Command("crd").description("Work with CustomResourceDefinitions.");
+  definitions.addCommand(
+    new Command("snapshot")
+      .description("Print CustomResourceDefinitions as APIResourceSchemas.")
+      .option("-f, --filename <file>", "the file to read, - for standard input")
+      .option("--prefix <prefix>", "in front of the schemas' names")
+      .option("-o, --output <format>", "yaml or json", "yaml")
+      .action((flags: SnapshotOptions) => printSnapshot(flags)),
+  );
+  return definitions;
 }
 
 function asCreate(command: Command): Command {

@@ -1,4 +1,5 @@
 /** The kinds that the control loops read and write, as far as they look into them. */
+export { apiResourceSchemas } from "./api-resource-schemas.ts";
 export {
   type CertificateSigningRequest,
   certificateSigningRequests,

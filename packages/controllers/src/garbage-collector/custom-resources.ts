@@ -5,8 +5,8 @@
  * clusters have defined it, and of a definition nothing is remembered but that it counts.
  */
 import { type Clock, sleep } from "@kcp-ts/machinery/base";
-import { type Client, Follower } from "@kcp-ts/sdk";
-import { customResourceDefinitions } from "../api/index.ts";
+import { type Client, Follower, type Resource } from "@kcp-ts/sdk";
+import { apiResourceSchemas, customResourceDefinitions } from "../api/index.ts";
 import type { CollectedResource } from "./graph-node.ts";
 import { metadataClient } from "./metadata-client.ts";
 import type { ResourceSource } from "./resource-source.ts";
@@ -21,7 +21,24 @@ export interface CustomResourcesOptions {
 const gatherMs = 50;
 
 export function customResources(options: CustomResourcesOptions): ResourceSource {
-  const { client, clock, onError } = options;
+  return definedResources(options, customResourceDefinitions, (name) => name);
+}
+
+/** Resources that workspaces offer to others: their objects are in the workspaces that bound to them. */
+export function offeredResources(options: CustomResourcesOptions): ResourceSource {
+  return definedResources(options, apiResourceSchemas, offeredName);
+}
+
+/** A schema that is offered is named after what it offers, behind a prefix. Copies of schemas are named otherwise. */
+function offeredName(name: string): string {
+  return name.slice(name.indexOf(".") + 1);
+}
+
+function definedResources(
+  { client, clock, onError }: CustomResourcesOptions,
+  resource: Resource,
+  definedBy: (name: string) => string,
+): ResourceSource {
   return {
     async run(signal, onChange) {
       let definitions = new DefinitionCounts();
@@ -42,7 +59,7 @@ export function customResources(options: CustomResourcesOptions): ResourceSource
       };
       const follower = new Follower({
         client: metadataClient(client),
-        resource: customResourceDefinitions,
+        resource,
         scope: "all-clusters",
         clock,
         onError,
@@ -51,10 +68,10 @@ export function customResources(options: CustomResourcesOptions): ResourceSource
             told = new DefinitionCounts();
           },
           told: ({ metadata: { name } }, { as }) => {
-            if (as !== "modified" && told.add(name, 1) && told === definitions) gather();
+            if (as !== "modified" && told.add(definedBy(name), 1) && told === definitions) gather();
           },
           deleted: ({ metadata: { name } }) => {
-            if (told.add(name, -1) && told === definitions) gather();
+            if (told.add(definedBy(name), -1) && told === definitions) gather();
           },
           caughtUp: () => {
             definitions = told;
@@ -78,11 +95,12 @@ class DefinitionCounts {
     const count = before + change;
     if (count > 0) this.#counts.set(name, count);
     else this.#counts.delete(name);
-    return before > 0 !== count > 0;
+    return name.includes(".") && before > 0 !== count > 0;
   }
 
   resources(): readonly CollectedResource[] {
-    return [...this.#counts.keys()].map((name) => {
+    const names = [...this.#counts.keys()].filter((name) => name.includes("."));
+    return names.map((name) => {
       const known = this.#resources.get(name) ?? customResource(name);
       this.#resources.set(name, known);
       return known;

@@ -1,4 +1,8 @@
-export { type CustomResourcesOptions, customResources } from "./custom-resources.ts";
+export {
+  type CustomResourcesOptions,
+  customResources,
+  offeredResources,
+} from "./custom-resources.ts";
 export { GarbageCollector, type GarbageCollectorOptions } from "./garbage-collector.ts";
 export type { CollectedResource, GraphNode } from "./graph-node.ts";
 export {

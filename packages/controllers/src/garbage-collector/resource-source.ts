@@ -75,10 +75,20 @@ export function allResources(sources: readonly ResourceSource[]): ResourceSource
         sources.map((source) =>
           source.run(signal, (set) => {
             sets.set(source, set);
-            if (sets.size === sources.length) onChange([...sets.values()].flat());
+            if (sets.size === sources.length) onChange(eachOnce([...sets.values()].flat()));
           }),
         ),
       );
     },
   };
+}
+
+/** A resource may be defined by some and offered by others; it is watched once. */
+function eachOnce(resources: readonly CollectedResource[]): readonly CollectedResource[] {
+  const found = new Map<string, CollectedResource>();
+  for (const one of resources) {
+    const name = `${one.resource}.${one.group}`;
+    if (!found.has(name)) found.set(name, one);
+  }
+  return [...found.values()];
 }

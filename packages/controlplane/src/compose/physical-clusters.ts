@@ -5,6 +5,7 @@ import {
   type MulticlusterPart,
   multiclusterKinds,
   multiclusterParts,
+  type Patience,
   runMulticluster,
 } from "@kcp-ts/multicluster";
 import type { Client } from "@kcp-ts/sdk";
@@ -18,6 +19,11 @@ export {
   importApis,
   type MulticlusterPart,
   multiclusterParts,
+  type ResolvedResources,
+  ResourceSet,
+  resolveResources,
+  startSyncer,
+  syncTargets,
 } from "@kcp-ts/multicluster";
 
 export interface PhysicalClusterOptions {
@@ -31,6 +37,8 @@ export interface PhysicalClusterOptions {
   readonly importPollMs?: number | undefined;
   readonly link?: Partial<LinkSettings> | undefined;
   readonly drainTimeoutMs?: number | undefined;
+  /** How patient the splitter is with clusters that fail. */
+  readonly patience?: Partial<Patience> | undefined;
 }
 
 export class PhysicalClusters {
@@ -53,6 +61,7 @@ export class PhysicalClusters {
       importPollMs: options.importPollMs,
       link: options.link,
       drainTimeoutMs: options.drainTimeoutMs,
+      patience: options.patience,
       openSealed: (sealed, place) => this.#key.unseal(sealed, place),
     };
   }

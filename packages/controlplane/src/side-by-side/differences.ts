@@ -14,7 +14,7 @@ export interface MeantDifference {
 
 const goTypes = "the words name types and files of the Go program";
 const clientsFault = "what a client did wrong is no internal error";
-const lazyNamespaces = "a logical cluster stores nothing until somebody writes into it";
+const unstored = "what is never stored has no owners of fields, no identity and no age";
 const anyGroup = "definitions may live in groups without a dot, the core group included";
 
 export const meantDifferences: readonly MeantDifference[] = [
@@ -131,7 +131,6 @@ export const meantDifferences: readonly MeantDifference[] = [
     at: "status",
     because: clientsFault,
   },
-  { topic: "namespaces", exchanges: ["the default one"], at: "status", because: lazyNamespaces },
   {
     topic: "definitions",
     exchanges: [
@@ -245,5 +244,121 @@ export const meantDifferences: readonly MeantDifference[] = [
     exchanges: ["a cluster's resource in a namespace"],
     at: "",
     because: "a longer way to spell a namespace, which leads nowhere else",
+  },
+  {
+    topic: "roles",
+    exchanges: ["a role without rules"],
+    at: "body.rules",
+    because: "what is not there is left out",
+  },
+  {
+    topic: "roles",
+    exchanges: ["cluster role: a bad selector"],
+    at: "body",
+    because: "the same is not told a second time",
+  },
+  { topic: "roles", exchanges: ["another role for a binding"], at: "body", because: goTypes },
+  {
+    topic: "reviews",
+    exchanges: [
+      "subject: may",
+      "subject: may not",
+      "subject: a path",
+      "subject: with a selector",
+      "local: may",
+      "local: without a namespace of its own",
+      "self: dora may",
+      "self: dora may not",
+      "token: a wrong one",
+    ],
+    at: "body.metadata.managedFields",
+    because: unstored,
+  },
+  {
+    topic: "reviews",
+    exchanges: ["subject: masters", "self: the administrator"],
+    at: "body",
+    because: `${unstored}; and we say why masters may`,
+  },
+  {
+    topic: "reviews",
+    exchanges: [
+      "subject: about nobody",
+      "subject: about nothing",
+      "subject: about both",
+      "subject: with a name",
+      "local: about another namespace",
+      "local: about a path",
+      "self: about nothing",
+    ],
+    at: "body",
+    because: `ours name the kind that is invalid; ${goTypes}`,
+  },
+  {
+    topic: "reviews",
+    exchanges: ["subject: with a bad selector"],
+    at: "body",
+    because: "requirements beside a text are not looked into",
+  },
+  {
+    topic: "reviews",
+    exchanges: ["who am I"],
+    at: "body.metadata.creationTimestamp",
+    because: unstored,
+  },
+  {
+    topic: "tokens",
+    exchanges: [
+      "a token",
+      "for an hour, for somebody",
+      "for the server",
+      "with a name of its own",
+      "bound to a secret",
+    ],
+    at: "body.metadata",
+    because: unstored,
+  },
+  {
+    topic: "tokens",
+    exchanges: ["in another namespace"],
+    at: "status",
+    because: "a name and a namespace that do not fit are refused alike",
+  },
+  { topic: "tokens", exchanges: ["of another kind"], at: "body.message", because: goTypes },
+  {
+    topic: "tokens",
+    exchanges: ["looked at", "looked at by others", "looked at for one of two"],
+    at: "body.metadata.managedFields",
+    because: unstored,
+  },
+  {
+    topic: "tokens",
+    exchanges: ["looked at", "looked at for one of two"],
+    at: "body.status.user.extra",
+    because: "accounts are told with their logical cluster",
+  },
+  {
+    topic: "tokens",
+    exchanges: ["looked at by others"],
+    at: "body.status.error",
+    because: "one reason for all tokens that are not accepted: nothing is learnt by asking",
+  },
+  {
+    topic: "admission",
+    exchanges: ["hook: cannot be asked"],
+    at: "body",
+    because: "the words of Node's sockets",
+  },
+  {
+    topic: "traffic",
+    exchanges: ["schema: told apart by nothing", "request: without anything"],
+    at: "body",
+    because: goTypes,
+  },
+  {
+    topic: "traffic",
+    exchanges: ["schema"],
+    at: "body.metadata.managedFields",
+    because: "the level that a schema names is a member like any other",
   },
 ];

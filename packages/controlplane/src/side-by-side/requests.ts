@@ -115,3 +115,27 @@ export function sortedCauses(body: unknown): unknown {
   const { details } = body as { details: { causes: object[] } };
   return details.causes.map((cause) => JSON.stringify(cause)).sort();
 }
+
+/** As somebody else, whom the administrator stands in for. */
+export const as = (user: string): Rest => ({ headers: { "impersonate-user": user } });
+
+/** The way into a logical cluster of ours; means nothing elsewhere. */
+export const letIn = (...users: readonly string[]): Exchange[] => {
+  const name = `let-in-${users.join("-")}`;
+  const rbac = "/apis/rbac.authorization.k8s.io/v1";
+  return [
+    post("let them in: the role", `${rbac}/clusterroles`, {
+      metadata: { name },
+      rules: [{ nonResourceURLs: ["/"], verbs: ["access"] }],
+    }),
+    post("let them in: the binding", `${rbac}/clusterrolebindings`, {
+      metadata: { name },
+      roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name },
+      subjects: users.map((user) => ({
+        apiGroup: "rbac.authorization.k8s.io",
+        kind: "User",
+        name: user,
+      })),
+    }),
+  ];
+};

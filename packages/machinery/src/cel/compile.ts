@@ -37,7 +37,7 @@ export function compile(
   const { resultTypes } = options;
   if (resultTypes !== undefined && !isDyn(checked.type)) {
     if (!resultTypes.some((type) => sameType(type, checked.type))) {
-      return failureOfWhole(wrongResultType(resultTypes));
+      return failureOfWhole(wrongResultType(resultTypes, checked.type));
     }
   }
   try {
@@ -56,9 +56,8 @@ function failure(text: string, issues: readonly Issue[]): Compilation {
   return { ok: false, issues, message: printIssues(text, issues) };
 }
 
-function wrongResultType(wanted: readonly Type[]): string {
+function wrongResultType(wanted: readonly Type[], got: Type): string {
   const names = wanted.map(formatType);
-  return names.length === 1
-    ? `must evaluate to ${names[0]}`
-    : `must evaluate to one of [${names.join(" ")}]`;
+  const name = names.length === 1 ? names[0] : `one of [${names.join(" ")}]`;
+  return `must evaluate to ${name} but got ${formatType(got)}`;
 }

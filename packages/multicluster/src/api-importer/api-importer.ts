@@ -133,6 +133,8 @@ export class ApiImporter {
     if (served.kind === "unchanged") {
       if (last !== undefined) this.#lastRuns.set(formatKey(key), { ...last, nextAtMs });
     } else if (served.kind === "failed") {
+      // The next success has to be said, though nothing in the cluster has changed.
+      this.#lastRuns.delete(formatKey(key));
       // The next look need not wait as long; how the cluster does is the business of others.
       if (!connection.signal.aborted) await this.#say(target, failed(served.error), context);
       return { requeueAfterMs: this.#pollMs() / 4 };

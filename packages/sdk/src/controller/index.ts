@@ -33,6 +33,7 @@ export {
   type Happening,
   type ObjectReference,
 } from "./event-recorder.ts";
+export { type ExportConsumersOptions, exportConsumers } from "./export-consumers.ts";
 export {
   addFinalizer,
   type FinalizerOptions,

@@ -18,7 +18,7 @@ import { mutateByPolicies } from "./policies/mutating.ts";
 import { validateByPolicies } from "./policies/validating.ts";
 import { Reinvocation } from "./reinvocation.ts";
 import { ReviewedRequest } from "./reviewed-request.ts";
-import type { AdmissionSources } from "./sources.ts";
+import { type AdmissionSources, configuringCluster } from "./sources.ts";
 import { mutateByWebhooks } from "./webhooks/mutating.ts";
 import { validateByWebhooks } from "./webhooks/validating.ts";
 
@@ -34,7 +34,9 @@ export class DynamicAdmission implements AdmissionPlugin {
   }
 
   /** What is not in memory concerns us until we know better. */
-  concerns({ cluster, group, resource }: AdmissionRequest): boolean {
+  concerns(request: AdmissionRequest): boolean {
+    const { group, resource } = request;
+    const cluster = configuringCluster(this.#sources, request);
     if (this.#sources.configurations.peek(cluster) === nothingConfigured) return false;
     return group !== configurationGroup || !exempt.has(resource);
   }
@@ -77,8 +79,9 @@ export class DynamicAdmission implements AdmissionPlugin {
     if (validatingWebhooks.length > 0) await validateByWebhooks(validatingWebhooks, reviewed);
   }
 
-  async #configurationOf({ cluster }: AdmissionRequest): Promise<ClusterConfiguration> {
+  async #configurationOf(request: AdmissionRequest): Promise<ClusterConfiguration> {
     const { configurations } = this.#sources;
+    const cluster = configuringCluster(this.#sources, request);
     return configurations.peek(cluster) ?? configurations.load(cluster);
   }
 }

@@ -21,6 +21,16 @@ export interface AdmissionSources {
     readonly reason: string;
   }>;
   newUid(): string;
+  /** Whose configuration holds for a resource: its provider's where it is another cluster's. Its own cluster's if left out. */
+  ownerOf?(cluster: ClusterName, group: string, resource: string): ClusterName;
+}
+
+/** The cluster whose webhooks and policies a request is put to. */
+export function configuringCluster(
+  sources: Pick<AdmissionSources, "ownerOf">,
+  { cluster, group, resource }: AdmissionRequest,
+): ClusterName {
+  return sources.ownerOf?.(cluster, group, resource) ?? cluster;
 }
 
 export interface ConfigurationSource {

@@ -1,5 +1,7 @@
 /** The room put together: what the server starts, stops and asks. */
 import type { Clock } from "@kcp-ts/machinery/base";
+import type { ClusterName } from "@kcp-ts/machinery/names";
+import type { CrdNames } from "@kcp-ts/machinery/schema";
 import {
   BuiltInCatalog,
   type Catalog,
@@ -10,6 +12,7 @@ import type { Storage } from "../storage/index.ts";
 import type { WatchCache } from "../watch-cache/index.ts";
 import type { WebhookClient } from "../webhooks/index.ts";
 import { CustomResourceCatalog } from "./catalog.ts";
+import type { Conversion } from "./conversion.ts";
 import { DefinitionController } from "./definition-controller.ts";
 import { DefinitionIndex } from "./definition-index.ts";
 import { customResourceDefinitions } from "./definitions.ts";
@@ -28,8 +31,17 @@ export interface CustomResourcesOptions {
   readonly onError: (error: unknown) => void;
 }
 
+export interface DefinedNames {
+  readonly definition: string;
+  readonly group: string;
+  readonly names: CrdNames;
+}
+
 export class CustomResources {
   readonly catalog: Catalog;
+  /** How objects get from one version to another, for whoever else serves definitions. */
+  readonly conversion: Conversion;
+  readonly #index: DefinitionIndex;
   readonly #controller: DefinitionController;
 
   constructor(options: CustomResourcesOptions) {
@@ -38,6 +50,8 @@ export class CustomResources {
     const builtInCatalog = new BuiltInCatalog(ranked(builtIns), rootOnly);
     const conversion = new WebhookConversion(webhooks);
     const index = new DefinitionIndex({ storage, hub, conversion });
+    this.conversion = conversion;
+    this.#index = index;
     this.catalog = new CustomResourceCatalog({ builtIns: builtInCatalog, index, watchCache });
     this.#controller = new DefinitionController({
       storage,
@@ -53,6 +67,14 @@ export class CustomResources {
   /** The hub must be open. */
   start(): void {
     this.#controller.start();
+  }
+
+  /** The names that definitions of a logical cluster have. */
+  async namesIn(cluster: ClusterName): Promise<readonly DefinedNames[]> {
+    const { records } = await this.#index.load(cluster);
+    return [...records].flatMap(([definition, { isServed, shared }]) =>
+      isServed ? [{ definition, group: shared.group, names: shared.names }] : [],
+    );
   }
 
   stop(): Promise<void> {

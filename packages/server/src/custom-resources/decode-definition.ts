@@ -26,7 +26,7 @@ export function decodeDefinition(value: JsonObject): Decoded {
   return { value: object, unknownFields };
 }
 
-function isDeeper(value: JsonValue, depthMax: number): boolean {
+export function isDeeper(value: JsonValue, depthMax: number): boolean {
   let level: JsonValue[] = [value];
   for (let depth = 0; level.length > 0; depth++) {
     if (depth > depthMax) return true;

@@ -94,6 +94,7 @@ function definition(): AnyObject {
     name,
     served: true,
     storage,
+    selectableFields: [{ jsonPath: `.spec.${field}` }],
     schema: {
       openAPIV3Schema: {
         type: "object",
@@ -179,6 +180,51 @@ describe("a webhook that converts", () => {
     await server.must("DELETE", `${v1}/one`);
     assert.equal((await watch.take(1))[0]?.type, "DELETED");
     await watch.leave();
+  });
+
+  it("lists and deletes by the fields of the version that was asked for", async (t) => {
+    await filled(t);
+    await server.must("POST", v2, { body: { metadata: { name: "two" }, spec: { width: 5 } } });
+    const selected = async (path: string) =>
+      (await server.get(path)).items.map(({ metadata }) => metadata.name);
+    assert.deepEqual(await selected(`${v2}?fieldSelector=spec.width%3D5`), ["two"]);
+    assert.deepEqual(await selected(`${v2}?fieldSelector=spec.width!%3D5`), ["one"]);
+    assert.deepEqual(await selected(`${v1}?fieldSelector=spec.size%3D3`), ["one"]);
+    assert.deepEqual(await selected(`${v2}?fieldSelector=spec.width%3D5,metadata.name%3Done`), []);
+    const page = await server.get(`${v2}?fieldSelector=spec.width%3D5&limit=1`);
+    assert.deepEqual(page.items, []);
+    const { continue: token, remainingItemCount } = page.object.metadata as AnyObject;
+    assert.equal(remainingItemCount, undefined);
+    const next = `fieldSelector=spec.width%3D5&limit=1&continue=${token}`;
+    assert.deepEqual(await selected(`${v2}?${next}`), ["two"]);
+    await server.must("DELETE", `${v2}?fieldSelector=spec.width%3D5`);
+    assert.deepEqual(await selected(v1), ["one"]);
+  });
+
+  it("watches by the fields of the version that was asked for", async (t) => {
+    await filled(t);
+    const { metadata } = (await server.get(v2)).object as AnyObject;
+    const version = `resourceVersion=${metadata["resourceVersion"]}`;
+    const fromNow = await server.watch(`${v2}?watch=1&${version}&fieldSelector=spec.width%3D3`);
+    const fromStart = await server.watch(`${v2}?watch=1&fieldSelector=spec.width%3D4`);
+    const change = (size: number) => server.patch(`${v1}/one`, "merge", { spec: { size } });
+    for (const size of [4, 5, 3]) await change(size);
+    await server.patch(`${v1}/one`, "merge", { spec: { text: "same" } });
+    await server.must("DELETE", `${v1}/one`);
+    const told = (events: readonly { type: string; object: AnyObject }[]) =>
+      events.map(({ type, object }) => [type, (object["spec"] as AnyObject)["width"]]);
+    assert.deepEqual(told(await fromNow.take(4)), [
+      ["DELETED", 3],
+      ["ADDED", 3],
+      ["MODIFIED", 3],
+      ["DELETED", 3],
+    ]);
+    assert.deepEqual(told(await fromStart.take(2)), [
+      ["ADDED", 4],
+      ["DELETED", 4],
+    ]);
+    await fromNow.leave();
+    await fromStart.leave();
   });
 
   it("may change labels and annotations, and no other metadata", async (t) => {

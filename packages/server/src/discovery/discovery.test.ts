@@ -47,6 +47,7 @@ describe("legacy discovery", () => {
           "flowcontrol.apiserver.k8s.io",
           "core.kcp.io",
           "tenancy.kcp.io",
+          "apis.kcp.io",
         ],
       );
       const version = { groupVersion: "events.k8s.io/v1", version: "v1" };
@@ -201,7 +202,7 @@ describe("aggregated discovery", () => {
       assert.equal(headers["etag"], `"${sum}"`);
       assert.equal(object.kind, "APIGroupDiscoveryList");
       assert.equal(object.apiVersion, "apidiscovery.k8s.io/v2");
-      assert.equal(object.items?.length, path === "/api" ? 1 : 11);
+      assert.equal(object.items?.length, path === "/api" ? 1 : 12);
     }
     const { items } = await server.get("/clusters/a/api", { headers: aggregated });
     const core = items[0] as unknown as {

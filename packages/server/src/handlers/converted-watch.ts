@@ -9,19 +9,33 @@ import { toBytes, toStatusError } from "../content/index.ts";
 import type { ResourceDefinition, StoredForm } from "../registry/index.ts";
 import { type Entry, type Revision, type StorageKey, toRevision } from "../storage/index.ts";
 import { encodeObject } from "../stored-object/index.ts";
-import { type EventForm, frame } from "../watch-cache/index.ts";
+import { type EventForm, frame, wholeObject } from "../watch-cache/index.ts";
+
+export interface ConvertedWatch {
+  /** What the client gets. */
+  readonly form: EventForm;
+  /** See `SelectionResult`: what it means to a client that an object changed is known only when both states are converted. */
+  readonly ofServed: ((served: Entry) => boolean) | undefined;
+}
+
+/** The form of the watch whose events are converted. */
+export function storedForm(ofServed: ConvertedWatch["ofServed"]): EventForm {
+  return ofServed === undefined ? wholeObject : withPrevious;
+}
+
+const withPrevious: EventForm = { ...wholeObject, name: "object/previous", tellsPrevious: true };
 
 export async function* convertedEvents(
   stored: AsyncIterable<Uint8Array>,
   definition: ResourceDefinition,
-  form: EventForm,
+  { form, ofServed = () => true }: ConvertedWatch,
 ): AsyncGenerator<Uint8Array> {
   let isFirst = true;
   for await (const lines of linesOf(stored)) {
     const events = lines.map((line) => parseJson(line).value as unknown as WatchedEvent);
     let shown: readonly Entry[];
     try {
-      shown = await present(definition.form as StoredForm, events.filter(isObject));
+      shown = await present(definition.form as StoredForm, events.flatMap(objectsOf));
     } catch (error) {
       yield frame("ERROR", toBytes(toStatusError(error).status as unknown as JsonObject));
       return;
@@ -33,16 +47,39 @@ export async function* convertedEvents(
         continue;
       }
       const entry = shown[next++] as Entry;
+      const previous = event.previous === undefined ? undefined : (shown[next++] as Entry);
+      const told = toldOf(event.type, entry, previous, ofServed);
+      if (told === undefined) continue;
       const encoder = isFirst ? (form.first ?? form) : form;
       isFirst = false;
-      yield frame(event.type, encoder.encode(entry, entry.modifiedAt));
+      yield frame(told.type, encoder.encode(told.entry, told.entry.modifiedAt));
     }
   }
+}
+
+/** What a change of the stored object means to whoever selects served ones. */
+function toldOf(
+  type: string,
+  entry: Entry,
+  previous: Entry | undefined,
+  isSelected: (served: Entry) => boolean,
+): { readonly type: string; readonly entry: Entry } | undefined {
+  const isNow = isSelected(entry);
+  if (previous === undefined) return isNow ? { type, entry } : undefined;
+  const was = isSelected(previous);
+  if (isNow) return { type: was ? type : "ADDED", entry };
+  return was ? { type: "DELETED", entry: previous } : undefined;
 }
 
 interface WatchedEvent {
   readonly type: string;
   readonly object: JsonObject;
+  readonly previous?: JsonObject;
+}
+
+function objectsOf(event: WatchedEvent): JsonObject[] {
+  if (!isObject(event)) return [];
+  return event.previous === undefined ? [event.object] : [event.object, event.previous];
 }
 
 function isObject({ type }: WatchedEvent): boolean {
@@ -51,10 +88,10 @@ function isObject({ type }: WatchedEvent): boolean {
 
 async function present(
   form: StoredForm,
-  events: readonly WatchedEvent[],
+  objects: readonly JsonObject[],
 ): Promise<readonly Entry[]> {
-  if (events.length === 0) return [];
-  return form.present(events.map(({ object }) => entryOf(object)));
+  if (objects.length === 0) return [];
+  return form.present(objects.map(entryOf));
 }
 
 /** The entry that an event was made from, as far as presenting it needs that. */

@@ -18,6 +18,7 @@ export function handleGet(handled: HandlerRequest, rooms: HandlerRooms): MaybePr
   if (askedVersion === "" || askedVersion === "0") {
     const entry = rooms.watchCache.peek(key);
     if (entry !== undefined) {
+      if (definition.isVisible?.(entry) === false) throw statusError.notFound(definition, name);
       const shown = presented(definition, entry);
       return shown instanceof Promise
         ? shown.then((each) => renderObject(200, each, form, handled, rooms))
@@ -38,7 +39,8 @@ async function getStored(
   const entry = await translating({ resource: definition, askedVersion }, () =>
     rooms.watchCache.get(key, freshnessOf(askedVersion), signal),
   );
-  if (entry === undefined) throw statusError.notFound(definition, scope.name);
+  if (entry === undefined || definition.isVisible?.(entry) === false)
+    throw statusError.notFound(definition, scope.name);
   return renderObject(200, await presented(definition, entry), form, handled, rooms);
 }
 

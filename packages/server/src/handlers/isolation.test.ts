@@ -173,9 +173,10 @@ async function started(t: TestContext): Promise<TestServer> {
   return server;
 }
 
-/** Definitions have a suite of their own, and so have logical clusters, of which each has one. */
+/** Definitions have a suite of their own, and so have shared APIs, and logical clusters, of which each has one. */
 function isElsewhere(path: string): boolean {
-  return path.startsWith(definitions) || path.startsWith("/apis/core.kcp.io/");
+  const suites = [definitions, "/apis/core.kcp.io/", "/apis/apis.kcp.io/"];
+  return suites.some((prefix) => path.startsWith(prefix));
 }
 
 describe("cluster a and cluster b", () => {

@@ -135,7 +135,7 @@ export async function listObjects(
         : encodeContinue(base, listing.continueAfter, listing.revision);
     const entries = await presentedEntries(definition, listing.entries);
     return {
-      listing: entries === listing.entries ? listing : { ...listing, entries },
+      listing: shownListing(listing, entries, selected),
       continueToken,
     };
   } catch (error) {
@@ -147,6 +147,26 @@ export async function listObjects(
       throw statusError.expired("The resourceVersion for the provided list is too old.");
     throw statusError.expired(expiredContinue, encodeContinue(base, token.after, -1));
   }
+}
+
+/** A page may have fewer objects than were asked for: clients go by the token. */
+function shownListing(
+  listing: Listing,
+  entries: Listing["entries"],
+  { ofServed }: SelectionResult,
+): Listing {
+  if (ofServed === undefined)
+    return entries === listing.entries ? listing : { ...listing, entries };
+  const selected =
+    Symbol.asyncIterator in entries ? selectedBatches(entries, ofServed) : entries.filter(ofServed);
+  return { ...listing, entries: selected, remaining: undefined };
+}
+
+async function* selectedBatches(
+  batches: AsyncIterable<readonly Entry[]>,
+  isSelected: (served: Entry) => boolean,
+): AsyncGenerator<readonly Entry[]> {
+  for await (const batch of batches) yield batch.filter(isSelected);
 }
 
 const expiredContinue =

@@ -7,6 +7,7 @@
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import {
   type FieldRequirement,
+  type FieldSelector,
   parseFieldSelector,
   parseLabelSelector,
   SelectorSyntaxError,
@@ -31,9 +32,23 @@ export interface SelectionResult {
   readonly selection: Selection | undefined;
   /** The one name that can match, when a field selector says so. */
   readonly name: string | undefined;
+  /** To be asked besides of each object as it is served, where only a webhook can tell from the stored one what that has in its fields. */
+  readonly ofServed?: ((served: Entry) => boolean) | undefined;
 }
 
 export function selectionOf(definition: ResourceDefinition, selectors: Selectors): SelectionResult {
+  const asked = askedFor(definition, selectors);
+  const { isVisible, wasVisible } = definition;
+  if (isVisible === undefined) return asked;
+  const { selection, name } = asked;
+  const within = (isShown: (entry: Entry) => boolean) => (entry: Entry) =>
+    isShown(entry) && (selection === undefined || selection.matches(entry));
+  const matches = within(isVisible);
+  const matched = wasVisible === undefined ? matches : within(wasVisible);
+  return { selection: { matches, matched }, name };
+}
+
+function askedFor(definition: ResourceDefinition, selectors: Selectors): SelectionResult {
   const { labelSelector, fieldSelector, name, isOwnership } = selectors;
   const isAll = labelSelector === "" && fieldSelector === "" && name === "";
   if (isAll) return { selection: isOwnership ? ownership : undefined, name: undefined };
@@ -53,6 +68,8 @@ function build(
   const labels = parseLabelSelector(labelSelector);
   const fields = parseFieldSelector(fieldSelector);
   for (const { field } of fields.requirements) checkField(definition, field);
+  const isTold = isServedLater(definition) ? isMetadata : () => true;
+  const storedFields = fields.requirements.filter(isTold);
   const selected = fields.exactValue("metadata.name");
   if (name !== "" && selected !== undefined && selected !== name) {
     throw statusError.badRequest("fieldSelector metadata.name doesn't match requested name");
@@ -73,8 +90,43 @@ function build(
       (words.every((word) => mentions(entry, word)) &&
         (labels.isEmpty || labels.matches(cachedLabels(entry))) &&
         (name === "" || parseObjectKey(entry.key).name === name) &&
-        (fields.isEmpty || fields.matches(fieldReader(definition, entry)))));
-  return { selection: { matches }, name: onlyName };
+        (storedFields.length === 0 || meets(storedFields, fieldReader(definition, entry)))));
+  return { selection: { matches }, name: onlyName, ofServed: ofServed(definition, fields) };
+}
+
+/** Fields that a version declares are those of that version: they are looked at when the webhook has answered. */
+function ofServed(
+  definition: ResourceDefinition,
+  fields: FieldSelector,
+): SelectionResult["ofServed"] {
+  if (!isServedLater(definition)) return undefined;
+  const declared = fields.requirements.filter((one) => !isMetadata(one));
+  if (declared.length === 0) return undefined;
+  return (served) => {
+    const object = decodeObject(served);
+    return meets(declared, (field) => declaredField(definition, field, object));
+  };
+}
+
+function isMetadata({ field }: FieldRequirement): boolean {
+  return field === "metadata.name" || field === "metadata.namespace";
+}
+
+function meets(
+  requirements: readonly FieldRequirement[],
+  read: (field: string) => string,
+): boolean {
+  return requirements.every(
+    ({ field, operator, value }) => (read(field) === value) === (operator === "="),
+  );
+}
+
+function isServedLater({ form }: ResourceDefinition): boolean {
+  return form !== undefined && form.presentNow === undefined;
+}
+
+function declaredField(definition: ResourceDefinition, field: string, object: JsonObject): string {
+  return definition.strategy.selectableFields.get(field)?.(object) ?? "";
 }
 
 /** What stands in a key as it is; see `storage/key.ts`. */
@@ -116,6 +168,6 @@ function fieldReader(definition: ResourceDefinition, entry: Entry): (field: stri
     if (field === "metadata.name") return name;
     if (field === "metadata.namespace") return namespace;
     object ??= decodeObject(definition.form?.presentNow?.(entry) ?? entry);
-    return definition.strategy.selectableFields.get(field)?.(object) ?? "";
+    return declaredField(definition, field, object);
   };
 }

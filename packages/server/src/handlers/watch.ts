@@ -21,7 +21,7 @@ import type { Entry, Revision } from "../storage/index.ts";
 import { decodeObject, partialBytesAt } from "../stored-object/index.ts";
 import { type EventForm, type Freshness, type Listing, wholeObject } from "../watch-cache/index.ts";
 import type { HandlerRequest, HandlerRooms } from "./context.ts";
-import { convertedEvents } from "./converted-watch.ts";
+import { convertedEvents, storedForm } from "./converted-watch.ts";
 import { checkForm, collectionOf, prefixOf } from "./list.ts";
 import { type ListOptions, parseListOptions, parseResourceVersion } from "./options.ts";
 import { selectionOf } from "./selection.ts";
@@ -44,7 +44,7 @@ export async function handleWatch(
   if (form.mediaType !== "application/json") throw statusError.notAcceptable(["application/json"]);
   const options = parseListOptions(scope.query, true);
   // The name may come from the path or from the selector; a path's name holds whatever the selector says.
-  const { selection, name } = selectionOf(definition, { ...options, name: scope.name });
+  const { selection, name, ofServed } = selectionOf(definition, { ...options, name: scope.name });
   const prefix = prefixOf(definition, scope, name);
   const start = startOf(options);
   const failed = { resource: definition, askedVersion: options.resourceVersion };
@@ -71,7 +71,7 @@ export async function handleWatch(
   const events = rooms.watchCache.watch({
     prefix,
     selection,
-    form: needsConversion ? wholeObject : eventForm,
+    form: needsConversion ? storedForm(ofServed) : eventForm,
     initial,
     afterRevision: start.kind === "after" ? start.revision : rooms.watchCache.hub.revision,
     bookmark: options.allowWatchBookmarks ? bookmarkMaker(definition, form) : undefined,
@@ -80,7 +80,9 @@ export async function handleWatch(
     timeoutMs: timeoutOf(options),
     signal,
   });
-  const shown = needsConversion ? convertedEvents(events, definition, eventForm) : events;
+  const shown = needsConversion
+    ? convertedEvents(events, definition, { form: eventForm, ofServed })
+    : events;
   const body = definition.onRetired === undefined ? shown : ended(shown, end);
   return { status: 200, headers: { "content-type": "application/json" }, body, isWatch: true };
 }

@@ -9,11 +9,14 @@ const passingNames = new Set(["audit-id", "content-length", "etag", "location", 
 
 const tableBytesDefault = 4096;
 
+/** Numbers by name and value, without a key made of both: this is done for every header of every answer. */
+type Numbers = Map<string, Map<string, number>>;
+
 const staticNames = new Map<string, number>();
-const staticPairs = new Map<string, number>();
+const staticPairs: Numbers = new Map();
 staticTable.forEach(([name, value], at) => {
   if (!staticNames.has(name)) staticNames.set(name, at + 1);
-  staticPairs.set(`${name}\0${value}`, at + 1);
+  if (value !== "") put(staticPairs, name, value, at + 1);
 });
 
 /** Blocks are put together here, one at a time, and copied to where they are sent from. */
@@ -21,7 +24,9 @@ let scratch = Buffer.allocUnsafeSlow(4096);
 
 export class HeaderEncoder {
   /** What the peer has in its table: how many were added before it. */
-  readonly #kept = new Map<string, number>();
+  readonly #kept: Numbers = new Map();
+  /** The same, the oldest first. */
+  readonly #order: (readonly [name: string, value: string])[] = [];
   #tableBytes = 0;
   #tableBytesMax = tableBytesDefault;
   #added = 0;
@@ -59,44 +64,41 @@ export class HeaderEncoder {
 
   #write(name: string, value: string): void {
     this.#reserve(name.length + value.length + 16);
-    const isPassing = passingNames.has(name);
-    const pair = isPassing ? "" : `${name}\0${value}`;
-    if (!isPassing) {
-      const known = staticPairs.get(pair);
-      if (known !== undefined) {
-        this.#integer(known, 7, 0x80);
-        return;
-      }
-      const kept = this.#kept.get(pair);
-      if (kept !== undefined) {
-        this.#integer(staticTable.length + this.#added - kept, 7, 0x80);
-        return;
-      }
+    const known = staticPairs.get(name)?.get(value);
+    if (known !== undefined) {
+      this.#integer(known, 7, 0x80);
+      return;
+    }
+    const kept = this.#kept.get(name)?.get(value);
+    if (kept !== undefined) {
+      this.#integer(staticTable.length + this.#added - kept, 7, 0x80);
+      return;
     }
     const nameIndex = staticNames.get(name) ?? 0;
-    const isKept = !isPassing && this.#keep(pair, name.length + value.length + fieldOverheadBytes);
-    if (isKept) this.#integer(nameIndex, 6, 0x40);
+    if (!passingNames.has(name) && this.#keep(name, value)) this.#integer(nameIndex, 6, 0x40);
     else this.#integer(nameIndex, 4, 0);
     if (nameIndex === 0) this.#string(name);
     this.#string(value);
   }
 
-  #keep(pair: string, bytes: number): boolean {
+  #keep(name: string, value: string): boolean {
+    const bytes = fieldBytes(name, value);
     if (bytes > this.#tableBytesMax) return false;
     this.#evict(bytes);
-    this.#kept.set(pair, this.#added++);
+    put(this.#kept, name, value, this.#added++);
+    this.#order.push([name, value]);
     this.#tableBytes += bytes;
     return true;
   }
 
-  /** Makes room for so many bytes. A Map remembers the order in which its keys came. */
+  /** Makes room for so many bytes. */
   #evict(bytes: number): void {
-    if (this.#tableBytes + bytes <= this.#tableBytesMax) return;
-    for (const pair of this.#kept.keys()) {
-      this.#kept.delete(pair);
-      // The separator is no part of the field.
-      this.#tableBytes -= pair.length - 1 + fieldOverheadBytes;
-      if (this.#tableBytes + bytes <= this.#tableBytesMax) return;
+    while (this.#tableBytes + bytes > this.#tableBytesMax) {
+      const oldest = this.#order.shift();
+      if (oldest === undefined) return;
+      const [name, value] = oldest;
+      this.#kept.get(name)?.delete(value);
+      this.#tableBytes -= fieldBytes(name, value);
     }
   }
 
@@ -123,4 +125,14 @@ export class HeaderEncoder {
     this.#integer(text.length, 7, 0);
     this.#length += scratch.write(text, this.#length, "latin1");
   }
+}
+
+function fieldBytes(name: string, value: string): number {
+  return name.length + value.length + fieldOverheadBytes;
+}
+
+function put(numbers: Numbers, name: string, value: string, index: number): void {
+  const ofName = numbers.get(name);
+  if (ofName === undefined) numbers.set(name, new Map([[value, index]]));
+  else ofName.set(value, index);
 }

@@ -2,6 +2,7 @@
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import type { UserInfo } from "../request/user.ts";
+import type { Entry } from "../storage/index.ts";
 import type { StoredForm } from "./stored-form.ts";
 import type { Strategy, SubresourceStrategy } from "./strategy.ts";
 
@@ -43,6 +44,10 @@ export interface ResourceDefinition {
   readonly storedAs?: CollectionKey;
   /** How OpenAPI describes the kind, where its shape does not: custom kinds bring schemas. Called once per definition. */
   readonly openApi?: () => KindSchemas;
+  /** Set when only some of the objects are shown: the others are not there for whoever asks through this definition. */
+  readonly isVisible?: ((entry: Entry) => boolean) | undefined;
+  /** Whether an object was shown before it changed, where that is another question. */
+  readonly wasVisible?: ((entry: Entry) => boolean) | undefined;
   /** Objects that must be stored before one of this kind is. */
   readonly companions?: Companions;
 }

@@ -18,11 +18,23 @@ export type Verb =
   | "delete"
   | "deletecollection";
 
+/** A virtual workspace: a view of what other logical clusters have, under `/services/`. */
+export type ServiceScope =
+  | { readonly name: "apiexport"; readonly cluster: ClusterName; readonly export: string }
+  | { readonly name: "apiresourceschema"; readonly cluster: ClusterName }
+  | {
+      readonly name: "initializingworkspaces" | "terminatingworkspaces";
+      /** Of the initializer or terminator: `<cluster>:<WorkspaceType>`. */
+      readonly id: string;
+    };
+
 export interface ResourceScope {
   readonly kind: "resource";
   readonly cluster: ClusterScope;
   /** Set as long as the cluster is known by a path only; `cluster` says nothing until it is resolved. */
   readonly clusterPath?: ClusterPath;
+  /** Set when the request is to a virtual workspace. */
+  readonly service?: ServiceScope;
   /** The path behind the cluster prefix, without the query. */
   readonly path: string;
   readonly query: URLSearchParams;
@@ -41,6 +53,7 @@ export interface PathScope {
   readonly kind: "path";
   readonly cluster: ClusterScope;
   readonly clusterPath?: ClusterPath;
+  readonly service?: ServiceScope;
   readonly path: string;
   readonly query: URLSearchParams;
   /** The HTTP method in lower case, which is what authorization knows for paths. */

@@ -14,6 +14,7 @@ import {
   unresolvedCluster,
   type Verb,
 } from "../request/request-scope.ts";
+import { splitService } from "./split-service.ts";
 
 export interface Target {
   readonly method: string;
@@ -29,10 +30,17 @@ export function parseTarget({ method, target, clusterHeader }: Target): RequestS
   if (!rawPath.startsWith("/"))
     throw statusError.badRequest("the request path must start with a slash");
 
+  if (rawPath.startsWith(servicesPrefix)) {
+    const view = splitService(rawPath, decodeSegment);
+    if (view !== undefined)
+      return { ...parseScope(method, view.cluster, view.path, query), service: view.service };
+  }
   const { cluster: reference, path } = splitCluster(rawPath, clusterHeader);
   if (typeof reference === "string") return parseScope(method, reference, path, query);
   return { ...parseScope(method, unresolvedCluster, path, query), clusterPath: reference };
 }
+
+const servicesPrefix = "/services/";
 
 function parseScope(
   method: string,

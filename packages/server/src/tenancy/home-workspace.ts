@@ -13,7 +13,7 @@ import { makeLogicalCluster } from "./new-logical-cluster.ts";
 import { logicalClusterKey, type Parts, uncancelled } from "./parts.ts";
 import { annotation, member } from "./records.ts";
 import { shardName } from "./shard.ts";
-import { initializersOf, nameOf, terminatorsOf } from "./workspace-types.ts";
+import { defaultBindingsOf, initializersOf, nameOf, terminatorsOf } from "./workspace-types.ts";
 
 export const homeName = "~";
 
@@ -80,6 +80,7 @@ async function makeHome(options: HomeOptions, user: UserInfo): Promise<void> {
     initializers,
     terminators: terminatorsOf(type),
     waiting: initializers.filter((id) => !ownInitializers.has(id)),
+    bindings: defaultBindingsOf(type),
   });
 }
 

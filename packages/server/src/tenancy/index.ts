@@ -1,7 +1,14 @@
 /** Tenancy: workspaces, their types, and the logical clusters behind them. */
 export { homeClusterName } from "./cluster-names.ts";
 export { homeName } from "./home-workspace.ts";
+export { JobQueue } from "./job-queue.ts";
+export { type Condition, conditionsOf, findCondition, setCondition } from "./kinds/conditions.ts";
 export { logicalClusters, workspaces, workspaceTypes } from "./kinds/definitions.ts";
-export type { LogicalClusterRecord } from "./records.ts";
+export { notation } from "./kinds/notation.ts";
+export { initializerLabel, phaseLabel, terminatorLabel } from "./kinds/phases.ts";
+export { ObjectIndex } from "./object-index.ts";
+export { clusterScoped, createUnlessThere, systemWriteOptions, uncancelled } from "./parts.ts";
+export type { DefaultBinding, LogicalClusterRecord } from "./records.ts";
+export { annotation as tenancyAnnotation, member } from "./records.ts";
 export { Tenancy, type TenancyOptions } from "./tenancy.ts";
 export type { Resolution } from "./workspace-tree.ts";

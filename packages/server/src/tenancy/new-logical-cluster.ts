@@ -8,6 +8,7 @@ import { clusterRoleBindings, namespaces } from "../registry/index.ts";
 import type { UserInfo } from "../request/user.ts";
 import { logicalClusterName, logicalClusters } from "./kinds/definitions.ts";
 import { clusterScoped, createUnlessThere, type Parts } from "./parts.ts";
+import { annotation, type DefaultBinding } from "./records.ts";
 
 /** The one type whose initializer is ours. */
 export const universalInitializer = "root:universal";
@@ -26,6 +27,8 @@ export interface NewLogicalCluster {
   readonly terminators: readonly string[];
   /** Initializers that others have to run. */
   readonly waiting: readonly string[];
+  /** Exports that it is bound to from the beginning. */
+  readonly bindings: readonly DefaultBinding[];
 }
 
 /** An object of the same name that is already there is left alone: a hash is not met twice, and a home is made by whoever comes first. */
@@ -44,6 +47,10 @@ export async function makeLogicalCluster(parts: Parts, wanted: NewLogicalCluster
     for (const name of universalNamespaces)
       making.push(createUnlessThere(parts, namespaces, clusterScoped(cluster, name), {}));
   }
+  if (wanted.bindings.length > 0)
+    making.push(
+      parts.bindDefaults(cluster, String(wanted.annotations[annotation.path]), wanted.bindings),
+    );
   await Promise.all(making);
 }
 

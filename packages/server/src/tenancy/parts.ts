@@ -1,4 +1,5 @@
 /** What the files of this room share: one of each per server. */
+import { setMaxListeners } from "node:events";
 import type { Clock } from "@kcp-ts/machinery/base";
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import { type ClusterName, rootCluster } from "@kcp-ts/machinery/names";
@@ -15,7 +16,12 @@ import { objectKey, resourcePrefix, type Storage, type StorageKey } from "../sto
 import type { WatchCache } from "../watch-cache/index.ts";
 import { logicalClusterName, logicalClusters, shards } from "./kinds/definitions.ts";
 import type { ObjectIndex } from "./object-index.ts";
-import type { LogicalClusterRecord, WorkspaceRecord, WorkspaceTypeRecord } from "./records.ts";
+import type {
+  DefaultBinding,
+  LogicalClusterRecord,
+  WorkspaceRecord,
+  WorkspaceTypeRecord,
+} from "./records.ts";
 import type { ShardRecord } from "./shard.ts";
 import type { WorkspaceTree } from "./workspace-tree.ts";
 import type { WorkspaceTypes } from "./workspace-types.ts";
@@ -33,10 +39,18 @@ export interface Parts {
   readonly types: WorkspaceTypes;
   /** Whether a user may do something to a type of a cluster, whatever else they may there. */
   readonly mayUse: (user: UserInfo, cluster: ClusterName, type: string) => MaybePromise<boolean>;
+  /** Binds a new logical cluster, which will have this path, to exports. */
+  readonly bindDefaults: (
+    cluster: ClusterName,
+    path: string,
+    bindings: readonly DefaultBinding[],
+  ) => Promise<void>;
 }
 
 /** The server's own writes go through whoever waits. */
 export const uncancelled = new AbortController().signal;
+// Every write in flight may listen to it, and none of them leaks.
+setMaxListeners(0, uncancelled);
 
 export const systemWriteOptions = {
   isDryRun: false,

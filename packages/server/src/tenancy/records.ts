@@ -43,6 +43,12 @@ export interface TypeLimit {
   readonly types: readonly TypeReference[];
 }
 
+/** An export that workspaces of a type are bound to from the beginning. */
+export interface DefaultBinding {
+  readonly path: string;
+  readonly export: string;
+}
+
 export interface WorkspaceTypeRecord {
   readonly name: string;
   readonly cluster: ClusterName;
@@ -55,7 +61,7 @@ export interface WorkspaceTypeRecord {
   readonly defaultChild: TypeReference | undefined;
   readonly allowedChildren: TypeLimit | undefined;
   readonly allowedParents: TypeLimit | undefined;
-  readonly hasDefaultBindings: boolean;
+  readonly defaultBindings: readonly DefaultBinding[];
 }
 
 export function readWorkspace(object: JsonObject): WorkspaceRecord {
@@ -103,9 +109,20 @@ export function readWorkspaceType(object: JsonObject): WorkspaceTypeRecord {
     defaultChild: reference(spec["defaultChildWorkspaceType"]),
     allowedChildren: limit(spec["limitAllowedChildren"]),
     allowedParents: limit(spec["limitAllowedParents"]),
-    hasDefaultBindings:
-      Array.isArray(spec["defaultAPIBindings"]) && spec["defaultAPIBindings"].length > 0,
+    defaultBindings: defaultBindings(spec["defaultAPIBindings"], cluster),
   };
+}
+
+/** Without a path the workspace of the type is meant. */
+function defaultBindings(
+  value: JsonValue | undefined,
+  own: ClusterName,
+): readonly DefaultBinding[] {
+  if (!Array.isArray(value)) return [];
+  return (value as readonly JsonValue[]).filter(isJsonObject).flatMap((one) => {
+    const name = optional(one["export"]);
+    return name === undefined ? [] : [{ path: optional(one["path"]) ?? own, export: name }];
+  });
 }
 
 export function reference(value: JsonValue | undefined): TypeReference | undefined {

@@ -47,6 +47,7 @@ export interface TenancyOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly mayUse: Parts["mayUse"];
+  readonly bindDefaults: Parts["bindDefaults"];
   /** Everything else that logical clusters have without defining it themselves. */
   readonly builtIns: readonly ResourceDefinition[];
   readonly onError: (error: unknown) => void;

@@ -11,7 +11,7 @@ import { makeLogicalCluster } from "./new-logical-cluster.ts";
 import { logicalClusterKey, type Parts } from "./parts.ts";
 import { annotation, member, reference } from "./records.ts";
 import { shardName } from "./shard.ts";
-import { initializersOf, nameOf, terminatorsOf } from "./workspace-types.ts";
+import { defaultBindingsOf, initializersOf, nameOf, terminatorsOf } from "./workspace-types.ts";
 
 export interface CompanionsOptions extends Parts {
   readonly externalUrl: () => string;
@@ -84,5 +84,6 @@ async function makeFor(
     initializers,
     terminators: type === undefined ? [] : terminatorsOf(type),
     waiting: initializers.filter((id) => !ownInitializers.has(id)),
+    bindings: type === undefined ? [] : defaultBindingsOf(type),
   });
 }

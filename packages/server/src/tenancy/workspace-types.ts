@@ -5,7 +5,7 @@ import { collectionKeyOf } from "../registry/index.ts";
 import { objectKey } from "../storage/index.ts";
 import { workspaceTypes } from "./kinds/definitions.ts";
 import type { ObjectIndex } from "./object-index.ts";
-import type { TypeLimit, TypeReference, WorkspaceTypeRecord } from "./records.ts";
+import type { DefaultBinding, TypeLimit, TypeReference, WorkspaceTypeRecord } from "./records.ts";
 import type { WorkspaceTree } from "./workspace-tree.ts";
 
 /** The one identifier that stands for no type: the default bindings of all of them. */
@@ -103,9 +103,17 @@ export function nameOf({ path, name }: WorkspaceTypeRecord): string {
 
 export function initializersOf({ aliases }: ResolvedType): readonly string[] {
   const ids = aliases.filter(({ hasInitializer }) => hasInitializer).map(idOf);
-  return aliases.some(({ hasDefaultBindings }) => hasDefaultBindings)
+  return aliases.some(({ defaultBindings }) => defaultBindings.length > 0)
     ? [...ids, bindingsInitializer]
     : ids;
+}
+
+/** Of all that a type is, each once. */
+export function defaultBindingsOf({ aliases }: ResolvedType): readonly DefaultBinding[] {
+  const found = new Map<string, DefaultBinding>();
+  for (const { defaultBindings } of aliases)
+    for (const one of defaultBindings) found.set(`${one.path}:${one.export}`, one);
+  return [...found.values()];
 }
 
 export function terminatorsOf({ aliases }: ResolvedType): readonly string[] {

@@ -45,7 +45,10 @@ export class HubEvent {
 
   /** For a watcher that hears of the change later. */
   encode(type: EventType, form: EventForm): Buffer {
-    return frame(type, form.encode(this.entryFor(type), this.revision));
+    const object = form.encode(this.entryFor(type), this.revision);
+    if (form.tellsPrevious !== true || type !== "MODIFIED") return frame(type, object);
+    const before = form.encode(this.previous as Entry, this.revision);
+    return frame(type, Buffer.concat([object, previousMember, before]));
   }
 
   /** All live watchers have been told; the ring keeps the change, not a copy of it in every form that somebody asked for. */
@@ -69,7 +72,11 @@ export interface EventForm {
   encode(entry: Entry, revision: Revision): Buffer;
   /** The form of a watch's first event, where it differs. */
   readonly first?: EventForm;
+  /** Modifications come with the object as it was, in a member `previous`: for a reader in between, not for clients. */
+  readonly tellsPrevious?: boolean;
 }
+
+const previousMember = Buffer.from(',"previous":');
 
 export const wholeObject: EventForm = { name: "object", encode: servedBytesAt };
 
@@ -92,6 +99,8 @@ const tail = Buffer.from("}\n");
 /** Decides which objects a watch or list is about. Both parts are looked at lazily: most requests have no selector at all. */
 export interface Selection {
   readonly matches: (entry: Entry) => boolean;
+  /** Whether an object was among them before, where that is another question. */
+  readonly matched?: (entry: Entry) => boolean;
   /** The removal of an object is told whether or not it was selected. */
   readonly tellsEveryDeletion?: boolean;
 }
@@ -103,7 +112,9 @@ export function eventTypeFor(
 ): EventType | undefined {
   const { current, previous } = event;
   if (current === undefined && selection?.tellsEveryDeletion === true) return "DELETED";
-  const before = previous !== undefined && (selection === undefined || selection.matches(previous));
+  const before =
+    previous !== undefined &&
+    (selection === undefined || (selection.matched ?? selection.matches)(previous));
   const after = current !== undefined && (selection === undefined || selection.matches(current));
   if (after) return before ? "MODIFIED" : "ADDED";
   return before ? "DELETED" : undefined;

@@ -1,5 +1,6 @@
 /** The corpus, topic by topic. Topics share a server but no namespace and no definition. */
 import type { Topic } from "../exchange.ts";
+import { admission } from "./admission.ts";
 import { applies } from "./applies.ts";
 import { creation } from "./creation.ts";
 import { customResources } from "./custom-resources.ts";
@@ -12,6 +13,10 @@ import { patches } from "./patches.ts";
 import { reads } from "./reads.ts";
 import { records } from "./records.ts";
 import { releases } from "./releases.ts";
+import { reviews } from "./reviews.ts";
+import { roles } from "./roles.ts";
+import { tokens } from "./tokens.ts";
+import { traffic } from "./traffic.ts";
 import { updates } from "./updates.ts";
 import { validation } from "./validation.ts";
 import { watches } from "./watches.ts";
@@ -32,4 +37,9 @@ export const corpus: readonly Topic[] = [
   customVersions,
   discovery,
   releases,
+  roles,
+  reviews,
+  tokens,
+  admission,
+  traffic,
 ];

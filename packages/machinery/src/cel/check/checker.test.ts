@@ -77,8 +77,11 @@ describe("checker", () => {
     };
     assert.equal(refusal("self.x > 1", [BOOL]), undefined);
     assert.equal(refusal("dyn(self.x)", [BOOL]), undefined);
-    assert.equal(refusal("self.x", [BOOL]), "must evaluate to bool");
-    assert.equal(refusal("[1]", [STRING, INT]), "must evaluate to one of [string int]");
+    assert.equal(refusal("self.x", [BOOL]), "must evaluate to bool but got int");
+    assert.equal(
+      refusal("[1]", [STRING, INT]),
+      "must evaluate to one of [string int] but got list(int)",
+    );
   });
 });
 

@@ -1,7 +1,7 @@
 /** Which parameters a policy is evaluated with: for each of them once, for none of them not at all. */
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import type { ReviewedRequest } from "../reviewed-request.ts";
-import type { ParameterKind } from "../sources.ts";
+import { configuringCluster, type ParameterKind } from "../sources.ts";
 import type { Binding, ParamRef } from "./binding.ts";
 import type { ParamKind, Policy } from "./policy.ts";
 
@@ -21,7 +21,11 @@ export async function parametersOf(
 ): Promise<readonly (JsonObject | null)[]> {
   if (paramKind === undefined) return [null];
   const { sources, request } = reviewed;
-  const kind = await sources.parameters.kind(request.cluster, paramKind.apiVersion, paramKind.kind);
+  const kind = await sources.parameters.kind(
+    configuringCluster(sources, request),
+    paramKind.apiVersion,
+    paramKind.kind,
+  );
   if (kind === undefined)
     throw new ConfigurationProblem(
       `failed to configure policy: failed to find resource referenced by paramKind: '${shown(paramKind)}'`,

@@ -118,3 +118,17 @@ export const policyRules: JsonObject = list(
   ),
   { description: "What the controller of this type may do in the workspaces that wait for it." },
 );
+
+/** The words of this file, for kinds of other rooms. */
+export const notation = {
+  ageColumn,
+  column,
+  conditions,
+  flag,
+  labelSelector,
+  list,
+  object,
+  root,
+  rules,
+  text,
+};

@@ -122,7 +122,7 @@ describe("webhook configurations", () => {
     ],
     [
       withUrl("https://u:p@example.com"),
-      'webhooks[0].clientConfig.url: Invalid value: "u:p": user information is not permitted in the URL',
+      'webhooks[0].clientConfig.url: Invalid value: "u:xxxxx": user information is not permitted in the URL',
     ],
     [
       withUrl("https://example.com?a=b"),
@@ -175,7 +175,7 @@ describe("webhook configurations", () => {
     ],
     [
       changed({ matchConditions: [{ name: "a", expression: "'text'" }] }),
-      `webhooks[0].matchConditions[0].expression: Invalid value: "'text'": must evaluate to bool`,
+      `webhooks[0].matchConditions[0].expression: Invalid value: "'text'": must evaluate to bool but got string`,
     ],
     [
       changed({
@@ -270,7 +270,7 @@ describe("validating admission policies", () => {
     ],
     [
       validation({ messageExpression: "1" }),
-      'spec.validations[0].messageExpression: Invalid value: "1": must evaluate to string',
+      'spec.validations[0].messageExpression: Invalid value: "1": must evaluate to string but got int',
     ],
     [
       validation({ messageExpression: "string(authorizer.path('/x').check('get').allowed())" }),

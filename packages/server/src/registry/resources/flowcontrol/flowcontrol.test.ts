@@ -114,7 +114,7 @@ describe("priority levels", () => {
   refuses(() => server, "POST", levels, good, [
     [
       { spec: { type: "Exempt" } },
-      `spec.type: Invalid value: "Exempt": type must be 'Exempt' if and only if name is 'exempt'`,
+      "spec.type: Invalid value: \"Exempt\": must be 'Exempt' if and only if `name` is 'exempt'",
     ],
     [
       { spec: { type: "Limited" } },

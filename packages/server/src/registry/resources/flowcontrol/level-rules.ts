@@ -16,11 +16,7 @@ export function levelErrors(object: JsonObject): FieldError[] {
   const errors: FieldError[] = [];
   if ((name === "exempt") !== (type === "Exempt"))
     errors.push(
-      fieldError.invalid(
-        "spec.type",
-        type,
-        "type must be 'Exempt' if and only if name is 'exempt'",
-      ),
+      fieldError.invalid("spec.type", type, "must be 'Exempt' if and only if `name` is 'exempt'"),
     );
   const { limited, exempt } = spec;
   if (type === "Exempt") {
@@ -28,6 +24,7 @@ export function levelErrors(object: JsonObject): FieldError[] {
       errors.push(fieldError.forbidden("spec.limited", "must be nil if the type is not Limited"));
     return [...errors, ...shareErrors(objectIn(spec, "exempt"), "spec.exempt")];
   }
+  if (type === "") return [...errors, fieldError.required("spec.type")];
   if (type !== "Limited") return [...errors, fieldError.notSupported("spec.type", type, types)];
   if (exempt !== undefined)
     errors.push(fieldError.forbidden("spec.exempt", "must be nil if the type is Limited"));

@@ -1,0 +1,41 @@
+/** The consumers of an APIExport as clusters: the same reconciler runs over all workspaces that bound to an API, and over nothing else. */
+import { sleep } from "@kcp-ts/machinery/base";
+import { type DynamicObject, defineResource } from "../client/index.ts";
+import { type Clusters, type ClustersOptions, logicalClusters } from "./clusters.ts";
+
+export interface ExportConsumersOptions extends ClustersOptions {
+  /** The name of the APIExport's APIExportEndpointSlice in the workspace that the client is in; usually that of the export. */
+  readonly endpointSlice: string;
+  readonly signal?: AbortSignal;
+}
+
+const endpointSlices = defineResource<DynamicObject>({
+  group: "apis.kcp.io",
+  version: "v1alpha1",
+  resource: "apiexportendpointslices",
+  kind: "APIExportEndpointSlice",
+  namespaced: false,
+});
+
+const pollMs = 500;
+
+/**
+ * Waits until somebody has bound to the export. The client's user needs `apiexports/content` of the export in the provider's workspace, and
+ * nothing in the workspaces of consumers.
+ */
+export async function exportConsumers(options: ExportConsumersOptions): Promise<Clusters> {
+  const { client, endpointSlice, signal } = options;
+  for (;;) {
+    const slice = await client.resource(endpointSlices).find({ name: endpointSlice }, { signal });
+    const [url] = endpointsOf(slice);
+    // Endpoints are on this server, however it is reached; other shards would have further ones.
+    if (url !== undefined)
+      return logicalClusters({ ...options, client: client.withBasePath(new URL(url).pathname) });
+    await sleep(client.clock, pollMs, signal);
+  }
+}
+
+function endpointsOf(slice: DynamicObject | undefined): readonly string[] {
+  const status = slice?.["status"] as { endpoints?: readonly { url: string }[] } | undefined;
+  return (status?.endpoints ?? []).map(({ url }) => url);
+}

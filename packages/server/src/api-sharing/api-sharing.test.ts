@@ -1,0 +1,193 @@
+/** Goal: one API, offered by a workspace and used by others, from its schema to the objects. */
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { TestServer } from "../testing/index.ts";
+import { bind, binding, cowboy, cowboySchema, offer, settle } from "./test-support/cowboys.ts";
+
+const apis = (cluster: string, version = "v1alpha2") =>
+  `/clusters/${cluster}/apis/apis.kcp.io/${version}`;
+const cowboys = (cluster: string) =>
+  `/clusters/${cluster}/apis/wildwest.dev/v1alpha1/namespaces/default/cowboys`;
+
+describe("an API that is shared", () => {
+  it("is served in the workspaces that bind to it, from the answer on", async () => {
+    const test = await TestServer.start();
+    await offer(test, "provider");
+    const bound = await bind(test, "consumer", "provider");
+    assert.equal((bound["status"] as { phase: string }).phase, "Bound");
+    await test.must("POST", "/clusters/consumer/api/v1/namespaces", {
+      user: "masters",
+      body: { metadata: { name: "default" } },
+    });
+    const made = await test.must("POST", cowboys("consumer"), {
+      user: "masters",
+      body: cowboy("lucky"),
+    });
+    assert.equal(made.metadata.annotations?.["kcp.io/cluster"], "consumer");
+    const list = await test.must("GET", cowboys("consumer"), { user: "masters" });
+    assert.equal(list.items?.length, 1);
+    const refused = await test.request("POST", cowboys("consumer"), {
+      user: "masters",
+      body: { ...cowboy("bad"), spec: { intent: 7 } },
+    });
+    assert.equal(refused.status, 422);
+    const elsewhere = await test.get(cowboys("provider"), { user: "masters" });
+    assert.equal(elsewhere.status, 404);
+    await test.close();
+  });
+
+  it("is in the discovery and the OpenAPI documents of those who bound to it, and of nobody else", async () => {
+    const test = await TestServer.start();
+    await offer(test, "provider");
+    await bind(test, "consumer", "provider");
+    const groups = async (cluster: string) => {
+      const list = await test.must("GET", `/clusters/${cluster}/apis`, { user: "masters" });
+      return (list["groups"] as { name: string }[]).map(({ name }) => name);
+    };
+    assert.ok((await groups("consumer")).includes("wildwest.dev"));
+    assert.ok(!(await groups("provider")).includes("wildwest.dev"));
+    const document = await test.must(
+      "GET",
+      "/clusters/consumer/openapi/v3/apis/wildwest.dev/v1alpha1",
+      { user: "masters" },
+    );
+    assert.match(JSON.stringify(document), /dev.wildwest.v1alpha1.Cowboy/);
+    await test.close();
+  });
+
+  it("has an identity, a secret behind it, and endpoints as soon as somebody binds", async () => {
+    const test = await TestServer.start();
+    await offer(test, "provider");
+    const exported = await test.must("GET", `${apis("provider")}/apiexports/cowboys`, {
+      user: "masters",
+    });
+    const { identityHash } = exported["status"] as { identityHash: string };
+    assert.match(identityHash, /^[0-9a-f]{64}$/);
+    const slice = `${apis("provider", "v1alpha1")}/apiexportendpointslices/cowboys`;
+    const endpoints = async () =>
+      ((await test.must("GET", slice, { user: "masters" }))["status"] as { endpoints: unknown[] })
+        .endpoints;
+    assert.deepEqual(await endpoints(), []);
+    await bind(test, "consumer", "provider");
+    await settle(test);
+    assert.equal((await endpoints()).length, 1);
+    await test.close();
+  });
+
+  it("waits for its export, and is bound when that comes", async () => {
+    const test = await TestServer.start();
+    const early = await bind(test, "consumer", "provider");
+    assert.equal((early["status"] as { phase: string }).phase, "Binding");
+    await offer(test, "provider");
+    await settle(test);
+    const bound = await binding(test, "consumer");
+    assert.equal((bound["status"] as { phase: string }).phase, "Bound");
+    await test.close();
+  });
+
+  it("cannot be had by two bindings, nor beside a definition of the same name", async () => {
+    const test = await TestServer.start();
+    await offer(test, "one");
+    await offer(test, "two");
+    await bind(test, "consumer", "one");
+    const second = await bind(test, "consumer", "two", "second");
+    const reason = (object: typeof second) =>
+      (object["status"] as { conditions: { type: string; reason?: string }[] }).conditions.find(
+        ({ type }) => type === "InitialBindingCompleted",
+      )?.reason;
+    assert.equal(reason(second), "NamingConflicts");
+    await test.must("DELETE", `${apis("consumer")}/apibindings/cowboys`, { user: "masters" });
+    await settle(test);
+    const after = await binding(test, "consumer", "second");
+    assert.equal((after["status"] as { phase: string }).phase, "Bound");
+    await test.close();
+  });
+
+  it("is taken away with its objects when the binding is deleted, as soon as nothing holds them", async () => {
+    const test = await TestServer.start();
+    await offer(test, "provider");
+    await bind(test, "consumer", "provider");
+    await test.must("POST", "/clusters/consumer/api/v1/namespaces", {
+      user: "masters",
+      body: { metadata: { name: "default" } },
+    });
+    const held = cowboy("held");
+    const metadata = { ...held.metadata, finalizers: ["wildwest.dev/held"] };
+    await test.must("POST", cowboys("consumer"), { user: "masters", body: { ...held, metadata } });
+    await test.must("DELETE", `${apis("consumer")}/apibindings/cowboys`, { user: "masters" });
+    await settle(test);
+    const during = await binding(test, "consumer");
+    const condition = (
+      during["status"] as { conditions: { type: string; reason?: string }[] }
+    ).conditions.find(({ type }) => type === "BindingResourceDeleteSuccess");
+    assert.equal(condition?.reason, "SomeFinalizersRemain");
+    const late = await test.request("POST", cowboys("consumer"), {
+      user: "masters",
+      body: cowboy("late"),
+    });
+    assert.equal(late.status, 403);
+    const freed = await test.patch(
+      `${cowboys("consumer")}/held`,
+      "merge",
+      { metadata: { finalizers: null } },
+      { user: "masters" },
+    );
+    assert.equal(freed.status, 200);
+    await settle(test);
+    assert.equal((await test.get(cowboys("consumer"), { user: "masters" })).status, 404);
+    const gone = await test.get(`${apis("consumer")}/apibindings/cowboys`, { user: "masters" });
+    assert.equal(gone.status, 404);
+    await test.close();
+  });
+
+  it("reads and writes exports and bindings in both versions", async () => {
+    const test = await TestServer.start();
+    await offer(test, "provider");
+    await bind(test, "consumer", "provider");
+    const old = await test.must("GET", `${apis("provider", "v1alpha1")}/apiexports/cowboys`, {
+      user: "masters",
+    });
+    assert.deepEqual((old["spec"] as { latestResourceSchemas: string[] }).latestResourceSchemas, [
+      "today.cowboys.wildwest.dev",
+    ]);
+    const written = await test.must("PUT", `${apis("provider", "v1alpha1")}/apiexports/cowboys`, {
+      user: "masters",
+      body: old,
+    });
+    assert.equal(written.apiVersion, "apis.kcp.io/v1alpha1");
+    const again = await test.must("GET", `${apis("provider")}/apiexports/cowboys`, {
+      user: "masters",
+    });
+    assert.deepEqual((again["spec"] as { resources: unknown[] }).resources, [
+      {
+        name: "cowboys",
+        group: "wildwest.dev",
+        schema: "today.cowboys.wildwest.dev",
+        storage: { crd: {} },
+      },
+    ]);
+    await test.close();
+  });
+
+  it("has schemas that never change", async () => {
+    const test = await TestServer.start();
+    await offer(test, "provider");
+    const path = `${apis("provider", "v1alpha1")}/apiresourceschemas/today.cowboys.wildwest.dev`;
+    const answer = await test.patch(
+      path,
+      "merge",
+      { spec: { names: { shortNames: ["cb"] } } },
+      { user: "masters" },
+    );
+    assert.equal(answer.status, 422);
+    assert.match(answer.text, /is immutable/);
+    const misnamed = { ...cowboySchema("today"), metadata: { name: "cowboys.wildwest.dev" } };
+    const refused = await test.request(
+      "POST",
+      `${apis("provider", "v1alpha1")}/apiresourceschemas`,
+      { user: "masters", body: misnamed },
+    );
+    assert.match(refused.text, /must end in .cowboys.wildwest.dev/);
+    await test.close();
+  });
+});

@@ -1,0 +1,218 @@
+/** The room put together: what the server starts, stops and asks about APIs that workspaces share. */
+import type { ClusterName } from "@kcp-ts/machinery/names";
+import type { AdmissionPlugin } from "../admission/index.ts";
+import type { Conversion } from "../custom-resources/index.ts";
+import {
+  type Catalog,
+  collectionKeyOf,
+  type ResourceDefinition,
+  secrets,
+} from "../registry/index.ts";
+import { parseObjectKey, resourcePrefix, type StorageKey } from "../storage/index.ts";
+import type { DefaultBinding } from "../tenancy/index.ts";
+import { BindingIndex } from "./binding-index.ts";
+import { bindDefaults } from "./default-bindings.ts";
+import { EagerIndex } from "./eager-index.ts";
+import {
+  apiBindings,
+  apiExportEndpointSlices,
+  apiExports,
+  apiResourceSchemas,
+  sharingKinds,
+} from "./kinds/definitions.ts";
+import { keyOf, type SharingParts, type SharingSources } from "./parts.ts";
+import { type BindingRecord, type ExportRecord, readBinding, readExport } from "./records.ts";
+import { Retirement } from "./retirement.ts";
+import { SchemaStore } from "./schema-store.ts";
+import { sharingAdmission } from "./sharing-admission.ts";
+import { SharingCatalog } from "./sharing-catalog.ts";
+import { SharingLoop } from "./sharing-loop.ts";
+
+export interface ApiSharingOptions extends SharingSources {
+  /** Built-in kinds and custom resources. */
+  readonly inner: Catalog;
+  readonly conversion: Conversion;
+}
+
+export class ApiSharing {
+  /** Served in every logical cluster. */
+  static readonly resources: readonly ResourceDefinition[] = sharingKinds;
+  readonly catalog: SharingCatalog;
+  readonly admissionPlugins: readonly AdmissionPlugin[];
+  readonly parts: SharingParts;
+  readonly #bindingRecords: EagerIndex<BindingRecord>;
+  readonly #exportRecords: EagerIndex<ExportRecord>;
+  readonly #loop: SharingLoop;
+  readonly #retirements = new Map<StorageKey, Retirement>();
+  #externalUrl = "https://localhost:6443";
+
+  constructor(options: ApiSharingOptions) {
+    const { storage, watchCache, onError } = options;
+    const { hub } = watchCache;
+    const bindings = new BindingIndex();
+    this.#bindingRecords = new EagerIndex({
+      ...{ storage, hub, onError, definition: apiBindings, read: readBinding },
+      onChange: (key, now, before) => this.#onBinding(key, now, before),
+    });
+    this.#exportRecords = new EagerIndex({
+      ...{ storage, hub, onError, definition: apiExports, read: readExport },
+      onChange: (key, now) => this.#onExport(key, now),
+    });
+    this.parts = {
+      ...options,
+      bindings,
+      schemas: new SchemaStore(options),
+      exports: this.#exportRecords,
+      exportOf: (binding) => this.#exportOf(binding),
+      onExportChanged: (record, callback) => this.#onExportChanged(record, callback),
+      loading: () => this.#bindingRecords.loading ?? this.#exportRecords.loading,
+    };
+    this.catalog = new SharingCatalog({ ...options, ...this.parts });
+    this.#loop = new SharingLoop({
+      parts: this.parts,
+      catalog: this.catalog,
+      externalUrl: () => this.#externalUrl,
+    });
+    this.admissionPlugins = sharingAdmission(this.parts);
+  }
+
+  /** The hub must be open. Resolves when it is known what is bound. */
+  async start(): Promise<void> {
+    this.#listen();
+    await this.#exportRecords.start();
+    await this.#bindingRecords.start();
+  }
+
+  async stop(): Promise<void> {
+    this.#bindingRecords.stop();
+    this.#exportRecords.stop();
+    await this.#loop.stop();
+  }
+
+  /** Where clients reach this server, without a path. */
+  set externalUrl(url: string) {
+    if (url === this.#externalUrl) return;
+    this.#externalUrl = url;
+    for (const { cluster, name } of this.#exportRecords.values())
+      this.#loop.slices.add(keyOf(apiExportEndpointSlices, cluster, name));
+  }
+
+  get externalUrl(): string {
+    return this.#externalUrl;
+  }
+
+  /** Binds a new workspace to what its type says. */
+  bindDefaults(
+    cluster: ClusterName,
+    path: string,
+    wanted: readonly DefaultBinding[],
+  ): Promise<void> {
+    return bindDefaults(this.parts, cluster, path, wanted);
+  }
+
+  /** Where the roles are that limit what anybody may do with a bound resource; undefined when nothing does. */
+  policyOn(cluster: ClusterName, group: string, resource: string): ClusterName | undefined {
+    const served = this.parts.bindings.in(cluster)?.find(group, resource);
+    if (served === undefined) return undefined;
+    const exported = this.#exportOf(served.binding);
+    return exported?.hasPolicy === true ? exported.cluster : undefined;
+  }
+
+  /** Whose rules hold for writes of a resource: the provider's where it is bound. */
+  ownerOf(cluster: ClusterName, group: string, resource: string): ClusterName {
+    return this.parts.bindings.in(cluster)?.find(group, resource)?.binding.exportCluster ?? cluster;
+  }
+
+  #exportOf({ exportCluster, exportName }: BindingRecord): ExportRecord | undefined {
+    if (exportCluster === undefined) return undefined;
+    return this.#exportRecords.get(keyOf(apiExports, exportCluster, exportName));
+  }
+
+  #onBinding(
+    key: StorageKey,
+    now: BindingRecord | undefined,
+    before: BindingRecord | undefined,
+  ): void {
+    const { bindings } = this.parts;
+    const wasUsed = usesOf(bindings, before ?? now);
+    bindings.change(now, before);
+    this.#loop.bindings.add(key);
+    if (usesOf(bindings, now ?? before) !== wasUsed) this.#touchSlices(now ?? before);
+    if (now !== undefined && now.bound === before?.bound) return;
+    // What one lets go another may have been waiting for.
+    const { cluster } = (now ?? before) as BindingRecord;
+    this.#lookAgain(cluster, key);
+  }
+
+  /** Bindings of a cluster that lack something, or may lose something to an earlier one. */
+  #lookAgain(cluster: ClusterName, except: StorageKey | undefined): void {
+    for (const { name } of this.parts.bindings.in(cluster)?.records.values() ?? []) {
+      const key = keyOf(apiBindings, cluster, name);
+      if (key !== except) this.#loop.bindings.add(key);
+    }
+  }
+
+  #touchSlices(binding: BindingRecord | undefined): void {
+    if (binding?.exportCluster === undefined) return;
+    const { exportCluster, exportName } = binding;
+    this.#loop.slices.add(keyOf(apiExportEndpointSlices, exportCluster, exportName));
+  }
+
+  #onExport(key: StorageKey, now: ExportRecord | undefined): void {
+    const { cluster, name } = parseObjectKey(key);
+    this.#retirements.get(key)?.end();
+    this.#retirements.delete(key);
+    if (now !== undefined) this.#loop.exports.add(key);
+    this.#loop.slices.add(keyOf(apiExportEndpointSlices, cluster, name));
+    const { bindings } = this.parts;
+    for (const binding of bindings.to(cluster, name)) this.#lookAt(binding);
+    for (const binding of bindings.lookingFor(name)) this.#lookAt(binding);
+  }
+
+  #lookAt({ cluster, name }: BindingRecord): void {
+    this.#loop.bindings.add(keyOf(apiBindings, cluster, name));
+  }
+
+  #onExportChanged(record: ExportRecord, callback: () => void): () => void {
+    const key = keyOf(apiExports, record.cluster, record.name);
+    const known = this.#exportRecords.get(key);
+    if (known !== record) {
+      callback();
+      return () => {};
+    }
+    const retirement = this.#retirements.get(key) ?? new Retirement();
+    this.#retirements.set(key, retirement);
+    return retirement.on(callback);
+  }
+
+  #listen(): void {
+    this.#follow(secrets, (key) => this.#loop.onSecret(key));
+    this.#follow(apiExportEndpointSlices, (key) => this.#loop.slices.add(key));
+    this.#follow(apiResourceSchemas, (key) => this.#onSchema(parseObjectKey(key).cluster));
+  }
+
+  /** A schema that comes late completes the exports of its workspace. */
+  #onSchema(cluster: ClusterName): void {
+    for (const record of this.#exportRecords.values()) {
+      if (record.cluster !== cluster) continue;
+      for (const binding of this.parts.bindings.to(cluster, record.name)) this.#lookAt(binding);
+    }
+  }
+
+  #follow(definition: ResourceDefinition, onChange: (key: StorageKey) => void): void {
+    const listen = () => {
+      this.parts.watchCache.hub.listen(resourcePrefix(collectionKeyOf(definition)), {
+        onEvent: ({ key }) => onChange(key),
+        onLost: (error) => {
+          if (error.code !== "closed") listen();
+        },
+      });
+    };
+    listen();
+  }
+}
+
+function usesOf(bindings: BindingIndex, binding: BindingRecord | undefined): boolean {
+  if (binding?.exportCluster === undefined) return false;
+  return bindings.hasBindingsTo(binding.exportCluster, binding.exportName);
+}

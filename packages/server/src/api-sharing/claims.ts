@@ -1,0 +1,148 @@
+/**
+ * Permission claims: what a provider may see and do of other resources in the workspaces of its consumers, as far as these agreed.
+ *
+ * Objects that a claim covers carry a label, so that whoever watches them in all workspaces hears of those that come to be covered. What the
+ * label says is not believed alone: what was taken back is invisible at once.
+ */
+import type { JsonObject, JsonValue } from "@kcp-ts/machinery/json";
+import type { ClusterName } from "@kcp-ts/machinery/names";
+import {
+  type LabelSelector,
+  type LabelSelectorObject,
+  SelectorSyntaxError,
+  selectorFromLabelSelectorObject,
+} from "@kcp-ts/machinery/selectors";
+import type { BindingIndex } from "./binding-index.ts";
+import { base62Hash, exportHash } from "./kinds/hashes.ts";
+import type { BindingRecord, Claim, ClaimSelector, ExportRecord } from "./records.ts";
+
+export const claimLabelPrefix = "claimed.internal.apis.kcp.io/";
+
+/** Two names of one resource. */
+const eventGroups: ReadonlySet<string> = new Set(["", "events.k8s.io"]);
+
+export function isClaimOn(claim: Claim, group: string, resource: string): boolean {
+  if (claim.resource !== resource) return false;
+  if (claim.group === group) return true;
+  return resource === "events" && eventGroups.has(claim.group) && eventGroups.has(group);
+}
+
+export function claimLabel(exportCluster: string, exportName: string): string {
+  return `${claimLabelPrefix}${exportHash(exportCluster, exportName)}`;
+}
+
+export function claimHash({ group, resource, identityHash }: Claim): string {
+  const claim = {
+    ...(group === "" ? {} : { group }),
+    resource,
+    verbs: null,
+    ...(identityHash === "" ? {} : { identityHash }),
+  };
+  return base62Hash(JSON.stringify(claim));
+}
+
+const selectors = new WeakMap<ClaimSelector, LabelSelector | undefined>();
+
+export function isSelected(
+  { selector }: Claim,
+  labels: Readonly<Record<string, string>> | undefined,
+): boolean {
+  if (selector === undefined) return false;
+  if (selector.matchAll) return true;
+  if (!selectors.has(selector)) selectors.set(selector, compile(selector));
+  return selectors.get(selector)?.matches(labels) === true;
+}
+
+/** One that cannot be understood selects nothing. */
+function compile({ matchLabels, matchExpressions }: ClaimSelector): LabelSelector | undefined {
+  if (Object.keys(matchLabels).length === 0 && matchExpressions.length === 0) return undefined;
+  try {
+    const object = { matchLabels, matchExpressions } as unknown as LabelSelectorObject;
+    return selectorFromLabelSelectorObject(object);
+  } catch (error) {
+    if (error instanceof SelectorSyntaxError) return undefined;
+    throw error;
+  }
+}
+
+/** The claim of an export that a binding agreed to, with what both of them allow. */
+export function acceptedClaim(
+  exported: ExportRecord,
+  binding: BindingRecord,
+  group: string,
+  resource: string,
+): { readonly claim: Claim; readonly verbs: readonly string[] } | undefined {
+  if (binding.isDeleted) return undefined;
+  for (const asked of exported.claims) {
+    if (!isClaimOn(asked, group, resource)) continue;
+    const claim = binding.claims.find(
+      (one) =>
+        one.state === "Accepted" &&
+        one.resource === asked.resource &&
+        one.group === asked.group &&
+        one.identityHash === asked.identityHash,
+    );
+    if (claim === undefined) continue;
+    return { claim, verbs: asked.verbs.filter((verb) => claim.verbs.includes(verb)) };
+  }
+  return undefined;
+}
+
+export function bindingTo(
+  bindings: BindingIndex,
+  cluster: ClusterName,
+  exported: { readonly cluster: ClusterName; readonly name: string },
+): BindingRecord | undefined {
+  for (const binding of bindings.in(cluster)?.records.values() ?? []) {
+    if (binding.exportName === exported.name && binding.exportCluster === exported.cluster)
+      return binding;
+  }
+  return undefined;
+}
+
+export interface ClaimedObject {
+  readonly group: string;
+  readonly resource: string;
+  /** Of the provider that the resource is from; empty for built-in ones. */
+  readonly identity: string;
+  readonly labels: Readonly<Record<string, string>> | undefined;
+}
+
+/** The labels of claims that an object should have; undefined when nobody claims anything in its cluster. */
+export function claimLabels(
+  bindings: Iterable<BindingRecord>,
+  exportOf: (binding: BindingRecord) => ExportRecord | undefined,
+  { group, resource, identity, labels }: ClaimedObject,
+): ReadonlyMap<string, string> {
+  const wanted = new Map<string, string>();
+  for (const binding of bindings) {
+    if (binding.claims.length === 0) continue;
+    const exported = exportOf(binding);
+    if (exported === undefined) continue;
+    const accepted = acceptedClaim(exported, binding, group, resource);
+    if (accepted === undefined || accepted.claim.identityHash !== identity) continue;
+    if (!isSelected(accepted.claim, labels)) continue;
+    wanted.set(claimLabel(exported.cluster, exported.name), claimHash(accepted.claim));
+  }
+  return wanted;
+}
+
+/** The labels of an object with exactly these of claims; undefined when they are so already. */
+export function relabelled(
+  labels: JsonObject | undefined,
+  wanted: ReadonlyMap<string, string>,
+): JsonObject | undefined {
+  const next: Record<string, JsonValue> = { ...labels };
+  let isChanged = false;
+  for (const key of Object.keys(next)) {
+    if (!key.startsWith(claimLabelPrefix) || wanted.get(key) === next[key]) continue;
+    delete next[key];
+    isChanged = true;
+  }
+  for (const [key, value] of wanted) {
+    if (next[key] === value) continue;
+    next[key] = value;
+    isChanged = true;
+  }
+  return isChanged ? next : undefined;
+}

@@ -1,0 +1,341 @@
+/** What the kinds of apis.kcp.io look like; names, columns and rules as upstream has them. */
+import type { JsonObject } from "@kcp-ts/machinery/json";
+import { notation } from "../../tenancy/index.ts";
+
+const { ageColumn, column, conditions, flag, labelSelector, list, object, root, rules, text } =
+  notation;
+
+export const apisGroup = "apis.kcp.io";
+
+const categories = ["kcp"];
+const anything: JsonObject = { type: "object", "x-kubernetes-preserve-unknown-fields": true };
+
+function keyed(...keys: readonly string[]): JsonObject {
+  return { "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": [...keys] };
+}
+
+/** A reference by path, or by name within the same workspace. */
+const exportReference = object(
+  {
+    path: text("The workspace of the APIExport; the one of this object when it is left out."),
+    name: text("The name of the APIExport.", { minLength: 1 }),
+  },
+  { required: ["name"] },
+);
+
+const immutableReference = rules(["self == oldSelf", "APIExport reference must not be changed"]);
+
+export const resourceSchemaKind = {
+  group: apisGroup,
+  version: "v1alpha1",
+  kind: "APIResourceSchema",
+  resource: "apiresourceschemas",
+  categories,
+  columns: [
+    column("Kind", ".spec.names.kind", "The kind that the schema describes."),
+    column("Group", ".spec.group", "The group of the kind."),
+    ageColumn,
+  ],
+  hasStatus: false,
+  schema: root(
+    "A schema that an APIExport offers. It never changes, and by itself serves nothing.",
+    {
+      spec: object(
+        {
+          group: text("The group; empty for the core group."),
+          names: object(
+            {
+              plural: text("", { minLength: 1 }),
+              singular: text(),
+              kind: text("", { minLength: 1 }),
+              listKind: text(),
+              shortNames: list(text()),
+              categories: list(text()),
+            },
+            { required: ["plural", "kind"] },
+          ),
+          scope: text("", { enum: ["Cluster", "Namespaced"] }),
+          nameValidation: text("", { default: "DNS1123Subdomain" }),
+          versions: list(
+            object(
+              {
+                name: text("", { minLength: 1 }),
+                served: flag("", { default: true }),
+                storage: flag(""),
+                deprecated: flag(""),
+                deprecationWarning: text(),
+                schema: anything,
+                subresources: anything,
+                additionalPrinterColumns: list(anything),
+                selectableFields: list(anything),
+              },
+              { required: ["name", "storage", "schema"] },
+            ),
+            keyed("name"),
+          ),
+          conversion: anything,
+        },
+        {
+          required: ["group", "names", "scope", "versions"],
+          ...rules([
+            "self.versions.size() <= 1 || has(self.conversion)",
+            "Conversion must be specified when multiple versions exist",
+          ]),
+        },
+      ),
+    },
+    { required: ["spec"] },
+  ),
+};
+
+const claimFields: Readonly<Record<string, JsonObject>> = {
+  group: text("", { default: "" }),
+  resource: text("", { pattern: "^[a-z][-a-z0-9]*[a-z0-9]$" }),
+  identityHash: text("Of the other APIExport that the resource is from.", { default: "" }),
+};
+
+const verbs = list(text(), { minItems: 1, "x-kubernetes-list-type": "set" });
+
+/** Which objects of a claimed resource are meant. */
+const claimSelector = object({
+  matchAll: flag("All of them."),
+  ...(labelSelector["properties"] as Readonly<Record<string, JsonObject>>),
+});
+
+const exportClaim = object(
+  { ...claimFields, verbs, defaultSelector: claimSelector },
+  { required: ["resource", "verbs"] },
+);
+
+const oldSelector = list(object({ name: text(), namespace: text() }));
+const oldClaim = { ...claimFields, all: flag(""), resourceSelector: oldSelector };
+
+const state = text("", { enum: ["Accepted", "Rejected"] });
+
+/** What may be said of a claim in a status, by either version. */
+const saidClaim = object(
+  {
+    ...claimFields,
+    verbs: list(text()),
+    selector: claimSelector,
+    defaultSelector: claimSelector,
+    state,
+    all: flag(""),
+    resourceSelector: oldSelector,
+  },
+  { required: ["resource"] },
+);
+
+const exportStatus = object({
+  identityHash: text("Tells this API from others of the same name."),
+  conditions,
+  virtualWorkspaces: list(object({ url: text() }, { required: ["url"] })),
+});
+
+const identity = object({ secretRef: object({ name: text(), namespace: text() }) });
+const maximalPermissionPolicy = object({ local: { type: "object" } });
+
+const exportNames = {
+  group: apisGroup,
+  kind: "APIExport",
+  resource: "apiexports",
+  categories,
+  columns: [ageColumn],
+  hasStatus: true,
+};
+
+export const exportKind = {
+  ...exportNames,
+  version: "v1alpha2",
+  schema: root("An API that workspaces can bind to.", {
+    spec: object(
+      {
+        resources: list(
+          object(
+            {
+              name: text("", { minLength: 1 }),
+              group: text("", { default: "" }),
+              schema: text("The name of an APIResourceSchema of this workspace.", {
+                minLength: 1,
+              }),
+              storage: object(
+                { crd: { type: "object" }, virtual: anything },
+                { default: { crd: {} } },
+              ),
+            },
+            { required: ["name", "schema"] },
+          ),
+          keyed("name", "group"),
+        ),
+        identity,
+        maximalPermissionPolicy,
+        permissionClaims: list(exportClaim, keyed("group", "resource")),
+      },
+      { default: {} },
+    ),
+    status: exportStatus,
+  }),
+};
+
+export const oldExportKind = {
+  ...exportNames,
+  version: "v1alpha1",
+  schema: root("An API that workspaces can bind to.", {
+    spec: object(
+      {
+        latestResourceSchemas: list(text(), { "x-kubernetes-list-type": "set" }),
+        identity,
+        maximalPermissionPolicy,
+        permissionClaims: list(
+          object(oldClaim, { required: ["resource"] }),
+          keyed("group", "resource"),
+        ),
+      },
+      { default: {} },
+    ),
+    status: exportStatus,
+  }),
+};
+
+const bindingStatus = object({
+  apiExportClusterName: text(),
+  phase: text("", { enum: ["", "Binding", "Bound"] }),
+  boundResources: list(
+    object(
+      {
+        group: text("", { default: "" }),
+        resource: text(),
+        schema: object({ name: text(), UID: text(), identityHash: text() }),
+        storageVersions: list(text()),
+      },
+      { required: ["resource", "schema"] },
+    ),
+    keyed("group", "resource"),
+  ),
+  appliedPermissionClaims: list(saidClaim),
+  exportPermissionClaims: list(saidClaim),
+  conditions,
+});
+
+const bindingNames = {
+  group: apisGroup,
+  kind: "APIBinding",
+  resource: "apibindings",
+  categories,
+  columns: [
+    ageColumn,
+    {
+      ...column("Ready", '.status.conditions[?(@.type=="Ready")].status', "Whether it is bound."),
+      priority: 1,
+    },
+  ],
+  hasStatus: true,
+};
+
+const reference = object(
+  { export: { ...exportReference, ...immutableReference } },
+  rules(["has(self.export)", "APIExport reference must not be changed"]),
+);
+
+const claimKeys = keyed("group", "resource", "identityHash");
+
+export const bindingKind = {
+  ...bindingNames,
+  version: "v1alpha2",
+  schema: root(
+    "Brings the API of an APIExport into a workspace.",
+    {
+      spec: object(
+        {
+          reference,
+          permissionClaims: list(
+            object(
+              { ...claimFields, verbs, selector: claimSelector, state },
+              { required: ["resource", "verbs", "state"] },
+            ),
+            claimKeys,
+          ),
+        },
+        { required: ["reference"] },
+      ),
+      status: bindingStatus,
+    },
+    { required: ["spec"] },
+  ),
+};
+
+export const oldBindingKind = {
+  ...bindingNames,
+  version: "v1alpha1",
+  schema: root(
+    "Brings the API of an APIExport into a workspace.",
+    {
+      spec: object(
+        {
+          reference,
+          permissionClaims: list(
+            object({ ...oldClaim, state }, { required: ["resource", "state"] }),
+            claimKeys,
+          ),
+        },
+        { required: ["reference"] },
+      ),
+      status: bindingStatus,
+    },
+    { required: ["spec"] },
+  ),
+};
+
+export const endpointSliceKind = {
+  group: apisGroup,
+  version: "v1alpha1",
+  kind: "APIExportEndpointSlice",
+  resource: "apiexportendpointslices",
+  categories,
+  columns: [
+    column("Export", ".spec.export.name", "The APIExport."),
+    column("Partition", ".spec.partition", "The part of all shards that it covers."),
+    ageColumn,
+  ],
+  hasStatus: true,
+  schema: root(
+    "Where the objects of an APIExport's consumers are served to its provider.",
+    {
+      spec: object(
+        { export: { ...exportReference, ...immutableReference }, partition: text() },
+        { required: ["export"] },
+      ),
+      status: object({
+        endpoints: list(
+          object({ url: text("", { minLength: 1 }), shards: anything }, { required: ["url"] }),
+          keyed("url"),
+        ),
+        shardSelector: text(),
+        conditions,
+      }),
+    },
+    { required: ["spec"] },
+  ),
+};
+
+export const conversionKind = {
+  group: apisGroup,
+  version: "v1alpha1",
+  kind: "APIConversion",
+  resource: "apiconversions",
+  categories,
+  columns: [ageColumn],
+  hasStatus: false,
+  schema: root("Rules of conversion between versions. Kept, and not evaluated.", {
+    spec: object({
+      conversions: list(
+        object({
+          from: text(),
+          to: text(),
+          rules: list(object({ field: text(), destination: text(), transformation: text() })),
+          preserve: list(text()),
+        }),
+      ),
+    }),
+  }),
+};

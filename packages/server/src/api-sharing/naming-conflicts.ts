@@ -1,0 +1,100 @@
+/**
+ * Who has which name in a logical cluster: built-in kinds, definitions of its own, bindings. The first to come has it; among bindings the order
+ * of the store decides, so that two that were made at the same moment agree on which of them it is.
+ */
+import type { ClusterName } from "@kcp-ts/machinery/names";
+import type { CrdNames } from "@kcp-ts/machinery/schema";
+import type { SharingParts } from "./parts.ts";
+import type { BindingRecord } from "./records.ts";
+import type { StoredSchema } from "./schema-store.ts";
+import { exportClusterOf } from "./sharing-catalog.ts";
+
+export interface Conflicts {
+  /** In words. */
+  readonly conflicts: readonly string[];
+  /** `<resource>.<group>` of what this binding had, and others had before it. */
+  readonly lost: ReadonlySet<string>;
+}
+
+interface Holder {
+  readonly who: string;
+  readonly group: string;
+  readonly names: CrdNames;
+  /** Also when this binding holds the name already. */
+  readonly isFirst: boolean;
+}
+
+export async function namingConflicts(
+  parts: SharingParts,
+  cluster: ClusterName,
+  binding: string,
+  schemas: readonly StoredSchema[],
+): Promise<Conflicts> {
+  const own = parts.bindings.in(cluster)?.records.get(binding);
+  const isOurs = (schema: StoredSchema) =>
+    own?.bound.some(
+      ({ resource, group }) =>
+        resource === schema.shared.names.plural && group === schema.shared.group,
+    ) === true;
+  const groups = new Set(schemas.map(({ shared }) => shared.group));
+  const holders = (await holdersIn(parts, cluster, own, binding)).filter(({ group }) =>
+    groups.has(group),
+  );
+  const conflicts: string[] = [];
+  const lost = new Set<string>();
+  for (const schema of schemas) {
+    const { group, names } = schema.shared;
+    for (const holder of holders) {
+      if (holder.group !== group || (isOurs(schema) && !holder.isFirst)) continue;
+      const clash = clashOf(names, holder.names);
+      if (clash === undefined) continue;
+      conflicts.push(`naming conflict with ${holder.who}: spec.names.${clash} is forbidden`);
+      lost.add(`${names.plural}.${group}`);
+    }
+  }
+  return { conflicts, lost };
+}
+
+async function holdersIn(
+  parts: SharingParts,
+  cluster: ClusterName,
+  own: BindingRecord | undefined,
+  name: string,
+): Promise<Holder[]> {
+  const holders: Holder[] = parts.builtIns.map(({ resource, ...rest }) => ({
+    who: `the built-in resource ${resource}.${rest.group}`,
+    group: rest.group,
+    names: { ...rest, plural: resource },
+    isFirst: true,
+  }));
+  for (const { definition, group, names } of await parts.ownNames(cluster))
+    holders.push({ who: `CustomResourceDefinition "${definition}"`, group, names, isFirst: false });
+  for (const other of parts.bindings.in(cluster)?.records.values() ?? []) {
+    if (other.name === name) continue;
+    for (const { schemaUid, schemaName } of other.bound) {
+      const schema = await parts.schemas.get(schemaUid, exportClusterOf(other), schemaName);
+      if (schema === undefined) continue;
+      const { group, names } = schema.shared;
+      const isFirst = own !== undefined && other.createdAt < own.createdAt;
+      const path = parts.exportOf(other)?.path ?? exportClusterOf(other);
+      const who = `APIBinding "${other.name}" bound to APIExport ${path}:${other.exportName}`;
+      holders.push({ who, group, names, isFirst });
+    }
+  }
+  return holders;
+}
+
+/** The first name that two kinds of a group cannot both have. */
+function clashOf(wanted: CrdNames, held: CrdNames): string | undefined {
+  const resources = new Set([held.plural, held.singular, ...held.shortNames]);
+  const kinds = new Set([held.kind, held.listKind]);
+  resources.delete("");
+  kinds.delete("");
+  for (const field of ["plural", "singular"] as const)
+    if (resources.has(wanted[field])) return `${field}=${wanted[field]}`;
+  const short = wanted.shortNames.find((name) => resources.has(name));
+  if (short !== undefined) return `shortNames=[${short}]`;
+  for (const field of ["kind", "listKind"] as const)
+    if (kinds.has(wanted[field])) return `${field}=${wanted[field]}`;
+  return undefined;
+}

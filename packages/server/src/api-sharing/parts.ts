@@ -1,0 +1,61 @@
+/** What the files of this room share: one of each per server. */
+import type { Clock } from "@kcp-ts/machinery/base";
+import type { ClusterName, ClusterPath } from "@kcp-ts/machinery/names";
+import type { CrdNames } from "@kcp-ts/machinery/schema";
+import { collectionKeyOf, type Registry, type ResourceDefinition } from "../registry/index.ts";
+import type { MaybePromise } from "../request/api-request.ts";
+import type { UserInfo } from "../request/user.ts";
+import { objectKey, type Storage, type StorageKey } from "../storage/index.ts";
+import type { Resolution } from "../tenancy/index.ts";
+import type { WatchCache } from "../watch-cache/index.ts";
+import type { BindingIndex } from "./binding-index.ts";
+import type { BindingRecord, ExportRecord } from "./records.ts";
+import type { SchemaStore } from "./schema-store.ts";
+
+/** What this room needs of others; wiring supplies it. */
+export interface SharingSources {
+  readonly storage: Storage;
+  readonly registry: Registry;
+  readonly watchCache: WatchCache;
+  readonly clock: Clock;
+  readonly builtIns: readonly ResourceDefinition[];
+  /** From a path to a logical cluster. */
+  readonly resolve: (path: ClusterPath) => MaybePromise<Resolution>;
+  /** The names that a logical cluster's own definitions have. */
+  readonly ownNames: (cluster: ClusterName) => Promise<readonly OwnNames[]>;
+  /** Whether a user may bind to an export, whatever else they may in its workspace. */
+  readonly mayBind: (
+    user: UserInfo,
+    exportCluster: ClusterName,
+    exportName: string,
+  ) => MaybePromise<boolean>;
+  readonly onError: (error: unknown) => void;
+}
+
+export interface OwnNames {
+  readonly definition: string;
+  readonly group: string;
+  readonly names: CrdNames;
+}
+
+export interface SharingParts extends SharingSources {
+  readonly bindings: BindingIndex;
+  readonly schemas: SchemaStore;
+  readonly exports: {
+    get(key: StorageKey): ExportRecord | undefined;
+    values(): Iterable<ExportRecord>;
+  };
+  readonly exportOf: (binding: BindingRecord) => ExportRecord | undefined;
+  /** Calls back when an export is no longer what the record says. Returns how to stop listening. */
+  readonly onExportChanged: (record: ExportRecord, callback: () => void) => () => void;
+  /** Undefined when everything is known that was stored. */
+  readonly loading: () => Promise<void> | undefined;
+}
+
+export function keyOf(
+  definition: ResourceDefinition,
+  cluster: ClusterName,
+  name: string,
+): StorageKey {
+  return objectKey({ ...collectionKeyOf(definition), cluster, namespace: "", name });
+}

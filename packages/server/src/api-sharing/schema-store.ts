@@ -1,0 +1,127 @@
+/**
+ * The schemas that bindings are bound to, by uid: an APIResourceSchema never changes, so what was once read is true for good.
+ *
+ * A copy of every schema in use is kept in `system:bound-crds`: its provider may delete the original, and those who are bound to it go on.
+ */
+import type { JsonObject } from "@kcp-ts/machinery/json";
+import type { ClusterName } from "@kcp-ts/machinery/names";
+import { offeredDefinition, type SharedDefinition } from "../custom-resources/index.ts";
+import { collectionKeyOf } from "../registry/index.ts";
+import type { MaybePromise } from "../request/api-request.ts";
+import {
+  type Entry,
+  isStorageError,
+  objectKey,
+  type Storage,
+  type StorageKey,
+} from "../storage/index.ts";
+import { decodeObject, encodeObject } from "../stored-object/index.ts";
+import { member, uncancelled } from "../tenancy/index.ts";
+import type { WatchCache } from "../watch-cache/index.ts";
+import { asDefinition, textOf } from "./kinds/as-definition.ts";
+import { apiResourceSchemas } from "./kinds/definitions.ts";
+
+export interface StoredSchema {
+  readonly name: string;
+  readonly uid: string;
+  readonly shared: SharedDefinition;
+  /** The same for bindings on their way out: nothing new comes in. */
+  readonly terminating: () => SharedDefinition;
+}
+
+/** Schemas held by uid; what is compiled of them is bounded elsewhere. */
+export const schemasHeldMax = 10_000;
+
+const copiesCluster = "system:bound-crds" as ClusterName;
+
+export class SchemaStore {
+  readonly #storage: Storage;
+  readonly #watchCache: WatchCache;
+  /** In order of last use, oldest first. */
+  readonly #held = new Map<string, StoredSchema>();
+  readonly #copied = new Set<string>();
+
+  constructor(options: { readonly storage: Storage; readonly watchCache: WatchCache }) {
+    this.#storage = options.storage;
+    this.#watchCache = options.watchCache;
+  }
+
+  /** The schema of this name as it is now. */
+  async current(cluster: ClusterName, name: string): Promise<StoredSchema | undefined> {
+    const entry = await this.#read(schemaKey(cluster, name));
+    if (entry === undefined) return undefined;
+    const object = decodeObject(entry);
+    return this.#held.get(uidOf(object)) ?? this.#keep(object);
+  }
+
+  /** One that somebody is bound to; undefined when it is nowhere to be found. */
+  get(uid: string, cluster: ClusterName, name: string): MaybePromise<StoredSchema | undefined> {
+    const held = this.#held.get(uid);
+    if (held === undefined) return this.#load(uid, cluster, name);
+    this.#held.delete(uid);
+    this.#held.set(uid, held);
+    return held;
+  }
+
+  /** Makes sure that it can be found as long as somebody is bound to it. */
+  async copy(uid: string, cluster: ClusterName, name: string): Promise<void> {
+    if (this.#copied.has(uid)) return;
+    const key = schemaKey(copiesCluster, uid);
+    if ((await this.#read(key)) === undefined) {
+      const entry = await this.#read(schemaKey(cluster, name));
+      if (entry === undefined || uidOf(decodeObject(entry)) !== uid) return;
+      await this.#insert(key, decodeObject(entry));
+    }
+    if (this.#copied.size >= schemasHeldMax) this.#copied.clear();
+    this.#copied.add(uid);
+  }
+
+  async #load(uid: string, cluster: ClusterName, name: string): Promise<StoredSchema | undefined> {
+    for (const key of [schemaKey(copiesCluster, uid), schemaKey(cluster, name)]) {
+      const entry = await this.#read(key);
+      const object = entry === undefined ? undefined : decodeObject(entry);
+      if (object !== undefined && uidOf(object) === uid)
+        return this.#held.get(uid) ?? this.#keep(object);
+    }
+    return undefined;
+  }
+
+  #keep(object: JsonObject): StoredSchema {
+    const definition = asDefinition(object);
+    const uid = uidOf(object);
+    const schema: StoredSchema = {
+      name: textOf(member(object, "metadata")["name"]),
+      uid,
+      shared: offeredDefinition(definition, { isTerminating: false }),
+      terminating: () => offeredDefinition(definition, { isTerminating: true }),
+    };
+    this.#held.set(uid, schema);
+    if (this.#held.size > schemasHeldMax) {
+      const [oldest] = this.#held.keys();
+      if (oldest !== undefined) this.#held.delete(oldest);
+    }
+    return schema;
+  }
+
+  #read(key: StorageKey): Promise<Entry | undefined> {
+    return this.#watchCache.get(key, { kind: "latest" }, uncancelled);
+  }
+
+  async #insert(key: StorageKey, object: JsonObject): Promise<void> {
+    const value = encodeObject(object);
+    try {
+      await this.#storage.commit({ key, value, expected: "absent" }, { signal: uncancelled });
+    } catch (error) {
+      // Somebody else keeps the same.
+      if (!isStorageError(error, "conflict")) throw error;
+    }
+  }
+}
+
+function schemaKey(cluster: ClusterName, name: string): StorageKey {
+  return objectKey({ ...collectionKeyOf(apiResourceSchemas), cluster, namespace: "", name });
+}
+
+function uidOf(object: JsonObject): string {
+  return textOf(member(object, "metadata")["uid"]);
+}

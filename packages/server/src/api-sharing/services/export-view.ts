@@ -1,0 +1,226 @@
+/**
+ * The virtual workspace of an export: its own resources and those that it claims, in one workspace of its consumers or in all of them.
+ *
+ * It is a catalog like a logical cluster's, so that the handlers of all verbs serve it; what it shows less is in the definitions.
+ */
+import { setMember } from "@kcp-ts/machinery/json";
+import type { ClusterName } from "@kcp-ts/machinery/names";
+import { statusError } from "@kcp-ts/machinery/status";
+import type { Catalog, Draft, ResourceDefinition } from "../../registry/index.ts";
+import type { ClusterScope } from "../../request/request-scope.ts";
+import { type Entry, parseObjectKey } from "../../storage/index.ts";
+import { member } from "../../tenancy/index.ts";
+import { cachedLabels } from "../../watch-cache/index.ts";
+import {
+  acceptedClaim,
+  bindingTo,
+  claimHash,
+  claimLabel,
+  isClaimOn,
+  isSelected,
+} from "../claims.ts";
+import { apiBindings, oldApiBindings } from "../kinds/definitions.ts";
+import { exportHash } from "../kinds/hashes.ts";
+import { exportLabel } from "../marks.ts";
+import type { SharingParts } from "../parts.ts";
+import type { Claim, ExportRecord } from "../records.ts";
+import type { SharingCatalog } from "../sharing-catalog.ts";
+import { RestrictedDefinition } from "./restricted-definition.ts";
+
+const readVerbs = ["get", "list", "watch"] as const;
+
+export class ExportView implements Catalog {
+  readonly #parts: SharingParts;
+  readonly #catalog: SharingCatalog;
+  readonly #record: ExportRecord;
+  #all: Promise<readonly ResourceDefinition[]> | undefined;
+
+  constructor(parts: SharingParts, catalog: SharingCatalog, record: ExportRecord) {
+    this.#parts = parts;
+    this.#catalog = catalog;
+    this.#record = record;
+  }
+
+  async find(
+    cluster: ClusterScope,
+    group: string,
+    version: string,
+    resource: string,
+  ): Promise<ResourceDefinition | undefined> {
+    const record = this.#record;
+    if (record.resources.some((one) => one.resource === resource && one.group === group))
+      return this.#exported(cluster, group, version, resource);
+    const claim = record.claims.find((one) => isClaimOn(one, group, resource));
+    if (claim !== undefined) return this.#claimed(claim, cluster, group, version, resource);
+    return this.#ownBindings(group, version, resource);
+  }
+
+  /** The same for every consumer, and for all of them. */
+  all(): Promise<readonly ResourceDefinition[]> {
+    this.#all ??= this.#listAll();
+    return this.#all;
+  }
+
+  async #exported(
+    cluster: ClusterScope,
+    group: string,
+    version: string,
+    resource: string,
+  ): Promise<ResourceDefinition | undefined> {
+    const base =
+      cluster === "*"
+        ? await this.#catalog.exported(this.#record, group, version, resource)
+        : await this.#bound(cluster, group, version, resource, this.#record.identityHash);
+    return base === undefined ? undefined : new RestrictedDefinition(base, {});
+  }
+
+  /** As the consumer's binding serves it, if it is of this provider there. */
+  async #bound(
+    cluster: ClusterName,
+    group: string,
+    version: string,
+    resource: string,
+    identity: string,
+  ): Promise<ResourceDefinition | undefined> {
+    const served = this.#parts.bindings.in(cluster)?.find(group, resource);
+    if (served?.bound.identityHash !== identity) return undefined;
+    return this.#catalog.definitionOf(served, version);
+  }
+
+  async #claimed(
+    claim: Claim,
+    cluster: ClusterScope,
+    group: string,
+    version: string,
+    resource: string,
+  ): Promise<ResourceDefinition | undefined> {
+    const base = await this.#baseOf(claim, cluster, group, version, resource);
+    if (base === undefined || base.isReview === true) return undefined;
+    const isAny = claim.verbs.includes("*");
+    const verbs = base.verbs.filter((verb) => isAny || claim.verbs.includes(verb));
+    const accepted = cluster === "*" ? undefined : this.#acceptedIn(cluster, group, resource);
+    return new RestrictedDefinition(base, {
+      verbs,
+      isVisible: this.#visibility(claim, group, resource),
+      // What is taken back loses its label a moment later: whoever watches is told then.
+      wasVisible: this.#labelled(claim),
+      prepare: accepted === undefined ? undefined : (draft) => this.#enforce(accepted, draft),
+      onRetired: (callback) => this.#parts.onExportChanged(this.#record, callback),
+    });
+  }
+
+  async #baseOf(
+    { identityHash }: Claim,
+    cluster: ClusterScope,
+    group: string,
+    version: string,
+    resource: string,
+  ): Promise<ResourceDefinition | undefined> {
+    if (identityHash === "")
+      return this.#parts.builtIns.find(
+        (one) => one.resource === resource && one.group === group && one.version === version,
+      );
+    if (cluster === "*")
+      return this.#catalog.find("*", group, version, `${resource}:${identityHash}`);
+    return this.#bound(cluster, group, version, resource, identityHash);
+  }
+
+  #acceptedIn(cluster: ClusterName, group: string, resource: string): Claim | undefined {
+    const binding = bindingTo(this.#parts.bindings, cluster, this.#record);
+    if (binding === undefined) return undefined;
+    return acceptedClaim(this.#record, binding, group, resource)?.claim;
+  }
+
+  /** Labelled as claimed, and still agreed to. */
+  #visibility(claim: Claim, group: string, resource: string): (entry: Entry) => boolean {
+    const isLabelled = this.#labelled(claim);
+    return (entry) => {
+      if (!isLabelled(entry)) return false;
+      const accepted = this.#acceptedIn(parseObjectKey(entry.key).cluster, group, resource);
+      return accepted !== undefined && isSelected(accepted, cachedLabels(entry));
+    };
+  }
+
+  /** What a provider writes must be covered by the claim that it writes it under, and is. */
+  #enforce(claim: Claim, draft: Draft): void {
+    const metadata = member(draft, "metadata");
+    const labels: { [key: string]: string } = { ...(member(metadata, "labels") as object) };
+    for (const [key, value] of Object.entries(claim.selector?.matchLabels ?? {})) {
+      if (labels[key] === undefined) setMember(labels, key, value);
+      else if (labels[key] !== value)
+        throw refused(claim, metadata, `protected label ${key} must have value ${value}`);
+    }
+    if (!isSelected(claim, labels))
+      throw refused(claim, metadata, "object does not match required labels");
+    labels[claimLabel(this.#record.cluster, this.#record.name)] = claimHash(claim);
+    draft["metadata"] = { ...metadata, labels };
+  }
+
+  #labelled(claim: Claim): (entry: Entry) => boolean {
+    const label = claimLabel(this.#record.cluster, this.#record.name);
+    const value = claimHash(claim);
+    return (entry) => cachedLabels(entry)?.[label] === value;
+  }
+
+  #ownBindings(group: string, version: string, resource: string): ResourceDefinition | undefined {
+    const base = [apiBindings, oldApiBindings].find(
+      (one) => one.group === group && one.version === version && one.resource === resource,
+    );
+    if (base === undefined) return undefined;
+    const own = exportHash(this.#record.cluster, this.#record.name);
+    return new RestrictedDefinition(base, {
+      verbs: readVerbs,
+      isVisible: (entry) => cachedLabels(entry)?.[exportLabel] === own,
+    });
+  }
+
+  async #listAll(): Promise<readonly ResourceDefinition[]> {
+    const record = this.#record;
+    const definitions: (ResourceDefinition | undefined)[] = [];
+    for (const { group, resource, schema, isVirtual } of record.resources) {
+      const found = isVirtual
+        ? undefined
+        : await this.#parts.schemas.current(record.cluster, schema);
+      for (const { version } of found?.shared.versions ?? [])
+        definitions.push(await this.#exported("*", group, version, resource));
+    }
+    for (const claim of record.claims) {
+      for (const { group, version, resource } of await this.#offered(claim)) {
+        const isOwn = record.resources.some(
+          (one) => one.resource === resource && one.group === group,
+        );
+        if (!isOwn) definitions.push(await this.#claimed(claim, "*", group, version, resource));
+      }
+    }
+    const { group, resource } = apiBindings;
+    if (!record.claims.some((claim) => isClaimOn(claim, group, resource)))
+      for (const { version } of [apiBindings, oldApiBindings])
+        definitions.push(this.#ownBindings(group, version, resource));
+    return definitions.filter((one) => one !== undefined);
+  }
+
+  /** What there is of a claimed resource: all its versions, and both names of events. */
+  async #offered(
+    claim: Claim,
+  ): Promise<readonly { group: string; version: string; resource: string }[]> {
+    if (claim.identityHash === "")
+      return this.#parts.builtIns.filter(({ group, resource }) =>
+        isClaimOn(claim, group, resource),
+      );
+    for (const other of this.#parts.exports.values()) {
+      if (other.identityHash !== claim.identityHash) continue;
+      const { group, resource } = claim;
+      const found = other.resources.find(
+        (one) => one.resource === resource && one.group === group && !one.isVirtual,
+      );
+      const schema = found && (await this.#parts.schemas.current(other.cluster, found.schema));
+      if (schema !== undefined)
+        return schema.shared.versions.map(({ version }) => ({ group, version, resource }));
+    }
+    return [];
+  }
+}
+
+function refused(claim: Claim, { name }: { readonly name?: unknown }, message: string): Error {
+  return statusError.forbidden(claim, String(name ?? ""), message);
+}

@@ -1,0 +1,150 @@
+/** A resource as a virtual workspace shows it: some of its objects, some of its verbs, and with rules of its own for what is written. */
+import type {
+  CollectionKey,
+  Draft,
+  KindSchemas,
+  ResourceDefinition,
+  StoredForm,
+  Strategy,
+  SubresourceStrategy,
+} from "../../registry/index.ts";
+import type { Entry } from "../../storage/index.ts";
+
+export interface Restriction {
+  readonly verbs?: readonly string[];
+  readonly isVisible?: ((entry: Entry) => boolean) | undefined;
+  readonly wasVisible?: ((entry: Entry) => boolean) | undefined;
+  /** Puts on every object that is written what makes it visible; throws when it cannot be. */
+  readonly prepare?: ((draft: Draft) => void) | undefined;
+  /** Stands in for the status subresource, with all its verbs. */
+  readonly status?: SubresourceStrategy | undefined;
+  readonly onRetired?: ((callback: () => void) => () => void) | undefined;
+}
+
+export class RestrictedDefinition implements ResourceDefinition {
+  readonly #base: ResourceDefinition;
+  readonly #restriction: Restriction;
+  #strategy: Strategy | undefined;
+  #subresources: ReadonlyMap<string, SubresourceStrategy> | undefined;
+
+  constructor(base: ResourceDefinition, restriction: Restriction) {
+    this.#base = base;
+    this.#restriction = restriction;
+  }
+
+  get group(): string {
+    return this.#base.group;
+  }
+  get version(): string {
+    return this.#base.version;
+  }
+  get resource(): string {
+    return this.#base.resource;
+  }
+  get singular(): string {
+    return this.#base.singular;
+  }
+  get kind(): string {
+    return this.#base.kind;
+  }
+  get listKind(): string {
+    return this.#base.listKind;
+  }
+  get isNamespaced(): boolean {
+    return this.#base.isNamespaced;
+  }
+  get shortNames(): readonly string[] {
+    return this.#base.shortNames;
+  }
+  get categories(): readonly string[] {
+    return this.#base.categories;
+  }
+  get verbs(): readonly string[] {
+    return this.#restriction.verbs ?? this.#base.verbs;
+  }
+  get identity(): string {
+    return this.#base.identity;
+  }
+  get itemsCarryKind(): boolean {
+    return this.#base.itemsCarryKind;
+  }
+  get storageVersion(): string {
+    return this.#base.storageVersion ?? this.#base.version;
+  }
+  get form(): StoredForm | undefined {
+    return this.#base.form;
+  }
+  get isSeenOnAnswer(): boolean {
+    return this.#base.isSeenOnAnswer === true;
+  }
+  get warnings(): readonly string[] | undefined {
+    return this.#base.warnings;
+  }
+  get creationForbidden(): string | undefined {
+    return this.#base.creationForbidden;
+  }
+  get storedAs(): CollectionKey {
+    const { group, resource, identity, storedAs } = this.#base;
+    return storedAs ?? { group, resource, identity };
+  }
+  get openApi(): () => KindSchemas {
+    return this.#base.openApi as () => KindSchemas;
+  }
+  get companions() {
+    return this.#base.companions as NonNullable<ResourceDefinition["companions"]>;
+  }
+  get isVisible(): ((entry: Entry) => boolean) | undefined {
+    return this.#restriction.isVisible;
+  }
+  get wasVisible(): ((entry: Entry) => boolean) | undefined {
+    return this.#restriction.wasVisible;
+  }
+  get onRetired(): (callback: () => void) => () => void {
+    return this.#restriction.onRetired ?? this.#base.onRetired ?? never;
+  }
+
+  get strategy(): Strategy {
+    this.#strategy ??= this.#prepared();
+    return this.#strategy;
+  }
+
+  /** Of the subresources only `status` is shown, and it is changed only by those who may change the rest. */
+  get subresources(): ReadonlyMap<string, SubresourceStrategy> {
+    if (this.#subresources !== undefined) return this.#subresources;
+    const { status: own } = this.#restriction;
+    const status = own ?? this.#base.subresources.get("status");
+    const verbs = own?.verbs ?? status?.verbs.filter((verb) => this.verbs.includes(verb));
+    this.#subresources =
+      status === undefined || verbs === undefined
+        ? new Map()
+        : new Map([["status", { ...status, verbs }]]);
+    return this.#subresources;
+  }
+
+  #prepared(): Strategy {
+    const { strategy } = this.#base;
+    const { prepare } = this.#restriction;
+    if (prepare === undefined) return strategy;
+    const own: Pick<Strategy, "prepareForCreate" | "prepareForUpdate"> = {
+      prepareForCreate(draft, context) {
+        strategy.prepareForCreate(draft, context);
+        prepare(draft);
+      },
+      prepareForUpdate(draft, old, context) {
+        strategy.prepareForUpdate(draft, old, context);
+        prepare(draft);
+      },
+    };
+    return Object.defineProperties(
+      {},
+      {
+        ...Object.getOwnPropertyDescriptors(strategy),
+        ...Object.getOwnPropertyDescriptors(own),
+      },
+    ) as Strategy;
+  }
+}
+
+function never(): () => void {
+  return () => {};
+}

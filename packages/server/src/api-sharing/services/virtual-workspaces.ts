@@ -1,0 +1,297 @@
+/**
+ * Virtual workspaces: who may use which, as whom, and what there is in it. Their requests go through the same handlers as all others.
+ */
+import type { JsonObject, JsonValue } from "@kcp-ts/machinery/json";
+import type { ClusterName } from "@kcp-ts/machinery/names";
+import { statusError } from "@kcp-ts/machinery/status";
+import type { Catalog } from "../../registry/index.ts";
+import type { MaybePromise } from "../../request/api-request.ts";
+import type { Attributes } from "../../request/attributes.ts";
+import type { RequestScope, ServiceScope } from "../../request/request-scope.ts";
+import { scopesKey, type UserInfo, wellKnownGroup } from "../../request/user.ts";
+import { parseObjectKey } from "../../storage/index.ts";
+import { decodeObject } from "../../stored-object/index.ts";
+import { logicalClusters, member, uncancelled, workspaceTypes } from "../../tenancy/index.ts";
+import { acceptedClaim, bindingTo } from "../claims.ts";
+import { listOf, textOf } from "../kinds/as-definition.ts";
+import { apiBindings, apiExports, apiResourceSchemas } from "../kinds/definitions.ts";
+import { keyOf, type SharingParts } from "../parts.ts";
+import type { ExportRecord } from "../records.ts";
+import type { SharingCatalog } from "../sharing-catalog.ts";
+import { ExportView } from "./export-view.ts";
+import {
+  isLogicalClusters,
+  type LifecycleService,
+  lifecycles,
+  lifecycleView,
+} from "./lifecycle-view.ts";
+import { RestrictedDefinition } from "./restricted-definition.ts";
+
+/** What authorization is asked by virtual workspaces; wiring supplies it. */
+export interface ServiceAccess {
+  /** Any verb on the `content` of an export. */
+  readonly mayUseContent: (
+    user: UserInfo,
+    exportCluster: ClusterName,
+    exportName: string,
+    verb: string,
+  ) => MaybePromise<boolean>;
+  readonly mayRunType: (
+    user: UserInfo,
+    cluster: ClusterName,
+    type: string,
+    verb: string,
+  ) => MaybePromise<boolean>;
+  readonly mayReadBindings: (user: UserInfo, cluster: ClusterName) => MaybePromise<boolean>;
+  /** Whether the provider of a claimed resource lets others do this with it. */
+  readonly isWithinPolicy: (
+    attributes: Attributes,
+    providerCluster: ClusterName,
+  ) => MaybePromise<boolean>;
+  /** Whether rules, as roles have them, allow this. */
+  readonly doRulesAllow: (rules: JsonValue, attributes: Attributes) => boolean;
+}
+
+export interface ServiceDecision {
+  readonly allowed: boolean;
+  readonly reason: string;
+  /** Who the request is made as, where it is somebody else. */
+  readonly actAs?: UserInfo;
+  /** Whether what this user may do is still to be asked. */
+  readonly isOpen?: boolean;
+}
+
+interface VirtualWorkspacesOptions {
+  readonly parts: SharingParts;
+  readonly catalog: SharingCatalog;
+  readonly access: ServiceAccess;
+}
+
+const granted: ServiceDecision = { allowed: true, reason: "" };
+const refused: ServiceDecision = { allowed: false, reason: "" };
+const servedPath = /^\/(?:$|(?:apis?|openapi|version)(?:\/|$))/;
+
+export class VirtualWorkspaces {
+  readonly #options: VirtualWorkspacesOptions;
+  readonly #views = new WeakMap<ExportRecord, ExportView>();
+
+  constructor(
+    { parts, catalog }: { readonly parts: SharingParts; readonly catalog: SharingCatalog },
+    access: ServiceAccess,
+  ) {
+    this.#options = { parts, catalog, access };
+  }
+
+  async authorize(service: ServiceScope, attributes: Attributes): Promise<ServiceDecision> {
+    if (!attributes.isResourceRequest && !servedPath.test(attributes.path))
+      throw statusError.pathNotFound();
+    await this.#options.parts.loading();
+    switch (service.name) {
+      case "apiexport":
+        return this.#mayUseExport(service, attributes);
+      case "apiresourceschema":
+        return this.#mayReadSchemas(service.cluster, attributes);
+      default:
+        return this.#mayRun(service.name, service.id, attributes);
+    }
+  }
+
+  /** What is served. Undefined for what is served as in the workspace itself. */
+  catalogOf({ service, ...scope }: RequestScope): Catalog | undefined {
+    switch (service?.name) {
+      case "apiexport": {
+        const record = this.#exportOf(service);
+        if (record === undefined) throw statusError.pathNotFound();
+        const view =
+          this.#views.get(record) ??
+          new ExportView(this.#options.parts, this.#options.catalog, record);
+        this.#views.set(record, view);
+        return view;
+      }
+      case "apiresourceschema":
+        return this.#schemaView(service.cluster);
+      case "initializingworkspaces":
+      case "terminatingworkspaces": {
+        const isOwn =
+          scope.cluster === "*" ||
+          (scope.kind === "resource" && isLogicalClusters(scope.group, scope.resource));
+        return isOwn ? lifecycleView(service.name, service.id) : undefined;
+      }
+      default:
+        return undefined;
+    }
+  }
+
+  #exportOf(service: { readonly cluster: ClusterName; readonly export: string }) {
+    return this.#options.parts.exports.get(keyOf(apiExports, service.cluster, service.export));
+  }
+
+  async #mayUseExport(
+    service: { readonly cluster: ClusterName; readonly export: string },
+    attributes: Attributes,
+  ): Promise<ServiceDecision> {
+    const { access } = this.#options;
+    const { user, verb } = attributes;
+    // Whether there is such an export is known only to those who may use it.
+    const mayUse = await access.mayUseContent(user, service.cluster, service.export, verb);
+    const record = this.#exportOf(service);
+    if (!mayUse || record === undefined) return refused;
+    if (!this.#isBoundApi(record, attributes)) return refused;
+    return (await this.#isWithinPolicy(record, attributes)) ? granted : refused;
+  }
+
+  /** In a workspace by itself there must be a binding to the export, and it must cover what is asked. */
+  #isBoundApi(record: ExportRecord, attributes: Attributes): boolean {
+    const { cluster, group, resource, verb } = attributes;
+    if (cluster === "*") return true;
+    const binding = bindingTo(this.#options.parts.bindings, cluster, record);
+    if (binding === undefined) return false;
+    if (!attributes.isResourceRequest) return true;
+    if (binding.bound.some((one) => one.resource === resource && one.group === group)) return true;
+    const isOwnBinding = resource === apiBindings.resource && group === apiBindings.group;
+    if (isOwnBinding && ["get", "list", "watch"].includes(verb)) return true;
+    const verbs = acceptedClaim(record, binding, group, resource)?.verbs ?? [];
+    return verbs.includes(verb) || verbs.includes("*");
+  }
+
+  async #isWithinPolicy(record: ExportRecord, attributes: Attributes): Promise<boolean> {
+    const { group, resource } = attributes;
+    const claim = record.claims.find((one) => one.resource === resource && one.group === group);
+    if (claim === undefined || claim.identityHash === "") return true;
+    if (record.resources.some((one) => one.resource === resource && one.group === group))
+      return true;
+    let isKnown = false;
+    for (const provider of this.#options.parts.exports.values()) {
+      if (provider.identityHash !== claim.identityHash) continue;
+      isKnown = true;
+      if (!provider.hasPolicy) continue;
+      if (!(await this.#options.access.isWithinPolicy(attributes, provider.cluster))) return false;
+    }
+    return isKnown;
+  }
+
+  async #mayReadSchemas(cluster: ClusterName, attributes: Attributes): Promise<ServiceDecision> {
+    if (!(await this.#options.access.mayReadBindings(attributes.user, cluster))) return refused;
+    if (!attributes.isResourceRequest || ["get", "list", "watch"].includes(attributes.verb))
+      return granted;
+    return { allowed: false, reason: "only read-only access is allowed to apiresourceschemas" };
+  }
+
+  #schemaView(consumer: ClusterName): Catalog {
+    const used = new Set<string>();
+    for (const binding of this.#options.parts.bindings.in(consumer)?.records.values() ?? [])
+      for (const { schemaName } of binding.bound)
+        used.add(`${binding.exportCluster ?? consumer}/${schemaName}`);
+    const definition = new RestrictedDefinition(apiResourceSchemas, {
+      verbs: ["get", "list", "watch"],
+      isVisible: ({ key }) => {
+        const { cluster, name } = parseObjectKey(key);
+        return used.has(`${cluster}/${name}`);
+      },
+    });
+    return {
+      find: (_cluster, group, version, resource) =>
+        group === definition.group &&
+        version === definition.version &&
+        resource === definition.resource
+          ? definition
+          : undefined,
+      all: () => [definition],
+    };
+  }
+
+  async #mayRun(
+    service: LifecycleService,
+    id: string,
+    attributes: Attributes,
+  ): Promise<ServiceDecision> {
+    const { verb, word } = lifecycles[service];
+    const at = id.lastIndexOf(":");
+    const [typeCluster, typeName] = [id.slice(0, at) as ClusterName, id.slice(at + 1)];
+    const isSystem = id.startsWith("system:");
+    const isMaster = attributes.user.groups.includes(wellKnownGroup.masters);
+    const mayRun = isSystem
+      ? isMaster
+      : at > 0 &&
+        (await this.#options.access.mayRunType(attributes.user, typeCluster, typeName, verb));
+    if (!mayRun) return refused;
+    const { cluster, group, resource } = attributes;
+    if (cluster === "*") return granted;
+    if (attributes.isResourceRequest && isLogicalClusters(group, resource)) return granted;
+    const logicalCluster = await this.#waiting(service, id, cluster);
+    if (logicalCluster === undefined)
+      return { allowed: false, reason: `${word} "${id}" cannot access this workspace` };
+    return this.#actingIn(service, id, {
+      attributes,
+      cluster,
+      logicalCluster,
+      typeCluster,
+      typeName,
+    });
+  }
+
+  /** The LogicalCluster, if it waits for this identifier. */
+  async #waiting(
+    service: LifecycleService,
+    id: string,
+    cluster: ClusterName,
+  ): Promise<JsonObject | undefined> {
+    const { list, phase } = lifecycles[service];
+    const object = await this.#read(keyOf(logicalClusters, cluster, "cluster"));
+    const status = member(object ?? {}, "status");
+    const isWaiting = status["phase"] === phase && listOf(status[list]).includes(id);
+    return isWaiting ? object : undefined;
+  }
+
+  async #actingIn(
+    service: LifecycleService,
+    id: string,
+    at: {
+      readonly attributes: Attributes;
+      readonly cluster: ClusterName;
+      readonly logicalCluster: JsonObject;
+      readonly typeCluster: ClusterName;
+      readonly typeName: string;
+    },
+  ): Promise<ServiceDecision> {
+    const { word, permissions } = lifecycles[service];
+    const { attributes, cluster, logicalCluster, typeCluster, typeName } = at;
+    const type = await this.#read(keyOf(workspaceTypes, typeCluster, typeName));
+    if (type === undefined) throw statusError.unavailable("the WorkspaceType cannot be looked up");
+    const rules = listOf(member(type, "spec")[permissions]);
+    if (rules.length > 0) {
+      if (this.#options.access.doRulesAllow([...rules], attributes)) {
+        const groups = [...attributes.user.groups, `system:kcp:${word}:${id}`];
+        return { ...granted, actAs: { ...attributes.user, groups } };
+      }
+      const { verb, group, resource } = attributes;
+      const what = attributes.isResourceRequest ? `${group}/${resource}` : attributes.path;
+      return {
+        allowed: false,
+        reason: `${word} "${id}" denied by ${permissions}: no rule allows ${verb} on ${what}`,
+      };
+    }
+    const creator = creatorOf(logicalCluster, cluster);
+    if (creator === undefined)
+      throw statusError.internal("the creator of the workspace is not known");
+    return { ...granted, actAs: creator, isOpen: true };
+  }
+
+  async #read(key: ReturnType<typeof keyOf>): Promise<JsonObject | undefined> {
+    const { watchCache } = this.#options.parts;
+    const entry = await watchCache.get(key, { kind: "latest" }, uncancelled);
+    return entry === undefined ? undefined : decodeObject(entry);
+  }
+}
+
+/** Who made the workspace; in it, and nowhere else. */
+function creatorOf(logicalCluster: JsonObject, cluster: ClusterName): UserInfo | undefined {
+  const { username, groups, extra } = member(member(logicalCluster, "spec"), "createdBy");
+  if (typeof username !== "string") return undefined;
+  const extras = (extra ?? {}) as Readonly<Record<string, readonly string[]>>;
+  return {
+    username,
+    groups: listOf(groups).map(textOf),
+    extra: { ...extras, [scopesKey]: [...(extras[scopesKey] ?? []), `cluster:${cluster}`] },
+  };
+}

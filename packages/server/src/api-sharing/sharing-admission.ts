@@ -1,0 +1,201 @@
+/** Exports, bindings and slices on their way in: who may bind, what the system keeps on them, and the status that a new binding begins with. */
+import { isJsonObject, type JsonObject, jsonEqual } from "@kcp-ts/machinery/json";
+import { type StatusError, statusError } from "@kcp-ts/machinery/status";
+import type { AdmissionPlugin, AdmissionRequest, MutableObject } from "../admission/index.ts";
+import type { ResourceDefinition } from "../registry/index.ts";
+import { wellKnownGroup } from "../request/user.ts";
+import { member, workspaceTypes } from "../tenancy/index.ts";
+import { listOf, textOf } from "./kinds/as-definition.ts";
+import { apiBindings, apiExportEndpointSlices, apiExports } from "./kinds/definitions.ts";
+import { exportHash } from "./kinds/hashes.ts";
+import { apisGroup } from "./kinds/schemas.ts";
+import { oldBindingForm } from "./kinds/versions.ts";
+import { bindingFinalizer, exportLabel } from "./marks.ts";
+import { keyOf, type SharingParts } from "./parts.ts";
+import { claimsAdmission } from "./permission-claims.ts";
+import { resolveExportPath, settleBinding } from "./settle-binding.ts";
+
+export function sharingAdmission(parts: SharingParts): readonly AdmissionPlugin[] {
+  return [
+    bindingAdmission(parts),
+    exportAdmission(parts),
+    sliceAdmission(parts),
+    typeAdmission(parts),
+    claimsAdmission(parts),
+  ];
+}
+
+function bindingAdmission(parts: SharingParts): AdmissionPlugin {
+  return {
+    name: "apis.kcp.io/APIBinding",
+    mutate(request, draft, old) {
+      if (!isAbout(request, apiBindings) || request.subresource !== "") return undefined;
+      return prepareBinding(parts, request, draft, old);
+    },
+    validate(request, object, old) {
+      if (!isAbout(request, apiBindings) || request.operation === "DELETE") return undefined;
+      if (request.subresource !== "") return undefined;
+      checkSelectors(request, object);
+      if (old !== undefined) return undefined;
+      return mustBind(parts, request, object, ["reference", "export"], "APIBinding");
+    },
+  };
+}
+
+async function prepareBinding(
+  parts: SharingParts,
+  request: AdmissionRequest,
+  draft: MutableObject,
+  old: JsonObject | undefined,
+): Promise<void> {
+  await keepMarks(parts, request, draft, old);
+  if (request.operation !== "CREATE") return;
+  // The answer tells at once what came of it. The older version of a binding is judged by what it is stored as.
+  const isOld = request.version !== apiBindings.version;
+  const stored = isOld ? await oldBindingForm.toStored(draft) : draft;
+  const { status } = await settleBinding(parts, request.cluster, { ...stored, status: {} });
+  draft["status"] = status;
+}
+
+/** The label, and the finalizer that no user takes away. */
+async function keepMarks(
+  parts: SharingParts,
+  { cluster }: AdmissionRequest,
+  draft: MutableObject,
+  old: JsonObject | undefined,
+): Promise<void> {
+  const metadata = member(draft, "metadata");
+  const { path, name } = member(member(member(draft, "spec"), "reference"), "export");
+  const exportCluster = await resolveExportPath(parts, cluster, textOf(path));
+  const labels = { ...member(metadata, "labels") };
+  if (exportCluster === undefined) delete labels[exportLabel];
+  else labels[exportLabel] = exportHash(exportCluster, textOf(name));
+  const finalizers = listOf(metadata["finalizers"]).map(textOf);
+  const had = listOf(member(old ?? {}, "metadata")["finalizers"]).map(textOf);
+  const isKept = old === undefined || had.includes(bindingFinalizer);
+  if (isKept && !finalizers.includes(bindingFinalizer)) finalizers.push(bindingFinalizer);
+  draft["metadata"] = { ...metadata, labels, ...(finalizers.length > 0 ? { finalizers } : {}) };
+}
+
+function checkSelectors(request: AdmissionRequest, object: JsonObject): void {
+  if (request.version !== apiBindings.version) return;
+  for (const claim of listOf(member(object, "spec")["permissionClaims"])) {
+    if (!isJsonObject(claim)) continue;
+    const { matchAll, matchLabels, matchExpressions } = member(claim, "selector");
+    const hasOthers =
+      Object.keys(isJsonObject(matchLabels) ? matchLabels : {}).length > 0 ||
+      listOf(matchExpressions).length > 0;
+    if (matchAll === true && hasOthers)
+      throw refused(request, "matchAll cannot be used with matchLabels or matchExpressions");
+    if (matchAll !== true && !hasOthers)
+      throw refused(
+        request,
+        "either one of matchAll, matchLabels, or matchExpressions must be set",
+      );
+  }
+}
+
+/** The same words whether there is such an export or not. */
+async function mustBind(
+  parts: SharingParts,
+  request: AdmissionRequest,
+  object: JsonObject,
+  [first, second]: readonly [string, string?],
+  kind: string,
+): Promise<void> {
+  const { user, cluster } = request;
+  if (user.groups.includes(wellKnownGroup.masters)) return;
+  const outer = member(member(object, "spec"), first);
+  const { path, name } = second === undefined ? outer : member(outer, second);
+  const exportCluster = await resolveExportPath(parts, cluster, textOf(path));
+  const isAllowed =
+    exportCluster !== undefined && (await parts.mayBind(user, exportCluster, textOf(name)));
+  if (isAllowed) return;
+  const reference = `${textOf(path) || cluster}:${textOf(name)}`;
+  throw refused(request, `unable to create ${kind}: no permission to bind to export ${reference}`);
+}
+
+function exportAdmission({ builtIns }: SharingParts): AdmissionPlugin {
+  return {
+    name: "apis.kcp.io/APIExport",
+    mutate(request, draft) {
+      // The status is the system's from the beginning.
+      if (isAbout(request, apiExports) && request.operation === "CREATE") delete draft["status"];
+      return undefined;
+    },
+    validate(request, object, old) {
+      if (!isAbout(request, apiExports) || request.operation === "DELETE") return undefined;
+      for (const claim of listOf(member(object, "spec")["permissionClaims"])) {
+        if (!isJsonObject(claim)) continue;
+        const { group, resource, identityHash } = claim;
+        if (textOf(identityHash) !== "" || textOf(group) === apisGroup) continue;
+        const isBuiltIn = builtIns.some(
+          (one) => one.resource === resource && one.group === textOf(group),
+        );
+        if (!isBuiltIn)
+          throw refused(request, "identityHash is required for API types that are not built-in");
+      }
+      const before = textOf(member(old ?? {}, "status")["identityHash"]);
+      if (before !== "" && textOf(member(object, "status")["identityHash"]) !== before)
+        throw refused(request, "status.identityHash is immutable");
+      return undefined;
+    },
+  };
+}
+
+/** Whoever has workspaces bound to an export by default must be allowed to bind to it; one that is not there yet may be named. */
+function typeAdmission(parts: SharingParts): AdmissionPlugin {
+  return {
+    name: "apis.kcp.io/DefaultAPIBindings",
+    validate(request, object, old) {
+      if (!isAbout(request, workspaceTypes) || request.operation === "DELETE") return undefined;
+      const [now, before] = [object, old ?? {}].map((type) =>
+        listOf(member(type, "spec")["defaultAPIBindings"]).filter(isJsonObject),
+      ) as [JsonObject[], JsonObject[]];
+      const added = now.filter((one) => !before.some((other) => jsonEqual(one, other)));
+      return added.length === 0 ? undefined : mayBindAll(parts, request, added);
+    },
+  };
+}
+
+async function mayBindAll(
+  parts: SharingParts,
+  request: AdmissionRequest,
+  added: readonly JsonObject[],
+): Promise<void> {
+  const { user, cluster } = request;
+  if (user.groups.includes(wellKnownGroup.masters)) return;
+  for (const one of added) {
+    const [path, name] = [textOf(one["path"]), textOf(one["export"])];
+    const exportCluster = await resolveExportPath(parts, cluster, path);
+    if (exportCluster === undefined) continue;
+    if (parts.exports.get(keyOf(apiExports, exportCluster, name)) === undefined) continue;
+    if (await parts.mayBind(user, exportCluster, name)) continue;
+    const message = `unable to create or update WorkspaceType: no permission to bind to export ${path || cluster}:${name}`;
+    throw refused(request, message);
+  }
+}
+
+function sliceAdmission(parts: SharingParts): AdmissionPlugin {
+  return {
+    name: "apis.kcp.io/APIExportEndpointSlice",
+    mutate(request, draft) {
+      if (isAbout(request, apiExportEndpointSlices) && request.operation === "CREATE")
+        delete draft["status"];
+      return undefined;
+    },
+    validate(request, object) {
+      if (!isAbout(request, apiExportEndpointSlices) || request.operation !== "CREATE")
+        return undefined;
+      return mustBind(parts, request, object, ["export"], "APIExportEndpointSlice");
+    },
+  };
+}
+
+function isAbout({ group, resource }: AdmissionRequest, definition: ResourceDefinition): boolean {
+  return resource === definition.resource && group === definition.group;
+}
+
+function refused({ group, resource, name }: AdmissionRequest, message: string): StatusError {
+  return statusError.forbidden({ group, resource }, name, message);
+}

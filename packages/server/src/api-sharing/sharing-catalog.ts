@@ -1,0 +1,222 @@
+/**
+ * What a logical cluster serves besides what is built in and what it defined itself: the resources of its bindings, which come before its own
+ * definitions.
+ *
+ * `<resource>:<identity>` names the resource of one provider among several of the same name; it is the only way to read a bound resource in
+ * all logical clusters at once.
+ */
+import { Interned } from "@kcp-ts/machinery/base";
+import type { ClusterName } from "@kcp-ts/machinery/names";
+import { compareVersionPriority } from "@kcp-ts/machinery/schema";
+import { statusError } from "@kcp-ts/machinery/status";
+import type { Conversion, SharedDefinition, SharedVersion } from "../custom-resources/index.ts";
+import type { Catalog, ResourceDefinition } from "../registry/index.ts";
+import type { MaybePromise } from "../request/api-request.ts";
+import type { ClusterScope } from "../request/request-scope.ts";
+import type { Revision } from "../storage/index.ts";
+import type { ServedResource } from "./binding-index.ts";
+import { BoundDefinition } from "./bound-definition.ts";
+import type { SharingParts } from "./parts.ts";
+import type { ExportRecord } from "./records.ts";
+import type { StoredSchema } from "./schema-store.ts";
+
+export const revisionNever = Number.MAX_SAFE_INTEGER as Revision;
+
+export interface SharingCatalogOptions extends SharingParts {
+  /** Built-in kinds and custom resources. */
+  readonly inner: Catalog;
+  readonly conversion: Conversion;
+}
+
+export class SharingCatalog implements Catalog {
+  readonly #options: SharingCatalogOptions;
+  readonly #definitions = new WeakMap<ServedResource, Map<string, BoundDefinition>>();
+  readonly #lists = new Interned<readonly ResourceDefinition[]>();
+  readonly #listIds = new WeakMap<readonly ResourceDefinition[], number>();
+  #lastListId = 0;
+
+  constructor(options: SharingCatalogOptions) {
+    this.#options = options;
+  }
+
+  find(
+    cluster: ClusterScope,
+    group: string,
+    version: string,
+    resource: string,
+  ): MaybePromise<ResourceDefinition | undefined> {
+    const { inner, bindings } = this.#options;
+    const colon = resource.indexOf(":");
+    if (colon >= 0) {
+      const identity = resource.slice(colon + 1);
+      if (identity === "")
+        throw statusError.internal(
+          `invalid resource ${JSON.stringify(resource)}: missing identity`,
+        );
+      const plain = resource.slice(0, colon);
+      if (cluster === "*") return this.#everywhere(group, version, plain, identity);
+      return this.#bound(cluster, group, version, plain, identity);
+    }
+    if (cluster === "*") return inner.find(cluster, group, version, resource);
+    const bound = bindings.isEmpty
+      ? undefined
+      : this.#bound(cluster, group, version, resource, undefined);
+    if (bound !== undefined) return bound;
+    const found = inner.find(cluster, group, version, resource);
+    if (!(found instanceof Promise)) return found;
+    // By now this server knows of everything that was acknowledged anywhere.
+    return found.then(
+      (definition) => definition ?? this.#bound(cluster, group, version, resource, undefined),
+    );
+  }
+
+  async all(cluster: ClusterScope): Promise<readonly ResourceDefinition[]> {
+    const { inner, bindings, schemas } = this.#options;
+    const list = await inner.all(cluster);
+    const served = cluster === "*" ? undefined : bindings.in(cluster)?.served;
+    if (served === undefined || served.size === 0) return list;
+    const shared: SharedDefinition[] = [];
+    for (const { bound, binding } of served.values()) {
+      const { schemaUid, schemaName } = bound;
+      const schema = await schemas.get(schemaUid, exportClusterOf(binding), schemaName);
+      if (schema !== undefined) shared.push(formOf(schema, binding.isDeleted));
+    }
+    return this.#list(list, shared);
+  }
+
+  /** The definition behind what a binding serves; undefined when it has no such version. */
+  definitionOf(served: ServedResource, version: string): MaybePromise<BoundDefinition | undefined> {
+    const known = this.#definitions.get(served)?.get(version);
+    if (known !== undefined) return warmed(known);
+    const { bound, binding } = served;
+    const { schemaUid, schemaName } = bound;
+    const schema = this.#options.schemas.get(schemaUid, exportClusterOf(binding), schemaName);
+    return schema instanceof Promise
+      ? schema.then((found) => this.#make(served, version, found))
+      : this.#make(served, version, schema);
+  }
+
+  #make(
+    served: ServedResource,
+    version: string,
+    schema: StoredSchema | undefined,
+  ): MaybePromise<BoundDefinition | undefined> {
+    const { bound, binding, since, retirement } = served;
+    if (schema === undefined)
+      throw statusError.unavailable(`${bound.resource}.${bound.group} is currently unavailable`);
+    const shared = formOf(schema, binding.isDeleted).version(version);
+    if (shared?.isServed !== true) return undefined;
+    const isReshaped = this.#options.exportOf(binding)?.isReshaped !== false;
+    const definition = new BoundDefinition({
+      version: shared,
+      identity: bound.identityHash,
+      since: isReshaped ? since : (0 as Revision),
+      conversion: this.#options.conversion,
+      onRetired: retirement.on,
+    });
+    const known = this.#definitions.get(served) ?? new Map<string, BoundDefinition>();
+    known.set(version, definition);
+    this.#definitions.set(served, known);
+    return warmed(definition);
+  }
+
+  #bound(
+    cluster: ClusterName,
+    group: string,
+    version: string,
+    resource: string,
+    identity: string | undefined,
+  ): MaybePromise<ResourceDefinition | undefined> {
+    const { loading, bindings } = this.#options;
+    const pending = loading();
+    if (pending !== undefined)
+      return pending.then(() => this.#bound(cluster, group, version, resource, identity));
+    const served = bindings.in(cluster)?.find(group, resource);
+    if (served === undefined) return undefined;
+    if (identity !== undefined && served.bound.identityHash !== identity) return undefined;
+    return this.definitionOf(served, version);
+  }
+
+  async #everywhere(
+    group: string,
+    version: string,
+    resource: string,
+    identity: string,
+  ): Promise<ResourceDefinition | undefined> {
+    for (const record of this.#options.exports.values()) {
+      if (record.identityHash !== identity) continue;
+      const definition = await this.exported(record, group, version, resource);
+      if (definition !== undefined) return definition;
+    }
+    return undefined;
+  }
+
+  /** A resource as an export has it now, for reading in all logical clusters. */
+  async exported(
+    record: ExportRecord,
+    group: string,
+    version: string,
+    resource: string,
+  ): Promise<BoundDefinition | undefined> {
+    const wanted = record.resources.find(
+      (one) => one.resource === resource && one.group === group && !one.isVirtual,
+    );
+    if (wanted === undefined || record.identityHash === "") return undefined;
+    const schema = await this.#options.schemas.current(record.cluster, wanted.schema);
+    const shared = schema?.shared.version(version);
+    if (shared?.isServed !== true) return undefined;
+    return new BoundDefinition({
+      version: shared,
+      identity: record.identityHash,
+      // Those who are bound to an earlier schema may still write by it.
+      since: record.isReshaped ? revisionNever : (0 as Revision),
+      conversion: this.#options.conversion,
+      onRetired: (callback) => this.#options.onExportChanged(record, callback),
+    });
+  }
+
+  #list(
+    inner: readonly ResourceDefinition[],
+    shared: readonly SharedDefinition[],
+  ): readonly ResourceDefinition[] {
+    let id = this.#listIds.get(inner);
+    if (id === undefined) {
+      id = ++this.#lastListId;
+      this.#listIds.set(inner, id);
+    }
+    const contents = shared
+      .map(({ content, isTerminating }) => `${content}${isTerminating}`)
+      .sort();
+    return this.#lists.get(`${id} ${contents.join(" ")}`, () => [
+      ...inner,
+      ...shared.flatMap(({ versions }) => [...versions]).sort(inDiscoveryOrder),
+    ]);
+  }
+}
+
+export function exportClusterOf({
+  exportCluster,
+  cluster,
+}: {
+  readonly exportCluster: ClusterName | undefined;
+  readonly cluster: ClusterName;
+}): ClusterName {
+  return exportCluster ?? cluster;
+}
+
+function formOf(schema: StoredSchema, isTerminating: boolean): SharedDefinition {
+  return isTerminating ? schema.terminating() : schema.shared;
+}
+
+/** A definition that takes long to make ready is made ready in pieces before it is used. */
+function warmed(definition: BoundDefinition): MaybePromise<BoundDefinition> {
+  const warming = definition.warmUp();
+  return warming === undefined ? definition : warming.then(() => definition);
+}
+
+function inDiscoveryOrder(a: SharedVersion, b: SharedVersion): number {
+  if (a.group !== b.group) return a.group < b.group ? -1 : 1;
+  const byVersion = compareVersionPriority(a.version, b.version);
+  if (byVersion !== 0) return byVersion;
+  return a.resource < b.resource ? -1 : a.resource > b.resource ? 1 : 0;
+}

@@ -1,0 +1,200 @@
+/**
+ * Brings exports and bindings to where they say they want to be: identities, what is bound, endpoints, and the end of bindings.
+ *
+ *     hub event ──► queue of keys ──► one look at a time per object ──► status written through the registry
+ *
+ * One loop for all logical clusters. Every step looks at what is stored and can be repeated, so that a crash between two of them, or a second
+ * server that does the same, does no harm.
+ */
+import { type JsonObject, jsonEqual } from "@kcp-ts/machinery/json";
+import type { ClusterName } from "@kcp-ts/machinery/names";
+import { isStatusError } from "@kcp-ts/machinery/status";
+import type { Draft, ResourceDefinition } from "../registry/index.ts";
+import { type Entry, parseObjectKey, type StorageKey } from "../storage/index.ts";
+import { decodeObject } from "../stored-object/index.ts";
+import {
+  conditionsOf,
+  createUnlessThere,
+  JobQueue,
+  member,
+  setCondition,
+  systemWriteOptions,
+  uncancelled,
+} from "../tenancy/index.ts";
+import { BindingRemoval, withoutFinalizer } from "./binding-removal.ts";
+import { endpointSlice, endpointStatus, skipSliceAnnotation } from "./endpoint-slices.ts";
+import { identityOf } from "./identity.ts";
+import { textOf } from "./kinds/as-definition.ts";
+import {
+  apiBindings,
+  apiExportEndpointSlices,
+  apiExports,
+  systemWrite,
+} from "./kinds/definitions.ts";
+import { bindingFinalizer } from "./marks.ts";
+import { keyOf, type SharingParts } from "./parts.ts";
+import { relabel } from "./permission-claims.ts";
+import { type BindingRecord, readBinding, reshapedAnnotation } from "./records.ts";
+import { settleBinding } from "./settle-binding.ts";
+import type { SharingCatalog } from "./sharing-catalog.ts";
+
+export interface SharingLoopOptions {
+  readonly parts: SharingParts;
+  readonly catalog: SharingCatalog;
+  readonly externalUrl: () => string;
+}
+
+export class SharingLoop {
+  readonly #options: SharingLoopOptions;
+  readonly #removal: BindingRemoval;
+  readonly bindings: JobQueue<StorageKey>;
+  readonly exports: JobQueue<StorageKey>;
+  readonly slices: JobQueue<StorageKey>;
+  /** Exports that wait for a secret, by its key. */
+  readonly #secretsWaitedFor = new Map<StorageKey, Set<StorageKey>>();
+
+  constructor(options: SharingLoopOptions) {
+    this.#options = options;
+    const { clock, onError } = options.parts;
+    const queue = (work: (key: StorageKey) => Promise<undefined>) =>
+      new JobQueue<StorageKey>({ clock, onError, work });
+    this.bindings = queue((key) => this.#settleBinding(key));
+    this.exports = queue((key) => this.#settleExport(key));
+    this.slices = queue((key) => this.#settleSlice(key));
+    this.#removal = new BindingRemoval({ ...options, again: (key) => this.bindings.add(key) });
+  }
+
+  async stop(): Promise<void> {
+    this.#removal.close();
+    await Promise.all([this.bindings.stop(), this.exports.stop(), this.slices.stop()]);
+  }
+
+  /** Told of every change of a secret: most of the time nobody waits for one. */
+  onSecret(key: StorageKey): void {
+    if (this.#secretsWaitedFor.size === 0) return;
+    for (const waiting of this.#secretsWaitedFor.get(key) ?? []) this.exports.add(waiting);
+    this.#secretsWaitedFor.delete(key);
+  }
+
+  async #settleBinding(key: StorageKey): Promise<undefined> {
+    const { parts } = this.#options;
+    const entry = await this.#read(key);
+    if (entry === undefined) {
+      this.#removal.forget(key);
+      return;
+    }
+    const { cluster, name } = parseObjectKey(key);
+    const object = decodeObject(entry);
+    if (member(object, "metadata")["deletionTimestamp"] !== undefined)
+      return this.#endBinding(key, readBinding(entry));
+    const settled = await settleBinding(parts, cluster, object);
+    const { unapplied } = settled;
+    for (const claim of unapplied) await relabel(parts, this.#options.catalog, cluster, claim);
+    if (unapplied.length === 0 && jsonEqual(settled.status, member(object, "status"))) return;
+    // Whoever reads must know that there are objects of another shape before there can be any.
+    if (settled.isReshaped && settled.export?.isReshaped === false)
+      await this.#markReshaped(settled.export.cluster, settled.export.name);
+    await this.#update(apiBindings, cluster, name, async (old) => {
+      // What changed meanwhile is looked at again, because it changed.
+      const areClaimsApplied = jsonEqual(specOf(old), specOf(object));
+      const { status } = await settleBinding(parts, cluster, old, { areClaimsApplied });
+      return { ...old, status };
+    });
+  }
+
+  async #markReshaped(cluster: ClusterName, name: string): Promise<void> {
+    await this.#update(apiExports, cluster, name, async (old) => {
+      const metadata = member(old, "metadata");
+      const annotations = { ...member(metadata, "annotations"), [reshapedAnnotation]: "true" };
+      return { ...old, metadata: { ...metadata, annotations } };
+    });
+  }
+
+  async #endBinding(key: StorageKey, binding: BindingRecord): Promise<undefined> {
+    const { clock } = this.#options.parts;
+    const { cluster, name } = binding;
+    for (const claim of binding.claims)
+      if (claim.state === "Accepted")
+        await relabel(this.#options.parts, this.#options.catalog, cluster, claim);
+    const held = await this.#removal.advance(key, binding);
+    await this.#update(apiBindings, cluster, name, async (old) => {
+      if (held === undefined) return withoutFinalizer(old, bindingFinalizer);
+      const status = member(old, "status");
+      const conditions = setCondition(conditionsOf(status), held, clock.now());
+      return { ...old, status: { ...status, conditions } };
+    });
+  }
+
+  async #settleExport(key: StorageKey): Promise<undefined> {
+    const { parts } = this.#options;
+    const entry = await this.#read(key);
+    if (entry === undefined) return;
+    const { cluster, name } = parseObjectKey(key);
+    const object = decodeObject(entry);
+    if (member(object, "metadata")["deletionTimestamp"] !== undefined) return;
+    const { secretRef, hash, condition, missing } = await identityOf(parts, cluster, object);
+    if (missing !== undefined) this.#waitFor(missing, key);
+    await this.#update(apiExports, cluster, name, async (old) => {
+      const [spec, status] = [member(old, "spec"), member(old, "status")];
+      const conditions = setCondition(conditionsOf(status), condition, parts.clock.now());
+      const identityHash = textOf(status["identityHash"]) || hash;
+      return {
+        ...old,
+        spec: { ...spec, identity: { ...member(spec, "identity"), secretRef } },
+        status: { ...status, ...(identityHash === "" ? {} : { identityHash }), conditions },
+      };
+    });
+    const annotations = member(member(object, "metadata"), "annotations");
+    if (annotations[skipSliceAnnotation] !== undefined) return;
+    const slice = keyOf(apiExportEndpointSlices, cluster, name);
+    if ((await this.#read(slice)) !== undefined) return;
+    const address = { cluster, namespace: "", name };
+    await createUnlessThere(parts, apiExportEndpointSlices, address, endpointSlice(object));
+  }
+
+  #waitFor(secret: StorageKey, waiting: StorageKey): void {
+    const known = this.#secretsWaitedFor.get(secret);
+    if (known === undefined) this.#secretsWaitedFor.set(secret, new Set([waiting]));
+    else known.add(waiting);
+  }
+
+  async #settleSlice(key: StorageKey): Promise<undefined> {
+    const { parts, externalUrl } = this.#options;
+    const entry = await this.#read(key);
+    if (entry === undefined) return;
+    const { cluster, name } = parseObjectKey(key);
+    await this.#update(apiExportEndpointSlices, cluster, name, async (old) => ({
+      ...old,
+      status: await endpointStatus(parts, cluster, old, externalUrl()),
+    }));
+  }
+
+  #read(key: StorageKey): Promise<Entry | undefined> {
+    return this.#options.parts.watchCache.get(key, { kind: "latest" }, uncancelled);
+  }
+
+  /** Waits until this server has seen its own write, so that what comes next is judged by it. */
+  async #update(
+    definition: ResourceDefinition,
+    cluster: ClusterName,
+    name: string,
+    change: (old: JsonObject) => Promise<JsonObject>,
+  ): Promise<void> {
+    const { registry, watchCache } = this.#options.parts;
+    const rules = { ...systemWriteOptions, subresource: systemWrite, isDerived: true };
+    const build = async (old: JsonObject | undefined): Promise<Draft> => ({
+      ...(await change(old as JsonObject)),
+    });
+    try {
+      const address = { cluster, namespace: "", name };
+      const { entry, outcome } = await registry.update(definition, address, build, rules);
+      if (outcome !== "unchanged") await watchCache.hub.reach(entry.modifiedAt, uncancelled);
+    } catch (error) {
+      if (!isStatusError(error, "NotFound")) throw error;
+    }
+  }
+}
+
+function specOf(object: JsonObject): JsonObject {
+  return member(object, "spec");
+}

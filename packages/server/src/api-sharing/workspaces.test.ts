@@ -1,0 +1,244 @@
+/** Goal: shared APIs and workspaces: default bindings, deletion, initializers, and what a provider lets consumers do. */
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { type AnyObject, TestServer } from "../testing/index.ts";
+import {
+  apis,
+  bind,
+  binding,
+  cowboy,
+  cowboyExport,
+  cowboySchema,
+  offer,
+  settle,
+} from "./test-support/cowboys.ts";
+
+const workspaces = "/clusters/root/apis/tenancy.kcp.io/v1alpha1/workspaces";
+const types = "/clusters/root/apis/tenancy.kcp.io/v1alpha1/workspacetypes";
+const inDefault = "/apis/wildwest.dev/v1alpha1/namespaces/default/cowboys";
+const masters = { user: "masters" } as const;
+
+async function started(): Promise<TestServer> {
+  const test = await TestServer.start();
+  await test.server.bootstrap("https://kcp.example.com");
+  return test;
+}
+
+async function madeWorkspace(test: TestServer, type: string, name = "team"): Promise<string> {
+  const body = { metadata: { name }, spec: { type: { name: type, path: "root" } } };
+  const made = await test.must("POST", workspaces, { ...masters, body });
+  return (made["spec"] as { cluster: string }).cluster;
+}
+
+const typeOf = (name: string, spec: object) => ({
+  apiVersion: "tenancy.kcp.io/v1alpha1",
+  kind: "WorkspaceType",
+  metadata: { name },
+  spec: { extend: { with: [{ name: "universal", path: "root" }] }, ...spec },
+});
+
+describe("workspaces whose type has default bindings", () => {
+  it("have the API from their first moment, and lose it with everything else when they are deleted", async () => {
+    const test = await started();
+    await offer(test, "provider");
+    const defaultAPIBindings = [{ path: "provider", export: "cowboys" }];
+    await test.must("POST", types, { ...masters, body: typeOf("western", { defaultAPIBindings }) });
+    const cluster = await madeWorkspace(test, "western");
+    await test.must("POST", `/clusters/${cluster}${inDefault}`, { ...masters, body: cowboy("x") });
+    const bindings = await test.must("GET", `${apis(cluster)}/apibindings`, masters);
+    assert.match(bindings.items?.[0]?.metadata.name ?? "", /^cowboys-[0-9a-z]{5}$/);
+    await test.must("DELETE", `${workspaces}/team`, masters);
+    for (let turn = 0; turn < 20; turn++) {
+      await settle(test);
+      test.clock.advance(1000);
+    }
+    assert.equal((await test.get(`${workspaces}/team`, masters)).status, 404);
+    const { identityHash } = (
+      await test.must("GET", `${apis("provider")}/apiexports/cowboys`, masters)
+    )["status"] as { identityHash: string };
+    const left = await test.must(
+      "GET",
+      `/clusters/*/apis/wildwest.dev/v1alpha1/cowboys:${identityHash}`,
+      masters,
+    );
+    assert.deepEqual(left.items, []);
+    await test.close();
+  });
+});
+
+describe("the virtual workspace of an initializer", () => {
+  it("shows workspaces that wait for it, lets its controller work there, and is done when it says so", async () => {
+    const test = await started();
+    await test.must("POST", types, { ...masters, body: typeOf("slow", { initializer: true }) });
+    const cluster = await madeWorkspace(test, "slow");
+    const view = "/services/initializingworkspaces/root:slow/clusters";
+    const logicalClusters = "/apis/core.kcp.io/v1alpha1/logicalclusters";
+    const waiting = await test.must("GET", `${view}/*${logicalClusters}`, masters);
+    assert.equal(waiting.items?.length, 1);
+    const watch = await test.watch(
+      `${view}/*${logicalClusters}?watch=1&resourceVersion=${waiting.metadata.resourceVersion}`,
+      masters,
+    );
+    const config = { metadata: { name: "made-by-controller" } };
+    await test.must("POST", `${view}/${cluster}/api/v1/namespaces/default/configmaps`, {
+      ...masters,
+      body: config,
+    });
+    assert.equal((await test.get(`${view}/*${logicalClusters}`, { user: "a" })).status, 403);
+    assert.equal((await test.get(`${view}/root/api/v1/secrets`, masters)).status, 403);
+    const at = `${view}/${cluster}${logicalClusters}/cluster`;
+    const object = (await test.must("GET", at, masters)) as AnyObject;
+    const status = object["status"] as { initializers: string[] };
+    const wrong = { ...object, status: { ...status, initializers: ["root:slow", "root:other"] } };
+    assert.equal(
+      (await test.request("PUT", `${at}/status`, { ...masters, body: wrong })).status,
+      422,
+    );
+    const { initializers: _, ...rest } = status;
+    await test.must("PUT", `${at}/status`, { ...masters, body: { ...object, status: rest } });
+    assert.equal((await watch.next())?.type, "DELETED");
+    await watch.leave();
+    assert.equal((await test.get(at, masters)).status, 404);
+    const after = await test.get(`${view}/${cluster}/api/v1/namespaces`, masters);
+    assert.equal(after.status, 403);
+    assert.match(after.text, /cannot access this workspace/);
+    await test.close();
+  });
+});
+
+describe("a maximal permission policy", () => {
+  it("limits everybody in the workspaces of consumers, their owners included", async () => {
+    const test = await started();
+    await offer(test, "provider", { maximalPermissionPolicy: { local: {} } });
+    await bind(test, "b", "provider");
+    await test.must("POST", "/clusters/b/api/v1/namespaces", {
+      ...masters,
+      body: { metadata: { name: "default" } },
+    });
+    const rbac = "/clusters/provider/apis/rbac.authorization.k8s.io/v1";
+    assert.equal((await test.get(`/clusters/b${inDefault}`, { user: "admin" })).status, 403);
+    await test.must("POST", `${rbac}/clusterroles`, {
+      ...masters,
+      body: {
+        metadata: { name: "readers" },
+        rules: [{ apiGroups: ["wildwest.dev"], resources: ["cowboys"], verbs: ["get", "list"] }],
+      },
+    });
+    await test.must("POST", `${rbac}/clusterrolebindings`, {
+      ...masters,
+      body: {
+        metadata: { name: "readers" },
+        roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: "readers" },
+        subjects: [
+          {
+            apiGroup: "rbac.authorization.k8s.io",
+            kind: "Group",
+            name: "apis.kcp.io:binding:system:authenticated",
+          },
+        ],
+      },
+    });
+    assert.equal((await test.get(`/clusters/b${inDefault}`, { user: "admin" })).status, 200);
+    const made = await test.request("POST", `/clusters/b${inDefault}`, {
+      user: "admin",
+      body: cowboy("x"),
+    });
+    assert.equal(made.status, 403);
+    await test.close();
+  });
+});
+
+describe("admission that a provider configures", () => {
+  it("holds for its resources in the workspaces of consumers, and what these configure does not", async () => {
+    const test = await started();
+    await offer(test, "provider");
+    await bind(test, "consumer", "provider");
+    await test.must("POST", "/clusters/consumer/api/v1/namespaces", {
+      ...masters,
+      body: { metadata: { name: "default" } },
+    });
+    const policy = (intent: string) => ({
+      metadata: { name: "intents" },
+      spec: {
+        matchConstraints: {
+          resourceRules: [
+            {
+              apiGroups: ["wildwest.dev"],
+              apiVersions: ["*"],
+              resources: ["cowboys"],
+              operations: ["CREATE"],
+            },
+          ],
+        },
+        validations: [{ expression: `object.spec.intent != "${intent}"`, message: "never" }],
+      },
+    });
+    const configure = async (cluster: string, intent: string) => {
+      const base = `/clusters/${cluster}/apis/admissionregistration.k8s.io/v1`;
+      const body = policy(intent);
+      await test.must("POST", `${base}/validatingadmissionpolicies`, { ...masters, body });
+      const spec = { policyName: "intents", validationActions: ["Deny"] };
+      await test.must("POST", `${base}/validatingadmissionpolicybindings`, {
+        ...masters,
+        body: { metadata: { name: "intents" }, spec },
+      });
+    };
+    await configure("provider", "rob");
+    await configure("consumer", "ride");
+    await settle(test);
+    const make = (intent: string) =>
+      test.request("POST", `/clusters/consumer${inDefault}`, {
+        ...masters,
+        body: cowboy(intent, { intent }),
+      });
+    assert.equal((await make("rob")).status, 422);
+    assert.equal((await make("ride")).status, 201);
+    await test.close();
+  });
+});
+
+describe("an export that gets another schema", () => {
+  it("serves what was stored before by the new schema, and what its provider deleted goes on being served", async () => {
+    const test = await started();
+    await offer(test, "provider");
+    await bind(test, "consumer", "provider");
+    await test.must("POST", "/clusters/consumer/api/v1/namespaces", {
+      ...masters,
+      body: { metadata: { name: "default" } },
+    });
+    await test.must("POST", `/clusters/consumer${inDefault}`, { ...masters, body: cowboy("old") });
+    const schemas = `${apis("provider", "v1alpha1")}/apiresourceschemas`;
+    const horse = { horse: { type: "string", default: "jolly" } };
+    await test.must("POST", schemas, { ...masters, body: cowboySchema("tomorrow", horse) });
+    const exported = cowboyExport("tomorrow");
+    const path = `${apis("provider")}/apiexports/cowboys`;
+    assert.equal((await test.patch(path, "merge", { spec: exported.spec }, masters)).status, 200);
+    await settle(test);
+    const shown = await test.must("GET", `/clusters/consumer${inDefault}/old`, masters);
+    assert.deepEqual(shown["spec"], { intent: "ride", horse: "jolly" });
+    const seen = await test.must(
+      "GET",
+      "/services/apiexport/provider/cowboys/clusters/*/apis/wildwest.dev/v1alpha1/cowboys",
+      masters,
+    );
+    assert.deepEqual(seen.items?.[0]?.["spec"], { intent: "ride", horse: "jolly" });
+    const bound = (await binding(test, "consumer"))["status"] as {
+      boundResources: { schema: { name: string } }[];
+    };
+    assert.equal(bound.boundResources[0]?.schema.name, "tomorrow.cowboys.wildwest.dev");
+    await test.must("DELETE", path, masters);
+    await test.must("DELETE", `${schemas}/tomorrow.cowboys.wildwest.dev`, masters);
+    await settle(test);
+    await test.must("POST", `/clusters/consumer${inDefault}`, { ...masters, body: cowboy("new") });
+    const conditions = (
+      (await binding(test, "consumer"))["status"] as {
+        conditions: { type: string; reason?: string }[];
+      }
+    ).conditions;
+    assert.equal(
+      conditions.find(({ type }) => type === "APIExportValid")?.reason,
+      "APIExportNotFound",
+    );
+    await test.close();
+  });
+});

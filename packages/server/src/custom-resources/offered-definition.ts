@@ -1,0 +1,39 @@
+/**
+ * Definitions that are offered to others rather than stored as CustomResourceDefinitions: judged by the same rules, compiled once for all
+ * who have the same.
+ */
+import type { JsonObject } from "@kcp-ts/machinery/json";
+import {
+  readCustomResourceDefinition,
+  validateCustomResourceDefinition,
+} from "@kcp-ts/machinery/schema";
+import { type FieldError, fieldError } from "@kcp-ts/machinery/status";
+import { definitionDepthMax, isDeeper } from "./decode-definition.ts";
+import { ruleEngine } from "./rule-engine.ts";
+import { ruleLimitErrors } from "./rule-limits.ts";
+import { type SharedDefinition, shareDefinition } from "./shared-definition.ts";
+
+/** `object` is a CustomResourceDefinition whose accepted names stand in its status. */
+export function offeredDefinition(
+  object: JsonObject,
+  options: { readonly isTerminating: boolean },
+): SharedDefinition {
+  const { definition } = readCustomResourceDefinition(object);
+  return shareDefinition(object, definition, options.isTerminating);
+}
+
+/** What is wrong with a definition that somebody wants to offer. */
+export function definitionErrors(object: JsonObject): FieldError[] {
+  if (isDeeper(object, definitionDepthMax))
+    return [fieldError.forbidden("spec", `nested deeper than ${definitionDepthMax} levels`)];
+  const { definition, problems } = readCustomResourceDefinition(object);
+  const [problem] = problems;
+  if (problem !== undefined) return [fieldError.invalid("spec", "", problem)];
+  const tooMany = ruleLimitErrors(definition);
+  if (tooMany.length > 0) return tooMany;
+  return validateCustomResourceDefinition(definition, {
+    allowBuiltInGroups: true,
+    evaluator: ruleEngine,
+    perVersionPaths: true,
+  });
+}

@@ -1,0 +1,68 @@
+/**
+ * Virtual workspaces in the path: `/services/<service>/<what it is about>/clusters/<name or *>/…`. Pure.
+ *
+ * Clusters are meant by name here, never by path. What does not look like one of ours is left to the rest of routing.
+ */
+import { type ClusterName, parseClusterReference } from "@kcp-ts/machinery/names";
+import { statusError } from "@kcp-ts/machinery/status";
+import type { ClusterScope, ServiceScope } from "../request/request-scope.ts";
+
+export interface ServiceSplit {
+  readonly service: ServiceScope;
+  readonly cluster: ClusterScope;
+  readonly path: string;
+}
+
+export function splitService(
+  rawPath: string,
+  decode: (segment: string) => string,
+): ServiceSplit | undefined {
+  const segments = rawPath.split("/");
+  const name = segments[2] as string;
+  const length = lengths.get(name);
+  if (length === undefined || segments[3 + length] !== "clusters") return undefined;
+  const about = segments.slice(3, 3 + length).map(decode);
+  const cluster = clusterOf(decode(segments[4 + length] ?? ""), { orAll: true });
+  const service = serviceOf(name, about);
+  if (cluster === undefined || service === undefined) return undefined;
+  const path = `/${segments.slice(5 + length).join("/")}`;
+  if (path === "/clusters" || path.startsWith("/clusters/")) throw statusError.pathNotFound();
+  return { service, cluster, path };
+}
+
+/** Segments that say what a service is about. */
+const lengths: ReadonlyMap<string, number> = new Map([
+  ["apiexport", 2],
+  ["apiresourceschema", 1],
+  ["initializingworkspaces", 1],
+  ["terminatingworkspaces", 1],
+]);
+
+function serviceOf(name: string, [first = "", second = ""]: readonly string[]) {
+  switch (name) {
+    case "apiexport": {
+      const cluster = clusterOf(first, { orAll: false });
+      if (cluster === undefined || second === "") return undefined;
+      return { name, cluster: cluster as ClusterName, export: second } as const;
+    }
+    case "apiresourceschema": {
+      const cluster = clusterOf(first, { orAll: false });
+      return cluster === undefined
+        ? undefined
+        : ({ name, cluster: cluster as ClusterName } as const);
+    }
+    default:
+      return first === ""
+        ? undefined
+        : ({
+            name: name as "initializingworkspaces" | "terminatingworkspaces",
+            id: first,
+          } as const);
+  }
+}
+
+function clusterOf(text: string, { orAll }: { readonly orAll: boolean }): ClusterScope | undefined {
+  if (text === "*") return orAll ? "*" : undefined;
+  const reference = parseClusterReference(text);
+  return typeof reference === "string" ? reference : undefined;
+}
