@@ -168,7 +168,6 @@ export const roomTable: Readonly<Record<string, Readonly<Record<string, readonly
     registration: ["api"],
     "api-importer": ["api", "api-import", "registration"],
     negotiation: ["api"],
-    syncer: ["api"],
     coordination: ["api"],
   },
   controlplane: {

@@ -9,6 +9,7 @@ import { addGenerate } from "./commands/generate.ts";
 import { addRestore } from "./commands/restore.ts";
 import { addSim } from "./commands/sim.ts";
 import { addStart } from "./commands/start.ts";
+import { addSyncer } from "./commands/syncer.ts";
 import { addTestServer } from "./commands/test-server.ts";
 
 export async function main(argv: readonly string[]): Promise<void> {
@@ -25,6 +26,7 @@ export async function main(argv: readonly string[]): Promise<void> {
   addDemo(program);
   addGenerate(program);
   addCompat(program);
+  addSyncer(program);
   addCrdPuller(program);
   addClusterController(program);
   try {

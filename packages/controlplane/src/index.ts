@@ -21,7 +21,12 @@ export {
   type MulticlusterPart,
   multiclusterParts,
   type PhysicalClusterOptions,
+  type ResolvedResources,
+  ResourceSet,
+  resolveResources,
   runPhysicalClusters,
+  startSyncer,
+  syncTargets,
 } from "./compose/physical-clusters.ts";
 export {
   inLogicalCluster,

@@ -160,11 +160,7 @@ export class ApiServer {
       authorizeCreate: createAuthorization(this.#access.authorizer),
       reviewers: this.#access.reviewers,
       tenancy: this.#tenancy,
-      services: new VirtualWorkspaces({
-        parts: sharing.parts,
-        catalog: sharing.catalog,
-        access: serviceAccess(this.#access.authorizer, rules),
-      }),
+      services: new VirtualWorkspaces(sharing, serviceAccess(this.#access.authorizer, rules)),
       catalog: sharing.catalog,
       health: this.#healthChecks(),
       metrics,

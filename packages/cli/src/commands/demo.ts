@@ -45,7 +45,8 @@ async function demo({ auto = process.stdin.isTTY !== true, keep = false }: DemoF
     await prepare(stage);
     output.write(greeting(stage.plane.url, stage.plane.kubeconfigPath));
     const { signal } = stopping;
-    await play({ steps: story, stage, auto, output, clock: systemClock, signal });
+    const clock = systemClock;
+    await play({ steps: story, stage, auto, output, clock, signal, onInterrupt: onSignal });
     const seconds = ((systemClock.monotonic() - startedAtMs) / 1000).toFixed(0);
     output.write(`\n${colors.bold("That was it")}, in ${seconds} seconds.\n`);
     if (keep) await untilStopped(stage.plane.kubeconfigPath, stopping.signal);

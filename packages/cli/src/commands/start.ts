@@ -95,6 +95,20 @@ export function addStart(program: Command): void {
   );
   addPhysicalClusterFlags(command.optionsGroup("What it does with physical clusters:"));
   addTrafficFlags(command);
+  addStopFlags(command);
+  command
+    .optionsGroup("What it says:")
+    .option(
+      "-v <level>",
+      "verbosity: 0 problems, 2 events, 4 every request",
+      integerFlag("-v", 0, 10),
+      2,
+    )
+    .option("--log-format <format>", "json or pretty (default: pretty on a terminal)")
+    .action((flags: StartFlags) => start(flags));
+}
+
+function addStopFlags(command: Command): void {
   command
     .optionsGroup("How it stops:")
     .option(
@@ -108,16 +122,7 @@ export function addStart(program: Command): void {
       "cut off requests after this long",
       integerFlag("--shutdown-timeout", 1, 3600),
       30,
-    )
-    .optionsGroup("What it says:")
-    .option(
-      "-v <level>",
-      "verbosity: 0 problems, 2 events, 4 every request",
-      integerFlag("-v", 0, 10),
-      2,
-    )
-    .option("--log-format <format>", "json or pretty (default: pretty on a terminal)")
-    .action((flags: StartFlags) => start(flags));
+    );
 }
 
 function addWebhookFlags(command: Command): void {

@@ -14,6 +14,8 @@ export interface PlayOptions {
   readonly output: NodeJS.WriteStream;
   readonly clock: Clock;
   readonly signal: AbortSignal;
+  /** Whoever is asked answers with Ctrl-C or Ctrl-D: on a terminal that is no signal. Aborts `signal`. */
+  readonly onInterrupt: () => void;
 }
 
 /** A step that did not come about. */
@@ -36,7 +38,7 @@ export async function play(options: PlayOptions): Promise<void> {
     say();
     for (const command of step.commands(stage)) say(`     ${dim("$")} ${cyan(command)}`);
     say();
-    if (!auto) await untilEnter(step.act === undefined ? "go on" : "do it", signal);
+    if (!auto) await untilEnter(step.act === undefined ? "go on" : "do it", options);
     signal.throwIfAborted();
     await step.act?.(stage);
     await watch(step, options);
@@ -81,13 +83,19 @@ class Screen {
   }
 }
 
-async function untilEnter(what: string, signal: AbortSignal): Promise<void> {
-  const terminal = createInterface({ input: process.stdin, output: process.stdout });
+async function untilEnter(
+  what: string,
+  { signal, onInterrupt, output }: PlayOptions,
+): Promise<void> {
+  const terminal = createInterface({ input: process.stdin, output });
+  terminal.on("SIGINT", onInterrupt);
+  terminal.on("close", onInterrupt);
   try {
     await terminal.question(colors.dim(`     Enter to ${what}, or type it yourself first: `), {
       signal,
     });
   } finally {
+    terminal.off("close", onInterrupt);
     terminal.close();
   }
 }

@@ -38,6 +38,9 @@ describe("kubectl auth", { skip: kubectlMissing() ?? false }, () => {
     ];
     alice = new Kubectl(binary, join(folder, "cache-alice"), aliceFlags);
     await admin.run("create", "namespace", "dev");
+    // Nobody looks into a logical cluster who may not enter it.
+    const enter = "--clusterrole=system:kcp:workspace:access";
+    await admin.run("create", "clusterrolebinding", "enter", enter, "--user=alice");
   });
   after(async () => {
     for (const cleanup of cleanups) await cleanup();

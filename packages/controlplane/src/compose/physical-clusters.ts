@@ -19,6 +19,11 @@ export {
   importApis,
   type MulticlusterPart,
   multiclusterParts,
+  type ResolvedResources,
+  ResourceSet,
+  resolveResources,
+  startSyncer,
+  syncTargets,
 } from "@kcp-ts/multicluster";
 
 export interface PhysicalClusterOptions {

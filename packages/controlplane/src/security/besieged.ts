@@ -7,8 +7,7 @@
  */
 import type { TransportRequest } from "@kcp-ts/sdk/client";
 import type { ServerLog, UserInfo } from "@kcp-ts/server";
-import type { TestControlPlane, TestControlPlaneOptions } from "../testing/index.ts";
-import { specOf, Tenants } from "../workspaces/tenants.ts";
+import { startTestControlPlane, type TestControlPlane } from "../testing/index.ts";
 
 const user = (username: string): UserInfo => ({ username, groups: ["system:authenticated"] });
 
@@ -47,43 +46,29 @@ export const treasure = "vvv-treasure-vvv";
 
 export class Besieged {
   readonly plane: TestControlPlane;
-  readonly tenants: Tenants;
   /** The logical cluster of `root:org:mine`. */
-  readonly mine: string;
+  mine = "";
   /** The logical cluster of `root:org:theirs`. */
-  readonly theirs: string;
+  theirs = "";
 
-  private constructor(tenants: Tenants, mine: string, theirs: string) {
-    this.tenants = tenants;
-    this.plane = tenants.plane;
-    this.mine = mine;
-    this.theirs = theirs;
+  private constructor(plane: TestControlPlane) {
+    this.plane = plane;
   }
 
-  static async start(options: TestControlPlaneOptions = {}): Promise<Besieged> {
-    const tenants = await Tenants.start({ log: quiet, ...options });
-    await tenants.workspace("root", "org", { user: master });
-    await tenants.grant("root:org", alice, ["cluster-admin"]);
-    await tenants.grant("root:org", vera, ["cluster-admin"]);
-    const type = "root:universal";
-    const mine = await tenants.workspace("root:org", "mine", { user: alice, type });
-    const theirs = await tenants.workspace("root:org", "theirs", { user: vera, type });
-    const clusters = [mine, theirs].map((each) => String(specOf(each)["cluster"]));
-    const besieged = new Besieged(tenants, clusters[0] as string, clusters[1] as string);
-    const secret = { metadata: { name: treasure }, stringData: { key: treasure } };
-    await besieged.must(
-      vera,
-      "POST",
-      "/clusters/root:org:theirs/api/v1/namespaces/default/secrets",
-      {
-        body: secret,
-      },
-    );
+  static async start(): Promise<Besieged> {
+    const besieged = new Besieged(await startTestControlPlane({ log: quiet }));
+    const org = await besieged.#workspace(master, "root", "org", "organization");
+    for (const owner of [alice, vera]) await besieged.#own(owner, org);
+    besieged.mine = await besieged.#workspace(alice, "root:org", "mine", "universal");
+    besieged.theirs = await besieged.#workspace(vera, "root:org", "theirs", "universal");
+    await besieged.must(vera, "POST", `/clusters/${besieged.theirs}${secrets}`, {
+      body: { metadata: { name: treasure }, stringData: { key: treasure } },
+    });
     return besieged;
   }
 
   close(): Promise<void> {
-    return this.tenants.close();
+    return this.plane.close();
   }
 
   async send(who: UserInfo, method: string, path: string, sent: Sent = {}): Promise<Reply> {
@@ -129,7 +114,30 @@ export class Besieged {
       body: { metadata: { name }, roleRef, subjects },
     });
   }
+
+  /** Makes a workspace, which is ready when its create is answered, and returns its logical cluster. */
+  async #workspace(who: UserInfo, parent: string, name: string, type: string): Promise<string> {
+    const path = `/clusters/${parent}/apis/tenancy.kcp.io/v1alpha1/workspaces`;
+    const { spec } = await this.must<{ spec: { cluster: string } }>(who, "POST", path, {
+      body: { metadata: { name }, spec: { type: { name: type, path: "root" } } },
+    });
+    return spec.cluster;
+  }
+
+  #own(who: UserInfo, cluster: string): Promise<unknown> {
+    const apiGroup = "rbac.authorization.k8s.io";
+    const path = `/clusters/${cluster}/apis/${apiGroup}/v1/clusterrolebindings`;
+    return this.must(master, "POST", path, {
+      body: {
+        metadata: { name: who.username },
+        roleRef: { apiGroup, kind: "ClusterRole", name: "cluster-admin" },
+        subjects: [{ apiGroup, kind: "User", name: who.username }],
+      },
+    });
+  }
 }
+
+const secrets = "/api/v1/namespaces/default/secrets";
 
 const quiet: ServerLog = {
   debug: () => {},

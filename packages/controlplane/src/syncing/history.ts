@@ -6,6 +6,7 @@ import assert from "node:assert/strict";
 import { ResourceSet, type SyncedResource, type Syncer, startSyncer } from "@kcp-ts/multicluster";
 import type { DynamicObject, StringMap } from "@kcp-ts/sdk";
 import { type FakeClock, type SeededRandom, settle } from "@kcp-ts/testkit";
+import { differencesOf, isAssigned, originOf, placeOf } from "./object-facts.ts";
 import { configMaps, type FaultAnswer, namespaces, type Side, widgets } from "./side.ts";
 
 export interface Stage {
@@ -38,6 +39,9 @@ export class History {
   readonly #clusters: readonly [string, string];
   readonly #targets: readonly [Running, ...Running[]];
   readonly #violations: string[] = [];
+  /** The step in which an object was last taken away from a target: a syncer that saw it may still be about to obey. */
+  readonly #unassignedAt = new Map<string, number>();
+  #now = 0;
   /** Looks at things that are not the syncer's, and takes them away. */
   readonly #foreign: (() => Promise<void>)[] = [];
 
@@ -66,6 +70,7 @@ export class History {
       this.#start(target);
     }
     for (let step = 0; step < steps; step++) {
+      this.#now = step;
       await this.#step();
       if (this.#random.chance(0.7)) await this.#pass(this.#random.integer(3000));
       await this.#checkForeign();
@@ -187,6 +192,11 @@ export class History {
     const { cluster, resource, at, client } = this.#place();
     const labels = this.#labels();
     const operations = [{ op: "add", path: "/metadata/labels", value: labels }] as const;
+    for (const target of this.#targets) {
+      const isLeft = !isAssigned({ metadata: { labels } } as unknown as DynamicObject, target.name);
+      const id = `${target.name} ${resource.kind} ${cluster}/${at.name}`;
+      if (isLeft) this.#unassignedAt.set(id, this.#now);
+    }
     const what = `label ${resource.kind} ${cluster}/${at.name} ${JSON.stringify(labels)}`;
     await this.#try(what, client.patch(at, { type: "json", operations }));
   }
@@ -299,8 +309,11 @@ export class History {
       .inCluster(origin.cluster ?? "")
       .resource(resource)
       .find({ namespace: origin.namespace, name: origin.name ?? "" });
+    const id = `${target.name} ${resource.kind} ${origin.cluster}/${origin.name}`;
+    const unassignedAt = this.#unassignedAt.get(id) ?? Number.NEGATIVE_INFINITY;
     const isFair =
       original === undefined ||
+      this.#now - unassignedAt <= 2 ||
       original.metadata.uid !== origin.uid ||
       !isAssigned(original, target.name);
     if (isFair) return this.#replaceUnderIt(target, resource, { namespace, name });
@@ -457,35 +470,4 @@ export class History {
     }
     return found;
   }
-}
-
-function differencesOf(id: string, target: string, original: DynamicObject, copy: DynamicObject) {
-  const found: string[] = [];
-  const field = original.kind === "Widget" ? "spec" : "data";
-  if (JSON.stringify(original[field]) !== JSON.stringify(copy[field])) {
-    found.push(`${id} in ${target}: ${JSON.stringify(copy[field])} is not the original's`);
-  }
-  const others = Object.keys(original.metadata.labels ?? {}).length;
-  const [has, should] = [JSON.stringify(original["status"]), JSON.stringify(copy["status"])];
-  if (others === 1 && should !== undefined && has !== should) {
-    found.push(`${id}: status ${has} is not ${should} of ${target}`);
-  }
-  return found;
-}
-
-function isAssigned({ metadata }: DynamicObject, target: string): boolean {
-  const { labels = {} } = metadata;
-  return (
-    metadata.deletionTimestamp === undefined &&
-    (labels["workloads.kcp.io/cluster"] === target ||
-      labels[`state.workload.kcp.io/${target}`] === "Sync")
-  );
-}
-
-function originOf({ metadata }: DynamicObject): Partial<Record<string, string>> {
-  return JSON.parse(metadata.annotations?.["workload.kcp.io/origin"] ?? "{}");
-}
-
-function placeOf({ metadata }: DynamicObject) {
-  return { namespace: metadata.namespace ?? "", name: metadata.name };
 }

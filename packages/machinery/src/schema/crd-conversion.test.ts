@@ -66,7 +66,7 @@ describe("the conversion of a definition", () => {
       }),
       [
         "spec.conversion.webhookClientConfig.url: Invalid value: \"http\": 'https' is the only allowed URL scheme; desired format: https://host[/path]",
-        'spec.conversion.webhookClientConfig.url: Invalid value: "u:p": user information is not permitted in the URL',
+        'spec.conversion.webhookClientConfig.url: Invalid value: "u:xxxxx": user information is not permitted in the URL',
         'spec.conversion.webhookClientConfig.url: Invalid value: "f": fragments are not permitted in the URL',
         'spec.conversion.webhookClientConfig.url: Invalid value: "q": query parameters are not permitted in the URL',
       ],

@@ -115,7 +115,9 @@ function validateUrl(text: string, path: string): FieldError[] {
   if (host === "") errors.push(fieldError.invalid(path, host, `host must be specified${form}`));
   if (at >= 0) {
     const detail = "user information is not permitted in the URL";
-    errors.push(fieldError.invalid(path, authority.slice(0, at), detail));
+    // Errors are written down where passwords must not be.
+    const shown = authority.slice(0, at).replace(/:.*$/s, ":xxxxx");
+    errors.push(fieldError.invalid(path, shown, detail));
   }
   if (fragment.length > 1)
     errors.push(

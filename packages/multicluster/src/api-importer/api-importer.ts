@@ -26,8 +26,15 @@ import {
   syncTargets,
   targetConditions,
 } from "../api/index.ts";
+import type { ImportResult } from "../api-import/index.ts";
 import { diagnose, keyOf, type TargetConnection, type Targets } from "../registration/index.ts";
-import { fingerprint, type ImportOutcome, runImport } from "./import-run.ts";
+import {
+  fingerprint,
+  type ImportOutcome,
+  readServed,
+  type ServedRequest,
+  writeImports,
+} from "./import-run.ts";
 import { NativeResources } from "./native-resources.ts";
 
 export interface ApiImporterOptions {
@@ -47,6 +54,11 @@ export const importPollMsDefault = 60_000;
 /** A run reads megabytes: few at a time, and each within its time. */
 const concurrency = 4;
 const runTimeoutMs = 60_000;
+
+type Look =
+  | { readonly kind: "unchanged" }
+  | { readonly kind: "changed"; readonly print: string | undefined; readonly found: ImportResult }
+  | { readonly kind: "failed"; readonly error: unknown };
 
 /** What the last run of a cluster was about. */
 interface LastRun {
@@ -106,36 +118,53 @@ export class ApiImporter {
       return undefined;
     const { signal, client: upstreamClient } = context;
     const resources = target.spec?.resources ?? this.#options.resources;
-    const known = this.#known(key);
+    const imports = this.#known(key);
     const last = this.#lastRuns.get(formatKey(key));
     const isSame =
       last?.connection === connection &&
       last.resources === resources.join() &&
-      last.imports === namesOf(known);
+      last.imports === namesOf(imports);
     const nowMs = this.#clock.monotonic();
     if (isSame && nowMs < last.nextAtMs) return { requeueAfterMs: last.nextAtMs - nowMs };
     const nextAtMs = nowMs + this.#pollMs();
-    try {
-      const print = await fingerprint(connection.client, signal);
-      if (isSame && print !== undefined && print === last.fingerprint) {
-        this.#lastRuns.set(formatKey(key), { ...last, nextAtMs });
-        return { requeueAfterMs: nextAtMs - nowMs };
-      }
-      const native = await this.#native.names(signal);
-      const run = { target, resources, native, known, upstreamClient, signal };
-      const outcome = await runImport({ ...run, downstreamClient: connection.client });
-      await this.#say(target, ready(outcome), context);
-      const imports = namesOf(this.#known(key));
-      const about = { connection, resources: resources.join(), imports, fingerprint: print };
-      this.#lastRuns.set(formatKey(key), { ...about, nextAtMs });
-    } catch (error) {
-      if (connection.signal.aborted) return undefined;
+    const native = await this.#native.names(signal);
+    const known = isSame ? last.fingerprint : undefined;
+    const served = await this.#look(connection, known, { resources, native, signal });
+    if (served.kind === "unchanged") {
+      if (last !== undefined) this.#lastRuns.set(formatKey(key), { ...last, nextAtMs });
+    } else if (served.kind === "failed") {
       // The next success has to be said, though nothing in the cluster has changed.
       this.#lastRuns.delete(formatKey(key));
-      await this.#say(target, failed(error), context);
-      throw error;
+      // The next look need not wait as long; how the cluster does is the business of others.
+      if (!connection.signal.aborted) await this.#say(target, failed(served.error), context);
+      return { requeueAfterMs: this.#pollMs() / 4 };
+    } else {
+      const { found, print } = served;
+      const run = { target, found, known: imports, upstreamClient, signal };
+      await this.#say(target, ready(await writeImports(run)), context);
+      const about = { connection, resources: resources.join(), fingerprint: print };
+      this.#lastRuns.set(formatKey(key), {
+        ...about,
+        imports: namesOf(this.#known(key)),
+        nextAtMs,
+      });
     }
-    return { requeueAfterMs: this.#pollMs() };
+    return { requeueAfterMs: nextAtMs - nowMs };
+  }
+
+  /** Everything that asks the cluster: its failures are its own. */
+  async #look(
+    { client }: TargetConnection,
+    known: string | undefined,
+    request: ServedRequest,
+  ): Promise<Look> {
+    try {
+      const print = await fingerprint(client, request.signal);
+      if (print !== undefined && print === known) return { kind: "unchanged" };
+      return { kind: "changed", print, found: await readServed(client, request) };
+    } catch (error) {
+      return { kind: "failed", error };
+    }
   }
 
   #known({ cluster, name }: ObjectKey): readonly APIResourceImport[] {

@@ -14,14 +14,11 @@ import { importOf, isSameImport, schemaCharactersMax, versionedNameOf } from "./
 
 export interface ImportRun {
   readonly target: SyncTarget;
-  /** As in `spec.resources`. */
-  readonly resources: readonly string[];
-  /** What the control plane serves by itself. */
-  readonly native: ReadonlySet<string>;
+  /** What the cluster serves. */
+  readonly found: ImportResult;
   /** Those of this cluster, as they are now. */
   readonly known: readonly APIResourceImport[];
   readonly upstreamClient: Client;
-  readonly downstreamClient: Client;
   readonly signal: AbortSignal;
 }
 
@@ -31,15 +28,29 @@ export interface ImportOutcome {
   readonly skipped: ReadonlyMap<string, string>;
 }
 
-export async function runImport(run: ImportRun): Promise<ImportOutcome> {
-  const { target, resources, native, known, upstreamClient, downstreamClient, signal } = run;
-  const isAll = resources.includes(allResources);
-  const found = await importApis(downstreamClient, {
-    resources: isAll ? undefined : resources,
+export interface ServedRequest {
+  /** As in `spec.resources`. */
+  readonly resources: readonly string[];
+  /** What the control plane serves by itself. */
+  readonly native: ReadonlySet<string>;
+  readonly signal: AbortSignal;
+}
+
+/** What of it the cluster serves, in all versions. */
+export function readServed(
+  downstreamClient: Client,
+  { resources, native, signal }: ServedRequest,
+): Promise<ImportResult> {
+  return importApis(downstreamClient, {
+    resources: resources.includes(allResources) ? undefined : resources,
     versions: "all",
     without: native,
     signal,
   });
+}
+
+export async function writeImports(run: ImportRun): Promise<ImportOutcome> {
+  const { target, found, known, upstreamClient, signal } = run;
   const skipped = new Map(found.skipped);
   const imports = upstreamClient.resource(apiResourceImports);
   const byName = new Map(known.map((one) => [one.metadata.name, one]));
@@ -55,12 +66,12 @@ export async function runImport(run: ImportRun): Promise<ImportOutcome> {
     if (before !== undefined && isSameImport(before, wanted)) continue;
     await imports.apply(wanted, { fieldManager: importerFieldManager, force: true, signal });
   }
-  await retire(run, found);
+  await retire(run);
   return { imported, skipped };
 }
 
 /** What a cluster does not tell of may still be there: only when it tells of everything, silence means that an API is gone. */
-async function retire({ known, upstreamClient, signal }: ImportRun, found: ImportResult) {
+async function retire({ found, known, upstreamClient, signal }: ImportRun): Promise<void> {
   if (!found.isComplete) return;
   const imports = upstreamClient.resource(apiResourceImports);
   for (const { metadata, spec } of known) {

@@ -12,6 +12,7 @@ export {
   parsePolicies,
   policyFor,
 } from "./policy.ts";
+export { type ResolvedResources, resolveResources } from "./resolve-resources.ts";
 export { ResourceSet } from "./resource-set.ts";
 export { type Syncer, type SyncerHealth, type SyncerOptions, startSyncer } from "./syncer.ts";
 export {

@@ -61,7 +61,7 @@ export interface ServiceDecision {
   readonly isOpen?: boolean;
 }
 
-export interface VirtualWorkspacesOptions {
+interface VirtualWorkspacesOptions {
   readonly parts: SharingParts;
   readonly catalog: SharingCatalog;
   readonly access: ServiceAccess;
@@ -75,8 +75,11 @@ export class VirtualWorkspaces {
   readonly #options: VirtualWorkspacesOptions;
   readonly #views = new WeakMap<ExportRecord, ExportView>();
 
-  constructor(options: VirtualWorkspacesOptions) {
-    this.#options = options;
+  constructor(
+    { parts, catalog }: { readonly parts: SharingParts; readonly catalog: SharingCatalog },
+    access: ServiceAccess,
+  ) {
+    this.#options = { parts, catalog, access };
   }
 
   async authorize(service: ServiceScope, attributes: Attributes): Promise<ServiceDecision> {

@@ -122,7 +122,7 @@ describe("webhook configurations", () => {
     ],
     [
       withUrl("https://u:p@example.com"),
-      'webhooks[0].clientConfig.url: Invalid value: "u:p": user information is not permitted in the URL',
+      'webhooks[0].clientConfig.url: Invalid value: "u:xxxxx": user information is not permitted in the URL',
     ],
     [
       withUrl("https://example.com?a=b"),

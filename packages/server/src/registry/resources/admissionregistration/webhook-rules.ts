@@ -157,7 +157,8 @@ function urlErrors(text: string, field: string): FieldError[] {
   if (host === "") errors.push(fieldError.invalid(field, "", `host must be specified${form}`));
   const user = password === "" ? username : `${username}:${password}`;
   for (const [part, what] of [
-    [user, "user information is"],
+    // Errors are written down where passwords must not be.
+    [user.replace(/:.*$/s, ":xxxxx"), "user information is"],
     [hash.slice(1), "fragments are"],
     [search.slice(1), "query parameters are"],
   ] as const) {

@@ -1,0 +1,74 @@
+/** How long a change upstream takes to the cluster, and a status back, at so many changes a second over several targets; all in one process. Prints; asserts nothing. */
+import { sleep, systemClock } from "@kcp-ts/machinery/base";
+import type { ClusterName } from "@kcp-ts/machinery/names";
+import { ResourceSet, SyncerManager } from "@kcp-ts/multicluster";
+import { namespaces, Side, widgets } from "./side.ts";
+
+const targets = Number(process.env["TARGETS"] ?? 2);
+const perSecond = Number(process.env["CHANGES_PER_SECOND"] ?? 50);
+const seconds = Number(process.env["SECONDS"] ?? 1);
+
+const up = await Side.start(systemClock);
+const sides = await Promise.all(Array.from({ length: targets }, () => Side.start(systemClock)));
+const resources = [{ resource: widgets, hasStatus: true }];
+const manager = new SyncerManager({
+  upstream: up.syncerClient,
+  resourcesOf: () => new ResourceSet(resources),
+});
+const cluster = "root" as ClusterName;
+sides.forEach((side, index) => {
+  manager.connected({ cluster, name: `t${index}`, uid: `u${index}`, client: side.syncerClient });
+});
+const client = up.client.inCluster("root");
+await client.resource(namespaces).create({ metadata: { name: "shop" } });
+
+const startedAt = new Map<string, number>();
+const down: number[] = [];
+const back: number[] = [];
+const stop = new AbortController();
+const followers = sides.map(async (side) => {
+  for await (const { type, object } of side.client
+    .resource(widgets)
+    .watch({ signal: stop.signal })) {
+    if (type !== "ADDED") continue;
+    const { name, namespace } = object.metadata;
+    const at = startedAt.get(name);
+    if (at === undefined) continue;
+    const now = systemClock.monotonic();
+    down.push(now - at);
+    startedAt.set(name, now);
+    const patch = { status: { phase: "Ready" } };
+    await side.client.resource(widgets).patchStatus({ name, namespace }, { type: "merge", patch });
+  }
+});
+const returns = (async () => {
+  for await (const { type, object } of client.resource(widgets).watch({ signal: stop.signal })) {
+    if (type === "BOOKMARK") continue;
+    const at = startedAt.get(object.metadata.name);
+    if (object["status"] === undefined || at === undefined) continue;
+    back.push(systemClock.monotonic() - at);
+    startedAt.delete(object.metadata.name);
+  }
+})();
+await sleep(systemClock, 500);
+const begin = systemClock.monotonic();
+for (let n = 0; n < perSecond * seconds; n++) {
+  const dueMs = begin + (n * 1000) / perSecond - systemClock.monotonic();
+  if (dueMs > 1) await sleep(systemClock, dueMs);
+  const name = `w${n}`;
+  startedAt.set(name, systemClock.monotonic());
+  const labels = { "workloads.kcp.io/cluster": `t${n % targets}` };
+  void client
+    .resource(widgets)
+    .create({ metadata: { name, namespace: "shop", labels }, spec: { color: "red" } });
+}
+await sleep(systemClock, 2000);
+const at = (list: number[], part: number) =>
+  (list.sort((a, b) => a - b)[Math.floor(list.length * part)] ?? 0).toFixed(1);
+process.stdout.write(
+  `${targets} targets, ${perSecond} changes/s, ${seconds} s: down ${down.length} p50 ${at(down, 0.5)} ms p99 ${at(down, 0.99)} ms; status back ${back.length} p50 ${at(back, 0.5)} ms p99 ${at(back, 0.99)} ms; rss ${Math.round(process.memoryUsage().rss / 2 ** 20)} MiB\n`,
+);
+stop.abort();
+await Promise.all([...followers, returns]);
+await manager.stop();
+for (const side of [up, ...sides]) await side.close();

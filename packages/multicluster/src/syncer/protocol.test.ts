@@ -1,0 +1,46 @@
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { describe, it } from "node:test";
+import {
+  clusterLabel,
+  deletionAnnotation,
+  downstreamLabel,
+  namespaceLocatorAnnotation,
+  softFinalizersAnnotation,
+  specDiffAnnotation,
+  stateLabel,
+  statusAnnotation,
+  syncerFinalizer,
+  tenantLabel,
+} from "../api/index.ts";
+import {
+  appliedGenerationAnnotation,
+  appliedHashAnnotation,
+  originAnnotation,
+  syncedAnnotation,
+} from "./protocol.ts";
+
+describe("docs/guides/sync-protocol.md", () => {
+  it("lists the names that the code uses, and no others", () => {
+    const page = new URL("../../../../docs/guides/sync-protocol.md", import.meta.url);
+    const listed = readFileSync(page, "utf8").matchAll(/^\| `([^`]+)` \|/gm);
+    const target = "<target>";
+    const used = [
+      clusterLabel,
+      stateLabel(target),
+      deletionAnnotation(target),
+      softFinalizersAnnotation(target),
+      syncerFinalizer(target),
+      statusAnnotation(target),
+      specDiffAnnotation(target),
+      syncedAnnotation(target),
+      namespaceLocatorAnnotation,
+      tenantLabel,
+      downstreamLabel,
+      originAnnotation,
+      appliedHashAnnotation,
+      appliedGenerationAnnotation,
+    ];
+    assert.deepEqual([...listed].map(([, name]) => name).sort(), used.sort());
+  });
+});

@@ -1,0 +1,39 @@
+/** From `deployments.apps` to what is synced: the kinds as the control plane serves them. */
+
+import { formatGroupResource } from "@kcp-ts/machinery/status";
+import { type ApiResource, type Client, discover } from "@kcp-ts/sdk";
+import type { SyncedResource } from "./context.ts";
+
+export interface ResolvedResources {
+  readonly resources: readonly SyncedResource[];
+  /** Asked for and not served, or not to be watched: they may come. */
+  readonly missing: readonly string[];
+}
+
+export async function resolveResources(
+  client: Client,
+  names: readonly string[],
+): Promise<ResolvedResources> {
+  const { groups } = await discover(client);
+  const served = new Map<string, ApiResource>();
+  for (const { versions } of groups) {
+    // The first version is the preferred one.
+    for (const resource of versions.flatMap(({ resources }) => resources)) {
+      const name = formatGroupResource(resource);
+      if (!served.has(name) && resource.verbs.includes("watch")) served.set(name, resource);
+    }
+  }
+  const resources = names.flatMap((name) => {
+    const found = served.get(name);
+    return found === undefined ? [] : [syncedResource(found)];
+  });
+  return { resources, missing: names.filter((name) => !served.has(name)) };
+}
+
+function syncedResource(found: ApiResource): SyncedResource {
+  const { group, version, resource, kind, namespaced, subresources } = found;
+  return {
+    resource: { group, version, resource, kind, namespaced },
+    hasStatus: subresources.some(({ name }) => name === "status"),
+  };
+}
