@@ -29,13 +29,18 @@ export class ApiClient {
     this.#session.on("error", () => undefined);
   }
 
-  request(method: string, path: string, body?: string): Promise<ApiAnswer> {
+  request(
+    method: string,
+    path: string,
+    body?: string,
+    contentType = "application/json",
+  ): Promise<ApiAnswer> {
     return new Promise((resolve, reject) => {
       const stream = this.#session.request({
         ":method": method,
         ":path": this.#basePath + path,
         authorization: `Bearer ${this.#token}`,
-        ...(body === undefined ? {} : { "content-type": "application/json" }),
+        ...(body === undefined ? {} : { "content-type": contentType }),
       });
       const parts: Buffer[] = [];
       let status = 0;
@@ -53,8 +58,8 @@ export class ApiClient {
     return (await this.request(method, path)).status;
   }
 
-  async must(method: string, path: string, body?: string): Promise<Buffer> {
-    const answer = await this.request(method, path, body);
+  async must(method: string, path: string, body?: string, contentType?: string): Promise<Buffer> {
+    const answer = await this.request(method, path, body, contentType);
     if (answer.status < 300) return answer.body;
     const text = answer.body.toString("utf8").slice(0, 300);
     throw new Error(`${method} ${path}: ${answer.status} ${text}`);

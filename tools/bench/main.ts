@@ -8,6 +8,7 @@ import { execFileSync } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { cpus, loadavg, tmpdir } from "node:os";
 import { join } from "node:path";
+import { applyRows } from "./apply-rows.ts";
 import { endChildren } from "./child.ts";
 import { type Bench, Contest } from "./contest.ts";
 import { listRows } from "./list-rows.ts";
@@ -25,6 +26,7 @@ const requestGroups: readonly [Group, (bench: Bench, contest: Contest) => Promis
   ["get", getRows],
   ["create", createRows],
   ["latency", latencyRows],
+  ["apply", applyRows],
   ["list", listRows],
   ["watch", watchRows],
   ["memory", loadedMemoryRow],

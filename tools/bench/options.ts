@@ -23,6 +23,7 @@ export const groups = [
   "get",
   "create",
   "latency",
+  "apply",
   "list",
   "watch",
   "start",
