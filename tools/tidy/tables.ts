@@ -46,6 +46,7 @@ export const roomTable: Readonly<Record<string, Readonly<Record<string, readonly
     meta: ["json", "names", "status"],
     patch: ["base", "json", "status"],
     shape: ["json", "patch", "apply"],
+    "workload-shapes": ["shape"],
     schema: ["base", "json", "status", "cel"],
     cel: ["base", "json"],
     compat: ["json", "schema"],
@@ -161,7 +162,15 @@ export const roomTable: Readonly<Record<string, Readonly<Record<string, readonly
     nodes: ["api"],
     front: [],
   },
-  multicluster: { "api-import": [] },
+  multicluster: {
+    api: [],
+    "api-import": [],
+    registration: ["api"],
+    "api-importer": ["api", "api-import", "registration"],
+    negotiation: ["api"],
+    syncer: ["api"],
+    coordination: ["api"],
+  },
   controlplane: {
     certificates: [],
     kubeconfig: ["certificates"],
@@ -173,7 +182,13 @@ export const roomTable: Readonly<Record<string, Readonly<Record<string, readonly
     // Tests only: the same requests to a real server and to ours.
     "side-by-side": ["testing"],
   },
-  cli: { commands: ["type-generator"], "type-generator": [], "workspace-plugin": [], e2e: [] },
+  cli: {
+    commands: ["type-generator", "demo"],
+    "type-generator": [],
+    demo: [],
+    "workspace-plugin": [],
+    e2e: [],
+  },
 };
 
 /** Doors that only tests of users go through: what is behind them may hold test tools. */

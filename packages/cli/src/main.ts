@@ -1,7 +1,10 @@
 /** The command `kcp`: one verb per file in commands/. Prose goes to stderr; exit code 1 is a failure, 2 a wrong command line. */
 import { Command } from "commander";
 import { addBackup } from "./commands/backup.ts";
+import { addClusterController } from "./commands/cluster-controller.ts";
 import { addCompat } from "./commands/compat.ts";
+import { addCrdPuller } from "./commands/crd-puller.ts";
+import { addDemo } from "./commands/demo.ts";
 import { addGenerate } from "./commands/generate.ts";
 import { addRestore } from "./commands/restore.ts";
 import { addSim } from "./commands/sim.ts";
@@ -19,8 +22,11 @@ export async function main(argv: readonly string[]): Promise<void> {
   addRestore(program);
   addTestServer(program);
   addSim(program);
+  addDemo(program);
   addGenerate(program);
   addCompat(program);
+  addCrdPuller(program);
+  addClusterController(program);
   try {
     await program.parseAsync([...argv]);
   } catch (error) {

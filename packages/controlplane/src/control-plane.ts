@@ -106,7 +106,7 @@ async function compose(
   core.servedAt(url);
   const kubeconfig = { path: kubeconfigPath, tokenStorePath, serverUrl: url };
   await writeAdminKubeconfig({ ...kubeconfig, caPem: certificates.caPem, ...tokens });
-  if (options.controllers) startControlLoops(core, options, certificates.caPem);
+  startControlLoops(core, options, certificates.caPem);
   core.startControllers();
   const stop = once(async () => {
     keeper.stop();
@@ -121,8 +121,10 @@ async function compose(
 }
 
 function startControlLoops(core: Core, options: ControlPlaneOptions, caPem: string): void {
+  const { controllers: controlLoops, physicalClusters, eventTtlMs } = options;
+  if (!controlLoops && physicalClusters === undefined) return;
   const isShared = options.storage.kind === "etcd";
-  core.startControlLoops({ caPem, isShared, eventTtlMs: options.eventTtlMs });
+  core.startControlLoops({ caPem, isShared, eventTtlMs, controlLoops, physicalClusters });
 }
 
 async function composeCore(

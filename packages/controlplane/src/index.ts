@@ -16,6 +16,14 @@ export type {
   Middleware,
 } from "./compose/extensions.ts";
 export {
+  definitionOf,
+  importApis,
+  type MulticlusterPart,
+  multiclusterParts,
+  type PhysicalClusterOptions,
+  runPhysicalClusters,
+} from "./compose/physical-clusters.ts";
+export {
   inLogicalCluster,
   overLogicalClusters,
   type SimpleController,

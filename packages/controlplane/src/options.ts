@@ -1,5 +1,6 @@
 import type { ClientAuthorityOptions } from "./compose/client-authority.ts";
 import type { IssuerOptions } from "./compose/issuers.ts";
+import type { PhysicalClusterOptions } from "./compose/physical-clusters.ts";
 import type { ServiceAccountOptions } from "./compose/service-accounts.ts";
 import type { TlsOptions } from "./compose/tls.ts";
 
@@ -28,6 +29,8 @@ export interface ControlPlaneOptions
   readonly webhookDenyPrivateAddresses?: boolean | undefined;
   /** Off: nobody empties namespaces, collects garbage or makes what new namespaces get; another process is expected to. */
   readonly controllers: boolean;
+  /** Left out: nobody connects to physical clusters from this process. */
+  readonly physicalClusters?: PhysicalClusterOptions | undefined;
   readonly audit: AuditOptions;
   readonly traffic: TrafficLimits;
   /** How long Events live after they were last written. */
@@ -87,6 +90,7 @@ export const controlPlaneDefaults: ControlPlaneOptions = {
   storage: { kind: "embedded" },
   anonymousAuth: true,
   controllers: true,
+  physicalClusters: {},
   audit: {
     logMaxAgeDays: 0,
     logMaxBackups: 0,

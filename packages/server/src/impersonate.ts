@@ -10,7 +10,13 @@ import { type Authorizer, forbidden } from "./authorization/index.ts";
 import type { ApiRequest } from "./request/api-request.ts";
 import type { Attributes } from "./request/attributes.ts";
 import type { ClusterScope } from "./request/request-scope.ts";
-import { scopesKey, type UserInfo, wellKnownGroup, wellKnownUser } from "./request/user.ts";
+import {
+  scopesKey,
+  type UserInfo,
+  warrantKey,
+  wellKnownGroup,
+  wellKnownUser,
+} from "./request/user.ts";
 
 /** The user to act as; undefined when nobody is named. Throws a 400 or a 403. */
 export async function impersonate(
@@ -29,15 +35,20 @@ export async function impersonate(
   const impersonated = userOf(wishes);
   if (requestor.groups.includes(wellKnownGroup.masters)) return impersonated;
   for (const group of impersonated.groups) {
-    if (isOwnOnly(group) && !requestor.groups.includes(group)) {
-      throw statusError.forbiddenPath("impersonation is not allowed for the requestor");
-    }
+    if (isOwnOnly(group) && !requestor.groups.includes(group)) throw notForThem();
   }
+  // A warrant is somebody without the scope that is added below: it would hold in other logical clusters, too.
+  const isTrusted = requestor.groups.includes(wellKnownGroup.kcpAdmin);
+  if (impersonated.extra?.[warrantKey] !== undefined && !isTrusted) throw notForThem();
   const scopes = impersonated.extra?.[scopesKey] ?? [];
   return {
     ...impersonated,
     extra: { ...impersonated.extra, [scopesKey]: [...scopes, `cluster:${cluster}`] },
   };
+}
+
+function notForThem(): Error {
+  return statusError.forbiddenPath("impersonation is not allowed for the requestor");
 }
 
 /**

@@ -70,6 +70,7 @@ export {
   encodeBackup,
   readBackup,
 } from "./backup/index.ts";
+export { type SystemKind, systemDefinition } from "./custom-resources/index.ts";
 export {
   Listener,
   type ListenerOptions,

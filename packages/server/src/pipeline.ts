@@ -14,7 +14,13 @@ import {
   isAuthenticationError,
   type RequestAuthenticator,
 } from "./authentication/index.ts";
-import { type Authorizer, accessDenied, type Decision, forbidden } from "./authorization/index.ts";
+import {
+  type Authorizer,
+  accessDenied,
+  type Decision,
+  forbidden,
+  isThemselvesIn,
+} from "./authorization/index.ts";
 import { failure, json, toStatusError } from "./content/index.ts";
 import type { Deadlines } from "./deadlines.ts";
 import { Exchange } from "./exchange.ts";
@@ -290,7 +296,10 @@ function authorize(exchange: Exchange, rooms: PipelineRooms): Promise<undefined>
     throw inactive(attributes);
   if (exchange.scope?.service !== undefined)
     return authorizeService(exchange, exchange.scope.service, attributes, rooms);
-  const asked = isHome(exchange.scope) ? { ...attributes, verb: "create" } : attributes;
+  const wantsHome = isHome(exchange.scope);
+  const asked = wantsHome ? { ...attributes, verb: "create" } : attributes;
+  // A home is found by its user's name, and elsewhere's users may have any name.
+  if (wantsHome && !isThemselvesIn(exchange.user, rootCluster)) throw forbidden(asked, homeRefused);
   const decision = authorizer.authorize(asked);
   if (decision instanceof Promise)
     return decision.then((decided) => heed(exchange, decided, asked));
@@ -315,6 +324,18 @@ async function authorizeService(
   heed(exchange, await authorizer.authorize(asked), asked);
 }
 
+/** Whether a write that turns out to create may: in a virtual workspace that is for it to decide. */
+function creatingIn(
+  exchange: Exchange,
+  { services }: PipelineRooms,
+): HandlerRooms["authorizeCreate"] {
+  const service = exchange.scope?.service as ServiceScope;
+  const attributes = { ...attributesOf(exchange), verb: "create" };
+  return async () => {
+    heed(exchange, await services.authorize(service, attributes), attributes);
+  };
+}
+
 function heed(exchange: Exchange, decision: Decision, attributes: Attributes): undefined {
   noteDecision(exchange, decision);
   if (decision.allowed) return undefined;
@@ -328,6 +349,7 @@ const homeRefused = "workspace access not permitted";
 function isHome(scope: RequestScope | undefined): boolean {
   return (
     scope?.kind === "resource" &&
+    scope.service === undefined &&
     scope.name === homeName &&
     scope.verb === "get" &&
     scope.cluster === rootCluster &&
@@ -405,7 +427,9 @@ function dispatch(exchange: Exchange, rooms: PipelineRooms): MaybePromise<ApiRes
   const { cluster, group, version, resource } = scope;
   const serve = (definition: ResourceDefinition | undefined) => {
     if (definition === undefined) throw statusError.pathNotFound();
-    return handleResource(exchange.handled(scope, definition), rooms);
+    const served =
+      view === undefined ? rooms : { ...rooms, authorizeCreate: creatingIn(exchange, rooms) };
+    return handleResource(exchange.handled(scope, definition), served);
   };
   const found = catalog.find(cluster, group, version, resource);
   return found instanceof Promise ? found.then(serve) : serve(found);

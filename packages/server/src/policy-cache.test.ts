@@ -159,6 +159,27 @@ describe("the memory of policies", () => {
     await storage.close();
   });
 
+  it("lets names that nobody uses push out each other, and nobody who has roles", async () => {
+    const { cache, storage } = await filled(2);
+    const policies = new PolicyCache({
+      ...{ storage, hub: cache.hub },
+      ...{ clustersMax: 2, emptyClustersMax: 3 },
+    });
+    for (const name of ["c0", "c1"]) await policies.load(name as ClusterName);
+    for (let i = 0; i < 20; i++) await policies.load(`invented${i}` as ClusterName);
+    assert.equal(policies.size, 5);
+    const isHeld = (name: string) => policies.peek(name as ClusterName) !== undefined;
+    assert.deepEqual(["c0", "c1", "invented16", "invented17", "invented19"].map(isHeld), [
+      true,
+      true,
+      false,
+      true,
+      true,
+    ]);
+    await cache.close();
+    await storage.close();
+  });
+
   it("holds so many bytes, counted as objects come and go", async () => {
     const { cache, storage } = await filled(3);
     const one = new PolicyCache({ storage, hub: cache.hub });

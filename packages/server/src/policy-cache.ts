@@ -38,11 +38,17 @@ export interface PolicyCacheOptions {
   readonly storage: Storage;
   readonly hub: WatchHub;
   readonly clustersMax?: number;
+  readonly emptyClustersMax?: number;
   readonly bytesMax?: number;
 }
 
 /** Logical clusters whose policy is held; one without roles takes about a kilobyte. */
 const clustersDefaultMax = 50_000;
+/**
+ * Logical clusters without roles whose policy is held. Anybody can ask about a name that nobody uses: such names push out each other, and
+ * nobody who has roles.
+ */
+const emptyClustersDefaultMax = 1000;
 /** Memory of all roles and bindings that are held. */
 const bytesDefaultMax = 256 << 20;
 /** What an object takes in memory, measured: its subjects and rules are found by name. */
@@ -58,6 +64,8 @@ export class PolicyCache implements PolicySource, HubListener {
   readonly #options: PolicyCacheOptions;
   /** In order of last use, oldest first. */
   readonly #held = new Map<ClusterName, HeldPolicy>();
+  /** Those without roles, in the same order. */
+  readonly #empty = new Map<ClusterName, HeldPolicy>();
   readonly #loading = new Map<ClusterName, Loading>();
   #bytes = 0;
 
@@ -67,7 +75,7 @@ export class PolicyCache implements PolicySource, HubListener {
   }
 
   get size(): number {
-    return this.#held.size;
+    return this.#held.size + this.#empty.size;
   }
 
   get bytes(): number {
@@ -75,11 +83,12 @@ export class PolicyCache implements PolicySource, HubListener {
   }
 
   peek(cluster: ClusterName): ClusterPolicy | undefined {
-    const found = this.#held.get(cluster);
+    const found = this.#held.get(cluster) ?? this.#empty.get(cluster);
     if (found === undefined) return undefined;
     if (this.#newest !== found) {
-      this.#held.delete(cluster);
-      this.#held.set(cluster, found);
+      const among = found.bytes === 0 ? this.#empty : this.#held;
+      among.delete(cluster);
+      among.set(cluster, found);
       this.#newest = found;
     }
     return found.policy;
@@ -105,16 +114,18 @@ export class PolicyCache implements PolicySource, HubListener {
   onEvent(event: HubEvent): void {
     const { cluster } = parseObjectKey(event.key);
     this.#loading.get(cluster)?.events.push(event);
-    const held = this.#held.get(cluster);
+    const held = this.#held.get(cluster) ?? this.#empty.get(cluster);
     if (held === undefined) return;
     const before = held.bytes;
     held.apply(event);
     this.#bytes += held.bytes - before;
-    if (held.bytes > before) this.#shrink(held);
+    if ((before === 0) !== (held.bytes === 0)) this.#keep(cluster, held);
+    else if (held.bytes > before) this.#shrink(held);
   }
 
   onLost(error: StorageError): void {
     this.#held.clear();
+    this.#empty.clear();
     this.#loading.clear();
     this.#newest = undefined;
     this.#bytes = 0;
@@ -141,12 +152,19 @@ export class PolicyCache implements PolicySource, HubListener {
     for (const event of loading.events) held.apply(event);
     // What was lost meanwhile is loaded again by whoever asks next.
     if (this.#loading.get(cluster) === loading) {
-      this.#held.set(cluster, held);
       this.#newest = held;
       this.#bytes += held.bytes;
-      this.#shrink(held);
+      this.#keep(cluster, held);
     }
     return held.policy;
+  }
+
+  /** Puts it among its like, as the newest. */
+  #keep(cluster: ClusterName, held: HeldPolicy): void {
+    this.#held.delete(cluster);
+    this.#empty.delete(cluster);
+    (held.bytes === 0 ? this.#empty : this.#held).set(cluster, held);
+    this.#shrink(held);
   }
 
   /** Reads one kind's share and returns the revision up to which it is complete. */
@@ -166,6 +184,11 @@ export class PolicyCache implements PolicySource, HubListener {
   }
 
   #shrink(used: HeldPolicy): void {
+    const { emptyClustersMax = emptyClustersDefaultMax } = this.#options;
+    for (const cluster of this.#empty.keys()) {
+      if (this.#empty.size <= emptyClustersMax) break;
+      this.#empty.delete(cluster);
+    }
     const { clustersMax = clustersDefaultMax, bytesMax = bytesDefaultMax } = this.#options;
     for (const [cluster, held] of this.#held) {
       if (this.#held.size <= clustersMax && this.#bytes <= bytesMax) return;

@@ -21,6 +21,7 @@ import { ApiSharing, VirtualWorkspaces } from "./api-sharing/index.ts";
 import { type AuditTrailOptions, composeAudit } from "./audit-trail.ts";
 import type { AccountObjects, RequestAuthenticator } from "./authentication/index.ts";
 import type { Authorizer, LogicalClusterSource } from "./authorization/index.ts";
+import { createAuthorization } from "./authorize-create.ts";
 import { Compactor, type CompactorOptions } from "./compactor.ts";
 import { CustomResources, customResourceDefinitions } from "./custom-resources/index.ts";
 import { Deadlines } from "./deadlines.ts";
@@ -156,6 +157,7 @@ export class ApiServer {
       tokens: options.tokens,
       issuerDocuments: options.issuerDocuments,
       authorizer: this.#access.authorizer,
+      authorizeCreate: createAuthorization(this.#access.authorizer),
       reviewers: this.#access.reviewers,
       tenancy: this.#tenancy,
       services: new VirtualWorkspaces(sharing, serviceAccess(this.#access.authorizer, rules)),

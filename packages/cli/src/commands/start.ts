@@ -13,6 +13,13 @@ import {
   authenticationOptionsOf,
 } from "./authentication-flags.ts";
 import { durationFlag, integerFlag, repeated } from "./flags.ts";
+import {
+  addControllersFlag,
+  addPhysicalClusterFlags,
+  chosenControllers,
+  type PhysicalClusterFlags,
+  physicalClusterOptionsOf,
+} from "./physical-cluster-flags.ts";
 import { addStorageFlags, type StorageFlags, storageOptionsOf } from "./storage-flags.ts";
 import {
   addTrafficFlags,
@@ -21,7 +28,7 @@ import {
   trafficLimitsOf,
 } from "./traffic-flags.ts";
 
-interface StartFlags extends StorageFlags, AuthenticationFlags, TrafficFlags {
+interface StartFlags extends StorageFlags, AuthenticationFlags, TrafficFlags, PhysicalClusterFlags {
   readonly rootDirectory: string;
   readonly bindAddress: string;
   readonly securePort: number;
@@ -77,15 +84,16 @@ export function addStart(program: Command): void {
     .optionsGroup("What it does by itself:")
     .option(
       "--run-controllers <bool>",
-      "empty deleted namespaces, collect garbage, fill new namespaces, count for quotas",
+      "empty deleted namespaces, collect garbage, fill new namespaces, count for quotas; connect to physical clusters",
       "true",
-    )
-    .option(
-      "--event-ttl <duration>",
-      "how long Events are kept after they were last written (default: 1h)",
-      durationFlag("--event-ttl"),
-      3_600_000,
     );
+  addControllersFlag(command).option(
+    "--event-ttl <duration>",
+    "how long Events are kept after they were last written (default: 1h)",
+    durationFlag("--event-ttl"),
+    3_600_000,
+  );
+  addPhysicalClusterFlags(command.optionsGroup("What it does with physical clusters:"));
   addTrafficFlags(command);
   command
     .optionsGroup("How it stops:")
@@ -139,6 +147,7 @@ async function start(flags: StartFlags): Promise<void> {
 }
 
 function optionsOf(flags: StartFlags): ControlPlaneOptions {
+  const isRunning = flags.runControllers !== "false";
   return {
     rootDirectory: flags.rootDirectory,
     bindAddress: flags.bindAddress,
@@ -150,7 +159,8 @@ function optionsOf(flags: StartFlags): ControlPlaneOptions {
     tlsPrivateKeyFile: flags.tlsPrivateKeyFile,
     tlsSniCertKeys: flags.tlsSniCertKey,
     tlsMinVersion: flags.tlsMinVersion,
-    controllers: flags.runControllers !== "false",
+    controllers: isRunning && chosenControllers(flags.controllers).controlLoops,
+    physicalClusters: isRunning ? physicalClusterOptionsOf(flags) : undefined,
     webhookDenyPrivateAddresses: flags.webhookDenyPrivateAddresses === "true",
     ...authenticationOptionsOf(flags),
     eventTtlMs: flags.eventTtl,

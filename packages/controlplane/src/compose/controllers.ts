@@ -13,6 +13,7 @@ import {
 } from "@kcp-ts/controllers";
 import type { Clock } from "@kcp-ts/machinery/base";
 import { isStatusError } from "@kcp-ts/machinery/status";
+import { type MulticlusterOptions, runMulticluster } from "@kcp-ts/multicluster";
 import { Client, fencedTransport, formatKey, LeaderElector, type Transport } from "@kcp-ts/sdk";
 import type { ApiServer, ServerLog } from "@kcp-ts/server";
 import { inProcessTransport } from "./in-process-transport.ts";
@@ -27,6 +28,10 @@ export interface ControllersOptions {
   readonly issueToken?: IssueToken | undefined;
   readonly signCertificate?: SignCertificate | undefined;
   readonly eventTtlMs?: number | undefined;
+  /** Off: only what is said of physical clusters runs. */
+  readonly controlLoops?: boolean | undefined;
+  /** Physical clusters: left out, nobody connects to them from here. */
+  readonly multicluster?: Omit<MulticlusterOptions, "client" | "onError"> | undefined;
   /** Whether other servers work on the same store. */
   readonly isShared?: boolean;
   readonly log: Pick<ServerLog, "debug" | "warn" | "error">;
@@ -63,11 +68,12 @@ export function startControllers(options: ControllersOptions): RunningController
   };
 }
 
-function runLoops(
+async function runLoops(
   transport: Transport,
-  { caPem, issueToken, signCertificate, eventTtlMs, clock, log }: ControllersOptions,
+  options: ControllersOptions,
   signal: AbortSignal,
 ): Promise<void> {
+  const { caPem, issueToken, signCertificate, eventTtlMs, clock, log, multicluster } = options;
   const client = new Client({ transport, clock, userAgent: "kcp-controllers" });
   const onError = (error: unknown, { controller, key }: ErrorContext) => {
     const fields = {
@@ -80,10 +86,12 @@ function runLoops(
     else log.warn(fields, "a controller tries again");
   };
   const ttl = eventTtlMs === undefined ? {} : { eventTtlMs };
-  return runControlLoops(
-    { client, caPem, issueToken, signCertificate, ...ttl, clock, onError },
-    signal,
-  );
+  const shared = { client, clock, onError };
+  await Promise.all([
+    options.controlLoops !== false &&
+      runControlLoops({ ...shared, caPem, issueToken, signCertificate, ...ttl }, signal),
+    multicluster !== undefined && runMulticluster({ ...multicluster, ...shared }, signal),
+  ]);
 }
 
 /** Leads again and again; what is written after the lease was lost is not sent. */

@@ -37,6 +37,7 @@ import { InProcessIdentities } from "./in-process-identities.ts";
 import { inProcessTransport } from "./in-process-transport.ts";
 import { createInternalCredential, type InternalCredential } from "./internal-credential.ts";
 import { composeIssuers, type IssuerOptions } from "./issuers.ts";
+import { type PhysicalClusterOptions, PhysicalClusters } from "./physical-clusters.ts";
 import {
   composeServiceAccounts,
   type ServiceAccountOptions,
@@ -65,6 +66,12 @@ export interface CoreOptions
   readonly tidyMemory?: (() => void) | undefined;
 }
 
+export interface ControlLoopsToStart
+  extends Pick<ControllersOptions, "caPem" | "eventTtlMs" | "isShared" | "controlLoops"> {
+  /** Nobody connects to physical clusters if left out. */
+  readonly physicalClusters?: PhysicalClusterOptions | undefined;
+}
+
 interface Parts extends CoreOptions {
   readonly authenticator: (objects: AccountObjects) => RequestAuthenticator;
   readonly serviceAccounts: ServiceAccounts;
@@ -90,6 +97,7 @@ export class Core {
   /** Looked at until the controllers stop. */
   readonly files: FileWatch;
   readonly #parts: Parts;
+  readonly #physicalClusters: PhysicalClusters;
   readonly #stopping = new AbortController();
   #controlLoops: RunningControllers | undefined;
   #controllers: Promise<void>[] = [];
@@ -133,6 +141,9 @@ export class Core {
   private constructor(parts: Parts) {
     const { storage, authenticator, clock, random, log, extensions } = parts;
     this.#parts = parts;
+    this.#physicalClusters = new PhysicalClusters(() =>
+      this.#client(parts.credential.authorization),
+    );
     this.identities = parts.identities;
     this.files = parts.files;
     this.server = new ApiServer({
@@ -147,8 +158,11 @@ export class Core {
       log,
       tokens: parts.serviceAccounts.issuer,
       issuerDocuments: parts.serviceAccounts.documents,
-      admissionPlugins: extensions.admissionPlugins ?? [],
-      resources: extensions.resources ?? [],
+      admissionPlugins: [
+        this.#physicalClusters.admissionPlugin,
+        ...(extensions.admissionPlugins ?? []),
+      ],
+      resources: [...this.#physicalClusters.resources, ...(extensions.resources ?? [])],
       webhooks: { denyPrivateAddresses: parts.webhookDenyPrivateAddresses === true },
       audit: parts.trail,
       ...parts.limits,
@@ -175,7 +189,7 @@ export class Core {
   }
 
   /** The server's own. `caPem` is what clients verify it by. */
-  startControlLoops(options: Pick<ControllersOptions, "caPem" | "eventTtlMs" | "isShared">): void {
+  startControlLoops({ physicalClusters, ...options }: ControlLoopsToStart): void {
     const { server } = this;
     const { credential, log, clock, serviceAccounts, clientAuthority } = this.#parts;
     const issueToken: IssueToken = (account, secretName) =>
@@ -186,7 +200,9 @@ export class Core {
       clusterUnit,
     });
     const keys = { issueToken, signCertificate };
-    this.#controlLoops = startControllers({ ...options, ...keys, server, credential, log, clock });
+    const multicluster = physicalClusters && this.#physicalClusters.programOf(physicalClusters);
+    const shared = { ...keys, server, credential, log, clock, multicluster };
+    this.#controlLoops = startControllers({ ...options, ...shared });
   }
 
   /** The embedder's: when the types they watch are there. */

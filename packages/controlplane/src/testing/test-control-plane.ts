@@ -13,6 +13,7 @@ import { MemoryStorage } from "@kcp-ts/server/storage/memory";
 import { FakeClock } from "@kcp-ts/testkit";
 import { Core, processUser } from "../compose/core.ts";
 import type { Extensions } from "../compose/extensions.ts";
+import type { PhysicalClusterOptions } from "../compose/physical-clusters.ts";
 import { Faults } from "./faults.ts";
 import { installCrds } from "./install-crds.ts";
 import { formatTestKubeconfig } from "./test-kubeconfig.ts";
@@ -34,6 +35,8 @@ export interface TestControlPlaneOptions extends Extensions {
   readonly storage?: Storage;
   /** Namespace deletion, garbage collection and what new namespaces get; true if left out. */
   readonly controlLoops?: boolean;
+  /** How physical clusters are connected to, or false for not at all. Only with control loops. */
+  readonly physicalClusters?: PhysicalClusterOptions | false;
   /** Warnings and errors go to stderr if left out. */
   readonly log?: ServerLog;
 }
@@ -77,7 +80,8 @@ export async function startTestControlPlane(
   options: TestControlPlaneOptions = {},
 ): Promise<TestControlPlane> {
   const { clock: asked = systemClock, crds = [], storage = new MemoryStorage(), ...rest } = options;
-  const { log = warningsToStderr(), controlLoops = true, ...extensions } = rest;
+  const { physicalClusters = {}, ...more } = rest;
+  const { log = warningsToStderr(), controlLoops = true, ...extensions } = more;
   const clock = asked === "fake" ? new FakeClock() : asked;
   const faults = new Faults(clock);
   const core = await Core.compose({
@@ -97,7 +101,10 @@ export async function startTestControlPlane(
   try {
     await core.start();
     await core.server.bootstrap(unreachableUrl);
-    if (controlLoops) core.startControlLoops({ caPem: certificates.caPem });
+    if (controlLoops) {
+      const { caPem } = certificates;
+      core.startControlLoops({ caPem, physicalClusters: physicalClusters || undefined });
+    }
     if (crds.length > 0) await plane.installCrds(crds);
     core.startControllers();
   } catch (error) {

@@ -25,7 +25,8 @@ import {
   validateSubresources,
 } from "./crd-version.ts";
 import { dns1035LabelComplaints } from "./dns-names.ts";
-import { errorsMax } from "./limits.ts";
+import { definitionNodesMax, errorsMax } from "./limits.ts";
+import { atOnce, type Pieces } from "./pieces.ts";
 import { readSchema } from "./read-schema.ts";
 import type { RuleEvaluator } from "./rule-evaluator.ts";
 import type { SchemaProps } from "./schema-props.ts";
@@ -33,7 +34,7 @@ import {
   anySchema,
   forgivenBy,
   strictSchemaValidation,
-  validateSchema,
+  validateSchemaInPieces,
 } from "./schema-validation.ts";
 
 export interface CrdValidationOptions extends Partial<CrdNameOptions> {
@@ -46,13 +47,7 @@ export function validateCustomResourceDefinition(
   crd: CustomResourceDefinition,
   options: CrdValidationOptions = {},
 ): FieldError[] {
-  return [
-    ...validateCrdName(crd, nameOptions(options)),
-    ...new SpecValidation(crd, undefined, options).validate(),
-    ...validateStatusPart(crd),
-    ...validateApproval(crd, undefined),
-    ...validatePreserve(crd.spec),
-  ].slice(0, errorsMax);
+  return atOnce(judgeCustomResourceDefinition(crd, undefined, options));
 }
 
 export function validateCustomResourceDefinitionUpdate(
@@ -60,7 +55,37 @@ export function validateCustomResourceDefinitionUpdate(
   old: CustomResourceDefinition,
   options: CrdValidationOptions = {},
 ): FieldError[] {
-  const errors = new SpecValidation(crd, old, options).validate();
+  return atOnce(judgeCustomResourceDefinition(crd, old, options));
+}
+
+/** Either of the two, in pieces: a definition may be large, and others want to be served meanwhile. */
+export function judgeCustomResourceDefinition(
+  crd: CustomResourceDefinition,
+  old: CustomResourceDefinition | undefined,
+  options: CrdValidationOptions = {},
+): Pieces<FieldError[]> {
+  return old === undefined ? judgeNew(crd, options) : judgeUpdate(crd, old, options);
+}
+
+function* judgeNew(
+  crd: CustomResourceDefinition,
+  options: CrdValidationOptions,
+): Pieces<FieldError[]> {
+  return [
+    ...validateCrdName(crd, nameOptions(options)),
+    ...(yield* new SpecValidation(crd, undefined, options).validate()),
+    ...validateStatusPart(crd),
+    ...validateApproval(crd, undefined),
+    ...validatePreserve(crd.spec),
+  ].slice(0, errorsMax);
+}
+
+function* judgeUpdate(
+  crd: CustomResourceDefinition,
+  old: CustomResourceDefinition,
+  options: CrdValidationOptions,
+): Pieces<FieldError[]> {
+  const errors = yield* new SpecValidation(crd, old, options).validate();
   const immutable = (field: string, value: string, before: string): void => {
     if (value !== before) errors.push(fieldError.invalid(field, value, "field is immutable"));
   };
@@ -124,8 +149,9 @@ class SpecValidation {
   readonly #options: CrdValidationOptions;
   readonly #errors: FieldError[] = [];
   readonly #shared = new Map<SharedPart, boolean>();
+  #nodes = 0;
   /** Read once; undefined where there is none or it cannot be read. */
-  readonly #schemas: readonly (SchemaProps | undefined)[];
+  readonly #schemas: (SchemaProps | undefined)[] = [];
 
   constructor(
     { spec }: CustomResourceDefinition,
@@ -136,10 +162,17 @@ class SpecValidation {
     this.#old = old?.spec;
     this.#wasEstablished = old?.status.established === true;
     this.#options = options;
-    this.#schemas = spec.versions.map(({ schema }, i) => this.#read(schema, i));
   }
 
-  validate(): FieldError[] {
+  *validate(): Pieces<FieldError[]> {
+    for (const [i, { schema }] of this.#spec.versions.entries()) {
+      this.#schemas.push(this.#read(schema, i));
+      if (this.#nodes > definitionNodesMax) {
+        const detail = `must not have more than ${definitionNodesMax} sub-schemas in all versions together`;
+        return [fieldError.forbidden("spec.versions", detail)];
+      }
+      yield;
+    }
     const { group, scope, names, versions, conversion, preserveUnknownFields } = this.#spec;
     const errors = this.#errors;
     errors.push(...validateGroup(group, nameOptions(this.#options)));
@@ -151,11 +184,11 @@ class SpecValidation {
       const detail = "must be false in order to use defaults in the schema";
       errors.push(fieldError.invalid("spec.preserveUnknownFields", true, detail));
     }
-    for (const [i, version] of versions.entries()) this.#version(version, i);
+    for (const [i, version] of versions.entries()) yield* this.#version(version, i);
     this.#versionSet();
     errors.push(...validateRequiredNames(names, "spec.names"));
     errors.push(...validateNames(names, "spec.names"));
-    this.#sharedParts();
+    yield* this.#sharedParts();
     if (conversion !== undefined && conversion.strategy !== "None" && preserveUnknownFields) {
       const detail = "must be None if spec.preserveUnknownFields is true";
       errors.push(fieldError.invalid("spec.conversion.strategy", conversion.strategy, detail));
@@ -176,6 +209,7 @@ class SpecValidation {
     if (schema === undefined) return undefined;
     const path = `spec.versions[${index}].schema.openAPIV3Schema`;
     const read = readSchema(schema, { path });
+    this.#nodes += read.nodes;
     for (const problem of read.problems) {
       const colon = problem.lastIndexOf(": ");
       this.#errors.push(fieldError.invalid(problem.slice(0, colon), "", problem.slice(colon + 2)));
@@ -194,13 +228,13 @@ class SpecValidation {
     }
   }
 
-  #version(version: CrdVersion, index: number): void {
+  *#version(version: CrdVersion, index: number): Pieces<void> {
     const path = `spec.versions[${index}]`;
     const complaints = dns1035LabelComplaints(version.name);
     if (complaints.length > 0)
       this.#errors.push(fieldError.invalid(`${path}.name`, version.name, complaints.join(",")));
     this.#errors.push(...validateDeprecation(version.deprecated, version.deprecationWarning, path));
-    if (!this.#isShared("schema")) this.#schema(index, `${path}.schema`, hasStatus(version));
+    if (!this.#isShared("schema")) yield* this.#schema(index, `${path}.schema`, hasStatus(version));
     if (!this.#isShared("subresources"))
       this.#errors.push(...validateSubresources(version.subresources, `${path}.subresources`));
     if (!this.#isShared("printerColumns")) this.#columns(version, path);
@@ -225,11 +259,11 @@ class SpecValidation {
   }
 
   /** What stands at the top in upstream's internal form. */
-  #sharedParts(): void {
+  *#sharedParts(): Pieces<void> {
     const [first] = this.#spec.versions;
     if (first === undefined) return;
     if (this.#isShared("schema"))
-      this.#schema(0, "spec.validation", this.#spec.versions.some(hasStatus));
+      yield* this.#schema(0, "spec.validation", this.#spec.versions.some(hasStatus));
     if (this.#isShared("subresources"))
       this.#errors.push(...validateSubresources(first.subresources, "spec.subresources"));
     if (this.#isShared("printerColumns")) this.#columns(first, "spec");
@@ -270,19 +304,19 @@ class SpecValidation {
   }
 
   /** Judged strictly first; only if that fails is the stored CRD asked what it already got away with. */
-  #schema(index: number, path: string, statusEnabled: boolean): void {
+  *#schema(index: number, path: string, statusEnabled: boolean): Pieces<void> {
     const schema = this.#schemas[index];
     if (schema === undefined) return;
     const version = this.#spec.versions[index] as CrdVersion;
     const { evaluator } = this.#options;
     const strict = { ...strictSchemaValidation, statusEnabled, evaluator };
     const at = `${path}.openAPIV3Schema`;
-    let errors = validateSchema(schema, at, strict);
+    let errors = yield* validateSchemaInPieces(schema, at, strict);
     if (errors.length > 0 && this.#old !== undefined) {
-      const forgiven = this.#forgiven();
+      const forgiven = yield* this.#forgiven();
       const oldSchema = this.#oldVersion(version.name)?.schema;
       const isUnchanged = oldSchema !== undefined && jsonEqual(oldSchema, version.schema);
-      errors = validateSchema(schema, at, {
+      errors = yield* validateSchemaInPieces(schema, at, {
         ...strict,
         ...forgiven,
         requireStructural:
@@ -291,9 +325,10 @@ class SpecValidation {
       });
     }
     this.#errors.push(...errors);
+    yield;
   }
 
-  #forgiven(): Partial<typeof strictSchemaValidation> {
+  *#forgiven(): Pieces<Partial<typeof strictSchemaValidation>> {
     const forgiven: Record<string, boolean> = {};
     for (const version of this.#old?.versions ?? []) {
       const old = version.schema === undefined ? undefined : readSchema(version.schema).schema;
@@ -301,6 +336,7 @@ class SpecValidation {
       for (const [rule, required] of Object.entries(forgivenBy(old))) {
         if (required === false) forgiven[rule] = false;
       }
+      yield;
     }
     return forgiven;
   }

@@ -27,6 +27,7 @@ export { isCaBundle } from "./crd-conversion.ts";
 export { approvalAnnotation, crdName } from "./crd-names.ts";
 export {
   type CrdValidationOptions,
+  judgeCustomResourceDefinition,
   validateCustomResourceDefinition,
   validateCustomResourceDefinitionUpdate,
   validateStoredVersions,
@@ -39,6 +40,7 @@ export {
   comparedItemsMax,
   defaultedTextMax,
   defaultedValuesMax,
+  definitionNodesMax,
   enumValuesMax,
   errorsHeldMax,
   errorsMax,
@@ -61,6 +63,7 @@ export {
   publishV2,
   publishV3,
 } from "./openapi.ts";
+export { atOnce, type Pieces } from "./pieces.ts";
 export {
   type Cell,
   type ColumnDefinition,

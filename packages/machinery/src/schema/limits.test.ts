@@ -2,15 +2,19 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { JsonObject, JsonValue } from "../json/index.ts";
 import {
+  atOnce,
   comparedItemsMax,
   compileSchema,
   crdVersionsMax,
+  defaultCustomResourceDefinition,
   defaultedTextMax,
   defaultedValuesMax,
+  definitionNodesMax,
   enumValuesMax,
   errorsHeldMax,
   errorsMax,
   errorsTextMax,
+  judgeCustomResourceDefinition,
   patternLengthMax,
   patternWeightMax,
   patternWorkMax,
@@ -43,6 +47,21 @@ const bodies = (schema: JsonObject, value: JsonValue, old?: JsonValue): string[]
     .validate({ x: value }, old === undefined ? {} : { old: { x: old } })
     .map(({ body }) => body);
 
+function judge(versions: readonly JsonObject[]): ReturnType<typeof judgeCustomResourceDefinition> {
+  const { definition } = readCustomResourceDefinition(
+    defaultCustomResourceDefinition({
+      metadata: { name: "foos.example.com" },
+      spec: {
+        group: "example.com",
+        scope: "Cluster",
+        names: { plural: "foos", kind: "Foo" },
+        versions,
+      },
+    }),
+  );
+  return judgeCustomResourceDefinition(definition, undefined);
+}
+
 describe("limits of a schema", () => {
   it("depth", () => {
     const nested = (levels: number): JsonObject => {
@@ -62,6 +81,50 @@ describe("limits of a schema", () => {
     assert.deepEqual(problems(fields(schemaNodesMax, () => leaf)), [
       `must not have more than ${schemaNodesMax} sub-schemas`,
     ]);
+  });
+
+  it("sub-schemas of all versions of a definition together", () => {
+    const leaf = { type: "string" };
+    const version = (name: string, nodes: number): JsonObject => ({
+      name,
+      served: true,
+      storage: name === "v1",
+      schema: { openAPIV3Schema: fields(nodes - 1, () => leaf) },
+    });
+    const errors = (extra: number) => {
+      const half = definitionNodesMax / 2;
+      const versions = [version("v1", half), version("v2", half - 2), version("v3", 2 + extra)];
+      return atOnce(judge(versions)).map(({ field, body }) => `${field}: ${body}`);
+    };
+    assert.deepEqual(errors(0), []);
+    assert.deepEqual(errors(1), [
+      `spec.versions: Forbidden: must not have more than ${definitionNodesMax} sub-schemas in all versions together`,
+    ]);
+  });
+
+  it("a definition is judged in pieces, each of which looks at one version", () => {
+    const seen: string[] = [];
+    // Whoever reads the fields of a version's schema leaves its name.
+    const version = (name: string): JsonObject => {
+      const { properties } = fields(50, () => ({ type: "string" }));
+      const schema = { type: "object", description: name } as Record<string, JsonValue>;
+      Object.defineProperty(schema, "properties", {
+        enumerable: true,
+        get: () => {
+          seen.push(name);
+          return properties;
+        },
+      });
+      return { name, served: true, storage: name === "v1", schema: { openAPIV3Schema: schema } };
+    };
+    const pieces = judge([version("v1"), version("v2"), version("v3")]);
+    let count = 0;
+    for (let step = pieces.next(); step.done !== true; step = pieces.next()) {
+      count++;
+      assert.ok(new Set(seen.splice(0)).size <= 1);
+    }
+    // Each version is read, its structure judged, its keywords judged.
+    assert.ok(count >= 3 * 3, `${count} pieces`);
   });
 
   it("values of an enum", () => {

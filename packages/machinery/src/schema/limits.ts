@@ -1,14 +1,17 @@
 /**
  * What a tenant's schema and object may cost. Kubernetes has no such limits; one process that serves thousands of tenants needs them.
  *
- * Each is far above what real definitions use (the largest public CRDs have some 10,000 nodes, 30 levels and a few hundred patterns).
+ * Each is above what real definitions use (the largest public CRDs have some 8,000 nodes, 30 levels and a few hundred patterns).
  */
 
 /** Levels of sub-schemas, the root being the first. */
 export const schemaDepthMax = 128;
 
-/** Sub-schemas of one version's schema. */
-export const schemaNodesMax = 20_000;
+/** Sub-schemas of one version's schema: what can be read, judged or compiled in a few tens of milliseconds each. */
+export const schemaNodesMax = 12_000;
+
+/** Sub-schemas of all versions of one definition together. */
+export const definitionNodesMax = 24_000;
 
 /** Values of one `enum`. */
 export const enumValuesMax = 5_000;

@@ -20,6 +20,8 @@ export interface ReadSchema {
   /** Undefined when there are problems. */
   readonly schema: SchemaProps | undefined;
   readonly problems: readonly string[];
+  /** Sub-schemas that were read, the root included. */
+  readonly nodes: number;
 }
 
 export interface ReadSchemaOptions {
@@ -32,7 +34,8 @@ export interface ReadSchemaOptions {
 export function readSchema(json: JsonValue, options: ReadSchemaOptions = {}): ReadSchema {
   const reader = new SchemaReader(options.withoutDocumentation === true);
   const schema = reader.schema(json, options.path ?? "openAPIV3Schema", 1);
-  return { schema: reader.problems.length === 0 ? schema : undefined, problems: reader.problems };
+  const { problems, nodes } = reader;
+  return { schema: problems.length === 0 ? schema : undefined, problems, nodes };
 }
 
 const problemsMax = 20;
@@ -45,6 +48,10 @@ class SchemaReader {
 
   constructor(withoutDocumentation: boolean) {
     this.#withoutDocumentation = withoutDocumentation;
+  }
+
+  get nodes(): number {
+    return this.#nodes;
   }
 
   schema(json: JsonValue, path: string, depth: number): SchemaProps {

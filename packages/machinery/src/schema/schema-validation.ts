@@ -7,6 +7,7 @@ import { NodeCompiler } from "./compile-node.ts";
 import { hasUnprunedDefaults, validateDefaults } from "./default-validation.ts";
 import { isRecognizedFormat } from "./formats.ts";
 import { hasNonAtomicItems, mapListKeyErrors } from "./list-topology.ts";
+import { atOnce, type Pieces } from "./pieces.ts";
 import { RuleChecker } from "./rule-checks.ts";
 import type { RuleEvaluator } from "./rule-evaluator.ts";
 import type { SchemaProps } from "./schema-props.ts";
@@ -43,12 +44,22 @@ export function validateSchema(
   path: string,
   options: SchemaValidationOptions = strictSchemaValidation,
 ): FieldError[] {
+  return atOnce(validateSchemaInPieces(schema, path, options));
+}
+
+/** The same, resting where others may have their turn: each piece looks at every sub-schema once or twice. */
+export function* validateSchemaInPieces(
+  schema: SchemaProps,
+  path: string,
+  options: SchemaValidationOptions,
+): Pieces<FieldError[]> {
   const errors: FieldError[] = [];
   if (options.statusEnabled) errors.push(...validateStatusRoot(schema, path));
   if (schema.nullable)
     errors.push(fieldError.forbidden(`${path}.nullable`, "nullable cannot be true at the root"));
   const structure = options.requireStructural ? judgeStructure(schema, path, options) : undefined;
   if (structure !== undefined) errors.push(...structure.errors);
+  yield;
   const isSound =
     structure !== undefined && structure.problem === undefined && structure.errors.length === 0;
   const checker =

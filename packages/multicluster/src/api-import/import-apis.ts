@@ -5,7 +5,7 @@
 import type { JsonObject, JsonValue } from "@kcp-ts/machinery/json";
 import { readCustomResourceDefinition } from "@kcp-ts/machinery/schema";
 import { isStatusError } from "@kcp-ts/machinery/status";
-import { type ApiResource, type Client, discover } from "@kcp-ts/sdk";
+import { type ApiResource, type ApiVersion, type Client, discover } from "@kcp-ts/sdk";
 import type { ImportedApi } from "./imported-api.ts";
 import { OpenApiModels } from "./openapi-models.ts";
 import { structuralSchema, UnusableModelError } from "./structural-schema.ts";
@@ -14,32 +14,34 @@ export interface ImportOptions {
   readonly signal: AbortSignal;
   /** `deployments.apps` or `services`; all that can be synced when left out. */
   readonly resources?: readonly string[] | undefined;
+  /** Which versions of a resource: the one that the cluster prefers if left out. */
+  readonly versions?: "preferred" | "all" | undefined;
+  /** By `resource.group`: these are left out, whatever was asked for. */
+  readonly without?: ReadonlySet<string> | undefined;
 }
 
 export interface ImportResult {
   readonly apis: readonly ImportedApi[];
   /** What was asked for or found and cannot be imported, by `resource.group`, with the reason. */
   readonly skipped: ReadonlyMap<string, string>;
+  /** False when the cluster could not tell of all its APIs: what is missing here may well be there. */
+  readonly isComplete: boolean;
+  /** What was chosen, whether it could be imported or not, by `versionedName`. */
+  readonly served: ReadonlySet<string>;
 }
+
+/** A cluster has some hundred APIs; more than this are left out, and said to be. */
+export const importedApisMax = 1000;
 
 export async function importApis(client: Client, options: ImportOptions): Promise<ImportResult> {
   const { groups, failures } = await discover(client, { signal: options.signal });
   const skipped = new Map<string, string>();
   for (const [version, reason] of failures)
     skipped.set(version, reason instanceof Error ? reason.message : String(reason));
-  const wanted = options.resources === undefined ? undefined : new Set(options.resources);
-  const chosen: ApiResource[] = [];
-  for (const { versions } of groups) {
-    // The preferred version is the first one that has the resource.
-    const seen = new Set<string>();
-    for (const { resources } of versions) {
-      for (const resource of resources) {
-        if (seen.has(resource.resource)) continue;
-        seen.add(resource.resource);
-        if (wanted?.has(nameOf(resource)) ?? isSyncable(resource)) chosen.push(resource);
-      }
-    }
-  }
+  const chosen = groups.flatMap(({ versions }) => chosenOf(versions, options));
+  for (const resource of chosen.splice(importedApisMax))
+    skipped.set(nameOf(resource), `the cluster has more than ${importedApisMax} APIs`);
+  const served = new Set(chosen.map(versionedName));
   const schemas = new SchemaSource(client, options.signal);
   const apis: ImportedApi[] = [];
   for (const resource of chosen) {
@@ -50,16 +52,41 @@ export async function importApis(client: Client, options: ImportOptions): Promis
       skipped.set(nameOf(resource), error.message);
     }
   }
-  for (const name of wanted ?? []) {
+  for (const name of options.resources ?? []) {
+    if (options.without?.has(name)) continue;
     const isFound = apis.some((api) => nameOf({ ...api, resource: api.plural }) === name);
     if (!isFound && !skipped.has(name)) skipped.set(name, "the cluster does not serve it");
   }
-  return { apis, skipped };
+  return { apis, skipped, isComplete: failures.size === 0, served };
+}
+
+/** Versions come in the cluster's order: the preferred one is the first that has the resource. */
+function chosenOf(
+  versions: readonly ApiVersion[],
+  { resources, versions: which, without }: ImportOptions,
+): ApiResource[] {
+  const wanted = resources === undefined ? undefined : new Set(resources);
+  const chosen: ApiResource[] = [];
+  const seen = new Set<string>();
+  for (const { resources: served } of versions) {
+    for (const resource of served) {
+      const name = nameOf(resource);
+      if (without?.has(name) || (seen.has(name) && which !== "all")) continue;
+      seen.add(name);
+      if (wanted?.has(name) ?? isSyncable(resource)) chosen.push(resource);
+    }
+  }
+  return chosen;
 }
 
 /** `deployments.apps`; the core group has no suffix. */
 export function nameOf({ resource, group }: { resource: string; group: string }): string {
   return group === "" ? resource : `${resource}.${group}`;
+}
+
+/** `deployments.v1.apps`; the core group is `core`. */
+export function versionedName(api: { resource: string; version: string; group: string }): string {
+  return `${api.resource}.${api.version}.${api.group === "" ? "core" : api.group}`;
 }
 
 function isSyncable({ verbs, resource }: ApiResource): boolean {

@@ -21,7 +21,7 @@ export interface ImportedApi {
 }
 
 /** Groups that CustomResourceDefinitions need an approval for. */
-const protectedGroup = /(^|\.)(k8s|kubernetes)\.io$/;
+export const protectedGroup = /(^|\.)(k8s|kubernetes)\.io$/;
 
 /** The API as a CustomResourceDefinition with one version. */
 export function definitionOf(api: ImportedApi): JsonObject {

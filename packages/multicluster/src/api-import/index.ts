@@ -1,3 +1,11 @@
-export { type ImportOptions, type ImportResult, importApis, nameOf } from "./import-apis.ts";
-export { definitionOf, type ImportedApi } from "./imported-api.ts";
+/** From a cluster's discovery and OpenAPI to APIs as we describe them. */
+export {
+  type ImportOptions,
+  type ImportResult,
+  importApis,
+  importedApisMax,
+  nameOf,
+  versionedName,
+} from "./import-apis.ts";
+export { definitionOf, type ImportedApi, protectedGroup } from "./imported-api.ts";
 export { UnusableModelError } from "./structural-schema.ts";

@@ -37,6 +37,8 @@ interface Session {
   readonly http2: ClientHttp2Session;
   streams: number;
   usable: boolean;
+  /** A ping is out and not yet answered. */
+  isProbed: boolean;
   timer: Timer | undefined;
 }
 
@@ -106,6 +108,7 @@ export class Http2Connections {
       http2,
       streams: 0,
       usable: true,
+      isProbed: false,
       timer: undefined,
     };
     await this.#settings(http2);
@@ -157,29 +160,45 @@ export class Http2Connections {
 
   /** Pings as long as the session carries streams: an idle one is found out by the next request. */
   #keepAlive(session: Session): void {
-    const { clock, pingIntervalMs, pingTimeoutMs } = this.#options;
-    session.timer = clock.schedule(pingIntervalMs, () => {
-      session.timer = clock.schedule(pingTimeoutMs, () => {
-        session.usable = false;
-        session.http2.destroy(new Error(`no answer to a ping for ${pingTimeoutMs} ms`));
-      });
-      session.http2.ping((error) => {
-        session.timer?.cancel();
-        if (error === null && session.streams > 0) this.#keepAlive(session);
-      });
+    session.timer = this.#options.clock.schedule(this.#options.pingIntervalMs, () =>
+      this.#probe(session),
+    );
+  }
+
+  /** Pings once; a session that does not answer in time is ended. */
+  #probe(session: Session): void {
+    const { http2 } = session;
+    if (session.isProbed || http2.destroyed || http2.closed) return;
+    const { clock, pingTimeoutMs } = this.#options;
+    session.isProbed = true;
+    session.timer?.cancel();
+    session.timer = clock.schedule(pingTimeoutMs, () => {
+      session.usable = false;
+      http2.destroy(new Error(`no answer to a ping for ${pingTimeoutMs} ms`));
+    });
+    http2.ping((error) => {
+      session.isProbed = false;
+      session.timer?.cancel();
+      if (error === null && session.streams > 0) this.#keepAlive(session);
     });
   }
 
   #began(session: Session): void {
     if (session.streams++ > 0) return;
     session.http2.ref();
-    this.#keepAlive(session);
+    if (!session.isProbed) this.#keepAlive(session);
   }
 
-  #ended(session: Session): void {
-    if (--session.streams > 0) return;
-    session.timer?.cancel();
-    session.http2.unref();
+  /**
+   * A request that was given up without an answer makes its session suspect: with patience shorter than the pings', one request after the other
+   * would be sent into a dead connection, and each would take its own watch over it along when it ends.
+   */
+  #ended(session: Session, wasAnswered: boolean): void {
+    if (--session.streams === 0) {
+      session.http2.unref();
+      if (!session.isProbed) session.timer?.cancel();
+    }
+    if (!wasAnswered) this.#probe(session);
   }
 
   #exchange(session: Session, request: TransportRequest): Promise<TransportResponse> {
@@ -217,7 +236,7 @@ export class Http2Connections {
       });
       stream.on("close", () => {
         stopListening();
-        this.#ended(session);
+        this.#ended(session, body !== undefined);
         if (body === undefined) reject(failure(undefined));
         else body.closed();
       });

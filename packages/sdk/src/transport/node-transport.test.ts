@@ -262,6 +262,28 @@ describe("NodeTransport", () => {
     await raw.close();
   });
 
+  it("finds out a dead connection although every request is given up before the next ping", async () => {
+    const server = await serve(startHttp2Server, echo);
+    let frozen = false;
+    const raw = await rawRelay(server.port, () => frozen);
+    const clock = new FakeClock();
+    const transport = transportTo(new URL(`https://localhost:${raw.port}`), { clock });
+    await ask(transport);
+    frozen = true;
+    for (let i = 0; i < 3; i++) {
+      const patience = new AbortController();
+      const pending = transport.send({ ...get, signal: patience.signal });
+      const refused = assert.rejects(pending);
+      clock.advance(10_000);
+      patience.abort(new Error("no answer"));
+      await refused;
+      await settle(20);
+    }
+    frozen = false;
+    assert.equal((await ask(transport))["version"], "2.0");
+    await raw.close();
+  });
+
   it("gives up a connection on which the server never begins to speak, and makes another", async () => {
     let isMute = true;
     const { cert, key } = certificates;

@@ -56,7 +56,7 @@ export class AuditRecord {
       level,
       auditID: auditId,
       stage,
-      requestURI: request.target,
+      requestURI: withoutCredentials(request.target),
       verb: scope?.verb ?? request.method.toLowerCase(),
       user: userOf(impersonator ?? user),
       ...(impersonator === undefined ? {} : { impersonatedUser: userOf(user) }),
@@ -110,6 +110,14 @@ export class AuditRecord {
     };
   }
 }
+
+/** No query gives access here, but some clients send their tokens in one all the same. */
+function withoutCredentials(target: string): string {
+  return target.includes("?") ? target.replace(credentialParameter, "$1REDACTED") : target;
+}
+
+const credentialParameter =
+  /([?&](?:access_token|id_token|refresh_token|token|password|client_secret|api_key)=)[^&#]*/gi;
 
 /** A request body as JSON, whatever it came as; undefined when it is none. */
 export type Decode = (bytes: Uint8Array, contentType: string | undefined) => JsonValue | undefined;

@@ -8,6 +8,7 @@
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { type Attributes, type UserInfo, wellKnownGroup } from "../request/index.ts";
 import type { Authorizer, Decision } from "./authorizer.ts";
+import { effectiveUsers } from "./rbac/effective-users.ts";
 
 export interface LogicalClusterSource {
   /** Without a promise when it is at hand; undefined when there is none. */
@@ -62,7 +63,7 @@ function enter(
   const { user } = attributes;
   if (state !== undefined) {
     if (!openPhases.has(state.phase)) return refusal;
-    if (state.requiredGroups !== undefined && !hasGroups(user, state.requiredGroups))
+    if (state.requiredGroups !== undefined && !hasGroups(attributes, state.requiredGroups))
       return refusal;
   }
   if (user.groups.includes(logicalClusterAdmin) || isLocalServiceAccount(attributes))
@@ -111,12 +112,17 @@ function isLocalServiceAccount({ user, cluster }: Attributes): boolean {
 
 const exemptGroups = [logicalClusterAdmin, externalLogicalClusterAdmin, workspaceBootstrapper];
 
-function hasGroups(user: UserInfo, required: string): boolean {
-  if (user.username.startsWith(serviceAccountPrefix)) return true;
-  if (exemptGroups.some((group) => user.groups.includes(group))) return true;
-  return required
-    .split(";")
-    .some((all) => all.split(",").every((group) => user.groups.includes(group.trim())));
+/**
+ * Service accounts need none. What counts is who somebody is here: groups that another cluster's administrator gave them, and accounts of
+ * other clusters, which anybody can make, are those of strangers.
+ */
+function hasGroups({ user, cluster }: Attributes, required: string): boolean {
+  const wanted = required.split(";").map((all) => all.split(",").map((group) => group.trim()));
+  return effectiveUsers(user, cluster).some(({ username, groups }) => {
+    if (username.startsWith(serviceAccountPrefix)) return true;
+    if (exemptGroups.some((group) => groups.includes(group))) return true;
+    return wanted.some((all) => all.every((group) => groups.includes(group)));
+  });
 }
 
 /** The same words whatever the cause: a client may see them. */

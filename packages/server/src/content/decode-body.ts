@@ -37,6 +37,10 @@ export function mediaTypeOf(contentType: string | undefined): string {
   return (end < 0 ? contentType : contentType.slice(0, end)).trim().toLowerCase();
 }
 
+export function isProtobuf(contentType: string | undefined): boolean {
+  return mediaTypeOf(contentType) === protobufType;
+}
+
 export function decodeBody(
   bytes: Uint8Array,
   contentType: string | undefined,

@@ -3,6 +3,7 @@ export {
   type DecodedBody,
   decodeBody,
   decodeText,
+  isProtobuf,
   mediaTypeOf,
   yamlBytesMax,
 } from "./decode-body.ts";

@@ -11,7 +11,13 @@ import {
 import { type Decoded, type MessageShape, objectMeta, ShapeError } from "@kcp-ts/machinery/shape";
 import { formatFieldError } from "@kcp-ts/machinery/status";
 import type { TableColumn } from "@kcp-ts/machinery/table";
-import type { Draft, KindSchemas, Strategy, SubresourceStrategy } from "../registry/index.ts";
+import {
+  apiVersionOf,
+  type Draft,
+  type KindSchemas,
+  type Strategy,
+  type SubresourceStrategy,
+} from "../registry/index.ts";
 import { scaleView } from "./scale.ts";
 import type { SharedVersion } from "./shared-version.ts";
 import { workloadPrinter } from "./workload-printers.ts";
@@ -37,6 +43,7 @@ export function customStrategy(version: SharedVersion): Strategy {
       return version.compiled().applyType;
     },
     decode: (value) => decode(version, value),
+    ...(isBuiltInGroup(version.group) ? { protobufShape: () => protobufShape(version) } : {}),
     get patchRules() {
       return isBuiltInGroup(version.group) ? version.compiled().patchRules : "none";
     },
@@ -89,6 +96,12 @@ export function customSubresources(
 /** Kinds that clients believe to know are patched as clients patch those. */
 export function isBuiltInGroup(group: string): boolean {
   return !group.includes(".") || wellKnownGroups.has(group);
+}
+
+/** Clients that know a kind by heart send its protobuf; the shapes are loaded when the first does. */
+async function protobufShape(version: SharedVersion): Promise<MessageShape | undefined> {
+  const { workloadShape } = await import("@kcp-ts/machinery/workload-shapes");
+  return workloadShape(apiVersionOf(version), version.kind);
 }
 
 /** Groups with a dot whose kinds are compiled into clients. */

@@ -5,19 +5,20 @@ import { mapType, objectType, recursive, structType, untypedType } from "@kcp-ts
 import { isJsonObject, type JsonObject, type JsonValue, jsonEqual } from "@kcp-ts/machinery/json";
 import { dnsSubdomainErrors } from "@kcp-ts/machinery/names";
 import {
-  type CrdValidationOptions,
+  atOnce,
   type CustomResourceDefinition,
   defaultCustomResourceDefinition,
+  judgeCustomResourceDefinition,
+  type Pieces,
   readCustomResourceDefinition,
   readSchema,
   unrecognizedFormats,
-  validateCustomResourceDefinition,
-  validateCustomResourceDefinitionUpdate,
   validateStoredVersions,
 } from "@kcp-ts/machinery/schema";
 import { customResourceDefinition } from "@kcp-ts/machinery/shape";
 import { type FieldError, quote } from "@kcp-ts/machinery/status";
 import type { Draft, ResourceDefinition, SubresourceStrategy } from "../registry/index.ts";
+import { otherWork } from "../request/other-work.ts";
 import { conditionsOf, deletionPending, withCondition } from "./conditions.ts";
 import { decodeDefinition } from "./decode-definition.ts";
 import { ruleEngine } from "./rule-engine.ts";
@@ -68,7 +69,8 @@ export const customResourceDefinitions: ResourceDefinition = {
     allowsCreateOnUpdate: false,
     returnsDeletedObject: false,
     prepareForCreate,
-    validate: (object) => validated(read(object), validateCustomResourceDefinition),
+    judgeAhead,
+    validate: (object) => verdicts.get(object["spec"] as object) ?? validated(object, undefined),
     prepareForUpdate,
     validateUpdate,
     warnings: formatWarnings,
@@ -116,7 +118,7 @@ function prepareForCreate(draft: Draft): void {
   delete draft["status"];
   (draft["metadata"] as Draft)["generation"] = 1;
   const { spec, status } = defaultCustomResourceDefinition(draft);
-  draft["spec"] = spec as JsonObject;
+  replaceSpec(draft, spec as JsonObject);
   const storedVersions = isJsonObject(status) ? (status["storedVersions"] as JsonValue) : [];
   draft["status"] = {
     conditions: [],
@@ -129,7 +131,7 @@ function prepareForCreate(draft: Draft): void {
 function prepareForUpdate(draft: Draft, old: JsonObject): void {
   draft["status"] = old["status"] as JsonObject;
   const { spec } = defaultCustomResourceDefinition(draft);
-  draft["spec"] = spec as JsonObject;
+  replaceSpec(draft, spec as JsonObject);
   const storage = read(draft).spec.versions.find((version) => version.storage)?.name;
   const status = draft["status"] as JsonObject;
   const stored = (status["storedVersions"] ?? []) as readonly string[];
@@ -140,18 +142,64 @@ function prepareForUpdate(draft: Draft, old: JsonObject): void {
 function validateUpdate(updated: JsonObject, old: JsonObject): FieldError[] {
   // A definition on its way out must be able to lose its finalizer, whatever today's rules say of it.
   if (isDeleted(old) && jsonEqual(updated["spec"] ?? null, old["spec"] ?? null)) return [];
-  return validated(read(updated), (definition, options) =>
-    validateCustomResourceDefinitionUpdate(definition, read(old), options),
-  );
+  return verdicts.get(updated["spec"] as object) ?? validated(updated, old);
+}
+
+/** Of specs whose judgement was made ahead. */
+const verdicts = new WeakMap<object, FieldError[]>();
+
+/** Values in a definition from which on it is judged in pieces. */
+const largeValues = 1_000;
+
+/** Prepares a copy as the write will, judges it, and notes the verdict for the write. */
+function judgeAhead(draft: Draft, old: JsonObject | undefined): Promise<void> | undefined {
+  if (!isLarge(draft["spec"])) return undefined;
+  const copy: Draft = { ...draft, metadata: { ...(draft["metadata"] as JsonObject) } };
+  if (old === undefined) prepareForCreate(copy);
+  else prepareForUpdate(copy, old);
+  return inPieces(judge(copy, old)).then((errors) => {
+    verdicts.set(draft["spec"] as object, errors);
+  });
+}
+
+async function inPieces<Result>(work: Pieces<Result>): Promise<Result> {
+  for (;;) {
+    await otherWork();
+    const { done, value } = work.next();
+    if (done === true) return value;
+  }
+}
+
+/** Whether there are many values in it; looks at no more than are needed to tell. */
+function isLarge(value: JsonValue | undefined): boolean {
+  const pending: (JsonValue | undefined)[] = [value];
+  for (let seen = 0; pending.length > 0; seen++) {
+    if (seen > largeValues) return true;
+    const next = pending.pop();
+    if (typeof next === "object" && next !== null) pending.push(...Object.values(next));
+  }
+  return false;
+}
+
+function validated(object: JsonObject, old: JsonObject | undefined): FieldError[] {
+  return atOnce(judge(object, old));
 }
 
 /** Rules are compiled only when there are not too many of them. */
-function validated(
-  definition: CustomResourceDefinition,
-  validate: (definition: CustomResourceDefinition, options: CrdValidationOptions) => FieldError[],
-): FieldError[] {
+function* judge(object: JsonObject, old: JsonObject | undefined): Pieces<FieldError[]> {
+  const definition = read(object);
   const tooMany = ruleLimitErrors(definition);
-  return tooMany.length > 0 ? tooMany : validate(definition, validation);
+  if (tooMany.length > 0) return tooMany;
+  yield;
+  const before = old === undefined ? undefined : read(old);
+  return yield* judgeCustomResourceDefinition(definition, before, validation);
+}
+
+/** What was judged ahead is judged for the prepared form as well. */
+function replaceSpec(draft: Draft, spec: JsonObject): void {
+  const verdict = verdicts.get(draft["spec"] as object);
+  if (verdict !== undefined) verdicts.set(spec, verdict);
+  draft["spec"] = spec;
 }
 
 function isDeleted(object: JsonObject): boolean {

@@ -76,7 +76,10 @@ const schema = {
         },
         port: {
           "x-kubernetes-int-or-string": true,
-          "x-kubernetes-validations": [{ rule: "self == 'http' || self == 80" }],
+          "x-kubernetes-validations": [
+            { rule: "self == 'http' || self == 80" },
+            { rule: "type(self) == int || type(self) == string" },
+          ],
         },
         text: { type: "string" },
         loop: {

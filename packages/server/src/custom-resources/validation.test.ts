@@ -366,3 +366,46 @@ describe("a definition", () => {
     );
   });
 });
+
+describe("a large definition", () => {
+  const large = (fields: number, leaf: object): ReturnType<typeof cronTabs> => {
+    const properties = Object.fromEntries(
+      Array.from({ length: fields }, (_, i) => [`field${i}`, leaf]),
+    );
+    const schema = { type: "object", properties: { spec: { type: "object", properties } } };
+    return cronTabs({ schema, group: "large.example.com" });
+  };
+
+  it("is judged while others are served", async () => {
+    let turns = 0;
+    let isDone = false;
+    const count = () => {
+      turns++;
+      if (!isDone) setImmediate(count);
+    };
+    const creating = server.must("POST", `/clusters/large${definitionsPath}`, {
+      body: large(5_000, { type: "string" }),
+    });
+    setImmediate(count);
+    await creating;
+    isDone = true;
+    // Reading, each half of the judgement, ownership and storing: others had a turn between all of them.
+    assert.ok(turns >= 6, `${turns} turns`);
+  });
+
+  it("is refused with all that is wrong with it, new or changed", async () => {
+    const body = large(5_000, { type: "strange" });
+    const created = await server.request("POST", `/clusters/other${definitionsPath}`, { body });
+    assert.equal(created.status, 422);
+    assert.match(created.object.message ?? "", /field0\]\.type: Unsupported value: "strange"/);
+    const path = `/clusters/large${definitionsPath}/crontabs.large.example.com`;
+    const { spec } = body;
+    const updated = await server.patch(path, "merge", { spec });
+    assert.equal(updated.status, 422);
+    assert.match(updated.object.message ?? "", /field0\]\.type: Unsupported value: "strange"/);
+    const { spec: wanted } = large(5_001, { type: "string" });
+    const taken = await server.patch(path, "merge", { spec: wanted });
+    assert.equal(taken.status, 200);
+    assert.match(taken.text, /field5000/);
+  });
+});

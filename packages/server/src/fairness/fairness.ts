@@ -8,7 +8,7 @@ import type { Clock } from "@kcp-ts/machinery/base";
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import type { ApiResponse } from "../request/api-request.ts";
 import type { ClusterScope, RequestScope } from "../request/request-scope.ts";
-import type { UserInfo } from "../request/user.ts";
+import { anonymousUser, type UserInfo } from "../request/user.ts";
 import { BodyBudget, type BodyLimits } from "./body-budget.ts";
 import { bootstrapLevels, bootstrapSchemas } from "./bootstrap.ts";
 import { Classifier } from "./classifier.ts";
@@ -319,8 +319,9 @@ export class Fairness {
   }
 }
 
-function clusterOf({ scope }: Visitor): string {
-  return (scope as { readonly cluster: ClusterScope }).cluster;
+/** Whose share a request takes. Strangers have one together: the names of clusters that they ask for are theirs to invent. */
+function clusterOf({ scope, user }: Visitor): string {
+  return user === anonymousUser ? "" : (scope as { readonly cluster: ClusterScope }).cluster;
 }
 
 function flowOf({ scope, user }: Visitor, { config }: FlowSchema): string {

@@ -152,13 +152,16 @@ export function addressOf({ scope }: HandlerRequest, draft: Draft): Address {
  * that turns out to create something is admitted as what it is.
  */
 export function mutating(
-  { admission }: HandlerRooms,
+  { admission, authorizeCreate }: HandlerRooms,
   request: AdmissionRequest,
   build: Build,
 ): Build {
   return async (old) => {
     const present = actual(request, old);
-    if (present !== request) await admission.admit(present);
+    if (present !== request) {
+      await authorizeCreate(present);
+      await admission.admit(present);
+    }
     const wanted = await build(old);
     if (!admission.mutates(present)) return wanted;
     const draft = structuredClone(wanted);

@@ -3,9 +3,9 @@ import { setMaxListeners } from "node:events";
 import type { Clock } from "@kcp-ts/machinery/base";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { statusError } from "@kcp-ts/machinery/status";
-import type { Admission } from "../admission/index.ts";
+import type { Admission, AdmissionRequest } from "../admission/index.ts";
 import type { Registry, ResourceDefinition } from "../registry/index.ts";
-import type { ApiRequest } from "../request/api-request.ts";
+import type { ApiRequest, MaybePromise } from "../request/api-request.ts";
 import type { ResourceScope } from "../request/request-scope.ts";
 import type { UserInfo } from "../request/user.ts";
 import type { WatchCache } from "../watch-cache/index.ts";
@@ -20,6 +20,8 @@ export interface HandlerRooms {
   /** Undefined where service accounts get no tokens. */
   readonly tokens: TokenSource | undefined;
   readonly reviewers: Reviewers;
+  /** Throws a 403 unless who updates or applies what does not exist may also create it: they were let in for another verb. */
+  readonly authorizeCreate: (request: AdmissionRequest) => MaybePromise<void>;
 }
 
 export interface HandlerRequest {

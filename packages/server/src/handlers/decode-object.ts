@@ -3,7 +3,7 @@ import { isJsonObject, type JsonObject } from "@kcp-ts/machinery/json";
 import { deduplicateOwnerReferences, type OwnerReference } from "@kcp-ts/machinery/meta";
 import { decodeShape, ShapeError } from "@kcp-ts/machinery/shape";
 import { fieldError, quote, type StatusError, statusError } from "@kcp-ts/machinery/status";
-import { type DecodedBody, decodeBody } from "../content/index.ts";
+import { type BodyKind, type DecodedBody, decodeBody, isProtobuf } from "../content/index.ts";
 import { apiVersionOf, type Draft, type ResourceDefinition } from "../registry/index.ts";
 import { header } from "../request/api-request.ts";
 import { otherWork } from "../request/other-work.ts";
@@ -16,16 +16,35 @@ export async function readObject(
 ): Promise<Draft> {
   const { request, definition, warnings } = handled;
   const bytes = await request.readBody(bodyBytesMax);
-  // Custom kinds have no protobuf form.
-  const shape = definition.itemsCarryKind ? undefined : definition.strategy.shape;
-  const expected = { kind: definition.kind, apiVersion: apiVersionOf(definition), shape };
-  const body = decodeBody(bytes, header(request.headers, "content-type"), expected);
+  const contentType = header(request.headers, "content-type");
+  const { shape, protobufShape } = definition.strategy;
+  const expected = { kind: definition.kind, apiVersion: apiVersionOf(definition) };
+  const body =
+    protobufShape !== undefined && isProtobuf(contentType)
+      ? decodeForeign(bytes, contentType, { ...expected, shape: await protobufShape() })
+      : decodeBody(bytes, contentType, {
+          ...expected,
+          // Other custom kinds have no protobuf form.
+          shape: definition.itemsCarryKind ? undefined : shape,
+        });
   checkKind(definition, body.value);
   if (bytes.length < largeBodyBytes) return decodeDraft(definition, body, options, warnings);
   await otherWork();
   const draft = decodeDraft(definition, body, options, warnings);
   await otherWork();
   return draft;
+}
+
+/** Protobuf of a kind that a definition stands in for: Go clients write zeros that JSON leaves out, and the definition's schema need not allow them. */
+function decodeForeign(
+  bytes: Uint8Array,
+  contentType: string | undefined,
+  expected: BodyKind,
+): DecodedBody {
+  const body = decodeBody(bytes, contentType, expected);
+  return expected.shape === undefined
+    ? body
+    : { ...body, value: decodeShape(expected.shape, body.value).value };
 }
 
 /** Parsing, shaping and validating larger bodies takes some milliseconds each: others have their turn in between. */

@@ -121,10 +121,14 @@ export class Registry {
     options: WriteOptions,
   ): Promise<Written> {
     const context = { ...this.#options, user: options.user };
+    const ahead = definition.strategy.judgeAhead?.(draft, undefined);
+    if (ahead !== undefined) await ahead;
     for (let tries = 1; ; tries++) {
       const prepared = prepareCreate(definition, address, { ...draft }, context);
+      if (ahead !== undefined) await otherWork();
       const object = this.#own(definition, address.cluster, options, prepared, undefined);
       const { name } = object["metadata"] as { name: string };
+      if (ahead !== undefined) await otherWork();
       const pending = options.validate(object, undefined);
       if (pending !== undefined) await pending;
       const companions = options.isDryRun
@@ -165,10 +169,15 @@ export class Registry {
       if (entry.value.length > largeBytes) await otherWork();
       const draft = await build(old);
       const expected = checkPreconditions(definition, address.name, draft, entry, old, options);
+      if (options.subresource === undefined) {
+        const ahead = definition.strategy.judgeAhead?.(draft, old);
+        if (ahead !== undefined) await ahead;
+      }
       const object = prepareUpdate(definition, draft, old, options, {
         nowMs: this.#options.clock.now(),
         user: options.user,
       });
+      if (entry.value.length > largeBytes) await otherWork();
       const prepared = { object, sent: object };
       const updated = this.#own(definition, address.cluster, options, prepared, old);
       await options.validate(updated, old);

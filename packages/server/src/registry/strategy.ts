@@ -32,8 +32,17 @@ export interface Strategy {
   /** Its own rules add to what is sent, and the sender does not come to own that. */
   readonly isOwnedAsSent?: boolean;
 
-  /** Reads a body when the shape alone cannot; throws ShapeError. */
+  /** Reads a body when the shape alone cannot; throws ShapeError. Custom kinds have no protobuf form but by `protobufShape`. */
   readonly decode?: (value: JsonObject) => Decoded;
+
+  /** By what the protobuf of clients is read before `decode` sees it; undefined where clients have none. Asked only when protobuf comes. */
+  readonly protobufShape?: () => Promise<MessageShape | undefined>;
+
+  /**
+   * Does ahead, and in pieces with turns for others between them, what `validate` or `validateUpdate` of this draft would take long for; they find it
+   * done then. Undefined when it takes no time worth waiting for.
+   */
+  readonly judgeAhead?: (draft: Draft, old: JsonObject | undefined) => Promise<void> | undefined;
 
   /** How strategic merge patches apply where the shape does not say; "none" where they are not accepted. */
   readonly patchRules?: PatchSchema | "none";

@@ -5,6 +5,7 @@ export {
   credentialIdKey,
   scopesKey,
   type UserInfo,
+  warrantKey,
   wellKnownGroup,
   wellKnownUser,
 } from "./user.ts";

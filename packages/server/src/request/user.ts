@@ -35,5 +35,8 @@ export const credentialIdKey = "authentication.kubernetes.io/credential-id";
 /** Which logical cluster a service account is of: elsewhere it does not act under its local name. */
 export const clusterNameKey = "authentication.kcp.io/cluster-name";
 
+/** Further identities that a user may act with, each in JSON; only who has power over all logical clusters may hand them out. */
+export const warrantKey = "authorization.kcp.io/warrant";
+
 /** Where a user is who they say, as `cluster:<name>`; elsewhere they are nobody in particular. */
 export const scopesKey = "authentication.kcp.io/scopes";

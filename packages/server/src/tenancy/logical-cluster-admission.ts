@@ -1,7 +1,7 @@
 /**
  * LogicalClusters are the system's: others may finish their initialization, and delete those that say so.
  */
-import { jsonEqual } from "@kcp-ts/machinery/json";
+import { type JsonObject, jsonEqual } from "@kcp-ts/machinery/json";
 import { type StatusError, statusError } from "@kcp-ts/machinery/status";
 import type { AdmissionPlugin, AdmissionRequest } from "../admission/index.ts";
 import { wellKnownGroup } from "../request/user.ts";
@@ -40,6 +40,8 @@ export const logicalClusterAdmission: AdmissionPlugin = {
         throw refused("the annotation core.kcp.io/inactive can only be set in phase Ready");
     }
     if (isSystem(request)) return undefined;
+    if (!request.user.groups.includes(wellKnownGroup.kcpAdmin)) checkAnnotations(object, old);
+    if (status["URL"] !== oldStatus["URL"]) throw refused("status.URL is immutable");
     for (const field of ["initializers", "terminators", "createdBy", "owner"]) {
       const [now, before] = [member(object, "spec")[field], member(old, "spec")[field]];
       if (!jsonEqual(now ?? null, before ?? null)) throw refused(`spec.${field} is immutable`);
@@ -53,6 +55,23 @@ export const logicalClusterAdmission: AdmissionPlugin = {
     return undefined;
   },
 };
+
+/**
+ * Where it is in the tree, of which type, whose, who must not enter, whether it is closed: said by those above it, not by who
+ * administers its content.
+ */
+function checkAnnotations(object: JsonObject, old: JsonObject): void {
+  const [now, before] = [object, old].map((each) =>
+    member(member(each, "metadata"), "annotations"),
+  );
+  for (const key of new Set([...Object.keys(now ?? {}), ...Object.keys(before ?? {})])) {
+    if (reservedAnnotation.test(key) && now?.[key] !== before?.[key])
+      throw refused(`annotation ${key} is immutable`);
+  }
+}
+
+/** Of the domain kcp.io, but for the one that every object is given. */
+const reservedAnnotation = /^(?!kcp\.io\/cluster$)(?:[^/]+\.)?kcp\.io\//;
 
 function isAbout({ group, resource }: AdmissionRequest): boolean {
   return resource === logicalClusters.resource && group === logicalClusters.group;

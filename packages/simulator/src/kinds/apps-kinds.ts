@@ -2,6 +2,7 @@
 import type { JsonObject, JsonValue } from "@kcp-ts/machinery/json";
 import { type FieldError, fieldError } from "@kcp-ts/machinery/status";
 import type { TableColumn } from "@kcp-ts/machinery/table";
+import { deployment, replicaSet } from "@kcp-ts/machinery/workload-shapes";
 import {
   ageCell,
   ageColumn,
@@ -16,7 +17,7 @@ import {
   textIn,
   wideColumn,
 } from "@kcp-ts/server/kinds";
-import { deployment, type Generation, inGeneration, replicaSet } from "../shapes/index.ts";
+import { type Generation, inGeneration } from "../shapes/index.ts";
 import { fill, ownObject, replicasIn } from "./drafts.ts";
 import { defineKind } from "./kind.ts";
 import { setTemplateDefaults } from "./pod-defaults.ts";

@@ -2,6 +2,10 @@
 import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery/json";
 import { type FieldError, fieldError } from "@kcp-ts/machinery/status";
 import {
+  horizontalPodAutoscalerV1,
+  horizontalPodAutoscalerV2,
+} from "@kcp-ts/machinery/workload-shapes";
+import {
   ageCell,
   ageColumn,
   column,
@@ -13,12 +17,7 @@ import {
   type ResourceDefinition,
   textIn,
 } from "@kcp-ts/server/kinds";
-import {
-  type Generation,
-  horizontalPodAutoscalerV1,
-  horizontalPodAutoscalerV2,
-  inGeneration,
-} from "../shapes/index.ts";
+import { type Generation, inGeneration } from "../shapes/index.ts";
 import { fill, ownObject } from "./drafts.ts";
 import { defineKind, type KindOptions } from "./kind.ts";
 

@@ -2,6 +2,7 @@
 import type { JsonObject, JsonValue } from "@kcp-ts/machinery/json";
 import { type FieldError, fieldError } from "@kcp-ts/machinery/status";
 import { age } from "@kcp-ts/machinery/table";
+import { cronJob, job } from "@kcp-ts/machinery/workload-shapes";
 import {
   ageCell,
   ageColumn,
@@ -15,7 +16,7 @@ import {
   textIn,
   wideColumn,
 } from "@kcp-ts/server/kinds";
-import { cronJob, type Generation, inGeneration, job } from "../shapes/index.ts";
+import { type Generation, inGeneration } from "../shapes/index.ts";
 import { countErrors, templateCells, templateColumns } from "./apps-kinds.ts";
 import { fill, ownObject } from "./drafts.ts";
 import { defineKind } from "./kind.ts";

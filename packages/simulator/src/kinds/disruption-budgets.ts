@@ -1,6 +1,7 @@
 /** PodDisruptionBudgets. */
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import { fieldError } from "@kcp-ts/machinery/status";
+import { podDisruptionBudget } from "@kcp-ts/machinery/workload-shapes";
 import {
   ageCell,
   ageColumn,
@@ -11,7 +12,7 @@ import {
   objectIn,
   type ResourceDefinition,
 } from "@kcp-ts/server/kinds";
-import { type Generation, inGeneration, podDisruptionBudget } from "../shapes/index.ts";
+import { type Generation, inGeneration } from "../shapes/index.ts";
 import { defineKind } from "./kind.ts";
 
 export function disruptionBudgetsKind(generation: Generation): ResourceDefinition {

@@ -1,5 +1,6 @@
 /** Nodes. */
 import { isJsonObject, type JsonObject } from "@kcp-ts/machinery/json";
+import { node } from "@kcp-ts/machinery/workload-shapes";
 import {
   ageCell,
   ageColumn,
@@ -12,7 +13,7 @@ import {
   textIn,
   wideColumn,
 } from "@kcp-ts/server/kinds";
-import { type Generation, inGeneration, node } from "../shapes/index.ts";
+import { type Generation, inGeneration } from "../shapes/index.ts";
 import { defineKind } from "./kind.ts";
 
 const rolePrefix = "node-role.kubernetes.io/";

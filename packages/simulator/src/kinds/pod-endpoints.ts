@@ -2,6 +2,7 @@
 import type { Clock } from "@kcp-ts/machinery/base";
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import { StatusError, statusError } from "@kcp-ts/machinery/status";
+import { binding, eviction } from "@kcp-ts/machinery/workload-shapes";
 import type { ApiResponse } from "@kcp-ts/server";
 import {
   listIn,
@@ -10,7 +11,6 @@ import {
   type SubresourceStrategy,
   textIn,
 } from "@kcp-ts/server/kinds";
-import { binding, eviction } from "../shapes/index.ts";
 import { bound } from "./pods.ts";
 
 export interface PodEndpointsOptions {

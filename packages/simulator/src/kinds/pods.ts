@@ -1,6 +1,7 @@
 /** Pods: defaults, what may be changed of a running one, deletion that takes its time, and the endpoints that do something. */
 import { isJsonObject, type JsonObject, jsonEqual } from "@kcp-ts/machinery/json";
 import { type FieldError, fieldError } from "@kcp-ts/machinery/status";
+import { pod } from "@kcp-ts/machinery/workload-shapes";
 import {
   type Draft,
   objectIn,
@@ -8,7 +9,7 @@ import {
   type SubresourceStrategy,
   textIn,
 } from "@kcp-ts/server/kinds";
-import { type Generation, inGeneration, pod } from "../shapes/index.ts";
+import { type Generation, inGeneration } from "../shapes/index.ts";
 import { ownObject } from "./drafts.ts";
 import { defineKind } from "./kind.ts";
 import { addPatience, qosClassOf, setPodDefaults } from "./pod-defaults.ts";

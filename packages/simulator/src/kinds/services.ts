@@ -2,6 +2,7 @@
 import type { JsonObject, JsonValue } from "@kcp-ts/machinery/json";
 import { dns1035LabelErrors } from "@kcp-ts/machinery/names";
 import { type FieldError, fieldError } from "@kcp-ts/machinery/status";
+import { endpointSlice, endpoints, service } from "@kcp-ts/machinery/workload-shapes";
 import {
   ageCell,
   ageColumn,
@@ -16,13 +17,7 @@ import {
   textIn,
   wideColumn,
 } from "@kcp-ts/server/kinds";
-import {
-  endpointSlice,
-  endpoints,
-  type Generation,
-  inGeneration,
-  service,
-} from "../shapes/index.ts";
+import { type Generation, inGeneration } from "../shapes/index.ts";
 import { fill, ownItems, ownObject } from "./drafts.ts";
 import { defineKind } from "./kind.ts";
 import { oneOf } from "./pod-errors.ts";

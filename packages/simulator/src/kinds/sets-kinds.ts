@@ -1,6 +1,7 @@
 /** StatefulSets, DaemonSets and the ControllerRevisions that remember their templates. */
 import { type JsonObject, jsonEqual } from "@kcp-ts/machinery/json";
 import { type FieldError, fieldError } from "@kcp-ts/machinery/status";
+import { controllerRevision, daemonSet, statefulSet } from "@kcp-ts/machinery/workload-shapes";
 import {
   ageCell,
   ageColumn,
@@ -12,13 +13,7 @@ import {
   type ResourceDefinition,
   textIn,
 } from "@kcp-ts/server/kinds";
-import {
-  controllerRevision,
-  daemonSet,
-  type Generation,
-  inGeneration,
-  statefulSet,
-} from "../shapes/index.ts";
+import { type Generation, inGeneration } from "../shapes/index.ts";
 import { templateCells, templateColumns, templateErrors } from "./apps-kinds.ts";
 import { fill, ownItems, ownObject, replicasIn } from "./drafts.ts";
 import { defineKind } from "./kind.ts";

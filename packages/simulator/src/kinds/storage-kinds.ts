@@ -1,6 +1,7 @@
 /** PersistentVolumeClaims and PersistentVolumes, as far as a cluster without disks has them. */
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import { type FieldError, fieldError } from "@kcp-ts/machinery/status";
+import { persistentVolume, persistentVolumeClaim } from "@kcp-ts/machinery/workload-shapes";
 import {
   ageCell,
   ageColumn,
@@ -14,12 +15,7 @@ import {
   textIn,
   wideColumn,
 } from "@kcp-ts/server/kinds";
-import {
-  type Generation,
-  inGeneration,
-  persistentVolume,
-  persistentVolumeClaim,
-} from "../shapes/index.ts";
+import { type Generation, inGeneration } from "../shapes/index.ts";
 import { fill, ownObject } from "./drafts.ts";
 import { defineKind } from "./kind.ts";
 

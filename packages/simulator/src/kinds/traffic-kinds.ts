@@ -2,6 +2,13 @@
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import { type FieldError, fieldError } from "@kcp-ts/machinery/status";
 import {
+  ingress,
+  ingressClass,
+  ipAddress,
+  networkPolicy,
+  serviceCIDR,
+} from "@kcp-ts/machinery/workload-shapes";
+import {
   ageCell,
   ageColumn,
   column,
@@ -13,15 +20,7 @@ import {
   type ResourceDefinition,
   textIn,
 } from "@kcp-ts/server/kinds";
-import {
-  type Generation,
-  inGeneration,
-  ingress,
-  ingressClass,
-  ipAddress,
-  networkPolicy,
-  serviceCIDR,
-} from "../shapes/index.ts";
+import { type Generation, inGeneration } from "../shapes/index.ts";
 import { ownObject } from "./drafts.ts";
 import { defineKind } from "./kind.ts";
 import { selectorText } from "./selectors.ts";

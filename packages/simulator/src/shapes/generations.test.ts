@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { MessageShape, Shape } from "@kcp-ts/machinery/shape";
-import { deployment, inGeneration, pod } from "./index.ts";
+import { deployment, pod } from "@kcp-ts/machinery/workload-shapes";
+import { inGeneration } from "./index.ts";
 
 function at(shape: MessageShape, path: string): Shape | undefined {
   let found: Shape | undefined = shape;

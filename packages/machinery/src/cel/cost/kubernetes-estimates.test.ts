@@ -71,6 +71,8 @@ const rows: readonly (readonly [string, Bounded, string, number, number, number]
   ["a map of times", mapOf(declaredDateTime), `self["a"] == self["b"]`, 8, 7, 8],
   ["a map of durations", mapOf(declaredDuration), `self["c"] == self["d"]`, 8, 42, 8],
   ["a map of dates", mapOf(declaredDate), "self.all(x, true)", 524_288, 10, 32],
+  ["ints or strings", arrayOf(declaredIntOrString()), "type(self[0]) == int", 157_291, 10, 5],
+  ["a string", text, "type(self) == string", 314_576, 10, 7],
   ["a string", text, "self.find('[0-9]+') == ''", 629_147, 10, 11],
 ];
 

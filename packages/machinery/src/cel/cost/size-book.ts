@@ -42,12 +42,16 @@ export class SizeBook {
     this.#environment = environment;
   }
 
-  /** Notes which declaration a name leads to. */
+  /**
+   * Notes which declaration a name leads to. Kubernetes' estimator takes every path to start at `self`, whatever its first name is; the name of a
+   * type, as in `type(self.port) == int`, is thereby as large as `self` and not of any size.
+   */
   placeIdent(e: Expr, name: string): void {
     const local = this.#find(name);
+    const { variables } = this.#environment;
     const declared =
       local === undefined
-        ? this.#environment.variables.get(name.replace(/^\./, ""))
+        ? (variables.get(name.replace(/^\./, "")) ?? variables.get("self"))
         : local.declared;
     this.#declared.set(e.id, declared);
   }

@@ -10,12 +10,12 @@
  * These extras come from authenticators and impersonation, never from clients; what is malformed gives nothing.
  */
 import { isJsonObject, JsonSyntaxError, type JsonValue, parseJson } from "@kcp-ts/machinery/json";
-import { type UserInfo, wellKnownGroup, wellKnownUser } from "../../request/index.ts";
+import { type UserInfo, warrantKey, wellKnownGroup, wellKnownUser } from "../../request/index.ts";
 
 export const userExtra = {
   clusterName: "authentication.kcp.io/cluster-name",
   scopes: "authentication.kcp.io/scopes",
-  warrant: "authorization.kcp.io/warrant",
+  warrant: warrantKey,
 } as const;
 
 /** Identities that one request may be judged by; warrants beyond are not looked at. */
@@ -34,6 +34,11 @@ export function effectiveUsers(user: UserInfo, cluster: string): readonly UserIn
     }
   }
   return found;
+}
+
+/** Whether a user is in a logical cluster who they are by name, neither out of scope nor of elsewhere. */
+export function isThemselvesIn(user: UserInfo, cluster: string): boolean {
+  return user.extra === undefined || identitiesOf(user, cluster)[0] === user;
 }
 
 function identitiesOf(user: UserInfo, cluster: string): readonly UserInfo[] {

@@ -7,6 +7,7 @@ import type { ClusterName } from "@kcp-ts/machinery/names";
 import { quote, type StatusError, statusError } from "@kcp-ts/machinery/status";
 import { type UserInfo, wellKnownGroup } from "../../request/index.ts";
 import type { Authorizer } from "../authorizer.ts";
+import { bootstrapPolicy } from "./bootstrap-policy.ts";
 import { covers } from "./covers.ts";
 import { type PolicyRule, readRules } from "./policy-rule.ts";
 import type { RbacAuthorizer } from "./rbac-authorizer.ts";
@@ -67,7 +68,8 @@ export class EscalationCheck {
     // A POST names nothing in its path, so that rules about names say nothing of it.
     const name = operation === "CREATE" ? "" : write.name;
     if (await this.#may(write, "escalate", { resource, name })) return;
-    await this.#confirm(write, nameOf(object), readRules(object["rules"]));
+    const replaced = operation === "CREATE" ? sharedRules(resource, nameOf(object)) : noRules;
+    await this.#confirm(write, nameOf(object), [...readRules(object["rules"]), ...replaced]);
     if (!isJsonObject(object["aggregationRule"]) && !isJsonObject(old?.["aggregationRule"])) return;
     const { rules } = await this.#rbac.rulesFor(write.user, write.cluster, write.namespace);
     if (covers(rules, fullAuthority).kind === "covered") return;
@@ -129,6 +131,18 @@ export class EscalationCheck {
       `${who} is attempting to grant RBAC permissions not currently held:\n${missing}${unresolved}`,
     );
   }
+}
+
+const noRules: readonly PolicyRule[] = [];
+
+/**
+ * What a role of this name gives in every cluster. A cluster's own of that name takes its place, also for those who are bound to it already:
+ * who makes one decides about all its rules.
+ */
+function sharedRules(resource: string, name: string): readonly PolicyRule[] {
+  if (resource !== "clusterroles") return noRules;
+  const shared = bootstrapPolicy.rulesOf({ kind: "ClusterRole", name }, "");
+  return shared?.flatMap(({ rules }) => rules) ?? noRules;
 }
 
 const noTexts: readonly string[] = [];

@@ -1,0 +1,58 @@
+/** `kcp cluster-controller`: the controllers of physical clusters in a process of their own, beside a control plane that runs without them. */
+import { createLog, runPhysicalClusters } from "@kcp-ts/controlplane";
+import { connectDefault, formatKey } from "@kcp-ts/sdk";
+import type { Command } from "commander";
+import { integerFlag } from "./flags.ts";
+import {
+  addControllersFlag,
+  addPhysicalClusterFlags,
+  type PhysicalClusterFlags,
+  physicalClusterOptionsOf,
+} from "./physical-cluster-flags.ts";
+
+interface ClusterControllerFlags extends PhysicalClusterFlags {
+  readonly kubeconfig?: string;
+  readonly context: string;
+  readonly v: number;
+}
+
+export function addClusterController(program: Command): void {
+  const command = program
+    .command("cluster-controller")
+    .description("Connect to physical clusters for a control plane that runs elsewhere.")
+    .option("--kubeconfig <path>", "the control plane's admin kubeconfig", ".kcp/admin.kubeconfig")
+    .option("--context <name>", "one that may see all logical clusters", "system:admin")
+    .option("-v <level>", "verbosity, as for kcp start", integerFlag("-v", 0, 10), 2);
+  addPhysicalClusterFlags(addControllersFlag(command)).addHelpText(
+    "after",
+    `
+Run the control plane without them: kcp start --controllers=control-loops`,
+  );
+  command.action((flags: ClusterControllerFlags) => run(flags));
+}
+
+async function run(flags: ClusterControllerFlags): Promise<void> {
+  const format = process.stderr.isTTY === true ? "pretty" : "json";
+  const log = createLog({ format, verbosity: flags.v });
+  const { kubeconfig: path, context } = flags;
+  const { client, close } = await connectDefault({ path, context });
+  const stopping = new AbortController();
+  for (const name of ["SIGINT", "SIGTERM"] as const) process.once(name, () => stopping.abort());
+  log.info({ controllers: physicalClusterOptionsOf(flags).parts?.join() ?? "" }, "ready");
+  try {
+    await runPhysicalClusters(
+      {
+        ...physicalClusterOptionsOf(flags),
+        client,
+        onError: (error, { controller, key }) =>
+          log.warn(
+            { err: error, controller, key: key && formatKey(key) },
+            "a controller tries again",
+          ),
+      },
+      stopping.signal,
+    );
+  } finally {
+    await close();
+  }
+}

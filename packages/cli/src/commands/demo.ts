@@ -1,0 +1,88 @@
+/** `kcp demo`: a control plane and two simulated clusters in this terminal, and the story of a Deployment that lives in both. */
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { systemClock } from "@kcp-ts/machinery/base";
+import type { Command } from "commander";
+import colors from "picocolors";
+import type { Stage as OpenStage } from "../demo/index.ts";
+
+interface DemoFlags {
+  readonly auto?: boolean;
+  readonly keep?: boolean;
+}
+
+export function addDemo(program: Command): void {
+  program
+    .command("demo")
+    .description("Show one Deployment in two clusters: joined, edited, lost and back.")
+    .option(
+      "--auto",
+      "play it through without asking; exit code 1 if something does not come about",
+    )
+    .option("--keep", "leave it running at the end, until Ctrl-C")
+    .addHelpText("after", help)
+    .action((flags: DemoFlags) => demo(flags));
+}
+
+const help = `
+Nothing needs to be installed, and nothing stays: clusters are simulated, everything is in a temporary folder and on
+free ports. kubectl is only needed to look for yourself.
+`;
+
+async function demo({ auto = process.stdin.isTTY !== true, keep = false }: DemoFlags) {
+  // Only this command needs them.
+  const { play, prepare, Stage, StoryFailed, story } = await import("../demo/index.ts");
+  const stopping = new AbortController();
+  const onSignal = () => stopping.abort(new Error("stopped"));
+  for (const signal of signals) process.on(signal, onSignal);
+  const output = process.stdout;
+  const folder = await mkdtemp(join(tmpdir(), "kcp-demo-"));
+  const startedAtMs = systemClock.monotonic();
+  let stage: OpenStage | undefined;
+  try {
+    stage = await Stage.open(folder);
+    await prepare(stage);
+    output.write(greeting(stage.plane.url, stage.plane.kubeconfigPath));
+    const { signal } = stopping;
+    await play({ steps: story, stage, auto, output, clock: systemClock, signal });
+    const seconds = ((systemClock.monotonic() - startedAtMs) / 1000).toFixed(0);
+    output.write(`\n${colors.bold("That was it")}, in ${seconds} seconds.\n`);
+    if (keep) await untilStopped(stage.plane.kubeconfigPath, stopping.signal);
+  } catch (error) {
+    if (stopping.signal.aborted) process.exitCode = 130;
+    else {
+      if (error instanceof StoryFailed) {
+        process.stderr.write((stage?.complaints ?? []).slice(-20).join(""));
+      }
+      throw error;
+    }
+  } finally {
+    await stage?.close();
+    await rm(folder, { recursive: true, force: true });
+    for (const signal of signals) process.off(signal, onSignal);
+  }
+}
+
+const signals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
+
+function greeting(url: string, kubeconfigPath: string): string {
+  return [
+    "",
+    `${colors.bold("kcp")} serves at ${colors.cyan(url)}, and two simulated clusters wait beside it.`,
+    "To look for yourself, in another terminal:",
+    "",
+    `     ${colors.dim("$")} ${colors.cyan(`export KUBECONFIG=${kubeconfigPath}`)}`,
+    "",
+  ].join("\n");
+}
+
+async function untilStopped(kubeconfigPath: string, signal: AbortSignal): Promise<void> {
+  process.stdout.write(
+    `\nIt goes on until Ctrl-C:\n\n     export KUBECONFIG=${kubeconfigPath}\n     kubectl get deployments,synctargets\n\n`,
+  );
+  if (signal.aborted) return;
+  await new Promise<void>((resolve) => {
+    signal.addEventListener("abort", () => resolve(), { once: true });
+  });
+}

@@ -1,0 +1,81 @@
+/** The flags that say what is done with physical clusters, and which controllers run. Named as in kcp, where it had them. */
+import {
+  type MulticlusterPart,
+  multiclusterParts,
+  type PhysicalClusterOptions,
+} from "@kcp-ts/controlplane";
+import { type Command, InvalidArgumentError } from "commander";
+import { commaSeparated, durationFlag } from "./flags.ts";
+
+export interface PhysicalClusterFlags {
+  readonly controllers: readonly string[];
+  readonly resourcesToSync?: readonly string[];
+  readonly autoPublishApis: string;
+  readonly discoveryPollInterval: number;
+}
+
+/** The server's own: namespaces, garbage, tokens, quotas. */
+const controlLoops = "control-loops";
+const allControllers: readonly string[] = ["*"];
+const names: readonly string[] = [controlLoops, ...multiclusterParts];
+
+export function addControllersFlag(command: Command): Command {
+  return command.option(
+    "--controllers <names>",
+    `which of them: * for all, name for one, -name for not that one (${names.join(", ")})`,
+    controllersFlag,
+    allControllers,
+  );
+}
+
+export function addPhysicalClusterFlags(command: Command): Command {
+  return command
+    .option(
+      "--resources-to-sync <names>",
+      'what is imported and synced where a SyncTarget does not say; * is everything (default: "deployments.apps,services,ingresses.networking.k8s.io")',
+      (text: string, before: readonly string[] | undefined) => commaSeparated(text, before ?? []),
+    )
+    .option(
+      "--auto-publish-apis <bool>",
+      "serve what was negotiated without being asked to",
+      "true",
+    )
+    .option(
+      "--discovery-poll-interval <duration>",
+      "how often clusters are asked whether their APIs have changed (default: 1m)",
+      durationFlag("--discovery-poll-interval"),
+      60_000,
+    );
+}
+
+export interface ChosenControllers {
+  readonly controlLoops: boolean;
+  readonly parts: readonly MulticlusterPart[];
+}
+
+/** As kube-controller-manager reads such a list: the star first, then what is taken from it. */
+export function chosenControllers(list: readonly string[]): ChosenControllers {
+  const isOn = (name: string) =>
+    list.includes(name) || (list.includes("*") && !list.includes(`-${name}`));
+  return { controlLoops: isOn(controlLoops), parts: multiclusterParts.filter(isOn) };
+}
+
+export function physicalClusterOptionsOf(flags: PhysicalClusterFlags): PhysicalClusterOptions {
+  return {
+    parts: chosenControllers(flags.controllers).parts,
+    resourcesToSync: flags.resourcesToSync,
+    autoPublishApis: flags.autoPublishApis !== "false",
+    importPollMs: flags.discoveryPollInterval,
+  };
+}
+
+/** Given several times, the lists are joined; what is not asked for is not wanted, as soon as anything is. */
+function controllersFlag(text: string, before: readonly string[]): readonly string[] {
+  const given = text.split(",").filter((name) => name !== "");
+  const unknown = given.find((name) => name !== "*" && !names.includes(name.replace(/^-/, "")));
+  if (unknown !== undefined)
+    throw new InvalidArgumentError(
+      `there is no controller ${unknown}; there are ${names.join(", ")}.`,
+    );
+  return before === allControllers ? given : [...before, ...given];
+}

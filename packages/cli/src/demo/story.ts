@@ -1,0 +1,164 @@
+/**
+ * The story of the demo, as data: what each step says, what one would type, what it does, what must come of it, and what must hold meanwhile.
+ *
+ * It is the demo of KubeCon 2021, and what that one left out: a cluster that joins, is lost and comes back.
+ */
+import type { DeploymentRow, Scene } from "./scene.ts";
+import type { Stage } from "./stage.ts";
+
+export interface Step {
+  readonly title: string;
+  readonly text: readonly string[];
+  /** What to type in another terminal. */
+  readonly commands: (stage: Stage) => readonly string[];
+  /** Does what the first command would. Must be able to come second. */
+  readonly act?: (stage: Stage) => Promise<void>;
+  /** Undefined when it has come about; otherwise what is still missing. */
+  readonly until: (scene: Scene) => string | undefined;
+  /** What is wrong, at any moment of the step. */
+  readonly never?: (scene: Scene) => string | undefined;
+}
+
+const east = "us-east1";
+const west = "us-west1";
+const name = "my-deployment";
+const replicas = 15;
+
+export async function prepare(stage: Stage): Promise<void> {
+  await stage.prepareCluster(east);
+  await stage.prepareCluster(west);
+  await stage.prepareDeployment(name, replicas);
+}
+
+export const story: readonly Step[] = [
+  {
+    title: "A control plane that runs nothing",
+    text: [
+      "It speaks the API of Kubernetes, and has neither nodes nor Pods, nor does it know what a Deployment is.",
+    ],
+    commands: () => ["kubectl get deployments", "kubectl api-resources"],
+    until: ({ deployments }) => (deployments === undefined ? undefined : "deployments are served"),
+  },
+  {
+    title: `Register a cluster: ${east}`,
+    text: [
+      "A SyncTarget holds a kubeconfig. The control plane connects, asks the cluster what it serves, and serves that too.",
+    ],
+    commands: (stage) => [
+      `kubectl apply -f ${stage.file(`${east}.yaml`)}`,
+      "kubectl get synctargets",
+      "kubectl api-resources --api-group=apps",
+    ],
+    act: (stage) => stage.register(east),
+    until: (scene) =>
+      isReady(scene, east) ??
+      (scene.deployments === undefined ? "deployments are not served yet" : undefined),
+  },
+  {
+    title: `Apply a Deployment of ${replicas}`,
+    text: [
+      "Nothing in it says where. The splitter makes a part for each cluster, the syncer takes the part there, Pods start,",
+      "and what they report comes back and is added up.",
+    ],
+    commands: (stage) => [
+      `kubectl apply -f ${stage.file(`${name}.yaml`)}`,
+      "kubectl get deployments --watch",
+      `kubectl --kubeconfig ${stage.file(`${east}.kubeconfig`)} get pods -A`,
+    ],
+    act: (stage) => stage.deploy(name, replicas),
+    until: (scene) => hasSplit(scene, { [east]: 15 }),
+  },
+  {
+    title: `A second cluster: ${west}`,
+    text: [
+      "Half of the work moves, in the order that hurts nobody: started there first, stopped here afterwards.",
+      `At no moment are fewer than ${replicas} ready.`,
+    ],
+    commands: (stage) => [
+      `kubectl apply -f ${stage.file(`${west}.yaml`)}`,
+      "kubectl get deployments --watch",
+      `kubectl get events --field-selector involvedObject.name=${name}`,
+    ],
+    act: (stage) => stage.register(west),
+    until: (scene) => isReady(scene, west) ?? hasSplit(scene, { [east]: 8, [west]: 7 }),
+    never: fewerThanAsked,
+  },
+  {
+    title: "Edit it once, everywhere",
+    text: ["An edit of the whole is an edit of every part; each cluster rolls it out by itself."],
+    commands: () => [
+      `kubectl set image deployment/${name} web=nginx:1.28`,
+      `kubectl rollout status deployment/${name}`,
+    ],
+    act: (stage) => stage.setImage(name, "nginx:1.28"),
+    until: (scene) => {
+      const whole = wholeOf(scene);
+      if (whole?.isObserved !== true) return "not all clusters have seen the new image";
+      if (whole.updated !== replicas) return `${whole.updated} of ${replicas} are up to date`;
+      return hasSplit(scene, { [east]: 8, [west]: 7 });
+    },
+  },
+  {
+    title: `${west} is lost`,
+    text: [
+      "Its network is gone. After a while of patience its share is started elsewhere. What runs in it is left alone:",
+      "nobody can see it, so nobody deletes it.",
+    ],
+    commands: () => [
+      "kubectl get synctargets",
+      "kubectl get deployments --watch",
+      `kubectl describe deployment ${name}`,
+    ],
+    act: (stage) => stage.cut(west),
+    until: (scene) => {
+      if (isReady(scene, west) === undefined) return `${west} still counts as ready`;
+      return hasShare(scene, east, 15) ?? isComplete(scene);
+    },
+  },
+  {
+    title: `${west} is back`,
+    text: [
+      "What ran there still runs, and counts again. Only what was started in its place is stopped; nothing is restarted.",
+    ],
+    commands: () => ["kubectl get synctargets", "kubectl get deployments --watch"],
+    act: (stage) => stage.heal(west),
+    until: (scene) => isReady(scene, west) ?? hasSplit(scene, { [east]: 8, [west]: 7 }),
+    never: fewerThanAsked,
+  },
+];
+
+function isReady({ clusters }: Scene, cluster: string): string | undefined {
+  const row = clusters.find((one) => one.name === cluster);
+  return row?.ready === "True"
+    ? undefined
+    : `${cluster} is not ready (${row?.reason ?? "unknown"})`;
+}
+
+function wholeOf({ deployments = [] }: Scene): DeploymentRow | undefined {
+  return deployments.find((one) => one.name === name);
+}
+
+function isComplete(scene: Scene): string | undefined {
+  const { ready = 0 } = wholeOf(scene) ?? {};
+  return ready === replicas ? undefined : `${ready} of ${replicas} are ready`;
+}
+
+function hasShare({ deployments = [] }: Scene, cluster: string, share: number): string | undefined {
+  const part = deployments.find((one) => one.cluster === cluster);
+  const is = part === undefined ? "nothing" : `${part.ready}/${part.replicas}`;
+  const wanted = `${share}/${share}`;
+  return is === wanted ? undefined : `${cluster} has ${is} instead of ${wanted}`;
+}
+
+function hasSplit(scene: Scene, shares: Readonly<Record<string, number>>): string | undefined {
+  for (const [cluster, share] of Object.entries(shares)) {
+    const missing = hasShare(scene, cluster, share);
+    if (missing !== undefined) return missing;
+  }
+  return isComplete(scene);
+}
+
+function fewerThanAsked(scene: Scene): string | undefined {
+  const { ready = 0 } = wholeOf(scene) ?? {};
+  return ready < replicas ? `only ${ready} of ${replicas} are ready` : undefined;
+}

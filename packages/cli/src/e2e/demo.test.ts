@@ -1,0 +1,49 @@
+/** The demo as users run it, to its end; then kubectl on what it leaves running: the whole behaves like any Deployment. */
+import assert from "node:assert/strict";
+import { existsSync } from "node:fs";
+import { dirname } from "node:path";
+import { describe, it } from "node:test";
+import { spawnKcp, untilPrinted } from "./demo-process.ts";
+import { temporaryFolder } from "./kcp-process.ts";
+import { findKubectl, Kubectl } from "./kubectl.ts";
+
+describe("kcp demo", () => {
+  it("plays through by itself, stays when told to, and leaves nothing behind", async (t) => {
+    const demo = spawnKcp("demo", "--auto", "--keep");
+    t.after(() => demo.kill());
+    const text = await untilPrinted(demo, "It goes on until Ctrl-C");
+    for (const line of [
+      /my-deployment--us-east1 +8\/8 .*\n.*my-deployment--us-west1 +7\/7/,
+      /my-deployment--us-east1 +15\/15 .*\n.*my-deployment--us-west1 +7\/7 .*lost/,
+      /✓ us-west1 is back/,
+    ]) {
+      assert.match(text, line);
+    }
+    const kubeconfig = /export KUBECONFIG=(\S+)/.exec(text)?.[1] ?? "";
+    const path = findKubectl();
+    if (path === undefined) t.diagnostic("without kubectl, its half of the test was left out");
+    else {
+      const folder = await temporaryFolder(t);
+      await useKubectl(new Kubectl(path, `${folder}/cache`, ["--kubeconfig", kubeconfig]));
+    }
+    assert.equal(await demo.stop(), 0);
+    assert.equal(existsSync(dirname(kubeconfig)), false);
+  });
+});
+
+async function useKubectl(kubectl: Kubectl): Promise<void> {
+  const whole = "deployment/my-deployment";
+  const rolledOut = () => kubectl.run("rollout", "status", whole, "--timeout=50s");
+  assert.match(await rolledOut(), /successfully rolled out/);
+  await kubectl.run("scale", whole, "--replicas=4");
+  await rolledOut();
+  await kubectl.run("wait", "deployments", "--all", "--for=condition=Available", "--timeout=30s");
+  await kubectl.run("rollout", "restart", whole);
+  assert.match(await rolledOut(), /successfully rolled out/);
+  const rows = await kubectl.run("get", "deployments");
+  assert.match(rows, /my-deployment +4\/4 +4 +4/);
+  assert.match(rows, /my-deployment--us-east1 +2\/2/);
+  assert.match(rows, /my-deployment--us-west1 +2\/2/);
+  assert.match(await kubectl.run("get", "clusters"), /us-east1 +True/);
+  assert.match(await kubectl.run("describe", whole), /Normal +Split/);
+}

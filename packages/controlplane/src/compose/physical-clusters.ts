@@ -1,0 +1,78 @@
+/** What physical clusters add to a control plane: their kinds, the admission of SyncTargets, and the controllers that connect to them. */
+import {
+  type LinkSettings,
+  type MulticlusterOptions,
+  type MulticlusterPart,
+  multiclusterKinds,
+  multiclusterParts,
+  type Patience,
+  runMulticluster,
+} from "@kcp-ts/multicluster";
+import type { Client } from "@kcp-ts/sdk";
+import { type AdmissionPlugin, type ResourceDefinition, systemDefinition } from "@kcp-ts/server";
+import { SealingKey } from "./sealing-key.ts";
+import { syncTargetAdmission } from "./sync-target-admission.ts";
+
+// For commands: the command line knows this package only.
+export {
+  definitionOf,
+  importApis,
+  type MulticlusterPart,
+  multiclusterParts,
+} from "@kcp-ts/multicluster";
+
+export interface PhysicalClusterOptions {
+  /** Which controllers run here; all if left out. */
+  readonly parts?: readonly MulticlusterPart[] | undefined;
+  /** What is synced where a SyncTarget does not say. */
+  readonly resourcesToSync?: readonly string[] | undefined;
+  /** Whether negotiated APIs are served without being asked for; true if left out. */
+  readonly autoPublishApis?: boolean | undefined;
+  /** How often a cluster is asked whether its APIs have changed. */
+  readonly importPollMs?: number | undefined;
+  readonly link?: Partial<LinkSettings> | undefined;
+  readonly drainTimeoutMs?: number | undefined;
+  /** How patient the splitter is with clusters that fail. */
+  readonly patience?: Partial<Patience> | undefined;
+}
+
+export class PhysicalClusters {
+  readonly resources: readonly ResourceDefinition[] = multiclusterKinds.map(systemDefinition);
+  readonly admissionPlugin: AdmissionPlugin;
+  readonly #key: SealingKey;
+
+  /** `client` may do everything in the system's own logical cluster. */
+  constructor(client: () => Client) {
+    this.#key = new SealingKey(client);
+    this.admissionPlugin = syncTargetAdmission(this.#key);
+  }
+
+  /** What the controllers are to do. */
+  programOf(options: PhysicalClusterOptions): Omit<MulticlusterOptions, "client" | "onError"> {
+    return {
+      parts: new Set(options.parts ?? multiclusterParts),
+      resources: options.resourcesToSync,
+      autoPublish: options.autoPublishApis,
+      importPollMs: options.importPollMs,
+      link: options.link,
+      drainTimeoutMs: options.drainTimeoutMs,
+      patience: options.patience,
+      openSealed: (sealed, place) => this.#key.unseal(sealed, place),
+    };
+  }
+}
+
+export interface PhysicalClusterProgram extends PhysicalClusterOptions {
+  /** May do everything, in all logical clusters and in the system's own. */
+  readonly client: Client;
+  readonly onError: MulticlusterOptions["onError"];
+}
+
+/** The controllers alone, beside a control plane in another process. Works until the signal aborts. */
+export async function runPhysicalClusters(
+  { client, onError, ...options }: PhysicalClusterProgram,
+  signal: AbortSignal,
+): Promise<void> {
+  const program = new PhysicalClusters(() => client).programOf(options);
+  await runMulticluster({ ...program, client, onError }, signal);
+}

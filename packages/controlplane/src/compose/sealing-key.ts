@@ -1,0 +1,74 @@
+/**
+ * The key that kubeconfigs in SyncTargets are sealed with. It is a Secret of the system's own logical cluster: all servers of one store have
+ * the same, and nobody else can read it. Made when the first one is needed.
+ */
+import { randomBytes } from "node:crypto";
+import { isStatusError } from "@kcp-ts/machinery/status";
+import { type SealedPlace, seal, sealingKeyBytes, unseal } from "@kcp-ts/multicluster";
+import { type Client, defineResource, type KubernetesObject, type StringMap } from "@kcp-ts/sdk";
+
+interface Secret extends KubernetesObject {
+  readonly data?: StringMap;
+}
+
+const secrets = defineResource<Secret>({
+  group: "",
+  version: "v1",
+  resource: "secrets",
+  kind: "Secret",
+  namespaced: true,
+});
+
+export const sealingKeyPlace = {
+  cluster: "system:admin",
+  namespace: "default",
+  name: "kcp-kubeconfig-sealing-key",
+} as const;
+
+export class SealingKey {
+  readonly #client: () => Client;
+  #key: Promise<Uint8Array> | undefined;
+
+  /** `client` may do everything in the system's own logical cluster. */
+  constructor(client: () => Client) {
+    this.#client = client;
+  }
+
+  async seal(text: string, place: SealedPlace): Promise<string> {
+    return seal(text, place, await this.#load());
+  }
+
+  async unseal(sealed: string, place: SealedPlace): Promise<string | undefined> {
+    return unseal(sealed, place, await this.#load());
+  }
+
+  #load(): Promise<Uint8Array> {
+    this.#key ??= this.#findOrMake().catch((error: unknown) => {
+      // The next one who needs it tries again.
+      this.#key = undefined;
+      throw error;
+    });
+    return this.#key;
+  }
+
+  async #findOrMake(): Promise<Uint8Array> {
+    const { cluster, namespace, name } = sealingKeyPlace;
+    const resource = this.#client().inCluster(cluster).resource(secrets);
+    const known = await resource.find({ namespace, name });
+    if (known !== undefined) return keyOf(known);
+    const key = randomBytes(sealingKeyBytes).toString("base64");
+    try {
+      return keyOf(await resource.create({ metadata: { namespace, name }, data: { key } }));
+    } catch (error) {
+      if (!isStatusError(error, "AlreadyExists")) throw error;
+      return keyOf(await resource.get({ namespace, name }));
+    }
+  }
+}
+
+function keyOf({ data }: Secret): Uint8Array {
+  const key = Buffer.from(data?.["key"] ?? "", "base64");
+  if (key.length === sealingKeyBytes) return key;
+  const { namespace, name } = sealingKeyPlace;
+  throw new Error(`the Secret ${namespace}/${name} of the system holds no key`);
+}

@@ -1,0 +1,129 @@
+/** For the tests of this folder: a control plane that asks its clusters often, and simulated clusters behind sockets. */
+import type { TestContext } from "node:test";
+import {
+  type APIResourceImport,
+  apiResourceImports,
+  type NegotiatedAPIResource,
+  negotiatedApiResources,
+  type SyncTarget,
+  type SyncTargetSpec,
+  syncTargets,
+} from "@kcp-ts/multicluster";
+import { type Client, defineResource, findCondition, type KubernetesObject } from "@kcp-ts/sdk";
+import type { PhysicalClusterOptions } from "../compose/physical-clusters.ts";
+import {
+  type ListeningClusterOptions,
+  type SimulatedCluster,
+  startListeningCluster,
+} from "../simulation.ts";
+import { eventually, startTestControlPlane, type TestControlPlane } from "../testing/index.ts";
+
+export interface Deployment extends KubernetesObject {
+  readonly spec?: {
+    readonly replicas?: number;
+    readonly selector?: { readonly matchLabels: Readonly<Record<string, string>> };
+    readonly template?: { readonly metadata: object; readonly spec: object };
+  };
+}
+
+export const deployments = defineResource<Deployment>({
+  group: "apps",
+  version: "v1",
+  resource: "deployments",
+  kind: "Deployment",
+  namespaced: true,
+});
+
+export function deployment(
+  name: string,
+  podSpec: object = {},
+): Omit<Deployment, "apiVersion" | "kind"> {
+  const labels = { app: name };
+  return {
+    metadata: { name, namespace: "default", labels },
+    spec: {
+      replicas: 2,
+      selector: { matchLabels: labels },
+      template: {
+        metadata: { labels },
+        spec: { containers: [{ name: "web", image: "nginx:1.27" }], ...podSpec },
+      },
+    },
+  };
+}
+
+/** Often enough for a test; the figures of `kcp start` are in `linkDefaults`. */
+const impatient: PhysicalClusterOptions = {
+  link: { probeMs: 200, probeTimeoutMs: 2000, failuresMax: 2, inventoryMs: 400 },
+  importPollMs: 300,
+};
+
+export async function startPlane(
+  t: TestContext,
+  options: PhysicalClusterOptions = {},
+): Promise<TestControlPlane> {
+  const plane = await startTestControlPlane({ physicalClusters: { ...impatient, ...options } });
+  t.after(() => plane.close());
+  return plane;
+}
+
+export async function startPhysical(
+  t: TestContext,
+  options: ListeningClusterOptions,
+): Promise<SimulatedCluster & { readonly kubeconfig: string }> {
+  const cluster = await startListeningCluster({ nodes: 1, ...options });
+  t.after(() => cluster.close());
+  return cluster as SimulatedCluster & { readonly kubeconfig: string };
+}
+
+export async function register(
+  client: Client,
+  name: string,
+  spec: SyncTargetSpec,
+): Promise<SyncTarget> {
+  return await client.resource(syncTargets).create({ metadata: { name }, spec });
+}
+
+/** The SyncTarget when a condition has this status, and this reason if one is given. */
+export async function untilCondition(
+  client: Client,
+  name: string,
+  wanted: { readonly type?: string; readonly status: string; readonly reason?: string },
+): Promise<SyncTarget> {
+  const { type = "Ready", status, reason } = wanted;
+  return await eventually(async () => {
+    const target = await client.resource(syncTargets).get({ name });
+    const found = findCondition(target.status?.conditions, type);
+    const isIt = found?.status === status && (reason === undefined || found.reason === reason);
+    if (!isIt) throw new Error(`${name} is ${JSON.stringify(target.status?.conditions)}`);
+    return target;
+  });
+}
+
+export async function untilImport(
+  client: Client,
+  name: string,
+  wanted: { readonly compatible: string; readonly available: string },
+): Promise<APIResourceImport> {
+  return await eventually(async () => {
+    const found = await client.resource(apiResourceImports).get({ name });
+    const statusOf = (type: string) => findCondition(found.status?.conditions, type)?.status;
+    const is = { compatible: statusOf("Compatible"), available: statusOf("Available") };
+    if (is.compatible !== wanted.compatible || is.available !== wanted.available)
+      throw new Error(`${name} is ${JSON.stringify(found.status)}`);
+    return found;
+  });
+}
+
+export async function untilNegotiated(
+  client: Client,
+  name: string,
+  wanted: (found: NegotiatedAPIResource, status: (type: string) => string | undefined) => boolean,
+): Promise<NegotiatedAPIResource> {
+  return await eventually(async () => {
+    const found = await client.resource(negotiatedApiResources).get({ name });
+    const statusOf = (type: string) => findCondition(found.status?.conditions, type)?.status;
+    if (!wanted(found, statusOf)) throw new Error(`${name} is ${JSON.stringify(found.status)}`);
+    return found;
+  });
+}

@@ -1,0 +1,597 @@
+/**
+ * Goal: every way to more power that is known from Kubernetes and kcp is tried through the front door of a whole control plane, and refused.
+ *
+ * Each row is one request by somebody who may do what stands in front of it, and no more. A row that is refused for another reason than the
+ * one it is about proves nothing, so each says a part of the refusal.
+ */
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+import type { UserInfo } from "@kcp-ts/server";
+import {
+  admin,
+  alice,
+  Besieged,
+  mallory,
+  master,
+  type Sent,
+  tom,
+  treasure,
+  vera,
+} from "./besieged.ts";
+
+const rbac = "apis/rbac.authorization.k8s.io/v1";
+const mine = "/clusters/root:org:mine";
+const theirs = "/clusters/root:org:theirs";
+const roleRef = (name: string, kind = "ClusterRole") => ({
+  apiGroup: "rbac.authorization.k8s.io",
+  kind,
+  name,
+});
+const subject = (name: string, kind = "User") => ({
+  apiGroup: "rbac.authorization.k8s.io",
+  kind,
+  name,
+});
+const everything = { verbs: ["*"], apiGroups: ["*"], resources: ["*"] };
+const merge = "application/merge-patch+json";
+const apply = "application/apply-patch+yaml";
+
+let besieged: Besieged;
+before(async () => {
+  besieged = await Besieged.start();
+  await besieged.grant(tom, besieged.mine, "tom", [
+    { verbs: ["access"], nonResourceURLs: ["/"] },
+    {
+      verbs: ["get", "list", "watch"],
+      apiGroups: [""],
+      resources: ["configmaps", "serviceaccounts"],
+    },
+    {
+      verbs: ["create", "update", "patch", "get"],
+      apiGroups: ["rbac.authorization.k8s.io"],
+      resources: ["roles", "rolebindings", "clusterroles", "clusterrolebindings"],
+    },
+    { verbs: ["update", "patch"], apiGroups: ["*"], resources: ["configmaps", "leases", "roles"] },
+    { verbs: ["impersonate"], apiGroups: [""], resources: ["users"], resourceNames: ["bob"] },
+    { verbs: ["create"], apiGroups: [""], resources: ["serviceaccounts"] },
+  ]);
+  await besieged.must(
+    master,
+    "POST",
+    "/clusters/root/apis/tenancy.kcp.io/v1alpha1/workspacetypes",
+    {
+      body: { metadata: { name: "private" }, spec: {} },
+    },
+  );
+  await besieged.must(alice, "POST", `${mine}/${rbac}/clusterroles`, {
+    body: {
+      metadata: { name: "gathering" },
+      aggregationRule: { clusterRoleSelectors: [{ matchLabels: { feed: "me" } }] },
+    },
+  });
+});
+after(() => besieged.close());
+
+interface Attempt {
+  readonly who: UserInfo;
+  readonly request: readonly [method: string, path: string];
+  readonly sent?: Sent;
+  readonly code?: number;
+  /** In the refusal. */
+  readonly says: RegExp;
+}
+
+function attempts(table: Readonly<Record<string, Attempt>>): void {
+  for (const [title, { who, request, sent, code = 403, says }] of Object.entries(table)) {
+    it(title, async () => {
+      const { status, text } = await besieged.send(who, ...request, sent);
+      assert.equal(status, code, text);
+      assert.match(text, says);
+      assert.ok(!text.includes(treasure), text);
+    });
+  }
+}
+
+const notHeld = /attempting to grant RBAC permissions not currently held/;
+
+describe("who may write roles does not get more by them", () => {
+  attempts({
+    "by a role that gives everything": {
+      who: tom,
+      request: ["POST", `${mine}/${rbac}/clusterroles`],
+      sent: { body: { metadata: { name: "e1" }, rules: [everything] } },
+      says: notHeld,
+    },
+    "by a role with one verb more": {
+      who: tom,
+      request: ["POST", `${mine}/${rbac}/namespaces/default/roles`],
+      sent: {
+        body: {
+          metadata: { name: "e2" },
+          rules: [{ verbs: ["get"], apiGroups: [""], resources: ["secrets"] }],
+        },
+      },
+      says: notHeld,
+    },
+    "by a binding of cluster-admin": {
+      who: tom,
+      request: ["POST", `${mine}/${rbac}/clusterrolebindings`],
+      sent: {
+        body: {
+          metadata: { name: "e3" },
+          roleRef: roleRef("cluster-admin"),
+          subjects: [subject("tom")],
+        },
+      },
+      says: notHeld,
+    },
+    "by a binding in one namespace": {
+      who: tom,
+      request: ["POST", `${mine}/${rbac}/namespaces/default/rolebindings`],
+      sent: {
+        body: {
+          metadata: { name: "e4" },
+          roleRef: roleRef("admin"),
+          subjects: [subject("tom")],
+        },
+      },
+      says: notHeld,
+    },
+    "by applying a binding instead of posting it": {
+      who: tom,
+      request: ["PATCH", `${mine}/${rbac}/clusterrolebindings/e5?fieldManager=tom`],
+      sent: {
+        type: apply,
+        body: {
+          apiVersion: "rbac.authorization.k8s.io/v1",
+          kind: "ClusterRoleBinding",
+          metadata: { name: "e5" },
+          roleRef: roleRef("cluster-admin"),
+          subjects: [subject("tom")],
+        },
+      },
+      says: notHeld,
+    },
+    "by putting a binding where there is none": {
+      who: tom,
+      request: ["PUT", `${mine}/${rbac}/clusterrolebindings/e6`],
+      sent: {
+        body: {
+          apiVersion: "rbac.authorization.k8s.io/v1",
+          kind: "ClusterRoleBinding",
+          metadata: { name: "e6" },
+          roleRef: roleRef("cluster-admin"),
+          subjects: [subject("tom")],
+        },
+      },
+      says: notHeld,
+    },
+    "by feeding a role that gathers": {
+      who: tom,
+      request: ["POST", `${mine}/${rbac}/clusterroles`],
+      sent: { body: { metadata: { name: "e7", labels: { feed: "me" } }, rules: [everything] } },
+      says: notHeld,
+    },
+    "by a role that gathers what others have": {
+      who: tom,
+      request: ["POST", `${mine}/${rbac}/clusterroles`],
+      sent: {
+        body: {
+          metadata: { name: "e8" },
+          aggregationRule: { clusterRoleSelectors: [{ matchLabels: {} }] },
+        },
+      },
+      says: /must have cluster-admin privileges to use the aggregationRule/,
+    },
+    "by taking the place of a role that every cluster has": {
+      who: tom,
+      request: ["POST", `${mine}/${rbac}/clusterroles`],
+      sent: { body: { metadata: { name: "cluster-admin" }, rules: [] } },
+      says: notHeld,
+    },
+    "by binding a group of the system's to themselves": {
+      who: tom,
+      request: ["POST", `${mine}/${rbac}/clusterrolebindings`],
+      sent: {
+        body: {
+          metadata: { name: "e9" },
+          roleRef: roleRef("cluster-admin"),
+          subjects: [subject("system:authenticated", "Group")],
+        },
+      },
+      says: notHeld,
+    },
+  });
+
+  it("and what they hold they may still give", async () => {
+    const rules = [{ verbs: ["get"], apiGroups: [""], resources: ["configmaps"] }];
+    await besieged.must(tom, "POST", `${mine}/${rbac}/clusterroles`, {
+      body: { metadata: { name: "given" }, rules },
+    });
+  });
+});
+
+describe("a right to change is no right to create", () => {
+  const of = (kind: string, apiVersion: string, name: string) => ({
+    apiVersion,
+    kind,
+    metadata: { name },
+  });
+  attempts({
+    "by applying a new object": {
+      who: tom,
+      request: ["PATCH", `${mine}/api/v1/namespaces/default/configmaps/c1?fieldManager=tom`],
+      sent: { type: apply, body: of("ConfigMap", "v1", "c1") },
+      says: /User \\"tom\\" cannot create resource \\"configmaps\\"/,
+    },
+    "by applying a new object as a dry run": {
+      who: tom,
+      request: [
+        "PATCH",
+        `${mine}/api/v1/namespaces/default/configmaps/c2?fieldManager=tom&dryRun=All`,
+      ],
+      sent: { type: apply, body: of("ConfigMap", "v1", "c2") },
+      says: /cannot create resource/,
+    },
+    "by putting a new object": {
+      who: tom,
+      request: ["PUT", `${mine}/apis/coordination.k8s.io/v1/namespaces/default/leases/l1`],
+      sent: { body: { ...of("Lease", "coordination.k8s.io/v1", "l1"), spec: {} } },
+      says: /User \\"tom\\" cannot create resource \\"leases\\"/,
+    },
+  });
+});
+
+describe("acting in another's name", () => {
+  const as = (headers: Readonly<Record<string, string>>, path = `${mine}/api/v1/secrets`) => ({
+    request: ["GET", path] as const,
+    sent: { headers },
+  });
+  const warrant = JSON.stringify({ user: "y", groups: ["system:kcp:admin"] });
+  const warranted = {
+    "impersonate-user": "x",
+    "impersonate-extra-authorization.kcp.io%2fwarrant": warrant,
+  };
+  attempts({
+    "is not for those without the right": {
+      who: mallory,
+      ...as({ "impersonate-user": "vera" }, `${theirs}/api/v1/secrets`),
+      says: /cannot impersonate resource \\"users\\"/,
+    },
+    "is not for somebody else than is named": {
+      who: tom,
+      ...as({ "impersonate-user": "alice" }),
+      says: /cannot impersonate/,
+    },
+    "does not add groups": {
+      who: tom,
+      ...as({ "impersonate-user": "bob", "impersonate-group": "system:masters" }),
+      says: /cannot impersonate resource \\"groups\\"/,
+    },
+    "does not add a uid": {
+      who: tom,
+      ...as({ "impersonate-user": "bob", "impersonate-uid": "1" }),
+      says: /cannot impersonate resource \\"uids\\"/,
+    },
+    "does not add extras": {
+      who: tom,
+      ...as({ "impersonate-user": "bob", "impersonate-extra-scopes": "a" }),
+      says: /cannot impersonate resource \\"userextras\/scopes\\"/,
+    },
+    "of a service account takes the right to that account": {
+      who: tom,
+      ...as({ "impersonate-user": "system:serviceaccount:default:default" }),
+      says: /cannot impersonate resource \\"serviceaccounts\\"/,
+    },
+    "does not work without a user": {
+      who: alice,
+      ...as({ "impersonate-group": "system:masters" }),
+      code: 400,
+      says: /without impersonating a user/,
+    },
+    "gives the administrator of a workspace no master's group": {
+      who: alice,
+      ...as({ "impersonate-user": "x", "impersonate-group": "system:masters" }),
+      says: /impersonation is not allowed for the requestor/,
+    },
+    "gives the administrator of a workspace no group of kcp's": {
+      who: alice,
+      ...as({ "impersonate-user": "x", "impersonate-group": "system:kcp:admin" }),
+      says: /impersonation is not allowed for the requestor/,
+    },
+    "gives the administrator of everything no master's group": {
+      who: admin,
+      ...as({ "impersonate-user": "x", "impersonate-group": "system:masters" }),
+      says: /impersonation is not allowed for the requestor/,
+    },
+    "gives the administrator of a workspace no warrant": {
+      who: alice,
+      ...as(warranted),
+      says: /impersonation is not allowed for the requestor/,
+    },
+    "does not let a warrant use types of other workspaces": {
+      who: alice,
+      request: ["POST", `${mine}/apis/tenancy.kcp.io/v1alpha1/workspaces`],
+      sent: {
+        headers: warranted,
+        body: { metadata: { name: "w" }, spec: { type: { name: "private", path: "root" } } },
+      },
+      says: /impersonation is not allowed for the requestor/,
+    },
+    "does not reach the neighbour": {
+      who: alice,
+      ...as({ "impersonate-user": "vera" }, `${theirs}/api/v1/secrets`),
+      says: /cannot impersonate/,
+    },
+    "is not done by the headers of a proxy": {
+      who: mallory,
+      ...as(
+        { "x-remote-user": "vera", "x-remote-group": "system:masters" },
+        `${theirs}/api/v1/secrets`,
+      ),
+      says: /User \\"mallory\\" cannot list/,
+    },
+  });
+});
+
+describe("credentials are not handed out", () => {
+  const token = { apiVersion: "authentication.k8s.io/v1", kind: "TokenRequest", spec: {} };
+  attempts({
+    "by a token request for an account that one may only see": {
+      who: tom,
+      request: ["POST", `${mine}/api/v1/namespaces/default/serviceaccounts/default/token`],
+      sent: { body: token },
+      says: /cannot create resource \\"serviceaccounts\/token\\"/,
+    },
+    "by a token request next door": {
+      who: alice,
+      request: ["POST", `${theirs}/api/v1/namespaces/default/serviceaccounts/default/token`],
+      sent: { body: token },
+      says: /access denied/,
+    },
+    "by asking whose a token is": {
+      who: mallory,
+      request: ["POST", "/clusters/root/apis/authentication.k8s.io/v1/tokenreviews"],
+      sent: {
+        body: {
+          apiVersion: "authentication.k8s.io/v1",
+          kind: "TokenReview",
+          spec: { token: "guess" },
+        },
+      },
+      says: /cannot create resource \\"tokenreviews\\"/,
+    },
+    "by a secret that asks for the token of an account next door": {
+      who: alice,
+      request: ["POST", `${theirs}/api/v1/namespaces/default/secrets`],
+      sent: {
+        body: {
+          metadata: {
+            name: "t",
+            annotations: { "kubernetes.io/service-account.name": "default" },
+          },
+          type: "kubernetes.io/service-account-token",
+        },
+      },
+      says: /access denied/,
+    },
+  });
+
+  it("by a review: what is wrong with a token is not told", async () => {
+    const review = async (guess: string) => {
+      const answer = await besieged.must<{ status: object }>(
+        alice,
+        "POST",
+        `${mine}/apis/authentication.k8s.io/v1/tokenreviews`,
+        {
+          body: {
+            apiVersion: "authentication.k8s.io/v1",
+            kind: "TokenReview",
+            spec: { token: guess },
+          },
+        },
+      );
+      return JSON.stringify(answer.status);
+    };
+    const guesses = ["x", "eyJhbGciOiJub25lIn0.e30.", "a".repeat(20_000)];
+    const answers = await Promise.all(guesses.map(review));
+    for (const answer of answers) assert.equal(answer, answers[0]);
+    assert.match(answers[0] ?? "", /invalid bearer token/);
+  });
+});
+
+describe("the tree of workspaces stays the system's", () => {
+  const logical = `${mine}/apis/core.kcp.io/v1alpha1/logicalclusters/cluster`;
+  const workspace = "/clusters/root:org/apis/tenancy.kcp.io/v1alpha1/workspaces";
+  const annotated = (key: string, value: string | null) => ({
+    who: alice,
+    request: ["PATCH", logical] as const,
+    sent: { type: merge, body: { metadata: { annotations: { [key]: value } } } },
+    says: new RegExp(`annotation ${key} is immutable`),
+  });
+  attempts({
+    "a workspace cannot say that it is elsewhere": annotated("kcp.io/path", "root"),
+    "nor of another type": annotated("internal.tenancy.kcp.io/type", "root:root"),
+    "nor somebody else's": annotated("experimental.tenancy.kcp.io/owner", "{}"),
+    "nor whom it lets in": annotated("authorization.kcp.io/required-groups", "x"),
+    "nor whether it is closed": annotated("core.kcp.io/inactive", "true"),
+    "nor forget where it is": annotated("kcp.io/path", null),
+    "nor at which address": {
+      who: alice,
+      request: ["PATCH", `${logical}/status`],
+      sent: { type: merge, body: { status: { URL: "https://evil.example" } } },
+      says: /status.URL is immutable/,
+    },
+    "a workspace cannot be made to lead to the neighbour's cluster": {
+      who: alice,
+      request: ["POST", workspace],
+      sent: { body: { metadata: { name: "w1" }, spec: { cluster: "theirs" } } },
+      says: /spec.cluster cannot be set/,
+    },
+    "nor be turned to it": {
+      who: alice,
+      request: ["PATCH", `${workspace}/mine`],
+      sent: { type: merge, body: { spec: { cluster: "theirs" } } },
+      says: /spec.cluster is immutable/,
+    },
+    "nor by a forced apply": {
+      who: alice,
+      request: ["PATCH", `${workspace}/mine?fieldManager=x&force=true`],
+      sent: {
+        type: apply,
+        body: {
+          apiVersion: "tenancy.kcp.io/v1alpha1",
+          kind: "Workspace",
+          metadata: { name: "mine" },
+          spec: { cluster: "theirs" },
+        },
+      },
+      says: /spec.cluster is immutable/,
+    },
+    "a logical cluster is not made by using a new name": {
+      who: mallory,
+      request: ["POST", "/clusters/mallorys/api/v1/namespaces"],
+      sent: { body: { metadata: { name: "n" } } },
+      says: /access denied/,
+    },
+    "nor by an administrator of a workspace": {
+      who: alice,
+      request: ["POST", "/clusters/alices/api/v1/namespaces"],
+      sent: { body: { metadata: { name: "n" } } },
+      says: /access denied/,
+    },
+    "nor by a LogicalCluster object": {
+      who: alice,
+      request: ["POST", `${mine}/apis/core.kcp.io/v1alpha1/logicalclusters`],
+      sent: { body: { metadata: { name: "cluster" } } },
+      says: /LogicalClusters are created by the system/,
+    },
+    "a type that one may not use is not used": {
+      who: alice,
+      request: ["POST", `${mine}/apis/tenancy.kcp.io/v1alpha1/workspaces`],
+      sent: {
+        body: { metadata: { name: "w" }, spec: { type: { name: "private", path: "root" } } },
+      },
+      says: /missing verb='use' permission/,
+    },
+    "shards are the operator's": {
+      who: alice,
+      request: ["GET", "/clusters/root/apis/core.kcp.io/v1alpha1/shards"],
+      says: /cannot list/,
+    },
+  });
+
+  it("the status of a workspace does not carry another cluster in", async () => {
+    await besieged.send(alice, "PATCH", `${workspace}/mine/status`, {
+      type: merge,
+      body: {
+        spec: { cluster: besieged.theirs },
+        metadata: { annotations: { "internal.tenancy.kcp.io/cluster": besieged.theirs } },
+      },
+    });
+    const { text } = await besieged.send(alice, "GET", `${workspace}/mine`);
+    assert.ok(!text.includes(besieged.theirs), text);
+  });
+
+  it("the administrator of everything may say who must be let in", async () => {
+    const key = "authorization.kcp.io/required-groups";
+    for (const value of ["staff", null]) {
+      const body = { metadata: { annotations: { [key]: value } } };
+      await besieged.must(admin, "PATCH", logical, { type: merge, body });
+    }
+  });
+});
+
+describe("who was named in another workspace is nobody here", () => {
+  const scopes = (cluster: string) => ({
+    "authentication.kcp.io/scopes": [`cluster:${cluster}`],
+  });
+  const home = "/clusters/root/apis/tenancy.kcp.io/v1alpha1/workspaces/~";
+  const namesake = (): UserInfo => ({ ...vera, extra: scopes(besieged.mine) });
+  const account = (groups: readonly string[] = []): UserInfo => ({
+    username: "system:serviceaccount:default:default",
+    groups: ["system:serviceaccounts", "system:authenticated", ...groups],
+    extra: {
+      ...scopes(besieged.mine),
+      "authentication.kcp.io/cluster-name": [besieged.mine],
+    },
+  });
+
+  it("a certificate's common name opens nothing of the user whose name it is", async () => {
+    const { status } = await besieged.send(namesake(), "GET", `${theirs}/api/v1/secrets`);
+    assert.equal(status, 403);
+  });
+
+  it("a namesake does not get the user's home, nor has it made", async () => {
+    for (const who of [namesake(), account()]) {
+      const { status, text } = await besieged.send(who, "GET", home);
+      assert.equal(status, 403);
+      assert.match(text, /workspace access not permitted/);
+    }
+    assert.equal((await besieged.send(vera, "GET", home)).status, 200);
+  });
+
+  it("groups and accounts of another workspace do not pass required groups", async () => {
+    const key = "authorization.kcp.io/required-groups";
+    const logical = `${theirs}/apis/core.kcp.io/v1alpha1/logicalclusters/cluster`;
+    const binding = {
+      metadata: { name: "open" },
+      roleRef: roleRef("system:kcp:workspace:access"),
+      subjects: [subject("system:authenticated", "Group")],
+    };
+    await besieged.must(vera, "POST", `${theirs}/${rbac}/clusterrolebindings`, { body: binding });
+    await besieged.must(admin, "PATCH", logical, {
+      type: merge,
+      body: { metadata: { annotations: { [key]: "club" } } },
+    });
+    const member = { username: "m", groups: ["club", "system:authenticated"] };
+    const abroad = { ...member, extra: scopes(besieged.mine) };
+    const codes = [];
+    for (const who of [member, abroad, account(), account(["club"]), mallory])
+      codes.push((await besieged.send(who, "GET", `${theirs}/api`)).status);
+    assert.deepEqual(codes, [200, 403, 403, 403, 403]);
+    await besieged.must(admin, "PATCH", logical, {
+      type: merge,
+      body: { metadata: { annotations: { [key]: null } } },
+    });
+  });
+});
+
+describe("what is about the whole process is the operator's", () => {
+  attempts({
+    "the metrics, to an administrator of a workspace": {
+      who: alice,
+      request: ["GET", "/metrics"],
+      says: /cannot get path/,
+    },
+    "the metrics below a workspace": {
+      who: alice,
+      request: ["GET", `${mine}/metrics`],
+      code: 501,
+      says: /not available at workspace scope/,
+    },
+    "a backup, even to the administrator of everything": {
+      who: admin,
+      request: ["GET", "/backup"],
+      says: /only members of system:masters/,
+    },
+    "a backup below a workspace": {
+      who: alice,
+      request: ["GET", `${mine}/backup`],
+      code: 404,
+      says: /could not find/,
+    },
+    "debug endpoints, which do not exist": {
+      who: master,
+      request: ["GET", "/debug/pprof/heap"],
+      code: 404,
+      says: /could not find/,
+    },
+    "log files, which do not exist either": {
+      who: master,
+      request: ["GET", "/logs/"],
+      code: 404,
+      says: /could not find/,
+    },
+  });
+});

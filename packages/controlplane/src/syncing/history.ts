@@ -1,0 +1,491 @@
+/**
+ * One random history of syncers between a control plane and its clusters, on a clock that stands still: edits on both sides, lost connections, lost answers, lists
+ * that lie, restarts, kinds that come and go. The model is the servers themselves, looked at behind the syncers' backs.
+ */
+import assert from "node:assert/strict";
+import { ResourceSet, type SyncedResource, type Syncer, startSyncer } from "@kcp-ts/multicluster";
+import type { DynamicObject, StringMap } from "@kcp-ts/sdk";
+import { type FakeClock, type SeededRandom, settle } from "@kcp-ts/testkit";
+import { configMaps, type FaultAnswer, namespaces, type Side, widgets } from "./side.ts";
+
+export interface Stage {
+  readonly clock: FakeClock;
+  readonly up: Side;
+  /** By the names of their SyncTargets. */
+  readonly down: ReadonlyMap<string, Side>;
+}
+
+const names = ["a", "b", "c"] as const;
+const colors = ["red", "green", "blue"] as const;
+const kinds: readonly SyncedResource[] = [
+  { resource: widgets, hasStatus: true },
+  { resource: configMaps, hasStatus: false },
+];
+
+interface Running {
+  readonly name: string;
+  readonly uid: string;
+  readonly side: Side;
+  readonly resources: ResourceSet;
+  syncer: Syncer | undefined;
+}
+
+export class History {
+  /** What happened, for who has to find out why it failed. */
+  readonly log: string[] = [];
+  readonly #stage: Stage;
+  readonly #random: SeededRandom;
+  readonly #clusters: readonly [string, string];
+  readonly #targets: readonly [Running, ...Running[]];
+  readonly #violations: string[] = [];
+  /** Looks at things that are not the syncer's, and takes them away. */
+  readonly #foreign: (() => Promise<void>)[] = [];
+
+  constructor(stage: Stage, random: SeededRandom) {
+    this.#stage = stage;
+    this.#random = random;
+    const { seed } = random;
+    this.#clusters = [`s${seed}-a`, `s${seed}-b`];
+    this.#targets = [...stage.down].map(([name, side]) => ({
+      name,
+      uid: `${name}-${seed}`,
+      side,
+      resources: new ResourceSet(kinds),
+      syncer: undefined,
+    })) as unknown as readonly [Running, ...Running[]];
+  }
+
+  async play(steps: number): Promise<void> {
+    const { up } = this.#stage;
+    for (const cluster of this.#clusters) {
+      const resource = up.client.inCluster(cluster).resource(namespaces);
+      await resource.create({ metadata: { name: "shop" } });
+    }
+    for (const target of this.#targets) {
+      target.side.beforeWrite = (method, path) => this.#check(target, method, path);
+      this.#start(target);
+    }
+    for (let step = 0; step < steps; step++) {
+      await this.#step();
+      if (this.#random.chance(0.7)) await this.#pass(this.#random.integer(3000));
+      await this.#checkForeign();
+      assert.deepEqual(this.#violations, []);
+    }
+    await this.#recover();
+    await this.#converge();
+    await this.#checkQuiet();
+    await this.#end();
+  }
+
+  async stop(): Promise<void> {
+    for (const { side } of this.#targets) side.heal();
+    this.#stage.up.heal();
+    const stopping = this.#targets.map(({ syncer }) => syncer?.stop());
+    await this.#pass(1000);
+    await Promise.all(stopping);
+  }
+
+  #start(target: Running): void {
+    const { up, clock } = this.#stage;
+    const [home] = this.#clusters;
+    target.syncer = startSyncer({
+      upstream: up.syncerClient,
+      scope: "all-clusters",
+      serves: (cluster) => this.#clusters.includes(cluster),
+      downstream: target.side.syncerClient,
+      target: { name: target.name, cluster: home, uid: target.uid },
+      resources: target.resources,
+      workers: 1 + this.#random.integer(4),
+      clock,
+      random: this.#random.fork(),
+    });
+  }
+
+  async #pass(ms: number): Promise<void> {
+    await this.#stage.clock.advanceAndSettle(ms);
+    await settle(4);
+  }
+
+  async #step(): Promise<void> {
+    const steps = [
+      () => this.#create(),
+      () => this.#create(),
+      () => this.#edit(),
+      () => this.#edit(),
+      () => this.#assign(),
+      () => this.#assign(),
+      () => this.#delete(),
+      () => this.#forceDelete(),
+      () => this.#editDownstream(),
+      () => this.#statusDownstream(),
+      () => this.#statusDownstream(),
+      () => this.#deleteDownstream(),
+      () => this.#fault(),
+      () => this.#heal(),
+      () => this.#heal(),
+      () => this.#restart(),
+      () => this.#changeKinds(),
+    ] as const;
+    await this.#random.pick(steps)();
+  }
+
+  #place() {
+    const cluster = this.#random.pick(this.#clusters);
+    const resource = this.#random.chance(0.7) ? widgets : configMaps;
+    const name = this.#random.pick(names);
+    const client = this.#stage.up.client.inCluster(cluster).resource(resource);
+    return { cluster, resource, at: { namespace: "shop", name }, client };
+  }
+
+  #labels(): StringMap {
+    const [first] = this.#targets;
+    const target = this.#targets[this.#random.integer(this.#targets.length)] ?? first;
+    switch (this.#random.integer(5)) {
+      case 0:
+        return {};
+      case 1:
+        return Object.fromEntries(
+          this.#targets.map(({ name }) => [`state.workload.kcp.io/${name}`, "Sync"]),
+        );
+      case 2:
+        return { [`state.workload.kcp.io/${target.name}`]: "Sync" };
+      default:
+        return { "workloads.kcp.io/cluster": target.name };
+    }
+  }
+
+  #content(resource: { readonly kind: string }) {
+    const color = this.#random.pick(colors);
+    return resource.kind === "Widget" ? { spec: { color } } : { data: { color } };
+  }
+
+  async #try(what: string, write: Promise<unknown>): Promise<void> {
+    try {
+      await write;
+      this.log.push(what);
+    } catch (error) {
+      this.log.push(`${what}: ${(error as Error).message}`);
+    }
+  }
+
+  async #create(): Promise<void> {
+    const { cluster, resource, at, client } = this.#place();
+    const labels = this.#labels();
+    const object = { metadata: { ...at, labels }, ...this.#content(resource) };
+    const what = `create ${resource.kind} ${cluster}/${at.name} ${JSON.stringify(labels)}`;
+    await this.#try(what, client.create(object));
+  }
+
+  async #edit(): Promise<void> {
+    const { cluster, resource, at, client } = this.#place();
+    const patch = this.#content(resource);
+    const what = `edit ${resource.kind} ${cluster}/${at.name} ${JSON.stringify(patch)}`;
+    await this.#try(what, client.patch(at, { type: "merge", patch }));
+  }
+
+  async #assign(): Promise<void> {
+    const { cluster, resource, at, client } = this.#place();
+    const labels = this.#labels();
+    const operations = [{ op: "add", path: "/metadata/labels", value: labels }] as const;
+    const what = `label ${resource.kind} ${cluster}/${at.name} ${JSON.stringify(labels)}`;
+    await this.#try(what, client.patch(at, { type: "json", operations }));
+  }
+
+  async #delete(): Promise<void> {
+    const { cluster, resource, at, client } = this.#place();
+    await this.#try(`delete ${resource.kind} ${cluster}/${at.name}`, client.delete(at));
+  }
+
+  /** What impatient people do: the finalizers are taken off by hand. Often something of the same name follows. */
+  async #forceDelete(): Promise<void> {
+    const { cluster, resource, at, client } = this.#place();
+    const what = `force delete ${resource.kind} ${cluster}/${at.name}`;
+    const patch = { metadata: { finalizers: null } };
+    await this.#try(what, client.delete(at));
+    await this.#try(what, client.patch(at, { type: "merge", patch }));
+    if (this.#random.chance(0.5)) return;
+    const labels = this.#labels();
+    const object = { metadata: { ...at, labels }, ...this.#content(resource) };
+    await this.#try(`recreate ${JSON.stringify(labels)}`, client.create(object));
+  }
+
+  async #somethingDownstream() {
+    const target = this.#random.pick(this.#targets);
+    const resource = this.#random.chance(0.7) ? widgets : configMaps;
+    const client = target.side.client.resource(resource);
+    const found = await this.#copies(target, resource);
+    const one = found[this.#random.integer(found.length)];
+    return one && { target, resource, client, at: placeOf(one) };
+  }
+
+  async #editDownstream(): Promise<void> {
+    const one = await this.#somethingDownstream();
+    if (one === undefined) return;
+    const patch = this.#content(one.resource);
+    const what = `edit in ${one.target.name} ${one.resource.kind} ${one.at.namespace}/${one.at.name} ${JSON.stringify(patch)}`;
+    await this.#try(what, one.client.patch(one.at, { type: "merge", patch }));
+  }
+
+  async #statusDownstream(): Promise<void> {
+    const one = await this.#somethingDownstream();
+    if (one === undefined || one.resource.kind !== "Widget") return;
+    const patch = { status: { phase: this.#random.pick(["Pending", "Ready", "Failed"]) } };
+    const what = `status in ${one.target.name} ${one.at.namespace}/${one.at.name} ${patch.status.phase}`;
+    await this.#try(what, one.client.patchStatus(one.at, { type: "merge", patch }));
+  }
+
+  async #deleteDownstream(): Promise<void> {
+    const one = await this.#somethingDownstream();
+    if (one === undefined) return;
+    const what = `delete in ${one.target.name} ${one.resource.kind} ${one.at.namespace}/${one.at.name}`;
+    await this.#try(what, one.client.delete(one.at));
+  }
+
+  async #fault(): Promise<void> {
+    const isUpstream = this.#random.chance(0.4);
+    const target = this.#random.pick(this.#targets);
+    const side = isUpstream ? this.#stage.up : target.side;
+    const choices: readonly [FaultAnswer, ...FaultAnswer[]] = [
+      "cut",
+      "lost-answer",
+      "empty",
+      { status: 404 },
+      { status: 500 },
+    ];
+    const fault = this.#random.pick(choices);
+    const odds = this.#random.pick([1, 1, 0.5, 0.2]);
+    const kind = this.#random.pick(["", "", "widgets", "configmaps", "namespaces"]);
+    const random = this.#random.fork();
+    const where = isUpstream ? "upstream" : target.name;
+    this.log.push(`fault ${where} ${JSON.stringify(fault)} ${kind} ${odds}`);
+    side.suffer((request) =>
+      request.target.includes(kind) && random.chance(odds) ? fault : undefined,
+    );
+  }
+
+  async #heal(): Promise<void> {
+    this.log.push("heal");
+    this.#stage.up.heal();
+    for (const { side } of this.#targets) side.heal();
+  }
+
+  async #restart(): Promise<void> {
+    const target = this.#random.pick(this.#targets);
+    this.log.push(`restart ${target.name}`);
+    const stopping = target.syncer?.stop();
+    await this.#pass(this.#random.integer(2000));
+    await stopping;
+    this.#start(target);
+  }
+
+  async #changeKinds(): Promise<void> {
+    const target = this.#random.pick(this.#targets);
+    const chosen = kinds.filter(() => this.#random.chance(0.6));
+    this.log.push(`kinds ${target.name} ${chosen.map(({ resource }) => resource.kind).join()}`);
+    target.resources.set(chosen);
+  }
+
+  /** The law: what the syncer deletes downstream is a copy whose original is gone, going, another one, or not assigned here any more. */
+  async #check(target: Running, method: string, path: string): Promise<void> {
+    if (method !== "DELETE") return;
+    const match = /\/namespaces\/([^/]+)\/(widgets|configmaps)\/([^/?]+)/.exec(path);
+    if (match === null) return;
+    const [, namespace = "", plural, name = ""] = match;
+    const resource = plural === "widgets" ? widgets : configMaps;
+    const copy = await target.side.client.resource(resource).find({ namespace, name });
+    if (copy === undefined) return;
+    const origin = originOf(copy);
+    const original = await this.#stage.up.client
+      .inCluster(origin.cluster ?? "")
+      .resource(resource)
+      .find({ namespace: origin.namespace, name: origin.name ?? "" });
+    const isFair =
+      original === undefined ||
+      original.metadata.uid !== origin.uid ||
+      !isAssigned(original, target.name);
+    if (isFair) return this.#replaceUnderIt(target, resource, { namespace, name });
+    this.#violations.push(`${target.name} deletes ${path}, whose original is alive and assigned`);
+  }
+
+  /** Between the syncer's look and its delete, somebody puts something else in the place. It must survive. */
+  async #replaceUnderIt(
+    { name: target, side }: Running,
+    resource: typeof widgets,
+    at: { readonly namespace: string; readonly name: string },
+  ): Promise<void> {
+    if (!this.#random.chance(0.2)) return;
+    this.log.push(`replaced in ${target} ${at.namespace}/${at.name}`);
+    const client = side.client.resource(resource);
+    await client.delete(at);
+    await client.create({ metadata: { ...at, annotations: { theirs: "yes" } } });
+    this.#foreign.push(async () => {
+      const found = await client.find(at);
+      if (found?.metadata.annotations?.["theirs"] !== "yes") {
+        this.#violations.push(`${target} deleted or changed ${at.namespace}/${at.name}, not ours`);
+      } else {
+        await client.delete(at);
+      }
+    });
+  }
+
+  async #checkForeign(): Promise<void> {
+    for (const check of this.#foreign.splice(0)) await check();
+  }
+
+  async #recover(): Promise<void> {
+    this.log.push("recover");
+    await this.#heal();
+    for (const { resources } of this.#targets) resources.set(kinds);
+    // Who believed a list that lied cannot know what it left out: nothing told it since. Only a new look helps.
+    if (!this.log.some((line) => line.includes('"empty"'))) return;
+    for (const target of this.#targets) {
+      const stopping = target.syncer?.stop();
+      await this.#pass(1000);
+      await stopping;
+      this.#start(target);
+    }
+  }
+
+  async #converge(): Promise<void> {
+    let differences: string[] = [];
+    for (let round = 0; round < 60; round++) {
+      await this.#pass(round < 20 ? 1000 : 30_000);
+      await this.#checkForeign();
+      differences = await this.#differences();
+      if (differences.length === 0) return;
+    }
+    assert.deepEqual(differences, [], "it does not converge");
+  }
+
+  async #checkQuiet(): Promise<void> {
+    // The longest wait is five minutes: what was due to be looked at again has its turn; then there is silence.
+    await this.#pass(320_000);
+    const before = this.#writes();
+    await this.#pass(320_000);
+    assert.deepEqual(this.#writes().slice(before.length), [], "writes although nothing happens");
+    assert.deepEqual(await this.#differences(), []);
+    assert.deepEqual(this.#violations, []);
+  }
+
+  #writes(): string[] {
+    return [this.#stage.up, ...this.#targets.map(({ side }) => side)].flatMap(
+      ({ writes }) => writes,
+    );
+  }
+
+  /** Everything goes, and nothing is left in the clusters or held upstream. */
+  async #end(): Promise<void> {
+    for (const cluster of this.#clusters) {
+      for (const { resource } of kinds) {
+        const client = this.#stage.up.client
+          .inCluster(cluster)
+          .resource(resource as typeof widgets);
+        for (const { metadata } of (await client.list()).items) {
+          await client.delete({ namespace: metadata.namespace, name: metadata.name });
+        }
+      }
+    }
+    await this.#converge();
+    for (const target of this.#targets) {
+      for (const { resource } of kinds) {
+        assert.deepEqual(await this.#copies(target, resource as typeof widgets), []);
+      }
+    }
+  }
+
+  async #copies(target: Running, resource: typeof widgets): Promise<readonly DynamicObject[]> {
+    const { items } = await target.side.client.resource(resource).list();
+    return items.filter(({ metadata }) =>
+      metadata.annotations?.["workload.kcp.io/origin"]?.includes(`"${target.uid}"`),
+    );
+  }
+
+  async #differences(): Promise<string[]> {
+    const differences: string[] = [];
+    for (const { resource } of kinds) {
+      const originals = new Map<string, DynamicObject>();
+      for (const cluster of this.#clusters) {
+        const client = this.#stage.up.client
+          .inCluster(cluster)
+          .resource(resource as typeof widgets);
+        for (const one of (await client.list()).items) {
+          originals.set(`${resource.kind} ${cluster}/${one.metadata.name}`, one);
+        }
+      }
+      for (const target of this.#targets) {
+        const copies = await this.#copies(target, resource as typeof widgets);
+        differences.push(...this.#compare(target, resource.kind, originals, copies));
+      }
+    }
+    return differences;
+  }
+
+  #compare(
+    target: Running,
+    kind: string,
+    originals: ReadonlyMap<string, DynamicObject>,
+    copies: readonly DynamicObject[],
+  ): string[] {
+    const found: string[] = [];
+    const seen = new Set<string>();
+    const homes = new Map<string, string>();
+    for (const copy of copies) {
+      const { cluster, name, uid } = originOf(copy);
+      const id = `${kind} ${cluster}/${name}`;
+      seen.add(id);
+      const { namespace = "" } = copy.metadata;
+      if ((homes.get(namespace) ?? cluster) !== cluster)
+        found.push(`${namespace} is of two tenants`);
+      homes.set(namespace, cluster ?? "");
+      const original = originals.get(id);
+      if (original === undefined || !isAssigned(original, target.name)) {
+        found.push(`${id} should not be in ${target.name}`);
+      } else if (original.metadata.uid !== uid) {
+        found.push(`${id} in ${target.name} is of an earlier one`);
+      } else {
+        found.push(...differencesOf(id, target.name, original, copy));
+      }
+    }
+    for (const [id, original] of originals) {
+      const isHeld = original.metadata.finalizers?.includes(
+        `workload.kcp.io/syncer-${target.name}`,
+      );
+      if (isAssigned(original, target.name)) {
+        if (!seen.has(id)) found.push(`${id} is missing in ${target.name}`);
+        if (isHeld !== true) found.push(`${id} is not held by ${target.name}`);
+      } else if (isHeld === true) found.push(`${id} is still held by ${target.name}`);
+    }
+    return found;
+  }
+}
+
+function differencesOf(id: string, target: string, original: DynamicObject, copy: DynamicObject) {
+  const found: string[] = [];
+  const field = original.kind === "Widget" ? "spec" : "data";
+  if (JSON.stringify(original[field]) !== JSON.stringify(copy[field])) {
+    found.push(`${id} in ${target}: ${JSON.stringify(copy[field])} is not the original's`);
+  }
+  const others = Object.keys(original.metadata.labels ?? {}).length;
+  const [has, should] = [JSON.stringify(original["status"]), JSON.stringify(copy["status"])];
+  if (others === 1 && should !== undefined && has !== should) {
+    found.push(`${id}: status ${has} is not ${should} of ${target}`);
+  }
+  return found;
+}
+
+function isAssigned({ metadata }: DynamicObject, target: string): boolean {
+  const { labels = {} } = metadata;
+  return (
+    metadata.deletionTimestamp === undefined &&
+    (labels["workloads.kcp.io/cluster"] === target ||
+      labels[`state.workload.kcp.io/${target}`] === "Sync")
+  );
+}
+
+function originOf({ metadata }: DynamicObject): Partial<Record<string, string>> {
+  return JSON.parse(metadata.annotations?.["workload.kcp.io/origin"] ?? "{}");
+}
+
+function placeOf({ metadata }: DynamicObject) {
+  return { namespace: metadata.namespace ?? "", name: metadata.name };
+}

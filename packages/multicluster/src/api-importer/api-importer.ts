@@ -1,0 +1,204 @@
+/**
+ * The API importer: for every connected cluster, its APIs as APIResourceImports. At once when it is connected, and then whenever its APIs
+ * have changed, which is looked at once a minute.
+ */
+import { type Clock, type Random, systemClock, systemRandom } from "@kcp-ts/machinery/base";
+import {
+  type Client,
+  type Clusters,
+  Controller,
+  findCondition,
+  formatKey,
+  isBeingDeleted,
+  type ObjectKey,
+  type ObjectSource,
+  type ReconcileContext,
+  type ReconcileResult,
+  setCondition,
+} from "@kcp-ts/sdk";
+import {
+  type APIResourceImport,
+  apiResourceImports,
+  byLocation,
+  importerFieldManager,
+  importInformer,
+  type SyncTarget,
+  syncTargets,
+  targetConditions,
+} from "../api/index.ts";
+import { diagnose, keyOf, type TargetConnection, type Targets } from "../registration/index.ts";
+import { fingerprint, type ImportOutcome, runImport } from "./import-run.ts";
+import { NativeResources } from "./native-resources.ts";
+
+export interface ApiImporterOptions {
+  /** Of the control plane, not of one cluster of it. */
+  readonly client: Client;
+  readonly clusters: Clusters;
+  readonly targets: Targets;
+  /** What is imported where a SyncTarget does not say. */
+  readonly resources: readonly string[];
+  readonly pollMs?: number | undefined;
+  readonly clock?: Clock | undefined;
+  readonly random?: Random | undefined;
+  readonly onError?: ((error: unknown, key: ObjectKey) => void) | undefined;
+}
+
+export const importPollMsDefault = 60_000;
+/** A run reads megabytes: few at a time, and each within its time. */
+const concurrency = 4;
+const runTimeoutMs = 60_000;
+
+/** What the last run of a cluster was about. */
+interface LastRun {
+  readonly connection: TargetConnection;
+  readonly fingerprint: string | undefined;
+  readonly resources: string;
+  readonly imports: string;
+  readonly nextAtMs: number;
+}
+
+export class ApiImporter {
+  readonly controller: Controller;
+  readonly #options: ApiImporterOptions;
+  readonly #clock: Clock;
+  readonly #targetSource: ObjectSource<SyncTarget>;
+  readonly #importSource: ObjectSource<APIResourceImport>;
+  readonly #native: NativeResources;
+  readonly #lastRuns = new Map<string, LastRun>();
+
+  constructor(options: ApiImporterOptions) {
+    const { clusters, targets, onError } = options;
+    this.#options = options;
+    this.#clock = options.clock ?? systemClock;
+    this.#native = new NativeResources(options.client, this.#clock);
+    this.#targetSource = clusters.source(syncTargets);
+    this.#importSource = clusters.source(apiResourceImports, importInformer);
+    this.controller = new Controller({
+      name: "api-importer",
+      clusters,
+      concurrency,
+      timeoutMs: runTimeoutMs,
+      reconcile: (key, context) => this.#reconcile(key, context),
+      clock: this.#clock,
+      ...(onError === undefined ? {} : { onError }),
+    })
+      .watch(syncTargets)
+      // An import that somebody deleted or changed is written again.
+      .watch(apiResourceImports, {
+        ...importInformer,
+        map: ({ spec }, { cluster }) => [{ cluster, namespace: "", name: spec.location }],
+        predicate: (change) =>
+          change.type === "deleted" ||
+          (change.type === "updated" &&
+            change.object.metadata.generation !== change.previous.metadata.generation),
+      });
+    targets.subscribe({
+      connected: (connection) => this.controller.enqueue(keyOf(connection)),
+      gone: (connection) => this.#lastRuns.delete(formatKey(keyOf(connection))),
+    });
+  }
+
+  async #reconcile(key: ObjectKey, context: ReconcileContext): Promise<ReconcileResult> {
+    const target = this.#targetSource.store.get(key);
+    const connection = this.#options.targets.get(key);
+    // Without a way into the cluster, what is known of it stays.
+    if (target === undefined || connection === undefined || isBeingDeleted(target))
+      return undefined;
+    const { signal, client: upstreamClient } = context;
+    const resources = target.spec?.resources ?? this.#options.resources;
+    const known = this.#known(key);
+    const last = this.#lastRuns.get(formatKey(key));
+    const isSame =
+      last?.connection === connection &&
+      last.resources === resources.join() &&
+      last.imports === namesOf(known);
+    const nowMs = this.#clock.monotonic();
+    if (isSame && nowMs < last.nextAtMs) return { requeueAfterMs: last.nextAtMs - nowMs };
+    const nextAtMs = nowMs + this.#pollMs();
+    try {
+      const print = await fingerprint(connection.client, signal);
+      if (isSame && print !== undefined && print === last.fingerprint) {
+        this.#lastRuns.set(formatKey(key), { ...last, nextAtMs });
+        return { requeueAfterMs: nextAtMs - nowMs };
+      }
+      const native = await this.#native.names(signal);
+      const run = { target, resources, native, known, upstreamClient, signal };
+      const outcome = await runImport({ ...run, downstreamClient: connection.client });
+      await this.#say(target, ready(outcome), context);
+      const imports = namesOf(this.#known(key));
+      const about = { connection, resources: resources.join(), imports, fingerprint: print };
+      this.#lastRuns.set(formatKey(key), { ...about, nextAtMs });
+    } catch (error) {
+      if (connection.signal.aborted) return undefined;
+      // The next success has to be said, though nothing in the cluster has changed.
+      this.#lastRuns.delete(formatKey(key));
+      await this.#say(target, failed(error), context);
+      throw error;
+    }
+    return { requeueAfterMs: this.#pollMs() };
+  }
+
+  #known({ cluster, name }: ObjectKey): readonly APIResourceImport[] {
+    return this.#importSource.store.byIndex(byLocation, { cluster, value: name });
+  }
+
+  #pollMs(): number {
+    const { pollMs = importPollMsDefault, random = systemRandom } = this.#options;
+    return pollMs * (0.9 + 0.2 * random.next());
+  }
+
+  async #say(
+    { metadata, status }: SyncTarget,
+    verdict: Verdict,
+    { client, signal }: ReconcileContext,
+  ): Promise<void> {
+    const type = targetConditions.apiImporterReady;
+    const before = findCondition(status?.conditions, type);
+    const after = setCondition(
+      before === undefined ? [] : [before],
+      { type, ...verdict },
+      this.#clock.now(),
+    );
+    if (before !== undefined && after[0] === before) return;
+    const options = { fieldManager: importerFieldManager, force: true, signal };
+    const { name } = metadata;
+    await client
+      .resource(syncTargets)
+      .applyStatus({ metadata: { name }, status: { conditions: after } }, options);
+  }
+}
+
+interface Verdict {
+  readonly status: "True" | "False";
+  readonly severity?: "Error";
+  readonly reason: string;
+  readonly message: string;
+}
+
+const skippedShownMax = 10;
+
+function ready({ imported, skipped }: ImportOutcome): Verdict {
+  const shown = [...skipped]
+    .slice(0, skippedShownMax)
+    .map(([name, reason]) => `${name} (${reason})`);
+  const more = skipped.size > skippedShownMax ? ` and ${skipped.size - skippedShownMax} more` : "";
+  const left = shown.length === 0 ? "" : `; not imported: ${shown.join(", ")}${more}`;
+  return {
+    status: "True",
+    reason: "APIsImported",
+    message: `${imported} APIs are imported${left}`,
+  };
+}
+
+function failed(error: unknown): Verdict {
+  const { message } = diagnose(error);
+  return { status: "False", severity: "Error", reason: "ErrorStartingAPIImporter", message };
+}
+
+/** Which imports there are, and in which state: another text when somebody else has touched them. */
+function namesOf(imports: readonly APIResourceImport[]): string {
+  return imports
+    .map(({ metadata }) => `${metadata.name}@${metadata.uid}#${metadata.generation}`)
+    .toSorted()
+    .join();
+}

@@ -1,0 +1,111 @@
+/** From an API of a cluster to the APIResourceImport that describes it. Pure. */
+import { type JsonObject, type JsonValue, jsonEqual } from "@kcp-ts/machinery/json";
+import type { ObjectInput } from "@kcp-ts/sdk";
+import {
+  type APIResourceImport,
+  type ApiResourceSpec,
+  apiVersionAnnotation,
+  type SyncTarget,
+  syncTargets,
+} from "../api/index.ts";
+import { type ImportedApi, versionedName } from "../api-import/index.ts";
+
+/** `<plural>.<location>.<version>.<group|core>` */
+export function importName(
+  api: Pick<ImportedApi, "plural" | "version" | "group">,
+  location: string,
+): string {
+  return `${api.plural}.${location}.${api.version}.${api.group === "" ? "core" : api.group}`;
+}
+
+/** Without a strategy: that one is the users' to choose. */
+export function importOf(api: ImportedApi, target: SyncTarget): ObjectInput<APIResourceImport> {
+  const { name: location, uid = "" } = target.metadata;
+  const { group, version } = api;
+  return {
+    metadata: {
+      name: importName(api, location),
+      annotations: { [apiVersionAnnotation]: group === "" ? version : `${group}/${version}` },
+      ownerReferences: [
+        {
+          apiVersion: `${syncTargets.group}/${syncTargets.version}`,
+          kind: syncTargets.kind,
+          name: location,
+          uid,
+          controller: true,
+        },
+      ],
+    },
+    spec: { location, ...specOf(api) },
+  };
+}
+
+export function isSameImport(
+  known: APIResourceImport,
+  wanted: ObjectInput<APIResourceImport>,
+): boolean {
+  const { schemaUpdateStrategy: _, ...spec } = known.spec;
+  const [owner] = known.metadata.ownerReferences ?? [];
+  return (
+    owner?.uid === wanted.metadata.ownerReferences?.[0]?.uid &&
+    jsonEqual(spec as unknown as JsonValue, wanted.spec as unknown as JsonValue)
+  );
+}
+
+/** By `versionedName`, as discovery has it. */
+export function versionedNameOf({ plural, groupVersion }: ApiResourceSpec): string {
+  const { group = "", version } = groupVersion;
+  return versionedName({ resource: plural, version, group });
+}
+
+function specOf(api: ImportedApi): ApiResourceSpec {
+  const { plural, singular, kind, listKind, shortNames, categories, scope, columns } = api;
+  const subResources = [
+    ...(api.hasStatus ? [{ name: "status" }] : []),
+    ...(api.hasScale ? [{ name: "scale" }] : []),
+  ];
+  return {
+    groupVersion: { ...(api.group === "" ? {} : { group: api.group }), version: api.version },
+    scope,
+    plural,
+    singular,
+    kind,
+    listKind,
+    ...(shortNames.length > 0 ? { shortNames: [...shortNames] } : {}),
+    ...(categories.length > 0 ? { categories: [...categories] } : {}),
+    openAPIV3Schema: fitting(api.schema),
+    ...(subResources.length > 0 ? { subResources } : {}),
+    ...(columns.length > 0
+      ? {
+          columnDefinitions: columns.map(
+            ({ name, type, format, description, priority, jsonPath }) => ({
+              name,
+              type,
+              jsonPath,
+              ...(format === "" ? {} : { format }),
+              ...(description === "" ? {} : { description }),
+              ...(priority === 0 ? {} : { priority }),
+            }),
+          ),
+        }
+      : {}),
+  };
+}
+
+/** An object has to fit into the store, with what is said of it: a schema with more characters loses its descriptions. */
+export const schemaCharactersMax = 1 << 20;
+
+function fitting(schema: JsonObject): JsonObject {
+  return JSON.stringify(schema).length <= schemaCharactersMax
+    ? schema
+    : (withoutDescriptions(schema) as JsonObject);
+}
+
+function withoutDescriptions(value: JsonValue): JsonValue {
+  // A field may be called description; what describes is a text.
+  return JSON.parse(
+    JSON.stringify(value, (name, member: unknown) =>
+      name === "description" && typeof member === "string" ? undefined : member,
+    ),
+  ) as JsonValue;
+}

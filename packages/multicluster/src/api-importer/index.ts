@@ -1,0 +1,2 @@
+/** What physical clusters serve, as APIResourceImports. */
+export { ApiImporter, type ApiImporterOptions, importPollMsDefault } from "./api-importer.ts";

@@ -1,0 +1,268 @@
+/** The kinds of physical clusters as definitions: every logical cluster serves them without a CustomResourceDefinition of its own. */
+import type { JsonObject } from "@kcp-ts/machinery/json";
+import { apiVersionAnnotation } from "./names.ts";
+import {
+  ageColumn,
+  column,
+  conditionColumn,
+  conditions,
+  list,
+  object,
+  root,
+  text,
+} from "./notation.ts";
+
+export interface KindDefinition {
+  readonly group: string;
+  readonly version: string;
+  readonly kind: string;
+  readonly resource: string;
+  readonly shortNames?: readonly string[];
+  readonly categories: readonly string[];
+  readonly columns: readonly JsonObject[];
+  readonly hasStatus: boolean;
+  /** Of the whole object. */
+  readonly schema: JsonObject;
+}
+
+const version = "v1alpha1";
+const categories = ["kcp"];
+
+const quantities: JsonObject = {
+  type: "object",
+  additionalProperties: {
+    anyOf: [{ type: "integer" }, { type: "string" }],
+    "x-kubernetes-int-or-string": true,
+  },
+};
+
+export const syncTargetKind: KindDefinition = {
+  group: "workload.kcp.io",
+  version,
+  kind: "SyncTarget",
+  resource: "synctargets",
+  shortNames: ["cluster", "clusters", "st"],
+  categories,
+  hasStatus: true,
+  columns: [
+    column("Location", ".metadata.name", { priority: 1 }),
+    conditionColumn("Ready"),
+    column("Reason", '.status.conditions[?(@.type=="Ready")].reason'),
+    column("Version", ".status.version"),
+    column("Mode", ".spec.mode", { priority: 1 }),
+    column("Synced API resources", ".status.syncedResources"),
+    ageColumn,
+  ],
+  schema: root(
+    "A physical cluster: what is assigned to it by name is synced to it.",
+    object(
+      {
+        kubeconfig: text(
+          "How to connect to the cluster: a kubeconfig, of which the current context counts. Shown only to those who may read Secrets here.",
+          { maxLength: 262_144 },
+        ),
+        kubeconfigSecretRef: object(
+          {
+            namespace: text("", { minLength: 1, maxLength: 63 }),
+            name: text("", { minLength: 1, maxLength: 253 }),
+            key: text("The key in the Secret's data.", {
+              default: "kubeconfig",
+              minLength: 1,
+              maxLength: 253,
+            }),
+          },
+          {
+            description: "The Secret that holds the kubeconfig, instead of kubeconfig.",
+            required: ["namespace", "name"],
+          },
+        ),
+        mode: text(
+          "Push: the control plane connects to the cluster. Pull: an agent in the cluster connects to the control plane. None: somebody runs a syncer by hand.",
+          { enum: ["Push", "Pull", "None"], default: "Push" },
+        ),
+        unschedulable: {
+          type: "boolean",
+          default: false,
+          description: "Nothing new is assigned to the cluster; what is there stays.",
+        },
+        evictAfter: text("From then on, what is assigned to the cluster has to leave it.", {
+          format: "date-time",
+        }),
+        resources: list(text("", { minLength: 1, maxLength: 317 }), {
+          description:
+            'What is synced, as in "deployments.apps"; "*" is everything that can be. By default what the control plane is told to sync.',
+          maxItems: 500,
+          "x-kubernetes-list-type": "set",
+        }),
+      },
+      {
+        default: {},
+        "x-kubernetes-validations": [
+          {
+            rule: "!(has(self.kubeconfig) && size(self.kubeconfig) > 0 && has(self.kubeconfigSecretRef))",
+            message: "kubeconfig and kubeconfigSecretRef exclude each other",
+          },
+        ],
+      },
+    ),
+    object({
+      conditions,
+      version: text("The cluster's version of Kubernetes."),
+      capacity: { ...quantities, description: "What all nodes together have." },
+      allocatable: { ...quantities, description: "What of it workloads may use." },
+      syncedResources: list(text(), { description: "What is synced, by resource.group." }),
+      lastHeartbeatTime: text("When the syncer was last heard of.", { format: "date-time" }),
+    }),
+  ),
+};
+
+const apiResourceProperties: Readonly<Record<string, JsonObject>> = {
+  groupVersion: object(
+    {
+      group: text("Left out, or core: the core group.", { maxLength: 253 }),
+      version: text("", { minLength: 1, maxLength: 63 }),
+    },
+    { required: ["version"] },
+  ),
+  scope: text("", { enum: ["Namespaced", "Cluster"] }),
+  plural: text("", { minLength: 1, maxLength: 63 }),
+  singular: text(),
+  kind: text("", { minLength: 1, maxLength: 63 }),
+  listKind: text(),
+  shortNames: list(text(), { "x-kubernetes-list-type": "atomic" }),
+  categories: list(text(), { "x-kubernetes-list-type": "atomic" }),
+  openAPIV3Schema: {
+    type: "object",
+    "x-kubernetes-preserve-unknown-fields": true,
+    "x-kubernetes-map-type": "atomic",
+    description: "The structural schema of the objects.",
+  },
+  subResources: list(object({ name: text() }, { required: ["name"] }), {
+    "x-kubernetes-list-type": "map",
+    "x-kubernetes-list-map-keys": ["name"],
+  }),
+  columnDefinitions: list(
+    object(
+      {
+        name: text(),
+        type: text(),
+        format: text(),
+        description: text(),
+        priority: { type: "integer", format: "int32" },
+        jsonPath: text(),
+      },
+      { required: ["name", "type"] },
+    ),
+    { "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["name"] },
+  ),
+};
+const apiResourceRequired = ["groupVersion", "scope", "plural", "kind", "openAPIV3Schema"];
+const apiColumns = [
+  column("API Version", `.metadata.annotations.${apiVersionAnnotation.replaceAll(".", "\\.")}`),
+  column("API Resource", ".spec.plural"),
+];
+
+export const apiResourceImportKind: KindDefinition = {
+  group: "apiresource.kcp.io",
+  version,
+  kind: "APIResourceImport",
+  resource: "apiresourceimports",
+  categories,
+  hasStatus: true,
+  columns: [
+    column("Location", ".spec.location"),
+    column("Schema update strategy", ".spec.schemaUpdateStrategy"),
+    ...apiColumns,
+    conditionColumn("Compatible"),
+    conditionColumn("Available"),
+  ],
+  schema: root(
+    "An API as one physical cluster serves it.",
+    object(
+      {
+        location: text("The SyncTarget of the cluster.", { minLength: 1, maxLength: 253 }),
+        schemaUpdateStrategy: text(
+          "Whether this import may narrow what was negotiated: never, until it is published, or also afterwards.",
+          {
+            enum: ["UpdateNever", "UpdateUnpublished", "UpdatePublished"],
+            default: "UpdateUnpublished",
+          },
+        ),
+        ...apiResourceProperties,
+      },
+      { required: ["location", ...apiResourceRequired] },
+    ),
+    object({ conditions }),
+    { required: ["spec"] },
+  ),
+};
+
+export const negotiatedApiResourceKind: KindDefinition = {
+  group: "apiresource.kcp.io",
+  version,
+  kind: "NegotiatedAPIResource",
+  resource: "negotiatedapiresources",
+  categories,
+  hasStatus: true,
+  columns: [
+    column("Publish", ".spec.publish", { type: "boolean" }),
+    ...apiColumns,
+    conditionColumn("Published"),
+    conditionColumn("Enforced"),
+  ],
+  schema: root(
+    "An API as all physical clusters that take part serve it.",
+    object(
+      {
+        publish: {
+          type: "boolean",
+          default: false,
+          description: "Whether the API is served here, by a CustomResourceDefinition.",
+        },
+        ...apiResourceProperties,
+      },
+      { required: apiResourceRequired },
+    ),
+    object({ conditions }),
+    { required: ["spec"] },
+  ),
+};
+
+/** In the order in which they are registered. */
+export const multiclusterKinds: readonly KindDefinition[] = [
+  syncTargetKind,
+  apiResourceImportKind,
+  negotiatedApiResourceKind,
+];
+
+/** The kind as a CustomResourceDefinition, for servers that do not have it built in. */
+export function definitionOfKind(kind: KindDefinition): JsonObject {
+  const { group, resource, shortNames = [], columns, schema, hasStatus } = kind;
+  return {
+    apiVersion: "apiextensions.k8s.io/v1",
+    kind: "CustomResourceDefinition",
+    metadata: { name: `${resource}.${group}` },
+    spec: {
+      group,
+      scope: "Cluster",
+      names: {
+        plural: resource,
+        singular: kind.kind.toLowerCase(),
+        kind: kind.kind,
+        listKind: `${kind.kind}List`,
+        shortNames: [...shortNames],
+        categories: [...kind.categories],
+      },
+      versions: [
+        {
+          name: kind.version,
+          served: true,
+          storage: true,
+          schema: { openAPIV3Schema: schema },
+          additionalPrinterColumns: [...columns],
+          ...(hasStatus ? { subresources: { status: {} } } : {}),
+        },
+      ],
+    },
+  };
+}

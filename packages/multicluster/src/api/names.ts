@@ -1,0 +1,131 @@
+/**
+ * Labels, annotations and finalizers by which the parts of the multi-cluster half talk to each other, and what their values mean.
+ *
+ * Names that history has left behind are aliases: they are read everywhere, and never written.
+ */
+import { type StringMap, stringMember } from "@kcp-ts/sdk";
+
+/** On an object or a namespace: the SyncTarget that it is assigned to; empty while it is assigned to none. */
+export const clusterLabel = "workloads.kcp.io/cluster";
+/** All spellings of `clusterLabel`, the one that counts first. */
+export const clusterLabels: readonly string[] = [
+  clusterLabel,
+  "workloads.kcp.dev/cluster",
+  "kcp.dev/cluster",
+];
+
+/** The SyncTarget that labels assign to; undefined when none of the spellings is there or all are empty. */
+export function assignedCluster(labels: StringMap | undefined): string | undefined {
+  for (const label of clusterLabels) {
+    const value = stringMember(labels, label);
+    if (value !== undefined && value !== "") return value;
+  }
+  return undefined;
+}
+
+/** On a part of a split object: the name of the whole. */
+export const ownedByLabel = "kcp.io/owned-by";
+export const ownedByLabels: readonly string[] = [ownedByLabel, "kcp.dev/owned-by"];
+
+/** On objects and namespaces, `<prefix><SyncTarget>`: empty while it is pending, `Sync`, or `Upsync`. */
+export const stateLabelPrefix = "state.workload.kcp.io/";
+export const stateSync = "Sync";
+export const stateUpsync = "Upsync";
+
+/** The time since which an object is to leave a SyncTarget. */
+export const deletionAnnotationPrefix = "deletion.internal.workload.kcp.io/";
+/** A list with commas: who still needs the object in a SyncTarget. It is not deleted there while the list has members. */
+export const softFinalizersAnnotationPrefix = "finalizers.workload.kcp.io/";
+/** A real finalizer: held by the syncer from before it creates downstream until what it made there is gone. */
+export const syncerFinalizerPrefix = "workload.kcp.io/syncer-";
+/** A JSON patch of `.spec` for one SyncTarget. */
+export const specDiffAnnotationPrefix = "experimental.spec-diff.workload.kcp.io/";
+/** The status that one SyncTarget reports, as JSON. */
+export const statusAnnotationPrefix = "experimental.status.workload.kcp.io/";
+/** What the syncer's view of an object differs in, as JSON. */
+export const diffAnnotationPrefix = "diff.syncer.internal.kcp.io/";
+export const summarizingAnnotation = "experimental.summarizing.workload.kcp.io";
+
+export function stateLabel(target: string): string {
+  return stateLabelPrefix + target;
+}
+
+export function deletionAnnotation(target: string): string {
+  return deletionAnnotationPrefix + target;
+}
+
+export function softFinalizersAnnotation(target: string): string {
+  return softFinalizersAnnotationPrefix + target;
+}
+
+export function syncerFinalizer(target: string): string {
+  return syncerFinalizerPrefix + target;
+}
+
+export function specDiffAnnotation(target: string): string {
+  return specDiffAnnotationPrefix + target;
+}
+
+export function statusAnnotation(target: string): string {
+  return statusAnnotationPrefix + target;
+}
+
+/** `syncer-<name>` is the longest of the names above that hold a SyncTarget's: 63 characters are allowed for it. */
+export const syncTargetNameCharactersMax = 56;
+
+/** The SyncTargets that the labels of an object speak of, with their states. */
+export function statesOf(labels: StringMap | undefined): ReadonlyMap<string, string> {
+  const states = new Map<string, string>();
+  for (const [label, state] of Object.entries(labels ?? {})) {
+    if (label.startsWith(stateLabelPrefix)) states.set(label.slice(stateLabelPrefix.length), state);
+  }
+  return states;
+}
+
+/** On downstream namespaces and objects without one: where they come from, as JSON. */
+export const namespaceLocatorAnnotation = "kcp.io/namespace-locator";
+export const namespaceLocatorAnnotations: readonly string[] = [
+  namespaceLocatorAnnotation,
+  "kcp.dev/namespace-locator",
+];
+/** On downstream namespaces: those of one tenant have the same. */
+export const tenantLabel = "kcp.io/tenant-id";
+/** On everything that a syncer made downstream: the key of its SyncTarget. */
+export const downstreamLabel = "internal.workload.kcp.io/cluster";
+/** On SyncTargets: their key, unique among all logical clusters. */
+export const syncTargetKeyLabel = "internal.workload.kcp.io/key";
+/** On Placements: the key of the chosen SyncTarget. */
+export const chosenTargetAnnotation = "internal.workload.kcp.io/synctarget";
+export const workspaceUrlAnnotation = "internal.workload.kcp.io/workspace-url";
+/** On upsynced objects: the downstream resourceVersion they were copied at. */
+export const upsyncedVersionAnnotation = "workload.kcp.io/rv";
+export const upsyncDiffAnnotationPrefix = "internal.workload.kcp.io/upsyncdiff";
+/** On Services: what belongs to it downstream and is copied up, `endpoints` for one. */
+export const upsyncDerivedAnnotation = "experimental.workload.kcp.io/upsync-derived-resources";
+
+/** On namespaces: they are assigned by Placements. */
+export const placementAnnotation = "scheduling.kcp.io/placement";
+export const advancedSchedulingAnnotation =
+  "featuregates.experimental.workload.kcp.io/advancedscheduling";
+export const computeExportAnnotation = "extra.apis.kcp.io/compute.workload.kcp.io";
+export const skipDefaultObjectsAnnotation = "workload.kcp.io/skip-default-object-creation";
+
+/** On leaf ingresses: the coordinates of their root. */
+export const ingressOwnedByClusterLabel = "ingress.kcp.dev/owned-by-cluster";
+export const ingressOwnedByIngressLabel = "ingress.kcp.dev/owned-by-ingress";
+export const ingressOwnedByNamespaceLabel = "ingress.kcp.dev/owned-by-namespace";
+export const ingressEnvoyLabel = "ingress.kcp.dev/envoy";
+
+/** On a SyncTarget: holds it until nothing of ours is in the cluster any more. */
+export const syncTargetFinalizer = "workload.kcp.io/synctarget";
+/** On a SyncTarget that is being deleted, "true": what is in the cluster may stay there. */
+export const orphanAnnotation = "workload.kcp.io/orphan";
+
+/** On imports and negotiated resources: `group/version`, for a column. */
+export const apiVersionAnnotation = "apiresource.kcp.io/apiVersion";
+
+/** Who writes: the owners of fields in server-side apply. */
+export const syncerFieldManager = "kcp-syncer";
+export const registrationFieldManager = "kcp-cluster-controller";
+export const importerFieldManager = "kcp-api-importer";
+export const negotiationFieldManager = "kcp-api-negotiation";

@@ -1,0 +1,67 @@
+/** Schemas and columns in few words. */
+import type { JsonObject } from "@kcp-ts/machinery/json";
+
+export function object(
+  properties: Readonly<Record<string, JsonObject>>,
+  more: JsonObject = {},
+): JsonObject {
+  return { type: "object", properties, ...more };
+}
+
+export function list(items: JsonObject, more: JsonObject = {}): JsonObject {
+  return { type: "array", items, ...more };
+}
+
+export function text(description = "", more: JsonObject = {}): JsonObject {
+  return { type: "string", ...(description === "" ? {} : { description }), ...more };
+}
+
+export function column(
+  name: string,
+  jsonPath: string,
+  more: { type?: string; priority?: number; description?: string } = {},
+): JsonObject {
+  return { name, type: "string", jsonPath, ...more };
+}
+
+export const ageColumn: JsonObject = {
+  name: "Age",
+  type: "date",
+  jsonPath: ".metadata.creationTimestamp",
+};
+
+export function conditionColumn(type: string, name = type): JsonObject {
+  return column(name, `.status.conditions[?(@.type=="${type}")].status`);
+}
+
+export const conditions: JsonObject = list(
+  object(
+    {
+      type: text("What the condition is about."),
+      status: text("True, False or Unknown.", { enum: ["True", "False", "Unknown"] }),
+      severity: text("How bad it is, when it is not True: Error, Warning or Info."),
+      reason: text("One word for programs."),
+      message: text("A sentence for people: what is wrong, and what to do next."),
+      lastTransitionTime: text("", { format: "date-time" }),
+    },
+    { required: ["type", "status", "lastTransitionTime"] },
+  ),
+  {
+    description: "The state of the object in several respects.",
+    "x-kubernetes-list-type": "map",
+    "x-kubernetes-list-map-keys": ["type"],
+  },
+);
+
+/** A whole object; apiVersion, kind and metadata are every object's. */
+export function root(
+  description: string,
+  spec: JsonObject,
+  status: JsonObject,
+  more: JsonObject = {},
+): JsonObject {
+  return object(
+    { apiVersion: text(), kind: text(), metadata: { type: "object" }, spec, status },
+    { description, ...more },
+  );
+}

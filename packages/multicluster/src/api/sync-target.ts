@@ -1,0 +1,69 @@
+/** SyncTarget: a physical cluster, registered in a logical cluster. */
+import { type Condition, defineResource, type KubernetesObject, type StringMap } from "@kcp-ts/sdk";
+
+export interface SyncTarget extends KubernetesObject {
+  readonly spec?: SyncTargetSpec;
+  readonly status?: SyncTargetStatus;
+}
+
+/** Push: our process connects to the cluster. Pull: an agent in the cluster connects to us. None: somebody runs a syncer by hand. */
+export type SyncMode = "Push" | "Pull" | "None";
+
+export interface SyncTargetSpec {
+  /** YAML or JSON; only its current context counts. */
+  readonly kubeconfig?: string;
+  readonly kubeconfigSecretRef?: SecretKeyReference;
+  readonly mode?: SyncMode;
+  /** Nothing new is assigned. */
+  readonly unschedulable?: boolean;
+  /** From then on also what is there has to leave. */
+  readonly evictAfter?: string;
+  /** `deployments.apps`; "*" stands for everything that can be synced. Left out: what the control plane is told to sync. */
+  readonly resources?: readonly string[];
+}
+
+export interface SecretKeyReference {
+  readonly namespace: string;
+  readonly name: string;
+  /** Defaults to `kubeconfig`. */
+  readonly key?: string;
+}
+
+export interface SyncTargetStatus {
+  readonly conditions?: readonly SeverityCondition[];
+  /** The cluster's version of Kubernetes. */
+  readonly version?: string;
+  readonly capacity?: StringMap;
+  readonly allocatable?: StringMap;
+  /** `resource.group`, sorted. */
+  readonly syncedResources?: readonly string[];
+  /** Of the syncer. */
+  readonly lastHeartbeatTime?: string;
+}
+
+export type Severity = "Error" | "Warning" | "Info";
+
+/** With a severity when it is not True. */
+export interface SeverityCondition extends Condition {
+  readonly severity?: Severity;
+}
+
+/** Ready is the summary of the others. */
+export const targetConditions = {
+  ready: "Ready",
+  syncerReady: "SyncerReady",
+  apiImporterReady: "APIImporterReady",
+  heartbeatHealthy: "HeartbeatHealthy",
+} as const;
+
+export const defaultSecretKey = "kubeconfig";
+/** In `spec.resources`: all of them. */
+export const allResources = "*";
+
+export const syncTargets = defineResource<SyncTarget>({
+  group: "workload.kcp.io",
+  version: "v1alpha1",
+  resource: "synctargets",
+  kind: "SyncTarget",
+  namespaced: false,
+});

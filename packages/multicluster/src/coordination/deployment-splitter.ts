@@ -1,0 +1,189 @@
+/**
+ * The Deployment splitter: one for all logical clusters. It watches Deployments and SyncTargets, and does what `decide.ts` says.
+ *
+ * Nothing is decided from a cache. Watches, of metadata only, tell where to look; the Deployment and its parts are read when they are looked at.
+ * So a cache that is empty or behind can cause a needless look, never a deletion.
+ */
+import { type Clock, systemClock } from "@kcp-ts/machinery/base";
+import { type JsonValue, jsonEqual } from "@kcp-ts/machinery/json";
+import { isStatusError } from "@kcp-ts/machinery/status";
+import {
+  type Client,
+  Controller,
+  type EventRecorder,
+  type KubernetesObject,
+  Manager,
+  type ObjectKey,
+  type ObjectStore,
+  type ReconcileResult,
+  EventRecorder as Recorder,
+  type ResourceClient,
+} from "@kcp-ts/sdk";
+import { ownedByLabel, type SyncTarget, syncTargets } from "../api/index.ts";
+import { type Decision, decide } from "./decide.ts";
+import { asDeployment, type Deployment, deployments } from "./deployment.ts";
+import { belongsTo, isWhole, ownerLabelOf, ownerLabelValue, partName } from "./part.ts";
+import { type Patience, type Target, targetOf } from "./standing.ts";
+import { metadataAndTargets } from "./watched-clusters.ts";
+
+export interface DeploymentSplitterOptions extends Partial<Patience> {
+  /** Of the server, not of one cluster of it. Must be allowed everything. */
+  readonly client: Client;
+  readonly clock?: Clock;
+  /** Deployments at a time. */
+  readonly concurrency?: number;
+  /** What went wrong and is tried again. */
+  readonly onError: (error: unknown, key?: ObjectKey) => void;
+}
+
+export interface DeploymentSplitter {
+  /** Works until the signal aborts, and resolves when what was under way is finished. Call it once. */
+  run(signal: AbortSignal): Promise<void>;
+}
+
+/** As long as Kubernetes waits for a node, and a little more: a cluster is harder to lose. */
+export const graceMsDefault = 60_000;
+export const settleMsDefault = 10_000;
+const concurrencyDefault = 4;
+/** A clock that is a little behind another's must not make this a busy loop. */
+const wakeMsMin = 100;
+
+export function deploymentSplitter(options: DeploymentSplitterOptions): DeploymentSplitter {
+  const { client, clock = systemClock, onError, concurrency = concurrencyDefault } = options;
+  const clusters = metadataAndTargets({ client, clock, onError });
+  const seen = clusters.source(deployments, { indexers }).store;
+  const targets = clusters.source<SyncTarget, Target>(syncTargets, { transform: targetOf }).store;
+  const events = new Recorder({
+    component: "deployment-splitter",
+    client: (cluster) => client.inCluster(cluster),
+    clock,
+    onError,
+  });
+  const { graceMs = graceMsDefault, settleMs = settleMsDefault } = options;
+  const work = { client, clock, seen, targets, events, patience: { graceMs, settleMs } };
+  const controller = new Controller({
+    name: "deployment-splitter",
+    clusters,
+    concurrency,
+    clock,
+    onError,
+    reconcile: (key, { signal }) => splitDeployment(key, work, signal),
+  })
+    .watch(deployments, { indexers, map: wholeOf })
+    .watch<SyncTarget, Target>(syncTargets, {
+      transform: targetOf,
+      predicate: (change) => change.type !== "updated" || !same(change.object, change.previous),
+      map: (_target, { cluster }) => seen.keysByIndex("wholes", { cluster, value: "" }),
+    });
+  return {
+    async run(signal) {
+      await new Manager({ clusters: [clusters], controllers: [controller] }).run(signal);
+      await events.flush();
+    },
+  };
+}
+
+const indexers = {
+  wholes: { values: (object: KubernetesObject) => (isWhole(object) ? [""] : []) },
+};
+
+/** A whole is looked at itself; for a part, the whole that it belongs to or once belonged to. */
+function wholeOf({ metadata }: KubernetesObject, key: ObjectKey): readonly ObjectKey[] {
+  if (isWhole({ metadata })) return [key];
+  const owner = metadata.ownerReferences?.find(
+    ({ kind, controller }) => kind === deployments.kind && controller === true,
+  );
+  const name = owner?.name ?? ownerLabelOf(metadata.labels);
+  return name === undefined ? [] : [{ ...key, name }];
+}
+
+interface Work {
+  readonly client: Client;
+  readonly clock: Clock;
+  readonly seen: ObjectStore<KubernetesObject>;
+  readonly targets: ObjectStore<Target>;
+  readonly events: EventRecorder;
+  readonly patience: Patience;
+}
+
+async function splitDeployment(
+  key: ObjectKey,
+  work: Work,
+  signal: AbortSignal,
+): Promise<ReconcileResult> {
+  const { namespace, name, cluster } = key;
+  const resource = work.client.inCluster(cluster).resource(deployments);
+  const found = await resource.find({ namespace, name }, { signal });
+  const parent = found === undefined ? undefined : asDeployment(found);
+  // What is being deleted takes its parts along by itself.
+  if (parent === undefined || !isWhole(parent)) return;
+  if (parent.metadata.deletionTimestamp !== undefined) return;
+  const labelSelector = `${ownedByLabel}=${ownerLabelValue(name)}`;
+  const { items } = await resource.list({ namespace, labelSelector, signal });
+  const parts = items.filter((one) => asDeployment(one) !== undefined && belongsTo(one, parent));
+  const targets = work.targets.list({ cluster });
+  const nowMs = work.clock.now();
+  const decision = decide({
+    parent,
+    parts,
+    takenNames: takenNames(key, targets, parts, work.seen),
+    targets,
+    patience: work.patience,
+    nowMs,
+  });
+  for (const happening of decision.happenings) work.events.record(cluster, parent, happening);
+  await execute(resource, parent, decision, signal);
+  if (decision.wakeAtMs === undefined) return;
+  return { requeueAfterMs: Math.max(wakeMsMin, decision.wakeAtMs - nowMs) };
+}
+
+/** More first, less afterwards; what is said about it comes last. */
+async function execute(
+  resource: ResourceClient<Deployment>,
+  parent: Deployment,
+  decision: Decision,
+  signal: AbortSignal,
+): Promise<void> {
+  const { creations, updates, cuts, removals, status } = decision;
+  const { namespace } = parent.metadata;
+  await Promise.all([
+    ...creations.map((part) => resource.create(part, { signal })),
+    ...updates.map((part) => resource.update(part, { signal })),
+  ]);
+  await Promise.all([
+    ...cuts.map((part) => resource.update(part, { signal })),
+    ...removals.map(({ metadata: { name, uid, resourceVersion } }) => {
+      const preconditions = {
+        ...(uid === undefined ? {} : { uid }),
+        ...(resourceVersion === undefined ? {} : { resourceVersion }),
+      };
+      return resource.delete({ namespace, name }, { preconditions, signal });
+    }),
+  ]);
+  if (status === parent.status) return;
+  try {
+    await resource.updateStatus({ ...parent, status }, { signal });
+  } catch (error) {
+    // Gone meanwhile; or a type of that name without a status, which is nobody's to split.
+    if (!isStatusError(error, "NotFound")) throw error;
+  }
+}
+
+function takenNames(
+  { cluster, namespace, name }: ObjectKey,
+  targets: readonly Target[],
+  parts: readonly Deployment[],
+  seen: ObjectStore<KubernetesObject>,
+): ReadonlySet<string> {
+  const own = new Set(parts.map(({ metadata }) => metadata.name));
+  const taken = new Set<string>();
+  for (const target of targets) {
+    const wanted = partName(name, target.name);
+    if (!own.has(wanted) && seen.has({ cluster, namespace, name: wanted })) taken.add(wanted);
+  }
+  return taken;
+}
+
+function same(a: Target, b: Target): boolean {
+  return jsonEqual(a as unknown as JsonValue, b as unknown as JsonValue);
+}

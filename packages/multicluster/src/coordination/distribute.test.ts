@@ -1,0 +1,211 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import fc from "fast-check";
+import { distribute, type Share } from "./distribute.ts";
+
+const cluster = (name: string, current = 0, more: Partial<Share> = {}): Share => ({
+  name,
+  ready: true,
+  current,
+  ...more,
+});
+const split = (replicas: number, ...clusters: Share[]) =>
+  Object.fromEntries(distribute(replicas, clusters));
+
+describe("distribute", () => {
+  it("splits evenly, the rest to the first by name", () => {
+    assert.deepEqual(split(15, cluster("west"), cluster("east")), { east: 8, west: 7 });
+    assert.deepEqual(split(10, cluster("a"), cluster("b"), cluster("c")), { a: 4, b: 3, c: 3 });
+    assert.deepEqual(split(1, cluster("a"), cluster("b")), { a: 1, b: 0 });
+  });
+
+  it("leaves the rest where it is", () => {
+    assert.deepEqual(split(15, cluster("east", 7), cluster("west", 8)), { east: 7, west: 8 });
+  });
+
+  it("gives nothing to a cluster that takes no part, and nothing to anybody when none does", () => {
+    assert.deepEqual(split(15, cluster("east", 8, { ready: false }), cluster("west", 7)), {
+      east: 0,
+      west: 15,
+    });
+    assert.deepEqual(split(15, cluster("east", 8, { ready: false })), { east: 0 });
+  });
+
+  it("splits by weight", () => {
+    assert.deepEqual(split(12, cluster("a", 0, { weight: 3 }), cluster("b")), { a: 9, b: 3 });
+    assert.deepEqual(split(1, cluster("a"), cluster("b", 0, { weight: 5 })), { a: 0, b: 1 });
+  });
+
+  it("fills a cluster up to its capacity, and the others with what is left", () => {
+    assert.deepEqual(split(15, cluster("a", 0, { capacity: 2 }), cluster("b"), cluster("c")), {
+      a: 2,
+      b: 7,
+      c: 6,
+    });
+  });
+
+  it("exceeds capacity only when all of it is used up, and by all alike", () => {
+    assert.deepEqual(
+      split(10, cluster("a", 0, { capacity: 2 }), cluster("b", 0, { capacity: 4 })),
+      { a: 4, b: 6 },
+    );
+  });
+
+  it("never gives a cordoned cluster more than it has", () => {
+    assert.deepEqual(split(20, cluster("a", 8, { cordoned: true }), cluster("b", 7)), {
+      a: 8,
+      b: 12,
+    });
+    assert.deepEqual(split(20, cluster("a", 8, { cordoned: true })), { a: 8 });
+    assert.deepEqual(split(4, cluster("a", 8, { cordoned: true }), cluster("b", 7)), {
+      a: 2,
+      b: 2,
+    });
+  });
+});
+
+const shares = (constraints: { max: number; plain?: boolean }) =>
+  fc
+    .uniqueArray(fc.constantFrom("a", "b", "c", "d", "e", "f"), {
+      minLength: 1,
+      maxLength: constraints.max,
+    })
+    .chain((names) =>
+      fc.tuple(
+        ...names.map((name) =>
+          fc.record({
+            name: fc.constant(name),
+            ready: constraints.plain ? fc.constant(true) : fc.boolean(),
+            weight: constraints.plain ? fc.constant(1) : fc.integer({ min: 1, max: 5 }),
+            capacity: constraints.plain
+              ? fc.constant(undefined)
+              : fc.option(fc.nat(20), { nil: undefined }),
+            cordoned: constraints.plain
+              ? fc.constant(false)
+              : fc.boolean().map((yes) => yes && name > "c"),
+            current: fc.nat(20),
+          }),
+        ),
+      ),
+    );
+
+const sum = (values: Iterable<number>) => [...values].reduce((a, b) => a + b, 0);
+const moved = (clusters: readonly Share[], split: ReadonlyMap<string, number>) =>
+  sum(clusters.map(({ name, current }) => Math.abs((split.get(name) ?? 0) - current)));
+
+describe("distribute, for all clusters", () => {
+  it("gives out exactly what was asked for when somebody may take it", () => {
+    fc.assert(
+      fc.property(fc.nat(60), shares({ max: 6 }), (replicas, clusters) => {
+        const split = distribute(replicas, clusters);
+        const total = sum(split.values());
+        if (clusters.some(({ ready, cordoned }) => ready && !cordoned)) {
+          assert.equal(total, replicas);
+        } else {
+          assert.ok(total <= replicas);
+        }
+        for (const { name, ready, cordoned, current } of clusters) {
+          const share = split.get(name) ?? 0;
+          assert.ok(share >= 0);
+          if (!ready) assert.equal(share, 0);
+          if (cordoned) assert.ok(share <= current);
+        }
+      }),
+      { numRuns: 1000 },
+    );
+  });
+
+  it("exceeds no capacity while there is room", () => {
+    fc.assert(
+      fc.property(fc.nat(60), shares({ max: 6 }), (replicas, clusters) => {
+        const split = distribute(replicas, clusters);
+        const members = clusters.filter(({ ready }) => ready);
+        const roomOf = ({ capacity = 1e9, cordoned, current }: Share) =>
+          cordoned ? Math.min(capacity, current) : capacity;
+        if (sum(members.map(roomOf)) < replicas) return;
+        for (const member of members) {
+          assert.ok((split.get(member.name) ?? 0) <= roomOf(member));
+        }
+      }),
+      { numRuns: 1000 },
+    );
+  });
+
+  it("does not depend on the order of the clusters", () => {
+    fc.assert(
+      fc.property(
+        fc.nat(60),
+        shares({ max: 6 }).chain((clusters) =>
+          fc.tuple(
+            fc.constant(clusters),
+            fc.shuffledSubarray(clusters, { minLength: clusters.length }),
+          ),
+        ),
+        (replicas, [clusters, shuffled]) => {
+          const one = distribute(replicas, clusters);
+          const other = distribute(replicas, shuffled);
+          for (const [name, share] of one) assert.equal(other.get(name), share);
+        },
+      ),
+    );
+  });
+
+  it("changes nothing when it is asked again", () => {
+    fc.assert(
+      fc.property(fc.nat(60), shares({ max: 6 }), (replicas, clusters) => {
+        const first = distribute(replicas, clusters);
+        const then = clusters.map((one) => ({ ...one, current: first.get(one.name) ?? 0 }));
+        assert.deepEqual([...distribute(replicas, then)], [...first]);
+      }),
+      { numRuns: 1000 },
+    );
+  });
+
+  it("moves as few as any even split would", () => {
+    fc.assert(
+      fc.property(fc.nat(24), shares({ max: 4, plain: true }), (replicas, clusters) => {
+        const least = Math.min(
+          ...evenSplits(replicas, clusters).map((one) => moved(clusters, one)),
+        );
+        assert.equal(moved(clusters, distribute(replicas, clusters)), least);
+      }),
+    );
+  });
+
+  it("moves nothing but the newcomer's share when one joins, and the leaver's when one leaves", () => {
+    fc.assert(
+      fc.property(fc.nat(60), fc.integer({ min: 2, max: 6 }), (replicas, count) => {
+        const names = ["a", "b", "c", "d", "e", "f"].slice(0, count);
+        const fewer = distribute(
+          replicas,
+          names.slice(1).map((name) => cluster(name)),
+        );
+        const joined = distribute(
+          replicas,
+          names.map((name) => cluster(name, fewer.get(name) ?? 0)),
+        );
+        for (const [name, share] of fewer) assert.ok((joined.get(name) ?? 0) <= share);
+        const left = distribute(
+          replicas,
+          names.map((name, index) => cluster(name, joined.get(name) ?? 0, { ready: index > 0 })),
+        );
+        for (const name of names.slice(1)) {
+          assert.ok((left.get(name) ?? 0) >= (joined.get(name) ?? 0));
+        }
+      }),
+    );
+  });
+});
+
+/** All ways to give each cluster the quota rounded down or up. */
+function evenSplits(replicas: number, clusters: readonly Share[]): Map<string, number>[] {
+  const floor = Math.floor(replicas / clusters.length);
+  const over = replicas % clusters.length;
+  const found: Map<string, number>[] = [];
+  for (let bits = 0; bits < 2 ** clusters.length; bits++) {
+    const extras = clusters.map((_, index) => (bits >> index) & 1);
+    if (sum(extras) !== over) continue;
+    found.push(new Map(clusters.map(({ name }, index) => [name, floor + (extras[index] ?? 0)])));
+  }
+  return found;
+}

@@ -1,0 +1,168 @@
+/**
+ * A part: the child Deployment that stands for one cluster's share.
+ *
+ * Its spec is the parent's, all of it, with replicas of its own; so rollouts, restarts and edits of the parent reach it as edits. Its
+ * labels and annotations are the parent's too, but for those of the machinery (kcp's and kubectl's), which are its own. Whatever somebody else changes
+ * in these is put back, unless the part says that it is to be left alone.
+ */
+import { createHash } from "node:crypto";
+import { type JsonObject, type JsonValue, jsonEqual } from "@kcp-ts/machinery/json";
+import { type ObjectInput, type OwnerReference, type StringMap, stringMember } from "@kcp-ts/sdk";
+import {
+  assignedCluster,
+  clusterLabel,
+  ownedByLabel,
+  ownedByLabels,
+  statesOf,
+} from "../api/index.ts";
+import type { Deployment } from "./deployment.ts";
+
+/** On a part, "true": its spec is somebody else's business. It is counted, and its replicas are taken off what the others share. */
+export const handsOffAnnotation = "workloads.kcp.io/hands-off";
+/** On a part: how many the parent asked for when this part's replicas were set. */
+export const askedReplicasAnnotation = "workloads.kcp.io/asked-replicas";
+/** On a part: since when its cluster is lost. */
+export const lostSinceAnnotation = "workloads.kcp.io/lost-since";
+
+/** A Deployment that is assigned to no cluster is one to be split. */
+export function isWhole({ metadata }: Pick<Deployment, "metadata">): boolean {
+  const { labels } = metadata;
+  return (
+    assignedCluster(labels) === undefined &&
+    statesOf(labels).size === 0 &&
+    ownerLabelOf(labels) === undefined
+  );
+}
+
+export function ownerLabelOf(labels: StringMap | undefined): string | undefined {
+  for (const label of ownedByLabels) {
+    const value = stringMember(labels, label);
+    if (value !== undefined && value !== "") return value;
+  }
+  return undefined;
+}
+
+/** Whether it is a part of this very parent, or one that nobody owns and that the parent may take over. */
+export function belongsTo(part: Deployment, parent: Deployment): boolean {
+  const controller = part.metadata.ownerReferences?.find((one) => one.controller === true);
+  if (controller !== undefined) return controller.uid === parent.metadata.uid;
+  return ownerLabelOf(part.metadata.labels) === ownerLabelValue(parent.metadata.name);
+}
+
+/** The name itself if a label can hold it. */
+export function ownerLabelValue(name: string): string {
+  return shortened(name, 63);
+}
+
+export function partName(parent: string, cluster: string): string {
+  return shortened(`${parent}--${cluster}`, 253);
+}
+
+export interface PartWish {
+  readonly parent: Deployment;
+  readonly cluster: string;
+  readonly replicas: number;
+  readonly askedReplicas: number;
+  readonly lostSince?: string | undefined;
+}
+
+export function newPart(wish: PartWish): ObjectInput<Deployment> {
+  const { parent, cluster } = wish;
+  return {
+    metadata: {
+      name: partName(parent.metadata.name, cluster),
+      ...(parent.metadata.namespace === undefined ? {} : { namespace: parent.metadata.namespace }),
+      labels: labelsFor(wish, undefined),
+      annotations: annotationsFor(wish, undefined),
+      ownerReferences: [ownerReference(parent)],
+    },
+    spec: specFor(wish),
+  };
+}
+
+/** The part as it should be; the very part when it is. */
+export function adjustedPart(part: Deployment, wish: PartWish): Deployment {
+  const { metadata } = part;
+  const labels = labelsFor(wish, metadata.labels);
+  const annotations = annotationsFor(wish, metadata.annotations);
+  const spec = specFor(wish);
+  const ownerReferences = withOwner(metadata.ownerReferences, ownerReference(wish.parent));
+  const isSame =
+    same(spec, part.spec) &&
+    same(labels, metadata.labels ?? {}) &&
+    same(annotations, metadata.annotations ?? {}) &&
+    same(ownerReferences, metadata.ownerReferences ?? []);
+  if (isSame) return part;
+  return { ...part, metadata: { ...metadata, labels, annotations, ownerReferences }, spec };
+}
+
+/** Whether the part runs what the parent says now. */
+export function hasSpecOf(part: Deployment, parent: Deployment): boolean {
+  return same({ ...part.spec, replicas: 0 }, { ...parent.spec, replicas: 0 });
+}
+
+function specFor({ parent, replicas }: PartWish): JsonObject {
+  return { ...parent.spec, replicas };
+}
+
+function labelsFor({ parent, cluster }: PartWish, current: StringMap | undefined): StringMap {
+  return {
+    ...plain(parent.metadata.labels),
+    ...ofMachinery(current),
+    [clusterLabel]: cluster,
+    [ownedByLabel]: ownerLabelValue(parent.metadata.name),
+  };
+}
+
+function annotationsFor(wish: PartWish, current: StringMap | undefined): StringMap {
+  const { [lostSinceAnnotation]: _, ...kept } = ofMachinery(current);
+  return {
+    ...plain(wish.parent.metadata.annotations),
+    ...kept,
+    [askedReplicasAnnotation]: String(wish.askedReplicas),
+    ...(wish.lostSince === undefined ? {} : { [lostSinceAnnotation]: wish.lostSince }),
+  };
+}
+
+function plain(map: StringMap | undefined): StringMap {
+  return Object.fromEntries(Object.entries(map ?? {}).filter(([key]) => !isMachinery(key)));
+}
+
+function ofMachinery(map: StringMap | undefined): StringMap {
+  return Object.fromEntries(Object.entries(map ?? {}).filter(([key]) => isMachinery(key)));
+}
+
+/** Keys that each object has for itself. */
+function isMachinery(key: string): boolean {
+  return /^([a-z0-9.-]*\.)?kcp\.(io|dev)\/|^(deployment|kubectl)\.kubernetes\.io\//.test(key);
+}
+
+function ownerReference({ metadata: { name, uid = "" } }: Deployment): OwnerReference {
+  return {
+    apiVersion: "apps/v1",
+    kind: "Deployment",
+    name,
+    uid,
+    controller: true,
+    blockOwnerDeletion: true,
+  };
+}
+
+function withOwner(
+  references: readonly OwnerReference[] | undefined,
+  owner: OwnerReference,
+): readonly OwnerReference[] {
+  const others = (references ?? []).filter(({ uid }) => uid !== owner.uid);
+  const present = (references ?? []).find(({ uid }) => uid === owner.uid);
+  return present?.controller === true ? (references ?? []) : [...others, owner];
+}
+
+function same(a: unknown, b: unknown): boolean {
+  return jsonEqual(a as JsonValue, b as JsonValue);
+}
+
+function shortened(text: string, most: number): string {
+  if (text.length <= most) return text;
+  const hash = createHash("sha256").update(text).digest("hex").slice(0, 10);
+  return `${text.slice(0, most - hash.length - 1).replace(/[^a-z0-9]+$/, "")}-${hash}`;
+}

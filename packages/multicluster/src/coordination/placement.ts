@@ -1,0 +1,75 @@
+/**
+ * What the author of a Deployment says about where its replicas go, in annotations:
+ *
+ *     workloads.kcp.io/cluster-selector: region in (us, eu)        which clusters, by the labels of their SyncTargets
+ *     workloads.kcp.io/cluster-weights: us-east1=3,us-west1=1      how much each, relative to the others; 0 is nothing, 1 is the default
+ *     workloads.kcp.io/cluster-capacity: us-west1=4                how many at most, as long as there is room elsewhere
+ *
+ * What cannot be read moves nothing: the split stays as it is until it is mended.
+ */
+import {
+  type LabelSelector,
+  parseLabelSelector,
+  SelectorSyntaxError,
+} from "@kcp-ts/machinery/selectors";
+import { type StringMap, stringMember } from "@kcp-ts/sdk";
+import { replicasMax } from "./deployment.ts";
+import { weightMax } from "./distribute.ts";
+
+export const selectorAnnotation = "workloads.kcp.io/cluster-selector";
+export const weightsAnnotation = "workloads.kcp.io/cluster-weights";
+export const capacityAnnotation = "workloads.kcp.io/cluster-capacity";
+
+export interface Placement {
+  readonly selector: LabelSelector | undefined;
+  readonly weights: ReadonlyMap<string, number>;
+  readonly capacity: ReadonlyMap<string, number>;
+}
+
+/** Characters in one of the annotations. */
+export const placementTextMax = 16_384;
+
+/** Throws a PlacementError that names the annotation. */
+export function placementOf(annotations: StringMap | undefined): Placement {
+  const weights = amounts(annotations, weightsAnnotation, weightMax);
+  const capacity = amounts(annotations, capacityAnnotation, replicasMax);
+  return { selector: selectorOf(annotations), weights, capacity };
+}
+
+export class PlacementError extends Error {
+  override readonly name = "PlacementError";
+}
+
+function selectorOf(annotations: StringMap | undefined): LabelSelector | undefined {
+  const text = stringMember(annotations, selectorAnnotation);
+  if (text === undefined || text.trim() === "") return undefined;
+  try {
+    return parseLabelSelector(text);
+  } catch (error) {
+    if (!(error instanceof SelectorSyntaxError)) throw error;
+    throw new PlacementError(`annotation ${selectorAnnotation}: ${error.message}`);
+  }
+}
+
+function amounts(
+  annotations: StringMap | undefined,
+  annotation: string,
+  most: number,
+): ReadonlyMap<string, number> {
+  const found = new Map<string, number>();
+  const text = stringMember(annotations, annotation) ?? "";
+  if (text.length > placementTextMax)
+    throw new PlacementError(`annotation ${annotation}: more than ${placementTextMax} characters`);
+  for (const piece of text.split(",")) {
+    if (piece.trim() === "") continue;
+    const [, name = "", digits = ""] = /^\s*([^\s=]+)\s*=\s*(\d{1,10})\s*$/.exec(piece) ?? [];
+    if (digits === "" || Number(digits) > most) {
+      const example = `us-east1=3 with a number up to ${most}`;
+      throw new PlacementError(
+        `annotation ${annotation}: "${piece.trim()}" is not like ${example}`,
+      );
+    }
+    found.set(name, Number(digits));
+  }
+  return found;
+}

@@ -1,0 +1,127 @@
+/**
+ * Standing: what a physical cluster may be used for, judged from its SyncTarget and the time.
+ *
+ *                     Ready                          not Ready
+ *     accepting ◀──────────── settling ◀──────────────────┐
+ *         │  ▲                                            │
+ *         │  └───────── Ready for settleMs ───────────────┤
+ *         ▼ not Ready                                     │
+ *     wavering ───── not Ready for graceMs ──────────▶  lost
+ *
+ *     cordoned: unschedulable      leaving: evictAfter passed, or the SyncTarget is being deleted, or excluded
+ *     gone:     there is no SyncTarget of that name
+ *
+ * What each means for a part of a Deployment (`plan-moves.ts` acts on it):
+ *
+ * | standing  | gets more | its ready replicas count | gives up what it has |
+ * |-----------|-----------|--------------------------|----------------------|
+ * | accepting | yes       | yes                      | to balance           |
+ * | cordoned  | no        | yes                      | to balance           |
+ * | settling  | no        | not yet                  | to balance           |
+ * | wavering  | no        | no                       | to balance           |
+ * | leaving   | no        | yes                      | all, when replaced   |
+ * | lost      | no        | no                       | nothing: it is frozen until the cluster is back, and replaced elsewhere |
+ * | gone      | no        | no                       | all, when replaced   |
+ *
+ * Reports of a cluster that has been Ready for less than settleMs do not count yet, whatever its standing.
+ */
+import { findCondition, isConditionTrue, type StringMap } from "@kcp-ts/sdk";
+import { type SyncTarget, targetConditions } from "../api/index.ts";
+
+export type Standing =
+  | "accepting"
+  | "cordoned"
+  | "settling"
+  | "wavering"
+  | "leaving"
+  | "lost"
+  | "gone";
+
+/** What of a SyncTarget decides where replicas go. */
+export interface Target {
+  readonly name: string;
+  readonly labels: StringMap;
+  readonly isReady: boolean;
+  /** When Ready last changed, or when the SyncTarget was made. */
+  readonly changedAtMs: number;
+  readonly isUnschedulable: boolean;
+  readonly evictAfterMs: number | undefined;
+  readonly isDeleting: boolean;
+}
+
+export interface Patience {
+  /** So long a cluster may be not Ready before what it has is replaced. */
+  readonly graceMs: number;
+  /** So long a cluster that is Ready again is not trusted. */
+  readonly settleMs: number;
+}
+
+export interface Judgement {
+  readonly standing: Standing;
+  /** For a lost one: whether it should give up what it has. */
+  readonly isLeaving: boolean;
+  /** Ready for a while: what it reports is not from before it was lost. */
+  readonly isTrusted: boolean;
+  /** When time alone may change the judgement. */
+  readonly untilMs: number | undefined;
+}
+
+export function targetOf({ metadata, spec, status }: SyncTarget): Target {
+  const { ready: summary, heartbeatHealthy } = targetConditions;
+  const isDeleting = metadata.deletionTimestamp !== undefined;
+  const ready = findCondition(status?.conditions, isDeleting ? heartbeatHealthy : summary);
+  const evictAfterMs = Date.parse(spec?.evictAfter ?? "");
+  return {
+    name: metadata.name,
+    labels: metadata.labels ?? {},
+    // One that is being deleted is called not Ready for that alone.
+    isReady: isConditionTrue(status?.conditions, isDeleting ? heartbeatHealthy : summary),
+    changedAtMs: timeOf(ready?.lastTransitionTime) ?? timeOf(metadata.creationTimestamp) ?? 0,
+    isUnschedulable: spec?.unschedulable === true || !takesDeployments(status),
+    evictAfterMs: Number.isNaN(evictAfterMs) ? undefined : evictAfterMs,
+    isDeleting,
+  };
+}
+
+export function judge(
+  target: Target | undefined,
+  nowMs: number,
+  { graceMs, settleMs }: Patience,
+): Judgement {
+  if (target === undefined) {
+    return { standing: "gone", isLeaving: true, isTrusted: false, untilMs: undefined };
+  }
+  const { isReady, changedAtMs, isUnschedulable, evictAfterMs, isDeleting } = target;
+  const isLeaving = isDeleting || (evictAfterMs !== undefined && evictAfterMs <= nowMs);
+  const evictionMs = isLeaving ? undefined : evictAfterMs;
+  const settledAtMs = changedAtMs + settleMs;
+  const isTrusted = isReady && nowMs >= settledAtMs;
+  const judged = (standing: Standing, untilMs?: number): Judgement => ({
+    standing,
+    isLeaving,
+    isTrusted,
+    untilMs: earliest(untilMs, evictionMs, isReady && !isTrusted ? settledAtMs : undefined),
+  });
+  if (!isReady) {
+    const lostAtMs = changedAtMs + graceMs;
+    return nowMs >= lostAtMs ? judged("lost") : judged("wavering", lostAtMs);
+  }
+  if (isLeaving) return judged("leaving");
+  if (isUnschedulable) return judged("cordoned");
+  return judged(isTrusted ? "accepting" : "settling");
+}
+
+export function earliest(...times: readonly (number | undefined)[]): number | undefined {
+  const known = times.filter((one) => one !== undefined);
+  return known.length === 0 ? undefined : Math.min(...known);
+}
+
+/** Where nobody says what is synced, everything may be. */
+function takesDeployments(status: SyncTarget["status"]): boolean {
+  return status?.syncedResources?.includes("deployments.apps") ?? true;
+}
+
+function timeOf(text: string | undefined): number | undefined {
+  const ms = Date.parse(text ?? "");
+  return Number.isNaN(ms) ? undefined : ms;
+}

@@ -1,0 +1,76 @@
+/** What is said about the split of a Deployment: in its condition Placed and, when nothing goes on without help, in Progressing. */
+import type { Verdict } from "./fold-status.ts";
+import type { Member, Plan } from "./plan-moves.ts";
+import type { Standing } from "./standing.ts";
+
+export interface VerdictInput {
+  readonly replicas: number;
+  readonly places: readonly { readonly name: string; readonly member: Member }[];
+  readonly plan: Plan;
+  /** Names that parts would need and other objects have. */
+  readonly takenNames: ReadonlySet<string>;
+  /** Why the annotations cannot be read. */
+  readonly problem: string | undefined;
+}
+
+export function verdictOf(input: VerdictInput): Verdict {
+  const { replicas, places, plan, takenNames, problem } = input;
+  const blocked = (reason: string, message: string): Verdict => ({
+    isPlaced: false,
+    isBlocked: true,
+    reason,
+    message,
+  });
+  if (problem !== undefined) {
+    return {
+      ...blocked("InvalidPlacement", `${problem}; the split stays as it is`),
+      isBlocked: false,
+    };
+  }
+  const isRegistered = places.some(({ member: { standing } }) => standing !== "gone");
+  if (takenNames.size > 0 && plan.unplaced > 0) {
+    const names = [...takenNames].sort().join(", ");
+    return blocked("NameTaken", `other Deployments have the names of its parts: ${names}`);
+  }
+  if (!isRegistered) return blocked("NoRegisteredClusters", nextStep);
+  if (plan.unplaced > 0) {
+    const why = places.map(({ name, member }) => `${name} is ${words[member.standing]}`);
+    const message = `${plan.unplaced} of ${replicas} replicas have no cluster to go to: ${why.join(", ")}`;
+    return blocked("NoReadyClusters", message);
+  }
+  const verdict = moving(plan, places) ?? placed(plan);
+  const lost = places.filter(({ member }) => member.standing === "lost" && member.part);
+  if (lost.length === 0) return verdict;
+  const message = `${verdict.message}; lost: ${lost.map(({ name }) => name).join(", ")}`;
+  return { ...verdict, message };
+}
+
+const nextStep =
+  "no clusters are registered to receive Deployments; register one with a SyncTarget (kubectl apply), see docs/multicluster.md";
+
+const words: Readonly<Record<Standing, string>> = {
+  accepting: "ready",
+  cordoned: "cordoned",
+  settling: "ready again, but not for long",
+  wavering: "not ready",
+  leaving: "being emptied, or excluded",
+  lost: "lost",
+  gone: "not registered",
+};
+
+function moving({ goal, surplus }: Plan, places: VerdictInput["places"]): Verdict | undefined {
+  const starting = places.flatMap(({ name, member: { part } }) => {
+    const share = goal.get(name) ?? 0;
+    const available = Math.min(part?.available ?? 0, part?.replicas ?? 0);
+    return available < share ? [`${available} of ${share} are available in ${name}`] : [];
+  });
+  if (surplus === 0) return undefined;
+  const message = `${surplus} replicas are removed from where they are when their replacements are available: ${starting.join(", ")}`;
+  return { isPlaced: false, isBlocked: false, reason: "Moving", message };
+}
+
+function placed({ goal }: Plan): Verdict {
+  const shares = [...goal].filter(([, share]) => share > 0).sort();
+  const message = shares.map(([name, share]) => `${name} ${share}`).join(", ");
+  return { isPlaced: true, isBlocked: false, reason: "Split", message };
+}

@@ -1,0 +1,117 @@
+/**
+ * The controllers of physical clusters as one thing that runs, over any client that may do everything in every logical cluster: in the
+ * control plane's own process or beside it.
+ *
+ * Without a SyncTarget it is three watches that say nothing.
+ */
+import { type Clock, type Random, systemClock, systemRandom } from "@kcp-ts/machinery/base";
+import {
+  type Client,
+  type Controller,
+  logicalClusters,
+  Manager,
+  type ObjectKey,
+} from "@kcp-ts/sdk";
+import { ApiImporter } from "./api-importer/index.ts";
+import { deploymentSplitter, type Patience } from "./coordination/index.ts";
+import { NegotiationController } from "./negotiation/index.ts";
+import {
+  type LinkSettings,
+  type OpenSealed,
+  TargetController,
+  Targets,
+} from "./registration/index.ts";
+import { Syncers } from "./syncers.ts";
+
+/** Each runs alone, too; the importer works where the connections are. */
+export const multiclusterParts = [
+  "cluster-controller",
+  "api-importer",
+  "api-negotiation",
+  "syncer",
+  "deployment-splitter",
+] as const;
+export type MulticlusterPart = (typeof multiclusterParts)[number];
+
+export interface MulticlusterOptions {
+  /** Of the control plane, not of one cluster of it. */
+  readonly client: Client;
+  /** All if left out. */
+  readonly parts?: ReadonlySet<MulticlusterPart> | undefined;
+  /** What is imported and synced where a SyncTarget does not say. */
+  readonly resources?: readonly string[] | undefined;
+  /** Whether APIs that were negotiated are served without being asked for; true if left out. */
+  readonly autoPublish?: boolean | undefined;
+  readonly openSealed?: OpenSealed | undefined;
+  /** Where connections are handed out; for those who work in the clusters. */
+  readonly targets?: Targets | undefined;
+  readonly link?: Partial<LinkSettings> | undefined;
+  readonly importPollMs?: number | undefined;
+  readonly drainTimeoutMs?: number | undefined;
+  /** How patient the splitter is with clusters that fail. */
+  readonly patience?: Partial<Patience> | undefined;
+  readonly clock?: Clock | undefined;
+  readonly random?: Random | undefined;
+  /** What went wrong and is tried again, for a log. */
+  readonly onError: (error: unknown, context: { controller: string; key?: ObjectKey }) => void;
+}
+
+/** What a workload needs first. */
+export const syncedResourcesDefault: readonly string[] = [
+  "deployments.apps",
+  "services",
+  "ingresses.networking.k8s.io",
+];
+
+/** Works until the signal aborts, and resolves when what was under way is finished. */
+export async function runMulticluster(
+  options: MulticlusterOptions,
+  signal: AbortSignal,
+): Promise<void> {
+  const { client, clock = systemClock, random = systemRandom, onError } = options;
+  const { parts = new Set(multiclusterParts), targets = new Targets() } = options;
+  const { resources = syncedResourcesDefault, autoPublish = true } = options;
+  const report = (controller: string) => (error: unknown, key?: ObjectKey) =>
+    onError(error, key === undefined ? { controller } : { controller, key });
+  const clusters = logicalClusters({ client, clock, random, onError: report("informer") });
+  const shared = { client, clusters, targets, resources, clock, random };
+  const controllers: Controller[] = [];
+  const closing: (() => Promise<void>)[] = [];
+  if (parts.has("api-negotiation")) {
+    const part = new NegotiationController({
+      ...shared,
+      autoPublish,
+      onError: report("api-negotiation"),
+    });
+    controllers.push(part.controller);
+    closing.push(() => part.close());
+  }
+  if (parts.has("api-importer")) {
+    const { importPollMs: pollMs } = options;
+    const part = new ApiImporter({ ...shared, pollMs, onError: report("api-importer") });
+    controllers.push(part.controller);
+  }
+  if (parts.has("cluster-controller")) {
+    const { openSealed, drainTimeoutMs, link: settings } = options;
+    const own = { openSealed, drainTimeoutMs, settings, onError: report("cluster-controller") };
+    const part = new TargetController({ ...shared, ...own });
+    controllers.push(part.controller);
+    closing.push(() => part.close());
+  }
+  if (parts.has("syncer")) {
+    const part = new Syncers({ ...shared, onError: report("syncer") });
+    closing.unshift(() => part.close());
+  }
+  const loops: { run(signal: AbortSignal): Promise<void> }[] = [
+    new Manager({ clusters: [clusters], controllers }),
+  ];
+  if (parts.has("deployment-splitter")) {
+    const own = { ...options.patience, onError: report("deployment-splitter") };
+    loops.push(deploymentSplitter({ client, clock, ...own }));
+  }
+  try {
+    await Promise.all(loops.map((loop) => loop.run(signal)));
+  } finally {
+    await Promise.all(closing.map((close) => close()));
+  }
+}

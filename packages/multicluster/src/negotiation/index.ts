@@ -1,0 +1,16 @@
+/** What physical clusters have in common: imports are folded into one API, which is published as a CustomResourceDefinition. */
+export { type ApiComparison, compareApis } from "./compare-apis.ts";
+export {
+  customResourceDefinitions,
+  type Definition,
+  type DefinitionVersion,
+  definitionFor,
+} from "./definitions.ts";
+export { type Folded, foldImports, type Member, type MemberVerdict } from "./fold-imports.ts";
+export { negotiatedInformer } from "./negotiated-informer.ts";
+export {
+  keptRecheckMs,
+  NegotiationController,
+  type NegotiationOptions,
+} from "./negotiation-controller.ts";
+export { describeFindings, findingsShownMax, isPublished } from "./sayings.ts";

@@ -1,0 +1,130 @@
+/**
+ * What should be, for one resource of one logical cluster: which versions are negotiated, what each looks like, which one is published, and
+ * what is said to each import. Pure.
+ *
+ * One version of a resource is published, because versions cannot be converted into one another: the one that most clusters can take part
+ * in, and of equals the best by Kubernetes' order. What is published stays, as long as objects may be stored in it.
+ */
+import { compareVersionPriority } from "@kcp-ts/machinery/schema";
+import type { APIResourceImport, ApiResourceSpec, NegotiatedAPIResource } from "../api/index.ts";
+import { apiOf, type Definition, isNegotiated, versionOf } from "./definitions.ts";
+import { compareAll, foldImports, type Member, type MemberVerdict } from "./fold-imports.ts";
+
+export interface Situation {
+  /** Of all versions. */
+  readonly imports: readonly APIResourceImport[];
+  readonly negotiated: readonly NegotiatedAPIResource[];
+  readonly definition: Definition | undefined;
+  /** Whether what is new is published without being asked. */
+  readonly autoPublish: boolean;
+}
+
+export interface Plan {
+  readonly versions: readonly PlannedVersion[];
+  /** Negotiated once, and served by no cluster any more. */
+  readonly abandoned: readonly NegotiatedAPIResource[];
+  /** A definition made by hand rules. */
+  readonly isEnforced: boolean;
+  /** To be published, or to stay so. */
+  readonly chosen: PlannedVersion | undefined;
+  /** Why something else than `chosen` would be better, if no object were in the way. */
+  readonly betterIf: string | undefined;
+}
+
+export interface PlannedVersion {
+  readonly version: string;
+  readonly members: readonly Member[];
+  /** Undefined when a definition made by hand does not serve it: nothing is negotiated then. */
+  readonly api: ApiResourceSpec | undefined;
+  readonly publish: boolean;
+  readonly verdicts: ReadonlyMap<string, MemberVerdict>;
+}
+
+export function planNegotiation(situation: Situation): Plan {
+  const { negotiated, definition } = situation;
+  const byVersion = membersByVersion(situation.imports);
+  const abandoned = negotiated.filter(({ spec }) => !byVersion.has(spec.groupVersion.version));
+  const isEnforced = definition !== undefined && !isNegotiated(definition);
+  if (isEnforced) {
+    const versions = [...byVersion].map(([version, members]) =>
+      enforcedVersion(version, members, definition),
+    );
+    return { versions, abandoned, isEnforced, chosen: undefined, betterIf: undefined };
+  }
+  const published = definition?.spec.versions.find(({ storage }) => storage);
+  const versions = [...byVersion].map(([version, members]) => {
+    const isPublished = published?.name === version && definition !== undefined;
+    const base = isPublished ? apiOf(definition, published) : undefined;
+    return foldedVersion(version, members, base, situation);
+  });
+  return { versions, abandoned, isEnforced, ...choose(versions, published?.name) };
+}
+
+function membersByVersion(imports: readonly APIResourceImport[]): Map<string, Member[]> {
+  const byVersion = new Map<string, Member[]>();
+  for (const { metadata, spec } of imports) {
+    const { location, schemaUpdateStrategy: strategy = "UpdateUnpublished", ...api } = spec;
+    const { version } = spec.groupVersion;
+    const members = byVersion.get(version) ?? [];
+    members.push({ name: metadata.name, location, strategy, api });
+    byVersion.set(version, members);
+  }
+  return byVersion;
+}
+
+function foldedVersion(
+  version: string,
+  members: readonly Member[],
+  published: ApiResourceSpec | undefined,
+  { negotiated, autoPublish }: Situation,
+): PlannedVersion {
+  const known = negotiated.find(({ spec }) => spec.groupVersion.version === version);
+  const publish = known === undefined ? autoPublish : known.spec.publish === true;
+  const folded = foldImports(members, published);
+  return { version, members, publish, api: folded?.api, verdicts: folded?.verdicts ?? new Map() };
+}
+
+function enforcedVersion(
+  version: string,
+  members: readonly Member[],
+  definition: Definition,
+): PlannedVersion {
+  const served = versionOf(definition, version);
+  if (served !== undefined) {
+    const { api, verdicts } = compareAll(members, apiOf(definition, served));
+    return { version, members, publish: true, api, verdicts };
+  }
+  const names = definition.spec.versions.map(({ name }) => name).join(", ");
+  const message = `the definition that was made by hand has ${names}, and not ${version}`;
+  const findings = [{ kind: "incompatible" as const, path: "version", message }];
+  const verdict: MemberVerdict = { isCompatible: false, findings, isNarrowable: false };
+  const verdicts = new Map(members.map(({ name }) => [name, verdict]));
+  return { version, members, publish: false, api: undefined, verdicts };
+}
+
+function choose(
+  versions: readonly PlannedVersion[],
+  published: string | undefined,
+): Pick<Plan, "chosen" | "betterIf"> {
+  const candidates = versions.filter(({ publish, api }) => publish && api !== undefined);
+  const [best] = candidates.toSorted(
+    (one, other) =>
+      takingPart(other) - takingPart(one) || compareVersionPriority(one.version, other.version),
+  );
+  const current = candidates.find(({ version }) => version === published);
+  if (current === undefined || best === undefined) return { chosen: best, betterIf: undefined };
+  if (takingPart(best) > takingPart(current)) {
+    const message = `${best.version} suits ${takingPart(best)} clusters, ${current.version} only ${takingPart(current)}`;
+    return { chosen: current, betterIf: message };
+  }
+  // Whoever it was negotiated for has left, and nobody who is there can take it.
+  const isDeserted = takingPart(current) === 0;
+  const message = `no cluster accepts ${current.version} as it was published`;
+  return { chosen: current, betterIf: isDeserted ? message : undefined };
+}
+
+export function takingPart({ verdicts }: PlannedVersion): number {
+  let count = 0;
+  for (const { isCompatible } of verdicts.values()) if (isCompatible) count += 1;
+  return count;
+}

@@ -1,0 +1,67 @@
+/** What the user of a kubeconfig may not do in the cluster, of what syncing needs: verb by verb, so that a role can be written from it. */
+import { isStatusError } from "@kcp-ts/machinery/status";
+import { type Client, defineResource, type KubernetesObject } from "@kcp-ts/sdk";
+import { allResources } from "../api/index.ts";
+
+interface AccessReview extends KubernetesObject {
+  readonly spec: {
+    readonly resourceAttributes: {
+      readonly verb: string;
+      readonly group: string;
+      readonly resource: string;
+      readonly subresource?: string;
+    };
+  };
+  readonly status?: { readonly allowed?: boolean };
+}
+
+const selfSubjectAccessReviews = defineResource<AccessReview>({
+  group: "authorization.k8s.io",
+  version: "v1",
+  resource: "selfsubjectaccessreviews",
+  kind: "SelfSubjectAccessReview",
+  namespaced: false,
+});
+
+export const neededVerbs = ["get", "list", "watch", "create", "update", "patch", "delete"] as const;
+/** Objects are synced into namespaces that are made for them. */
+const neededAlways = "namespaces";
+
+/** As in `create deployments.apps`; empty when nothing is missing, or the cluster cannot be asked. */
+export async function missingAccess(
+  client: Client,
+  resources: readonly string[],
+  signal: AbortSignal,
+): Promise<readonly string[]> {
+  const may = async (verb: string, name: string) => {
+    const { group, resource } = parseName(name);
+    const spec = { resourceAttributes: { verb, group, resource } };
+    const reviews = client.resource(selfSubjectAccessReviews);
+    const { status } = await reviews.create({ metadata: {}, spec }, { signal });
+    return status?.allowed === true;
+  };
+  try {
+    // An administrator is asked one question.
+    if (await may("*", allResources)) return [];
+    const missing: string[] = [];
+    for (const name of new Set([neededAlways, ...resources])) {
+      if (await may("*", name)) continue;
+      for (const verb of neededVerbs) {
+        if (!(await may(verb, name))) missing.push(`${verb} ${name}`);
+      }
+    }
+    return missing;
+  } catch (error) {
+    if (isStatusError(error, "NotFound") || isStatusError(error, "Forbidden")) return [];
+    throw error;
+  }
+}
+
+/** `deployments.apps` is a resource and its group; `*` is all of both. */
+export function parseName(name: string): { readonly resource: string; readonly group: string } {
+  if (name === allResources) return { resource: "*", group: "*" };
+  const dot = name.indexOf(".");
+  return dot === -1
+    ? { resource: name, group: "" }
+    : { resource: name.slice(0, dot), group: name.slice(dot + 1) };
+}

@@ -1,0 +1,49 @@
+/**
+ * Whether a kubeconfig that somebody handed in can be used: it parses, its current context leads to a cluster, and it names nothing of the
+ * machine that reads it, neither files nor commands. No message repeats what is in it.
+ */
+import { type Kubeconfig, KubeconfigError, parseKubeconfig } from "@kcp-ts/sdk";
+import { type Problem, problem } from "./verdict.ts";
+
+/** As the schema of SyncTargets has it. */
+export const kubeconfigTextMax = 262_144;
+
+export function checkKubeconfig(text: string): Kubeconfig | Problem {
+  if (text.length > kubeconfigTextMax)
+    return invalid(`it is longer than ${kubeconfigTextMax} characters`);
+  let kubeconfig: Kubeconfig;
+  try {
+    kubeconfig = parseKubeconfig(text, { trust: "inline" });
+  } catch (error) {
+    if (!(error instanceof KubeconfigError)) throw error;
+    // Behind the first line a parser quotes what it read.
+    return invalid(error.message.split("\n", 1)[0] ?? "");
+  }
+  const { currentContext, contexts, clusters, users } = kubeconfig;
+  if (currentContext === undefined || currentContext === "")
+    return invalid("it has no current-context");
+  const context = contexts.get(currentContext);
+  if (context === undefined) return invalid("its current-context is not among its contexts");
+  const cluster = clusters.get(context.cluster);
+  if (cluster === undefined) return invalid("the cluster of its current context is not in it");
+  if (context.user !== undefined && !users.has(context.user))
+    return invalid("the user of its current context is not in it");
+  if (!isHttpUrl(cluster.server)) return invalid("its server is not an http or https URL");
+  return kubeconfig;
+}
+
+export function isProblem(checked: Kubeconfig | Problem): checked is Problem {
+  return "reason" in checked;
+}
+
+function isHttpUrl(text: string): boolean {
+  const full = text.includes("://") ? text : `http://${text}`;
+  return URL.canParse(full) && /^https?:$/.test(new URL(full).protocol);
+}
+
+function invalid(message: string): Problem {
+  return problem(
+    "InvalidKubeConfig",
+    `the kubeconfig cannot be used: ${message}; \`kubectl config view --minify --flatten --raw\` prints one that can`,
+  );
+}

@@ -1,0 +1,21 @@
+/** SyncTargets: from a kubeconfig to a connected cluster, and what is said of its health. */
+export { missingAccess, neededVerbs } from "./access.ts";
+export { answerBytesMax, boundedTransport } from "./bounded-transport.ts";
+export { checkKubeconfig, isProblem, kubeconfigTextMax } from "./check-kubeconfig.ts";
+export { diagnose } from "./diagnose.ts";
+export type { OpenSealed } from "./kubeconfig-source.ts";
+export { isSealed, type SealedPlace, seal, sealingKeyBytes, unseal } from "./seal.ts";
+export {
+  drainTimeoutMsDefault,
+  TargetController,
+  type TargetControllerOptions,
+} from "./target-controller.ts";
+export { type LinkSettings, linkDefaults } from "./target-link.ts";
+export {
+  type DrainHook,
+  keyOf,
+  type TargetConnection,
+  type TargetListener,
+  Targets,
+} from "./targets.ts";
+export type { Problem, ProblemReason } from "./verdict.ts";

@@ -1,0 +1,53 @@
+/** Asks a cluster who it is and how it does. */
+import type { Clock } from "@kcp-ts/machinery/base";
+import { isJsonObject } from "@kcp-ts/machinery/json";
+import { isStatusError, StatusError } from "@kcp-ts/machinery/status";
+import { type Client, startDeadline } from "@kcp-ts/sdk";
+import { diagnose } from "./diagnose.ts";
+import { bounded, type Problem, problem } from "./verdict.ts";
+
+export interface Answer {
+  /** Of Kubernetes: v1.36.0. */
+  readonly version: string;
+}
+
+export interface ProbeOptions {
+  readonly timeoutMs: number;
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+}
+
+const versionCharactersMax = 100;
+
+export async function probe(client: Client, options: ProbeOptions): Promise<Answer | Problem> {
+  const deadline = startDeadline({ ...options, what: "asking the cluster how it does" });
+  const { signal } = deadline;
+  try {
+    const version = await client.json({ method: "GET", path: "/version", signal, retriesMax: 0 });
+    const text = isJsonObject(version) ? version["gitVersion"] : undefined;
+    if (typeof text !== "string")
+      return problem(
+        "UnexpectedAnswer",
+        "the server in the kubeconfig does not say which version of Kubernetes it is: check its address",
+      );
+    await askReadiness(client, signal);
+    return { version: bounded(text, versionCharactersMax) };
+  } catch (error) {
+    return diagnose(error);
+  } finally {
+    deadline.cancel();
+  }
+}
+
+/** Clusters before 1.16 only have healthz; who may not ask is content with an answer to anything. */
+async function askReadiness(client: Client, signal: AbortSignal): Promise<void> {
+  for (const path of ["/readyz", "/healthz"]) {
+    try {
+      await client.read({ method: "GET", path, signal, retriesMax: 0 });
+      return;
+    } catch (error) {
+      if (isStatusError(error, "Forbidden")) return;
+      if (!(error instanceof StatusError) || error.code !== 404) throw error;
+    }
+  }
+}

@@ -1,0 +1,57 @@
+/**
+ * Sealed kubeconfigs: what is stored, and shown to everybody, in the place of a kubeconfig that was written into a SyncTarget.
+ *
+ * A sealed text opens only for the SyncTarget that it was made for, in its logical cluster: copied to another one, it is of no use.
+ * Written back where it came from, it stays what it is.
+ */
+import { createCipheriv, createDecipheriv, randomBytes } from "node:crypto";
+
+export interface SealedPlace {
+  readonly cluster: string;
+  readonly name: string;
+}
+
+export const sealingKeyBytes = 32;
+const prefix = "REDACTED:v1:";
+const nonceBytes = 12;
+const tagBytes = 16;
+const algorithm = "aes-256-gcm";
+
+export function isSealed(text: string): boolean {
+  return text.startsWith(prefix);
+}
+
+export function seal(text: string, place: SealedPlace, key: Uint8Array): string {
+  const nonce = randomBytes(nonceBytes);
+  const cipher = createCipheriv(algorithm, key, nonce).setAAD(placeBytes(place));
+  const sealed = Buffer.concat([
+    nonce,
+    cipher.update(text, "utf8"),
+    cipher.final(),
+    cipher.getAuthTag(),
+  ]);
+  return prefix + sealed.toString("base64");
+}
+
+/** Undefined when it was sealed for another place or with another key, or is damaged. */
+export function unseal(sealed: string, place: SealedPlace, key: Uint8Array): string | undefined {
+  if (!isSealed(sealed)) return undefined;
+  const bytes = Buffer.from(sealed.slice(prefix.length), "base64");
+  if (bytes.length < nonceBytes + tagBytes) return undefined;
+  const decipher = createDecipheriv(algorithm, key, bytes.subarray(0, nonceBytes), {
+    authTagLength: tagBytes,
+  });
+  decipher.setAAD(placeBytes(place));
+  decipher.setAuthTag(bytes.subarray(bytes.length - tagBytes));
+  try {
+    const text = decipher.update(bytes.subarray(nonceBytes, bytes.length - tagBytes));
+    return Buffer.concat([text, decipher.final()]).toString("utf8");
+  } catch {
+    // The one way in which it says that the tag does not fit.
+    return undefined;
+  }
+}
+
+function placeBytes({ cluster, name }: SealedPlace): Uint8Array {
+  return new TextEncoder().encode(JSON.stringify([cluster, name]));
+}

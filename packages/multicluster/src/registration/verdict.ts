@@ -1,0 +1,33 @@
+/** What is wrong with a cluster, in a word for programs and a sentence for people that says what to do next. */
+export interface Problem {
+  readonly reason: ProblemReason;
+  readonly message: string;
+}
+
+export type ProblemReason =
+  /** There is none, or it cannot be used. */
+  | "InvalidKubeConfig"
+  | "KubeConfigSecretNotFound"
+  /** The kubeconfig is fine but for its certificates or address. */
+  | "ErrorCreatingClient"
+  | "ClusterUnreachable"
+  /** The cluster's certificate is not signed by the authority in the kubeconfig, or not for this address, or too old. */
+  | "CertificateNotTrusted"
+  | "CredentialsRejected"
+  | "Forbidden"
+  /** It answers, and says that it is not ready. */
+  | "ClusterNotReady"
+  /** Whoever answers does not speak Kubernetes. */
+  | "UnexpectedAnswer";
+
+/** Cluster and people meet in conditions: bounded, and on one line. */
+export const messageCharactersMax = 512;
+
+export function problem(reason: ProblemReason, message: string): Problem {
+  return { reason, message: bounded(message) };
+}
+
+export function bounded(message: string, charactersMax = messageCharactersMax): string {
+  const line = message.replaceAll(/\s+/g, " ").trim();
+  return line.length <= charactersMax ? line : `${line.slice(0, charactersMax - 1)}…`;
+}

@@ -1,0 +1,57 @@
+/** Which SyncTargets an upstream object concerns: those it is assigned to, and those that still hold it. */
+import { type StringMap, stringMember } from "@kcp-ts/sdk";
+import {
+  assignedCluster,
+  deletionAnnotation,
+  softFinalizersAnnotation,
+  stateSync,
+  statesOf,
+  stateUpsync,
+  syncerFinalizer,
+  syncerFinalizerPrefix,
+} from "../api/index.ts";
+
+export interface Metadata {
+  readonly labels?: StringMap | undefined;
+  readonly annotations?: StringMap | undefined;
+  readonly finalizers?: readonly string[] | undefined;
+  readonly deletionTimestamp?: string | undefined;
+}
+
+/** The ones that sync it down. */
+export function assignedTargets({ labels }: Metadata): ReadonlySet<string> {
+  const targets = new Set<string>();
+  const one = assignedCluster(labels);
+  if (one !== undefined) targets.add(one);
+  for (const [target, state] of statesOf(labels)) if (state === stateSync) targets.add(target);
+  return targets;
+}
+
+/** Assigned, held by a finalizer, or copied up from there. */
+export function concernedTargets(metadata: Metadata): ReadonlySet<string> {
+  const targets = new Set(assignedTargets(metadata));
+  for (const [target, state] of statesOf(metadata.labels)) {
+    if (state === stateUpsync) targets.add(target);
+  }
+  for (const finalizer of metadata.finalizers ?? []) {
+    if (finalizer.startsWith(syncerFinalizerPrefix)) {
+      targets.add(finalizer.slice(syncerFinalizerPrefix.length));
+    }
+  }
+  return targets;
+}
+
+export function isHeldBy({ finalizers }: Metadata, target: string): boolean {
+  return finalizers?.includes(syncerFinalizer(target)) === true;
+}
+
+/** Whether the object should be in the target. What is there stays as long as soft finalizers say so, assigned or not. */
+export function wishFor(metadata: Metadata, target: string): "stay" | "leave" {
+  const isLeaving =
+    metadata.deletionTimestamp !== undefined ||
+    stringMember(metadata.annotations, deletionAnnotation(target)) !== undefined;
+  if (!isLeaving && assignedTargets(metadata).has(target)) return "stay";
+  const soft = stringMember(metadata.annotations, softFinalizersAnnotation(target)) ?? "";
+  const isNeeded = soft.split(",").some((holder) => holder.trim() !== "");
+  return isNeeded && isHeldBy(metadata, target) ? "stay" : "leave";
+}

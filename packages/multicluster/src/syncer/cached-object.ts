@@ -1,0 +1,109 @@
+/**
+ * What a syncer remembers of an object: metadata that it looks at all the time, and the rest as text, which is a third of what the parsed form takes
+ * and is read only when something has changed.
+ */
+import {
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  member,
+  parseJson,
+  stringifyJson,
+} from "@kcp-ts/machinery/json";
+import type { KubernetesObject, ManagedFieldsEntry, StringMap } from "@kcp-ts/sdk";
+import { syncerFieldManager } from "../api/index.ts";
+import { fieldPath } from "./field-path.ts";
+
+export interface CachedObject {
+  readonly metadata: CachedMetadata;
+  /** Everything but apiVersion, kind, metadata and status, as JSON. */
+  readonly body: string;
+  /** `.status` as JSON. */
+  readonly status: string | undefined;
+  /** Of the paths asked for: those that a manager other than the syncer owns. */
+  readonly foreignPaths: readonly string[];
+}
+
+export interface CachedMetadata {
+  readonly name: string;
+  readonly namespace: string;
+  readonly uid: string;
+  readonly resourceVersion: string;
+  readonly generation: number | undefined;
+  readonly labels: StringMap | undefined;
+  readonly annotations: StringMap | undefined;
+  readonly finalizers: readonly string[] | undefined;
+  readonly deletionTimestamp: string | undefined;
+}
+
+const lastAppliedAnnotation = "kubectl.kubernetes.io/last-applied-configuration";
+const none: readonly string[] = [];
+
+export function cachedObject(
+  object: KubernetesObject,
+  contestedPaths: readonly string[] = none,
+): CachedObject {
+  const {
+    apiVersion: _apiVersion,
+    kind: _kind,
+    metadata,
+    status,
+    ...body
+  } = object as unknown as JsonObject & { readonly metadata: KubernetesObject["metadata"] };
+  const { name, namespace = "", uid = "", resourceVersion = "" } = metadata;
+  const { generation, labels, finalizers, deletionTimestamp } = metadata;
+  const annotations = withoutLastApplied(metadata.annotations);
+  return {
+    metadata: {
+      name,
+      namespace,
+      uid,
+      resourceVersion,
+      generation,
+      labels,
+      annotations,
+      finalizers,
+      deletionTimestamp,
+    },
+    body: stringifyJson(body as JsonObject),
+    status: status === undefined ? undefined : stringifyJson(status),
+    foreignPaths:
+      contestedPaths.length === 0 ? none : foreignPaths(metadata.managedFields, contestedPaths),
+  };
+}
+
+export function bodyOf({ body }: CachedObject): JsonObject {
+  return parseJson(body).value as JsonObject;
+}
+
+export function statusOf({ status }: CachedObject): JsonValue | undefined {
+  return status === undefined ? undefined : parseJson(status).value;
+}
+
+function withoutLastApplied(annotations: StringMap | undefined): StringMap | undefined {
+  if (annotations === undefined || !Object.hasOwn(annotations, lastAppliedAnnotation)) {
+    return annotations;
+  }
+  const { [lastAppliedAnnotation]: _, ...rest } = annotations;
+  return rest;
+}
+
+/** Owned by somebody else and not by us: who writes a value of his own into a field that was applied takes it from its applier. */
+function foreignPaths(
+  entries: readonly ManagedFieldsEntry[] | undefined,
+  paths: readonly string[],
+): readonly string[] {
+  return paths.filter((path) => {
+    const owners = (entries ?? []).filter(({ fieldsV1 }) => owns(fieldsV1, path));
+    return owners.length > 0 && owners.every(({ manager }) => manager !== syncerFieldManager);
+  });
+}
+
+function owns(fields: JsonValue | undefined, path: string): boolean {
+  let at = fields;
+  for (const segment of fieldPath(path)) {
+    if (at === undefined || !isJsonObject(at)) return false;
+    at = member(at, `f:${segment}`);
+  }
+  return at !== undefined;
+}

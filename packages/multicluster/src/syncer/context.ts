@@ -1,0 +1,35 @@
+/** What all parts of one syncer share. */
+import type { Clock, Random } from "@kcp-ts/machinery/base";
+import type { ClusterName } from "@kcp-ts/machinery/names";
+import { type Client, defineResource, type KubernetesObject, type Resource } from "@kcp-ts/sdk";
+import type { TargetIdentity } from "./origin.ts";
+
+export interface SyncContext {
+  readonly target: TargetIdentity;
+  readonly downstream: Client;
+  readonly upstreamIn: (cluster: ClusterName) => Client;
+  /** Whose objects may be in the target: a SyncTarget's name means nothing in another tenant's logical cluster. */
+  readonly serves: (cluster: ClusterName) => boolean;
+  /** Throws unless the control plane says, live, that the SyncTarget is the one we know. Asked before anything is deleted in the cluster. */
+  readonly confirmTarget: () => Promise<void>;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly signal: AbortSignal;
+  /** For a log; what is of interest to owners of objects is told on the objects. */
+  readonly onError: (error: unknown) => void;
+}
+
+/** One kind to sync. */
+export interface SyncedResource {
+  readonly resource: Resource;
+  /** Whether `.status` is written by an endpoint of its own upstream. */
+  readonly hasStatus: boolean;
+}
+
+export const namespaces: Resource<KubernetesObject> = defineResource({
+  group: "",
+  version: "v1",
+  resource: "namespaces",
+  kind: "Namespace",
+  namespaced: false,
+});

@@ -1,0 +1,132 @@
+/**
+ * What an upstream object should look like in the cluster: the same, less what belongs to the control plane (identity, owners, finalizers, marks of
+ * kcp), plus the marks by which the syncer knows it again.
+ */
+import {
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  parseJson,
+  setMember,
+  stringifyJson,
+} from "@kcp-ts/machinery/json";
+import { applyJsonPatch, readJsonPatch } from "@kcp-ts/machinery/patch";
+import {
+  apiVersionOf,
+  type ObjectKey,
+  type Resource,
+  type StringMap,
+  stringMember,
+} from "@kcp-ts/sdk";
+import { downstreamLabel, specDiffAnnotation, stateLabelPrefix } from "../api/index.ts";
+import { bodyOf, type CachedObject } from "./cached-object.ts";
+import { withoutField } from "./field-path.ts";
+import { formatOrigin, hashDigits, type TargetIdentity, targetKey } from "./origin.ts";
+import type { KindPolicy } from "./policy.ts";
+import {
+  appliedGenerationAnnotation,
+  appliedHashAnnotation,
+  originAnnotation,
+} from "./protocol.ts";
+
+export interface DesiredObject {
+  /** What server-side apply is given. */
+  readonly object: JsonObject;
+  readonly hash: string;
+}
+
+export interface DesiredOptions {
+  readonly resource: Resource;
+  readonly target: TargetIdentity;
+  readonly policy: KindPolicy;
+  readonly key: ObjectKey;
+  readonly place: Place;
+  /** Contested fields that somebody in the cluster owns. */
+  readonly foreignPaths: readonly string[];
+}
+
+/** Where an object is downstream. */
+export interface Place {
+  /** Empty for objects without a namespace. */
+  readonly namespace: string;
+  readonly name: string;
+}
+
+const hashLength = 32;
+
+export function desiredObject(upstream: CachedObject, options: DesiredOptions): DesiredObject {
+  const { resource, target, policy, key, place, foreignPaths } = options;
+  const { metadata } = upstream;
+  let body = bodyOf(upstream);
+  body = withSpecDiff(body, stringMember(metadata.annotations, specDiffAnnotation(target.name)));
+  for (const path of [...policy.omitted, ...foreignPaths]) body = withoutField(body, path);
+  if (resource.kind === "Secret" && resource.group === "") body = plainSecret(body);
+  const labels = { ...downstreamLabels(metadata.labels), [downstreamLabel]: targetKey(target) };
+  const annotations = {
+    ...userAnnotations(metadata.annotations),
+    [originAnnotation]: formatOrigin(target, key, metadata.uid),
+    ...(metadata.generation === undefined
+      ? {}
+      : { [appliedGenerationAnnotation]: String(metadata.generation) }),
+  };
+  const hash = hashDigits(stringifyJson([body, labels, annotations]), hashLength);
+  const desiredMetadata = {
+    name: place.name,
+    ...(place.namespace === "" ? {} : { namespace: place.namespace }),
+    labels,
+    annotations: { ...annotations, [appliedHashAnnotation]: hash },
+  };
+  return {
+    hash,
+    object: {
+      apiVersion: apiVersionOf(resource),
+      kind: resource.kind,
+      metadata: desiredMetadata,
+      ...body,
+    },
+  };
+}
+
+export function placeOf(
+  { name }: Pick<ObjectKey, "name">,
+  policy: KindPolicy,
+  namespace: string,
+): Place {
+  return { namespace, name: stringMember(policy.renamed, name) ?? name };
+}
+
+/** Annotations of kcp speak about the control plane. Those of the simulator are for the cluster. */
+export function userAnnotations(annotations: StringMap | undefined): StringMap {
+  return filtered(annotations, (key) => !isOwn(key) || key.startsWith("sim.kcp.io/"));
+}
+
+function downstreamLabels(labels: StringMap | undefined): StringMap {
+  return filtered(labels, (key) => !key.startsWith(stateLabelPrefix) && key !== downstreamLabel);
+}
+
+function isOwn(key: string): boolean {
+  const slash = key.indexOf("/");
+  const domain = slash < 0 ? "" : key.slice(0, slash);
+  return ["kcp.io", "kcp.dev"].some((own) => domain === own || domain.endsWith(`.${own}`));
+}
+
+function filtered(map: StringMap | undefined, keep: (key: string) => boolean): StringMap {
+  const kept: { [key: string]: JsonValue } = {};
+  for (const [key, value] of Object.entries(map ?? {})) if (keep(key)) setMember(kept, key, value);
+  return kept as StringMap;
+}
+
+/** A JSON patch of `.spec` for this target alone. One that cannot be read or applied is told as the user's mistake. */
+function withSpecDiff(body: JsonObject, diff: string | undefined): JsonObject {
+  const spec = body["spec"];
+  if (diff === undefined || spec === undefined || !isJsonObject(spec)) return body;
+  const changed = applyJsonPatch(spec, readJsonPatch(parseJson(diff)));
+  return { ...body, spec: changed };
+}
+
+const serviceAccountTokenType = "kubernetes.io/service-account-token";
+
+/** The cluster's token controller deletes token Secrets of accounts it does not know. */
+function plainSecret(body: JsonObject): JsonObject {
+  return body["type"] === serviceAccountTokenType ? { ...body, type: "Opaque" } : body;
+}

@@ -1,0 +1,285 @@
+/**
+ * One object of one kind from upstream to downstream and its status back. Level-triggered: it looks at both sides as they are now and does what is
+ * missing; doing it again does nothing.
+ *
+ * Invariants:
+ * 1. The finalizer is on the upstream object before anything of it is downstream, and stays until all of it is gone there.
+ * 2. Downstream is touched only what carries this object's back-reference, or is not there yet. Deletes carry the uid that was looked at.
+ * 3. Nothing is deleted because something was not found in a cache or could not be asked for: only on a live answer that the original is gone,
+ *    is going, or is no longer assigned.
+ */
+import type { JsonObject } from "@kcp-ts/machinery/json";
+import {
+  type DynamicObject,
+  formatKey,
+  type KubernetesObject,
+  type ObjectInput,
+  type ObjectKey,
+  type ResourceClient,
+  stringMember,
+} from "@kcp-ts/sdk";
+import { syncerFieldManager, syncerFinalizer } from "../api/index.ts";
+import { isHeldBy, wishFor } from "./assignment.ts";
+import { bodyOf, type CachedObject, cachedObject } from "./cached-object.ts";
+import { isContained } from "./containment.ts";
+import type { SyncContext, SyncedResource } from "./context.ts";
+import { type DesiredObject, desiredObject } from "./desired-object.ts";
+import type { DownstreamNamespaces } from "./downstream-namespaces.ts";
+import { DriftPatience } from "./drift-patience.ts";
+import type { KindView } from "./kind-view.ts";
+import { liftFields } from "./lift-fields.ts";
+import type { KindPolicy } from "./policy.ts";
+import { appliedHashAnnotation, originAnnotation } from "./protocol.ts";
+import { releasePatch } from "./release-patch.ts";
+import { StatusSync } from "./status-sync.ts";
+import { isObjectNotFound, Trouble } from "./trouble.ts";
+import type { UpstreamObjects } from "./upstream-objects.ts";
+
+export interface DownSyncOptions {
+  readonly context: SyncContext;
+  readonly synced: SyncedResource;
+  readonly policy: KindPolicy;
+  readonly view: KindView;
+  readonly namespaces: DownstreamNamespaces;
+  readonly upstreamObjects: UpstreamObjects;
+}
+
+/** When to look again although nothing was told. */
+export interface SyncResult {
+  readonly againAfterMs?: number;
+}
+
+/** A deletion is told by the informer; this is for one that was missed. */
+const lookAgainMs = 10_000;
+const done: SyncResult = {};
+
+export class DownSync {
+  readonly #options: DownSyncOptions;
+  readonly #status: StatusSync;
+  readonly #patience: DriftPatience;
+  /** Applied, and the cluster made something else of it: a version of the copy with which that is settled. */
+  readonly #settled = new Map<string, string>();
+
+  constructor(options: DownSyncOptions) {
+    this.#options = options;
+    this.#status = new StatusSync(options);
+    this.#patience = new DriftPatience(options.context.clock);
+  }
+
+  async sync(key: ObjectKey): Promise<SyncResult> {
+    const { view, context } = this.#options;
+    const upstream = view.upstreamObject(key);
+    if (upstream !== undefined && wishFor(upstream.metadata, context.target.name) === "stay") {
+      return this.#keep(key, upstream);
+    }
+    const hasNothingToRelease =
+      upstream === undefined || releasePatch(upstream.metadata, context.target.name) === undefined;
+    if (hasNothingToRelease && view.downstreamObject(key) === undefined) {
+      this.forget(key);
+      return done;
+    }
+    return this.#remove(key);
+  }
+
+  forget(key: ObjectKey): void {
+    const text = formatKey(key);
+    this.#settled.delete(text);
+    this.#patience.forget(text);
+    this.#status.forget(text);
+  }
+
+  async #keep(key: ObjectKey, known: CachedObject): Promise<SyncResult> {
+    const { view, synced, namespaces } = this.#options;
+    const upstream = await this.#hold(key, known);
+    if (synced.resource.namespaced) await namespaces.ensure(key);
+    const downstream = view.downstreamObject(key) ?? (await this.#findDownstream(key));
+    if (downstream === undefined) {
+      if (await this.#propagatesDeletion(key, upstream)) return done;
+      await this.#apply(key, this.#desired(key, upstream, []));
+      return done;
+    }
+    const origin = view.originOf(downstream);
+    if (origin === undefined) throw this.#takenError(key, downstream);
+    if (downstream.metadata.deletionTimestamp !== undefined) return { againAfterMs: lookAgainMs };
+    if (origin.uid !== upstream.metadata.uid) {
+      // What is there is the copy of an earlier object of this name.
+      return this.#deleteDownstream(key, downstream);
+    }
+    const result = await this.#bringInLine(key, upstream, downstream);
+    const current = view.downstreamObject(key) ?? downstream;
+    await liftFields({ ...this.#options, key, upstream, downstream: current });
+    await this.#status.sync(key, upstream, current);
+    return result;
+  }
+
+  async #bringInLine(
+    key: ObjectKey,
+    upstream: CachedObject,
+    downstream: CachedObject,
+  ): Promise<SyncResult> {
+    const desired = this.#desired(key, upstream, downstream.foreignPaths);
+    const text = formatKey(key);
+    const { annotations, generation, resourceVersion } = downstream.metadata;
+    if (stringMember(annotations, appliedHashAnnotation) !== desired.hash) {
+      await this.#apply(key, desired);
+      return done;
+    }
+    if (isApplied(desired, downstream)) return done;
+    if (this.#settled.get(text) === `${desired.hash} ${generation ?? resourceVersion}`) return done;
+    // Somebody changed in the cluster what is ours. Once that is put right at once; who insists is met with growing patience.
+    const waitMs = this.#patience.waitMs(text);
+    if (waitMs > 0) return { againAfterMs: waitMs };
+    await this.#apply(key, desired);
+    if (!this.#patience.isContested(text)) return done;
+    throw new Trouble(
+      "FieldContested",
+      "something in the cluster keeps changing fields that are set here; remove them here, or declare them contested in the sync policy",
+    );
+  }
+
+  #desired(key: ObjectKey, upstream: CachedObject, foreignPaths: readonly string[]): DesiredObject {
+    const { synced, context, policy, view } = this.#options;
+    const { resource } = synced;
+    const place = view.placeOf(key);
+    return desiredObject(upstream, {
+      resource,
+      target: context.target,
+      policy,
+      key,
+      place,
+      foreignPaths,
+    });
+  }
+
+  async #apply(key: ObjectKey, desired: DesiredObject): Promise<void> {
+    const { signal } = this.#options.context;
+    const answer = await this.#downstream.apply(
+      desired.object as unknown as ObjectInput<DynamicObject>,
+      { fieldManager: syncerFieldManager, force: true, signal },
+    );
+    const written = this.#options.view.wroteDownstream(key, answer);
+    const { generation, resourceVersion } = written.metadata;
+    const text = formatKey(key);
+    if (isApplied(desired, written)) this.#settled.delete(text);
+    else this.#settled.set(text, `${desired.hash} ${generation ?? resourceVersion}`);
+  }
+
+  /** Puts the finalizer on, before the first write downstream. */
+  async #hold(key: ObjectKey, upstream: CachedObject): Promise<CachedObject> {
+    const { context, view } = this.#options;
+    const { metadata } = upstream;
+    if (isHeldBy(metadata, context.target.name)) return upstream;
+    const finalizers = [...(metadata.finalizers ?? []), syncerFinalizer(context.target.name)];
+    const { uid, resourceVersion } = metadata;
+    const answer = await this.#options.upstreamObjects.patch(key, {
+      type: "merge",
+      patch: { metadata: { uid, resourceVersion, finalizers } },
+    });
+    return view.wroteUpstream(key, answer);
+  }
+
+  /** The original seems to be gone or to have to leave: asks live, deletes the copy, lets the original go. */
+  async #remove(key: ObjectKey): Promise<SyncResult> {
+    const { context, view } = this.#options;
+    const original = await this.#options.upstreamObjects.find(key);
+    const isStaying =
+      original !== undefined && wishFor(original.metadata, context.target.name) === "stay";
+    if (isStaying) return { againAfterMs: 1000 };
+    const copy = await this.#findDownstream(key);
+    if (copy !== undefined && view.originOf(copy) !== undefined) {
+      return this.#deleteDownstream(key, copy);
+    }
+    if (original !== undefined) await this.#release(key, original);
+    this.forget(key);
+    return done;
+  }
+
+  async #release(key: ObjectKey, original: KubernetesObject): Promise<void> {
+    const { context, view, policy } = this.#options;
+    const patch = releasePatch(original.metadata, context.target.name);
+    if (patch === undefined) return;
+    const answer = await this.#options.upstreamObjects.patch(key, { type: "merge", patch });
+    if (answer.metadata.deletionTimestamp === undefined) view.wroteUpstream(key, answer);
+    if (policy.statusOwner === "downstream") await this.#status.clear(key, cachedObject(answer));
+  }
+
+  async #deleteDownstream(key: ObjectKey, copy: CachedObject): Promise<SyncResult> {
+    const { context, view } = this.#options;
+    const { uid, deletionTimestamp } = copy.metadata;
+    if (deletionTimestamp !== undefined) return { againAfterMs: lookAgainMs };
+    await context.confirmTarget();
+    view.deletesDownstream(key);
+    try {
+      await this.#downstream.delete(view.placeOf(key), {
+        preconditions: { uid },
+        propagationPolicy: "Background",
+        signal: context.signal,
+      });
+    } catch (error) {
+      if (!isObjectNotFound(error, view.placeOf(key).name)) throw error;
+    }
+    return { againAfterMs: lookAgainMs };
+  }
+
+  async #propagatesDeletion(key: ObjectKey, upstream: CachedObject): Promise<boolean> {
+    const { view, policy } = this.#options;
+    const text = formatKey(key);
+    const uid = view.deletedDownstream.get(text);
+    view.deletedDownstream.delete(text);
+    if (policy.onDownstreamDeletion !== "propagate" || uid !== upstream.metadata.uid) return false;
+    await this.#options.upstreamObjects.delete(key, uid);
+    return true;
+  }
+
+  async #findDownstream(key: ObjectKey): Promise<CachedObject | undefined> {
+    const { view, context, policy } = this.#options;
+    const found = await findLive(this.#downstream, view.placeOf(key), context.signal);
+    const paths = policy.contested.map(({ path }) => path);
+    return found === undefined ? undefined : cachedObject(found, paths);
+  }
+
+  #takenError(key: ObjectKey, { metadata }: CachedObject): Trouble {
+    const { resource } = this.#options.synced;
+    const place = this.#options.view.placeOf(key);
+    const where = place.namespace === "" ? place.name : `${place.namespace}/${place.name}`;
+    const whose = Object.hasOwn(metadata.annotations ?? {}, originAnnotation)
+      ? "belongs to another object or control plane"
+      : "was not made by this syncer";
+    return new Trouble(
+      "AlreadyExists",
+      `${resource.kind} ${where} exists in the cluster and ${whose}; delete it there, or name this one differently`,
+    );
+  }
+
+  get #downstream(): ResourceClient<DynamicObject> {
+    const { context, synced } = this.#options;
+    return context.downstream.resource<DynamicObject>(synced.resource as never);
+  }
+}
+
+function isApplied({ object }: DesiredObject, copy: CachedObject): boolean {
+  const { apiVersion: _apiVersion, kind: _kind, metadata, ...body } = object;
+  const { labels = {}, annotations = {} } = metadata as {
+    readonly labels?: JsonObject;
+    readonly annotations?: JsonObject;
+  };
+  return (
+    isContained(labels, (copy.metadata.labels ?? {}) as JsonObject) &&
+    isContained(annotations, (copy.metadata.annotations ?? {}) as JsonObject) &&
+    isContained(body as JsonObject, bodyOf(copy))
+  );
+}
+
+/** Undefined only when the server says that there is no object of this name. Everything else throws. */
+async function findLive(
+  resource: ResourceClient<DynamicObject>,
+  { namespace, name }: { readonly namespace: string; readonly name: string },
+  signal: AbortSignal,
+): Promise<DynamicObject | undefined> {
+  try {
+    return await resource.get({ namespace, name }, { signal });
+  } catch (error) {
+    if (isObjectNotFound(error, name)) return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,230 @@
+/**
+ * The namespaces in the cluster: made when the first object needs one, refused when one of that name is not ours, and deleted when its upstream
+ * namespace is gone, it has stood empty for a while, and both have been looked at live.
+ */
+import { rootCluster } from "@kcp-ts/machinery/names";
+import { isStatusError } from "@kcp-ts/machinery/status";
+import {
+  Informer,
+  type KubernetesObject,
+  type ObjectKey,
+  type Resource,
+  stringMember,
+} from "@kcp-ts/sdk";
+import {
+  downstreamLabel,
+  namespaceLocatorAnnotation,
+  namespaceLocatorAnnotations,
+  tenantLabel,
+} from "../api/index.ts";
+import { namespaces, type SyncContext } from "./context.ts";
+import {
+  downstreamNamespace,
+  formatLocator,
+  type NamespaceLocator,
+  parseLocator,
+  targetKey,
+  tenantId,
+} from "./origin.ts";
+import { isObjectNotFound, Trouble } from "./trouble.ts";
+
+/** Without anything of ours, and without an upstream namespace, for so long. */
+export const emptyNamespaceDelayMs = 30_000;
+
+interface CachedNamespace {
+  readonly metadata: {
+    readonly name: string;
+    readonly uid: string | undefined;
+    readonly resourceVersion: string | undefined;
+  };
+  readonly locator: NamespaceLocator | undefined;
+  readonly isTerminating: boolean;
+}
+
+type At = Pick<ObjectKey, "cluster" | "namespace">;
+
+export interface DownstreamNamespacesOptions {
+  readonly context: SyncContext;
+  /** A namespace of ours has appeared: what is in it can be located now. */
+  readonly onAdded: (namespace: string) => void;
+  /** All kinds that are synced now. */
+  readonly resources: () => readonly Resource[];
+}
+
+export class DownstreamNamespaces {
+  readonly #options: DownstreamNamespacesOptions;
+  readonly #informer: Informer<KubernetesObject, CachedNamespace>;
+  /** Made by us and not yet told by the informer. */
+  readonly #made = new Set<string>();
+  readonly #planned = new Set<string>();
+
+  constructor(options: DownstreamNamespacesOptions) {
+    this.#options = options;
+    const { target, downstream, clock, random, onError } = options.context;
+    this.#informer = new Informer({
+      client: downstream,
+      resource: namespaces,
+      scope: { cluster: rootCluster },
+      selector: { labelSelector: `${downstreamLabel}=${targetKey(target)}` },
+      transform: cachedNamespace,
+      clock,
+      random,
+      onError,
+    });
+    this.#informer.addHandler({
+      added: ({ metadata: { name } }) => {
+        this.#made.delete(name);
+        options.onAdded(name);
+        this.#plan(name);
+      },
+      deleted: ({ metadata: { name } }) => void this.#made.delete(name),
+    });
+  }
+
+  run(): Promise<void> {
+    return this.#informer.run(this.#options.context.signal);
+  }
+
+  get hasSynced(): boolean {
+    return this.#informer.hasSynced;
+  }
+
+  synced(signal: AbortSignal): Promise<void> {
+    return this.#informer.synced(signal);
+  }
+
+  nameFor(at: At): string {
+    return downstreamNamespace(this.#options.context.target, at);
+  }
+
+  /** Where the objects of a namespace come from; undefined for one that is not ours. */
+  locate(name: string): At | undefined {
+    const locator = this.#cached(name)?.locator;
+    return locator !== undefined && this.#isOurs(name, locator) ? locator : undefined;
+  }
+
+  /** Resolves when the namespace is there and ours. Throws a Trouble when it is somebody else's. */
+  async ensure(at: At): Promise<string> {
+    const name = this.nameFor(at);
+    if (this.#made.has(name)) return name;
+    const cached = this.#cached(name);
+    if (cached !== undefined && !cached.isTerminating && this.locate(name) !== undefined)
+      return name;
+    const { context } = this.#options;
+    const resource = context.downstream.resource(namespaces);
+    const { signal } = context;
+    const found = await resource.find({ name }, { signal });
+    if (found === undefined) {
+      try {
+        await resource.create(this.#namespace(name, at), { signal });
+      } catch (error) {
+        if (!isStatusError(error, "AlreadyExists")) throw error;
+        this.#check(name, await resource.get({ name }, { signal }));
+      }
+    } else {
+      this.#check(name, found);
+    }
+    this.#made.add(name);
+    return name;
+  }
+
+  /** Something of ours left the namespace: it may be empty now. */
+  emptied(name: string): void {
+    this.#plan(name);
+  }
+
+  #check(name: string, namespace: KubernetesObject): void {
+    const { locator, isTerminating } = cachedNamespace(namespace);
+    if (locator === undefined || !this.#isOurs(name, locator)) {
+      const whose =
+        locator === undefined
+          ? "was not made by a syncer"
+          : `belongs to SyncTarget ${locator.syncTarget.name} (uid ${locator.syncTarget.uid}) of another control plane`;
+      throw new Trouble(
+        "NamespaceCollision",
+        `the namespace ${name} in the cluster ${whose}; delete or rename it there`,
+      );
+    }
+    if (isTerminating) {
+      throw new Trouble(
+        "NamespaceTerminating",
+        `its namespace ${name} in the cluster is being deleted; it is made again when that is over`,
+      );
+    }
+  }
+
+  #isOurs(name: string, locator: NamespaceLocator): boolean {
+    const { target } = this.#options.context;
+    return locator.syncTarget.uid === target.uid && this.nameFor(locator) === name;
+  }
+
+  #namespace(name: string, at: At) {
+    const { target } = this.#options.context;
+    return {
+      metadata: {
+        name,
+        labels: {
+          [downstreamLabel]: targetKey(target),
+          [tenantLabel]: tenantId(target, at.cluster),
+        },
+        annotations: { [namespaceLocatorAnnotation]: formatLocator(target, at) },
+      },
+    };
+  }
+
+  #cached(name: string): CachedNamespace | undefined {
+    return this.#informer.store.get({ cluster: rootCluster, namespace: "", name });
+  }
+
+  #plan(name: string): void {
+    const { clock, signal, onError } = this.#options.context;
+    if (this.#planned.has(name)) return;
+    this.#planned.add(name);
+    const timer = clock.schedule(emptyNamespaceDelayMs, () => {
+      signal.removeEventListener("abort", cancel);
+      this.#planned.delete(name);
+      this.#clean(name).catch((error: unknown) => {
+        onError(error);
+        if (!signal.aborted) this.#plan(name);
+      });
+    });
+    const cancel = () => timer.cancel();
+    signal.addEventListener("abort", cancel, { once: true });
+  }
+
+  async #clean(name: string): Promise<void> {
+    const cached = this.#cached(name);
+    const at = this.locate(name);
+    if (cached === undefined || at === undefined || cached.isTerminating) return;
+    const { signal, upstreamIn, downstream } = this.#options.context;
+    try {
+      await upstreamIn(at.cluster).resource(namespaces).get({ name: at.namespace }, { signal });
+      return;
+    } catch (error) {
+      // Nothing but "there is no namespace of this name" is proof of it.
+      if (!isObjectNotFound(error, at.namespace)) throw error;
+    }
+    for (const resource of this.#options.resources()) {
+      if (!resource.namespaced) continue;
+      const selector = { namespace: name, labelSelector: `${downstreamLabel}` };
+      const { items } = await downstream.resource(resource).list({ ...selector, limit: 1, signal });
+      if (items.length > 0) return;
+    }
+    const { uid } = cached.metadata;
+    if (uid === undefined) return;
+    try {
+      await downstream.resource(namespaces).delete({ name }, { preconditions: { uid }, signal });
+    } catch (error) {
+      if (!isStatusError(error, "NotFound") && !isStatusError(error, "Conflict")) throw error;
+    }
+  }
+}
+
+function cachedNamespace({ metadata }: KubernetesObject): CachedNamespace {
+  const { name, uid, resourceVersion, annotations, deletionTimestamp } = metadata;
+  const text = namespaceLocatorAnnotations
+    .map((annotation) => stringMember(annotations, annotation))
+    .find((value) => value !== undefined);
+  const isTerminating = deletionTimestamp !== undefined;
+  return { metadata: { name, uid, resourceVersion }, locator: parseLocator(text), isTerminating };
+}

@@ -1,0 +1,90 @@
+/** Says on the SyncTarget that the syncer lives. A SyncTarget of another uid is another one: then nothing more is synced. */
+
+import { isStatusError } from "@kcp-ts/machinery/status";
+import { type Client, pause, timestamp } from "@kcp-ts/sdk";
+import { syncTargets } from "../api/index.ts";
+import type { SyncContext } from "./context.ts";
+import { Trouble } from "./trouble.ts";
+
+export interface HeartbeatOptions {
+  readonly context: SyncContext;
+  /** The logical cluster of the SyncTarget. */
+  readonly client: Client;
+  readonly intervalMs?: number;
+  /** The SyncTarget is gone, or is another one of the same name. */
+  readonly onLost: (message: string) => void;
+}
+
+export const heartbeatIntervalMs = 20_000;
+const retryMs = 1000;
+
+export async function runHeartbeat(options: HeartbeatOptions): Promise<void> {
+  const { context, intervalMs = heartbeatIntervalMs } = options;
+  const { clock, random, signal } = context;
+  while (!signal.aborted) {
+    let waitMs = intervalMs;
+    try {
+      await beat(options);
+    } catch (error) {
+      if (signal.aborted) return;
+      context.onError(error);
+      waitMs = retryMs * (1 + random.next());
+    }
+    try {
+      await pause(clock, waitMs, signal);
+    } catch (error) {
+      if (!signal.aborted) throw error;
+    }
+  }
+}
+
+/** An answer counts for so long. */
+const confirmedForMs = 5000;
+
+/**
+ * A control plane that lost its data has lost the SyncTarget too: its silence about objects is not the wish that they go. Without a `home` there is nobody to
+ * ask, and the word of each object counts.
+ */
+export function targetConfirmation(options: {
+  readonly home: Client | undefined;
+  readonly target: SyncContext["target"];
+  readonly clock: SyncContext["clock"];
+  readonly signal: AbortSignal;
+}): () => Promise<void> {
+  const { home, target, clock, signal } = options;
+  let confirmedAtMs = Number.NEGATIVE_INFINITY;
+  return async () => {
+    if (home === undefined || clock.monotonic() - confirmedAtMs < confirmedForMs) return;
+    const { name, uid } = target;
+    const found = await home.resource(syncTargets).find({ name }, { signal });
+    if (found?.metadata.uid !== uid) {
+      const message = `SyncTarget ${name} with uid ${uid} is not there: nothing is deleted in its cluster`;
+      throw new Trouble("Failed", message, { scope: "way" });
+    }
+    confirmedAtMs = clock.monotonic();
+  };
+}
+
+async function beat({ client, context, onLost }: HeartbeatOptions): Promise<void> {
+  const { target, clock, signal } = context;
+  const resource = client.resource(syncTargets);
+  const { name, uid } = target;
+  let found: string | undefined;
+  try {
+    found = (await resource.get({ name }, { signal })).metadata.uid;
+  } catch (error) {
+    if (!isStatusError(error, "NotFound") || error.status.details?.name !== name) throw error;
+    onLost(`there is no SyncTarget ${name} any more, refusing to sync`);
+    return;
+  }
+  if (found !== uid) {
+    onLost(`unexpected SyncTarget UID ${found}, expected ${uid}, refusing to sync`);
+    return;
+  }
+  const lastHeartbeatTime = timestamp(clock.now());
+  await resource.patchStatus(
+    { name },
+    { type: "merge", patch: { metadata: { uid }, status: { lastHeartbeatTime } } },
+    { fieldManager: "kcp-syncer-heartbeat", signal },
+  );
+}

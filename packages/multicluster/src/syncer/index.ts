@@ -1,0 +1,22 @@
+/** Keeps physical clusters in step with what is assigned to them: `startSyncer` for one, `SyncerManager` for as many as there are. */
+export { type AgentManifestOptions, agentId, agentManifest } from "./agent-manifest.ts";
+export type { SyncedResource } from "./context.ts";
+export type { NamespaceLocator, Origin, TargetIdentity } from "./origin.ts";
+export {
+  type ContestedField,
+  defaultPolicies,
+  type KindPolicy,
+  ordinaryPolicy,
+  type Policies,
+  PolicyError,
+  parsePolicies,
+  policyFor,
+} from "./policy.ts";
+export { ResourceSet } from "./resource-set.ts";
+export { type Syncer, type SyncerHealth, type SyncerOptions, startSyncer } from "./syncer.ts";
+export {
+  type SyncerConnection,
+  SyncerManager,
+  type SyncerManagerOptions,
+} from "./syncer-manager.ts";
+export { UpstreamInformers, type UpstreamInformersOptions } from "./upstream-informers.ts";

@@ -1,0 +1,130 @@
+/** The object loop of one kind: what it knows, how an object is brought in line, and a fuse of its own. */
+import { isStatusError } from "@kcp-ts/machinery/status";
+import { type ObjectKey, onAbort } from "@kcp-ts/sdk";
+import { CircuitBreaker } from "./circuit-breaker.ts";
+import type { SyncContext, SyncedResource } from "./context.ts";
+import { DownSync, type SyncResult } from "./down-sync.ts";
+import type { DownstreamNamespaces } from "./downstream-namespaces.ts";
+import { KindView } from "./kind-view.ts";
+import type { KindPolicy } from "./policy.ts";
+import type { Reporter } from "./reporter.ts";
+import { type Trouble, troubleOf } from "./trouble.ts";
+import { UpSync } from "./up-sync.ts";
+import type { UpstreamInformers } from "./upstream-informers.ts";
+import { isUpstreamError, UpstreamObjects } from "./upstream-objects.ts";
+
+export interface KindSyncOptions {
+  readonly context: SyncContext;
+  readonly synced: SyncedResource;
+  readonly policy: KindPolicy;
+  readonly namespaces: DownstreamNamespaces;
+  readonly upstreamInformers: UpstreamInformers;
+  readonly reporter: Reporter;
+  readonly onChange: (key: ObjectKey) => void;
+}
+
+export interface KindHealth {
+  readonly hasSynced: boolean;
+  /** Both sides tell of changes as they happen: what is known is not from before a connection broke. */
+  readonly isLive: boolean;
+  /** The fuse is out: everything of this kind failed lately. */
+  readonly isResting: boolean;
+  readonly lastTrouble: Trouble | undefined;
+}
+
+/** Before both sides were seen, an object has nothing to be compared with. */
+const notSyncedWaitMs = 1000;
+
+export class KindSync {
+  readonly synced: SyncedResource;
+  readonly view: KindView;
+  readonly #options: KindSyncOptions;
+  readonly #breaker: CircuitBreaker;
+  readonly #loop: DownSync | UpSync;
+  readonly #upstreamObjects: UpstreamObjects;
+  readonly #stop = new AbortController();
+  #running: Promise<void> | undefined;
+  #lastTrouble: Trouble | undefined;
+
+  constructor(options: KindSyncOptions) {
+    this.#options = options;
+    this.synced = options.synced;
+    const { context, policy } = options;
+    onAbort(context.signal, () => this.#stop.abort());
+    this.view = new KindView({ ...options, signal: this.#stop.signal });
+    this.#upstreamObjects = new UpstreamObjects(context, options.synced);
+    const parts = { ...options, view: this.view, upstreamObjects: this.#upstreamObjects };
+    this.#loop = policy.direction === "up" ? new UpSync(parts) : new DownSync(parts);
+    this.#breaker = new CircuitBreaker(context);
+  }
+
+  start(): void {
+    this.#running = this.view.run();
+  }
+
+  async stop(): Promise<void> {
+    this.#stop.abort();
+    await this.#running;
+  }
+
+  get health(): KindHealth {
+    const { hasSynced, health } = this.view;
+    const isLive = health.upstream.state === "watching" && health.downstream.state === "watching";
+    return { hasSynced, isLive, isResting: this.#breaker.isOpen, lastTrouble: this.#lastTrouble };
+  }
+
+  /** Throws what should be tried again later; troubles have been told by then. */
+  async sync(key: ObjectKey): Promise<SyncResult> {
+    if (this.#stop.signal.aborted) return {};
+    if (!this.view.hasSynced) return { againAfterMs: notSyncedWaitMs };
+    const waitMs = this.#breaker.waitMs();
+    if (waitMs > 0) return { againAfterMs: waitMs };
+    try {
+      const result = await this.#loop.sync(key);
+      this.#breaker.succeeded();
+      this.#lastTrouble = undefined;
+      await this.#tell(key, undefined);
+      return result;
+    } catch (error) {
+      if (this.#stop.signal.aborted) return {};
+      await this.#failed(key, error);
+      throw error;
+    }
+  }
+
+  async #failed(key: ObjectKey, error: unknown): Promise<void> {
+    const { context } = this.#options;
+    const trouble = troubleOf(error, {
+      resource: this.synced.resource,
+      target: context.target.name,
+    });
+    // A conflict is a race that the next look decides; what a tenant's logical cluster answers is its own affair.
+    if (trouble === undefined || isUpstreamError(error)) {
+      this.#breaker.wasInconclusive();
+      return;
+    }
+    if (trouble.scope === "object") this.#breaker.succeeded();
+    else this.#breaker.failed();
+    this.#lastTrouble = trouble;
+    if (trouble.scope !== "way") await this.#tell(key, trouble);
+  }
+
+  async #tell(key: ObjectKey, trouble: Trouble | undefined): Promise<void> {
+    const upstream = this.view.upstreamObject(key);
+    if (upstream === undefined) return;
+    const told = {
+      key,
+      upstream,
+      synced: this.synced,
+      view: this.view,
+      upstreamObjects: this.#upstreamObjects,
+    };
+    if (trouble === undefined) await this.#options.reporter.clear(told);
+    else await this.#options.reporter.tell(told, trouble);
+  }
+}
+
+/** Of no interest to a log: the next look finds out. */
+export function isRace(error: unknown): boolean {
+  return isStatusError(error) && (error.code === 409 || error.code === 404);
+}

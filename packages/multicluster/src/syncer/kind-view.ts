@@ -1,0 +1,197 @@
+/**
+ * What a syncer knows of one kind on both sides, its own writes included: after a write the answer counts until the informer has told something newer,
+ * so that nothing is done twice because the echo is late.
+ */
+import { rootCluster } from "@kcp-ts/machinery/names";
+import {
+  formatKey,
+  Informer,
+  type KubernetesObject,
+  type ObjectKey,
+  stringMember,
+} from "@kcp-ts/sdk";
+import { downstreamLabel } from "../api/index.ts";
+import { type CachedObject, cachedObject } from "./cached-object.ts";
+import type { SyncContext, SyncedResource } from "./context.ts";
+import { type Place, placeOf } from "./desired-object.ts";
+import type { DownstreamNamespaces } from "./downstream-namespaces.ts";
+import { type Origin, parseOrigin, targetKey } from "./origin.ts";
+import type { KindPolicy } from "./policy.ts";
+import { originAnnotation } from "./protocol.ts";
+import type { UpstreamInformers, UpstreamKind } from "./upstream-informers.ts";
+
+export interface KindViewOptions {
+  readonly context: SyncContext;
+  readonly synced: SyncedResource;
+  readonly policy: KindPolicy;
+  readonly namespaces: DownstreamNamespaces;
+  readonly upstreamInformers: UpstreamInformers;
+  readonly signal: AbortSignal;
+  /** Something about the object has changed on one of the sides. */
+  readonly onChange: (key: ObjectKey) => void;
+}
+
+export class KindView {
+  readonly #options: KindViewOptions;
+  readonly #upstream: UpstreamKind;
+  readonly #downstream: Informer<KubernetesObject, CachedObject>;
+  readonly #freshUpstream = new Map<string, CachedObject>();
+  readonly #freshDownstream = new Map<string, CachedObject>();
+  /** Copies that somebody else deleted in the cluster, by the text of their key: the uid of the original. */
+  readonly deletedDownstream = new Map<string, string>();
+  /** Copies that we deleted. */
+  readonly #deletedByUs = new Set<string>();
+
+  constructor(options: KindViewOptions) {
+    this.#options = options;
+    const { context, synced, policy, upstreamInformers } = options;
+    const { downstream, target, clock, random, onError } = context;
+    const isUp = policy.direction === "up";
+    const paths = policy.contested.map(({ path }) => path);
+    this.#downstream = new Informer<KubernetesObject, CachedObject>({
+      client: downstream,
+      resource: synced.resource,
+      scope: { cluster: rootCluster },
+      // What is born downstream does not carry our label; where it is says that it concerns us.
+      ...(isUp
+        ? { keep: ({ metadata }) => metadata.namespace?.startsWith("kcp-") === true }
+        : { selector: { labelSelector: `${downstreamLabel}=${targetKey(target)}` } }),
+      transform: (object) => cachedObject(object, paths),
+      clock,
+      random,
+      onError,
+    });
+    this.#downstream.addHandler({
+      added: (object) => this.#toldDownstream(object),
+      updated: (object) => this.#toldDownstream(object),
+      deleted: (object, { finalStateUnknown }) => this.#goneDownstream(object, finalStateUnknown),
+    });
+    this.#upstream = upstreamInformers.open(synced.resource, target.name, {
+      changed: (key) => {
+        if (!context.serves(key.cluster)) return;
+        this.#freshUpstream.delete(formatKey(key));
+        options.onChange(key);
+      },
+      deleted: (key) => {
+        if (!context.serves(key.cluster)) return;
+        const wasFresh = this.#freshUpstream.delete(formatKey(key));
+        if (wasFresh || this.downstreamObject(key) !== undefined) options.onChange(key);
+      },
+      // Copies whose originals are gone are only known from the other side.
+      replaced: () => this.requeueDownstream(),
+    });
+  }
+
+  async run(): Promise<void> {
+    const { signal, onChange, context } = this.#options;
+    for (const key of this.#upstream.keys()) if (context.serves(key.cluster)) onChange(key);
+    await this.#downstream.run(signal);
+    this.#upstream.close();
+  }
+
+  /** Both sides have been seen whole: before that, absence means nothing. */
+  get hasSynced(): boolean {
+    return this.#upstream.hasSynced && this.#downstream.hasSynced;
+  }
+
+  async synced(signal: AbortSignal): Promise<void> {
+    await Promise.all([this.#upstream.synced(signal), this.#downstream.synced(signal)]);
+  }
+
+  get health() {
+    return { upstream: this.#upstream.health, downstream: this.#downstream.health };
+  }
+
+  upstreamObject(key: ObjectKey): CachedObject | undefined {
+    return this.#freshUpstream.get(formatKey(key)) ?? this.#upstream.get(key);
+  }
+
+  downstreamObject(key: ObjectKey): CachedObject | undefined {
+    return (
+      this.#freshDownstream.get(formatKey(key)) ??
+      this.#downstream.store.get({ cluster: rootCluster, ...this.placeOf(key) })
+    );
+  }
+
+  placeOf(key: ObjectKey): Place {
+    const { synced, namespaces, policy } = this.#options;
+    return placeOf(key, policy, synced.resource.namespaced ? namespaces.nameFor(key) : "");
+  }
+
+  wroteUpstream(key: ObjectKey, object: KubernetesObject): CachedObject {
+    const written = cachedObject(object);
+    if (this.#upstream.get(key)?.metadata.resourceVersion !== written.metadata.resourceVersion) {
+      this.#freshUpstream.set(formatKey(key), written);
+    }
+    return written;
+  }
+
+  wroteDownstream(key: ObjectKey, object: KubernetesObject): CachedObject {
+    const paths = this.#options.policy.contested.map(({ path }) => path);
+    const written = cachedObject(object, paths);
+    const place = { cluster: rootCluster, ...this.placeOf(key) };
+    const known = this.#downstream.store.get(place);
+    if (known?.metadata.resourceVersion !== written.metadata.resourceVersion) {
+      this.#freshDownstream.set(formatKey(key), written);
+    }
+    return written;
+  }
+
+  deletesDownstream(key: ObjectKey): void {
+    this.#deletedByUs.add(formatKey(key));
+    this.#freshDownstream.delete(formatKey(key));
+  }
+
+  /** The back-reference, if it is one of this syncer's and the object is where such an object belongs. */
+  originOf(object: CachedObject): Origin | undefined {
+    const { namespace, name, annotations } = object.metadata;
+    const origin = parseOrigin(stringMember(annotations, originAnnotation));
+    if (origin === undefined || origin.target !== this.#options.context.target.uid)
+      return undefined;
+    const place = this.placeOf(origin);
+    if (place.namespace !== namespace || place.name !== name) return undefined;
+    return this.#options.context.serves(origin.cluster) ? origin : undefined;
+  }
+
+  /** Of an object in a namespace of ours, whoever made it. */
+  keyOf(object: CachedObject): ObjectKey | undefined {
+    if (this.#options.policy.direction === "down") {
+      const origin = this.originOf(object);
+      return origin && { cluster: origin.cluster, namespace: origin.namespace, name: origin.name };
+    }
+    const at = this.#options.namespaces.locate(object.metadata.namespace);
+    return at && { cluster: at.cluster, namespace: at.namespace, name: object.metadata.name };
+  }
+
+  /** All that is in the cluster, or in one namespace of it. */
+  requeueDownstream(namespace?: string): void {
+    const filter = namespace === undefined ? undefined : { cluster: rootCluster, namespace };
+    for (const object of this.#downstream.store.list(filter)) {
+      const key = this.keyOf(object);
+      if (key !== undefined) this.#options.onChange(key);
+    }
+  }
+
+  #toldDownstream(object: CachedObject): void {
+    const key = this.keyOf(object);
+    if (key === undefined) return;
+    const text = formatKey(key);
+    this.#freshDownstream.delete(text);
+    this.deletedDownstream.delete(text);
+    this.#options.onChange(key);
+  }
+
+  #goneDownstream(object: CachedObject, finalStateUnknown: boolean): void {
+    const key = this.keyOf(object);
+    if (key === undefined) return;
+    const text = formatKey(key);
+    this.#freshDownstream.delete(text);
+    const wasOurDoing = this.#deletedByUs.delete(text);
+    const origin = this.originOf(object);
+    if (!wasOurDoing && !finalStateUnknown && origin !== undefined) {
+      this.deletedDownstream.set(text, origin.uid);
+    }
+    this.#options.namespaces.emptied(object.metadata.namespace);
+    this.#options.onChange(key);
+  }
+}

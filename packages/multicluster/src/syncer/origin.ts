@@ -1,0 +1,122 @@
+/**
+ * Whence and whither: the downstream namespace of an upstream one, and the back-reference on everything that is made downstream.
+ *
+ * A downstream namespace belongs to one namespace of one logical cluster and one SyncTarget, told apart by the hash of all three: tenants never
+ * meet. The hash is a name, not a proof: who finds an object under it reads the locator or the origin before touching it.
+ */
+import { createHash } from "node:crypto";
+import { isJsonObject, member, parseJson } from "@kcp-ts/machinery/json";
+import { type ClusterName, parseClusterName } from "@kcp-ts/machinery/names";
+import type { ObjectKey } from "@kcp-ts/sdk";
+
+/** A SyncTarget for those who sync to it. The uid tells it from an earlier one of the same name, and from one of another control plane. */
+export interface TargetIdentity {
+  readonly name: string;
+  /** The logical cluster that the SyncTarget object lives in. */
+  readonly cluster: string;
+  readonly uid: string;
+}
+
+/** In `kcp.io/namespace-locator`, as upstream kcp writes it. */
+export interface NamespaceLocator {
+  readonly syncTarget: TargetIdentity;
+  readonly cluster: ClusterName;
+  readonly namespace: string;
+}
+
+/** In `workload.kcp.io/origin`. */
+export interface Origin {
+  readonly cluster: ClusterName;
+  /** Empty for objects without a namespace. */
+  readonly namespace: string;
+  readonly name: string;
+  readonly uid: string;
+  /** The SyncTarget's uid. */
+  readonly target: string;
+}
+
+/** 20 digits of base 36 are 103 bits: nobody finds two namespaces with the same. */
+const namespaceHashDigits = 20;
+const keyDigits = 40;
+
+/** The value of the label on everything that is made for a SyncTarget. */
+export function targetKey({ uid }: TargetIdentity): string {
+  return hashDigits(`target:${uid}`, keyDigits);
+}
+
+/** Namespaces of one tenant share it, for network policies. */
+export function tenantId(target: TargetIdentity, cluster: ClusterName): string {
+  return hashDigits(JSON.stringify([target.uid, cluster]), keyDigits);
+}
+
+export function downstreamNamespace(
+  target: TargetIdentity,
+  { cluster, namespace }: Pick<ObjectKey, "cluster" | "namespace">,
+): string {
+  const text = JSON.stringify([target.uid, cluster, namespace]);
+  return `kcp-${hashDigits(text, namespaceHashDigits)}`;
+}
+
+export function formatLocator(
+  { name, cluster, uid }: TargetIdentity,
+  at: Pick<ObjectKey, "cluster" | "namespace">,
+): string {
+  const syncTarget = { cluster, name, uid };
+  return JSON.stringify({ syncTarget, cluster: at.cluster, namespace: at.namespace });
+}
+
+/** Undefined when it is none: the annotation can be written by everybody downstream. */
+export function parseLocator(text: string | undefined): NamespaceLocator | undefined {
+  const value = parseObject(text);
+  const target = value === undefined ? undefined : member(value, "syncTarget");
+  if (value === undefined || target === undefined || !isJsonObject(target)) return undefined;
+  const [cluster, namespace] = [member(value, "cluster"), member(value, "namespace")];
+  const [home, name, uid] = [
+    member(target, "cluster"),
+    member(target, "name"),
+    member(target, "uid"),
+  ];
+  if (typeof cluster !== "string" || typeof namespace !== "string") return undefined;
+  if (typeof home !== "string" || typeof name !== "string" || typeof uid !== "string") {
+    return undefined;
+  }
+  const parsed = parseClusterName(cluster);
+  if (parsed === undefined) return undefined;
+  return { syncTarget: { cluster: home, name, uid }, cluster: parsed, namespace };
+}
+
+export function formatOrigin(target: TargetIdentity, key: ObjectKey, uid: string): string {
+  const { cluster, namespace, name } = key;
+  return JSON.stringify({ cluster, namespace, name, uid, target: target.uid });
+}
+
+export function parseOrigin(text: string | undefined): Origin | undefined {
+  const value = parseObject(text);
+  if (value === undefined) return undefined;
+  const { cluster, namespace, name, uid, target } = value as Record<string, unknown>;
+  if (typeof cluster !== "string" || typeof namespace !== "string") return undefined;
+  if (typeof name !== "string" || typeof uid !== "string" || typeof target !== "string") {
+    return undefined;
+  }
+  const parsed = parseClusterName(cluster);
+  return parsed === undefined ? undefined : { cluster: parsed, namespace, name, uid, target };
+}
+
+export function hashDigits(text: string, digits: number): string {
+  const hex = createHash("sha224").update(text).digest("hex");
+  return BigInt(`0x${hex}`).toString(36).padStart(44, "0").slice(-digits);
+}
+
+/** Far more than any of ours is long. */
+const annotationCharactersMax = 4096;
+
+function parseObject(text: string | undefined) {
+  if (text === undefined || text.length > annotationCharactersMax) return undefined;
+  try {
+    const { value } = parseJson(text);
+    return isJsonObject(value) ? value : undefined;
+  } catch (error) {
+    if (error instanceof Error && error.name === "JsonSyntaxError") return undefined;
+    throw error;
+  }
+}

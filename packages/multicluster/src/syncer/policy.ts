@@ -1,0 +1,132 @@
+/**
+ * What is particular about syncing a kind, as data. A kind without an entry is synced by `ordinaryPolicy`.
+ *
+ * Operators add their own on top of `defaultPolicies`, in TypeScript or as JSON in a ConfigMap (`parsePolicies`).
+ */
+import {
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  member,
+  parseJson,
+} from "@kcp-ts/machinery/json";
+import { formatGroupResource } from "@kcp-ts/machinery/status";
+
+export interface KindPolicy {
+  /** `down`: objects are made upstream and copied to the cluster. `up`: they are born in the cluster, in namespaces of ours, and copied up. */
+  readonly direction: "down" | "up";
+  /** Who knows the truth about `.status`: it is copied to the other side. */
+  readonly statusOwner: "downstream" | "upstream" | "nobody";
+  /** What follows when somebody deletes the copy in the cluster: it is made anew, or the original goes too. */
+  readonly onDownstreamDeletion: "recreate" | "propagate";
+  /** Fields that a controller in the cluster may take over, such as `spec.replicas`. As long as nobody does, they are ours. */
+  readonly contested: readonly ContestedField[];
+  /** Fields that are never sent to the cluster. */
+  readonly omitted: readonly string[];
+  /** Names that the cluster has for itself. */
+  readonly renamed: Readonly<Record<string, string>>;
+}
+
+export interface ContestedField {
+  /** With dots: `spec.replicas`. */
+  readonly path: string;
+  /** When another manager owns it downstream: `leave` it alone, or `lift` its value to the upstream object as well. */
+  readonly mode: "leave" | "lift";
+}
+
+/** By `resource.group`. */
+export type Policies = Readonly<Record<string, Partial<KindPolicy>>>;
+
+export const ordinaryPolicy: KindPolicy = {
+  direction: "down",
+  statusOwner: "downstream",
+  onDownstreamDeletion: "recreate",
+  contested: [],
+  omitted: [],
+  renamed: {},
+};
+
+const scaled = { contested: [{ path: "spec.replicas", mode: "leave" }] } as const;
+
+export const defaultPolicies: Policies = {
+  "deployments.apps": scaled,
+  "replicasets.apps": scaled,
+  "statefulsets.apps": scaled,
+  // Every namespace of a cluster has one already.
+  configmaps: { renamed: { "kube-root-ca.crt": "kcp-root-ca.crt" }, statusOwner: "nobody" },
+  secrets: { statusOwner: "nobody" },
+  pods: { direction: "up" },
+  endpoints: { direction: "up", statusOwner: "nobody" },
+  "endpointslices.discovery.k8s.io": { direction: "up", statusOwner: "nobody" },
+};
+
+export function policyFor(
+  policies: Policies,
+  { group, resource }: { readonly group: string; readonly resource: string },
+): KindPolicy {
+  const name = formatGroupResource({ group, resource });
+  return {
+    ...ordinaryPolicy,
+    ...(Object.hasOwn(defaultPolicies, name) ? defaultPolicies[name] : {}),
+    ...(Object.hasOwn(policies, name) ? policies[name] : {}),
+  };
+}
+
+/** A policy that cannot be read is said with its place, rather than half obeyed. */
+export class PolicyError extends Error {
+  override readonly name = "PolicyError";
+}
+
+const choices = {
+  direction: ["down", "up"],
+  statusOwner: ["downstream", "upstream", "nobody"],
+  onDownstreamDeletion: ["recreate", "propagate"],
+} as const;
+
+/** `{"deployments.apps": {"contested": [{"path": "spec.replicas", "mode": "lift"}]}}`. Throws a PolicyError. */
+export function parsePolicies(text: string): Policies {
+  const { value } = parseJson(text);
+  if (!isJsonObject(value)) throw new PolicyError("policies are an object by resource.group");
+  const policies: Record<string, Partial<KindPolicy>> = Object.create(null);
+  for (const kind of Object.keys(value)) {
+    const policy = member(value, kind);
+    if (policy === undefined || !isJsonObject(policy)) {
+      throw new PolicyError(`${kind}: a policy is an object`);
+    }
+    policies[kind] = readPolicy(kind, policy);
+  }
+  return policies;
+}
+
+function readPolicy(kind: string, policy: JsonObject): Partial<KindPolicy> {
+  for (const [field, value] of Object.entries(policy)) {
+    const at = `${kind}.${field}`;
+    if (Object.hasOwn(choices, field)) {
+      const allowed: readonly string[] = choices[field as keyof typeof choices];
+      if (typeof value !== "string" || !allowed.includes(value)) {
+        throw new PolicyError(`${at} is one of ${allowed.join(", ")}`);
+      }
+    } else if (field === "contested") {
+      if (!Array.isArray(value) || !value.every(isContestedField)) {
+        throw new PolicyError(`${at} is a list of {"path": "spec.x", "mode": "leave" or "lift"}`);
+      }
+    } else if (field === "omitted") {
+      if (!Array.isArray(value) || !value.every((path) => typeof path === "string")) {
+        throw new PolicyError(`${at} is a list of paths such as spec.x`);
+      }
+    } else if (field === "renamed") {
+      if (!isJsonObject(value) || !Object.values(value).every((to) => typeof to === "string")) {
+        throw new PolicyError(`${at} is an object of names`);
+      }
+    } else {
+      throw new PolicyError(`${at} is not a field of a policy`);
+    }
+  }
+  return policy as unknown as Partial<KindPolicy>;
+}
+
+function isContestedField(value: JsonValue): boolean {
+  if (!isJsonObject(value)) return false;
+  const [path, mode] = [member(value, "path"), member(value, "mode")];
+  return typeof path === "string" && (mode === "leave" || mode === "lift");
+}

@@ -1,0 +1,33 @@
+/** What is synced, as it is now: kinds come and go while a syncer runs. */
+import { formatResource } from "@kcp-ts/sdk";
+import type { SyncedResource } from "./context.ts";
+
+export class ResourceSet {
+  #resources: readonly SyncedResource[];
+  readonly #listeners = new Set<() => void>();
+
+  constructor(resources: readonly SyncedResource[] = []) {
+    this.#resources = resources;
+  }
+
+  get current(): readonly SyncedResource[] {
+    return this.#resources;
+  }
+
+  set(resources: readonly SyncedResource[]): void {
+    const before = this.#resources.map(idOf).join();
+    this.#resources = resources;
+    if (resources.map(idOf).join() === before) return;
+    for (const listener of this.#listeners) listener();
+  }
+
+  /** Returns how to stop hearing of it. */
+  onChange(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => void this.#listeners.delete(listener);
+  }
+}
+
+export function idOf({ resource, hasStatus }: SyncedResource): string {
+  return `${formatResource(resource)}${hasStatus ? "+status" : ""}`;
+}

@@ -1,0 +1,168 @@
+/**
+ * `.status` of one kind, from the side that knows it to the other.
+ *
+ * An object in one SyncTarget has that one's status. In several, each one's status is in an annotation, and who coordinates them makes one of it.
+ */
+import {
+  isJsonObject,
+  type JsonArray,
+  type JsonObject,
+  type JsonValue,
+  jsonEqual,
+  member,
+  stringifyJson,
+} from "@kcp-ts/machinery/json";
+import {
+  type DynamicObject,
+  formatKey,
+  type JsonPatchOperation,
+  type ObjectInput,
+  type ObjectKey,
+  stringMember,
+} from "@kcp-ts/sdk";
+import { statusAnnotation, syncerFieldManager } from "../api/index.ts";
+import { assignedTargets } from "./assignment.ts";
+import { type CachedObject, statusOf } from "./cached-object.ts";
+import { isContained } from "./containment.ts";
+import type { SyncContext, SyncedResource } from "./context.ts";
+import { DriftPatience } from "./drift-patience.ts";
+import type { KindView } from "./kind-view.ts";
+import { hashDigits } from "./origin.ts";
+import type { KindPolicy } from "./policy.ts";
+import { appliedGenerationAnnotation } from "./protocol.ts";
+import type { UpstreamObjects } from "./upstream-objects.ts";
+
+export interface StatusSyncOptions {
+  readonly context: SyncContext;
+  readonly synced: SyncedResource;
+  readonly policy: KindPolicy;
+  readonly view: KindView;
+  readonly upstreamObjects: UpstreamObjects;
+}
+
+/** Larger ones do not go into an annotation; all annotations of an object together have 256 KiB. */
+export const statusAnnotationCharactersMax = 32_768;
+
+export class StatusSync {
+  readonly #options: StatusSyncOptions;
+  readonly #patience: DriftPatience;
+  /** What was written last, and what the server made of it: when both are still so, there is nothing to write. */
+  readonly #settled = new Map<string, string>();
+
+  constructor(options: StatusSyncOptions) {
+    this.#options = options;
+    this.#patience = new DriftPatience(options.context.clock);
+  }
+
+  forget(text: string): void {
+    this.#settled.delete(text);
+    this.#patience.forget(text);
+  }
+
+  async sync(key: ObjectKey, upstream: CachedObject, downstream: CachedObject): Promise<void> {
+    const { statusOwner } = this.#options.policy;
+    if (statusOwner === "upstream") await this.#lower(key, upstream, downstream);
+    if (statusOwner !== "downstream" || downstream.status === undefined) return;
+    const status = translated(statusOf(downstream), downstream);
+    if (status === undefined) return;
+    if (assignedTargets(upstream.metadata).size > 1) await this.#annotate(key, upstream, status);
+    else await this.#raise(key, upstream, status);
+  }
+
+  /** What no cluster has any more has no status either. */
+  async clear(key: ObjectKey, original: CachedObject): Promise<void> {
+    const { metadata, status } = original;
+    if (status === undefined || metadata.deletionTimestamp !== undefined) return;
+    if (assignedTargets(metadata).size > 0) return;
+    await this.#write(key, metadata.uid, [{ op: "remove", path: "/status" }]);
+  }
+
+  async #raise(key: ObjectKey, upstream: CachedObject, status: JsonValue): Promise<void> {
+    if (jsonEqual(statusOf(upstream) ?? null, status)) return;
+    const text = formatKey(key);
+    const wanted = stringifyJson(status);
+    if (this.#settled.get(text) === settlement(wanted, upstream.status)) return;
+    const operations: JsonPatchOperation[] = [{ op: "add", path: "/status", value: status }];
+    const written = await this.#write(key, upstream.metadata.uid, operations);
+    if (jsonEqual(statusOf(written) ?? null, status)) this.#settled.delete(text);
+    else this.#settled.set(text, settlement(wanted, written.status));
+  }
+
+  async #write(
+    key: ObjectKey,
+    uid: string,
+    operations: readonly JsonPatchOperation[],
+  ): Promise<CachedObject> {
+    const { view, upstreamObjects } = this.#options;
+    const answer = await upstreamObjects.patchStatus(key, {
+      type: "json",
+      operations: [{ op: "test", path: "/metadata/uid", value: uid }, ...operations],
+    });
+    return view.wroteUpstream(key, answer);
+  }
+
+  async #annotate(key: ObjectKey, upstream: CachedObject, status: JsonValue): Promise<void> {
+    const { context, upstreamObjects, view } = this.#options;
+    const name = statusAnnotation(context.target.name);
+    const value = stringifyJson(status);
+    if (value.length > statusAnnotationCharactersMax) return;
+    if (stringMember(upstream.metadata.annotations, name) === value) return;
+    const { uid } = upstream.metadata;
+    const answer = await upstreamObjects.patch(key, {
+      type: "merge",
+      patch: { metadata: { uid, annotations: { [name]: value } } },
+    });
+    view.wroteUpstream(key, answer);
+  }
+
+  async #lower(key: ObjectKey, upstream: CachedObject, downstream: CachedObject): Promise<void> {
+    const status = statusOf(upstream);
+    if (status === undefined || isContained(status, statusOf(downstream))) return;
+    const text = formatKey(key);
+    const wanted = stringifyJson(status);
+    if (this.#settled.get(text) === settlement(wanted, downstream.status)) return;
+    if (this.#patience.waitMs(text) > 0) return;
+    const { context, synced, view } = this.#options;
+    const { namespace, name } = view.placeOf(key);
+    const metadata = { name, ...(namespace === "" ? {} : { namespace }) };
+    const answer = await context.downstream
+      .resource<DynamicObject>(synced.resource as never)
+      .applyStatus({ metadata, status } as unknown as ObjectInput<DynamicObject>, {
+        fieldManager: syncerFieldManager,
+        force: true,
+        signal: context.signal,
+      });
+    const written = view.wroteDownstream(key, answer);
+    if (isContained(status, statusOf(written))) this.#settled.delete(text);
+    else this.#settled.set(text, settlement(wanted, written.status));
+  }
+}
+
+function settlement(wanted: string, result: string | undefined): string {
+  return hashDigits(`${wanted}\n${result ?? ""}`, 32);
+}
+
+/**
+ * Generations are counted on each side for itself. What the cluster has observed is, up here, the generation that was applied; as long as it is behind with
+ * the newest copy, it is one before.
+ */
+function translated(
+  status: JsonValue | undefined,
+  downstream: CachedObject,
+): JsonValue | undefined {
+  if (status === undefined || !isJsonObject(status)) return status;
+  const { generation, annotations } = downstream.metadata;
+  const text = stringMember(annotations, appliedGenerationAnnotation);
+  if (text === undefined || !/^\d{1,15}$/.test(text) || generation === undefined) return status;
+  const applied = Number(text);
+  const translate = (object: JsonObject): JsonObject => {
+    const observed = member(object, "observedGeneration");
+    if (typeof observed !== "number") return object;
+    const upstreamObserved = observed >= generation ? applied : Math.max(0, applied - 1);
+    return { ...object, observedGeneration: upstreamObserved };
+  };
+  const conditions = member(status, "conditions");
+  if (!Array.isArray(conditions)) return translate(status);
+  const items = (conditions as JsonArray).map((one) => (isJsonObject(one) ? translate(one) : one));
+  return { ...translate(status), conditions: items };
+}

@@ -1,0 +1,243 @@
+/**
+ * startSyncer: keeps one physical cluster in step with what is assigned to it upstream, given a client for either side. In the control plane's process
+ * (Push), in a Pod of the cluster (Pull) or from a shell (None) it is the same.
+ *
+ * A lost connection freezes: nothing is written, nothing is deleted, and what was missed is made up for when it is back.
+ */
+import { type Clock, type Random, systemClock, systemRandom } from "@kcp-ts/machinery/base";
+import type { ClusterName } from "@kcp-ts/machinery/names";
+import {
+  type Client,
+  ExponentialLimiter,
+  formatKey,
+  formatResource,
+  type InformerScope,
+  type MetricsRegistry,
+  type ObjectKey,
+  WorkQueue,
+} from "@kcp-ts/sdk";
+import type { SyncContext, SyncedResource } from "./context.ts";
+import { DownstreamNamespaces } from "./downstream-namespaces.ts";
+import { runHeartbeat, targetConfirmation } from "./heartbeat.ts";
+import { isRace, type KindHealth, KindSync } from "./kind-sync.ts";
+import type { TargetIdentity } from "./origin.ts";
+import { type Policies, policyFor } from "./policy.ts";
+import { Reporter } from "./reporter.ts";
+import { idOf, ResourceSet } from "./resource-set.ts";
+import { UpstreamInformers } from "./upstream-informers.ts";
+
+export interface SyncerOptions {
+  /** A logical cluster, or the server of all of them: see `scope`. */
+  readonly upstream: Client;
+  /** Whose objects are synced: those of all logical clusters, or of the one that `upstream` speaks to. */
+  readonly scope: InformerScope;
+  /** Logical clusters whose objects may go to this SyncTarget; only its own if left out. */
+  readonly serves?: ((cluster: ClusterName) => boolean) | undefined;
+  readonly downstream: Client;
+  readonly target: TargetIdentity;
+  readonly resources: ResourceSet | readonly SyncedResource[];
+  readonly policies?: Policies | undefined;
+  /** Shared among the syncers of a process; its own if left out. */
+  readonly upstreamInformers?: UpstreamInformers | undefined;
+  /** The logical cluster of the SyncTarget: it is looked at before anything is deleted, and told that the syncer lives. */
+  readonly home?: Client | undefined;
+  /** Objects worked on at a time. */
+  readonly workers?: number | undefined;
+  readonly metrics?: MetricsRegistry | undefined;
+  readonly onError?: ((error: unknown) => void) | undefined;
+  readonly clock?: Clock | undefined;
+  readonly random?: Random | undefined;
+}
+
+export interface SyncerHealth {
+  /** Why nothing is synced at all; undefined when it is. */
+  readonly refused: string | undefined;
+  readonly kinds: ReadonlyMap<string, KindHealth>;
+  /** Objects that wait for their turn or are being worked on. */
+  readonly pending: number;
+  /** Objects that wait for a later time: after a failure, or to look again. */
+  readonly delayed: number;
+}
+
+export interface Syncer {
+  readonly target: TargetIdentity;
+  readonly health: SyncerHealth;
+  /** Resolves when both sides of all kinds there are now have been seen whole. */
+  synced(signal: AbortSignal): Promise<void>;
+  /** Resolves when no write of this syncer is under way any more. Idempotent. */
+  stop(): Promise<void>;
+}
+
+interface Item {
+  readonly kind: string;
+  readonly key: ObjectKey;
+}
+
+const workersDefault = 8;
+const retry = { firstMs: 50, mostMs: 300_000 };
+
+export function startSyncer(options: SyncerOptions): Syncer {
+  const syncer = new RunningSyncer(options);
+  syncer.start();
+  return syncer;
+}
+
+class RunningSyncer implements Syncer {
+  readonly target: TargetIdentity;
+  readonly #options: SyncerOptions;
+  readonly #context: SyncContext;
+  readonly #resources: ResourceSet;
+  readonly #informers: UpstreamInformers;
+  readonly #namespaces: DownstreamNamespaces;
+  readonly #reporter: Reporter;
+  readonly #queue: WorkQueue<Item>;
+  readonly #kinds = new Map<string, KindSync>();
+  readonly #stop = new AbortController();
+  readonly #running: Promise<void>[] = [];
+  #stopListening = () => {};
+  #refused: string | undefined;
+
+  constructor(options: SyncerOptions) {
+    this.#options = options;
+    const { target, clock = systemClock, random = systemRandom, metrics } = options;
+    this.target = target;
+    const { upstream, scope, downstream } = options;
+    const onError = options.onError ?? (() => {});
+    const upstreamIn =
+      scope === "all-clusters"
+        ? (cluster: ClusterName) => upstream.inCluster(cluster)
+        : () => upstream;
+    const { signal } = this.#stop;
+    const { serves = (cluster) => cluster === target.cluster, home } = options;
+    this.#context = {
+      target,
+      downstream,
+      upstreamIn,
+      serves,
+      confirmTarget: targetConfirmation({ home, target, clock, signal }),
+      clock,
+      random,
+      signal,
+      onError,
+    };
+    this.#resources =
+      options.resources instanceof ResourceSet
+        ? options.resources
+        : new ResourceSet(options.resources);
+    this.#informers =
+      options.upstreamInformers ??
+      new UpstreamInformers({
+        client: upstream,
+        scope,
+        target: target.name,
+        clock,
+        random,
+        onError,
+      });
+    this.#reporter = new Reporter(this.#context);
+    this.#namespaces = new DownstreamNamespaces({
+      context: this.#context,
+      onAdded: (namespace) => {
+        for (const kind of this.#kinds.values()) kind.view.requeueDownstream(namespace);
+      },
+      resources: () => this.#resources.current.map(({ resource }) => resource),
+    });
+    this.#queue = new WorkQueue<Item>({
+      name: `syncer_${target.name}`,
+      keyOf: ({ kind, key }) => `${kind} ${formatKey(key)}`,
+      // One tenant's thousand objects do not stand before another's one.
+      flowOf: ({ key }) => key.cluster,
+      rateLimiter: new ExponentialLimiter(retry),
+      metrics,
+      clock,
+    });
+  }
+
+  get health(): SyncerHealth {
+    const kinds = new Map([...this.#kinds.values()].map((kind) => [kindName(kind), kind.health]));
+    const { depth, processing, delayed } = this.#queue;
+    return { refused: this.#refused, kinds, pending: depth + processing, delayed };
+  }
+
+  start(): void {
+    const { home: client, workers = workersDefault } = this.#options;
+    this.#running.push(this.#namespaces.run());
+    this.#stopListening = this.#resources.onChange(() => this.#updateKinds());
+    this.#updateKinds();
+    for (let worker = 0; worker < workers; worker++) this.#running.push(this.#work());
+    if (client === undefined) return;
+    const onLost = (message: string) => {
+      this.#refused = message;
+      this.#context.onError(new Error(message));
+      void this.stop();
+    };
+    this.#running.push(runHeartbeat({ context: this.#context, client, onLost }));
+  }
+
+  async synced(signal: AbortSignal): Promise<void> {
+    await this.#namespaces.synced(signal);
+    await Promise.all([...this.#kinds.values()].map(({ view }) => view.synced(signal)));
+  }
+
+  async stop(): Promise<void> {
+    this.#stop.abort();
+    this.#stopListening();
+    this.#queue.shutDown();
+    await Promise.all([...this.#kinds.values()].map((kind) => kind.stop()));
+    await Promise.all(this.#running);
+  }
+
+  /** The type loop: kinds start and end without the others noticing. What was synced of one that ends stays as it is. */
+  #updateKinds(): void {
+    if (this.#stop.signal.aborted) return;
+    const wanted = new Map(this.#resources.current.map((synced) => [idOf(synced), synced]));
+    for (const [id, kind] of this.#kinds) {
+      if (wanted.has(id)) continue;
+      this.#kinds.delete(id);
+      kind.stop().catch(this.#context.onError);
+    }
+    for (const [id, synced] of wanted) {
+      if (!this.#kinds.has(id)) this.#startKind(id, synced);
+    }
+  }
+
+  #startKind(id: string, synced: SyncedResource): void {
+    const kind = new KindSync({
+      context: this.#context,
+      synced,
+      policy: policyFor(this.#options.policies ?? {}, synced.resource),
+      namespaces: this.#namespaces,
+      upstreamInformers: this.#informers,
+      reporter: this.#reporter,
+      onChange: (key) => this.#queue.add({ kind: id, key }),
+    });
+    this.#kinds.set(id, kind);
+    kind.start();
+  }
+
+  async #work(): Promise<void> {
+    for (let item = await this.#queue.take(); item !== undefined; item = await this.#queue.take()) {
+      try {
+        await this.#sync(item);
+      } catch (error) {
+        if (!isRace(error) && !this.#stop.signal.aborted) this.#context.onError(error);
+        this.#queue.addRateLimited(item);
+      } finally {
+        this.#queue.done(item);
+      }
+    }
+  }
+
+  async #sync(item: Item): Promise<void> {
+    const kind = this.#kinds.get(item.kind);
+    if (kind === undefined) return;
+    if (!this.#namespaces.hasSynced) return this.#queue.addAfter(item, 1000);
+    const { againAfterMs } = await kind.sync(item.key);
+    this.#queue.forget(item);
+    if (againAfterMs !== undefined) this.#queue.addAfter(item, againAfterMs);
+  }
+}
+
+function kindName({ synced }: KindSync): string {
+  return formatResource(synced.resource);
+}

@@ -1,0 +1,124 @@
+/**
+ * What keeps an object from being in sync, in words for its owner: what happened, and what to do next.
+ *
+ * Troubles are of the object (its owner can do something), of the kind (nothing of it works), or of the way (wait). Only the first two are
+ * written on objects: a cluster that is down must not cause a write for everything assigned to it.
+ */
+import { isPatchError } from "@kcp-ts/machinery/patch";
+import { isStatusError, type StatusError } from "@kcp-ts/machinery/status";
+import { formatResource, type Resource } from "@kcp-ts/sdk";
+import type { TroubleReason } from "./protocol.ts";
+
+export type TroubleScope = "object" | "kind" | "way";
+
+export class Trouble extends Error {
+  override readonly name = "Trouble";
+  readonly reason: TroubleReason;
+  readonly scope: TroubleScope;
+
+  constructor(reason: TroubleReason, message: string, options: TroubleOptions = {}) {
+    super(message, { cause: options.cause });
+    this.reason = reason;
+    this.scope = options.scope ?? "object";
+  }
+}
+
+interface TroubleOptions {
+  readonly scope?: TroubleScope;
+  readonly cause?: unknown;
+}
+
+export interface TroubleContext {
+  readonly resource: Resource;
+  readonly target: string;
+}
+
+/** What an error of the cluster means. Conflicts are none: they are tried again, and undefined here. */
+export function troubleOf(error: unknown, context: TroubleContext): Trouble | undefined {
+  if (error instanceof Trouble) return error;
+  if (isPatchError(error)) {
+    const message = `the spec difference for this SyncTarget cannot be applied: ${error.message}; correct the annotation`;
+    return new Trouble("Invalid", message, { cause: error });
+  }
+  if (!isStatusError(error)) return unreachable(error, context);
+  const { code } = error;
+  if (code === 409) return undefined;
+  if (code === 422 || code === 400) return invalid(error);
+  if (code === 403) return forbidden(error, context);
+  if (code === 404) return missing(error, context);
+  if (code === 413 || /request is too large|limit is \d+/i.test(error.message)) {
+    const message = `the cluster does not take an object of this size (${short(error)}); make it smaller, or split it`;
+    return new Trouble("TooLarge", message, { cause: error });
+  }
+  if (code === 401) {
+    const message = `the cluster no longer knows the syncer's credentials; renew the kubeconfig of SyncTarget ${context.target}`;
+    return new Trouble("Unauthorized", message, { scope: "way", cause: error });
+  }
+  if (code === 405) return kindMissing(error, context);
+  return unreachable(error, context);
+}
+
+/** A 404 that names no object speaks of the kind or the path. Nothing may be concluded about the object. */
+export function isObjectNotFound(error: unknown, name: string): boolean {
+  return isStatusError(error, "NotFound") && error.status.details?.name === name;
+}
+
+function invalid(error: StatusError): Trouble {
+  if (
+    /immutable|may not be changed|updates to .* are forbidden|Forbidden: updates/i.test(
+      error.message,
+    )
+  ) {
+    const message = `the cluster does not allow this change of an existing object (${short(error)}); undo the change, or delete and create the object`;
+    return new Trouble("ImmutableField", message, { cause: error });
+  }
+  const message = `the cluster refuses the object (${short(error)}); correct it, or assign it to a SyncTarget that accepts it`;
+  return new Trouble("Invalid", message, { cause: error });
+}
+
+const rbacPattern = /cannot (?<verb>[a-z]+) resource "(?<resource>[^"]+)"/;
+
+function forbidden(error: StatusError, { target }: TroubleContext): Trouble {
+  if (/exceeded quota|quota/i.test(error.message)) {
+    const message = `the quota of the cluster is used up (${short(error)}); raise it there, ask for less, or assign the object to another SyncTarget`;
+    return new Trouble("QuotaExceeded", message, { cause: error });
+  }
+  const groups = rbacPattern.exec(error.message)?.groups;
+  if (groups !== undefined) {
+    const { verb = "", resource = "" } = groups;
+    const message = `the syncer may not ${verb} ${resource} in the cluster; grant the verb "${verb}" on "${resource}" to its user in SyncTarget ${target}`;
+    return new Trouble("Forbidden", message, { scope: "kind", cause: error });
+  }
+  if (/being terminated/i.test(error.message)) {
+    const message =
+      "its namespace in the cluster is being deleted; it is made again when that is over";
+    return new Trouble("NamespaceTerminating", message, { cause: error });
+  }
+  const message = `the cluster's admission refuses the object (${short(error)}); change it so that it is allowed, or ask who runs the cluster`;
+  return new Trouble("AdmissionRefused", message, { cause: error });
+}
+
+function missing(error: StatusError, context: TroubleContext): Trouble | undefined {
+  // The object or its namespace went away under our hands: looking again tells what to do.
+  if (error.status.details?.name !== undefined) return undefined;
+  return kindMissing(error, context);
+}
+
+function kindMissing(error: StatusError, { resource, target }: TroubleContext): Trouble {
+  const name = formatResource(resource);
+  const message = `the cluster does not serve ${name}; install it in SyncTarget ${target}, or take ${name} off the list of what is synced`;
+  return new Trouble("KindMissing", message, { scope: "kind", cause: error });
+}
+
+function unreachable(error: unknown, { target }: TroubleContext): Trouble {
+  const message = `SyncTarget ${target} does not answer (${short(error)}); nothing is changed until it does`;
+  return new Trouble("Unreachable", message, { scope: "way", cause: error });
+}
+
+/** Of the cluster's words that are repeated on the object. */
+const wordsCharactersMax = 400;
+
+function short(error: unknown): string {
+  const text = error instanceof Error ? error.message : String(error);
+  return text.length > wordsCharactersMax ? `${text.slice(0, wordsCharactersMax)}…` : text;
+}

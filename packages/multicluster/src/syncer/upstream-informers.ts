@@ -1,0 +1,149 @@
+/**
+ * The upstream half of what syncers know: one informer for each kind, over all logical clusters, however many SyncTargets there are in this process.
+ *
+ * Kept are only objects that concern a SyncTarget. Each syncer hears of its own and of no other's.
+ */
+import type { Clock, Random } from "@kcp-ts/machinery/base";
+import {
+  type Client,
+  formatResource,
+  Informer,
+  type InformerHealth,
+  type InformerScope,
+  type KubernetesObject,
+  type ObjectKey,
+  type Resource,
+} from "@kcp-ts/sdk";
+import { concernedTargets } from "./assignment.ts";
+import { type CachedObject, cachedObject } from "./cached-object.ts";
+
+export interface UpstreamInformersOptions {
+  readonly client: Client;
+  readonly scope: InformerScope;
+  /** Only objects that concern this SyncTarget are kept; all SyncTargets' if left out. */
+  readonly target?: string | undefined;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly onError?: ((error: unknown) => void) | undefined;
+}
+
+/** One kind as one syncer sees it. */
+export interface UpstreamKind {
+  get(key: ObjectKey): CachedObject | undefined;
+  /** Of everything that concerns the syncer's SyncTarget. */
+  keys(): readonly ObjectKey[];
+  readonly hasSynced: boolean;
+  readonly health: InformerHealth;
+  synced(signal: AbortSignal): Promise<void>;
+  close(): void;
+}
+
+export interface UpstreamHandler {
+  readonly changed: (key: ObjectKey) => void;
+  /** Something of this name is gone, ours or not. */
+  readonly deleted: (key: ObjectKey) => void;
+  /** A whole state was fetched: deletions may have been missed. */
+  readonly replaced: () => void;
+}
+
+interface SharedKind {
+  readonly informer: Informer<KubernetesObject, CachedObject>;
+  readonly handlers: Map<string, Set<UpstreamHandler>>;
+  readonly stop: AbortController;
+  users: number;
+}
+
+export class UpstreamInformers {
+  readonly #options: UpstreamInformersOptions;
+  readonly #kinds = new Map<string, SharedKind>();
+
+  constructor(options: UpstreamInformersOptions) {
+    this.#options = options;
+  }
+
+  /** The informer runs from the first open to the last close. */
+  open(resource: Resource, target: string, handler: UpstreamHandler): UpstreamKind {
+    const id = formatResource(resource);
+    const shared = this.#kinds.get(id) ?? this.#start(id, resource);
+    shared.users++;
+    const handlers = shared.handlers.get(target) ?? new Set();
+    shared.handlers.set(target, handlers);
+    handlers.add(handler);
+    const { informer } = shared;
+    const close = once(() => {
+      handlers.delete(handler);
+      if (handlers.size === 0) shared.handlers.delete(target);
+      if (--shared.users > 0) return;
+      shared.stop.abort();
+      this.#kinds.delete(id);
+    });
+    return {
+      get: (key) => informer.store.get(key),
+      keys: () => informer.store.keysByIndex("target", { value: target }),
+      get hasSynced() {
+        return informer.hasSynced;
+      },
+      get health() {
+        return informer.health;
+      },
+      synced: (signal) => informer.synced(signal),
+      close,
+    };
+  }
+
+  #start(id: string, resource: Resource): SharedKind {
+    const { client, scope, target, clock, random, onError } = this.#options;
+    const informer = new Informer<KubernetesObject, CachedObject>({
+      client,
+      resource,
+      scope,
+      clock,
+      random,
+      onError,
+      keep: ({ metadata }) => {
+        const targets = concernedTargets(metadata);
+        return target === undefined ? targets.size > 0 : targets.has(target);
+      },
+      transform: (object) => cachedObject(object),
+      indexers: {
+        target: {
+          acrossClusters: true,
+          values: (object) => [...concernedTargets(object.metadata)],
+        },
+      },
+    });
+    const handlers = new Map<string, Set<UpstreamHandler>>();
+    const tell = (targets: Iterable<string>, key: ObjectKey) => {
+      for (const one of targets) for (const { changed } of handlers.get(one) ?? []) changed(key);
+    };
+    informer.addHandler({
+      added: (object, { key }) => tell(concernedTargets(object.metadata), key),
+      updated: (object, { key, previous }) =>
+        tell(
+          new Set([...concernedTargets(object.metadata), ...concernedTargets(previous.metadata)]),
+          key,
+        ),
+      // By now it may name none of those it was assigned to: all are asked.
+      deleted: (_object, { key }) => {
+        for (const set of handlers.values()) for (const { deleted } of set) deleted(key);
+      },
+      replaced: () => {
+        for (const set of handlers.values()) for (const { replaced } of set) replaced();
+      },
+    });
+    const stop = new AbortController();
+    const shared: SharedKind = { informer, handlers, stop, users: 0 };
+    this.#kinds.set(id, shared);
+    void informer.run(stop.signal);
+    return shared;
+  }
+}
+
+function once(body: () => void): () => void {
+  let isDone = false;
+  return () => {
+    if (isDone) return;
+    isDone = true;
+    body();
+  };
+}

@@ -1,0 +1,95 @@
+/**
+ * One kind upstream, as a syncer reads and writes it.
+ *
+ * Errors from here are told apart from the cluster's: what one tenant's logical cluster answers must not stop the kind for the others.
+ */
+import type {
+  DynamicObject,
+  KubernetesObject,
+  ObjectInput,
+  ObjectKey,
+  Patch,
+  ResourceClient,
+} from "@kcp-ts/sdk";
+import { syncerFieldManager } from "../api/index.ts";
+import type { SyncContext, SyncedResource } from "./context.ts";
+import { isObjectNotFound } from "./trouble.ts";
+
+const upstreamErrors = new WeakSet<object>();
+
+export function isUpstreamError(error: unknown): boolean {
+  return typeof error === "object" && error !== null && upstreamErrors.has(error);
+}
+
+export class UpstreamObjects {
+  readonly #context: SyncContext;
+  readonly #synced: SyncedResource;
+
+  constructor(context: SyncContext, synced: SyncedResource) {
+    this.#context = context;
+    this.#synced = synced;
+  }
+
+  /** Undefined only when the server says that there is no object of this name. Everything else throws. */
+  async find(key: ObjectKey): Promise<KubernetesObject | undefined> {
+    const { signal } = this.#context;
+    try {
+      return await this.#in(key).get(key, { signal });
+    } catch (error) {
+      if (isObjectNotFound(error, key.name)) return undefined;
+      throw marked(error);
+    }
+  }
+
+  patch(key: ObjectKey, patch: Patch): Promise<KubernetesObject> {
+    return guarded(this.#in(key).patch(key, patch, this.#options));
+  }
+
+  /** Where the kind has no endpoint for its status, the object itself is patched. */
+  patchStatus(key: ObjectKey, patch: Patch): Promise<KubernetesObject> {
+    const resource = this.#in(key);
+    return guarded(
+      this.#synced.hasStatus
+        ? resource.patchStatus(key, patch, this.#options)
+        : resource.patch(key, patch, this.#options),
+    );
+  }
+
+  apply(key: ObjectKey, object: ObjectInput<DynamicObject>): Promise<KubernetesObject> {
+    return guarded(this.#in(key).apply(object, { ...this.#options, force: true }));
+  }
+
+  /** The object of this uid; that it is gone already is fine. */
+  async delete(key: ObjectKey, uid: string): Promise<void> {
+    const { signal } = this.#context;
+    try {
+      const options = { preconditions: { uid }, gracePeriodSeconds: 0, signal };
+      await this.#in(key).delete(key, options);
+    } catch (error) {
+      if (!isObjectNotFound(error, key.name)) throw marked(error);
+    }
+  }
+
+  get #options() {
+    return { fieldManager: syncerFieldManager, signal: this.#context.signal };
+  }
+
+  #in({ cluster }: ObjectKey): ResourceClient<DynamicObject> {
+    return this.#context
+      .upstreamIn(cluster)
+      .resource<DynamicObject>(this.#synced.resource as never);
+  }
+}
+
+async function guarded<Value>(answer: Promise<Value>): Promise<Value> {
+  try {
+    return await answer;
+  } catch (error) {
+    throw marked(error);
+  }
+}
+
+function marked(error: unknown): unknown {
+  if (typeof error === "object" && error !== null) upstreamErrors.add(error);
+  return error;
+}

@@ -1,0 +1,217 @@
+/**
+ * One syncer for each physical cluster that this process is connected to. What it syncs is what was negotiated for the cluster: APIs whose import is
+ * both Compatible and Available.
+ *
+ * Whether it works is said on the SyncTarget, in the condition SyncerReady. It is not true while a watch is broken: then what clusters last reported may be
+ * old, and nobody should rely on it.
+ *
+ * A SyncTarget that is being deleted is held while something is still assigned to it: what can go elsewhere gets the time to do so.
+ */
+import type { Clock, Random, Timer } from "@kcp-ts/machinery/base";
+import { formatGroupResource } from "@kcp-ts/machinery/status";
+import {
+  type Client,
+  type Clusters,
+  defineResource,
+  formatKey,
+  isConditionTrue,
+  type KubernetesObject,
+  type ObjectStore,
+  timestamp,
+} from "@kcp-ts/sdk";
+import {
+  type APIResourceImport,
+  apiResourceImports,
+  clusterLabel,
+  importConditions,
+  importInformer,
+  syncTargets,
+  targetConditions,
+} from "./api/index.ts";
+import {
+  type DrainHook,
+  keyOf,
+  type TargetConnection,
+  type Targets,
+} from "./registration/index.ts";
+import { ResourceSet, type SyncedResource, type Syncer, startSyncer } from "./syncer/index.ts";
+
+export interface SyncersOptions {
+  /** Of the control plane, not of one cluster of it. */
+  readonly client: Client;
+  /** Run by the caller. */
+  readonly clusters: Clusters;
+  readonly targets: Targets;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly onError: (error: unknown) => void;
+}
+
+interface Running {
+  readonly connection: TargetConnection;
+  readonly syncer: Syncer;
+  readonly resources: ResourceSet;
+  /** What was said last. */
+  said: string | undefined;
+}
+
+const fieldManager = "kcp-syncers";
+/** Between looks at all syncers of this process, which cost next to nothing. */
+const lookMs = 500;
+
+export class Syncers {
+  readonly #options: SyncersOptions;
+  readonly #imports: ObjectStore<APIResourceImport>;
+  readonly #running = new Map<string, Running>();
+  readonly #ending = new Set<Promise<void>>();
+  readonly #unsubscribe: readonly (() => void)[];
+  #timer: Timer;
+  #isClosed = false;
+
+  constructor(options: SyncersOptions) {
+    this.#options = options;
+    const { clusters, targets } = options;
+    const source = clusters.source(apiResourceImports, importInformer);
+    this.#imports = source.store;
+    const look = ({ spec }: APIResourceImport, cluster: TargetConnection["cluster"]) => {
+      const running = this.#running.get(formatKey(keyOf({ cluster, name: spec.location })));
+      running?.resources.set(this.#synced(running.connection));
+    };
+    source.addHandler({
+      added: (object, { key }) => look(object, key.cluster),
+      updated: (object, { key }) => look(object, key.cluster),
+      deleted: (object, { key }) => look(object, key.cluster),
+    });
+    this.#unsubscribe = [
+      targets.subscribe({
+        connected: (connection) => this.#start(connection),
+        gone: (connection) => this.#stop(connection),
+      }),
+      targets.onDrain(this.#drain),
+    ];
+    this.#timer = options.clock.schedule(lookMs, this.#look);
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    this.#timer.cancel();
+    for (const end of this.#unsubscribe) end();
+    for (const { connection } of [...this.#running.values()]) this.#stop(connection);
+    await Promise.all(this.#ending);
+  }
+
+  #start(connection: TargetConnection): void {
+    const { client, clock, random, onError } = this.#options;
+    const { cluster, name, uid } = connection;
+    const home = client.inCluster(cluster);
+    const resources = new ResourceSet(this.#synced(connection));
+    const syncer = startSyncer({
+      upstream: home,
+      // Its own logical cluster: of what clusters define for themselves, all of them together show metadata only.
+      scope: { cluster },
+      downstream: connection.client,
+      target: { cluster, name, uid },
+      resources,
+      home,
+      clock,
+      random,
+      onError,
+    });
+    this.#running.set(formatKey(keyOf(connection)), {
+      connection,
+      syncer,
+      resources,
+      said: undefined,
+    });
+  }
+
+  readonly #look = () => {
+    if (this.#isClosed) return;
+    this.#timer = this.#options.clock.schedule(lookMs, this.#look);
+    for (const running of this.#running.values()) {
+      const { refused, kinds } = running.syncer.health;
+      const isReady = refused === undefined && [...kinds.values()].every(({ isLive }) => isLive);
+      const synced = running.resources.current.map(({ resource }) => formatGroupResource(resource));
+      const saying = [isReady, ...synced.sort()].join();
+      if (running.said === saying) continue;
+      running.said = saying;
+      this.#say(running.connection, isReady, synced).catch((error: unknown) => {
+        running.said = undefined;
+        this.#options.onError(error);
+      });
+    }
+  };
+
+  async #say(
+    { cluster, name, signal }: TargetConnection,
+    isReady: boolean,
+    syncedResources: readonly string[],
+  ): Promise<void> {
+    const condition = isReady
+      ? { status: "True" as const, reason: "SyncerReady", message: "" }
+      : {
+          status: "False" as const,
+          reason: "SyncerNotReady",
+          message: "the syncer has not yet seen all of the cluster, or not again",
+          severity: "Warning" as const,
+        };
+    const lastTransitionTime = timestamp(this.#options.clock.now());
+    const conditions = [{ type: targetConditions.syncerReady, ...condition, lastTransitionTime }];
+    const resource = this.#options.client.inCluster(cluster).resource(syncTargets);
+    const options = { fieldManager, force: true, signal };
+    await resource.applyStatus(
+      { metadata: { name }, status: { conditions, syncedResources } },
+      options,
+    );
+  }
+
+  #stop(connection: TargetConnection): void {
+    const key = formatKey(keyOf(connection));
+    const running = this.#running.get(key);
+    if (running?.connection !== connection) return;
+    this.#running.delete(key);
+    const ending = running.syncer.stop().catch(this.#options.onError);
+    this.#ending.add(ending);
+    void ending.finally(() => this.#ending.delete(ending));
+  }
+
+  #synced({ cluster, name }: TargetConnection): readonly SyncedResource[] {
+    const { compatible, available } = importConditions;
+    return this.#imports
+      .list({ cluster })
+      .filter(
+        ({ spec, status }) =>
+          spec.location === name &&
+          isConditionTrue(status?.conditions, compatible) &&
+          isConditionTrue(status?.conditions, available),
+      )
+      .map(syncedResource)
+      .sort((a, b) => (a.resource.resource < b.resource.resource ? -1 : 1));
+  }
+
+  readonly #drain: DrainHook = async ({ metadata: { name } }, { cluster, signal }) => {
+    const running = this.#running.get(formatKey(keyOf({ cluster, name })));
+    const home = this.#options.client.inCluster(cluster);
+    for (const { resource } of running?.resources.current ?? []) {
+      const labelSelector = `${clusterLabel}=${name}`;
+      const { items } = await home.resource(resource).list({ labelSelector, limit: 1, signal });
+      if (items.length > 0) return "pending";
+    }
+    return "done";
+  };
+}
+
+function syncedResource({ spec }: APIResourceImport): SyncedResource {
+  const { groupVersion, plural, kind, scope, subResources = [] } = spec;
+  const { group = "", version } = groupVersion;
+  return {
+    resource: defineResource<KubernetesObject>({
+      group: group === "core" ? "" : group,
+      version,
+      resource: plural,
+      kind,
+      namespaced: scope === "Namespaced",
+    }),
+    hasStatus: subResources.some(({ name }) => name === "status"),
+  };
+}

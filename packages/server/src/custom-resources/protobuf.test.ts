@@ -1,0 +1,137 @@
+/** Definitions that stand in for kinds which Go clients know by heart take the protobuf that such clients send. */
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+import { type AnyObject, envelope, type Proto, TestServer } from "../testing/index.ts";
+import { cronTabs, install } from "./test-support/definitions.ts";
+
+const headers = { "content-type": "application/vnd.kubernetes.protobuf" };
+const anything = { type: "object", "x-kubernetes-preserve-unknown-fields": true };
+
+let server: TestServer;
+before(async () => {
+  server = await TestServer.start();
+});
+after(() => server.close());
+
+function standIn(group: string, kind: string, plural: string, options: object = {}): AnyObject {
+  const names = { plural, singular: kind.toLowerCase(), kind, shortNames: [] };
+  const definition = cronTabs({ group, names, schema: anything, ...options });
+  const annotations = { "api-approved.kubernetes.io": "unapproved, for a test" };
+  return { ...definition, metadata: { ...(definition["metadata"] as object), annotations } };
+}
+
+const pathOf = (group: string, version: string, plural: string) =>
+  `/clusters/a/${group === "" ? "api" : `apis/${group}`}/${version}/namespaces/default/${plural}`;
+
+/** Metadata as Go writes it: empty texts and a zero time are there. */
+const metadata = (name: string): Proto => [
+  [1, name],
+  [2, ""],
+  [3, "default"],
+  [8, [] as Proto],
+];
+
+const kinds: readonly [group: string, version: string, kind: string, plural: string][] = [
+  ["apps", "v1", "Deployment", "deployments"],
+  ["apps", "v1", "ReplicaSet", "replicasets"],
+  ["apps", "v1", "StatefulSet", "statefulsets"],
+  ["apps", "v1", "DaemonSet", "daemonsets"],
+  ["", "v1", "Pod", "pods"],
+  ["", "v1", "Service", "services"],
+  ["batch", "v1", "Job", "jobs"],
+  ["batch", "v1", "CronJob", "cronjobs"],
+  ["networking.k8s.io", "v1", "Ingress", "ingresses"],
+  ["", "v1", "PersistentVolumeClaim", "persistentvolumeclaims"],
+  ["", "v1", "Node", "nodes"],
+  ["autoscaling", "v1", "HorizontalPodAutoscaler", "horizontalpodautoscalers"],
+  ["discovery.k8s.io", "v1", "EndpointSlice", "endpointslices"],
+];
+
+describe("protobuf of kinds that definitions stand in for", () => {
+  for (const [group, version, kind, plural] of kinds) {
+    it(`is taken of a ${kind}`, async () => {
+      await install(server, standIn(group, kind, plural));
+      const apiVersion = group === "" ? version : `${group}/${version}`;
+      const body = envelope(apiVersion, kind, [[1, metadata("one")]]);
+      const created = await server.must("POST", pathOf(group, version, plural), { body, headers });
+      assert.equal(created.kind, kind);
+      assert.equal(created.apiVersion, apiVersion);
+      assert.equal((created["metadata"] as AnyObject)["name"], "one");
+    });
+  }
+
+  it("arrives with all that is in it, without the zeros that JSON leaves out, and pruned", async () => {
+    const schema = {
+      type: "object",
+      properties: {
+        spec: {
+          type: "object",
+          properties: { replicas: { type: "integer", minimum: 1 }, template: anything },
+        },
+      },
+    };
+    await install(server, standIn("apps", "Deployment", "deployments", { schema }), "b");
+    const container: Proto = [
+      [1, "main"],
+      [2, "nginx:1"],
+      [14, "Always"],
+    ];
+    const template: Proto = [
+      [1, []],
+      [2, [[2, container]]],
+    ];
+    const spec = (replicas: number): Proto => [
+      [1, replicas],
+      [3, template],
+      [5, 0],
+      [7, 0],
+    ];
+    const deployment = (replicas: number, resourceVersion = "") =>
+      envelope("apps/v1", "Deployment", [
+        [1, [...metadata("web"), [6, resourceVersion]]],
+        [2, spec(replicas)],
+        [3, []],
+      ]);
+    const path = "/clusters/b/apis/apps/v1/namespaces/default/deployments";
+    const created = await server.must("POST", path, { body: deployment(3), headers });
+    const { resourceVersion } = created["metadata"] as { resourceVersion: string };
+    const taken = await server.must("PUT", `${path}/web`, {
+      body: deployment(4, resourceVersion),
+      headers,
+    });
+    const { resourceVersion: latest } = taken["metadata"] as { resourceVersion: string };
+    const { replicas, template: stored, ...rest } = taken["spec"] as AnyObject;
+    assert.equal(replicas, 4);
+    assert.deepEqual(rest, {});
+    const { containers } = (stored as { spec: { containers: AnyObject[] } }).spec;
+    assert.deepEqual(containers?.[0]?.["image"], "nginx:1");
+    const refused = await server.request("PUT", `${path}/web`, {
+      body: deployment(-1, latest),
+      headers,
+    });
+    assert.equal(refused.status, 422, refused.text);
+  });
+
+  it("is refused for kinds of one's own, and for versions that clients do not have", async () => {
+    await install(server, cronTabs());
+    const body = envelope("stable.example.com/v1", "CronTab", [[1, metadata("one")]]);
+    const own = await server.request("POST", pathOf("stable.example.com", "v1", "crontabs"), {
+      body,
+      headers,
+    });
+    assert.equal(own.status, 415);
+    await install(server, standIn("apps", "Gadget", "gadgets"));
+    const unknown = await server.request("POST", pathOf("apps", "v1", "gadgets"), {
+      body: envelope("apps/v1", "Gadget", [[1, metadata("one")]]),
+      headers,
+    });
+    assert.equal(unknown.status, 415);
+  });
+
+  it("is refused when it is broken", async () => {
+    const body = envelope("apps/v1", "Deployment", [[1, metadata("one")]]).subarray(0, 30);
+    const path = pathOf("apps", "v1", "deployments");
+    const answer = await server.request("POST", path, { body, headers });
+    assert.equal(answer.status, 400, answer.text);
+  });
+});
