@@ -324,6 +324,18 @@ async function authorizeService(
   heed(exchange, await authorizer.authorize(asked), asked);
 }
 
+/** Whether a write that turns out to create may: in a virtual workspace that is for it to decide. */
+function creatingIn(
+  exchange: Exchange,
+  { services }: PipelineRooms,
+): HandlerRooms["authorizeCreate"] {
+  const service = exchange.scope?.service as ServiceScope;
+  const attributes = { ...attributesOf(exchange), verb: "create" };
+  return async () => {
+    heed(exchange, await services.authorize(service, attributes), attributes);
+  };
+}
+
 function heed(exchange: Exchange, decision: Decision, attributes: Attributes): undefined {
   noteDecision(exchange, decision);
   if (decision.allowed) return undefined;
@@ -337,6 +349,7 @@ const homeRefused = "workspace access not permitted";
 function isHome(scope: RequestScope | undefined): boolean {
   return (
     scope?.kind === "resource" &&
+    scope.service === undefined &&
     scope.name === homeName &&
     scope.verb === "get" &&
     scope.cluster === rootCluster &&
@@ -414,7 +427,9 @@ function dispatch(exchange: Exchange, rooms: PipelineRooms): MaybePromise<ApiRes
   const { cluster, group, version, resource } = scope;
   const serve = (definition: ResourceDefinition | undefined) => {
     if (definition === undefined) throw statusError.pathNotFound();
-    return handleResource(exchange.handled(scope, definition), rooms);
+    const served =
+      view === undefined ? rooms : { ...rooms, authorizeCreate: creatingIn(exchange, rooms) };
+    return handleResource(exchange.handled(scope, definition), served);
   };
   const found = catalog.find(cluster, group, version, resource);
   return found instanceof Promise ? found.then(serve) : serve(found);
