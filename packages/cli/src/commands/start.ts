@@ -80,20 +80,7 @@ export function addStart(program: Command): void {
   addStorageFlags(command);
   addAuthenticationFlags(command);
   addWebhookFlags(command);
-  command
-    .optionsGroup("What it does by itself:")
-    .option(
-      "--run-controllers <bool>",
-      "empty deleted namespaces, collect garbage, fill new namespaces, count for quotas; connect to physical clusters",
-      "true",
-    );
-  addControllersFlag(command).option(
-    "--event-ttl <duration>",
-    "how long Events are kept after they were last written (default: 1h)",
-    durationFlag("--event-ttl"),
-    3_600_000,
-  );
-  addPhysicalClusterFlags(command.optionsGroup("What it does with physical clusters:"));
+  addControllerFlags(command);
   addTrafficFlags(command);
   addStopFlags(command);
   command
@@ -123,6 +110,23 @@ function addStopFlags(command: Command): void {
       integerFlag("--shutdown-timeout", 1, 3600),
       30,
     );
+}
+
+function addControllerFlags(command: Command): void {
+  command
+    .optionsGroup("What it does by itself:")
+    .option(
+      "--run-controllers <bool>",
+      "empty deleted namespaces, collect garbage, fill new namespaces, count for quotas; connect to physical clusters",
+      "true",
+    );
+  addControllersFlag(command).option(
+    "--event-ttl <duration>",
+    "how long Events are kept after they were last written (default: 1h)",
+    durationFlag("--event-ttl"),
+    3_600_000,
+  );
+  addPhysicalClusterFlags(command.optionsGroup("What it does with physical clusters:"));
 }
 
 function addWebhookFlags(command: Command): void {
