@@ -1,18 +1,4 @@
 #!/usr/bin/env node
-// Runs the bundle; in a fresh checkout it is built first, so that it works after `npm ci`.
-import { spawnSync } from "node:child_process";
-import { existsSync } from "node:fs";
-import { fileURLToPath } from "node:url";
+import { programs } from "./bundle.mjs";
 
-const bundle = new URL("../dist/bundle/kcp.mjs", import.meta.url);
-if (!existsSync(bundle)) {
-  const root = fileURLToPath(new URL("../../..", import.meta.url));
-  process.stderr.write("kcp: building this checkout first\n");
-  const built = spawnSync("npm", ["run", "--silent", "build"], {
-    cwd: root,
-    stdio: ["ignore", "inherit", "inherit"],
-  });
-  if (built.status !== 0) process.exit(1);
-}
-const { createWorkspaceMain } = await import(bundle.href);
-await createWorkspaceMain(process.argv);
+await programs.createWorkspaceMain(process.argv);

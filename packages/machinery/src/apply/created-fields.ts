@@ -6,7 +6,7 @@ import { isJsonObject, type JsonObject, type JsonValue } from "../json/index.ts"
 import { type FieldSet, hasChildren, type MutableFieldSet, subtractSubtrees } from "./field-set.ts";
 import { fieldElement } from "./path-element.ts";
 import { isSystemMetadata } from "./system-fields.ts";
-import { deducedType, memberType, type TypeSchema } from "./type-schema.ts";
+import { type TypeSchema, typeOfMember } from "./type-schema.ts";
 import { presentFields } from "./typed-field-set.ts";
 
 export function createdFields(
@@ -18,7 +18,7 @@ export function createdFields(
   for (const name of Object.keys(object)) {
     if (name === "apiVersion" || name === "kind") continue;
     const value = object[name] as JsonValue;
-    const valueType = typeOf(type, name);
+    const valueType = typeOfMember(type, name);
     if (name !== "metadata" || !isJsonObject(value)) {
       fields[fieldElement(name)] = presentFields(value, valueType);
       continue;
@@ -34,11 +34,10 @@ function metadataFields(metadata: JsonObject, type: TypeSchema): FieldSet {
   const fields: MutableFieldSet = {};
   for (const name of Object.keys(metadata)) {
     if (isSystemMetadata(name)) continue;
-    fields[fieldElement(name)] = presentFields(metadata[name] as JsonValue, typeOf(type, name));
+    fields[fieldElement(name)] = presentFields(
+      metadata[name] as JsonValue,
+      typeOfMember(type, name),
+    );
   }
   return fields;
-}
-
-function typeOf(type: TypeSchema, name: string): TypeSchema {
-  return (type.map === undefined ? undefined : memberType(type.map, name)) ?? deducedType;
 }

@@ -12,6 +12,7 @@ import {
   memberType,
   shapeOf,
   type TypeSchema,
+  typeOfMember,
 } from "./type-schema.ts";
 
 /** Outlines that are remembered, of all kinds and tenants together. */
@@ -68,7 +69,7 @@ function objectOutline(object: JsonObject, type: TypeSchema): string | undefined
   for (const name in object) {
     if (name === "apiVersion" || name === "kind") continue;
     const value = object[name] as JsonValue;
-    const valueType = typeOf(type, name);
+    const valueType = typeOfMember(type, name);
     const inside =
       name === "metadata" && isJsonObject(value)
         ? metadataOutline(value, valueType)
@@ -83,7 +84,7 @@ function metadataOutline(metadata: JsonObject, type: TypeSchema): string | undef
   let outline = "(";
   for (const name in metadata) {
     if (isSystemMetadata(name)) continue;
-    const inside = outlineOf(metadata[name] as JsonValue, typeOf(type, name));
+    const inside = outlineOf(metadata[name] as JsonValue, typeOfMember(type, name));
     if (inside === undefined || outline.length > outlineLengthMax) return undefined;
     outline += `${name.length}:${name}${inside}`;
   }
@@ -117,10 +118,6 @@ function mapOutline(value: JsonValue, type: MapType): string | undefined {
 function listOutline(value: JsonValue, type: ListType): string | undefined {
   const isLeaf = type.relationship === "atomic" || !Array.isArray(value) || value.length === 0;
   return isLeaf ? leaf : undefined;
-}
-
-function typeOf(type: TypeSchema, name: string): TypeSchema {
-  return (type.map === undefined ? undefined : memberType(type.map, name)) ?? deducedType;
 }
 
 function frozen(fields: FieldSet): FieldSet {

@@ -105,6 +105,11 @@ export function memberType(map: MapType, name: string): TypeSchema | undefined {
   return map.fields.get(name)?.type ?? map.additional;
 }
 
+/** The same for a value of any type; what nothing is known of is deduced. */
+export function typeOfMember(type: TypeSchema, name: string): TypeSchema {
+  return (type.map === undefined ? undefined : memberType(type.map, name)) ?? deducedType;
+}
+
 export type Shape = "map" | "scalar" | "list";
 
 /** The shape in which a value is handled: its own if the type allows it, else the first one that the type allows. */
