@@ -11,6 +11,7 @@ import {
   logicalClusters,
   Manager,
   type ObjectKey,
+  type PermitsAddress,
 } from "@kcp-ts/sdk";
 import { ApiImporter } from "./api-importer/index.ts";
 import { deploymentSplitter, type Patience } from "./coordination/index.ts";
@@ -46,6 +47,8 @@ export interface MulticlusterOptions {
   /** Where connections are handed out; for those who work in the clusters. */
   readonly targets?: Targets | undefined;
   readonly link?: Partial<LinkSettings> | undefined;
+  /** Whether an address that a SyncTarget's kubeconfig leads to may be connected to; all may if left out. */
+  readonly permits?: PermitsAddress | undefined;
   readonly importPollMs?: number | undefined;
   readonly drainTimeoutMs?: number | undefined;
   /** How patient the splitter is with clusters that fail. */
@@ -92,8 +95,14 @@ export async function runMulticluster(
     controllers.push(part.controller);
   }
   if (parts.has("cluster-controller")) {
-    const { openSealed, drainTimeoutMs, link: settings } = options;
-    const own = { openSealed, drainTimeoutMs, settings, onError: report("cluster-controller") };
+    const { openSealed, drainTimeoutMs, permits, link: settings } = options;
+    const own = {
+      openSealed,
+      drainTimeoutMs,
+      permits,
+      settings,
+      onError: report("cluster-controller"),
+    };
     const part = new TargetController({ ...shared, ...own });
     controllers.push(part.controller);
     closing.push(() => part.close());

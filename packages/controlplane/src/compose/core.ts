@@ -200,7 +200,10 @@ export class Core {
       clusterUnit,
     });
     const keys = { issueToken, signCertificate };
-    const multicluster = physicalClusters && this.#physicalClusters.programOf(physicalClusters);
+    const { webhookDenyPrivateAddresses: denyPrivateAddresses } = this.#parts;
+    const multicluster =
+      physicalClusters &&
+      this.#physicalClusters.programOf({ denyPrivateAddresses, ...physicalClusters });
     const shared = { ...keys, server, credential, log, clock, multicluster };
     this.#controlLoops = startControllers({ ...options, ...shared });
   }

@@ -22,6 +22,7 @@ import {
   KubeconfigError,
   type ObjectKey,
   type ObjectSource,
+  type PermitsAddress,
   type ReconcileContext,
   type ReconcileResult,
   removeFinalizer,
@@ -53,6 +54,8 @@ export interface TargetControllerOptions {
   /** How long a cluster may take to be emptied before its SyncTarget goes all the same. */
   readonly drainTimeoutMs?: number | undefined;
   readonly settings?: Partial<LinkSettings> | undefined;
+  /** Whether an address that a kubeconfig leads to may be connected to; all may if left out. */
+  readonly permits?: PermitsAddress | undefined;
   readonly clock?: Clock | undefined;
   readonly random?: Random | undefined;
   readonly onError?: ((error: unknown, key?: ObjectKey) => void) | undefined;
@@ -182,7 +185,10 @@ export class TargetController {
     const kubeconfig = checkKubeconfig(text);
     if (isProblem(kubeconfig)) return kubeconfig;
     try {
-      const connection = connect(kubeconfig, { clock: this.#clock });
+      const connection = connect(kubeconfig, {
+        clock: this.#clock,
+        permits: this.#options.permits,
+      });
       const transport = boundedTransport(connection.transport);
       const { basePath } = connection.client;
       const client = new Client({ transport, basePath, clock: this.#clock, userAgent: "kcp" });
