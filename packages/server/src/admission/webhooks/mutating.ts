@@ -1,7 +1,8 @@
 /** Mutating webhooks: asked one after the other, each seeing what those before made of the object. */
-import { type JsonObject, jsonEqual, parseJson } from "@kcp-ts/machinery/json";
+import { type JsonObject, jsonEqual, parseJson, stringifyJson } from "@kcp-ts/machinery/json";
 import { applyJsonPatch, readJsonPatch } from "@kcp-ts/machinery/patch";
 import { quote, statusError } from "@kcp-ts/machinery/status";
+import type { AdmissionRequest } from "../admission.ts";
 import type { ConfiguredWebhook } from "../configuration.ts";
 import type { Match } from "../matching/criteria.ts";
 import type { Reinvocation } from "../reinvocation.ts";
@@ -30,23 +31,42 @@ export async function mutateByWebhooks(
 }
 
 async function mutateByOne(
-  { configuration, webhook }: ConfiguredWebhook,
+  configured: ConfiguredWebhook,
   reviewed: ReviewedRequest,
   match: Match,
   place: string,
 ): Promise<boolean> {
+  const { configuration, webhook } = configured;
   const { request } = reviewed;
+  let mutated = false;
   try {
     const verdict = await ask(webhook, reviewed, match, "mutating");
-    const mutated = await change(webhook.name, verdict, reviewed, match);
-    const note = { configuration, webhook: webhook.name, mutated };
-    request.annotate(`mutation.webhook.admission.k8s.io/${place}`, JSON.stringify(note));
-    return mutated;
+    mutated = await change(webhook.name, verdict, reviewed, match);
+    notePatch(configured, verdict, request, place);
   } catch (error) {
     settleFailure(error, webhook);
-    request.annotate(`failed-open.mutating.webhook.admission.k8s.io/${place}`, webhook.name);
-    return false;
+    request.annotate(`failed-open.${mutationPrefix}${place}`, webhook.name);
+  } finally {
+    const note = { configuration, webhook: webhook.name, mutated };
+    request.annotate(`${mutationPrefix}${place}`, JSON.stringify(note));
   }
+  return mutated;
+}
+
+const mutationPrefix = "mutation.webhook.admission.k8s.io/";
+
+/** What the webhook has done to the object is of the object: it is shown where request bodies are. */
+function notePatch(
+  { configuration, webhook }: ConfiguredWebhook,
+  { patch }: Verdict,
+  request: AdmissionRequest,
+  place: string,
+): void {
+  if (patch === "") return;
+  const { value } = parseJson(textOf(patch));
+  if (!Array.isArray(value) || value.length === 0) return;
+  const note = { configuration, webhook: webhook.name, patch: value, patchType: "JSONPatch" };
+  request.annotate(`patch.webhook.admission.k8s.io/${place}`, stringifyJson(note), "Request");
 }
 
 /** Whether the answer changed anything. */
@@ -73,8 +93,11 @@ async function change(
 }
 
 function applied(object: JsonObject, patch: string): JsonObject {
-  const text = Buffer.from(patch, "base64").toString("utf8");
-  return applyJsonPatch(object, readJsonPatch(parseJson(text))) as JsonObject;
+  return applyJsonPatch(object, readJsonPatch(parseJson(textOf(patch)))) as JsonObject;
+}
+
+function textOf(base64: string): string {
+  return Buffer.from(base64, "base64").toString("utf8");
 }
 
 /** What a webhook makes of the object is no fault of the client's. */
