@@ -7,9 +7,7 @@ import {
   connect as netConnect,
 } from "node:net";
 import { describe, it, type TestContext } from "node:test";
-import { connect } from "../kubeconfig/connect.ts";
-import { KubeconfigError } from "../kubeconfig/fields.ts";
-import { parseKubeconfig } from "../kubeconfig/kubeconfig.ts";
+import { connect, KubeconfigError, parseKubeconfig } from "../kubeconfig/index.ts";
 import { NodeTransport } from "./node-transport.ts";
 import { type PermitsAddress, permittedOnly } from "./permitted-addresses.ts";
 

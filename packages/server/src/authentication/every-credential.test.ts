@@ -6,144 +6,36 @@
  * else can be the reason of the refusal; where a path has no such thing (a static token has no issuer), its row says so by leaving it out.
  */
 import assert from "node:assert/strict";
-import { createHmac, createPublicKey, generateKeyPairSync, X509Certificate } from "node:crypto";
+import { createHmac, createPublicKey, X509Certificate } from "node:crypto";
 import { describe, it } from "node:test";
-import { rootCluster } from "@kcp-ts/machinery/names";
 import {
   type AccountObject,
-  adminTokens,
-  BearerTokenAuthenticator,
   type Claims,
-  ClientCertificateAuthenticator,
   clockSkewMs,
   hashToken,
-  IssuerAuthenticator,
-  isAuthenticationError,
-  issuerOfFlags,
   notBeforeSkewMs,
   parseJsonWebToken,
   parseTokenFile,
-  ReloadableClientCa,
-  RequestAuthenticator,
-  ServiceAccountAuthenticator,
-  ServiceAccountTokenIssuer,
   type SigningKey,
-  StaticTokenAuthenticator,
-  signingKey,
   signJsonWebToken,
-  toJsonWebKey,
   tokenLengthMax,
-  verificationKeyOf,
 } from "./index.ts";
+import {
+  adminToken,
+  fileToken,
+  foreign,
+  foreignKey,
+  Gate,
+  own,
+  ownKey,
+  startMs,
+  strangersEc,
+  strangersRsa,
+} from "./test-support/gate.ts";
 import { fixtures } from "./testdata/certificates.ts";
 
-const startMs = Date.parse("2026-11-20T00:00:00Z");
 const second = 1000;
 const yearMs = 365 * 86_400 * second;
-const own = "https://kcp.example";
-const foreign = "https://issuer.example";
-const newKey = (kind: "rsa" | "ec") =>
-  signingKey(
-    kind === "rsa"
-      ? generateKeyPairSync("rsa", { modulusLength: 2048 }).privateKey
-      : generateKeyPairSync("ec", { namedCurve: "P-256" }).privateKey,
-    kind,
-  );
-const [ownKey, foreignKey, strangersRsa, strangersEc] = [
-  newKey("ec"),
-  newKey("rsa"),
-  newKey("rsa"),
-  newKey("ec"),
-];
-const adminToken = "admin-token-0123456789";
-const fileToken = "file-token-0123456789";
-const account = { cluster: rootCluster, namespace: "ns", name: "sa", uid: "u1" };
-
-/** A gate with every way in, over accounts and time that the test moves. */
-class Gate {
-  now = startMs;
-  readonly objects = new Map<string, AccountObject>();
-  readonly fileTokens = new StaticTokenAuthenticator(
-    parseTokenFile(`${fileToken},bob,7,devs`, "f"),
-  );
-  readonly authorities = new ReloadableClientCa(fixtures.authorityA, "ca.crt");
-  readonly #issuer: ServiceAccountTokenIssuer;
-  readonly #gate: RequestAuthenticator;
-
-  constructor() {
-    const clock = { now: () => this.now };
-    const set = { keys: [toJsonWebKey(verificationKeyOf(foreignKey))] };
-    const keys = [verificationKeyOf(ownKey)];
-    this.#issuer = new ServiceAccountTokenIssuer({
-      issuer: own,
-      audiences: [own],
-      key: () => ownKey,
-      clock,
-    });
-    const accounts = new ServiceAccountAuthenticator({
-      issuers: [own],
-      audiences: [own],
-      keys: () => keys,
-      objects: { find: (resource, { name }) => this.objects.get(`${resource}/${name}`) },
-      clock,
-    });
-    const issuers = new IssuerAuthenticator({
-      issuer: issuerOfFlags({ issuerUrl: foreign, clientId: "kcp", usernamePrefix: "-" }),
-      apiAudiences: [own],
-      fetch: async (url) =>
-        url.endsWith("/keys")
-          ? JSON.parse(JSON.stringify(set))
-          : { issuer: foreign, jwks_uri: `${foreign}/keys` },
-      clock,
-      onError: (error) => assert.fail(String(error)),
-    });
-    const admins = new StaticTokenAuthenticator(
-      adminTokens({ adminTokenHash: hashToken(adminToken), shardAdminTokenHash: hashToken("y") }),
-    );
-    this.#gate = new RequestAuthenticator({
-      authenticators: [
-        new ClientCertificateAuthenticator({ authorities: [this.authorities], clock }),
-        new BearerTokenAuthenticator([accounts, admins, this.fileTokens, issuers], [own]),
-      ],
-      // A refused credential is not the same as none.
-      anonymous: true,
-    });
-    const there = { uid: "u1", deletedAt: undefined };
-    this.objects.set("serviceaccounts/sa", { ...there, token: undefined });
-    this.objects.set("secrets/s", { ...there, token: this.issueForSecret() });
-  }
-
-  issue(): string {
-    const wish = { account, audiences: [own], expirationSeconds: 3600, secret: undefined };
-    return this.#issuer.issue(wish).token;
-  }
-
-  issueForSecret(): string {
-    return this.#issuer.issueForSecret(account, "s");
-  }
-
-  outcome(token: string): Promise<string> {
-    return said(async () => await this.#gate.authenticate({ authorization: `Bearer ${token}` }));
-  }
-
-  reviewed(token: string, audiences: readonly string[]): Promise<string> {
-    return said(async () => (await this.#gate.reviewToken(token, audiences)).user);
-  }
-
-  ofCertificate(clientCertificate: X509Certificate): Promise<string> {
-    return said(async () => await this.#gate.authenticate({ clientCertificate }));
-  }
-}
-
-/** The user's name, or `refused: ` and why. */
-async function said(ask: () => Promise<{ readonly username: string }>): Promise<string> {
-  try {
-    return (await ask()).username;
-  } catch (error) {
-    if (isAuthenticationError(error)) return `refused: ${error.message}`;
-    throw error;
-  }
-}
 
 const part = (value: unknown) => Buffer.from(JSON.stringify(value)).toString("base64url");
 const flipped = (text: string, at: number) =>

@@ -5,15 +5,9 @@
 import assert from "node:assert/strict";
 import { after, afterEach, before, beforeEach, describe, it } from "node:test";
 import type { JsonObject } from "@kcp-ts/machinery/json";
-import {
-  register,
-  registration,
-  rulesFor,
-  WebhookServer,
-} from "../admission/test-support/webhook-server.ts";
+import { parseAuditPolicy } from "../audit/index.ts";
 import { TestServer } from "../testing/index.ts";
-import { AuditNotes, auditAnnotationsLengthMax, auditAnnotationsMax } from "./audit-notes.ts";
-import { parseAuditPolicy } from "./policy.ts";
+import { register, registration, rulesFor, WebhookServer } from "./test-support/webhook-server.ts";
 
 interface Event {
   readonly stage: string;
@@ -218,34 +212,5 @@ describe("bodies that hold secrets", () => {
   it("are shown at the level that shows everything", async () => {
     const text = JSON.stringify(await written("RequestResponse"));
     assert.ok(text.includes("canary-value") && text.includes("canary-label"));
-  });
-});
-
-describe("the notes of one request", () => {
-  it("are so many and no more", async () => {
-    await start();
-    const counted = (count: number) => {
-      const kept = new AuditNotes();
-      for (let at = 0; at < count; at++) kept.addForeign(`a.example.com/k${at}`, "v");
-      return kept.toJson();
-    };
-    assert.equal(Object.keys(counted(auditAnnotationsMax)).length, auditAnnotationsMax);
-    assert.equal(counted(auditAnnotationsMax)["audit.k8s.io/truncated"], undefined);
-    const over = counted(auditAnnotationsMax + 1);
-    assert.equal(over[`a.example.com/k${auditAnnotationsMax}`], undefined);
-    assert.equal(over["audit.k8s.io/truncated"], "true");
-  });
-
-  it("are so long and no longer", async () => {
-    await start();
-    const key = "a.example.com/k";
-    for (const [length, isKept] of [
-      [auditAnnotationsLengthMax - key.length, true],
-      [auditAnnotationsLengthMax - key.length + 1, false],
-    ] as const) {
-      const kept = new AuditNotes();
-      kept.addForeign(key, "v".repeat(length));
-      assert.equal(Object.hasOwn(kept.toJson(), key), isKept);
-    }
   });
 });
