@@ -152,6 +152,13 @@ describe("HTTP/1.1 does not lead into another's cluster", () => {
       line: `GET ${path} HTTP/1.1`,
       lines: ["Impersonate-User: x", "Impersonate-Group: a", "impersonate-group: system:masters"],
     },
+    "by a warrant in other letters": {
+      line: `GET ${path} HTTP/1.1`,
+      lines: [
+        "Impersonate-User: x",
+        'Impersonate-Extra-Authorization.Kcp.Io%2FWarrant: {"user":"vera"}',
+      ],
+    },
     "by a password": { line: `GET ${path} HTTP/1.1`, authorization: ["Basic dmVyYTp2ZXJh"] },
     "by a protocol to change to": {
       line: `GET ${path} HTTP/1.1`,
