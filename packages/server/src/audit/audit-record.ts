@@ -3,10 +3,10 @@ import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery
 import type { ApiRequest, ApiResponse } from "../request/api-request.ts";
 import { header } from "../request/api-request.ts";
 import type { RequestScope } from "../request/request-scope.ts";
+import { holdsSecrets } from "../request/secret-kinds.ts";
 import type { UserInfo } from "../request/user.ts";
 import { AuditNotes } from "./audit-notes.ts";
 import type { AuditRule, AuditStage } from "./policy.ts";
-import { holdsSecrets } from "./secret-kinds.ts";
 
 /** A request as audit sees it. */
 export interface AuditedExchange {
@@ -57,7 +57,8 @@ export class AuditRecord {
   }
 
   get #isSecret(): boolean {
-    return holdsSecrets(this.#exchange.scope);
+    const { scope } = this.#exchange;
+    return scope?.kind === "resource" && holdsSecrets(scope);
   }
 
   event(stage: AuditStage, nowMs: number, response: ApiResponse | undefined, decode: Decode) {

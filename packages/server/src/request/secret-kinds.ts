@@ -1,5 +1,6 @@
-/** Kinds whose bodies are secrets, or hold some. What tenants define themselves cannot be known. */
-import type { RequestScope } from "../request/request-scope.ts";
+/**
+ * Kinds whose bodies are secrets, or hold some: they are not repeated where others read. What tenants define themselves cannot be known.
+ */
 
 /** As `resource.group` or `resource/subresource.group`. */
 const secretKinds: ReadonlySet<string> = new Set([
@@ -9,9 +10,12 @@ const secretKinds: ReadonlySet<string> = new Set([
   "synctargets.workload.kcp.io",
 ]);
 
-export function holdsSecrets(scope: RequestScope | undefined): boolean {
-  if (scope?.kind !== "resource") return false;
-  const { group, resource, subresource } = scope;
+export function holdsSecrets(kind: {
+  readonly group: string;
+  readonly resource: string;
+  readonly subresource?: string;
+}): boolean {
+  const { group, resource, subresource = "" } = kind;
   const name = subresource === "" ? resource : `${resource}/${subresource}`;
   return secretKinds.has(`${name}.${group}`);
 }
