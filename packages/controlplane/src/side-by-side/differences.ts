@@ -306,15 +306,43 @@ export const meantDifferences: readonly MeantDifference[] = [
     because: "accounts are told with their logical cluster",
   },
   {
-    topic: "admission",
-    exchanges: ["hook: cannot be asked"],
-    at: "body",
-    because: "the words of Node's sockets",
-  },
-  {
     topic: "traffic",
     exchanges: ["schema: told apart by nothing", "request: without anything"],
     at: "body",
     because: goTypes,
+  },
+  {
+    topic: "webhooks",
+    exchanges: [
+      "validating: other-version",
+      "validating: unknown-version",
+      "validating: other-kind",
+      "mutating: patch-kind",
+    ],
+    at: "body",
+    because: goTypes,
+  },
+  {
+    topic: "webhooks",
+    exchanges: ["validating: away"],
+    at: "body",
+    because: "a redirect is not followed: it would lead where nobody has agreed to go",
+  },
+  {
+    topic: "webhooks",
+    exchanges: ["mutating: patch-text"],
+    at: "body",
+    because: "parsers word differently what is wrong with a text",
+  },
+  {
+    topic: "webhooks",
+    exchanges: [
+      "told before: a create",
+      "told before: of a generated name",
+      "told before: an update",
+      "told before: a patch",
+    ],
+    at: "body.message",
+    because: "mutating webhooks see what was sent, before it has owners and a patch has a version",
   },
 ];
