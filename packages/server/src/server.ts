@@ -119,7 +119,7 @@ export class ApiServer {
         ? options.authenticator(accountObjects(registry, watchCache))
         : options.authenticator;
     this.#access = accessControl({
-      ...{ storage, registry, hub: watchCache.hub, compose: options.authorization },
+      ...{ storage, registry, clock, hub: watchCache.hub, compose: options.authorization },
       authenticator,
       gate: this.#gate(options),
       limit: maximalPermissions((cluster, group, resource) =>
