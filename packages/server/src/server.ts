@@ -256,7 +256,10 @@ export class ApiServer {
     return new Admission([
       ...this.#tenancy.admissionPlugins,
       ...sharingPlugins,
-      ...objectLimitPlugins(tenantLimits, { storage, clock, catalog: () => catalog }),
+      ...objectLimitPlugins(tenantLimits, {
+        ...{ storage, clock, hub: watchCache.hub },
+        catalog: () => catalog,
+      }),
       namespaceLifecycle(source),
       certificateSigners(signerRules(authorizer)),
       escalation,
