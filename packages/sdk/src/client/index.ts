@@ -17,6 +17,7 @@ export {
   type InProcessResponse,
   InProcessTransport,
 } from "./in-process-transport.ts";
+export type { LazyList } from "./list-text.ts";
 export {
   clusterAnnotation,
   type DynamicObject,
