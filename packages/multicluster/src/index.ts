@@ -187,13 +187,9 @@ export {
   resolveResources,
   type SyncedResource,
   type Syncer,
-  type SyncerConnection,
   type SyncerHealth,
-  SyncerManager,
-  type SyncerManagerOptions,
   type SyncerOptions,
   startSyncer,
   type TargetIdentity,
-  UpstreamInformers,
-  type UpstreamInformersOptions,
 } from "./syncer/index.ts";
+export { Syncers, type SyncersOptions } from "./syncers.ts";

@@ -4,6 +4,7 @@
  */
 import { type Clock, type Random, systemRandom } from "@kcp-ts/machinery/base";
 import { list, message, objectMeta, string } from "@kcp-ts/machinery/shape";
+import { multiclusterKinds } from "@kcp-ts/multicluster";
 import { Client, type DynamicObject, defineResource } from "@kcp-ts/sdk";
 import { EndableBody } from "@kcp-ts/sdk/client";
 import {
@@ -14,6 +15,7 @@ import {
   RequestAuthenticator,
   StaticTokenAuthenticator,
   simpleResource,
+  systemDefinition,
 } from "@kcp-ts/server";
 import { MemoryStorage } from "@kcp-ts/server/storage/memory";
 import { inProcessTransport } from "../compose/in-process-transport.ts";
@@ -104,7 +106,7 @@ export class Side {
         authenticators: [new BearerTokenAuthenticator([tokens])],
         anonymous: true,
       }),
-      resources: [widgetType],
+      resources: [widgetType, ...multiclusterKinds.map(systemDefinition)],
       log: silent,
     });
     await server.start();

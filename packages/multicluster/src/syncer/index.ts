@@ -1,4 +1,4 @@
-/** Keeps physical clusters in step with what is assigned to them: `startSyncer` for one, `SyncerManager` for as many as there are. */
+/** Keeps physical clusters in step with what is assigned to them: `startSyncer` for one; `../syncers.ts` runs one for each that a process is connected to. */
 export { type AgentManifestOptions, agentId, agentManifest } from "./agent-manifest.ts";
 export type { SyncedResource } from "./context.ts";
 export type { NamespaceLocator, Origin, TargetIdentity } from "./origin.ts";
@@ -15,9 +15,5 @@ export {
 export { type ResolvedResources, resolveResources } from "./resolve-resources.ts";
 export { ResourceSet } from "./resource-set.ts";
 export { type Syncer, type SyncerHealth, type SyncerOptions, startSyncer } from "./syncer.ts";
-export {
-  type SyncerConnection,
-  SyncerManager,
-  type SyncerManagerOptions,
-} from "./syncer-manager.ts";
+export { type SyncerCondition, syncerCondition } from "./syncer-condition.ts";
 export { UpstreamInformers, type UpstreamInformersOptions } from "./upstream-informers.ts";

@@ -98,6 +98,11 @@ export class KindView {
     await Promise.all([this.#upstream.synced(signal), this.#downstream.synced(signal)]);
   }
 
+  /** Whether an upstream object is assigned to the cluster or held for it. */
+  get holdsSomething(): boolean {
+    return this.#upstream.keys().length > 0;
+  }
+
   get health() {
     return { upstream: this.#upstream.health, downstream: this.#downstream.health };
   }
