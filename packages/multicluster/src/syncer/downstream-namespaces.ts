@@ -31,6 +31,9 @@ import { isObjectNotFound, Trouble } from "./trouble.ts";
 /** Without anything of ours, and without an upstream namespace, for so long. */
 export const emptyNamespaceDelayMs = 30_000;
 
+/** Namespaces whose names are remembered; then it is begun anew. */
+const namesMax = 10_000;
+
 interface CachedNamespace {
   readonly metadata: {
     readonly name: string;
@@ -57,6 +60,8 @@ export class DownstreamNamespaces {
   /** Made by us and not yet told by the informer. */
   readonly #made = new Set<string>();
   readonly #planned = new Set<string>();
+  /** Names are hashes, and asked for all the time. */
+  readonly #names = new Map<string, string>();
 
   constructor(options: DownstreamNamespacesOptions) {
     this.#options = options;
@@ -94,7 +99,13 @@ export class DownstreamNamespaces {
   }
 
   nameFor(at: At): string {
-    return downstreamNamespace(this.#options.context.target, at);
+    const id = `${at.cluster}|${at.namespace}`;
+    const known = this.#names.get(id);
+    if (known !== undefined) return known;
+    const name = downstreamNamespace(this.#options.context.target, at);
+    if (this.#names.size >= namesMax) this.#names.clear();
+    this.#names.set(id, name);
+    return name;
   }
 
   /** Where the objects of a namespace come from; undefined for one that is not ours. */
