@@ -172,6 +172,8 @@ export {
   type AgentManifestOptions,
   agentId,
   agentManifest,
+  auditGraceMs,
+  auditPeriodMs,
   type ContestedField,
   defaultPolicies,
   type KindPolicy,

@@ -17,6 +17,7 @@ import {
   namespaceLocatorAnnotations,
   tenantLabel,
 } from "../api/index.ts";
+import { runAudit } from "./audit.ts";
 import { namespaces, type SyncContext } from "./context.ts";
 import {
   downstreamNamespace,
@@ -86,8 +87,15 @@ export class DownstreamNamespaces {
     });
   }
 
-  run(): Promise<void> {
-    return this.#informer.run(this.#options.context.signal);
+  async run(): Promise<void> {
+    const { downstream: client, target, signal, clock, random, onError } = this.#options.context;
+    const labelSelector = `${downstreamLabel}=${targetKey(target)}`;
+    const scope = { cluster: rootCluster };
+    const audited = { informer: this.#informer, client, scope, labelSelector };
+    await Promise.all([
+      this.#informer.run(signal),
+      runAudit({ ...audited, clock, random, onError }, signal),
+    ]);
   }
 
   get hasSynced(): boolean {

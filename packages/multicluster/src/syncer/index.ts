@@ -1,5 +1,6 @@
 /** Keeps physical clusters in step with what is assigned to them: `startSyncer` for one; `../syncers.ts` runs one for each that a process is connected to. */
 export { type AgentManifestOptions, agentId, agentManifest } from "./agent-manifest.ts";
+export { auditGraceMs, auditPeriodMs } from "./audit.ts";
 export type { SyncedResource } from "./context.ts";
 export type { NamespaceLocator, Origin, TargetIdentity } from "./origin.ts";
 export {

@@ -11,9 +11,11 @@ import {
   Informer,
   type KubernetesObject,
   type ObjectKey,
+  parseKey,
   stringMember,
 } from "@kcp-ts/sdk";
 import { downstreamLabel } from "../api/index.ts";
+import { type AuditOptions, runAudit } from "./audit.ts";
 import { type CachedObject, cachedObject, hasSameContent } from "./cached-object.ts";
 import type { SyncContext, SyncedResource } from "./context.ts";
 import { type Place, placeOf } from "./desired-object.ts";
@@ -45,20 +47,26 @@ export class KindView {
   /** Copies that we deleted. */
   readonly #deletedByUs = new Set<string>();
 
+  readonly #selection: Pick<AuditOptions<CachedObject>, "labelSelector" | "keep">;
+  /** What was written and not told by the time of the last audit. */
+  #untold = new Set<CachedObject>();
+
   constructor(options: KindViewOptions) {
     this.#options = options;
+    // What is born downstream does not carry our label; where it is says that it concerns us.
+    this.#selection =
+      options.policy.direction === "up"
+        ? { keep: ({ metadata }) => metadata.namespace?.startsWith("kcp-") === true }
+        : { labelSelector: `${downstreamLabel}=${targetKey(options.context.target)}` };
     const { context, synced, policy, upstreamInformers } = options;
     const { downstream, target, clock, random, onError } = context;
-    const isUp = policy.direction === "up";
     const paths = policy.contested.map(({ path }) => path);
     this.#downstream = new Informer<KubernetesObject, CachedObject>({
       client: downstream,
       resource: synced.resource,
       scope: { cluster: rootCluster },
-      // What is born downstream does not carry our label; where it is says that it concerns us.
-      ...(isUp
-        ? { keep: ({ metadata }) => metadata.namespace?.startsWith("kcp-") === true }
-        : { selector: { labelSelector: `${downstreamLabel}=${targetKey(target)}` } }),
+      selector: { labelSelector: this.#selection.labelSelector },
+      keep: this.#selection.keep,
       transform: (object) => cachedObject(object, paths),
       clock,
       random,
@@ -88,8 +96,35 @@ export class KindView {
   async run(): Promise<void> {
     const { signal, onChange, context } = this.#options;
     for (const key of this.#upstream.keys()) if (context.serves(key.cluster)) onChange(key);
-    await this.#downstream.run(signal);
+    const { downstream, clock, random, onError } = context;
+    const audited = {
+      informer: this.#downstream,
+      client: downstream,
+      scope: { cluster: rootCluster },
+      ...this.#selection,
+      clock,
+      random,
+      onError,
+      onAgreed: () => this.#forgetUntold(),
+    };
+    await Promise.all([this.#downstream.run(signal), runAudit(audited, signal)]);
     this.#upstream.close();
+  }
+
+  /** An answer that no watch has told of from one audit to the next: the object was gone again before it came. */
+  #forgetUntold(): void {
+    const untold = new Set<CachedObject>();
+    for (const fresh of [this.#freshUpstream, this.#freshDownstream]) {
+      for (const [text, written] of fresh) {
+        if (!this.#untold.has(written)) {
+          untold.add(written);
+          continue;
+        }
+        fresh.delete(text);
+        this.#options.onChange(parseKey(text));
+      }
+    }
+    this.#untold = untold;
   }
 
   /** Both sides have been seen whole: before that, absence means nothing. */
