@@ -172,6 +172,8 @@ export {
   type AgentManifestOptions,
   agentId,
   agentManifest,
+  auditGraceMs,
+  auditPeriodMs,
   type ContestedField,
   defaultPolicies,
   type KindPolicy,
@@ -187,13 +189,9 @@ export {
   resolveResources,
   type SyncedResource,
   type Syncer,
-  type SyncerConnection,
   type SyncerHealth,
-  SyncerManager,
-  type SyncerManagerOptions,
   type SyncerOptions,
   startSyncer,
   type TargetIdentity,
-  UpstreamInformers,
-  type UpstreamInformersOptions,
 } from "./syncer/index.ts";
+export { Syncers, type SyncersOptions } from "./syncers.ts";
