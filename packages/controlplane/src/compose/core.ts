@@ -45,6 +45,7 @@ import {
 } from "./service-accounts.ts";
 import { snapshotsOf } from "./snapshots.ts";
 import type { OpenedStorage } from "./storage.ts";
+import { syncerViews } from "./syncer-views.ts";
 
 export interface CoreOptions
   extends Omit<
@@ -162,6 +163,12 @@ export class Core {
         this.#physicalClusters.admissionPlugin,
         ...(extensions.admissionPlugins ?? []),
       ],
+      syncerViews: (authorizer, catalog) =>
+        syncerViews({
+          authorizer,
+          catalog,
+          client: () => this.#client(parts.credential.authorization),
+        }),
       resources: [...this.#physicalClusters.resources, ...(extensions.resources ?? [])],
       webhooks: { denyPrivateAddresses: parts.webhookDenyPrivateAddresses === true },
       audit: parts.trail,

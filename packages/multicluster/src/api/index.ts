@@ -28,6 +28,7 @@ export {
 } from "./kinds.ts";
 export {
   advancedSchedulingAnnotation,
+  agentAnnotation,
   apiVersionAnnotation,
   assignedCluster,
   chosenTargetAnnotation,

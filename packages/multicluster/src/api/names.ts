@@ -121,6 +121,9 @@ export const syncTargetFinalizer = "workload.kcp.io/synctarget";
 /** On a SyncTarget that is being deleted, "true": what is in the cluster may stay there. */
 export const orphanAnnotation = "workload.kcp.io/orphan";
 
+/** On what is installed in a cluster for an agent: the SyncTarget that it is for, as JSON. */
+export const agentAnnotation = "workload.kcp.io/agent";
+
 /** On imports and negotiated resources: `group/version`, for a column. */
 export const apiVersionAnnotation = "apiresource.kcp.io/apiVersion";
 

@@ -1,5 +1,5 @@
 /** SyncTargets: from a kubeconfig to a connected cluster, and what is said of its health. */
-export { missingAccess, neededVerbs } from "./access.ts";
+export { missingAccess } from "./access.ts";
 export { answerBytesMax, boundedTransport } from "./bounded-transport.ts";
 export { checkKubeconfig, isProblem, kubeconfigTextMax } from "./check-kubeconfig.ts";
 export { diagnose } from "./diagnose.ts";
