@@ -186,6 +186,7 @@ export {
   Targets,
   unseal,
 } from "./registration/index.ts";
+export { type AgentOptions, runAgent } from "./run-agent.ts";
 export {
   type ContestedField,
   concernedTargets,

@@ -3,10 +3,11 @@ import { describe, it } from "node:test";
 import { isStatusError } from "@kcp-ts/machinery/status";
 import { apiResourceImports, syncTargets } from "@kcp-ts/multicluster";
 import { defineResource, type KubernetesObject } from "@kcp-ts/sdk";
-import { eventually, startTestControlPlane } from "../testing/index.ts";
+import { startTestControlPlane } from "../testing/index.ts";
 import {
   deployment,
   deployments,
+  eventually,
   register,
   startPhysical,
   startPlane,

@@ -100,6 +100,7 @@ function deployment(
     `--sync-target=${target.name}`,
     `--sync-target-uid=${target.uid}`,
     `--token-secret=${id}/${id}`,
+    "--import-apis",
     ...resources.map((name) => `--resources=${name}`),
   ];
   return {

@@ -29,6 +29,7 @@ export {
 export {
   advancedSchedulingAnnotation,
   agentAnnotation,
+  agentFieldManager,
   apiVersionAnnotation,
   assignedCluster,
   chosenTargetAnnotation,

@@ -41,7 +41,7 @@ export class Heartbeats {
     if (known?.last === last) return { last, silentMs: nowMs - known.atMs, skewMs: known.skewMs };
     const aheadMs = Date.parse(last) - this.#clock.now();
     // The first that we see may be old: then its age is a guess, and never one that says that the agent is gone.
-    const silentMs = known === undefined ? Math.min(Math.max(0, -aheadMs), heartbeatLateMs) : 0;
+    const silentMs = known === undefined ? Math.min(Math.max(0, -aheadMs), heartbeatLateMs + 1) : 0;
     const skewMs = known === undefined ? undefined : aheadMs;
     this.#seen.set(id, { last, atMs: nowMs - silentMs, skewMs });
     return { last, silentMs, skewMs };

@@ -5,6 +5,7 @@ export { checkKubeconfig, isProblem, kubeconfigTextMax } from "./check-kubeconfi
 export { diagnose } from "./diagnose.ts";
 export type { OpenSealed } from "./kubeconfig-source.ts";
 export { isSealed, type SealedPlace, seal, sealingKeyBytes, unseal } from "./seal.ts";
+export { runSelfReport, type SelfReportOptions, selfReportMs } from "./self-report.ts";
 export {
   drainTimeoutMsDefault,
   TargetController,

@@ -176,7 +176,7 @@ export class TargetController {
     const { problem } = report ?? {};
     const failed = problem && ({ state: "failed", message: problem.message } as const);
     const agent = this.#agents.stateOf(id) ?? failed;
-    const observation = { kind: "agent" as const, heartbeat, agent, report };
+    const observation = { kind: "agent" as const, heartbeat, agent };
     return { observation, waitMs: Math.min(waitMs, heartbeatLateMs / 4) };
   }
 

@@ -26,8 +26,6 @@ export interface AgentObservation {
   readonly heartbeat: Heartbeat | undefined;
   /** How far its installation is, where it is installed from here. */
   readonly agent?: AgentState | undefined;
-  /** Of the way into the cluster, if there is one. */
-  readonly report?: LinkReport | undefined;
 }
 
 export const accessCondition = "SyncerAuthorized";
@@ -45,30 +43,34 @@ export function targetStatus(
   const drafts = [
     installedOf(observation, health),
     health,
-    accessOf(observation),
-    exclusiveOf(observation),
+    ...(observation.kind === "link" ? clusterConditions(observation.report) : []),
   ];
   const own = drafts.filter((one) => one !== undefined);
-  const ready = summary([...own, ...known.filter(({ type }) => others.has(type))]);
+  const isOther = ({ type }: Draft) =>
+    others.has(type) || (observation.kind === "agent" && type === accessCondition);
+  const ready = summary([...own, ...known.filter(isOther)]);
   const shown = observation.kind === "draining" ? draining(observation.message) : ready;
-  const report = reportOf(observation);
+  const report = observation.kind === "link" ? observation.report : undefined;
+  const isOurs = (target.spec?.mode ?? "Push") === "Push";
   return {
     conditions: [shown, ...own].map((one) => settled(known, one, nowMs)),
-    ...factsOf(target.status ?? {}, report),
+    ...(isOurs ? factsOf(target.status ?? {}, report) : {}),
   };
 }
 
-type Draft = Omit<SeverityCondition, "lastTransitionTime">;
+/** Without the time of its last transition. */
+export type Draft = Omit<SeverityCondition, "lastTransitionTime">;
 
 const others: ReadonlySet<string> = new Set([
   targetConditions.apiImporterReady,
   targetConditions.syncerReady,
 ]);
 
-function reportOf(observation: Observation): LinkReport | undefined {
-  return observation.kind === "link" || observation.kind === "agent"
-    ? observation.report
-    : undefined;
+/** What was found in the cluster, by whoever works there. */
+export function clusterConditions(
+  found: Pick<LinkReport, "missingAccess" | "otherClaims">,
+): readonly Draft[] {
+  return [accessOf(found), exclusiveOf(found)].filter((one) => one !== undefined);
 }
 
 function healthOf(target: SyncTarget, observation: Observation): Draft {
@@ -137,8 +139,7 @@ function installedOf(observation: Observation, health: Draft): Draft | undefined
 }
 
 /** Two may share a cluster; that they do is said, for nobody may have meant it. */
-function exclusiveOf(observation: Observation): Draft | undefined {
-  const others = reportOf(observation)?.otherClaims;
+function exclusiveOf({ otherClaims: others }: Pick<LinkReport, "otherClaims">) {
   if (others === undefined) return undefined;
   if (others.length === 0) return passed(exclusiveCondition, "NoOtherClaims", "");
   const message = `${others.join(", ")} also has work in this cluster: both use its capacity. If one of them should not, delete that SyncTarget; if it is gone already, delete the namespaces with its uid in the annotation kcp.io/namespace-locator`;
@@ -149,12 +150,10 @@ function exclusiveOf(observation: Observation): Draft | undefined {
   );
 }
 
-function accessOf(observation: Observation): Draft | undefined {
-  if (observation.kind !== "link") return undefined;
-  const { missingAccess: missing } = observation.report;
+function accessOf({ missingAccess: missing }: Pick<LinkReport, "missingAccess">) {
   if (missing === undefined) return undefined;
   if (missing.length === 0) return passed(accessCondition, "SyncerAuthorized", "");
-  const message = `the user in the kubeconfig may not ${missing.join(", ")}: grant it by a ClusterRole and a ClusterRoleBinding in the cluster`;
+  const message = `the user that the syncer has in the cluster may not ${missing.join(", ")}: grant it by a ClusterRole and a ClusterRoleBinding in the cluster`;
   return failed(accessCondition, { reason: "SyncerUnauthorized", message: bounded(message, 1024) });
 }
 
@@ -193,7 +192,7 @@ function unknown(type: string, reason: string, message: string): Draft {
 }
 
 /** With the time of its last transition. */
-function settled(
+export function settled(
   known: readonly SeverityCondition[],
   draft: Draft,
   nowMs: number,
