@@ -1,6 +1,6 @@
 /** `kcp cluster-controller`: the controllers of physical clusters in a process of their own, beside a control plane that runs without them. */
 import { createLog, runPhysicalClusters } from "@kcp-ts/controlplane";
-import { connectDefault, formatKey } from "@kcp-ts/sdk";
+import { connectDefault, formatKey, type Kubeconfig, loadKubeconfig } from "@kcp-ts/sdk";
 import type { Command } from "commander";
 import { integerFlag } from "./flags.ts";
 import {
@@ -42,6 +42,7 @@ async function run(flags: ClusterControllerFlags): Promise<void> {
   const log = createLog({ format, verbosity: flags.v });
   const { kubeconfig: path, context } = flags;
   const { client, close } = await connectDefault({ path, context });
+  const agentServer = serverOf(await loadKubeconfig(path === undefined ? {} : { path }), context);
   const stopping = new AbortController();
   for (const name of ["SIGINT", "SIGTERM"] as const) process.once(name, () => stopping.abort());
   log.info({ controllers: physicalClusterOptionsOf(flags).parts?.join() ?? "" }, "ready");
@@ -51,6 +52,7 @@ async function run(flags: ClusterControllerFlags): Promise<void> {
         ...physicalClusterOptionsOf(flags),
         denyPrivateAddresses: flags.webhookDenyPrivateAddresses === "true",
         client,
+        agentServer,
         onError: (error, { controller, key }) =>
           log.warn(
             { err: error, controller, key: key && formatKey(key) },
@@ -62,4 +64,13 @@ async function run(flags: ClusterControllerFlags): Promise<void> {
   } finally {
     await close();
   }
+}
+
+/** Where this process reaches the control plane, agents reach it, too. */
+function serverOf({ contexts, clusters }: Kubeconfig, context: string) {
+  const cluster = clusters.get(contexts.get(context)?.cluster ?? "");
+  if (cluster === undefined) return undefined;
+  const { server, certificateAuthority: authority } = cluster;
+  const caPem = authority !== undefined && "data" in authority ? authority.data : undefined;
+  return { url: new URL(server).origin, caPem };
 }

@@ -65,7 +65,7 @@ describe("a webhook's notes", () => {
     await start();
     webhook.answer("/check", ({ name }) => ({
       allowed: name !== "bad",
-      auditAnnotations: { why: `saw ${name}`, "not a name!": "x", number: 5 },
+      auditAnnotations: { why: `saw ${name}`, "not a name!": "x" },
       warnings: ["mind the gap"],
     }));
     await register(server, "validating", hook("check.example.com", "/check"));

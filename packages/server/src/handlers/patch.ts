@@ -88,6 +88,7 @@ export async function handlePatch(
     mayCreate: isApply && scope.subresource === "",
     isDerived: true,
     owner,
+    asSent: admitted,
   });
   const status = written.outcome === "created" ? 201 : 200;
   return renderWritten(status, await settled(written, handled, rooms), form, handled, rooms);

@@ -1,5 +1,11 @@
 /** Mutating webhooks: asked one after the other, each seeing what those before made of the object. */
-import { type JsonObject, jsonEqual, parseJson, stringifyJson } from "@kcp-ts/machinery/json";
+import {
+  type JsonObject,
+  type JsonValue,
+  jsonEqual,
+  parseJson,
+  stringifyJson,
+} from "@kcp-ts/machinery/json";
 import { applyJsonPatch, readJsonPatch } from "@kcp-ts/machinery/patch";
 import { quote, statusError } from "@kcp-ts/machinery/status";
 import type { AdmissionRequest } from "../admission.ts";
@@ -8,7 +14,8 @@ import type { Match } from "../matching/criteria.ts";
 import type { Reinvocation } from "../reinvocation.ts";
 import type { ReviewedRequest } from "../reviewed-request.ts";
 import { ask, businessOf, settleFailure } from "./call.ts";
-import type { Verdict } from "./review.ts";
+import { WebhookFailure } from "./review.ts";
+import type { Webhook } from "./webhook.ts";
 
 export async function mutateByWebhooks(
   webhooks: readonly ConfiguredWebhook[],
@@ -41,8 +48,9 @@ async function mutateByOne(
   let mutated = false;
   try {
     const verdict = await ask(webhook, reviewed, match, "mutating");
-    mutated = await change(webhook.name, verdict, reviewed, match);
-    notePatch(configured, verdict, request, place);
+    const operations = operationsOf(webhook.name, verdict.patch);
+    mutated = await change(webhook, verdict.patchType, operations, reviewed, match);
+    notePatch(configured, operations, request, place);
   } catch (error) {
     settleFailure(error, webhook);
     request.annotate(`failed-open.${mutationPrefix}${place}`, webhook.name);
@@ -58,25 +66,24 @@ const mutationPrefix = "mutation.webhook.admission.k8s.io/";
 /** What the webhook has done to the object is of the object: it is shown where request bodies are. */
 function notePatch(
   { configuration, webhook }: ConfiguredWebhook,
-  { patch }: Verdict,
+  patch: readonly JsonValue[],
   request: AdmissionRequest,
   place: string,
 ): void {
-  if (patch === "") return;
-  const { value } = parseJson(textOf(patch));
-  if (!Array.isArray(value) || value.length === 0) return;
-  const note = { configuration, webhook: webhook.name, patch: value, patchType: "JSONPatch" };
+  if (patch.length === 0) return;
+  const note = { configuration, webhook: webhook.name, patch, patchType: "JSONPatch" };
   request.annotate(`patch.webhook.admission.k8s.io/${place}`, stringifyJson(note), "Request");
 }
 
 /** Whether the answer changed anything. */
 async function change(
-  name: string,
-  { patch }: Verdict,
+  { name }: Webhook,
+  patchType: string,
+  operations: readonly JsonValue[],
   reviewed: ReviewedRequest,
   match: Match,
 ): Promise<boolean> {
-  if (patch === "") return false;
+  if (operations.length === 0) return false;
   const { object } = await reviewed.shownAs(match);
   const { equivalent } = match;
   const before = reviewed.object;
@@ -84,20 +91,40 @@ async function change(
     throw statusError.internal(
       `admission webhook ${quote(name)} attempted to modify the object, which is not supported for this operation`,
     );
+  // None is what the older version of the review has for JSONPatch, too.
+  if (patchType !== "JSONPatch" && patchType !== "")
+    throw new WebhookFailure(name, `unsupported patch type ${quote(patchType)}`);
   const form = equivalent?.form ?? reviewed.request.form;
-  const patched = inServerWords(() => form.decode(applied(object, patch)));
+  const patched = inServerWords(() => form.decode(applied(object, operations)));
   const restored = equivalent === undefined ? patched : await equivalent.restore(patched);
   if (jsonEqual(restored, before)) return false;
   reviewed.object = restored;
   return true;
 }
 
-function applied(object: JsonObject, patch: string): JsonObject {
-  return applyJsonPatch(object, readJsonPatch(parseJson(textOf(patch)))) as JsonObject;
+/** A patch that cannot be read is no answer. */
+function operationsOf(name: string, patch: string): readonly JsonValue[] {
+  if (patch === "") return [];
+  const undecodable = (why: string) =>
+    new WebhookFailure(name, `received undecodable patch in webhook response: ${why}`);
+  let value: JsonValue;
+  try {
+    value = parseJson(Buffer.from(patch, "base64").toString("utf8")).value;
+  } catch (error) {
+    throw undecodable((error as Error).message);
+  }
+  if (value === null) return [];
+  if (Array.isArray(value)) return value as readonly JsonValue[];
+  const found = typeof value === "boolean" ? "bool" : typeof value;
+  throw undecodable(`json: cannot unmarshal ${found} into Go value of type jsonpatch.Patch`);
 }
 
-function textOf(base64: string): string {
-  return Buffer.from(base64, "base64").toString("utf8");
+function applied(object: JsonObject, operations: readonly JsonValue[]): JsonObject {
+  const patch = readJsonPatch({ value: operations, duplicates: [] });
+  const patched = applyJsonPatch(object, patch) as JsonObject;
+  for (const member of ["apiVersion", "kind"])
+    if (patched[member] !== object[member]) throw new Error(`${member} can not be changed`);
+  return patched;
 }
 
 /** What a webhook makes of the object is no fault of the client's. */
