@@ -35,8 +35,8 @@ export interface AdmissionRequest {
   sent?: MutableObject | undefined;
   /** Tells the client something, in a Warning header. */
   warn(text: string): void;
-  /** Leaves a note for the audit of the request; the key is `<domain>/<name>`. */
-  annotate(key: string, value: string): void;
+  /** Leaves a note for the audit of the request; the key is `<domain>/<name>`. `Request`: only where request bodies are shown. */
+  annotate(key: string, value: string, level?: "Metadata" | "Request"): void;
 }
 
 export interface ObjectForm {

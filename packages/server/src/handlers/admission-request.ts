@@ -87,8 +87,8 @@ class HandledAdmission implements AdmissionRequest {
     this.#handled.warnings.push(text);
   }
 
-  annotate(key: string, value: string): void {
-    this.#handled.annotate(key, value);
+  annotate(key: string, value: string, level?: "Metadata" | "Request"): void {
+    this.#handled.annotate(key, value, level);
   }
 
   /** The same write, when there turns out to be nothing to update. */

@@ -4,6 +4,7 @@
  */
 import type { ClientRequest } from "node:http";
 import { Agent, type RequestOptions, request } from "node:https";
+import type { LookupFunction } from "node:net";
 import type { Clock } from "@kcp-ts/machinery/base";
 import { type JsonObject, type JsonValue, stringifyJson } from "@kcp-ts/machinery/json";
 import type { ClusterName } from "@kcp-ts/machinery/names";
@@ -18,6 +19,8 @@ export interface WebhookClientOptions {
   readonly answerBytesMax?: number;
   /** Refuses targets on this machine, in its network and at link-local addresses. */
   readonly denyPrivateAddresses?: boolean;
+  /** How names become addresses, where private ones are denied; as the system does it if left out. */
+  readonly resolve?: LookupFunction;
   /** Where services are; without it there are none. */
   readonly services?: ServiceResolver;
 }
@@ -51,6 +54,7 @@ const idleSocketMs = 20_000;
 
 export class WebhookClient {
   readonly #options: WebhookClientOptions;
+  readonly #lookup: LookupFunction;
   readonly #calls = new Map<string, number>();
   readonly #agent = new ClusterAgent({
     keepAlive: true,
@@ -62,6 +66,7 @@ export class WebhookClient {
 
   constructor(options: WebhookClientOptions) {
     this.#options = options;
+    this.#lookup = publicLookup(options.resolve);
   }
 
   /** Throws an Error that says what went wrong, in words for whoever looks after the webhook. */
@@ -118,7 +123,7 @@ export class WebhookClient {
     }
     const refused = denyPrivateAddresses ? refusedHost(url) : undefined;
     if (refused !== undefined) return refused;
-    return denyPrivateAddresses ? { ...ca, lookup: publicLookup } : ca;
+    return denyPrivateAddresses ? { ...ca, lookup: this.#lookup } : ca;
   }
 
   #send(

@@ -1,13 +1,20 @@
 /** Mutating webhooks: asked one after the other, each seeing what those before made of the object. */
-import { type JsonObject, type JsonValue, jsonEqual, parseJson } from "@kcp-ts/machinery/json";
+import {
+  type JsonObject,
+  type JsonValue,
+  jsonEqual,
+  parseJson,
+  stringifyJson,
+} from "@kcp-ts/machinery/json";
 import { applyJsonPatch, readJsonPatch } from "@kcp-ts/machinery/patch";
 import { quote, statusError } from "@kcp-ts/machinery/status";
+import type { AdmissionRequest } from "../admission.ts";
 import type { ConfiguredWebhook } from "../configuration.ts";
 import type { Match } from "../matching/criteria.ts";
 import type { Reinvocation } from "../reinvocation.ts";
 import type { ReviewedRequest } from "../reviewed-request.ts";
 import { ask, businessOf, settleFailure } from "./call.ts";
-import { type Verdict, WebhookFailure } from "./review.ts";
+import { WebhookFailure } from "./review.ts";
 import type { Webhook } from "./webhook.ts";
 
 export async function mutateByWebhooks(
@@ -31,33 +38,51 @@ export async function mutateByWebhooks(
 }
 
 async function mutateByOne(
-  { configuration, webhook }: ConfiguredWebhook,
+  configured: ConfiguredWebhook,
   reviewed: ReviewedRequest,
   match: Match,
   place: string,
 ): Promise<boolean> {
+  const { configuration, webhook } = configured;
   const { request } = reviewed;
+  let mutated = false;
   try {
     const verdict = await ask(webhook, reviewed, match, "mutating");
-    const mutated = await change(webhook, verdict, reviewed, match);
-    const note = { configuration, webhook: webhook.name, mutated };
-    request.annotate(`mutation.webhook.admission.k8s.io/${place}`, JSON.stringify(note));
-    return mutated;
+    const operations = operationsOf(webhook.name, verdict.patch);
+    mutated = await change(webhook, verdict.patchType, operations, reviewed, match);
+    notePatch(configured, operations, request, place);
   } catch (error) {
     settleFailure(error, webhook);
-    request.annotate(`failed-open.mutating.webhook.admission.k8s.io/${place}`, webhook.name);
-    return false;
+    request.annotate(`failed-open.${mutationPrefix}${place}`, webhook.name);
+  } finally {
+    const note = { configuration, webhook: webhook.name, mutated };
+    request.annotate(`${mutationPrefix}${place}`, JSON.stringify(note));
   }
+  return mutated;
+}
+
+const mutationPrefix = "mutation.webhook.admission.k8s.io/";
+
+/** What the webhook has done to the object is of the object: it is shown where request bodies are. */
+function notePatch(
+  { configuration, webhook }: ConfiguredWebhook,
+  patch: readonly JsonValue[],
+  request: AdmissionRequest,
+  place: string,
+): void {
+  if (patch.length === 0) return;
+  const note = { configuration, webhook: webhook.name, patch, patchType: "JSONPatch" };
+  request.annotate(`patch.webhook.admission.k8s.io/${place}`, stringifyJson(note), "Request");
 }
 
 /** Whether the answer changed anything. */
 async function change(
   { name }: Webhook,
-  { patch, patchType }: Verdict,
+  patchType: string,
+  operations: readonly JsonValue[],
   reviewed: ReviewedRequest,
   match: Match,
 ): Promise<boolean> {
-  const operations = patch === "" ? [] : operationsOf(name, patch);
   if (operations.length === 0) return false;
   const { object } = await reviewed.shownAs(match);
   const { equivalent } = match;
@@ -79,6 +104,7 @@ async function change(
 
 /** A patch that cannot be read is no answer. */
 function operationsOf(name: string, patch: string): readonly JsonValue[] {
+  if (patch === "") return [];
   const undecodable = (why: string) =>
     new WebhookFailure(name, `received undecodable patch in webhook response: ${why}`);
   let value: JsonValue;
