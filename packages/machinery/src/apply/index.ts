@@ -1,4 +1,4 @@
-export { type ApplyOptions, applyConfiguration } from "./apply-configuration.ts";
+export { type ApplyOptions, applyConfiguration, applyInPieces } from "./apply-configuration.ts";
 export { type AsyncVersionConverter, withAsyncConverter } from "./async-converter.ts";
 export { updateManagersMax } from "./cap-managers.ts";
 export { conflictsListedMax } from "./conflict.ts";

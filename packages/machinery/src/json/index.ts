@@ -1,10 +1,11 @@
 export { jsonEqual } from "./equal.ts";
-export { jsonDepthMax, parseJson } from "./parse.ts";
+export { jsonDepthMax, type ParseOptions, parseJson } from "./parse.ts";
 export type { ParsedJson } from "./parse-lossless.ts";
 export { stringifyJson } from "./stringify.ts";
-export { JsonSyntaxError } from "./syntax-error.ts";
+export { JsonSyntaxError, JsonTooManyValuesError } from "./syntax-error.ts";
 export {
   cloneJson,
+  countValues,
   isJsonObject,
   type JsonArray,
   type JsonObject,

@@ -46,3 +46,17 @@ export function cloneJson<Value extends JsonValue>(value: Value): Value {
     setMember(copy, key, cloneJson((value as JsonObject)[key] as JsonValue));
   return copy as unknown as Value;
 }
+
+/** How many values there are, the outermost included; no more than one beyond `max` are looked at. */
+export function countValues(value: JsonValue, max: number): number {
+  const pending: JsonValue[] = [value];
+  let count = 1;
+  for (let next = pending.pop(); next !== undefined && count <= max; next = pending.pop()) {
+    if (typeof next !== "object" || next === null) continue;
+    const members = Object.values(next) as JsonValue[];
+    count += members.length;
+    if (count > max) break;
+    for (const each of members) if (typeof each === "object") pending.push(each);
+  }
+  return count;
+}

@@ -1,10 +1,12 @@
 export {
   type BodyKind,
+  bodyValuesMax,
   type DecodedBody,
   decodeBody,
   decodeText,
   isProtobuf,
   mediaTypeOf,
+  parseBody,
   yamlBytesMax,
 } from "./decode-body.ts";
 export { type AnswerForm, acceptedMediaTypes, negotiate, type Offers } from "./negotiate.ts";

@@ -1,5 +1,5 @@
 /** A write's body as an object of the resource's kind: decoded, checked against the endpoint, unknown fields dealt with. */
-import { isJsonObject, type JsonObject } from "@kcp-ts/machinery/json";
+import { countValues, isJsonObject, type JsonObject } from "@kcp-ts/machinery/json";
 import { deduplicateOwnerReferences, type OwnerReference } from "@kcp-ts/machinery/meta";
 import { decodeShape, ShapeError } from "@kcp-ts/machinery/shape";
 import { fieldError, quote, type StatusError, statusError } from "@kcp-ts/machinery/status";
@@ -10,10 +10,16 @@ import { otherWork } from "../request/other-work.ts";
 import { bodyBytesMax, type HandlerRequest } from "./context.ts";
 import type { MutationOptions } from "./options.ts";
 
+export interface SentObject {
+  readonly draft: Draft;
+  /** Worth resting between the steps of its write. */
+  readonly isLarge: boolean;
+}
+
 export async function readObject(
   handled: HandlerRequest,
   options: MutationOptions,
-): Promise<Draft> {
+): Promise<SentObject> {
   const { request, definition, warnings } = handled;
   const bytes = await request.readBody(bodyBytesMax);
   const contentType = header(request.headers, "content-type");
@@ -28,11 +34,13 @@ export async function readObject(
           shape: definition.itemsCarryKind ? undefined : shape,
         });
   checkKind(definition, body.value);
-  if (bytes.length < largeBodyBytes) return decodeDraft(definition, body, options, warnings);
+  if (bytes.length < largeBodyBytes)
+    return { draft: decodeDraft(definition, body, options, warnings), isLarge: false };
   await otherWork();
+  refuseTooManyValues(body.value);
   const draft = decodeDraft(definition, body, options, warnings);
   await otherWork();
-  return draft;
+  return { draft, isLarge: true };
 }
 
 /** Protobuf of a kind that a definition stands in for: Go clients write zeros that JSON leaves out, and the definition's schema need not allow them. */
@@ -48,7 +56,25 @@ function decodeForeign(
 }
 
 /** Parsing, shaping and validating larger bodies takes some milliseconds each: others have their turn in between. */
-const largeBodyBytes = 128 << 10;
+export const largeBodyBytes = 32 << 10;
+
+/**
+ * Values of an object (objects, arrays and what is in them), its managedFields aside. Every step of a write looks at each of them in one turn of the event
+ * loop; the largest real objects, definitions with long schemas, have half as many.
+ */
+export const objectValuesMax = 100_000;
+
+export function refuseTooManyValues(object: JsonObject): void {
+  const count = countValues(withoutManagers(object), objectValuesMax);
+  if (count > objectValuesMax) throw statusError.tooLarge(`limit is ${objectValuesMax} values`);
+}
+
+function withoutManagers(object: JsonObject): JsonObject {
+  const { metadata } = object;
+  if (!isJsonObject(metadata) || metadata["managedFields"] === undefined) return object;
+  const { managedFields: _, ...rest } = metadata;
+  return { ...object, metadata: rest };
+}
 
 /** How a body that cannot be taken is refused: `why` is what is wrong with it. */
 export type Refusal = (why: string) => StatusError;

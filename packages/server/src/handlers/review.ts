@@ -39,7 +39,7 @@ export async function handleReview(
     throw statusError.methodNotAllowed(definition, "create");
   const form = negotiate(header(request.headers, "accept"), {});
   const options = parseMutationOptions(scope.query, "CreateOptions");
-  const draft = await readObject(handled, options);
+  const { draft } = await readObject(handled, options);
   checkAddress(handled, draft, "create");
   draft["metadata"] = {
     ...withoutZeros((draft["metadata"] ?? {}) as JsonObject),

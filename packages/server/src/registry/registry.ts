@@ -69,6 +69,8 @@ export type Validator = (object: JsonObject, old: JsonObject | undefined) => May
 
 export interface WriteOptions {
   readonly isDryRun: boolean;
+  /** Each step of the write takes some milliseconds: others have their turn in between. */
+  readonly isLarge?: boolean;
   /** Who writes; left out when the server itself does. */
   readonly user?: UserInfo;
   readonly validate: Validator;
@@ -91,7 +93,7 @@ const generateNameTries = 8;
 /** Once is the rule, twice when something had to be read first; the bound is against a store that never has anything at hand. */
 const confirmTriesMax = 16;
 /** Each step of a write of a larger object takes some milliseconds: others have their turn in between. */
-const largeBytes = 128 << 10;
+const largeBytes = 32 << 10;
 /** Optimistic retries: each lost race means another writer won, so progress is certain; the bound is against bugs. */
 const updateTriesMax = 1000;
 
@@ -123,12 +125,13 @@ export class Registry {
     const context = { ...this.#options, user: options.user };
     const ahead = definition.strategy.judgeAhead?.(draft, undefined);
     if (ahead !== undefined) await ahead;
+    const rests = ahead !== undefined || options.isLarge === true;
     for (let tries = 1; ; tries++) {
       const prepared = prepareCreate(definition, address, { ...draft }, context);
-      if (ahead !== undefined) await otherWork();
+      if (rests) await otherWork();
       const object = this.#own(definition, address.cluster, options, prepared, undefined);
       const { name } = object["metadata"] as { name: string };
-      if (ahead !== undefined) await otherWork();
+      if (rests) await otherWork();
       const pending = options.validate(object, undefined);
       if (pending !== undefined) await pending;
       const companions = options.isDryRun
@@ -165,9 +168,11 @@ export class Registry {
       }
       if (definition.isVisible?.(entry) === false)
         throw statusError.notFound(definition, address.name);
+      const rests = options.isLarge === true || entry.value.length > largeBytes;
       const old = decodeObject(await presented(definition, entry));
-      if (entry.value.length > largeBytes) await otherWork();
+      if (rests) await otherWork();
       const draft = await build(old);
+      if (rests) await otherWork();
       const expected = checkPreconditions(definition, address.name, draft, entry, old, options);
       if (options.subresource === undefined) {
         const ahead = definition.strategy.judgeAhead?.(draft, old);
@@ -177,11 +182,12 @@ export class Registry {
         nowMs: this.#options.clock.now(),
         user: options.user,
       });
-      if (entry.value.length > largeBytes) await otherWork();
+      if (rests) await otherWork();
       const prepared = { object, sent: object };
       const updated = this.#own(definition, address.cluster, options, prepared, old);
+      if (rests) await otherWork();
       await options.validate(updated, old);
-      if (entry.value.length > largeBytes) await otherWork();
+      if (rests) await otherWork();
       const written = await this.#replace(definition, entry, updated, options);
       if (written !== undefined) return written;
       if (expected !== undefined) throw statusError.modified(definition, address.name);
