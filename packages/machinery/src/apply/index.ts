@@ -72,6 +72,7 @@ export { mergeTyped } from "./typed-merge.ts";
 export { typeErrorsMax, typeErrorsOf } from "./typed-validate.ts";
 export {
   type UpdateOptions,
+  updateInPieces,
   updateManagedFields,
   type WriteOptions,
 } from "./update-managed-fields.ts";

@@ -5,7 +5,7 @@ export { stringifyJson } from "./stringify.ts";
 export { JsonSyntaxError, JsonTooManyValuesError } from "./syntax-error.ts";
 export {
   cloneJson,
-  countValues,
+  exceededLimit,
   isJsonObject,
   type JsonArray,
   type JsonObject,
@@ -13,4 +13,5 @@ export {
   type JsonValue,
   member,
   setMember,
+  type ValueLimits,
 } from "./value.ts";

@@ -34,6 +34,9 @@ export const yamlBytesMax = 512 << 10;
 /** Values of a JSON body (objects, arrays and what is in them), managedFields included: what is parsed in a few tens of milliseconds. */
 export const bodyValuesMax = 250_000;
 
+/** Members of one object in a JSON body: from some ten thousand on, every look at an object takes milliseconds. */
+export const bodyMembersMax = 20_000;
+
 const protobufType = "application/vnd.kubernetes.protobuf";
 
 export function mediaTypeOf(contentType: string | undefined): string {
@@ -94,7 +97,7 @@ function decodeJson(
 /** JSON from a client. Throws a JsonSyntaxError, or a 413. */
 export function parseBody(text: string): ParsedJson {
   try {
-    return parseJson(text, { valuesMax: bodyValuesMax });
+    return parseJson(text, { valuesMax: bodyValuesMax, membersMax: bodyMembersMax });
   } catch (error) {
     if (!(error instanceof JsonTooManyValuesError)) throw error;
     throw statusError.tooLarge(error.message);

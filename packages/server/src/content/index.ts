@@ -1,5 +1,6 @@
 export {
   type BodyKind,
+  bodyMembersMax,
   bodyValuesMax,
   type DecodedBody,
   decodeBody,

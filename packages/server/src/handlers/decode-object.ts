@@ -1,9 +1,15 @@
 /** A write's body as an object of the resource's kind: decoded, checked against the endpoint, unknown fields dealt with. */
-import { countValues, isJsonObject, type JsonObject } from "@kcp-ts/machinery/json";
+import { exceededLimit, isJsonObject, type JsonObject } from "@kcp-ts/machinery/json";
 import { deduplicateOwnerReferences, type OwnerReference } from "@kcp-ts/machinery/meta";
 import { decodeShape, ShapeError } from "@kcp-ts/machinery/shape";
 import { fieldError, quote, type StatusError, statusError } from "@kcp-ts/machinery/status";
-import { type BodyKind, type DecodedBody, decodeBody, isProtobuf } from "../content/index.ts";
+import {
+  type BodyKind,
+  bodyMembersMax,
+  type DecodedBody,
+  decodeBody,
+  isProtobuf,
+} from "../content/index.ts";
 import { apiVersionOf, type Draft, type ResourceDefinition } from "../registry/index.ts";
 import { header } from "../request/api-request.ts";
 import { otherWork } from "../request/other-work.ts";
@@ -65,9 +71,11 @@ export const largeBodyBytes = 32 << 10;
 export const objectValuesMax = 100_000;
 
 export function refuseTooManyValues(object: JsonObject): void {
-  const count = countValues(withoutManagers(object), objectValuesMax);
-  if (count > objectValuesMax) throw statusError.tooLarge(`limit is ${objectValuesMax} values`);
+  const exceeded = exceededLimit(withoutManagers(object), objectLimits);
+  if (exceeded !== undefined) throw statusError.tooLarge(exceeded);
 }
+
+const objectLimits = { valuesMax: objectValuesMax, membersMax: bodyMembersMax };
 
 function withoutManagers(object: JsonObject): JsonObject {
   const { metadata } = object;

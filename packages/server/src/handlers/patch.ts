@@ -1,7 +1,7 @@
 /** PATCH: the patch is applied to the newest object, and again when that changed meanwhile, so a plain patch never conflicts. */
 import { patchOptionsError } from "@kcp-ts/machinery/apply";
 import {
-  countValues,
+  exceededLimit,
   isJsonObject,
   type JsonObject,
   type JsonValue,
@@ -172,10 +172,10 @@ function patched(
 }
 
 /** Values from which on the steps of a patch rest. */
-const largeValues = 10_000;
+const large = { valuesMax: 10_000, membersMax: 10_000 };
 
 function isLarge(value: JsonValue): boolean {
-  return countValues(value, largeValues) > largeValues;
+  return exceededLimit(value, large) !== undefined;
 }
 
 /**

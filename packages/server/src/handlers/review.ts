@@ -3,7 +3,7 @@ import type { JsonObject } from "@kcp-ts/machinery/json";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { statusError } from "@kcp-ts/machinery/status";
 import { negotiate } from "../content/index.ts";
-import { apiVersionOf, type Draft } from "../registry/index.ts";
+import { apiVersionOf, type Draft, wholeVerdict } from "../registry/index.ts";
 import { type ApiResponse, header, type MaybePromise } from "../request/api-request.ts";
 import type { UserInfo } from "../request/user.ts";
 import { admissionRequest } from "./admission-request.ts";
@@ -45,7 +45,7 @@ export async function handleReview(
     ...withoutZeros((draft["metadata"] ?? {}) as JsonObject),
     ...(definition.isNamespaced ? { namespace } : {}),
   };
-  const errors = definition.strategy.validate(draft);
+  const errors = wholeVerdict(definition.strategy.validate(draft));
   if (errors.length > 0) throw statusError.invalid(definition, "", errors);
   await admit(handled, rooms, draft, options.isDryRun);
   const { kind: _kind, apiVersion: _version, metadata, ...rest } = draft;

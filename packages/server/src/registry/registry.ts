@@ -5,7 +5,6 @@
  * Writes are compare-and-swap. Whoever gave a resourceVersion gets a conflict when the object moved on; whoever did not has the
  * change rebuilt on the newest state until it fits.
  */
-import { ignoreTimestampChanges } from "@kcp-ts/machinery/apply";
 import type { Clock, Random } from "@kcp-ts/machinery/base";
 import { isJsonObject, type JsonObject, jsonEqual } from "@kcp-ts/machinery/json";
 import type { ClusterName } from "@kcp-ts/machinery/names";
@@ -26,10 +25,9 @@ import { decodeObject, encodeObject } from "../stored-object/index.ts";
 import type { WatchCache } from "../watch-cache/index.ts";
 import { collectionKeyOf, type ResourceDefinition } from "./definition.ts";
 import { type DeleteRequest, deletionOf } from "./deletion.ts";
-import { type FieldOwner, recordOwner } from "./managed-fields.ts";
+import type { FieldOwner } from "./managed-fields.ts";
+import { type Ownership, ownedInPieces, ownedObject } from "./owned-object.ts";
 import {
-  clusterAnnotation,
-  markCluster,
   type Prepared,
   prepareCreate,
   prepareUpdate,
@@ -128,8 +126,11 @@ export class Registry {
     const rests = ahead !== undefined || options.isLarge === true;
     for (let tries = 1; ; tries++) {
       const prepared = prepareCreate(definition, address, { ...draft }, context);
+      if (prepared.pending !== undefined) await prepared.pending;
       if (rests) await otherWork();
-      const object = this.#own(definition, address.cluster, options, prepared, undefined);
+      const object = ownedObject(
+        this.#ownership(definition, address.cluster, options, prepared, undefined),
+      );
       const { name } = object["metadata"] as { name: string };
       if (rests) await otherWork();
       const pending = options.validate(object, undefined);
@@ -178,13 +179,14 @@ export class Registry {
         const ahead = definition.strategy.judgeAhead?.(draft, old);
         if (ahead !== undefined) await ahead;
       }
-      const object = prepareUpdate(definition, draft, old, options, {
+      const prepared = prepareUpdate(definition, draft, old, options, {
         nowMs: this.#options.clock.now(),
         user: options.user,
       });
+      if (prepared.pending !== undefined) await prepared.pending;
       if (rests) await otherWork();
-      const prepared = { object, sent: object };
-      const updated = this.#own(definition, address.cluster, options, prepared, old);
+      const ownership = this.#ownership(definition, address.cluster, options, prepared, old);
+      const updated = rests ? await ownedInPieces(ownership) : ownedObject(ownership);
       if (rests) await otherWork();
       await options.validate(updated, old);
       if (rests) await otherWork();
@@ -240,20 +242,15 @@ export class Registry {
     throw statusError.internal(`${updateTriesMax} writers in a row were faster`);
   }
 
-  /** The object as it is to be stored: with its owners and its cluster. What changes nothing but times is no change. */
-  #own(
+  #ownership(
     definition: ResourceDefinition,
     cluster: ClusterName,
     { owner }: WriteOptions,
-    { object, sent }: Prepared,
+    prepared: Prepared,
     live: JsonObject | undefined,
-  ): JsonObject {
+  ): Ownership {
     const now = timestamp(this.#options.clock.now());
-    const recorded =
-      owner === undefined ? sent : recordOwner(definition, owner, sent, unmarked(live, sent), now);
-    const owned = sent === object ? recorded : withOwnersOf(object, recorded);
-    const marked = markCluster(owned, cluster);
-    return live === undefined ? marked : ignoreTimestampChanges(live, marked);
+    return { definition, cluster, owner, prepared, live, now };
   }
 
   async #insert(
@@ -347,24 +344,6 @@ export class Registry {
     if (metadata?.["deletionTimestamp"] === undefined) return exists;
     return statusError.terminating(definition, address.name);
   }
-}
-
-/** The object with the owners that another form of it has. */
-function withOwnersOf(object: JsonObject, recorded: JsonObject): JsonObject {
-  const { managedFields } = recorded["metadata"] as JsonObject;
-  if (managedFields === undefined) return object;
-  return { ...object, metadata: { ...(object["metadata"] as JsonObject), managedFields } };
-}
-
-/** The first annotation is one where only ours was: who sets it owns the annotations, too. */
-function unmarked(live: JsonObject | undefined, sent: JsonObject): JsonObject | undefined {
-  if (live === undefined || (sent["metadata"] as Draft)["annotations"] === undefined) return live;
-  const { annotations, ...metadata } = live["metadata"] as JsonObject;
-  const isOurs =
-    isJsonObject(annotations) &&
-    Object.hasOwn(annotations, clusterAnnotation) &&
-    Object.keys(annotations).length === 1;
-  return isOurs ? { ...live, metadata } : live;
 }
 
 function storedForm({ form }: ResourceDefinition, object: JsonObject): MaybePromise<JsonObject> {
