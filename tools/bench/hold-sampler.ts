@@ -3,13 +3,14 @@
  *
  *     begin            starts to look at every turn of the event loop
  *     end              prints {"holdMs":…,"wallMs":…} to stderr: the longest turn since
+ *     heap             prints {"heapBytes":…}: what is left after collections
  *
  * A turn's hold is the smallest of the time that passed, the processor time that all threads of the process took, and the main thread's processor time by the
  * kernel's clock, which ticks every four milliseconds: the main thread cannot have worked for longer, and what other programs do on the machine does not count.
  */
 import { openSync, readSync } from "node:fs";
 import { createInterface } from "node:readline";
-import { systemClock } from "@kcp-ts/machinery/base";
+import { sleep, systemClock } from "@kcp-ts/machinery/base";
 
 interface Longest {
   holdMs: number;
@@ -29,6 +30,7 @@ const commands = createInterface({ input: process.stdin });
 commands.on("line", (line) => {
   if (line === "begin") begin();
   else if (line === "end") end();
+  else if (line === "heap") void heap();
 });
 commands.on("close", () => process.stdin.unref());
 
@@ -44,6 +46,16 @@ function end(): void {
   const said = longest ?? { holdMs: 0, wallMs: 0 };
   longest = undefined;
   process.stderr.write(`${JSON.stringify(said)}\n`);
+}
+
+async function heap(): Promise<void> {
+  const collect = (globalThis as { gc?: () => void }).gc;
+  for (let i = 0; i < 4; i++) {
+    collect?.();
+    await sleep(systemClock, 10);
+  }
+  const { heapUsed, external } = process.memoryUsage();
+  process.stderr.write(`${JSON.stringify({ heapBytes: heapUsed + external })}\n`);
 }
 
 function turn(): void {
