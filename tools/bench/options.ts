@@ -31,6 +31,7 @@ export const groups = [
   "neighbours",
   "loops",
   "holds",
+  "crds",
 ] as const;
 export type Group = (typeof groups)[number];
 
@@ -62,6 +63,10 @@ export interface Sizes {
   readonly holdCases: number;
   readonly holdRepeats: number;
   readonly holdSettleMs: number;
+  /** Distinct definitions in one cluster, and clusters with the same one. */
+  readonly definitions: number;
+  readonly definedClusters: number;
+  readonly customObjects: number;
 }
 
 const full: Sizes = {
@@ -87,6 +92,9 @@ const full: Sizes = {
   holdCases: 1_000,
   holdRepeats: 2,
   holdSettleMs: 400,
+  definitions: 1_000,
+  definedClusters: 10_000,
+  customObjects: 3_000,
 };
 
 /** Seconds altogether: shows that everything still runs, says nothing about speed. */
@@ -113,6 +121,9 @@ const quick: Sizes = {
   holdCases: 1,
   holdRepeats: 1,
   holdSettleMs: 0,
+  definitions: 5,
+  definedClusters: 5,
+  customObjects: 20,
 };
 
 /** Throws an Error with a text for people when the command line makes no sense. */
