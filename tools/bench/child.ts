@@ -4,6 +4,12 @@ import { once } from "node:events";
 import { createInterface, type Interface } from "node:readline";
 import { fileURLToPath } from "node:url";
 
+export interface ChildOptions {
+  readonly linesFrom?: "stdout" | "stderr";
+  readonly hasInput?: boolean;
+  readonly hasMessages?: boolean;
+}
+
 const running = new Set<Child>();
 
 /** Nothing that was started outlives the benchmark, also when it fails in the middle. */
@@ -22,17 +28,15 @@ export class Child {
   constructor(
     command: string,
     args: readonly string[],
-    {
-      linesFrom = "stdout",
-      hasInput = false,
-    }: { readonly linesFrom?: "stdout" | "stderr"; readonly hasInput?: boolean } = {},
+    { linesFrom = "stdout", hasInput = false, hasMessages = false }: ChildOptions = {},
   ) {
     const input = hasInput ? "pipe" : "ignore";
     const stdio =
       linesFrom === "stdout"
         ? ([input, "pipe", "inherit"] as const)
         : ([input, "ignore", "pipe"] as const);
-    this.#process = spawn(command, args, { stdio: [...stdio] });
+    const channel = hasMessages ? (["ipc"] as const) : [];
+    this.#process = spawn(command, args, { stdio: [...stdio, ...channel] });
     this.#exited = once(this.#process, "exit");
     const stream = linesFrom === "stdout" ? this.#process.stdout : this.#process.stderr;
     if (stream === null) throw new Error("the process has no output");
@@ -45,6 +49,14 @@ export class Child {
   /** Writes a line to its stdin, which must have been asked for. */
   say(line: string): void {
     this.#process.stdin?.write(`${line}\n`);
+  }
+
+  /** Sends a message over the channel that must have been asked for, and waits for the next one from there. */
+  async ask(message: string): Promise<unknown> {
+    const answer = once(this.#process, "message");
+    this.#process.send(message);
+    const [said] = (await answer) as [unknown];
+    return said;
   }
 
   /** The next line that has `text` in it. */

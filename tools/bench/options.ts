@@ -9,6 +9,8 @@ export interface BenchOptions {
   readonly generator: "h2load" | "node" | undefined;
   /** Other servers that do the same work beside ours. */
   readonly targets: readonly NamedTarget[];
+  /** What a noisy neighbour does; all of it unless told. */
+  readonly attacks: readonly Attack[];
   readonly sizes: Sizes;
 }
 
@@ -32,6 +34,9 @@ export const groups = [
   "loops",
 ] as const;
 export type Group = (typeof groups)[number];
+
+export const attacks = ["writes", "lists", "tables", "watches", "openings", "bodies"] as const;
+export type Attack = (typeof attacks)[number];
 
 export interface Sizes {
   readonly getsPerRound: number;
@@ -115,6 +120,7 @@ export function parseOptions(args: readonly string[]): BenchOptions {
       quick: { type: "boolean", default: false },
       output: { type: "string", short: "o", default: "table" },
       generator: { type: "string" },
+      attacks: { type: "string", default: attacks.join() },
       target: { type: "string", multiple: true, default: [] },
     },
   });
@@ -128,6 +134,7 @@ export function parseOptions(args: readonly string[]): BenchOptions {
     output,
     generator,
     targets: values.target.map(parseTarget),
+    attacks: values.attacks.split(",").map(parseAttack),
     sizes: values.quick ? quick : full,
   };
 }
@@ -142,6 +149,12 @@ function parseGroup(text: string): Group {
   const group = groups.find((it) => it === text);
   if (group === undefined) throw new Error(`--only takes some of ${groups.join(",")}`);
   return group;
+}
+
+function parseAttack(text: string): Attack {
+  const attack = attacks.find((it) => it === text);
+  if (attack === undefined) throw new Error(`--attacks takes some of ${attacks.join(",")}`);
+  return attack;
 }
 
 function parseTarget(text: string): NamedTarget {

@@ -4,7 +4,8 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { type Clock, sleep, systemClock } from "@kcp-ts/machinery/base";
 import { ApiClient } from "./api-client.ts";
-import { Child } from "./child.ts";
+import { Child, programPath } from "./child.ts";
+import type { LoopProbe } from "./loop-probe.ts";
 
 export const benchToken = "bench";
 /** Administrators, but none of those whom fairness exempts. */
@@ -23,7 +24,11 @@ export class ServerProcess {
     this.readyMs = readyMs;
   }
 
-  static async start(directory: string, clock: Clock = systemClock): Promise<ServerProcess> {
+  /** A probed one runs with `loop-probe.ts` in it. */
+  static async start(
+    directory: string,
+    { isProbed = false, clock = systemClock }: { isProbed?: boolean; clock?: Clock } = {},
+  ): Promise<ServerProcess> {
     const tokenFile = join(directory, "..", "tokens.csv");
     const neighbours = [attackerToken, victimToken].map(
       (name) => `${name},${name},${name},"system:kcp:admin"\n`,
@@ -33,9 +38,12 @@ export class ServerProcess {
       [`${benchToken},bench,bench,"system:masters"\n`, ...neighbours].join(""),
     );
     const startedAt = clock.monotonic();
-    const child = new Child(command, flags(directory, tokenFile), {
-      linesFrom: "stderr",
-    });
+    const given = flags(directory, tokenFile);
+    const child = isProbed
+      ? new Child(process.execPath, [...probed, command, ...given], {
+          ...{ linesFrom: "stderr", hasMessages: true },
+        })
+      : new Child(command, given, { linesFrom: "stderr" });
     const { url } = JSON.parse(await child.line('"kcp is ready"')) as { url: string };
     const client = new ApiClient({ url, token: benchToken });
     while ((await client.status("GET", "/readyz")) !== 200) await sleep(clock, 5);
@@ -48,6 +56,16 @@ export class ServerProcess {
     return this.#child.pid;
   }
 
+  /** Only of a probed one. */
+  async beginProbe(): Promise<void> {
+    await this.#child.ask("begin");
+  }
+
+  /** What the probe saw since it began. */
+  async readProbe(): Promise<LoopProbe> {
+    return (await this.#child.ask("read")) as LoopProbe;
+  }
+
   async stop(): Promise<void> {
     await this.#child.end("SIGTERM");
   }
@@ -57,6 +75,8 @@ export class ServerProcess {
   }
 }
 
+/** As the first line of the command has it. */
+const probed = ["--max-semi-space-size=32", "--import", programPath("loop-probe")];
 const command = fileURLToPath(new URL("../../../packages/cli/bin/kcp.mjs", import.meta.url));
 
 function flags(directory: string, tokenFile: string): string[] {
