@@ -78,6 +78,8 @@ function summary(): LoopProbe {
 /** Processor time of this thread; of the wall where the system does not tell. */
 function threadMs(): number {
   if (file === undefined) return systemClock.monotonic();
+  // Asking for the process's time brings the thread's up to date; else it would be that of the last tick.
+  process.cpuUsage();
   const length = readSync(file, buffer, 0, buffer.length, 0);
   return Number(buffer.toString("latin1", 0, length).split(" ", 1)[0]) / 1e6;
 }

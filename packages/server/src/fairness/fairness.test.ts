@@ -43,6 +43,7 @@ class Simulation {
 
   guest(cluster: string, { user = tenant, verb = "get", namespace = "default" } = {}): Guest {
     const leaving = new AbortController();
+    this.fairness.show(cluster);
     const scope: ResourceScope = {
       kind: "resource",
       cluster: cluster as ClusterName,
@@ -58,7 +59,14 @@ class Simulation {
     };
     return {
       ...{ user, scope, leaving, signal: leaving.signal },
-      ...{ flowSchema: undefined, seats: 0, waiter: undefined, hasLeft: false, bodyBytes: 0 },
+      ...{
+        flowSchema: undefined,
+        share: "",
+        seats: 0,
+        waiter: undefined,
+        hasLeft: false,
+        bodyBytes: 0,
+      },
       outcome: { state: "waits" },
     };
   }

@@ -4,12 +4,12 @@
  * have more than half of the time.
  */
 import type { Clock, Timer } from "@kcp-ts/machinery/base";
-import type { RequestScope } from "../request/request-scope.ts";
 import { FairQueue, type Queued } from "./fair-queue.ts";
 import { tooBusy } from "./too-busy.ts";
 
 export interface HeavyVisitor {
-  readonly scope: RequestScope | undefined;
+  /** Whose share it takes. */
+  readonly share: string;
   readonly signal: AbortSignal;
 }
 
@@ -75,7 +75,7 @@ export class HeavyLane {
 
   noteBegun(visitor: HeavyVisitor): void {
     if (this.#holder === undefined || this.#hasCompany || visitor === this.#holder) return;
-    this.#hasCompany = visitor.scope?.cluster !== this.#holder.scope?.cluster;
+    this.#hasCompany = visitor.share !== this.#holder.share;
   }
 
   #hold(visitor: HeavyVisitor): void {

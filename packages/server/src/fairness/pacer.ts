@@ -28,6 +28,11 @@ export class Pacer {
     return (bytes) => this.pace(cluster, flow, writeMicros + bytes * byteMicros);
   }
 
+  /** Others are at work beside whoever writes. */
+  noteCompany(): void {
+    this.#turn.noteCompany();
+  }
+
   pace(cluster: string, flow: string, cost: number): Promise<void> | undefined {
     if (this.#queue.size === 0 && this.#turn.isOpen) {
       this.#turn.spend(cost);

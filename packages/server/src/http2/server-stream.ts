@@ -53,6 +53,10 @@ export class ServerStream {
   isReceived: boolean;
   /** The last frame of the answer was sent. */
   isAnswered = false;
+  /** The answer has its head. */
+  isBegun = false;
+  /** It counts as one of the requests that are worked on. */
+  isAtWork = false;
   isClosed = false;
 
   #parts: Uint8Array[] = [];
@@ -109,6 +113,7 @@ export class ServerStream {
   /** A whole answer. */
   answer(status: number, headers: AnswerHeaders, body: Uint8Array | undefined): void {
     if (this.isClosed) return;
+    this.isBegun = true;
     this.#answerHead = { status, headers };
     if (body !== undefined && body.length > 0) {
       this.#queue.push(body);
@@ -121,6 +126,7 @@ export class ServerStream {
   /** The beginning of an answer that goes on. */
   begin(status: number, headers: AnswerHeaders): void {
     if (this.isClosed) return;
+    this.isBegun = true;
     this.#answerHead = { status, headers };
     this.#host.ready(this);
   }
