@@ -229,14 +229,17 @@ export class Fairness {
     response.headers["x-kubernetes-pf-flowschema-uid"] = config.uid;
     response.headers["x-kubernetes-pf-prioritylevel-uid"] = level.config.uid;
     if (response.body !== undefined && !(response.body instanceof Uint8Array))
-      response.pace = this.paceOf(visitor);
+      response.pace = this.paceOf(visitor, response.microsPerByte);
   }
 
   /** How a stream that goes on after the answer keeps to its share; undefined for those who need not. */
-  paceOf(visitor: Visitor): ((bytes: number) => Promise<void> | undefined) | undefined {
+  paceOf(
+    visitor: Visitor,
+    microsPerByte?: number,
+  ): ((bytes: number) => Promise<void> | undefined) | undefined {
     const schema = visitor.flowSchema;
     if (schema === undefined || schema.level.config.isExempt) return undefined;
-    return this.#pacer.paceOf(visitor.share, flowOf(visitor, schema));
+    return this.#pacer.paceOf(visitor.share, flowOf(visitor, schema), microsPerByte);
   }
 
   #begin(visitor: Visitor, schema: FlowSchema, seats: number): void {

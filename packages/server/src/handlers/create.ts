@@ -35,6 +35,7 @@ export async function handleCreate(
       user: handled.user,
       validate: validatorFor(rooms, admitted),
       signal: uncancelled,
+      isLarge: handled.isLarge,
       owner: fieldOwner(handled, options, "update"),
     })
     .catch(async (error: unknown) => {

@@ -16,6 +16,7 @@ export async function readObject(
 ): Promise<Draft> {
   const { request, definition, warnings } = handled;
   const bytes = await request.readBody(bodyBytesMax);
+  handled.isLarge = bytes.length >= largeBodyBytes;
   const contentType = header(request.headers, "content-type");
   const { shape, protobufShape } = definition.strategy;
   const expected = { kind: definition.kind, apiVersion: apiVersionOf(definition) };
@@ -28,7 +29,7 @@ export async function readObject(
           shape: definition.itemsCarryKind ? undefined : shape,
         });
   checkKind(definition, body.value);
-  if (bytes.length < largeBodyBytes) return decodeDraft(definition, body, options, warnings);
+  if (!handled.isLarge) return decodeDraft(definition, body, options, warnings);
   await otherWork();
   const draft = decodeDraft(definition, body, options, warnings);
   await otherWork();

@@ -83,6 +83,7 @@ export async function handlePatch(
     user: handled.user,
     validate: validatorFor(rooms, admitted),
     signal: uncancelled,
+    isLarge: handled.isLarge,
     subresource: definition.subresources.get(scope.subresource),
     mayCreate: isApply && scope.subresource === "",
     isDerived: true,

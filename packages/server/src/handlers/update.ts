@@ -32,6 +32,7 @@ export async function handleUpdate(
       user: handled.user,
       validate: validatorFor(rooms, admitted),
       signal: uncancelled,
+      isLarge: handled.isLarge,
       owner: fieldOwner(handled, options, "update"),
       subresource: definition.subresources.get(scope.subresource),
       mayCreate: definition.strategy.allowsCreateOnUpdate && scope.subresource === "",

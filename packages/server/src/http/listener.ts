@@ -167,7 +167,7 @@ export class Listener {
         else socket.resume();
       },
       onStream: (stream) => new Http2Exchange(stream, facts).run(handle, onDebug),
-      write: (bytes) => socket.writable && socket.write(bytes),
+      write: (bytes, done) => socket.writable && socket.write(bytes, done),
       end: () => socket.destroySoon(),
       onError: (error) => onDebug("HTTP/2 connection failed", error),
     });

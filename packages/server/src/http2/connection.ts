@@ -34,8 +34,8 @@ export interface ConnectionOptions {
   readonly hold: (isHeld: boolean) => void;
   /** A request has come; its body may still be on its way. */
   readonly onStream: (stream: ServerStream) => void;
-  /** False when it did not leave at once; `drained` must be called when it has. */
-  readonly write: (bytes: Uint8Array) => boolean;
+  /** False when it did not leave at once; `drained` must be called when it has, and `done` when the bytes are no longer needed. */
+  readonly write: (bytes: Uint8Array, done?: () => void) => boolean;
   /** Nothing more will be written. */
   readonly end: () => void;
   /** The peer broke the rules. */

@@ -70,6 +70,7 @@ export class ServerStream {
   #queuedBytes = 0;
   #isEnding = false;
   #onWritable: (() => void) | undefined;
+  #wakeBelow = waitingBytesMax;
   readonly #onClose: (() => void)[] = [];
 
   constructor(
@@ -142,7 +143,17 @@ export class ServerStream {
 
   /** Resolves when there is room again, or when nobody reads any more. */
   writable(): Promise<void> {
-    if (this.isClosed || this.#queuedBytes < waitingBytesMax) return Promise.resolve();
+    return this.#below(waitingBytesMax);
+  }
+
+  /** Resolves when everything that was written has been copied or sent, or when nobody reads any more. */
+  emptied(): Promise<void> {
+    return this.#below(1);
+  }
+
+  #below(bytes: number): Promise<void> {
+    if (this.isClosed || this.#queuedBytes < bytes) return Promise.resolve();
+    this.#wakeBelow = bytes;
     return new Promise((resolve) => {
       this.#onWritable = resolve;
     });
@@ -217,7 +228,7 @@ export class ServerStream {
       this.#queue[0] = first.subarray(bytesMax);
     }
     this.#queuedBytes -= part.length;
-    if (this.#onWritable !== undefined && this.#queuedBytes < waitingBytesMax) this.#wake();
+    if (this.#onWritable !== undefined && this.#queuedBytes < this.#wakeBelow) this.#wake();
     return part;
   }
 

@@ -75,6 +75,8 @@ export interface WriteOptions {
   readonly signal: AbortSignal;
   /** Absent for deletions, which nobody comes to own anything by. */
   readonly owner?: FieldOwner;
+  /** Each step takes some milliseconds: others have their turn in between. */
+  readonly isLarge?: boolean;
 }
 
 /** What a write left behind. `isStored` is false for dry runs, whose object has no resourceVersion yet. */
@@ -123,12 +125,13 @@ export class Registry {
     const context = { ...this.#options, user: options.user };
     const ahead = definition.strategy.judgeAhead?.(draft, undefined);
     if (ahead !== undefined) await ahead;
+    const isLarge = ahead !== undefined || options.isLarge === true;
     for (let tries = 1; ; tries++) {
       const prepared = prepareCreate(definition, address, { ...draft }, context);
-      if (ahead !== undefined) await otherWork();
+      if (isLarge) await otherWork();
       const object = this.#own(definition, address.cluster, options, prepared, undefined);
       const { name } = object["metadata"] as { name: string };
-      if (ahead !== undefined) await otherWork();
+      if (isLarge) await otherWork();
       const pending = options.validate(object, undefined);
       if (pending !== undefined) await pending;
       const companions = options.isDryRun
@@ -166,7 +169,8 @@ export class Registry {
       if (definition.isVisible?.(entry) === false)
         throw statusError.notFound(definition, address.name);
       const old = decodeObject(await presented(definition, entry));
-      if (entry.value.length > largeBytes) await otherWork();
+      const isLarge = entry.value.length > largeBytes || options.isLarge === true;
+      if (isLarge) await otherWork();
       const draft = await build(old);
       const expected = checkPreconditions(definition, address.name, draft, entry, old, options);
       if (options.subresource === undefined) {
@@ -177,11 +181,12 @@ export class Registry {
         nowMs: this.#options.clock.now(),
         user: options.user,
       });
-      if (entry.value.length > largeBytes) await otherWork();
+      if (isLarge) await otherWork();
       const prepared = { object, sent: object };
       const updated = this.#own(definition, address.cluster, options, prepared, old);
+      if (isLarge) await otherWork();
       await options.validate(updated, old);
-      if (entry.value.length > largeBytes) await otherWork();
+      if (isLarge) await otherWork();
       const written = await this.#replace(definition, entry, updated, options);
       if (written !== undefined) return written;
       if (expected !== undefined) throw statusError.modified(definition, address.name);
@@ -254,10 +259,11 @@ export class Registry {
     definition: ResourceDefinition,
     address: ObjectAddress,
     object: JsonObject,
-    { isDryRun, signal }: WriteOptions,
+    { isDryRun, signal, isLarge = false }: WriteOptions,
   ): Promise<Written | undefined> {
     const key = this.key(definition, address);
     const value = encodeObject(await storedForm(definition, object));
+    if (isLarge) await otherWork();
     if (isDryRun) {
       if ((await this.#read(definition, key, signal)) !== undefined) return undefined;
       const entry = { key, value, createdAt: 0 as Revision, modifiedAt: 0 as Revision };
