@@ -140,7 +140,11 @@ export class Connection implements StreamHost {
   /** The peer is gone. */
   closed(): void {
     this.#isClosed = true;
-    for (const stream of this.#streams.values()) stream.close();
+    this.#in.closed();
+    for (const stream of this.#streams.values()) {
+      this.#in.answered(stream);
+      stream.close();
+    }
     this.#streams.clear();
     this.#out.forgetAll();
   }

@@ -32,14 +32,20 @@ export class Inbound {
 
   /** The next frame; undefined when there is none, or none may be taken now. */
   next(): Frame | undefined {
-    if (this.#mustWait()) {
+    const { intake } = this.#options;
+    if (this.#isFull()) this.#hold(true);
+    else if (this.#isCrowdedOut()) {
       this.#hold(true);
-      if (!this.#isOccupied()) this.#askForTurn();
-      return undefined;
+      intake.waitForRoom(this.#goOn);
+    } else if (this.#isTurnOver()) {
+      this.#hold(true);
+      this.#askForTurn();
+    } else {
+      const frame = this.#frames.next();
+      if (frame === undefined) this.#hold(false);
+      return frame;
     }
-    const frame = this.#frames.next();
-    if (frame === undefined) this.#hold(false);
-    return frame;
+    return undefined;
   }
 
   /** A request was read, or so many bytes of one. */
@@ -62,25 +68,41 @@ export class Inbound {
     if (stream.isAtWork || stream.isClosed || stream.isBegun) return;
     stream.isAtWork = true;
     this.#atWork++;
+    this.#options.intake.begun();
   }
 
   answered(stream: ServerStream): void {
     if (!stream.isAtWork) return;
     stream.isAtWork = false;
+    const isRoomMade = this.#isFull();
     this.#atWork--;
-    if (this.#isHeld && !this.#isOccupied()) this.#askForTurn();
+    this.#options.intake.ended();
+    const isFree = this.#atWork < this.#options.intake.limits.unitsFree;
+    if (this.#isHeld && (isRoomMade || isFree)) this.#askForTurn();
   }
 
-  #isOccupied(): boolean {
+  /** Nothing more will be read. */
+  closed(): void {
+    this.#options.intake.forget(this.#goOn);
+  }
+
+  #isFull(): boolean {
     return this.#atWork >= this.#options.intake.limits.atWorkMax;
   }
 
-  #mustWait(): boolean {
-    if (this.#isOccupied()) return true;
+  #isCrowdedOut(): boolean {
+    const { limits, hasRoom } = this.#options.intake;
+    return !hasRoom && this.#atWork >= limits.unitsFree;
+  }
+
+  /** What is free is free for those who come anew, not for those who are held back. */
+  #isTurnOver(): boolean {
     const { intake } = this.#options;
-    if (this.#turn !== intake.turn) return false;
     const { unitsPerConnectionMax, unitsFree } = intake.limits;
-    return this.#units >= unitsPerConnectionMax || (this.#units >= unitsFree && !intake.isOpen);
+    const units = this.#turn === intake.turn ? this.#units : 0;
+    return (
+      units >= unitsPerConnectionMax || (!intake.isOpen && (this.#isHeld || units >= unitsFree))
+    );
   }
 
   #hold(isHeld: boolean): void {

@@ -15,6 +15,8 @@ export interface IntakeLimits {
   readonly bytesPerUnit: number;
   /** Requests of one connection that are being worked on. Answers that go on, such as watches, are not. */
   readonly atWorkMax: number;
+  /** The same of all connections together, but for `unitsFree` of each. */
+  readonly atWorkOfAllMax: number;
 }
 
 export const intakeDefaults: IntakeLimits = {
@@ -23,6 +25,7 @@ export const intakeDefaults: IntakeLimits = {
   unitsFree: 4,
   bytesPerUnit: 16 << 10,
   atWorkMax: 64,
+  atWorkOfAllMax: 256,
 };
 
 export class Intake {
@@ -32,6 +35,9 @@ export class Intake {
   #turn = 0;
   #isScheduled = false;
   #waiting: (() => void)[] = [];
+  #atWork = 0;
+  /** Those who wait until less is worked on. */
+  readonly #forRoom = new Set<() => void>();
 
   /** `nextTurn` is `setImmediate` but for tests. */
   constructor(
@@ -57,7 +63,34 @@ export class Intake {
     this.#schedule();
   }
 
-  /** Calls back in the next turn. */
+  get hasRoom(): boolean {
+    return this.#atWork < this.limits.atWorkOfAllMax;
+  }
+
+  begun(): void {
+    this.#atWork++;
+  }
+
+  ended(): void {
+    this.#atWork--;
+    if (this.#forRoom.size === 0 || !this.hasRoom) return;
+    for (const first of this.#forRoom) {
+      this.#forRoom.delete(first);
+      this.wait(first);
+      return;
+    }
+  }
+
+  /** Calls back when less is worked on. */
+  waitForRoom(goOn: () => void): void {
+    this.#forRoom.add(goOn);
+  }
+
+  forget(goOn: () => void): void {
+    this.#forRoom.delete(goOn);
+  }
+
+  /** Calls back in a turn that has room, soon. */
   wait(goOn: () => void): void {
     this.#waiting.push(goOn);
     this.#schedule();
@@ -76,8 +109,11 @@ export class Intake {
     const waiting = this.#waiting;
     if (waiting.length === 0) return;
     this.#waiting = [];
-    // Whoever was first in this turn is last in the next one, if all wait again.
-    for (let i = 1; i <= waiting.length; i++)
-      (waiting[(this.#turn + i) % waiting.length] as () => void)();
+    let at = 0;
+    while (at < waiting.length && this.isOpen) (waiting[at++] as () => void)();
+    // Those who had no turn come first in the next one.
+    if (at === waiting.length) return;
+    this.#waiting = [...waiting.slice(at), ...this.#waiting];
+    this.#schedule();
   };
 }
