@@ -20,7 +20,12 @@ interface Entrant extends Queued {
 }
 
 /** What one flow, and all together, may have waiting. */
-export const heavyLimits = { ofFlowMax: 100, ofAllMax: 1000, restFactor: 2, restMaxMs: 400 } as const;
+export const heavyLimits = {
+  ofFlowMax: 100,
+  ofAllMax: 1000,
+  restFactor: 2,
+  restMaxMs: 400,
+} as const;
 
 export class HeavyLane {
   readonly #clock: Clock;
