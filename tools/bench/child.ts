@@ -7,7 +7,6 @@ import { fileURLToPath } from "node:url";
 export interface ChildOptions {
   readonly linesFrom?: "stdout" | "stderr";
   readonly hasInput?: boolean;
-  readonly hasMessages?: boolean;
 }
 
 const running = new Set<Child>();
@@ -28,15 +27,14 @@ export class Child {
   constructor(
     command: string,
     args: readonly string[],
-    { linesFrom = "stdout", hasInput = false, hasMessages = false }: ChildOptions = {},
+    { linesFrom = "stdout", hasInput = false }: ChildOptions = {},
   ) {
     const input = hasInput ? "pipe" : "ignore";
     const stdio =
       linesFrom === "stdout"
         ? ([input, "pipe", "inherit"] as const)
         : ([input, "ignore", "pipe"] as const);
-    const channel = hasMessages ? (["ipc"] as const) : [];
-    this.#process = spawn(command, args, { stdio: [...stdio, ...channel] });
+    this.#process = spawn(command, args, { stdio: [...stdio] });
     this.#exited = once(this.#process, "exit");
     const stream = linesFrom === "stdout" ? this.#process.stdout : this.#process.stderr;
     if (stream === null) throw new Error("the process has no output");
@@ -49,14 +47,6 @@ export class Child {
   /** Writes a line to its stdin, which must have been asked for. */
   say(line: string): void {
     this.#process.stdin?.write(`${line}\n`);
-  }
-
-  /** Sends a message over the channel that must have been asked for, and waits for the next one from there. */
-  async ask(message: string): Promise<unknown> {
-    const answer = once(this.#process, "message");
-    this.#process.send(message);
-    const [said] = (await answer) as [unknown];
-    return said;
   }
 
   /** The next line that has `text` in it. */

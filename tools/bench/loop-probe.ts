@@ -1,11 +1,12 @@
 /**
  * Looks at the event loop of the server from inside: loaded into its process before it starts, by `--import`. Not part of the product.
  *
- * A message `begin` starts a measurement, `read` answers with what it saw since. A timer that is due every millisecond sees how long the loop
+ * A line `begin` on stdin starts a measurement, `read` is answered on stderr with what it saw since. A timer that is due every millisecond sees how long the loop
  * was held in between. Holds are told in processor time of the loop's own thread: what other processes take from it is not counted.
  */
-import { closeSync, openSync, readSync } from "node:fs";
+import { openSync, readSync } from "node:fs";
 import { PerformanceObserver } from "node:perf_hooks";
+import { createInterface } from "node:readline";
 import { systemClock } from "@kcp-ts/machinery/base";
 
 export interface LoopProbe {
@@ -26,29 +27,28 @@ let before = 0;
 const buffer = Buffer.alloc(64);
 const file = openThreadStatus();
 
-if (process.send !== undefined) {
-  const collections = new PerformanceObserver((list) => {
-    for (const { duration } of list.getEntries())
-      collectionMaxMs = Math.max(collectionMaxMs, duration);
-  });
-  process.on("message", (message) => {
-    if (message === "begin") {
-      holds.length = 0;
-      collectionMaxMs = 0;
-      before = threadMs();
-      isRunning = true;
-      collections.observe({ entryTypes: ["gc"] });
-      look();
-      process.send?.("begun");
-      return;
-    }
+const collections = new PerformanceObserver((list) => {
+  for (const { duration } of list.getEntries())
+    collectionMaxMs = Math.max(collectionMaxMs, duration);
+});
+const commands = createInterface({ input: process.stdin });
+commands.on("close", () => process.stdin.unref());
+commands.on("line", (line) => {
+  if (line === "begin") begin();
+  else if (line === "read") {
     isRunning = false;
     collections.disconnect();
-    process.send?.(summary());
-  });
-  process.once("exit", () => file === undefined || closeSync(file));
-  // It waits for messages, but keeps nobody from ending.
-  process.channel?.unref();
+    process.stderr.write(`${JSON.stringify({ loopProbe: summary() })}\n`);
+  }
+});
+
+function begin(): void {
+  holds.length = 0;
+  collectionMaxMs = 0;
+  before = threadMs();
+  isRunning = true;
+  collections.observe({ entryTypes: ["gc"] });
+  look();
 }
 
 function look(): void {

@@ -38,7 +38,9 @@ interface Stage {
 
 export async function neighbourRows(bench: Bench): Promise<void> {
   const { options, directory } = bench;
-  const server = await ServerProcess.start(join(directory, "neighbours"), { isProbed: true });
+  const server = await ServerProcess.start(join(directory, "neighbours"), {
+    preload: "loop-probe",
+  });
   const nextDoor = await ServerProcess.start(join(directory, "next-door"));
   await fill({ url: `${server.url}/clusters/victim`, token: victimToken }, "one", 1);
   const object = `${server.url}/clusters/victim${configMapsPath("default")}/one-0`;
@@ -73,9 +75,12 @@ async function round(bench: Bench, attack: Attack, stage: Stage): Promise<Round>
   const { server, nextDoor, measure } = stage;
   const idle = await measure();
   const elsewhere = await beside(bench, attack, nextDoor, measure);
-  await server.beginProbe();
+  server.say("begin");
   const sample = await beside(bench, attack, server, measure);
-  const probe = await server.readProbe();
+  server.say("read");
+  const { loopProbe: probe } = JSON.parse(await server.line("loopProbe")) as {
+    loopProbe: LoopProbe;
+  };
   return { idle, beside: sample, nextDoor: elsewhere, probe };
 }
 

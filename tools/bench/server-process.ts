@@ -5,12 +5,17 @@ import { fileURLToPath } from "node:url";
 import { type Clock, sleep, systemClock } from "@kcp-ts/machinery/base";
 import { ApiClient } from "./api-client.ts";
 import { Child, programPath } from "./child.ts";
-import type { LoopProbe } from "./loop-probe.ts";
 
 export const benchToken = "bench";
 /** Administrators, but none of those whom fairness exempts. */
 export const attackerToken = "attacker";
 export const victimToken = "victim";
+
+export interface ServerProcessOptions {
+  readonly clock?: Clock;
+  /** A program of this folder that runs inside the server and listens to what it is told. */
+  readonly preload?: string;
+}
 
 export class ServerProcess {
   readonly #child: Child;
@@ -24,10 +29,9 @@ export class ServerProcess {
     this.readyMs = readyMs;
   }
 
-  /** A probed one runs with `loop-probe.ts` in it. */
   static async start(
     directory: string,
-    { isProbed = false, clock = systemClock }: { isProbed?: boolean; clock?: Clock } = {},
+    { clock = systemClock, preload }: ServerProcessOptions = {},
   ): Promise<ServerProcess> {
     const tokenFile = join(directory, "..", "tokens.csv");
     const neighbours = [attackerToken, victimToken].map(
@@ -38,12 +42,14 @@ export class ServerProcess {
       [`${benchToken},bench,bench,"system:masters"\n`, ...neighbours].join(""),
     );
     const startedAt = clock.monotonic();
-    const given = flags(directory, tokenFile);
-    const child = isProbed
-      ? new Child(process.execPath, [...probed, command, ...given], {
-          ...{ linesFrom: "stderr", hasMessages: true },
-        })
-      : new Child(command, given, { linesFrom: "stderr" });
+    const args = flags(directory, tokenFile);
+    const child =
+      preload === undefined
+        ? new Child(command, args, { linesFrom: "stderr" })
+        : new Child(process.execPath, [...preloading(preload), command, ...args], {
+            linesFrom: "stderr",
+            hasInput: true,
+          });
     const { url } = JSON.parse(await child.line('"kcp is ready"')) as { url: string };
     const client = new ApiClient({ url, token: benchToken });
     while ((await client.status("GET", "/readyz")) !== 200) await sleep(clock, 5);
@@ -56,14 +62,13 @@ export class ServerProcess {
     return this.#child.pid;
   }
 
-  /** Only of a probed one. */
-  async beginProbe(): Promise<void> {
-    await this.#child.ask("begin");
+  /** To the preloaded program. */
+  say(line: string): void {
+    this.#child.say(line);
   }
 
-  /** What the probe saw since it began. */
-  async readProbe(): Promise<LoopProbe> {
-    return (await this.#child.ask("read")) as LoopProbe;
+  line(text: string): Promise<string> {
+    return this.#child.line(text);
   }
 
   async stop(): Promise<void> {
@@ -75,9 +80,12 @@ export class ServerProcess {
   }
 }
 
-/** As the first line of the command has it. */
-const probed = ["--max-semi-space-size=32", "--import", programPath("loop-probe")];
 const command = fileURLToPath(new URL("../../../packages/cli/bin/kcp.mjs", import.meta.url));
+
+/** With the flag that the command gives itself. */
+function preloading(program: string): string[] {
+  return ["--max-semi-space-size=32", "--import", programPath(program)];
+}
 
 function flags(directory: string, tokenFile: string): string[] {
   return [

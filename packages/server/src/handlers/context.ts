@@ -36,7 +36,7 @@ export interface HandlerRequest {
   /** Its body is a large one, whose steps are done in turns of their own. */
   isLarge: boolean;
   /** Leaves a note for the audit of the request. */
-  annotate(key: string, value: string): void;
+  annotate(key: string, value: string, level?: "Metadata" | "Request"): void;
 }
 
 /** The bytes that a request body may have, as in Kubernetes. */

@@ -37,6 +37,7 @@ export async function handleCreate(
       signal: uncancelled,
       isLarge: handled.isLarge,
       owner: fieldOwner(handled, options, "update"),
+      asSent: admitted,
     })
     .catch(async (error: unknown) => {
       await rooms.admission.abandon(admitted);

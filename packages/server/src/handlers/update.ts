@@ -34,6 +34,7 @@ export async function handleUpdate(
       signal: uncancelled,
       isLarge: handled.isLarge,
       owner: fieldOwner(handled, options, "update"),
+      asSent: admitted,
       subresource: definition.subresources.get(scope.subresource),
       mayCreate: definition.strategy.allowsCreateOnUpdate && scope.subresource === "",
     },
