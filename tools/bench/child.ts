@@ -4,6 +4,11 @@ import { once } from "node:events";
 import { createInterface, type Interface } from "node:readline";
 import { fileURLToPath } from "node:url";
 
+export interface ChildOptions {
+  readonly linesFrom?: "stdout" | "stderr";
+  readonly hasInput?: boolean;
+}
+
 const running = new Set<Child>();
 
 /** Nothing that was started outlives the benchmark, also when it fails in the middle. */
@@ -22,10 +27,7 @@ export class Child {
   constructor(
     command: string,
     args: readonly string[],
-    {
-      linesFrom = "stdout",
-      hasInput = false,
-    }: { readonly linesFrom?: "stdout" | "stderr"; readonly hasInput?: boolean } = {},
+    { linesFrom = "stdout", hasInput = false }: ChildOptions = {},
   ) {
     const input = hasInput ? "pipe" : "ignore";
     const stdio =

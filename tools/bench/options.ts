@@ -9,6 +9,8 @@ export interface BenchOptions {
   readonly generator: "h2load" | "node" | undefined;
   /** Other servers that do the same work beside ours. */
   readonly targets: readonly NamedTarget[];
+  /** What a noisy neighbour does; all of it unless told. */
+  readonly attacks: readonly Attack[];
   readonly sizes: Sizes;
 }
 
@@ -34,6 +36,9 @@ export const groups = [
   "crds",
 ] as const;
 export type Group = (typeof groups)[number];
+
+export const attacks = ["writes", "lists", "tables", "watches", "openings", "bodies"] as const;
+export type Attack = (typeof attacks)[number];
 
 export interface Sizes {
   readonly getsPerRound: number;
@@ -137,6 +142,7 @@ export function parseOptions(args: readonly string[]): BenchOptions {
       quick: { type: "boolean", default: false },
       output: { type: "string", short: "o", default: "table" },
       generator: { type: "string" },
+      attacks: { type: "string", default: attacks.join() },
       target: { type: "string", multiple: true, default: [] },
     },
   });
@@ -150,6 +156,7 @@ export function parseOptions(args: readonly string[]): BenchOptions {
     output,
     generator,
     targets: values.target.map(parseTarget),
+    attacks: values.attacks.split(",").map(parseAttack),
     sizes: values.quick ? quick : full,
   };
 }
@@ -164,6 +171,12 @@ function parseGroup(text: string): Group {
   const group = groups.find((it) => it === text);
   if (group === undefined) throw new Error(`--only takes some of ${groups.join(",")}`);
   return group;
+}
+
+function parseAttack(text: string): Attack {
+  const attack = attacks.find((it) => it === text);
+  if (attack === undefined) throw new Error(`--attacks takes some of ${attacks.join(",")}`);
+  return attack;
 }
 
 function parseTarget(text: string): NamedTarget {
