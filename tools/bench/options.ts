@@ -9,6 +9,7 @@ export interface BenchOptions {
   readonly generator: "h2load" | "node" | undefined;
   /** Other servers that do the same work beside ours. */
   readonly targets: readonly NamedTarget[];
+  readonly isQuick: boolean;
   readonly sizes: Sizes;
 }
 
@@ -30,6 +31,7 @@ export const groups = [
   "memory",
   "neighbours",
   "loops",
+  "workspaces",
 ] as const;
 export type Group = (typeof groups)[number];
 
@@ -57,6 +59,10 @@ export interface Sizes {
   /** How long a tenant is watched beside a noisy one. */
   readonly neighbourMs: number;
   readonly neighbourWatches: number;
+  /** Made and deleted, flat and in a tree. */
+  readonly workspaces: number;
+  /** Made in one server, which is started again with all of them. */
+  readonly manyWorkspaces: number;
 }
 
 const full: Sizes = {
@@ -79,6 +85,8 @@ const full: Sizes = {
   settleMs: 3000,
   neighbourMs: 5000,
   neighbourWatches: 10_000,
+  workspaces: 3000,
+  manyWorkspaces: 100_000,
 };
 
 /** Seconds altogether: shows that everything still runs, says nothing about speed. */
@@ -102,6 +110,8 @@ const quick: Sizes = {
   settleMs: 0,
   neighbourMs: 100,
   neighbourWatches: 20,
+  workspaces: 20,
+  manyWorkspaces: 40,
 };
 
 /** Throws an Error with a text for people when the command line makes no sense. */
@@ -115,6 +125,7 @@ export function parseOptions(args: readonly string[]): BenchOptions {
       quick: { type: "boolean", default: false },
       output: { type: "string", short: "o", default: "table" },
       generator: { type: "string" },
+      workspaces: { type: "string" },
       target: { type: "string", multiple: true, default: [] },
     },
   });
@@ -128,8 +139,19 @@ export function parseOptions(args: readonly string[]): BenchOptions {
     output,
     generator,
     targets: values.target.map(parseTarget),
-    sizes: values.quick ? quick : full,
+    isQuick: values.quick,
+    sizes: sizesOf(values.quick, values.workspaces),
   };
+}
+
+/** `--workspaces` says how many are made in one server. */
+function sizesOf(isQuick: boolean, workspaces: string | undefined): Sizes {
+  const sizes = isQuick ? quick : full;
+  if (workspaces === undefined) return sizes;
+  const manyWorkspaces = Number(workspaces);
+  if (!Number.isInteger(manyWorkspaces) || manyWorkspaces < 1)
+    throw new Error("--workspaces takes a number from 1 on");
+  return { ...sizes, manyWorkspaces };
 }
 
 function parseRounds(text: string): number {
