@@ -22,6 +22,8 @@ export interface ClusterIndexOptions<State> {
   readonly hub: WatchHub;
   readonly collections: readonly ResourceKey[];
   readonly clustersMax?: number;
+  /** False when there is nothing, as far as the hub has come: a new cluster is not read in order to find that out. */
+  readonly mayHave?: ((cluster: ClusterName, collection: ResourceKey) => boolean) | undefined;
   create(): State;
   /** Takes note of an object; undefined when it is gone. */
   note(state: State, key: StorageKey, entry: Entry | undefined): void;
@@ -105,6 +107,10 @@ export class ClusterIndex<State> {
   async #load(cluster: ClusterName, events: Loading<State>["events"]): Promise<State> {
     const { hub, collections, create, note } = this.#options;
     const state = create();
+    if (await this.#isEmpty(cluster)) {
+      if (this.#loading.get(cluster)?.events === events) this.#keep(cluster, state);
+      return state;
+    }
     const revisions = await Promise.all(
       collections.map((collection) => this.#read(cluster, collection, state)),
     );
@@ -116,6 +122,16 @@ export class ClusterIndex<State> {
     // Kept in the turn in which it caught up, so that no event comes in between. What was lost meanwhile is loaded again by whoever asks next.
     if (this.#loading.get(cluster)?.events === events) this.#keep(cluster, state);
     return state;
+  }
+
+  /** Everything acknowledged before the question counts. */
+  async #isEmpty(cluster: ClusterName): Promise<boolean> {
+    const { storage, hub, collections, mayHave } = this.#options;
+    if (mayHave === undefined) return false;
+    const isUnused = () => !collections.some((collection) => mayHave(cluster, collection));
+    if (!isUnused()) return false;
+    await hub.reach(await storage.currentRevision({ signal: neverAborted }), neverAborted);
+    return isUnused();
   }
 
   async #read(cluster: ClusterName, collection: ResourceKey, state: State): Promise<Revision> {
