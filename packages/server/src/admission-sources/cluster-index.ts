@@ -15,7 +15,7 @@ import {
   type StorageError,
   type StorageKey,
 } from "../storage/index.ts";
-import { type HubEvent, type WatchHub, whenClustersGo } from "../watch-cache/index.ts";
+import type { HubEvent, WatchHub } from "../watch-cache/index.ts";
 
 export interface ClusterIndexOptions<State> {
   readonly storage: Storage;
@@ -49,7 +49,7 @@ export class ClusterIndex<State> {
   constructor(options: ClusterIndexOptions<State>) {
     this.#options = options;
     for (const collection of options.collections) this.#listen(collection);
-    whenClustersGo(options.hub, (cluster) => {
+    options.hub.gone.tell((cluster) => {
       this.#young.delete(cluster);
       this.#old.delete(cluster);
       this.#loading.delete(cluster);
