@@ -56,6 +56,8 @@ export interface Sizes {
   /** Rounds whose figures are thrown away: code that is not compiled yet is half as fast. */
   readonly warmUps: number;
   readonly settleMs: number;
+  /** Until a server that was busy has given back what it will. */
+  readonly quietMs: number;
   /** How long a tenant is watched beside a noisy one. */
   readonly neighbourMs: number;
   readonly neighbourWatches: number;
@@ -83,6 +85,7 @@ const full: Sizes = {
   loopObjects: 10_000,
   warmUps: 2,
   settleMs: 3000,
+  quietMs: 25_000,
   neighbourMs: 5000,
   neighbourWatches: 10_000,
   workspaces: 3000,
@@ -108,6 +111,7 @@ const quick: Sizes = {
   loopObjects: 50,
   warmUps: 0,
   settleMs: 0,
+  quietMs: 0,
   neighbourMs: 100,
   neighbourWatches: 20,
   workspaces: 20,

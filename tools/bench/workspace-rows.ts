@@ -50,7 +50,7 @@ async function comingAndGoing(bench: Bench, count: number): Promise<void> {
       const gone = await timed(server, () => deleteTops(client, places));
       rateRow(bench, `workspaces deleted, ${work}, ${count}`, count, gone);
       givenBackRow(bench, `memory after deletion, ${work}`, server, before);
-      await sleep(systemClock, bench.options.sizes.settleMs * 5);
+      await sleep(systemClock, bench.options.sizes.quietMs);
       givenBackRow(bench, `memory after deletion, ${work}, when quiet`, server, before);
     }
   } finally {
@@ -112,7 +112,7 @@ async function veryMany(bench: Bench, count: number): Promise<void> {
   });
   client = new ApiClient({ url: server.url, token: benchToken });
   await client.must("GET", `/clusters/root${workspacesPath}/many-${count - 1}`);
-  await sleep(systemClock, options.sizes.settleMs * 5);
+  await sleep(systemClock, options.sizes.quietMs);
   report.add({
     work: `memory with ${count} workspaces, restarted`,
     ...megabytes,
