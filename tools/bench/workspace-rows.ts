@@ -65,6 +65,7 @@ async function veryMany(bench: Bench, count: number): Promise<void> {
   let server = await ServerProcess.start(root);
   let client = new ApiClient({ url: server.url, token: benchToken });
   await client.must("POST", `/clusters/bystander${configMapsPath("default")}`, configMap("one"));
+  const freshMs = server.readyMs;
   const idleP99 = await getP99(client, options.sizes.singleGets);
   const seriesBefore = await metricSeries(client);
   const diskBefore = diskBytes(root);
@@ -108,6 +109,8 @@ async function veryMany(bench: Bench, count: number): Promise<void> {
     server: "kcp",
     figure: server.readyMs,
     unit: "ms",
+    cpuMicros: cpuMicrosOf(server.pid),
+    against: against("in a fresh directory", server.readyMs, freshMs),
     wanted: { what: "figure", atMost: 3000 },
   });
   client = new ApiClient({ url: server.url, token: benchToken });
