@@ -2,7 +2,7 @@
  * The benchmark: `npm run bench`. What is measured, why, and what came out is in docs/internals/performance.md.
  *
  *     npm run bench -- [get create neighbours] [--only get,create] [--rounds N] [--quick] [-o json] [--generator h2load|node]
- *                      [--target name=URL,TOKEN ...]
+ *                      [--target name=URL,TOKEN ...] [--workspaces N]
  */
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -23,6 +23,7 @@ import { Report, tableHeader, tableLine } from "./report.ts";
 import { createRows, getRows, latencyRows } from "./request-rows.ts";
 import { startRows } from "./start-rows.ts";
 import { watchRows } from "./watch-rows.ts";
+import { workspaceRows } from "./workspace-rows.ts";
 
 const requestGroups: readonly [Group, (bench: Bench, contest: Contest) => Promise<void>][] = [
   ["get", getRows],
@@ -76,6 +77,7 @@ async function run(bench: Bench): Promise<void> {
   if (chosen.has("loops")) await loopsRows(bench);
   if (chosen.has("holds")) await holdRows(bench);
   if (chosen.has("crds")) await crdRows(bench);
+  if (chosen.has("workspaces")) await workspaceRows(bench);
 }
 
 function describeMachine(generator: string) {

@@ -11,6 +11,7 @@ export interface BenchOptions {
   readonly targets: readonly NamedTarget[];
   /** What a noisy neighbour does; all of it unless told. */
   readonly attacks: readonly Attack[];
+  readonly isQuick: boolean;
   readonly sizes: Sizes;
 }
 
@@ -34,6 +35,7 @@ export const groups = [
   "loops",
   "holds",
   "crds",
+  "workspaces",
 ] as const;
 export type Group = (typeof groups)[number];
 
@@ -61,6 +63,8 @@ export interface Sizes {
   /** Rounds whose figures are thrown away: code that is not compiled yet is half as fast. */
   readonly warmUps: number;
   readonly settleMs: number;
+  /** Until a server that was busy has given back what it will. */
+  readonly quietMs: number;
   /** How long a tenant is watched beside a noisy one. */
   readonly neighbourMs: number;
   readonly neighbourWatches: number;
@@ -72,6 +76,10 @@ export interface Sizes {
   readonly definitions: number;
   readonly definedClusters: number;
   readonly customObjects: number;
+  /** Made and deleted, flat and in a tree. */
+  readonly workspaces: number;
+  /** Made in one server, which is started again with all of them. */
+  readonly manyWorkspaces: number;
 }
 
 const full: Sizes = {
@@ -92,6 +100,7 @@ const full: Sizes = {
   loopObjects: 10_000,
   warmUps: 2,
   settleMs: 3000,
+  quietMs: 25_000,
   neighbourMs: 5000,
   neighbourWatches: 10_000,
   holdCases: 1_000,
@@ -100,6 +109,8 @@ const full: Sizes = {
   definitions: 1_000,
   definedClusters: 10_000,
   customObjects: 3_000,
+  workspaces: 3000,
+  manyWorkspaces: 100_000,
 };
 
 /** Seconds altogether: shows that everything still runs, says nothing about speed. */
@@ -121,6 +132,7 @@ const quick: Sizes = {
   loopObjects: 50,
   warmUps: 0,
   settleMs: 0,
+  quietMs: 0,
   neighbourMs: 100,
   neighbourWatches: 20,
   holdCases: 1,
@@ -129,6 +141,8 @@ const quick: Sizes = {
   definitions: 5,
   definedClusters: 5,
   customObjects: 20,
+  workspaces: 20,
+  manyWorkspaces: 40,
 };
 
 /** Throws an Error with a text for people when the command line makes no sense. */
@@ -143,6 +157,7 @@ export function parseOptions(args: readonly string[]): BenchOptions {
       output: { type: "string", short: "o", default: "table" },
       generator: { type: "string" },
       attacks: { type: "string", default: attacks.join() },
+      workspaces: { type: "string" },
       target: { type: "string", multiple: true, default: [] },
     },
   });
@@ -157,8 +172,19 @@ export function parseOptions(args: readonly string[]): BenchOptions {
     generator,
     targets: values.target.map(parseTarget),
     attacks: values.attacks.split(",").map(parseAttack),
-    sizes: values.quick ? quick : full,
+    isQuick: values.quick,
+    sizes: sizesOf(values.quick, values.workspaces),
   };
+}
+
+/** `--workspaces` says how many are made in one server. */
+function sizesOf(isQuick: boolean, workspaces: string | undefined): Sizes {
+  const sizes = isQuick ? quick : full;
+  if (workspaces === undefined) return sizes;
+  const manyWorkspaces = Number(workspaces);
+  if (!Number.isInteger(manyWorkspaces) || manyWorkspaces < 1)
+    throw new Error("--workspaces takes a number from 1 on");
+  return { ...sizes, manyWorkspaces };
 }
 
 function parseRounds(text: string): number {
