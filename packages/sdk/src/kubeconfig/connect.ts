@@ -55,6 +55,7 @@ export function connect(kubeconfig: Kubeconfig, options: ConnectOptions = {}): C
     url: server,
     proxy: proxyFor(server, cluster.proxyUrl, env),
     tls: () => tlsSettings(cluster, credentials),
+    compression: !cluster.disableCompression,
     clock,
   });
   const stopListening = credentials.onNewCertificate?.(() => node.retire());
@@ -176,6 +177,7 @@ function clusterInfo(cluster: ClusterEntry): JsonObject {
     "insecure-skip-tls-verify": cluster.insecureSkipTlsVerify,
     ...(tlsServerName === undefined ? {} : { "tls-server-name": tlsServerName }),
     ...(proxyUrl === undefined ? {} : { "proxy-url": proxyUrl }),
+    ...(cluster.disableCompression ? { "disable-compression": true } : {}),
     ...(authority !== undefined && "data" in authority
       ? { "certificate-authority-data": Buffer.from(authority.data).toString("base64") }
       : {}),

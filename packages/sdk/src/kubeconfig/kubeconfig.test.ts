@@ -42,6 +42,7 @@ const whoAmI: Handler = (request, response) => {
       path: request.url,
       authorization: request.headers.authorization,
       certificate: peer.subject?.CN,
+      encoding: request.headers["accept-encoding"],
       impersonation: Object.fromEntries(impersonation),
     }),
   );
@@ -219,6 +220,18 @@ describe("a connection", () => {
       () => connect(parseKubeconfig(config({ "client-key-data": "eA==" }), trusted)),
       /go together/,
     );
+  });
+
+  it("checks the server's certificate against the name it is told", async () => {
+    const answer = await ask(config({}, { "tls-server-name": "localhost" }));
+    assert.equal(answer["path"], "/clusters/root/me");
+    await assert.rejects(ask(config({}, { "tls-server-name": "elsewhere.io" })), /elsewhere\.io/);
+  });
+
+  it("lets the server pack its answers unless the cluster's entry forbids it", async () => {
+    assert.equal((await ask(config({})))["encoding"], "gzip");
+    const plain = await ask(config({}, { "disable-compression": true }));
+    assert.equal(plain["encoding"], undefined);
   });
 
   it("sends a user and password", async () => {

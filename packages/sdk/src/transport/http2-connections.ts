@@ -20,13 +20,15 @@ import {
   type TransportResponse,
 } from "../client/index.ts";
 import { abortable } from "./abortable.ts";
-import { lost, StreamBody } from "./stream-body.ts";
+import { acceptedEncoding, type DecodedBody, decodedBody } from "./decoded-body.ts";
+import { lost } from "./stream-body.ts";
 
 export interface Http2Options {
   readonly authority: string;
   /** A connection on which the server has agreed to speak HTTP/2. */
   readonly connect: () => Promise<Socket>;
   readonly clock: Clock;
+  readonly compression: boolean;
   /** How long the server may take to begin the session on a connection. */
   readonly settingsTimeoutMs: number;
   readonly pingIntervalMs: number;
@@ -206,7 +208,7 @@ export class Http2Connections {
     return new Promise((resolve, reject) => {
       let stream: ClientHttp2Stream;
       try {
-        stream = session.http2.request(headersOf(request), {
+        stream = session.http2.request(headersOf(request, this.#options.compression), {
           endStream: request.body === undefined,
         });
       } catch (error) {
@@ -216,7 +218,7 @@ export class Http2Connections {
         return;
       }
       this.#began(session);
-      let body: StreamBody | undefined;
+      let decoded: DecodedBody | undefined;
       const cancel = () => stream.close(constants.NGHTTP2_CANCEL);
       const failure = (cause: unknown) =>
         signal?.aborted ? signal.reason : failureOf(stream, request, cause);
@@ -226,32 +228,37 @@ export class Http2Connections {
       });
       stream.on("response", (headers) => {
         const isComplete = () => !stream.aborted && stream.rstCode === constants.NGHTTP2_NO_ERROR;
-        body = new StreamBody({ stream, isComplete, cancel, failure });
+        const contentEncoding = headers["content-encoding"];
+        decoded = decodedBody({ stream, contentEncoding, isComplete, cancel, failure });
+        const { body } = decoded;
         const status = headers[":status"] ?? 0;
         resolve({ status, headers: headers as TransportResponse["headers"], body });
       });
       stream.on("error", (error) => {
-        if (body === undefined) reject(failure(error));
-        else body.closed(error);
+        if (decoded === undefined) reject(failure(error));
+        else decoded.closed(error);
       });
       stream.on("close", () => {
         stopListening();
-        this.#ended(session, body !== undefined);
-        if (body === undefined) reject(failure(undefined));
-        else body.closed();
+        this.#ended(session, decoded !== undefined);
+        if (decoded === undefined) reject(failure(undefined));
+        else decoded.closed();
       });
       if (request.body !== undefined) stream.end(request.body);
     });
   }
 }
 
-function headersOf(request: TransportRequest): OutgoingHttpHeaders {
+function headersOf(request: TransportRequest, compression: boolean): OutgoingHttpHeaders {
   return {
+    ...(compression ? compressionHeaders : undefined),
     ...request.headers,
     ":method": request.method,
     ":path": request.path,
   } as OutgoingHttpHeaders;
 }
+
+const compressionHeaders = { "accept-encoding": acceptedEncoding };
 
 function failureOf(
   stream: ClientHttp2Stream,
