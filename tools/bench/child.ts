@@ -25,14 +25,23 @@ export class Child {
     {
       linesFrom = "stdout",
       hasInput = false,
-    }: { readonly linesFrom?: "stdout" | "stderr"; readonly hasInput?: boolean } = {},
+      env = {},
+    }: {
+      readonly linesFrom?: "stdout" | "stderr";
+      readonly hasInput?: boolean;
+      /** Added to ours. */
+      readonly env?: Readonly<Record<string, string>>;
+    } = {},
   ) {
     const input = hasInput ? "pipe" : "ignore";
     const stdio =
       linesFrom === "stdout"
         ? ([input, "pipe", "inherit"] as const)
         : ([input, "ignore", "pipe"] as const);
-    this.#process = spawn(command, args, { stdio: [...stdio] });
+    this.#process = spawn(command, args, {
+      stdio: [...stdio],
+      env: { ...process.env, ...env },
+    });
     this.#exited = once(this.#process, "exit");
     const stream = linesFrom === "stdout" ? this.#process.stdout : this.#process.stderr;
     if (stream === null) throw new Error("the process has no output");

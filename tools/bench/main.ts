@@ -19,6 +19,7 @@ import { neighbourRows } from "./neighbour-rows.ts";
 import { type BenchOptions, type Group, groups, parseOptions } from "./options.ts";
 import { Report, tableHeader, tableLine } from "./report.ts";
 import { createRows, getRows, latencyRows } from "./request-rows.ts";
+import { informerRows, sdkRows } from "./sdk-rows.ts";
 import { startRows } from "./start-rows.ts";
 import { watchRows } from "./watch-rows.ts";
 
@@ -72,6 +73,8 @@ async function run(bench: Bench): Promise<void> {
   if (chosen.has("memory")) await memoryRows(bench);
   if (chosen.has("neighbours")) await neighbourRows(bench);
   if (chosen.has("loops")) await loopsRows(bench);
+  if (chosen.has("informers")) await informerRows(bench);
+  if (chosen.has("sdk")) await sdkRows(bench);
 }
 
 function describeMachine(generator: string) {
