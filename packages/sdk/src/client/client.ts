@@ -62,6 +62,8 @@ export interface ClientRequest {
   readonly headers?: RequestHeaders;
   readonly body?: JsonValue | undefined;
   readonly contentType?: string | undefined;
+  /** The answer may be packed on the way, where the transport can: for lists and documents. */
+  readonly mayBeLong?: boolean | undefined;
   readonly signal?: AbortSignal | undefined;
   /** Overrides the client's: an informer has its own patience and takes 0. */
   readonly retriesMax?: number | undefined;
@@ -200,6 +202,7 @@ export class Client {
       path: this.basePath + request.path,
       headers,
       body: body === undefined ? undefined : stringifyJson(body),
+      mayBeLong: request.mayBeLong,
       signal,
     };
   }

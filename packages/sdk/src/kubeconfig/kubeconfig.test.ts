@@ -89,7 +89,10 @@ async function ask(text: string, options: ConnectOptions = {}) {
 }
 
 async function askAgain({ client }: Connection) {
-  return (await client.json({ method: "GET", path: "/me" })) as Record<string, unknown>;
+  return (await client.json({ method: "GET", path: "/me", mayBeLong: true })) as Record<
+    string,
+    unknown
+  >;
 }
 
 describe("a kubeconfig", () => {

@@ -111,7 +111,7 @@ function headersOf(
   { host, compression }: Http1Options,
 ): Record<string, string | string[]> {
   const headers: Record<string, string | string[]> = { host };
-  if (compression) headers["accept-encoding"] = acceptedEncoding;
+  if (compression && request.mayBeLong === true) headers["accept-encoding"] = acceptedEncoding;
   for (const [name, value] of Object.entries(request.headers)) {
     headers[name] = typeof value === "string" ? value : [...value];
   }

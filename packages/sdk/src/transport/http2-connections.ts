@@ -251,8 +251,8 @@ export class Http2Connections {
 
 function headersOf(request: TransportRequest, compression: boolean): OutgoingHttpHeaders {
   return {
-    ...(compression ? compressionHeaders : undefined),
     ...request.headers,
+    ...(compression && request.mayBeLong === true ? compressionHeaders : undefined),
     ":method": request.method,
     ":path": request.path,
   } as OutgoingHttpHeaders;

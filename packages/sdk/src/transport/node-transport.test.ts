@@ -183,7 +183,7 @@ for (const [name, start, version] of [
       });
       const transport = transportTo(server.url);
       const read = async (path: string, from = transport) =>
-        (await from.send({ ...get, path })).body.text();
+        (await from.send({ ...get, path, mayBeLong: true })).body.text();
       assert.equal(await read("/whole"), text);
       assert.equal(await read("/plain", transportTo(server.url, { compression: false })), text);
       for (const path of ["/broken", "/short", "/cut"]) {
