@@ -6,6 +6,7 @@
  */
 import type { Readable } from "node:stream";
 import { createGunzip } from "node:zlib";
+import type { ResponseBody } from "../client/index.ts";
 import { StreamBody } from "./stream-body.ts";
 
 export interface DecodedBodyOptions {
@@ -16,8 +17,7 @@ export interface DecodedBodyOptions {
   readonly failure: (cause: unknown) => unknown;
 }
 
-export interface DecodedBody {
-  readonly body: StreamBody;
+export interface DecodedBody extends ResponseBody {
   /** To be called when the stream has failed or is closed. */
   closed(cause?: unknown): void;
 }
@@ -27,8 +27,7 @@ export const acceptedEncoding = "gzip";
 export function decodedBody(options: DecodedBodyOptions): DecodedBody {
   const { stream, contentEncoding, isComplete, cancel, failure } = options;
   if (contentEncoding !== "gzip" && contentEncoding !== "x-gzip") {
-    const body = new StreamBody({ stream, isComplete, cancel, failure });
-    return { body, closed: (cause) => body.closed(cause) };
+    return new StreamBody({ stream, isComplete, cancel, failure });
   }
   const gunzip = createGunzip();
   const leave = () => {
@@ -42,7 +41,8 @@ export function decodedBody(options: DecodedBodyOptions): DecodedBody {
   });
   stream.pipe(gunzip);
   return {
-    body,
+    text: () => body.text(),
+    [Symbol.asyncIterator]: () => body[Symbol.asyncIterator](),
     closed(cause) {
       // All bytes are here: what is still being unpacked comes to its own end.
       if (cause === undefined && isComplete()) return;

@@ -52,15 +52,15 @@ export class Http1Connections {
       let answered = false;
       outgoing.on("response", (incoming) => {
         answered = true;
-        const { body, closed } = decodedBody({
+        const body = decodedBody({
           stream: incoming,
           contentEncoding: incoming.headers["content-encoding"],
           isComplete: () => incoming.complete,
           cancel: () => outgoing.destroy(),
           failure,
         });
-        incoming.on("error", closed);
-        incoming.on("close", () => closed());
+        incoming.on("error", (error) => body.closed(error));
+        incoming.on("close", () => body.closed());
         resolve({ status: incoming.statusCode ?? 0, headers: incoming.headers, body });
       });
       outgoing.on("error", (error) => reject(failure(error)));

@@ -218,7 +218,7 @@ export class Http2Connections {
         return;
       }
       this.#began(session);
-      let decoded: DecodedBody | undefined;
+      let body: DecodedBody | undefined;
       const cancel = () => stream.close(constants.NGHTTP2_CANCEL);
       const failure = (cause: unknown) =>
         signal?.aborted ? signal.reason : failureOf(stream, request, cause);
@@ -229,20 +229,19 @@ export class Http2Connections {
       stream.on("response", (headers) => {
         const isComplete = () => !stream.aborted && stream.rstCode === constants.NGHTTP2_NO_ERROR;
         const contentEncoding = headers["content-encoding"];
-        decoded = decodedBody({ stream, contentEncoding, isComplete, cancel, failure });
-        const { body } = decoded;
+        body = decodedBody({ stream, contentEncoding, isComplete, cancel, failure });
         const status = headers[":status"] ?? 0;
         resolve({ status, headers: headers as TransportResponse["headers"], body });
       });
       stream.on("error", (error) => {
-        if (decoded === undefined) reject(failure(error));
-        else decoded.closed(error);
+        if (body === undefined) reject(failure(error));
+        else body.closed(error);
       });
       stream.on("close", () => {
         stopListening();
-        this.#ended(session, decoded !== undefined);
-        if (decoded === undefined) reject(failure(undefined));
-        else decoded.closed();
+        this.#ended(session, body !== undefined);
+        if (body === undefined) reject(failure(undefined));
+        else body.closed();
       });
       if (request.body !== undefined) stream.end(request.body);
     });

@@ -36,6 +36,8 @@ export class StreamBody implements ResponseBody, AsyncIterator<Uint8Array> {
   #isPaused = false;
   #outcome: { readonly error?: unknown } | undefined;
   #wake: (() => void) | undefined;
+  #isText = false;
+  /** From the second chunk on: most bodies have one. */
   #text: GrowingText | undefined;
 
   /** Reads from the start, up to the limit: a body that is there when it is asked for costs no further turn of the event loop. */
@@ -55,12 +57,7 @@ export class StreamBody implements ResponseBody, AsyncIterator<Uint8Array> {
   text(): Promise<string> {
     this.#bufferedBytesMax = Number.POSITIVE_INFINITY;
     this.#resume();
-    if (this.#outcome === undefined) {
-      const text = new GrowingText();
-      for (const chunk of this.#chunks) text.add(chunk);
-      this.#chunks = [];
-      this.#text = text;
-    }
+    this.#isText = true;
     return new Promise((resolve, reject) => {
       const settle = () => {
         if (this.#outcome === undefined) return;
@@ -105,7 +102,8 @@ export class StreamBody implements ResponseBody, AsyncIterator<Uint8Array> {
 
   #take(chunk: Uint8Array): void {
     if (this.#outcome !== undefined) return;
-    if (this.#text !== undefined) {
+    if (this.#isText && this.#chunks.length > 0) {
+      this.#text ??= new GrowingText(this.#chunks);
       this.#text.add(chunk);
       return;
     }
@@ -130,29 +128,26 @@ export class StreamBody implements ResponseBody, AsyncIterator<Uint8Array> {
   }
 }
 
-/** A short body is one chunk, and decoded at once. */
 class GrowingText {
-  #first: Uint8Array | undefined;
-  #decoder: StringDecoder | undefined;
+  readonly #decoder = new StringDecoder("utf8");
   #text = "";
 
+  /** Takes the chunks over; an empty one stays in the list, as a sign that there were some. */
+  constructor(chunks: Uint8Array[]) {
+    for (const chunk of chunks) this.add(chunk);
+    chunks.splice(0, chunks.length, nothing);
+  }
+
   add(chunk: Uint8Array): void {
-    if (this.#decoder === undefined) {
-      if (this.#first === undefined) {
-        this.#first = chunk;
-        return;
-      }
-      this.#decoder = new StringDecoder("utf8");
-      this.#text = this.#decoder.write(asBuffer(this.#first));
-    }
     this.#text += this.#decoder.write(asBuffer(chunk));
   }
 
   end(): string {
-    if (this.#decoder !== undefined) return this.#text + this.#decoder.end();
-    return this.#first === undefined ? "" : asBuffer(this.#first).toString("utf8");
+    return this.#text + this.#decoder.end();
   }
 }
+
+const nothing = new Uint8Array(0);
 
 function asBuffer(chunk: Uint8Array): Buffer {
   return Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength);
