@@ -48,6 +48,7 @@ const selector = { labelSelector: "soak=yes" };
 /** Half a minute of patience is a second: enough for a busy machine, and an hour takes two minutes. */
 const speed = 30;
 const stepsPerSeed = 60;
+const hourMs = 3_600_000;
 const hoursWanted = Number(process.env["SOAK_HOURS"] ?? 0);
 const seedsWanted = Number(process.env["SOAK_SEEDS"] ?? 2);
 const seeds = process.env["SOAK_SEED"]
@@ -82,8 +83,6 @@ for (const [name, start, missing] of servers) {
     }
   });
 }
-
-const hourMs = 3_600_000;
 
 async function soakForHours(server: SoakServer, clock: Clock): Promise<void> {
   const endsAtMs = clock.monotonic() + hoursWanted * hourMs;
