@@ -183,6 +183,7 @@ export {
   type ParseOptions,
   type PartialObjectMetadata,
   type Patch,
+  type PermitsAddress,
   type Predicate,
   parseKey,
   parseKubeconfig,

@@ -106,6 +106,14 @@ export class Informer<Object extends KubernetesObject, Cached = Object> {
     return this.#loop.synced(signal);
   }
 
+  /**
+   * For who has found out that something was missed: the state is fetched anew, and handlers hear what differs. Until then the store stays as it is. Does nothing
+   * while the informer is busy with that anyway.
+   */
+  resync(): void {
+    this.#loop.resync();
+  }
+
   /** Works until the signal aborts, whatever happens, and resolves then. Call it once. */
   run(signal: AbortSignal): Promise<void> {
     return this.#loop.run(signal);

@@ -7,6 +7,7 @@ import { connect as netConnect, type Socket } from "node:net";
 import { type TLSSocket, connect as tlsConnect } from "node:tls";
 import { type Clock, systemClock } from "@kcp-ts/machinery/base";
 import { onAbort, startDeadline, TransportError } from "../client/index.ts";
+import { type PermitsAddress, permittedOnly } from "./permitted-addresses.ts";
 import { socksTunnel } from "./socks-tunnel.ts";
 
 /** PEM texts. Files and plugins are the business of `kubeconfig/`. */
@@ -25,6 +26,8 @@ export interface DialOptions {
   readonly proxy?: URL | undefined;
   readonly tls?: TlsSettings | undefined;
   readonly alpn: readonly string[];
+  /** Asked of every address that is connected to: the proxy's, if there is one. All are permitted if left out. */
+  readonly permits?: PermitsAddress | undefined;
   readonly connectTimeoutMs?: number | undefined;
   readonly clock?: Clock | undefined;
 }
@@ -42,8 +45,8 @@ export async function dial(options: DialOptions): Promise<Socket> {
   try {
     const socket =
       options.proxy === undefined
-        ? await tcp(options.url, deadline.signal)
-        : await tunnel(options.url, options.proxy, deadline.signal);
+        ? await tcp(options.url, options.permits, deadline.signal)
+        : await tunnel(options.url, options.proxy, options.permits, deadline.signal);
     socket.setNoDelay(true);
     socket.setKeepAlive(true, tcpKeepAliveMs);
     return options.url.protocol === "https:"
@@ -57,8 +60,13 @@ export async function dial(options: DialOptions): Promise<Socket> {
   }
 }
 
-function tcp(url: URL, signal: AbortSignal): Promise<Socket> {
-  const socket = netConnect({ host: hostOf(url), port: portOf(url) });
+async function tcp(
+  url: URL,
+  permits: PermitsAddress | undefined,
+  signal: AbortSignal,
+): Promise<Socket> {
+  const host = hostOf(url);
+  const socket = netConnect({ host, port: portOf(url), ...permittedOnly(host, permits) });
   return established(socket, "connect", signal);
 }
 
@@ -105,14 +113,24 @@ function established<S extends Socket>(
   });
 }
 
-function tunnel(url: URL, proxy: URL, signal: AbortSignal): Promise<Socket> {
+function tunnel(
+  url: URL,
+  proxy: URL,
+  permits: PermitsAddress | undefined,
+  signal: AbortSignal,
+): Promise<Socket> {
   return proxy.protocol.startsWith("socks5")
-    ? throughSocks(url, proxy, signal)
-    : throughHttp(url, proxy, signal);
+    ? throughSocks(url, proxy, permits, signal)
+    : throughHttp(url, proxy, permits, signal);
 }
 
-async function throughSocks(url: URL, proxy: URL, signal: AbortSignal): Promise<Socket> {
-  const socket = await tcp(proxy, signal);
+async function throughSocks(
+  url: URL,
+  proxy: URL,
+  permits: PermitsAddress | undefined,
+  signal: AbortSignal,
+): Promise<Socket> {
+  const socket = await tcp(proxy, permits, signal);
   const stopListening = onAbort(signal, () => socket.destroy(signal.reason as Error));
   try {
     await socksTunnel(socket, proxy, { host: hostOf(url), port: portOf(url) });
@@ -126,7 +144,12 @@ async function throughSocks(url: URL, proxy: URL, signal: AbortSignal): Promise<
 }
 
 /** HTTP CONNECT, with the user and password of the proxy's URL if it has them. */
-function throughHttp(url: URL, proxy: URL, signal: AbortSignal): Promise<Socket> {
+function throughHttp(
+  url: URL,
+  proxy: URL,
+  permits: PermitsAddress | undefined,
+  signal: AbortSignal,
+): Promise<Socket> {
   const target = `${url.hostname}:${portOf(url)}`;
   const request = proxy.protocol === "https:" ? httpsRequest : httpRequest;
   const headers: Record<string, string> = { host: target };
@@ -134,9 +157,11 @@ function throughHttp(url: URL, proxy: URL, signal: AbortSignal): Promise<Socket>
     const user = `${decodeURIComponent(proxy.username)}:${decodeURIComponent(proxy.password)}`;
     headers["proxy-authorization"] = `Basic ${Buffer.from(user).toString("base64")}`;
   }
+  const host = hostOf(proxy);
   return new Promise((resolve, reject) => {
     const connecting = request({
-      host: hostOf(proxy),
+      host,
+      ...permittedOnly(host, permits),
       port: portOf(proxy),
       method: "CONNECT",
       path: target,
