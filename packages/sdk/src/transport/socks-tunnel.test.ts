@@ -134,6 +134,15 @@ describe("a SOCKS5 proxy", () => {
     await assert.rejects(ask(long), /at most 255 bytes/);
   });
 
+  it("is an address that must be permitted, as any other", async () => {
+    const proxy = new URL(`socks5://127.0.0.1:${await startProxy([])}`);
+    const url = new URL("https://example.io");
+    const transport = new NodeTransport({ url, proxy, permits: () => false });
+    const asking = transport.send({ method: "GET", path: "/", headers: {} });
+    await assert.rejects(asking, /not allowed here/);
+    await transport.close();
+  });
+
   it("gets addresses as addresses", async () => {
     const heard: number[][] = [];
     const addresses: readonly (readonly [string, readonly number[]])[] = [

@@ -23,10 +23,18 @@ export interface StreamBodyOptions {
   readonly cancel: () => void;
   /** Why the stream broke; the signal's reason if it was aborted. Asked only when it is needed: making an error is dear. */
   readonly failure: (cause: unknown) => unknown;
+  /** Of a body that is read whole. */
+  readonly textBytesMax?: number;
 }
 
 /** Beyond this the stream is paused, and the server's window fills up instead of our memory. */
 export const bodyBufferedBytesMax = 1 << 20;
+
+/**
+ * A body that is read whole ends here: nobody sends that much for good, packed it may be a thousandth on the wire, and V8 has no longer strings
+ * than twice this.
+ */
+export const bodyTextBytesMax = 256 << 20;
 
 export class StreamBody implements ResponseBody, AsyncIterator<Uint8Array> {
   readonly #options: StreamBodyOptions;
@@ -37,6 +45,7 @@ export class StreamBody implements ResponseBody, AsyncIterator<Uint8Array> {
   #outcome: { readonly error?: unknown } | undefined;
   #wake: (() => void) | undefined;
   #isText = false;
+  #takenBytes = 0;
   /** From the second chunk on: most bodies have one. */
   #text: GrowingText | undefined;
 
@@ -102,6 +111,11 @@ export class StreamBody implements ResponseBody, AsyncIterator<Uint8Array> {
 
   #take(chunk: Uint8Array): void {
     if (this.#outcome !== undefined) return;
+    this.#takenBytes += chunk.length;
+    if (this.#isText && this.#takenBytes > (this.#options.textBytesMax ?? bodyTextBytesMax)) {
+      this.#refuse();
+      return;
+    }
     if (this.#isText && this.#chunks.length > 0) {
       this.#text ??= new GrowingText(this.#chunks);
       this.#text.add(chunk);
@@ -114,6 +128,16 @@ export class StreamBody implements ResponseBody, AsyncIterator<Uint8Array> {
       this.#options.stream.pause();
     }
     this.#wake?.();
+  }
+
+  #refuse(): void {
+    const most = this.#options.textBytesMax ?? bodyTextBytesMax;
+    this.#chunks = [];
+    this.#text = undefined;
+    this.#finish({
+      error: new TransportError("connection-lost", `the answer is longer than ${most} bytes`),
+    });
+    this.#options.cancel();
   }
 
   #resume(): void {
