@@ -21,6 +21,7 @@ import { neighbourRows } from "./neighbour-rows.ts";
 import { type BenchOptions, type Group, groups, parseOptions } from "./options.ts";
 import { Report, tableHeader, tableLine } from "./report.ts";
 import { createRows, getRows, latencyRows } from "./request-rows.ts";
+import { informerRows, sdkRows } from "./sdk-rows.ts";
 import { startRows } from "./start-rows.ts";
 import { watchRows } from "./watch-rows.ts";
 import { workspaceRows } from "./workspace-rows.ts";
@@ -78,6 +79,8 @@ async function run(bench: Bench): Promise<void> {
   if (chosen.has("holds")) await holdRows(bench);
   if (chosen.has("crds")) await crdRows(bench);
   if (chosen.has("workspaces")) await workspaceRows(bench);
+  if (chosen.has("informers")) await informerRows(bench);
+  if (chosen.has("sdk")) await sdkRows(bench);
 }
 
 function describeMachine(generator: string) {

@@ -36,6 +36,8 @@ export const groups = [
   "holds",
   "crds",
   "workspaces",
+  "informers",
+  "sdk",
 ] as const;
 export type Group = (typeof groups)[number];
 
@@ -60,6 +62,10 @@ export interface Sizes {
   readonly idleClusters: number;
   /** Objects that the control loops clear away. */
   readonly loopObjects: number;
+  readonly informerObjects: number;
+  readonly clientGets: number;
+  readonly controllerEvents: number;
+  readonly testServersAtOnce: number;
   /** Rounds whose figures are thrown away: code that is not compiled yet is half as fast. */
   readonly warmUps: number;
   readonly settleMs: number;
@@ -98,6 +104,10 @@ const full: Sizes = {
   inProcessStarts: 20,
   idleClusters: 10_000,
   loopObjects: 10_000,
+  informerObjects: 100_000,
+  clientGets: 20_000,
+  controllerEvents: 100_000,
+  testServersAtOnce: 30,
   warmUps: 2,
   settleMs: 3000,
   quietMs: 25_000,
@@ -130,6 +140,10 @@ const quick: Sizes = {
   inProcessStarts: 2,
   idleClusters: 20,
   loopObjects: 50,
+  informerObjects: 100,
+  clientGets: 50,
+  controllerEvents: 100,
+  testServersAtOnce: 2,
   warmUps: 0,
   settleMs: 0,
   quietMs: 0,
