@@ -138,6 +138,8 @@ export class Side {
   readonly syncerClient: Client;
   /** Of the syncer: everything that could change something. */
   readonly writes: string[] = [];
+  /** Beyond so many none is done: who writes without end would let nobody else have a turn. */
+  writesMax = Number.POSITIVE_INFINITY;
   /** Called with every write of the syncer before the server sees it. */
   beforeWrite: (method: string, target: string) => Promise<void> = async () => {};
   /** Called with every answer of one object that a syncer gets. */
@@ -223,6 +225,7 @@ export class Side {
     if (fault === "cut") throw new Error("connection refused");
     if (method !== "GET") {
       this.writes.push(`${method} ${target}`);
+      if (this.writes.length > this.writesMax) throw new Error("this side takes no more writes");
       await this.beforeWrite(method, target);
     }
     const response = await this.#answer(request, fault);
