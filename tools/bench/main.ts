@@ -20,6 +20,7 @@ import { type BenchOptions, type Group, groups, parseOptions } from "./options.t
 import { Report, tableHeader, tableLine } from "./report.ts";
 import { createRows, getRows, latencyRows } from "./request-rows.ts";
 import { startRows } from "./start-rows.ts";
+import { syncingRows } from "./syncing-rows.ts";
 import { watchRows } from "./watch-rows.ts";
 
 const requestGroups: readonly [Group, (bench: Bench, contest: Contest) => Promise<void>][] = [
@@ -72,6 +73,7 @@ async function run(bench: Bench): Promise<void> {
   if (chosen.has("memory")) await memoryRows(bench);
   if (chosen.has("neighbours")) await neighbourRows(bench);
   if (chosen.has("loops")) await loopsRows(bench);
+  if (chosen.has("syncing")) await syncingRows(bench);
 }
 
 function describeMachine(generator: string) {

@@ -30,6 +30,7 @@ export const groups = [
   "memory",
   "neighbours",
   "loops",
+  "syncing",
 ] as const;
 export type Group = (typeof groups)[number];
 
@@ -57,6 +58,14 @@ export interface Sizes {
   /** How long a tenant is watched beside a noisy one. */
   readonly neighbourMs: number;
   readonly neighbourWatches: number;
+  /** Physical clusters under a steady pace of changes, and how many objects each has. */
+  readonly syncTargets: number;
+  readonly syncObjects: number;
+  readonly syncChangesPerSecond: number;
+  readonly syncMs: number;
+  /** Physical clusters whose memory is of interest. */
+  readonly syncManyTargets: number;
+  readonly syncManyObjects: number;
 }
 
 const full: Sizes = {
@@ -79,6 +88,12 @@ const full: Sizes = {
   settleMs: 3000,
   neighbourMs: 5000,
   neighbourWatches: 10_000,
+  syncTargets: 10,
+  syncObjects: 100,
+  syncChangesPerSecond: 500,
+  syncMs: 10_000,
+  syncManyTargets: 50,
+  syncManyObjects: 1000,
 };
 
 /** Seconds altogether: shows that everything still runs, says nothing about speed. */
@@ -102,6 +117,12 @@ const quick: Sizes = {
   settleMs: 0,
   neighbourMs: 100,
   neighbourWatches: 20,
+  syncTargets: 2,
+  syncObjects: 10,
+  syncChangesPerSecond: 20,
+  syncMs: 500,
+  syncManyTargets: 3,
+  syncManyObjects: 10,
 };
 
 /** Throws an Error with a text for people when the command line makes no sense. */
