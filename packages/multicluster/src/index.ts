@@ -168,6 +168,7 @@ export {
   Targets,
   unseal,
 } from "./registration/index.ts";
+export { SyncPolicies, type SyncPoliciesOptions } from "./sync-policies.ts";
 export {
   type AgentManifestOptions,
   agentId,
@@ -182,6 +183,7 @@ export {
   ordinaryPolicy,
   type Policies,
   PolicyError,
+  PolicySet,
   parsePolicies,
   policyFor,
   type ResolvedResources,
@@ -192,6 +194,7 @@ export {
   type SyncerHealth,
   type SyncerOptions,
   startSyncer,
+  syncPolicyLabel,
   type TargetIdentity,
 } from "./syncer/index.ts";
 export { Syncers, type SyncersOptions } from "./syncers.ts";

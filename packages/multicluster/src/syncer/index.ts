@@ -13,6 +13,8 @@ export {
   parsePolicies,
   policyFor,
 } from "./policy.ts";
+export { PolicySet } from "./policy-set.ts";
+export { syncPolicyLabel } from "./protocol.ts";
 export { type ResolvedResources, resolveResources } from "./resolve-resources.ts";
 export { ResourceSet } from "./resource-set.ts";
 export { type Syncer, type SyncerHealth, type SyncerOptions, startSyncer } from "./syncer.ts";
