@@ -23,6 +23,7 @@ import { Report, tableHeader, tableLine } from "./report.ts";
 import { createRows, getRows, latencyRows } from "./request-rows.ts";
 import { informerRows, sdkRows } from "./sdk-rows.ts";
 import { startRows } from "./start-rows.ts";
+import { syncingRows } from "./syncing-rows.ts";
 import { watchRows } from "./watch-rows.ts";
 import { workspaceRows } from "./workspace-rows.ts";
 
@@ -81,6 +82,7 @@ async function run(bench: Bench): Promise<void> {
   if (chosen.has("workspaces")) await workspaceRows(bench);
   if (chosen.has("informers")) await informerRows(bench);
   if (chosen.has("sdk")) await sdkRows(bench);
+  if (chosen.has("syncing")) await syncingRows(bench);
 }
 
 function describeMachine(generator: string) {

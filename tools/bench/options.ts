@@ -38,6 +38,7 @@ export const groups = [
   "workspaces",
   "informers",
   "sdk",
+  "syncing",
 ] as const;
 export type Group = (typeof groups)[number];
 
@@ -86,6 +87,14 @@ export interface Sizes {
   readonly workspaces: number;
   /** Made in one server, which is started again with all of them. */
   readonly manyWorkspaces: number;
+  /** Physical clusters under a steady pace of changes, and how many objects each has. */
+  readonly syncTargets: number;
+  readonly syncObjects: number;
+  readonly syncChangesPerSecond: number;
+  readonly syncMs: number;
+  /** Physical clusters whose memory is of interest. */
+  readonly syncManyTargets: number;
+  readonly syncManyObjects: number;
 }
 
 const full: Sizes = {
@@ -121,6 +130,12 @@ const full: Sizes = {
   customObjects: 3_000,
   workspaces: 3000,
   manyWorkspaces: 100_000,
+  syncTargets: 10,
+  syncObjects: 100,
+  syncChangesPerSecond: 500,
+  syncMs: 10_000,
+  syncManyTargets: 50,
+  syncManyObjects: 1000,
 };
 
 /** Seconds altogether: shows that everything still runs, says nothing about speed. */
@@ -157,6 +172,12 @@ const quick: Sizes = {
   customObjects: 20,
   workspaces: 20,
   manyWorkspaces: 40,
+  syncTargets: 2,
+  syncObjects: 10,
+  syncChangesPerSecond: 20,
+  syncMs: 500,
+  syncManyTargets: 3,
+  syncManyObjects: 10,
 };
 
 /** Throws an Error with a text for people when the command line makes no sense. */
