@@ -1,9 +1,14 @@
 /** Goal: an agent gets what it needs and nothing else, is installed, upgraded and removed, and its token is renewed and revoked. */
 import assert from "node:assert/strict";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
+import { systemClock, systemRandom } from "@kcp-ts/machinery/base";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { StatusError } from "@kcp-ts/machinery/status";
 import {
+  AgentTokenKeeper,
   agentId,
   agentKubeconfig,
   agentViewPath,
@@ -284,6 +289,47 @@ describe("the token of an agent", () => {
     assert.equal((await inView.get(at)).metadata.name, "born-there");
     await inView.delete(at);
     assert.equal(await statusOf(inView.get(at)), 404);
+  });
+
+  it("is renewed by the agent itself before it runs out, once, and into its own Secret", async (t) => {
+    const plane = await startPlane(t);
+    const east = await startPhysical(t, { name: "east" });
+    const agent = await joined(t, plane, "mine");
+    const folder = await mkdtemp(join(tmpdir(), "kcp-token-"));
+    t.after(() => rm(folder, { recursive: true, force: true }));
+    const tokenFile = join(folder, "token");
+    await writeFile(tokenFile, agent.token);
+    await east.client.resource(namespaces).create({ metadata: { name: "agents" } });
+    const secret = { namespace: "agents", name: "mine" };
+    const data = { token: Buffer.from(agent.token).toString("base64") };
+    await east.client.resource(secrets).create({ metadata: secret, data });
+    let aheadMs = 0;
+    const renewed: number[] = [];
+    const keeper = new AgentTokenKeeper({
+      ...{ tokenFile, secret, downstream: east.client, random: systemRandom },
+      upstream: agent.client.inCluster("root"),
+      clock: { ...systemClock, now: () => systemClock.now() + aheadMs },
+      onError: (error) => assert.fail(String(error)),
+      onRenewed: (expiresAtMs) => renewed.push(expiresAtMs),
+    });
+    const { signal } = new AbortController();
+    await keeper.look(signal);
+    assert.deepEqual(renewed, []);
+    aheadMs = 500_000;
+    await keeper.look(signal);
+    assert.equal(renewed.length, 1);
+    // The file follows later: no further token is asked for in between.
+    aheadMs = 0;
+    await keeper.look(signal);
+    assert.equal(renewed.length, 1);
+    const stored = await east.client.resource(secrets).get(secret);
+    const token = Buffer.from(stored.data?.["token"] ?? "", "base64").toString();
+    assert.equal(readToken(token)?.uid, readToken(agent.token)?.uid);
+    assert.ok((readToken(token)?.expiresAtMs ?? 0) >= (readToken(agent.token)?.expiresAtMs ?? 0));
+    const headers = { authorization: `Bearer ${token}` };
+    const path = `${agentViewPath(agent.target)}/clusters/root/apis/workload.kcp.io/v1alpha1/synctargets/mine`;
+    const transport = plane.clientFor("root").withBasePath("");
+    assert.equal(await statusOf(transport.json({ method: "GET", path, headers })), 200);
   });
 
   it("is worth nothing when the SyncTarget is gone, or its account was deleted", async (t) => {
