@@ -30,6 +30,7 @@ export const groups = [
   "memory",
   "neighbours",
   "loops",
+  "holds",
 ] as const;
 export type Group = (typeof groups)[number];
 
@@ -57,6 +58,10 @@ export interface Sizes {
   /** How long a tenant is watched beside a noisy one. */
   readonly neighbourMs: number;
   readonly neighbourWatches: number;
+  /** Hostile requests that are sent, of all there are, and how often after the first time. */
+  readonly holdCases: number;
+  readonly holdRepeats: number;
+  readonly holdSettleMs: number;
 }
 
 const full: Sizes = {
@@ -79,6 +84,9 @@ const full: Sizes = {
   settleMs: 3000,
   neighbourMs: 5000,
   neighbourWatches: 10_000,
+  holdCases: 1_000,
+  holdRepeats: 2,
+  holdSettleMs: 400,
 };
 
 /** Seconds altogether: shows that everything still runs, says nothing about speed. */
@@ -102,6 +110,9 @@ const quick: Sizes = {
   settleMs: 0,
   neighbourMs: 100,
   neighbourWatches: 20,
+  holdCases: 1,
+  holdRepeats: 1,
+  holdSettleMs: 0,
 };
 
 /** Throws an Error with a text for people when the command line makes no sense. */

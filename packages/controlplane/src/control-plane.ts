@@ -10,9 +10,10 @@ import { ensureServingCertificates, keepServingCertificates } from "./certificat
 import { composeAudit } from "./compose/audit.ts";
 import { Core, processUser } from "./compose/core.ts";
 import type { Extensions } from "./compose/extensions.ts";
+import { QuietCollector } from "./compose/quiet-collector.ts";
 import { listen, makeRootDirectory } from "./compose/start-up.ts";
 import { type OpenedStorage, openStorage } from "./compose/storage.ts";
-import { memoryTidier } from "./compose/tidy-memory.ts";
+import { garbageCollector, memoryTidier } from "./compose/tidy-memory.ts";
 import { loadTls } from "./compose/tls.ts";
 import { trafficOf } from "./compose/traffic.ts";
 import { loadOrCreateAdminTokens, writeAdminKubeconfig } from "./kubeconfig/index.ts";
@@ -109,7 +110,9 @@ async function compose(
   await writeAdminKubeconfig({ ...kubeconfig, caPem: certificates.caPem, ...tokens });
   startControlLoops(core, options, { caPem: certificates.caPem, externalUrl });
   core.startControllers();
+  const collector = startCollector(clock);
   const stop = once(async () => {
+    collector.stop();
     keeper.stop();
     await core.stopControllers();
     server.beginDraining();
@@ -119,6 +122,13 @@ async function compose(
     await storage.close();
   });
   return { url, kubeconfigPath, server, client: core.clientFor("root", processUser), stop };
+}
+
+function startCollector(clock: Clock): QuietCollector {
+  const busyMs = () => performance.eventLoopUtilization().active;
+  const collector = new QuietCollector({ clock, busyMs, collect: garbageCollector() });
+  collector.start();
+  return collector;
 }
 
 function startControlLoops(
@@ -149,7 +159,7 @@ async function composeCore(
     random: systemRandom,
     trail: await composeAudit(options.audit, { clock, random: systemRandom }),
     limits: trafficOf(options.traffic),
-    tidyMemory: memoryTidier(),
+    tidyMemory: memoryTidier(garbageCollector()),
   });
 }
 

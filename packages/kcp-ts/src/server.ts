@@ -70,6 +70,7 @@ export {
   IssuerAuthenticator,
   IssuerDocuments,
   isAuthenticationError,
+  isPrivateAddress,
   issuerOfFlags,
   type JwtIssuer,
   kubernetesVersion,

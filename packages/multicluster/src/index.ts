@@ -188,6 +188,8 @@ export {
 } from "./registration/index.ts";
 export { type AgentOptions, runAgent } from "./run-agent.ts";
 export {
+  auditGraceMs,
+  auditPeriodMs,
   type ContestedField,
   concernedTargets,
   defaultPolicies,
@@ -204,13 +206,9 @@ export {
   resolveResources,
   type SyncedResource,
   type Syncer,
-  type SyncerConnection,
   type SyncerHealth,
-  SyncerManager,
-  type SyncerManagerOptions,
   type SyncerOptions,
   startSyncer,
   type TargetIdentity,
-  UpstreamInformers,
-  type UpstreamInformersOptions,
 } from "./syncer/index.ts";
+export { Syncers, type SyncersOptions } from "./syncers.ts";

@@ -11,6 +11,7 @@ import {
   logicalClusters,
   Manager,
   type ObjectKey,
+  type PermitsAddress,
 } from "@kcp-ts/sdk";
 import { AgentInstaller, type AgentInstallerOptions } from "./agent/index.ts";
 import { ApiImporter } from "./api-importer/index.ts";
@@ -47,6 +48,8 @@ export interface MulticlusterOptions {
   /** Where connections are handed out; for those who work in the clusters. */
   readonly targets?: Targets | undefined;
   readonly link?: Partial<LinkSettings> | undefined;
+  /** Whether an address that a SyncTarget's kubeconfig leads to may be connected to; all may if left out. */
+  readonly permits?: PermitsAddress | undefined;
   readonly importPollMs?: number | undefined;
   readonly drainTimeoutMs?: number | undefined;
   /** How agents are installed; where it is left out, people install them. */
@@ -97,10 +100,10 @@ export async function runMulticluster(
     controllers.push(part.controller);
   }
   if (parts.has("cluster-controller")) {
-    const { openSealed, drainTimeoutMs, link: settings } = options;
+    const { openSealed, drainTimeoutMs, permits, link: settings } = options;
     const installer = options.agents && new AgentInstaller({ ...options.agents, clock });
     const onError = report("cluster-controller");
-    const own = { openSealed, drainTimeoutMs, settings, installer, onError };
+    const own = { openSealed, drainTimeoutMs, permits, settings, installer, onError };
     const part = new TargetController({ ...shared, ...own });
     controllers.push(part.controller);
     closing.push(() => part.close());

@@ -103,4 +103,8 @@ export type { UserInfo } from "./request/user.ts";
 export { kubernetesVersion } from "./routing/index.ts";
 export { ApiServer, type ApiServerOptions, type ServerLog } from "./server.ts";
 export type { TrafficOptions } from "./traffic.ts";
-export type { ServiceResolver, WebhookClientOptions } from "./webhooks/index.ts";
+export {
+  isPrivateAddress,
+  type ServiceResolver,
+  type WebhookClientOptions,
+} from "./webhooks/index.ts";

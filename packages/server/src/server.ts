@@ -121,7 +121,7 @@ export class ApiServer {
         ? options.authenticator(accountObjects(registry, watchCache))
         : options.authenticator;
     this.#access = accessControl({
-      ...{ storage, registry, hub: watchCache.hub, compose: options.authorization },
+      ...{ storage, registry, clock, hub: watchCache.hub, compose: options.authorization },
       authenticator,
       gate: this.#gate(options),
       limit: maximalPermissions((cluster, group, resource) =>
@@ -264,7 +264,10 @@ export class ApiServer {
     return new Admission([
       ...this.#tenancy.admissionPlugins,
       ...sharingPlugins,
-      ...objectLimitPlugins(tenantLimits, { storage, clock, catalog: () => catalog }),
+      ...objectLimitPlugins(tenantLimits, {
+        ...{ storage, clock, hub: watchCache.hub },
+        catalog: () => catalog,
+      }),
       namespaceLifecycle(source),
       certificateSigners(signerRules(authorizer)),
       escalation,

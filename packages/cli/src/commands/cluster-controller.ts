@@ -13,6 +13,7 @@ import {
 interface ClusterControllerFlags extends PhysicalClusterFlags {
   readonly kubeconfig?: string;
   readonly context: string;
+  readonly webhookDenyPrivateAddresses: string;
   readonly v: number;
 }
 
@@ -22,6 +23,11 @@ export function addClusterController(program: Command): void {
     .description("Connect to physical clusters for a control plane that runs elsewhere.")
     .option("--kubeconfig <path>", "the control plane's admin kubeconfig", ".kcp/admin.kubeconfig")
     .option("--context <name>", "one that may see all logical clusters", "system:admin")
+    .option(
+      "--webhook-deny-private-addresses <bool>",
+      "refuse SyncTargets on this machine, in its network and at link-local addresses; named as for kcp start",
+      "false",
+    )
     .option("-v <level>", "verbosity, as for kcp start", integerFlag("-v", 0, 10), 2);
   addPhysicalClusterFlags(addControllersFlag(command)).addHelpText(
     "after",
@@ -44,6 +50,7 @@ async function run(flags: ClusterControllerFlags): Promise<void> {
     await runPhysicalClusters(
       {
         ...physicalClusterOptionsOf(flags),
+        denyPrivateAddresses: flags.webhookDenyPrivateAddresses === "true",
         client,
         agentServer,
         onError: (error, { controller, key }) =>

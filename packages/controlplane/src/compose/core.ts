@@ -214,8 +214,10 @@ export class Core {
       const url = agentUrl?.();
       return url === undefined ? undefined : { url, caPem };
     };
+    const { webhookDenyPrivateAddresses: denyPrivateAddresses } = this.#parts;
     const multicluster =
-      physicalClusters && this.#physicalClusters.programOf(physicalClusters, agentServer);
+      physicalClusters &&
+      this.#physicalClusters.programOf({ denyPrivateAddresses, ...physicalClusters }, agentServer);
     const shared = { ...keys, server, credential, log, clock, multicluster };
     this.#controlLoops = startControllers({ ...options, ...shared });
   }

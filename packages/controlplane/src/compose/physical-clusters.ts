@@ -10,7 +10,12 @@ import {
   runMulticluster,
 } from "@kcp-ts/multicluster";
 import type { Client } from "@kcp-ts/sdk";
-import { type AdmissionPlugin, type ResourceDefinition, systemDefinition } from "@kcp-ts/server";
+import {
+  type AdmissionPlugin,
+  isPrivateAddress,
+  type ResourceDefinition,
+  systemDefinition,
+} from "@kcp-ts/server";
 import { SealingKey } from "./sealing-key.ts";
 import { syncTargetAdmission } from "./sync-target-admission.ts";
 
@@ -51,6 +56,8 @@ export interface PhysicalClusterOptions {
   /** How often a cluster is asked whether its APIs have changed. */
   readonly importPollMs?: number | undefined;
   readonly link?: Partial<LinkSettings> | undefined;
+  /** Kubeconfigs that lead to this machine, its network or link-local addresses are not followed. */
+  readonly denyPrivateAddresses?: boolean | undefined;
   readonly drainTimeoutMs?: number | undefined;
   /** What agents are run from, where they are installed from here. */
   readonly agentImage?: string | undefined;
@@ -82,6 +89,8 @@ export class PhysicalClusters {
       importPollMs: options.importPollMs,
       link: options.link,
       drainTimeoutMs: options.drainTimeoutMs,
+      permits:
+        options.denyPrivateAddresses === true ? (address) => !isPrivateAddress(address) : undefined,
       patience: options.patience,
       openSealed: (sealed, place) => this.#key.unseal(sealed, place),
     };

@@ -27,12 +27,28 @@ export function compile(
   environment: Environment,
   options: CompileOptions = {},
 ): Compilation {
+  const work = compileInPieces(text, environment, options);
+  for (;;) {
+    const { done, value } = work.next();
+    if (done === true) return value;
+  }
+}
+
+/** The same, resting after each step, so that others may have their turn: the limit of nodes bounds what a step takes. */
+export function* compileInPieces(
+  text: string,
+  environment: Environment,
+  options: CompileOptions = {},
+): Generator<void, Compilation, void> {
   const parsed = parse(text, environment);
   if (!parsed.ok) return failure(text, parsed.issues);
+  yield;
   const result = check(parsed.expr, environment);
   if (!result.ok) return failure(text, result.issues);
+  yield;
   const { checked } = result;
   const issues = environment.validateLiterals ? validateLiterals(checked) : [];
+  yield;
   if (issues.length > 0) return failure(text, issues);
   const { resultTypes } = options;
   if (resultTypes !== undefined && !isDyn(checked.type)) {

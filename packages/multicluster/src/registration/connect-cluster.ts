@@ -1,12 +1,28 @@
 /** From the text of a kubeconfig to a connection, or to why there is none. */
 import { X509Certificate } from "node:crypto";
 import type { Clock } from "@kcp-ts/machinery/base";
-import { Client, type Connection, connect, type Kubeconfig, KubeconfigError } from "@kcp-ts/sdk";
+import {
+  Client,
+  type Connection,
+  connect,
+  type Kubeconfig,
+  KubeconfigError,
+  type PermitsAddress,
+} from "@kcp-ts/sdk";
 import { boundedTransport } from "./bounded-transport.ts";
 import { checkKubeconfig, isProblem } from "./check-kubeconfig.ts";
 import { type Problem, problem } from "./verdict.ts";
 
-export function connectCluster(text: string, clock: Clock): Connection | Problem {
+export interface ClusterConnectionOptions {
+  readonly clock: Clock;
+  /** Whether an address that the kubeconfig leads to may be connected to; all may if left out. */
+  readonly permits?: PermitsAddress | undefined;
+}
+
+export function connectCluster(
+  text: string,
+  { clock, permits }: ClusterConnectionOptions,
+): Connection | Problem {
   const kubeconfig = checkKubeconfig(text);
   if (isProblem(kubeconfig)) return kubeconfig;
   const expired = expiredCertificate(kubeconfig, clock.now());
@@ -16,7 +32,7 @@ export function connectCluster(text: string, clock: Clock): Connection | Problem
       `the client certificate in the kubeconfig is good until ${expired} only: put a new one in`,
     );
   try {
-    const connection = connect(kubeconfig, { clock });
+    const connection = connect(kubeconfig, { clock, permits });
     const transport = boundedTransport(connection.transport);
     const { basePath } = connection.client;
     const client = new Client({ transport, basePath, clock, userAgent: "kcp" });

@@ -17,6 +17,7 @@ import {
   isBeingDeleted,
   type ObjectKey,
   type ObjectSource,
+  type PermitsAddress,
   type ReconcileContext,
   type ReconcileResult,
   removeFinalizer,
@@ -53,6 +54,8 @@ export interface TargetControllerOptions {
   /** How long a cluster may take to be emptied before its SyncTarget goes all the same. */
   readonly drainTimeoutMs?: number | undefined;
   readonly settings?: Partial<LinkSettings> | undefined;
+  /** Whether an address that a kubeconfig leads to may be connected to; all may if left out. */
+  readonly permits?: PermitsAddress | undefined;
   /** Installs agents; without it people apply what `kubectl kcp workload sync` prints. */
   readonly installer?: AgentInstaller | undefined;
   readonly clock?: Clock | undefined;
@@ -194,7 +197,10 @@ export class TargetController {
     const known = this.#links.get(id);
     if (known?.digest === digest) return known;
     await this.#close(id);
-    const connection = connectCluster(text, this.#clock);
+    const connection = connectCluster(text, {
+      clock: this.#clock,
+      permits: this.#options.permits,
+    });
     if ("reason" in connection) return connection;
     const { clock, targets, random = systemRandom } = { ...this.#options, clock: this.#clock };
     const worker = mode === "Push" ? "here" : "agent";

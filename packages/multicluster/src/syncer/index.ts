@@ -1,5 +1,6 @@
-/** Keeps physical clusters in step with what is assigned to them: `startSyncer` for one, `SyncerManager` for as many as there are. */
+/** Keeps physical clusters in step with what is assigned to them: `startSyncer` for one; `../syncers.ts` runs one for each that a process is connected to. */
 export { concernedTargets } from "./assignment.ts";
+export { auditGraceMs, auditPeriodMs } from "./audit.ts";
 export type { SyncedResource } from "./context.ts";
 export {
   hashDigits,
@@ -23,9 +24,5 @@ export { releasePatch } from "./release-patch.ts";
 export { type ResolvedResources, resolveResources } from "./resolve-resources.ts";
 export { ResourceSet } from "./resource-set.ts";
 export { type Syncer, type SyncerHealth, type SyncerOptions, startSyncer } from "./syncer.ts";
-export {
-  type SyncerConnection,
-  SyncerManager,
-  type SyncerManagerOptions,
-} from "./syncer-manager.ts";
+export { type SyncerCondition, syncerCondition } from "./syncer-condition.ts";
 export { UpstreamInformers, type UpstreamInformersOptions } from "./upstream-informers.ts";
