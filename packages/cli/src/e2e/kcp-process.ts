@@ -21,7 +21,7 @@ export async function runKcp(...args: readonly string[]): Promise<CommandResult>
   return collect(spawnKcp(args));
 }
 
-export async function collect(child: ChildProcess): Promise<CommandResult> {
+export async function collect(child: ChildProcess, withinMs = runWithinMs): Promise<CommandResult> {
   const output = { stdout: "", stderr: "" };
   child.stdout?.on("data", (bytes: Buffer) => {
     output.stdout += bytes.toString();
@@ -29,7 +29,7 @@ export async function collect(child: ChildProcess): Promise<CommandResult> {
   child.stderr?.on("data", (bytes: Buffer) => {
     output.stderr += bytes.toString();
   });
-  const timer = systemClock.schedule(runWithinMs, () => child.kill("SIGKILL"));
+  const timer = systemClock.schedule(withinMs, () => child.kill("SIGKILL"));
   const [code] = (await once(child, "close")) as [number | null];
   timer.cancel();
   return { code: code ?? undefined, ...output };
