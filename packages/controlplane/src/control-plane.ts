@@ -10,6 +10,7 @@ import { ensureServingCertificates, keepServingCertificates } from "./certificat
 import { composeAudit } from "./compose/audit.ts";
 import { Core, processUser } from "./compose/core.ts";
 import type { Extensions } from "./compose/extensions.ts";
+import { loadMounts } from "./compose/mounts.ts";
 import { QuietCollector } from "./compose/quiet-collector.ts";
 import { listen, makeRootDirectory } from "./compose/start-up.ts";
 import { type OpenedStorage, openStorage } from "./compose/storage.ts";
@@ -159,6 +160,7 @@ async function composeCore(
     random: systemRandom,
     trail: await composeAudit(options.audit, { clock, random: systemRandom }),
     limits: trafficOf(options.traffic),
+    mounts: await loadMounts(options),
     tidyMemory: memoryTidier(garbageCollector()),
   });
 }

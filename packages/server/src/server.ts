@@ -5,6 +5,7 @@
  */
 import { randomUUID } from "node:crypto";
 import type { Clock, Random } from "@kcp-ts/machinery/base";
+import type { ClusterName } from "@kcp-ts/machinery/names";
 import { type AccessControl, accessControl, type ComposeAuthorization } from "./access-control.ts";
 import { accountObjects } from "./account-objects.ts";
 import {
@@ -43,7 +44,12 @@ import { Tenancy } from "./tenancy/index.ts";
 import { composeTraffic, objectLimitPlugins, type TrafficOptions } from "./traffic.ts";
 import { useOfType } from "./type-use.ts";
 import { WatchCache } from "./watch-cache/index.ts";
-import { WebhookClient, type WebhookClientOptions } from "./webhooks/index.ts";
+import {
+  type ForwarderOptions,
+  RequestForwarder,
+  WebhookClient,
+  type WebhookClientOptions,
+} from "./webhooks/index.ts";
 
 export interface ApiServerOptions extends TrafficOptions {
   /** Which requests are written down, and where; nothing is when it is left out. */
@@ -74,6 +80,8 @@ export interface ApiServerOptions extends TrafficOptions {
   readonly bookmarkIntervalMs?: number;
   /** How webhooks that tenants name are called, for admission and for conversion. */
   readonly webhooks?: Omit<WebhookClientOptions, "clock">;
+  /** How workspaces that are mounts are reached; private addresses are denied to them as to webhooks. */
+  readonly mounts?: Pick<ForwarderOptions, "certificatePem" | "privateKeyPem" | "caPem">;
   /** Virtual workspaces for the agents of physical clusters; there are none if it is left out. */
   readonly syncerViews?: ((authorizer: Authorizer, catalog: Catalog) => SyncerViews) | undefined;
   /** Gives memory back that is no longer needed; called while everything is read through. */
@@ -98,6 +106,7 @@ export class ApiServer {
   readonly #tenancy: Tenancy;
   readonly #sharing: ApiSharing;
   readonly #webhooks: WebhookClient;
+  readonly #forwarder: RequestForwarder;
   readonly #policyChecker: PolicyChecker;
   readonly #access: AccessControl;
   readonly #inFlight = { readOnly: 0, mutating: 0 };
@@ -131,6 +140,11 @@ export class ApiServer {
     });
     const { rules } = this.#access;
     this.#webhooks = new WebhookClient({ ...options.webhooks, clock });
+    this.#forwarder = new RequestForwarder({
+      ...options.webhooks,
+      ...options.mounts,
+      onError: (error, url) => log.warn({ err: error, url }, "a mount did not answer"),
+    });
     const webhooks = this.#webhooks;
     const rooms = { registry, watchCache, rules, webhooks };
     const { tenancy, customResources, sharing } = servedKinds(options, rooms);
@@ -162,6 +176,7 @@ export class ApiServer {
       authorizeCreate: createAuthorization(this.#access.authorizer),
       reviewers: this.#access.reviewers,
       tenancy: this.#tenancy,
+      forwarder: this.#forwarder,
       services: this.#virtualWorkspaces(),
       catalog: sharing.catalog,
       health: this.#healthChecks(),
@@ -248,6 +263,7 @@ export class ApiServer {
     await this.#sharing.stop();
     await this.#tenancy.stop();
     this.#webhooks.close();
+    this.#forwarder.close();
     await this.#policyChecker.stop();
     await this.#customResources.stop();
     await this.#access.aggregation.stop();
@@ -379,6 +395,8 @@ function servedKinds(
     random,
     mayUse: useOfType(rules),
     bindDefaults: (cluster, path, bindings) => sharing.bindDefaults(cluster, path, bindings),
+    kindIn: (cluster, group, version, kind) =>
+      definitionOfKind(sharing.catalog, cluster, { group, version, kind }),
     builtIns: [...builtIns, customResourceDefinitions, ...shared, ...resources],
     onError: (error) => log.warn({ err: error }, "a workspace has to wait"),
   });
@@ -407,6 +425,18 @@ function servedKinds(
     onError: (error) => log.warn({ err: error }, "a shared API has to wait"),
   });
   return { tenancy, customResources, sharing };
+}
+
+/** What is listed is shared by those who serve the same; what is found is the cluster's own. */
+async function definitionOfKind(
+  catalog: Catalog,
+  cluster: ClusterName,
+  { group, version, kind }: { group: string; version: string; kind: string },
+): Promise<ResourceDefinition | undefined> {
+  const listed = (await catalog.all(cluster)).find(
+    (one) => one.kind === kind && one.group === group && one.version === version,
+  );
+  return listed === undefined ? undefined : catalog.find(cluster, group, version, listed.resource);
 }
 
 function watchCacheOf(options: ApiServerOptions): WatchCache {

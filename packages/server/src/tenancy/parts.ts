@@ -39,6 +39,13 @@ export interface Parts {
   readonly types: WorkspaceTypes;
   /** Whether a user may do something to a type of a cluster, whatever else they may there. */
   readonly mayUse: (user: UserInfo, cluster: ClusterName, type: string) => MaybePromise<boolean>;
+  /** What a logical cluster serves under this kind; undefined when it serves nothing of the name. */
+  readonly kindIn: (
+    cluster: ClusterName,
+    group: string,
+    version: string,
+    kind: string,
+  ) => Promise<ResourceDefinition | undefined>;
   /** Binds a new logical cluster, which will have this path, to exports. */
   readonly bindDefaults: (
     cluster: ClusterName,

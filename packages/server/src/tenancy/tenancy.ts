@@ -48,6 +48,7 @@ export interface TenancyOptions {
   readonly random: Random;
   readonly mayUse: Parts["mayUse"];
   readonly bindDefaults: Parts["bindDefaults"];
+  readonly kindIn: Parts["kindIn"];
   /** Everything else that logical clusters have without defining it themselves. */
   readonly builtIns: readonly ResourceDefinition[];
   readonly onError: (error: unknown) => void;
@@ -133,6 +134,13 @@ export class Tenancy {
   /** From a path to a logical cluster; without a promise when its workspaces were used lately. */
   resolve(path: ClusterPath): MaybePromise<Resolution> {
     return this.#parts.tree.resolve(path);
+  }
+
+  /** What is behind an address of this server, the slash included; undefined when it is another's. */
+  ownTarget(url: string): string | undefined {
+    return url.startsWith(`${this.#externalUrl}/`)
+      ? url.slice(this.#externalUrl.length)
+      : undefined;
   }
 
   /** Its users are kept out until somebody says otherwise. */
