@@ -395,6 +395,7 @@ function servedKinds(
     random,
     mayUse: useOfType(rules),
     bindDefaults: (cluster, path, bindings) => sharing.bindDefaults(cluster, path, bindings),
+    keepDefaults: (cluster, path, bindings) => sharing.keepDefaults(cluster, path, bindings),
     kindIn: (cluster, group, version, kind) =>
       definitionOfKind(sharing.catalog, cluster, { group, version, kind }),
     builtIns: [...builtIns, customResourceDefinitions, ...shared, ...resources],
@@ -420,6 +421,7 @@ function servedKinds(
     inner: customResources.catalog,
     conversion: customResources.conversion,
     resolve: (path) => tenancy.resolve(path),
+    maintainedIn: (cluster) => tenancy.maintainedIn(cluster),
     ownNames: (cluster) => customResources.namesIn(cluster),
     mayBind: bindingToExport(rules),
     onError: (error) => log.warn({ err: error }, "a shared API has to wait"),

@@ -10,8 +10,9 @@ import {
 } from "../registry/index.ts";
 import { parseObjectKey, resourcePrefix, type StorageKey } from "../storage/index.ts";
 import type { DefaultBinding } from "../tenancy/index.ts";
+import type { HubEvent } from "../watch-cache/index.ts";
 import { BindingIndex } from "./binding-index.ts";
-import { bindDefaults } from "./default-bindings.ts";
+import { bindDefaults, defaultBindingName } from "./default-bindings.ts";
 import { EagerIndex } from "./eager-index.ts";
 import {
   apiBindings,
@@ -23,7 +24,8 @@ import {
 import { keyOf, type SharingParts, type SharingSources } from "./parts.ts";
 import { type BindingRecord, type ExportRecord, readBinding, readExport } from "./records.ts";
 import { Retirement } from "./retirement.ts";
-import { SchemaStore } from "./schema-store.ts";
+import { SchemaCopies } from "./schema-copies.ts";
+import { copiesPrefix, SchemaStore } from "./schema-store.ts";
 import { sharingAdmission } from "./sharing-admission.ts";
 import { SharingCatalog } from "./sharing-catalog.ts";
 import { SharingLoop } from "./sharing-loop.ts";
@@ -43,13 +45,24 @@ export class ApiSharing {
   readonly #bindingRecords: EagerIndex<BindingRecord>;
   readonly #exportRecords: EagerIndex<ExportRecord>;
   readonly #loop: SharingLoop;
+  readonly #copies: SchemaCopies;
   readonly #retirements = new Map<StorageKey, Retirement>();
+  #isStopped = false;
   #externalUrl = "https://localhost:6443";
 
   constructor(options: ApiSharingOptions) {
-    const { storage, watchCache, onError } = options;
+    const { storage, watchCache, clock, onError } = options;
     const { hub } = watchCache;
     const bindings = new BindingIndex();
+    const schemas = new SchemaStore(options);
+    this.#copies = new SchemaCopies({
+      ...{ storage, clock, onError },
+      isUsed: (uid) => bindings.isUsed(uid),
+      onGone: (uid) => schemas.forget(uid),
+    });
+    schemas.onCopy = (uid) => {
+      if (!bindings.isUsed(uid)) this.#copies.unused(uid);
+    };
     this.#bindingRecords = new EagerIndex({
       ...{ storage, hub, onError, definition: apiBindings, read: readBinding },
       onChange: (key, now, before) => this.#onBinding(key, now, before),
@@ -61,7 +74,7 @@ export class ApiSharing {
     this.parts = {
       ...options,
       bindings,
-      schemas: new SchemaStore(options),
+      schemas,
       exports: this.#exportRecords,
       exportOf: (binding) => this.#exportOf(binding),
       onExportChanged: (record, callback) => this.#onExportChanged(record, callback),
@@ -81,9 +94,14 @@ export class ApiSharing {
     this.#listen();
     await this.#exportRecords.start();
     await this.#bindingRecords.start();
+    this.#copies.start().catch((error: unknown) => {
+      if (!this.#isStopped) this.parts.onError(error);
+    });
   }
 
   async stop(): Promise<void> {
+    this.#isStopped = true;
+    this.#copies.stop();
     this.#bindingRecords.stop();
     this.#exportRecords.stop();
     await this.#loop.stop();
@@ -108,6 +126,18 @@ export class ApiSharing {
     wanted: readonly DefaultBinding[],
   ): Promise<void> {
     return bindDefaults(this.parts, cluster, path, wanted);
+  }
+
+  /** The same for one that is there already. */
+  async keepDefaults(
+    cluster: ClusterName,
+    path: string,
+    wanted: readonly DefaultBinding[],
+  ): Promise<void> {
+    await this.parts.loading();
+    await bindDefaults(this.parts, cluster, path, wanted);
+    for (const one of wanted)
+      this.#loop.bindings.add(keyOf(apiBindings, cluster, defaultBindingName(cluster, one)));
   }
 
   /** Where the roles are that limit what anybody may do with a bound resource; undefined when nothing does. */
@@ -136,6 +166,8 @@ export class ApiSharing {
     const { bindings } = this.parts;
     const wasUsed = usesOf(bindings, before ?? now);
     bindings.change(now, before);
+    for (const { schemaUid } of before?.bound ?? [])
+      if (!bindings.isUsed(schemaUid)) this.#copies.unused(schemaUid);
     this.#loop.bindings.add(key);
     if (usesOf(bindings, now ?? before) !== wasUsed) this.#touchSlices(now ?? before);
     if (now !== undefined && now.bound === before?.bound) return;
@@ -188,7 +220,10 @@ export class ApiSharing {
   #listen(): void {
     this.#follow(secrets, (key) => this.#loop.onSecret(key));
     this.#follow(apiExportEndpointSlices, (key) => this.#loop.slices.add(key));
-    this.#follow(apiResourceSchemas, (key) => this.#onSchema(parseObjectKey(key).cluster));
+    this.#follow(apiResourceSchemas, (key, event) => {
+      if (key.startsWith(copiesPrefix)) this.#copies.onEvent(event);
+      else this.#onSchema(parseObjectKey(key).cluster);
+    });
   }
 
   /** A schema that comes late completes the exports of its workspace. */
@@ -199,10 +234,13 @@ export class ApiSharing {
     }
   }
 
-  #follow(definition: ResourceDefinition, onChange: (key: StorageKey) => void): void {
+  #follow(
+    definition: ResourceDefinition,
+    onChange: (key: StorageKey, event: HubEvent) => void,
+  ): void {
     const listen = () => {
       this.parts.watchCache.hub.listen(resourcePrefix(collectionKeyOf(definition)), {
-        onEvent: ({ key }) => onChange(key),
+        onEvent: (event) => onChange(event.key, event),
         onLost: (error) => {
           if (error.code !== "closed") listen();
         },

@@ -52,6 +52,8 @@ export interface Parts {
     path: string,
     bindings: readonly DefaultBinding[],
   ) => Promise<void>;
+  /** Binds one that is there already to what it lacks of these, and has it agree to what they claim. */
+  readonly keepDefaults: Parts["bindDefaults"];
 }
 
 /** The server's own writes go through whoever waits. */

@@ -62,6 +62,8 @@ export interface WorkspaceTypeRecord {
   readonly allowedChildren: TypeLimit | undefined;
   readonly allowedParents: TypeLimit | undefined;
   readonly defaultBindings: readonly DefaultBinding[];
+  /** Workspaces that are there already follow what is said of them. */
+  readonly maintainsBindings: boolean;
 }
 
 export function readWorkspace(object: JsonObject): WorkspaceRecord {
@@ -110,6 +112,7 @@ export function readWorkspaceType(object: JsonObject): WorkspaceTypeRecord {
     allowedChildren: limit(spec["limitAllowedChildren"]),
     allowedParents: limit(spec["limitAllowedParents"]),
     defaultBindings: defaultBindings(spec["defaultAPIBindings"], cluster),
+    maintainsBindings: spec["defaultAPIBindingLifecycle"] === "Maintain",
   };
 }
 

@@ -21,6 +21,7 @@ import {
 } from "./kinds/definitions.ts";
 import { Lifecycle } from "./lifecycle.ts";
 import { logicalClusterAdmission } from "./logical-cluster-admission.ts";
+import { type Maintained, MaintainedBindings } from "./maintained-bindings.ts";
 import { readdressing } from "./new-address.ts";
 import { universalInitializer } from "./new-logical-cluster.ts";
 import { ObjectIndex } from "./object-index.ts";
@@ -48,6 +49,7 @@ export interface TenancyOptions {
   readonly random: Random;
   readonly mayUse: Parts["mayUse"];
   readonly bindDefaults: Parts["bindDefaults"];
+  readonly keepDefaults: Parts["keepDefaults"];
   readonly kindIn: Parts["kindIn"];
   /** Everything else that logical clusters have without defining it themselves. */
   readonly builtIns: readonly ResourceDefinition[];
@@ -65,6 +67,7 @@ export class Tenancy {
   readonly admissionPlugins: readonly AdmissionPlugin[];
   readonly #parts: Parts;
   readonly #lifecycle: Lifecycle;
+  readonly #maintained: MaintainedBindings;
   readonly #home: HomeOptions;
   readonly #onError: (error: unknown) => void;
   #externalUrl = "https://localhost:6443";
@@ -101,6 +104,11 @@ export class Tenancy {
         made?.keep();
       },
     });
+    this.#maintained = new MaintainedBindings({
+      parts: this.#parts,
+      survey: (looks) => this.#lifecycle.survey(looks),
+      onError,
+    });
     this.admissionPlugins = [
       closingGate(this.#lifecycle.closing),
       typeAdmission({ clock: options.clock, externalUrl }),
@@ -113,10 +121,17 @@ export class Tenancy {
   /** The hub must be open. */
   start(): void {
     this.#lifecycle.start();
+    this.#maintained.start();
   }
 
-  stop(): Promise<void> {
-    return this.#lifecycle.stop();
+  async stop(): Promise<void> {
+    await this.#lifecycle.stop();
+    await this.#maintained.stop();
+  }
+
+  /** Default bindings that a logical cluster keeps. */
+  maintainedIn(cluster: ClusterName): Promise<Maintained> {
+    return this.#maintained.in(cluster);
   }
 
   /** Makes what root begins with. `externalUrl` is where clients reach this server, without a path. */
@@ -175,6 +190,7 @@ export class Tenancy {
       watchCache,
       definition: workspaceTypes,
       read: readWorkspaceType,
+      onChange: (event: HubEvent) => this.#maintained.onType(event),
     });
     const shardIndex = new ObjectIndex({
       watchCache,
