@@ -9,11 +9,7 @@ import { StatusError, statusError } from "@kcp-ts/machinery/status";
 import type { VirtualWorkspaces } from "./api-sharing/index.ts";
 import type { Audit } from "./audit/index.ts";
 import { beginTrail, endTrail } from "./audit-trail.ts";
-import {
-  hasImpersonation,
-  isAuthenticationError,
-  type RequestAuthenticator,
-} from "./authentication/index.ts";
+import { hasImpersonation, isAuthenticationError } from "./authentication/index.ts";
 import {
   type Authorizer,
   accessDenied,
@@ -21,6 +17,7 @@ import {
   forbidden,
   isThemselvesIn,
 } from "./authorization/index.ts";
+import type { ClusterAuthenticator } from "./cluster-authenticator.ts";
 import { failure, json, toStatusError } from "./content/index.ts";
 import type { Deadlines } from "./deadlines.ts";
 import { Exchange } from "./exchange.ts";
@@ -46,6 +43,7 @@ import {
 } from "./request/api-request.ts";
 import type { Attributes } from "./request/attributes.ts";
 import {
+  type ClusterScope,
   type RequestScope,
   type ServiceScope,
   unresolvedCluster,
@@ -57,7 +55,7 @@ import { homeName, type Tenancy, workspaces } from "./tenancy/index.ts";
 import type { RequestForwarder } from "./webhooks/index.ts";
 
 export interface PipelineRooms extends HandlerRooms, PathRooms {
-  readonly authenticator: RequestAuthenticator;
+  readonly authenticator: Pick<ClusterAuthenticator, "authenticate">;
   readonly authorizer: Authorizer;
   readonly catalog: Catalog;
   readonly tenancy: Pick<Tenancy, "resolve" | "isInactive" | "home" | "ownTarget">;
@@ -231,11 +229,12 @@ function authenticate(
 ): Promise<undefined> | undefined {
   const { request } = exchange;
   try {
-    const user = authenticator.authenticate({
+    const credentials = {
       authorization: header(request.headers, "authorization"),
       clientCertificate: request.clientCertificate(),
       path: exchange.scope?.path,
-    });
+    };
+    const user = authenticator.authenticate(credentials, whereKnown(exchange));
     if (!(user instanceof Promise)) {
       exchange.user = user;
       return undefined;
@@ -247,6 +246,12 @@ function authenticate(
   } catch (error) {
     return refuse(error);
   }
+}
+
+/** Virtual workspaces are entered by those who are known to all logical clusters, and so is what leads nowhere. */
+function whereKnown({ scope }: Exchange): ClusterScope {
+  const isPlain = scope?.service === undefined && scope?.cluster !== unresolvedCluster;
+  return isPlain ? (scope?.cluster ?? "*") : "*";
 }
 
 /** Which credential was wrong, and how, is for the server's log only. */

@@ -20,9 +20,14 @@ import { PolicyChecker } from "./admission-sources/index.ts";
 import { configuredAdmission } from "./admission-wiring.ts";
 import { ApiSharing, type SyncerViews, VirtualWorkspaces } from "./api-sharing/index.ts";
 import { type AuditTrailOptions, composeAudit } from "./audit-trail.ts";
-import type { AccountObjects, RequestAuthenticator } from "./authentication/index.ts";
+import {
+  type AccountObjects,
+  type RequestAuthenticator,
+  WorkspaceTokens,
+} from "./authentication/index.ts";
 import type { Authorizer, LogicalClusterSource } from "./authorization/index.ts";
 import { createAuthorization } from "./authorize-create.ts";
+import { ClusterAuthenticator } from "./cluster-authenticator.ts";
 import { Compactor, type CompactorOptions } from "./compactor.ts";
 import { CustomResources, customResourceDefinitions } from "./custom-resources/index.ts";
 import { Deadlines } from "./deadlines.ts";
@@ -47,6 +52,7 @@ import { WatchCache } from "./watch-cache/index.ts";
 import {
   type ForwarderOptions,
   RequestForwarder,
+  tenantDocuments,
   WebhookClient,
   type WebhookClientOptions,
 } from "./webhooks/index.ts";
@@ -63,6 +69,8 @@ export interface ApiServerOptions extends TrafficOptions {
   readonly authenticator:
     | RequestAuthenticator
     | ((objects: AccountObjects) => RequestAuthenticator);
+  /** Whom tokens must be meant for that issuers of workspace types sign. */
+  readonly apiAudiences?: readonly string[] | undefined;
   /** Makes the tokens of service accounts; without it they get none. */
   readonly tokens?: TokenSource | undefined;
   /** Published for those who verify such tokens themselves. */
@@ -129,9 +137,10 @@ export class ApiServer {
       typeof options.authenticator === "function"
         ? options.authenticator(accountObjects(registry, watchCache))
         : options.authenticator;
+    const inClusters = new ClusterAuthenticator(authenticator, this.#workspaceTokens());
     this.#access = accessControl({
       ...{ storage, registry, clock, hub: watchCache.hub, compose: options.authorization },
-      authenticator,
+      authenticator: inClusters,
       gate: this.#gate(options),
       limit: maximalPermissions((cluster, group, resource) =>
         this.#sharing.policyOn(cluster, group, resource),
@@ -169,7 +178,7 @@ export class ApiServer {
       deadlines,
       audit: composeAudit(options.audit, observers),
       ...composeTraffic(options, { clock, deadlines, metrics, watchCache }),
-      authenticator,
+      authenticator: inClusters,
       tokens: options.tokens,
       issuerDocuments: options.issuerDocuments,
       authorizer: this.#access.authorizer,
@@ -190,6 +199,19 @@ export class ApiServer {
       onError: (error, exchange) =>
         log.error({ err: error, path: pathOf(exchange) }, "a request failed unexpectedly"),
     };
+  }
+
+  /** Those of the issuers that types of workspaces name. */
+  #workspaceTokens(): WorkspaceTokens {
+    const { clock, log, webhooks, apiAudiences = [] } = this.#options;
+    return new WorkspaceTokens({
+      issuersIn: (cluster) => this.#tenancy.authenticationIn(cluster),
+      apiAudiences,
+      fetch: tenantDocuments({ ...webhooks, clock }),
+      clock,
+      onError: (error, issuer) =>
+        log.warn({ err: error, issuer }, "an issuer of a workspace type cannot be used"),
+    });
   }
 
   #virtualWorkspaces(): VirtualWorkspaces {

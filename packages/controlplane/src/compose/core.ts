@@ -162,6 +162,7 @@ export class Core {
         anyOf([bootstrapAuthorizer, rbac, ...(extensions.authorizers ?? [])]),
       gate: workspaceContent,
       log,
+      apiAudiences: parts.serviceAccounts.audiences,
       tokens: parts.serviceAccounts.issuer,
       issuerDocuments: parts.serviceAccounts.documents,
       admissionPlugins: [

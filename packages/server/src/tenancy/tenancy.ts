@@ -3,10 +3,15 @@ import type { Clock, Random } from "@kcp-ts/machinery/base";
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import type { ClusterName, ClusterPath } from "@kcp-ts/machinery/names";
 import type { AdmissionPlugin } from "../admission/index.ts";
-import type { Draft, Registry, ResourceDefinition } from "../registry/index.ts";
+import {
+  collectionKeyOf,
+  type Draft,
+  type Registry,
+  type ResourceDefinition,
+} from "../registry/index.ts";
 import type { MaybePromise } from "../request/api-request.ts";
 import type { UserInfo } from "../request/user.ts";
-import type { ResourceKey, Storage } from "../storage/index.ts";
+import { objectKey, type ResourceKey, type Storage } from "../storage/index.ts";
 import type { HubEvent, WatchCache } from "../watch-cache/index.ts";
 import { bootstrapRoot } from "./bootstrap.ts";
 import { closingGate } from "./closing-gate.ts";
@@ -28,8 +33,10 @@ import { ObjectIndex } from "./object-index.ts";
 import { clusterScoped, logicalClusterKey, type Parts, systemWriteOptions } from "./parts.ts";
 import { pathAnnotation } from "./path-annotation.ts";
 import {
+  type AuthenticationRecord,
   type LogicalClusterRecord,
   member,
+  readAuthentication,
   readLogicalCluster,
   readWorkspace,
   readWorkspaceType,
@@ -59,6 +66,9 @@ export interface TenancyOptions {
 /** Initializers that are done when a workspace is stored. */
 const ownInitializers: ReadonlySet<string> = new Set([universalInitializer, bindingsInitializer]);
 
+/** A few KiB each. */
+const authenticationRecordsMax = 500;
+
 export class Tenancy {
   /** Served in every logical cluster. */
   readonly resources: readonly ResourceDefinition[];
@@ -68,6 +78,7 @@ export class Tenancy {
   readonly #parts: Parts;
   readonly #lifecycle: Lifecycle;
   readonly #maintained: MaintainedBindings;
+  readonly #authenticationIndex: ObjectIndex<AuthenticationRecord>;
   readonly #home: HomeOptions;
   readonly #onError: (error: unknown) => void;
   #externalUrl = "https://localhost:6443";
@@ -76,6 +87,12 @@ export class Tenancy {
     const { random, builtIns, onError } = options;
     this.#onError = onError;
     this.#parts = this.#assemble(options);
+    this.#authenticationIndex = new ObjectIndex({
+      watchCache: options.watchCache,
+      definition: workspaceAuthenticationConfigurations,
+      read: readAuthentication,
+      recordsMax: authenticationRecordsMax,
+    });
     const externalUrl = () => this.#externalUrl;
     this.#home = { ...this.#parts, ownInitializers, externalUrl };
     const companions = workspaceCompanions({
@@ -170,6 +187,25 @@ export class Tenancy {
 
   logicalCluster(cluster: ClusterName): MaybePromise<LogicalClusterRecord | undefined> {
     return this.#parts.logicalClusterIndex.get(logicalClusterKey(cluster));
+  }
+
+  /** Whose tokens are believed in it, besides those that are believed everywhere. */
+  async authenticationIn(cluster: ClusterName): Promise<readonly AuthenticationRecord[]> {
+    const { types } = this.#parts;
+    const type = (await this.logicalCluster(cluster))?.type;
+    const at = type?.lastIndexOf(":") ?? -1;
+    if (type === undefined || at < 0) return [];
+    const found = await types.find(type.slice(0, at), type.slice(at + 1));
+    const names = found?.authenticationConfigurations ?? [];
+    const records = names.map((name) =>
+      this.#authenticationIndex.get(
+        objectKey({
+          ...collectionKeyOf(workspaceAuthenticationConfigurations),
+          ...{ cluster: found?.cluster as ClusterName, namespace: "", name },
+        }),
+      ),
+    );
+    return (await Promise.all(records)).filter((one) => one !== undefined);
   }
 
   #assemble(options: TenancyOptions): Parts {

@@ -1,4 +1,5 @@
 /** Calls to hosts that tenants name: one HTTPS client for conversion and admission, one for what is served elsewhere. */
+export { type DocumentOptions, tenantDocuments } from "./fetch-document.ts";
 export {
   type ForwarderOptions,
   forwardedPerClusterMax,
