@@ -31,10 +31,12 @@ export interface AdmissionRequest {
   readonly options: JsonObject;
   /** How objects of the kind are read and merged. */
   readonly form: ObjectForm;
+  /** Set when webhooks or policies made another object of the draft: the draft before, which is what its sender comes to own. */
+  sent?: MutableObject | undefined;
   /** Tells the client something, in a Warning header. */
   warn(text: string): void;
-  /** Leaves a note for the audit of the request; the key is `<domain>/<name>`. */
-  annotate(key: string, value: string): void;
+  /** Leaves a note for the audit of the request; the key is `<domain>/<name>`. `Request`: only where request bodies are shown. */
+  annotate(key: string, value: string, level?: "Metadata" | "Request"): void;
 }
 
 export interface ObjectForm {

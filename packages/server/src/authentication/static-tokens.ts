@@ -17,24 +17,33 @@ export interface StaticToken {
 }
 
 export class StaticTokenAuthenticator implements TokenAuthenticator {
-  readonly #users: ReadonlyMap<string, UserInfo>;
+  #users: ReadonlyMap<string, UserInfo>;
 
   constructor(tokens: readonly StaticToken[]) {
-    const users = new Map<string, UserInfo>();
-    for (const { tokenHash, user } of tokens) {
-      if (!/^[0-9a-f]{64}$/.test(tokenHash)) {
-        throw new AuthenticationConfigurationError(
-          `the token hash of user "${user.username}" is not a SHA-256 in lower-case hex`,
-        );
-      }
-      users.set(tokenHash, withAuthenticatedGroup(user));
-    }
-    this.#users = users;
+    this.#users = usersOf(tokens);
+  }
+
+  /** Those that are not among the new ones are out from here on. Throws, and keeps the old ones, when they are no good. */
+  replace(tokens: readonly StaticToken[]): void {
+    this.#users = usersOf(tokens);
   }
 
   authenticateToken(token: string): UserInfo | undefined {
     return this.#users.get(hashToken(token));
   }
+}
+
+function usersOf(tokens: readonly StaticToken[]): ReadonlyMap<string, UserInfo> {
+  const users = new Map<string, UserInfo>();
+  for (const { tokenHash, user } of tokens) {
+    if (!/^[0-9a-f]{64}$/.test(tokenHash)) {
+      throw new AuthenticationConfigurationError(
+        `the token hash of user "${user.username}" is not a SHA-256 in lower-case hex`,
+      );
+    }
+    users.set(tokenHash, withAuthenticatedGroup(user));
+  }
+  return users;
 }
 
 /** The two administrators that a control plane makes for itself. */

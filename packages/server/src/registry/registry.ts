@@ -6,7 +6,7 @@
  * change rebuilt on the newest state until it fits.
  */
 import type { Clock, Random } from "@kcp-ts/machinery/base";
-import { isJsonObject, type JsonObject, jsonEqual } from "@kcp-ts/machinery/json";
+import { type JsonObject, jsonEqual } from "@kcp-ts/machinery/json";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { statusError } from "@kcp-ts/machinery/status";
 import type { MaybePromise } from "../request/api-request.ts";
@@ -27,7 +27,9 @@ import { collectionKeyOf, type ResourceDefinition } from "./definition.ts";
 import { type DeleteRequest, deletionOf } from "./deletion.ts";
 import type { FieldOwner } from "./managed-fields.ts";
 import { type Ownership, ownedInPieces, ownedObject } from "./owned-object.ts";
+import { checkPreconditions } from "./preconditions.ts";
 import {
+  asSent,
   type Prepared,
   prepareCreate,
   prepareUpdate,
@@ -75,6 +77,8 @@ export interface WriteOptions {
   readonly signal: AbortSignal;
   /** Absent for deletions, which nobody comes to own anything by. */
   readonly owner?: FieldOwner;
+  /** What the sender comes to own, when that is not the whole because admission made another object of it. */
+  readonly asSent?: { readonly sent?: Draft | undefined };
 }
 
 /** What a write left behind. `isStored` is false for dry runs, whose object has no resourceVersion yet. */
@@ -128,8 +132,16 @@ export class Registry {
       const prepared = prepareCreate(definition, address, { ...draft }, context);
       if (prepared.pending !== undefined) await prepared.pending;
       if (rests) await otherWork();
+      const { sent } = options.asSent ?? {};
+      const owned =
+        sent === undefined
+          ? prepared
+          : asSent(definition, sent, prepared.object, {
+              nowMs: this.#options.clock.now(),
+              user: options.user,
+            });
       const object = ownedObject(
-        this.#ownership(definition, address.cluster, options, prepared, undefined),
+        this.#ownership(definition, address.cluster, options, owned, undefined),
       );
       const { name } = object["metadata"] as { name: string };
       if (rests) await otherWork();
@@ -179,12 +191,18 @@ export class Registry {
         const ahead = definition.strategy.judgeAhead?.(draft, old);
         if (ahead !== undefined) await ahead;
       }
-      const prepared = prepareUpdate(definition, draft, old, options, {
-        nowMs: this.#options.clock.now(),
-        user: options.user,
-      });
-      if (prepared.pending !== undefined) await prepared.pending;
+      const context = { nowMs: this.#options.clock.now(), user: options.user };
+      const judged = prepareUpdate(definition, draft, old, options, context);
+      if (judged.pending !== undefined) await judged.pending;
       if (rests) await otherWork();
+      const { sent } = options.asSent ?? {};
+      const prepared =
+        sent === undefined
+          ? judged
+          : asSent(definition, sent, judged.object, context, {
+              old,
+              subresource: options.subresource,
+            });
       const ownership = this.#ownership(definition, address.cluster, options, prepared, old);
       const updated = rests ? await ownedInPieces(ownership) : ownedObject(ownership);
       if (rests) await otherWork();
@@ -355,31 +373,6 @@ function isSame(entry: Entry, value: Buffer): boolean {
   if (value.equals(entry.value)) return true;
   if (value.length !== entry.value.length) return false;
   return jsonEqual(decodeObject(entry), decodeObject({ ...entry, value }));
-}
-
-/** Returns the revision that the client insists on, if any; throws when the object is not there any more. */
-function checkPreconditions(
-  definition: ResourceDefinition,
-  name: string,
-  draft: Draft,
-  entry: Entry,
-  old: JsonObject,
-  { isDerived }: UpdateRules,
-): string | undefined {
-  const metadata = isJsonObject(draft["metadata"]) ? draft["metadata"] : {};
-  const oldMetadata = old["metadata"] as JsonObject;
-  const uid = metadata["uid"];
-  if (isDerived !== true && typeof uid === "string" && uid !== "" && uid !== oldMetadata["uid"]) {
-    throw statusError.conflict(
-      definition,
-      name,
-      `StorageError: invalid object, Code: 4, Key: ${entry.key}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: ${uid}, UID in object meta: ${String(oldMetadata["uid"])}`,
-    );
-  }
-  const version = metadata["resourceVersion"];
-  if (typeof version !== "string" || version === "" || version === "0") return undefined;
-  if (version !== String(entry.modifiedAt)) throw statusError.modified(definition, name);
-  return version;
 }
 
 /** Deletion was asked for, and nothing holds the object back any more. */

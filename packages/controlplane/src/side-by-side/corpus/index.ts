@@ -20,6 +20,7 @@ import { traffic } from "./traffic.ts";
 import { updates } from "./updates.ts";
 import { validation } from "./validation.ts";
 import { watches } from "./watches.ts";
+import { webhooks } from "./webhooks.ts";
 
 export const corpus: readonly Topic[] = [
   creation,
@@ -42,4 +43,5 @@ export const corpus: readonly Topic[] = [
   tokens,
   admission,
   traffic,
+  webhooks,
 ];

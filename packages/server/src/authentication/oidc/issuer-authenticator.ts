@@ -69,11 +69,25 @@ export class IssuerAuthenticator implements TokenAuthenticator {
     if (!token.includes(".")) return undefined;
     const id = hash("sha256", token, "base64url");
     const known = this.#remembered.get(id);
-    if (known !== undefined && known.keys === this.#keys.current) {
-      if (this.#options.clock.now() >= known.expiresAt) throw refusal("it has expired");
-      this.#remember(id, known);
-      return known.user;
+    if (known !== undefined) {
+      const keys = this.#keys.current();
+      if (keys instanceof Promise)
+        return keys.then((found) => this.#recall(id, known, found) ?? this.#verify(id, token));
+      const user = this.#recall(id, known, keys);
+      if (user !== undefined) return user;
     }
+    return this.#verify(id, token);
+  }
+
+  /** Undefined when the keys are others by now. */
+  #recall(id: string, known: Remembered, keys: readonly VerificationKey[]): UserInfo | undefined {
+    if (known.keys !== keys) return undefined;
+    if (this.#options.clock.now() >= known.expiresAt) throw refusal("it has expired");
+    this.#remember(id, known);
+    return known.user;
+  }
+
+  #verify(id: string, token: string): MaybePromise<UserInfo | undefined> {
     const parsed = parseJsonWebToken(token);
     if (parsed === undefined || parsed.claims["iss"] !== this.#options.issuer.url) return undefined;
     const keys = this.#keys.forKey(parsed.keyId);

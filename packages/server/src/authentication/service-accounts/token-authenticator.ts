@@ -6,6 +6,7 @@
  */
 import { hash } from "node:crypto";
 import type { Clock } from "@kcp-ts/machinery/base";
+import { quote } from "@kcp-ts/machinery/status";
 import {
   clusterNameKey,
   credentialIdKey,
@@ -74,7 +75,9 @@ export class ServiceAccountAuthenticator implements TokenAuthenticator {
     const verified = this.#verify(token);
     if (verified === undefined) return undefined;
     const { audiences } = this.#options;
-    if (this.#meantFor(verified.claims, audiences).length === 0) throw meantForOthers();
+    if (this.#meantFor(verified.claims, audiences).length === 0) {
+      throw this.#meantForOthers(verified.claims, audiences);
+    }
     const alive = this.#checkAlive(verified, token);
     return alive === undefined ? verified.user : alive.then(() => verified.user);
   }
@@ -86,7 +89,7 @@ export class ServiceAccountAuthenticator implements TokenAuthenticator {
     const verified = this.#verify(token);
     if (verified === undefined) return undefined;
     const found = this.#meantFor(verified.claims, audiences);
-    if (found.length === 0) throw meantForOthers();
+    if (found.length === 0) throw this.#meantForOthers(verified.claims, audiences);
     const identity = { user: verified.user, audiences: found };
     const alive = this.#checkAlive(verified, token);
     return alive === undefined ? identity : alive.then(() => identity);
@@ -133,8 +136,25 @@ export class ServiceAccountAuthenticator implements TokenAuthenticator {
   }
 
   #meantFor(claims: BoundClaims | SecretClaims, asked: readonly string[]): readonly string[] {
-    const meant = claims.kind === "bound" ? claims.audiences : this.#options.audiences;
+    const meant = this.#audiencesOf(claims);
     return asked.filter((audience) => meant.includes(audience));
+  }
+
+  #audiencesOf(claims: BoundClaims | SecretClaims): readonly string[] {
+    return claims.kind === "bound" ? claims.audiences : this.#options.audiences;
+  }
+
+  #meantForOthers(
+    claims: BoundClaims | SecretClaims,
+    asked: readonly string[],
+  ): AuthenticationError {
+    const [meant, target] = [this.#audiencesOf(claims), asked].map(
+      (audiences) => `[${audiences.map(quote).join(" ")}]`,
+    );
+    return new AuthenticationError(
+      "other-audience",
+      `token audiences ${meant} is invalid for the target audiences ${target}`,
+    );
   }
 
   /** Throws, now or later, unless the account and what the token is bound to are there. */
@@ -210,8 +230,4 @@ function userOf(claims: BoundClaims | SecretClaims): UserInfo {
 
 function refusal(reason: string): AuthenticationError {
   return new AuthenticationError("invalid-token", `service account token refused: ${reason}`);
-}
-
-function meantForOthers(): AuthenticationError {
-  return refusal("it is meant for others");
 }
