@@ -345,4 +345,16 @@ export const meantDifferences: readonly MeantDifference[] = [
     at: "body.message",
     because: "mutating webhooks see what was sent, before it has owners and a patch has a version",
   },
+  {
+    topic: "validating-policies",
+    exchanges: ["denied: of all"],
+    at: "body",
+    because: "ours say which of them could not be deleted",
+  },
+  {
+    topic: "mutating-policies",
+    exchanges: ["refused: a patch of unknown members"],
+    at: "body",
+    because: "ours say that there is no such member",
+  },
 ];

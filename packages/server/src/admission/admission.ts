@@ -40,8 +40,11 @@ export interface AdmissionRequest {
 }
 
 export interface ObjectForm {
-  /** The value as an object of the kind: pruned and with defaults. Throws a StatusError when it cannot be one. */
-  decode(value: JsonObject): MutableObject;
+  /**
+   * The value as an object of the kind: pruned and with defaults. Throws a StatusError when it cannot be one; read strictly, also when a
+   * built-in kind has no such member.
+   */
+  decode(value: JsonObject, how?: "strictly"): MutableObject;
   /** How server-side apply sees the kind. */
   readonly applyType: TypeSchema;
 }

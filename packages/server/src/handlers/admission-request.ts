@@ -104,8 +104,10 @@ export class DefinitionForm implements ObjectForm {
     this.#definition = definition;
   }
 
-  decode(value: JsonObject): MutableObject {
-    const options = { isDryRun: false, fieldValidation: "Ignore", fieldManager: "" } as const;
+  decode(value: JsonObject, how?: "strictly"): MutableObject {
+    const isStrict = how === "strictly" && !this.#definition.itemsCarryKind;
+    const fieldValidation = isStrict ? "Strict" : "Ignore";
+    const options = { isDryRun: false, fieldValidation, fieldManager: "" } as const;
     const body = { value, duplicates: [] };
     return decodeDraft(this.#definition, body, options, [], statusError.badRequest);
   }

@@ -192,18 +192,18 @@ export class Registry {
         if (ahead !== undefined) await ahead;
       }
       const context = { nowMs: this.#options.clock.now(), user: options.user };
-      const judged = prepareUpdate(definition, draft, old, options, context);
-      if (judged.pending !== undefined) await judged.pending;
+      const prepared = prepareUpdate(definition, draft, old, options, context);
+      if (prepared.pending !== undefined) await prepared.pending;
       if (rests) await otherWork();
       const { sent } = options.asSent ?? {};
-      const prepared =
+      const owned =
         sent === undefined
-          ? judged
-          : asSent(definition, sent, judged.object, context, {
+          ? prepared
+          : asSent(definition, sent, prepared.object, context, {
               old,
               subresource: options.subresource,
             });
-      const ownership = this.#ownership(definition, address.cluster, options, prepared, old);
+      const ownership = this.#ownership(definition, address.cluster, options, owned, old);
       const updated = rests ? await ownedInPieces(ownership) : ownedObject(ownership);
       if (rests) await otherWork();
       await options.validate(updated, old);
@@ -275,10 +275,11 @@ export class Registry {
     definition: ResourceDefinition,
     address: ObjectAddress,
     object: JsonObject,
-    { isDryRun, signal }: WriteOptions,
+    { isDryRun, signal, isLarge = false }: WriteOptions,
   ): Promise<Written | undefined> {
     const key = this.key(definition, address);
     const value = encodeObject(await storedForm(definition, object));
+    if (isLarge) await otherWork();
     if (isDryRun) {
       if ((await this.#read(definition, key, signal)) !== undefined) return undefined;
       const entry = { key, value, createdAt: 0 as Revision, modifiedAt: 0 as Revision };
