@@ -18,6 +18,7 @@ import type { MaybePromise, TokenAuthenticator, TokenIdentity } from "../authent
 import { AuthenticationError } from "../errors.ts";
 import { isSignedBy, parseJsonWebToken } from "../jwt/json-web-token.ts";
 import type { VerificationKey } from "../jwt/keys.ts";
+import { RecentTexts } from "../recent-texts.ts";
 import type { AccountObject, AccountObjects } from "./account-objects.ts";
 import {
   type BoundClaims,
@@ -65,6 +66,8 @@ export class ServiceAccountAuthenticator implements TokenAuthenticator {
   readonly #cacheEntriesMax: number;
   /** By the token's SHA-256, the least recently used first. Refusals are not kept: strangers would fill it with them. */
   readonly #verified = new Map<string, Verified>();
+  /** The same by the tokens themselves, those of late. */
+  readonly #recent = new RecentTexts<Verified>();
 
   constructor(options: ServiceAccountAuthenticatorOptions) {
     this.#options = options;
@@ -99,8 +102,13 @@ export class ServiceAccountAuthenticator implements TokenAuthenticator {
   #verify(token: string): Verified | undefined {
     // All of ours begin with `{"` in base64; what does not is not worth a hash.
     if (!token.startsWith("eyJ")) return undefined;
-    const key = hash("sha256", token, "base64url");
     const keys = this.#options.keys();
+    const recent = this.#recent.get(token);
+    if (recent?.keys === keys) {
+      this.#checkTime(recent.claims);
+      return recent;
+    }
+    const key = hash("sha256", token, "base64url");
     let verified = this.#verified.get(key);
     if (verified === undefined || verified.keys !== keys) {
       verified = this.#read(token, keys);
@@ -113,6 +121,7 @@ export class ServiceAccountAuthenticator implements TokenAuthenticator {
       const [oldest] = this.#verified.keys();
       if (oldest !== undefined) this.#verified.delete(oldest);
     }
+    if (this.#cacheEntriesMax > 0) this.#recent.keep(token, verified);
     return verified;
   }
 
