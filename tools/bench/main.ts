@@ -11,6 +11,8 @@ import { join } from "node:path";
 import { applyRows } from "./apply-rows.ts";
 import { endChildren } from "./child.ts";
 import { type Bench, Contest } from "./contest.ts";
+import { crdRows } from "./crd-rows.ts";
+import { holdRows } from "./hold-rows.ts";
 import { listRows } from "./list-rows.ts";
 import { chooseGenerator } from "./load.ts";
 import { loopsRows } from "./loops-rows.ts";
@@ -74,6 +76,8 @@ async function run(bench: Bench): Promise<void> {
   if (chosen.has("neighbours")) await neighbourRows(bench);
   if (chosen.has("loops")) await loopsRows(bench);
   if (chosen.has("workspaces")) await workspaceRows(bench);
+  if (chosen.has("holds")) await holdRows(bench);
+  if (chosen.has("crds")) await crdRows(bench);
 }
 
 function describeMachine(generator: string) {

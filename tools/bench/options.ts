@@ -32,6 +32,8 @@ export const groups = [
   "neighbours",
   "loops",
   "workspaces",
+  "holds",
+  "crds",
 ] as const;
 export type Group = (typeof groups)[number];
 
@@ -65,6 +67,14 @@ export interface Sizes {
   readonly workspaces: number;
   /** Made in one server, which is started again with all of them. */
   readonly manyWorkspaces: number;
+  /** Hostile requests that are sent, of all there are, and how often after the first time. */
+  readonly holdCases: number;
+  readonly holdRepeats: number;
+  readonly holdSettleMs: number;
+  /** Distinct definitions in one cluster, and clusters with the same one. */
+  readonly definitions: number;
+  readonly definedClusters: number;
+  readonly customObjects: number;
 }
 
 const full: Sizes = {
@@ -90,6 +100,12 @@ const full: Sizes = {
   neighbourWatches: 10_000,
   workspaces: 3000,
   manyWorkspaces: 100_000,
+  holdCases: 1_000,
+  holdRepeats: 2,
+  holdSettleMs: 400,
+  definitions: 1_000,
+  definedClusters: 10_000,
+  customObjects: 3_000,
 };
 
 /** Seconds altogether: shows that everything still runs, says nothing about speed. */
@@ -116,6 +132,12 @@ const quick: Sizes = {
   neighbourWatches: 20,
   workspaces: 20,
   manyWorkspaces: 40,
+  holdCases: 1,
+  holdRepeats: 1,
+  holdSettleMs: 0,
+  definitions: 5,
+  definedClusters: 5,
+  customObjects: 20,
 };
 
 /** Throws an Error with a text for people when the command line makes no sense. */

@@ -103,11 +103,12 @@ async function compose(
   });
   undo.push(() => keeper.stop());
   const url = `https://${hostForUrl(options)}:${address.port}`;
-  await server.bootstrap(options.shardExternalUrl?.replace(/\/+$/, "") ?? url);
+  const externalUrl = options.shardExternalUrl?.replace(/\/+$/, "") ?? url;
+  await server.bootstrap(externalUrl);
   core.servedAt(url);
   const kubeconfig = { path: kubeconfigPath, tokenStorePath, serverUrl: url };
   await writeAdminKubeconfig({ ...kubeconfig, caPem: certificates.caPem, ...tokens });
-  startControlLoops(core, options, certificates.caPem);
+  startControlLoops(core, options, { caPem: certificates.caPem, externalUrl });
   core.startControllers();
   const collector = startCollector(clock);
   const stop = once(async () => {
@@ -130,11 +131,17 @@ function startCollector(clock: Clock): QuietCollector {
   return collector;
 }
 
-function startControlLoops(core: Core, options: ControlPlaneOptions, caPem: string): void {
+function startControlLoops(
+  core: Core,
+  options: ControlPlaneOptions,
+  { caPem, externalUrl }: { readonly caPem: string; readonly externalUrl: string },
+): void {
   const { controllers: controlLoops, physicalClusters, eventTtlMs } = options;
   if (!controlLoops && physicalClusters === undefined) return;
   const isShared = options.storage.kind === "etcd";
-  core.startControlLoops({ caPem, isShared, eventTtlMs, controlLoops, physicalClusters });
+  const agentUrl = () => externalUrl;
+  const shared = { caPem, isShared, eventTtlMs, controlLoops };
+  core.startControlLoops({ ...shared, physicalClusters, agentUrl });
 }
 
 async function composeCore(

@@ -2,6 +2,9 @@
  * One syncer for each physical cluster that this process is connected to. What it syncs is what was negotiated for the cluster: APIs whose import is
  * both Compatible and Available.
  *
+ * Syncers of one logical cluster share their upstream informers: what a kind costs upstream does not grow with the number of physical clusters. Those of different
+ * ones share nothing: a watch over all logical clusters has metadata only where they define a kind each in their own way.
+ *
  * Whether it works is said on the SyncTarget, in the condition SyncerReady. It is not true while a watch is broken: then what clusters last reported may be
  * old, and nobody should rely on it.
  *
@@ -22,9 +25,11 @@ import {
 import {
   type APIResourceImport,
   apiResourceImports,
-  clusterLabel,
+  clusterLabels,
   importConditions,
   importInformer,
+  stateLabel,
+  stateSync,
   syncTargets,
   targetConditions,
 } from "./api/index.ts";
@@ -34,7 +39,15 @@ import {
   type TargetConnection,
   type Targets,
 } from "./registration/index.ts";
-import { ResourceSet, type SyncedResource, type Syncer, startSyncer } from "./syncer/index.ts";
+import {
+  ResourceSet,
+  type SyncedResource,
+  type Syncer,
+  type SyncerCondition,
+  startSyncer,
+  syncerCondition,
+  UpstreamInformers,
+} from "./syncer/index.ts";
 
 export interface SyncersOptions {
   /** Of the control plane, not of one cluster of it. */
@@ -63,6 +76,8 @@ export class Syncers {
   readonly #options: SyncersOptions;
   readonly #imports: ObjectStore<APIResourceImport>;
   readonly #running = new Map<string, Running>();
+  /** By logical cluster, as long as one of its syncers runs. */
+  readonly #informers = new Map<string, UpstreamInformers>();
   readonly #ending = new Set<Promise<void>>();
   readonly #unsubscribe: readonly (() => void)[];
   #timer: Timer;
@@ -107,8 +122,8 @@ export class Syncers {
     const resources = new ResourceSet(this.#synced(connection));
     const syncer = startSyncer({
       upstream: home,
-      // Its own logical cluster: of what clusters define for themselves, all of them together show metadata only.
       scope: { cluster },
+      upstreamInformers: this.#informersOf(cluster),
       downstream: connection.client,
       target: { cluster, name, uid },
       resources,
@@ -125,17 +140,32 @@ export class Syncers {
     });
   }
 
+  #informersOf(cluster: TargetConnection["cluster"]): UpstreamInformers {
+    const known = this.#informers.get(cluster);
+    if (known !== undefined) return known;
+    const { client, clock, random, onError } = this.#options;
+    const home = client.inCluster(cluster);
+    const made = new UpstreamInformers({
+      client: home,
+      scope: { cluster },
+      clock,
+      random,
+      onError,
+    });
+    this.#informers.set(cluster, made);
+    return made;
+  }
+
   readonly #look = () => {
     if (this.#isClosed) return;
     this.#timer = this.#options.clock.schedule(lookMs, this.#look);
     for (const running of this.#running.values()) {
-      const { refused, kinds } = running.syncer.health;
-      const isReady = refused === undefined && [...kinds.values()].every(({ isLive }) => isLive);
+      const condition = syncerCondition(running.syncer.health);
       const synced = running.resources.current.map(({ resource }) => formatGroupResource(resource));
-      const saying = [isReady, ...synced.sort()].join();
+      const saying = [condition.reason, condition.message, ...synced.sort()].join();
       if (running.said === saying) continue;
       running.said = saying;
-      this.#say(running.connection, isReady, synced).catch((error: unknown) => {
+      this.#say(running.connection, condition, synced).catch((error: unknown) => {
         running.said = undefined;
         this.#options.onError(error);
       });
@@ -144,17 +174,9 @@ export class Syncers {
 
   async #say(
     { cluster, name, signal }: TargetConnection,
-    isReady: boolean,
+    condition: SyncerCondition,
     syncedResources: readonly string[],
   ): Promise<void> {
-    const condition = isReady
-      ? { status: "True" as const, reason: "SyncerReady", message: "" }
-      : {
-          status: "False" as const,
-          reason: "SyncerNotReady",
-          message: "the syncer has not yet seen all of the cluster, or not again",
-          severity: "Warning" as const,
-        };
     const lastTransitionTime = timestamp(this.#options.clock.now());
     const conditions = [{ type: targetConditions.syncerReady, ...condition, lastTransitionTime }];
     const resource = this.#options.client.inCluster(cluster).resource(syncTargets);
@@ -170,6 +192,10 @@ export class Syncers {
     const running = this.#running.get(key);
     if (running?.connection !== connection) return;
     this.#running.delete(key);
+    const { cluster } = connection;
+    if (![...this.#running.values()].some((other) => other.connection.cluster === cluster)) {
+      this.#informers.delete(cluster);
+    }
     const ending = running.syncer.stop().catch(this.#options.onError);
     this.#ending.add(ending);
     void ending.finally(() => this.#ending.delete(ending));
@@ -192,11 +218,18 @@ export class Syncers {
   readonly #drain: DrainHook = async ({ metadata: { name } }, { cluster, signal }) => {
     const running = this.#running.get(formatKey(keyOf({ cluster, name })));
     const home = this.#options.client.inCluster(cluster);
+    const assignments = [
+      ...clusterLabels.map((label) => `${label}=${name}`),
+      `${stateLabel(name)}=${stateSync}`,
+    ];
     for (const { resource } of running?.resources.current ?? []) {
-      const labelSelector = `${clusterLabel}=${name}`;
-      const { items } = await home.resource(resource).list({ labelSelector, limit: 1, signal });
-      if (items.length > 0) return "pending";
+      for (const labelSelector of assignments) {
+        const { items } = await home.resource(resource).list({ labelSelector, limit: 1, signal });
+        if (items.length > 0) return "pending";
+      }
     }
+    // No longer assigned, and not yet gone from the cluster.
+    if (running?.syncer.holdsSomething() === true) return "pending";
     return "done";
   };
 }

@@ -3,7 +3,8 @@
  * straight in.
  */
 import { type Clock, type Random, systemRandom } from "@kcp-ts/machinery/base";
-import { list, message, objectMeta, string } from "@kcp-ts/machinery/shape";
+import { int32, int64, list, message, objectMeta, string } from "@kcp-ts/machinery/shape";
+import { multiclusterKinds } from "@kcp-ts/multicluster";
 import { Client, type DynamicObject, defineResource } from "@kcp-ts/sdk";
 import { EndableBody } from "@kcp-ts/sdk/client";
 import {
@@ -14,6 +15,7 @@ import {
   RequestAuthenticator,
   StaticTokenAuthenticator,
   simpleResource,
+  systemDefinition,
 } from "@kcp-ts/server";
 import { MemoryStorage } from "@kcp-ts/server/storage/memory";
 import { inProcessTransport } from "../compose/in-process-transport.ts";
@@ -64,9 +66,70 @@ const widgetType = simpleResource({
   },
 });
 
+export const deployments = defineResource<DynamicObject>({
+  group: "apps",
+  version: "v1",
+  resource: "deployments",
+  kind: "Deployment",
+  namespaced: true,
+});
+
+const template = message("com.example.v1.Template", { image: [1, string] });
+/** As much of it as a splitter looks at. */
+const deploymentType = simpleResource({
+  group: "apps",
+  version: "v1",
+  kind: "Deployment",
+  hasStatus: true,
+  shape: message("com.example.v1.Deployment", {
+    metadata: [1, objectMeta],
+    spec: [
+      2,
+      message("com.example.v1.DeploymentSpec", {
+        replicas: [1, int32],
+        template: [2, template],
+      }),
+    ],
+    status: [
+      3,
+      message("com.example.v1.DeploymentStatus", {
+        observedGeneration: [1, int64],
+        replicas: [2, int32],
+        updatedReplicas: [3, int32],
+        readyReplicas: [4, int32],
+        availableReplicas: [5, int32],
+        unavailableReplicas: [6, int32],
+      }),
+    ],
+  }),
+  setDefaults: (draft) => {
+    draft["spec"] = { replicas: 1, ...(draft["spec"] as object) };
+  },
+});
+
 /** What befalls a request of the syncer; undefined: nothing. */
 export type Fault = (request: { readonly method: string; readonly target: string }) => FaultAnswer;
-export type FaultAnswer = undefined | "cut" | "lost-answer" | { readonly status: number } | "empty";
+export type FaultAnswer =
+  | undefined
+  /** Nothing goes through. */
+  | "cut"
+  /** A write is done, and nobody says so. */
+  | "lost-answer"
+  /** Lists are without their items. */
+  | "empty"
+  /** Watches lose events, and go on as if nothing had happened. */
+  | { readonly lose: () => boolean }
+  | { readonly status: number };
+
+/** An answer as a syncer got it. */
+export interface Answered {
+  /** Whose client it is. */
+  readonly who: string;
+  readonly method: string;
+  readonly target: string;
+  readonly status: number;
+  readonly body: unknown;
+}
 
 export class Side {
   /** Straight to the server. */
@@ -77,38 +140,54 @@ export class Side {
   readonly writes: string[] = [];
   /** Called with every write of the syncer before the server sees it. */
   beforeWrite: (method: string, target: string) => Promise<void> = async () => {};
-  readonly #server: ApiServer;
+  /** Called with every answer of one object that a syncer gets. */
+  onAnswer: ((answered: Answered) => void) | undefined;
+  readonly #make: () => ApiServer;
   readonly #storage: MemoryStorage;
+  readonly #options: SideClients;
   readonly #streams = new Set<EndableBody>();
+  #server: ApiServer;
   #fault: Fault = () => undefined;
 
-  private constructor(server: ApiServer, storage: MemoryStorage, options: SideClients) {
-    this.#server = server;
+  private constructor(make: () => ApiServer, storage: MemoryStorage, options: SideClients) {
+    this.#make = make;
+    this.#server = make();
     this.#storage = storage;
-    const { authorization, clock, random } = options;
-    this.client = new Client({ transport: inProcessTransport({ server, authorization }), clock });
-    const handle = (request: ApiRequest) => this.#handle(request);
+    this.#options = options;
+    const { authorization, clock } = options;
+    const handle = (request: ApiRequest) => this.#server.handle(request);
     const transport = inProcessTransport({ server: { handle }, authorization });
-    this.syncerClient = new Client({ transport, clock, random });
+    this.client = new Client({ transport, clock });
+    this.syncerClient = this.clientOf("");
   }
 
   static async start(clock: Clock, random: Random = systemRandom): Promise<Side> {
     const { authorization, staticToken } = createInternalCredential();
     const tokens = new StaticTokenAuthenticator([staticToken]);
     const storage = new MemoryStorage();
-    const server = new ApiServer({
-      storage,
-      clock,
-      random,
-      authenticator: new RequestAuthenticator({
-        authenticators: [new BearerTokenAuthenticator([tokens])],
-        anonymous: true,
-      }),
-      resources: [widgetType],
-      log: silent,
-    });
-    await server.start();
-    return new Side(server, storage, { authorization, clock, random });
+    const make = () =>
+      new ApiServer({
+        storage,
+        clock,
+        random,
+        authenticator: new RequestAuthenticator({
+          authenticators: [new BearerTokenAuthenticator([tokens])],
+          anonymous: true,
+        }),
+        resources: [widgetType, deploymentType, ...multiclusterKinds.map(systemDefinition)],
+        log: silent,
+      });
+    const side = new Side(make, storage, { authorization, clock, random });
+    await side.#server.start();
+    return side;
+  }
+
+  /** A client for a syncer that is told from others. */
+  clientOf(who: string): Client {
+    const { authorization, clock, random } = this.#options;
+    const handle = (request: ApiRequest) => this.#handle(request, who);
+    const transport = inProcessTransport({ server: { handle }, authorization });
+    return new Client({ transport, clock, random });
   }
 
   /** From now on; what is open of the syncer's breaks. */
@@ -121,6 +200,16 @@ export class Side {
     this.#fault = () => undefined;
   }
 
+  /** Another process on the same data. */
+  async restart(): Promise<void> {
+    const old = this.#server;
+    this.#server = this.#make();
+    for (const stream of this.#streams) stream.fail(new Error("the server has gone"));
+    await this.#server.start();
+    await old.drain();
+    await old.close();
+  }
+
   async close(): Promise<void> {
     this.#server.beginDraining();
     await this.#server.drain();
@@ -128,7 +217,7 @@ export class Side {
     await this.#storage.close();
   }
 
-  async #handle(request: ApiRequest): Promise<ApiResponse> {
+  async #handle(request: ApiRequest, who: string): Promise<ApiResponse> {
     const { method, target } = request;
     const fault = this.#fault({ method, target });
     if (fault === "cut") throw new Error("connection refused");
@@ -136,18 +225,30 @@ export class Side {
       this.writes.push(`${method} ${target}`);
       await this.beforeWrite(method, target);
     }
-    if (typeof fault === "object") return failure(fault.status);
-    if (fault === "empty" && method === "GET") {
+    const response = await this.#answer(request, fault);
+    if (fault === "lost-answer" && method !== "GET") throw new Error("the answer was lost");
+    const { body, status } = response;
+    if (body === undefined || body instanceof Uint8Array) {
+      if (this.onAnswer !== undefined) {
+        const value: unknown = body === undefined ? undefined : JSON.parse(decoder.decode(body));
+        this.onAnswer({ who, method, target, status, body: value });
+      }
+      return response;
+    }
+    const loses = typeof fault === "object" && "lose" in fault && response.isWatch === true;
+    const source = loses ? withLosses(body, fault.lose) : body;
+    const stream: EndableBody = new EndableBody(source, () => this.#streams.delete(stream));
+    this.#streams.add(stream);
+    return { ...response, body: stream };
+  }
+
+  async #answer(request: ApiRequest, fault: FaultAnswer): Promise<ApiResponse> {
+    if (typeof fault === "object" && "status" in fault) return failure(fault.status);
+    if (fault === "empty" && request.method === "GET") {
       const empty = await this.#emptied(request);
       if (empty !== undefined) return empty;
     }
-    const response = await this.#server.handle(request);
-    if (fault === "lost-answer" && method !== "GET") throw new Error("the answer was lost");
-    const { body } = response;
-    if (body === undefined || body instanceof Uint8Array) return response;
-    const stream: EndableBody = new EndableBody(body, () => this.#streams.delete(stream));
-    this.#streams.add(stream);
-    return { ...response, body: stream };
+    return this.#server.handle(request);
   }
 
   /** A list without its items, as from a server whose cache is not filled yet. */
@@ -160,6 +261,22 @@ export class Side {
     if (!Array.isArray(value.items)) return undefined;
     const body = new TextEncoder().encode(JSON.stringify({ ...value, items: [] }));
     return { ...response, body, headers: { "content-type": "application/json" } };
+  }
+}
+
+const decoder = new TextDecoder();
+
+/** The stream without some of its lines. Bookmarks come through: they say that all is well. */
+async function* withLosses(
+  body: AsyncIterable<Uint8Array>,
+  lose: () => boolean,
+): AsyncGenerator<Uint8Array> {
+  let rest = "";
+  for await (const chunk of body) {
+    const lines = (rest + decoder.decode(chunk)).split("\n");
+    rest = lines.pop() ?? "";
+    const kept = lines.filter((line) => line.includes('"BOOKMARK"') || !lose());
+    if (kept.length > 0) yield new TextEncoder().encode(`${kept.join("\n")}\n`);
   }
 }
 

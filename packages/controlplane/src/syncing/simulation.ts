@@ -1,4 +1,5 @@
 /** Plays seeded histories of the syncer, one after the other. A failure says its seed and what happened. */
+import type { Clock } from "@kcp-ts/machinery/base";
 import { FakeClock, SeededRandom } from "@kcp-ts/testkit";
 import { History, type Stage } from "./history.ts";
 import { Side } from "./side.ts";
@@ -13,6 +14,16 @@ export async function playHistories(count: number, firstSeed: number): Promise<v
       for (let seed = firstSeed + done; seed < last; seed++) await play(stage, seed);
     });
   }
+}
+
+const hourMs = 3_600_000;
+
+function skewed(clock: Clock, byMs: number): Clock {
+  return {
+    now: () => clock.now() + byMs,
+    monotonic: () => clock.monotonic(),
+    schedule: (delayMs, callback) => clock.schedule(delayMs, callback),
+  };
 }
 
 async function play(stage: Stage, seed: number): Promise<void> {
@@ -30,9 +41,10 @@ async function play(stage: Stage, seed: number): Promise<void> {
 
 async function withStage(body: (stage: Stage) => Promise<void>): Promise<void> {
   const clock = new FakeClock();
+  // Clocks that differ: what a server writes down as its time is compared with no other's.
   const up = await Side.start(clock);
-  const east = await Side.start(clock);
-  const west = await Side.start(clock);
+  const east = await Side.start(skewed(clock, -5 * hourMs));
+  const west = await Side.start(skewed(clock, 7 * hourMs));
   const down = new Map([
     ["east", east],
     ["west", west],

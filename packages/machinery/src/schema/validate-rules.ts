@@ -7,6 +7,7 @@ import { type FieldError, fieldError } from "../status/index.ts";
 import { utf8Length } from "./format-net.ts";
 import { errorsMax } from "./limits.ts";
 import { correlateItems } from "./list-correlation.ts";
+import { atOnce, type Pieces } from "./pieces.ts";
 import {
   type CompiledRule,
   ruleCallCostMax,
@@ -26,16 +27,58 @@ export interface RuleOptions {
   /** The value is a whole resource. */
   readonly isResourceRoot: boolean;
   readonly lookup: RuleLookup;
+  /** Shared by several values; one of its own, if absent. */
+  readonly budget?: RuleBudget;
 }
+
+/** What rules may still cost. */
+export class RuleBudget {
+  /** Negative: no further rule is run. */
+  left: number;
+
+  constructor(cost: number) {
+    this.left = cost;
+  }
+}
+
+/** Says when rules have cost enough for one piece. */
+class CostPace {
+  #restAt: number;
+
+  constructor(left: number) {
+    this.#restAt = left - rulePieceCost;
+  }
+
+  /** Asked after each rule. */
+  isTime(left: number): boolean {
+    this.#restAt += costOfCall;
+    if (left > this.#restAt) return false;
+    this.#restAt = left - rulePieceCost;
+    return true;
+  }
+}
+
+/** Run-time cost of rules, and a little for each of them, after which others have their turn: some milliseconds. */
+export const rulePieceCost = 250_000;
+const costOfCall = 50;
 
 export function validateRules(
   root: SchemaNode,
   value: JsonValue,
-  { old, isResourceRoot, lookup }: RuleOptions,
+  options: RuleOptions,
 ): FieldError[] {
-  const walk = new RuleWalk(lookup);
+  return atOnce(validateRulesInPieces(root, value, options));
+}
+
+/** The same, resting whenever rules have cost as much as may be spent in one go. */
+export function* validateRulesInPieces(
+  root: SchemaNode,
+  value: JsonValue,
+  { old, isResourceRoot, lookup, budget = new RuleBudget(ruleObjectCostMax) }: RuleOptions,
+): Pieces<FieldError[]> {
+  const walk = new RuleWalk(lookup, budget);
   const correlation = old === undefined ? undefined : new Correlation(value, old);
-  walk.value(root, value, { old, current: correlation, parent: undefined }, isResourceRoot);
+  yield* walk.value(root, value, { old, current: correlation, parent: undefined }, isResourceRoot);
   return walk.errors;
 }
 
@@ -69,22 +112,26 @@ class RuleWalk {
   readonly errors: FieldError[] = [];
   readonly #lookup: RuleLookup;
   readonly #path: PathSegment[] = [];
-  /** Negative: no further rule is run. */
-  #budget = ruleObjectCostMax;
+  readonly #budget: RuleBudget;
+  readonly #pace: CostPace;
 
-  constructor(lookup: RuleLookup) {
+  constructor(lookup: RuleLookup, budget: RuleBudget) {
     this.#lookup = lookup;
+    this.#budget = budget;
+    this.#pace = new CostPace(budget.left);
   }
 
-  value(node: SchemaNode, value: JsonValue, position: Position, isRoot: boolean): void {
+  *value(node: SchemaNode, value: JsonValue, position: Position, isRoot: boolean): Pieces<void> {
     if (value === null || (node.reach & reachBit.rules) === 0) return;
-    if (this.#budget < 0 || this.errors.length >= errorsMax) return;
-    if (node.rules !== undefined) this.#rules(node, node.rules, value, position, isRoot);
-    if (Array.isArray(value)) this.#array(node, value, position);
-    else if (isJsonObject(value)) this.#object(node, value, position, isRoot);
+    if (this.#budget.left < 0 || this.errors.length >= errorsMax) return;
+    if (node.rules !== undefined) {
+      yield* this.#rules(node, node.rules, value, position, isRoot);
+    }
+    if (Array.isArray(value)) yield* this.#array(node, value, position);
+    else if (isJsonObject(value)) yield* this.#object(node, value, position, isRoot);
   }
 
-  #object(node: SchemaNode, value: JsonObject, position: Position, isRoot: boolean): void {
+  *#object(node: SchemaNode, value: JsonObject, position: Position, isRoot: boolean): Pieces<void> {
     for (const key of Object.keys(value)) {
       const property = node.properties?.get(key);
       const child = property ?? (typeof node.additional === "object" ? node.additional : undefined);
@@ -98,31 +145,31 @@ class RuleWalk {
       const hidden = isRoot && (key === "apiVersion" || key === "kind");
       const next = hidden ? { ...nowhere, old } : descend(position, member, old);
       this.#path.push(property === undefined ? [key] : key);
-      this.value(child, member, next, false);
+      yield* this.value(child, member, next, false);
       this.#path.pop();
     }
   }
 
-  #array(node: SchemaNode, value: readonly JsonValue[], position: Position): void {
+  *#array(node: SchemaNode, value: readonly JsonValue[], position: Position): Pieces<void> {
     if (node.items === undefined || (node.items.reach & reachBit.rules) === 0) return;
     const oldItems = correlateItems(node, position.old);
     for (let i = 0; i < value.length; i++) {
       const item = value[i] as JsonValue;
       this.#path.push(i);
-      this.value(node.items, item, descend(position, item, oldItems.get(item)), false);
+      yield* this.value(node.items, item, descend(position, item, oldItems.get(item)), false);
       this.#path.pop();
     }
   }
 
-  #rules(
+  *#rules(
     node: SchemaNode,
     source: RuleSource,
     value: JsonValue,
     position: Position,
     isRoot: boolean,
-  ): void {
+  ): Pieces<void> {
     const compiled = this.#lookup(source, isRoot || node.embedded);
-    if (this.#budget === 0) {
+    if (this.#budget.left === 0) {
       this.#stop(node, outOfBudget);
       return;
     }
@@ -138,6 +185,7 @@ class RuleWalk {
       if (program.usesOldSelf && oldSelf === undefined && rule.optionalOldSelf !== true) continue;
       const run: RuleRun = { node, rule, program, self: value, oldSelf, position };
       if (!this.#evaluate(run, source)) return;
+      if (this.#pace.isTime(this.#budget.left)) yield;
     }
   }
 
@@ -146,8 +194,8 @@ class RuleWalk {
     const { node, rule, program, self, oldSelf } = run;
     const outcome = program.evaluate({ self, oldSelf }, ruleCallCostMax);
     const name = ruleName(rule);
-    if (outcome.cost > this.#budget) return this.#stop(node, outOfBudget);
-    this.#budget -= outcome.cost;
+    if (outcome.cost > this.#budget.left) return this.#stop(node, outOfBudget);
+    this.#budget.left -= outcome.cost;
     if ("exceeded" in outcome) {
       const text = `'operation cancelled: actual cost limit exceeded': no further validation rules will be run due to call cost exceeds limit for rule: ${name}`;
       return this.#stop(node, text);
@@ -171,12 +219,12 @@ class RuleWalk {
     let detail = rule.message === "" ? `failed rule: ${ruleName(rule)}` : rule.message.trim();
     if (program.evaluateMessage !== undefined) {
       const outcome = program.evaluateMessage({ self, oldSelf }, ruleCallCostMax);
-      if (outcome.cost > this.#budget)
+      if (outcome.cost > this.#budget.left)
         return this.#stop(
           node,
           "messageExpression evaluation failed due to running out of cost budget, no further validation rules will be run",
         );
-      this.#budget -= outcome.cost;
+      this.#budget.left -= outcome.cost;
       if ("exceeded" in outcome)
         return this.#stop(
           node,
@@ -199,7 +247,7 @@ class RuleWalk {
 
   #stop(node: SchemaNode, detail: string): false {
     this.#fault(node, detail);
-    this.#budget = -1;
+    this.#budget.left = -1;
     return false;
   }
 }

@@ -10,7 +10,12 @@ import {
   parseJson,
   stringifyJson,
 } from "@kcp-ts/machinery/json";
-import type { KubernetesObject, ManagedFieldsEntry, StringMap } from "@kcp-ts/sdk";
+import {
+  type KubernetesObject,
+  type ManagedFieldsEntry,
+  type StringMap,
+  stringMember,
+} from "@kcp-ts/sdk";
 import { syncerFieldManager } from "../api/index.ts";
 import { fieldPath } from "./field-path.ts";
 
@@ -78,6 +83,30 @@ export function bodyOf({ body }: CachedObject): JsonObject {
 
 export function statusOf({ status }: CachedObject): JsonValue | undefined {
   return status === undefined ? undefined : parseJson(status).value;
+}
+
+/** In everything that a copy of it is made from. */
+export function hasSameContent(one: CachedObject, other: CachedObject): boolean {
+  if (one === other) return true;
+  const [a, b] = [one.metadata, other.metadata];
+  return (
+    one.body === other.body &&
+    a.uid === b.uid &&
+    a.generation === b.generation &&
+    a.deletionTimestamp === b.deletionTimestamp &&
+    isSameMap(a.labels, b.labels) &&
+    isSameMap(a.annotations, b.annotations) &&
+    one.foreignPaths.join() === other.foreignPaths.join()
+  );
+}
+
+function isSameMap(one: StringMap = {}, other: StringMap = {}): boolean {
+  if (one === other) return true;
+  const keys = Object.keys(one);
+  return (
+    keys.length === Object.keys(other).length &&
+    keys.every((key) => stringMember(one, key) === stringMember(other, key))
+  );
 }
 
 function withoutLastApplied(annotations: StringMap | undefined): StringMap | undefined {

@@ -20,7 +20,7 @@ import {
 } from "@kcp-ts/sdk";
 import { syncerFieldManager, syncerFinalizer } from "../api/index.ts";
 import { isHeldBy, wishFor } from "./assignment.ts";
-import { bodyOf, type CachedObject, cachedObject } from "./cached-object.ts";
+import { bodyOf, type CachedObject, cachedObject, hasSameContent } from "./cached-object.ts";
 import { isContained } from "./containment.ts";
 import type { SyncContext, SyncedResource } from "./context.ts";
 import { type DesiredObject, desiredObject } from "./desired-object.ts";
@@ -59,6 +59,8 @@ export class DownSync {
   readonly #patience: DriftPatience;
   /** Applied, and the cluster made something else of it: a version of the copy with which that is settled. */
   readonly #settled = new Map<string, string>();
+  /** Pairs that were compared and found to agree, as they were then. */
+  readonly #agreed = new Map<string, Agreement>();
 
   constructor(options: DownSyncOptions) {
     this.#options = options;
@@ -84,6 +86,7 @@ export class DownSync {
   forget(key: ObjectKey): void {
     const text = formatKey(key);
     this.#settled.delete(text);
+    this.#agreed.delete(text);
     this.#patience.forget(text);
     this.#status.forget(text);
   }
@@ -95,42 +98,53 @@ export class DownSync {
     const downstream = view.downstreamObject(key) ?? (await this.#findDownstream(key));
     if (downstream === undefined) {
       if (await this.#propagatesDeletion(key, upstream)) return done;
-      await this.#apply(key, this.#desired(key, upstream, []));
+      const made = await this.#apply(key, this.#desired(key, upstream, []), true);
+      await this.#bringUp(key, upstream, made);
       return done;
     }
     const origin = view.originOf(downstream);
     if (origin === undefined) throw this.#takenError(key, downstream);
     if (downstream.metadata.deletionTimestamp !== undefined) return { againAfterMs: lookAgainMs };
-    if (origin.uid !== upstream.metadata.uid) {
-      // What is there is the copy of an earlier object of this name.
-      return this.#deleteDownstream(key, downstream);
-    }
-    const result = await this.#bringInLine(key, upstream, downstream);
-    const current = view.downstreamObject(key) ?? downstream;
-    await liftFields({ ...this.#options, key, upstream, downstream: current });
-    await this.#status.sync(key, upstream, current);
+    // What is there may be the copy of an earlier object of this name: who knows is asked before it goes.
+    if (origin.uid !== upstream.metadata.uid) return this.#remove(key);
+    const { result, copy } = await this.#bringInLine(key, upstream, downstream);
+    await this.#bringUp(key, upstream, copy);
     return result;
+  }
+
+  async #bringUp(key: ObjectKey, upstream: CachedObject, copy: CachedObject): Promise<void> {
+    await liftFields({ ...this.#options, key, upstream, downstream: copy });
+    await this.#status.sync(key, upstream, copy);
   }
 
   async #bringInLine(
     key: ObjectKey,
     upstream: CachedObject,
     downstream: CachedObject,
-  ): Promise<SyncResult> {
-    const desired = this.#desired(key, upstream, downstream.foreignPaths);
+  ): Promise<{ readonly result: SyncResult; readonly copy: CachedObject }> {
     const text = formatKey(key);
+    const agreed = this.#agreed.get(text);
+    const isAgreed =
+      agreed !== undefined &&
+      hasSameContent(agreed.upstream, upstream) &&
+      hasSameContent(agreed.downstream, downstream);
+    if (isAgreed) return { result: done, copy: downstream };
+    const desired = this.#desired(key, upstream, downstream.foreignPaths);
     const { annotations, generation, resourceVersion } = downstream.metadata;
     if (stringMember(annotations, appliedHashAnnotation) !== desired.hash) {
-      await this.#apply(key, desired);
-      return done;
+      return { result: done, copy: await this.#apply(key, desired, false) };
     }
-    if (isApplied(desired, downstream)) return done;
-    if (this.#settled.get(text) === `${desired.hash} ${generation ?? resourceVersion}`) return done;
+    const isSettled =
+      this.#settled.get(text) === `${desired.hash} ${generation ?? resourceVersion}`;
+    if (isSettled || isApplied(desired, downstream)) {
+      this.#agreed.set(text, { upstream, downstream });
+      return { result: done, copy: downstream };
+    }
     // Somebody changed in the cluster what is ours. Once that is put right at once; who insists is met with growing patience.
     const waitMs = this.#patience.waitMs(text);
-    if (waitMs > 0) return { againAfterMs: waitMs };
-    await this.#apply(key, desired);
-    if (!this.#patience.isContested(text)) return done;
+    if (waitMs > 0) return { result: { againAfterMs: waitMs }, copy: downstream };
+    const copy = await this.#apply(key, desired, false);
+    if (!this.#patience.isContested(text)) return { result: done, copy };
     throw new Trouble(
       "FieldContested",
       "something in the cluster keeps changing fields that are set here; remove them here, or declare them contested in the sync policy",
@@ -151,17 +165,18 @@ export class DownSync {
     });
   }
 
-  async #apply(key: ObjectKey, desired: DesiredObject): Promise<void> {
+  async #apply(key: ObjectKey, desired: DesiredObject, isNew: boolean): Promise<CachedObject> {
     const { signal } = this.#options.context;
     const answer = await this.#downstream.apply(
       desired.object as unknown as ObjectInput<DynamicObject>,
       { fieldManager: syncerFieldManager, force: true, signal },
     );
-    const written = this.#options.view.wroteDownstream(key, answer);
+    const written = this.#options.view.wroteDownstream(key, answer, isNew);
     const { generation, resourceVersion } = written.metadata;
     const text = formatKey(key);
     if (isApplied(desired, written)) this.#settled.delete(text);
     else this.#settled.set(text, `${desired.hash} ${generation ?? resourceVersion}`);
+    return written;
   }
 
   /** Puts the finalizer on, before the first write downstream. */
@@ -175,20 +190,26 @@ export class DownSync {
       type: "merge",
       patch: { metadata: { uid, resourceVersion, finalizers } },
     });
-    return view.wroteUpstream(key, answer);
+    return view.wroteUpstream(key, answer, "hold");
   }
 
-  /** The original seems to be gone or to have to leave: asks live, deletes the copy, lets the original go. */
+  /**
+   * The original seems to be gone, to have to leave, or to be another one than the copy's. First what is in the cluster is looked at, then the original, live, which
+   * decides: between that answer and the delete there is nothing else to wait for.
+   */
   async #remove(key: ObjectKey): Promise<SyncResult> {
-    const { context, view } = this.#options;
-    const original = await this.#options.upstreamObjects.find(key);
-    const isStaying =
-      original !== undefined && wishFor(original.metadata, context.target.name) === "stay";
-    if (isStaying) return { againAfterMs: 1000 };
+    const { context, view, upstreamObjects } = this.#options;
     const copy = await this.#findDownstream(key);
-    if (copy !== undefined && view.originOf(copy) !== undefined) {
-      return this.#deleteDownstream(key, copy);
-    }
+    const origin = copy && view.originOf(copy);
+    const isLeft = copy !== undefined && origin !== undefined;
+    if (isLeft && copy.metadata.deletionTimestamp === undefined) await context.confirmTarget();
+    const original = await upstreamObjects.find(key);
+    const isStaying =
+      original !== undefined &&
+      wishFor(original.metadata, context.target.name) === "stay" &&
+      (origin === undefined || origin.uid === original.metadata.uid);
+    if (isStaying) return { againAfterMs: 1000 };
+    if (isLeft) return this.#deleteDownstream(key, copy);
     if (original !== undefined) await this.#release(key, original);
     this.forget(key);
     return done;
@@ -199,7 +220,7 @@ export class DownSync {
     const patch = releasePatch(original.metadata, context.target.name);
     if (patch === undefined) return;
     const answer = await this.#options.upstreamObjects.patch(key, { type: "merge", patch });
-    if (answer.metadata.deletionTimestamp === undefined) view.wroteUpstream(key, answer);
+    if (answer.metadata.deletionTimestamp === undefined) view.wroteUpstream(key, answer, "other");
     if (policy.statusOwner === "downstream") await this.#status.clear(key, cachedObject(answer));
   }
 
@@ -207,7 +228,6 @@ export class DownSync {
     const { context, view } = this.#options;
     const { uid, deletionTimestamp } = copy.metadata;
     if (deletionTimestamp !== undefined) return { againAfterMs: lookAgainMs };
-    await context.confirmTarget();
     view.deletesDownstream(key);
     try {
       await this.#downstream.delete(view.placeOf(key), {
@@ -255,6 +275,11 @@ export class DownSync {
     const { context, synced } = this.#options;
     return context.downstream.resource<DynamicObject>(synced.resource as never);
   }
+}
+
+interface Agreement {
+  readonly upstream: CachedObject;
+  readonly downstream: CachedObject;
 }
 
 function isApplied({ object }: DesiredObject, copy: CachedObject): boolean {

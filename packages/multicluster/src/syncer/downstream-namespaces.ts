@@ -17,6 +17,7 @@ import {
   namespaceLocatorAnnotations,
   tenantLabel,
 } from "../api/index.ts";
+import { runAudit } from "./audit.ts";
 import { namespaces, type SyncContext } from "./context.ts";
 import {
   downstreamNamespace,
@@ -30,6 +31,9 @@ import { isObjectNotFound, Trouble } from "./trouble.ts";
 
 /** Without anything of ours, and without an upstream namespace, for so long. */
 export const emptyNamespaceDelayMs = 30_000;
+
+/** Namespaces whose names are remembered; then it is begun anew. */
+const namesMax = 10_000;
 
 interface CachedNamespace {
   readonly metadata: {
@@ -57,6 +61,8 @@ export class DownstreamNamespaces {
   /** Made by us and not yet told by the informer. */
   readonly #made = new Set<string>();
   readonly #planned = new Set<string>();
+  /** Names are hashes, and asked for all the time. */
+  readonly #names = new Map<string, string>();
 
   constructor(options: DownstreamNamespacesOptions) {
     this.#options = options;
@@ -81,8 +87,15 @@ export class DownstreamNamespaces {
     });
   }
 
-  run(): Promise<void> {
-    return this.#informer.run(this.#options.context.signal);
+  async run(): Promise<void> {
+    const { downstream: client, target, signal, clock, random, onError } = this.#options.context;
+    const labelSelector = `${downstreamLabel}=${targetKey(target)}`;
+    const scope = { cluster: rootCluster };
+    const audited = { informer: this.#informer, client, scope, labelSelector };
+    await Promise.all([
+      this.#informer.run(signal),
+      runAudit({ ...audited, clock, random, onError }, signal),
+    ]);
   }
 
   get hasSynced(): boolean {
@@ -94,7 +107,13 @@ export class DownstreamNamespaces {
   }
 
   nameFor(at: At): string {
-    return downstreamNamespace(this.#options.context.target, at);
+    const id = `${at.cluster}|${at.namespace}`;
+    const known = this.#names.get(id);
+    if (known !== undefined) return known;
+    const name = downstreamNamespace(this.#options.context.target, at);
+    if (this.#names.size >= namesMax) this.#names.clear();
+    this.#names.set(id, name);
+    return name;
   }
 
   /** Where the objects of a namespace come from; undefined for one that is not ours. */

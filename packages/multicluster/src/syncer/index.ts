@@ -1,7 +1,15 @@
-/** Keeps physical clusters in step with what is assigned to them: `startSyncer` for one, `SyncerManager` for as many as there are. */
-export { type AgentManifestOptions, agentId, agentManifest } from "./agent-manifest.ts";
+/** Keeps physical clusters in step with what is assigned to them: `startSyncer` for one; `../syncers.ts` runs one for each that a process is connected to. */
+export { concernedTargets } from "./assignment.ts";
+export { auditGraceMs, auditPeriodMs } from "./audit.ts";
 export type { SyncedResource } from "./context.ts";
-export type { NamespaceLocator, Origin, TargetIdentity } from "./origin.ts";
+export {
+  hashDigits,
+  type NamespaceLocator,
+  type Origin,
+  parseLocator,
+  type TargetIdentity,
+  targetKey,
+} from "./origin.ts";
 export {
   type ContestedField,
   defaultPolicies,
@@ -12,12 +20,9 @@ export {
   parsePolicies,
   policyFor,
 } from "./policy.ts";
+export { releasePatch } from "./release-patch.ts";
 export { type ResolvedResources, resolveResources } from "./resolve-resources.ts";
 export { ResourceSet } from "./resource-set.ts";
 export { type Syncer, type SyncerHealth, type SyncerOptions, startSyncer } from "./syncer.ts";
-export {
-  type SyncerConnection,
-  SyncerManager,
-  type SyncerManagerOptions,
-} from "./syncer-manager.ts";
+export { type SyncerCondition, syncerCondition } from "./syncer-condition.ts";
 export { UpstreamInformers, type UpstreamInformersOptions } from "./upstream-informers.ts";

@@ -29,7 +29,8 @@ export interface KindHealth {
   readonly isLive: boolean;
   /** The fuse is out: everything of this kind failed lately. */
   readonly isResting: boolean;
-  readonly lastTrouble: Trouble | undefined;
+  /** Why nothing of this kind gets through, if so. */
+  readonly trouble: Trouble | undefined;
 }
 
 /** Before both sides were seen, an object has nothing to be compared with. */
@@ -70,7 +71,18 @@ export class KindSync {
   get health(): KindHealth {
     const { hasSynced, health } = this.view;
     const isLive = health.upstream.state === "watching" && health.downstream.state === "watching";
-    return { hasSynced, isLive, isResting: this.#breaker.isOpen, lastTrouble: this.#lastTrouble };
+    const isResting = this.#breaker.isOpen;
+    const trouble = isResting ? this.#lastTrouble : this.#watchTrouble;
+    return { hasSynced, isLive, isResting, trouble };
+  }
+
+  /** Of the watch in the cluster: a verb that is missing, a kind that is not served. */
+  get #watchTrouble(): Trouble | undefined {
+    const { state, lastError, failuresInARow } = this.view.health.downstream;
+    // One failure is no news: watches end and begin anew.
+    if (state === "watching" || lastError === undefined || failuresInARow < 2) return undefined;
+    const { target } = this.#options.context;
+    return troubleOf(lastError, { resource: this.synced.resource, target: target.name });
   }
 
   /** Throws what should be tried again later; troubles have been told by then. */

@@ -1,6 +1,9 @@
 /**
- * What a syncer knows of one kind on both sides, its own writes included: after a write the answer counts until the informer has told something newer,
- * so that nothing is done twice because the echo is late.
+ * What a syncer knows of one kind on both sides, its own writes included: after a write the answer counts until the informer has told of it or of something
+ * newer, so that nothing is done twice because the echo is late.
+ *
+ * The echo of an own write is no news: who wrote it has looked at the answer. What somebody else did just before is in the answer too, and may never be told by
+ * itself; so an answer that holds more than was written is looked at again.
  */
 import { rootCluster } from "@kcp-ts/machinery/names";
 import {
@@ -8,10 +11,12 @@ import {
   Informer,
   type KubernetesObject,
   type ObjectKey,
+  parseKey,
   stringMember,
 } from "@kcp-ts/sdk";
 import { downstreamLabel } from "../api/index.ts";
-import { type CachedObject, cachedObject } from "./cached-object.ts";
+import { type AuditOptions, runAudit } from "./audit.ts";
+import { type CachedObject, cachedObject, hasSameContent } from "./cached-object.ts";
 import type { SyncContext, SyncedResource } from "./context.ts";
 import { type Place, placeOf } from "./desired-object.ts";
 import type { DownstreamNamespaces } from "./downstream-namespaces.ts";
@@ -42,20 +47,26 @@ export class KindView {
   /** Copies that we deleted. */
   readonly #deletedByUs = new Set<string>();
 
+  readonly #selection: Pick<AuditOptions<CachedObject>, "labelSelector" | "keep">;
+  /** What was written and not told by the time of the last audit. */
+  #untold = new Set<CachedObject>();
+
   constructor(options: KindViewOptions) {
     this.#options = options;
+    // What is born downstream does not carry our label; where it is says that it concerns us.
+    this.#selection =
+      options.policy.direction === "up"
+        ? { keep: ({ metadata }) => metadata.namespace?.startsWith("kcp-") === true }
+        : { labelSelector: `${downstreamLabel}=${targetKey(options.context.target)}` };
     const { context, synced, policy, upstreamInformers } = options;
     const { downstream, target, clock, random, onError } = context;
-    const isUp = policy.direction === "up";
     const paths = policy.contested.map(({ path }) => path);
     this.#downstream = new Informer<KubernetesObject, CachedObject>({
       client: downstream,
       resource: synced.resource,
       scope: { cluster: rootCluster },
-      // What is born downstream does not carry our label; where it is says that it concerns us.
-      ...(isUp
-        ? { keep: ({ metadata }) => metadata.namespace?.startsWith("kcp-") === true }
-        : { selector: { labelSelector: `${downstreamLabel}=${targetKey(target)}` } }),
+      selector: { labelSelector: this.#selection.labelSelector },
+      keep: this.#selection.keep,
       transform: (object) => cachedObject(object, paths),
       clock,
       random,
@@ -69,8 +80,8 @@ export class KindView {
     this.#upstream = upstreamInformers.open(synced.resource, target.name, {
       changed: (key) => {
         if (!context.serves(key.cluster)) return;
-        this.#freshUpstream.delete(formatKey(key));
-        options.onChange(key);
+        const told = this.#upstream.get(key);
+        if (isNews(this.#freshUpstream, formatKey(key), told)) options.onChange(key);
       },
       deleted: (key) => {
         if (!context.serves(key.cluster)) return;
@@ -85,8 +96,35 @@ export class KindView {
   async run(): Promise<void> {
     const { signal, onChange, context } = this.#options;
     for (const key of this.#upstream.keys()) if (context.serves(key.cluster)) onChange(key);
-    await this.#downstream.run(signal);
+    const { downstream, clock, random, onError } = context;
+    const audited = {
+      informer: this.#downstream,
+      client: downstream,
+      scope: { cluster: rootCluster },
+      ...this.#selection,
+      clock,
+      random,
+      onError,
+      onAgreed: () => this.#forgetUntold(),
+    };
+    await Promise.all([this.#downstream.run(signal), runAudit(audited, signal)]);
     this.#upstream.close();
+  }
+
+  /** An answer that no watch has told of from one audit to the next: the object was gone again before it came. */
+  #forgetUntold(): void {
+    const untold = new Set<CachedObject>();
+    for (const fresh of [this.#freshUpstream, this.#freshDownstream]) {
+      for (const [text, written] of fresh) {
+        if (!this.#untold.has(written)) {
+          untold.add(written);
+          continue;
+        }
+        fresh.delete(text);
+        this.#options.onChange(parseKey(text));
+      }
+    }
+    this.#untold = untold;
   }
 
   /** Both sides have been seen whole: before that, absence means nothing. */
@@ -96,6 +134,11 @@ export class KindView {
 
   async synced(signal: AbortSignal): Promise<void> {
     await Promise.all([this.#upstream.synced(signal), this.#downstream.synced(signal)]);
+  }
+
+  /** Whether an upstream object is assigned to the cluster or held for it. */
+  get holdsSomething(): boolean {
+    return this.#upstream.keys().length > 0;
   }
 
   get health() {
@@ -118,22 +161,29 @@ export class KindView {
     return placeOf(key, policy, synced.resource.namespaced ? namespaces.nameFor(key) : "");
   }
 
-  wroteUpstream(key: ObjectKey, object: KubernetesObject): CachedObject {
+  /** `what` was meant to change; the rest is as it was looked at, or the object is looked at again. */
+  wroteUpstream(key: ObjectKey, object: KubernetesObject, what: Written): CachedObject {
     const written = cachedObject(object);
-    if (this.#upstream.get(key)?.metadata.resourceVersion !== written.metadata.resourceVersion) {
-      this.#freshUpstream.set(formatKey(key), written);
+    const basis = this.upstreamObject(key);
+    const isKept = keepFresh(this.#freshUpstream, formatKey(key), {
+      written,
+      stored: this.#upstream.get(key),
+      isNew: what === "created",
+    });
+    if (!isKept || basis === undefined || !isSameBut(what, basis, written)) {
+      this.#options.onChange(key);
     }
     return written;
   }
 
-  wroteDownstream(key: ObjectKey, object: KubernetesObject): CachedObject {
+  /** Who writes here looks at the whole answer. `isNew`: there was nothing before. */
+  wroteDownstream(key: ObjectKey, object: KubernetesObject, isNew = false): CachedObject {
     const paths = this.#options.policy.contested.map(({ path }) => path);
     const written = cachedObject(object, paths);
     const place = { cluster: rootCluster, ...this.placeOf(key) };
-    const known = this.#downstream.store.get(place);
-    if (known?.metadata.resourceVersion !== written.metadata.resourceVersion) {
-      this.#freshDownstream.set(formatKey(key), written);
-    }
+    const stored = this.#downstream.store.get(place);
+    const isKept = keepFresh(this.#freshDownstream, formatKey(key), { written, stored, isNew });
+    if (!isKept) this.#options.onChange(key);
     return written;
   }
 
@@ -176,9 +226,8 @@ export class KindView {
     const key = this.keyOf(object);
     if (key === undefined) return;
     const text = formatKey(key);
-    this.#freshDownstream.delete(text);
     this.deletedDownstream.delete(text);
-    this.#options.onChange(key);
+    if (isNews(this.#freshDownstream, text, object)) this.#options.onChange(key);
   }
 
   #goneDownstream(object: CachedObject, finalStateUnknown: boolean): void {
@@ -194,4 +243,62 @@ export class KindView {
     this.#options.namespaces.emptied(object.metadata.namespace);
     this.#options.onChange(key);
   }
+}
+
+/** What a write was meant to change; `hold`: nothing but the list of finalizers; `created`: it was not there, or not known. */
+export type Written = "hold" | "status" | "created" | "other";
+
+/** False: something newer than the answer has been told, which may even be that the object is gone. */
+function keepFresh(
+  fresh: Map<string, CachedObject>,
+  text: string,
+  answer: {
+    readonly written: CachedObject;
+    readonly stored: CachedObject | undefined;
+    readonly isNew: boolean;
+  },
+): boolean {
+  const { written, stored, isNew } = answer;
+  if (stored === undefined) {
+    if (!isNew && !fresh.has(text)) return false;
+  } else {
+    const { uid, resourceVersion } = stored.metadata;
+    const isSame = uid === written.metadata.uid;
+    if (isSame && resourceVersion === written.metadata.resourceVersion) {
+      fresh.delete(text);
+      return true;
+    }
+    if (!isSame || isOlder(written.metadata.resourceVersion, resourceVersion)) {
+      fresh.delete(text);
+      return false;
+    }
+  }
+  fresh.set(text, written);
+  return true;
+}
+
+/** Takes what was written out of `fresh` when something as new has been told. */
+function isNews(
+  fresh: Map<string, CachedObject>,
+  text: string,
+  told: CachedObject | undefined,
+): boolean {
+  const written = fresh.get(text)?.metadata;
+  if (written === undefined || told === undefined) return true;
+  const { uid, resourceVersion } = told.metadata;
+  if (written.uid === uid && isOlder(resourceVersion, written.resourceVersion)) return false;
+  fresh.delete(text);
+  return written.uid !== uid || written.resourceVersion !== resourceVersion;
+}
+
+/** Versions are ordered where they are numbers, as Kubernetes promises by now; where they are not, what is told last counts. */
+function isOlder(version: string, than: string): boolean {
+  if (!/^\d{1,20}$/.test(version) || !/^\d{1,20}$/.test(than)) return false;
+  return version.length === than.length ? version < than : version.length < than.length;
+}
+
+function isSameBut(what: Written, basis: CachedObject, written: CachedObject): boolean {
+  if (what === "other" || what === "created") return false;
+  if (what === "hold" && basis.status !== written.status) return false;
+  return hasSameContent(basis, written);
 }

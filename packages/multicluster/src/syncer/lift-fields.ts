@@ -30,6 +30,6 @@ export async function liftFields(options: LiftOptions): Promise<void> {
       type: "merge",
       patch: { metadata: { uid }, ...patchAt(path, value) },
     });
-    view.wroteUpstream(key, answer);
+    view.wroteUpstream(key, answer, "other");
   }
 }

@@ -39,9 +39,15 @@ export interface Origin {
 const namespaceHashDigits = 20;
 const keyDigits = 40;
 
+const targetKeys = new WeakMap<TargetIdentity, string>();
+
 /** The value of the label on everything that is made for a SyncTarget. */
-export function targetKey({ uid }: TargetIdentity): string {
-  return hashDigits(`target:${uid}`, keyDigits);
+export function targetKey(target: TargetIdentity): string {
+  const known = targetKeys.get(target);
+  if (known !== undefined) return known;
+  const key = hashDigits(`target:${target.uid}`, keyDigits);
+  targetKeys.set(target, key);
+  return key;
 }
 
 /** Namespaces of one tenant share it, for network policies. */

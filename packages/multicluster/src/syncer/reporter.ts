@@ -68,7 +68,7 @@ export class Reporter {
     try {
       const patch = { metadata: { uid, annotations } };
       const answer = await upstreamObjects.patch(key, { type: "merge", patch });
-      view.wroteUpstream(key, answer);
+      view.wroteUpstream(key, answer, "other");
     } catch (error) {
       onError(
         new Error(`${formatKey(key)} could not be told why it is not in sync`, { cause: error }),

@@ -98,7 +98,7 @@ export class StatusSync {
       type: "json",
       operations: [{ op: "test", path: "/metadata/uid", value: uid }, ...operations],
     });
-    return view.wroteUpstream(key, answer);
+    return view.wroteUpstream(key, answer, "status");
   }
 
   async #annotate(key: ObjectKey, upstream: CachedObject, status: JsonValue): Promise<void> {
@@ -112,7 +112,7 @@ export class StatusSync {
       type: "merge",
       patch: { metadata: { uid, annotations: { [name]: value } } },
     });
-    view.wroteUpstream(key, answer);
+    view.wroteUpstream(key, answer, "other");
   }
 
   async #lower(key: ObjectKey, upstream: CachedObject, downstream: CachedObject): Promise<void> {

@@ -62,6 +62,8 @@ export interface SyncerHealth {
 export interface Syncer {
   readonly target: TargetIdentity;
   readonly health: SyncerHealth;
+  /** Whether an upstream object is assigned to the cluster or held for it, as far as it was seen. */
+  holdsSomething(): boolean;
   /** Resolves when both sides of all kinds there are now have been seen whole. */
   synced(signal: AbortSignal): Promise<void>;
   /** Resolves when no write of this syncer is under way any more. Idempotent. */
@@ -157,6 +159,10 @@ class RunningSyncer implements Syncer {
     const kinds = new Map([...this.#kinds.values()].map((kind) => [kindName(kind), kind.health]));
     const { depth, processing, delayed } = this.#queue;
     return { refused: this.#refused, kinds, pending: depth + processing, delayed };
+  }
+
+  holdsSomething(): boolean {
+    return [...this.#kinds.values()].some(({ view }) => view.holdsSomething);
   }
 
   start(): void {

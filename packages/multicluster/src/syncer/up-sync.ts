@@ -76,7 +76,7 @@ export class UpSync {
       key,
       object as unknown as ObjectInput<DynamicObject>,
     );
-    return view.wroteUpstream(key, answer);
+    return view.wroteUpstream(key, answer, known === undefined ? "created" : "other");
   }
 
   async #copyStatus(key: ObjectKey, original: CachedObject, copy: CachedObject): Promise<void> {
@@ -91,7 +91,7 @@ export class UpSync {
         { op: "add", path: "/status", value: status },
       ],
     });
-    view.wroteUpstream(key, answer);
+    view.wroteUpstream(key, answer, "other");
   }
 
   async #remove(key: ObjectKey): Promise<SyncResult> {

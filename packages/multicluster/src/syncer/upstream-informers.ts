@@ -15,6 +15,7 @@ import {
   type Resource,
 } from "@kcp-ts/sdk";
 import { concernedTargets } from "./assignment.ts";
+import { runAudit } from "./audit.ts";
 import { type CachedObject, cachedObject } from "./cached-object.ts";
 
 export interface UpstreamInformersOptions {
@@ -93,6 +94,10 @@ export class UpstreamInformers {
 
   #start(id: string, resource: Resource): SharedKind {
     const { client, scope, target, clock, random, onError } = this.#options;
+    const keep = ({ metadata }: KubernetesObject) => {
+      const targets = concernedTargets(metadata);
+      return target === undefined ? targets.size > 0 : targets.has(target);
+    };
     const informer = new Informer<KubernetesObject, CachedObject>({
       client,
       resource,
@@ -100,10 +105,7 @@ export class UpstreamInformers {
       clock,
       random,
       onError,
-      keep: ({ metadata }) => {
-        const targets = concernedTargets(metadata);
-        return target === undefined ? targets.size > 0 : targets.has(target);
-      },
+      keep,
       transform: (object) => cachedObject(object),
       indexers: {
         target: {
@@ -135,6 +137,9 @@ export class UpstreamInformers {
     const shared: SharedKind = { informer, handlers, stop, users: 0 };
     this.#kinds.set(id, shared);
     void informer.run(stop.signal);
+    const report = (error: unknown) => onError?.(error);
+    const audited = { informer, client, scope, keep, clock, random, onError: report };
+    void runAudit(audited, stop.signal);
     return shared;
   }
 }

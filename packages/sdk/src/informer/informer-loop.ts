@@ -57,6 +57,7 @@ export class InformerLoop {
   #lastError: unknown;
   #hasSynced = false;
   #syncWaiters: (() => void)[] = [];
+  #doubt = new AbortController();
 
   constructor(options: InformerLoopOptions) {
     this.#options = options;
@@ -87,13 +88,32 @@ export class InformerLoop {
     });
   }
 
+  /** What is known is not to be trusted: it is fetched anew, and stays what it is until then. */
+  resync(): void {
+    if (this.#step.state === "watching") this.#doubt.abort();
+  }
+
   /** Works until the signal aborts, whatever happens, and resolves then. Call it once. */
   async run(signal: AbortSignal): Promise<void> {
     this.#dispatch({ type: "start" });
     while (!signal.aborted) {
-      this.#dispatch(await this.#perform(this.#step.command, signal));
+      this.#dispatch(await this.#performUnlessDoubted(this.#step.command, signal));
     }
     this.#dispatch({ type: "stop" });
+  }
+
+  async #performUnlessDoubted(
+    command: InformerCommand,
+    signal: AbortSignal,
+  ): Promise<InformerEvent> {
+    const doubt = new AbortController();
+    this.#doubt = doubt;
+    const forget = onAbort(signal, () => doubt.abort());
+    const event = await this.#perform(command, doubt.signal);
+    forget();
+    if (signal.aborted) return { type: "stop" };
+    if (!doubt.signal.aborted) return event;
+    return { type: "failed", failure: { kind: "expired" }, healthy: true };
   }
 
   async #perform(command: InformerCommand, signal: AbortSignal): Promise<InformerEvent> {

@@ -1,7 +1,7 @@
 /**
  * Server-side apply: the configuration is merged into the newest object by who owns what, and again when that changed meanwhile.
  */
-import { applyConfiguration } from "@kcp-ts/machinery/apply";
+import { applyConfiguration, applyInPieces } from "@kcp-ts/machinery/apply";
 import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery/json";
 import { quote, StatusError, statusError } from "@kcp-ts/machinery/status";
 import { decodeText, parseYaml, yamlBytesMax } from "../content/index.ts";
@@ -12,8 +12,15 @@ import {
   managedWrite,
   timestamp,
 } from "../registry/index.ts";
+import { inPieces, otherWork } from "../request/other-work.ts";
 import type { HandlerRequest, HandlerRooms } from "./context.ts";
-import { checkAddress, decodeDraft, problemsMax } from "./decode-object.ts";
+import {
+  checkAddress,
+  decodeDraft,
+  largeBodyBytes,
+  problemsMax,
+  refuseTooManyValues,
+} from "./decode-object.ts";
 import type { MutationOptions } from "./options.ts";
 import { parseJsonPatchBody } from "./patch-body.ts";
 
@@ -39,14 +46,20 @@ export function applyBuild(
   }
   const config = withName(body.value, scope.name);
   const ofTheKind = handled.warnings.length;
+  const isLarge = request.bytes.length >= largeBodyBytes;
   return async (old) => {
     handled.warnings.length = ofTheKind;
     if (fieldValidation === "Warn") handled.warnings.push(...body.problems);
     refuseUnknownUid(handled, config, old);
     const now = timestamp(rooms.clock.now());
     const { kind } = definition;
-    const write = managedWrite(definition, request.owner, old, now);
-    const applied = applyConfiguration({ ...write, config, kind, force: request.force });
+    const write = managedWrite(definition, request.owner, ownable(definition, old), now);
+    const options = { ...write, config, kind, force: request.force };
+    const applied = isLarge ? await inPieces(applyInPieces(options)) : applyConfiguration(options);
+    if (isLarge) {
+      await otherWork();
+      refuseTooManyValues(applied);
+    }
     const draft = decodeDraft(
       definition,
       { value: applied, duplicates: [] },
@@ -56,6 +69,17 @@ export function applyBuild(
     checkAddress(handled, draft, "update");
     return withWishedVersion(draft, old === undefined ? {} : (config["metadata"] as JsonObject));
   };
+}
+
+/** What a built-in kind tells as null is not there: nobody owned it before the first apply. */
+function ownable(
+  { itemsCarryKind }: HandlerRequest["definition"],
+  old: JsonObject | undefined,
+): JsonObject | undefined {
+  if (itemsCarryKind || old === undefined) return old;
+  const members = Object.entries(old);
+  const told = members.filter(([, value]) => value !== null);
+  return told.length === members.length ? old : Object.fromEntries(told);
 }
 
 interface ParsedText {
