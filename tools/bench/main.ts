@@ -21,7 +21,9 @@ import { neighbourRows } from "./neighbour-rows.ts";
 import { type BenchOptions, type Group, groups, parseOptions } from "./options.ts";
 import { Report, tableHeader, tableLine } from "./report.ts";
 import { createRows, getRows, latencyRows } from "./request-rows.ts";
+import { informerRows, sdkRows } from "./sdk-rows.ts";
 import { startRows } from "./start-rows.ts";
+import { syncingRows } from "./syncing-rows.ts";
 import { watchRows } from "./watch-rows.ts";
 import { workspaceRows } from "./workspace-rows.ts";
 
@@ -75,9 +77,12 @@ async function run(bench: Bench): Promise<void> {
   if (chosen.has("memory")) await memoryRows(bench);
   if (chosen.has("neighbours")) await neighbourRows(bench);
   if (chosen.has("loops")) await loopsRows(bench);
-  if (chosen.has("workspaces")) await workspaceRows(bench);
   if (chosen.has("holds")) await holdRows(bench);
   if (chosen.has("crds")) await crdRows(bench);
+  if (chosen.has("workspaces")) await workspaceRows(bench);
+  if (chosen.has("informers")) await informerRows(bench);
+  if (chosen.has("sdk")) await sdkRows(bench);
+  if (chosen.has("syncing")) await syncingRows(bench);
 }
 
 function describeMachine(generator: string) {

@@ -18,6 +18,7 @@ import {
   appliedHashAnnotation,
   originAnnotation,
   syncedAnnotation,
+  syncPolicyLabel,
 } from "./protocol.ts";
 
 describe("docs/guides/sync-protocol.md", () => {
@@ -40,6 +41,7 @@ describe("docs/guides/sync-protocol.md", () => {
       originAnnotation,
       appliedHashAnnotation,
       appliedGenerationAnnotation,
+      syncPolicyLabel,
     ];
     assert.deepEqual([...listed].map(([, name]) => name).sort(), used.sort());
   });

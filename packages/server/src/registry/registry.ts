@@ -274,10 +274,11 @@ export class Registry {
     definition: ResourceDefinition,
     address: ObjectAddress,
     object: JsonObject,
-    { isDryRun, signal }: WriteOptions,
+    { isDryRun, signal, isLarge = false }: WriteOptions,
   ): Promise<Written | undefined> {
     const key = this.key(definition, address);
     const value = encodeObject(await storedForm(definition, object));
+    if (isLarge) await otherWork();
     if (isDryRun) {
       if ((await this.#read(definition, key, signal)) !== undefined) return undefined;
       const entry = { key, value, createdAt: 0 as Revision, modifiedAt: 0 as Revision };
