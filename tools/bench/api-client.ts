@@ -34,12 +34,14 @@ export class ApiClient {
     path: string,
     body?: string,
     contentType = "application/json",
+    accept = "application/json",
   ): Promise<ApiAnswer> {
     return new Promise((resolve, reject) => {
       const stream = this.#session.request({
         ":method": method,
         ":path": this.#basePath + path,
         authorization: `Bearer ${this.#token}`,
+        accept,
         ...(body === undefined ? {} : { "content-type": contentType }),
       });
       const parts: Buffer[] = [];

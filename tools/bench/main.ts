@@ -11,6 +11,7 @@ import { join } from "node:path";
 import { applyRows } from "./apply-rows.ts";
 import { endChildren } from "./child.ts";
 import { type Bench, Contest } from "./contest.ts";
+import { holdRows } from "./hold-rows.ts";
 import { listRows } from "./list-rows.ts";
 import { chooseGenerator } from "./load.ts";
 import { loopsRows } from "./loops-rows.ts";
@@ -74,6 +75,7 @@ async function run(bench: Bench): Promise<void> {
   if (chosen.has("neighbours")) await neighbourRows(bench);
   if (chosen.has("loops")) await loopsRows(bench);
   if (chosen.has("syncing")) await syncingRows(bench);
+  if (chosen.has("holds")) await holdRows(bench);
 }
 
 function describeMachine(generator: string) {

@@ -31,6 +31,7 @@ export const groups = [
   "neighbours",
   "loops",
   "syncing",
+  "holds",
 ] as const;
 export type Group = (typeof groups)[number];
 
@@ -66,6 +67,10 @@ export interface Sizes {
   /** Physical clusters whose memory is of interest. */
   readonly syncManyTargets: number;
   readonly syncManyObjects: number;
+  /** Hostile requests that are sent, of all there are, and how often after the first time. */
+  readonly holdCases: number;
+  readonly holdRepeats: number;
+  readonly holdSettleMs: number;
 }
 
 const full: Sizes = {
@@ -94,6 +99,9 @@ const full: Sizes = {
   syncMs: 10_000,
   syncManyTargets: 50,
   syncManyObjects: 1000,
+  holdCases: 1_000,
+  holdRepeats: 2,
+  holdSettleMs: 400,
 };
 
 /** Seconds altogether: shows that everything still runs, says nothing about speed. */
@@ -123,6 +131,9 @@ const quick: Sizes = {
   syncMs: 500,
   syncManyTargets: 3,
   syncManyObjects: 10,
+  holdCases: 1,
+  holdRepeats: 1,
+  holdSettleMs: 0,
 };
 
 /** Throws an Error with a text for people when the command line makes no sense. */

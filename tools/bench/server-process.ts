@@ -4,12 +4,18 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { type Clock, sleep, systemClock } from "@kcp-ts/machinery/base";
 import { ApiClient } from "./api-client.ts";
-import { Child } from "./child.ts";
+import { Child, programPath } from "./child.ts";
 
 export const benchToken = "bench";
 /** Administrators, but none of those whom fairness exempts. */
 export const attackerToken = "attacker";
 export const victimToken = "victim";
+
+export interface ServerProcessOptions {
+  readonly clock?: Clock;
+  /** A program of this folder that runs inside the server and listens to what it is told. */
+  readonly preload?: string;
+}
 
 export class ServerProcess {
   readonly #child: Child;
@@ -23,7 +29,10 @@ export class ServerProcess {
     this.readyMs = readyMs;
   }
 
-  static async start(directory: string, clock: Clock = systemClock): Promise<ServerProcess> {
+  static async start(
+    directory: string,
+    { clock = systemClock, preload }: ServerProcessOptions = {},
+  ): Promise<ServerProcess> {
     const tokenFile = join(directory, "..", "tokens.csv");
     const neighbours = [attackerToken, victimToken].map(
       (name) => `${name},${name},${name},"system:kcp:admin"\n`,
@@ -33,9 +42,14 @@ export class ServerProcess {
       [`${benchToken},bench,bench,"system:masters"\n`, ...neighbours].join(""),
     );
     const startedAt = clock.monotonic();
-    const child = new Child(command, flags(directory, tokenFile), {
-      linesFrom: "stderr",
-    });
+    const args = flags(directory, tokenFile);
+    const child =
+      preload === undefined
+        ? new Child(command, args, { linesFrom: "stderr" })
+        : new Child(process.execPath, [...preloading(preload), command, ...args], {
+            linesFrom: "stderr",
+            hasInput: true,
+          });
     const { url } = JSON.parse(await child.line('"kcp is ready"')) as { url: string };
     const client = new ApiClient({ url, token: benchToken });
     while ((await client.status("GET", "/readyz")) !== 200) await sleep(clock, 5);
@@ -48,6 +62,15 @@ export class ServerProcess {
     return this.#child.pid;
   }
 
+  /** To the preloaded program. */
+  say(line: string): void {
+    this.#child.say(line);
+  }
+
+  line(text: string): Promise<string> {
+    return this.#child.line(text);
+  }
+
   async stop(): Promise<void> {
     await this.#child.end("SIGTERM");
   }
@@ -58,6 +81,11 @@ export class ServerProcess {
 }
 
 const command = fileURLToPath(new URL("../../../packages/cli/bin/kcp.mjs", import.meta.url));
+
+/** With the flag that the command gives itself. */
+function preloading(program: string): string[] {
+  return ["--max-semi-space-size=32", "--import", programPath(program)];
+}
 
 function flags(directory: string, tokenFile: string): string[] {
   return [

@@ -10,9 +10,10 @@ import { ensureServingCertificates, keepServingCertificates } from "./certificat
 import { composeAudit } from "./compose/audit.ts";
 import { Core, processUser } from "./compose/core.ts";
 import type { Extensions } from "./compose/extensions.ts";
+import { QuietCollector } from "./compose/quiet-collector.ts";
 import { listen, makeRootDirectory } from "./compose/start-up.ts";
 import { type OpenedStorage, openStorage } from "./compose/storage.ts";
-import { memoryTidier } from "./compose/tidy-memory.ts";
+import { garbageCollector, memoryTidier } from "./compose/tidy-memory.ts";
 import { loadTls } from "./compose/tls.ts";
 import { trafficOf } from "./compose/traffic.ts";
 import { loadOrCreateAdminTokens, writeAdminKubeconfig } from "./kubeconfig/index.ts";
@@ -102,13 +103,16 @@ async function compose(
   });
   undo.push(() => keeper.stop());
   const url = `https://${hostForUrl(options)}:${address.port}`;
-  await server.bootstrap(options.shardExternalUrl?.replace(/\/+$/, "") ?? url);
+  const externalUrl = options.shardExternalUrl?.replace(/\/+$/, "") ?? url;
+  await server.bootstrap(externalUrl);
   core.servedAt(url);
   const kubeconfig = { path: kubeconfigPath, tokenStorePath, serverUrl: url };
   await writeAdminKubeconfig({ ...kubeconfig, caPem: certificates.caPem, ...tokens });
-  startControlLoops(core, options, certificates.caPem);
+  startControlLoops(core, options, { caPem: certificates.caPem, externalUrl });
   core.startControllers();
+  const collector = startCollector(clock);
   const stop = once(async () => {
+    collector.stop();
     keeper.stop();
     await core.stopControllers();
     server.beginDraining();
@@ -120,11 +124,24 @@ async function compose(
   return { url, kubeconfigPath, server, client: core.clientFor("root", processUser), stop };
 }
 
-function startControlLoops(core: Core, options: ControlPlaneOptions, caPem: string): void {
+function startCollector(clock: Clock): QuietCollector {
+  const busyMs = () => performance.eventLoopUtilization().active;
+  const collector = new QuietCollector({ clock, busyMs, collect: garbageCollector() });
+  collector.start();
+  return collector;
+}
+
+function startControlLoops(
+  core: Core,
+  options: ControlPlaneOptions,
+  { caPem, externalUrl }: { readonly caPem: string; readonly externalUrl: string },
+): void {
   const { controllers: controlLoops, physicalClusters, eventTtlMs } = options;
   if (!controlLoops && physicalClusters === undefined) return;
   const isShared = options.storage.kind === "etcd";
-  core.startControlLoops({ caPem, isShared, eventTtlMs, controlLoops, physicalClusters });
+  const agentUrl = () => externalUrl;
+  const shared = { caPem, isShared, eventTtlMs, controlLoops };
+  core.startControlLoops({ ...shared, physicalClusters, agentUrl });
 }
 
 async function composeCore(
@@ -142,7 +159,7 @@ async function composeCore(
     random: systemRandom,
     trail: await composeAudit(options.audit, { clock, random: systemRandom }),
     limits: trafficOf(options.traffic),
-    tidyMemory: memoryTidier(),
+    tidyMemory: memoryTidier(garbageCollector()),
   });
 }
 

@@ -16,6 +16,14 @@ export type {
   Middleware,
 } from "./compose/extensions.ts";
 export {
+  type AgentServer,
+  AgentTokenKeeper,
+  accountNamespace,
+  agentId,
+  agentImageDefault,
+  agentKubeconfig,
+  agentManifest,
+  agentTokenSecondsDefault,
   definitionOf,
   importApis,
   type MulticlusterPart,
@@ -23,9 +31,13 @@ export {
   type PhysicalClusterOptions,
   type ResolvedResources,
   ResourceSet,
+  requestToken,
   resolveResources,
+  runAgent,
   runPhysicalClusters,
+  serviceAccounts,
   startSyncer,
+  syncedResourcesDefault,
   syncTargets,
 } from "./compose/physical-clusters.ts";
 export {

@@ -25,7 +25,7 @@ export interface ControlPlaneOptions
   readonly tokenAuthFile?: string | undefined;
   readonly clientCaFile?: string | undefined;
   readonly anonymousAuth: boolean;
-  /** Refuses webhooks, for admission and conversion, that lead to this machine, its network or link-local addresses. */
+  /** Refuses webhooks, for admission and conversion, and kubeconfigs of SyncTargets that lead to this machine, its network or link-local addresses. */
   readonly webhookDenyPrivateAddresses?: boolean | undefined;
   /** Off: nobody empties namespaces, collects garbage or makes what new namespaces get; another process is expected to. */
   readonly controllers: boolean;

@@ -179,6 +179,7 @@ export {
   type ParseOptions,
   type PartialObjectMetadata,
   type Patch,
+  type PermitsAddress,
   type Predicate,
   parseKey,
   parseKubeconfig,

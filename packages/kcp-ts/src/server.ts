@@ -68,6 +68,7 @@ export {
   IssuerAuthenticator,
   IssuerDocuments,
   isAuthenticationError,
+  isPrivateAddress,
   issuerOfFlags,
   type JwtIssuer,
   kubernetesVersion,

@@ -1,7 +1,26 @@
 export {
+  AgentInstaller,
+  type AgentInstallerOptions,
+  type AgentManifestOptions,
+  type AgentServer,
+  AgentTokenKeeper,
+  type AgentTokenKeeperOptions,
+  accountNamespace,
+  agentId,
+  agentKubeconfig,
+  agentManifest,
+  agentTokenSecondsDefault,
+  agentViewPath,
+  readToken,
+  requestToken,
+  serviceAccounts,
+  type TokenFacts,
+} from "./agent/index.ts";
+export {
   type APIResourceImport,
   type ApiResourceSpec,
   advancedSchedulingAnnotation,
+  agentAnnotation,
   allResources,
   apiResourceImportKind,
   apiResourceImports,
@@ -154,7 +173,6 @@ export {
   type LinkSettings,
   linkDefaults,
   missingAccess,
-  neededVerbs,
   type OpenSealed,
   type Problem,
   type ProblemReason,
@@ -168,14 +186,13 @@ export {
   Targets,
   unseal,
 } from "./registration/index.ts";
+export { type AgentOptions, runAgent } from "./run-agent.ts";
 export { SyncPolicies, type SyncPoliciesOptions } from "./sync-policies.ts";
 export {
-  type AgentManifestOptions,
-  agentId,
-  agentManifest,
   auditGraceMs,
   auditPeriodMs,
   type ContestedField,
+  concernedTargets,
   defaultPolicies,
   type KindPolicy,
   type NamespaceLocator,

@@ -11,7 +11,9 @@ import {
   logicalClusters,
   Manager,
   type ObjectKey,
+  type PermitsAddress,
 } from "@kcp-ts/sdk";
+import { AgentInstaller, type AgentInstallerOptions } from "./agent/index.ts";
 import { ApiImporter } from "./api-importer/index.ts";
 import { deploymentSplitter, type Patience } from "./coordination/index.ts";
 import { NegotiationController } from "./negotiation/index.ts";
@@ -46,8 +48,12 @@ export interface MulticlusterOptions {
   /** Where connections are handed out; for those who work in the clusters. */
   readonly targets?: Targets | undefined;
   readonly link?: Partial<LinkSettings> | undefined;
+  /** Whether an address that a SyncTarget's kubeconfig leads to may be connected to; all may if left out. */
+  readonly permits?: PermitsAddress | undefined;
   readonly importPollMs?: number | undefined;
   readonly drainTimeoutMs?: number | undefined;
+  /** How agents are installed; where it is left out, people install them. */
+  readonly agents?: Omit<AgentInstallerOptions, "clock"> | undefined;
   /** How patient the splitter is with clusters that fail. */
   readonly patience?: Partial<Patience> | undefined;
   readonly clock?: Clock | undefined;
@@ -75,6 +81,8 @@ export async function runMulticluster(
     onError(error, key === undefined ? { controller } : { controller, key });
   const clusters = logicalClusters({ client, clock, random, onError: report("informer") });
   const shared = { client, clusters, targets, resources, clock, random };
+  // Where agents work, nobody else does.
+  const working = { ...shared, targets: targets.workedInHere };
   const controllers: Controller[] = [];
   const closing: (() => Promise<void>)[] = [];
   if (parts.has("api-negotiation")) {
@@ -88,18 +96,20 @@ export async function runMulticluster(
   }
   if (parts.has("api-importer")) {
     const { importPollMs: pollMs } = options;
-    const part = new ApiImporter({ ...shared, pollMs, onError: report("api-importer") });
+    const part = new ApiImporter({ ...working, pollMs, onError: report("api-importer") });
     controllers.push(part.controller);
   }
   if (parts.has("cluster-controller")) {
-    const { openSealed, drainTimeoutMs, link: settings } = options;
-    const own = { openSealed, drainTimeoutMs, settings, onError: report("cluster-controller") };
+    const { openSealed, drainTimeoutMs, permits, link: settings } = options;
+    const installer = options.agents && new AgentInstaller({ ...options.agents, clock });
+    const onError = report("cluster-controller");
+    const own = { openSealed, drainTimeoutMs, permits, settings, installer, onError };
     const part = new TargetController({ ...shared, ...own });
     controllers.push(part.controller);
     closing.push(() => part.close());
   }
   if (parts.has("syncer")) {
-    const part = new Syncers({ ...shared, onError: report("syncer") });
+    const part = new Syncers({ ...working, onError: report("syncer") });
     closing.unshift(() => part.close());
   }
   const loops: { run(signal: AbortSignal): Promise<void> }[] = [

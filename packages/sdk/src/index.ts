@@ -224,7 +224,12 @@ export {
   MetricsRegistry,
   seriesPerMetricMax,
 } from "./metrics/index.ts";
-export { NodeTransport, type NodeTransportOptions, type TlsSettings } from "./transport/index.ts";
+export {
+  NodeTransport,
+  type NodeTransportOptions,
+  type PermitsAddress,
+  type TlsSettings,
+} from "./transport/index.ts";
 export {
   type AddOptions,
   BucketLimiter,

@@ -1,6 +1,7 @@
 /**
  * RBAC and everything that hangs on it, wired: roles from the store, decisions, the check of who gives what, reviews, gathered roles.
  */
+import type { Clock } from "@kcp-ts/machinery/base";
 import type { AdmissionPlugin } from "./admission/index.ts";
 import type { RequestAuthenticator } from "./authentication/index.ts";
 import {
@@ -26,6 +27,7 @@ export interface AccessControlOptions {
   readonly hub: WatchHub;
   readonly registry: Registry;
   readonly authenticator: RequestAuthenticator;
+  readonly clock: Pick<Clock, "now">;
   readonly compose?: ComposeAuthorization | undefined;
   /** Put around RBAC: what roles allow may still be more than a provider allows. */
   readonly limit?: ((rbac: Authorizer) => Authorizer) | undefined;
@@ -58,7 +60,7 @@ export function accessControl(options: AccessControlOptions): AccessControl {
       name: "RoleEscalation",
       validate: (request, object, old) => check.check(request, object, old),
     },
-    reviewers: reviewersOf({ authenticator, authorizer, rbac }),
+    reviewers: reviewersOf({ authenticator, authorizer, rbac, clock: options.clock }),
     aggregation: new RoleAggregation({ storage, hub, registry, policies, onError }),
   };
 }

@@ -42,7 +42,6 @@ export class Exchange implements Visitor, AuditedExchange {
   receivedAt = 0;
   #auditId: string | undefined;
   #controller: AbortController | undefined;
-  #annotations: Map<string, string> | undefined;
 
   constructor(request: ApiRequest, clock: Clock) {
     this.request = request;
@@ -73,16 +72,9 @@ export class Exchange implements Visitor, AuditedExchange {
     return this as unknown as HandlerRequest;
   }
 
-  /** The first note under a key stays. */
-  annotate(key: string, value: string): void {
-    this.#annotations ??= new Map();
-    if (this.#annotations.has(key) || this.#annotations.size >= annotationsMax) return;
-    this.#annotations.set(key, value);
-  }
-
-  /** What admission has noted for an audit. */
-  get auditAnnotations(): ReadonlyMap<string, string> {
-    return this.#annotations ?? noAnnotations;
+  /** A note of admission's; nobody keeps it where nobody writes the request down. */
+  annotate(key: string, value: string, level: "Metadata" | "Request" = "Metadata"): void {
+    this.audit?.annotateFor(key, value, level);
   }
 
   /** Stops what is still being done for this request. */
@@ -90,10 +82,6 @@ export class Exchange implements Visitor, AuditedExchange {
     this.#controller?.abort(reason);
   }
 }
-
-const noAnnotations: ReadonlyMap<string, string> = new Map();
-/** Of one request. */
-const annotationsMax = 1000;
 
 const clientGone = new StatusError({
   code: 499,

@@ -16,18 +16,18 @@ export function finishHeaders({ auditId, warnings }: Exchange, response: ApiResp
 }
 
 export function formatWarnings(warnings: readonly string[]): string[] {
-  const unique = [...new Set(warnings)];
+  const unique = [...new Set(warnings)].filter((text) => text !== "" && !controls.test(text));
   const total = unique.reduce((sum, text) => sum + [...text].length, 0);
   const cut = (text: string) =>
     total > warningRunesMax ? [...text].slice(0, warningCutRunes).join("") : text;
   return unique.slice(0, 100).map((text) => `299 - "${quoteHeader(cut(text))}"`);
 }
 
-/** Header values are bytes: UTF-8 is passed through as Latin-1 characters, control characters are dropped. */
+/** As unicode.IsControl has them: a warning with one of these is not told. */
+const controls = /\p{Cc}/u;
+
+/** Header values are bytes: UTF-8 is passed through as Latin-1 characters. */
 function quoteHeader(text: string): string {
-  const escaped = text
-    .replaceAll(/[\u0000-\u001f\u007f]/g, "")
-    .replaceAll("\\", "\\\\")
-    .replaceAll('"', '\\"');
+  const escaped = text.replaceAll("\\", "\\\\").replaceAll('"', '\\"');
   return Buffer.from(escaped, "utf8").toString("latin1");
 }

@@ -8,6 +8,13 @@ export {
   type Operation,
 } from "./admission/index.ts";
 export {
+  type SeenObject,
+  type ServiceDecision,
+  type ShownPart,
+  type SyncerViews,
+  shownPart,
+} from "./api-sharing/index.ts";
+export {
   type AuditBackend,
   type AuditPolicy,
   AuditPolicyError,
@@ -81,6 +88,7 @@ export {
 } from "./http/index.ts";
 export { pipeline } from "./pipeline.ts";
 export {
+  type Catalog,
   type Draft,
   type ResourceDefinition,
   type SimpleColumn,
@@ -89,8 +97,14 @@ export {
   simpleResource,
 } from "./registry/index.ts";
 export type { ApiRequest, ApiResponse, HeaderRecord } from "./request/api-request.ts";
+export type { Attributes } from "./request/attributes.ts";
+export type { SyncerScope } from "./request/request-scope.ts";
 export type { UserInfo } from "./request/user.ts";
 export { kubernetesVersion } from "./routing/index.ts";
 export { ApiServer, type ApiServerOptions, type ServerLog } from "./server.ts";
 export type { TrafficOptions } from "./traffic.ts";
-export type { ServiceResolver, WebhookClientOptions } from "./webhooks/index.ts";
+export {
+  isPrivateAddress,
+  type ServiceResolver,
+  type WebhookClientOptions,
+} from "./webhooks/index.ts";

@@ -20,6 +20,7 @@ import {
   translating,
 } from "./registry/index.ts";
 import { otherWork } from "./request/other-work.ts";
+import { ownText } from "./request/own-text.ts";
 import {
   clusterPrefix,
   type Entry,
@@ -32,7 +33,12 @@ import {
   type StorageKey,
 } from "./storage/index.ts";
 import { decodeObject } from "./stored-object/index.ts";
-import type { HubEvent, HubListener, WatchHub } from "./watch-cache/index.ts";
+import {
+  type HubEvent,
+  type HubListener,
+  type WatchHub,
+  whenClustersGo,
+} from "./watch-cache/index.ts";
 
 export interface PolicyCacheOptions {
   readonly storage: Storage;
@@ -72,6 +78,7 @@ export class PolicyCache implements PolicySource, HubListener {
   constructor(options: PolicyCacheOptions) {
     this.#options = options;
     this.#listen();
+    whenClustersGo(options.hub, (cluster) => this.#forget(cluster));
   }
 
   get size(): number {
@@ -88,7 +95,7 @@ export class PolicyCache implements PolicySource, HubListener {
     if (this.#newest !== found) {
       const among = found.bytes === 0 ? this.#empty : this.#held;
       among.delete(cluster);
-      among.set(cluster, found);
+      among.set(found.cluster, found);
       this.#newest = found;
     }
     return found.policy;
@@ -138,7 +145,7 @@ export class PolicyCache implements PolicySource, HubListener {
 
   async #load(cluster: ClusterName, loading: Loading): Promise<ClusterPolicy> {
     const { signal } = new AbortController();
-    const held = new HeldPolicy();
+    const held = new HeldPolicy(ownText(cluster));
     const revisions = await Promise.all(
       sources.map((source) => this.#read(held, clusterPrefix({ ...source, cluster }))),
     );
@@ -163,8 +170,17 @@ export class PolicyCache implements PolicySource, HubListener {
   #keep(cluster: ClusterName, held: HeldPolicy): void {
     this.#held.delete(cluster);
     this.#empty.delete(cluster);
-    (held.bytes === 0 ? this.#empty : this.#held).set(cluster, held);
+    (held.bytes === 0 ? this.#empty : this.#held).set(held.cluster, held);
     this.#shrink(held);
+  }
+
+  #forget(cluster: ClusterName): void {
+    const held = this.#held.get(cluster);
+    this.#bytes -= held?.bytes ?? 0;
+    this.#held.delete(cluster);
+    this.#empty.delete(cluster);
+    this.#loading.delete(cluster);
+    this.#newest = undefined;
   }
 
   /** Reads one kind's share and returns the revision up to which it is complete. */
@@ -201,12 +217,17 @@ export class PolicyCache implements PolicySource, HubListener {
 
 /** A policy, and of which state of each object it knows. */
 class HeldPolicy {
+  readonly cluster: ClusterName;
   readonly policy = new ClusterPolicy(bootstrapPolicy);
   readonly #known = new Map<
     StorageKey,
     { readonly modifiedAt: Revision; readonly bytes: number }
   >();
   bytes = 0;
+
+  constructor(cluster: ClusterName) {
+    this.cluster = cluster;
+  }
 
   put(entry: Entry): void {
     const { key, modifiedAt, value } = entry;

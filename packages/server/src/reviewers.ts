@@ -1,4 +1,5 @@
 /** Who answers which review: the questions are handlers' business, the answers the gates'. */
+import type { Clock } from "@kcp-ts/machinery/base";
 import { type RequestAuthenticator, reviewSelf, reviewToken } from "./authentication/index.ts";
 import {
   type Authorizer,
@@ -8,17 +9,22 @@ import {
   reviewSubjectAccess,
 } from "./authorization/index.ts";
 import type { Reviewer, Reviewers } from "./handlers/index.ts";
+import { timestamp } from "./registry/index.ts";
 
 export interface ReviewRooms {
   readonly authenticator: RequestAuthenticator;
   readonly authorizer: Authorizer;
   readonly rbac: RbacAuthorizer;
+  readonly clock: Pick<Clock, "now">;
 }
 
-export function reviewersOf({ authenticator, authorizer, rbac }: ReviewRooms): Reviewers {
+export function reviewersOf({ authenticator, authorizer, rbac, clock }: ReviewRooms): Reviewers {
   const subjectAccess: Reviewer = (review) => reviewSubjectAccess(authorizer, review);
   return new Map<string, Reviewer>([
-    ["authentication.k8s.io/selfsubjectreviews", ({ user }) => reviewSelf(user)],
+    [
+      "authentication.k8s.io/selfsubjectreviews",
+      ({ user }) => reviewSelf(user, timestamp(clock.now())),
+    ],
     ["authentication.k8s.io/tokenreviews", ({ object }) => reviewToken(authenticator, object)],
     ["authorization.k8s.io/subjectaccessreviews", subjectAccess],
     ["authorization.k8s.io/localsubjectaccessreviews", subjectAccess],

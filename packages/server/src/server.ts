@@ -17,7 +17,7 @@ import {
 } from "./admission/index.ts";
 import { PolicyChecker } from "./admission-sources/index.ts";
 import { configuredAdmission } from "./admission-wiring.ts";
-import { ApiSharing, VirtualWorkspaces } from "./api-sharing/index.ts";
+import { ApiSharing, type SyncerViews, VirtualWorkspaces } from "./api-sharing/index.ts";
 import { type AuditTrailOptions, composeAudit } from "./audit-trail.ts";
 import type { AccountObjects, RequestAuthenticator } from "./authentication/index.ts";
 import type { Authorizer, LogicalClusterSource } from "./authorization/index.ts";
@@ -33,7 +33,7 @@ import { type HealthChecks, pingCheck } from "./health/index.ts";
 import { type ServerGauges, ServerMetrics } from "./metrics/index.ts";
 import { namespaceGuard, namespaceSource } from "./namespace-source.ts";
 import { answer, type PipelineRooms } from "./pipeline.ts";
-import { builtIns, Registry, type ResourceDefinition } from "./registry/index.ts";
+import { builtIns, type Catalog, Registry, type ResourceDefinition } from "./registry/index.ts";
 import type { ApiRequest, ApiResponse, MaybePromise } from "./request/api-request.ts";
 import { observe } from "./request-sample.ts";
 import type { PublishedDocuments } from "./routing/index.ts";
@@ -74,6 +74,8 @@ export interface ApiServerOptions extends TrafficOptions {
   readonly bookmarkIntervalMs?: number;
   /** How webhooks that tenants name are called, for admission and for conversion. */
   readonly webhooks?: Omit<WebhookClientOptions, "clock">;
+  /** Virtual workspaces for the agents of physical clusters; there are none if it is left out. */
+  readonly syncerViews?: ((authorizer: Authorizer, catalog: Catalog) => SyncerViews) | undefined;
   /** Gives memory back that is no longer needed; called while everything is read through. */
   readonly tidyMemory?: (() => void) | undefined;
 }
@@ -119,7 +121,7 @@ export class ApiServer {
         ? options.authenticator(accountObjects(registry, watchCache))
         : options.authenticator;
     this.#access = accessControl({
-      ...{ storage, registry, hub: watchCache.hub, compose: options.authorization },
+      ...{ storage, registry, clock, hub: watchCache.hub, compose: options.authorization },
       authenticator,
       gate: this.#gate(options),
       limit: maximalPermissions((cluster, group, resource) =>
@@ -160,7 +162,11 @@ export class ApiServer {
       authorizeCreate: createAuthorization(this.#access.authorizer),
       reviewers: this.#access.reviewers,
       tenancy: this.#tenancy,
-      services: new VirtualWorkspaces(sharing, serviceAccess(this.#access.authorizer, rules)),
+      services: new VirtualWorkspaces(
+        sharing,
+        serviceAccess(this.#access.authorizer, rules),
+        options.syncerViews?.(this.#access.authorizer, sharing.catalog),
+      ),
       catalog: sharing.catalog,
       health: this.#healthChecks(),
       metrics,
@@ -256,7 +262,10 @@ export class ApiServer {
     return new Admission([
       ...this.#tenancy.admissionPlugins,
       ...sharingPlugins,
-      ...objectLimitPlugins(tenantLimits, { storage, clock, catalog: () => catalog }),
+      ...objectLimitPlugins(tenantLimits, {
+        ...{ storage, clock, hub: watchCache.hub },
+        catalog: () => catalog,
+      }),
       namespaceLifecycle(source),
       certificateSigners(signerRules(authorizer)),
       escalation,

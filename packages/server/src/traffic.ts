@@ -17,7 +17,7 @@ import {
 import type { ServerMetrics } from "./metrics/index.ts";
 import { type Catalog, collectionKeyOf } from "./registry/index.ts";
 import { clusterPrefix, type Storage, type StorageKey } from "./storage/index.ts";
-import type { WatchCache } from "./watch-cache/index.ts";
+import { type WatchCache, type WatchHub, whenClustersGo } from "./watch-cache/index.ts";
 
 export interface TrafficOptions {
   /** What one tenant may hold; nothing is limited that is left out or 0. */
@@ -60,7 +60,12 @@ const objectCountIntervalDefaultMs = 60_000;
 /** kcp's limit of objects in a logical cluster, as an admission plug-in. Events come and go by themselves and are left out. */
 export function objectLimitPlugins(
   limits: TrafficOptions["tenantLimits"] = {},
-  { storage, clock, catalog }: { storage: Storage; clock: Clock; catalog: () => Catalog },
+  {
+    storage,
+    clock,
+    hub,
+    catalog,
+  }: { storage: Storage; clock: Clock; hub: WatchHub; catalog: () => Catalog },
 ): AdmissionPlugin[] {
   const { objectsPerClusterMax = 0, bytesPerClusterMax = 0 } = limits;
   if (objectsPerClusterMax === 0 && bytesPerClusterMax === 0) return [];
@@ -71,6 +76,7 @@ export function objectLimitPlugins(
     usageOf: (cluster, withBytes) =>
       usageOf(cluster as ClusterName, withBytes, { storage, catalog: catalog() }),
   });
+  whenClustersGo(hub, (cluster) => limiter.forget(cluster));
   return [
     {
       name: "LogicalClusterObjectCountLimit",

@@ -1,6 +1,6 @@
 /** `kcp cluster-controller`: the controllers of physical clusters in a process of their own, beside a control plane that runs without them. */
 import { createLog, runPhysicalClusters } from "@kcp-ts/controlplane";
-import { connectDefault, formatKey } from "@kcp-ts/sdk";
+import { connectDefault, formatKey, type Kubeconfig, loadKubeconfig } from "@kcp-ts/sdk";
 import type { Command } from "commander";
 import { integerFlag } from "./flags.ts";
 import {
@@ -13,6 +13,7 @@ import {
 interface ClusterControllerFlags extends PhysicalClusterFlags {
   readonly kubeconfig?: string;
   readonly context: string;
+  readonly webhookDenyPrivateAddresses: string;
   readonly v: number;
 }
 
@@ -22,6 +23,11 @@ export function addClusterController(program: Command): void {
     .description("Connect to physical clusters for a control plane that runs elsewhere.")
     .option("--kubeconfig <path>", "the control plane's admin kubeconfig", ".kcp/admin.kubeconfig")
     .option("--context <name>", "one that may see all logical clusters", "system:admin")
+    .option(
+      "--webhook-deny-private-addresses <bool>",
+      "refuse SyncTargets on this machine, in its network and at link-local addresses; named as for kcp start",
+      "false",
+    )
     .option("-v <level>", "verbosity, as for kcp start", integerFlag("-v", 0, 10), 2);
   addPhysicalClusterFlags(addControllersFlag(command)).addHelpText(
     "after",
@@ -36,6 +42,7 @@ async function run(flags: ClusterControllerFlags): Promise<void> {
   const log = createLog({ format, verbosity: flags.v });
   const { kubeconfig: path, context } = flags;
   const { client, close } = await connectDefault({ path, context });
+  const agentServer = serverOf(await loadKubeconfig(path === undefined ? {} : { path }), context);
   const stopping = new AbortController();
   for (const name of ["SIGINT", "SIGTERM"] as const) process.once(name, () => stopping.abort());
   log.info({ controllers: physicalClusterOptionsOf(flags).parts?.join() ?? "" }, "ready");
@@ -43,7 +50,9 @@ async function run(flags: ClusterControllerFlags): Promise<void> {
     await runPhysicalClusters(
       {
         ...physicalClusterOptionsOf(flags),
+        denyPrivateAddresses: flags.webhookDenyPrivateAddresses === "true",
         client,
+        agentServer,
         onError: (error, { controller, key }) =>
           log.warn(
             { err: error, controller, key: key && formatKey(key) },
@@ -55,4 +64,13 @@ async function run(flags: ClusterControllerFlags): Promise<void> {
   } finally {
     await close();
   }
+}
+
+/** Where this process reaches the control plane, agents reach it, too. */
+function serverOf({ contexts, clusters }: Kubeconfig, context: string) {
+  const cluster = clusters.get(contexts.get(context)?.cluster ?? "");
+  if (cluster === undefined) return undefined;
+  const { server, certificateAuthority: authority } = cluster;
+  const caPem = authority !== undefined && "data" in authority ? authority.data : undefined;
+  return { url: new URL(server).origin, caPem };
 }

@@ -12,6 +12,7 @@ export interface PhysicalClusterFlags {
   readonly resourcesToSync?: readonly string[];
   readonly autoPublishApis: string;
   readonly discoveryPollInterval: number;
+  readonly syncerImage?: string;
 }
 
 /** The server's own: namespaces, garbage, tokens, quotas. */
@@ -45,6 +46,10 @@ export function addPhysicalClusterFlags(command: Command): Command {
       "how often clusters are asked whether their APIs have changed (default: 1m)",
       durationFlag("--discovery-poll-interval"),
       60_000,
+    )
+    .option(
+      "--syncer-image <image>",
+      "what agents are run from, where they are installed from here",
     );
 }
 
@@ -66,6 +71,7 @@ export function physicalClusterOptionsOf(flags: PhysicalClusterFlags): PhysicalC
     resourcesToSync: flags.resourcesToSync,
     autoPublishApis: flags.autoPublishApis !== "false",
     importPollMs: flags.discoveryPollInterval,
+    agentImage: flags.syncerImage,
   };
 }
 

@@ -134,7 +134,7 @@ function addWebhookFlags(command: Command): void {
     .optionsGroup("Where it calls out to:")
     .option(
       "--webhook-deny-private-addresses <bool>",
-      "refuse webhooks on this machine, in its network and at link-local addresses",
+      "refuse webhooks and SyncTargets on this machine, in its network and at link-local addresses",
       "false",
     );
 }

@@ -1,24 +1,28 @@
 /** `kcp syncer`: keeps one physical cluster in step with a control plane, from a shell or as the agent in the cluster. */
 import {
+  AgentTokenKeeper,
   createLog,
   type ResolvedResources,
   ResourceSet,
   resolveResources,
+  runAgent,
   startSyncer,
   syncTargets,
 } from "@kcp-ts/controlplane";
-import { type Clock, sleep, systemClock } from "@kcp-ts/machinery/base";
-import { parseClusterName } from "@kcp-ts/machinery/names";
+import { type Clock, sleep, systemClock, systemRandom } from "@kcp-ts/machinery/base";
+import { type ClusterName, parseClusterName } from "@kcp-ts/machinery/names";
 import {
   type Client,
   type Connection,
   connect,
-  connectDefault,
+  formatKey,
   inClusterKubeconfig,
+  type Kubeconfig,
   loadKubeconfig,
+  type ObjectKey,
 } from "@kcp-ts/sdk";
-import type { Command } from "commander";
-import { commaSeparated, integerFlag } from "./flags.ts";
+import { type Command, InvalidArgumentError } from "commander";
+import { commaSeparated, durationFlag, integerFlag } from "./flags.ts";
 
 interface SyncerFlags {
   readonly fromKubeconfig: string;
@@ -29,8 +33,18 @@ interface SyncerFlags {
   readonly syncTarget: string;
   readonly syncTargetUid?: string;
   readonly resources: readonly string[];
+  readonly importApis?: boolean;
+  readonly apiImportPollInterval: number;
+  readonly tokenSecret?: SecretName;
   readonly v: number;
 }
+
+interface SecretName {
+  readonly namespace: string;
+  readonly name: string;
+}
+
+type Log = ReturnType<typeof createLog>;
 
 export function addSyncer(program: Command): void {
   program
@@ -44,6 +58,18 @@ export function addSyncer(program: Command): void {
     .requiredOption("--sync-target <name>", "the SyncTarget")
     .option("--sync-target-uid <uid>", "refuse to sync if the SyncTarget is another one")
     .option("--resources <names>", "such as deployments.apps", commaSeparated, [])
+    .option("--import-apis", "bring the cluster's APIs up, and sync those that were negotiated")
+    .option(
+      "--api-import-poll-interval <duration>",
+      "how often the cluster is asked whether its APIs have changed (default: 1m)",
+      durationFlag("--api-import-poll-interval"),
+      60_000,
+    )
+    .option(
+      "--token-secret <namespace/name>",
+      "renew the token of --from-kubeconfig, and put it into this Secret of the cluster",
+      secretFlag,
+    )
     .option("-v <level>", "verbosity, as for kcp start", integerFlag("-v", 0, 10), 2)
     .action((flags: SyncerFlags) => run(flags));
 }
@@ -61,7 +87,9 @@ async function run(flags: SyncerFlags): Promise<void> {
     throw new Error(`--from-cluster ${flags.fromCluster} is not the name of a logical cluster`);
   const stopping = new AbortController();
   for (const name of ["SIGINT", "SIGTERM"] as const) process.once(name, () => stopping.abort());
-  const from = await connectDefault({ path: flags.fromKubeconfig, context: flags.fromContext });
+  const { signal } = stopping;
+  const kubeconfig = await loadKubeconfig({ path: flags.fromKubeconfig });
+  const from = connect(kubeconfig, { context: flags.fromContext });
   const to = await physicalCluster(flags);
   try {
     const upstream = from.client.inCluster(cluster);
@@ -72,29 +100,80 @@ async function run(flags: SyncerFlags): Promise<void> {
         `unexpected SyncTarget UID ${uid}, expected ${flags.syncTargetUid}, refusing to sync`,
       );
     }
-    const resources = new ResourceSet();
-    const syncer = startSyncer({
-      upstream,
-      scope: { cluster },
-      downstream: to.client,
-      target: { cluster, name: flags.syncTarget, uid },
-      resources,
-      home: upstream,
-      onError: (error) => log.warn({ err: error }, "the syncer tries again"),
-    });
+    const target = { cluster, name: flags.syncTarget, uid };
     log.info({ syncTarget: flags.syncTarget, resources: flags.resources.join() }, "ready");
-    await followKinds({
-      upstream,
-      resources,
-      names: flags.resources,
-      signal: stopping.signal,
-      clock: systemClock,
-    });
-    await syncer.stop();
+    const sides = { from: from.client, downstream: to.client, target, log, signal };
+    await Promise.all([
+      keepToken(flags, kubeconfig, sides),
+      flags.importApis === true ? workAsAgent(flags, sides) : syncNamed(flags, sides),
+    ]);
   } finally {
     await from.close();
     await to.close();
   }
+}
+
+interface Sides {
+  readonly from: Client;
+  readonly downstream: Client;
+  readonly target: { readonly cluster: ClusterName; readonly name: string; readonly uid: string };
+  readonly log: Log;
+  readonly signal: AbortSignal;
+}
+
+/** APIs come up, and what is negotiated is synced. */
+async function workAsAgent(flags: SyncerFlags, sides: Sides): Promise<void> {
+  const { from: upstream, downstream, target, log, signal } = sides;
+  const { resources, apiImportPollInterval: importPollMs } = flags;
+  const onError = (error: unknown, about: { controller: string; key?: ObjectKey }) => {
+    const { controller, key } = about;
+    log.warn({ err: error, controller, key: key && formatKey(key) }, "the agent tries again");
+  };
+  await runAgent({ upstream, downstream, target, resources, importPollMs, onError }, signal);
+}
+
+/** What was named is synced, as the control plane serves it. */
+async function syncNamed(flags: SyncerFlags, sides: Sides): Promise<void> {
+  const { from, downstream, target, log, signal } = sides;
+  const { cluster } = target;
+  const upstream = from.inCluster(cluster);
+  const resources = new ResourceSet();
+  const syncer = startSyncer({
+    upstream,
+    scope: { cluster },
+    downstream,
+    target,
+    resources,
+    home: upstream,
+    onError: (error) => log.warn({ err: error }, "the syncer tries again"),
+  });
+  const { resources: names } = flags;
+  await followKinds({ upstream, resources, names, signal, clock: systemClock });
+  await syncer.stop();
+}
+
+/** The token is in a file that comes from a Secret: it is renewed there. */
+async function keepToken(flags: SyncerFlags, kubeconfig: Kubeconfig, sides: Sides): Promise<void> {
+  const { tokenSecret: secret, fromContext = kubeconfig.currentContext ?? "" } = flags;
+  if (secret === undefined) return;
+  const user = kubeconfig.contexts.get(fromContext)?.user ?? "";
+  const tokenFile = kubeconfig.users.get(user)?.tokenFile;
+  if (tokenFile === undefined)
+    throw new Error("--token-secret needs a --from-kubeconfig whose user has a tokenFile");
+  const { from, downstream, target, log, signal } = sides;
+  const keeper = new AgentTokenKeeper({
+    tokenFile,
+    secret,
+    // Beside the view, in the logical cluster itself.
+    upstream: from.withBasePath("").inCluster(target.cluster),
+    downstream,
+    clock: systemClock,
+    random: systemRandom,
+    onError: (error) => log.warn({ err: error }, "the token could not be renewed yet"),
+    onRenewed: (expiresAtMs) =>
+      log.info({ expires: new Date(expiresAtMs).toISOString() }, "the token was renewed"),
+  });
+  await keeper.run(signal);
 }
 
 async function followKinds(options: {
@@ -126,4 +205,11 @@ async function physicalCluster(flags: SyncerFlags): Promise<Connection> {
     throw new Error("this is not a Pod: say which cluster by --to-kubeconfig");
   }
   return connect(kubeconfig, { context });
+}
+
+function secretFlag(text: string): SecretName {
+  const [namespace = "", name = "", ...more] = text.split("/");
+  if (namespace === "" || name === "" || more.length > 0)
+    throw new InvalidArgumentError("--token-secret takes a namespace and a name: ns/name.");
+  return { namespace, name };
 }

@@ -73,7 +73,7 @@ export async function startKcp(
   };
 }
 
-async function end(child: ChildProcess, signal: NodeJS.Signals): Promise<void> {
+export async function end(child: ChildProcess, signal: NodeJS.Signals): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return;
   const closed = once(child, "close");
   child.kill(signal);
@@ -103,7 +103,7 @@ function untilReady(child: ChildProcess): Promise<{ url: string; kubeconfig: str
 
 const logCharactersMax = 100_000;
 
-function spawnKcp(args: readonly string[]): ChildProcess {
+export function spawnKcp(args: readonly string[]): ChildProcess {
   const child = spawn(program, args, { stdio: ["ignore", "pipe", "pipe"] });
   // No test run may leave a server behind, even one that crashes.
   const onExit = () => child.kill("SIGKILL");

@@ -1,7 +1,7 @@
 /** What people see when kcp cannot start: one line that names the thing and the next step, and an exit code. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
-import { chmod, mkdir, readdir, readFile, writeFile } from "node:fs/promises";
+import { chmod, mkdir, readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { type AddressInfo, createServer } from "node:net";
 import { join } from "node:path";
 import { describe, it } from "node:test";
@@ -66,6 +66,41 @@ describe("a start that cannot succeed", () => {
     await writeFile(file, "");
     await fails(start(file), 1, /root directory .*\/file: it is a file, .*--root-directory/);
     await fails(start(join(file, "x")), 1, /root directory .*\/file\/x: .*--root-directory/);
+  });
+
+  it("names a root directory that the system cannot make, and does not go on trying", async (t) => {
+    if (process.platform !== "linux") {
+      t.skip("needs /proc");
+      return;
+    }
+    for (const folder of ["/proc/nope", "/proc/nope/deeper"])
+      await fails(
+        start(folder),
+        1,
+        new RegExp(`root directory ${folder}: there is no such file or directory; .*--root-dir`),
+      );
+  });
+
+  it("names a folder of the audit log that cannot be made", async (t) => {
+    const root = await temporaryFolder(t);
+    const [policy, file] = [join(root, "policy.yaml"), join(root, "file")];
+    await writeFile(
+      policy,
+      "{apiVersion: audit.k8s.io/v1, kind: Policy, rules: [{level: Metadata}]}",
+    );
+    await writeFile(file, "");
+    await fails(
+      start(root, "--audit-policy-file", policy, "--audit-log-path", join(file, "audit.log")),
+      1,
+      /the folder of the audit log .*\/file: it is a file, not a directory; .*--audit-log-path/,
+    );
+  });
+
+  it("makes a root directory with those above it, for its owner alone", async (t) => {
+    const root = join(await temporaryFolder(t), "a", "b", "c");
+    const kcp = await startKcp(root);
+    assert.equal((await stat(root)).mode & 0o777, 0o700);
+    assert.equal(await kcp.stop(), 0);
   });
 
   it("names a root directory that cannot be written", async (t) => {

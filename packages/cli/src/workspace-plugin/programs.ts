@@ -1,10 +1,12 @@
 /** The three plugins as command lines: `kubectl ws`, `kubectl create workspace`, `kubectl kcp`. */
 import { Command } from "commander";
+import { durationFlag } from "../commands/flags.ts";
 import { type BindOptions, bindExport } from "./bind-export.ts";
 import { type CreateOptions, createWorkspace } from "./create-workspace.ts";
 import { type AnswerOptions, answerClaims, printClaims } from "./permission-claims.ts";
 import { Session, type SessionFlags } from "./session.ts";
 import { printSnapshot, type SnapshotOptions } from "./snapshot-definitions.ts";
+import { type SyncOptions, scheduleWorkload, syncWorkload } from "./sync-workload.ts";
 import { createContext, printCurrent, type UseOptions, useWorkspace } from "./use-workspace.ts";
 import { printTree, type TreeOptions } from "./workspace-tree.ts";
 
@@ -29,6 +31,7 @@ export function kcpPluginMain(argv: readonly string[]): Promise<void> {
   program.addCommand(bindCommand());
   program.addCommand(claimsCommand());
   program.addCommand(definitionCommand());
+  program.addCommand(workloadCommand());
   return run(program, argv);
 }
 
@@ -124,6 +127,42 @@ function definitionCommand(): Command {
       .action((flags: SnapshotOptions) => printSnapshot(flags)),
   );
   return definitions;
+}
+
+function workloadCommand(): Command {
+  const workload = new Command("workload").description("Work with physical clusters.");
+  const several = (text: string, before: readonly string[] = []) => [...before, ...text.split(",")];
+  workload.addCommand(
+    withFlags(new Command("sync").argument("<name>", "of the SyncTarget"))
+      .description("Register a cluster, and print what runs an agent in it.")
+      .option("--syncer-image <image>", "what the agent is run from")
+      .option("-o, --output <file>", "where to write it, - for standard output", "-")
+      .option("--resources <names>", "what is synced, such as deployments.apps", several)
+      .option("--labels <key=value>", "on the SyncTarget", several)
+      .option("--server <url>", "where the agent reaches this control plane, without a path")
+      .option(
+        "--token-lifetime <duration>",
+        "how long its token is good for before it is renewed (default: 24h)",
+        (text: string) => durationFlag("--token-lifetime")(text) / 1000,
+      )
+      .action((name: string, flags: SessionFlags & SyncOptions) =>
+        inSession(flags, (session) => syncWorkload(session, name, flags)),
+      ),
+  );
+  for (const [verb, text] of [
+    ["cordon", "Keep new work away from a cluster."],
+    ["uncordon", "Let work come to a cluster again."],
+    ["drain", "Move away what is in a cluster, and keep new work away."],
+  ] as const) {
+    workload.addCommand(
+      withFlags(new Command(verb).argument("<name>", "of the SyncTarget"))
+        .description(text)
+        .action((name: string, flags: SessionFlags) =>
+          inSession(flags, (session) => scheduleWorkload(session, name, verb)),
+        ),
+    );
+  }
+  return workload;
 }
 
 function asCreate(command: Command): Command {

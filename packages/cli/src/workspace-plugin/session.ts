@@ -74,6 +74,11 @@ export class Session {
     return String(this.pointed.cluster["server"] ?? "");
   }
 
+  /** A file that the kubeconfig names. */
+  readBeside(path: string): Promise<string> {
+    return readFile(resolve(dirname(this.#path), path), "utf8");
+  }
+
   /** Where this run works. */
   get address(): ServerAddress {
     const address = parseServerAddress(this.serverUrl);

@@ -1,10 +1,10 @@
 /** From a file to an empty store. The file is read twice: what is not a whole backup is refused before anything is written. */
-import { mkdir } from "node:fs/promises";
 import { resolve } from "node:path";
 import { systemClock } from "@kcp-ts/machinery/base";
 import { type BackupSummary, checkBackup, readBackup } from "@kcp-ts/server";
 import { isStorageError } from "@kcp-ts/server/storage";
 import { snapshotsOf } from "../compose/snapshots.ts";
+import { makeRootDirectory } from "../compose/start-up.ts";
 import { embeddedDirectory, openStorage } from "../compose/storage.ts";
 import { OptionsError, type StorageOptions } from "../options.ts";
 import type { BackupContext } from "./backup.ts";
@@ -32,7 +32,7 @@ export async function restore(
   }
   const summary = await checkBackup(readBackupFile(file));
   const root = resolve(rootDirectory);
-  if (storage.kind === "embedded") await mkdir(root, { recursive: true, mode: 0o700 });
+  if (storage.kind === "embedded") await makeRootDirectory(root);
   const opened = await openStorage(storage, { rootDirectory: root, clock, log });
   try {
     const snapshots = snapshotsOf(opened);

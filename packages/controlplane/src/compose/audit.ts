@@ -1,4 +1,5 @@
 /** From options to the audit trail: the policy's file, a log, a webhook. */
+import { dirname, resolve } from "node:path";
 import type { Clock, Random } from "@kcp-ts/machinery/base";
 import { type Connection, connect, loadKubeconfig } from "@kcp-ts/sdk";
 import {
@@ -12,7 +13,7 @@ import {
 } from "@kcp-ts/server";
 import { parseManifests } from "../manifests/index.ts";
 import { type AuditOptions, OptionsError } from "../options.ts";
-import { readFlagFile } from "./start-up.ts";
+import { makeFolder, readFlagFile } from "./start-up.ts";
 
 interface AuditParts {
   readonly clock: Clock;
@@ -35,6 +36,12 @@ export async function composeAudit(
       "an audit policy without --audit-log-path or --audit-webhook-config-file writes nothing down",
     );
   const policy = readPolicy(await readFlagFile("--audit-policy-file", policyFile), policyFile);
+  // At the start, where somebody reads the error: a trail that cannot be written is found out by nobody later.
+  if (logPath !== undefined && logPath !== "-")
+    await makeFolder(dirname(resolve(logPath)), {
+      what: "the folder of the audit log",
+      flag: "--audit-log-path",
+    });
   const connection =
     webhookConfigFile === undefined
       ? undefined

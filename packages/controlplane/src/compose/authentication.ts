@@ -42,7 +42,7 @@ export interface AuthenticationOptions {
 export async function composeAuthentication(
   options: AuthenticationOptions,
 ): Promise<(objects: AccountObjects) => RequestAuthenticator> {
-  const { tokens, internalToken, identities, tokenAuthFile, serviceAccounts, issuers } = options;
+  const { tokens, internalToken, identities, serviceAccounts, issuers } = options;
   const admins =
     tokens === undefined
       ? []
@@ -50,11 +50,8 @@ export async function composeAuthentication(
           adminTokenHash: hashToken(tokens.adminToken),
           shardAdminTokenHash: hashToken(tokens.shardAdminToken),
         });
-  const fromFile =
-    tokenAuthFile === undefined
-      ? []
-      : parseTokenFile(await readFlagFile("--token-auth-file", tokenAuthFile), tokenAuthFile);
-  const staticTokens = new StaticTokenAuthenticator([...admins, internalToken, ...fromFile]);
+  const staticTokens = new StaticTokenAuthenticator([...admins, internalToken]);
+  const fileTokens = await tokensOfFile(options);
   const certificates = await certificatesOf(options);
   return (objects) => {
     const bearer = new BearerTokenAuthenticator(
@@ -62,6 +59,7 @@ export async function composeAuthentication(
         serviceAccounts.authenticator(objects),
         identities,
         staticTokens,
+        ...fileTokens,
         ...(issuers.tokens === undefined ? [] : [issuers.tokens]),
       ],
       serviceAccounts.audiences,
@@ -72,6 +70,18 @@ export async function composeAuthentication(
       anonymousPaths: issuers.anonymous?.paths,
     });
   };
+}
+
+/** Read again when it changes: whose line is gone is out within seconds. */
+async function tokensOfFile({
+  tokenAuthFile: path,
+  files,
+}: AuthenticationOptions): Promise<StaticTokenAuthenticator[]> {
+  if (path === undefined) return [];
+  const text = await readFlagFile("--token-auth-file", path);
+  const tokens = new StaticTokenAuthenticator(parseTokenFile(text, path));
+  await files.watch([path], ([renewed = ""]) => tokens.replace(parseTokenFile(renewed, path)));
+  return [tokens];
 }
 
 async function certificatesOf({

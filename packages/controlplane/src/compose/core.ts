@@ -45,6 +45,7 @@ import {
 } from "./service-accounts.ts";
 import { snapshotsOf } from "./snapshots.ts";
 import type { OpenedStorage } from "./storage.ts";
+import { syncerViews } from "./syncer-views.ts";
 
 export interface CoreOptions
   extends Omit<
@@ -70,6 +71,8 @@ export interface ControlLoopsToStart
   extends Pick<ControllersOptions, "caPem" | "eventTtlMs" | "isShared" | "controlLoops"> {
   /** Nobody connects to physical clusters if left out. */
   readonly physicalClusters?: PhysicalClusterOptions | undefined;
+  /** Where agents of physical clusters reach this server, without a path; none are installed while it is not known. */
+  readonly agentUrl?: (() => string | undefined) | undefined;
 }
 
 interface Parts extends CoreOptions {
@@ -162,6 +165,12 @@ export class Core {
         this.#physicalClusters.admissionPlugin,
         ...(extensions.admissionPlugins ?? []),
       ],
+      syncerViews: (authorizer, catalog) =>
+        syncerViews({
+          authorizer,
+          catalog,
+          client: () => this.#client(parts.credential.authorization),
+        }),
       resources: [...this.#physicalClusters.resources, ...(extensions.resources ?? [])],
       webhooks: { denyPrivateAddresses: parts.webhookDenyPrivateAddresses === true },
       audit: parts.trail,
@@ -189,7 +198,7 @@ export class Core {
   }
 
   /** The server's own. `caPem` is what clients verify it by. */
-  startControlLoops({ physicalClusters, ...options }: ControlLoopsToStart): void {
+  startControlLoops({ physicalClusters, agentUrl, ...options }: ControlLoopsToStart): void {
     const { server } = this;
     const { credential, log, clock, serviceAccounts, clientAuthority } = this.#parts;
     const issueToken: IssueToken = (account, secretName) =>
@@ -200,7 +209,15 @@ export class Core {
       clusterUnit,
     });
     const keys = { issueToken, signCertificate };
-    const multicluster = physicalClusters && this.#physicalClusters.programOf(physicalClusters);
+    const { caPem } = options;
+    const agentServer = () => {
+      const url = agentUrl?.();
+      return url === undefined ? undefined : { url, caPem };
+    };
+    const { webhookDenyPrivateAddresses: denyPrivateAddresses } = this.#parts;
+    const multicluster =
+      physicalClusters &&
+      this.#physicalClusters.programOf({ denyPrivateAddresses, ...physicalClusters }, agentServer);
     const shared = { ...keys, server, credential, log, clock, multicluster };
     this.#controlLoops = startControllers({ ...options, ...shared });
   }

@@ -1,5 +1,6 @@
 /** What physical clusters add to a control plane: their kinds, the admission of SyncTargets, and the controllers that connect to them. */
 import {
+  type AgentServer,
   type LinkSettings,
   type MulticlusterOptions,
   type MulticlusterPart,
@@ -9,22 +10,41 @@ import {
   runMulticluster,
 } from "@kcp-ts/multicluster";
 import type { Client } from "@kcp-ts/sdk";
-import { type AdmissionPlugin, type ResourceDefinition, systemDefinition } from "@kcp-ts/server";
+import {
+  type AdmissionPlugin,
+  isPrivateAddress,
+  type ResourceDefinition,
+  systemDefinition,
+} from "@kcp-ts/server";
 import { SealingKey } from "./sealing-key.ts";
 import { syncTargetAdmission } from "./sync-target-admission.ts";
 
 // For commands: the command line knows this package only.
 export {
+  type AgentServer,
+  AgentTokenKeeper,
+  accountNamespace,
+  agentId,
+  agentKubeconfig,
+  agentManifest,
+  agentTokenSecondsDefault,
   definitionOf,
   importApis,
   type MulticlusterPart,
   multiclusterParts,
   type ResolvedResources,
   ResourceSet,
+  requestToken,
   resolveResources,
+  runAgent,
+  serviceAccounts,
   startSyncer,
+  syncedResourcesDefault,
   syncTargets,
 } from "@kcp-ts/multicluster";
+
+/** What a Dockerfile in the root of this repository builds. */
+export const agentImageDefault = "kcp-syncer:0.1.0";
 
 export interface PhysicalClusterOptions {
   /** Which controllers run here; all if left out. */
@@ -36,7 +56,11 @@ export interface PhysicalClusterOptions {
   /** How often a cluster is asked whether its APIs have changed. */
   readonly importPollMs?: number | undefined;
   readonly link?: Partial<LinkSettings> | undefined;
+  /** Kubeconfigs that lead to this machine, its network or link-local addresses are not followed. */
+  readonly denyPrivateAddresses?: boolean | undefined;
   readonly drainTimeoutMs?: number | undefined;
+  /** What agents are run from, where they are installed from here. */
+  readonly agentImage?: string | undefined;
   /** How patient the splitter is with clusters that fail. */
   readonly patience?: Partial<Patience> | undefined;
 }
@@ -52,15 +76,21 @@ export class PhysicalClusters {
     this.admissionPlugin = syncTargetAdmission(this.#key);
   }
 
-  /** What the controllers are to do. */
-  programOf(options: PhysicalClusterOptions): Omit<MulticlusterOptions, "client" | "onError"> {
+  /** What the controllers are to do. `server` is where agents reach this one, as soon as that is known. */
+  programOf(
+    options: PhysicalClusterOptions,
+    server: () => AgentServer | undefined,
+  ): Omit<MulticlusterOptions, "client" | "onError"> {
     return {
+      agents: { server, image: options.agentImage ?? agentImageDefault },
       parts: new Set(options.parts ?? multiclusterParts),
       resources: options.resourcesToSync,
       autoPublish: options.autoPublishApis,
       importPollMs: options.importPollMs,
       link: options.link,
       drainTimeoutMs: options.drainTimeoutMs,
+      permits:
+        options.denyPrivateAddresses === true ? (address) => !isPrivateAddress(address) : undefined,
       patience: options.patience,
       openSealed: (sealed, place) => this.#key.unseal(sealed, place),
     };
@@ -70,14 +100,16 @@ export class PhysicalClusters {
 export interface PhysicalClusterProgram extends PhysicalClusterOptions {
   /** May do everything, in all logical clusters and in the system's own. */
   readonly client: Client;
+  /** Where agents reach the control plane; none are installed without it. */
+  readonly agentServer?: AgentServer | undefined;
   readonly onError: MulticlusterOptions["onError"];
 }
 
 /** The controllers alone, beside a control plane in another process. Works until the signal aborts. */
 export async function runPhysicalClusters(
-  { client, onError, ...options }: PhysicalClusterProgram,
+  { client, onError, agentServer, ...options }: PhysicalClusterProgram,
   signal: AbortSignal,
 ): Promise<void> {
-  const program = new PhysicalClusters(() => client).programOf(options);
+  const program = new PhysicalClusters(() => client).programOf(options, () => agentServer);
   await runMulticluster({ ...program, client, onError }, signal);
 }

@@ -1,19 +1,55 @@
 /** Steps of a start that fail for reasons outside: their errors name the thing and the next step. */
-import { mkdir, readFile } from "node:fs/promises";
+import { access, constants, mkdir, readFile, stat } from "node:fs/promises";
 import type { AddressInfo } from "node:net";
+import { dirname } from "node:path";
 import type { Listener } from "@kcp-ts/server";
 import { isStorageError } from "@kcp-ts/server/storage";
 import { type ControlPlaneOptions, OptionsError } from "../options.ts";
 
 export async function makeRootDirectory(path: string): Promise<void> {
+  await makeFolder(path, { what: "the root directory", flag: "--root-directory" });
+}
+
+/** A folder that can be written, with those above it; `what` and `flag` are for the error. */
+export async function makeFolder(
+  path: string,
+  { what, flag }: { readonly what: string; readonly flag: string },
+): Promise<void> {
   try {
-    await mkdir(path, { recursive: true, mode: 0o700 });
+    await make(path);
+    await access(path, constants.W_OK | constants.X_OK);
   } catch (error) {
     throw new OptionsError(
-      `cannot use the root directory ${path}: ${reasonOf(error)}; give another --root-directory, or make this one a directory that can be written`,
+      `cannot use ${what} ${path}: ${reasonOf(error)}; give another ${flag}, or make this one a directory that can be written`,
       { cause: error },
     );
   }
+}
+
+/**
+ * Makes the folder and those above it. Not by `recursive`: where folders cannot be made and the system says that a part of the path does not
+ * exist (`/proc`), Node tries for ever.
+ */
+async function make(path: string): Promise<void> {
+  const missing: string[] = [];
+  for (let folder = path; !(await isFolder(folder)); folder = dirname(folder)) missing.push(folder);
+  for (const folder of missing.reverse()) {
+    await mkdir(folder, { mode: 0o700 }).catch(async (error: unknown) => {
+      // Somebody else made it at the same time.
+      if (codeOf(error) !== "EEXIST" || !(await isFolder(folder))) throw error;
+    });
+  }
+}
+
+/** False when there is nothing; what is no folder is refused. */
+async function isFolder(path: string): Promise<boolean> {
+  try {
+    if ((await stat(path)).isDirectory()) return true;
+  } catch (error) {
+    if (codeOf(error) === "ENOENT") return false;
+    throw error;
+  }
+  throw Object.assign(new Error(`${path} is no directory`), { code: "EEXIST" });
 }
 
 /** The content of a file that a flag names. */
@@ -68,7 +104,7 @@ const reasons = new Map([
   ["EADDRNOTAVAIL", "this machine does not have that address"],
   ["EACCES", "permission denied"],
   ["EPERM", "permission denied"],
-  ["ENOENT", "there is no such file"],
+  ["ENOENT", "there is no such file or directory"],
   ["EEXIST", "it is a file, not a directory"],
   ["ENOTDIR", "a part of the path is a file, not a directory"],
   ["EISDIR", "it is a directory, not a file"],

@@ -9,10 +9,14 @@ import { runInNewContext } from "node:vm";
 
 const heapBytesMax = 32 << 20;
 
-export function memoryTidier(): () => void {
+export function memoryTidier(collect: () => void): () => void {
+  return () => {
+    if (getHeapStatistics().used_heap_size <= heapBytesMax) collect();
+  };
+}
+
+export function garbageCollector(): () => void {
   setFlagsFromString("--expose-gc");
   const collect = runInNewContext("globalThis.gc") as (() => void) | undefined;
-  return () => {
-    if (getHeapStatistics().used_heap_size <= heapBytesMax) collect?.();
-  };
+  return () => collect?.();
 }

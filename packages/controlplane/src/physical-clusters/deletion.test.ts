@@ -8,8 +8,8 @@ import {
   Targets,
 } from "@kcp-ts/multicluster";
 import { SealingKey } from "../compose/sealing-key.ts";
-import { eventually, startTestControlPlane } from "../testing/index.ts";
-import { register, startPhysical, untilCondition } from "./fixture.ts";
+import { startTestControlPlane } from "../testing/index.ts";
+import { eventually, register, startPhysical, untilCondition } from "./fixture.ts";
 
 /** Controllers beside a control plane, with somebody who works in the clusters. */
 async function started(t: TestContext, drain: DrainHook, drainTimeoutMs?: number) {

@@ -16,7 +16,11 @@ import {
   type SimulatedCluster,
   startListeningCluster,
 } from "../simulation.ts";
-import { eventually, startTestControlPlane, type TestControlPlane } from "../testing/index.ts";
+import {
+  eventually as eventuallyWithin,
+  startTestControlPlane,
+  type TestControlPlane,
+} from "../testing/index.ts";
 
 export interface Deployment extends KubernetesObject {
   readonly spec?: {
@@ -50,6 +54,11 @@ export function deployment(
       },
     },
   };
+}
+
+/** A machine may be slow: how long something takes decides no test. */
+export function eventually<Value>(check: () => Value | Promise<Value>): Promise<Value> {
+  return eventuallyWithin(check, { timeoutMs: 60_000, intervalMs: 20 });
 }
 
 /** Often enough for a test; the figures of `kcp start` are in `linkDefaults`. */

@@ -3,10 +3,11 @@ import { describe, it } from "node:test";
 import { isStatusError } from "@kcp-ts/machinery/status";
 import { apiResourceImports, syncTargets } from "@kcp-ts/multicluster";
 import { defineResource, type KubernetesObject } from "@kcp-ts/sdk";
-import { eventually, startTestControlPlane } from "../testing/index.ts";
+import { startTestControlPlane } from "../testing/index.ts";
 import {
   deployment,
   deployments,
+  eventually,
   register,
   startPhysical,
   startPlane,
@@ -136,6 +137,20 @@ describe("what is wrong with a cluster", () => {
     await untilCondition(plane.client, "east", { status: "False", reason });
   });
 
+  it("is said when its kubeconfig leads to an address of the operator's, and that is denied", async (t) => {
+    const plane = await startPlane(t, { denyPrivateAddresses: true });
+    const east = await startPhysical(t, { name: "east" });
+    const byName = east.kubeconfig.replaceAll("127.0.0.1", "localhost");
+    for (const [name, kubeconfig] of [
+      ["by-address", east.kubeconfig],
+      ["by-name", byName],
+    ] as const) {
+      await register(plane.client, name, { kubeconfig });
+      const target = await untilCondition(plane.client, name, { status: "False" });
+      assert.match(JSON.stringify(target.status), /leads to an address that is not allowed here/);
+    }
+  });
+
   it("is said when the credentials are revoked", async (t) => {
     const plane = await startPlane(t);
     const east = await startPhysical(t, { name: "east" });
@@ -172,7 +187,7 @@ describe("what is wrong with a cluster", () => {
     const message = target.status?.conditions?.find(({ type }) => type === "Ready")?.message ?? "";
     assert.match(
       message,
-      /may not create deployments\.apps, update deployments\.apps, patch deployments\.apps, delete deployments\.apps:/,
+      /may not create deployments\.apps, patch deployments\.apps, delete deployments\.apps:/,
     );
   });
 });

@@ -118,6 +118,7 @@ class Normaliser {
     if (key === "continue") return "<continue>";
     if (key === "serverAddress") return "<address>";
     if (key === "storageVersionHash") return "<hash>";
+    if (key === "caBundle") return "<authority>";
     if (key === "cell" && /^\d+s$/.test(text)) return "<age>";
     return (
       text
@@ -132,6 +133,7 @@ class Normaliser {
         .replaceAll(/\b(20[2-9]\d-\d\d-\d\dT\d\d:\d\d:\d\d)(\.\d+)?Z/g, (_, __, fraction) =>
           fraction === undefined ? "<time>" : "<micro time>",
         )
+        .replaceAll(/https:\/\/127\.0\.0\.1:\d{4,5}\b/g, "https://<hook>")
         .replaceAll(
           /(resource version: |current: |ResourceVersion: |in record \()[1-9]\d*/gi,
           "$1<version>",

@@ -6,8 +6,12 @@ import type { Sender } from "./send.ts";
 
 export type Answers = ReadonlyMap<string, Answer>;
 
-export async function runTopic({ exchanges }: Topic, sender: Sender): Promise<Answers> {
-  const words = new Map<string, string>();
+export async function runTopic(
+  { exchanges }: Topic,
+  sender: Sender,
+  given: ReadonlyMap<string, string>,
+): Promise<Answers> {
+  const words = new Map(given);
   const answers = new Map<string, Answer>();
   for (const exchange of exchanges) {
     if (answers.has(exchange.name)) throw new Error(`two exchanges named ${exchange.name}`);

@@ -15,11 +15,14 @@ import { type KubeApiserver, kubeApiserverMissing, startKubeApiserver } from "./
 import { readRecording, writeRecording } from "./recordings.ts";
 import { type Answers, runTopic } from "./run-topic.ts";
 import { Sender } from "./send.ts";
+import { type CorpusWebhook, startWebhook } from "./webhook-server.ts";
 
 describe("our server beside the recorded answers of a kube-apiserver", () => {
   let plane: TestControlPlane;
   let sender: Sender;
+  let webhook: CorpusWebhook;
   before(async () => {
+    webhook = await startWebhook();
     // The recorded server stood alone, too.
     plane = await startTestControlPlane({ controlLoops: false });
     const { url, caPem } = await plane.listen();
@@ -28,12 +31,18 @@ describe("our server beside the recorded answers of a kube-apiserver", () => {
   after(async () => {
     sender.close();
     await plane.close();
+    await webhook.stop();
   });
 
   for (const topic of corpus) {
     it(`answers alike: ${topic.name}`, async () => {
       const meant = meantDifferences.filter((one) => one.topic === topic.name);
-      report(topic, await readRecording(topic), await runTopic(topic, sender), meant);
+      report(
+        topic,
+        await readRecording(topic),
+        await runTopic(topic, sender, webhook.words),
+        meant,
+      );
     });
   }
 });
@@ -41,18 +50,21 @@ describe("our server beside the recorded answers of a kube-apiserver", () => {
 describe("the recorded answers", { skip: kubeApiserverMissing() ?? false }, () => {
   let real: KubeApiserver;
   let sender: Sender;
+  let webhook: CorpusWebhook;
   before(async () => {
+    webhook = await startWebhook();
     real = await startKubeApiserver();
     sender = new Sender(real);
   });
   after(async () => {
     sender?.close();
     await real?.stop();
+    await webhook?.stop();
   });
 
   for (const topic of corpus) {
     it(`are what the real server answers: ${topic.name}`, async () => {
-      const answers = await runTopic(topic, sender);
+      const answers = await runTopic(topic, sender, webhook.words);
       if (process.env["SIDE_BY_SIDE"] === "record") await writeRecording(topic, answers);
       report(topic, await readRecording(topic), answers, []);
     });

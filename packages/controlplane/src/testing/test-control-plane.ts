@@ -103,7 +103,11 @@ export async function startTestControlPlane(
     await core.server.bootstrap(unreachableUrl);
     if (controlLoops) {
       const { caPem } = certificates;
-      core.startControlLoops({ caPem, physicalClusters: physicalClusters || undefined });
+      core.startControlLoops({
+        caPem,
+        physicalClusters: physicalClusters || undefined,
+        agentUrl: () => plane.url,
+      });
     }
     if (crds.length > 0) await plane.installCrds(crds);
     core.startControllers();
@@ -133,6 +137,8 @@ class InProcessControlPlane implements TestControlPlane {
   readonly server: ApiServer;
   readonly #parts: Parts;
   #listener: Promise<TestListener> | undefined;
+  /** Undefined while there is no port. */
+  url: string | undefined;
   #closing: Promise<void> | undefined;
 
   constructor(parts: Parts) {
@@ -160,6 +166,7 @@ class InProcessControlPlane implements TestControlPlane {
     const { core } = this.#parts;
     const listener = await listenForTests({ ...this.#parts, ...options, handle: core.handle });
     await core.server.bootstrap(listener.url);
+    this.url = listener.url;
     return listener;
   }
 

@@ -3,6 +3,8 @@
  *
  * `Date.now`, `setTimeout` and friends are banned outside this folder (checked by tools/tidy.test.ts).
  */
+import { onAbort } from "./on-abort.ts";
+
 export interface Clock {
   /** Milliseconds since the epoch, by the wall. */
   now(): number;
@@ -31,14 +33,13 @@ export const systemClock: Clock = {
 export function sleep(clock: Clock, delayMs: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     if (signal?.aborted) return reject(signal.reason);
-    const onAbort = () => {
-      timer.cancel();
-      reject(signal?.reason);
-    };
     const timer = clock.schedule(delayMs, () => {
-      signal?.removeEventListener("abort", onAbort);
+      stopListening();
       resolve();
     });
-    signal?.addEventListener("abort", onAbort, { once: true });
+    const stopListening = onAbort(signal, () => {
+      timer.cancel();
+      reject(signal?.reason);
+    });
   });
 }

@@ -6,11 +6,12 @@ import { ProgramProblem } from "./eval/plan.ts";
 import { Program } from "./eval/program.ts";
 import { parse } from "./syntax/parser.ts";
 import { type Issue, printIssues } from "./syntax/source.ts";
-import { formatType, isDyn, sameType, type Type } from "./types/type.ts";
+import { isDyn, sameType, type Type } from "./types/type.ts";
 
 export interface CompileOptions {
-  /** What the expression may evaluate to; anything if absent. A dynamic result passes. */
+  /** What the expression may evaluate to; anything if absent. A dynamic result passes, unless types are to be exact. */
   readonly resultTypes?: readonly Type[];
+  readonly isExact?: boolean;
 }
 
 export type Compilation =
@@ -27,15 +28,31 @@ export function compile(
   environment: Environment,
   options: CompileOptions = {},
 ): Compilation {
+  const work = compileInPieces(text, environment, options);
+  for (;;) {
+    const { done, value } = work.next();
+    if (done === true) return value;
+  }
+}
+
+/** The same, resting after each step, so that others may have their turn: the limit of nodes bounds what a step takes. */
+export function* compileInPieces(
+  text: string,
+  environment: Environment,
+  options: CompileOptions = {},
+): Generator<void, Compilation, void> {
   const parsed = parse(text, environment);
   if (!parsed.ok) return failure(text, parsed.issues);
+  yield;
   const result = check(parsed.expr, environment);
   if (!result.ok) return failure(text, result.issues);
+  yield;
   const { checked } = result;
   const issues = environment.validateLiterals ? validateLiterals(checked) : [];
+  yield;
   if (issues.length > 0) return failure(text, issues);
-  const { resultTypes } = options;
-  if (resultTypes !== undefined && !isDyn(checked.type)) {
+  const { resultTypes, isExact = false } = options;
+  if (resultTypes !== undefined && (isExact || !isDyn(checked.type))) {
     if (!resultTypes.some((type) => sameType(type, checked.type))) {
       return failureOfWhole(wrongResultType(resultTypes, checked.type));
     }
@@ -57,7 +74,12 @@ function failure(text: string, issues: readonly Issue[]): Compilation {
 }
 
 function wrongResultType(wanted: readonly Type[], got: Type): string {
-  const names = wanted.map(formatType);
+  const names = wanted.map(declaredName);
   const name = names.length === 1 ? names[0] : `one of [${names.join(" ")}]`;
-  return `must evaluate to ${name} but got ${formatType(got)}`;
+  return `must evaluate to ${name} but got ${declaredName(got)}`;
+}
+
+/** Types by the names that they are declared with, which are not those of cel-go's other messages. */
+function declaredName({ name, params }: Type): string {
+  return params.length === 0 ? name : `${name}(${params.map(declaredName).join(", ")})`;
 }

@@ -12,13 +12,17 @@ export const EXPRESSION_CODE_POINTS_MAX = 100_000;
 export const EXPRESSION_DEPTH_MAX = 250;
 
 /**
- * Most syntax nodes of one expression after macro expansion. Macros such as `optMap` copy their target, so a
- * short text can grow exponentially; cel-go does not bound this.
+ * Most syntax nodes of one expression after macro expansion: what can be parsed, checked, planned and estimated in some ten
+ * milliseconds each. Macros such as `optMap` copy their target, so a short text can grow exponentially; cel-go does not bound this.
+ * The largest expressions of public definitions have some hundred.
  */
-export const EXPRESSION_NODES_MAX = 200_000;
+export const EXPRESSION_NODES_MAX = 4_000;
 
 /** Most problems that one compilation reports, as cel-go; the rest is counted. */
 export const ISSUES_MAX = 100;
+
+/** Text of the lines that the problems of one expression quote, in UTF-16 units; further problems are named without their line. */
+export const QUOTED_LENGTH_MAX = 65_536;
 
 /** Runtime cost that one evaluation may have (Kubernetes' PerCallLimit). */
 export const COST_PER_CALL_MAX = 1_000_000;

@@ -8,6 +8,8 @@ import { type JsonValue, stringifyJson } from "../json/index.ts";
 import { quote } from "../status/index.ts";
 import { canonicalJson } from "./canonical.ts";
 import { isRecognizedFormat } from "./formats.ts";
+import { piecesNodes } from "./limits.ts";
+import { Pace, type Pieces } from "./pieces.ts";
 import {
   type EnumValues,
   LazyPattern,
@@ -18,6 +20,7 @@ import {
   type ValueChecks,
 } from "./schema-node.ts";
 import { isSchema, itemSchema, type SchemaProps } from "./schema-props.ts";
+import { childSchemas } from "./structural.ts";
 
 export class NodeCompiler {
   readonly #byContent = new Map<string, SchemaNode>();
@@ -29,6 +32,13 @@ export class NodeCompiler {
     const node = this.#intern(schema);
     this.#bySource.set(schema, node);
     return node;
+  }
+
+  /** The same for a large schema: children first, each of which is then found. */
+  *compileInPieces(schema: SchemaProps, pace = new Pace(piecesNodes)): Pieces<SchemaNode> {
+    for (const child of childSchemas(schema)) yield* this.compileInPieces(child, pace);
+    if (pace.isTime()) yield;
+    return this.compile(schema);
   }
 
   get nodes(): number {

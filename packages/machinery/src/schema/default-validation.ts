@@ -7,12 +7,13 @@ import { type JsonValue, jsonEqual } from "../json/index.ts";
 import { aggregate, type FieldError, fieldError, formatFieldError } from "../status/index.ts";
 import type { NodeCompiler } from "./compile-node.ts";
 import { validateEmbeddedResources } from "./embedded-meta.ts";
-import { SchemaLimitError } from "./limits.ts";
-import type { RuleEvaluator } from "./rule-evaluator.ts";
+import { piecesNodes, SchemaLimitError } from "./limits.ts";
+import { atOnce, Pace, type Pieces } from "./pieces.ts";
+import { type RuleEvaluator, ruleObjectCostMax } from "./rule-evaluator.ts";
 import type { SchemaNode } from "./schema-node.ts";
 import { itemSchema, type SchemaProps } from "./schema-props.ts";
 import { shape } from "./shape.ts";
-import { validateRules } from "./validate-rules.ts";
+import { RuleBudget, validateRules } from "./validate-rules.ts";
 import { validateValue } from "./validate-value.ts";
 
 export interface DefaultOptions {
@@ -23,21 +24,23 @@ export interface DefaultOptions {
 }
 
 /** `root` is the schema of a whole, structural resource. */
-export function validateDefaults(
+export function* validateDefaults(
   root: SchemaProps,
   path: string,
   options: DefaultOptions,
-): FieldError[] {
+): Pieces<FieldError[]> {
   const walk = new DefaultWalk(options);
   const resource = { ...root, embeddedResource: true };
-  walk.schema(resource, path, { resource, wrap: withTypeMeta, insideMeta: false });
+  yield* options.compiler.compileInPieces(root);
+  yield* walk.schema(resource, path, { resource, wrap: withTypeMeta, insideMeta: false });
   return walk.errors;
 }
 
 /** True when a default of the schema would lose fields by pruning. */
 export function hasUnprunedDefaults(root: SchemaProps, compiler: NodeCompiler): boolean {
-  return validateDefaults(root, "", { compiler, requirePruned: true, evaluator: undefined }).some(
-    ({ body }) => body.endsWith(unknownFieldsText),
+  const options = { compiler, requirePruned: true, evaluator: undefined };
+  return atOnce(validateDefaults(root, "", options)).some(({ body }) =>
+    body.endsWith(unknownFieldsText),
   );
 }
 
@@ -58,26 +61,35 @@ function withTypeMeta(value: JsonValue): JsonValue {
 class DefaultWalk {
   readonly errors: FieldError[] = [];
   readonly #options: DefaultOptions;
+  readonly #pace = new Pace(piecesNodes);
+  /** One for all: a schema can have thousands of defaults. */
+  readonly #budget = new RuleBudget(ruleObjectCostMax);
 
   constructor(options: DefaultOptions) {
     this.#options = options;
   }
 
-  schema(schema: SchemaProps, path: string, outer: Place): void {
+  *schema(schema: SchemaProps, path: string, outer: Place): Pieces<void> {
+    if (this.#pace.isTime()) yield;
     const place: Place = schema.embeddedResource
       ? { resource: schema, wrap: withTypeMeta, insideMeta: false }
       : outer;
-    if (schema.default !== undefined)
+    if (schema.default !== undefined) {
       this.#limited(schema, schema.default, `${path}.default`, place);
+      if (schema.validations.length > 0 || typeof schema.default === "object") yield;
+    }
     // Values of maps have no defaults worth checking: there is no key they would be put under.
     const items = itemSchema(schema);
     if (items !== undefined)
-      this.schema(items, `${path}.items`, { ...place, wrap: (value) => place.wrap([value]) });
+      yield* this.schema(items, `${path}.items`, {
+        ...place,
+        wrap: (value) => place.wrap([value]),
+      });
     for (const [name, property] of schema.properties ?? []) {
       const isMeta =
         schema.embeddedResource &&
         (name === "metadata" || name === "apiVersion" || name === "kind");
-      this.schema(property, `${path}.properties[${name}]`, {
+      yield* this.schema(property, `${path}.properties[${name}]`, {
         resource: place.resource,
         wrap: (value) => place.wrap(Object.fromEntries([[name, value]])),
         insideMeta: place.insideMeta || isMeta,
@@ -138,6 +150,7 @@ class DefaultWalk {
       validateRules(node, value, {
         old,
         isResourceRoot: node.embedded,
+        budget: this.#budget,
         lookup: (source, isResourceRoot) =>
           evaluator.compile(source.rules, { schema: source.schema, isResourceRoot }),
       }).map((error) => rebased(error, path));

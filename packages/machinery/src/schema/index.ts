@@ -63,7 +63,7 @@ export {
   publishV2,
   publishV3,
 } from "./openapi.ts";
-export { atOnce, type Pieces } from "./pieces.ts";
+export { atOnce, Pace, type Pieces } from "./pieces.ts";
 export {
   type Cell,
   type ColumnDefinition,

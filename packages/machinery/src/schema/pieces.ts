@@ -1,6 +1,23 @@
 /** Work that can be cut: a generator that rests between pieces none of which takes long, and returns what came out. */
 export type Pieces<Result> = Generator<void, Result, void>;
 
+/** Says when a walk over many small things has done enough for one piece: `if (pace.isTime()) yield;`. */
+export class Pace {
+  readonly #each: number;
+  #left: number;
+
+  constructor(each: number) {
+    this.#each = each;
+    this.#left = each;
+  }
+
+  isTime(): boolean {
+    if (--this.#left > 0) return false;
+    this.#left = this.#each;
+    return true;
+  }
+}
+
 /** All pieces one after the other, without a rest. */
 export function atOnce<Result>(work: Pieces<Result>): Result {
   for (;;) {

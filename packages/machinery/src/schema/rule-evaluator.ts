@@ -5,11 +5,15 @@
  * new one, what a failed rule is called, and when rules are not run at all.
  */
 import type { JsonValue } from "../json/index.ts";
+import type { Pieces } from "./pieces.ts";
 import type { SchemaProps, ValidationRule } from "./schema-props.ts";
 
 export interface RuleEvaluator {
   /** Compiles the rules of one sub-schema; the result has one entry per rule, in order. Must not throw for bad rules. */
   compile(rules: readonly ValidationRule[], context: RuleContext): readonly CompiledRule[];
+
+  /** The same, ahead and in pieces: `compile` finds what came out. */
+  prepare?(rules: readonly ValidationRule[], context: RuleContext): Pieces<void>;
 }
 
 export interface RuleContext {

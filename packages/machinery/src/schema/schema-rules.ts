@@ -5,7 +5,9 @@
  * Schema errors and rule errors are kept apart while descending, because rules on a broken schema are not even compiled.
  */
 import { type FieldError, fieldError } from "../status/index.ts";
+import { piecesNodes } from "./limits.ts";
 import { validateListTopology, validateMapTopology } from "./list-topology.ts";
+import { Pace, type Pieces } from "./pieces.ts";
 import {
   type Cardinality,
   childCardinality,
@@ -37,14 +39,14 @@ export const schemaTypes: ReadonlySet<string> = new Set([
 ]);
 
 /** Rules are compiled only when a checker is given: the caller has one once the schema is known to be structural. */
-export function validateSchemaRules(
+export function* validateSchemaRules(
   schema: SchemaProps,
   path: string,
   options: SchemaRuleOptions,
   checker: RuleChecker | undefined,
-): FieldError[] {
+): Pieces<FieldError[]> {
   const walk = new SchemaRuleWalk(options, checker);
-  const found = walk.node(schema, path, rootPosition);
+  const found = yield* walk.node(schema, path, rootPosition);
   return [...found.schemaErrors, ...found.ruleErrors];
 }
 
@@ -75,20 +77,24 @@ interface Found {
   readonly ruleErrors: FieldError[];
 }
 
+type Visit = (child: SchemaProps, at: string, changed: Partial<Position>) => Pieces<void>;
+
 const metaFields: ReadonlySet<string> = new Set(["metadata", "kind", "apiVersion"]);
 
 class SchemaRuleWalk {
   readonly #options: SchemaRuleOptions;
   readonly #checker: RuleChecker | undefined;
+  readonly #pace = new Pace(piecesNodes);
 
   constructor(options: SchemaRuleOptions, checker: RuleChecker | undefined) {
     this.#options = options;
     this.#checker = checker;
   }
 
-  node(schema: SchemaProps, path: string, position: Position): Found {
+  *node(schema: SchemaProps, path: string, position: Position): Pieces<Found> {
+    if (this.#pace.isTime()) yield;
     const found: Found = { schemaErrors: this.#keywords(schema, path, position), ruleErrors: [] };
-    this.#children(schema, path, position, found);
+    yield* this.#children(schema, path, position, found);
     const errors = found.schemaErrors;
     if (schema.preserveUnknownFields === false) {
       const at = `${path}.x-kubernetes-preserve-unknown-fields`;
@@ -155,18 +161,15 @@ class SchemaRuleWalk {
     return errors;
   }
 
-  #children(schema: SchemaProps, path: string, position: Position, found: Found): void {
-    const visit = (child: SchemaProps, at: string, changed: Partial<Position>): void => {
-      const below = this.node(child, at, { ...position, isRoot: false, ...changed });
-      for (const error of below.schemaErrors) found.schemaErrors.push(error);
-      for (const error of below.ruleErrors) found.ruleErrors.push(error);
-    };
+  *#children(schema: SchemaProps, path: string, position: Position, found: Found): Pieces<void> {
+    const visit: Visit = (child, at, changed) =>
+      this.#child(child, at, { ...position, isRoot: false, ...changed }, found);
     const cardinality = childCardinality(schema, position.cardinality);
     if (isSchema(schema.additionalProperties)) {
       const defaultsForbidden = position.insideMeta
         ? "inside additionalProperties applying to object metadata"
         : position.defaultsForbidden;
-      visit(schema.additionalProperties, `${path}.additionalProperties`, {
+      yield* visit(schema.additionalProperties, `${path}.additionalProperties`, {
         cardinality,
         defaultsForbidden,
       });
@@ -176,7 +179,7 @@ class SchemaRuleWalk {
     const isResource = position.isRoot || schema.embeddedResource;
     for (const [name, property] of schema.properties ?? []) {
       const isMeta = isResource && metaFields.has(name);
-      visit(property, `${path}.properties[${name}]`, {
+      yield* visit(property, `${path}.properties[${name}]`, {
         cardinality,
         uncorrelatable: mapCorrelates ? position.uncorrelatable : (position.uncorrelatable ?? path),
         insideMeta: position.insideMeta || isMeta,
@@ -184,28 +187,30 @@ class SchemaRuleWalk {
           isMeta && position.isRoot ? `in top-level ${name}` : position.defaultsForbidden,
       });
     }
-    this.#junctors(schema, path, visit);
+    yield* this.#junctors(schema, path, visit);
     // Items of a set correlate only by being equal, which is no use to a rule that compares.
     const uncorrelatable =
       schema.listType === "map" ? position.uncorrelatable : (position.uncorrelatable ?? path);
     const items = itemSchema(schema);
-    if (items !== undefined) visit(items, `${path}.items`, { cardinality, uncorrelatable });
+    if (items !== undefined) yield* visit(items, `${path}.items`, { cardinality, uncorrelatable });
     else if (Array.isArray(schema.items)) {
       for (const [i, item] of schema.items.entries())
-        visit(item as SchemaProps, `${path}.items[${i}]`, { cardinality, uncorrelatable });
+        yield* visit(item as SchemaProps, `${path}.items[${i}]`, { cardinality, uncorrelatable });
     }
   }
 
-  #junctors(
-    schema: SchemaProps,
-    path: string,
-    visit: (child: SchemaProps, at: string, changed: Partial<Position>) => void,
-  ): void {
+  *#child(child: SchemaProps, at: string, position: Position, found: Found): Pieces<void> {
+    const below = yield* this.node(child, at, position);
+    for (const error of below.schemaErrors) found.schemaErrors.push(error);
+    for (const error of below.ruleErrors) found.ruleErrors.push(error);
+  }
+
+  *#junctors(schema: SchemaProps, path: string, visit: Visit): Pieces<void> {
     const isNested = true;
-    if (schema.not !== undefined) visit(schema.not, `${path}.not`, { isNested });
+    if (schema.not !== undefined) yield* visit(schema.not, `${path}.not`, { isNested });
     for (const keyword of ["allOf", "oneOf", "anyOf"] as const) {
       for (const [i, branch] of schema[keyword].entries())
-        visit(branch, `${path}.${keyword}[${i}]`, { isNested });
+        yield* visit(branch, `${path}.${keyword}[${i}]`, { isNested });
     }
   }
 }

@@ -17,7 +17,12 @@ import {
   strictSchemaRules,
   validateSchemaRules,
 } from "./schema-rules.ts";
-import { childSchemas, unsupportedKeyword, validateStructural } from "./structural.ts";
+import {
+  childSchemas,
+  unsupportedKeyword,
+  validateStructural,
+  validateStructuralInPieces,
+} from "./structural.ts";
 
 export interface SchemaValidationOptions extends SchemaRuleOptions {
   readonly requireStructural: boolean;
@@ -57,7 +62,9 @@ export function* validateSchemaInPieces(
   if (options.statusEnabled) errors.push(...validateStatusRoot(schema, path));
   if (schema.nullable)
     errors.push(fieldError.forbidden(`${path}.nullable`, "nullable cannot be true at the root"));
-  const structure = options.requireStructural ? judgeStructure(schema, path, options) : undefined;
+  const structure = options.requireStructural
+    ? yield* judgeStructure(schema, path, options)
+    : undefined;
   if (structure !== undefined) errors.push(...structure.errors);
   yield;
   const isSound =
@@ -66,7 +73,7 @@ export function* validateSchemaInPieces(
     isSound && options.evaluator !== undefined
       ? new RuleChecker(options.evaluator, { suppressRuleCost: options.suppressRuleCost })
       : undefined;
-  errors.push(...validateSchemaRules(schema, path, options, checker));
+  errors.push(...(yield* validateSchemaRules(schema, path, options, checker)));
   if (errors.length === 0 && structure?.problem !== undefined)
     errors.push(fieldError.invalid(path, "", structure.problem));
   if (checker !== undefined) errors.push(...checker.totalErrors(path));
@@ -108,21 +115,31 @@ interface Structure {
   readonly problem: string | undefined;
 }
 
-function judgeStructure(
+function* judgeStructure(
   schema: SchemaProps,
   path: string,
   options: SchemaValidationOptions,
-): Structure {
+): Pieces<Structure> {
   const problem = unsupportedKeyword(schema);
+  yield;
   if (problem !== undefined) return { errors: [], problem };
-  const errors = validateStructural(schema, path);
+  const errors = yield* validateStructuralInPieces(schema, path);
   if (errors.length > 0) return { errors, problem };
-  const defaults = validateDefaults(schema, path, {
+  if (options.evaluator !== undefined) yield* prepareRules(schema, options.evaluator);
+  const defaults = yield* validateDefaults(schema, path, {
     compiler: new NodeCompiler(),
     requirePruned: options.requirePrunedDefaults,
     evaluator: options.evaluator,
   });
   return { errors: defaults, problem };
+}
+
+/** Compiles ahead what the judgement of defaults and rules will ask for. */
+function* prepareRules(schema: SchemaProps, evaluator: RuleEvaluator, isRoot = true): Pieces<void> {
+  const isResourceRoot = isRoot || schema.embeddedResource;
+  if (schema.validations.length > 0)
+    yield* evaluator.prepare?.(schema.validations, { schema, isResourceRoot }) ?? [];
+  for (const child of childSchemas(schema)) yield* prepareRules(child, evaluator, false);
 }
 
 /** Upstream names them by its Go fields. */

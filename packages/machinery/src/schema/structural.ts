@@ -3,15 +3,25 @@
  * pruning and defaulting know what they look at.
  */
 import { type FieldError, fieldError, formatFieldError } from "../status/index.ts";
+import { atOnce, type Pieces } from "./pieces.ts";
 import { additionalSchema, itemSchema, type SchemaProps } from "./schema-props.ts";
 import { validateCompleteness } from "./structural-completeness.ts";
 import { validateValueKeywords } from "./structural-nested.ts";
 
 /** The errors in the order of their texts, as Kubernetes sorts them. */
 export function validateStructural(schema: SchemaProps, path: string): FieldError[] {
+  return atOnce(validateStructuralInPieces(schema, path));
+}
+
+export function* validateStructuralInPieces(
+  schema: SchemaProps,
+  path: string,
+): Pieces<FieldError[]> {
   const errors: FieldError[] = [];
   validateInvariants(schema, "root", path, errors);
+  yield;
   validateCompleteness(schema, path, errors);
+  yield;
   return errors
     .map((error) => ({ error, text: formatFieldError(error) }))
     .sort((a, b) => (a.text < b.text ? -1 : a.text > b.text ? 1 : 0))

@@ -26,14 +26,26 @@ export interface RuleOptions {
   /** The value is a whole resource. */
   readonly isResourceRoot: boolean;
   readonly lookup: RuleLookup;
+  /** Shared by several values; one of its own, if absent. */
+  readonly budget?: RuleBudget;
+}
+
+/** What rules may still cost. */
+export class RuleBudget {
+  /** Negative: no further rule is run. */
+  left: number;
+
+  constructor(cost: number) {
+    this.left = cost;
+  }
 }
 
 export function validateRules(
   root: SchemaNode,
   value: JsonValue,
-  { old, isResourceRoot, lookup }: RuleOptions,
+  { old, isResourceRoot, lookup, budget = new RuleBudget(ruleObjectCostMax) }: RuleOptions,
 ): FieldError[] {
-  const walk = new RuleWalk(lookup);
+  const walk = new RuleWalk(lookup, budget);
   const correlation = old === undefined ? undefined : new Correlation(value, old);
   walk.value(root, value, { old, current: correlation, parent: undefined }, isResourceRoot);
   return walk.errors;
@@ -69,16 +81,16 @@ class RuleWalk {
   readonly errors: FieldError[] = [];
   readonly #lookup: RuleLookup;
   readonly #path: PathSegment[] = [];
-  /** Negative: no further rule is run. */
-  #budget = ruleObjectCostMax;
+  readonly #budget: RuleBudget;
 
-  constructor(lookup: RuleLookup) {
+  constructor(lookup: RuleLookup, budget: RuleBudget) {
     this.#lookup = lookup;
+    this.#budget = budget;
   }
 
   value(node: SchemaNode, value: JsonValue, position: Position, isRoot: boolean): void {
     if (value === null || (node.reach & reachBit.rules) === 0) return;
-    if (this.#budget < 0 || this.errors.length >= errorsMax) return;
+    if (this.#budget.left < 0 || this.errors.length >= errorsMax) return;
     if (node.rules !== undefined) this.#rules(node, node.rules, value, position, isRoot);
     if (Array.isArray(value)) this.#array(node, value, position);
     else if (isJsonObject(value)) this.#object(node, value, position, isRoot);
@@ -122,7 +134,7 @@ class RuleWalk {
     isRoot: boolean,
   ): void {
     const compiled = this.#lookup(source, isRoot || node.embedded);
-    if (this.#budget === 0) {
+    if (this.#budget.left === 0) {
       this.#stop(node, outOfBudget);
       return;
     }
@@ -146,8 +158,8 @@ class RuleWalk {
     const { node, rule, program, self, oldSelf } = run;
     const outcome = program.evaluate({ self, oldSelf }, ruleCallCostMax);
     const name = ruleName(rule);
-    if (outcome.cost > this.#budget) return this.#stop(node, outOfBudget);
-    this.#budget -= outcome.cost;
+    if (outcome.cost > this.#budget.left) return this.#stop(node, outOfBudget);
+    this.#budget.left -= outcome.cost;
     if ("exceeded" in outcome) {
       const text = `'operation cancelled: actual cost limit exceeded': no further validation rules will be run due to call cost exceeds limit for rule: ${name}`;
       return this.#stop(node, text);
@@ -171,12 +183,12 @@ class RuleWalk {
     let detail = rule.message === "" ? `failed rule: ${ruleName(rule)}` : rule.message.trim();
     if (program.evaluateMessage !== undefined) {
       const outcome = program.evaluateMessage({ self, oldSelf }, ruleCallCostMax);
-      if (outcome.cost > this.#budget)
+      if (outcome.cost > this.#budget.left)
         return this.#stop(
           node,
           "messageExpression evaluation failed due to running out of cost budget, no further validation rules will be run",
         );
-      this.#budget -= outcome.cost;
+      this.#budget.left -= outcome.cost;
       if ("exceeded" in outcome)
         return this.#stop(
           node,
@@ -199,7 +211,7 @@ class RuleWalk {
 
   #stop(node: SchemaNode, detail: string): false {
     this.#fault(node, detail);
-    this.#budget = -1;
+    this.#budget.left = -1;
     return false;
   }
 }

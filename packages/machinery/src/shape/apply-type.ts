@@ -107,7 +107,11 @@ export function unownedFieldsOf(shape: MessageShape): FieldSet | undefined {
 /** Pointers in Go, which can be absent; and the metadata, of which nobody owns more than what is in it anyway. */
 const optional: ReadonlySet<string> = new Set(["aggregationRule", "metadata", "related", "series"]);
 /** Below the first level most are pointers; these are not. */
-const nestedValues: ReadonlySet<string> = new Set(["acceptedNames", "names"]);
+const nestedValues: ReadonlySet<string> = new Set([
+  "acceptedNames",
+  "names",
+  "priorityLevelConfiguration",
+]);
 
 function alwaysThere(shape: MessageShape): FieldPath[] {
   const paths: FieldPath[] = [];

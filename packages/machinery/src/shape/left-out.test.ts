@@ -4,6 +4,7 @@ import {
   configMap,
   customResourceDefinition,
   decodeShape,
+  flowSchema,
   jsonSchemaProps,
   role,
   unownedFieldsOf,
@@ -29,6 +30,10 @@ describe("what there is nothing to say of", () => {
     assert.deepEqual(unownedFieldsOf(customResourceDefinition), {
       "f:spec": { ".": {}, "f:names": {} },
       "f:status": { ".": {}, "f:acceptedNames": {} },
+    });
+    assert.deepEqual(unownedFieldsOf(flowSchema), {
+      "f:spec": { ".": {}, "f:priorityLevelConfiguration": {} },
+      "f:status": {},
     });
     assert.equal(unownedFieldsOf(configMap), undefined);
   });

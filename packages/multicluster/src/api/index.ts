@@ -28,6 +28,8 @@ export {
 } from "./kinds.ts";
 export {
   advancedSchedulingAnnotation,
+  agentAnnotation,
+  agentFieldManager,
   apiVersionAnnotation,
   assignedCluster,
   chosenTargetAnnotation,

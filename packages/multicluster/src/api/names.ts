@@ -121,11 +121,16 @@ export const syncTargetFinalizer = "workload.kcp.io/synctarget";
 /** On a SyncTarget that is being deleted, "true": what is in the cluster may stay there. */
 export const orphanAnnotation = "workload.kcp.io/orphan";
 
+/** On what is installed in a cluster for an agent: the SyncTarget that it is for, as JSON. */
+export const agentAnnotation = "workload.kcp.io/agent";
+
 /** On imports and negotiated resources: `group/version`, for a column. */
 export const apiVersionAnnotation = "apiresource.kcp.io/apiVersion";
 
 /** Who writes: the owners of fields in server-side apply. */
 export const syncerFieldManager = "kcp-syncer";
 export const registrationFieldManager = "kcp-cluster-controller";
+/** An agent, of what it says about its cluster. */
+export const agentFieldManager = "kcp-agent";
 export const importerFieldManager = "kcp-api-importer";
 export const negotiationFieldManager = "kcp-api-negotiation";

@@ -1,6 +1,7 @@
 /** What the user of a kubeconfig may not do in the cluster, of what syncing needs: verb by verb, so that a role can be written from it. */
 import { isStatusError } from "@kcp-ts/machinery/status";
 import { type Client, defineResource, type KubernetesObject } from "@kcp-ts/sdk";
+import { namespaceVerbs, parseName, syncVerbs } from "../agent/index.ts";
 import { allResources } from "../api/index.ts";
 
 interface AccessReview extends KubernetesObject {
@@ -23,7 +24,6 @@ const selfSubjectAccessReviews = defineResource<AccessReview>({
   namespaced: false,
 });
 
-export const neededVerbs = ["get", "list", "watch", "create", "update", "patch", "delete"] as const;
 /** Objects are synced into namespaces that are made for them. */
 const neededAlways = "namespaces";
 
@@ -46,7 +46,7 @@ export async function missingAccess(
     const missing: string[] = [];
     for (const name of new Set([neededAlways, ...resources])) {
       if (await may("*", name)) continue;
-      for (const verb of neededVerbs) {
+      for (const verb of name === neededAlways ? namespaceVerbs : syncVerbs) {
         if (!(await may(verb, name))) missing.push(`${verb} ${name}`);
       }
     }
@@ -55,13 +55,4 @@ export async function missingAccess(
     if (isStatusError(error, "NotFound") || isStatusError(error, "Forbidden")) return [];
     throw error;
   }
-}
-
-/** `deployments.apps` is a resource and its group; `*` is all of both. */
-export function parseName(name: string): { readonly resource: string; readonly group: string } {
-  if (name === allResources) return { resource: "*", group: "*" };
-  const dot = name.indexOf(".");
-  return dot === -1
-    ? { resource: name, group: "" }
-    : { resource: name.slice(0, dot), group: name.slice(dot + 1) };
 }

@@ -8,6 +8,8 @@ export function diagnose(error: unknown): Problem {
   const codes = codesOf(error);
   const what = error instanceof Error ? error.message : String(error);
   const tls = codes.find((code) => untrusted.has(code) || code.startsWith("CERT_"));
+  const expired = tls === undefined ? undefined : outOfTime.get(tls);
+  if (expired !== undefined) return problem("CertificateExpired", `${what} (${tls}): ${expired}`);
   if (tls !== undefined)
     return problem(
       "CertificateNotTrusted",
@@ -54,6 +56,18 @@ const untrusted: ReadonlySet<string> = new Set([
   "DEPTH_ZERO_SELF_SIGNED_CERT",
   "ERR_TLS_CERT_ALTNAME_INVALID",
   "INVALID_CA",
+]);
+
+/** What it takes to make such a certificate good. */
+const outOfTime: ReadonlyMap<string, string> = new Map([
+  [
+    "CERT_HAS_EXPIRED",
+    "renew the cluster's serving certificate; if it is still good there, set the clock of the control plane",
+  ],
+  [
+    "CERT_NOT_YET_VALID",
+    "the clock of the cluster is ahead of the control plane's: set both by the same time",
+  ],
 ]);
 
 const causesMax = 8;

@@ -1,10 +1,11 @@
 /** SyncTargets: from a kubeconfig to a connected cluster, and what is said of its health. */
-export { missingAccess, neededVerbs } from "./access.ts";
+export { missingAccess } from "./access.ts";
 export { answerBytesMax, boundedTransport } from "./bounded-transport.ts";
 export { checkKubeconfig, isProblem, kubeconfigTextMax } from "./check-kubeconfig.ts";
 export { diagnose } from "./diagnose.ts";
 export type { OpenSealed } from "./kubeconfig-source.ts";
 export { isSealed, type SealedPlace, seal, sealingKeyBytes, unseal } from "./seal.ts";
+export { runSelfReport, type SelfReportOptions, selfReportMs } from "./self-report.ts";
 export {
   drainTimeoutMsDefault,
   TargetController,

@@ -1,14 +1,16 @@
 /** Asks a cluster who it is and how it does. */
 import type { Clock } from "@kcp-ts/machinery/base";
-import { isJsonObject } from "@kcp-ts/machinery/json";
+import { isJsonObject, parseJson } from "@kcp-ts/machinery/json";
 import { isStatusError, StatusError } from "@kcp-ts/machinery/status";
-import { type Client, startDeadline } from "@kcp-ts/sdk";
+import { type Client, headerText, startDeadline } from "@kcp-ts/sdk";
 import { diagnose } from "./diagnose.ts";
 import { bounded, type Problem, problem } from "./verdict.ts";
 
 export interface Answer {
   /** Of Kubernetes: v1.36.0. */
   readonly version: string;
+  /** How far the cluster's clock is ahead of ours; undefined when it does not say. */
+  readonly skewMs: number | undefined;
 }
 
 export interface ProbeOptions {
@@ -23,7 +25,10 @@ export async function probe(client: Client, options: ProbeOptions): Promise<Answ
   const deadline = startDeadline({ ...options, what: "asking the cluster how it does" });
   const { signal } = deadline;
   try {
-    const version = await client.json({ method: "GET", path: "/version", signal, retriesMax: 0 });
+    const request = { method: "GET", path: "/version", signal, retriesMax: 0 } as const;
+    const { headers, text: body } = await client.read(request);
+    const version = parseJson(body).value;
+    const skewMs = aheadOf(options.clock, headerText(headers, "date"));
     const text = isJsonObject(version) ? version["gitVersion"] : undefined;
     if (typeof text !== "string")
       return problem(
@@ -31,12 +36,17 @@ export async function probe(client: Client, options: ProbeOptions): Promise<Answ
         "the server in the kubeconfig does not say which version of Kubernetes it is: check its address",
       );
     await askReadiness(client, signal);
-    return { version: bounded(text, versionCharactersMax) };
+    return { version: bounded(text, versionCharactersMax), skewMs };
   } catch (error) {
     return diagnose(error);
   } finally {
     deadline.cancel();
   }
+}
+
+function aheadOf(clock: Clock, date: string | undefined): number | undefined {
+  const atMs = Date.parse(date ?? "");
+  return Number.isNaN(atMs) ? undefined : atMs - clock.now();
 }
 
 /** Clusters before 1.16 only have healthz; who may not ask is content with an answer to anything. */

@@ -6,42 +6,44 @@
  */
 import { createHash } from "node:crypto";
 import { type Clock, type Random, systemClock, systemRandom } from "@kcp-ts/machinery/base";
-import { type JsonValue, jsonEqual } from "@kcp-ts/machinery/json";
 import {
   addFinalizer,
-  Client,
+  type Client,
   type Clusters,
-  type Connection,
   Controller,
-  connect,
   EventRecorder,
   findCondition,
   formatKey,
   hasFinalizer,
   isBeingDeleted,
-  KubeconfigError,
   type ObjectKey,
   type ObjectSource,
+  type PermitsAddress,
   type ReconcileContext,
   type ReconcileResult,
   removeFinalizer,
   stringMember,
 } from "@kcp-ts/sdk";
+import type { AgentInstaller } from "../agent/index.ts";
 import {
   apiResourceImports,
   orphanAnnotation,
   registrationFieldManager,
+  type SyncMode,
   type SyncTarget,
   syncTargetFinalizer,
   syncTargets,
   targetConditions,
 } from "../api/index.ts";
-import { boundedTransport } from "./bounded-transport.ts";
-import { checkKubeconfig, isProblem } from "./check-kubeconfig.ts";
+import { AgentUpkeep } from "./agent-upkeep.ts";
+import { connectCluster } from "./connect-cluster.ts";
+import { diagnose } from "./diagnose.ts";
+import { Heartbeats, heartbeatLateMs } from "./heartbeats.ts";
 import { type OpenSealed, readKubeconfig } from "./kubeconfig-source.ts";
-import { type LinkSettings, linkDefaults, TargetLink } from "./target-link.ts";
-import { heartbeatMaxAgeMs, type Observation, targetStatus } from "./target-status.ts";
-import type { Targets } from "./targets.ts";
+import { heldOriginals } from "./originals.ts";
+import { type LinkReport, type LinkSettings, linkDefaults, TargetLink } from "./target-link.ts";
+import { isSaid, type Observation, targetStatus } from "./target-status.ts";
+import type { TargetConnection, Targets } from "./targets.ts";
 import { type Problem, problem } from "./verdict.ts";
 
 export interface TargetControllerOptions {
@@ -53,6 +55,10 @@ export interface TargetControllerOptions {
   /** How long a cluster may take to be emptied before its SyncTarget goes all the same. */
   readonly drainTimeoutMs?: number | undefined;
   readonly settings?: Partial<LinkSettings> | undefined;
+  /** Whether an address that a kubeconfig leads to may be connected to; all may if left out. */
+  readonly permits?: PermitsAddress | undefined;
+  /** Installs agents; without it people apply what `kubectl kcp workload sync` prints. */
+  readonly installer?: AgentInstaller | undefined;
   readonly clock?: Clock | undefined;
   readonly random?: Random | undefined;
   readonly onError?: ((error: unknown, key?: ObjectKey) => void) | undefined;
@@ -66,6 +72,8 @@ const concurrency = 8;
 interface OpenLink {
   readonly link: TargetLink;
   readonly digest: string;
+  /** Of the SyncTarget as it was when the cluster was last looked at for its sake. */
+  generation: number | undefined;
 }
 
 export class TargetController {
@@ -75,12 +83,18 @@ export class TargetController {
   readonly #source: ObjectSource<SyncTarget>;
   readonly #events: EventRecorder;
   readonly #links = new Map<string, OpenLink>();
+  readonly #agents: AgentUpkeep;
+  readonly #heartbeats: Heartbeats;
+  /** Since when SyncTargets are being deleted, as far as this process has seen it. */
+  readonly #leavingSinceMs = new Map<string, number>();
 
   constructor(options: TargetControllerOptions) {
     const { clusters, onError } = options;
     this.#options = options;
     this.#clock = options.clock ?? systemClock;
     this.#source = clusters.source(syncTargets);
+    this.#heartbeats = new Heartbeats(this.#clock);
+    this.#agents = new AgentUpkeep({ installer: options.installer, clock: this.#clock });
     this.#events = new EventRecorder({
       component: registrationFieldManager,
       client: (cluster) => clusters.client(cluster),
@@ -107,7 +121,7 @@ export class TargetController {
   async #reconcile(key: ObjectKey, context: ReconcileContext): Promise<ReconcileResult> {
     const target = this.#source.store.get(key);
     if (target === undefined) {
-      await this.#close(formatKey(key));
+      await this.#forget(formatKey(key));
       return undefined;
     }
     if (isBeingDeleted(target)) return await this.#finalize(key, target, context);
@@ -133,69 +147,87 @@ export class TargetController {
     { client, signal }: Pick<ReconcileContext, "client" | "signal">,
   ): Promise<{ readonly observation: Observation; readonly waitMs: number }> {
     const { openSealed } = this.#options;
+    const mode = modeOf(target);
+    if (mode === "Pull") await this.#agents.ensureAccount(client, target, signal);
     const text = await readKubeconfig(target, { key, client, openSealed, signal });
     const { probeMs } = this.#settings;
     if (text === undefined) {
       await this.#close(formatKey(key));
-      const mode = target.spec?.mode ?? "Push";
-      if (mode !== "Push") return { observation: { kind: "agent" }, waitMs: heartbeatMaxAgeMs / 4 };
+      if (mode !== "Push") return this.#observeAgent(key, target, heartbeatLateMs / 4);
       const message =
         "there is no kubeconfig: set spec.kubeconfig or spec.kubeconfigSecretRef, or let an agent connect with spec.mode Pull";
       return broken(problem("InvalidKubeConfig", message), probeMs);
     }
-    const open = typeof text === "string" ? await this.#open(key, target, text) : text;
+    const open = typeof text === "string" ? await this.#open(key, target, text, client) : text;
     if (!("link" in open)) {
       await this.#close(formatKey(key));
       return broken(open, probeMs);
     }
+    const { generation } = target.metadata;
+    if (open.generation !== generation) open.link.reviewAgain();
+    open.generation = generation;
     const waitMs = open.link.tick();
-    return { observation: { kind: "link", report: open.link.report }, waitMs };
+    const { report } = open.link;
+    if (mode !== "Push") return this.#observeAgent(key, target, waitMs, report);
+    return { observation: { kind: "link", report }, waitMs };
   }
 
-  /** The link for this kubeconfig: another kubeconfig is another link. */
-  async #open(key: ObjectKey, target: SyncTarget, text: string): Promise<OpenLink | Problem> {
+  /** The way into the cluster, if there is one, is for the installation alone: how the agent does it says itself. */
+  #observeAgent(key: ObjectKey, target: SyncTarget, waitMs: number, report?: LinkReport) {
+    const id = formatKey(key);
+    const heartbeat = this.#heartbeats.observe(id, target.status?.lastHeartbeatTime);
+    const { problem } = report ?? {};
+    const failed = problem && ({ state: "failed", message: problem.message } as const);
+    const agent = this.#agents.stateOf(id) ?? failed;
+    const observation = { kind: "agent" as const, heartbeat, agent };
+    return { observation, waitMs: Math.min(waitMs, heartbeatLateMs / 4) };
+  }
+
+  /** The link for this kubeconfig: another kubeconfig is another link, and so is another mode. */
+  async #open(
+    key: ObjectKey,
+    target: SyncTarget,
+    text: string,
+    upstream: Client,
+  ): Promise<OpenLink | Problem> {
     const id = formatKey(key);
     const uid = target.metadata.uid ?? "";
-    const digest = createHash("sha256").update(`${uid}\n${text}`).digest("hex");
+    const mode = modeOf(target);
+    const digest = createHash("sha256").update(`${uid}\n${mode}\n${text}`).digest("hex");
     const known = this.#links.get(id);
     if (known?.digest === digest) return known;
     await this.#close(id);
-    const connection = this.#connect(text);
+    const connection = connectCluster(text, {
+      clock: this.#clock,
+      permits: this.#options.permits,
+    });
     if ("reason" in connection) return connection;
     const { clock, targets, random = systemRandom } = { ...this.#options, clock: this.#clock };
+    const worker = mode === "Push" ? "here" : "agent";
     const link = new TargetLink({
       connection,
-      target: { cluster: key.cluster, name: key.name, uid },
-      resources: () => this.#syncedFromHere(key),
+      target: { cluster: key.cluster, name: key.name, uid, worker },
+      resources: () => (mode === "Push" ? this.#resourcesOf(key) : []),
       settings: this.#settings,
       clock,
       random,
       onChange: () => this.controller.enqueue(key),
       onConnected: (made) => targets.add(made),
+      ...(mode === "Pull" ? { upkeep: (made) => this.#install(key, made, upstream) } : {}),
     });
-    const open = { link, digest };
+    const open = { link, digest, generation: target.metadata.generation };
     this.#links.set(id, open);
     return open;
   }
 
-  #connect(text: string): Connection | Problem {
-    const kubeconfig = checkKubeconfig(text);
-    if (isProblem(kubeconfig)) return kubeconfig;
-    try {
-      const connection = connect(kubeconfig, { clock: this.#clock });
-      const transport = boundedTransport(connection.transport);
-      const { basePath } = connection.client;
-      const client = new Client({ transport, basePath, clock: this.#clock, userAgent: "kcp" });
-      return { ...connection, transport, client };
-    } catch (error) {
-      if (!(error instanceof KubeconfigError)) throw error;
-      return problem("ErrorCreatingClient", `${error.message}: correct the kubeconfig`);
-    }
+  async #install(key: ObjectKey, connection: TargetConnection, upstream: Client): Promise<void> {
+    const target = this.#source.store.get(key);
+    if (target === undefined || isBeingDeleted(target)) return;
+    await this.#agents.install(connection, target, upstream, this.#resourcesOf(key));
   }
 
-  #syncedFromHere(key: ObjectKey): readonly string[] {
-    const spec = this.#source.store.get(key)?.spec;
-    return (spec?.mode ?? "Push") === "Push" ? (spec?.resources ?? this.#options.resources) : [];
+  #resourcesOf(key: ObjectKey): readonly string[] {
+    return this.#source.store.get(key)?.spec?.resources ?? this.#options.resources;
   }
 
   async #finalize(
@@ -204,28 +236,58 @@ export class TargetController {
     context: ReconcileContext,
   ): Promise<ReconcileResult> {
     const { client, signal } = context;
+    const id = formatKey(key);
     if (!hasFinalizer(target, syncTargetFinalizer)) {
-      await this.#close(formatKey(key));
+      await this.#forget(id);
       return undefined;
     }
-    const { targets, drainTimeoutMs = drainTimeoutMsDefault } = this.#options;
+    const { drainTimeoutMs = drainTimeoutMsDefault } = this.#options;
     if (stringMember(target.metadata.annotations, orphanAnnotation) !== "true") {
-      await this.#observe(key, target, context);
-      const { cluster } = key;
-      const state = await targets.drain(target, { cluster, connection: targets.get(key), signal });
-      const sinceMs = this.#clock.now() - Date.parse(target.metadata.deletionTimestamp ?? "");
-      if (state === "pending" && sinceMs < drainTimeoutMs) {
-        const message = `what was synced to the cluster is being removed from it; to leave it there: kubectl annotate synctarget ${key.name} ${orphanAnnotation}=true`;
+      const nowMs = this.#clock.monotonic();
+      const sinceMs = this.#leavingSinceMs.get(id) ?? nowMs;
+      this.#leavingSinceMs.set(id, sinceMs);
+      const isGivenUp = nowMs - sinceMs >= drainTimeoutMs;
+      const blocked = isGivenUp ? undefined : await this.#empty(key, target, context);
+      if (blocked !== undefined) {
+        const message = `${blocked}; to leave it there: kubectl annotate synctarget ${key.name} ${orphanAnnotation}=true`;
         await this.#report(key, target, { kind: "draining", message }, context);
-        return { requeueAfterMs: drainPollMs };
+        return { requeueAfterMs: Math.min(drainPollMs, drainTimeoutMs) };
       }
-      if (state === "pending") this.#tellOrphaned(key, target, drainTimeoutMs);
+      if (isGivenUp) this.#tellOrphaned(key, target, drainTimeoutMs);
     }
+    // Nobody works in the cluster from here on: what is let go of is not taken again.
+    await this.#close(id);
+    for await (const held of heldOriginals(client, key.name, signal)) await held.release();
+    await this.#agents.revoke(client, target, signal);
     await this.#removeImports(key, target, client, signal);
-    await this.#close(formatKey(key));
     const resource = client.resource(syncTargets);
     await removeFinalizer({ resource, object: target, finalizer: syncTargetFinalizer, signal });
     return undefined;
+  }
+
+  /** Undefined when nothing of ours is in the cluster any more, else what is still to be done. */
+  async #empty(
+    key: ObjectKey,
+    target: SyncTarget,
+    context: ReconcileContext,
+  ): Promise<string | undefined> {
+    const { client, signal } = context;
+    const { targets } = this.#options;
+    await this.#observe(key, target, context);
+    const connection = targets.get(key);
+    const { cluster } = key;
+    const state = await targets.drain(target, { cluster, connection, signal });
+    if (state === "pending") return "what was synced to the cluster is being removed from it";
+    for await (const { object } of heldOriginals(client, key.name, signal)) {
+      const { namespace = "", name } = object.metadata;
+      return `${object.kind ?? "the object"} ${namespace}/${name} is still in the cluster`;
+    }
+    try {
+      await this.#agents.uninstall(target, connection, signal);
+      return undefined;
+    } catch (error) {
+      return `the agent could not be removed from the cluster: ${diagnose(error).message}`;
+    }
   }
 
   #tellOrphaned({ cluster }: ObjectKey, target: SyncTarget, drainTimeoutMs: number): void {
@@ -276,6 +338,13 @@ export class TargetController {
     });
   }
 
+  async #forget(id: string): Promise<void> {
+    this.#heartbeats.forget(id);
+    this.#agents.forget(id);
+    this.#leavingSinceMs.delete(id);
+    await this.#close(id);
+  }
+
   async #close(id: string): Promise<void> {
     const open = this.#links.get(id);
     if (open === undefined) return;
@@ -289,23 +358,10 @@ export class TargetController {
   }
 }
 
-function broken(found: Problem, waitMs: number) {
-  return { observation: { kind: "problem", problem: found } as const, waitMs };
+function modeOf({ spec }: SyncTarget): SyncMode {
+  return spec?.mode ?? "Push";
 }
 
-/** Whether the object says all of this already. */
-function isSaid({ status = {} }: SyncTarget, said: NonNullable<SyncTarget["status"]>): boolean {
-  const { conditions = [], ...facts } = said;
-  const isFactSaid = Object.entries(facts).every(([name, value]) =>
-    jsonEqual(value as JsonValue, ((status as Record<string, unknown>)[name] ?? null) as JsonValue),
-  );
-  return (
-    isFactSaid &&
-    conditions.every((one) => {
-      const known = findCondition(status.conditions, one.type);
-      return (
-        known?.status === one.status && known.reason === one.reason && known.message === one.message
-      );
-    })
-  );
+function broken(found: Problem, waitMs: number) {
+  return { observation: { kind: "problem", problem: found } as const, waitMs };
 }

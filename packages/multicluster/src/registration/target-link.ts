@@ -9,6 +9,7 @@ import { type Connection, type StringMap, startDeadline } from "@kcp-ts/sdk";
 import { missingAccess } from "./access.ts";
 import { readCapacity } from "./capacity.ts";
 import { diagnose } from "./diagnose.ts";
+import { otherClaims } from "./other-claims.ts";
 import { probe } from "./probe.ts";
 import type { TargetConnection } from "./targets.ts";
 import type { Problem } from "./verdict.ts";
@@ -43,6 +44,10 @@ export interface LinkReport {
   readonly allocatable: StringMap | undefined;
   /** Undefined while it is not known. */
   readonly missingAccess: readonly string[] | undefined;
+  /** Other SyncTargets that work in the cluster. */
+  readonly otherClaims: readonly string[] | undefined;
+  /** How far the cluster's clock is ahead of ours. */
+  readonly skewMs: number | undefined;
 }
 
 export interface LinkOptions {
@@ -55,6 +60,8 @@ export interface LinkOptions {
   readonly random: Random;
   /** Something is to be reported, or the next question is due earlier. */
   readonly onChange: () => void;
+  /** Work that belongs to taking stock, and takes longer; it reports by itself and does not fail. */
+  readonly upkeep?: ((connection: TargetConnection) => Promise<void>) | undefined;
   /** The first good answer: from now on others may work with the cluster. */
   readonly onConnected: (connection: TargetConnection) => void;
 }
@@ -70,6 +77,8 @@ export class TargetLink {
     capacity: undefined,
     allocatable: undefined,
     missingAccess: undefined,
+    otherClaims: undefined,
+    skewMs: undefined,
   };
   #failures = 0;
   #isConnected = false;
@@ -128,13 +137,16 @@ export class TargetLink {
       health: "True",
       problem: undefined,
       version: answer.version,
+      skewMs: answer.skewMs,
     };
     this.#dueAtMs = clock.monotonic() + this.#jittered(settings.probeMs);
     if (!this.#isConnected) {
       this.#isConnected = true;
       this.#options.onConnected(this.connection);
     }
-    if (clock.monotonic() >= this.#inventoryAtMs) await this.#takeInventory();
+    if (clock.monotonic() < this.#inventoryAtMs) return;
+    await this.#takeInventory();
+    if (!signal.aborted) await this.#options.upkeep?.(this.connection);
   }
 
   #fail(found: Problem): void {
@@ -160,6 +172,8 @@ export class TargetLink {
         const missing = await missingAccess(client, resources, deadline.signal);
         this.#report = { ...this.#report, missingAccess: missing };
       }
+      const claims = await otherClaims(client, this.connection, deadline.signal);
+      this.#report = { ...this.#report, otherClaims: claims };
       const found = await readCapacity(client, deadline.signal);
       this.#report = { ...this.#report, ...found };
     } catch (error) {

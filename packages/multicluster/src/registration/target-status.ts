@@ -1,4 +1,5 @@
 /** What the status of a SyncTarget says, from what is known of the cluster. Pure. */
+import { type JsonValue, jsonEqual } from "@kcp-ts/machinery/json";
 import { findCondition, type StringMap, setCondition, timestamp } from "@kcp-ts/sdk";
 import {
   type Severity,
@@ -7,6 +8,8 @@ import {
   type SyncTargetStatus,
   targetConditions,
 } from "../api/index.ts";
+import type { AgentState } from "./agent-upkeep.ts";
+import { type Heartbeat, heartbeatLateMs, heartbeatLostMs, skewMaxMs } from "./heartbeats.ts";
 import type { LinkReport } from "./target-link.ts";
 import { bounded, type Problem } from "./verdict.ts";
 
@@ -14,14 +17,20 @@ import { bounded, type Problem } from "./verdict.ts";
 export type Observation =
   | { readonly kind: "link"; readonly report: LinkReport }
   | { readonly kind: "problem"; readonly problem: Problem }
-  /** An agent reports by itself. */
-  | { readonly kind: "agent" }
+  | AgentObservation
   | { readonly kind: "draining"; readonly message: string };
 
-/** An agent that was not heard of for so long is not well. */
-export const heartbeatMaxAgeMs = 60_000;
+/** An agent works in the cluster and reports by itself. */
+export interface AgentObservation {
+  readonly kind: "agent";
+  readonly heartbeat: Heartbeat | undefined;
+  /** How far its installation is, where it is installed from here. */
+  readonly agent?: AgentState | undefined;
+}
 
 export const accessCondition = "SyncerAuthorized";
+export const installedCondition = "SyncerInstalled";
+export const exclusiveCondition = "Exclusive";
 
 /** The part of the status that is ours, with the conditions that are. Others write theirs beside it. */
 export function targetStatus(
@@ -30,26 +39,41 @@ export function targetStatus(
   nowMs: number,
 ): SyncTargetStatus {
   const known = target.status?.conditions ?? [];
-  const health = healthOf(target, observation, nowMs);
-  const access = accessOf(observation);
-  const own = [health, ...(access === undefined ? [] : [access])];
-  const ready = summary([...own, ...known.filter(({ type }) => others.has(type))]);
+  const health = healthOf(target, observation);
+  const drafts = [
+    installedOf(observation, health),
+    health,
+    ...(observation.kind === "link" ? clusterConditions(observation.report) : []),
+  ];
+  const own = drafts.filter((one) => one !== undefined);
+  const isOther = ({ type }: Draft) =>
+    others.has(type) || (observation.kind === "agent" && type === accessCondition);
+  const ready = summary([...own, ...known.filter(isOther)]);
   const shown = observation.kind === "draining" ? draining(observation.message) : ready;
   const report = observation.kind === "link" ? observation.report : undefined;
+  const isOurs = (target.spec?.mode ?? "Push") === "Push";
   return {
     conditions: [shown, ...own].map((one) => settled(known, one, nowMs)),
-    ...factsOf(target.status ?? {}, report),
+    ...(isOurs ? factsOf(target.status ?? {}, report) : {}),
   };
 }
 
-type Draft = Omit<SeverityCondition, "lastTransitionTime">;
+/** Without the time of its last transition. */
+export type Draft = Omit<SeverityCondition, "lastTransitionTime">;
 
 const others: ReadonlySet<string> = new Set([
   targetConditions.apiImporterReady,
   targetConditions.syncerReady,
 ]);
 
-function healthOf(target: SyncTarget, observation: Observation, nowMs: number): Draft {
+/** What was found in the cluster, by whoever works there. */
+export function clusterConditions(
+  found: Pick<LinkReport, "missingAccess" | "otherClaims">,
+): readonly Draft[] {
+  return [accessOf(found), exclusiveOf(found)].filter((one) => one !== undefined);
+}
+
+function healthOf(target: SyncTarget, observation: Observation): Draft {
   const type = targetConditions.heartbeatHealthy;
   switch (observation.kind) {
     case "problem":
@@ -57,10 +81,11 @@ function healthOf(target: SyncTarget, observation: Observation, nowMs: number): 
     case "draining":
       return findCondition(target.status?.conditions, type) ?? unknown(type, "Terminating", "");
     case "agent":
-      return heartbeat(target, nowMs);
+      return heartbeatOf(target, observation);
     case "link": {
-      const { health, problem } = observation.report;
-      if (health === "True") return passed(type, "ClusterReady", "the cluster answers");
+      const { health, problem, skewMs } = observation.report;
+      if (health === "True")
+        return passed(type, "ClusterReady", `the cluster answers${skewSaid(skewMs)}`);
       if (problem === undefined)
         return unknown(type, "Connecting", "the cluster is asked for the first time");
       return health === "False"
@@ -70,25 +95,65 @@ function healthOf(target: SyncTarget, observation: Observation, nowMs: number): 
   }
 }
 
-function heartbeat({ status, metadata }: SyncTarget, nowMs: number): Draft {
+function heartbeatOf(
+  { metadata, spec }: SyncTarget,
+  { heartbeat, agent }: AgentObservation,
+): Draft {
   const type = targetConditions.heartbeatHealthy;
-  const last = status?.lastHeartbeatTime;
-  if (last === undefined)
-    return failed(type, {
-      reason: "ErrorHeartbeat",
-      message: `No heartbeat yet seen: run a syncer for ${metadata.name} in or beside the cluster`,
-    });
-  if (nowMs - Date.parse(last) <= heartbeatMaxAgeMs) return passed(type, "HeartbeatHealthy", "");
-  const message = `No heartbeat since ${last}: look at the syncer, and at its way to the control plane`;
+  const { name } = metadata;
+  if (heartbeat === undefined) {
+    const next =
+      agent?.message ??
+      (spec?.mode === "Pull"
+        ? `its agent has to run in the cluster: kubectl kcp workload sync ${name} --output agent.yaml prints what to apply there`
+        : `run a syncer for ${name} in or beside the cluster`);
+    return failed(type, { reason: "ErrorHeartbeat", message: `No heartbeat yet seen: ${next}` });
+  }
+  const { last, silentMs, skewMs } = heartbeat;
+  if (silentMs <= heartbeatLateMs)
+    return passed(type, "HeartbeatHealthy", skewSaid(skewMs).replace(/^, but /, ""));
+  const message = `No heartbeat since ${last}: look at the syncer's log, and at its way to the control plane`;
+  if (silentMs <= heartbeatLostMs) return unknown(type, "HeartbeatLate", message);
   return failed(type, { reason: "ErrorHeartbeat", message });
 }
 
-function accessOf(observation: Observation): Draft | undefined {
-  if (observation.kind !== "link") return undefined;
-  const { missingAccess: missing } = observation.report;
+/** A cluster whose clock is off is not worse for it, but its tokens and certificates may be. */
+export function skewSaid(skewMs: number | undefined): string {
+  if (skewMs === undefined || Math.abs(skewMs) < skewMaxMs) return "";
+  // In steps, so that the sentence does not change with every look.
+  const seconds = Math.round(Math.abs(skewMs) / skewMaxMs) * (skewMaxMs / 1000);
+  const where = skewMs > 0 ? "ahead of" : "behind";
+  return `, but its clock is about ${seconds} s ${where} the control plane's: set both by the same time, or tokens and certificates count as expired`;
+}
+
+/** An installation that fails matters as long as no agent reports. */
+function installedOf(observation: Observation, health: Draft): Draft | undefined {
+  if (observation.kind !== "agent" || observation.agent === undefined) return undefined;
+  const { state, message } = observation.agent;
+  const type = installedCondition;
+  const severity = health.status === "True" ? "Info" : "Error";
+  if (state === "failed")
+    return failed(type, { reason: "ErrorInstallingSyncer", message }, severity);
+  if (state === "installed") return passed(type, "SyncerInstalled", message);
+  return { type, status: "Unknown", severity: "Info", reason: "SyncerInstalling", message };
+}
+
+/** Two may share a cluster; that they do is said, for nobody may have meant it. */
+function exclusiveOf({ otherClaims: others }: Pick<LinkReport, "otherClaims">) {
+  if (others === undefined) return undefined;
+  if (others.length === 0) return passed(exclusiveCondition, "NoOtherClaims", "");
+  const message = `${others.join(", ")} also has work in this cluster: both use its capacity. If one of them should not, delete that SyncTarget; if it is gone already, delete the namespaces with its uid in the annotation kcp.io/namespace-locator`;
+  return failed(
+    exclusiveCondition,
+    { reason: "ClaimedByOthers", message: bounded(message) },
+    "Info",
+  );
+}
+
+function accessOf({ missingAccess: missing }: Pick<LinkReport, "missingAccess">) {
   if (missing === undefined) return undefined;
   if (missing.length === 0) return passed(accessCondition, "SyncerAuthorized", "");
-  const message = `the user in the kubeconfig may not ${missing.join(", ")}: grant it by a ClusterRole and a ClusterRoleBinding in the cluster`;
+  const message = `the user that the syncer has in the cluster may not ${missing.join(", ")}: grant it by a ClusterRole and a ClusterRoleBinding in the cluster`;
   return failed(accessCondition, { reason: "SyncerUnauthorized", message: bounded(message, 1024) });
 }
 
@@ -127,7 +192,7 @@ function unknown(type: string, reason: string, message: string): Draft {
 }
 
 /** With the time of its last transition. */
-function settled(
+export function settled(
   known: readonly SeverityCondition[],
   draft: Draft,
   nowMs: number,
@@ -158,4 +223,21 @@ function factsOf(
     ...(capacity === undefined ? {} : { capacity }),
     ...(allocatable === undefined ? {} : { allocatable }),
   };
+}
+
+/** Whether the object says all of this already. */
+export function isSaid({ status = {} }: SyncTarget, said: SyncTargetStatus): boolean {
+  const { conditions = [], ...facts } = said;
+  const isFactSaid = Object.entries(facts).every(([name, value]) =>
+    jsonEqual(value as JsonValue, ((status as Record<string, unknown>)[name] ?? null) as JsonValue),
+  );
+  return (
+    isFactSaid &&
+    conditions.every((one) => {
+      const known = findCondition(status.conditions, one.type);
+      return (
+        known?.status === one.status && known.reason === one.reason && known.message === one.message
+      );
+    })
+  );
 }

@@ -19,6 +19,8 @@ export interface TargetConnection {
   readonly cluster: ClusterName;
   readonly name: string;
   readonly uid: string;
+  /** Who works in the cluster: this process, or an agent of the cluster's own. Then this connection is for its installation only. */
+  readonly worker?: "here" | "agent";
   /** Speaks to the physical cluster. */
   readonly client: Client;
   /** Aborts when this connection is over. */
@@ -47,9 +49,19 @@ export class Targets {
   readonly #connections = new Map<string, TargetConnection>();
   readonly #listeners = new Set<TargetListener>();
   readonly #drains = new Set<DrainHook>();
+  #here: Targets | undefined;
 
   get(key: ObjectKey): TargetConnection | undefined {
     return this.#connections.get(formatKey(key));
+  }
+
+  /** The clusters that this process works in. Whoever imports or syncs asks here. */
+  get workedInHere(): Targets {
+    if (this.#here !== undefined) return this.#here;
+    this.#here = new Targets();
+    for (const connection of this.#connections.values())
+      if (connection.worker !== "agent") this.#here.add(connection);
+    return this.#here;
   }
 
   get size(): number {
@@ -72,6 +84,7 @@ export class Targets {
   /** Whether everybody has left the cluster. */
   async drain(...[target, context]: Parameters<DrainHook>): Promise<"done" | "pending"> {
     const answers = await Promise.all([...this.#drains].map((hook) => hook(target, context)));
+    if (this.#here !== undefined) answers.push(await this.#here.drain(target, context));
     return answers.every((answer) => answer === "done") ? "done" : "pending";
   }
 
@@ -79,6 +92,7 @@ export class Targets {
   add(connection: TargetConnection): void {
     this.#connections.set(formatKey(keyOf(connection)), connection);
     for (const listener of this.#listeners) listener.connected?.(connection);
+    if (connection.worker !== "agent") this.#here?.add(connection);
   }
 
   remove(connection: TargetConnection): void {
@@ -86,6 +100,7 @@ export class Targets {
     if (this.#connections.get(key) !== connection) return;
     this.#connections.delete(key);
     for (const listener of this.#listeners) listener.gone?.(connection);
+    this.#here?.remove(connection);
   }
 }
 

@@ -13,6 +13,8 @@ export type ProblemReason =
   | "ClusterUnreachable"
   /** The cluster's certificate is not signed by the authority in the kubeconfig, or not for this address, or too old. */
   | "CertificateNotTrusted"
+  /** The cluster's own certificate, or the client's in the kubeconfig. */
+  | "CertificateExpired"
   | "CredentialsRejected"
   | "Forbidden"
   /** It answers, and says that it is not ready. */

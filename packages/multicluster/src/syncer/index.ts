@@ -1,8 +1,15 @@
 /** Keeps physical clusters in step with what is assigned to them: `startSyncer` for one; `../syncers.ts` runs one for each that a process is connected to. */
-export { type AgentManifestOptions, agentId, agentManifest } from "./agent-manifest.ts";
+export { concernedTargets } from "./assignment.ts";
 export { auditGraceMs, auditPeriodMs } from "./audit.ts";
 export type { SyncedResource } from "./context.ts";
-export type { NamespaceLocator, Origin, TargetIdentity } from "./origin.ts";
+export {
+  hashDigits,
+  type NamespaceLocator,
+  type Origin,
+  parseLocator,
+  type TargetIdentity,
+  targetKey,
+} from "./origin.ts";
 export {
   type ContestedField,
   defaultPolicies,
@@ -15,6 +22,7 @@ export {
 } from "./policy.ts";
 export { PolicySet } from "./policy-set.ts";
 export { syncPolicyLabel } from "./protocol.ts";
+export { releasePatch } from "./release-patch.ts";
 export { type ResolvedResources, resolveResources } from "./resolve-resources.ts";
 export { ResourceSet } from "./resource-set.ts";
 export { type Syncer, type SyncerHealth, type SyncerOptions, startSyncer } from "./syncer.ts";

@@ -4,11 +4,10 @@
  * It adds to a transport what is common to all requests: the base path, headers, warnings, timeouts, patience with a server that
  * asks for it, and errors as StatusError. It holds no state about objects; caches are informers.
  */
-import { type Clock, type Random, systemClock, systemRandom } from "@kcp-ts/machinery/base";
+import { type Clock, type Random, sleep, systemClock, systemRandom } from "@kcp-ts/machinery/base";
 import { type JsonValue, parseJson, stringifyJson } from "@kcp-ts/machinery/json";
 import { startDeadline } from "./deadline.ts";
 import type { KubernetesObject } from "./object.ts";
-import { pause } from "./on-abort.ts";
 import type { Resource } from "./resource.ts";
 import { ResourceClient } from "./resource-client.ts";
 import { responseError, retryAfterSeconds } from "./response-error.ts";
@@ -176,7 +175,7 @@ export class Client {
       const waitSeconds =
         response.status === 429 || response.status >= 500 ? retryAfterSeconds(response) : undefined;
       if (waitSeconds === undefined || retries++ >= retriesMax) throw error;
-      await pause(this.clock, waitSeconds * 1000, signal);
+      await sleep(this.clock, waitSeconds * 1000, signal);
     }
   }
 

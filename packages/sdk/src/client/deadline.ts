@@ -1,6 +1,5 @@
 /** A signal that aborts with the caller's, or when the time given is over. */
-import type { Clock } from "@kcp-ts/machinery/base";
-import { onAbort } from "./on-abort.ts";
+import { type Clock, onAbort } from "@kcp-ts/machinery/base";
 import { TransportError } from "./transport.ts";
 
 export interface Deadline {

@@ -1,4 +1,5 @@
 /** The client: isomorphic, no sockets. Transports for Node live in `transport/`, kubeconfigs in `kubeconfig/`. */
+export { onAbort, sleep as pause, untilAborted } from "@kcp-ts/machinery/base";
 export {
   type CallOptions,
   Client,
@@ -16,6 +17,7 @@ export {
   type InProcessResponse,
   InProcessTransport,
 } from "./in-process-transport.ts";
+export type { LazyList } from "./list-text.ts";
 export {
   clusterAnnotation,
   type DynamicObject,
@@ -33,7 +35,6 @@ export {
   type TableColumn,
   type TableRow,
 } from "./object.ts";
-export { onAbort, pause, untilAborted } from "./on-abort.ts";
 export type {
   ApplyOptions,
   DeleteOptions,

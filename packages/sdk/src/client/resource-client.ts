@@ -4,9 +4,10 @@
  * One method per verb of the API, none of them clever. What a method returns is what the server answered; a delete, which
  * may answer with a Status, returns nothing unless asked.
  */
-import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery/json";
+import { isJsonObject, type JsonObject, type JsonValue, parseJson } from "@kcp-ts/machinery/json";
 import { isStatusError } from "@kcp-ts/machinery/status";
 import type { CallOptions, Client } from "./client.ts";
+import { type LazyList, readList } from "./list-text.ts";
 import type {
   KubernetesObject,
   ObjectInput,
@@ -101,7 +102,24 @@ export class ResourceClient<Object extends KubernetesObject> {
   }
 
   async *items(options: PageOptions = {}): AsyncGenerator<Object> {
-    for await (const page of this.pages(options)) yield* page.items;
+    for await (const page of this.lazyPages(options)) yield* page.items;
+  }
+
+  /** Like `pages`, with items that are parsed one by one: for who looks at many and keeps few. */
+  async *lazyPages(options: PageOptions = {}): AsyncGenerator<LazyList<Object>> {
+    const { pageSize, resourceVersion, resourceVersionMatch, ...rest } = options;
+    const limit = pageSize ?? pageSizeDefault;
+    let page = await this.lazyList({ ...rest, resourceVersion, resourceVersionMatch, limit });
+    yield page;
+    while (page.metadata.continue) {
+      page = await this.lazyList({ ...rest, limit, continue: page.metadata.continue });
+      yield page;
+    }
+  }
+
+  /** Like `list`, with items that are parsed one by one. */
+  async lazyList(options: ListOptions = {}): Promise<LazyList<Object>> {
+    return readList(await this.#getListText(options, {}));
   }
 
   /**
@@ -212,6 +230,14 @@ export class ResourceClient<Object extends KubernetesObject> {
     headers: Readonly<Record<string, string>>,
     extra: Readonly<Record<string, string | undefined>> = {},
   ): Promise<JsonValue> {
+    return parseJson(await this.#getListText(options, headers, extra)).value;
+  }
+
+  async #getListText(
+    options: ListOptions,
+    headers: Readonly<Record<string, string>>,
+    extra: Readonly<Record<string, string | undefined>> = {},
+  ): Promise<string> {
     const { signal, namespace, retriesMax, limit, labelSelector, fieldSelector } = options;
     const { resourceVersion, resourceVersionMatch } = options;
     const path = withQuery(this.#path({ namespace }), {
@@ -223,7 +249,8 @@ export class ResourceClient<Object extends KubernetesObject> {
       resourceVersionMatch,
       ...extra,
     });
-    return this.client.json({ method: "GET", path, headers, signal, retriesMax });
+    const request = { method: "GET", path, headers, signal, retriesMax } as const;
+    return (await this.client.read(request)).text;
   }
 
   async #apply(

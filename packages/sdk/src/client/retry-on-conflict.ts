@@ -1,7 +1,6 @@
 /** Optimistic locking's other half: read again, change again, write again. */
-import { type Clock, type Random, systemClock, systemRandom } from "@kcp-ts/machinery/base";
+import { type Clock, type Random, sleep, systemClock, systemRandom } from "@kcp-ts/machinery/base";
 import { isStatusError } from "@kcp-ts/machinery/status";
-import { pause } from "./on-abort.ts";
 
 export interface RetryOptions {
   readonly attemptsMax?: number;
@@ -23,6 +22,6 @@ export async function retryOnConflict<Result>(
     } catch (error) {
       if (!isStatusError(error, "Conflict") || made >= attemptsMax) throw error;
     }
-    await pause(clock, delayMs * made * (1 + random.next()), options.signal);
+    await sleep(clock, delayMs * made * (1 + random.next()), options.signal);
   }
 }

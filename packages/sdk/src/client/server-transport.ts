@@ -3,10 +3,10 @@
  *
  * The server is known by the form of its requests only, so that whoever has one can hand it in.
  */
+import { onAbort } from "@kcp-ts/machinery/base";
 import { statusError } from "@kcp-ts/machinery/status";
 import { EndableBody } from "./endable-body.ts";
 import { InProcessTransport } from "./in-process-transport.ts";
-import { onAbort } from "./on-abort.ts";
 import { type Transport, TransportError, type TransportRequest } from "./transport.ts";
 
 export interface ServerRequest {

@@ -19,6 +19,7 @@ import type { InformerScope } from "./informer.ts";
 import type { Feeding, FollowOptions, ListingOptions } from "./informer-loop.ts";
 import { Interner } from "./interner.ts";
 import { clusterOf, formatKey, keyInCluster, type ObjectKey, parseKey } from "./object-key.ts";
+import type { ObjectTable } from "./object-table.ts";
 import type { IndexedStore } from "./store.ts";
 import { type StateEvent, WatchReader } from "./watch-reader.ts";
 
@@ -57,10 +58,10 @@ export class Feed<Object extends KubernetesObject, Cached> implements Feeding {
   /** Fetches the whole state and returns its version. */
   async list({ signal, paged }: ListingOptions): Promise<string> {
     const { selector, pageSize = pageSizeDefault } = this.#options;
-    const next = new Map<string, Cached>();
+    const next = this.#options.store.nextTable();
     let resourceVersion = "";
     const options = { ...selector, signal, retriesMax: 0 };
-    const pages = paged ? this.#resource.pages({ ...options, pageSize }) : this.#whole(options);
+    const pages = paged ? this.#resource.lazyPages({ ...options, pageSize }) : this.#whole(options);
     for await (const page of pages) {
       for (const item of page.items) this.#collect(next, item);
       resourceVersion = page.metadata.resourceVersion ?? "";
@@ -71,7 +72,7 @@ export class Feed<Object extends KubernetesObject, Cached> implements Feeding {
 
   /** Fetches the state by a watch that begins with it, tells `synced`, and follows the changes on the same stream. */
   async stream({ signal, tell }: FollowOptions): Promise<void> {
-    const next = new Map<string, Cached>();
+    const next = this.#options.store.nextTable();
     await this.#reader.stream({
       signal,
       state: (events) => {
@@ -93,7 +94,7 @@ export class Feed<Object extends KubernetesObject, Cached> implements Feeding {
   }
 
   async *#whole(options: { signal: AbortSignal; retriesMax: number }) {
-    yield await this.#resource.list(options);
+    yield await this.#resource.lazyList(options);
   }
 
   #applyAll(batch: readonly WatchEvent<Object>[], tell: FollowOptions["tell"]): void {
@@ -111,16 +112,17 @@ export class Feed<Object extends KubernetesObject, Cached> implements Feeding {
     if (key === undefined) return;
     const text = formatKey(key);
     if (type === "DELETED" || !this.#keeps(object)) {
-      const wasKnown = store.remove(text) !== undefined;
+      const wasKnown = store.remove(text);
       // What is not kept is still missed when it goes.
       if (!wasKnown && (type !== "DELETED" || this.#options.keep === undefined)) return;
       const last = this.#transform(object);
       handlers.tellAll((one) => one.deleted?.(last, { key, finalStateUnknown: false }));
       return;
     }
-    if (isSameVersion(store.peek(text), object)) return;
+    const previous = store.peek(text);
+    if (isSameVersion(previous, object)) return;
     const cached = this.#transform(object);
-    const previous = store.put(text, cached);
+    store.put(text, cached, previous);
     if (previous === undefined) {
       handlers.tellAll((one) => one.added?.(cached, { key, initial: false }));
     } else {
@@ -128,7 +130,7 @@ export class Feed<Object extends KubernetesObject, Cached> implements Feeding {
     }
   }
 
-  #collectEvent(next: Map<string, Cached>, event: StateEvent<Object>): void {
+  #collectEvent(next: ObjectTable<Cached>, event: StateEvent<Object>): void {
     if (event.type === "DELETED") {
       const key = this.#keyOf(event.object);
       if (key !== undefined) next.delete(formatKey(key));
@@ -138,7 +140,7 @@ export class Feed<Object extends KubernetesObject, Cached> implements Feeding {
   }
 
   /** An object that has not changed since stays the same object: a new sync costs no second copy of what is known. */
-  #collect(next: Map<string, Cached>, object: Object): void {
+  #collect(next: ObjectTable<Cached>, object: Object): void {
     const key = this.#keyOf(object);
     if (key === undefined) return;
     const text = formatKey(key);
@@ -146,12 +148,13 @@ export class Feed<Object extends KubernetesObject, Cached> implements Feeding {
       next.delete(text);
       return;
     }
-    const known = this.#options.store.peek(text);
-    const isKnown = known !== undefined && isSameVersion(known, object);
-    next.set(text, isKnown ? known : this.#transform(object));
+    const { store } = this.#options;
+    const isKnown = this.#hasState && isSameVersion(store.peek(text), object);
+    if (isKnown) store.carryOver(text, next);
+    else next.set(text, this.#transform(object));
   }
 
-  async #replace(next: Map<string, Cached>, signal: AbortSignal): Promise<void> {
+  async #replace(next: ObjectTable<Cached>, signal: AbortSignal): Promise<void> {
     const { store, handlers, clock } = this.#options;
     const audience = handlers.snapshot();
     const initial = !this.#hasState;
@@ -161,9 +164,11 @@ export class Feed<Object extends KubernetesObject, Cached> implements Feeding {
     const breathe = async () => {
       if (++told % sliceObjects === 0) await pause(clock, 0, signal);
     };
-    for (const [text, object] of next) {
+    if (audience.length === 0) return;
+    for (const text of next.keys()) {
+      if (next.isSameIn(previous, text)) continue;
+      const object = next.get(text) as Cached;
       const before = previous.get(text);
-      if (before === object) continue;
       const key = parseKey(text);
       if (before === undefined) {
         handlers.tell(audience, (one) => one.added?.(object, { key, initial }));
@@ -172,8 +177,9 @@ export class Feed<Object extends KubernetesObject, Cached> implements Feeding {
       }
       await breathe();
     }
-    for (const [text, object] of previous) {
+    for (const text of previous.keys()) {
       if (next.has(text)) continue;
+      const object = previous.get(text) as Cached;
       const key = parseKey(text);
       handlers.tell(audience, (one) => one.deleted?.(object, { key, finalStateUnknown: true }));
       await breathe();

@@ -170,13 +170,17 @@ class PassingFeed<Object extends KubernetesObject> implements Feeding {
     const { selector, pageSize = pageSizeDefault } = this.#options;
     const options = { ...selector, signal, retriesMax: 0 };
     const pages = paged
-      ? this.#resource.pages({ ...options, pageSize })
-      : [await this.#resource.list(options)];
+      ? this.#resource.lazyPages({ ...options, pageSize })
+      : [await this.#resource.lazyList(options)];
     let resourceVersion = "";
     for await (const { items, metadata } of pages) {
-      for (const item of items) this.#told(item, "state");
+      let told = 0;
+      for (const item of items) {
+        this.#told(item, "state");
+        told++;
+      }
       resourceVersion = metadata.resourceVersion ?? "";
-      await this.#breathe(items.length, signal);
+      await this.#breathe(told, signal);
     }
     return resourceVersion;
   }

@@ -2,7 +2,7 @@
  * Goal: whatever happens between an informer and its server, the store ends up equal to the server's state, and what the handlers
  * heard adds up to the store.
  * Method: seeded histories of writes and mishaps on a fake clock, then peace, then a comparison. A failure prints its seed; run it alone
- * with SOAK_SEED=<seed>.
+ * with SOAK_SEED=<seed>, more of them with SOAK_SEEDS=<number>.
  */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
@@ -25,7 +25,7 @@ const things = defineResource<KubernetesObject>({
 
 const seeds = process.env["SOAK_SEED"]
   ? [Number(process.env["SOAK_SEED"])]
-  : Array.from({ length: 400 }, (_, i) => i + 1);
+  : Array.from({ length: Number(process.env["SOAK_SEEDS"] ?? 400) }, (_, i) => i + 1);
 const stepsPerSeed = 120;
 
 describe("an informer under mishaps", () => {
@@ -52,6 +52,7 @@ async function soak(seed: number): Promise<void> {
     resource: things,
     scope: isWild ? "all-clusters" : { cluster: "root" as ClusterName },
     pageSize: 1 + random.integer(5),
+    liveObjectsMax: random.pick([0, 2, 5, 1000]),
     watchList: random.chance(0.7),
     onError(error) {
       if (error instanceof assert.AssertionError) contradictions.push(error);

@@ -9,7 +9,9 @@ import type { Client, KubernetesObject, Resource, SelectorOptions } from "../cli
 import { Feed } from "./feed.ts";
 import { type HandlerRegistration, Handlers, type InformerHandler } from "./handlers.ts";
 import { type InformerHealth, InformerLoop } from "./informer-loop.ts";
+import { liveObjectsMaxDefault } from "./object-table.ts";
 import { IndexedStore, type Indexers, type ObjectStore } from "./store.ts";
+import { makesJson } from "./transforms.ts";
 
 export interface InformerOptions<Object extends KubernetesObject, Cached> {
   readonly client: Client;
@@ -24,6 +26,12 @@ export interface InformerOptions<Object extends KubernetesObject, Cached> {
    */
   readonly keep?: ((object: Object) => boolean) | undefined;
   readonly indexers?: Indexers<Cached> | undefined;
+  /**
+   * How many objects are kept as objects. All others are kept packed, for a third of the memory, and each read of one makes a new copy in some
+   * microseconds. 1024 if left out; `Infinity` is for who reads a big store through again and again. With a transform of your own, left out means
+   * `Infinity`: only you know whether what it makes survives JSON.
+   */
+  readonly liveObjectsMax?: number | undefined;
   /** Off: the state is fetched by pages even where the server could stream it. */
   readonly watchList?: boolean | undefined;
   readonly pageSize?: number | undefined;
@@ -38,7 +46,7 @@ export type InformerScope = { readonly cluster: ClusterName } | "all-clusters";
 
 export class Informer<Object extends KubernetesObject, Cached = Object> {
   readonly resource: Resource<Object>;
-  readonly #store = new IndexedStore<Cached>();
+  readonly #store: IndexedStore<Cached>;
   readonly #handlers: Handlers<Cached>;
   readonly #loop: InformerLoop;
 
@@ -48,6 +56,8 @@ export class Informer<Object extends KubernetesObject, Cached = Object> {
     const random = options.random ?? options.client.random;
     const report = (error: unknown) => options.onError?.(error);
     this.#handlers = new Handlers(report);
+    const liveMaxDefault = makesJson(options.transform) ? liveObjectsMaxDefault : Infinity;
+    this.#store = new IndexedStore(options.liveObjectsMax ?? liveMaxDefault);
     if (options.indexers !== undefined) this.#store.addIndexers(options.indexers);
     const feed = new Feed({
       ...options,

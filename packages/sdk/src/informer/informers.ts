@@ -24,6 +24,8 @@ export interface SharedInformerOptions<Object, Cached> {
   readonly selector?: SelectorOptions;
   readonly transform?: (object: Object) => Cached;
   readonly indexers?: Indexers<Cached>;
+  /** As for an informer; whoever asks first decides. */
+  readonly liveObjectsMax?: number;
 }
 
 interface Shared {
@@ -57,6 +59,7 @@ export class Informers {
         resource,
         selector: options.selector,
         transform: options.transform,
+        liveObjectsMax: options.liveObjectsMax,
       } satisfies InformerOptions<Object, Cached>);
       shared = {
         informer: informer as unknown as Informer<KubernetesObject, unknown>,

@@ -1,12 +1,14 @@
 /**
  * What an informer knows: objects by key, and by whatever the program asked to have indexed.
  *
- * Objects in it are shared and must not be changed. Indexes are per cluster unless declared otherwise, so that a lookup for one
+ * Objects in it are shared and must not be changed. Of a big store only some are kept as objects, all others packed (object-table.ts): asking twice
+ * may give two equal objects. Indexes are per cluster unless declared otherwise, so that a lookup for one
  * tenant cannot return another's objects by forgetting a condition.
  */
 import { assert } from "@kcp-ts/machinery/base";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { formatKey, type ObjectKey, parseKey } from "./object-key.ts";
+import { ObjectTable } from "./object-table.ts";
 
 export interface ObjectStore<Cached> {
   readonly size: number;
@@ -45,8 +47,14 @@ interface Index<Cached> {
 }
 
 export class IndexedStore<Cached> implements ObjectStore<Cached> {
-  #objects = new Map<string, Cached>();
+  readonly #liveMax: number;
+  #objects: ObjectTable<Cached>;
   readonly #indexes = new Map<string, Index<Cached>>();
+
+  constructor(liveMax: number) {
+    this.#liveMax = liveMax;
+    this.#objects = new ObjectTable(liveMax);
+  }
 
   get size(): number {
     return this.#objects.size;
@@ -61,16 +69,21 @@ export class IndexedStore<Cached> implements ObjectStore<Cached> {
   }
 
   list(filter?: StoreFilter): Cached[] {
-    if (filter === undefined) return [...this.#objects.values()];
+    const found: Cached[] = [];
+    if (filter === undefined) {
+      for (const [, object] of this.#objects.entries()) found.push(object);
+      return found;
+    }
     const { cluster, namespace } = filter;
     const prefix = namespace === undefined ? `${cluster}|` : `${cluster}|${namespace}/`;
-    const found: Cached[] = [];
-    for (const [key, object] of this.#objects) if (key.startsWith(prefix)) found.push(object);
+    for (const key of this.#objects.keys()) {
+      if (key.startsWith(prefix)) found.push(this.#objects.get(key) as Cached);
+    }
     return found;
   }
 
   *entries(): IterableIterator<[ObjectKey, Cached]> {
-    for (const [key, object] of this.#objects) yield [parseKey(key), object];
+    for (const [key, object] of this.#objects.entries()) yield [parseKey(key), object];
   }
 
   byIndex(index: string, lookup: IndexLookup): Cached[] {
@@ -89,38 +102,46 @@ export class IndexedStore<Cached> implements ObjectStore<Cached> {
       assert(known === undefined, `index ${name} exists already and is another one`);
       const index = { indexer, keys: new Map() };
       this.#indexes.set(name, index);
-      for (const [text, object] of this.#objects) addToIndex(index, text, object);
+      for (const [text, object] of this.#objects.entries()) addToIndex(index, text, object);
     }
   }
 
-  /** By the key's text, which the informer has at hand. Returns what was there before. */
-  put(text: string, object: Cached): Cached | undefined {
-    const previous = this.#objects.get(text);
-    if (previous !== undefined) this.#unindex(text, previous);
-    this.#objects.set(text, object);
-    for (const index of this.#indexes.values()) addToIndex(index, text, object);
-    return previous;
-  }
-
-  remove(text: string): Cached | undefined {
-    const previous = this.#objects.get(text);
-    if (previous === undefined) return undefined;
-    this.#objects.delete(text);
-    this.#unindex(text, previous);
-    return previous;
-  }
-
+  /** By the key's text, which the informer has at hand. */
   peek(text: string): Cached | undefined {
     return this.#objects.get(text);
   }
 
+  /** `previous` is what `peek` says is there. */
+  put(text: string, object: Cached, previous: Cached | undefined): void {
+    if (previous !== undefined) this.#unindex(text, previous);
+    this.#objects.set(text, object);
+    for (const index of this.#indexes.values()) addToIndex(index, text, object);
+  }
+
+  remove(text: string): boolean {
+    const previous = this.#indexes.size === 0 ? undefined : this.#objects.get(text);
+    if (previous !== undefined) this.#unindex(text, previous);
+    return this.#objects.delete(text);
+  }
+
+  /** An empty table for the next state, which takes over what has not changed from this one. */
+  nextTable(): ObjectTable<Cached> {
+    return new ObjectTable(this.#liveMax);
+  }
+
+  /** The object at `text` has not changed: the next state has the same. */
+  carryOver(text: string, next: ObjectTable<Cached>): void {
+    next.adopt(text, this.#objects);
+  }
+
   /** Takes `next` as the whole truth at once, and hands back what it replaces. */
-  replace(next: Map<string, Cached>): Map<string, Cached> {
+  replace(next: ObjectTable<Cached>): ObjectTable<Cached> {
     const previous = this.#objects;
     this.#objects = next;
-    for (const index of this.#indexes.values()) {
-      index.keys.clear();
-      for (const [text, object] of next) addToIndex(index, text, object);
+    for (const index of this.#indexes.values()) index.keys.clear();
+    if (this.#indexes.size === 0) return previous;
+    for (const [text, object] of next.entries()) {
+      for (const index of this.#indexes.values()) addToIndex(index, text, object);
     }
     return previous;
   }

@@ -1,9 +1,10 @@
 /** From a kubeconfig's context to a client that speaks to its cluster. */
 import { readFile } from "node:fs/promises";
+import { isIP } from "node:net";
 import { type Clock, systemClock } from "@kcp-ts/machinery/base";
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import { Client, type ClientOptions, type Transport } from "../client/index.ts";
-import { NodeTransport, type TlsSettings } from "../transport/index.ts";
+import { NodeTransport, type PermitsAddress, type TlsSettings } from "../transport/index.ts";
 import { authenticatedTransport } from "./authenticated-transport.ts";
 import {
   basic,
@@ -30,6 +31,8 @@ export interface ConnectOptions {
   readonly impersonate?: Impersonation;
   readonly env?: Environment;
   readonly execPool?: ExecPool;
+  /** For a kubeconfig of somebody else's: whether an address that it leads to may be connected to. */
+  readonly permits?: PermitsAddress | undefined;
   /** Passed on to the client. */
   readonly client?: Omit<ClientOptions, "transport" | "basePath">;
   readonly clock?: Clock;
@@ -53,7 +56,7 @@ export function connect(kubeconfig: Kubeconfig, options: ConnectOptions = {}): C
   const credentials = credentialsFor({ cluster, user, env, clock, execPool });
   const node = new NodeTransport({
     url: server,
-    proxy: proxyFor(server, cluster.proxyUrl, env),
+    ...way(server, cluster.proxyUrl, env, options.permits),
     tls: () => tlsSettings(cluster, credentials),
     clock,
   });
@@ -107,6 +110,25 @@ function parseServer(text: string): URL {
     throw new KubeconfigError(`server: ${text} is not an http or https URL`);
   }
   return url;
+}
+
+/**
+ * How the server is reached. What the kubeconfig names is looked at: the server, or the proxy in front of it. A proxy of our own environment
+ * is not the kubeconfig's idea, and resolves names itself: there only an address can be refused.
+ */
+function way(
+  server: URL,
+  proxyUrl: string | undefined,
+  env: Environment,
+  permits: PermitsAddress | undefined,
+): { readonly proxy: URL | undefined; readonly permits: PermitsAddress | undefined } {
+  const proxy = proxyFor(server, proxyUrl, env);
+  if (permits === undefined || proxy === undefined || proxyUrl !== undefined)
+    return { proxy, permits };
+  const host = server.hostname.replace(/^\[(.*)\]$/, "$1");
+  if (isIP(host) !== 0 && !permits(host))
+    throw new KubeconfigError(`server: ${host} is an address that is not allowed here`);
+  return { proxy, permits: undefined };
 }
 
 function checkTrust(cluster: ClusterEntry): void {

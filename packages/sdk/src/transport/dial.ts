@@ -7,6 +7,7 @@ import { connect as netConnect, type Socket } from "node:net";
 import { type TLSSocket, connect as tlsConnect } from "node:tls";
 import { type Clock, systemClock } from "@kcp-ts/machinery/base";
 import { onAbort, startDeadline, TransportError } from "../client/index.ts";
+import { type PermitsAddress, permittedOnly } from "./permitted-addresses.ts";
 
 /** PEM texts. Files and plugins are the business of `kubeconfig/`. */
 export interface TlsSettings {
@@ -24,6 +25,8 @@ export interface DialOptions {
   readonly proxy?: URL | undefined;
   readonly tls?: TlsSettings | undefined;
   readonly alpn: readonly string[];
+  /** Asked of every address that is connected to: the proxy's, if there is one. All are permitted if left out. */
+  readonly permits?: PermitsAddress | undefined;
   readonly connectTimeoutMs?: number | undefined;
   readonly clock?: Clock | undefined;
 }
@@ -41,8 +44,8 @@ export async function dial(options: DialOptions): Promise<Socket> {
   try {
     const socket =
       options.proxy === undefined
-        ? await tcp(options.url, deadline.signal)
-        : await tunnel(options.url, options.proxy, deadline.signal);
+        ? await tcp(options.url, options.permits, deadline.signal)
+        : await tunnel(options.url, options.proxy, options.permits, deadline.signal);
     socket.setNoDelay(true);
     socket.setKeepAlive(true, tcpKeepAliveMs);
     return options.url.protocol === "https:"
@@ -56,8 +59,13 @@ export async function dial(options: DialOptions): Promise<Socket> {
   }
 }
 
-function tcp(url: URL, signal: AbortSignal): Promise<Socket> {
-  const socket = netConnect({ host: hostOf(url), port: portOf(url) });
+async function tcp(
+  url: URL,
+  permits: PermitsAddress | undefined,
+  signal: AbortSignal,
+): Promise<Socket> {
+  const host = hostOf(url);
+  const socket = netConnect({ host, port: portOf(url), ...permittedOnly(host, permits) });
   return established(socket, "connect", signal);
 }
 
@@ -105,7 +113,12 @@ function established<S extends Socket>(
 }
 
 /** HTTP CONNECT, with the user and password of the proxy's URL if it has them. */
-function tunnel(url: URL, proxy: URL, signal: AbortSignal): Promise<Socket> {
+function tunnel(
+  url: URL,
+  proxy: URL,
+  permits: PermitsAddress | undefined,
+  signal: AbortSignal,
+): Promise<Socket> {
   const target = `${url.hostname}:${portOf(url)}`;
   const request = proxy.protocol === "https:" ? httpsRequest : httpRequest;
   const headers: Record<string, string> = { host: target };
@@ -113,9 +126,11 @@ function tunnel(url: URL, proxy: URL, signal: AbortSignal): Promise<Socket> {
     const user = `${decodeURIComponent(proxy.username)}:${decodeURIComponent(proxy.password)}`;
     headers["proxy-authorization"] = `Basic ${Buffer.from(user).toString("base64")}`;
   }
+  const host = hostOf(proxy);
   return new Promise((resolve, reject) => {
     const connecting = request({
-      host: hostOf(proxy),
+      host,
+      ...permittedOnly(host, permits),
       port: portOf(proxy),
       method: "CONNECT",
       path: target,

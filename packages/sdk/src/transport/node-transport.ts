@@ -17,6 +17,7 @@ import { abortable } from "./abortable.ts";
 import { connectTimeoutMsDefault, dial, type TlsSettings } from "./dial.ts";
 import { Http1Connections } from "./http1-connections.ts";
 import { Http2Connections } from "./http2-connections.ts";
+import type { PermitsAddress } from "./permitted-addresses.ts";
 
 export interface NodeTransportOptions {
   /** Scheme, host and port; a path in it is ignored (it is the client's base path). */
@@ -24,6 +25,8 @@ export interface NodeTransportOptions {
   readonly proxy?: URL | undefined;
   /** Asked at every new connection, so that rotated certificates are picked up. */
   readonly tls?: (() => TlsSettings | Promise<TlsSettings>) | undefined;
+  /** Asked of every address that is connected to, the proxy's if there is one; all are permitted if left out. */
+  readonly permits?: PermitsAddress | undefined;
   /** `http1` keeps to HTTP/1.1 even if the server offers more. */
   readonly protocol?: "negotiate" | "http1";
   readonly connectTimeoutMs?: number;
@@ -130,8 +133,8 @@ export class NodeTransport implements Transport {
       this.#first = undefined;
       return first;
     }
-    const { url, proxy, connectTimeoutMs, clock } = this.#options;
+    const { url, proxy, permits, connectTimeoutMs, clock } = this.#options;
     const tls = await this.#options.tls?.();
-    return dial({ url, proxy, tls, alpn, connectTimeoutMs, clock });
+    return dial({ url, proxy, permits, tls, alpn, connectTimeoutMs, clock });
   }
 }

@@ -5,6 +5,7 @@
  * is an error, never a short body.
  */
 import { Buffer } from "node:buffer";
+import { StringDecoder } from "node:string_decoder";
 import { type ResponseBody, TransportError } from "../client/index.ts";
 
 export interface ByteStream {
@@ -35,6 +36,7 @@ export class StreamBody implements ResponseBody, AsyncIterator<Uint8Array> {
   #isPaused = false;
   #outcome: { readonly error?: unknown } | undefined;
   #wake: (() => void) | undefined;
+  #text: GrowingText | undefined;
 
   /** Reads from the start, up to the limit: a body that is there when it is asked for costs no further turn of the event loop. */
   constructor(options: StreamBodyOptions) {
@@ -49,14 +51,21 @@ export class StreamBody implements ResponseBody, AsyncIterator<Uint8Array> {
     if (this.#outcome === undefined) this.#finish({ error: this.#options.failure(cause) });
   }
 
+  /** Chunks become text as they come: the buffers of a long body are gone before it is whole. */
   text(): Promise<string> {
     this.#bufferedBytesMax = Number.POSITIVE_INFINITY;
     this.#resume();
+    if (this.#outcome === undefined) {
+      const text = new GrowingText();
+      for (const chunk of this.#chunks) text.add(chunk);
+      this.#chunks = [];
+      this.#text = text;
+    }
     return new Promise((resolve, reject) => {
       const settle = () => {
         if (this.#outcome === undefined) return;
         if ("error" in this.#outcome) reject(this.#outcome.error);
-        else resolve(decode(this.#chunks));
+        else resolve(this.#text?.end() ?? decode(this.#chunks));
       };
       this.#wake = settle;
       settle();
@@ -96,6 +105,10 @@ export class StreamBody implements ResponseBody, AsyncIterator<Uint8Array> {
 
   #take(chunk: Uint8Array): void {
     if (this.#outcome !== undefined) return;
+    if (this.#text !== undefined) {
+      this.#text.add(chunk);
+      return;
+    }
     this.#chunks.push(chunk);
     this.#bufferedBytes += chunk.length;
     if (!this.#isPaused && this.#bufferedBytes > this.#bufferedBytesMax) {
@@ -117,11 +130,39 @@ export class StreamBody implements ResponseBody, AsyncIterator<Uint8Array> {
   }
 }
 
+/** A short body is one chunk, and decoded at once. */
+class GrowingText {
+  #first: Uint8Array | undefined;
+  #decoder: StringDecoder | undefined;
+  #text = "";
+
+  add(chunk: Uint8Array): void {
+    if (this.#decoder === undefined) {
+      if (this.#first === undefined) {
+        this.#first = chunk;
+        return;
+      }
+      this.#decoder = new StringDecoder("utf8");
+      this.#text = this.#decoder.write(asBuffer(this.#first));
+    }
+    this.#text += this.#decoder.write(asBuffer(chunk));
+  }
+
+  end(): string {
+    if (this.#decoder !== undefined) return this.#text + this.#decoder.end();
+    return this.#first === undefined ? "" : asBuffer(this.#first).toString("utf8");
+  }
+}
+
+function asBuffer(chunk: Uint8Array): Buffer {
+  return Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength);
+}
+
 function decode(chunks: readonly Uint8Array[]): string {
   const [first] = chunks;
   if (first === undefined) return "";
   const all = chunks.length === 1 ? first : Buffer.concat(chunks);
-  return Buffer.from(all.buffer, all.byteOffset, all.byteLength).toString("utf8");
+  return asBuffer(all).toString("utf8");
 }
 
 export function lost(path: string, cause: unknown): TransportError {

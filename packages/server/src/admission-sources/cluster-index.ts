@@ -3,6 +3,7 @@
  * kept true by the hub, forgotten when many other clusters were asked for since.
  */
 import type { ClusterName } from "@kcp-ts/machinery/names";
+import { ownText } from "../request/own-text.ts";
 import {
   clusterPrefix,
   type Entry,
@@ -14,7 +15,7 @@ import {
   type StorageError,
   type StorageKey,
 } from "../storage/index.ts";
-import type { HubEvent, WatchHub } from "../watch-cache/index.ts";
+import { type HubEvent, type WatchHub, whenClustersGo } from "../watch-cache/index.ts";
 
 export interface ClusterIndexOptions<State> {
   readonly storage: Storage;
@@ -46,6 +47,11 @@ export class ClusterIndex<State> {
   constructor(options: ClusterIndexOptions<State>) {
     this.#options = options;
     for (const collection of options.collections) this.#listen(collection);
+    whenClustersGo(options.hub, (cluster) => {
+      this.#young.delete(cluster);
+      this.#old.delete(cluster);
+      this.#loading.delete(cluster);
+    });
   }
 
   get size(): number {
@@ -133,6 +139,6 @@ export class ClusterIndex<State> {
       this.#old = this.#young;
       this.#young = new Map();
     }
-    this.#young.set(cluster, state);
+    this.#young.set(ownText(cluster), state);
   }
 }

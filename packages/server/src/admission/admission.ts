@@ -31,15 +31,20 @@ export interface AdmissionRequest {
   readonly options: JsonObject;
   /** How objects of the kind are read and merged. */
   readonly form: ObjectForm;
+  /** Set when webhooks or policies made another object of the draft: the draft before, which is what its sender comes to own. */
+  sent?: MutableObject | undefined;
   /** Tells the client something, in a Warning header. */
   warn(text: string): void;
-  /** Leaves a note for the audit of the request; the key is `<domain>/<name>`. */
-  annotate(key: string, value: string): void;
+  /** Leaves a note for the audit of the request; the key is `<domain>/<name>`. `Request`: only where request bodies are shown. */
+  annotate(key: string, value: string, level?: "Metadata" | "Request"): void;
 }
 
 export interface ObjectForm {
-  /** The value as an object of the kind: pruned and with defaults. Throws a StatusError when it cannot be one. */
-  decode(value: JsonObject): MutableObject;
+  /**
+   * The value as an object of the kind: pruned and with defaults. Throws a StatusError when it cannot be one; read strictly, also when a
+   * built-in kind has no such member.
+   */
+  decode(value: JsonObject, how?: "strictly"): MutableObject;
   /** How server-side apply sees the kind. */
   readonly applyType: TypeSchema;
 }

@@ -54,6 +54,7 @@ export class DynamicAdmission implements AdmissionPlugin {
     await mutateAll(configuration, reviewed);
     const { object } = reviewed;
     if (object === null || object === draft) return;
+    request.sent = { ...draft };
     for (const member of Object.keys(draft)) delete draft[member];
     for (const member of Object.keys(object)) setMember(draft, member, object[member] as JsonValue);
   }
@@ -68,7 +69,7 @@ export class DynamicAdmission implements AdmissionPlugin {
     const isDelete = request.operation === "DELETE";
     const reviewed = new ReviewedRequest(
       request,
-      isDelete ? null : object,
+      isDelete ? null : versioned(object, old),
       old ?? null,
       this.#sources,
     );
@@ -106,6 +107,15 @@ async function mutateAll(
   if (mutatingPolicies.length > 0) await mutateByPolicies(mutatingPolicies, reviewed, policies);
   if (reviewed.object !== first) webhooks.noteChange();
   if (mutatingWebhooks.length > 0) await mutateByWebhooks(mutatingWebhooks, reviewed, webhooks);
+}
+
+/** An update is shown with the version that it is about, whether or not its sender named one. */
+function versioned(object: JsonObject, old: JsonObject | undefined): JsonObject {
+  if (old === undefined) return object;
+  const metadata = object["metadata"] as JsonObject;
+  const { resourceVersion } = old["metadata"] as JsonObject;
+  if (resourceVersion === undefined || metadata["resourceVersion"] !== undefined) return object;
+  return { ...object, metadata: { ...metadata, resourceVersion } };
 }
 
 /** What the server knows of the object already, and sets again when it is stored. */

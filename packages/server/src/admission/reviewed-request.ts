@@ -117,7 +117,7 @@ export class ReviewedRequest {
       requestKind: gvk(asked),
       requestResource: gvr(asked),
       ...requestSub,
-      ...(request.name === "" ? {} : { name: request.name }),
+      ...nameOf(request, this.#object),
       ...(this.namespace === "" ? {} : { namespace: this.namespace }),
       operation: request.operation,
       userInfo: userInfo(request),
@@ -125,6 +125,14 @@ export class ReviewedRequest {
       options: request.options,
     };
   }
+}
+
+/** Of an object whose name was generated it is known when the object is. */
+function nameOf({ name }: AdmissionRequest, object: JsonObject | null): JsonObject {
+  if (name !== "") return { name };
+  const { metadata } = object ?? {};
+  const generated = isJsonObject(metadata) ? metadata["name"] : undefined;
+  return typeof generated === "string" && generated !== "" ? { name: generated } : {};
 }
 
 function gvk({ group, version, kind }: TargetKind): JsonObject {

@@ -1,8 +1,10 @@
 /** Sharing APIs: exports, bindings, and what is served because of them. */
 export { ApiSharing, type ApiSharingOptions } from "./api-sharing.ts";
 export { apiBindings, apiExports } from "./kinds/definitions.ts";
+export { type SeenObject, type ShownPart, shownPart } from "./services/shown-part.ts";
 export {
   type ServiceAccess,
   type ServiceDecision,
+  type SyncerViews,
   VirtualWorkspaces,
 } from "./services/virtual-workspaces.ts";

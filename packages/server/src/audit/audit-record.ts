@@ -3,7 +3,9 @@ import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery
 import type { ApiRequest, ApiResponse } from "../request/api-request.ts";
 import { header } from "../request/api-request.ts";
 import type { RequestScope } from "../request/request-scope.ts";
+import { holdsSecrets } from "../request/secret-kinds.ts";
 import type { UserInfo } from "../request/user.ts";
+import { AuditNotes } from "./audit-notes.ts";
 import type { AuditRule, AuditStage } from "./policy.ts";
 
 /** A request as audit sees it. */
@@ -19,7 +21,6 @@ export interface AuditedExchange {
 
 /** Bodies beyond this are left out, and an annotation says so. */
 export const auditObjectBytesMax = 1 << 20;
-const annotationsMax = 64;
 
 export class AuditRecord {
   readonly rule: AuditRule;
@@ -28,7 +29,7 @@ export class AuditRecord {
   requestBody: Uint8Array | undefined;
   responseBody: Uint8Array | undefined;
   readonly #exchange: AuditedExchange;
-  readonly #annotations = new Map<string, string>();
+  readonly #notes = new AuditNotes();
 
   constructor(exchange: AuditedExchange, rule: AuditRule) {
     this.#exchange = exchange;
@@ -39,10 +40,25 @@ export class AuditRecord {
     this.annotate("tenancy.kcp.io/workspace", scope.cluster);
   }
 
-  /** The first value of a key stays, as in Kubernetes. */
   annotate(key: string, value: string): void {
-    if (this.#annotations.has(key) || this.#annotations.size >= annotationsMax) return;
-    this.#annotations.set(key, value);
+    this.#notes.add(key, value);
+  }
+
+  /** A note of somebody who is told about the request: it must have a key of the right form, and may need a level that shows bodies. */
+  annotateFor(key: string, value: string, level: "Metadata" | "Request"): void {
+    if (level === "Request" && !this.#showsRequestBody) return;
+    this.#notes.addForeign(key, value);
+  }
+
+  /** What is secret is shown at level RequestResponse only, where everything is. */
+  get #showsRequestBody(): boolean {
+    const { level } = this.rule;
+    return level === "RequestResponse" || (level === "Request" && !this.#isSecret);
+  }
+
+  get #isSecret(): boolean {
+    const { scope } = this.#exchange;
+    return scope?.kind === "resource" && holdsSecrets(scope);
   }
 
   event(stage: AuditStage, nowMs: number, response: ApiResponse | undefined, decode: Decode) {
@@ -66,7 +82,9 @@ export class AuditRecord {
     const objectRef = objectRefOf(scope);
     if (objectRef !== undefined) event["objectRef"] = objectRef;
     if (response !== undefined) event["responseStatus"] = this.#statusOf(response);
-    if (hasBodies && level !== "Metadata")
+    if (hasBodies && level === "Request" && this.#isSecret)
+      this.annotate("audit.kcp.io/body-left-out", "it may hold secrets");
+    if (hasBodies && this.#showsRequestBody)
       this.#add(event, "requestObject", this.requestBody, (bytes) =>
         decode(bytes, header(request.headers, "content-type")),
       );
@@ -74,7 +92,7 @@ export class AuditRecord {
       this.#add(event, "responseObject", this.responseBody, parseJsonBytes);
     event["requestReceivedTimestamp"] = microTime(receivedAt);
     event["stageTimestamp"] = microTime(nowMs);
-    if (this.#annotations.size > 0) event["annotations"] = Object.fromEntries(this.#annotations);
+    if (!this.#notes.isEmpty) event["annotations"] = this.#notes.toJson();
     return event as JsonObject;
   }
 

@@ -1,5 +1,6 @@
 export { Audit, type AuditBackend, type AuditOptions } from "./audit.ts";
 export { AuditMetrics } from "./audit-metrics.ts";
+export { auditAnnotationsLengthMax, auditAnnotationsMax } from "./audit-notes.ts";
 export {
   type AuditedExchange,
   AuditRecord,

@@ -9,6 +9,7 @@ import type {
 } from "./authenticator.ts";
 import { AuthenticationError } from "./errors.ts";
 import { firstOf } from "./first-of.ts";
+import { RecentTexts } from "./recent-texts.ts";
 
 /** Signed tokens with many groups reach a few KiB; a header as a whole is limited by Node to 16 KiB. */
 export const tokenLengthMax = 16 * 1024;
@@ -16,6 +17,8 @@ export const tokenLengthMax = 16 * 1024;
 export class BearerTokenAuthenticator implements Authenticator {
   readonly #tokens: readonly TokenAuthenticator[];
   readonly #audiences: readonly string[];
+  /** The tokens of headers: the same text each time, whose hash the engine knows by then. */
+  readonly #recent = new RecentTexts<string>();
 
   /** `audiences` are this server's own: whom tokens are meant for that say nothing of it. */
   constructor(tokens: readonly TokenAuthenticator[], audiences: readonly string[] = []) {
@@ -24,11 +27,15 @@ export class BearerTokenAuthenticator implements Authenticator {
   }
 
   authenticate({ authorization }: Credentials): MaybePromise<UserInfo | undefined> {
-    const token = authorization === undefined ? undefined : parseBearerToken(authorization);
+    if (authorization === undefined) return undefined;
+    const recent = this.#recent.get(authorization);
+    const token = recent ?? parseBearerToken(authorization);
     if (token === undefined) return undefined;
-    checkLength(token);
+    if (recent === undefined) checkLength(token);
     const user = firstOf(this.#tokens, (each) => each.authenticateToken(token));
-    return user instanceof Promise ? user.then(known) : known(user);
+    if (user instanceof Promise) return user.then(known);
+    if (recent === undefined && user !== undefined) this.#recent.keep(authorization, token);
+    return known(user);
   }
 
   /** Throws as `authenticate` does. No audiences asked for are those of this server. */

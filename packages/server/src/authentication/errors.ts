@@ -4,12 +4,14 @@
  *
  * - `absent`: no credentials, and anonymous requests are not allowed.
  * - `invalid-token`: no authenticator knows the token.
+ * - `other-audience`: the token is good, and meant for others. A review says so: whoever asks has the token, which says it itself.
  * - `token-too-long`: not even looked at.
  * - `invalid-certificate`: wrong issuer, wrong time, wrong usage, or a signature that is not right.
  */
 export type AuthenticationErrorCode =
   | "absent"
   | "invalid-token"
+  | "other-audience"
   | "token-too-long"
   | "invalid-certificate";
 

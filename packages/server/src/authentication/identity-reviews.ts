@@ -5,7 +5,7 @@ import type { UserInfo } from "../request/index.ts";
 import { isAuthenticationError } from "./errors.ts";
 import type { RequestAuthenticator } from "./request-authenticator.ts";
 
-/** Whose token this is. What is wrong with one is not told: whoever asks might be guessing. */
+/** Whose token this is. What is wrong with one is not told, since whoever asks might be guessing, unless it is good and for others. */
 export async function reviewToken(
   authenticator: RequestAuthenticator,
   object: JsonObject,
@@ -25,13 +25,15 @@ export async function reviewToken(
     };
   } catch (error) {
     if (!isAuthenticationError(error)) throw error;
-    return { status: { user: {}, error: "invalid bearer token" } };
+    const invalid = "invalid bearer token";
+    const told = isAuthenticationError(error, "other-audience");
+    return { status: { user: {}, error: told ? `[${invalid}, ${error.message}]` : invalid } };
   }
 }
 
-/** Who the sender is, after everything that authentication does. */
-export function reviewSelf(user: UserInfo): JsonObject {
-  return { status: { userInfo: userObject(user) } };
+/** Who the sender is, after everything that authentication does; and when, in RFC 3339. */
+export function reviewSelf(user: UserInfo, now: string): JsonObject {
+  return { metadata: { creationTimestamp: now }, status: { userInfo: userObject(user) } };
 }
 
 function userObject({ username, uid = "", groups, extra = {} }: UserInfo): JsonObject {

@@ -104,7 +104,7 @@ describe("an access review", () => {
     const other = { ...spec, resourceAttributes: { ...getting, namespace: "other" } };
     assert.equal(
       (await admin.post(path, { spec: other })).object.message,
-      'LocalSubjectAccessReview.authorization.k8s.io "" is invalid: spec.resourceAttributes.namespace: Invalid value: "other": must match metadata.namespace',
+      '.authorization.k8s.io "" is invalid: spec.resourceAttributes.namespace: Invalid value: "other": must match metadata.namespace',
     );
     assert.equal((await admin.get("/api/v1/namespaces/default")).status, 404, "nothing was made");
   });
@@ -134,13 +134,47 @@ describe("an access review", () => {
       "self",
       { resourceAttributes },
       { name: "x" },
-      'metadata: Invalid value: {"name":"x"}: must be empty except for managedFields',
+      'metadata: Invalid value: {"name":"x"}: must be empty',
     ],
     [
       "self",
       { resourceAttributes: { ...getting, labelSelector: {} } },
       {},
       "spec.resourceAttributes.labelSelector.requirements: Required value: when spec.resourceAttributes.labelSelector is specified, requirements or rawSelector is required",
+    ],
+    [
+      "self",
+      {
+        resourceAttributes: {
+          ...getting,
+          fieldSelector: {
+            rawSelector: "a=b",
+            requirements: [
+              { operator: "In" },
+              { key: "a", operator: "Exists", values: ["b"] },
+              { key: "a", operator: "Newer", values: ["b"] },
+            ],
+          },
+        },
+      },
+      {},
+      `[${[
+        'spec.resourceAttributes.fieldSelector.rawSelector: Invalid value: "a=b": may not specified at the same time as requirements',
+        "spec.resourceAttributes.fieldSelector.requirements[0].key: Required value: must be specified",
+        "spec.resourceAttributes.fieldSelector.requirements[0].values: Required value: must be specified when `operator` is 'In' or 'NotIn'",
+        "spec.resourceAttributes.fieldSelector.requirements[1].values: Forbidden: may not be specified when `operator` is 'Exists' or 'DoesNotExist'",
+      ].join(", ")}]`,
+    ],
+    [
+      "self",
+      {
+        resourceAttributes: {
+          ...getting,
+          labelSelector: { requirements: [{ key: "a/b/c", operator: "Newer" }] },
+        },
+      },
+      {},
+      "spec.resourceAttributes.labelSelector.requirements[0].key: Invalid value: \"a/b/c\": a valid label key must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]') with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')",
     ],
   ];
   for (const [prefix, spec, metadata, message] of invalid) {
@@ -250,12 +284,15 @@ describe("a rules review", () => {
 });
 
 describe("an identity review", () => {
-  it("tells senders who they are", async () => {
-    const { object } = await nobody.post(`${identity}/selfsubjectreviews`, {});
+  it("tells senders who they are, and when", async () => {
+    const sent = { metadata: { name: "x", creationTimestamp: "2001-01-01T00:00:00Z" } };
+    const { object } = await nobody.post(`${identity}/selfsubjectreviews`, sent);
+    const { creationTimestamp } = object.metadata;
+    assert.match(String(creationTimestamp), /^20[2-9]\d-\d\d-\d\dT\d\d:\d\d:\d\dZ$/);
     assert.deepEqual(object, {
       kind: "SelfSubjectReview",
       apiVersion: "authentication.k8s.io/v1",
-      metadata: {},
+      metadata: { creationTimestamp },
       status: { userInfo: { username: "nobody", groups: ["system:authenticated"] } },
     });
   });

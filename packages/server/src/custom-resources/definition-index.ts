@@ -6,6 +6,7 @@ import type { ClusterName } from "@kcp-ts/machinery/names";
 import { compareVersionPriority } from "@kcp-ts/machinery/schema";
 import type { ResourceDefinition } from "../registry/index.ts";
 import { otherWork } from "../request/other-work.ts";
+import { ownText } from "../request/own-text.ts";
 import {
   clusterPrefix,
   parseObjectKey,
@@ -13,7 +14,12 @@ import {
   type Storage,
   type StorageError,
 } from "../storage/index.ts";
-import type { HubEvent, HubListener, WatchHub } from "../watch-cache/index.ts";
+import {
+  type HubEvent,
+  type HubListener,
+  type WatchHub,
+  whenClustersGo,
+} from "../watch-cache/index.ts";
 import type { Conversion } from "./conversion.ts";
 import { DefinitionRecord } from "./definition-record.ts";
 import { customResourceDefinitions } from "./definitions.ts";
@@ -35,11 +41,16 @@ const pageEntries = 100;
 const largeBytes = 64 << 10;
 
 export class ClusterDefinitions {
+  readonly cluster: ClusterName;
   /** By name, which is plural and group. */
   readonly records = new Map<string, DefinitionRecord>();
   /** How many there were when they were loaded: what the index counts by. */
   loaded = 0;
   #served: readonly ResourceDefinition[] | undefined;
+
+  constructor(cluster: ClusterName) {
+    this.cluster = cluster;
+  }
 
   apply(event: HubEvent, name: string): void {
     const known = this.records.get(name);
@@ -80,11 +91,17 @@ export class DefinitionIndex implements HubListener {
   /** In order of last use, oldest first. */
   readonly #clusters = new Map<ClusterName, ClusterDefinitions>();
   readonly #loading = new Map<ClusterName, Loading>();
+  /** What was asked for last is at the end already. */
+  #newest: ClusterDefinitions | undefined;
   #definitions = 0;
 
   constructor(options: DefinitionIndexOptions) {
     this.#options = options;
     this.#listen();
+    whenClustersGo(options.hub, (cluster) => {
+      this.#loading.delete(cluster);
+      this.#drop(cluster);
+    });
   }
 
   get conversion(): Conversion {
@@ -98,9 +115,10 @@ export class DefinitionIndex implements HubListener {
   /** What is in memory of a cluster. */
   peek(cluster: ClusterName): ClusterDefinitions | undefined {
     const found = this.#clusters.get(cluster);
-    if (found === undefined) return undefined;
+    if (found === undefined || found === this.#newest) return found;
     this.#clusters.delete(cluster);
-    this.#clusters.set(cluster, found);
+    this.#clusters.set(found.cluster, found);
+    this.#newest = found;
     return found;
   }
 
@@ -127,6 +145,7 @@ export class DefinitionIndex implements HubListener {
     for (const { records } of this.#clusters.values())
       for (const record of records.values()) record.retire();
     this.#clusters.clear();
+    this.#newest = undefined;
     this.#definitions = 0;
     this.#loading.clear();
     if (error.code !== "closed") this.#listen();
@@ -140,7 +159,7 @@ export class DefinitionIndex implements HubListener {
     const { storage, hub } = this.#options;
     const { signal } = new AbortController();
     const prefix = clusterPrefix({ ...resourceOf, cluster });
-    const definitions = new ClusterDefinitions();
+    const definitions = new ClusterDefinitions(ownText(cluster));
     for (let continueAfter: Parameters<Storage["list"]>[1]["continueAfter"]; ; ) {
       const page = await storage.list(prefix, { signal, entriesMax: pageEntries, continueAfter });
       for (const entry of page.entries) {
@@ -167,14 +186,22 @@ export class DefinitionIndex implements HubListener {
       this.#options;
     definitions.loaded = definitions.records.size;
     this.#definitions += definitions.loaded;
-    this.#clusters.set(cluster, definitions);
-    for (const [oldest, { records, loaded }] of this.#clusters) {
+    this.#clusters.set(definitions.cluster, definitions);
+    this.#newest = definitions;
+    for (const oldest of this.#clusters.keys()) {
       const isTooMuch = this.#clusters.size > clustersMax || this.#definitions > definitionsMax;
       if (!isTooMuch || oldest === cluster) return;
-      for (const record of records.values()) record.retire();
-      this.#clusters.delete(oldest);
-      this.#definitions -= loaded;
+      this.#drop(oldest);
     }
+  }
+
+  #drop(cluster: ClusterName): void {
+    const found = this.#clusters.get(cluster);
+    if (found === undefined) return;
+    for (const record of found.records.values()) record.retire();
+    if (found === this.#newest) this.#newest = undefined;
+    this.#clusters.delete(cluster);
+    this.#definitions -= found.loaded;
   }
 }
 
@@ -183,6 +210,6 @@ interface Loading {
   done: Promise<ClusterDefinitions>;
 }
 
-const noDefinitions = new ClusterDefinitions();
+const noDefinitions = new ClusterDefinitions("" as ClusterName);
 const { group, resource, identity } = customResourceDefinitions;
 const resourceOf = { group, resource, identity };

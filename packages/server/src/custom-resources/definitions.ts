@@ -18,7 +18,7 @@ import {
 import { customResourceDefinition } from "@kcp-ts/machinery/shape";
 import { type FieldError, quote } from "@kcp-ts/machinery/status";
 import type { Draft, ResourceDefinition, SubresourceStrategy } from "../registry/index.ts";
-import { otherWork } from "../request/other-work.ts";
+import { inPieces } from "../request/other-work.ts";
 import { conditionsOf, deletionPending, withCondition } from "./conditions.ts";
 import { decodeDefinition } from "./decode-definition.ts";
 import { ruleEngine } from "./rule-engine.ts";
@@ -148,8 +148,9 @@ function validateUpdate(updated: JsonObject, old: JsonObject): FieldError[] {
 /** Of specs whose judgement was made ahead. */
 const verdicts = new WeakMap<object, FieldError[]>();
 
-/** Values in a definition from which on it is judged in pieces. */
+/** Values in a definition from which on it is judged in pieces; a validation rule counts as many. */
 const largeValues = 1_000;
+const valuesOfRule = 100;
 
 /** Prepares a copy as the write will, judges it, and notes the verdict for the write. */
 function judgeAhead(draft: Draft, old: JsonObject | undefined): Promise<void> | undefined {
@@ -162,21 +163,16 @@ function judgeAhead(draft: Draft, old: JsonObject | undefined): Promise<void> | 
   });
 }
 
-async function inPieces<Result>(work: Pieces<Result>): Promise<Result> {
-  for (;;) {
-    await otherWork();
-    const { done, value } = work.next();
-    if (done === true) return value;
-  }
-}
-
 /** Whether there are many values in it; looks at no more than are needed to tell. */
 function isLarge(value: JsonValue | undefined): boolean {
   const pending: (JsonValue | undefined)[] = [value];
   for (let seen = 0; pending.length > 0; seen++) {
-    if (seen > largeValues) return true;
     const next = pending.pop();
-    if (typeof next === "object" && next !== null) pending.push(...Object.values(next));
+    if (typeof next !== "object" || next === null) continue;
+    if (Object.hasOwn(next, "rule")) seen += valuesOfRule;
+    const members = Object.values(next);
+    if (seen + pending.length + members.length > largeValues) return true;
+    for (const member of members) pending.push(member);
   }
   return false;
 }

@@ -8,7 +8,7 @@ import {
   CelError,
   COST_PER_CALL_MAX,
   type Compilation,
-  compile,
+  compileInPieces,
   declaredDynamic,
   declaredOptional,
   type Environment,
@@ -17,65 +17,84 @@ import {
   type Program,
   STRING,
 } from "@kcp-ts/machinery/cel";
-import type {
-  CompiledRule,
-  MessageOutcome,
-  RuleContext,
-  RuleEvaluator,
-  RuleOutcome,
-  RuleValues,
-  ValidationRule,
+import {
+  atOnce,
+  type CompiledRule,
+  type MessageOutcome,
+  type Pieces,
+  type RuleContext,
+  type RuleEvaluator,
+  type RuleOutcome,
+  type RuleValues,
+  type ValidationRule,
 } from "@kcp-ts/machinery/schema";
 import { declareSchema } from "./declared-schema.ts";
 
 /** Bytes of the largest request: what bounds how often a sub-schema can occur. */
 const requestBytesMax = 3 << 20;
 
-export const ruleEngine: RuleEvaluator = {
+export const ruleEngine = {
   compile(rules: readonly ValidationRule[], context: RuleContext): readonly CompiledRule[] {
-    const known = context.isResourceRoot ? compiledRoots : compiledRules;
-    let compiled = known.get(rules);
-    if (compiled === undefined) {
-      compiled = compileRules(rules, context);
-      known.set(rules, compiled);
-    }
-    return compiled;
+    return knownIn(context).get(rules) ?? atOnce(compileInto(rules, context));
   },
-};
+  *prepare(rules: readonly ValidationRule[], context: RuleContext): Pieces<void> {
+    if (!knownIn(context).has(rules)) yield* compileInto(rules, context);
+  },
+} satisfies RuleEvaluator;
+
+function knownIn({ isResourceRoot }: RuleContext): typeof compiledRules {
+  return isResourceRoot ? compiledRoots : compiledRules;
+}
+
+function* compileInto(
+  rules: readonly ValidationRule[],
+  context: RuleContext,
+): Pieces<readonly CompiledRule[]> {
+  const compiled = yield* compileRules(rules, context);
+  knownIn(context).set(rules, compiled);
+  return compiled;
+}
 
 /** By the rules of a sub-schema: what was compiled ahead is found again. */
 const compiledRules = new WeakMap<readonly ValidationRule[], readonly CompiledRule[]>();
 const compiledRoots = new WeakMap<readonly ValidationRule[], readonly CompiledRule[]>();
 
-function compileRules(
+function* compileRules(
   rules: readonly ValidationRule[],
   context: RuleContext,
-): readonly CompiledRule[] {
+): Pieces<readonly CompiledRule[]> {
   const self = declareSchema(context.schema, context.isResourceRoot) ?? declaredDynamic;
   const maxCardinality = Math.floor(requestBytesMax / (self.serializedBytesMin + 1));
   const plain = kubernetesEnvironment.extend({ variables: { self, oldSelf: self } });
   let optional: Environment | undefined;
-  return rules.map((rule) => {
+  const compiled: CompiledRule[] = [];
+  for (const rule of rules) {
     if (rule.optionalOldSelf === true)
       optional ??= kubernetesEnvironment.extend({
         variables: { self, oldSelf: declaredOptional(self) },
       });
     const environment = rule.optionalOldSelf === true ? (optional ?? plain) : plain;
-    return compileRule(rule, environment, maxCardinality);
-  });
+    compiled.push(yield* compileRule(rule, environment, maxCardinality));
+    yield;
+  }
+  return compiled;
 }
 
-function compileRule(
+function* compileRule(
   rule: ValidationRule,
   environment: Environment,
   maxCardinality: number,
-): CompiledRule {
-  const compiled = compile(rule.rule, environment, { resultTypes: [BOOL] });
+): Pieces<CompiledRule> {
+  const compiled = yield* compileInPieces(rule.rule, environment, { resultTypes: [BOOL] });
+  yield;
   const message =
     rule.messageExpression.trim() === ""
       ? undefined
-      : compile(rule.messageExpression, environment, { resultTypes: [STRING] });
+      : yield* compileInPieces(rule.messageExpression, environment, { resultTypes: [STRING] });
+  yield;
   const program = compiled.ok ? compiled.program : undefined;
+  const maxCost = program === undefined ? 0 : estimateCost(program.checked, environment).max;
+  yield;
   return {
     error: errorOf(compiled, "compilation failed", "cel expression must evaluate to a bool"),
     messageError:
@@ -87,7 +106,7 @@ function compileRule(
             "messageExpression must evaluate to a string",
           ),
     usesOldSelf: program?.variables.includes("oldSelf") === true,
-    maxCost: program === undefined ? 0 : estimateCost(program.checked, environment).max,
+    maxCost,
     messageMaxCost:
       message?.ok === true ? estimateCost(message.program.checked, environment).max : 0,
     maxCardinality,

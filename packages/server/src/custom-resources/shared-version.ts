@@ -1,6 +1,11 @@
 /** One version of a definition, as discovery lists it and as all clusters with the same definition share it. */
 import type { JsonObject } from "@kcp-ts/machinery/json";
-import { type CrdVersion, compareVersionPriority } from "@kcp-ts/machinery/schema";
+import {
+  type CompiledSchema,
+  type CrdVersion,
+  compareVersionPriority,
+  type Pieces,
+} from "@kcp-ts/machinery/schema";
 import {
   apiVersionOf,
   type KindSchemas,
@@ -8,7 +13,7 @@ import {
   type Strategy,
   type SubresourceStrategy,
 } from "../registry/index.ts";
-import { otherWork } from "../request/other-work.ts";
+import { inPieces, otherWork } from "../request/other-work.ts";
 import {
   type CompiledHolder,
   CompiledVersion,
@@ -35,7 +40,12 @@ const allVerbs = [
 const lastVerbs = ["delete", "deletecollection", "get", "list", "watch"] as const;
 
 /** UTF-16 units of a schema below which it is compiled on the spot. */
-const largeSchemaLength = 64 << 10;
+const largeSchemaLength = 4 << 10;
+
+function* prepareRules({ root }: CompiledSchema): Pieces<void> {
+  for (const { rules, schema, isResourceRoot } of ruleSources(root))
+    yield* ruleEngine.prepare(rules, { schema, isResourceRoot });
+}
 
 export class SharedVersion implements ResourceDefinition, CompiledHolder {
   readonly definition: SharedDefinition;
@@ -158,10 +168,7 @@ export class SharedVersion implements ResourceDefinition, CompiledHolder {
     await otherWork();
     compiled.prepareApply(json);
     const { schema } = compiled;
-    for (const { rules, schema: source, isResourceRoot } of ruleSources(schema.root)) {
-      await otherWork();
-      ruleEngine.compile(rules, { schema: source, isResourceRoot });
-    }
+    await inPieces(prepareRules(schema));
   }
 
   dropCompiled(): void {

@@ -53,6 +53,10 @@ export class ObjectLimiter {
     return this.#check(cluster, count);
   }
 
+  forget(cluster: string): void {
+    this.#counts.delete(cluster);
+  }
+
   get size(): number {
     return this.#counts.size;
   }

@@ -3,6 +3,7 @@ import type { TypeSchema } from "@kcp-ts/machinery/apply";
 import { isJsonObject, type JsonObject } from "@kcp-ts/machinery/json";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { applyTypeOf } from "@kcp-ts/machinery/shape";
+import { statusError } from "@kcp-ts/machinery/status";
 import type { AdmissionRequest, MutableObject, ObjectForm, Operation } from "../admission/index.ts";
 import type { Build, Draft, ResourceDefinition, Validator } from "../registry/index.ts";
 import type { UserInfo } from "../request/user.ts";
@@ -43,6 +44,7 @@ class HandledAdmission implements AdmissionRequest {
   readonly name: string;
   readonly user: UserInfo;
   readonly isDryRun: boolean;
+  sent: MutableObject | undefined;
   readonly #handled: HandlerRequest;
   readonly #particulars: Particulars;
 
@@ -85,8 +87,8 @@ class HandledAdmission implements AdmissionRequest {
     this.#handled.warnings.push(text);
   }
 
-  annotate(key: string, value: string): void {
-    this.#handled.annotate(key, value);
+  annotate(key: string, value: string, level?: "Metadata" | "Request"): void {
+    this.#handled.annotate(key, value, level);
   }
 
   /** The same write, when there turns out to be nothing to update. */
@@ -102,9 +104,12 @@ export class DefinitionForm implements ObjectForm {
     this.#definition = definition;
   }
 
-  decode(value: JsonObject): MutableObject {
-    const options = { isDryRun: false, fieldValidation: "Ignore", fieldManager: "" } as const;
-    return decodeDraft(this.#definition, { value, duplicates: [] }, options, []);
+  decode(value: JsonObject, how?: "strictly"): MutableObject {
+    const isStrict = how === "strictly" && !this.#definition.itemsCarryKind;
+    const fieldValidation = isStrict ? "Strict" : "Ignore";
+    const options = { isDryRun: false, fieldValidation, fieldManager: "" } as const;
+    const body = { value, duplicates: [] };
+    return decodeDraft(this.#definition, body, options, [], statusError.badRequest);
   }
 
   get applyType(): TypeSchema {
@@ -158,6 +163,7 @@ export function mutating(
 ): Build {
   return async (old) => {
     const present = actual(request, old);
+    request.sent = undefined;
     if (present !== request) {
       await authorizeCreate(present);
       await admission.admit(present);
@@ -166,6 +172,7 @@ export function mutating(
     if (!admission.mutates(present)) return wanted;
     const draft = structuredClone(wanted);
     await admission.mutate(present, draft, old);
+    request.sent = present.sent;
     return draft;
   };
 }

@@ -45,7 +45,7 @@ export function applyBuild(
     refuseUnknownUid(handled, config, old);
     const now = timestamp(rooms.clock.now());
     const { kind } = definition;
-    const write = managedWrite(definition, request.owner, old, now);
+    const write = managedWrite(definition, request.owner, ownable(definition, old), now);
     const applied = applyConfiguration({ ...write, config, kind, force: request.force });
     const draft = decodeDraft(
       definition,
@@ -56,6 +56,17 @@ export function applyBuild(
     checkAddress(handled, draft, "update");
     return withWishedVersion(draft, old === undefined ? {} : (config["metadata"] as JsonObject));
   };
+}
+
+/** What a built-in kind tells as null is not there: nobody owned it before the first apply. */
+function ownable(
+  { itemsCarryKind }: HandlerRequest["definition"],
+  old: JsonObject | undefined,
+): JsonObject | undefined {
+  if (itemsCarryKind || old === undefined) return old;
+  const members = Object.entries(old);
+  const told = members.filter(([, value]) => value !== null);
+  return told.length === members.length ? old : Object.fromEntries(told);
 }
 
 interface ParsedText {

@@ -34,7 +34,7 @@ export interface HandlerRequest {
   /** Aborts when the client goes away or the request's time is up. */
   readonly signal: AbortSignal;
   /** Leaves a note for the audit of the request. */
-  annotate(key: string, value: string): void;
+  annotate(key: string, value: string, level?: "Metadata" | "Request"): void;
 }
 
 /** The bytes that a request body may have, as in Kubernetes. */

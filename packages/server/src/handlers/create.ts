@@ -36,6 +36,7 @@ export async function handleCreate(
       validate: validatorFor(rooms, admitted),
       signal: uncancelled,
       owner: fieldOwner(handled, options, "update"),
+      asSent: admitted,
     })
     .catch(async (error: unknown) => {
       await rooms.admission.abandon(admitted);

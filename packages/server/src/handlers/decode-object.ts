@@ -151,9 +151,7 @@ export function checkAddress(
     namespace !== "" &&
     namespace !== scope.namespace
   ) {
-    throw statusError.badRequest(
-      "the namespace of the provided object does not match the namespace sent on the request",
-    );
+    throw otherNamespace();
   }
   if (rule === "create") return;
   if (typeof name !== "string" || name === "") {
@@ -166,6 +164,12 @@ export function checkAddress(
       `the name of the object (${name}) does not match the name on the URL (${scope.name})`,
     );
   }
+}
+
+export function otherNamespace(): StatusError {
+  return statusError.badRequest(
+    "the namespace of the provided object does not match the namespace sent on the request",
+  );
 }
 
 /** A kind that is on its way out takes no new objects. */

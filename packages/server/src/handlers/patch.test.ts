@@ -151,6 +151,20 @@ describe("patch", () => {
     );
   });
 
+  it("a result of the wrong type that is a Secret is refused without its contents", async () => {
+    const secrets = `${base}/namespaces/default/secrets`;
+    await server.must("POST", secrets, {
+      body: { metadata: { name: "s" }, stringData: { stored: "hunter2" } },
+    });
+    for (const type of ["merge", "strategic"] as const) {
+      const answer = await server.patch(`${secrets}/s`, type, { data: { sent: { x: "hunter3" } } });
+      assert.equal(answer.status, 422);
+      assert.match(answer.text, /<secret contents redacted>/);
+      const stored = Buffer.from("hunter2").toString("base64");
+      for (const text of ["hunter3", stored]) assert.ok(!answer.text.includes(text), answer.text);
+    }
+  });
+
   it("strict validation refuses unknown and duplicate fields of a patch with a 422", async () => {
     const strict = `${path}?fieldValidation=Strict`;
     const unknown = await server.patch(strict, "merge", { foo: 1, metadata: { bar: 2 } });

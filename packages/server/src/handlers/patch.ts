@@ -17,6 +17,7 @@ import type { Build, Draft, ResourceDefinition } from "../registry/index.ts";
 import { type ApiResponse, header } from "../request/api-request.ts";
 import { applyPatchType, patchMediaTypes } from "../request/media-types.ts";
 import { isTrue } from "../request/query.ts";
+import { holdsSecrets } from "../request/secret-kinds.ts";
 import { admissionRequest, mutating, validatorFor } from "./admission-request.ts";
 import { applyBuild } from "./apply.ts";
 import {
@@ -87,6 +88,7 @@ export async function handlePatch(
     mayCreate: isApply && scope.subresource === "",
     isDerived: true,
     owner,
+    asSent: admitted,
   });
   const status = written.outcome === "created" ? 201 : 200;
   return renderWritten(status, await settled(written, handled, rooms), form, handled, rooms);
@@ -140,7 +142,7 @@ function patched(
   const value = translatePatchErrors(() => patch.apply(old));
   if (!isJsonObject(value)) throw statusError.badRequest("a patch must leave an object");
   checkKind(definition, value);
-  const refuse = refusalOf(value);
+  const refuse = refusalOf(value, definition);
   if (options.fieldValidation === "Strict" && patch.strictErrors.length > 0) {
     throw refuse(`strict decoding error: ${patch.strictErrors.slice(0, problemsMax).join(", ")}`);
   }
@@ -167,9 +169,12 @@ function dropOwnVersion(draft: Draft, old: JsonObject): void {
 /** Shown of a result that cannot be taken. */
 const shownLengthMax = 10_000;
 
-function refusalOf(value: JsonObject): Refusal {
+function refusalOf(value: JsonObject, definition: ResourceDefinition): Refusal {
   return (why) => {
-    const shown = stringifyJson(value).slice(0, shownLengthMax);
+    // The object as it is stored is part of it: who may patch a Secret may not read it for that, nor may who reads the audit log.
+    const shown = holdsSecrets(definition)
+      ? "<secret contents redacted>"
+      : stringifyJson(value).slice(0, shownLengthMax);
     const errors = [fieldError.invalid("patch", shown, why)];
     return statusError.invalid({ group: "", kind: "" }, "", errors);
   };

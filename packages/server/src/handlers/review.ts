@@ -46,7 +46,9 @@ export async function handleReview(
     ...(definition.isNamespaced ? { namespace } : {}),
   };
   const errors = definition.strategy.validate(draft);
-  if (errors.length > 0) throw statusError.invalid(definition, "", errors);
+  // Without the kind: so does Kubernetes.
+  const { group } = definition;
+  if (errors.length > 0) throw statusError.invalid({ group, kind: "" }, "", errors);
   await admit(handled, rooms, draft, options.isDryRun);
   const { kind: _kind, apiVersion: _version, metadata, ...rest } = draft;
   const answer = await reviewer({ cluster, namespace, user, object: draft });

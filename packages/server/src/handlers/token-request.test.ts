@@ -142,14 +142,47 @@ describe("a token request", () => {
       (await ask({}, { metadata: { name: "x" } })).text,
       /must match the service account name/,
     );
-    assert.match(
-      (await ask({}, { metadata: { namespace: "x" } })).text,
-      /must match the service account namespace/,
+    const elsewhere = await ask({}, { metadata: { namespace: "x", name: "x" } });
+    assert.equal(elsewhere.status, 400);
+    assert.equal(
+      elsewhere.object.message,
+      "the namespace of the provided object does not match the namespace sent on the request",
     );
     assert.equal((await ask({}, { kind: "Pod" })).status, 400);
     assert.equal((await ask({ audiences: "x" })).status, 400);
     assert.equal((await server.request("POST", path("a", "nosuch"), { body: {} })).status, 404);
     assert.equal((await server.get(path("a"))).status, 405);
+  });
+
+  it("is for the account of that identity, if it says one", async () => {
+    const { uid = "" } = (await ask({})).object.metadata;
+    assert.equal((await ask({}, { metadata: { uid } })).status, 201);
+    const other = await ask({}, { metadata: { uid: "other" } });
+    assert.equal(other.status, 409);
+    assert.equal(
+      other.object.message,
+      `Operation cannot be fulfilled on TokenRequest.authentication.k8s.io "robot": the UID in the token request (other) does not match the UID of the service account (${uid})`,
+    );
+  });
+
+  it("is told by a review for others whom it is meant for", async () => {
+    const token = await tokenOf({ audiences: ["vault", "x"] });
+    const review = async (spec: object) =>
+      (
+        await server.must("POST", "/clusters/b/apis/authentication.k8s.io/v1/tokenreviews", {
+          body: { spec },
+        })
+      )["status"];
+    assert.deepEqual(await review({ token, audiences: ["other"] }), {
+      user: {},
+      error:
+        '[invalid bearer token, token audiences ["vault" "x"] is invalid for the target audiences ["other"]]',
+    });
+    const forged = `${token.slice(0, -4)}AAAA`;
+    assert.deepEqual(await review({ token: forged, audiences: ["other"] }), {
+      user: {},
+      error: "invalid bearer token",
+    });
   });
 
   it("is in discovery as a kind of its own group", async () => {

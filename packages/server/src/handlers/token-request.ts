@@ -8,6 +8,7 @@ import { type ApiResponse, header } from "../request/api-request.ts";
 import { decodeObject } from "../stored-object/index.ts";
 import { admissionRequest } from "./admission-request.ts";
 import { bodyBytesMax, type HandlerRequest, type HandlerRooms, oneCluster } from "./context.ts";
+import { otherNamespace } from "./decode-object.ts";
 import { parseMutationOptions } from "./options.ts";
 import { renderValue } from "./render.ts";
 
@@ -33,18 +34,20 @@ export async function handleTokenRequest(
   const asked = await readRequest(handled);
   checkAddress(asked, namespace, name);
   const account = await find(handled, rooms, handled.definition, name);
+  const uid = uidOf(account);
+  checkUid(asked, name, uid);
   const spec = wishOf(asked, tokens.audiences);
   const admission = rooms.admission.admit(admissionRequest(handled, "CREATE", options.isDryRun));
   if (admission !== undefined) await admission;
   const secret = await boundSecret(handled, rooms, spec["boundObjectRef"]);
   const nowMs = rooms.clock.now();
   const issued = tokens.issue({
-    account: { cluster, namespace, name, uid: uidOf(account) },
+    account: { cluster, namespace, name, uid },
     secret,
     audiences: spec["audiences"] as string[],
     expirationSeconds: spec["expirationSeconds"] as number,
   });
-  const metadata = { name, namespace, creationTimestamp: timestamp(nowMs) };
+  const metadata = { name, namespace, uid, creationTimestamp: timestamp(nowMs) };
   const answer: JsonObject = {
     kind: "TokenRequest",
     apiVersion: "authentication.k8s.io/v1",
@@ -79,17 +82,22 @@ async function readRequest(handled: HandlerRequest): Promise<JsonObject> {
 
 function checkAddress(asked: JsonObject, namespace: string, name: string): void {
   const metadata = isJsonObject(asked["metadata"]) ? asked["metadata"] : {};
-  const errors: FieldError[] = [];
-  for (const [member, expected, what] of [
-    ["name", name, "name"],
-    ["namespace", namespace, "namespace"],
-  ] as const) {
-    const given = metadata[member];
-    if (given === undefined || given === "" || given === expected) continue;
-    const why = `must match the service account ${what} if specified`;
-    errors.push(fieldError.invalid(`metadata.${member}`, given, why));
-  }
-  refuseInvalid(errors, name);
+  const { name: givenName = "", namespace: givenNamespace = "" } = metadata;
+  if (givenNamespace !== "" && givenNamespace !== namespace) throw otherNamespace();
+  if (givenName === "" || givenName === name) return;
+  const why = "must match the service account name if specified";
+  refuseInvalid([fieldError.invalid("metadata.name", givenName, why)], name);
+}
+
+/** An account of the same name that came later is another one. */
+function checkUid(asked: JsonObject, name: string, uid: string): void {
+  const { uid: given = "" } = isJsonObject(asked["metadata"]) ? asked["metadata"] : {};
+  if (given === "" || given === uid) return;
+  throw statusError.conflict(
+    { group: "authentication.k8s.io", resource: "TokenRequest" },
+    name,
+    `the UID in the token request (${String(given)}) does not match the UID of the service account (${uid})`,
+  );
 }
 
 /** The spec with its defaults. */

@@ -33,6 +33,7 @@ export async function handleUpdate(
       validate: validatorFor(rooms, admitted),
       signal: uncancelled,
       owner: fieldOwner(handled, options, "update"),
+      asSent: admitted,
       subresource: definition.subresources.get(scope.subresource),
       mayCreate: definition.strategy.allowsCreateOnUpdate && scope.subresource === "",
     },

@@ -74,6 +74,34 @@ export function prepareCreate(
   return { object: draft, sent: before ?? draft };
 }
 
+/** What an object that admission changed would have been without: its sender owns nothing of the changes. */
+export function asSent(
+  definition: ResourceDefinition,
+  sent: Draft,
+  object: JsonObject,
+  context: WriteContext,
+  update?: { readonly old: JsonObject; readonly subresource: SubresourceStrategy | undefined },
+): Prepared {
+  const { strategy } = definition;
+  const { metadata, kind, apiVersion } = object as { metadata: Draft; [member: string]: JsonValue };
+  const sentMetadata = sent["metadata"] as Draft;
+  const own: Draft = { ...metadata };
+  for (const member of changeableMetadata) {
+    const value = sentMetadata[member];
+    if (value === undefined) delete own[member];
+    else own[member] = value;
+  }
+  unmarkCluster(own);
+  const draft: Draft = { ...sent, kind, apiVersion, metadata: own } as Draft;
+  if (update !== undefined)
+    (update.subresource ?? strategy).prepareForUpdate(draft, update.old, context);
+  else if (strategy.isOwnedAsSent !== true) strategy.prepareForCreate(draft, context);
+  if (update !== undefined || strategy.isOwnedAsSent !== true) strategy.canonicalize?.(draft);
+  return { object, sent: draft };
+}
+
+const changeableMetadata = ["annotations", "finalizers", "labels", "ownerReferences"];
+
 /** A kind that is stored as one of another group is named as that. */
 function kindOf(definition: ResourceDefinition): { group: string; kind: string } {
   return { group: collectionKeyOf(definition).group, kind: definition.kind };

@@ -28,6 +28,7 @@ import { collectionKeyOf, type ResourceDefinition } from "./definition.ts";
 import { type DeleteRequest, deletionOf } from "./deletion.ts";
 import { type FieldOwner, recordOwner } from "./managed-fields.ts";
 import {
+  asSent,
   clusterAnnotation,
   markCluster,
   type Prepared,
@@ -75,6 +76,8 @@ export interface WriteOptions {
   readonly signal: AbortSignal;
   /** Absent for deletions, which nobody comes to own anything by. */
   readonly owner?: FieldOwner;
+  /** What the sender comes to own, when that is not the whole because admission made another object of it. */
+  readonly asSent?: { readonly sent?: Draft | undefined };
 }
 
 /** What a write left behind. `isStored` is false for dry runs, whose object has no resourceVersion yet. */
@@ -126,7 +129,15 @@ export class Registry {
     for (let tries = 1; ; tries++) {
       const prepared = prepareCreate(definition, address, { ...draft }, context);
       if (ahead !== undefined) await otherWork();
-      const object = this.#own(definition, address.cluster, options, prepared, undefined);
+      const { sent } = options.asSent ?? {};
+      const owned =
+        sent === undefined
+          ? prepared
+          : asSent(definition, sent, prepared.object, {
+              nowMs: this.#options.clock.now(),
+              user: options.user,
+            });
+      const object = this.#own(definition, address.cluster, options, owned, undefined);
       const { name } = object["metadata"] as { name: string };
       if (ahead !== undefined) await otherWork();
       const pending = options.validate(object, undefined);
@@ -173,12 +184,14 @@ export class Registry {
         const ahead = definition.strategy.judgeAhead?.(draft, old);
         if (ahead !== undefined) await ahead;
       }
-      const object = prepareUpdate(definition, draft, old, options, {
-        nowMs: this.#options.clock.now(),
-        user: options.user,
-      });
+      const context = { nowMs: this.#options.clock.now(), user: options.user };
+      const object = prepareUpdate(definition, draft, old, options, context);
       if (entry.value.length > largeBytes) await otherWork();
-      const prepared = { object, sent: object };
+      const { sent } = options.asSent ?? {};
+      const prepared =
+        sent === undefined
+          ? { object, sent: object }
+          : asSent(definition, sent, object, context, { old, subresource: options.subresource });
       const updated = this.#own(definition, address.cluster, options, prepared, old);
       await options.validate(updated, old);
       if (entry.value.length > largeBytes) await otherWork();

@@ -26,7 +26,16 @@ export type ServiceScope =
       readonly name: "initializingworkspaces" | "terminatingworkspaces";
       /** Of the initializer or terminator: `<cluster>:<WorkspaceType>`. */
       readonly id: string;
-    };
+    }
+  | SyncerScope;
+
+/** What the agent of one physical cluster sees of a logical cluster. The uid tells its SyncTarget from an earlier one of the same name. */
+export interface SyncerScope {
+  readonly name: "syncer";
+  readonly cluster: ClusterName;
+  readonly target: string;
+  readonly uid: string;
+}
 
 export interface ResourceScope {
   readonly kind: "resource";

@@ -35,10 +35,11 @@ const lengths: ReadonlyMap<string, number> = new Map([
   ["apiexport", 2],
   ["apiresourceschema", 1],
   ["initializingworkspaces", 1],
+  ["syncer", 3],
   ["terminatingworkspaces", 1],
 ]);
 
-function serviceOf(name: string, [first = "", second = ""]: readonly string[]) {
+function serviceOf(name: string, [first = "", second = "", third = ""]: readonly string[]) {
   switch (name) {
     case "apiexport": {
       const cluster = clusterOf(first, { orAll: false });
@@ -50,6 +51,11 @@ function serviceOf(name: string, [first = "", second = ""]: readonly string[]) {
       return cluster === undefined
         ? undefined
         : ({ name, cluster: cluster as ClusterName } as const);
+    }
+    case "syncer": {
+      const cluster = clusterOf(first, { orAll: false });
+      if (cluster === undefined || second === "" || third === "") return undefined;
+      return { name, cluster: cluster as ClusterName, target: second, uid: third } as const;
     }
     default:
       return first === ""

@@ -25,12 +25,14 @@ export class ChangeFeed {
   #tailBytes = 0;
   #tailStart: Revision;
   #head: Revision;
+  #tidiedTo: Revision;
   #subscriptions = new Set<Subscription>();
 
   constructor(options: ChangeFeedOptions) {
     this.#options = options;
     this.#tailStart = options.startRevision;
     this.#head = options.startRevision;
+    this.#tidiedTo = options.startRevision;
   }
 
   /** Changes after this revision can be replayed from memory. */
@@ -63,6 +65,17 @@ export class ChangeFeed {
     }
     this.#tail = this.#tail.slice(drop);
     if (revision > this.#tailStart) this.#tailStart = revision;
+  }
+
+  /** Forgets the part of the tail that was there at the last call already. */
+  tidy(): void {
+    this.compact(this.#tidiedTo);
+    this.#tidiedTo = this.#head;
+  }
+
+  /** Changes that the tail holds. */
+  get size(): number {
+    return this.#tail.length;
   }
 
   /** Changes after `afterRevision`, which the tail must still hold, and then live ones. */

@@ -57,6 +57,12 @@ export interface Storage {
    */
   compact(revision: Revision, options: CallOptions): Promise<void>;
 
+  /**
+   * Lets go of memory that only makes things faster and that nobody used between the last two calls. Called now and then by the
+   * owner's one timer; whatever is forgotten comes from where it is kept.
+   */
+  tidy?(): void;
+
   /** What is wrong with this store, or undefined while it takes reads and writes. */
   health(): StorageFault | undefined;
 

@@ -40,13 +40,17 @@ const neverAborted = new AbortController().signal;
 
 export class ObjectIndex<Known> implements HubListener {
   readonly #options: ObjectIndexOptions<Known>;
-  /** In order of last use, oldest first. */
+  /** In order of last use, oldest first; as long as it is half empty, of first use. */
   readonly #held = new Map<StorageKey, Held<Known>>();
   readonly #loading = new Map<StorageKey, Loading<Known>>();
 
   constructor(options: ObjectIndexOptions<Known>) {
     this.#options = options;
     this.#listen();
+  }
+
+  get #recordsMax(): number {
+    return this.#options.recordsMax ?? recordsDefaultMax;
   }
 
   get size(): number {
@@ -57,8 +61,11 @@ export class ObjectIndex<Known> implements HubListener {
   get(key: StorageKey): MaybePromise<Known | undefined> {
     const held = this.#held.get(key);
     if (held !== undefined) {
-      this.#held.delete(key);
-      this.#held.set(key, held);
+      // Every request asks: the order is kept when somebody may have to go soon.
+      if (this.#held.size * 2 > this.#recordsMax) {
+        this.#held.delete(key);
+        this.#held.set(key, held);
+      }
       return held.value;
     }
     const entry = this.#options.watchCache.peek(key);
@@ -111,7 +118,7 @@ export class ObjectIndex<Known> implements HubListener {
   #keep(key: StorageKey, entry: Entry | undefined, revision: Revision): Known | undefined {
     const held = this.#hold(entry, revision);
     this.#held.set(key, held);
-    if (this.#held.size > (this.#options.recordsMax ?? recordsDefaultMax)) {
+    if (this.#held.size > this.#recordsMax) {
       const [oldest] = this.#held.keys();
       if (oldest !== undefined) this.#held.delete(oldest);
     }

@@ -6,6 +6,7 @@
  */
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { collectionKeyOf, type ResourceDefinition } from "../registry/index.ts";
+import { ownText } from "../request/own-text.ts";
 import { parseObjectKey, resourcePrefix, type StorageError } from "../storage/index.ts";
 import type { HubEvent, WatchHub } from "../watch-cache/index.ts";
 
@@ -27,7 +28,7 @@ export class UsedCollections {
   }
 
   begins(cluster: ClusterName): void {
-    this.#used.set(cluster, 0);
+    this.#used.set(ownText(cluster), 0);
     if (this.#used.size <= clustersMax) return;
     const [oldest] = this.#used.keys();
     if (oldest !== undefined) this.#used.delete(oldest);

@@ -16,12 +16,16 @@ import { TestServer, type TestServerOptions, testTokens } from "./test-server.ts
 export const testIssuer = "https://kcp.default.svc";
 
 /** Starts a server whose service accounts can have tokens. */
-export async function startWithServiceAccounts(
-  options: TestServerOptions = {},
-): Promise<TestServer & { readonly issuer: ServiceAccountTokenIssuer }> {
+export async function startWithServiceAccounts(options: TestServerOptions = {}): Promise<
+  TestServer & {
+    readonly issuer: ServiceAccountTokenIssuer;
+    readonly authenticator: RequestAuthenticator;
+  }
+> {
   const key = signingKey(generateKeyPairSync("ec", { namedCurve: "P-256" }).privateKey, "test");
   const keys = [verificationKeyOf(key)];
   let clock: FakeClock | undefined;
+  let authenticator: RequestAuthenticator | undefined;
   const now: Pick<Clock, "now"> = { now: () => (clock as FakeClock).now() };
   const audiences = [testIssuer];
   const issuer = new ServiceAccountTokenIssuer({
@@ -40,10 +44,11 @@ export async function startWithServiceAccounts(
         objects,
         clock: now,
       });
-      return new RequestAuthenticator({
+      authenticator = new RequestAuthenticator({
         authenticators: [new BearerTokenAuthenticator([accounts, testTokens()], audiences)],
         anonymous: true,
       });
+      return authenticator;
     },
     tokens: issuer,
     issuerDocuments: new IssuerDocuments({
@@ -53,5 +58,8 @@ export async function startWithServiceAccounts(
     }),
   });
   clock = server.clock;
-  return Object.assign(server, { issuer });
+  return Object.assign(server, {
+    issuer,
+    authenticator: authenticator as unknown as RequestAuthenticator,
+  });
 }

@@ -1,3 +1,4 @@
+export { whenClustersGo } from "./gone-clusters.ts";
 export {
   cachedLabels,
   type EventForm,

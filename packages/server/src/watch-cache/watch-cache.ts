@@ -101,13 +101,15 @@ export class WatchCache {
     await this.hub.close();
   }
 
-  /** One timer for all tenants: bookmarks for idle watches, and collections that nobody uses. */
+  /** One timer for all tenants: bookmarks for idle watches, and memory for what nobody uses. */
   #tick(): void {
     this.#timer = this.#options.clock.schedule(
       this.#options.bookmarkIntervalMs ?? bookmarkIntervalDefaultMs,
       () => {
         for (const watcher of this.#watchers) watcher.onTick();
         this.collections.sweep();
+        this.hub.tidy();
+        this.#options.storage.tidy?.();
         this.#tick();
       },
     );

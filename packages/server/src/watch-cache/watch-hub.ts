@@ -36,6 +36,9 @@ export interface WatchHubOptions {
 /** Changes the hub may be behind its storage before it is ended and starts anew. */
 const feedBufferedMax = 100_000;
 const restartDelayMs = 100;
+/** Watches that begin further back read the store's history first. */
+const ringEventsDefaultMax = 20_000;
+const ringBytesDefaultMax = 16 << 20;
 
 export class WatchHub {
   readonly #options: WatchHubOptions;
@@ -50,6 +53,7 @@ export class WatchHub {
   #ringBytes = 0;
   #ringStart = revisionZero;
   #revision = revisionZero;
+  #tidiedTo = revisionZero;
   #running: Promise<void> | undefined;
   /** Bytes of all changes ever seen: what size-based compaction goes by. */
   changedBytes = 0;
@@ -73,6 +77,23 @@ export class WatchHub {
   /** Events after this revision can be replayed from memory. */
   get ringStart(): Revision {
     return this.#ringStart;
+  }
+
+  /** Forgets the events that were there at the last call already: the store has them, if anybody asks so late. */
+  tidy(): void {
+    const tidiedTo = this.#tidiedTo;
+    this.#dropWhile(({ revision }) => revision <= tidiedTo);
+    this.#tidiedTo = this.#revision;
+  }
+
+  /** Events that are held. */
+  get ringSize(): number {
+    return this.#ring.length;
+  }
+
+  /** Prefixes that somebody listens under. */
+  get listenedPrefixes(): number {
+    return this.#listeners.size;
   }
 
   listen(prefix: StorageKey, listener: HubListener): () => void {
@@ -204,19 +225,21 @@ export class WatchHub {
   }
 
   #trim(): void {
-    const eventsMax = this.#options.ringEventsMax ?? 50_000;
-    const bytesMax = this.#options.ringBytesMax ?? 32 << 20;
+    const eventsMax = this.#options.ringEventsMax ?? ringEventsDefaultMax;
+    const bytesMax = this.#options.ringBytesMax ?? ringBytesDefaultMax;
     if (this.#ring.length <= eventsMax * 1.25 && this.#ringBytes <= bytesMax) return;
+    this.#dropWhile((_, left) => left > eventsMax || this.#ringBytes > bytesMax * 0.75);
+  }
+
+  #dropWhile(isDropped: (event: HubEvent, left: number) => boolean): void {
     let drop = 0;
-    while (
-      drop < this.#ring.length &&
-      (this.#ring.length - drop > eventsMax || this.#ringBytes > bytesMax * 0.75)
-    ) {
-      const event = this.#ring[drop++] as HubEvent;
+    for (const event of this.#ring) {
+      if (!isDropped(event, this.#ring.length - drop)) break;
+      drop++;
       this.#ringBytes -= event.bytes;
       this.#ringStart = event.revision;
     }
-    this.#ring = this.#ring.slice(drop);
+    if (drop > 0) this.#ring = this.#ring.slice(drop);
   }
 
   /** History was compacted under us or the store failed: listeners must start anew, from wherever the store is by then. */

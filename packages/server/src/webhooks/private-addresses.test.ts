@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
-import { createServer } from "node:net";
+import { createServer, type LookupFunction } from "node:net";
 import { describe, it } from "node:test";
 import { systemClock } from "@kcp-ts/machinery/base";
-import { isPrivateAddress } from "./private-addresses.ts";
+import { isPrivateAddress, publicLookup } from "./private-addresses.ts";
 import { WebhookClient } from "./webhook-client.ts";
 
 describe("private addresses", () => {
@@ -67,4 +67,50 @@ describe("a webhook client that denies private addresses", () => {
       assert.equal(connections, 0);
     });
   }
+});
+
+describe("a webhook whose name changes its answer", () => {
+  const resolver = (answers: string[][]): LookupFunction => {
+    return (_name, _options, callback) => {
+      const addresses = answers.shift() ?? [];
+      callback(
+        null,
+        addresses.map((address) => ({ address, family: 4 })),
+      );
+    };
+  };
+  const resolved = (lookup: LookupFunction, all: boolean) =>
+    new Promise<unknown>((resolve, reject) =>
+      lookup("rebound.example", { all }, (error, address) =>
+        error === null ? resolve(address) : reject(error),
+      ),
+    );
+
+  it("leads to the public ones of its addresses, and nowhere when it has none any more", async () => {
+    const lookup = publicLookup(
+      resolver([["127.0.0.1", "203.0.113.1"], ["10.0.0.1", "203.0.113.2"], ["10.0.0.1"], []]),
+    );
+    assert.equal(await resolved(lookup, false), "203.0.113.1");
+    assert.deepEqual(await resolved(lookup, true), [{ address: "203.0.113.2", family: 4 }]);
+    await assert.rejects(resolved(lookup, true), /private addresses are not allowed here$/);
+    await assert.rejects(resolved(lookup, false), /private addresses are not allowed here$/);
+  });
+
+  it("is looked at by the connection itself: no answer is asked for before it and none is kept", async (t) => {
+    const asked: string[] = [];
+    const client = new WebhookClient({
+      clock: systemClock,
+      denyPrivateAddresses: true,
+      resolve: (name, _options, callback) => {
+        asked.push(name);
+        callback(null, [{ address: "127.0.0.1", family: 4 }]);
+      },
+    });
+    t.after(() => client.close());
+    const config = { url: "https://rebound.example/", service: undefined, caBundle: "" };
+    for (let call = 1; call <= 2; call++) {
+      await assert.rejects(client.post(config, {}), /private addresses are not allowed here$/);
+      assert.equal(asked.length, call);
+    }
+  });
 });

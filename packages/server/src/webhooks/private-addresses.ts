@@ -1,11 +1,11 @@
 /**
- * Addresses that a tenant's webhook may not lead to when the operator says so: this machine, its neighbours, and what cloud providers
+ * Addresses that a tenant's webhook or kubeconfig may not lead to when the operator says so: this machine, its neighbours, and what cloud providers
  * put on link-local addresses.
  *
  * Names are resolved first and the connection goes to an address that was looked at, so that a name which changes its answer in
  * between gains nothing.
  */
-import { lookup as resolve } from "node:dns";
+import { lookup as lookUp } from "node:dns";
 import { BlockList, isIP, type LookupFunction } from "node:net";
 
 const privateAddresses = new BlockList();
@@ -42,18 +42,21 @@ export function isPrivateAddress(address: string): boolean {
   return privateAddresses.check(address, version === 4 ? "ipv4" : "ipv6");
 }
 
-/** Like the resolver that sockets use, with private addresses taken out of its answers. */
-export const publicLookup: LookupFunction = (hostname, options, callback) => {
-  resolve(hostname, { ...options, all: true }, (error, addresses) => {
-    if (error !== null) return callback(error, []);
-    const allowed = addresses.filter(({ address }) => !isPrivateAddress(address));
-    const first = allowed[0];
-    if (first === undefined) return callback(refused(hostname), []);
-    return options.all === true
-      ? callback(null, allowed)
-      : callback(null, first.address, first.family);
-  });
-};
+/** The resolver that sockets use, with private addresses taken out of its answers. */
+export function publicLookup(resolve: LookupFunction = lookUp as LookupFunction): LookupFunction {
+  return (hostname, options, callback) => {
+    resolve(hostname, { ...options, all: true }, (error, found) => {
+      if (error !== null) return callback(error, []);
+      const addresses = typeof found === "string" ? [] : found;
+      const allowed = addresses.filter(({ address }) => !isPrivateAddress(address));
+      const [first] = allowed;
+      if (first === undefined) return callback(refused(hostname), []);
+      return options.all === true
+        ? callback(null, allowed)
+        : callback(null, first.address, first.family);
+    });
+  };
+}
 
 /** A host that is an address already is never looked up, so it is asked for here. */
 export function refusedHost(url: URL): Error | undefined {

@@ -2,21 +2,16 @@
  * Calls webhooks over HTTPS: JSON out, JSON in, within a time and a size. Connections are kept and shared by all who trust the same
  * authorities for the same host.
  */
-import type { ClientRequest, IncomingMessage } from "node:http";
+import type { ClientRequest } from "node:http";
 import { Agent, type RequestOptions, request } from "node:https";
+import type { LookupFunction } from "node:net";
 import type { Clock } from "@kcp-ts/machinery/base";
-import {
-  isJsonObject,
-  type JsonObject,
-  JsonSyntaxError,
-  type JsonValue,
-  parseJson,
-  stringifyJson,
-} from "@kcp-ts/machinery/json";
+import { type JsonObject, type JsonValue, stringifyJson } from "@kcp-ts/machinery/json";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import type { WebhookClientConfig } from "@kcp-ts/machinery/schema";
 import { quote } from "@kcp-ts/machinery/status";
 import { publicLookup, refusedHost } from "./private-addresses.ts";
+import { connectionWords, objectIn, receiveAnswer, type WebhookAnswer } from "./webhook-answer.ts";
 
 export interface WebhookClientOptions {
   readonly clock: Clock;
@@ -24,6 +19,8 @@ export interface WebhookClientOptions {
   readonly answerBytesMax?: number;
   /** Refuses targets on this machine, in its network and at link-local addresses. */
   readonly denyPrivateAddresses?: boolean;
+  /** How names become addresses, where private ones are denied; as the system does it if left out. */
+  readonly resolve?: LookupFunction;
   /** Where services are; without it there are none. */
   readonly services?: ServiceResolver;
 }
@@ -57,6 +54,7 @@ const idleSocketMs = 20_000;
 
 export class WebhookClient {
   readonly #options: WebhookClientOptions;
+  readonly #lookup: LookupFunction;
   readonly #calls = new Map<string, number>();
   readonly #agent = new ClusterAgent({
     keepAlive: true,
@@ -68,6 +66,7 @@ export class WebhookClient {
 
   constructor(options: WebhookClientOptions) {
     this.#options = options;
+    this.#lookup = publicLookup(options.resolve);
   }
 
   /** Throws an Error that says what went wrong, in words for whoever looks after the webhook. */
@@ -89,19 +88,12 @@ export class WebhookClient {
     this.#calls.set(pool, underWay + 1);
     const options = { ...target, pool };
     const { signal } = call;
-    const text = await this.#send(url, options, stringifyJson(body), { timeoutMs, signal })
+    const answer = await this.#send(url, options, stringifyJson(body), { timeoutMs, signal })
       .catch((error: Error) => {
         throw failed(error.message);
       })
       .finally(() => this.#leave(pool));
-    try {
-      const { value } = parseJson(text);
-      if (isJsonObject(value)) return value;
-    } catch (error) {
-      if (!(error instanceof JsonSyntaxError)) throw error;
-      throw failed(`the answer is no JSON: ${error.message}`);
-    }
-    throw failed("the answer is no object");
+    return objectIn(answer);
   }
 
   #leave(pool: string): void {
@@ -131,7 +123,7 @@ export class WebhookClient {
     }
     const refused = denyPrivateAddresses ? refusedHost(url) : undefined;
     if (refused !== undefined) return refused;
-    return denyPrivateAddresses ? { ...ca, lookup: publicLookup } : ca;
+    return denyPrivateAddresses ? { ...ca, lookup: this.#lookup } : ca;
   }
 
   #send(
@@ -139,7 +131,7 @@ export class WebhookClient {
     target: RequestOptions,
     body: string,
     { timeoutMs, signal }: { timeoutMs: number; signal: AbortSignal | undefined },
-  ): Promise<string> {
+  ): Promise<WebhookAnswer> {
     const { clock, answerBytesMax = answerBytesDefaultMax } = this.#options;
     return new Promise((resolve, reject) => {
       const fail = (why: string) => {
@@ -164,14 +156,14 @@ export class WebhookClient {
       });
       const timer = clock.schedule(timeoutMs, () => fail("context deadline exceeded"));
       signal?.addEventListener("abort", onAbort);
-      call.on("error", (error) => fail(error.message));
+      call.on("error", (error) => fail(connectionWords(error)));
       call.on("response", (response) => {
-        readAnswer(response, answerBytesMax).then(
-          (text) => {
+        receiveAnswer(response, answerBytesMax).then(
+          (answer) => {
             finish();
-            resolve(text);
+            resolve(answer);
           },
-          (error: Error) => fail(error.message),
+          (error: Error) => fail(connectionWords(error)),
         );
       });
       call.end(body);
@@ -193,26 +185,6 @@ type PoolOptions = RequestOptions & { readonly pool?: string };
 const usualName = (
   Agent.prototype as unknown as { getName(this: Agent, options?: PoolOptions): string }
 ).getName;
-
-async function readAnswer(response: IncomingMessage, bytesMax: number): Promise<string> {
-  const { statusCode = 0 } = response;
-  const chunks: Buffer[] = [];
-  let size = 0;
-  for await (const chunk of response as AsyncIterable<Buffer>) {
-    size += chunk.length;
-    if (size > bytesMax) throw new Error(`the answer has more than ${bytesMax} bytes`);
-    chunks.push(chunk);
-  }
-  const text = Buffer.concat(chunks).toString("utf8");
-  if (statusCode === 200) return text;
-  // A redirect is not followed: it would lead where nobody has agreed to go.
-  const shown = text.slice(0, 200).trim();
-  throw new Error(
-    shown === ""
-      ? `the webhook answered with the status ${statusCode}`
-      : `the webhook answered with the status ${statusCode}: ${shown}`,
-  );
-}
 
 /** A service is called by the name that it has in a cluster, wherever that leads. */
 function urlOf({ url, service }: WebhookClientConfig): URL {

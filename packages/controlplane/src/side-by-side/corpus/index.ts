@@ -8,6 +8,7 @@ import { customVersions } from "./custom-versions.ts";
 import { definitions } from "./definitions.ts";
 import { deletion } from "./deletion.ts";
 import { discovery } from "./discovery.ts";
+import { mutatingPolicies } from "./mutating-policies.ts";
 import { namespaces } from "./namespaces.ts";
 import { patches } from "./patches.ts";
 import { reads } from "./reads.ts";
@@ -18,8 +19,10 @@ import { roles } from "./roles.ts";
 import { tokens } from "./tokens.ts";
 import { traffic } from "./traffic.ts";
 import { updates } from "./updates.ts";
+import { validatingPolicies } from "./validating-policies.ts";
 import { validation } from "./validation.ts";
 import { watches } from "./watches.ts";
+import { webhooks } from "./webhooks.ts";
 
 export const corpus: readonly Topic[] = [
   creation,
@@ -42,4 +45,7 @@ export const corpus: readonly Topic[] = [
   tokens,
   admission,
   traffic,
+  webhooks,
+  validatingPolicies,
+  mutatingPolicies,
 ];

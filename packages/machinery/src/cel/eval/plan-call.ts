@@ -138,6 +138,8 @@ function failed(context: EvalContext, error: CelError): CelError {
 
 function noSuchOverload(name: string, args: readonly CelValue[]): CelError {
   if (!/^[A-Za-z]/.test(name)) return NO_SUCH_OVERLOAD;
+  // Whether something has a size is asked of the value before it is asked of overloads.
+  if (name === "size") return new CelError(`no such overload: ${name}`);
   return new CelError(`no such overload: ${name}(${args.map(typeNameOf).join(", ")})`);
 }
 

@@ -5,7 +5,8 @@
  * instead of being copied in every round. They are charged exactly what the general fold would be.
  */
 import { type ComprehensionExpr, isBinding } from "../syntax/ast.ts";
-import { CelError, CelList, CelMap } from "../values/value.ts";
+import { kindOf } from "../values/kind.ts";
+import { CelError, CelList, CelMap, type CelValue } from "../values/value.ts";
 import { forEach, type Loop, type LoopSlots } from "./iteration.ts";
 import type { Plan, Planning, Run } from "./plan.ts";
 import { planAppend, planInsert } from "./plan-accumulation.ts";
@@ -27,7 +28,7 @@ export function planComprehension(planning: Planning, e: ComprehensionExpr): Pla
         const collection = range(context);
         if (collection instanceof CelError) return collection;
         if (!(collection instanceof CelList || collection instanceof CelMap)) {
-          return new CelError("got a value that is not iterable, expected a list or a map");
+          return notIterable(collection);
         }
         context.locals[accuSlot] = init(context);
         loop(context, collection);
@@ -35,6 +36,13 @@ export function planComprehension(planning: Planning, e: ComprehensionExpr): Pla
       },
     };
   });
+}
+
+/** As cel-go names its own types. */
+function notIterable(value: CelValue): CelError {
+  const kind = kindOf(value);
+  const name = `${kind.charAt(0).toUpperCase()}${kind.slice(1)}`;
+  return new CelError(`got 'types.${name}', expected iterable type`);
 }
 
 function planBinding(planning: Planning, e: ComprehensionExpr): Plan {

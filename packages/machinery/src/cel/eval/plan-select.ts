@@ -62,16 +62,23 @@ function selectField(value: CelValue, field: string): CelResult {
 function findField(value: CelValue, field: string): CelResult | undefined {
   if (value instanceof CelMap) return value.find(field);
   if (value instanceof CelObject) return value.select(field);
-  return NO_SUCH_OVERLOAD;
+  if (value instanceof CelList) return new CelError("unsupported index type 'string' in list");
+  return noSuchKey(field);
 }
 
 function isPresent(value: CelValue, field: string): CelResult {
   if (value instanceof CelOptional) {
     return value.value === undefined ? false : isPresent(value.value, field);
   }
+  if (!hasParts(value)) return false;
   const found = findField(value, field);
   // Data that does not fit its type is no answer either way.
   return found instanceof CelError ? found : found !== undefined;
+}
+
+/** What has no parts has none of them: Kubernetes leaves cel-go's error for this off. */
+function hasParts(value: CelValue): boolean {
+  return value instanceof CelMap || value instanceof CelObject || value instanceof CelList;
 }
 
 /** An optional of the field; nothing stays nothing. */
@@ -79,7 +86,7 @@ function selectOptional(value: CelValue, field: string): CelResult {
   if (value instanceof CelOptional) {
     return value.value === undefined ? value : selectOptional(value.value, field);
   }
-  return toOptional(findField(value, field));
+  return hasParts(value) ? toOptional(findField(value, field)) : CelOptional.none;
 }
 
 function toOptional(found: CelResult | undefined): CelResult {
@@ -140,7 +147,7 @@ function indexOptional(value: CelValue, key: CelValue): CelResult {
   if (value instanceof CelOptional) {
     return value.value === undefined ? value : indexOptional(value.value, key);
   }
-  return toOptional(findIndex(value, key));
+  return hasParts(value) ? toOptional(findIndex(value, key)) : CelOptional.none;
 }
 
 function findIndex(value: CelValue, key: CelValue): CelResult | undefined {
@@ -151,7 +158,7 @@ function findIndex(value: CelValue, key: CelValue): CelResult | undefined {
     return index >= 0 && index < value.size ? value.get(index) : undefined;
   }
   if (value instanceof CelObject && typeof key === "string") return value.select(key);
-  return NO_SUCH_OVERLOAD;
+  return noSuchKey(key);
 }
 
 /** Any number that is whole is an index. */

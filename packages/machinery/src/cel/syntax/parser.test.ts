@@ -138,7 +138,7 @@ describe("parser limits", () => {
   }
 
   it("accepts very long chains of && since they are balanced", () => {
-    assert.equal(problems(`true${" && true".repeat(10_000)}`), "");
+    assert.equal(problems(`true${" && true".repeat(1_900)}`), "");
   });
 
   it("gives out ids up to the most nodes and not one more", () => {

@@ -7,7 +7,7 @@
  *
  * Positions inside the engine are UTF-16 offsets; lines and columns (in code points) exist only in print.
  */
-import { ISSUES_MAX } from "../limits.ts";
+import { ISSUES_MAX, QUOTED_LENGTH_MAX } from "../limits.ts";
 
 /** A problem in an expression. A problem of the whole has no position. */
 export interface Issue {
@@ -19,11 +19,18 @@ export interface Issue {
 const SNIPPET_LENGTH_MAX = 16_384;
 
 export function printIssues(text: string, issues: readonly Issue[]): string {
-  const placed = issues.map((issue) => ({ issue, place: placeOf(text, issue.position) }));
-  placed.sort((a, b) => a.place.line - b.place.line || a.place.column - b.place.column);
-  const printed = placed.slice(0, ISSUES_MAX).map(({ issue, place }) => {
-    const head = `ERROR: <input>:${place.line}:${place.column + 1}: ${issue.message}`;
-    return place.line < 1 ? head : head + quoteLine(text, place);
+  // Problems of the whole first; the order of positions is that of lines and columns.
+  const sorted = issues.toSorted((a, b) => (a.position ?? -1) - (b.position ?? -1));
+  const places = new Places(text);
+  let quoted = 0;
+  const printed = sorted.slice(0, ISSUES_MAX).map(({ message, position }) => {
+    if (position === undefined) return `ERROR: <input>:-1:0: ${message}`;
+    const place = places.next(position);
+    const head = `ERROR: <input>:${place.line}:${place.column + 1}: ${message}`;
+    if (quoted > QUOTED_LENGTH_MAX) return head;
+    const line = quoteLine(text, place);
+    quoted += line.length;
+    return head + line;
   });
   if (issues.length > ISSUES_MAX) {
     printed.push(`${issues.length - ISSUES_MAX} more errors were truncated`);
@@ -32,23 +39,41 @@ export function printIssues(text: string, issues: readonly Issue[]): string {
 }
 
 interface Place {
-  /** From 1; -1 for a problem of the whole. */
+  /** From 1. */
   readonly line: number;
   /** From 0, in code points. */
   readonly column: number;
   readonly lineStart: number;
 }
 
-function placeOf(text: string, position: number | undefined): Place {
-  if (position === undefined) return { line: -1, column: -1, lineStart: 0 };
-  let line = 1;
-  let lineStart = 0;
-  for (let next = text.indexOf("\n"); next !== -1 && next < position; ) {
-    line++;
-    lineStart = next + 1;
-    next = text.indexOf("\n", lineStart);
+/** Finds places one after the other, each text position looked at once. */
+class Places {
+  readonly #text: string;
+  #line = 1;
+  #lineStart = 0;
+  #at = 0;
+  #column = 0;
+
+  constructor(text: string) {
+    this.#text = text;
   }
-  return { line, column: codePointCount(text.slice(lineStart, position)), lineStart };
+
+  /** Of a position that is not before the last one. */
+  next(position: number): Place {
+    for (
+      let next = this.#text.indexOf("\n", this.#at);
+      next !== -1 && next < position;
+      next = this.#text.indexOf("\n", this.#at)
+    ) {
+      this.#line++;
+      this.#lineStart = next + 1;
+      this.#at = next + 1;
+      this.#column = 0;
+    }
+    this.#column += codePointCount(this.#text.slice(this.#at, position));
+    this.#at = position;
+    return { line: this.#line, column: this.#column, lineStart: this.#lineStart };
+  }
 }
 
 function quoteLine(text: string, place: Place): string {

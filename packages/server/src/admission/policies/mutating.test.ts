@@ -123,10 +123,10 @@ describe("a mutating admission policy", () => {
   it("refuses requests that it cannot be evaluated for, unless it is told to ignore that", async () => {
     await policy("p", [apply("Object{data: Object.wrong{}}")]);
     const { status, object } = await create({ metadata: { name: "a" } });
-    assert.equal(status, 422);
+    assert.equal(status, 403);
     assert.match(
       object.message ?? "",
-      /policy 'p' with binding 'p' denied request: unexpected type name "Object\.wrong", expected "Object\.data", which matches field name path from root Object type$/,
+      /^policy 'p' with binding 'p' denied request: unexpected type name "Object\.wrong", expected "Object\.data", which matches field name path from root Object type$/,
     );
     const ignore = { spec: { failurePolicy: "Ignore" } };
     await server.patch(`/clusters/a${registration}/mutatingadmissionpolicies/p`, "merge", ignore);
@@ -155,6 +155,39 @@ describe("a mutating admission policy", () => {
     );
   });
 
+  it("does nothing when a test of its patch fails, and fails when its patch does not fit", async () => {
+    const labels = { metadata: { name: "a", labels: { a: "b" } } };
+    await policy("p", [
+      patch(
+        "[JSONPatch{op: 'test', path: '/metadata/labels/a', value: 'c'}, JSONPatch{op: 'remove', path: '/metadata/labels'}]",
+      ),
+    ]);
+    const tested = await create(labels);
+    assert.deepEqual([tested.status, tested.object.metadata.labels], [201, { a: "b" }]);
+    await policy("q", [patch("[JSONPatch{op: 'remove', path: '/data/none'}]")]);
+    const { status, object } = await create({ metadata: { ...labels.metadata, name: "b" } });
+    assert.equal(status, 403);
+    assert.match(object.message ?? "", /^policy 'q' with binding 'q' denied request: JSON Patch: /);
+  });
+
+  it("cannot make what is no object of the kind, whatever its failure policy", async () => {
+    for (const [name, path, message] of [
+      ["p", "/spec", /^Internal error occurred: strict decoding error: unknown field "spec"$/],
+      [
+        "o",
+        "/data",
+        /^Internal error occurred: json: cannot unmarshal number into Go struct field/,
+      ],
+    ] as const) {
+      await policy(name, [patch(`[JSONPatch{op: 'add', path: '${path}', value: 5}]`)], {
+        failurePolicy: "Ignore",
+      });
+      const { status, object } = await create({ metadata: { name: "a" } });
+      assert.equal(status, 500);
+      assert.match(object.message ?? "", message);
+    }
+  });
+
   it("is refused when its expressions do not compile, or come to something else", async () => {
     const path = `/clusters/a${registration}/mutatingadmissionpolicies`;
     const cases: [object, RegExp][] = [
@@ -164,7 +197,7 @@ describe("a mutating admission policy", () => {
       ],
       [apply("'text'"), /must evaluate to Object/],
       [patch("[JSONPatch{operation: 'add'}]"), /undefined field 'operation'/],
-      [patch("JSONPatch{op: 'add'}"), /must evaluate to one of \[list\(JSONPatch\) list\(dyn\)\]/],
+      [patch("JSONPatch{op: 'add'}"), /must evaluate to list\(JSONPatch\) but got JSONPatch$/],
     ];
     for (const [mutation, expected] of cases) {
       const resourceRules = rulesFor("configmaps");

@@ -1,7 +1,7 @@
 /** Mutating policies: one after the other, each seeing what those before made of the object. */
 import { COST_PER_OBJECT_MAX } from "@kcp-ts/machinery/cel";
 import { type JsonObject, jsonEqual } from "@kcp-ts/machinery/json";
-import { isStatusError, StatusError, statusError } from "@kcp-ts/machinery/status";
+import { quote, StatusError, statusError } from "@kcp-ts/machinery/status";
 import type { BoundPolicy, NamedBinding } from "../configuration.ts";
 import { Evaluator } from "../expressions/evaluator.ts";
 import type { Match } from "../matching/criteria.ts";
@@ -52,17 +52,30 @@ async function mutateByOne(
     const isProblem = error instanceof MutationProblem || error instanceof ConfigurationProblem;
     if (!isProblem) throw error;
     if (policy.isIgnored) return false;
-    const { request } = reviewed;
-    const message = `policy '${name}' with binding '${bindingName}' denied request: ${error.message}`;
-    const { status } = statusError.forbidden(request, request.name, message);
-    throw new StatusError({
-      ...status,
-      code: 422,
-      reason: "Invalid",
-      details: { ...status.details, causes: [{ message }] },
-    });
+    throw refused(name, bindingName, error, reviewed);
   }
   return before !== reviewed.object;
+}
+
+function refused(
+  name: string,
+  binding: string,
+  error: MutationProblem | ConfigurationProblem,
+  { request }: ReviewedRequest,
+): StatusError {
+  const isConfiguration = error instanceof ConfigurationProblem;
+  const by =
+    isConfiguration && error.of === "policy"
+      ? `policy ${quote(name)}`
+      : `policy '${name}' with binding '${binding}'`;
+  const message = `${by} denied request: ${error.message}`;
+  const { status } = statusError.forbidden(request, request.name, message);
+  return new StatusError({
+    ...status,
+    message,
+    reason: isConfiguration ? "Forbidden" : "Invalid",
+    details: { ...status.details, causes: [{ message }] },
+  });
 }
 
 /** Each mutation sees what the one before made of the object; a match condition is asked once. */
@@ -106,11 +119,11 @@ async function change(
   const { object } = await reviewed.shownAs(match);
   if (object === null || reviewed.object === null) return;
   const form = equivalent?.form ?? reviewed.request.form;
-  const changed = inProblems(() =>
-    form.decode(
-      type === "JSONPatch" ? patchedBy(object, value) : mergedWith(object, value, form.applyType),
-    ),
+  const merged = inProblems(() =>
+    type === "JSONPatch" ? patchedBy(object, value) : mergedWith(object, value, form.applyType),
   );
+  if (merged === object) return;
+  const changed = inServerWords(() => form.decode(merged, "strictly"));
   const restored = equivalent === undefined ? changed : await equivalent.restore(changed);
   if (!jsonEqual(restored, reviewed.object)) reviewed.object = restored;
 }
@@ -119,8 +132,15 @@ function inProblems<Result>(body: () => Result): Result {
   try {
     return body();
   } catch (error) {
-    throw new MutationProblem(
-      isStatusError(error) ? error.status.message : (error as Error).message,
-    );
+    throw new MutationProblem((error as Error).message);
+  }
+}
+
+/** An object that cannot be one of its kind is no matter for the failure policy. */
+function inServerWords<Result>(body: () => Result): Result {
+  try {
+    return body();
+  } catch (error) {
+    throw statusError.internal((error as Error).message);
   }
 }

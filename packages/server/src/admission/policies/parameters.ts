@@ -8,6 +8,12 @@ import type { ParamKind, Policy } from "./policy.ts";
 /** The policy or the binding cannot be used as it is: what the failure policy is for. */
 export class ConfigurationProblem extends Error {
   override readonly name = "ConfigurationProblem";
+  readonly of: "policy" | "binding";
+
+  constructor(of: "policy" | "binding", message: string) {
+    super(`failed to configure ${of}: ${message}`);
+    this.of = of;
+  }
 }
 
 /** Parameters of one binding; a selector that finds more is cut off with an error. */
@@ -28,7 +34,8 @@ export async function parametersOf(
   );
   if (kind === undefined)
     throw new ConfigurationProblem(
-      `failed to configure policy: failed to find resource referenced by paramKind: '${shown(paramKind)}'`,
+      "policy",
+      `failed to find resource referenced by paramKind: '${shown(paramKind)}'`,
     );
   if (paramRef === undefined) return [null];
   const found = await find(kind, paramRef, namespaceFor(kind, paramRef, reviewed));
@@ -69,7 +76,7 @@ function namespaceFor(
 }
 
 function bindingProblem(message: string): ConfigurationProblem {
-  return new ConfigurationProblem(`failed to configure binding: ${message}`);
+  return new ConfigurationProblem("binding", message);
 }
 
 function shown({ apiVersion, kind }: ParamKind): string {

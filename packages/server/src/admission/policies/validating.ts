@@ -17,6 +17,8 @@ interface Violation {
   readonly message: string;
   readonly reason: string;
   readonly expressionIndex: number;
+  /** The policy is to blame, whatever it is bound by. */
+  readonly isOfPolicy?: boolean;
 }
 
 interface Findings {
@@ -104,7 +106,12 @@ async function examine(
     if (!(error instanceof ConfigurationProblem)) throw error;
     // Who is to blame is part of the message, and the action is always to deny.
     if (!policy.isIgnored)
-      findings.errors.push({ message: error.message, reason: "Invalid", expressionIndex: 0 });
+      findings.errors.push({
+        message: error.message,
+        reason: "Invalid",
+        expressionIndex: 0,
+        isOfPolicy: error.of === "policy",
+      });
   }
   return findings;
 }
@@ -214,7 +221,8 @@ function denied(
   violation: Violation,
   { request }: ReviewedRequest,
 ): StatusError {
-  const message = `ValidatingAdmissionPolicy '${name}' with binding '${binding}' denied request: ${violation.message}`;
+  const by = violation.isOfPolicy === true ? "" : ` with binding '${binding}'`;
+  const message = `ValidatingAdmissionPolicy '${name}'${by} denied request: ${violation.message}`;
   const { status } = statusError.forbidden(request, request.name, message);
   return new StatusError({
     ...status,

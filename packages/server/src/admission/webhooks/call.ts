@@ -5,7 +5,14 @@ import type { Values } from "../expressions/evaluator.ts";
 import { checkConditions } from "../expressions/match-conditions.ts";
 import { type Match, matchOf } from "../matching/criteria.ts";
 import type { ReviewedRequest } from "../reviewed-request.ts";
-import { readVerdict, refusal, reviewOf, type Verdict, WebhookFailure } from "./review.ts";
+import {
+  readReview,
+  readVerdict,
+  refusal,
+  reviewOf,
+  type Verdict,
+  WebhookFailure,
+} from "./review.ts";
 import type { Webhook } from "./webhook.ts";
 
 /** The kind that the webhook wants to see the request as, or undefined when it is none of its business. */
@@ -48,6 +55,7 @@ export async function ask(
   const { timeoutMs } = webhook;
   const answer = await sources.webhooks
     .post(webhook.client, review, { cluster, timeoutMs, signal })
+    .then(readReview)
     .catch((error: Error) => {
       throw new WebhookFailure(webhook.name, `failed to call webhook: ${error.message}`);
     });

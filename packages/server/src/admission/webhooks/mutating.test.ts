@@ -70,6 +70,73 @@ describe("a mutating webhook", () => {
     assert.deepEqual((await server.must("GET", `${configMaps}/a`)).data, created.data);
   });
 
+  it("is not the doing of the client: who sends an object owns nothing that a webhook adds", async () => {
+    setData("/change", "seen", "yes");
+    await register(server, "mutating", mutating());
+    const owned = ({ metadata: { managedFields = [] } }: AnyObject) =>
+      (managedFields as { fieldsV1: object }[]).map(({ fieldsV1 }) => fieldsV1);
+    const labels = { "f:metadata": { "f:labels": { ".": {}, "f:a": {} } } };
+    const body = { metadata: { name: "a", labels: { a: "b" } } };
+    const created = await server.must("POST", configMaps, { body });
+    assert.deepEqual([created.data, owned(created)], [{ seen: "yes" }, [labels]]);
+    const again = { ...body, data: { x: "1" } };
+    const put = await server.must("PUT", `${configMaps}/a`, { body: again });
+    assert.deepEqual(put.data, { x: "1", seen: "yes" });
+    assert.deepEqual(owned(put), [{ ...labels, "f:data": { "f:x": {} } }]);
+    const patched = await server.patch(`${configMaps}/a`, "merge", { data: { y: "2" } });
+    assert.deepEqual(owned(patched.object), [{ ...labels, "f:data": { "f:x": {}, "f:y": {} } }]);
+  });
+
+  const undecodable: readonly [string, object, RegExp][] = [
+    [
+      "no list of operations",
+      { patchType: "JSONPatch", patch: btoa('{"op":"add"}') },
+      /: received undecodable patch in webhook response: json: cannot unmarshal object into Go value of type jsonpatch\.Patch$/,
+    ],
+    ["no JSON", { patchType: "JSONPatch", patch: btoa("x") }, /: received undecodable patch in/],
+    [
+      "no base64",
+      { patchType: "JSONPatch", patch: "%" },
+      /failed to call webhook: illegal base64 data at input byte 0$/,
+    ],
+    [
+      "of another type",
+      { patchType: "MergePatch", patch: btoa('[{"op":"remove","path":"/data"}]') },
+      /failed calling webhook "change\.example\.com": unsupported patch type "MergePatch"$/,
+    ],
+  ];
+  for (const [title, response, expected] of undecodable) {
+    it(`fails when its patch is ${title}, and is ignored where failures are`, async () => {
+      webhook.answer("/change", ({ uid }) => ({
+        raw: {
+          kind: "AdmissionReview",
+          apiVersion: "admission.k8s.io/v1",
+          response: { uid, allowed: true, ...response },
+        },
+      }));
+      await register(server, "mutating", mutating());
+      const { status, object } = await server.request("POST", configMaps, { body: configMap("a") });
+      assert.equal(status, 500);
+      assert.match(object.message ?? "", expected);
+      const path = "/clusters/a/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations";
+      const ignore = [{ op: "add", path: "/webhooks/0/failurePolicy", value: "Ignore" }];
+      await server.patch(`${path}/change`, "json", ignore);
+      await server.must("POST", configMaps, { body: configMap("b") });
+    });
+  }
+
+  it("cannot make another kind of it", async () => {
+    webhook.answer("/change", () => ({
+      patch: [{ op: "replace", path: "/kind", value: "Secret" }],
+    }));
+    await register(server, "mutating", mutating());
+    const { status, object } = await server.request("POST", configMaps, { body: configMap("a") });
+    assert.deepEqual(
+      [status, object.message],
+      [500, "Internal error occurred: kind can not be changed"],
+    );
+  });
+
   it("changes updates, patches and applies, and every try anew", async () => {
     await server.must("POST", configMaps, { body: configMap("a") });
     setData("/change", "seen", "yes");

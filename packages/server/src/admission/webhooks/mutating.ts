@@ -1,13 +1,21 @@
 /** Mutating webhooks: asked one after the other, each seeing what those before made of the object. */
-import { type JsonObject, jsonEqual, parseJson } from "@kcp-ts/machinery/json";
+import {
+  type JsonObject,
+  type JsonValue,
+  jsonEqual,
+  parseJson,
+  stringifyJson,
+} from "@kcp-ts/machinery/json";
 import { applyJsonPatch, readJsonPatch } from "@kcp-ts/machinery/patch";
 import { quote, statusError } from "@kcp-ts/machinery/status";
+import type { AdmissionRequest } from "../admission.ts";
 import type { ConfiguredWebhook } from "../configuration.ts";
 import type { Match } from "../matching/criteria.ts";
 import type { Reinvocation } from "../reinvocation.ts";
 import type { ReviewedRequest } from "../reviewed-request.ts";
 import { ask, businessOf, settleFailure } from "./call.ts";
-import type { Verdict } from "./review.ts";
+import { WebhookFailure } from "./review.ts";
+import type { Webhook } from "./webhook.ts";
 
 export async function mutateByWebhooks(
   webhooks: readonly ConfiguredWebhook[],
@@ -30,33 +38,52 @@ export async function mutateByWebhooks(
 }
 
 async function mutateByOne(
-  { configuration, webhook }: ConfiguredWebhook,
+  configured: ConfiguredWebhook,
   reviewed: ReviewedRequest,
   match: Match,
   place: string,
 ): Promise<boolean> {
+  const { configuration, webhook } = configured;
   const { request } = reviewed;
+  let mutated = false;
   try {
     const verdict = await ask(webhook, reviewed, match, "mutating");
-    const mutated = await change(webhook.name, verdict, reviewed, match);
-    const note = { configuration, webhook: webhook.name, mutated };
-    request.annotate(`mutation.webhook.admission.k8s.io/${place}`, JSON.stringify(note));
-    return mutated;
+    const operations = operationsOf(webhook.name, verdict.patch);
+    mutated = await change(webhook, verdict.patchType, operations, reviewed, match);
+    notePatch(configured, operations, request, place);
   } catch (error) {
     settleFailure(error, webhook);
-    request.annotate(`failed-open.mutating.webhook.admission.k8s.io/${place}`, webhook.name);
-    return false;
+    request.annotate(`failed-open.${mutationPrefix}${place}`, webhook.name);
+  } finally {
+    const note = { configuration, webhook: webhook.name, mutated };
+    request.annotate(`${mutationPrefix}${place}`, JSON.stringify(note));
   }
+  return mutated;
+}
+
+const mutationPrefix = "mutation.webhook.admission.k8s.io/";
+
+/** What the webhook has done to the object is of the object: it is shown where request bodies are. */
+function notePatch(
+  { configuration, webhook }: ConfiguredWebhook,
+  patch: readonly JsonValue[],
+  request: AdmissionRequest,
+  place: string,
+): void {
+  if (patch.length === 0) return;
+  const note = { configuration, webhook: webhook.name, patch, patchType: "JSONPatch" };
+  request.annotate(`patch.webhook.admission.k8s.io/${place}`, stringifyJson(note), "Request");
 }
 
 /** Whether the answer changed anything. */
 async function change(
-  name: string,
-  { patch }: Verdict,
+  { name }: Webhook,
+  patchType: string,
+  operations: readonly JsonValue[],
   reviewed: ReviewedRequest,
   match: Match,
 ): Promise<boolean> {
-  if (patch === "") return false;
+  if (operations.length === 0) return false;
   const { object } = await reviewed.shownAs(match);
   const { equivalent } = match;
   const before = reviewed.object;
@@ -64,17 +91,40 @@ async function change(
     throw statusError.internal(
       `admission webhook ${quote(name)} attempted to modify the object, which is not supported for this operation`,
     );
+  // None is what the older version of the review has for JSONPatch, too.
+  if (patchType !== "JSONPatch" && patchType !== "")
+    throw new WebhookFailure(name, `unsupported patch type ${quote(patchType)}`);
   const form = equivalent?.form ?? reviewed.request.form;
-  const patched = inServerWords(() => form.decode(applied(object, patch)));
+  const patched = inServerWords(() => form.decode(applied(object, operations)));
   const restored = equivalent === undefined ? patched : await equivalent.restore(patched);
   if (jsonEqual(restored, before)) return false;
   reviewed.object = restored;
   return true;
 }
 
-function applied(object: JsonObject, patch: string): JsonObject {
-  const text = Buffer.from(patch, "base64").toString("utf8");
-  return applyJsonPatch(object, readJsonPatch(parseJson(text))) as JsonObject;
+/** A patch that cannot be read is no answer. */
+function operationsOf(name: string, patch: string): readonly JsonValue[] {
+  if (patch === "") return [];
+  const undecodable = (why: string) =>
+    new WebhookFailure(name, `received undecodable patch in webhook response: ${why}`);
+  let value: JsonValue;
+  try {
+    value = parseJson(Buffer.from(patch, "base64").toString("utf8")).value;
+  } catch (error) {
+    throw undecodable((error as Error).message);
+  }
+  if (value === null) return [];
+  if (Array.isArray(value)) return value as readonly JsonValue[];
+  const found = typeof value === "boolean" ? "bool" : typeof value;
+  throw undecodable(`json: cannot unmarshal ${found} into Go value of type jsonpatch.Patch`);
+}
+
+function applied(object: JsonObject, operations: readonly JsonValue[]): JsonObject {
+  const patch = readJsonPatch({ value: operations, duplicates: [] });
+  const patched = applyJsonPatch(object, patch) as JsonObject;
+  for (const member of ["apiVersion", "kind"])
+    if (patched[member] !== object[member]) throw new Error(`${member} can not be changed`);
+  return patched;
 }
 
 /** What a webhook makes of the object is no fault of the client's. */

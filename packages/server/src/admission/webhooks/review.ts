@@ -1,5 +1,15 @@
 /** AdmissionReview: what a webhook is told, and what it may answer. */
 import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery/json";
+import {
+  bool,
+  bytes,
+  decodeShape,
+  list,
+  map,
+  message,
+  status,
+  string,
+} from "@kcp-ts/machinery/shape";
 import { quote, StatusError, type StatusReason } from "@kcp-ts/machinery/status";
 import type { Match } from "../matching/criteria.ts";
 import type { ReviewedRequest, Shown } from "../reviewed-request.ts";
@@ -11,6 +21,7 @@ export interface Verdict {
   readonly result: JsonObject;
   /** A JSON patch in base64; empty if none. */
   readonly patch: string;
+  readonly patchType: string;
   readonly warnings: readonly string[];
   readonly annotations: JsonObject;
 }
@@ -38,6 +49,26 @@ export function reviewOf(
   };
 }
 
+const reviewAnswer = message("AdmissionReview", {
+  response: [
+    2,
+    message("AdmissionResponse", {
+      uid: [1, string],
+      allowed: [2, bool],
+      status: [3, status],
+      patch: [4, bytes],
+      patchType: [5, string],
+      auditAnnotations: [6, map(string)],
+      warnings: [7, list(string)],
+    }),
+  ],
+});
+
+/** The answer as a review; throws a ShapeError when it cannot be one. */
+export function readReview(answer: JsonObject): JsonObject {
+  return decodeShape(reviewAnswer, answer).value;
+}
+
 /** Throws an Error in Kubernetes' words when the answer is none. */
 export function readVerdict(
   answer: JsonObject,
@@ -53,21 +84,18 @@ export function readVerdict(
         `expected response.uid=${quote(uid)}, got ${quote(String(response["uid"] ?? ""))}`,
       );
     const expected = "admission.k8s.io/v1, Kind=AdmissionReview";
-    const got = `${text(answer["apiVersion"])}, Kind=${text(answer["kind"])}`;
+    const version = text(answer["apiVersion"]);
+    const got = `${version.includes("/") ? "" : "/"}${version}, Kind=${text(answer["kind"])}`;
     if (got !== expected) throw new Error(`expected webhook response of ${expected}, got ${got}`);
     checkPatch(response, kind);
   }
-  const { status, auditAnnotations, warnings, patchType } = response;
-  const patch = kind === "mutating" ? text(response["patch"]) : "";
-  if (patch !== "" && patchType !== undefined && patchType !== "JSONPatch")
-    throw new Error(`unsupported patch type ${quote(text(patchType))}`);
+  const { auditAnnotations, warnings, patchType } = response;
   return {
     isAllowed: response["allowed"] === true,
-    result: isJsonObject(status) ? status : {},
-    patch,
-    warnings: Array.isArray(warnings)
-      ? (warnings as readonly JsonValue[]).filter((each) => typeof each === "string")
-      : [],
+    result: isJsonObject(response["status"]) ? response["status"] : {},
+    patch: kind === "mutating" ? text(response["patch"]) : "",
+    patchType: text(patchType),
+    warnings: Array.isArray(warnings) ? (warnings as readonly string[]) : [],
     annotations: isJsonObject(auditAnnotations) ? auditAnnotations : {},
   };
 }
@@ -89,9 +117,9 @@ function checkPatch({ patch, patchType }: JsonObject, kind: "mutating" | "valida
 
 /** The refusal as the client gets it: the webhook's own Status, with who refused in front. */
 export function refusal(webhook: string, result: JsonObject): StatusError {
-  const { message, reason, code, details } = result;
+  const { reason, code, details } = result;
   const deniedBy = `admission webhook ${quote(webhook)} denied the request`;
-  const why = text(message) || text(reason);
+  const why = text(result["message"]) || text(reason);
   return new StatusError({
     code: typeof code === "number" && code >= 400 && code < 600 ? Math.trunc(code) : 400,
     ...(text(reason) === "" ? {} : { reason: text(reason) as StatusReason }),

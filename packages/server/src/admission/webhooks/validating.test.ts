@@ -308,6 +308,11 @@ describe("a webhook that cannot be asked", () => {
       { apiVersion: "admission.k8s.io/v1", kind: "AdmissionReview", response: { uid: "x" } },
       /received invalid webhook response: expected response\.uid="[^"]+", got "x"$/,
     ],
+    [
+      "of the wrong type",
+      { apiVersion: "admission.k8s.io/v1", kind: "AdmissionReview", response: { allowed: "no" } },
+      /failed to call webhook: json: cannot unmarshal string into Go struct field AdmissionResponse\.response\.allowed of type bool$/,
+    ],
   ];
   for (const [title, raw, expected] of wrongAnswers) {
     it(`fails the request when the answer is ${title}`, async () => {
@@ -325,8 +330,28 @@ describe("a webhook that cannot be asked", () => {
     webhook.answer("/allow", () => ({}));
     await register(server, "validating", validating());
     const { object } = await server.request("POST", configMaps, { body: configMap("a") });
-    assert.match(object.message ?? "", /answered with the status 302/);
+    assert.match(object.message ?? "", /responded with the status code 302/);
     assert.equal(webhook.asked.length, 1);
+  });
+
+  it("is ignored with failure policy Ignore when its answer has the wrong type", async () => {
+    webhook.answer("/deny", () => ({ raw: { response: { allowed: "no" } } }));
+    await register(server, "validating", { ...validating(), failurePolicy: "Ignore" } as never);
+    await server.must("POST", configMaps, { body: configMap("a") });
+  });
+
+  it("is told the version of what is updated and the name that was generated", async () => {
+    webhook.answer("/deny", () => ({}));
+    await register(server, "validating", validating());
+    const body = { metadata: { generateName: "g-" } };
+    const made = await server.must("POST", configMaps, { body });
+    const { name = "", resourceVersion } = made.metadata;
+    await server.must("PUT", `${configMaps}/${name}`, {
+      body: configMap(name, { data: { a: "b" } }),
+    });
+    const [created, updated] = webhook.asked.map(({ request }) => request);
+    assert.equal(created?.name, name);
+    assert.equal(updated?.object?.metadata.resourceVersion, resourceVersion);
   });
 
   it("may not patch when it is to validate", async () => {

@@ -1,4 +1,5 @@
 /** A resource as a virtual workspace shows it: some of its objects, some of its verbs, and with rules of its own for what is written. */
+import type { JsonObject } from "@kcp-ts/machinery/json";
 import type {
   CollectionKey,
   Draft,
@@ -15,7 +16,7 @@ export interface Restriction {
   readonly isVisible?: ((entry: Entry) => boolean) | undefined;
   readonly wasVisible?: ((entry: Entry) => boolean) | undefined;
   /** Puts on every object that is written what makes it visible; throws when it cannot be. */
-  readonly prepare?: ((draft: Draft) => void) | undefined;
+  readonly prepare?: ((draft: Draft, old: JsonObject | undefined) => void) | undefined;
   /** Stands in for the status subresource, with all its verbs. */
   readonly status?: SubresourceStrategy | undefined;
   readonly onRetired?: ((callback: () => void) => () => void) | undefined;
@@ -128,11 +129,11 @@ export class RestrictedDefinition implements ResourceDefinition {
     const own: Pick<Strategy, "prepareForCreate" | "prepareForUpdate"> = {
       prepareForCreate(draft, context) {
         strategy.prepareForCreate(draft, context);
-        prepare(draft);
+        prepare(draft, undefined);
       },
       prepareForUpdate(draft, old, context) {
         strategy.prepareForUpdate(draft, old, context);
-        prepare(draft);
+        prepare(draft, old);
       },
     };
     return Object.defineProperties(

@@ -7,7 +7,12 @@ import { statusError } from "@kcp-ts/machinery/status";
 import type { Catalog } from "../../registry/index.ts";
 import type { MaybePromise } from "../../request/api-request.ts";
 import type { Attributes } from "../../request/attributes.ts";
-import type { RequestScope, ServiceScope } from "../../request/request-scope.ts";
+import type {
+  ClusterScope,
+  RequestScope,
+  ServiceScope,
+  SyncerScope,
+} from "../../request/request-scope.ts";
 import { scopesKey, type UserInfo, wellKnownGroup } from "../../request/user.ts";
 import { parseObjectKey } from "../../storage/index.ts";
 import { decodeObject } from "../../stored-object/index.ts";
@@ -61,10 +66,18 @@ export interface ServiceDecision {
   readonly isOpen?: boolean;
 }
 
+/** The virtual workspaces of syncers, which know kinds that this package does not: whoever composes the server supplies them. */
+export interface SyncerViews {
+  authorize(service: SyncerScope, attributes: Attributes): MaybePromise<ServiceDecision>;
+  /** Undefined for what is served as in the logical cluster itself. */
+  catalogOf(service: SyncerScope, cluster: ClusterScope): Catalog | undefined;
+}
+
 interface VirtualWorkspacesOptions {
   readonly parts: SharingParts;
   readonly catalog: SharingCatalog;
   readonly access: ServiceAccess;
+  readonly syncerViews: SyncerViews | undefined;
 }
 
 const granted: ServiceDecision = { allowed: true, reason: "" };
@@ -78,8 +91,9 @@ export class VirtualWorkspaces {
   constructor(
     { parts, catalog }: { readonly parts: SharingParts; readonly catalog: SharingCatalog },
     access: ServiceAccess,
+    syncerViews?: SyncerViews,
   ) {
-    this.#options = { parts, catalog, access };
+    this.#options = { parts, catalog, access, syncerViews };
   }
 
   async authorize(service: ServiceScope, attributes: Attributes): Promise<ServiceDecision> {
@@ -91,6 +105,8 @@ export class VirtualWorkspaces {
         return this.#mayUseExport(service, attributes);
       case "apiresourceschema":
         return this.#mayReadSchemas(service.cluster, attributes);
+      case "syncer":
+        return this.#syncerViews.authorize(service, attributes);
       default:
         return this.#mayRun(service.name, service.id, attributes);
     }
@@ -110,6 +126,8 @@ export class VirtualWorkspaces {
       }
       case "apiresourceschema":
         return this.#schemaView(service.cluster);
+      case "syncer":
+        return this.#syncerViews.catalogOf(service, scope.cluster);
       case "initializingworkspaces":
       case "terminatingworkspaces": {
         const isOwn =
@@ -120,6 +138,12 @@ export class VirtualWorkspaces {
       default:
         return undefined;
     }
+  }
+
+  get #syncerViews(): SyncerViews {
+    const { syncerViews } = this.#options;
+    if (syncerViews === undefined) throw statusError.pathNotFound();
+    return syncerViews;
   }
 
   #exportOf(service: { readonly cluster: ClusterName; readonly export: string }) {

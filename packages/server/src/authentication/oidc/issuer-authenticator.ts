@@ -12,6 +12,7 @@ import type { MaybePromise, TokenAuthenticator, TokenIdentity } from "../authent
 import { AuthenticationError } from "../errors.ts";
 import { isSignedBy, type JsonWebToken, parseJsonWebToken } from "../jwt/json-web-token.ts";
 import type { VerificationKey } from "../jwt/keys.ts";
+import { RecentTexts } from "../recent-texts.ts";
 import { type ClaimMapping, compileMapping } from "./claim-mapping.ts";
 import { type FetchDocument, IssuerKeys } from "./issuer-keys.ts";
 import type { JwtIssuer } from "./jwt-issuer.ts";
@@ -46,6 +47,8 @@ export class IssuerAuthenticator implements TokenAuthenticator {
   readonly #cacheEntriesMax: number;
   /** By the token's SHA-256, the least recently used first; only what was accepted. */
   readonly #remembered = new Map<string, Remembered>();
+  /** Hashes of tokens that were accepted lately. */
+  readonly #recent = new RecentTexts<string>();
 
   /** Throws `AuthenticationConfigurationError` when an expression does not compile. */
   constructor(options: IssuerAuthenticatorOptions) {
@@ -67,13 +70,29 @@ export class IssuerAuthenticator implements TokenAuthenticator {
   authenticateToken(token: string): MaybePromise<UserInfo | undefined> {
     // Three parts or nothing: other kinds of tokens are not worth a hash.
     if (!token.includes(".")) return undefined;
-    const id = hash("sha256", token, "base64url");
+    const recent = this.#recent.get(token);
+    const id = recent ?? hash("sha256", token, "base64url");
     const known = this.#remembered.get(id);
-    if (known !== undefined && known.keys === this.#keys.current) {
-      if (this.#options.clock.now() >= known.expiresAt) throw refusal("it has expired");
-      this.#remember(id, known);
-      return known.user;
+    if (known !== undefined) {
+      const keys = this.#keys.current();
+      if (keys instanceof Promise)
+        return keys.then((found) => this.#recall(id, known, found) ?? this.#verify(id, token));
+      const user = this.#recall(id, known, keys);
+      if (user !== undefined && recent === undefined) this.#recent.keep(token, id);
+      if (user !== undefined) return user;
     }
+    return this.#verify(id, token);
+  }
+
+  /** Undefined when the keys are others by now. */
+  #recall(id: string, known: Remembered, keys: readonly VerificationKey[]): UserInfo | undefined {
+    if (known.keys !== keys) return undefined;
+    if (this.#options.clock.now() >= known.expiresAt) throw refusal("it has expired");
+    this.#remember(id, known);
+    return known.user;
+  }
+
+  #verify(id: string, token: string): MaybePromise<UserInfo | undefined> {
     const parsed = parseJsonWebToken(token);
     if (parsed === undefined || parsed.claims["iss"] !== this.#options.issuer.url) return undefined;
     const keys = this.#keys.forKey(parsed.keyId);

@@ -1,8 +1,9 @@
 /**
  * The keys of somebody else's issuer: found by discovery, kept, and fetched again when a token names one that is not known.
  *
- * Strangers can name unknown keys as often as they like, so fetches have a pace. While the issuer cannot be reached, the keys that
- * were last seen stay in use.
+ * One that was withdrawn is out within seconds: while tokens come, keys are fetched again and again beside them, and keys that nobody has looked
+ * at for a while are not believed before they are. Strangers can name unknown keys as often as they like, so fetches have a pace. While the
+ * issuer cannot be reached, the keys that were last seen stay in use, and nobody waits for it.
  */
 import type { Clock } from "@kcp-ts/machinery/base";
 import type { MaybePromise } from "../authenticator.ts";
@@ -16,8 +17,8 @@ export type FetchDocument = (
 
 /** Between two fetches, successful or not. */
 export const fetchIntervalMinMs = 10_000;
-/** After this the keys are fetched again while the old ones are used: one that was withdrawn is found out. */
-export const keysAgeMaxMs = 5 * 60_000;
+/** Older keys are not believed before they have been fetched again, or that has failed. Younger ones are, while they are fetched beside. */
+export const keysAgeMaxMs = 30_000;
 
 export interface IssuerKeysOptions {
   readonly issuer: string;
@@ -36,29 +37,29 @@ export class IssuerKeys {
   #fetchedAt = Number.NEGATIVE_INFINITY;
   #triedAt = Number.NEGATIVE_INFINITY;
   #fetching: Promise<void> | undefined;
+  #isDown = false;
 
   constructor(options: IssuerKeysOptions) {
     this.#options = options;
   }
 
   /** The same list as long as the keys are the same. */
-  get current(): readonly VerificationKey[] {
-    this.#refreshWhenOld();
-    return this.#keys;
+  current(): MaybePromise<readonly VerificationKey[]> {
+    const ageMs = this.#options.clock.now() - this.#fetchedAt;
+    if (this.#keys.length === 0 || ageMs < fetchIntervalMinMs) return this.#keys;
+    const isOut = this.#isDown;
+    const fetching = this.#mayFetch() ? this.#fetch() : this.#fetching;
+    if (fetching === undefined || isOut || ageMs < keysAgeMaxMs) return this.#keys;
+    return fetching.then(() => this.#keys);
   }
 
   /** Those a token may be verified by: the known ones, or newly fetched ones when its key is not among them. */
   forKey(keyId: string | undefined): MaybePromise<readonly VerificationKey[]> {
-    const known = this.current;
+    const known = this.current();
+    if (known instanceof Promise) return known;
     const isKnown = known.some((key) => keyId === undefined || key.keyId === keyId);
     if (isKnown || !(this.#mayFetch() || this.#fetching !== undefined)) return known;
     return this.#fetch().then(() => this.#keys);
-  }
-
-  #refreshWhenOld(): void {
-    const now = this.#options.clock.now();
-    if (this.#keys.length === 0 || now - this.#fetchedAt < keysAgeMaxMs) return;
-    if (this.#mayFetch()) void this.#fetch();
   }
 
   #mayFetch(): boolean {
@@ -69,7 +70,15 @@ export class IssuerKeys {
   #fetch(): Promise<void> {
     this.#triedAt = this.#options.clock.now();
     this.#fetching ??= this.#load()
-      .catch((error: unknown) => this.#options.onError(error, this.#options.issuer))
+      .then(
+        () => {
+          this.#isDown = false;
+        },
+        (error: unknown) => {
+          this.#isDown = true;
+          this.#options.onError(error, this.#options.issuer);
+        },
+      )
       .finally(() => {
         this.#fetching = undefined;
       });
@@ -91,11 +100,13 @@ export class IssuerKeys {
     }
     const set = await fetch(found.jwks_uri, { certificateAuthority });
     const keys = parseKeySet(set);
-    if (keys.length === 0) throw new Error(`${found.jwks_uri} holds no key that can be used`);
     this.#fetchedAt = clock.now();
     const text = JSON.stringify(set);
-    if (text === this.#text) return;
-    this.#text = text;
-    this.#keys = keys;
+    if (text !== this.#text) {
+      this.#text = text;
+      this.#keys = keys;
+    }
+    // The issuer has been reached and has withdrawn all: nobody's tokens hold, and somebody should know.
+    if (keys.length === 0) throw new Error(`${found.jwks_uri} holds no key that can be used`);
   }
 }

@@ -76,6 +76,12 @@ class World {
     return this.#gate.authenticate({ authorization: `Bearer ${token}` });
   }
 
+  /** Without waiting. */
+  atOnce(token: string): string | undefined {
+    const user = this.#gate.authenticate({ authorization: `Bearer ${token}` });
+    return user instanceof Promise ? undefined : user.username;
+  }
+
   async outcome(token: string): Promise<string> {
     try {
       return (await this.user(token)).username;
@@ -228,16 +234,42 @@ describe("the keys of another issuer", () => {
     assert.equal(await world.outcome(world.token()), alice);
   });
 
-  it("that were withdrawn are found out after a while, tokens that are remembered included", async () => {
+  it("that were withdrawn are found out within seconds, tokens that are remembered included", async () => {
     const world = new World();
     const token = world.token();
     assert.equal(await world.outcome(token), alice);
     world.published = [newKey()];
-    world.now += keysAgeMaxMs;
+    world.now += fetchIntervalMinMs;
     await world.outcome(token);
     await new Promise(setImmediate);
     await new Promise(setImmediate);
     assert.match(await world.outcome(token), /signature/);
+  });
+
+  it("that were withdrawn while nobody came let nobody in afterwards", async () => {
+    const world = new World();
+    const [token, another] = [world.token(), world.token({ jti: "2" })];
+    assert.equal(await world.outcome(token), alice);
+    world.published = [newKey()];
+    world.now += keysAgeMaxMs;
+    assert.match(await world.outcome(token), /signature/);
+    assert.match(await world.outcome(another), /signature/);
+    world.published = [];
+    world.now += keysAgeMaxMs;
+    assert.match(await world.outcome(token), /not known yet|signature/);
+  });
+
+  it("that are old are not waited for again while the issuer cannot be reached", async () => {
+    const world = new World();
+    const token = world.token();
+    assert.equal(await world.outcome(token), alice);
+    world.isDown = true;
+    world.now += keysAgeMaxMs;
+    assert.equal(await world.outcome(token), alice);
+    world.now += fetchIntervalMinMs;
+    const { fetches } = world;
+    assert.equal(world.atOnce(token), alice, "at once");
+    assert.equal(world.fetches, fetches + 1, "and asked for beside");
   });
 
   it("that cannot be had refuse everybody, and are tried again", async () => {

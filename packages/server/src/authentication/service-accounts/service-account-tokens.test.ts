@@ -170,14 +170,18 @@ describe("a token of a service account", () => {
 
   it("is for those it is meant for", async () => {
     const world = new World();
-    assert.match(await world.outcome(world.issue({ audiences: ["vault"] })), /meant for others/);
+    const forVault = world.issue({ audiences: ["vault"] });
+    assert.match(await world.outcome(forVault), /^token audiences \["vault"\] is invalid/);
     assert.equal(await world.outcome(world.issue({ audiences: ["vault", "second"] })), user);
     const review = (token: string, audiences: string[]) =>
       world.gate.reviewToken(token, audiences) as TokenIdentity;
     const token = world.issue({ audiences: ["vault", "x"] });
     assert.deepEqual(review(token, ["y", "vault"]).audiences, ["vault"]);
-    assert.throws(() => review(token, ["y"]), /meant for others/);
-    assert.throws(() => review(token, []), /meant for others/);
+    assert.throws(() => review(token, ["y", "z"]), {
+      code: "other-audience",
+      message: 'token audiences ["vault" "x"] is invalid for the target audiences ["y" "z"]',
+    });
+    assert.throws(() => review(token, []), { code: "other-audience" });
   });
 
   it("is nothing without its account, or with another of the same name", async () => {
@@ -267,7 +271,9 @@ describe("a token of a secret", () => {
     world.now += 10 * 365 * 86_400_000;
     assert.equal(await world.outcome(token), user);
     assert.deepEqual(((await world.gate.reviewToken(token)) as TokenIdentity).audiences, [issuer]);
-    await assert.rejects(async () => world.gate.reviewToken(token, ["vault"]), /meant for others/);
+    await assert.rejects(async () => world.gate.reviewToken(token, ["vault"]), {
+      code: "other-audience",
+    });
     world.objects.delete("serviceaccounts/root/ns/sa");
     assert.match(await world.outcome(token), /does not exist/);
   });

@@ -6,6 +6,7 @@
  */
 import { hash } from "node:crypto";
 import type { Clock } from "@kcp-ts/machinery/base";
+import { quote } from "@kcp-ts/machinery/status";
 import {
   clusterNameKey,
   credentialIdKey,
@@ -17,6 +18,7 @@ import type { MaybePromise, TokenAuthenticator, TokenIdentity } from "../authent
 import { AuthenticationError } from "../errors.ts";
 import { isSignedBy, parseJsonWebToken } from "../jwt/json-web-token.ts";
 import type { VerificationKey } from "../jwt/keys.ts";
+import { RecentTexts } from "../recent-texts.ts";
 import type { AccountObject, AccountObjects } from "./account-objects.ts";
 import {
   type BoundClaims,
@@ -64,6 +66,8 @@ export class ServiceAccountAuthenticator implements TokenAuthenticator {
   readonly #cacheEntriesMax: number;
   /** By the token's SHA-256, the least recently used first. Refusals are not kept: strangers would fill it with them. */
   readonly #verified = new Map<string, Verified>();
+  /** The same by the tokens themselves, those of late. */
+  readonly #recent = new RecentTexts<Verified>();
 
   constructor(options: ServiceAccountAuthenticatorOptions) {
     this.#options = options;
@@ -74,7 +78,9 @@ export class ServiceAccountAuthenticator implements TokenAuthenticator {
     const verified = this.#verify(token);
     if (verified === undefined) return undefined;
     const { audiences } = this.#options;
-    if (this.#meantFor(verified.claims, audiences).length === 0) throw meantForOthers();
+    if (this.#meantFor(verified.claims, audiences).length === 0) {
+      throw this.#meantForOthers(verified.claims, audiences);
+    }
     const alive = this.#checkAlive(verified, token);
     return alive === undefined ? verified.user : alive.then(() => verified.user);
   }
@@ -86,7 +92,7 @@ export class ServiceAccountAuthenticator implements TokenAuthenticator {
     const verified = this.#verify(token);
     if (verified === undefined) return undefined;
     const found = this.#meantFor(verified.claims, audiences);
-    if (found.length === 0) throw meantForOthers();
+    if (found.length === 0) throw this.#meantForOthers(verified.claims, audiences);
     const identity = { user: verified.user, audiences: found };
     const alive = this.#checkAlive(verified, token);
     return alive === undefined ? identity : alive.then(() => identity);
@@ -96,8 +102,13 @@ export class ServiceAccountAuthenticator implements TokenAuthenticator {
   #verify(token: string): Verified | undefined {
     // All of ours begin with `{"` in base64; what does not is not worth a hash.
     if (!token.startsWith("eyJ")) return undefined;
-    const key = hash("sha256", token, "base64url");
     const keys = this.#options.keys();
+    const recent = this.#recent.get(token);
+    if (recent?.keys === keys) {
+      this.#checkTime(recent.claims);
+      return recent;
+    }
+    const key = hash("sha256", token, "base64url");
     let verified = this.#verified.get(key);
     if (verified === undefined || verified.keys !== keys) {
       verified = this.#read(token, keys);
@@ -110,6 +121,7 @@ export class ServiceAccountAuthenticator implements TokenAuthenticator {
       const [oldest] = this.#verified.keys();
       if (oldest !== undefined) this.#verified.delete(oldest);
     }
+    if (this.#cacheEntriesMax > 0) this.#recent.keep(token, verified);
     return verified;
   }
 
@@ -133,8 +145,25 @@ export class ServiceAccountAuthenticator implements TokenAuthenticator {
   }
 
   #meantFor(claims: BoundClaims | SecretClaims, asked: readonly string[]): readonly string[] {
-    const meant = claims.kind === "bound" ? claims.audiences : this.#options.audiences;
+    const meant = this.#audiencesOf(claims);
     return asked.filter((audience) => meant.includes(audience));
+  }
+
+  #audiencesOf(claims: BoundClaims | SecretClaims): readonly string[] {
+    return claims.kind === "bound" ? claims.audiences : this.#options.audiences;
+  }
+
+  #meantForOthers(
+    claims: BoundClaims | SecretClaims,
+    asked: readonly string[],
+  ): AuthenticationError {
+    const [meant, target] = [this.#audiencesOf(claims), asked].map(
+      (audiences) => `[${audiences.map(quote).join(" ")}]`,
+    );
+    return new AuthenticationError(
+      "other-audience",
+      `token audiences ${meant} is invalid for the target audiences ${target}`,
+    );
   }
 
   /** Throws, now or later, unless the account and what the token is bound to are there. */
@@ -210,8 +239,4 @@ function userOf(claims: BoundClaims | SecretClaims): UserInfo {
 
 function refusal(reason: string): AuthenticationError {
   return new AuthenticationError("invalid-token", `service account token refused: ${reason}`);
-}
-
-function meantForOthers(): AuthenticationError {
-  return refusal("it is meant for others");
 }

@@ -23,6 +23,20 @@ export const effectiveUsersMax = 64;
 
 export function effectiveUsers(user: UserInfo, cluster: string): readonly UserInfo[] {
   if (user.extra === undefined) return [user];
+  const known = decided.get(user);
+  if (known?.cluster === cluster) return known.users;
+  const users = usersOf(user, cluster);
+  decided.set(user, { cluster, users });
+  return users;
+}
+
+/** For the cluster that a user was last asked about: users do not change, and those of a token that is remembered come again. */
+const decided = new WeakMap<
+  UserInfo,
+  { readonly cluster: string; readonly users: readonly UserInfo[] }
+>();
+
+function usersOf(user: UserInfo, cluster: string): readonly UserInfo[] {
   const found: UserInfo[] = [];
   const waiting: UserInfo[] = [user];
   for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {

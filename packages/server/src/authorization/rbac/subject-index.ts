@@ -47,17 +47,19 @@ export class Grant {
 }
 
 export class SubjectIndex {
-  /** By subject, then by role: those who give the same are one after the other. */
-  readonly #grants = new Map<string, Map<string, Grant[]>>();
+  /** By name, then by role: those who give the same are one after the other. Names as users have them, so that no decision makes a text. */
+  readonly #users: Grants = new Map();
+  readonly #groups: Grants = new Map();
 
   add(binding: Binding): void {
     const role = roleKey(binding.roleRef);
     for (const subject of binding.subjects) {
-      const key = subjectKey(subject);
-      let roles = this.#grants.get(key);
+      const among = this.#among(subject);
+      const name = nameOf(subject);
+      let roles = among.get(name);
       if (roles === undefined) {
         roles = new Map();
-        this.#grants.set(key, roles);
+        among.set(name, roles);
       }
       const grants = roles.get(role);
       if (grants === undefined) roles.set(role, [new Grant(binding, subject)]);
@@ -68,35 +70,44 @@ export class SubjectIndex {
   remove(binding: Binding): void {
     const role = roleKey(binding.roleRef);
     for (const subject of binding.subjects) {
-      const key = subjectKey(subject);
-      const roles = this.#grants.get(key);
+      const among = this.#among(subject);
+      const name = nameOf(subject);
+      const roles = among.get(name);
       const grants = roles?.get(role);
       if (roles === undefined || grants === undefined) continue;
       const kept = grants.filter((grant) => grant.binding !== binding);
       if (kept.length > 0) roles.set(role, kept);
       else roles.delete(role);
-      if (roles.size === 0) this.#grants.delete(key);
+      if (roles.size === 0) among.delete(name);
     }
   }
 
   get isEmpty(): boolean {
-    return this.#grants.size === 0;
+    return this.#users.size === 0 && this.#groups.size === 0;
   }
 
   /** Calls back for each role that the user has, until one call returns true. */
   find(user: UserInfo, visit: (grant: Grant) => boolean): boolean {
-    if (this.#grants.size === 0) return false;
-    if (this.#visit(`User:${user.username}`, visit)) return true;
-    for (const group of user.groups) if (this.#visit(`Group:${group}`, visit)) return true;
+    if (this.#users.size > 0 && tell(this.#users.get(user.username), visit)) return true;
+    if (this.#groups.size === 0) return false;
+    for (const group of user.groups) if (tell(this.#groups.get(group), visit)) return true;
     return false;
   }
 
-  #visit(key: string, visit: (grant: Grant) => boolean): boolean {
-    const roles = this.#grants.get(key);
-    if (roles === undefined) return false;
-    for (const grants of roles.values()) if (visit(grants[0] as Grant)) return true;
-    return false;
+  #among({ kind }: Subject): Grants {
+    return kind === "Group" ? this.#groups : this.#users;
   }
+}
+
+type Grants = Map<string, Map<string, Grant[]>>;
+
+function tell(
+  roles: ReadonlyMap<string, readonly Grant[]> | undefined,
+  visit: (grant: Grant) => boolean,
+): boolean {
+  if (roles === undefined) return false;
+  for (const grants of roles.values()) if (visit(grants[0] as Grant)) return true;
+  return false;
 }
 
 export function readBinding(namespace: string, name: string, object: JsonObject): Binding {
@@ -117,7 +128,9 @@ export function readBinding(namespace: string, name: string, object: JsonObject)
 
 function withoutRepeats(subjects: readonly Subject[]): readonly Subject[] {
   if (subjects.length < 2) return subjects;
-  return [...new Map(subjects.map((subject) => [subjectKey(subject), subject])).values()];
+  const keyOf = (subject: Subject) =>
+    `${subject.kind === "Group" ? "Group" : "User"}:${nameOf(subject)}`;
+  return [...new Map(subjects.map((subject) => [keyOf(subject), subject])).values()];
 }
 
 /** A service account without a namespace is one of the binding's own. */
@@ -141,10 +154,9 @@ export function serviceAccountUsername(namespace: string, name: string): string 
   return `system:serviceaccount:${namespace}:${name}`;
 }
 
-function subjectKey({ kind, name, namespace }: Subject): string {
-  return kind === "ServiceAccount"
-    ? `User:${serviceAccountUsername(namespace, name)}`
-    : `${kind}:${name}`;
+/** As users and their groups say it. */
+function nameOf({ kind, name, namespace }: Subject): string {
+  return kind === "ServiceAccount" ? serviceAccountUsername(namespace, name) : name;
 }
 
 function roleKey({ kind, name }: RoleRef): string {

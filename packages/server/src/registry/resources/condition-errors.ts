@@ -28,8 +28,7 @@ function oneConditionErrors(condition: JsonObject, at: string): FieldError[] {
     type === ""
       ? [fieldError.required(`${at}.type`, "is required")]
       : qualifiedNameErrors(type).map((text) => fieldError.invalid(`${at}.type`, type, text));
-  if (status === "") errors.push(fieldError.required(`${at}.status`));
-  else if (!statuses.includes(status))
+  if (!statuses.includes(status))
     errors.push(fieldError.notSupported(`${at}.status`, status, statuses));
   const generation = Number(condition["observedGeneration"] ?? 0);
   if (generation < 0) {

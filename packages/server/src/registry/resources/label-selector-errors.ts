@@ -15,9 +15,22 @@ export function labelSelectorErrors(selector: JsonValue | undefined, field: stri
 }
 
 function requirementErrors(requirement: JsonObject, field: string): FieldError[] {
-  const [key, operator] = [textIn(requirement, "key"), textIn(requirement, "operator")];
+  const operator = textIn(requirement, "operator");
   return [
-    ...operatorErrors(operator, listIn(requirement["values"]).length, field),
+    ...(operators.has(operator)
+      ? []
+      : [fieldError.invalid(`${field}.operator`, operator, "not a valid selector operator")]),
+    ...labelRequirementErrors(requirement, field),
+  ];
+}
+
+const operators: ReadonlySet<string> = new Set(["In", "NotIn", "Exists", "DoesNotExist"]);
+
+/** The same where an operator may be one that we do not know. */
+export function labelRequirementErrors(requirement: JsonObject, field: string): FieldError[] {
+  const key = textIn(requirement, "key");
+  return [
+    ...valueCountErrors(requirement, field),
     ...qualifiedNameErrors(key).map((message) => fieldError.invalid(`${field}.key`, key, message)),
     ...itemErrors<string>(requirement["values"], `${field}.values`, (value, path) =>
       labelValueErrors(value).map((message) => fieldError.invalid(path, value, message)),
@@ -25,8 +38,10 @@ function requirementErrors(requirement: JsonObject, field: string): FieldError[]
   ];
 }
 
-function operatorErrors(operator: string, valueCount: number, field: string): FieldError[] {
-  switch (operator) {
+/** Whether there are values where the operator needs some, and none where it needs none. */
+export function valueCountErrors(requirement: JsonObject, field: string): FieldError[] {
+  const valueCount = listIn(requirement["values"]).length;
+  switch (requirement["operator"]) {
     case "In":
     case "NotIn":
       return valueCount > 0
@@ -48,6 +63,6 @@ function operatorErrors(operator: string, valueCount: number, field: string): Fi
             ),
           ];
     default:
-      return [fieldError.invalid(`${field}.operator`, operator, "not a valid selector operator")];
+      return [];
   }
 }

@@ -84,7 +84,7 @@ export class EmbeddedStorage implements Storage, SnapshotSource, SnapshotTarget 
       const feed = new ChangeFeed({
         startRevision: meta.revision,
         tailChangesMax: options.tailChangesMax ?? 10_000,
-        tailBytesMax: options.tailBytesMax ?? 16 << 20,
+        tailBytesMax: options.tailBytesMax ?? 8 << 20,
       });
       const cache = new EntryCache(options.cacheBytesMax ?? 32 << 20);
       const state = new StoreState(home.name, engine, meta, feed, cache);
@@ -236,6 +236,16 @@ export class EmbeddedStorage implements Storage, SnapshotSource, SnapshotTarget 
     this.#enter(signal);
     if (revision > this.#state.meta.revision) this.#state.checkRevision(revision);
     await this.#reading(signal, () => this.#compaction.compact(revision, signal));
+  }
+
+  tidy(): void {
+    this.#state.cache.tidy();
+    this.#state.feed.tidy();
+  }
+
+  /** Entries and changes that are held in memory. */
+  get heldInMemory(): number {
+    return this.#state.cache.size + this.#state.feed.size;
   }
 
   async openSnapshot({ signal }: CallOptions): Promise<OpenSnapshot> {

@@ -26,6 +26,16 @@ export class EntryCache {
     return this.#young.bytes + this.#old.bytes;
   }
 
+  get size(): number {
+    return this.#young.entries.size + this.#old.entries.size;
+  }
+
+  /** Forgets what was not used since the last call. */
+  tidy(): void {
+    this.#old = this.#young;
+    this.#young = newGeneration();
+  }
+
   get(key: StorageKey): Entry | undefined {
     const young = this.#young.entries.get(key);
     if (young !== undefined) return young;
@@ -67,10 +77,7 @@ export class EntryCache {
     const bytes = entryBytes(entry);
     // One that does not fit would drive out all others.
     if (bytes > this.#generationBytesMax) return;
-    if (this.#young.bytes + bytes > this.#generationBytesMax) {
-      this.#old = this.#young;
-      this.#young = newGeneration();
-    }
+    if (this.#young.bytes + bytes > this.#generationBytesMax) this.tidy();
     this.#young.entries.set(entry.key, entry);
     this.#young.bytes += bytes;
   }

@@ -237,6 +237,17 @@ describe("validating admission policies", () => {
     assert.deepEqual(created["status"], {});
   });
 
+  it("may have variables for rules and words, which have the types of their expressions", async () => {
+    const variables = [
+      { name: "ok", expression: "object.metadata.name != 'x'" },
+      { name: "text", expression: "'not ' + object.metadata.name" },
+      { name: "both", expression: "variables.ok && request.dryRun" },
+    ];
+    const validations = [{ expression: "variables.both", messageExpression: "variables.text" }];
+    const body = { metadata: { name: "typed" }, spec: { ...spec, variables, validations } };
+    await server.must("POST", path, { body });
+  });
+
   it("status changes status and nothing else", async () => {
     await server.must("POST", path, { body: { metadata: { name: "status" }, spec } });
     const { object, text } = await server.patch(`${path}/status/status`, "merge", {
@@ -271,6 +282,26 @@ describe("validating admission policies", () => {
     [
       validation({ messageExpression: "1" }),
       'spec.validations[0].messageExpression: Invalid value: "1": must evaluate to string but got int',
+    ],
+    [
+      validation({ expression: "object.data.a", messageExpression: "object.metadata.name" }),
+      '[spec.validations[0].expression: Invalid value: "object.data.a": must evaluate to bool but got dyn, spec.validations[0].messageExpression: Invalid value: "object.metadata.name": must evaluate to string but got dyn]',
+    ],
+    [validation({ expression: "request.who == ''" }), /undefined field 'who'/],
+    [validation({ expression: "namespaceObject.metadata.uid == ''" }), /undefined field 'uid'/],
+    [
+      changed({
+        variables: [{ name: "a", expression: "variables.a" }],
+        validations: [{ expression: "variables.b" }],
+      }),
+      /^\[spec\.variables\[0\]\.expression: .*undefined field 'a'.*spec\.validations\[0\]\.expression: .*undefined field 'b'/s,
+    ],
+    [
+      changed({
+        variables: [{ name: "a", expression: "true" }],
+        matchConditions: [{ name: "c", expression: "variables.a" }],
+      }),
+      /^spec\.matchConditions\[0\]\.expression: .*undeclared reference to 'variables'/s,
     ],
     [
       validation({ messageExpression: "string(authorizer.path('/x').check('get').allowed())" }),
@@ -333,7 +364,7 @@ describe("mutating admission policies", () => {
   const good = {
     matchConstraints: { resourceRules: [rule] },
     reinvocationPolicy: "Never",
-    mutations: [{ patchType: "JSONPatch", jsonPatch: { expression: "[]" } }],
+    mutations: [{ patchType: "JSONPatch", jsonPatch: { expression: "[JSONPatch{op: 'test'}]" } }],
   };
   const changed = (change: object) => ({ spec: { ...good, ...change } });
   refuses(() => server, "POST", `${base}/mutatingadmissionpolicies`, { metadata }, [
@@ -356,7 +387,7 @@ describe("mutating admission policies", () => {
           {
             patchType: "ApplyConfiguration",
             applyConfiguration: { expression: "Object{}" },
-            jsonPatch: { expression: "[]" },
+            jsonPatch: { expression: "[JSONPatch{op: 'test'}]" },
           },
         ],
       }),

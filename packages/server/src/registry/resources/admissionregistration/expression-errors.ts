@@ -1,7 +1,7 @@
 /**
  * Whether CEL expressions of webhooks and policies compile: the seam to the CEL room.
  *
- * Objects are dynamic here, so wrong member names are found when a request is checked, as upstream does for kinds it has no schema
+ * Objects are dynamic here, requests, namespaces and variables are not, so wrong member names are found when a request is checked, as upstream does for kinds it has no schema
  * of. Expressions for apply configurations construct objects (`Object{spec: …}`), whose members are dynamic, too.
  */
 import {
@@ -20,17 +20,22 @@ import {
   OBJECT_TYPE,
   RESOURCE_CHECK_TYPE,
   STRING,
+  structType,
   type Type,
   withMutationTypes,
 } from "@kcp-ts/machinery/cel";
 import { type FieldError, fieldError } from "@kcp-ts/machinery/status";
+import { namespaceType, requestType } from "./expression-types.ts";
 
 export interface ExpressionContext {
   readonly field: string;
   readonly result: "bool" | "string" | "stringOrNull" | "any" | "applyConfiguration" | "jsonPatch";
   readonly hasParams: boolean;
   readonly hasAuthorizer: boolean;
-  readonly hasVariables?: boolean;
+  /** Those declared so far, by what they evaluate to; undefined where there are none. */
+  readonly variables?: Map<string, Type> | undefined;
+  /** Where the expression is one: what it is called from then on. */
+  readonly declares?: string;
   /** Whether the expression belongs to a policy that mutates. */
   readonly isMutating?: boolean;
 }
@@ -41,8 +46,10 @@ export function expressionErrors(expression: string, context: ExpressionContext)
   const compilation = compile(
     expression,
     context.isMutating === true ? withMutationTypes(environment, expression) : environment,
-    resultTypes === undefined ? {} : { resultTypes },
+    resultTypes === undefined ? {} : { resultTypes, isExact: true },
   );
+  if (context.declares !== undefined)
+    context.variables?.set(context.declares, compilation.ok ? compilation.program.resultType : DYN);
   if (compilation.ok) return [];
   const { message } = compilation;
   return [
@@ -60,8 +67,7 @@ const results: Readonly<Record<ExpressionContext["result"], readonly Type[] | un
   stringOrNull: [STRING, NULL],
   any: undefined,
   applyConfiguration: [OBJECT_TYPE],
-  // An empty list is a list of anything.
-  jsonPatch: [listOf(JSON_PATCH_TYPE), listOf(DYN)],
+  jsonPatch: [listOf(JSON_PATCH_TYPE)],
 };
 
 const environments = new Map<string, Environment>();
@@ -70,19 +76,31 @@ const environments = new Map<string, Environment>();
 function environmentOf({
   hasParams,
   hasAuthorizer,
-  hasVariables = false,
+  variables,
   isMutating = false,
 }: ExpressionContext): Environment {
-  const key = `${hasParams}/${hasAuthorizer}/${hasVariables}/${isMutating}`;
+  const environment = sharedEnvironment(hasParams, hasAuthorizer, isMutating);
+  if (variables === undefined) return environment;
+  const type = structType("kubernetes.variables", (field) => variables.get(field));
+  return environment.extend({ variables: new Map([["variables", declaredValue(type)]]) });
+}
+
+function sharedEnvironment(
+  hasParams: boolean,
+  hasAuthorizer: boolean,
+  isMutating: boolean,
+): Environment {
+  const key = `${hasParams}/${hasAuthorizer}/${isMutating}`;
   let environment = environments.get(key);
   if (environment === undefined) {
-    const dynamic = ["object", "oldObject", "request", "namespaceObject"];
+    const dynamic = ["object", "oldObject"];
     if (hasParams) dynamic.push("params");
-    if (hasVariables) dynamic.push("variables");
     environment = kubernetesEnvironment.extend({
       libraries: isMutating ? [jsonPatchLibrary] : [],
       variables: new Map([
         ...dynamic.map((name) => [name, declaredDynamic] as const),
+        ["request", requestType] as const,
+        ["namespaceObject", namespaceType] as const,
         ...(hasAuthorizer
           ? ([
               ["authorizer", declaredValue(AUTHORIZER_TYPE)],

@@ -29,9 +29,9 @@ export function validatingPolicyErrors(object: JsonObject): FieldError[] {
   if (tooMuch.length > 0) return tooMuch;
   const spec = objectIn(object, "spec");
   const { name } = object["metadata"] as { name?: string };
-  const errors = policyErrors(spec);
-  const [validations, annotations] = [spec["validations"], spec["auditAnnotations"]];
   const expression = contextOf(spec);
+  const errors = policyErrors(spec, expression);
+  const [validations, annotations] = [spec["validations"], spec["auditAnnotations"]];
   if (listIn(validations).length === 0 && listIn(annotations).length === 0) {
     const why = "validations or auditAnnotations must contain at least one item";
     return [
@@ -57,14 +57,14 @@ export function mutatingPolicyErrors(object: JsonObject): FieldError[] {
   const tooMuch = limitErrors(object, "spec");
   if (tooMuch.length > 0) return tooMuch;
   const spec = objectIn(object, "spec");
+  const context = contextOf(spec);
   const errors = [
-    ...policyErrors(spec),
+    ...policyErrors(spec, context),
     ...mutatingOperationErrors(spec["matchConstraints"], "spec.matchConstraints"),
   ];
   const { mutations, reinvocationPolicy } = spec;
   if (listIn(mutations).length === 0)
     errors.push(fieldError.required("spec.mutations", "mutations must contain at least one item"));
-  const context = contextOf(spec);
   errors.push(
     ...itemErrors<JsonObject>(mutations, "spec.mutations", (mutation, field) =>
       mutationErrors(mutation, field, context),
@@ -90,10 +90,9 @@ export function mutatingOperationErrors(match: JsonValue | undefined, field: str
   );
 }
 
-/** What both kinds of policy have. */
-function policyErrors(spec: JsonObject): FieldError[] {
+/** What both kinds of policy have. Match conditions come before variables, and know none. */
+function policyErrors(spec: JsonObject, context: Available): FieldError[] {
   const { paramKind, matchConstraints, failurePolicy } = spec;
-  const context = contextOf(spec);
   const errors = choiceErrors(failurePolicy, "spec.failurePolicy", failurePolicies);
   if (isJsonObject(paramKind)) errors.push(...paramKindErrors(paramKind, "spec.paramKind"));
   if (matchConstraints === undefined) errors.push(fieldError.required("spec.matchConstraints"));
@@ -113,15 +112,15 @@ function policyErrors(spec: JsonObject): FieldError[] {
 
 type Available = Pick<
   ExpressionContext,
-  "hasParams" | "hasAuthorizer" | "hasVariables" | "isMutating"
+  "hasParams" | "hasAuthorizer" | "variables" | "isMutating"
 >;
 
-function contextOf(spec: JsonObject): Available & { readonly hasParams: boolean } {
+function contextOf(spec: JsonObject): Available {
   return {
     isMutating: spec["mutations"] !== undefined,
     hasParams: isJsonObject(spec["paramKind"]),
     hasAuthorizer: true,
-    hasVariables: listIn(spec["variables"]).length > 0,
+    variables: listIn(spec["variables"]).length > 0 ? new Map() : undefined,
   };
 }
 
@@ -169,7 +168,7 @@ function variableErrors(variable: JsonObject, field: string, context: Available)
     errors.push(fieldError.invalid(`${field}.name`, name, "must be a valid CEL identifier"));
   if (expression.trim() === "")
     return [...errors, fieldError.required(`${field}.expression`, "expression is not specified")];
-  const at = { ...context, field: `${field}.expression`, result: "any" } as const;
+  const at = { ...context, field: `${field}.expression`, result: "any", declares: name } as const;
   return [...errors, ...expressionErrors(expression, at)];
 }
 

@@ -1,5 +1,5 @@
 /** The four questions about what may be done. They are asked and answered; nothing of them is stored. */
-import { isJsonObject, type JsonObject } from "@kcp-ts/machinery/json";
+import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery/json";
 import {
   localSubjectAccessReview,
   type MessageShape,
@@ -9,8 +9,9 @@ import {
 } from "@kcp-ts/machinery/shape";
 import { type FieldError, fieldError } from "@kcp-ts/machinery/status";
 import type { ResourceDefinition } from "../../definition.ts";
+import { labelRequirementErrors, valueCountErrors } from "../label-selector-errors.ts";
 import { review } from "../review.ts";
-import { listIn, objectIn, textIn } from "../standard.ts";
+import { itemErrors, listIn, objectIn, textIn } from "../standard.ts";
 
 const group = "authorization.k8s.io";
 
@@ -20,7 +21,8 @@ export const subjectAccessReviews = accessReview("SubjectAccessReview", {
   validate: (object) => [
     ...attributeErrors(objectIn(object, "spec")),
     ...subjectErrors(objectIn(object, "spec")),
-    ...metadataErrors(object, []),
+    ...selectorErrors(objectIn(object, "spec")),
+    ...metadataErrors(object),
   ],
 });
 
@@ -30,7 +32,8 @@ export const localSubjectAccessReviews = accessReview("LocalSubjectAccessReview"
   validate: (object) => [
     ...attributeErrors(objectIn(object, "spec")),
     ...subjectErrors(objectIn(object, "spec")),
-    ...metadataErrors(object, ["namespace"]),
+    ...selectorErrors(objectIn(object, "spec")),
+    ...metadataErrors(object, "namespace"),
     ...localErrors(object),
   ],
 });
@@ -40,7 +43,8 @@ export const selfSubjectAccessReviews = accessReview("SelfSubjectAccessReview", 
   isNamespaced: false,
   validate: (object) => [
     ...attributeErrors(objectIn(object, "spec")),
-    ...metadataErrors(object, []),
+    ...selectorErrors(objectIn(object, "spec")),
+    ...metadataErrors(object),
   ],
 });
 
@@ -81,30 +85,48 @@ function attributeErrors(spec: JsonObject): FieldError[] {
       ),
     );
   }
-  if (!isJsonObject(resourceAttributes)) return errors;
+  return errors;
+}
+
+/** A selector is given as text or taken apart. Operators of clients newer than us are no errors. */
+function selectorErrors(spec: JsonObject): FieldError[] {
+  const { fieldSelector, labelSelector } = objectIn(spec, "resourceAttributes");
+  const at = "spec.resourceAttributes";
   return [
-    ...errors,
-    ...selectorErrors(resourceAttributes, "fieldSelector"),
-    ...selectorErrors(resourceAttributes, "labelSelector"),
+    ...formErrors(fieldSelector, `${at}.fieldSelector`, fieldRequirementErrors),
+    ...formErrors(labelSelector, `${at}.labelSelector`, labelRequirementErrors),
   ];
 }
 
-/** A selector is given as text or taken apart. */
-function selectorErrors(attributes: JsonObject, member: string): FieldError[] {
-  const selector = attributes[member];
+function formErrors(
+  selector: JsonValue | undefined,
+  field: string,
+  check: (requirement: JsonObject, field: string) => FieldError[],
+): FieldError[] {
   if (!isJsonObject(selector)) return [];
-  const field = `spec.resourceAttributes.${member}`;
   const raw = textIn(selector, "rawSelector");
-  const hasRequirements = listIn(selector["requirements"]).length > 0;
-  if (raw !== "" && hasRequirements) {
-    const detail = "may not specified at the same time as requirements";
-    return [fieldError.invalid(`${field}.rawSelector`, raw, detail)];
-  }
+  const { requirements } = selector;
+  const hasRequirements = listIn(requirements).length > 0;
   if (raw === "" && !hasRequirements) {
     const detail = `when ${field} is specified, requirements or rawSelector is required`;
     return [fieldError.required(`${field}.requirements`, detail)];
   }
-  return [];
+  const detail = "may not specified at the same time as requirements";
+  return [
+    ...(raw !== "" && hasRequirements
+      ? [fieldError.invalid(`${field}.rawSelector`, raw, detail)]
+      : []),
+    ...itemErrors(requirements, `${field}.requirements`, check),
+  ];
+}
+
+function fieldRequirementErrors(requirement: JsonObject, field: string): FieldError[] {
+  return [
+    ...(textIn(requirement, "key") === ""
+      ? [fieldError.required(`${field}.key`, "must be specified")]
+      : []),
+    ...valueCountErrors(requirement, field),
+  ];
 }
 
 function subjectErrors(spec: JsonObject): FieldError[] {
@@ -112,14 +134,14 @@ function subjectErrors(spec: JsonObject): FieldError[] {
   return [fieldError.invalid("spec.user", "", "at least one of user or group must be specified")];
 }
 
-function metadataErrors(object: JsonObject, allowed: readonly string[]): FieldError[] {
+function metadataErrors(object: JsonObject, allowed?: "namespace"): FieldError[] {
   const metadata = objectIn(object, "metadata");
   const others = Object.keys(metadata).filter(
-    (member) => member !== "managedFields" && !allowed.includes(member),
+    (member) => member !== "managedFields" && member !== allowed,
   );
   if (others.length === 0) return [];
-  const but = [...allowed, "managedFields"].join(" and ");
-  return [fieldError.invalid("metadata", metadata, `must be empty except for ${but}`)];
+  const detail = allowed === undefined ? "must be empty" : `must be empty except for ${allowed}`;
+  return [fieldError.invalid("metadata", metadata, detail)];
 }
 
 function localErrors(object: JsonObject): FieldError[] {

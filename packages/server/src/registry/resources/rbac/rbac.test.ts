@@ -1,6 +1,7 @@
 /** The rules of RBAC objects, through the server. */
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
+import type { ObjectMeta } from "@kcp-ts/machinery/meta";
 import { TestServer } from "../../../testing/index.ts";
 import { refuses } from "../refusals.ts";
 
@@ -37,6 +38,39 @@ describe("roles", () => {
     ],
     [{ metadata: { name: "a/b" } }, /^metadata\.name: Invalid value: "a\/b": may not contain '\/'/],
   ]);
+
+  it("say that there are no rules, which nobody owns unless they send an empty list", async () => {
+    const owned = ({ metadata: { managedFields } }: { metadata: ObjectMeta }) =>
+      (managedFields ?? []).map(({ fieldsV1 }) => fieldsV1);
+    const path = `${base}/clusterroles`;
+    const body = { metadata: { name: "none", labels: { a: "b" } } };
+    const made = await server.must("POST", path, { body });
+    assert.equal(made["rules"], null);
+    const labels = { "f:metadata": { "f:labels": { ".": {}, "f:a": {} } } };
+    assert.deepEqual(owned(made), [labels]);
+    const sent = await server.must("POST", path, {
+      body: { metadata: { name: "empty" }, rules: [] },
+    });
+    assert.equal(sent["rules"], null);
+    assert.deepEqual(owned(sent), [{ "f:rules": {} }]);
+    const filled = await server.must("PUT", `${path}/none`, { body: { ...body, rules: [rule] } });
+    assert.deepEqual([filled["rules"], owned(filled)], [[rule], [{ ...labels, "f:rules": {} }]]);
+    const emptied = await server.must("PUT", `${path}/none`, { body });
+    assert.deepEqual([emptied["rules"], owned(emptied)], [null, [{ ...labels, "f:rules": {} }]]);
+    const again = await server.must("PUT", `${path}/none`, { body });
+    assert.equal(again.metadata.resourceVersion, emptied.metadata.resourceVersion);
+  });
+
+  it("lose the rules that an apply no longer has", async () => {
+    const path = `${inDefault}/roles/applied?fieldManager=m`;
+    const headers = { "content-type": "application/apply-patch+yaml" };
+    const body = { apiVersion: `${group}/v1`, kind: "Role", metadata: { name: "applied" } };
+    const apply = (more: object) =>
+      server.must("PATCH", path, { body: { ...body, ...more }, headers });
+    assert.equal((await apply({}))["rules"], null);
+    assert.deepEqual((await apply({ rules: [rule] }))["rules"], [rule]);
+    assert.equal((await apply({}))["rules"], null);
+  });
 
   it("may have colons in their names", async () => {
     const body = { metadata: { name: "system:controller:x" }, rules: [rule] };

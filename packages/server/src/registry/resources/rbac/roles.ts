@@ -2,6 +2,7 @@
 import { isJsonObject, type JsonObject } from "@kcp-ts/machinery/json";
 import { clusterRole, role } from "@kcp-ts/machinery/shape";
 import { type FieldError, fieldError } from "@kcp-ts/machinery/status";
+import type { Draft } from "../../strategy.ts";
 import { labelSelectorErrors } from "../label-selector-errors.ts";
 import {
   builtIn,
@@ -20,6 +21,8 @@ const shared = {
   ...unrestrictedNames,
   allowsUnconditionalUpdate: true,
   allowsCreateOnUpdate: true,
+  isOwnedAsSent: true,
+  canonicalize: nullEmptyRules,
   columns: [nameColumn, createdAtColumn],
   cells: (object: JsonObject) => [nameCell(object), createdAtCell(object)],
 } as const;
@@ -48,6 +51,11 @@ export const clusterRoles = builtIn({
     validateUpdate: clusterRoleErrors,
   },
 });
+
+/** Clients are told of a role's rules also when there are none, and nobody owns those. */
+function nullEmptyRules(draft: Draft): void {
+  if (listIn(draft["rules"]).length === 0) draft["rules"] = null;
+}
 
 function roleErrors(object: JsonObject): FieldError[] {
   return itemErrors<JsonObject>(object["rules"], "rules", (rule, field) => {

@@ -4,8 +4,6 @@
  * One signal often stops a hundred informers or a thousand requests. Listeners of an EventTarget cost microseconds each, are removed by a walk
  * through all of them, and make Node warn of a leak from the eleventh on; these are members of a set.
  */
-import type { Clock } from "@kcp-ts/machinery/base";
-
 const callbacksOf = new WeakMap<AbortSignal, Set<() => void>>();
 const nothing = () => {};
 
@@ -20,21 +18,6 @@ export function onAbort(signal: AbortSignal | undefined, callback: () => void): 
   const own = () => callback();
   callbacks.add(own);
   return () => void callbacks.delete(own);
-}
-
-/** Resolves after `delayMs`; rejects with the signal's reason when it aborts first. */
-export function pause(clock: Clock, delayMs: number, signal?: AbortSignal): Promise<void> {
-  return new Promise((resolve, reject) => {
-    if (signal?.aborted) return reject(signal.reason);
-    const timer = clock.schedule(delayMs, () => {
-      stopListening();
-      resolve();
-    });
-    const stopListening = onAbort(signal, () => {
-      timer.cancel();
-      reject(signal?.reason);
-    });
-  });
 }
 
 export function untilAborted(signal: AbortSignal): Promise<void> {

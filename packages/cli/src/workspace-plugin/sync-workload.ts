@@ -1,0 +1,170 @@
+/**
+ * `kubectl kcp workload sync <name>`: registers a cluster that an agent of its own connects from, and prints what to apply in it. The control plane gets no credential of
+ * the cluster, and the cluster gets one that opens its own view of the workspace and nothing else.
+ */
+import { writeFile } from "node:fs/promises";
+import {
+  type AgentServer,
+  accountNamespace,
+  agentId,
+  agentImageDefault,
+  agentKubeconfig,
+  agentManifest,
+  agentTokenSecondsDefault,
+  requestToken,
+  serviceAccounts,
+  syncedResourcesDefault,
+  syncTargets,
+  toYaml,
+} from "@kcp-ts/controlplane";
+import { sleep, systemClock } from "@kcp-ts/machinery/base";
+import { isStatusError } from "@kcp-ts/machinery/status";
+import type { Client, KubernetesObject } from "@kcp-ts/sdk";
+import type { Session } from "./session.ts";
+
+export interface SyncOptions {
+  readonly syncerImage?: string;
+  readonly output?: string;
+  readonly resources?: readonly string[];
+  readonly labels?: readonly string[];
+  readonly server?: string;
+  readonly tokenLifetime?: number;
+}
+
+type SyncTarget = Awaited<ReturnType<typeof makeTarget>>;
+
+const waitMs = 30_000;
+const pollMs = 200;
+
+export async function syncWorkload(
+  session: Session,
+  name: string,
+  options: SyncOptions,
+): Promise<void> {
+  const client = session.clientIn(session.address.workspace);
+  const target = await makeTarget(client, name, options);
+  const { uid = "" } = target.metadata;
+  const cluster = clusterOf(target, session);
+  const account = agentId({ name, uid });
+  await untilAccount(client, account);
+  const { tokenLifetime: expirationSeconds = agentTokenSecondsDefault } = options;
+  const token = await requestToken(client, { name: account }, { expirationSeconds });
+  const identity = { cluster, name, uid };
+  const manifest = agentManifest({
+    target: identity,
+    resources: target.spec?.resources ?? syncedResourcesDefault,
+    image: options.syncerImage ?? agentImageDefault,
+    kubeconfig: agentKubeconfig(await serverOf(session, options.server), identity),
+    token,
+  });
+  const text = manifest.map((object) => `---\n${toYaml(object)}`).join("");
+  const { output = "-" } = options;
+  if (output === "-") {
+    session.print(text.trimEnd());
+    return;
+  }
+  await writeFile(output, text, { mode: 0o600 });
+  session.note(`Wrote what the agent of ${name} needs to ${output}. In the physical cluster:`);
+  session.note(`  kubectl --kubeconfig <of the cluster> apply -f ${output}`);
+  session.note(`  kubectl --kubeconfig <of the cluster> --namespace ${account} get deployments`);
+  session.note(`Then here: kubectl wait synctarget/${name} --for condition=Ready`);
+  session.note(`${output} holds a token: keep it to yourself, and delete it when it is applied.`);
+}
+
+async function makeTarget(client: Client, name: string, options: SyncOptions) {
+  const resource = client.resource(syncTargets);
+  const { resources } = options;
+  const labels = labelsOf(options.labels ?? []);
+  const known = await resource.find({ name });
+  if (known === undefined)
+    return await resource.create({
+      metadata: { name, labels },
+      spec: { mode: "Pull", ...(resources === undefined ? {} : { resources }) },
+    });
+  if ((known.spec?.mode ?? "Push") !== "Pull")
+    throw new Error(
+      `SyncTarget ${name} exists and is in mode ${known.spec?.mode ?? "Push"}: set spec.mode to Pull first`,
+    );
+  if (resources === undefined && Object.keys(labels).length === 0) return known;
+  const spec = resources === undefined ? {} : { spec: { resources: [...resources] } };
+  const patch = { metadata: { labels }, ...spec };
+  return await resource.patch({ name }, { type: "merge", patch });
+}
+
+/** Made by the control plane, once it has seen the SyncTarget. */
+async function untilAccount(client: Client, name: string): Promise<KubernetesObject> {
+  const startedAtMs = systemClock.monotonic();
+  for (;;) {
+    const found = await client
+      .resource(serviceAccounts)
+      .find({ namespace: accountNamespace, name });
+    if (found !== undefined) return found;
+    if (systemClock.monotonic() - startedAtMs > waitMs)
+      throw new Error(
+        `there is no ServiceAccount ${name} after ${waitMs / 1000} s: does the control plane run its cluster-controller?`,
+      );
+    await sleep(systemClock, pollMs);
+  }
+}
+
+/** By name: a workspace may be addressed by its path, agents are not. */
+function clusterOf({ metadata }: SyncTarget, session: Session): string {
+  return metadata.annotations?.["kcp.io/cluster"] ?? session.address.workspace;
+}
+
+/** The server that the kubeconfig points to, or another way to it. */
+async function serverOf(session: Session, url: string | undefined): Promise<AgentServer> {
+  const { cluster } = session.pointed;
+  const [data, file] = ["certificate-authority-data", "certificate-authority"].map(
+    (member) => cluster[member],
+  );
+  const caPem =
+    typeof data === "string"
+      ? Buffer.from(data, "base64").toString("utf8")
+      : typeof file === "string"
+        ? await session.readBeside(file)
+        : undefined;
+  return { url: url ?? new URL(session.serverUrl).origin, caPem };
+}
+
+function labelsOf(pairs: readonly string[]): Record<string, string> {
+  return Object.fromEntries(
+    pairs.map((pair) => {
+      const [key = "", value] = pair.split("=");
+      if (key === "" || value === undefined) throw new Error(`invalid --labels ${pair}: key=value`);
+      return [key, value];
+    }),
+  );
+}
+
+export type SchedulingVerb = "cordon" | "uncordon" | "drain";
+
+/** Keeps new work away from a cluster, or moves away what is there, or takes both back. */
+export async function scheduleWorkload(
+  session: Session,
+  name: string,
+  verb: SchedulingVerb,
+): Promise<void> {
+  const resource = session.clientIn(session.address.workspace).resource(syncTargets);
+  try {
+    const { spec = {} } = await resource.get({ name });
+    const { unschedulable = false, evictAfter } = spec;
+    const isDrained = evictAfter !== undefined;
+    const isDone = {
+      cordon: unschedulable && !isDrained,
+      uncordon: !unschedulable && !isDrained,
+      drain: unschedulable && isDrained,
+    }[verb];
+    const done = { cordon: "cordoned", uncordon: "uncordoned", drain: "draining" }[verb];
+    if (isDone) return session.print(`${name} already ${done}`);
+    const now = new Date(systemClock.now()).toISOString().replace(/\.\d+Z$/, "Z");
+    const patch = {
+      spec: { unschedulable: verb !== "uncordon", evictAfter: verb === "drain" ? now : null },
+    };
+    await resource.patch({ name }, { type: "merge", patch });
+    session.print(`${name} ${done}`);
+  } catch (error) {
+    if (isStatusError(error, "NotFound")) throw new Error(`there is no SyncTarget ${name}`);
+    throw error;
+  }
+}

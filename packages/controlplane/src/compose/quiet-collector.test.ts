@@ -1,0 +1,73 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { FakeClock } from "@kcp-ts/testkit";
+import { QuietCollector } from "./quiet-collector.ts";
+
+const second = 1000;
+
+function started({ pauseMs = 0 } = {}) {
+  const clock = new FakeClock();
+  let busyMs = 0;
+  const collectedAt: number[] = [];
+  const collector = new QuietCollector({
+    clock,
+    busyMs: () => busyMs,
+    collect() {
+      collectedAt.push(clock.monotonic());
+      clock.advance(pauseMs);
+      busyMs += pauseMs;
+    },
+  });
+  collector.start();
+  const work = (ms: number, share: number) => {
+    for (let passed = 0; passed < ms; passed += second) {
+      busyMs += share * second;
+      clock.advance(second);
+    }
+  };
+  return { clock, collector, collectedAt, work };
+}
+
+describe("the quiet collector", () => {
+  it("leaves a process alone that was never busy", () => {
+    const { collectedAt, work } = started();
+    work(3600 * second, 0.09);
+    assert.deepEqual(collectedAt, []);
+  });
+
+  it("collects soon after a busy time, once more when caches have let go, and then no more", () => {
+    const { collectedAt, work } = started();
+    work(60 * second, 0.9);
+    assert.deepEqual(collectedAt, []);
+    work(3600 * second, 0.01);
+    assert.deepEqual(collectedAt, [70 * second, 240 * second]);
+  });
+
+  it("does not disturb a process that is at work again", () => {
+    const { collectedAt, work } = started();
+    for (let i = 0; i < 100; i++) {
+      work(10 * second, 0.5);
+      work(5 * second, 0);
+    }
+    assert.deepEqual(collectedAt, []);
+  });
+
+  it("rests after a long collection as long as that deserves", () => {
+    const { collectedAt, work } = started({ pauseMs: 500 });
+    for (let i = 0; i < 20; i++) {
+      work(10 * second, 0.5);
+      work(20 * second, 0);
+    }
+    for (const [index, at] of collectedAt.entries()) {
+      const before = collectedAt[index - 1];
+      if (before !== undefined) assert.ok(at - before >= 100 * second, `${before} and ${at}`);
+    }
+    assert.ok(collectedAt.length >= 4 && collectedAt.length <= 6, String(collectedAt));
+  });
+
+  it("leaves no timer behind when it is stopped", () => {
+    const { clock, collector } = started();
+    collector.stop();
+    assert.equal(clock.pendingTimers, 0);
+  });
+});

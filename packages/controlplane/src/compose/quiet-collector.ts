@@ -1,0 +1,83 @@
+/**
+ * Has the garbage collector run when a busy time is over: an engine that is not asked for memory any more does not look for what it could give back,
+ * and after a burst that can be several times what is in use.
+ *
+ * Once soon after, and once more when the caches have let go of what nobody used since. A collection stops everything, so a long one makes the
+ * next one wait: all together they take no more than a small part of the time.
+ */
+import type { Clock, Timer } from "@kcp-ts/machinery/base";
+
+export interface QuietCollectorOptions {
+  readonly clock: Clock;
+  /** How long this thread has been at work since it began, in milliseconds. */
+  readonly busyMs: () => number;
+  readonly collect: () => void;
+}
+
+const checkMs = 5000;
+/** A thread that works more than this part of the time is not disturbed. */
+const busyShareMax = 0.1;
+/** How long it must have been quiet: caches forget within two minutes. */
+const quietMs = [10_000, 180_000] as const;
+/** A collection is followed by at least so many times its own length without one. */
+const restFactor = 200;
+
+export class QuietCollector {
+  readonly #options: QuietCollectorOptions;
+  #timer: Timer | undefined;
+  #checkedAt = 0;
+  #checkedBusyMs = 0;
+  #busyAt = 0;
+  /** How many collections have followed the last busy time: none is wanted before the first. */
+  #done: number = quietMs.length;
+  #notBefore = 0;
+
+  constructor(options: QuietCollectorOptions) {
+    this.#options = options;
+  }
+
+  start(): void {
+    this.#checkedAt = this.#options.clock.monotonic();
+    this.#checkedBusyMs = this.#options.busyMs();
+    this.#schedule();
+  }
+
+  stop(): void {
+    this.#timer?.cancel();
+  }
+
+  #schedule(): void {
+    this.#timer = this.#options.clock.schedule(checkMs, () => {
+      this.#check();
+      this.#schedule();
+    });
+  }
+
+  #check(): void {
+    const now = this.#options.clock.monotonic();
+    const busyMs = this.#options.busyMs();
+    const share = (busyMs - this.#checkedBusyMs) / Math.max(1, now - this.#checkedAt);
+    this.#checkedAt = now;
+    this.#checkedBusyMs = busyMs;
+    if (share > busyShareMax) {
+      this.#busyAt = now;
+      this.#done = 0;
+      return;
+    }
+    const wanted = quietMs[this.#done];
+    if (wanted === undefined || now - this.#busyAt < wanted || now < this.#notBefore) return;
+    this.#done++;
+    this.#collect();
+  }
+
+  #collect(): void {
+    const { clock, collect, busyMs } = this.#options;
+    const startedAt = clock.monotonic();
+    collect();
+    const endedAt = clock.monotonic();
+    this.#notBefore = endedAt + (endedAt - startedAt) * restFactor;
+    // Its own work is no sign of life.
+    this.#checkedBusyMs = busyMs();
+    this.#checkedAt = endedAt;
+  }
+}

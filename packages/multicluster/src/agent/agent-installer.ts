@@ -1,0 +1,148 @@
+/**
+ * Installs an agent in its cluster, upgrades it, and renews its token: what should be there is applied, and what differs changes. A Deployment with another image or
+ * other arguments rolls by itself.
+ *
+ * No credential but the agent's own token leaves the control plane.
+ */
+import { createHash } from "node:crypto";
+import type { Clock } from "@kcp-ts/machinery/base";
+import type { JsonObject } from "@kcp-ts/machinery/json";
+import type { ClusterName } from "@kcp-ts/machinery/names";
+import { isStatusError } from "@kcp-ts/machinery/status";
+import { type Client, type KubernetesObject, stringMember } from "@kcp-ts/sdk";
+import { agentAnnotation, type SyncTarget } from "../api/index.ts";
+import type { TargetIdentity } from "../syncer/index.ts";
+import { applied, ensureAccount, nameIn } from "./agent-account.ts";
+import { type AgentServer, agentKubeconfig } from "./agent-kubeconfig.ts";
+import { agentId, agentManifest } from "./agent-manifest.ts";
+import { deployments, resourceOf, secrets } from "./agent-objects.ts";
+import { agentTokenSecondsDefault, isWorn, readToken, requestToken } from "./agent-token.ts";
+
+export interface AgentInstallerOptions {
+  /** Where agents reach the control plane; undefined while that is not known. */
+  readonly server: () => AgentServer | undefined;
+  readonly image: string;
+  readonly tokenSeconds?: number | undefined;
+  readonly clock: Clock;
+}
+
+export interface InstallRequest {
+  readonly target: SyncTarget;
+  /** The logical cluster of the SyncTarget. */
+  readonly cluster: ClusterName;
+  readonly upstream: Client;
+  readonly downstream: Client;
+  readonly resources: readonly string[];
+  readonly signal: AbortSignal;
+}
+
+/** `starting`: all is there, and no Pod of the newest kind is ready yet. */
+export type Installation =
+  | { readonly state: "installed"; readonly message: string }
+  | { readonly state: "starting"; readonly message: string };
+
+/** An agent renews its token later than this; an agent that could not is helped in good time. */
+const renewAtShare = 0.6;
+/** What somebody else changed in the cluster is put back after so long at most. */
+const repairMs = 600_000;
+
+interface LastInstall {
+  readonly digest: string;
+  readonly atMs: number;
+}
+
+export class AgentInstaller {
+  readonly #options: AgentInstallerOptions;
+  readonly #last = new Map<string, LastInstall>();
+
+  constructor(options: AgentInstallerOptions) {
+    this.#options = options;
+  }
+
+  async install(request: InstallRequest): Promise<Installation> {
+    const { clock, image, server: serverOf } = this.#options;
+    const { downstream, resources, signal } = request;
+    const server = serverOf();
+    if (server === undefined)
+      throw new Error("the control plane has no address that agents could reach it at");
+    const target = identityOf(request);
+    const token = await this.#token(request);
+    const kubeconfig = agentKubeconfig(server, target);
+    const objects = agentManifest({ target, resources, image, kubeconfig, token });
+    const digest = createHash("sha256").update(JSON.stringify(objects)).digest("hex");
+    const last = this.#last.get(target.uid);
+    const isDue = last?.digest !== digest || clock.monotonic() - last.atMs >= repairMs;
+    if (isDue) {
+      await refuseForeign(downstream, objects[0] as JsonObject, signal);
+      for (const object of objects) await applied(downstream, object, signal);
+      this.#last.set(target.uid, { digest, atMs: clock.monotonic() });
+    }
+    return await standing(downstream, agentId(target), signal);
+  }
+
+  /** Removes what `install` has made, and nothing that it has not. */
+  async uninstall(request: Omit<InstallRequest, "resources" | "upstream">): Promise<void> {
+    const { downstream, signal } = request;
+    const target = identityOf(request);
+    this.#last.delete(target.uid);
+    const options = { target, resources: [], image: "", kubeconfig: "", token: "" };
+    for (const object of agentManifest(options).toReversed()) {
+      const { name, namespace } = object["metadata"] as { name: string; namespace?: string };
+      const resource = downstream.resource(resourceOf(object));
+      const found = await resource.find(nameIn(name, namespace), { signal });
+      const uid = found?.metadata.uid;
+      if (found === undefined || uid === undefined || !isOurs(found, object)) continue;
+      try {
+        await resource.delete(nameIn(name, namespace), { preconditions: { uid }, signal });
+      } catch (error) {
+        if (!isStatusError(error, "NotFound") && !isStatusError(error, "Conflict")) throw error;
+      }
+    }
+  }
+
+  /** The one that is there, as long as it is this account's and far from its end. */
+  async #token({ target, upstream, downstream, signal }: InstallRequest): Promise<string> {
+    const { clock, tokenSeconds: expirationSeconds = agentTokenSecondsDefault } = this.#options;
+    const account = await ensureAccount(upstream, target, signal);
+    const { name } = account.metadata;
+    const secret = await downstream.resource(secrets).find({ namespace: name, name }, { signal });
+    const token = Buffer.from(stringMember(secret?.data, "token") ?? "", "base64").toString("utf8");
+    const facts = readToken(token);
+    const isGood =
+      facts !== undefined &&
+      facts.uid === account.metadata.uid &&
+      !isWorn(facts, clock.now(), renewAtShare);
+    return isGood ? token : await requestToken(upstream, { name }, { expirationSeconds, signal });
+  }
+}
+
+function identityOf(request: Pick<InstallRequest, "target" | "cluster">): TargetIdentity {
+  const { name, uid = "" } = request.target.metadata;
+  return { cluster: request.cluster, name, uid };
+}
+
+async function refuseForeign(client: Client, wanted: JsonObject, signal: AbortSignal) {
+  const { name } = wanted["metadata"] as { name: string };
+  const found = await client.resource(resourceOf(wanted)).find({ name }, { signal });
+  if (found === undefined || isOurs(found, wanted)) return;
+  throw new Error(
+    `the namespace ${name} in the cluster was not made for this SyncTarget: delete it there`,
+  );
+}
+
+function isOurs({ metadata }: KubernetesObject, wanted: JsonObject): boolean {
+  const { annotations } = wanted["metadata"] as { annotations: Record<string, string> };
+  return stringMember(metadata.annotations, agentAnnotation) === annotations[agentAnnotation];
+}
+
+async function standing(client: Client, id: string, signal: AbortSignal): Promise<Installation> {
+  const found = await client.resource(deployments).get({ namespace: id, name: id }, { signal });
+  const { observedGeneration = 0, availableReplicas = 0, updatedReplicas = 0 } = found.status ?? {};
+  const isCurrent = observedGeneration >= (found.metadata.generation ?? 0) && updatedReplicas > 0;
+  if (isCurrent && availableReplicas > 0)
+    return { state: "installed", message: `the agent runs in the namespace ${id}` };
+  return {
+    state: "starting",
+    message: `the agent is installed in the cluster, and no Pod of it is ready: kubectl --namespace ${id} describe pods`,
+  };
+}

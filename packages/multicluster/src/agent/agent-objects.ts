@@ -1,0 +1,76 @@
+/** The resources that an account and an installation of an agent are made of. */
+import type { JsonObject } from "@kcp-ts/machinery/json";
+import {
+  type DynamicObject,
+  defineResource,
+  type KubernetesObject,
+  type Resource,
+  type StringMap,
+} from "@kcp-ts/sdk";
+
+/** Where the ServiceAccounts of agents are, in the logical cluster. */
+export const accountNamespace = "default";
+
+export interface TokenRequest {
+  readonly spec: { readonly expirationSeconds: number };
+  readonly status?: { readonly token?: string };
+}
+
+export interface Secret extends KubernetesObject {
+  readonly data?: StringMap;
+}
+
+export interface Deployment extends KubernetesObject {
+  readonly spec?: { readonly replicas?: number };
+  readonly status?: {
+    readonly availableReplicas?: number;
+    readonly observedGeneration?: number;
+    readonly updatedReplicas?: number;
+  };
+}
+
+export const serviceAccounts = defineResource<KubernetesObject>({
+  group: "",
+  version: "v1",
+  resource: "serviceaccounts",
+  kind: "ServiceAccount",
+  namespaced: true,
+});
+
+export const secrets = defineResource<Secret>({
+  group: "",
+  version: "v1",
+  resource: "secrets",
+  kind: "Secret",
+  namespaced: true,
+});
+
+export const deployments = defineResource<Deployment>({
+  group: "apps",
+  version: "v1",
+  resource: "deployments",
+  kind: "Deployment",
+  namespaced: true,
+});
+
+const rbac = { group: "rbac.authorization.k8s.io", version: "v1" };
+
+const byKind: ReadonlyMap<string, Resource> = new Map<string, Resource>(
+  [
+    { group: "", version: "v1", resource: "namespaces", kind: "Namespace", namespaced: false },
+    serviceAccounts,
+    secrets,
+    deployments,
+    { ...rbac, resource: "clusterroles", kind: "ClusterRole", namespaced: false },
+    { ...rbac, resource: "clusterrolebindings", kind: "ClusterRoleBinding", namespaced: false },
+    { ...rbac, resource: "roles", kind: "Role", namespaced: true },
+    { ...rbac, resource: "rolebindings", kind: "RoleBinding", namespaced: true },
+  ].map((one) => [one.kind, one]),
+);
+
+/** Of an object in a manifest of ours. */
+export function resourceOf(object: JsonObject): Resource<DynamicObject> {
+  const found = byKind.get(String(object["kind"]));
+  if (found === undefined) throw new Error(`${String(object["kind"])} is not part of an agent`);
+  return defineResource<DynamicObject>(found);
+}

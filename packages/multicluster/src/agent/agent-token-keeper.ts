@@ -1,0 +1,76 @@
+/**
+ * An agent's care for its own token: long before it runs out, it asks for another one and puts it into its Secret in the cluster, from where it comes back as the file
+ * that requests are made with. So it goes on for as long as the account exists, whether or not the control plane has a way into the cluster.
+ */
+import { readFile } from "node:fs/promises";
+import type { Clock, Random } from "@kcp-ts/machinery/base";
+import { type Client, pause } from "@kcp-ts/sdk";
+import { syncerFieldManager } from "../api/index.ts";
+import { secrets } from "./agent-objects.ts";
+import { isWorn, readToken, requestToken, type TokenFacts } from "./agent-token.ts";
+
+export interface AgentTokenKeeperOptions {
+  readonly tokenFile: string;
+  /** Where the file comes from. */
+  readonly secret: { readonly namespace: string; readonly name: string };
+  /** Of the logical cluster that the account is in. */
+  readonly upstream: Client;
+  readonly downstream: Client;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly onError: (error: unknown) => void;
+  readonly onRenewed?: ((expiresAtMs: number) => void) | undefined;
+}
+
+/** As kubelets do it. */
+const renewAtShare = 0.8;
+const lookMs = 30_000;
+/** The shortest life that a token has. */
+const secondsMin = 600;
+
+export class AgentTokenKeeper {
+  readonly #options: AgentTokenKeeperOptions;
+  /** What was asked for last: until its file is here, another one would be no better. */
+  #asked: TokenFacts | undefined;
+
+  constructor(options: AgentTokenKeeperOptions) {
+    this.#options = options;
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock, random, onError } = this.#options;
+    while (!signal.aborted) {
+      try {
+        await this.look(signal);
+      } catch (error) {
+        if (!signal.aborted) onError(error);
+      }
+      try {
+        await pause(clock, lookMs * (0.8 + 0.4 * random.next()), signal);
+      } catch (error) {
+        if (!signal.aborted) throw error;
+      }
+    }
+  }
+
+  /** Renews the token if it is time to. */
+  async look(signal: AbortSignal): Promise<void> {
+    const { tokenFile, secret, upstream, downstream, clock, onRenewed } = this.#options;
+    const facts = readToken(await readFile(tokenFile, "utf8"));
+    if (facts === undefined) throw new Error(`${tokenFile} holds no token of a ServiceAccount`);
+    const newest =
+      this.#asked !== undefined && this.#asked.expiresAtMs > facts.expiresAtMs
+        ? this.#asked
+        : facts;
+    if (!isWorn(newest, clock.now(), renewAtShare)) return;
+    const seconds = Math.round((facts.expiresAtMs - facts.issuedAtMs) / 1000);
+    const expirationSeconds = Math.max(seconds, secondsMin);
+    const token = await requestToken(upstream, facts, { expirationSeconds, signal });
+    const data = { token: Buffer.from(token, "utf8").toString("base64") };
+    const patch = { type: "merge" as const, patch: { data } };
+    const options = { fieldManager: syncerFieldManager, signal };
+    await downstream.resource(secrets).patch(secret, patch, options);
+    this.#asked = readToken(token);
+    onRenewed?.(this.#asked?.expiresAtMs ?? 0);
+  }
+}

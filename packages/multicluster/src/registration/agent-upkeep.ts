@@ -1,0 +1,96 @@
+/** What the controller of SyncTargets does for agents: their accounts, and where there is a way into the cluster, their installation. */
+import type { Clock } from "@kcp-ts/machinery/base";
+import { isStatusError } from "@kcp-ts/machinery/status";
+import { type Client, formatKey, startDeadline } from "@kcp-ts/sdk";
+import {
+  type AgentInstaller,
+  ensureAccount,
+  type Installation,
+  removeAccount,
+} from "../agent/index.ts";
+import type { SyncTarget } from "../api/index.ts";
+import { diagnose } from "./diagnose.ts";
+import { keyOf, type TargetConnection } from "./targets.ts";
+import { bounded } from "./verdict.ts";
+
+/** How far the installation in a cluster is; undefined while it is not known. */
+export type AgentState = Installation | { readonly state: "failed"; readonly message: string };
+
+export interface AgentUpkeepOptions {
+  /** Undefined where agents are not installed from here. */
+  readonly installer: AgentInstaller | undefined;
+  readonly clock: Clock;
+}
+
+const installTimeoutMs = 30_000;
+
+export class AgentUpkeep {
+  readonly #options: AgentUpkeepOptions;
+  readonly #states = new Map<string, AgentState>();
+
+  constructor(options: AgentUpkeepOptions) {
+    this.#options = options;
+  }
+
+  /** By the text of its key. */
+  stateOf(id: string): AgentState | undefined {
+    return this.#states.get(id);
+  }
+
+  forget(id: string): void {
+    this.#states.delete(id);
+  }
+
+  async ensureAccount(client: Client, target: SyncTarget, signal: AbortSignal): Promise<void> {
+    await ensureAccount(client, target, signal);
+  }
+
+  /** Installs or upgrades. How it went is the state. */
+  async install(
+    connection: TargetConnection,
+    target: SyncTarget,
+    upstream: Client,
+    resources: readonly string[],
+  ): Promise<void> {
+    const { installer, clock } = this.#options;
+    if (installer === undefined) return;
+    const id = formatKey(keyOf(connection));
+    const { client: downstream, cluster, signal: ending } = connection;
+    const what = "installing the agent";
+    const deadline = startDeadline({ clock, timeoutMs: installTimeoutMs, signal: ending, what });
+    const { signal } = deadline;
+    try {
+      const request = { target, cluster, upstream, downstream, resources, signal };
+      this.#states.set(id, await installer.install(request));
+    } catch (error) {
+      if (!ending.aborted) this.#states.set(id, { state: "failed", message: whyNot(error) });
+    } finally {
+      deadline.cancel();
+    }
+  }
+
+  /** Resolves when the agent is out of the cluster, as far as there is a way into it. */
+  async uninstall(
+    target: SyncTarget,
+    connection: TargetConnection | undefined,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { installer } = this.#options;
+    if (connection === undefined || installer === undefined) return;
+    const { client: downstream, cluster } = connection;
+    await installer.uninstall({ target, cluster, downstream, signal });
+  }
+
+  /** What was given to the agent opens nothing from here on. */
+  async revoke(client: Client, target: SyncTarget, signal: AbortSignal): Promise<void> {
+    await removeAccount(client, target, signal);
+  }
+}
+
+function whyNot(error: unknown): string {
+  const { reason, message } = diagnose(error);
+  // What our own code found says what to do by itself.
+  const said = reason === "UnexpectedAnswer" && error instanceof Error ? error.message : message;
+  const hint = isStatusError(error, "NotFound") ? "; the cluster does not serve what it takes" : "";
+  return bounded(`the agent could not be installed in the cluster: ${said}${hint}`);
+}

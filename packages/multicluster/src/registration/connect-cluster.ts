@@ -1,0 +1,58 @@
+/** From the text of a kubeconfig to a connection, or to why there is none. */
+import { X509Certificate } from "node:crypto";
+import type { Clock } from "@kcp-ts/machinery/base";
+import {
+  Client,
+  type Connection,
+  connect,
+  type Kubeconfig,
+  KubeconfigError,
+  type PermitsAddress,
+} from "@kcp-ts/sdk";
+import { boundedTransport } from "./bounded-transport.ts";
+import { checkKubeconfig, isProblem } from "./check-kubeconfig.ts";
+import { type Problem, problem } from "./verdict.ts";
+
+export interface ClusterConnectionOptions {
+  readonly clock: Clock;
+  /** Whether an address that the kubeconfig leads to may be connected to; all may if left out. */
+  readonly permits?: PermitsAddress | undefined;
+}
+
+export function connectCluster(
+  text: string,
+  { clock, permits }: ClusterConnectionOptions,
+): Connection | Problem {
+  const kubeconfig = checkKubeconfig(text);
+  if (isProblem(kubeconfig)) return kubeconfig;
+  const expired = expiredCertificate(kubeconfig, clock.now());
+  if (expired !== undefined)
+    return problem(
+      "CertificateExpired",
+      `the client certificate in the kubeconfig is good until ${expired} only: put a new one in`,
+    );
+  try {
+    const connection = connect(kubeconfig, { clock, permits });
+    const transport = boundedTransport(connection.transport);
+    const { basePath } = connection.client;
+    const client = new Client({ transport, basePath, clock, userAgent: "kcp" });
+    return { ...connection, transport, client };
+  } catch (error) {
+    if (!(error instanceof KubeconfigError)) throw error;
+    return problem("ErrorCreatingClient", `${error.message}: correct the kubeconfig`);
+  }
+}
+
+/** The end of its time, when that has passed. Servers say nothing of it: they end the handshake. */
+function expiredCertificate(kubeconfig: Kubeconfig, nowMs: number): string | undefined {
+  const { contexts, users, currentContext = "" } = kubeconfig;
+  const certificate = users.get(contexts.get(currentContext)?.user ?? "")?.clientCertificate;
+  if (certificate === undefined || !("data" in certificate)) return undefined;
+  try {
+    const { validTo } = new X509Certificate(certificate.data);
+    return Date.parse(validTo) < nowMs ? validTo : undefined;
+  } catch {
+    // What is no certificate is found out by whoever connects, and said there.
+    return undefined;
+  }
+}

@@ -1,0 +1,105 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { FakeClock } from "@kcp-ts/testkit";
+import { Heartbeats, heartbeatLateMs, heartbeatLostMs, skewMaxMs } from "./heartbeats.ts";
+import { targetStatus } from "./target-status.ts";
+
+const target = {
+  apiVersion: "workload.kcp.io/v1alpha1",
+  kind: "SyncTarget",
+  metadata: { name: "east" },
+  spec: { mode: "Pull" },
+} as const;
+
+/** An agent whose clock is off by so much, and what is said of it. */
+function listening(agentAheadMs = 0) {
+  const clock = new FakeClock();
+  const heartbeats = new Heartbeats(clock);
+  const writtenAt = () => new Date(clock.now() + agentAheadMs).toISOString();
+  let last = writtenAt();
+  const look = () => {
+    const heartbeat = heartbeats.observe("east", last);
+    const observation = { kind: "agent", heartbeat } as const;
+    const { conditions = [] } = targetStatus(target, observation, clock.now());
+    const said = conditions.find(({ type }) => type === "HeartbeatHealthy");
+    assert.ok(said !== undefined);
+    return said;
+  };
+  const beat = () => {
+    last = writtenAt();
+    return look();
+  };
+  return { clock, look, beat };
+}
+
+describe("an agent's heartbeat", () => {
+  it("is late after a minute of silence and lost after two, and good again with the next one", async () => {
+    const { clock, look, beat } = listening();
+    look();
+    await clock.advance(20_000);
+    assert.equal(beat().status, "True");
+    await clock.advance(heartbeatLateMs);
+    assert.equal(look().status, "True");
+    await clock.advance(1);
+    assert.deepEqual([look().status, look().reason], ["Unknown", "HeartbeatLate"]);
+    await clock.advance(heartbeatLostMs - heartbeatLateMs - 1);
+    assert.equal(look().status, "Unknown");
+    await clock.advance(1);
+    assert.deepEqual([look().status, look().reason], ["False", "ErrorHeartbeat"]);
+    assert.match(look().message, /look at the syncer's log/);
+    assert.equal(beat().status, "True");
+  });
+
+  it("counts by the listener's clock, however wrong the agent's is, and the difference is said", async () => {
+    for (const aheadMs of [-7_200_000, 7_200_000]) {
+      const { clock, look, beat } = listening(aheadMs);
+      look();
+      for (let beats = 0; beats < 5; beats++) {
+        await clock.advance(20_000);
+        const said = beat();
+        assert.equal(said.status, "True");
+        assert.match(
+          said.message,
+          /clock is about 7200 s (ahead of|behind) the control plane's: set both/,
+        );
+      }
+      await clock.advance(heartbeatLostMs + 1);
+      assert.equal(look().status, "False");
+    }
+  });
+
+  it("does not speak of a difference below the limit", async () => {
+    for (const [aheadMs, isSaid] of [
+      [skewMaxMs - 1, false],
+      [skewMaxMs, true],
+    ] as const) {
+      const { clock, look, beat } = listening(aheadMs);
+      look();
+      await clock.advance(20_000);
+      assert.equal(/clock/.test(beat().message), isSaid);
+    }
+  });
+
+  it("that is old when it is first seen is late and not lost: whoever listens may have been away", () => {
+    const { look } = listening(-86_400_000);
+    assert.equal(look().status, "Unknown");
+    const { conditions = [] } = targetStatus(target, { kind: "agent", heartbeat: undefined }, 0);
+    const never = conditions.find(({ type }) => type === "HeartbeatHealthy");
+    assert.equal(never?.status, "False");
+    assert.match(never?.message ?? "", /kubectl kcp workload sync east/);
+  });
+
+  it("that is missing is told apart from an installation that fails", () => {
+    const agent = {
+      state: "failed",
+      message: "the namespace is somebody else's: delete it",
+    } as const;
+    const observation = { kind: "agent", heartbeat: undefined, agent } as const;
+    const { conditions = [] } = targetStatus(target, observation, 0);
+    const ready = conditions.find(({ type }) => type === "Ready");
+    assert.deepEqual([ready?.reason, ready?.message], ["ErrorInstallingSyncer", agent.message]);
+    const heartbeat = { last: "", silentMs: 0, skewMs: 0 };
+    const healthy = targetStatus(target, { ...observation, heartbeat }, 0).conditions ?? [];
+    assert.equal(healthy.find(({ type }) => type === "Ready")?.status, "True");
+  });
+});

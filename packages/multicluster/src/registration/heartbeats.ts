@@ -1,0 +1,53 @@
+/**
+ * When agents were last heard of, by the clock of whoever listens: an agent writes the time of its own clock, which may be any. That the time changes is the
+ * sign of life; by how much it differs from ours says how far the clocks are apart.
+ */
+import type { Clock } from "@kcp-ts/machinery/base";
+
+/** Nobody was heard of for so long: it cannot be told how the agent does. Agents write three times as often. */
+export const heartbeatLateMs = 60_000;
+/** And for so long: it is gone. */
+export const heartbeatLostMs = 120_000;
+/** Clocks that are further apart are spoken of: tokens and certificates are good for times. */
+export const skewMaxMs = 30_000;
+
+export interface Heartbeat {
+  /** As the agent wrote it. */
+  readonly last: string;
+  readonly silentMs: number;
+  /** How far the agent's clock is ahead of ours; undefined when it is not known. */
+  readonly skewMs: number | undefined;
+}
+
+interface Seen {
+  readonly last: string;
+  readonly atMs: number;
+  readonly skewMs: number | undefined;
+}
+
+export class Heartbeats {
+  readonly #clock: Clock;
+  readonly #seen = new Map<string, Seen>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** Undefined when there was none yet. */
+  observe(id: string, last: string | undefined): Heartbeat | undefined {
+    if (last === undefined) return undefined;
+    const nowMs = this.#clock.monotonic();
+    const known = this.#seen.get(id);
+    if (known?.last === last) return { last, silentMs: nowMs - known.atMs, skewMs: known.skewMs };
+    const aheadMs = Date.parse(last) - this.#clock.now();
+    // The first that we see may be old: then its age is a guess, and never one that says that the agent is gone.
+    const silentMs = known === undefined ? Math.min(Math.max(0, -aheadMs), heartbeatLateMs + 1) : 0;
+    const skewMs = known === undefined ? undefined : aheadMs;
+    this.#seen.set(id, { last, atMs: nowMs - silentMs, skewMs });
+    return { last, silentMs, skewMs };
+  }
+
+  forget(id: string): void {
+    this.#seen.delete(id);
+  }
+}

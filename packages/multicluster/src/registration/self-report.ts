@@ -1,0 +1,97 @@
+/** What whoever works in a cluster says of it on its SyncTarget: version, capacity, what is not allowed there, and who else is there. For agents; in Push mode the control plane looks itself. */
+import type { Clock, Random } from "@kcp-ts/machinery/base";
+import { type JsonValue, jsonEqual } from "@kcp-ts/machinery/json";
+import type { ClusterName } from "@kcp-ts/machinery/names";
+import { type Client, findCondition, pause, startDeadline } from "@kcp-ts/sdk";
+import { agentFieldManager, syncTargets } from "../api/index.ts";
+import type { TargetIdentity } from "../syncer/index.ts";
+import { missingAccess } from "./access.ts";
+import { type Capacity, readCapacity } from "./capacity.ts";
+import { diagnose } from "./diagnose.ts";
+import { otherClaims } from "./other-claims.ts";
+import { probe } from "./probe.ts";
+import { clusterConditions, settled } from "./target-status.ts";
+
+export interface SelfReportOptions {
+  readonly target: TargetIdentity & { readonly cluster: ClusterName };
+  /** The logical cluster of the SyncTarget. */
+  readonly upstream: Client;
+  readonly downstream: Client;
+  /** Where the SyncTarget does not say. */
+  readonly resources: readonly string[];
+  readonly intervalMs?: number | undefined;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly onError: (error: unknown) => void;
+}
+
+export const selfReportMs = 60_000;
+const retryMs = 5000;
+const timeoutMs = 20_000;
+
+export async function runSelfReport(
+  options: SelfReportOptions,
+  signal: AbortSignal,
+): Promise<void> {
+  const { clock, random, onError, intervalMs = selfReportMs } = options;
+  while (!signal.aborted) {
+    let waitMs = intervalMs * (0.8 + 0.4 * random.next());
+    const what = "taking stock of the cluster";
+    const deadline = startDeadline({ clock, timeoutMs, signal, what });
+    try {
+      await report(options, deadline.signal);
+    } catch (error) {
+      if (signal.aborted) return;
+      onError(error);
+      waitMs = Math.min(waitMs, retryMs);
+    } finally {
+      deadline.cancel();
+    }
+    try {
+      await pause(clock, waitMs, signal);
+    } catch (error) {
+      if (!signal.aborted) throw error;
+    }
+  }
+}
+
+async function report(options: SelfReportOptions, signal: AbortSignal): Promise<void> {
+  const { target, upstream, downstream, clock } = options;
+  const { name } = target;
+  const resource = upstream.resource(syncTargets);
+  const { spec, status: known = {} } = await resource.get({ name }, { signal });
+  const answer = await probe(downstream, { timeoutMs, clock, signal });
+  if ("reason" in answer) throw new Error(answer.message);
+  const resources = spec?.resources ?? options.resources;
+  const drafts = clusterConditions({
+    missingAccess: await missingAccess(downstream, resources, signal),
+    otherClaims: await otherClaims(downstream, target, signal),
+  });
+  const nowMs = clock.now();
+  const conditions = drafts.map((draft) => settled(known.conditions ?? [], draft, nowMs));
+  const facts = { version: answer.version, ...(await capacityOf(downstream, signal)) };
+  const isSaid =
+    conditions.every((one) => {
+      const before = findCondition(known.conditions, one.type);
+      return before?.status === one.status && before.message === one.message;
+    }) &&
+    Object.entries(facts).every(([fact, value]) =>
+      jsonEqual(
+        value as JsonValue,
+        ((known as Record<string, unknown>)[fact] ?? null) as JsonValue,
+      ),
+    );
+  if (isSaid) return;
+  const apply = { fieldManager: agentFieldManager, force: true, signal };
+  await resource.applyStatus({ metadata: { name }, status: { ...facts, conditions } }, apply);
+}
+
+/** Who may not see nodes gets no capacity, and the cluster is none the worse for it. */
+async function capacityOf(client: Client, signal: AbortSignal): Promise<Partial<Capacity>> {
+  try {
+    return await readCapacity(client, signal);
+  } catch (error) {
+    if (diagnose(error).reason === "Forbidden") return {};
+    throw error;
+  }
+}

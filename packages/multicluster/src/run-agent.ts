@@ -1,0 +1,53 @@
+/**
+ * An agent: all that is done in a physical cluster by somebody who works in it, given a client for either side. Its APIs become imports upstream, what is
+ * assigned to it is synced, and its SyncTarget says how it does. The same code as in the control plane's process, for one cluster.
+ */
+import { type Clock, type Random, systemClock, systemRandom } from "@kcp-ts/machinery/base";
+import type { ClusterName } from "@kcp-ts/machinery/names";
+import { type Client, Manager, type ObjectKey, singleCluster } from "@kcp-ts/sdk";
+import { ApiImporter } from "./api-importer/index.ts";
+import { runSelfReport, Targets } from "./registration/index.ts";
+import type { TargetIdentity } from "./syncer/index.ts";
+import { Syncers } from "./syncers.ts";
+
+export interface AgentOptions {
+  /** The control plane, or the view of it that is made for the agent; not one cluster of it. */
+  readonly upstream: Client;
+  readonly downstream: Client;
+  readonly target: TargetIdentity & { readonly cluster: ClusterName };
+  /** What is imported and synced where the SyncTarget does not say. */
+  readonly resources: readonly string[];
+  readonly importPollMs?: number | undefined;
+  readonly reportMs?: number | undefined;
+  readonly clock?: Clock | undefined;
+  readonly random?: Random | undefined;
+  /** What went wrong and is tried again, for a log. */
+  readonly onError: (error: unknown, context: { controller: string; key?: ObjectKey }) => void;
+}
+
+/** Works until the signal aborts, and resolves when what was under way is finished. */
+export async function runAgent(options: AgentOptions, signal: AbortSignal): Promise<void> {
+  const { upstream, downstream, target, resources } = options;
+  const { clock = systemClock, random = systemRandom, importPollMs: pollMs } = options;
+  const report = (controller: string) => (error: unknown, key?: ObjectKey) =>
+    options.onError(error, key === undefined ? { controller } : { controller, key });
+  const { cluster, name, uid } = target;
+  const home = upstream.inCluster(cluster);
+  const onError = report("informer");
+  const clusters = singleCluster({ client: home, cluster, clock, random, onError });
+  const targets = new Targets();
+  const shared = { client: upstream, clusters, targets, resources, clock, random };
+  const importer = new ApiImporter({ ...shared, pollMs, onError: report("api-importer") });
+  const syncers = new Syncers({ ...shared, onError: report("syncer") });
+  targets.add({ cluster, name, uid, client: downstream, signal });
+  const { reportMs: intervalMs } = options;
+  const telling = { target, upstream: home, downstream, resources, intervalMs, clock, random };
+  try {
+    await Promise.all([
+      new Manager({ clusters: [clusters], controllers: [importer.controller] }).run(signal),
+      runSelfReport({ ...telling, onError: report("report") }, signal),
+    ]);
+  } finally {
+    await syncers.close();
+  }
+}

@@ -1,0 +1,134 @@
+/**
+ * Lists read item by item: the text is cut into its items, and each is parsed when it is its turn.
+ *
+ * A page parsed as a whole is five hundred objects at once, which all survive the garbage collector's next round although most of them are only
+ * looked at. What is not cut easily is parsed as a whole.
+ */
+import { isJsonObject, type JsonObject, parseJson } from "@kcp-ts/machinery/json";
+import type { KubernetesObject, ListMeta } from "./object.ts";
+
+export interface LazyList<Object extends KubernetesObject> {
+  readonly metadata: ListMeta;
+  /** Parsed anew each time it is walked. */
+  readonly items: Iterable<Object>;
+}
+
+export function readList<Object extends KubernetesObject>(text: string): LazyList<Object> {
+  const range = findItems(text);
+  if (range === undefined) return wholeList(text);
+  const head = parseJson(`${text.slice(0, range.start)}${text.slice(range.end)}`).value;
+  if (!isJsonObject(head)) return wholeList(text);
+  return {
+    metadata: metadataOf(head),
+    items: {
+      *[Symbol.iterator]() {
+        for (const item of cutItems(text, range)) yield completed<Object>(item, head);
+      },
+    },
+  };
+}
+
+function wholeList<Object extends KubernetesObject>(text: string): LazyList<Object> {
+  const list = parseJson(text).value;
+  if (!isJsonObject(list)) return { metadata: metadataOf({}), items: [] };
+  const items = Array.isArray(list["items"]) ? list["items"] : [];
+  return {
+    metadata: metadataOf(list),
+    items: items.map((item) => completed<Object>(item, list)),
+  };
+}
+
+function metadataOf(list: JsonObject): ListMeta {
+  return (isJsonObject(list["metadata"]) ? list["metadata"] : {}) as unknown as ListMeta;
+}
+
+/** Items of built-in types come without kind and apiVersion; the list's own tell them. */
+function completed<Item extends KubernetesObject>(item: unknown, list: JsonObject): Item {
+  if (isJsonObject(item) && item["kind"] === undefined) {
+    const kind = String(list["kind"] ?? "").replace(/List$/, "");
+    Object.assign(item, { kind, apiVersion: list["apiVersion"] ?? "" });
+  }
+  return item as unknown as Item;
+}
+
+interface Range {
+  /** Of the opening bracket's successor. */
+  readonly start: number;
+  /** Of the closing bracket. */
+  readonly end: number;
+}
+
+/** Where the array `items` of the outermost object stands; undefined unless it stands there once. */
+function findItems(text: string): Range | undefined {
+  let found: Range | undefined;
+  let depth = 0;
+  for (let i = 0; i < text.length; i++) {
+    const code = text.charCodeAt(i);
+    if (code === quote) {
+      const end = closingQuote(text, i);
+      if (end === -1) return undefined;
+      if (depth === 1 && text.startsWith('"items":[', i)) {
+        const close = closingBracket(text, i + itemsLength);
+        if (close === -1 || found !== undefined) return undefined;
+        found = { start: i + itemsLength, end: close };
+        i = close;
+      } else i = end;
+    } else if (code === openBrace || code === openBracket) depth++;
+    else if (code === closeBrace || code === closeBracket) depth--;
+  }
+  return found;
+}
+
+const itemsLength = '"items":['.length;
+
+/** The bracket that closes the array whose content starts at `from`. */
+function closingBracket(text: string, from: number): number {
+  let depth = 0;
+  for (let i = from; i < text.length; i++) {
+    const code = text.charCodeAt(i);
+    if (code === quote) {
+      i = closingQuote(text, i);
+      if (i === -1) return -1;
+    } else if (code === openBrace || code === openBracket) depth++;
+    else if (code === closeBrace || code === closeBracket) {
+      if (depth === 0) return code === closeBracket ? i : -1;
+      depth--;
+    }
+  }
+  return -1;
+}
+
+function* cutItems(text: string, { start, end }: Range): IterableIterator<unknown> {
+  if (text.slice(start, end).trim() === "") return;
+  let depth = 0;
+  let from = start;
+  for (let i = start; i < end; i++) {
+    const code = text.charCodeAt(i);
+    if (code === quote) i = closingQuote(text, i);
+    else if (code === openBrace || code === openBracket) depth++;
+    else if (code === closeBrace || code === closeBracket) depth--;
+    else if (code === comma && depth === 0) {
+      yield parseJson(text.slice(from, i)).value;
+      from = i + 1;
+    }
+  }
+  yield parseJson(text.slice(from, end)).value;
+}
+
+const quote = 0x22;
+const comma = 0x2c;
+const openBracket = 0x5b;
+const closeBracket = 0x5d;
+const openBrace = 0x7b;
+const closeBrace = 0x7d;
+
+/** -1 for a string without end. */
+function closingQuote(text: string, open: number): number {
+  for (let close = text.indexOf('"', open + 1); close !== -1; ) {
+    let backslashes = 0;
+    while (text.charCodeAt(close - 1 - backslashes) === 0x5c) backslashes++;
+    if ((backslashes & 1) === 0) return close;
+    close = text.indexOf('"', close + 1);
+  }
+  return -1;
+}

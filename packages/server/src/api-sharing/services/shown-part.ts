@@ -1,0 +1,54 @@
+/** Part of a resource, for virtual workspaces that are defined outside this package: which objects, which verbs, and what may be written. */
+import type { JsonObject } from "@kcp-ts/machinery/json";
+import type { Draft, ResourceDefinition, SubresourceStrategy } from "../../registry/index.ts";
+import { type Entry, parseObjectKey } from "../../storage/index.ts";
+import { decodeObject, mentions } from "../../stored-object/index.ts";
+import { cachedLabels } from "../../watch-cache/index.ts";
+import { RestrictedDefinition } from "./restricted-definition.ts";
+
+/** An object that is about to be shown, or not. What costs something is a function. */
+export interface SeenObject {
+  readonly namespace: string;
+  readonly name: string;
+  readonly labels: Readonly<Record<string, string>> | undefined;
+  /** Whether its stored form has this text in it somewhere: a cheap way to be sure that it has not. */
+  mentions(text: Buffer): boolean;
+  object(): JsonObject;
+}
+
+export interface ShownPart {
+  readonly verbs: readonly string[];
+  /** Of the status subresource; none, and there is no such subresource. */
+  readonly statusVerbs?: readonly string[];
+  readonly isShown: (object: SeenObject) => boolean;
+  /** Looks at what is about to be stored; throws when it may not be. `old` is undefined for what is created. */
+  readonly check?: (draft: Draft, old: JsonObject | undefined) => void;
+}
+
+export function shownPart(base: ResourceDefinition, part: ShownPart): ResourceDefinition {
+  const { verbs, statusVerbs = [], isShown, check } = part;
+  const status = base.subresources.get("status");
+  return new RestrictedDefinition(base, {
+    verbs: base.verbs.filter((verb) => verbs.includes(verb)),
+    isVisible: (entry) => isShown(seen(entry)),
+    prepare: check,
+    ...(status === undefined ? {} : { status: limited(status, statusVerbs) }),
+  });
+}
+
+function limited(status: SubresourceStrategy, allowed: readonly string[]): SubresourceStrategy {
+  return { ...status, verbs: status.verbs.filter((verb) => allowed.includes(verb)) };
+}
+
+function seen(entry: Entry): SeenObject {
+  const { namespace, name } = parseObjectKey(entry.key);
+  return {
+    namespace,
+    name,
+    get labels() {
+      return cachedLabels(entry);
+    },
+    mentions: (text) => mentions(entry, text),
+    object: () => decodeObject(entry),
+  };
+}

@@ -1,0 +1,115 @@
+/** What came back from a webhook, as a value or as what is wrong with it: in the words of Kubernetes' own client. */
+import type { IncomingMessage } from "node:http";
+import { isJsonObject, type JsonObject, JsonSyntaxError, parseJson } from "@kcp-ts/machinery/json";
+import { quote } from "@kcp-ts/machinery/status";
+
+export interface WebhookAnswer {
+  readonly code: number;
+  readonly contentType: string;
+  readonly text: string;
+}
+
+export async function receiveAnswer(
+  response: IncomingMessage,
+  bytesMax: number,
+): Promise<WebhookAnswer> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of response as AsyncIterable<Buffer>) {
+    size += chunk.length;
+    if (size > bytesMax) throw new Error(`the answer has more than ${bytesMax} bytes`);
+    chunks.push(chunk);
+  }
+  return {
+    code: response.statusCode ?? 0,
+    contentType: response.headers["content-type"] ?? "",
+    text: Buffer.concat(chunks).toString("utf8"),
+  };
+}
+
+/** The object that was answered; throws an Error that says why there is none. */
+export function objectIn({ code, contentType, text }: WebhookAnswer): JsonObject {
+  if (code < 200 || code > 206) throw new Error(refusalOf({ code, contentType, text }));
+  if (text === "")
+    throw new Error(`0-length response with status code: ${code} and content type: ${contentType}`);
+  const value = parsed(text);
+  if (isJsonObject(value)) return value;
+  throw unreadable("the answer is no object");
+}
+
+function parsed(text: string): unknown {
+  try {
+    return parseJson(text).value;
+  } catch (error) {
+    if (!(error instanceof JsonSyntaxError)) throw error;
+    throw unreadable(error.message);
+  }
+}
+
+function unreadable(why: string): Error {
+  return new Error(`couldn't get version/kind; json parse error: ${why}`);
+}
+
+/** A text of a webhook that is told, in characters. */
+const toldMax = 200;
+
+function refusalOf({ code, contentType, text }: WebhookAnswer): string {
+  const isText = contentType === "" || contentType.startsWith("text/");
+  const said = isText ? text.trim().slice(0, toldMax) : "unknown";
+  switch (code) {
+    case 403:
+    case 415:
+      return said;
+    case 406:
+      return said === "" || said === "unknown" ? `${words.get(code)}` : said;
+    default:
+      if (code >= 500 && !words.has(code))
+        return `an error on the server (${quote(said)}) has prevented the request from succeeding`;
+      // A redirect is not followed: it would lead where nobody has agreed to go.
+      return (
+        words.get(code) ??
+        `the server responded with the status code ${code} but did not return more information`
+      );
+  }
+}
+
+const words: ReadonlyMap<number, string> = new Map([
+  [400, "the server rejected our request for an unknown reason"],
+  [401, "the server has asked for the client to provide credentials"],
+  [404, "the server could not find the requested resource"],
+  [405, "the server does not allow this method on the requested resource"],
+  [406, "the server was unable to respond with a content type that the client supports"],
+  [409, "the server reported a conflict"],
+  [422, "the server rejected our request due to an error in our request"],
+  [429, "the server has received too many requests and has asked us to try again later"],
+  [503, "the server is currently unable to handle the request"],
+  [
+    504,
+    "the server was unable to return a response in the time allotted, but may still be processing the request",
+  ],
+]);
+
+/** Why a connection failed, as Go would have said it where Node says the same in other words. */
+export function connectionWords(error: Error): string {
+  const { code, address, port } = error as NodeJS.ErrnoException & {
+    readonly address?: string;
+    readonly port?: number;
+  };
+  switch (code) {
+    case "ECONNRESET":
+      return error.message === "socket hang up" ? "EOF" : error.message;
+    case "ECONNREFUSED": {
+      const host = address?.includes(":") === true ? `[${address}]` : address;
+      return address === undefined
+        ? error.message
+        : `dial tcp ${host}:${port}: connect: connection refused`;
+    }
+    case "DEPTH_ZERO_SELF_SIGNED_CERT":
+    case "SELF_SIGNED_CERT_IN_CHAIN":
+    case "UNABLE_TO_GET_ISSUER_CERT_LOCALLY":
+    case "UNABLE_TO_VERIFY_LEAF_SIGNATURE":
+      return "tls: failed to verify certificate: x509: certificate signed by unknown authority";
+    default:
+      return error.message;
+  }
+}
