@@ -146,7 +146,7 @@ export const roomTable: Readonly<Record<string, Readonly<Record<string, readonly
     metrics: ["client"],
     transport: ["client"],
     discovery: ["client"],
-    informer: ["client"],
+    informer: ["client", "metrics"],
     "work-queue": ["metrics"],
     "leader-election": ["client", "metrics"],
     kubeconfig: ["client", "transport"],

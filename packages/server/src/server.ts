@@ -276,6 +276,7 @@ export class ApiServer {
       ...configuredAdmission({
         ...{ storage, watchCache, registry, catalog, authorizer, webhooks },
         ownerOf: (cluster, group, resource) => this.#sharing.ownerOf(cluster, group, resource),
+        mayHave: (cluster, collection) => this.#tenancy.mayHave(cluster, collection),
       }),
     ]);
   }

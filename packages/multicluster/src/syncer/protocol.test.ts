@@ -22,6 +22,7 @@ import {
   appliedHashAnnotation,
   originAnnotation,
   syncedAnnotation,
+  syncPolicyLabel,
 } from "./protocol.ts";
 
 describe("docs/guides/sync-protocol.md", () => {
@@ -44,6 +45,7 @@ describe("docs/guides/sync-protocol.md", () => {
       originAnnotation,
       appliedHashAnnotation,
       appliedGenerationAnnotation,
+      syncPolicyLabel,
       syncTargetFinalizer,
       orphanAnnotation,
       agentAnnotation,
