@@ -165,7 +165,8 @@ export const roomTable: Readonly<Record<string, Readonly<Record<string, readonly
   multicluster: {
     api: [],
     "api-import": [],
-    registration: ["api"],
+    agent: ["api", "syncer"],
+    registration: ["api", "agent", "syncer"],
     "api-importer": ["api", "api-import", "registration"],
     negotiation: ["api"],
     syncer: ["api"],
