@@ -93,8 +93,7 @@ export class History {
     for (const { side } of this.#targets) side.heal();
     this.#stage.up.heal();
     const stopping = this.#targets.map(({ syncer }) => syncer?.stop());
-    await this.#pass(1000);
-    await Promise.all(stopping);
+    await passUntil(this.#stage.clock, Promise.all(stopping));
   }
 
   #start(target: Running): void {
@@ -310,16 +309,14 @@ export class History {
   async #stopSyncer(target: Running): Promise<void> {
     const stopping = target.syncer?.stop();
     await this.#pass(this.#random.integer(2000));
-    await stopping;
+    await passUntil(this.#stage.clock, stopping);
   }
 
   async #restartServer(): Promise<void> {
     const target = this.#random.pick(this.#targets);
     const isUpstream = this.#random.chance(0.5);
     this.log.push(`restart the server of ${isUpstream ? "the control plane" : target.name}`);
-    const restarting = (isUpstream ? this.#stage.up : target.side).restart();
-    await this.#pass(1000);
-    await restarting;
+    await passUntil(this.#stage.clock, (isUpstream ? this.#stage.up : target.side).restart());
   }
 
   /** The SyncTarget is deleted while nobody can drain it, and made anew under its name: what the earlier one left behind is not the new one's. */
@@ -446,6 +443,20 @@ export class History {
     const { up } = this.#stage;
     return differences({ up, clusters: this.#clusters, kinds, members: this.#targets });
   }
+}
+
+/** Who waits for something on a clock that stands still has to move it. */
+export async function passUntil(
+  clock: FakeClock,
+  end: Promise<unknown> | undefined,
+): Promise<void> {
+  let isOver = false;
+  const over = Promise.resolve(end).finally(() => {
+    isOver = true;
+  });
+  for (let second = 0; !isOver && second < 600; second++) await clock.advanceAndSettle(1000);
+  assert.ok(isOver, "it does not end in ten minutes");
+  await over;
 }
 
 function nameOf(fault: FaultAnswer): string {
