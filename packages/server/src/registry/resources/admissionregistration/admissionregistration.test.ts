@@ -28,6 +28,11 @@ const webhook = {
   admissionReviewVersions: ["v1"],
 };
 
+const spec = {
+  matchConstraints: { resourceRules: [rule] },
+  validations: [{ expression: "object.data.x == 'y'" }],
+};
+
 describe("validating admission policies", () => {
   const path = `${base}/validatingadmissionpolicies`;
 

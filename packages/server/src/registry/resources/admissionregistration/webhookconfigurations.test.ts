@@ -211,8 +211,3 @@ describe("webhook configurations", () => {
     assert.equal(answer.status, 201, answer.text);
   });
 });
-
-const spec = {
-  matchConstraints: { resourceRules: [rule] },
-  validations: [{ expression: "object.data.x == 'y'" }],
-};
