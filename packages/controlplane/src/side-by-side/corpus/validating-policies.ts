@@ -42,6 +42,8 @@ const cases: readonly Case[] = [
   {
     name: "unauthorized",
     spec: { validations: [{ expression: "false", reason: "Unauthorized", message: "who" }] },
+    // Refused itself, so that there is nothing to wait for.
+    until: () => true,
   },
   {
     name: "large",
