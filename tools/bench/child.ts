@@ -4,6 +4,13 @@ import { once } from "node:events";
 import { createInterface, type Interface } from "node:readline";
 import { fileURLToPath } from "node:url";
 
+export interface ChildOptions {
+  readonly linesFrom?: "stdout" | "stderr";
+  readonly hasInput?: boolean;
+  /** Added to ours. */
+  readonly env?: Readonly<Record<string, string>>;
+}
+
 const running = new Set<Child>();
 
 /** Nothing that was started outlives the benchmark, also when it fails in the middle. */
@@ -22,17 +29,17 @@ export class Child {
   constructor(
     command: string,
     args: readonly string[],
-    {
-      linesFrom = "stdout",
-      hasInput = false,
-    }: { readonly linesFrom?: "stdout" | "stderr"; readonly hasInput?: boolean } = {},
+    { linesFrom = "stdout", hasInput = false, env = {} }: ChildOptions = {},
   ) {
     const input = hasInput ? "pipe" : "ignore";
     const stdio =
       linesFrom === "stdout"
         ? ([input, "pipe", "inherit"] as const)
         : ([input, "ignore", "pipe"] as const);
-    this.#process = spawn(command, args, { stdio: [...stdio] });
+    this.#process = spawn(command, args, {
+      stdio: [...stdio],
+      env: { ...process.env, ...env },
+    });
     this.#exited = once(this.#process, "exit");
     const stream = linesFrom === "stdout" ? this.#process.stdout : this.#process.stderr;
     if (stream === null) throw new Error("the process has no output");

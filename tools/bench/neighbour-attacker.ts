@@ -1,7 +1,7 @@
 /**
  * A tenant that sends as fast as it can, until it is ended. A program of its own.
  *
- *     neighbour-attacker.js <url of the logical cluster> <token> <writes|lists|tables|watches|bodies> <how many>
+ *     neighbour-attacker.js <url of the logical cluster> <token> <writes|lists|tables|watches|openings|bodies> <how many>
  *
  * Prints `attacking` when all is under way. Refusals are what it wants to provoke: they count as answers. It runs at the lowest priority,
  * because in earnest it has a machine of its own.
@@ -22,7 +22,9 @@ process.on("SIGTERM", () => process.exit(0));
 const sessions: ClientHttp2Session[] = [];
 let answered = 0;
 
-if (kind === "watches") {
+if (kind === "openings") {
+  for (let i = 0; i < count; i++) reopen(sessionOf(i));
+} else if (kind === "watches") {
   watchAll();
   for (let i = 0; i < 4; i++) again(sessionOf(0), () => post(configMap()));
 } else {
@@ -104,5 +106,20 @@ function watch(session: ClientHttp2Session): void {
   stream.on("response", ({ ":status": status }) => {
     if (status !== 200) systemClock.schedule(1000, () => watch(session));
   });
+  stream.resume();
+}
+
+/** A watch that is given up as soon as it is open, and opened again. */
+function reopen(session: ClientHttp2Session): void {
+  const stream = session.request({
+    ":path": `${path}?watch=true&resourceVersionMatch=NotOlderThan&sendInitialEvents=false`,
+    authorization: `Bearer ${token}`,
+  });
+  stream.on("error", () => undefined);
+  stream.on("response", () => {
+    if (++answered === 1) console.log("attacking");
+    stream.close();
+  });
+  stream.on("close", () => systemClock.schedule(1000, () => reopen(session)));
   stream.resume();
 }

@@ -1,10 +1,18 @@
-/** Noisy neighbours: what one tenant's gets take while another does its worst, against what they take when nobody else is there. */
+/**
+ * Noisy neighbours: what one tenant's gets take while another does its worst, against what they take when nobody else is there.
+ *
+ * All of them share this machine's processors. How much of it comes from that alone is shown by a control: the same attack on a server next
+ * door, which costs the tenant processor time and nothing else.
+ */
 import { join } from "node:path";
 import { sleep, systemClock } from "@kcp-ts/machinery/base";
 import { ApiClient } from "./api-client.ts";
 import { Child, programPath, startProgram } from "./child.ts";
 import type { Bench } from "./contest.ts";
+import type { LoopProbe } from "./loop-probe.ts";
+import { median } from "./measure.ts";
 import { configMap, configMapsPath } from "./objects.ts";
+import type { Attack } from "./options.ts";
 import { against } from "./report.ts";
 import { attackerToken, ServerProcess, victimToken } from "./server-process.ts";
 
@@ -12,71 +20,142 @@ interface Sample {
   readonly p50: number;
   readonly p99: number;
   readonly errors: number;
+  readonly count: number;
 }
 
-const attacks = ["writes", "lists", "tables", "watches", "bodies"] as const;
+interface Round {
+  readonly idle: Sample;
+  readonly beside: Sample;
+  readonly nextDoor: Sample;
+  readonly probe: LoopProbe;
+}
+
+interface Stage {
+  readonly server: ServerProcess;
+  readonly nextDoor: ServerProcess;
+  readonly measure: () => Promise<Sample>;
+}
 
 export async function neighbourRows(bench: Bench): Promise<void> {
-  const { sizes } = bench.options;
-  const server = await ServerProcess.start(join(bench.directory, "neighbours"));
-  const attacked = { url: `${server.url}/clusters/attacker`, token: attackerToken };
-  await fill(attacked, "attacker", sizes.listItems);
+  const { options, directory } = bench;
+  const server = await ServerProcess.start(join(directory, "neighbours"), {
+    preload: "loop-probe",
+  });
+  const nextDoor = await ServerProcess.start(join(directory, "next-door"));
   await fill({ url: `${server.url}/clusters/victim`, token: victimToken }, "one", 1);
   const object = `${server.url}/clusters/victim${configMapsPath("default")}/one-0`;
   const victim = new Child(
     process.execPath,
     [programPath("neighbour-victim"), object, victimToken],
-    {
-      hasInput: true,
-    },
+    { hasInput: true },
   );
   const measure = async (): Promise<Sample> => {
-    victim.say(String(sizes.neighbourMs));
+    victim.say(String(options.sizes.neighbourMs));
     return JSON.parse(await victim.line("{")) as Sample;
   };
   await measure();
-  const counts = {
-    writes: 1000,
-    lists: 100,
-    tables: 20,
-    watches: sizes.neighbourWatches,
-    bodies: 20,
-  };
-  for (const attack of attacks) {
-    const idle = await measure();
-    const args = [attacked.url, attacked.token, attack, String(counts[attack])];
-    const attacker = startProgram("neighbour-attacker", args);
-    await attacker.line("attacking");
-    await sleep(systemClock, sizes.settleMs);
-    const beside = await measure();
-    await attacker.end("SIGKILL");
-    await sleep(systemClock, sizes.settleMs);
-    report(bench, `${attack}, ${counts[attack]} at once`, idle, beside);
+  const stage = { server, nextDoor, measure };
+  for (const attack of options.attacks) {
+    for (const { url } of [server, nextDoor])
+      await fill(
+        { url: `${url}/clusters/${attack}`, token: attackerToken },
+        attack,
+        objectsOf(attack, bench),
+      );
+    const rounds: Round[] = [];
+    for (let i = 0; i < options.rounds; i++) rounds.push(await round(bench, attack, stage));
+    report(bench, `${attack}, ${countOf(attack, bench)} at once`, rounds);
   }
   await victim.end();
+  await nextDoor.stop();
   await server.stop();
 }
 
-function report(bench: Bench, attack: string, idle: Sample, beside: Sample): void {
+async function round(bench: Bench, attack: Attack, stage: Stage): Promise<Round> {
+  const { server, nextDoor, measure } = stage;
+  const idle = await measure();
+  const elsewhere = await beside(bench, attack, nextDoor, measure);
+  server.say("begin");
+  const sample = await beside(bench, attack, server, measure);
+  server.say("read");
+  const { loopProbe: probe } = JSON.parse(await server.line("loopProbe")) as {
+    loopProbe: LoopProbe;
+  };
+  return { idle, beside: sample, nextDoor: elsewhere, probe };
+}
+
+async function beside(
+  bench: Bench,
+  attack: Attack,
+  { url }: ServerProcess,
+  measure: () => Promise<Sample>,
+): Promise<Sample> {
+  const { settleMs } = bench.options.sizes;
+  const count = String(countOf(attack, bench));
+  const args = [`${url}/clusters/${attack}`, attackerToken, attack, count];
+  const attacker = startProgram("neighbour-attacker", args);
+  await attacker.line("attacking");
+  await sleep(systemClock, settleMs);
+  const sample = await measure();
+  await attacker.end("SIGKILL");
+  await sleep(systemClock, settleMs);
+  return sample;
+}
+
+function countOf(attack: Attack, { options }: Bench): number {
+  return attack === "watches" || attack === "openings"
+    ? options.sizes.neighbourWatches
+    : { writes: 1000, lists: 100, tables: 20, bodies: 20 }[attack];
+}
+
+function objectsOf(attack: Attack, { options }: Bench): number {
+  return attack === "lists" || attack === "tables" ? options.sizes.listItems : 1;
+}
+
+function report(bench: Bench, attack: string, rounds: readonly Round[]): void {
+  const of = (pick: (round: Round) => number) => median(rounds.map(pick));
   const row = { server: "kcp", unit: "ms" } as const;
+  const ratio = of(({ idle, beside }) => beside.p99 / idle.p99);
   bench.report.add({
     ...row,
     work: `p99 of a get beside ${attack}`,
-    figure: beside.p99,
-    against: against("idle p99", beside.p99, idle.p99),
+    figure: of(({ beside }) => beside.p99),
+    against: { name: "idle p99", figure: of(({ idle }) => idle.p99), ratio },
     wanted: { what: "ratio", atMost: 5 },
   });
+  const alone = of(({ nextDoor }) => nextDoor.p99);
   bench.report.add({
     ...row,
-    work: `p50 of a get beside ${attack}`,
-    figure: beside.p50,
-    against: against("idle p50", beside.p50, idle.p50),
+    work: `… with the attack on a server next door`,
+    figure: alone,
+    against: {
+      ...{ name: "idle p99", figure: of(({ idle }) => idle.p99) },
+      ratio: of(({ idle, nextDoor }) => nextDoor.p99 / idle.p99),
+    },
   });
+  const p50 = of(({ beside }) => beside.p50);
   bench.report.add({
-    work: `refused gets beside ${attack}`,
+    ...row,
+    work: `… p50`,
+    figure: p50,
+    against: against(
+      "idle p50",
+      p50,
+      of(({ idle }) => idle.p50),
+    ),
+  });
+  const probes = [
+    ["what a request met, p99 (CPU time)", ({ probe }: Round) => probe.waitP99Ms],
+    ["longest hold of the loop (CPU time)", ({ probe }: Round) => probe.holdMaxMs],
+    ["longest collection of garbage", ({ probe }: Round) => probe.collectionMaxMs],
+  ] as const;
+  for (const [what, pick] of probes)
+    bench.report.add({ ...row, work: `… ${what}`, figure: of(pick) });
+  bench.report.add({
+    work: `… refused gets`,
     server: "kcp",
     unit: "errors",
-    figure: beside.errors,
+    figure: rounds.reduce((sum, { beside }) => sum + beside.errors, 0),
     wanted: { what: "figure", atMost: 0 },
   });
 }

@@ -46,7 +46,7 @@ import {
 } from "./request/api-request.ts";
 import type { Attributes } from "./request/attributes.ts";
 import type { RequestScope, ServiceScope } from "./request/request-scope.ts";
-import { wellKnownGroup } from "./request/user.ts";
+import { type UserInfo, wellKnownGroup } from "./request/user.ts";
 import { type PathRooms, parseTarget, servePath } from "./routing/index.ts";
 import { homeName, type Resolution, type Tenancy, workspaces } from "./tenancy/index.ts";
 
@@ -150,10 +150,29 @@ function finish(exchange: Exchange, given: ApiResponse, rooms: PipelineRooms): A
     given.isWatch === true && rooms.watches !== undefined
       ? rooms.watches.counted(given, exchange.scope?.cluster ?? "", exchange.user.username)
       : given;
-  if (exchange.flowSchema !== undefined) rooms.fairness?.finish(exchange, response);
+  if (exchange.flowSchema !== undefined && rooms.fairness !== undefined) {
+    if (response.status < 300 && showsCluster(exchange))
+      rooms.fairness.show((exchange.scope as RequestScope).cluster);
+    rooms.fairness.finish(exchange, response);
+  }
   const told = rooms.audit === undefined ? response : endTrail(exchange, response, rooms.audit);
   rooms.onAnswer(exchange, told);
   return told;
+}
+
+/**
+ * Whether an answer without an error shows that the logical cluster exists. Those who may enter every cluster find lists of clusters that do
+ * not exist merely empty.
+ */
+function showsCluster({ scope, user }: Exchange): boolean {
+  return (
+    scope?.kind === "resource" &&
+    (scope.name !== "" || scope.verb === "create" || !mayEnterAll(user))
+  );
+}
+
+function mayEnterAll({ groups }: UserInfo): boolean {
+  return groups.includes(wellKnownGroup.masters) || groups.includes(wellKnownGroup.kcpAdmin);
 }
 
 function route(exchange: Exchange, { tenancy }: PipelineRooms): Promise<undefined> | undefined {
@@ -360,9 +379,7 @@ function isHome(scope: RequestScope | undefined): boolean {
 
 /** Whether a workspace exists is nobody's business but that of those who may enter every one of them. */
 function leadsNowhere({ detour, scope, user }: Exchange, attributes: Attributes): Error {
-  const { groups } = user;
-  if (!groups.includes(wellKnownGroup.masters) && !groups.includes(wellKnownGroup.kcpAdmin))
-    return forbidden(attributes, accessDenied);
+  if (!mayEnterAll(user)) return forbidden(attributes, accessDenied);
   return detour?.kind === "missing"
     ? statusError.notFound(workspaces, scope?.clusterPath?.text ?? "")
     : statusError.unavailable("Not available.");

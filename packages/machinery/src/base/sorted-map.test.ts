@@ -13,7 +13,8 @@ describe("SortedMap", () => {
         fc.array(step, { maxLength: 200 }),
         word,
         fc.option(word, { nil: undefined }),
-        (steps, prefix, after) => {
+        fc.nat(10),
+        (steps, prefix, after, countMax) => {
           const sorted = new SortedMap<number>();
           const plain = new Map<string, number>();
           for (const [i, { key, remove }] of steps.entries()) {
@@ -28,11 +29,27 @@ describe("SortedMap", () => {
             .sort(([a], [b]) => (a < b ? -1 : 1));
           assert.deepEqual([...sorted.range(prefix, after)], expected);
           assert.equal(sorted.countRange(prefix, after), expected.length);
+          const values = expected.map(([, value]) => value);
+          assert.deepEqual(sorted.slice(prefix, after), values);
+          assert.deepEqual(sorted.slice(prefix, after, countMax), values.slice(0, countMax));
           assert.equal(sorted.size, plain.size);
           for (const [key, value] of plain) assert.equal(sorted.get(key), value);
         },
       ),
     );
+  });
+
+  it("gives slices over many chunks, which what comes later does not change", () => {
+    const map = new SortedMap<number>();
+    for (let i = 0; i < 5000; i++) map.set(String(i).padStart(4, "0"), i);
+    const all = map.slice("");
+    assert.deepEqual(all, [...all.keys()]);
+    assert.deepEqual(map.slice("1", "1499", 1000), all.slice(1500, 2000));
+    assert.deepEqual(map.slice("1", "1499", 300), all.slice(1500, 1800));
+    map.delete("0000");
+    map.set("0001", -1);
+    assert.deepEqual(all.slice(0, 2), [0, 1]);
+    assert.deepEqual(map.slice("").slice(0, 1), [-1]);
   });
 
   it("keeps order across chunk splits", () => {

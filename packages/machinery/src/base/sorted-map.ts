@@ -83,6 +83,25 @@ export class SortedMap<Value> {
     }
   }
 
+  /** The values of `range`, at most so many, copied chunk by chunk: what changes later does not change them. */
+  slice(prefix: string, after?: string, countMax = Number.POSITIVE_INFINITY): Value[] {
+    const from = after !== undefined && after >= prefix ? `${after}\0` : prefix;
+    const to = `${prefix}\uffff`;
+    const found: Value[][] = [];
+    let count = 0;
+    for (let index = this.#chunkIndex(from); index < this.#chunks.length; index++) {
+      const { keys, values } = this.#chunks[index] as Chunk<Value>;
+      if ((keys[0] as string) >= to || count >= countMax) break;
+      const start = lowerBound(keys, from);
+      const end = Math.min(lowerBound(keys, to), start + countMax - count);
+      if (end <= start) continue;
+      found.push(values.slice(start, end));
+      count += end - start;
+    }
+    const [first, ...rest] = found;
+    return first === undefined ? [] : first.concat(...rest);
+  }
+
   /** How many entries `range` would yield, without visiting them one by one. */
   countRange(prefix: string, after?: string): number {
     const from = after !== undefined && after >= prefix ? `${after}\0` : prefix;

@@ -95,6 +95,10 @@ export class FairQueue<Item extends Queued> {
     return this.#clusters.get(cluster)?.flows.get(flow)?.size ?? 0;
   }
 
+  lengthOfCluster(cluster: string): number {
+    return this.#clusters.get(cluster)?.size ?? 0;
+  }
+
   /** The newest of the cluster of which most waits: who gives way when there is no room for more. */
   newestOfLongest(): Item | undefined {
     let longest: ClusterQueue<Item> | undefined;

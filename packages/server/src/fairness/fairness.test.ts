@@ -10,6 +10,7 @@ import type { ResourceScope, Verb } from "../request/request-scope.ts";
 import type { UserInfo } from "../request/user.ts";
 import { FakeClock } from "../testing/index.ts";
 import { Fairness, type FairnessOptions, type Visitor } from "./fairness.ts";
+import { overtakingLimits } from "./overtaking.ts";
 import { tooBusy } from "./too-busy.ts";
 
 const tenant: UserInfo = { username: "someone", groups: ["system:authenticated"] };
@@ -41,8 +42,12 @@ class Simulation {
     });
   }
 
-  guest(cluster: string, { user = tenant, verb = "get", namespace = "default" } = {}): Guest {
+  guest(
+    cluster: string,
+    { user = tenant, verb = "get", namespace = "default", isShown = true } = {},
+  ): Guest {
     const leaving = new AbortController();
+    if (isShown) this.fairness.show(cluster);
     const scope: ResourceScope = {
       kind: "resource",
       cluster: cluster as ClusterName,
@@ -58,7 +63,14 @@ class Simulation {
     };
     return {
       ...{ user, scope, leaving, signal: leaving.signal },
-      ...{ flowSchema: undefined, seats: 0, waiter: undefined, hasLeft: false, bodyBytes: 0 },
+      ...{
+        flowSchema: undefined,
+        share: "",
+        seats: 0,
+        waiter: undefined,
+        hasLeft: false,
+        bodyBytes: 0,
+      },
       outcome: { state: "waits" },
     };
   }
@@ -259,9 +271,9 @@ describe("fairness", () => {
     assert.equal(simulation.arrive(simulation.guest("b")).outcome.state, "begun");
     simulation.clock.advance(30);
     simulation.fairness.leave(heavy[0]);
-    simulation.clock.advance(29);
+    simulation.clock.advance(59);
     await simulation.turn();
-    assert.deepEqual(states(), ["begun", "waits", "waits"], "it rests as long as it took");
+    assert.deepEqual(states(), ["begun", "waits", "waits"], "it rests twice as long as it took");
     simulation.clock.advance(1);
     await simulation.turn();
     assert.deepEqual(states(), ["begun", "begun", "waits"]);
@@ -269,6 +281,95 @@ describe("fairness", () => {
     simulation.fairness.leave(heavy[1]);
     await simulation.turn();
     assert.deepEqual(states(), ["begun", "begun", "begun"]);
+  });
+
+  describe("of those who ask for little", () => {
+    const { costMax, perClusterMicros, perTurnMicros } = overtakingLimits;
+    const flooded = (options: Partial<FairnessOptions> = {}) => {
+      const simulation = new Simulation({ seatsTotal: 100, ...options });
+      for (let i = 0; i < 200; i++) simulation.arrive(simulation.guest("loud"), 150);
+      return simulation;
+    };
+    const stateOf = (simulation: Simulation, cluster: string, cost: number) =>
+      simulation.arrive(simulation.guest(cluster), cost).outcome.state;
+
+    it("lets one begin at once while another cluster's work waits", () => {
+      assert.equal(stateOf(flooded(), "quiet", costMax), "begun");
+      assert.equal(stateOf(flooded(), "quiet", costMax + 1), "waits");
+      assert.equal(stateOf(flooded(), "loud", costMax), "waits");
+    });
+
+    it("lets no cluster overtake with more than its part of a turn", async () => {
+      const simulation = flooded();
+      const count = Math.floor(perClusterMicros / costMax);
+      for (let i = 0; i < count; i++)
+        assert.equal(stateOf(simulation, "quiet", costMax), "begun", String(i));
+      assert.equal(stateOf(simulation, "quiet", costMax), "waits");
+      // What waits goes first, and with it the cluster may not overtake.
+      assert.equal(stateOf(simulation, "quiet", 1), "waits");
+      await simulation.turn();
+      assert.equal(stateOf(simulation, "quiet", costMax), "begun");
+    });
+
+    it("lets all of them together overtake with no more than a part of a turn", () => {
+      const simulation = flooded();
+      const count = Math.floor(perTurnMicros / costMax);
+      for (let i = 0; i < count; i++)
+        assert.equal(stateOf(simulation, `quiet-${i}`, costMax), "begun", String(i));
+      assert.equal(stateOf(simulation, "one-more", costMax), "waits");
+    });
+  });
+
+  it("begins less in a turn while two clusters are at work, and more again when one is", async () => {
+    const simulation = new Simulation({
+      ...{ seatsTotal: 10_000, turnBudgetMicros: 10 * micros, sharedTurnBudgetMicros: 4 * micros },
+    });
+    const begunBy = async (cluster: string) => {
+      const guests = Array.from({ length: 30 }, () => simulation.arrive(simulation.guest(cluster)));
+      const before = guests.filter(({ outcome }) => outcome.state === "begun").length;
+      await simulation.turn();
+      const begun = guests.filter(({ outcome }) => outcome.state === "begun").length - before;
+      while (simulation.hasTurns) await simulation.turn();
+      for (const guest of guests) simulation.fairness.leave(guest);
+      return begun;
+    };
+    assert.equal(await begunBy("a"), 10);
+    assert.equal(await begunBy("b"), 4);
+    let calm = 0;
+    for (let i = 0; i < 100 && calm !== 10; i++) calm = await begunBy("b");
+    assert.equal(calm, 10);
+  });
+
+  it("gives whoever invents names of clusters one share for all of them", async () => {
+    const simulation = new Simulation({ seatsTotal: 100, turnBudgetMicros: 1 });
+    const inventor: UserInfo = { username: "inventor", groups: ["system:authenticated"] };
+    for (let i = 0; i < 200; i++)
+      simulation.arrive(
+        simulation.guest(`invented-${i}`, { user: inventor, isShown: false }),
+        1000,
+      );
+    const level = simulation.fairness.levels.find(({ config }) => config.name === "global-default");
+    assert.equal(level?.queue.clusterCount, 1);
+    const victim = simulation.arrive(simulation.guest("real"), 1000);
+    assert.equal(level.queue.clusterCount, 2);
+    let turns = 0;
+    for (; victim.outcome.state === "waits"; turns++) await simulation.turn();
+    // The two shares alternate.
+    assert.ok(turns <= 12, `${turns} turns`);
+  });
+
+  it("counts a body for the same share when its cluster is shown meanwhile", () => {
+    const bodies = { bodyBytesMax: 100, bodyBytesPerClusterMax: 60 };
+    const simulation = new Simulation({ bodies });
+    const guest = simulation.guest("new", { isShown: false });
+    simulation.fairness.classify(guest);
+    simulation.fairness.reserveBody(guest, 60);
+    simulation.fairness.show("new");
+    simulation.fairness.leave(guest);
+    const next = simulation.guest("new");
+    simulation.fairness.classify(next);
+    simulation.fairness.reserveBody(next, 60);
+    assert.throws(() => simulation.fairness.reserveBody(next, 1));
   });
 
   it("gives no seat to a request that was answered before its body came", async () => {

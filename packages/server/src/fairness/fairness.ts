@@ -7,18 +7,20 @@
 import type { Clock } from "@kcp-ts/machinery/base";
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import type { ApiResponse } from "../request/api-request.ts";
-import type { ClusterScope, RequestScope } from "../request/request-scope.ts";
-import { anonymousUser, type UserInfo } from "../request/user.ts";
+import type { RequestScope } from "../request/request-scope.ts";
+import type { UserInfo } from "../request/user.ts";
 import { BodyBudget, type BodyLimits } from "./body-budget.ts";
 import { bootstrapLevels, bootstrapSchemas } from "./bootstrap.ts";
 import { Classifier } from "./classifier.ts";
 import { readLevel, readSchema } from "./flow-config.ts";
 import { FlowSchema } from "./flow-schema.ts";
 import { HeavyLane } from "./heavy-lane.ts";
+import { Overtaking } from "./overtaking.ts";
 import { Pacer } from "./pacer.ts";
 import { assignSeats, PriorityLevel, type RejectReason, type Waiter } from "./priority-level.ts";
+import { Shares } from "./shares.ts";
 import { tooBusy } from "./too-busy.ts";
-import { Turn, turnBudgetDefaultMicros } from "./turn.ts";
+import { sharedTurnBudgetDefaultMicros, Turn, turnBudgetDefaultMicros } from "./turn.ts";
 import type { Estimate } from "./work-estimate.ts";
 
 export interface FairnessOptions {
@@ -27,6 +29,8 @@ export interface FairnessOptions {
   readonly seatsTotal?: number;
   /** What may begin in one turn of the event loop. */
   readonly turnBudgetMicros?: number;
+  /** The same while more than one logical cluster is at work: the others are to be heard soon. */
+  readonly sharedTurnBudgetMicros?: number;
   readonly waitMaxMs?: number;
   readonly bodies?: BodyLimits;
   readonly nextTurn?: (callback: () => void) => void;
@@ -42,6 +46,8 @@ export interface Visitor {
   readonly scope: RequestScope | undefined;
   readonly signal: AbortSignal;
   flowSchema: FlowSchema | undefined;
+  /** Whose share it takes. */
+  share: string;
   seats: number;
   waiter: Waiter | undefined;
   /** It has its answer: what comes later, such as the end of its body, begins nothing. */
@@ -64,15 +70,23 @@ export class Fairness {
   readonly #pacer: Pacer;
   readonly #heavy: HeavyLane;
   readonly #bodies: BodyBudget;
+  readonly #shares = new Shares();
+  readonly #overtaking = new Overtaking();
   #levels: PriorityLevel[] = [];
   #classifier = new Classifier([]);
   #schemas: FlowSchema[] = [];
   #waiting = 0;
   #nextLevel = 0;
+  #lastShare: string | undefined;
 
   constructor(options: FairnessOptions) {
     const { turnBudgetMicros: budgetMicros = turnBudgetDefaultMicros, nextTurn } = options;
-    const turns = { budgetMicros, ...(nextTurn === undefined ? {} : { nextTurn }) };
+    const sharedBudgetMicros =
+      options.sharedTurnBudgetMicros ?? Math.min(budgetMicros, sharedTurnBudgetDefaultMicros);
+    const turns = {
+      ...{ budgetMicros, sharedBudgetMicros },
+      ...(nextTurn === undefined ? {} : { nextTurn }),
+    };
     this.#options = options;
     this.#seatsTotal = options.seatsTotal ?? fairnessDefaults.seatsTotal;
     this.#turn = new Turn({ ...turns, onTurn: () => this.#startWaiting() });
@@ -125,13 +139,23 @@ export class Fairness {
     const found =
       this.#classifier.find(visitor.user, scope) ?? (this.#schemas.at(-1) as FlowSchema);
     visitor.flowSchema = found;
+    visitor.share = this.#shares.shareOf(visitor.user, scope);
     return found;
+  }
+
+  /** The cluster exists: from now on it has a share of its own. */
+  show(cluster: string): void {
+    this.#shares.show(cluster);
+  }
+
+  forget(cluster: string): void {
+    this.#shares.forget(cluster);
   }
 
   /** Memory for a body, until the request leaves. */
   reserveBody(visitor: Visitor, bytes: number): void {
     if (visitor.hasLeft) throw tooBusy;
-    this.#bodies.take(clusterOf(visitor), bytes);
+    this.#bodies.take(visitor.share, bytes);
     visitor.bodyBytes += bytes;
   }
 
@@ -160,11 +184,21 @@ export class Fairness {
       this.#begin(visitor, schema, width);
       return undefined;
     }
+    if (
+      seats === 1 &&
+      level.config.queuing !== undefined &&
+      level.queue.lengthOfCluster(visitor.share) === 0 &&
+      this.#overtaking.allows(this.#turn.number, visitor.share, micros)
+    ) {
+      this.#turn.spend(micros);
+      this.#begin(visitor, schema, 1);
+      return undefined;
+    }
     return this.#wait(visitor, schema, { seats: width, micros });
   }
 
   async #admitHeavy(visitor: Visitor, schema: FlowSchema, estimate: Estimate): Promise<void> {
-    await this.#heavy.enter(clusterOf(visitor), flowOf(visitor, schema), visitor);
+    await this.#heavy.enter(visitor.share, flowOf(visitor, schema), visitor);
     try {
       const waiting = this.#admitLight(visitor, schema, estimate);
       if (waiting !== undefined) await waiting;
@@ -179,7 +213,7 @@ export class Fairness {
     const { waiter, seats } = visitor;
     visitor.hasLeft = true;
     if (visitor.bodyBytes > 0) {
-      this.#bodies.release(clusterOf(visitor), visitor.bodyBytes);
+      this.#bodies.release(visitor.share, visitor.bodyBytes);
       visitor.bodyBytes = 0;
     }
     this.#heavy.leave(visitor);
@@ -199,14 +233,17 @@ export class Fairness {
     response.headers["x-kubernetes-pf-flowschema-uid"] = config.uid;
     response.headers["x-kubernetes-pf-prioritylevel-uid"] = level.config.uid;
     if (response.body !== undefined && !(response.body instanceof Uint8Array))
-      response.pace = this.paceOf(visitor);
+      response.pace = this.paceOf(visitor, response.microsPerByte);
   }
 
   /** How a stream that goes on after the answer keeps to its share; undefined for those who need not. */
-  paceOf(visitor: Visitor): ((bytes: number) => Promise<void> | undefined) | undefined {
+  paceOf(
+    visitor: Visitor,
+    microsPerByte?: number,
+  ): ((bytes: number) => Promise<void> | undefined) | undefined {
     const schema = visitor.flowSchema;
     if (schema === undefined || schema.level.config.isExempt) return undefined;
-    return this.#pacer.paceOf(clusterOf(visitor), flowOf(visitor, schema));
+    return this.#pacer.paceOf(visitor.share, flowOf(visitor, schema), microsPerByte);
   }
 
   #begin(visitor: Visitor, schema: FlowSchema, seats: number): void {
@@ -215,6 +252,13 @@ export class Fairness {
     schema.executing++;
     schema.dispatched++;
     this.#heavy.noteBegun(visitor);
+    const { share } = visitor;
+    if (share === this.#lastShare) return;
+    if (this.#lastShare !== undefined) {
+      this.#turn.noteCompany();
+      this.#pacer.noteCompany();
+    }
+    this.#lastShare = share;
   }
 
   #wait(visitor: Visitor, schema: FlowSchema, { seats, micros }: Estimate): Promise<void> {
@@ -239,7 +283,7 @@ export class Fairness {
         else this.#refuse(waiter, () => reject(tooBusy));
       };
       const waiter: Waiter = {
-        cluster: clusterOf(visitor),
+        cluster: visitor.share,
         flow: flowOf(visitor, schema),
         cost: micros,
         seats,
@@ -317,11 +361,6 @@ export class Fairness {
         taken += Math.max(other.inUse, other.reservedSeats);
     return taken <= this.#seatsTotal;
   }
-}
-
-/** Whose share a request takes. Strangers have one together: the names of clusters that they ask for are theirs to invent. */
-function clusterOf({ scope, user }: Visitor): string {
-  return user === anonymousUser ? "" : (scope as { readonly cluster: ClusterScope }).cluster;
 }
 
 function flowOf({ scope, user }: Visitor, { config }: FlowSchema): string {

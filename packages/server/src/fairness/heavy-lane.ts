@@ -1,15 +1,15 @@
 /**
  * Heavy requests go one by one, over all levels: each holds the thread for some milliseconds at a time, and several at once would do so in
- * the same turn. When others are at work beside them they also rest between two for as long as the last one took, so that they never
- * have more than half of the time.
+ * the same turn. When others are at work beside them they also rest between two for twice as long as the last one took, so that they never
+ * have more than a third of the time.
  */
 import type { Clock, Timer } from "@kcp-ts/machinery/base";
-import type { RequestScope } from "../request/request-scope.ts";
 import { FairQueue, type Queued } from "./fair-queue.ts";
 import { tooBusy } from "./too-busy.ts";
 
 export interface HeavyVisitor {
-  readonly scope: RequestScope | undefined;
+  /** Whose share it takes. */
+  readonly share: string;
   readonly signal: AbortSignal;
 }
 
@@ -20,7 +20,12 @@ interface Entrant extends Queued {
 }
 
 /** What one flow, and all together, may have waiting. */
-export const heavyLimits = { ofFlowMax: 100, ofAllMax: 1000, restMaxMs: 200 } as const;
+export const heavyLimits = {
+  ofFlowMax: 100,
+  ofAllMax: 1000,
+  restFactor: 2,
+  restMaxMs: 400,
+} as const;
 
 export class HeavyLane {
   readonly #clock: Clock;
@@ -75,7 +80,7 @@ export class HeavyLane {
 
   noteBegun(visitor: HeavyVisitor): void {
     if (this.#holder === undefined || this.#hasCompany || visitor === this.#holder) return;
-    this.#hasCompany = visitor.scope?.cluster !== this.#holder.scope?.cluster;
+    this.#hasCompany = visitor.share !== this.#holder.share;
   }
 
   #hold(visitor: HeavyVisitor): void {
@@ -91,7 +96,7 @@ export class HeavyLane {
       this.#next();
       return;
     }
-    const restMs = Math.min(tookMs, heavyLimits.restMaxMs);
+    const restMs = Math.min(tookMs * heavyLimits.restFactor, heavyLimits.restMaxMs);
     this.#rest = this.#clock.schedule(restMs, () => {
       this.#rest = undefined;
       this.#next();

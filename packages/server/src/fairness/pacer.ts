@@ -24,8 +24,17 @@ export class Pacer {
   }
 
   /** To be asked before each write: undefined when it may be done now. */
-  paceOf(cluster: string, flow: string): (bytes: number) => Promise<void> | undefined {
-    return (bytes) => this.pace(cluster, flow, writeMicros + bytes * byteMicros);
+  paceOf(
+    cluster: string,
+    flow: string,
+    microsPerByte = byteMicros,
+  ): (bytes: number) => Promise<void> | undefined {
+    return (bytes) => this.pace(cluster, flow, writeMicros + bytes * microsPerByte);
+  }
+
+  /** Others are at work beside whoever writes. */
+  noteCompany(): void {
+    this.#turn.noteCompany();
   }
 
   pace(cluster: string, flow: string, cost: number): Promise<void> | undefined {

@@ -8,6 +8,8 @@
 export interface TurnOptions {
   /** What may begin in one turn, in microseconds as estimated. */
   readonly budgetMicros: number;
+  /** The same for some turns after others were noticed beside whoever is at work. */
+  readonly sharedBudgetMicros?: number;
   /** Calls back in the next turn; `setImmediate` but for tests. */
   readonly nextTurn?: (callback: () => void) => void;
   /** Called at the beginning of a turn that something waits for; says whether something still waits. */
@@ -15,16 +17,24 @@ export interface TurnOptions {
 }
 
 export const turnBudgetDefaultMicros = 2000;
+export const sharedTurnBudgetDefaultMicros = 800;
+/** For how long company is remembered: about as many milliseconds under load. */
+const companyTurns = 200;
 
 export class Turn {
   readonly #budget: number;
+  readonly #sharedBudget: number;
   readonly #nextTurn: (callback: () => void) => void;
   readonly #onTurn: () => boolean;
   #left: number;
+  #number = 0;
+  #sharedUntil = 0;
   #isScheduled = false;
 
-  constructor({ budgetMicros, nextTurn = setImmediate, onTurn }: TurnOptions) {
+  constructor(options: TurnOptions) {
+    const { budgetMicros, nextTurn = setImmediate, onTurn } = options;
     this.#budget = budgetMicros;
+    this.#sharedBudget = options.sharedBudgetMicros ?? budgetMicros;
     this.#left = budgetMicros;
     this.#nextTurn = nextTurn;
     this.#onTurn = onTurn;
@@ -33,6 +43,14 @@ export class Turn {
   /** Whether something may begin now; what is larger than the whole budget begins when the budget is untouched or not used up. */
   get isOpen(): boolean {
     return this.#left > 0;
+  }
+
+  get number(): number {
+    return this.#number;
+  }
+
+  noteCompany(): void {
+    this.#sharedUntil = this.#number + companyTurns;
   }
 
   spend(micros: number): void {
@@ -49,7 +67,8 @@ export class Turn {
 
   readonly #begin = (): void => {
     this.#isScheduled = false;
-    this.#left = this.#budget;
+    this.#number++;
+    this.#left = this.#number < this.#sharedUntil ? this.#sharedBudget : this.#budget;
     if (this.#onTurn()) this.wake();
   };
 }

@@ -3,7 +3,6 @@ import type { JsonObject, JsonValue } from "@kcp-ts/machinery/json";
 import { statusError } from "@kcp-ts/machinery/status";
 import {
   type AnswerForm,
-  jsonBytes,
   negotiate,
   parseIncludeObject,
   partialOf,
@@ -28,14 +27,15 @@ import {
   resourcePrefix,
   type StorageKey,
 } from "../storage/index.ts";
-import { decodeObject, itemBytesMax, writeListItem } from "../stored-object/index.ts";
+import { decodeObject } from "../stored-object/index.ts";
 import type { Listing } from "../watch-cache/index.ts";
 import type { HandlerRequest, HandlerRooms } from "./context.ts";
 import { decodeContinue, encodeContinue } from "./continue-token.ts";
+import { itemList } from "./item-list.ts";
 import { type ListOptions, listFreshness, parseListOptions } from "./options.ts";
 import { renderValue } from "./render.ts";
 import { type SelectionResult, selectionOf } from "./selection.ts";
-import { slicedList, sliceItems } from "./sliced-list.ts";
+import { sliceBytes, slicedList, sliceItems } from "./sliced-list.ts";
 
 export async function handleList(
   handled: HandlerRequest,
@@ -207,7 +207,10 @@ export async function renderList(
 
 /** What is made in one slice is answered whole. */
 function isShort({ entries }: Listing): boolean {
-  return !(Symbol.asyncIterator in entries) && entries.length <= sliceItems;
+  if (Symbol.asyncIterator in entries || entries.length > sliceItems) return false;
+  let bytes = 0;
+  for (const { value } of entries) bytes += value.length;
+  return bytes <= sliceBytes;
 }
 
 function renderSlices(
@@ -256,73 +259,13 @@ async function* batchesOf(listing: Listing): AsyncGenerator<readonly Entry[]> {
   else yield listing.entries;
 }
 
-/** Items are copied into chunks of about this size; a chunk is built in well under a millisecond. */
-const chunkBytes = 256 << 10;
-
 function renderItems(
   definition: ResourceDefinition,
   listing: Listing,
   metadata: JsonObject,
 ): ApiResponse {
-  const { listKind: kind } = definition;
+  const { listKind: kind, itemsCarryKind } = definition;
   const head = JSON.stringify({ kind, apiVersion: apiVersionOf(definition), metadata });
   const opening = Buffer.from(`${head.slice(0, -1)},"items":[`);
-  if (Symbol.asyncIterator in listing.entries) {
-    return {
-      status: 200,
-      headers: { "content-type": "application/json" },
-      body: streamItems(opening, listing.entries, definition),
-    };
-  }
-  const { entries } = listing;
-  let size = opening.length + 2;
-  for (const entry of entries) size += itemBytesMax(entry);
-  if (size <= chunkBytes)
-    return jsonBytes(
-      200,
-      Buffer.concat([opening, ...itemChunks(entries, definition, true), closing]),
-    );
-  return {
-    status: 200,
-    headers: { "content-type": "application/json" },
-    body: streamItems(opening, [entries], definition),
-  };
-}
-
-const closing = Buffer.from("]}");
-
-async function* streamItems(
-  opening: Buffer,
-  batches: AsyncIterable<readonly Entry[]> | Iterable<readonly Entry[]>,
-  definition: ResourceDefinition,
-): AsyncGenerator<Uint8Array> {
-  yield opening;
-  let isFirst = true;
-  for await (const entries of batches) {
-    if (entries.length === 0) continue;
-    yield* itemChunks(entries, definition, isFirst);
-    isFirst = false;
-  }
-  yield closing;
-}
-
-function* itemChunks(
-  entries: readonly Entry[],
-  { itemsCarryKind }: ResourceDefinition,
-  isFirst: boolean,
-): Generator<Buffer> {
-  for (let at = 0; at < entries.length; ) {
-    let end = at;
-    let size = 0;
-    while (end < entries.length && (size < chunkBytes || end === at))
-      size += itemBytesMax(entries[end++] as Entry) + 1;
-    const chunk = Buffer.allocUnsafe(size);
-    let written = 0;
-    for (; at < end; at++) {
-      if (!isFirst) chunk[written++] = 0x2c;
-      isFirst = false;
-      written = writeListItem(chunk, written, entries[at] as Entry, itemsCarryKind);
-    }
-    yield chunk.subarray(0, written);
-  }
+  return itemList(opening, listing.entries, itemsCarryKind);
 }

@@ -1,11 +1,12 @@
 /** One HTTP/2 stream as a request and its answer. */
 import type { X509Certificate } from "node:crypto";
 import { BodyError, errorCode, type ServerStream } from "../http2/index.ts";
-import type {
-  ApiRequest,
-  ApiResponse,
-  HeaderRecord,
-  MaybePromise,
+import {
+  type ApiRequest,
+  type ApiResponse,
+  type HeaderRecord,
+  isLending,
+  type MaybePromise,
 } from "../request/api-request.ts";
 import { compressed } from "./compress.ts";
 import { incomplete, together, tooLarge } from "./read-body.ts";
@@ -101,11 +102,15 @@ export class Http2Exchange implements ApiRequest {
 
   async #pipe(body: AsyncIterable<Uint8Array>, pace: ApiResponse["pace"]): Promise<void> {
     const stream = this.#stream;
-    for await (const part of body) {
+    const isLent = isLending(body);
+    for await (const part of isLent ? body.lend() : body) {
       const othersFirst = pace?.(part.length);
       if (othersFirst !== undefined) await othersFirst;
       if (stream.isClosed) return;
-      if (!stream.write(part)) await stream.writable();
+      if (isLent) {
+        stream.write(part);
+        if (stream.queuedBytes > 0) await stream.emptied();
+      } else if (!stream.write(part)) await stream.writable();
     }
     stream.end();
   }

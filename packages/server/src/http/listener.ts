@@ -9,7 +9,7 @@ import { createServer, type Server, type ServerOptions } from "node:https";
 import type { AddressInfo, Socket } from "node:net";
 import type { TLSSocket } from "node:tls";
 import { type Clock, systemClock } from "@kcp-ts/machinery/base";
-import { Connection } from "../http2/index.ts";
+import { Connection, Intake } from "../http2/index.ts";
 import type { ApiRequest, ApiResponse, MaybePromise } from "../request/api-request.ts";
 import { httpDate } from "./http-date.ts";
 import { Http1Exchange } from "./http1-exchange.ts";
@@ -65,6 +65,7 @@ export class Listener {
   readonly #date: () => string;
   /** Open connections over HTTP/2. */
   readonly #connections = new Set<Connection>();
+  readonly #intake = new Intake();
   /** Every open connection, also those that are still shaking hands. */
   readonly #sockets = new Set<Socket>();
   #isDraining = false;
@@ -160,8 +161,13 @@ export class Listener {
     const connection = new Connection({
       clock: this.#clock,
       limits: this.#limits,
+      intake: this.#intake,
+      hold: (isHeld) => {
+        if (isHeld) socket.pause();
+        else socket.resume();
+      },
       onStream: (stream) => new Http2Exchange(stream, facts).run(handle, onDebug),
-      write: (bytes) => socket.writable && socket.write(bytes),
+      write: (bytes, done) => socket.writable && socket.write(bytes, done),
       end: () => socket.destroySoon(),
       onError: (error) => onDebug("HTTP/2 connection failed", error),
     });

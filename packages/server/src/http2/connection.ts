@@ -5,8 +5,10 @@
  * about 6 (docs/adr/0008). It leaves out what an API server has no use for: push, priorities, CONNECT, trailers of its own.
  */
 import type { Clock } from "@kcp-ts/machinery/base";
-import { type Frame, FrameReader } from "./frame-reader.ts";
+import type { Frame } from "./frame-reader.ts";
 import { HeaderDecoder, type HeaderField } from "./header-decoder.ts";
+import { Inbound } from "./inbound.ts";
+import type { Intake } from "./intake.ts";
 import { Outbound } from "./outbound.ts";
 import { Patience } from "./patience.ts";
 import {
@@ -26,10 +28,14 @@ import { ServerStream, type StreamHost } from "./server-stream.ts";
 export interface ConnectionOptions {
   readonly clock: Clock;
   readonly limits: ConnectionLimits;
+  /** Shared by the connections of a listener. */
+  readonly intake: Intake;
+  /** Nothing more is to be delivered, and again something is. */
+  readonly hold: (isHeld: boolean) => void;
   /** A request has come; its body may still be on its way. */
   readonly onStream: (stream: ServerStream) => void;
-  /** False when it did not leave at once; `drained` must be called when it has. */
-  readonly write: (bytes: Uint8Array) => boolean;
+  /** False when it did not leave at once; `drained` must be called when it has, and `done` when the bytes are no longer needed. */
+  readonly write: (bytes: Uint8Array, done?: () => void) => boolean;
   /** Nothing more will be written. */
   readonly end: () => void;
   /** The peer broke the rules. */
@@ -58,7 +64,7 @@ interface HeaderBlock {
 
 export class Connection implements StreamHost {
   readonly #options: ConnectionOptions;
-  readonly #reader = new FrameReader();
+  readonly #in: Inbound;
   readonly #decoder = new HeaderDecoder();
   readonly #out: Outbound;
   readonly #patience: Patience;
@@ -76,6 +82,11 @@ export class Connection implements StreamHost {
   constructor(options: ConnectionOptions) {
     this.#options = options;
     this.#patience = new Patience(options.clock);
+    this.#in = new Inbound({
+      intake: options.intake,
+      readOn: () => this.#readOn(),
+      hold: options.hold,
+    });
     this.#out = new Outbound({
       write: options.write,
       onAnswered: (stream) => this.#onAnswered(stream),
@@ -91,9 +102,19 @@ export class Connection implements StreamHost {
   /** Bytes from the peer. */
   receive(bytes: Buffer): void {
     if (this.#isClosed) return;
+    this.#in.arrived(bytes);
+    this.#readOn();
+  }
+
+  #readOn(): void {
+    if (this.#isClosed) return;
     this.#out.beginTurn();
     try {
-      this.#reader.read(bytes, this.#onFrame);
+      // A frame may end the connection.
+      for (let frame = this.#in.next(); frame !== undefined; frame = this.#in.next()) {
+        this.#onFrame(frame);
+        if (this.#isClosed) return;
+      }
     } catch (error) {
       if (!(error instanceof ConnectionError)) throw error;
       this.#out.goAway(this.#lastStreamId, error.code);
@@ -119,12 +140,17 @@ export class Connection implements StreamHost {
   /** The peer is gone. */
   closed(): void {
     this.#isClosed = true;
-    for (const stream of this.#streams.values()) stream.close();
+    this.#in.closed();
+    for (const stream of this.#streams.values()) {
+      this.#in.answered(stream);
+      stream.close();
+    }
     this.#streams.clear();
     this.#out.forgetAll();
   }
 
   ready(stream: ServerStream): void {
+    this.#in.answered(stream);
     this.#out.ready(stream);
   }
 
@@ -145,9 +171,7 @@ export class Connection implements StreamHost {
     this.#out.interim(stream, 100);
   }
 
-  readonly #onFrame = (frame: Frame): void => {
-    // A frame before this one may have ended the connection.
-    if (this.#isClosed) return;
+  #onFrame(frame: Frame): void {
     if (!this.#isGreeted) {
       if (frame.type !== frameType.settings || (frame.flags & flag.ack) !== 0)
         throw protocolError("settings come first");
@@ -157,7 +181,7 @@ export class Connection implements StreamHost {
     else if (frame.type === frameType.continuation && frame.streamId === this.#block.streamId)
       this.#onContinuation(frame, this.#block);
     else throw protocolError("a header block was not finished");
-  };
+  }
 
   #dispatch(frame: Frame): void {
     if (frame.type === frameType.data) this.#onData(frame);
@@ -232,7 +256,9 @@ export class Connection implements StreamHost {
     }
     const stream = new ServerStream(streamId, head, this, this.#streamSendWindow, isEnd);
     this.#streams.set(streamId, stream);
+    this.#in.spend(1);
     this.#options.onStream(stream);
+    if (isEnd) this.#in.received(stream);
   }
 
   #onTrailers(stream: ServerStream, fields: readonly HeaderField[], isEnd: boolean): void {
@@ -243,6 +269,7 @@ export class Connection implements StreamHost {
     const isProper = isEnd && isTrailer(fields);
     const code = isProper ? stream.receive(noBytes, 0, true) : errorCode.protocolError;
     if (code !== undefined) this.reset(stream, code);
+    else this.#in.received(stream);
   }
 
   #onData(frame: Frame): void {
@@ -262,8 +289,10 @@ export class Connection implements StreamHost {
       if (stream !== undefined) this.reset(stream, errorCode.streamClosed);
       return;
     }
+    this.#in.spendBytes(payload.length);
     const code = stream.receive(body, payload.length, isEnd);
     if (code !== undefined) this.reset(stream, code);
+    else if (isEnd) this.#in.received(stream);
   }
 
   #onReset(frame: Frame): void {
@@ -339,6 +368,7 @@ export class Connection implements StreamHost {
 
   #close(stream: ServerStream): void {
     this.#streams.delete(stream.id);
+    this.#in.answered(stream);
     this.#out.forget(stream);
     this.#giveBack(stream.close());
     if (this.#isDraining) this.#endWhenIdle();

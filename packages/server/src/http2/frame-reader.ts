@@ -18,40 +18,55 @@ export interface Frame {
 const preface = Buffer.from(clientPreface, "latin1");
 
 export class FrameReader {
-  #rest: Buffer | undefined;
+  #bytes: Buffer = nothing;
+  #at = 0;
   #isPrefaceRead = false;
 
-  /** Hands every whole frame to `take`, in order. */
-  read(arrived: Buffer, take: (frame: Frame) => void): void {
-    const bytes = this.#rest === undefined ? arrived : Buffer.concat([this.#rest, arrived]);
-    this.#rest = undefined;
-    let at = 0;
-    if (!this.#isPrefaceRead) {
-      const known = Math.min(bytes.length, preface.length);
-      if (preface.compare(bytes, 0, known, 0, known) !== 0)
-        throw new ConnectionError(errorCode.protocolError, "this is not HTTP/2");
-      if (known < preface.length) {
-        this.#rest = bytes;
-        return;
-      }
-      this.#isPrefaceRead = true;
-      at = preface.length;
-    }
-    while (bytes.length - at >= frameHeadBytes) {
-      const length = bytes.readUIntBE(at, 3);
-      if (length > framePayloadBytesMax)
-        throw new ConnectionError(errorCode.frameSizeError, `a frame of ${length} bytes`);
-      const end = at + frameHeadBytes + length;
-      if (end > bytes.length) break;
-      take({
-        type: bytes[at + 3] as number,
-        flags: bytes[at + 4] as number,
-        streamId: bytes.readUInt32BE(at + 5) & 0x7fff_ffff,
-        payload: bytes.subarray(at + frameHeadBytes, end),
-      });
-      at = end;
-    }
-    // A copy: the rest may be a few bytes of a large buffer.
-    if (at < bytes.length) this.#rest = Buffer.from(bytes.subarray(at));
+  push(arrived: Buffer): void {
+    this.#bytes =
+      this.#at === this.#bytes.length
+        ? arrived
+        : Buffer.concat([this.#bytes.subarray(this.#at), arrived]);
+    this.#at = 0;
+  }
+
+  /** The next whole frame, in order. */
+  next(): Frame | undefined {
+    const bytes = this.#bytes;
+    if (!this.#isPrefaceRead && !this.#readPreface()) return undefined;
+    const at = this.#at;
+    if (bytes.length - at < frameHeadBytes) return this.#keepRest();
+    const length = bytes.readUIntBE(at, 3);
+    if (length > framePayloadBytesMax)
+      throw new ConnectionError(errorCode.frameSizeError, `a frame of ${length} bytes`);
+    const end = at + frameHeadBytes + length;
+    if (end > bytes.length) return this.#keepRest();
+    this.#at = end;
+    return {
+      type: bytes[at + 3] as number,
+      flags: bytes[at + 4] as number,
+      streamId: bytes.readUInt32BE(at + 5) & 0x7fff_ffff,
+      payload: bytes.subarray(at + frameHeadBytes, end),
+    };
+  }
+
+  #readPreface(): boolean {
+    const known = Math.min(this.#bytes.length, preface.length);
+    if (preface.compare(this.#bytes, 0, known, 0, known) !== 0)
+      throw new ConnectionError(errorCode.protocolError, "this is not HTTP/2");
+    if (known < preface.length) return false;
+    this.#isPrefaceRead = true;
+    this.#at = preface.length;
+    return true;
+  }
+
+  /** A copy: the rest may be a few bytes of a large buffer. */
+  #keepRest(): undefined {
+    if (this.#at === 0) return;
+    const rest = this.#bytes.subarray(this.#at);
+    this.#bytes = rest.length === 0 ? nothing : Buffer.from(rest);
+    this.#at = 0;
   }
 }
+
+const nothing = Buffer.alloc(0);

@@ -1,12 +1,16 @@
 /**
  * What is to be sent, gathered until the end of a turn: the answers of one turn share one write, and one TLS record.
  */
+import { blockBytes, giveBlock, takeBlock } from "./blocks.ts";
 import { flag, frameHeadBytes, framePayloadBytesMax, frameType } from "./protocol.ts";
 
 export interface FrameTarget {
-  /** False when the peer does not keep up: `drained` is called later. */
-  write(bytes: Uint8Array): boolean;
+  /** False when the peer does not keep up: `drained` is called later. `done` is called when the bytes are no longer looked at. */
+  write(bytes: Uint8Array, done?: () => void): boolean;
 }
+
+/** Bodies from this size on are copied into blocks that are used again and again; smaller ones are left where they are. */
+const blockedBytesMin = 4 << 10;
 
 /** Up to this much is copied together; more is handed over piece by piece. */
 const joinedBytesMax = 128 << 10;
@@ -14,7 +18,12 @@ const joinedBytesMax = 128 << 10;
 export class FrameWriter {
   readonly #target: FrameTarget;
   #pieces: Uint8Array[] = [];
+  /** Which of the pieces are blocks. */
+  readonly #blocks = new Map<Uint8Array, Buffer>();
   #bytes = 0;
+  /** The block that is being filled; what is in it comes after all pieces. */
+  #block: Buffer | undefined;
+  #blockUsed = 0;
   #isScheduled = false;
   #isInTurn = false;
   #isBlocked = false;
@@ -77,7 +86,12 @@ export class FrameWriter {
     this.#add(piece);
   }
 
+  /** The body is not looked at later, if it is a large one. */
   data(streamId: number, body: Uint8Array, isEnd: boolean): void {
+    if (body.length >= blockedBytesMin) {
+      this.#copy(streamId, body, isEnd);
+      return;
+    }
     const head = Buffer.allocUnsafe(frameHeadBytes);
     writeHead(head, 0, body.length, frameType.data, isEnd ? flag.endStream : 0, streamId);
     this.#add(head);
@@ -86,14 +100,52 @@ export class FrameWriter {
 
   flush(): void {
     if (this.#isBlocked || this.#bytes === 0) return;
+    this.#closeBlock();
     const pieces = this.#pieces;
-    const bytes = this.#bytes;
     this.#pieces = [];
     this.#bytes = 0;
+    let from = 0;
+    // Blocks go as they are, what is between them together.
+    for (let at = 0; at <= pieces.length; at++) {
+      const piece = pieces[at];
+      if (piece !== undefined && !this.#blocks.has(piece)) continue;
+      if (at > from)
+        this.#writeJoined(from === 0 && at === pieces.length ? pieces : pieces.slice(from, at));
+      if (piece !== undefined) this.#writeBlock(piece);
+      from = at + 1;
+    }
+  }
+
+  #writeBlock(piece: Uint8Array): void {
+    const block = this.#blocks.get(piece) as Buffer;
+    this.#blocks.delete(piece);
+    this.#isBlocked = !this.#target.write(piece, () => giveBlock(block));
+  }
+
+  #writeJoined(pieces: readonly Uint8Array[]): void {
     if (pieces.length === 1) this.#isBlocked = !this.#target.write(pieces[0] as Uint8Array);
-    else if (bytes <= joinedBytesMax)
-      this.#isBlocked = !this.#target.write(Buffer.concat(pieces, bytes));
     else for (const piece of joined(pieces)) this.#isBlocked = !this.#target.write(piece);
+  }
+
+  #copy(streamId: number, body: Uint8Array, isEnd: boolean): void {
+    const bytes = frameHeadBytes + body.length;
+    if (this.#blockUsed + bytes > blockBytes) this.#closeBlock();
+    this.#block ??= takeBlock();
+    const flags = isEnd ? flag.endStream : 0;
+    writeHead(this.#block, this.#blockUsed, body.length, frameType.data, flags, streamId);
+    this.#block.set(body, this.#blockUsed + frameHeadBytes);
+    this.#blockUsed += bytes;
+    this.#bytes += bytes;
+    this.#schedule();
+  }
+
+  #closeBlock(): void {
+    if (this.#block === undefined) return;
+    const piece = this.#block.subarray(0, this.#blockUsed);
+    this.#blocks.set(piece, this.#block);
+    this.#pieces.push(piece);
+    this.#block = undefined;
+    this.#blockUsed = 0;
   }
 
   #longHeaders(streamId: number, block: Uint8Array, isEnd: boolean): void {
@@ -107,8 +159,13 @@ export class FrameWriter {
   }
 
   #add(piece: Uint8Array): void {
+    this.#closeBlock();
     this.#pieces.push(piece);
     this.#bytes += piece.length;
+    this.#schedule();
+  }
+
+  #schedule(): void {
     if (this.#isInTurn || this.#isScheduled) return;
     this.#isScheduled = true;
     setImmediate(this.#flushLater);

@@ -3,5 +3,6 @@ export {
   type ConnectionLimits,
   type ConnectionOptions,
 } from "./connection.ts";
+export { Intake, type IntakeLimits } from "./intake.ts";
 export { errorCode } from "./protocol.ts";
 export { BodyError, type ServerStream } from "./server-stream.ts";

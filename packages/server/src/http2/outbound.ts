@@ -13,8 +13,8 @@ import {
 import type { ServerStream } from "./server-stream.ts";
 
 export interface OutboundOptions {
-  /** False when it did not leave at once; `drained` must be called when it has. */
-  readonly write: (bytes: Uint8Array) => boolean;
+  /** False when it did not leave at once; `drained` must be called when it has, and `done` when the bytes are no longer needed. */
+  readonly write: (bytes: Uint8Array, done?: () => void) => boolean;
   /** The last frame of an answer was sent. */
   readonly onAnswered: (stream: ServerStream) => void;
   /** The peer does not read what it is sent. */
@@ -24,7 +24,9 @@ export interface OutboundOptions {
 /** Small answers to what a peer sends (acknowledgements, resets) that it does not read: beyond it, it is gone or means harm. */
 export const unreadBytesMax = 1 << 20;
 /** So much of large answers is gathered before it is written. */
-const gatheredBytesMax = 128 << 10;
+const gatheredBytesMax = 64 << 10;
+/** So much of large answers is sent in one turn of the event loop: encrypting and writing it takes half a millisecond. */
+export const sentPerTurnBytesMax = 256 << 10;
 
 export class Outbound {
   readonly encoder = new HeaderEncoder();
@@ -33,6 +35,8 @@ export class Outbound {
   /** Streams with something to send and a window to send it in, in the order of their turns. */
   readonly #ready = new Set<ServerStream>();
   #window = windowDefault;
+  #sentBytes = 0;
+  #isTurnAsked = false;
 
   constructor(options: OutboundOptions) {
     this.#options = options;
@@ -117,10 +121,24 @@ export class Outbound {
     for (const stream of this.#ready) {
       if (this.#writer.waitingBytes >= gatheredBytesMax) this.#writer.flush();
       if (this.#writer.isBlocked) return;
+      if (this.#sentBytes >= sentPerTurnBytesMax && !stream.hasHead) {
+        this.#askForTurn();
+        continue;
+      }
       if (stream.queuedBytes > 0 && !stream.hasHead && this.#window === 0) continue;
       this.#ready.delete(stream);
       if (this.#send(stream)) this.#ready.add(stream);
     }
+  }
+
+  #askForTurn(): void {
+    if (this.#isTurnAsked) return;
+    this.#isTurnAsked = true;
+    setImmediate(() => {
+      this.#isTurnAsked = false;
+      this.#sentBytes = 0;
+      this.pump();
+    });
   }
 
   /** One frame, or the head and one; whether there is more that may go. */
@@ -136,6 +154,7 @@ export class Outbound {
     } else if (!isEmpty || isEnd) this.#writer.data(stream.id, part, isEnd);
     stream.sendWindow -= part.length;
     this.#window -= part.length;
+    this.#sentBytes += part.length;
     if (isEnd) this.#options.onAnswered(stream);
     return stream.queuedBytes > 0 && stream.sendWindow > 0;
   }

@@ -53,6 +53,10 @@ export class ServerStream {
   isReceived: boolean;
   /** The last frame of the answer was sent. */
   isAnswered = false;
+  /** The answer has its head. */
+  isBegun = false;
+  /** It counts as one of the requests that are worked on. */
+  isAtWork = false;
   isClosed = false;
 
   #parts: Uint8Array[] = [];
@@ -66,6 +70,7 @@ export class ServerStream {
   #queuedBytes = 0;
   #isEnding = false;
   #onWritable: (() => void) | undefined;
+  #wakeBelow = waitingBytesMax;
   readonly #onClose: (() => void)[] = [];
 
   constructor(
@@ -109,6 +114,7 @@ export class ServerStream {
   /** A whole answer. */
   answer(status: number, headers: AnswerHeaders, body: Uint8Array | undefined): void {
     if (this.isClosed) return;
+    this.isBegun = true;
     this.#answerHead = { status, headers };
     if (body !== undefined && body.length > 0) {
       this.#queue.push(body);
@@ -121,6 +127,7 @@ export class ServerStream {
   /** The beginning of an answer that goes on. */
   begin(status: number, headers: AnswerHeaders): void {
     if (this.isClosed) return;
+    this.isBegun = true;
     this.#answerHead = { status, headers };
     this.#host.ready(this);
   }
@@ -136,7 +143,17 @@ export class ServerStream {
 
   /** Resolves when there is room again, or when nobody reads any more. */
   writable(): Promise<void> {
-    if (this.isClosed || this.#queuedBytes < waitingBytesMax) return Promise.resolve();
+    return this.#below(waitingBytesMax);
+  }
+
+  /** Resolves when everything that was written has been copied or sent, or when nobody reads any more. */
+  emptied(): Promise<void> {
+    return this.#below(1);
+  }
+
+  #below(bytes: number): Promise<void> {
+    if (this.isClosed || this.#queuedBytes < bytes) return Promise.resolve();
+    this.#wakeBelow = bytes;
     return new Promise((resolve) => {
       this.#onWritable = resolve;
     });
@@ -211,7 +228,7 @@ export class ServerStream {
       this.#queue[0] = first.subarray(bytesMax);
     }
     this.#queuedBytes -= part.length;
-    if (this.#onWritable !== undefined && this.#queuedBytes < waitingBytesMax) this.#wake();
+    if (this.#onWritable !== undefined && this.#queuedBytes < this.#wakeBelow) this.#wake();
     return part;
   }
 

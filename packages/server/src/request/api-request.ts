@@ -34,8 +34,22 @@ export interface ApiResponse {
   readonly body: Uint8Array | AsyncIterable<Uint8Array> | undefined;
   /** The stream goes on as things happen: never compressed, never timed. */
   readonly isWatch?: boolean;
+  /** What making a byte of the stream takes, where that is more than copying it. */
+  readonly microsPerByte?: number;
   /** Asked before each chunk of a stream is written; a promise says that others have their turn first. */
   pace?: ((bytes: number) => Promise<void> | undefined) | undefined;
+}
+
+/**
+ * A stream that can also lend its chunks: one that was lent holds until the next one is asked for. Who copies what he gets takes it so, and
+ * nothing is allocated for it.
+ */
+export interface LendingBody extends AsyncIterable<Uint8Array> {
+  lend(): AsyncIterable<Uint8Array>;
+}
+
+export function isLending(body: AsyncIterable<Uint8Array>): body is LendingBody {
+  return "lend" in body;
 }
 
 export function header(headers: HeaderRecord, name: string): string | undefined {

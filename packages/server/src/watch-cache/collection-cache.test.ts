@@ -32,7 +32,7 @@ async function start(bytesMax: number) {
     await hub.reach(await storage.commit({ key, value: "delete", expected }, { signal }), signal);
   };
   const names = async (prefix: StorageKey) =>
-    [...((await cache.get(prefix, signal))?.range(prefix) ?? [])].map(([key]) => key.slice(-1));
+    ((await cache.get(prefix, signal))?.slice(prefix) ?? []).map(({ key }) => key.slice(-1));
   return { storage, clock, hub, cache, put, remove, names };
 }
 

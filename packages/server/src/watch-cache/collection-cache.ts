@@ -6,6 +6,7 @@
  * hub's events, which carry revisions, put right what changed meanwhile.
  */
 import { type Clock, SortedMap } from "@kcp-ts/machinery/base";
+import { otherWork } from "../request/other-work.ts";
 import type { Entry, Revision, Storage, StorageError, StorageKey } from "../storage/index.ts";
 import type { HubEvent } from "./hub-event.ts";
 import type { HubListener, WatchHub } from "./watch-hub.ts";
@@ -19,7 +20,7 @@ export interface CollectionCacheOptions {
   readonly idleMs?: number;
 }
 
-const pageEntries = 1000;
+const pageEntries = 250;
 const entryOverheadBytes = 300;
 const idleDefaultMs = 120_000;
 
@@ -31,6 +32,7 @@ export class CollectionCache {
   /** Collections that did not fit, with the time until which nobody tries again. */
   readonly #tooLarge = new Map<StorageKey, number>();
   #bytes = 0;
+  #line: Promise<void> = Promise.resolve();
 
   constructor(options: CollectionCacheOptions) {
     this.#options = options;
@@ -48,8 +50,17 @@ export class CollectionCache {
       this.#loading.set(prefix, loading);
     }
     const collection = await loading;
+    await this.#inLine();
     signal.throwIfAborted();
     return collection;
+  }
+
+  /** All who waited go on when a collection is there: one in each turn of the event loop. */
+  async #inLine(): Promise<void> {
+    const before = this.#line;
+    const after = before.then(otherWork);
+    this.#line = after;
+    await before;
   }
 
   /** The collection if it is in memory now. */
@@ -173,8 +184,9 @@ export class Collection implements HubListener {
     this.#owner = owner;
   }
 
-  range(prefix: StorageKey, after?: StorageKey): Generator<[string, Entry]> {
-    return this.#entries.range(prefix, after);
+  /** The entries under a prefix as they are now, at most so many. */
+  slice(prefix: StorageKey, after?: StorageKey, countMax?: number): Entry[] {
+    return this.#entries.slice(prefix, after, countMax);
   }
 
   get size(): number {

@@ -2,6 +2,7 @@
  * Reads of objects: consistent, at a revision, in pages, from memory where it pays and from storage where it does not.
  */
 import type { Clock } from "@kcp-ts/machinery/base";
+import { otherWork } from "../request/other-work.ts";
 import {
   type Entry,
   type Revision,
@@ -230,22 +231,50 @@ export class ObjectReader {
   }
 }
 
-interface Countable {
-  range(prefix: StorageKey, after?: StorageKey): Iterable<[string, Entry]>;
+interface Sliceable {
+  slice(prefix: StorageKey, after?: StorageKey, countMax?: number): Entry[];
   count(prefix: StorageKey, after?: StorageKey): number;
 }
 
-function listCollected(query: ListQuery, collection: Countable, revision: Revision): Listing {
-  const { prefix, selection, limit } = query;
-  const entries: Entry[] = [];
-  for (const [, entry] of collection.range(prefix, query.continueAfter)) {
-    if (selection !== undefined && !selection.matches(entry)) continue;
-    if (limit > 0 && entries.length === limit) {
-      const last = (entries.at(-1) as Entry).key;
-      const remaining = selection === undefined ? collection.count(prefix, last) : undefined;
-      return { revision, entries, continueAfter: last, remaining };
-    }
-    entries.push(entry);
+/** So many entries are looked at in one turn of the event loop: some hundred microseconds of it. */
+const matchedPerTurn = 1000;
+
+async function listCollected(
+  query: ListQuery,
+  collection: Sliceable,
+  revision: Revision,
+): Promise<Listing> {
+  const { prefix, selection, limit, continueAfter: after } = query;
+  const whole = { revision, continueAfter: undefined, remaining: undefined };
+  if (selection !== undefined) {
+    const { found, isMore } = await select(collection.slice(prefix, after), selection, query);
+    if (!isMore) return { ...whole, entries: found };
+    return { ...whole, entries: found, continueAfter: found.at(-1)?.key };
   }
-  return { revision, entries, continueAfter: undefined, remaining: undefined };
+  if (limit === 0) return { ...whole, entries: collection.slice(prefix, after) };
+  const entries = collection.slice(prefix, after, limit + 1);
+  if (entries.length <= limit) return { ...whole, entries };
+  entries.pop();
+  const last = (entries.at(-1) as Entry).key;
+  return { revision, entries, continueAfter: last, remaining: collection.count(prefix, last) };
+}
+
+/** The selected ones of a snapshot, up to the limit; others have their turn in between. */
+async function select(
+  entries: readonly Entry[],
+  { matches }: Selection,
+  { limit, signal }: ListQuery,
+): Promise<{ found: Entry[]; isMore: boolean }> {
+  const found: Entry[] = [];
+  for (let at = 0; at < entries.length; at++) {
+    if (at > 0 && at % matchedPerTurn === 0) {
+      await otherWork();
+      signal.throwIfAborted();
+    }
+    const entry = entries[at] as Entry;
+    if (!matches(entry)) continue;
+    if (limit > 0 && found.length === limit) return { found, isMore: true };
+    found.push(entry);
+  }
+  return { found, isMore: false };
 }

@@ -16,6 +16,8 @@ import {
   StorageError,
   type StorageKey,
 } from "../storage/index.ts";
+import { Crowd, type CrowdMember, FanOut } from "./fan-out.ts";
+import { GoneClusters } from "./gone-clusters.ts";
 import { HubEvent } from "./hub-event.ts";
 
 export interface HubListener {
@@ -23,6 +25,17 @@ export interface HubListener {
   onEvent(event: HubEvent): void;
   /** Continuity is lost: nothing that comes later connects to what came before. */
   onLost(error: StorageError): void;
+}
+
+/** A client's watch: it may hear of a change a few turns later, and in the right order all the same. */
+export interface HubWatcher extends CrowdMember {
+  onLost(error: StorageError): void;
+}
+
+export interface Following {
+  /** Whether there is something that the watcher has not been told yet. */
+  readonly isBehind: boolean;
+  stop(): void;
 }
 
 export interface WatchHubOptions {
@@ -41,9 +54,13 @@ const ringEventsDefaultMax = 20_000;
 const ringBytesDefaultMax = 16 << 20;
 
 export class WatchHub {
+  /** Where tables by logical cluster learn what they need not keep. */
+  readonly gone = new GoneClusters(this);
   readonly #options: WatchHubOptions;
   readonly #stop = new AbortController();
   readonly #listeners = new Map<StorageKey, Set<HubListener>>();
+  readonly #crowds = new Map<StorageKey, Crowd>();
+  readonly #fanOut = new FanOut();
   readonly #waiters: {
     revision: Revision;
     resolve: () => void;
@@ -84,6 +101,7 @@ export class WatchHub {
     const tidiedTo = this.#tidiedTo;
     this.#dropWhile(({ revision }) => revision <= tidiedTo);
     this.#tidiedTo = this.#revision;
+    this.gone.tidy();
   }
 
   /** Events that are held. */
@@ -107,6 +125,27 @@ export class WatchHub {
       listeners.delete(listener);
       if (listeners.size === 0 && this.#listeners.get(prefix) === listeners)
         this.#listeners.delete(prefix);
+    };
+  }
+
+  follow(prefix: StorageKey, watcher: HubWatcher): Following {
+    let crowd = this.#crowds.get(prefix);
+    if (crowd === undefined) {
+      crowd = new Crowd();
+      this.#crowds.set(prefix, crowd);
+    }
+    const joined = crowd;
+    joined.members.add(watcher);
+    return {
+      get isBehind() {
+        return joined.backlog.length > 0;
+      },
+      stop: () => {
+        joined.members.delete(watcher);
+        if (joined.members.size > 0 || this.#crowds.get(prefix) !== joined) return;
+        this.#crowds.delete(prefix);
+        this.#fanOut.forget(joined);
+      },
     };
   }
 
@@ -186,7 +225,7 @@ export class WatchHub {
     this.#ring.push(event);
     this.#ringBytes += event.bytes;
     this.#revision = event.revision;
-    if (this.#listeners.size > 0) {
+    if (this.#listeners.size > 0 || this.#crowds.size > 0) {
       this.#tell(event);
       event.forgetEncoded();
     }
@@ -208,6 +247,8 @@ export class WatchHub {
   #tellUnder(prefix: StorageKey, event: HubEvent): void {
     const listeners = this.#listeners.get(prefix);
     if (listeners !== undefined) for (const listener of listeners) listener.onEvent(event);
+    const crowd = this.#crowds.get(prefix);
+    if (crowd !== undefined) this.#fanOut.tell(crowd, event);
   }
 
   #advance(revision: Revision): void {
@@ -269,7 +310,13 @@ export class WatchHub {
   #lose(error: StorageError): void {
     const all = [...this.#listeners.values()].flatMap((listeners) => [...listeners]);
     this.#listeners.clear();
+    const crowds = [...this.#crowds.values()];
+    this.#crowds.clear();
     for (const listener of all) listener.onLost(error);
+    for (const crowd of crowds) {
+      this.#fanOut.forget(crowd);
+      for (const watcher of [...crowd.members]) (watcher as HubWatcher).onLost(error);
+    }
     for (const waiter of this.#waiters.splice(0)) waiter.reject(error);
   }
 

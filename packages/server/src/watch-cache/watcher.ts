@@ -11,7 +11,7 @@ import type { Entry, Revision, Storage, StorageKey } from "../storage/index.ts";
 import { StorageError } from "../storage/index.ts";
 import { type EventForm, eventTypeFor, frame, HubEvent, type Selection } from "./hub-event.ts";
 import type { Listing } from "./object-reader.ts";
-import type { HubListener, WatchHub } from "./watch-hub.ts";
+import type { Following, HubWatcher, WatchHub } from "./watch-hub.ts";
 
 export interface WatchRequest {
   readonly prefix: StorageKey;
@@ -43,7 +43,7 @@ export const watcherLimits = {
   chunkBytes: 256 << 10,
 } as const;
 
-export class Watcher implements HubListener {
+export class Watcher implements HubWatcher {
   readonly #request: WatchRequest;
   readonly #context: WatcherContext;
   readonly #stop = new AbortController();
@@ -51,7 +51,8 @@ export class Watcher implements HubListener {
   #pendingBytes = 0;
   #lastRevision: Revision;
   #isFirst = true;
-  #isLive = false;
+  /** Set when it hears of changes as they happen. */
+  #live: Following | undefined;
   /** A tick came while the watch was still catching up: it is told as soon as it has. */
   #isBookmarkDue = false;
   #end: { error?: unknown } | undefined;
@@ -74,14 +75,19 @@ export class Watcher implements HubListener {
     this.#finish(error.code === "closed" ? {} : { error });
   }
 
+  onLeftBehind(): void {
+    this.#finish({});
+  }
+
   /** Tells an idle client how far history has come; called by the owner's one timer. */
   onTick(): void {
     if (this.#request.bookmark === undefined) return;
-    if (!this.#isLive) {
+    if (this.#live === undefined) {
       this.#isBookmarkDue = true;
       return;
     }
-    const { revision } = this.#context.hub;
+    // In a crowd the hub may be ahead of what this client was told.
+    const revision = this.#live.isBehind ? this.#lastRevision : this.#context.hub.revision;
     this.#push(frame("BOOKMARK", this.#request.bookmark(revision, false)));
   }
 
@@ -100,17 +106,16 @@ export class Watcher implements HubListener {
     // The client may have left before anybody began to read.
     if (signal.aborted) onAbort();
     else signal.addEventListener("abort", onAbort, { once: true });
-    let stopListening: (() => void) | undefined;
     try {
       yield* this.#sendInitial();
       yield* this.#sendHistory();
       yield* this.#sendRecent();
-      stopListening = this.#goLive();
+      this.#goLive();
       yield* this.#sendLive();
     } catch (error) {
       if (!signal.aborted) yield frame("ERROR", this.#request.errorObject(error));
     } finally {
-      stopListening?.();
+      this.#live?.stop();
       timer.cancel();
       signal.removeEventListener("abort", onAbort);
     }
@@ -193,18 +198,16 @@ export class Watcher implements HubListener {
   }
 
   /** Generators take a few turns to hand over: what came in them is taken from the ring in the same turn in which listening begins. */
-  #goLive(): () => void {
+  #goLive(): void {
     const { hub } = this.#context;
     const { prefix } = this.#request;
     this.#checkReach();
-    const stopListening = hub.listen(prefix, this);
+    this.#live = hub.follow(prefix, this);
     for (const event of hub.replay(prefix, this.#lastRevision)) {
       this.onEvent(event);
       event.forgetEncoded();
     }
-    this.#isLive = true;
     if (this.#isBookmarkDue) this.onTick();
-    return stopListening;
   }
 
   #checkReach(): void {

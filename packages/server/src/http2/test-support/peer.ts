@@ -1,6 +1,7 @@
 /** The client's end of a connection without sockets: frames in, frames out. For tests of this room. */
 import { FakeClock } from "@kcp-ts/testkit";
 import { Connection, type ConnectionLimits } from "../connection.ts";
+import { Intake, intakeDefaults } from "../intake.ts";
 import { clientPreface, flag, frameType } from "../protocol.ts";
 import type { ServerStream } from "../server-stream.ts";
 
@@ -85,12 +86,22 @@ export function data(streamId: number, payload: Buffer, isEnd = false): Buffer {
   return frame({ type: frameType.data, flags: isEnd ? flag.endStream : 0, streamId, payload });
 }
 
+/** Rules of the protocol are tried out without regard to turns. */
+const boundless = new Intake({
+  ...intakeDefaults,
+  unitsPerTurnMax: Number.POSITIVE_INFINITY,
+  unitsPerConnectionMax: Number.POSITIVE_INFINITY,
+  atWorkMax: Number.POSITIVE_INFINITY,
+});
+
 export class Peer {
   readonly clock = new FakeClock();
   readonly connection: Connection;
   readonly streams: ServerStream[] = [];
   readonly errors: Error[] = [];
   isEnded = false;
+  /** The server wants to hear no more for now. */
+  isHeld = false;
   /** When set, what is written does not leave. */
   isBlocked = false;
   #received = Buffer.alloc(0);
@@ -99,13 +110,19 @@ export class Peer {
     onStream = () => {},
     limits = {},
     greeting = settings(),
+    intake = boundless,
   }: {
     readonly onStream?: (stream: ServerStream) => void;
     readonly limits?: Partial<ConnectionLimits>;
     readonly greeting?: Buffer;
+    readonly intake?: Intake;
   } = {}) {
     this.connection = new Connection({
       clock: this.clock,
+      intake,
+      hold: (isHeld) => {
+        this.isHeld = isHeld;
+      },
       limits: {
         headerBytesMax: 64 << 10,
         headerPairsMax: 256,

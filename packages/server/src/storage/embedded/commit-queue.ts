@@ -24,14 +24,21 @@ export interface CommitQueueLimits {
 }
 
 /** A batch takes no more writes beyond either; a batch of one write may be larger. */
-export const batchWritesMax = 512;
+export const batchWritesMax = 128;
 export const batchBytesMax = 4 << 20;
+/** Writes that are acknowledged in one turn of the event loop: each is answered in it, and others want to be heard in between. */
+export const acknowledgedPerTurnMax = 64;
 
 interface QueuedWrite {
   readonly write: Write;
   readonly signal: AbortSignal;
   readonly resolve: (revision: Revision) => void;
   readonly reject: (error: unknown) => void;
+}
+
+interface Accepted {
+  readonly item: QueuedWrite;
+  readonly revision: Revision;
 }
 
 interface QueuedUpkeep {
@@ -48,6 +55,8 @@ export class CommitQueue {
   #writes: QueuedWrite[] = [];
   #writeBytes = 0;
   #upkeeps: QueuedUpkeep[] = [];
+  /** Durable, and their writers do not know yet. */
+  readonly #untold: Accepted[] = [];
   #scheduled = false;
   #draining = false;
   #writingSince: number | undefined;
@@ -142,14 +151,28 @@ export class CommitQueue {
       this.#writingSince = undefined;
     }
     this.#state.acknowledge(batch);
-    for (const { item, revision } of accepted) item.resolve(revision);
     upkeep?.resolve();
+    this.#tell(accepted);
     this.#afterBatch();
   }
 
+  /** Acknowledges in the order of the writes, some of them in later turns. */
+  #tell(accepted: readonly Accepted[]): void {
+    const isBehind = this.#untold.length > 0;
+    for (const each of accepted) this.#untold.push(each);
+    if (!isBehind) this.#tellSome();
+  }
+
+  readonly #tellSome = (): void => {
+    for (const { item, revision } of this.#untold.splice(0, acknowledgedPerTurnMax))
+      item.resolve(revision);
+    if (this.#untold.length > 0) setImmediate(this.#tellSome);
+    else if (this.isIdle()) this.#drained?.();
+  };
+
   /** Takes writes off the queue until the batch is full. */
-  #evaluate(builder: BatchBuilder): { item: QueuedWrite; revision: Revision }[] {
-    const accepted: { item: QueuedWrite; revision: Revision }[] = [];
+  #evaluate(builder: BatchBuilder): Accepted[] {
+    const accepted: Accepted[] = [];
     let taken = 0;
     while (
       taken < this.#writes.length &&
@@ -190,15 +213,12 @@ export class CommitQueue {
     return (
       this.#writes.length === 0 &&
       this.#upkeeps.length === 0 &&
+      this.#untold.length === 0 &&
       (this.#state.inFlight === undefined || this.#state.fault !== undefined)
     );
   }
 
-  #fail(
-    error: unknown,
-    accepted: readonly { item: QueuedWrite }[],
-    upkeep: QueuedUpkeep | undefined,
-  ): void {
+  #fail(error: unknown, accepted: readonly Accepted[], upkeep: QueuedUpkeep | undefined): void {
     this.#onFailure(error);
     const unavailable = this.#state.unavailable(error);
     for (const { item } of accepted) item.reject(unavailable);

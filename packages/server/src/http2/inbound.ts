@@ -1,0 +1,124 @@
+/** What a connection takes in: frames one by one, as far as the turn and the work that is already under way allow. */
+import { type Frame, FrameReader } from "./frame-reader.ts";
+import type { Intake } from "./intake.ts";
+import type { ServerStream } from "./server-stream.ts";
+
+export interface InboundOptions {
+  readonly intake: Intake;
+  /** Takes up reading where it was left, by `next`. */
+  readonly readOn: () => void;
+  /** Nothing more is to be delivered, and again something is. What comes all the same is kept. */
+  readonly hold: (isHeld: boolean) => void;
+}
+
+export class Inbound {
+  readonly #options: InboundOptions;
+  readonly #frames = new FrameReader();
+  #turn = -1;
+  /** What was taken in this turn. */
+  #units = 0;
+  #atWork = 0;
+  #isHeld = false;
+  /** A turn was asked for. */
+  #isWaiting = false;
+
+  constructor(options: InboundOptions) {
+    this.#options = options;
+  }
+
+  arrived(bytes: Buffer): void {
+    this.#frames.push(bytes);
+  }
+
+  /** The next frame; undefined when there is none, or none may be taken now. */
+  next(): Frame | undefined {
+    const { intake } = this.#options;
+    if (this.#isFull()) this.#hold(true);
+    else if (this.#isCrowdedOut()) {
+      this.#hold(true);
+      intake.waitForRoom(this.#goOn);
+    } else if (this.#isTurnOver()) {
+      this.#hold(true);
+      this.#askForTurn();
+    } else {
+      const frame = this.#frames.next();
+      if (frame === undefined) this.#hold(false);
+      return frame;
+    }
+    return undefined;
+  }
+
+  /** A request was read, or so many bytes of one. */
+  spend(units: number): void {
+    const { intake } = this.#options;
+    if (this.#turn !== intake.turn) {
+      this.#turn = intake.turn;
+      this.#units = 0;
+    }
+    this.#units += units;
+    intake.spend(units);
+  }
+
+  spendBytes(bytes: number): void {
+    this.spend(bytes / this.#options.intake.limits.bytesPerUnit);
+  }
+
+  /** The request is here with all its body; until it is answered it counts as work. */
+  received(stream: ServerStream): void {
+    if (stream.isAtWork || stream.isClosed || stream.isBegun) return;
+    stream.isAtWork = true;
+    this.#atWork++;
+    this.#options.intake.begun();
+  }
+
+  answered(stream: ServerStream): void {
+    if (!stream.isAtWork) return;
+    stream.isAtWork = false;
+    const isRoomMade = this.#isFull();
+    this.#atWork--;
+    this.#options.intake.ended();
+    const isFree = this.#atWork < this.#options.intake.limits.unitsFree;
+    if (this.#isHeld && (isRoomMade || isFree)) this.#askForTurn();
+  }
+
+  /** Nothing more will be read. */
+  closed(): void {
+    this.#options.intake.forget(this.#goOn);
+  }
+
+  #isFull(): boolean {
+    return this.#atWork >= this.#options.intake.limits.atWorkMax;
+  }
+
+  #isCrowdedOut(): boolean {
+    const { limits, hasRoom } = this.#options.intake;
+    return !hasRoom && this.#atWork >= limits.unitsFree;
+  }
+
+  /** What is free is free for those who come anew, not for those who are held back. */
+  #isTurnOver(): boolean {
+    const { intake } = this.#options;
+    const { unitsPerConnectionMax, unitsFree } = intake.limits;
+    const units = this.#turn === intake.turn ? this.#units : 0;
+    return (
+      units >= unitsPerConnectionMax || (!intake.isOpen && (this.#isHeld || units >= unitsFree))
+    );
+  }
+
+  #hold(isHeld: boolean): void {
+    if (this.#isHeld === isHeld) return;
+    this.#isHeld = isHeld;
+    this.#options.hold(isHeld);
+  }
+
+  #askForTurn(): void {
+    if (this.#isWaiting) return;
+    this.#isWaiting = true;
+    this.#options.intake.wait(this.#goOn);
+  }
+
+  readonly #goOn = (): void => {
+    this.#isWaiting = false;
+    this.#options.readOn();
+  };
+}
