@@ -75,7 +75,7 @@ export const roomTable: Readonly<Record<string, Readonly<Record<string, readonly
     fairness: ["request", "metrics"],
     audit: ["request", "metrics"],
     "stored-object": ["storage"],
-    "watch-cache": ["storage", "stored-object"],
+    "watch-cache": ["request", "storage", "stored-object"],
     registry: ["request", "storage", "stored-object", "watch-cache"],
     webhooks: [],
     "custom-resources": [

@@ -157,8 +157,9 @@ function finish(exchange: Exchange, given: ApiResponse, rooms: PipelineRooms): A
       ? rooms.watches.counted(given, exchange.scope?.cluster ?? "", exchange.user.username)
       : given;
   if (exchange.flowSchema !== undefined && rooms.fairness !== undefined) {
-    if (response.status < 300 && showsCluster(exchange))
-      rooms.fairness.show((exchange.scope as RequestScope).cluster);
+    const { cluster } = exchange.scope as RequestScope;
+    if (exchange.share !== cluster && response.status < 300 && showsCluster(exchange))
+      rooms.fairness.show(cluster);
     rooms.fairness.finish(exchange, response);
   }
   const told = rooms.audit === undefined ? response : endTrail(exchange, response, rooms.audit);

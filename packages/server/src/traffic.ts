@@ -121,7 +121,7 @@ async function usageOf(
 
 function fairnessOf(
   options: Exclude<TrafficOptions["fairness"], "off" | undefined>,
-  { clock, deadlines, metrics: { registry } }: TrafficParts,
+  { clock, deadlines, watchCache, metrics: { registry } }: TrafficParts,
 ): Fairness {
   const metrics = new FairnessMetrics(registry, () => fairness);
   const fairness = new Fairness({
@@ -132,6 +132,7 @@ function fairnessOf(
     onWaited: (schema, seconds, isExecuted) => metrics.onWaited(schema, seconds, isExecuted),
   });
   metrics.show(fairness.schemas);
+  watchCache.hub.gone.tell((cluster) => fairness.forget(cluster));
   return fairness;
 }
 

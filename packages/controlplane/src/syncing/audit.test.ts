@@ -4,7 +4,7 @@ import { describe, it } from "node:test";
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import { auditPeriodMs, startSyncer } from "@kcp-ts/multicluster";
 import { FakeClock, SeededRandom } from "@kcp-ts/testkit";
-import { passUntil } from "./history.ts";
+import { passUntil } from "./pass-until.ts";
 import { namespaces, Side, widgets } from "./side.ts";
 
 const labels = { "workloads.kcp.io/cluster": "east" };

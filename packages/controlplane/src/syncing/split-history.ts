@@ -14,8 +14,9 @@ import {
 import { type DynamicObject, timestamp } from "@kcp-ts/sdk";
 import { type SeededRandom, settle } from "@kcp-ts/testkit";
 import { DeletionLaw } from "./deletion-law.ts";
-import { passUntil, type Stage } from "./history.ts";
+import type { Stage } from "./history.ts";
 import { originOf } from "./object-facts.ts";
+import { passUntil } from "./pass-until.ts";
 import { deployments, namespaces, type Side } from "./side.ts";
 
 interface Link {

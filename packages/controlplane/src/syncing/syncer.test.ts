@@ -471,22 +471,6 @@ describe("what cannot be synced", () => {
     });
   });
 
-  it("names the verb that the syncer may not use, and recovers when it may", async (t) => {
-    const pair = await Pair.start(t);
-    let isForbidden = true;
-    pair.down.suffer(({ method, target }) =>
-      isForbidden && method === "PATCH" && target.includes("widgets") ? { status: 403 } : undefined,
-    );
-    await pair.widget("a");
-    await eventually(async () => {
-      const { message = "" } = trouble(await pair.original("a"));
-      assert.match(message, /grant the verb "patch" on "widgets"/);
-    });
-    isForbidden = false;
-    await pair.copied("a");
-    await eventually(async () => assert.deepEqual(trouble(await pair.original("a")), {}));
-  });
-
   it("of one kind does not hold up another", async (t) => {
     const pair = await Pair.start(t);
     const { configMaps } = await import("./side.ts");

@@ -30,6 +30,11 @@ export class FrameReader {
     this.#at = 0;
   }
 
+  /** Nothing of what arrived is left. */
+  get isEmpty(): boolean {
+    return this.#at === this.#bytes.length;
+  }
+
   /** The next whole frame, in order. */
   next(): Frame | undefined {
     const bytes = this.#bytes;

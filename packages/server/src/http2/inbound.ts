@@ -33,7 +33,8 @@ export class Inbound {
   /** The next frame; undefined when there is none, or none may be taken now. */
   next(): Frame | undefined {
     const { intake } = this.#options;
-    if (this.#isFull()) this.#hold(true);
+    if (this.#frames.isEmpty) this.#hold(false);
+    else if (this.#isFull()) this.#hold(true);
     else if (this.#isCrowdedOut()) {
       this.#hold(true);
       intake.waitForRoom(this.#goOn);

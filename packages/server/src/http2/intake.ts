@@ -20,7 +20,7 @@ export interface IntakeLimits {
 }
 
 export const intakeDefaults: IntakeLimits = {
-  unitsPerTurnMax: 48,
+  unitsPerTurnMax: 64,
   unitsPerConnectionMax: 32,
   unitsFree: 4,
   bytesPerUnit: 16 << 10,

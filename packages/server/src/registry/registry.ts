@@ -6,7 +6,7 @@
  * change rebuilt on the newest state until it fits.
  */
 import type { Clock, Random } from "@kcp-ts/machinery/base";
-import { isJsonObject, type JsonObject, jsonEqual } from "@kcp-ts/machinery/json";
+import { type JsonObject, jsonEqual } from "@kcp-ts/machinery/json";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { statusError } from "@kcp-ts/machinery/status";
 import type { MaybePromise } from "../request/api-request.ts";
@@ -27,6 +27,7 @@ import { collectionKeyOf, type ResourceDefinition } from "./definition.ts";
 import { type DeleteRequest, deletionOf } from "./deletion.ts";
 import type { FieldOwner } from "./managed-fields.ts";
 import { type Ownership, ownedInPieces, ownedObject } from "./owned-object.ts";
+import { checkPreconditions } from "./preconditions.ts";
 import {
   asSent,
   type Prepared,
@@ -373,31 +374,6 @@ function isSame(entry: Entry, value: Buffer): boolean {
   if (value.equals(entry.value)) return true;
   if (value.length !== entry.value.length) return false;
   return jsonEqual(decodeObject(entry), decodeObject({ ...entry, value }));
-}
-
-/** Returns the revision that the client insists on, if any; throws when the object is not there any more. */
-function checkPreconditions(
-  definition: ResourceDefinition,
-  name: string,
-  draft: Draft,
-  entry: Entry,
-  old: JsonObject,
-  { isDerived }: UpdateRules,
-): string | undefined {
-  const metadata = isJsonObject(draft["metadata"]) ? draft["metadata"] : {};
-  const oldMetadata = old["metadata"] as JsonObject;
-  const uid = metadata["uid"];
-  if (isDerived !== true && typeof uid === "string" && uid !== "" && uid !== oldMetadata["uid"]) {
-    throw statusError.conflict(
-      definition,
-      name,
-      `StorageError: invalid object, Code: 4, Key: ${entry.key}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: ${uid}, UID in object meta: ${String(oldMetadata["uid"])}`,
-    );
-  }
-  const version = metadata["resourceVersion"];
-  if (typeof version !== "string" || version === "" || version === "0") return undefined;
-  if (version !== String(entry.modifiedAt)) throw statusError.modified(definition, name);
-  return version;
 }
 
 /** Deletion was asked for, and nothing holds the object back any more. */

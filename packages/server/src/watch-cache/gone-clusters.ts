@@ -5,7 +5,6 @@
  * is nothing: so each table is told once more, some time later.
  */
 import type { ClusterName } from "@kcp-ts/machinery/names";
-import { ownText } from "../request/own-text.ts";
 import { parseObjectKey, resourcePrefix, type StorageError } from "../storage/index.ts";
 import type { HubEvent } from "./hub-event.ts";
 import type { HubListener, WatchHub } from "./watch-hub.ts";
@@ -32,7 +31,7 @@ export class GoneClusters implements HubListener {
 
   onEvent({ key, current }: HubEvent): void {
     if (current !== undefined) return;
-    const cluster = ownText(parseObjectKey(key).cluster);
+    const cluster = parseObjectKey(key).cluster;
     this.#recent.push(cluster);
     this.#forget([cluster]);
   }
