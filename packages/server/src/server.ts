@@ -133,14 +133,10 @@ export class ApiServer {
     const source = namespaceSource(registry, watchCache);
     const metrics = metricsOf(watchCache, () => this.#inFlight);
     this.#watchCache = watchCache;
-    const authenticator =
-      typeof options.authenticator === "function"
-        ? options.authenticator(accountObjects(registry, watchCache))
-        : options.authenticator;
-    const inClusters = new ClusterAuthenticator(authenticator, this.#workspaceTokens());
+    const authenticator = this.#authenticator(registry);
     this.#access = accessControl({
       ...{ storage, registry, clock, hub: watchCache.hub, compose: options.authorization },
-      authenticator: inClusters,
+      authenticator,
       gate: this.#gate(options),
       limit: maximalPermissions((cluster, group, resource) =>
         this.#sharing.policyOn(cluster, group, resource),
@@ -149,11 +145,7 @@ export class ApiServer {
     });
     const { rules } = this.#access;
     this.#webhooks = new WebhookClient({ ...options.webhooks, clock });
-    this.#forwarder = new RequestForwarder({
-      ...options.webhooks,
-      ...options.mounts,
-      onError: (error, url) => log.warn({ err: error, url }, "a mount did not answer"),
-    });
+    this.#forwarder = forwarderOf(options);
     const webhooks = this.#webhooks;
     const rooms = { registry, watchCache, rules, webhooks };
     const { tenancy, customResources, sharing } = servedKinds(options, rooms);
@@ -178,7 +170,7 @@ export class ApiServer {
       deadlines,
       audit: composeAudit(options.audit, observers),
       ...composeTraffic(options, { clock, deadlines, metrics, watchCache }),
-      authenticator: inClusters,
+      authenticator,
       tokens: options.tokens,
       issuerDocuments: options.issuerDocuments,
       authorizer: this.#access.authorizer,
@@ -199,6 +191,13 @@ export class ApiServer {
       onError: (error, exchange) =>
         log.error({ err: error, path: pathOf(exchange) }, "a request failed unexpectedly"),
     };
+  }
+
+  #authenticator(registry: Registry): ClusterAuthenticator {
+    const { authenticator: given } = this.#options;
+    const everywhere =
+      typeof given === "function" ? given(accountObjects(registry, this.#watchCache)) : given;
+    return new ClusterAuthenticator(everywhere, this.#workspaceTokens());
   }
 
   /** Those of the issuers that types of workspaces name. */
@@ -461,6 +460,14 @@ async function definitionOfKind(
     (one) => one.kind === kind && one.group === group && one.version === version,
   );
   return listed === undefined ? undefined : catalog.find(cluster, group, version, listed.resource);
+}
+
+function forwarderOf({ webhooks, mounts, log }: ApiServerOptions): RequestForwarder {
+  return new RequestForwarder({
+    ...webhooks,
+    ...mounts,
+    onError: (error, url) => log.warn({ err: error, url }, "a mount did not answer"),
+  });
 }
 
 function watchCacheOf(options: ApiServerOptions): WatchCache {
