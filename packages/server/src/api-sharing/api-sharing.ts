@@ -1,7 +1,7 @@
 /** The room put together: what the server starts, stops and asks about APIs that workspaces share. */
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import type { AdmissionPlugin } from "../admission/index.ts";
-import type { Conversion } from "../custom-resources/index.ts";
+import { type Conversion, customResourceDefinitions } from "../custom-resources/index.ts";
 import {
   type Catalog,
   collectionKeyOf,
@@ -220,6 +220,10 @@ export class ApiSharing {
   #listen(): void {
     this.#follow(secrets, (key) => this.#loop.onSecret(key));
     this.#follow(apiExportEndpointSlices, (key) => this.#loop.slices.add(key));
+    // A name that a definition lets go another may have been waiting for.
+    this.#follow(customResourceDefinitions, (key) =>
+      this.#lookAgain(parseObjectKey(key).cluster, undefined),
+    );
     this.#follow(apiResourceSchemas, (key, event) => {
       if (key.startsWith(copiesPrefix)) this.#copies.onEvent(event);
       else this.#onSchema(parseObjectKey(key).cluster);
