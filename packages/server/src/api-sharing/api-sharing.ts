@@ -14,6 +14,7 @@ import type { HubEvent } from "../watch-cache/index.ts";
 import { BindingIndex } from "./binding-index.ts";
 import { bindDefaults, defaultBindingName } from "./default-bindings.ts";
 import { EagerIndex } from "./eager-index.ts";
+import { exportOfSlice } from "./endpoint-slices.ts";
 import {
   apiBindings,
   apiExportEndpointSlices,
@@ -29,6 +30,7 @@ import { copiesPrefix, SchemaStore } from "./schema-store.ts";
 import { sharingAdmission } from "./sharing-admission.ts";
 import { SharingCatalog } from "./sharing-catalog.ts";
 import { SharingLoop } from "./sharing-loop.ts";
+import { SlicesOfExports } from "./slices-of-exports.ts";
 
 export interface ApiSharingOptions extends SharingSources {
   /** Built-in kinds and custom resources. */
@@ -46,6 +48,8 @@ export class ApiSharing {
   readonly #exportRecords: EagerIndex<ExportRecord>;
   readonly #loop: SharingLoop;
   readonly #copies: SchemaCopies;
+  readonly #slices = new SlicesOfExports();
+  readonly #sliceRecords: EagerIndex<string>;
   readonly #retirements = new Map<StorageKey, Retirement>();
   #isStopped = false;
   #externalUrl = "https://localhost:6443";
@@ -71,6 +75,13 @@ export class ApiSharing {
       ...{ storage, hub, onError, definition: apiExports, read: readExport },
       onChange: (key, now) => this.#onExport(key, now),
     });
+    this.#sliceRecords = new EagerIndex({
+      ...{ storage, hub, onError, definition: apiExportEndpointSlices, read: exportOfSlice },
+      onChange: (key, now, before) => {
+        this.#slices.change(key, now, before);
+        if (now !== undefined) this.#loop.slices.add(key);
+      },
+    });
     this.parts = {
       ...options,
       bindings,
@@ -94,6 +105,7 @@ export class ApiSharing {
     this.#listen();
     await this.#exportRecords.start();
     await this.#bindingRecords.start();
+    await this.#sliceRecords.start();
     this.#copies.start().catch((error: unknown) => {
       if (!this.#isStopped) this.parts.onError(error);
     });
@@ -104,6 +116,7 @@ export class ApiSharing {
     this.#copies.stop();
     this.#bindingRecords.stop();
     this.#exportRecords.stop();
+    this.#sliceRecords.stop();
     await this.#loop.stop();
   }
 
@@ -111,8 +124,7 @@ export class ApiSharing {
   set externalUrl(url: string) {
     if (url === this.#externalUrl) return;
     this.#externalUrl = url;
-    for (const { cluster, name } of this.#exportRecords.values())
-      this.#loop.slices.add(keyOf(apiExportEndpointSlices, cluster, name));
+    for (const key of this.#slices.all()) this.#loop.slices.add(key);
   }
 
   get externalUrl(): string {
@@ -186,8 +198,7 @@ export class ApiSharing {
 
   #touchSlices(binding: BindingRecord | undefined): void {
     if (binding?.exportCluster === undefined) return;
-    const { exportCluster, exportName } = binding;
-    this.#loop.slices.add(keyOf(apiExportEndpointSlices, exportCluster, exportName));
+    for (const key of this.#slices.of(binding.exportName)) this.#loop.slices.add(key);
   }
 
   #onExport(key: StorageKey, now: ExportRecord | undefined): void {
@@ -195,7 +206,7 @@ export class ApiSharing {
     this.#retirements.get(key)?.end();
     this.#retirements.delete(key);
     if (now !== undefined) this.#loop.exports.add(key);
-    this.#loop.slices.add(keyOf(apiExportEndpointSlices, cluster, name));
+    for (const slice of this.#slices.of(name)) this.#loop.slices.add(slice);
     const { bindings } = this.parts;
     for (const binding of bindings.to(cluster, name)) this.#lookAt(binding);
     for (const binding of bindings.lookingFor(name)) this.#lookAt(binding);
@@ -219,7 +230,6 @@ export class ApiSharing {
 
   #listen(): void {
     this.#follow(secrets, (key) => this.#loop.onSecret(key));
-    this.#follow(apiExportEndpointSlices, (key) => this.#loop.slices.add(key));
     // A name that a definition lets go another may have been waiting for.
     this.#follow(customResourceDefinitions, (key) =>
       this.#lookAgain(parseObjectKey(key).cluster, undefined),

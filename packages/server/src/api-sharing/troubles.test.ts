@@ -189,6 +189,40 @@ describe("an export that vanishes under its bindings", () => {
   });
 });
 
+describe("slices of an export", () => {
+  it("say where its consumers are whatever they are called and wherever they are, as long as there are any", async () => {
+    const test = await started();
+    await offer(test, "provider");
+    const slices = (cluster: string) => `${apis(cluster, "v1alpha1")}/apiexportendpointslices`;
+    const spec = { export: { path: "provider", name: "cowboys" } };
+    for (const cluster of ["provider", "observer"])
+      await test.must("POST", slices(cluster), {
+        ...masters,
+        body: { metadata: { name: "mine" }, spec },
+      });
+    const endpoints = async (path: string) => {
+      const { status } = await test.must("GET", path, masters);
+      return (status as { endpoints?: unknown[] } | undefined)?.endpoints?.length ?? 0;
+    };
+    const all = [
+      `${slices("provider")}/cowboys`,
+      `${slices("provider")}/mine`,
+      `${slices("observer")}/mine`,
+    ];
+    const each = (count: number) =>
+      until(test, `each has ${count} endpoints`, async () => {
+        for (const path of all) if ((await endpoints(path)) !== count) return false;
+        return true;
+      });
+    await each(0);
+    await bind(test, "consumer", "provider");
+    await each(1);
+    await test.must("DELETE", `${apis("consumer")}/apibindings/cowboys`, masters);
+    await each(0);
+    await test.close();
+  });
+});
+
 describe("a schema that stored objects do not meet", () => {
   it("shows them as they are, refuses to write them as they are, and takes them mended", async () => {
     const test = await started();
