@@ -138,6 +138,19 @@ describe("kubectl plugins", { skip: kubectlMissing() ?? false }, () => {
     await says('Updated context "mine".\n', "ws", "create-context", "mine", "--overwrite");
   });
 
+  it("take kubectl's flags for another server, user and token", async () => {
+    await kubectl("ws", "create", "flagged", "--ignore-existing");
+    const elsewhere = ["--server", `${kcp.url}/clusters/root:flagged`];
+    await says("root:flagged\n", "ws", "current", "--short", ...elsewhere);
+    const tree = [".", "└── flagged", ""].join("\n");
+    await says(tree, "ws", "tree", ...elsewhere, "--insecure-skip-tls-verify");
+    await says(tree, "ws", "tree", ...elsewhere, "--user", "shard-admin");
+    const refused = await kubectl("ws", "create", "never", "--token", "wrong");
+    assert.equal(refused.code, 1);
+    assert.match(refused.stderr, /Unauthorized/);
+    assert.ok(!(await readFile(kubeconfig, "utf8")).includes("workspace.kcp.io/flags"));
+  });
+
   const failures: readonly [args: readonly string[], words: RegExp][] = [
     [["ws", "nowhere"], /workspace "root:nowhere" not found/],
     [["ws", ".."], /cannot go up from root/],

@@ -81,6 +81,65 @@ export function addContext(
   return { ...put(document, name, from), "current-context": name };
 }
 
+/** What flags say instead of the kubeconfig, for one run. */
+export interface ConnectionFlags {
+  readonly server?: string | undefined;
+  readonly user?: string;
+  readonly token?: string;
+  readonly username?: string;
+  readonly password?: string;
+  readonly certificateAuthority?: string;
+  readonly tlsServerName?: string;
+  readonly insecureSkipTlsVerify?: boolean;
+}
+
+/** The name of a context that is in no file. */
+export const overriddenName = "workspace.kcp.io/flags";
+
+/** The document with one more context: the given one, and what flags say of it. */
+export function overridden(
+  document: KubeconfigDocument,
+  from: Pointed,
+  flags: ConnectionFlags,
+): KubeconfigDocument {
+  const { server, certificateAuthority, tlsServerName, insecureSkipTlsVerify } = flags;
+  const {
+    "certificate-authority-data": data,
+    "certificate-authority": file,
+    ...bare
+  } = from.cluster;
+  const isTrustGiven = certificateAuthority !== undefined || insecureSkipTlsVerify === true;
+  const trust = {
+    ...(data === undefined ? {} : { "certificate-authority-data": data }),
+    ...(file === undefined ? {} : { "certificate-authority": file }),
+  };
+  const cluster: JsonObject = {
+    ...bare,
+    ...(isTrustGiven ? {} : trust),
+    ...(server === undefined ? {} : { server }),
+    ...(certificateAuthority === undefined
+      ? {}
+      : { "certificate-authority": certificateAuthority }),
+    ...(tlsServerName === undefined ? {} : { "tls-server-name": tlsServerName }),
+    ...(insecureSkipTlsVerify === true ? { "insecure-skip-tls-verify": true } : {}),
+  };
+  const userName = flags.user ?? String(from.context["user"] ?? "");
+  const { token, username, password } = flags;
+  const credentials = {
+    ...(token === undefined ? {} : { token }),
+    ...(username === undefined ? {} : { username }),
+    ...(password === undefined ? {} : { password }),
+  };
+  // A credential that is given takes the place of all others.
+  const user =
+    Object.keys(credentials).length > 0
+      ? credentials
+      : (entry(document, "users", userName, "user") ?? {});
+  const users = replaced(document["users"], { name: overriddenName, user });
+  const context = { ...from.context, user: overriddenName };
+  return put({ ...document, users }, overriddenName, { context, cluster });
+}
+
 function put(document: KubeconfigDocument, name: string, pointed: Pointed): KubeconfigDocument {
   const context = { ...pointed.context, cluster: name };
   const clusters = replaced(document["clusters"], { name, cluster: pointed.cluster });

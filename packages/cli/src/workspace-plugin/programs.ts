@@ -132,7 +132,7 @@ function workloadCommand(): Command {
   const workload = new Command("workload").description("Work with physical clusters.");
   const several = (text: string, before: readonly string[] = []) => [...before, ...text.split(",")];
   workload.addCommand(
-    withFlags(new Command("sync").argument("<name>", "of the SyncTarget"))
+    withKubeconfig(new Command("sync").argument("<name>", "of the SyncTarget"))
       .description("Register a cluster, and print what runs an agent in it.")
       .option("--syncer-image <image>", "what the agent is run from")
       .option("-o, --output <file>", "where to write it, - for standard output", "-")
@@ -141,7 +141,8 @@ function workloadCommand(): Command {
       .option("--server <url>", "where the agent reaches this control plane, without a path")
       .option("--token-lifetime <time>", "how long its token is good for, at least 10m", "24h")
       .action((name: string, flags: SessionFlags & SyncOptions) =>
-        inSession(flags, (session) => syncWorkload(session, name, flags)),
+        // Where the agent goes is not where we go.
+        inSession({ ...flags, server: undefined }, (session) => syncWorkload(session, name, flags)),
       ),
   );
   for (const [verb, text] of [
@@ -150,7 +151,7 @@ function workloadCommand(): Command {
     ["drain", "Move away what is in a cluster, and keep new work away."],
   ] as const) {
     workload.addCommand(
-      withFlags(new Command(verb).argument("<name>", "of the SyncTarget"))
+      withKubeconfig(new Command(verb).argument("<name>", "of the SyncTarget"))
         .description(text)
         .action((name: string, flags: SessionFlags) =>
           inSession(flags, (session) => scheduleWorkload(session, name, verb)),
@@ -174,11 +175,25 @@ function asCreate(command: Command): Command {
     );
 }
 
-function withFlags(command: Command): Command {
+function withKubeconfig(command: Command): Command {
   return command
     .option("--kubeconfig <path>", "the kubeconfig to read and change")
     .option("--context <name>", "a context in it, instead of the current one")
     .option("-w, --workspace <where>", "work there, without going there");
+}
+
+/** And kubectl's own flags that say something else than the kubeconfig. */
+function withFlags(command: Command): Command {
+  return withKubeconfig(command)
+    .option("--server <url>", "instead of the one in the kubeconfig")
+    .option("--user <name>", "another user of the kubeconfig")
+    .option("--token <token>", "instead of the credentials in the kubeconfig")
+    .option("--username <name>", "the same, with a password")
+    .option("--password <password>", "for --username")
+    .option("--certificate-authority <file>", "what the server must be signed by")
+    .option("--tls-server-name <name>", "what the server's certificate must say")
+    .option("--insecure-skip-tls-verify", "believe any server")
+    .option("-n, --namespace <name>", "as kubectl has it; workspaces are in none");
 }
 
 async function inSession(

@@ -15,10 +15,17 @@ import {
   parseKubeconfig,
   readKubeconfigDocument,
 } from "@kcp-ts/sdk";
-import { currentContextOf, type Pointed, pointedNow } from "./kubeconfig-contexts.ts";
+import {
+  type ConnectionFlags,
+  currentContextOf,
+  overridden,
+  overriddenName,
+  type Pointed,
+  pointedNow,
+} from "./kubeconfig-contexts.ts";
 import { parseServerAddress, resolveWorkspace, type ServerAddress } from "./server-address.ts";
 
-export interface SessionFlags {
+export interface SessionFlags extends ConnectionFlags {
   readonly kubeconfig?: string;
   readonly context?: string;
   /** Another workspace than the one that the kubeconfig points to. */
@@ -71,7 +78,7 @@ export class Session {
   }
 
   get serverUrl(): string {
-    return String(this.pointed.cluster["server"] ?? "");
+    return this.#flags.server ?? String(this.pointed.cluster["server"] ?? "");
   }
 
   /** A file that the kubeconfig names. */
@@ -98,10 +105,11 @@ export class Session {
     const [known] = this.#connections;
     if (known !== undefined) return known.client;
     const folder = dirname(this.#path);
-    const kubeconfig = parseKubeconfig(formatKubeconfigDocument(this.document), {
+    const document = overridden(this.document, this.pointed, this.#flags);
+    const kubeconfig = parseKubeconfig(formatKubeconfigDocument(document), {
       trust: { resolvePath: (path) => resolve(folder, path) },
     });
-    const connection = connect(kubeconfig, { context: this.contextName });
+    const connection = connect(kubeconfig, { context: overriddenName });
     this.#connections.push(connection);
     return connection.client;
   }
