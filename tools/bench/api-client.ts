@@ -67,6 +67,28 @@ export class ApiClient {
     throw new Error(`${method} ${path}: ${answer.status} ${text}`);
   }
 
+  /** Every line of a stream, until the client is closed. Resolves when the server has answered. */
+  watch(path: string, onLine: (line: string) => void): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const stream = this.#session.request({
+        ":path": this.#basePath + path,
+        authorization: `Bearer ${this.#token}`,
+      });
+      let rest = "";
+      stream.setEncoding("utf8");
+      stream.on("response", (headers) => {
+        if (headers[":status"] === 200) resolve();
+        else reject(new Error(`GET ${path}: ${headers[":status"]}`));
+      });
+      stream.on("data", (text: string) => {
+        const lines = (rest + text).split("\n");
+        rest = lines.pop() ?? "";
+        for (const line of lines) onLine(line);
+      });
+      stream.on("error", reject);
+    });
+  }
+
   close(): void {
     this.#session.destroy();
   }

@@ -25,6 +25,8 @@ describe("the benchmark", () => {
       assert.ok(works.includes(part), `${part} in\n${works}`);
     for (const part of ["HTTP/1.1", "HTTP/2", "kill -9", "in process", "idle cluster", "is gone"])
       assert.ok(works.includes(part), `${part} in\n${works}`);
+    for (const part of ["Ready, flat", "Ready, in a tree", "deleted", "restart", "metric series"])
+      assert.ok(works.includes(part), `${part} in\n${works}`);
   });
 
   it("takes the groups that exist and refuses others", () => {

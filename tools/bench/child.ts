@@ -7,6 +7,8 @@ import { fileURLToPath } from "node:url";
 export interface ChildOptions {
   readonly linesFrom?: "stdout" | "stderr";
   readonly hasInput?: boolean;
+  /** Added to ours. */
+  readonly env?: Readonly<Record<string, string>>;
 }
 
 const running = new Set<Child>();
@@ -27,14 +29,17 @@ export class Child {
   constructor(
     command: string,
     args: readonly string[],
-    { linesFrom = "stdout", hasInput = false }: ChildOptions = {},
+    { linesFrom = "stdout", hasInput = false, env = {} }: ChildOptions = {},
   ) {
     const input = hasInput ? "pipe" : "ignore";
     const stdio =
       linesFrom === "stdout"
         ? ([input, "pipe", "inherit"] as const)
         : ([input, "ignore", "pipe"] as const);
-    this.#process = spawn(command, args, { stdio: [...stdio] });
+    this.#process = spawn(command, args, {
+      stdio: [...stdio],
+      env: { ...process.env, ...env },
+    });
     this.#exited = once(this.#process, "exit");
     const stream = linesFrom === "stdout" ? this.#process.stdout : this.#process.stderr;
     if (stream === null) throw new Error("the process has no output");

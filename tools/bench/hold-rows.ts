@@ -19,7 +19,9 @@ const cluster = "hostile";
 export async function holdRows(bench: Bench): Promise<void> {
   const { holdCases, holdRepeats } = bench.options.sizes;
   const { HOLD_CASES: wanted = "" } = process.env;
-  const all = [...definitionCases, ...objectCases].filter(({ name }) => name.includes(wanted));
+  const all = [...definitionCases, ...objectCases].filter(({ name }) =>
+    wanted.split("|").some((part) => name.includes(part)),
+  );
   const step = Math.max(1, Math.floor(all.length / holdCases));
   const chosen = all.filter((_, i) => i % step === 0);
   for (const [i, each] of chosen.entries())

@@ -2,7 +2,7 @@
  * The benchmark: `npm run bench`. What is measured, why, and what came out is in docs/internals/performance.md.
  *
  *     npm run bench -- [get create neighbours] [--only get,create] [--rounds N] [--quick] [-o json] [--generator h2load|node]
- *                      [--target name=URL,TOKEN ...]
+ *                      [--target name=URL,TOKEN ...] [--workspaces N]
  */
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -11,6 +11,7 @@ import { join } from "node:path";
 import { applyRows } from "./apply-rows.ts";
 import { endChildren } from "./child.ts";
 import { type Bench, Contest } from "./contest.ts";
+import { crdRows } from "./crd-rows.ts";
 import { holdRows } from "./hold-rows.ts";
 import { listRows } from "./list-rows.ts";
 import { chooseGenerator } from "./load.ts";
@@ -20,8 +21,11 @@ import { neighbourRows } from "./neighbour-rows.ts";
 import { type BenchOptions, type Group, groups, parseOptions } from "./options.ts";
 import { Report, tableHeader, tableLine } from "./report.ts";
 import { createRows, getRows, latencyRows } from "./request-rows.ts";
+import { informerRows, sdkRows } from "./sdk-rows.ts";
 import { startRows } from "./start-rows.ts";
+import { syncingRows } from "./syncing-rows.ts";
 import { watchRows } from "./watch-rows.ts";
+import { workspaceRows } from "./workspace-rows.ts";
 
 const requestGroups: readonly [Group, (bench: Bench, contest: Contest) => Promise<void>][] = [
   ["get", getRows],
@@ -74,6 +78,11 @@ async function run(bench: Bench): Promise<void> {
   if (chosen.has("neighbours")) await neighbourRows(bench);
   if (chosen.has("loops")) await loopsRows(bench);
   if (chosen.has("holds")) await holdRows(bench);
+  if (chosen.has("crds")) await crdRows(bench);
+  if (chosen.has("workspaces")) await workspaceRows(bench);
+  if (chosen.has("informers")) await informerRows(bench);
+  if (chosen.has("sdk")) await sdkRows(bench);
+  if (chosen.has("syncing")) await syncingRows(bench);
 }
 
 function describeMachine(generator: string) {

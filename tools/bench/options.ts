@@ -11,6 +11,7 @@ export interface BenchOptions {
   readonly targets: readonly NamedTarget[];
   /** What a noisy neighbour does; all of it unless told. */
   readonly attacks: readonly Attack[];
+  readonly isQuick: boolean;
   readonly sizes: Sizes;
 }
 
@@ -33,6 +34,11 @@ export const groups = [
   "neighbours",
   "loops",
   "holds",
+  "crds",
+  "workspaces",
+  "informers",
+  "sdk",
+  "syncing",
 ] as const;
 export type Group = (typeof groups)[number];
 
@@ -57,9 +63,15 @@ export interface Sizes {
   readonly idleClusters: number;
   /** Objects that the control loops clear away. */
   readonly loopObjects: number;
+  readonly informerObjects: number;
+  readonly clientGets: number;
+  readonly controllerEvents: number;
+  readonly testServersAtOnce: number;
   /** Rounds whose figures are thrown away: code that is not compiled yet is half as fast. */
   readonly warmUps: number;
   readonly settleMs: number;
+  /** Until a server that was busy has given back what it will. */
+  readonly quietMs: number;
   /** How long a tenant is watched beside a noisy one. */
   readonly neighbourMs: number;
   readonly neighbourWatches: number;
@@ -67,6 +79,22 @@ export interface Sizes {
   readonly holdCases: number;
   readonly holdRepeats: number;
   readonly holdSettleMs: number;
+  /** Distinct definitions in one cluster, and clusters with the same one. */
+  readonly definitions: number;
+  readonly definedClusters: number;
+  readonly customObjects: number;
+  /** Made and deleted, flat and in a tree. */
+  readonly workspaces: number;
+  /** Made in one server, which is started again with all of them. */
+  readonly manyWorkspaces: number;
+  /** Physical clusters under a steady pace of changes, and how many objects each has. */
+  readonly syncTargets: number;
+  readonly syncObjects: number;
+  readonly syncChangesPerSecond: number;
+  readonly syncMs: number;
+  /** Physical clusters whose memory is of interest. */
+  readonly syncManyTargets: number;
+  readonly syncManyObjects: number;
 }
 
 const full: Sizes = {
@@ -85,13 +113,29 @@ const full: Sizes = {
   inProcessStarts: 20,
   idleClusters: 10_000,
   loopObjects: 10_000,
+  informerObjects: 100_000,
+  clientGets: 20_000,
+  controllerEvents: 100_000,
+  testServersAtOnce: 30,
   warmUps: 2,
   settleMs: 3000,
+  quietMs: 25_000,
   neighbourMs: 5000,
   neighbourWatches: 10_000,
   holdCases: 1_000,
   holdRepeats: 2,
   holdSettleMs: 400,
+  definitions: 1_000,
+  definedClusters: 10_000,
+  customObjects: 3_000,
+  workspaces: 3000,
+  manyWorkspaces: 100_000,
+  syncTargets: 10,
+  syncObjects: 100,
+  syncChangesPerSecond: 500,
+  syncMs: 10_000,
+  syncManyTargets: 50,
+  syncManyObjects: 1000,
 };
 
 /** Seconds altogether: shows that everything still runs, says nothing about speed. */
@@ -111,13 +155,29 @@ const quick: Sizes = {
   inProcessStarts: 2,
   idleClusters: 20,
   loopObjects: 50,
+  informerObjects: 100,
+  clientGets: 50,
+  controllerEvents: 100,
+  testServersAtOnce: 2,
   warmUps: 0,
   settleMs: 0,
+  quietMs: 0,
   neighbourMs: 100,
   neighbourWatches: 20,
   holdCases: 1,
   holdRepeats: 1,
   holdSettleMs: 0,
+  definitions: 5,
+  definedClusters: 5,
+  customObjects: 20,
+  workspaces: 20,
+  manyWorkspaces: 40,
+  syncTargets: 2,
+  syncObjects: 10,
+  syncChangesPerSecond: 20,
+  syncMs: 500,
+  syncManyTargets: 3,
+  syncManyObjects: 10,
 };
 
 /** Throws an Error with a text for people when the command line makes no sense. */
@@ -132,6 +192,7 @@ export function parseOptions(args: readonly string[]): BenchOptions {
       output: { type: "string", short: "o", default: "table" },
       generator: { type: "string" },
       attacks: { type: "string", default: attacks.join() },
+      workspaces: { type: "string" },
       target: { type: "string", multiple: true, default: [] },
     },
   });
@@ -146,8 +207,19 @@ export function parseOptions(args: readonly string[]): BenchOptions {
     generator,
     targets: values.target.map(parseTarget),
     attacks: values.attacks.split(",").map(parseAttack),
-    sizes: values.quick ? quick : full,
+    isQuick: values.quick,
+    sizes: sizesOf(values.quick, values.workspaces),
   };
+}
+
+/** `--workspaces` says how many are made in one server. */
+function sizesOf(isQuick: boolean, workspaces: string | undefined): Sizes {
+  const sizes = isQuick ? quick : full;
+  if (workspaces === undefined) return sizes;
+  const manyWorkspaces = Number(workspaces);
+  if (!Number.isInteger(manyWorkspaces) || manyWorkspaces < 1)
+    throw new Error("--workspaces takes a number from 1 on");
+  return { ...sizes, manyWorkspaces };
 }
 
 function parseRounds(text: string): number {

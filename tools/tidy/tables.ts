@@ -75,7 +75,7 @@ export const roomTable: Readonly<Record<string, Readonly<Record<string, readonly
     fairness: ["request", "metrics"],
     audit: ["request", "metrics"],
     "stored-object": ["storage"],
-    "watch-cache": ["storage", "stored-object"],
+    "watch-cache": ["request", "storage", "stored-object"],
     registry: ["request", "storage", "stored-object", "watch-cache"],
     webhooks: [],
     "custom-resources": [
@@ -146,7 +146,7 @@ export const roomTable: Readonly<Record<string, Readonly<Record<string, readonly
     metrics: ["client"],
     transport: ["client"],
     discovery: ["client"],
-    informer: ["client"],
+    informer: ["client", "metrics"],
     "work-queue": ["metrics"],
     "leader-election": ["client", "metrics"],
     kubeconfig: ["client", "transport"],
@@ -165,7 +165,8 @@ export const roomTable: Readonly<Record<string, Readonly<Record<string, readonly
   multicluster: {
     api: [],
     "api-import": [],
-    registration: ["api"],
+    agent: ["api", "syncer"],
+    registration: ["api", "agent", "syncer"],
     "api-importer": ["api", "api-import", "registration"],
     negotiation: ["api"],
     syncer: ["api"],

@@ -1,2 +1,3 @@
+export { agentMain } from "./agent.ts";
 export { main } from "./main.ts";
 export { createWorkspaceMain, kcpPluginMain, workspaceMain } from "./workspace-plugin/index.ts";

@@ -187,6 +187,7 @@ export {
   unseal,
 } from "./registration/index.ts";
 export { type AgentOptions, runAgent } from "./run-agent.ts";
+export { SyncPolicies, type SyncPoliciesOptions } from "./sync-policies.ts";
 export {
   auditGraceMs,
   auditPeriodMs,
@@ -199,6 +200,7 @@ export {
   ordinaryPolicy,
   type Policies,
   PolicyError,
+  PolicySet,
   parsePolicies,
   policyFor,
   type ResolvedResources,
@@ -209,6 +211,7 @@ export {
   type SyncerHealth,
   type SyncerOptions,
   startSyncer,
+  syncPolicyLabel,
   type TargetIdentity,
 } from "./syncer/index.ts";
 export { Syncers, type SyncersOptions } from "./syncers.ts";

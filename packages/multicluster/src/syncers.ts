@@ -39,7 +39,9 @@ import {
   type TargetConnection,
   type Targets,
 } from "./registration/index.ts";
+import { SyncPolicies } from "./sync-policies.ts";
 import {
+  PolicySet,
   ResourceSet,
   type SyncedResource,
   type Syncer,
@@ -64,6 +66,7 @@ interface Running {
   readonly connection: TargetConnection;
   readonly syncer: Syncer;
   readonly resources: ResourceSet;
+  readonly policies: PolicySet;
   /** What was said last. */
   said: string | undefined;
 }
@@ -75,6 +78,7 @@ const lookMs = 500;
 export class Syncers {
   readonly #options: SyncersOptions;
   readonly #imports: ObjectStore<APIResourceImport>;
+  readonly #policies: SyncPolicies;
   readonly #running = new Map<string, Running>();
   /** By logical cluster, as long as one of its syncers runs. */
   readonly #informers = new Map<string, UpstreamInformers>();
@@ -96,6 +100,20 @@ export class Syncers {
       added: (object, { key }) => look(object, key.cluster),
       updated: (object, { key }) => look(object, key.cluster),
       deleted: (object, { key }) => look(object, key.cluster),
+    });
+    this.#policies = new SyncPolicies({
+      ...options,
+      onSynced: () => {
+        for (const { connection, resources } of this.#running.values()) {
+          resources.set(this.#synced(connection));
+        }
+      },
+      onChange: (cluster) => {
+        for (const { connection, policies } of this.#running.values()) {
+          if (connection.cluster === cluster)
+            policies.set(this.#policies.of(cluster, connection.name));
+        }
+      },
     });
     this.#unsubscribe = [
       targets.subscribe({
@@ -120,6 +138,7 @@ export class Syncers {
     const { cluster, name, uid } = connection;
     const home = client.inCluster(cluster);
     const resources = new ResourceSet(this.#synced(connection));
+    const policies = new PolicySet(this.#policies.of(cluster, name));
     const syncer = startSyncer({
       upstream: home,
       scope: { cluster },
@@ -127,6 +146,7 @@ export class Syncers {
       downstream: connection.client,
       target: { cluster, name, uid },
       resources,
+      policies,
       home,
       clock,
       random,
@@ -136,6 +156,7 @@ export class Syncers {
       connection,
       syncer,
       resources,
+      policies,
       said: undefined,
     });
   }
@@ -202,6 +223,7 @@ export class Syncers {
   }
 
   #synced({ cluster, name }: TargetConnection): readonly SyncedResource[] {
+    if (!this.#policies.hasSynced) return [];
     const { compatible, available } = importConditions;
     return this.#imports
       .list({ cluster })

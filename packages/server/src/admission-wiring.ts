@@ -1,5 +1,6 @@
 /** Webhooks and policies put together with what they need: this server's storage, registry, catalog and authorizer. */
 import { randomUUID } from "node:crypto";
+import type { ClusterName } from "@kcp-ts/machinery/names";
 import {
   type AdmissionPlugin,
   type AdmissionSources,
@@ -15,7 +16,7 @@ import {
 import type { Authorizer } from "./authorization/index.ts";
 import { DefinitionForm } from "./handlers/index.ts";
 import { type Catalog, namespaces, type Registry } from "./registry/index.ts";
-import type { Storage } from "./storage/index.ts";
+import type { ResourceKey, Storage } from "./storage/index.ts";
 import { decodeObject } from "./stored-object/index.ts";
 import type { WatchCache } from "./watch-cache/index.ts";
 import type { WebhookClient } from "./webhooks/index.ts";
@@ -28,6 +29,8 @@ export interface AdmissionWiringOptions {
   readonly authorizer: Authorizer;
   readonly webhooks: WebhookClient;
   readonly ownerOf: NonNullable<AdmissionSources["ownerOf"]>;
+  /** False when a logical cluster has nothing in a collection, as far as the hub has come. */
+  readonly mayHave: (cluster: ClusterName, collection: ResourceKey) => boolean;
 }
 
 const neverAborted = new AbortController().signal;
@@ -39,8 +42,9 @@ export function configuredAdmission(options: AdmissionWiringOptions): readonly A
 
 function dynamicAdmission(options: AdmissionWiringOptions): DynamicAdmission {
   const { storage, watchCache, registry, catalog, authorizer, webhooks, ownerOf } = options;
+  const { mayHave } = options;
   const sources: AdmissionSources = {
-    configurations: new ConfigurationIndex({ storage, hub: watchCache.hub }),
+    configurations: new ConfigurationIndex({ storage, hub: watchCache.hub, mayHave }),
     parameters: parameterSource({ catalog, registry, watchCache, storage }),
     webhooks,
     equivalents: equivalentKinds({

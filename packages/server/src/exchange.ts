@@ -38,7 +38,6 @@ export class Exchange implements Visitor, AuditedExchange {
   waiter: Waiter | undefined;
   hasLeft = false;
   bodyBytes = 0;
-  isLarge = false;
   /** Set when the audit policy wants the request written down; `receivedAt` is by the wall. */
   audit: AuditRecord | undefined;
   receivedAt = 0;

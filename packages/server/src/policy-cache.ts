@@ -33,12 +33,7 @@ import {
   type StorageKey,
 } from "./storage/index.ts";
 import { decodeObject } from "./stored-object/index.ts";
-import {
-  type HubEvent,
-  type HubListener,
-  type WatchHub,
-  whenClustersGo,
-} from "./watch-cache/index.ts";
+import type { HubEvent, HubListener, WatchHub } from "./watch-cache/index.ts";
 
 export interface PolicyCacheOptions {
   readonly storage: Storage;
@@ -78,7 +73,7 @@ export class PolicyCache implements PolicySource, HubListener {
   constructor(options: PolicyCacheOptions) {
     this.#options = options;
     this.#listen();
-    whenClustersGo(options.hub, (cluster) => this.#forget(cluster));
+    options.hub.gone.tell((cluster) => this.#forget(cluster));
   }
 
   get size(): number {

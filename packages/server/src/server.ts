@@ -162,11 +162,7 @@ export class ApiServer {
       authorizeCreate: createAuthorization(this.#access.authorizer),
       reviewers: this.#access.reviewers,
       tenancy: this.#tenancy,
-      services: new VirtualWorkspaces(
-        sharing,
-        serviceAccess(this.#access.authorizer, rules),
-        options.syncerViews?.(this.#access.authorizer, sharing.catalog),
-      ),
+      services: this.#virtualWorkspaces(),
       catalog: sharing.catalog,
       health: this.#healthChecks(),
       metrics,
@@ -179,6 +175,12 @@ export class ApiServer {
       onError: (error, exchange) =>
         log.error({ err: error, path: pathOf(exchange) }, "a request failed unexpectedly"),
     };
+  }
+
+  #virtualWorkspaces(): VirtualWorkspaces {
+    const { authorizer, rules } = this.#access;
+    const views = this.#options.syncerViews?.(authorizer, this.#sharing.catalog);
+    return new VirtualWorkspaces(this.#sharing, serviceAccess(authorizer, rules), views);
   }
 
   #gate({ gate }: ApiServerOptions): ((inner: Authorizer) => Authorizer) | undefined {
@@ -274,6 +276,7 @@ export class ApiServer {
       ...configuredAdmission({
         ...{ storage, watchCache, registry, catalog, authorizer, webhooks },
         ownerOf: (cluster, group, resource) => this.#sharing.ownerOf(cluster, group, resource),
+        mayHave: (cluster, collection) => this.#tenancy.mayHave(cluster, collection),
       }),
     ]);
   }

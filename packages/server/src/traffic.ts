@@ -17,7 +17,7 @@ import {
 import type { ServerMetrics } from "./metrics/index.ts";
 import { type Catalog, collectionKeyOf } from "./registry/index.ts";
 import { clusterPrefix, type Storage, type StorageKey } from "./storage/index.ts";
-import { type WatchCache, type WatchHub, whenClustersGo } from "./watch-cache/index.ts";
+import type { WatchCache, WatchHub } from "./watch-cache/index.ts";
 
 export interface TrafficOptions {
   /** What one tenant may hold; nothing is limited that is left out or 0. */
@@ -76,7 +76,7 @@ export function objectLimitPlugins(
     usageOf: (cluster, withBytes) =>
       usageOf(cluster as ClusterName, withBytes, { storage, catalog: catalog() }),
   });
-  whenClustersGo(hub, (cluster) => limiter.forget(cluster));
+  hub.gone.tell((cluster) => limiter.forget(cluster));
   return [
     {
       name: "LogicalClusterObjectCountLimit",
@@ -121,7 +121,7 @@ async function usageOf(
 
 function fairnessOf(
   options: Exclude<TrafficOptions["fairness"], "off" | undefined>,
-  { clock, deadlines, metrics: { registry } }: TrafficParts,
+  { clock, deadlines, watchCache, metrics: { registry } }: TrafficParts,
 ): Fairness {
   const metrics = new FairnessMetrics(registry, () => fairness);
   const fairness = new Fairness({
@@ -132,6 +132,7 @@ function fairnessOf(
     onWaited: (schema, seconds, isExecuted) => metrics.onWaited(schema, seconds, isExecuted),
   });
   metrics.show(fairness.schemas);
+  watchCache.hub.gone.tell((cluster) => fairness.forget(cluster));
   return fairness;
 }
 

@@ -17,6 +17,12 @@ export {
   kubeApiserverMissing,
   startKubeApiserver,
 } from "./kube-apiserver.ts";
+export {
+  type KubeControllerManager,
+  kubeControllerManagerMissing,
+  kubeconfigOf,
+  startKubeControllerManager,
+} from "./kube-controller-manager.ts";
 export { SeededRandom } from "./seeded-random.ts";
 export {
   type CertificatePair,

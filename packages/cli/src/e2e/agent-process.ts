@@ -4,7 +4,7 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type Manifest, parseManifests } from "@kcp-ts/controlplane";
 import type { JsonObject } from "@kcp-ts/machinery/json";
-import { spawnKcp } from "./kcp-process.ts";
+import { spawnAgent } from "./kcp-process.ts";
 
 export interface AgentManifest {
   readonly objects: readonly Manifest[];
@@ -41,5 +41,5 @@ export async function startAgent(
   const to = join(folder, "to.kubeconfig");
   await writeFile(to, toKubeconfig);
   const moved = args.map((one) => one.replace("=/kcp/", `=${mounted}/`));
-  return spawnKcp([...moved, "--to-kubeconfig", to]);
+  return spawnAgent([...moved, "--to-kubeconfig", to]);
 }

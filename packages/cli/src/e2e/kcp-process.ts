@@ -21,7 +21,7 @@ export async function runKcp(...args: readonly string[]): Promise<CommandResult>
   return collect(spawnKcp(args));
 }
 
-export async function collect(child: ChildProcess): Promise<CommandResult> {
+export async function collect(child: ChildProcess, withinMs = runWithinMs): Promise<CommandResult> {
   const output = { stdout: "", stderr: "" };
   child.stdout?.on("data", (bytes: Buffer) => {
     output.stdout += bytes.toString();
@@ -29,7 +29,7 @@ export async function collect(child: ChildProcess): Promise<CommandResult> {
   child.stderr?.on("data", (bytes: Buffer) => {
     output.stderr += bytes.toString();
   });
-  const timer = systemClock.schedule(runWithinMs, () => child.kill("SIGKILL"));
+  const timer = systemClock.schedule(withinMs, () => child.kill("SIGKILL"));
   const [code] = (await once(child, "close")) as [number | null];
   timer.cancel();
   return { code: code ?? undefined, ...output };
@@ -103,8 +103,19 @@ function untilReady(child: ChildProcess): Promise<{ url: string; kubeconfig: str
 
 const logCharactersMax = 100_000;
 
-export function spawnKcp(args: readonly string[]): ChildProcess {
-  const child = spawn(program, args, { stdio: ["ignore", "pipe", "pipe"] });
+function spawnKcp(args: readonly string[]): ChildProcess {
+  return spawned(program, args);
+}
+
+/** What the agent's image runs. */
+const agentBundle = fileURLToPath(new URL("../../dist/bundle/kcp-syncer.mjs", import.meta.url));
+
+export function spawnAgent(args: readonly string[]): ChildProcess {
+  return spawned(process.execPath, [agentBundle, ...args]);
+}
+
+function spawned(command: string, args: readonly string[]): ChildProcess {
+  const child = spawn(command, args, { stdio: ["ignore", "pipe", "pipe"] });
   // No test run may leave a server behind, even one that crashes.
   const onExit = () => child.kill("SIGKILL");
   process.once("exit", onExit);

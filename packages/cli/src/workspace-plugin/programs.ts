@@ -1,6 +1,5 @@
 /** The three plugins as command lines: `kubectl ws`, `kubectl create workspace`, `kubectl kcp`. */
 import { Command } from "commander";
-import { durationFlag } from "../commands/flags.ts";
 import { type BindOptions, bindExport } from "./bind-export.ts";
 import { type CreateOptions, createWorkspace } from "./create-workspace.ts";
 import { type AnswerOptions, answerClaims, printClaims } from "./permission-claims.ts";
@@ -140,11 +139,7 @@ function workloadCommand(): Command {
       .option("--resources <names>", "what is synced, such as deployments.apps", several)
       .option("--labels <key=value>", "on the SyncTarget", several)
       .option("--server <url>", "where the agent reaches this control plane, without a path")
-      .option(
-        "--token-lifetime <duration>",
-        "how long its token is good for before it is renewed (default: 24h)",
-        (text: string) => durationFlag("--token-lifetime")(text) / 1000,
-      )
+      .option("--token-lifetime <time>", "how long its token is good for, at least 10m", "24h")
       .action((name: string, flags: SessionFlags & SyncOptions) =>
         inSession(flags, (session) => syncWorkload(session, name, flags)),
       ),

@@ -28,7 +28,15 @@ export interface SyncOptions {
   readonly resources?: readonly string[];
   readonly labels?: readonly string[];
   readonly server?: string;
-  readonly tokenLifetime?: number;
+  readonly tokenLifetime?: string;
+}
+
+/** `24h`, `30m`. */
+function lifetimeSeconds(text: string | undefined): number {
+  if (text === undefined) return agentTokenSecondsDefault;
+  const found = /^(\d{1,6})(h|m)$/.exec(text);
+  if (found === null) throw new Error(`invalid --token-lifetime ${text}: 24h or 30m, say`);
+  return Number(found[1]) * (found[2] === "h" ? 3600 : 60);
 }
 
 type SyncTarget = Awaited<ReturnType<typeof makeTarget>>;
@@ -47,7 +55,7 @@ export async function syncWorkload(
   const cluster = clusterOf(target, session);
   const account = agentId({ name, uid });
   await untilAccount(client, account);
-  const { tokenLifetime: expirationSeconds = agentTokenSecondsDefault } = options;
+  const expirationSeconds = lifetimeSeconds(options.tokenLifetime);
   const token = await requestToken(client, { name: account }, { expirationSeconds });
   const identity = { cluster, name, uid };
   const manifest = agentManifest({

@@ -2,7 +2,7 @@
  * Has the garbage collector run when a busy time is over: an engine that is not asked for memory any more does not look for what it could give back,
  * and after a burst that can be several times what is in use.
  *
- * Once soon after, and once more when the caches have let go of what nobody used since. A collection stops everything, so a long one makes the
+ * Twice soon after, and once more when the caches have let go of what nobody used since. A collection stops everything, so a long one makes the
  * next one wait: all together they take no more than a small part of the time.
  */
 import type { Clock, Timer } from "@kcp-ts/machinery/base";
@@ -17,8 +17,8 @@ export interface QuietCollectorOptions {
 const checkMs = 5000;
 /** A thread that works more than this part of the time is not disturbed. */
 const busyShareMax = 0.1;
-/** How long it must have been quiet: caches forget within two minutes. */
-const quietMs = [10_000, 180_000] as const;
+/** How long it must have been quiet: the second gives back the pages that the first has emptied, and caches forget within two minutes. */
+const quietMs = [10_000, 15_000, 180_000] as const;
 /** A collection is followed by at least so many times its own length without one. */
 const restFactor = 200;
 

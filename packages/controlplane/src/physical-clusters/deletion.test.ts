@@ -1,15 +1,26 @@
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import {
+  clusterLabel,
   type DrainHook,
   orphanAnnotation,
   runMulticluster,
+  syncerFinalizer,
   syncTargets,
   Targets,
 } from "@kcp-ts/multicluster";
 import { SealingKey } from "../compose/sealing-key.ts";
 import { startTestControlPlane } from "../testing/index.ts";
-import { eventually, register, startPhysical, untilCondition } from "./fixture.ts";
+import {
+  deployment,
+  deployments,
+  eventually,
+  register,
+  startPhysical,
+  startPlane,
+  untilCondition,
+  untilImport,
+} from "./fixture.ts";
 
 /** Controllers beside a control plane, with somebody who works in the clusters. */
 async function started(t: TestContext, drain: DrainHook, drainTimeoutMs?: number) {
@@ -87,5 +98,34 @@ describe("a SyncTarget that is deleted", () => {
     await eventually(async () =>
       assert.equal(await client.resource(syncTargets).find({ name: "east" }), undefined),
     );
+  });
+
+  it("lets go of what it held in a cluster that is gone for good, so that it can be deleted", async (t) => {
+    const plane = await startPlane(t);
+    const east = await startPhysical(t, { name: "east" });
+    await register(plane.client, "east", { kubeconfig: east.kubeconfig });
+    const available = { compatible: "True", available: "True" };
+    await untilImport(plane.client, "deployments.east.v1.apps", available);
+    const { metadata, ...rest } = deployment("web");
+    const labels = { app: "web", [clusterLabel]: "east" };
+    const all = plane.client.resource(deployments);
+    const at = { namespace: "default", name: "web" };
+    await all.create({ ...rest, metadata: { ...metadata, labels } });
+    await eventually(async () => {
+      const held = await all.get(at);
+      assert.ok(held.metadata.finalizers?.includes(syncerFinalizer("east")));
+    });
+    await east.faults.cut();
+    await plane.client.resource(syncTargets).delete({ name: "east" });
+    const waiting = { status: "False", reason: "Terminating" };
+    await untilCondition(plane.client, "east", waiting);
+    const patch = { metadata: { annotations: { [orphanAnnotation]: "true" } } };
+    await plane.client.resource(syncTargets).patch({ name: "east" }, { type: "merge", patch });
+    await eventually(async () =>
+      assert.equal(await plane.client.resource(syncTargets).find({ name: "east" }), undefined),
+    );
+    assert.deepEqual((await all.get(at)).metadata.finalizers ?? [], []);
+    await all.delete(at);
+    await eventually(async () => assert.equal(await all.find(at), undefined));
   });
 });

@@ -62,7 +62,7 @@ export function eventually<Value>(check: () => Value | Promise<Value>): Promise<
 }
 
 /** Often enough for a test; the figures of `kcp start` are in `linkDefaults`. */
-const impatient: PhysicalClusterOptions = {
+export const impatient: PhysicalClusterOptions = {
   link: { probeMs: 200, probeTimeoutMs: 2000, failuresMax: 2, inventoryMs: 400 },
   importPollMs: 300,
 };

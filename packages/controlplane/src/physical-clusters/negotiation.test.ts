@@ -3,10 +3,11 @@ import { describe, it } from "node:test";
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import { apiResourceImports, negotiatedApiResources, syncTargets } from "@kcp-ts/multicluster";
 import type { Client } from "@kcp-ts/sdk";
-import { customResourceDefinitions, eventually } from "../testing/index.ts";
+import { customResourceDefinitions } from "../testing/index.ts";
 import {
   deployment,
   deployments,
+  eventually,
   register,
   startPhysical,
   startPlane,

@@ -1,9 +1,14 @@
 /** Goal: an agent gets what it needs and nothing else, is installed, upgraded and removed, and its token is renewed and revoked. */
 import assert from "node:assert/strict";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
+import { systemClock, systemRandom } from "@kcp-ts/machinery/base";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { StatusError } from "@kcp-ts/machinery/status";
 import {
+  AgentTokenKeeper,
   agentId,
   agentKubeconfig,
   agentViewPath,
@@ -83,14 +88,23 @@ async function joined(
   const account = agentId(target);
   await eventually(() => client.resource(accounts).get({ namespace: "default", name: account }));
   const token = await requestToken(client, { name: account }, { expirationSeconds: 600 });
+  const view = await clientWith(t, plane, target, token);
+  return { target, token, client: view.withBasePath(""), view };
+}
+
+/** Of whoever has this token, in the view of the SyncTarget. */
+async function clientWith(
+  t: TestContext,
+  plane: TestControlPlane,
+  target: Agent["target"],
+  token: string,
+): Promise<Client> {
   const { url, caPem } = await plane.listen();
-  const text = agentKubeconfig({ url, caPem }, target).replace(
-    '"tokenFile": "token"',
-    `"token": "${token}"`,
-  );
+  const kubeconfig = agentKubeconfig({ url, caPem }, target);
+  const text = kubeconfig.replace('"tokenFile": "token"', `"token": "${token}"`);
   const connection = connect(parseKubeconfig(text, { trust: "inline" }));
   t.after(() => connection.close());
-  return { target, token, client: connection.client.withBasePath(""), view: connection.client };
+  return connection.client;
 }
 
 async function statusOf(answer: Promise<unknown>): Promise<number> {
@@ -284,6 +298,45 @@ describe("the token of an agent", () => {
     assert.equal((await inView.get(at)).metadata.name, "born-there");
     await inView.delete(at);
     assert.equal(await statusOf(inView.get(at)), 404);
+  });
+
+  it("is renewed by the agent itself before it runs out, once, and into its own Secret", async (t) => {
+    const plane = await startPlane(t);
+    const east = await startPhysical(t, { name: "east" });
+    const agent = await joined(t, plane, "mine");
+    const folder = await mkdtemp(join(tmpdir(), "kcp-token-"));
+    t.after(() => rm(folder, { recursive: true, force: true }));
+    const tokenFile = join(folder, "token");
+    await writeFile(tokenFile, agent.token);
+    await east.client.resource(namespaces).create({ metadata: { name: "agents" } });
+    const secret = { namespace: "agents", name: "mine" };
+    const data = { token: Buffer.from(agent.token).toString("base64") };
+    await east.client.resource(secrets).create({ metadata: secret, data });
+    let aheadMs = 0;
+    const renewed: number[] = [];
+    const keeper = new AgentTokenKeeper({
+      ...{ tokenFile, secret, downstream: east.client, random: systemRandom },
+      upstream: agent.client.inCluster("root"),
+      clock: { ...systemClock, now: () => systemClock.now() + aheadMs },
+      onError: (error) => assert.fail(String(error)),
+      onRenewed: (expiresAtMs) => renewed.push(expiresAtMs),
+    });
+    const { signal } = new AbortController();
+    await keeper.look(signal);
+    assert.deepEqual(renewed, []);
+    aheadMs = 500_000;
+    await keeper.look(signal);
+    assert.equal(renewed.length, 1);
+    // The file follows later: no further token is asked for in between.
+    aheadMs = 0;
+    await keeper.look(signal);
+    assert.equal(renewed.length, 1);
+    const stored = await east.client.resource(secrets).get(secret);
+    const token = Buffer.from(stored.data?.["token"] ?? "", "base64").toString();
+    assert.equal(readToken(token)?.uid, readToken(agent.token)?.uid);
+    assert.ok((readToken(token)?.expiresAtMs ?? 0) >= (readToken(agent.token)?.expiresAtMs ?? 0));
+    const view = await clientWith(t, plane, agent.target, token);
+    await view.inCluster("root").resource(syncTargets).get({ name: "mine" });
   });
 
   it("is worth nothing when the SyncTarget is gone, or its account was deleted", async (t) => {

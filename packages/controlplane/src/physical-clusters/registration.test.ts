@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { rootCluster } from "@kcp-ts/machinery/names";
 import { isStatusError } from "@kcp-ts/machinery/status";
-import { apiResourceImports, syncTargets } from "@kcp-ts/multicluster";
-import { defineResource, type KubernetesObject } from "@kcp-ts/sdk";
+import { apiResourceImports, runAgent, syncTargets } from "@kcp-ts/multicluster";
+import { defineResource, findCondition, type KubernetesObject } from "@kcp-ts/sdk";
 import { startTestControlPlane } from "../testing/index.ts";
 import {
   deployment,
@@ -96,6 +97,67 @@ describe("a physical cluster", () => {
       assert.equal(await b.resource(syncTargets).find({ name: "one" }), undefined);
     });
     await untilImport(a, "deployments.one.v1.apps", { compatible: "True", available: "True" });
+  });
+});
+
+describe("the mode of a SyncTarget", () => {
+  it("None: nobody works in the cluster from here, and a syncer that somebody runs makes it ready", async (t) => {
+    const plane = await startPlane(t);
+    const east = await startPhysical(t, { name: "east" });
+    const { kubeconfig } = east;
+    const { metadata } = await register(plane.client, "east", { mode: "None", kubeconfig });
+    await untilCondition(plane.client, "east", { status: "False", reason: "ErrorHeartbeat" });
+    assert.deepEqual((await plane.client.resource(apiResourceImports).list()).items, []);
+    const stopping = new AbortController();
+    const { signal } = stopping;
+    const target = { cluster: rootCluster, name: "east", uid: metadata.uid ?? "" };
+    const running = runAgent(
+      {
+        ...{ upstream: plane.client, downstream: east.client, target },
+        resources: ["deployments.apps"],
+        onError: () => {},
+      },
+      signal,
+    );
+    t.after(async () => {
+      stopping.abort();
+      await running;
+    });
+    await untilCondition(plane.client, "east", { status: "True" });
+    const available = { compatible: "True", available: "True" };
+    await untilImport(plane.client, "deployments.east.v1.apps", available);
+  });
+
+  it("Push without a kubeconfig is told what it lacks", async (t) => {
+    const plane = await startPlane(t);
+    await register(plane.client, "east", {});
+    const reason = "InvalidKubeConfig";
+    const target = await untilCondition(plane.client, "east", { status: "False", reason });
+    const message = findCondition(target.status?.conditions, "Ready")?.message ?? "";
+    assert.match(
+      message,
+      /set spec\.kubeconfig or spec\.kubeconfigSecretRef, or .* spec\.mode Pull/,
+    );
+  });
+
+  it("is among the columns, with what people look for", async (t) => {
+    const plane = await startPlane(t);
+    const east = await startPhysical(t, { name: "east" });
+    const { kubeconfig } = east;
+    await register(plane.client, "east", { kubeconfig, resources: ["deployments.apps"] });
+    const row = await eventually(async () => {
+      const table = await plane.client.resource(syncTargets).table();
+      const names = table.columnDefinitions.map(({ name }) => name);
+      const cells = table.rows[0]?.cells ?? [];
+      const row = Object.fromEntries(names.map((name, at) => [name, cells[at]]));
+      assert.equal(row["Ready"], "True");
+      assert.match(String(row["Synced API resources"]), /deployments\.apps/);
+      return row;
+    });
+    assert.equal(row["Location"], "east");
+    assert.equal(row["Mode"], "Push");
+    assert.equal(row["Reason"], "ClusterReady");
+    assert.match(String(row["Version"]), /^v1\.36/);
   });
 });
 
@@ -238,6 +300,13 @@ describe("a kubeconfig that is written into a SyncTarget", () => {
       (await plane.client.read({ method: "GET", path: table, headers: accept })).text,
       (await plane.clientFor("*").read({ method: "GET", path })).text,
     ];
+    const stop = new AbortController();
+    const { signal } = stop;
+    for await (const event of plane.client.resource(syncTargets).watch({ signal })) {
+      answers.push(JSON.stringify(event));
+      stop.abort();
+      break;
+    }
     for (const answer of answers) {
       assert.ok(answer.includes("REDACTED"));
       assert.ok(!answer.includes(token));

@@ -2,7 +2,8 @@
  * Goal: whatever happens between informers and a real server, their stores end up equal to the server's state, and what handlers heard adds up to it.
  * Method: seeded histories of writes, with a proxy between that drops, stalls, swallows, refuses and delays, and a server that is restarted and
  * forgets its history; time runs faster than the real one. Then peace, then a comparison. A failure prints its seed; SOAK_SEED=<seed> runs that one
- * alone, SOAK_SEEDS=<number> more of them.
+ * alone, SOAK_SEEDS=<number> more of them, SOAK_HOURS=<hours> as many as fit into so many hours of the informers' time, on each kind of server: one
+ * hour takes two minutes.
  */
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
@@ -47,6 +48,8 @@ const selector = { labelSelector: "soak=yes" };
 /** Half a minute of patience is a second: enough for a busy machine, and an hour takes two minutes. */
 const speed = 30;
 const stepsPerSeed = 60;
+const hourMs = 3_600_000;
+const hoursWanted = Number(process.env["SOAK_HOURS"] ?? 0);
 const seedsWanted = Number(process.env["SOAK_SEEDS"] ?? 2);
 const seeds = process.env["SOAK_SEED"]
   ? [Number(process.env["SOAK_SEED"])]
@@ -68,10 +71,28 @@ for (const [name, start, missing] of servers) {
     });
     after(() => server.close());
 
+    if (hoursWanted > 0) {
+      const timeout = (hoursWanted * hourMs) / speed + 600_000;
+      it(`end up with the server's state, for ${hoursWanted} hours of seeds`, { timeout }, () =>
+        soakForHours(server, clock),
+      );
+      return;
+    }
     for (const seed of seeds) {
       it(`end up with the server's state, SOAK_SEED=${seed}`, () => soak(server, clock, seed));
     }
   });
+}
+
+async function soakForHours(server: SoakServer, clock: Clock): Promise<void> {
+  const endsAtMs = clock.monotonic() + hoursWanted * hourMs;
+  for (let seed = 1; clock.monotonic() < endsAtMs; seed++) {
+    try {
+      await soak(server, clock, seed);
+    } catch (error) {
+      throw new Error(`SOAK_SEED=${seed} fails`, { cause: error });
+    }
+  }
 }
 
 async function soak(server: SoakServer, clock: Clock, seed: number): Promise<void> {

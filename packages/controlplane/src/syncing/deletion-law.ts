@@ -45,7 +45,7 @@ export class DeletionLaw {
 }
 
 const objectPath =
-  /^\/clusters\/([^/]+)\/api[^?]*\/namespaces\/[^/]+\/(widgets|configmaps)\/([^/?]+)(?:\/(status))?/;
+  /^\/clusters\/([^/]+)\/api[^?]*\/namespaces\/[^/]+\/(widgets|configmaps|deployments)\/([^/?]+)(?:\/(status))?/;
 
 function idOf(who: string, plural: string, cluster: string, name: string): string {
   return `${who}: ${plural} ${cluster}/${name}`;

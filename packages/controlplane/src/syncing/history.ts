@@ -16,7 +16,10 @@ import { type FakeClock, type SeededRandom, settle } from "@kcp-ts/testkit";
 import { copiesIn, differences } from "./agreement.ts";
 import { DeletionLaw } from "./deletion-law.ts";
 import { placeOf } from "./object-facts.ts";
-import { configMaps, type FaultAnswer, namespaces, type Side, widgets } from "./side.ts";
+import { passUntil } from "./pass-until.ts";
+import { randomFault } from "./random-fault.ts";
+import { configMaps, namespaces, type Side, widgets } from "./side.ts";
+import { Strangers } from "./strangers.ts";
 
 export interface Stage {
   readonly clock: FakeClock;
@@ -49,8 +52,7 @@ export class History {
   readonly #targets: readonly [Running, ...Running[]];
   readonly #violations: string[] = [];
   readonly #law = new DeletionLaw();
-  /** Looks at things that are not the syncer's, and takes them away. */
-  readonly #foreign: (() => Promise<void>)[] = [];
+  readonly #strangers = new Strangers();
 
   constructor(stage: Stage, random: SeededRandom) {
     this.#stage = stage;
@@ -93,8 +95,7 @@ export class History {
     for (const { side } of this.#targets) side.heal();
     this.#stage.up.heal();
     const stopping = this.#targets.map(({ syncer }) => syncer?.stop());
-    await this.#pass(1000);
-    await Promise.all(stopping);
+    await passUntil(this.#stage.clock, Promise.all(stopping));
   }
 
   #start(target: Running): void {
@@ -260,24 +261,9 @@ export class History {
     const isUpstream = this.#random.chance(0.4);
     const target = this.#random.pick(this.#targets);
     const side = isUpstream ? this.#stage.up : target.side;
-    const lost = this.#random.fork();
-    const choices: readonly [FaultAnswer, ...FaultAnswer[]] = [
-      "cut",
-      "lost-answer",
-      "empty",
-      { lose: () => lost.chance(0.3) },
-      { status: 404 },
-      { status: 500 },
-    ];
-    const fault = this.#random.pick(choices);
-    const odds = this.#random.pick([1, 1, 0.5, 0.2]);
-    const kind = this.#random.pick(["", "", "widgets", "configmaps", "namespaces"]);
-    const random = this.#random.fork();
-    const where = isUpstream ? "upstream" : target.name;
-    this.log.push(`fault ${where} ${nameOf(fault)} ${kind} ${odds}`);
-    side.suffer((request) =>
-      request.target.includes(kind) && random.chance(odds) ? fault : undefined,
-    );
+    const { fault, name } = randomFault(this.#random);
+    this.log.push(`fault ${isUpstream ? "upstream" : target.name} ${name}`);
+    side.suffer(fault);
   }
 
   async #heal(): Promise<void> {
@@ -310,16 +296,14 @@ export class History {
   async #stopSyncer(target: Running): Promise<void> {
     const stopping = target.syncer?.stop();
     await this.#pass(this.#random.integer(2000));
-    await stopping;
+    await passUntil(this.#stage.clock, stopping);
   }
 
   async #restartServer(): Promise<void> {
     const target = this.#random.pick(this.#targets);
     const isUpstream = this.#random.chance(0.5);
     this.log.push(`restart the server of ${isUpstream ? "the control plane" : target.name}`);
-    const restarting = (isUpstream ? this.#stage.up : target.side).restart();
-    await this.#pass(1000);
-    await restarting;
+    await passUntil(this.#stage.clock, (isUpstream ? this.#stage.up : target.side).restart());
   }
 
   /** The SyncTarget is deleted while nobody can drain it, and made anew under its name: what the earlier one left behind is not the new one's. */
@@ -354,33 +338,15 @@ export class History {
     const copy = await target.side.client.resource(resource).find({ namespace, name });
     if (copy === undefined) return;
     const breach = this.#law.breach(target.name, plural, copy);
-    if (breach === undefined) return this.#replaceUnderIt(target, resource, { namespace, name });
-    this.#violations.push(breach);
-  }
-
-  /** Between the syncer's look and its delete, somebody puts something else in the place. It must survive. */
-  async #replaceUnderIt(
-    { name: target, side }: Running,
-    resource: typeof widgets,
-    at: { readonly namespace: string; readonly name: string },
-  ): Promise<void> {
-    if (!this.#random.chance(0.2)) return;
-    this.log.push(`replaced in ${target} ${at.namespace}/${at.name}`);
-    const client = side.client.resource(resource);
-    await client.delete(at);
-    await client.create({ metadata: { ...at, annotations: { theirs: "yes" } } });
-    this.#foreign.push(async () => {
-      const found = await client.find(at);
-      if (found?.metadata.annotations?.["theirs"] !== "yes") {
-        this.#violations.push(`${target} deleted or changed ${at.namespace}/${at.name}, not ours`);
-      } else {
-        await client.delete(at);
-      }
-    });
+    if (breach !== undefined) this.#violations.push(breach);
+    else if (this.#random.chance(0.2)) {
+      this.log.push(`replaced in ${target.name} ${namespace}/${name}`);
+      await this.#strangers.replace(target.side, resource, { namespace, name });
+    }
   }
 
   async #checkForeign(): Promise<void> {
-    for (const check of this.#foreign.splice(0)) await check();
+    this.#violations.push(...(await this.#strangers.check()));
   }
 
   async #recover(): Promise<void> {
@@ -446,8 +412,4 @@ export class History {
     const { up } = this.#stage;
     return differences({ up, clusters: this.#clusters, kinds, members: this.#targets });
   }
-}
-
-function nameOf(fault: FaultAnswer): string {
-  return typeof fault === "object" && "lose" in fault ? "lose" : JSON.stringify(fault);
 }

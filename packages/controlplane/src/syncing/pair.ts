@@ -1,7 +1,7 @@
 /** For tests of the syncer: an upstream server, a cluster, and a syncer between them. */
 import assert from "node:assert/strict";
 import type { TestContext } from "node:test";
-import { systemClock } from "@kcp-ts/machinery/base";
+import { type Clock, systemClock } from "@kcp-ts/machinery/base";
 import {
   type Policies,
   ResourceSet,
@@ -27,6 +27,7 @@ export const bothKinds: readonly SyncedResource[] = [
 export interface PairOptions {
   readonly policies?: Policies;
   readonly syncer?: Partial<SyncerOptions>;
+  readonly downClock?: Clock;
 }
 
 export class Pair {
@@ -45,7 +46,7 @@ export class Pair {
 
   static async start(t: TestContext, options: PairOptions = {}): Promise<Pair> {
     const up = await Side.start(systemClock);
-    const down = await Side.start(systemClock);
+    const down = await Side.start(options.downClock ?? systemClock);
     const pair = new Pair(up, down, options);
     t.after(async () => {
       await pair.stopSyncer();

@@ -35,6 +35,13 @@ export const configMaps = defineResource<DynamicObject>({
   kind: "ConfigMap",
   namespaced: true,
 });
+export const events = defineResource<DynamicObject>({
+  group: "",
+  version: "v1",
+  resource: "events",
+  kind: "Event",
+  namespaced: true,
+});
 export const namespaces = defineResource<DynamicObject>({
   group: "",
   version: "v1",
@@ -119,7 +126,7 @@ export type FaultAnswer =
   | "empty"
   /** Watches lose events, and go on as if nothing had happened. */
   | { readonly lose: () => boolean }
-  | { readonly status: number };
+  | { readonly status: number; readonly message?: string };
 
 /** An answer as a syncer got it. */
 export interface Answered {
@@ -138,6 +145,8 @@ export class Side {
   readonly syncerClient: Client;
   /** Of the syncer: everything that could change something. */
   readonly writes: string[] = [];
+  /** Beyond so many none is done: who writes without end would let nobody else have a turn. */
+  writesMax = Number.POSITIVE_INFINITY;
   /** Called with every write of the syncer before the server sees it. */
   beforeWrite: (method: string, target: string) => Promise<void> = async () => {};
   /** Called with every answer of one object that a syncer gets. */
@@ -223,6 +232,7 @@ export class Side {
     if (fault === "cut") throw new Error("connection refused");
     if (method !== "GET") {
       this.writes.push(`${method} ${target}`);
+      if (this.writes.length > this.writesMax) throw new Error("this side takes no more writes");
       await this.beforeWrite(method, target);
     }
     const response = await this.#answer(request, fault);
@@ -243,7 +253,7 @@ export class Side {
   }
 
   async #answer(request: ApiRequest, fault: FaultAnswer): Promise<ApiResponse> {
-    if (typeof fault === "object" && "status" in fault) return failure(fault.status);
+    if (typeof fault === "object" && "status" in fault) return failure(fault.status, fault.message);
     if (fault === "empty" && request.method === "GET") {
       const empty = await this.#emptied(request);
       if (empty !== undefined) return empty;
@@ -286,13 +296,13 @@ interface SideClients {
   readonly random: Random;
 }
 
-function failure(code: number): ApiResponse {
+function failure(code: number, message = messages.get(code)): ApiResponse {
   const status = {
     kind: "Status",
     apiVersion: "v1",
     metadata: {},
     status: "Failure",
-    message: messages.get(code) ?? "something went wrong",
+    message: message ?? "something went wrong",
     reason: reasons.get(code) ?? "InternalError",
     code,
   };
@@ -311,6 +321,8 @@ const reasons = new Map([
   [400, "BadRequest"],
   [403, "Forbidden"],
   [404, "NotFound"],
+  [413, "RequestEntityTooLarge"],
+  [422, "Invalid"],
 ]);
 
 export const silent = {

@@ -1,21 +1,35 @@
 /** Plays seeded histories of the syncer, one after the other. A failure says its seed and what happened. */
+import assert from "node:assert/strict";
 import type { Clock } from "@kcp-ts/machinery/base";
 import { FakeClock, SeededRandom } from "@kcp-ts/testkit";
 import { History, type Stage } from "./history.ts";
 import { Side } from "./side.ts";
+import { SplitHistory } from "./split-history.ts";
 
-/** On one set of servers: what earlier ones left behind makes later ones slower. */
-const perStage = 10;
-
+/** Every history has servers of its own, and all chance from its seed: played again, it is the same. */
 export async function playHistories(count: number, firstSeed: number): Promise<void> {
-  for (let done = 0; done < count; done += perStage) {
-    const last = firstSeed + Math.min(count, done + perStage);
-    await withStage(async (stage) => {
-      for (let seed = firstSeed + done; seed < last; seed++) await play(stage, seed);
-    });
+  for (let seed = firstSeed; seed < firstSeed + count; seed++) {
+    const random = new SeededRandom(seed);
+    await withStage(random, (stage) => play(new History(stage, random), random));
   }
 }
 
+/** The same of Deployments that are split over the clusters. */
+export async function playSplitHistories(count: number, firstSeed: number): Promise<void> {
+  for (let seed = firstSeed; seed < firstSeed + count; seed++) {
+    const random = new SeededRandom(seed);
+    await withStage(random, (stage) => play(new SplitHistory(stage, random), random));
+  }
+}
+
+interface Playable {
+  readonly log: readonly string[];
+  play(steps: number): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** Of syncers to one server in one history; the most that was seen is a tenth of it. */
+const writesMax = 5000;
 const hourMs = 3_600_000;
 
 function skewed(clock: Clock, byMs: number): Clock {
@@ -26,31 +40,37 @@ function skewed(clock: Clock, byMs: number): Clock {
   };
 }
 
-async function play(stage: Stage, seed: number): Promise<void> {
-  const random = new SeededRandom(seed);
-  const history = new History(stage, random);
+async function play(history: Playable, random: SeededRandom): Promise<void> {
   try {
     await history.play(10 + random.integer(25));
   } catch (error) {
     const text = error instanceof Error ? error.message : String(error);
-    throw new Error(`seed ${seed}: ${text}\n${history.log.join("\n")}`, { cause: error });
+    throw new Error(`seed ${random.seed}: ${text}\n${history.log.join("\n")}`, { cause: error });
   } finally {
     await history.stop();
   }
 }
 
-async function withStage(body: (stage: Stage) => Promise<void>): Promise<void> {
+async function withStage(
+  random: SeededRandom,
+  body: (stage: Stage) => Promise<void>,
+): Promise<void> {
   const clock = new FakeClock();
   // Clocks that differ: what a server writes down as its time is compared with no other's.
-  const up = await Side.start(clock);
-  const east = await Side.start(skewed(clock, -5 * hourMs));
-  const west = await Side.start(skewed(clock, 7 * hourMs));
+  const up = await Side.start(clock, random.fork());
+  const east = await Side.start(skewed(clock, -5 * hourMs), random.fork());
+  const west = await Side.start(skewed(clock, 7 * hourMs), random.fork());
   const down = new Map([
     ["east", east],
     ["west", west],
   ]);
+  for (const side of [up, east, west]) side.writesMax = writesMax;
   try {
     await body({ clock, up, down });
+    for (const { writes } of [up, east, west]) {
+      const last = writes.slice(-3).join("\n");
+      assert.ok(writes.length < writesMax, `seed ${random.seed}: writes without end:\n${last}`);
+    }
   } finally {
     const closing = Promise.all([up, east, west].map((side) => side.close()));
     await clock.advanceAndSettle(60_000);

@@ -194,6 +194,22 @@ describe("a test control plane", () => {
     assert.equal((await k.listen()).url, (await k.listen()).url);
   });
 
+  it("packs long lists for clients over sockets, who read them as if it had not", async (t) => {
+    const k = await started(t);
+    const maps = k.client.resource(configMaps);
+    const data = { text: "ä".repeat(2000) };
+    await Promise.all(Array.from({ length: 100 }, (_, i) => maps.create(named(`n${i}`, data))));
+    const text = await k.kubeconfig();
+    const { client, close } = connect(parseKubeconfig(text, { trust: "inline" }));
+    t.after(close);
+    const path = "/api/v1/namespaces/default/configmaps";
+    const response = await client.send({ method: "GET", path, mayBeLong: true });
+    assert.equal(response.headers["content-encoding"], "gzip");
+    await response.body.text();
+    const overSocket = await client.resource(configMaps).list({ namespace: "default" });
+    assert.deepEqual(overSocket.items, (await maps.list({ namespace: "default" })).items);
+  });
+
   it("is closed once, however often it is asked to, and serves no more", async () => {
     const k = await startTestControlPlane({ log: silent, controlLoops: false });
     const watching = (async () => {

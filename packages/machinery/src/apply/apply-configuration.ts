@@ -45,11 +45,24 @@ export interface ApplyOptions extends WriteOptions {
  * (as Kubernetes does), 409 for conflicts.
  */
 export function applyConfiguration(options: ApplyOptions): JsonObject {
+  const work = applyInPieces(options);
+  for (;;) {
+    const { done, value } = work.next();
+    if (done === true) return value;
+  }
+}
+
+/** The same, resting after each step, so that others may have their turn while a large configuration is applied. */
+export function* applyInPieces(options: ApplyOptions): Generator<void, JsonObject, void> {
   checkConfiguration(options);
+  yield;
   const live = options.live ?? emptyObject(options);
   const start = startingManagers(options, live);
+  yield;
   const applied = subtractReset(ownedFields(options.config, options.schema), options.resetFields);
-  const application = merge(options, live, start, applied);
+  yield;
+  const application = yield* merge(options, live, start, applied);
+  yield;
   const conflicts = options.force ? noConflicts : openConflicts(options, application.conflicts);
   if (conflicts.size > 0) throw conflictError(conflicts, start);
   return finish(options, application);
@@ -66,25 +79,22 @@ interface Application {
   readonly applied: FieldSet;
 }
 
-function merge(
+function* merge(
   options: ApplyOptions,
   live: JsonObject,
   start: Managers,
   applied: FieldSet,
-): Application {
+): Generator<void, Application, void> {
   const versions = new Versions(options);
   const managers = new Map(reconcileManagers(start, live, versions));
   const identity = managerIdentity(applierOf(options));
   const last = managers.get(identity);
   managers.set(identity, { ...applierOf(options), fields: applied });
-  const merged = prune({
-    merged: mergeTyped(live, options.config, options.schema),
-    config: options.config,
-    last,
-    managers,
-    applied,
-    versions,
-  });
+  const { config } = options;
+  const both = mergeTyped(live, config, options.schema);
+  yield;
+  const merged = prune({ merged: both, config, last, managers, applied, versions });
+  yield;
   const changes = new WriteChanges({
     before: live,
     after: merged,

@@ -1,4 +1,4 @@
-export { type ApplyOptions, applyConfiguration } from "./apply-configuration.ts";
+export { type ApplyOptions, applyConfiguration, applyInPieces } from "./apply-configuration.ts";
 export { type AsyncVersionConverter, withAsyncConverter } from "./async-converter.ts";
 export { updateManagersMax } from "./cap-managers.ts";
 export { conflictsListedMax } from "./conflict.ts";
@@ -72,6 +72,7 @@ export { mergeTyped } from "./typed-merge.ts";
 export { typeErrorsMax, typeErrorsOf } from "./typed-validate.ts";
 export {
   type UpdateOptions,
+  updateInPieces,
   updateManagedFields,
   type WriteOptions,
 } from "./update-managed-fields.ts";

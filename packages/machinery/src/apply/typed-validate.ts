@@ -1,5 +1,6 @@
 /** Checks an applied configuration against its type. What is checked is what ownership depends on; the rest is validation's. */
 import { isJsonObject, type JsonObject, type JsonValue } from "../json/index.ts";
+import { statusError } from "../status/index.ts";
 import { itemElement } from "./list-item.ts";
 import { fieldElement, formatElement, formatPath, type PathElement } from "./path-element.ts";
 import {
@@ -11,15 +12,31 @@ import {
   type TypeSchema,
 } from "./type-schema.ts";
 
+/** Items of sets and keyed lists in one configuration, which are owned one by one. */
+export const ownedItemsMax = 10_000;
+
 /** More problems than this are not reported: the first ones say enough. */
 export const typeErrorsMax = 100;
 
 /** One text for all problems, or undefined if there are none: `.spec.foo: field not declared in schema`. */
 export function typeErrorsOf(value: JsonObject, type: TypeSchema): string | undefined {
-  const errors: string[] = [];
-  check(value, type, undefined, errors);
+  const findings = new Findings();
+  check(value, type, undefined, findings);
+  const { errors } = findings;
   if (errors.length <= 1) return errors[0];
   return ["errors:", ...errors.map((error) => `  ${error}`)].join("\n");
+}
+
+class Findings {
+  readonly errors: string[] = [];
+  #ownedItems = 0;
+
+  /** Throws a 413 when there are too many. */
+  countItems(items: number): void {
+    this.#ownedItems += items;
+    if (this.#ownedItems > ownedItemsMax)
+      throw statusError.tooLarge(`limit is ${ownedItemsMax} items of lists of type set and map`);
+  }
 }
 
 /** Where a value is, written out only when there is something to say about it. */
@@ -32,18 +49,18 @@ function check(
   value: JsonValue,
   type: TypeSchema,
   place: Place | undefined,
-  errors: string[],
+  findings: Findings,
 ): void {
-  if (errors.length >= typeErrorsMax) return;
+  if (findings.errors.length >= typeErrorsMax) return;
   switch (shapeOf(type, value)) {
     case "map":
-      checkMap(value, type.map as MapType, place, errors);
+      checkMap(value, type.map as MapType, place, findings);
       break;
     case "list":
-      checkList(value, type.list as ListType, place, errors);
+      checkList(value, type.list as ListType, place, findings);
       break;
     default:
-      checkScalar(value, type.scalar as ScalarKind, place, errors);
+      checkScalar(value, type.scalar as ScalarKind, place, findings);
   }
 }
 
@@ -51,18 +68,18 @@ function checkMap(
   value: JsonValue,
   type: MapType,
   place: Place | undefined,
-  errors: string[],
+  findings: Findings,
 ): void {
   if (value === null) return;
   if (!isJsonObject(value)) {
-    report(errors, place, `expected map, got ${goPointer(value)}`);
+    report(findings, place, `expected map, got ${goPointer(value)}`);
     return;
   }
   for (const name in value) {
     const item = memberType(type, name);
     const below = { parent: place, element: fieldElement(name) };
-    if (item === undefined) report(errors, below, "field not declared in schema");
-    else check(value[name] as JsonValue, item, below, errors);
+    if (item === undefined) report(findings, below, "field not declared in schema");
+    else check(value[name] as JsonValue, item, below, findings);
   }
 }
 
@@ -70,29 +87,30 @@ function checkList(
   value: JsonValue,
   type: ListType,
   place: Place | undefined,
-  errors: string[],
+  findings: Findings,
 ): void {
   if (value === null) return;
   if (!Array.isArray(value)) {
-    report(errors, place, `expected list, got ${goPointer(value)}`);
+    report(findings, place, `expected list, got ${goPointer(value)}`);
     return;
   }
+  if (type.relationship !== "atomic") findings.countItems(value.length);
   const seen = new Set<PathElement>();
   for (const [i, item] of (value as readonly JsonValue[]).entries()) {
     if (type.relationship === "atomic") {
-      check(item, type.item, { parent: place, element: `i:${i}` }, errors);
+      check(item, type.item, { parent: place, element: `i:${i}` }, findings);
       continue;
     }
     const { element, error } = itemElement(type, item);
     if (element === undefined) {
-      report(errors, place, `element ${i}: ${error}`);
+      report(findings, place, `element ${i}: ${error}`);
       return;
     }
     if (seen.has(element)) {
-      report(errors, place, `duplicate entries for key ${formatElement(element)}`);
+      report(findings, place, `duplicate entries for key ${formatElement(element)}`);
     }
     seen.add(element);
-    check(item, type.item, { parent: place, element }, errors);
+    check(item, type.item, { parent: place, element }, findings);
   }
 }
 
@@ -100,14 +118,14 @@ function checkScalar(
   value: JsonValue,
   kind: ScalarKind,
   place: Place | undefined,
-  errors: string[],
+  findings: Findings,
 ): void {
   if (value === null) return;
   switch (kind) {
     case "string":
       if (typeof value !== "string") {
         report(
-          errors,
+          findings,
           place,
           `expected string, got &value.valueUnstructured{Value:${goValue(value)}}`,
         );
@@ -115,20 +133,20 @@ function checkScalar(
       break;
     case "numeric":
       if (typeof value !== "number" && typeof value !== "bigint") {
-        report(errors, place, `expected numeric (int or float), got ${goType(value)}`);
+        report(findings, place, `expected numeric (int or float), got ${goType(value)}`);
       }
       break;
     case "boolean":
       if (typeof value !== "boolean")
-        report(errors, place, `expected boolean, got ${goPointer(value)}`);
+        report(findings, place, `expected boolean, got ${goPointer(value)}`);
       break;
     default:
       if (typeof value === "object")
-        report(errors, place, `expected any scalar, got ${goPointer(value)}`);
+        report(findings, place, `expected any scalar, got ${goPointer(value)}`);
   }
 }
 
-function report(errors: string[], place: Place | undefined, message: string): void {
+function report({ errors }: Findings, place: Place | undefined, message: string): void {
   if (errors.length >= typeErrorsMax) return;
   errors.push(place === undefined ? message : `${formatPlace(place)}: ${message}`);
 }

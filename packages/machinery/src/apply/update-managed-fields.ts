@@ -53,6 +53,15 @@ export interface UpdateOptions extends WriteOptions {
 
 /** `updated` with its managedFields. Neither object is modified; parts are shared. Throws only what the converter throws. */
 export function updateManagedFields(options: UpdateOptions): JsonObject {
+  const work = updateInPieces(options);
+  for (;;) {
+    const { done, value } = work.next();
+    if (done === true) return value;
+  }
+}
+
+/** The same, resting after each step, so that others may have their turn while a large object is looked at. */
+export function* updateInPieces(options: UpdateOptions): Generator<void, JsonObject, void> {
   const { live, updated } = options;
   if (live === undefined && managedFieldsOf(updated) === undefined) return withCreator(options);
   const managers = startingManagers(options);
@@ -61,7 +70,9 @@ export function updateManagedFields(options: UpdateOptions): JsonObject {
   // The managers are not compared: nobody owns them.
   const stored = live === undefined ? undefined : managedFieldsOf(live);
   const after = withManagedFields(updated, Array.isArray(stored) ? stored : []);
-  const written = recordUpdate(managers, live ?? {}, after, options);
+  yield;
+  const written = yield* recordInPieces(managers, live ?? {}, after, options);
+  yield;
   return withManagedFields(updated, encodeManagers(capUpdateManagers(written)));
 }
 
@@ -83,6 +94,19 @@ export function recordUpdate(
   after: JsonObject,
   options: WriteOptions,
 ): Managers {
+  const work = recordInPieces(managers, before, after, options);
+  for (;;) {
+    const { done, value } = work.next();
+    if (done === true) return value;
+  }
+}
+
+function* recordInPieces(
+  managers: Managers,
+  before: JsonObject,
+  after: JsonObject,
+  options: WriteOptions,
+): Generator<void, Managers, void> {
   const versions = new Versions(options);
   const changes = new WriteChanges({
     before,
@@ -90,8 +114,12 @@ export function recordUpdate(
     versions,
     resetFields: options.resetFields,
   });
+  changes.at(options.apiVersion);
+  yield;
   const reconciled = reconcileManagers(managers, before, versions);
+  yield;
   const { managers: left } = takeFields(reconciled, changes);
+  yield;
   const fields = ownFields(changes.at(options.apiVersion)?.written, options);
   if (fields === undefined) return left;
 

@@ -1,10 +1,11 @@
 export { jsonEqual } from "./equal.ts";
-export { jsonDepthMax, parseJson } from "./parse.ts";
+export { jsonDepthMax, type ParseOptions, parseJson } from "./parse.ts";
 export type { ParsedJson } from "./parse-lossless.ts";
 export { stringifyJson } from "./stringify.ts";
-export { JsonSyntaxError } from "./syntax-error.ts";
+export { JsonSyntaxError, JsonTooManyValuesError } from "./syntax-error.ts";
 export {
   cloneJson,
+  exceededLimit,
   isJsonObject,
   type JsonArray,
   type JsonObject,
@@ -12,4 +13,5 @@ export {
   type JsonValue,
   member,
   setMember,
+  type ValueLimits,
 } from "./value.ts";

@@ -3,6 +3,7 @@ import { describe, it } from "node:test";
 import fc from "fast-check";
 import {
   cloneJson,
+  exceededLimit,
   type JsonValue,
   jsonDepthMax,
   jsonEqual,
@@ -13,6 +14,46 @@ import {
 import { parseLossless } from "./parse-lossless.ts";
 
 describe("parseJson", () => {
+  it("takes as many values as it is told, and not one more", () => {
+    const text = '{"a":[1,2,"x,y"],"b":{"c":null}}';
+    assert.deepEqual(parseJson(text, { valuesMax: 7 }).value, JSON.parse(text));
+    assert.throws(() => parseJson(text, { valuesMax: 6 }), {
+      name: "JsonTooManyValuesError",
+      message: "limit is 6 values",
+    });
+  });
+
+  it("takes as many members of one object as it is told, and not one more", () => {
+    const text = '{"a":{"x":1,"y":2},"b":{"x":1,"y":2,"z":":"},"c":[{"x":1}]}';
+    assert.deepEqual(parseJson(text, { membersMax: 3 }).value, JSON.parse(text));
+    assert.throws(() => parseJson(text, { membersMax: 2 }), {
+      name: "JsonTooManyValuesError",
+      message: "limit is 2 members of one object",
+    });
+  });
+
+  it("counts no value less than there is, however it is written", () => {
+    fc.assert(
+      fc.property(fc.jsonValue({ maxDepth: 4 }), (value) => {
+        const text = JSON.stringify(value);
+        const count = (each: unknown): number =>
+          1 +
+          (typeof each === "object" && each !== null
+            ? Object.values(each).reduce((sum: number, member) => sum + count(member), 0)
+            : 0);
+        assert.throws(() => parseJson(text, { valuesMax: count(value) - 1 }), /limit is/);
+        const limits = { valuesMax: count(value), membersMax: 1_000 };
+        assert.equal(exceededLimit(value as JsonValue, limits), undefined);
+        const less = { ...limits, valuesMax: count(value) - 1 };
+        if (less.valuesMax > 0)
+          assert.equal(
+            exceededLimit(value as JsonValue, less),
+            `limit is ${less.valuesMax} values`,
+          );
+      }),
+    );
+  });
+
   it("keeps integers that a double cannot hold", () => {
     const text = '{"a":9007199254740993,"b":[-9223372036854775808],"c":1}';
     const { value } = parseJson(text);

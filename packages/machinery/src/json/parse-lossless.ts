@@ -25,6 +25,8 @@ const int64Max = 2n ** 63n - 1n;
 class LosslessParser {
   readonly duplicates: string[] = [];
   readonly #text: string;
+  /** Where the parser is; written out only for duplicates. */
+  readonly #path: (string | number)[] = [];
   #at = 0;
 
   constructor(text: string) {
@@ -32,19 +34,19 @@ class LosslessParser {
   }
 
   parseDocument(): JsonValue {
-    const value = this.#value("");
+    const value = this.#value();
     this.#space();
     if (this.#at !== this.#text.length) this.#fail();
     return value;
   }
 
-  #value(path: string): JsonValue {
+  #value(): JsonValue {
     this.#space();
     switch (this.#text[this.#at]) {
       case "{":
-        return this.#object(path);
+        return this.#object();
       case "[":
-        return this.#array(path);
+        return this.#array();
       case '"':
         return this.#string();
       case "t":
@@ -58,7 +60,7 @@ class LosslessParser {
     }
   }
 
-  #object(path: string): JsonValue {
+  #object(): JsonValue {
     const object: { [key: string]: JsonValue } = {};
     this.#at++;
     if (this.#take("}")) return object;
@@ -67,22 +69,33 @@ class LosslessParser {
       if (this.#text[this.#at] !== '"') this.#fail();
       const key = this.#string();
       if (!this.#take(":")) this.#fail();
-      const memberPath = path === "" ? key : `${path}.${key}`;
-      if (Object.hasOwn(object, key)) this.duplicates.push(memberPath);
-      setMember(object, key, this.#value(memberPath));
+      this.#path.push(key);
+      if (Object.hasOwn(object, key)) this.duplicates.push(this.#pathText());
+      setMember(object, key, this.#value());
+      this.#path.pop();
     } while (this.#take(","));
     if (!this.#take("}")) this.#fail();
     return object;
   }
 
-  #array(path: string): JsonValue {
+  #array(): JsonValue {
     const array: JsonValue[] = [];
     this.#at++;
     if (this.#take("]")) return array;
-    do array.push(this.#value(`${path}[${array.length}]`));
-    while (this.#take(","));
+    const depth = this.#path.length;
+    do {
+      this.#path[depth] = array.length;
+      array.push(this.#value());
+    } while (this.#take(","));
+    this.#path.length = depth;
     if (!this.#take("]")) this.#fail();
     return array;
+  }
+
+  #pathText(): string {
+    return this.#path
+      .map((part, i) => (typeof part === "number" ? `[${part}]` : i === 0 ? part : `.${part}`))
+      .join("");
   }
 
   #string(): string {

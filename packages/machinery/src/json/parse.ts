@@ -6,17 +6,29 @@
  * has one of the first two, or the third, takes the slow way.
  */
 import { type ParsedJson, parseLossless } from "./parse-lossless.ts";
-import { JsonSyntaxError } from "./syntax-error.ts";
+import { JsonSyntaxError, JsonTooManyValuesError } from "./syntax-error.ts";
 import { isJsonObject, type JsonValue } from "./value.ts";
 
 /** Kubernetes accepts 10,000 levels; nothing real has more than a few dozen, and recursion over the value must stay safe. */
 export const jsonDepthMax = 1000;
 
-export function parseJson(text: string): ParsedJson {
+export interface ParseOptions {
+  /** Values (objects, arrays and what is in them) that the text may have; an empty object or array counts as two. */
+  readonly valuesMax?: number;
+  /** Members that one object may have: objects with very many are slow to make and to walk. */
+  readonly membersMax?: number;
+}
+
+/** Throws a JsonSyntaxError, or a JsonTooManyValuesError before anything is parsed. */
+export function parseJson(text: string, { valuesMax, membersMax }: ParseOptions = {}): ParsedJson {
   const look = lookAt(text);
   if (look.depth > jsonDepthMax) {
     throw new JsonSyntaxError(`exceeded max depth of ${jsonDepthMax} levels`);
   }
+  if (valuesMax !== undefined && look.values > valuesMax)
+    throw new JsonTooManyValuesError(`limit is ${valuesMax} values`);
+  if (membersMax !== undefined && look.widest > membersMax)
+    throw new JsonTooManyValuesError(`limit is ${membersMax} members of one object`);
   let value: JsonValue;
   if (look.bigNumber) {
     return parseLossless(text);
@@ -35,6 +47,9 @@ export function parseJson(text: string): ParsedJson {
 interface Look {
   readonly depth: number;
   readonly members: number;
+  readonly values: number;
+  /** Members of the object that has most. */
+  readonly widest: number;
   readonly bigNumber: boolean;
 }
 
@@ -45,6 +60,9 @@ function lookAt(text: string): Look {
   let depth = 0;
   let depthMax = 0;
   let members = 0;
+  let values = 1;
+  let widest = 0;
+  const width = new Uint32Array(jsonDepthMax + 1);
   let digits = 0;
   let bigNumber = false;
   for (let i = 0; i < text.length; i++) {
@@ -56,13 +74,20 @@ function lookAt(text: string): Look {
       if (++digits > digitsSafeMax) bigNumber = true;
     } else {
       digits = 0;
-      if (code === 0x3a) members++;
+      if (code === 0x3a) {
+        members++;
+        const own = (width[depth] ?? 0) + 1;
+        width[depth] = own;
+        if (own > widest) widest = own;
+      } else if (code === 0x2c) values++;
       else if (code === 0x7b || code === 0x5b) {
+        values++;
         if (++depth > depthMax) depthMax = depth;
+        width[depth] = 0;
       } else if (code === 0x7d || code === 0x5d) depth--;
     }
   }
-  return { depth: depthMax, members, bigNumber };
+  return { depth: depthMax, members, values, widest, bigNumber };
 }
 
 /** The index of the closing quote; long strings are searched by the engine, not by us. */

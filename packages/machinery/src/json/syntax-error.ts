@@ -2,3 +2,8 @@
 export class JsonSyntaxError extends Error {
   override readonly name = "JsonSyntaxError";
 }
+
+/** The text has more values, or more of them in one object, than the caller is willing to look at. */
+export class JsonTooManyValuesError extends Error {
+  override readonly name = "JsonTooManyValuesError";
+}

@@ -46,3 +46,29 @@ export function cloneJson<Value extends JsonValue>(value: Value): Value {
     setMember(copy, key, cloneJson((value as JsonObject)[key] as JsonValue));
   return copy as unknown as Value;
 }
+
+export interface ValueLimits {
+  /** Values, the outermost included. */
+  readonly valuesMax: number;
+  /** Members of one object. */
+  readonly membersMax: number;
+}
+
+/** Which limit a value is beyond, in words for people; undefined if none. Looks at no more than is needed to tell. */
+export function exceededLimit(
+  value: JsonValue,
+  { valuesMax, membersMax }: ValueLimits,
+): string | undefined {
+  const pending: JsonValue[] = [value];
+  let count = 1;
+  for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
+    if (typeof next !== "object" || next === null) continue;
+    const members = Array.isArray(next) ? next : (Object.values(next) as JsonValue[]);
+    if (members !== next && members.length > membersMax)
+      return `limit is ${membersMax} members of one object`;
+    count += members.length;
+    if (count > valuesMax) return `limit is ${valuesMax} values`;
+    for (const each of members) if (typeof each === "object") pending.push(each);
+  }
+  return undefined;
+}

@@ -14,12 +14,13 @@ import { NodeCompiler } from "./compile-node.ts";
 import { validateEmbeddedResources } from "./embedded-meta.ts";
 import { errorsMax, errorsTextMax, SchemaLimitError } from "./limits.ts";
 import { validateListTypes } from "./list-types.ts";
+import { atOnce, type Pieces } from "./pieces.ts";
 import { readSchema } from "./read-schema.ts";
 import type { CompiledRule, RuleEvaluator } from "./rule-evaluator.ts";
 import { type RuleSource, reachBit, type SchemaNode } from "./schema-node.ts";
 import type { SchemaProps } from "./schema-props.ts";
 import { type Shaped, type ShapeSteps, shape } from "./shape.ts";
-import { type RuleLookup, validateRules } from "./validate-rules.ts";
+import { type RuleLookup, validateRulesInPieces } from "./validate-rules.ts";
 import { validateValue } from "./validate-value.ts";
 
 export interface CompileOptions {
@@ -34,7 +35,10 @@ export interface ValidateOptions {
 
 /** `json` is a schema that was accepted when its CRD was written; one that cannot even be read is a bug of the caller. */
 export function compileSchema(json: JsonValue, options: CompileOptions = {}): CompiledSchema {
-  const { schema, problems } = readSchema(json, { withoutDocumentation: true });
+  const { schema, problems } = readSchema(json, {
+    withoutDocumentation: true,
+    isAccepted: true,
+  });
   assert(schema !== undefined, `schema cannot be read: ${problems.join("; ")}`);
   return compileSchemaProps(schema, options);
 }
@@ -91,20 +95,34 @@ export class CompiledSchema {
     return shape(object, this.root, { applyDefaults: true, isResourceRoot: true }).value;
   }
 
+  /** Rules may take long. */
+  get hasRules(): boolean {
+    return this.#evaluator !== undefined && (this.root.reach & reachBit.rules) !== 0;
+  }
+
   /** Everything that is wrong with an object; its own metadata and type are the registry's business. */
-  validate(object: JsonValue, { old }: ValidateOptions = {}): FieldError[] {
-    return limited(() => {
+  validate(object: JsonValue, options: ValidateOptions = {}): FieldError[] {
+    return atOnce(this.validateInPieces(object, options));
+  }
+
+  /** The same, resting while rules are run. */
+  validateInPieces(object: JsonValue, { old }: ValidateOptions = {}): Pieces<FieldError[]> {
+    const check = (): FieldError[] => {
       const errors = validateValue(this.root, object, { old });
       errors.push(...validateEmbeddedResources(this.root, object));
       errors.push(...this.#validateLists(object, old));
-      errors.push(...this.#validateRules(object, old, errors));
       return errors;
-    });
+    };
+    return this.#limited(check, object, old);
   }
 
   /** What the status subresource checks: the status by its own schema, lists and rules over the whole object. */
   validateStatus(object: JsonValue, old: JsonValue): FieldError[] {
-    return limited(() => {
+    return atOnce(this.validateStatusInPieces(object, old));
+  }
+
+  validateStatusInPieces(object: JsonValue, old: JsonValue): Pieces<FieldError[]> {
+    const check = (): FieldError[] => {
       const errors: FieldError[] = [];
       const node = this.root.properties?.get("status");
       if (node !== undefined && isJsonObject(object) && Object.hasOwn(object, "status")) {
@@ -114,9 +132,25 @@ export class CompiledSchema {
         errors.push(...validateValue(node, object["status"] as JsonValue, options));
       }
       errors.push(...this.#validateLists(object, old));
-      errors.push(...this.#validateRules(object, old, errors));
       return errors;
-    });
+    };
+    return this.#limited(check, object, old);
+  }
+
+  /** `check`, then the rules. An object that is too expensive to judge is refused, not half judged. */
+  *#limited(
+    check: () => FieldError[],
+    object: JsonValue,
+    old: JsonValue | undefined,
+  ): Pieces<FieldError[]> {
+    try {
+      const errors = check();
+      errors.push(...(yield* this.#validateRules(object, old, errors)));
+      return reported(errors);
+    } catch (error) {
+      if (!(error instanceof SchemaLimitError)) throw error;
+      return [fieldError.invalid("<nil>", "", error.message)];
+    }
   }
 
   #validateLists(object: JsonValue, old: JsonValue | undefined): FieldError[] {
@@ -125,11 +159,11 @@ export class CompiledSchema {
     return validateListTypes(this.root, old).length > 0 ? [] : errors;
   }
 
-  #validateRules(
+  *#validateRules(
     object: JsonValue,
     old: JsonValue | undefined,
     errors: readonly FieldError[],
-  ): FieldError[] {
+  ): Pieces<FieldError[]> {
     const evaluator = this.#evaluator;
     if (evaluator === undefined || (this.root.reach & reachBit.rules) === 0) return [];
     if (errors.some(({ type }) => blocking.has(type))) return [rulesNotChecked];
@@ -142,7 +176,8 @@ export class CompiledSchema {
       }
       return compiled;
     };
-    return validateRules(this.root, object, { old, isResourceRoot: true, lookup });
+    const options = { old, isResourceRoot: true, lookup };
+    return yield* validateRulesInPieces(this.root, object, options);
   }
 }
 
@@ -167,14 +202,4 @@ function reported(errors: readonly FieldError[]): FieldError[] {
     text += body.length;
     return i === 0 || text <= errorsTextMax;
   });
-}
-
-/** An object that is too expensive to judge is refused, not half judged. */
-function limited(validate: () => FieldError[]): FieldError[] {
-  try {
-    return reported(validate());
-  } catch (error) {
-    if (!(error instanceof SchemaLimitError)) throw error;
-    return [fieldError.invalid("<nil>", "", error.message)];
-  }
 }

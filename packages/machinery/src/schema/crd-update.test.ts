@@ -3,6 +3,7 @@ import { describe, it } from "node:test";
 import type { JsonObject } from "../json/index.ts";
 import { formatFieldError } from "../status/index.ts";
 import {
+  schemaNodesMax,
   validateCustomResourceDefinition,
   validateCustomResourceDefinitionUpdate,
 } from "./index.ts";
@@ -35,6 +36,33 @@ describe("a changed definition", () => {
       'spec.group: Invalid value: "other.example.com": field is immutable',
       'spec.names.plural: Invalid value: "tabs": field is immutable',
     ]);
+  });
+
+  it("may keep a schema that was stored under larger limits, and make it smaller, but not change it otherwise", () => {
+    const wide = (fields: number): JsonObject =>
+      crd({
+        versions: [
+          version("v1", {
+            schema: {
+              openAPIV3Schema: {
+                type: "object",
+                properties: Object.fromEntries(
+                  Array.from({ length: fields }, (_, i) => [`f${i}`, { type: "string" }]),
+                ),
+              },
+            },
+          }),
+        ],
+      });
+    const stored = wide(schemaNodesMax + 1_000);
+    assert.match(create(stored).join(), /must not have more than 12000 sub-schemas/);
+    const renamed = { ...stored, metadata: { ...(stored["metadata"] as JsonObject), labels: {} } };
+    assert.deepEqual(update(renamed, stored), []);
+    assert.deepEqual(update(wide(schemaNodesMax - 1), stored), []);
+    assert.match(
+      update(wide(schemaNodesMax + 999), stored).join(),
+      /must not have more than 12000 sub-schemas/,
+    );
   });
 
   it("may keep what the stored one got away with, and add nothing of the kind", () => {

@@ -165,9 +165,9 @@ class SpecValidation {
   }
 
   *validate(): Pieces<FieldError[]> {
-    for (const [i, { schema }] of this.#spec.versions.entries()) {
-      this.#schemas.push(this.#read(schema, i));
-      if (this.#nodes > definitionNodesMax) {
+    for (const [i, version] of this.#spec.versions.entries()) {
+      this.#schemas.push(this.#read(version, i));
+      if (this.#nodes > definitionNodesMax && this.#nodes > this.#oldNodes()) {
         const detail = `must not have more than ${definitionNodesMax} sub-schemas in all versions together`;
         return [fieldError.forbidden("spec.versions", detail)];
       }
@@ -205,16 +205,26 @@ class SpecValidation {
     return errors;
   }
 
-  #read(schema: JsonValue | undefined, index: number): SchemaProps | undefined {
+  #read({ name, schema }: CrdVersion, index: number): SchemaProps | undefined {
     if (schema === undefined) return undefined;
     const path = `spec.versions[${index}].schema.openAPIV3Schema`;
-    const read = readSchema(schema, { path });
+    let read = readSchema(schema, { path });
+    // One that was stored under larger limits may stay as it is.
+    if (read.schema === undefined && jsonEqual(schema, this.#oldVersion(name)?.schema))
+      read = readSchema(schema, { path, isAccepted: true });
     this.#nodes += read.nodes;
     for (const problem of read.problems) {
       const colon = problem.lastIndexOf(": ");
       this.#errors.push(fieldError.invalid(problem.slice(0, colon), "", problem.slice(colon + 2)));
     }
     return read.schema;
+  }
+
+  #oldNodes(): number {
+    let nodes = 0;
+    for (const { schema } of this.#old?.versions ?? [])
+      if (schema !== undefined) nodes += readSchema(schema, { isAccepted: true }).nodes;
+    return nodes;
   }
 
   #requireSchemas(): void {
@@ -331,7 +341,10 @@ class SpecValidation {
   *#forgiven(): Pieces<Partial<typeof strictSchemaValidation>> {
     const forgiven: Record<string, boolean> = {};
     for (const version of this.#old?.versions ?? []) {
-      const old = version.schema === undefined ? undefined : readSchema(version.schema).schema;
+      const old =
+        version.schema === undefined
+          ? undefined
+          : readSchema(version.schema, { isAccepted: true }).schema;
       if (old === undefined) continue;
       for (const [rule, required] of Object.entries(forgivenBy(old))) {
         if (required === false) forgiven[rule] = false;

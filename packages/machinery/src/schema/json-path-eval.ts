@@ -2,14 +2,19 @@
 import { isJsonObject, type JsonValue } from "../json/index.ts";
 import { type Filter, JsonPathError, type PathNode, type Slice } from "./json-path.ts";
 
-/** Values that one path may look at in one object. */
+/** Values that one path, or all paths of a row of a table together, may look at in one object. */
 export const pathVisitsMax = 100_000;
 
-export function evaluateJsonPath(nodes: readonly PathNode[], root: JsonValue): JsonValue[] {
-  return new PathEvaluation().list([root], nodes);
+export function evaluateJsonPath(
+  nodes: readonly PathNode[],
+  root: JsonValue,
+  evaluation = new PathEvaluation(),
+): JsonValue[] {
+  return evaluation.list([root], nodes);
 }
 
-class PathEvaluation {
+/** Counts what is looked at. */
+export class PathEvaluation {
   #visits = 0;
 
   list(input: JsonValue[], nodes: readonly PathNode[]): JsonValue[] {

@@ -49,8 +49,11 @@ export const shownTextMax = 4_096;
 /** UTF-16 units of the reported errors together; the first error is reported whatever its size. */
 export const errorsTextMax = 262_144;
 
-/** Items of lists of type set and map in one object, which all have to be compared. */
-export const comparedItemsMax = 200_000;
+/**
+ * Items of lists of type set and map in one object, which all have to be compared, and are owned one by one. In Kubernetes the owners of more would not fit
+ * into etcd.
+ */
+export const comparedItemsMax = 10_000;
 
 /** Errors held while alternatives (oneOf, anyOf) are tried and unchanged values are forgiven; more ends the validation. */
 export const errorsHeldMax = 5_000;

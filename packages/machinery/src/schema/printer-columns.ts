@@ -6,7 +6,7 @@ import type { PrinterColumn } from "./crd.ts";
 import { formatGoFloat } from "./go-number.ts";
 import { humanDuration } from "./human-duration.ts";
 import { JsonPathError, type PathNode, parseJsonPath } from "./json-path.ts";
-import { evaluateJsonPath } from "./json-path-eval.ts";
+import { evaluateJsonPath, PathEvaluation } from "./json-path-eval.ts";
 
 export interface ColumnDefinition {
   readonly name: string;
@@ -48,8 +48,12 @@ export function compilePrinterColumns(columns: readonly PrinterColumn[]): Printe
           : `Custom resource definition column (in JSONPath format): ${column.jsonPath}`,
       priority: column.priority,
     })),
-    cells: (object, nowMs) =>
-      compiled.map(({ column, path }) => cellOf(column.type, firstResult(path, object), nowMs)),
+    cells: (object, nowMs) => {
+      const evaluation = new PathEvaluation();
+      return compiled.map(({ column, path }) =>
+        cellOf(column.type, firstResult(path, object, evaluation), nowMs),
+      );
+    },
   };
 }
 
@@ -69,9 +73,13 @@ function parseColumnPath(text: string): readonly PathNode[] {
 }
 
 /** Undefined when there is none, or when the path does not fit the object. */
-function firstResult(path: readonly PathNode[], object: JsonObject): JsonValue | undefined {
+function firstResult(
+  path: readonly PathNode[],
+  object: JsonObject,
+  evaluation?: PathEvaluation,
+): JsonValue | undefined {
   try {
-    return evaluateJsonPath(path, object)[0];
+    return evaluateJsonPath(path, object, evaluation)[0];
   } catch (error) {
     if (error instanceof JsonPathError) return undefined;
     throw error;

@@ -29,10 +29,12 @@ export interface ReadSchemaOptions {
   readonly path?: string;
   /** Leaves out descriptions, titles, examples and external docs, which cost memory and mean nothing to a compiler. */
   readonly withoutDocumentation?: boolean;
+  /** It was accepted before, perhaps under larger limits than today's: its size is no problem. */
+  readonly isAccepted?: boolean;
 }
 
 export function readSchema(json: JsonValue, options: ReadSchemaOptions = {}): ReadSchema {
-  const reader = new SchemaReader(options.withoutDocumentation === true);
+  const reader = new SchemaReader(options);
   const schema = reader.schema(json, options.path ?? "openAPIV3Schema", 1);
   const { problems, nodes } = reader;
   return { schema: problems.length === 0 ? schema : undefined, problems, nodes };
@@ -42,12 +44,14 @@ const problemsMax = 20;
 class SchemaReader {
   readonly problems: string[] = [];
   readonly #withoutDocumentation: boolean;
+  readonly #isAccepted: boolean;
   readonly #patterns = new Set<string>();
   #patternWeight = 0;
   #nodes = 0;
 
-  constructor(withoutDocumentation: boolean) {
-    this.#withoutDocumentation = withoutDocumentation;
+  constructor({ withoutDocumentation, isAccepted }: ReadSchemaOptions) {
+    this.#withoutDocumentation = withoutDocumentation === true;
+    this.#isAccepted = isAccepted === true;
   }
 
   get nodes(): number {
@@ -64,7 +68,7 @@ class SchemaReader {
       this.#problem(path, `must not be nested deeper than ${schemaDepthMax} levels`);
       return schema;
     }
-    if (++this.#nodes > schemaNodesMax) {
+    if (++this.#nodes > schemaNodesMax && !this.#isAccepted) {
       if (this.#nodes === schemaNodesMax + 1)
         this.#problem(path, `must not have more than ${schemaNodesMax} sub-schemas`);
       return schema;
@@ -266,7 +270,7 @@ class SchemaReader {
       this.#problem(path, "must be an array");
       return undefined;
     }
-    if (value.length > enumValuesMax)
+    if (value.length > enumValuesMax && !this.#isAccepted)
       this.#problem(path, `must not have more than ${enumValuesMax} values`);
     return value as readonly JsonValue[];
   }
@@ -301,6 +305,7 @@ class SchemaReader {
 
   /** Compiling patterns is the most expensive thing that a schema can ask for, so it is bounded before anybody does. */
   #weighPattern(pattern: string, path: string): void {
+    if (this.#isAccepted) return;
     if (pattern.length > patternLengthMax) {
       this.#problem(path, `must not be longer than ${patternLengthMax} characters`);
       return;

@@ -7,6 +7,7 @@ import { type FieldError, fieldError } from "../status/index.ts";
 import { utf8Length } from "./format-net.ts";
 import { errorsMax } from "./limits.ts";
 import { correlateItems } from "./list-correlation.ts";
+import { atOnce, type Pieces } from "./pieces.ts";
 import {
   type CompiledRule,
   ruleCallCostMax,
@@ -40,14 +41,44 @@ export class RuleBudget {
   }
 }
 
+/** Says when rules have cost enough for one piece. */
+class CostPace {
+  #restAt: number;
+
+  constructor(left: number) {
+    this.#restAt = left - rulePieceCost;
+  }
+
+  /** Asked after each rule. */
+  isTime(left: number): boolean {
+    this.#restAt += costOfCall;
+    if (left > this.#restAt) return false;
+    this.#restAt = left - rulePieceCost;
+    return true;
+  }
+}
+
+/** Run-time cost of rules, and a little for each of them, after which others have their turn: some milliseconds. */
+export const rulePieceCost = 250_000;
+const costOfCall = 50;
+
 export function validateRules(
   root: SchemaNode,
   value: JsonValue,
-  { old, isResourceRoot, lookup, budget = new RuleBudget(ruleObjectCostMax) }: RuleOptions,
+  options: RuleOptions,
 ): FieldError[] {
+  return atOnce(validateRulesInPieces(root, value, options));
+}
+
+/** The same, resting whenever rules have cost as much as may be spent in one go. */
+export function* validateRulesInPieces(
+  root: SchemaNode,
+  value: JsonValue,
+  { old, isResourceRoot, lookup, budget = new RuleBudget(ruleObjectCostMax) }: RuleOptions,
+): Pieces<FieldError[]> {
   const walk = new RuleWalk(lookup, budget);
   const correlation = old === undefined ? undefined : new Correlation(value, old);
-  walk.value(root, value, { old, current: correlation, parent: undefined }, isResourceRoot);
+  yield* walk.value(root, value, { old, current: correlation, parent: undefined }, isResourceRoot);
   return walk.errors;
 }
 
@@ -82,21 +113,25 @@ class RuleWalk {
   readonly #lookup: RuleLookup;
   readonly #path: PathSegment[] = [];
   readonly #budget: RuleBudget;
+  readonly #pace: CostPace;
 
   constructor(lookup: RuleLookup, budget: RuleBudget) {
     this.#lookup = lookup;
     this.#budget = budget;
+    this.#pace = new CostPace(budget.left);
   }
 
-  value(node: SchemaNode, value: JsonValue, position: Position, isRoot: boolean): void {
+  *value(node: SchemaNode, value: JsonValue, position: Position, isRoot: boolean): Pieces<void> {
     if (value === null || (node.reach & reachBit.rules) === 0) return;
     if (this.#budget.left < 0 || this.errors.length >= errorsMax) return;
-    if (node.rules !== undefined) this.#rules(node, node.rules, value, position, isRoot);
-    if (Array.isArray(value)) this.#array(node, value, position);
-    else if (isJsonObject(value)) this.#object(node, value, position, isRoot);
+    if (node.rules !== undefined) {
+      yield* this.#rules(node, node.rules, value, position, isRoot);
+    }
+    if (Array.isArray(value)) yield* this.#array(node, value, position);
+    else if (isJsonObject(value)) yield* this.#object(node, value, position, isRoot);
   }
 
-  #object(node: SchemaNode, value: JsonObject, position: Position, isRoot: boolean): void {
+  *#object(node: SchemaNode, value: JsonObject, position: Position, isRoot: boolean): Pieces<void> {
     for (const key of Object.keys(value)) {
       const property = node.properties?.get(key);
       const child = property ?? (typeof node.additional === "object" ? node.additional : undefined);
@@ -110,29 +145,29 @@ class RuleWalk {
       const hidden = isRoot && (key === "apiVersion" || key === "kind");
       const next = hidden ? { ...nowhere, old } : descend(position, member, old);
       this.#path.push(property === undefined ? [key] : key);
-      this.value(child, member, next, false);
+      yield* this.value(child, member, next, false);
       this.#path.pop();
     }
   }
 
-  #array(node: SchemaNode, value: readonly JsonValue[], position: Position): void {
+  *#array(node: SchemaNode, value: readonly JsonValue[], position: Position): Pieces<void> {
     if (node.items === undefined || (node.items.reach & reachBit.rules) === 0) return;
     const oldItems = correlateItems(node, position.old);
     for (let i = 0; i < value.length; i++) {
       const item = value[i] as JsonValue;
       this.#path.push(i);
-      this.value(node.items, item, descend(position, item, oldItems.get(item)), false);
+      yield* this.value(node.items, item, descend(position, item, oldItems.get(item)), false);
       this.#path.pop();
     }
   }
 
-  #rules(
+  *#rules(
     node: SchemaNode,
     source: RuleSource,
     value: JsonValue,
     position: Position,
     isRoot: boolean,
-  ): void {
+  ): Pieces<void> {
     const compiled = this.#lookup(source, isRoot || node.embedded);
     if (this.#budget.left === 0) {
       this.#stop(node, outOfBudget);
@@ -150,6 +185,7 @@ class RuleWalk {
       if (program.usesOldSelf && oldSelf === undefined && rule.optionalOldSelf !== true) continue;
       const run: RuleRun = { node, rule, program, self: value, oldSelf, position };
       if (!this.#evaluate(run, source)) return;
+      if (this.#pace.isTime(this.#budget.left)) yield;
     }
   }
 

@@ -4,6 +4,7 @@
  * Names are case-sensitive. Null stands for absent. The result shares nothing with the input that the caller could change.
  */
 import { isJsonObject, type JsonObject, type JsonValue, setMember } from "../json/index.ts";
+import { isPlainTime, parseGoTime } from "./go-time.ts";
 import { isLeftOut } from "./left-out.ts";
 import { parseQuantity } from "./quantity.ts";
 import type { MessageShape, ScalarType, Shape } from "./shape.ts";
@@ -136,8 +137,6 @@ class ShapeDecoder {
   }
 }
 
-const timePattern = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(?:Z|[+-]\d\d:\d\d)$/;
-
 function readQuantity(text: string): string {
   const parsed = parseQuantity(text.trim());
   if ("error" in parsed) throw new ShapeError(parsed.error);
@@ -146,22 +145,22 @@ function readQuantity(text: string): string {
 
 /** In UTC, with the digits that the type has: whole seconds, or exactly six of a second. */
 function readTime(value: string, type: "time" | "microTime"): string {
-  const [whole, fraction = ""] = timePattern.exec(value) ?? [];
-  const atMs = whole === undefined ? Number.NaN : Date.parse(value);
-  const layout = type === "time" ? "2006-01-02T15:04:05Z07:00" : "2006-01-02T15:04:05.000000Z07:00";
-  if (Number.isNaN(atMs)) throw timeError(value, layout, value, "2006");
-  if (type === "microTime" && fraction.length !== 7)
-    throw timeError(value, layout, value.slice("2006-01-02T15:04:05".length), ".000000");
-  const seconds = new Date(atMs).toISOString().slice(0, 19);
-  return type === "time" ? `${seconds}Z` : `${seconds}${fraction}Z`;
+  const isMicro = type === "microTime";
+  if (isPlainTime(value, isMicro ? "2006-01-02T15:04:05.000000Z" : "2006-01-02T15:04:05Z"))
+    return value;
+  const parsed = parseGoTime(
+    value,
+    isMicro ? "2006-01-02T15:04:05.000000Z07:00" : "2006-01-02T15:04:05Z07:00",
+  );
+  if ("error" in parsed) throw new ShapeError(parsed.error);
+  const seconds = new Date(parsed.atMs).toISOString().slice(0, 19);
+  return isMicro ? `${seconds}.${parsed.fraction}Z` : `${seconds}Z`;
 }
 
-function timeError(value: string, layout: string, rest: string, part: string): ShapeError {
-  const [shown, left] = [JSON.stringify(value), JSON.stringify(rest)];
-  return new ShapeError(`parsing time ${shown} as "${layout}": cannot parse ${left} as "${part}"`);
-}
 const goScalar = new Map([
   ["double", "float64"],
+  ["microTime", "string"],
+  ["time", "string"],
   ["raw", "map[string]interface {}"],
 ]);
 

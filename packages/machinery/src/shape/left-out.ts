@@ -1,7 +1,13 @@
 import type { JsonValue } from "../json/index.ts";
 import type { Field, MessageShape } from "./shape.ts";
 
-/** What Go's `omitempty` does: empty lists and maps are not told, nor are the zeros of some numbers and booleans. */
+/** Go's time at zero, which it takes for none. */
+const zeroTimes: ReadonlySet<JsonValue> = new Set([
+  "0001-01-01T00:00:00Z",
+  "0001-01-01T00:00:00.000000Z",
+]);
+
+/** What Go's `omitempty` does: empty lists and maps are not told, nor are the zeros of some numbers and booleans, and of times. */
 export function isLeftOut(
   message: MessageShape,
   { name, shape }: Field,
@@ -10,7 +16,9 @@ export function isLeftOut(
   if (shape.kind === "list" || shape.kind === "map") {
     return isEmpty(value as object) && !message.keepsEmpty.has(name);
   }
-  if (shape.kind !== "scalar" || shape.isZeroless !== true) return false;
+  if (shape.kind !== "scalar") return false;
+  if (shape.scalar === "time" || shape.scalar === "microTime") return zeroTimes.has(value);
+  if (shape.isZeroless !== true) return false;
   return value === false || value === 0 || value === "";
 }
 

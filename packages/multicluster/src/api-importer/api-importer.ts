@@ -66,6 +66,8 @@ interface LastRun {
   readonly fingerprint: string | undefined;
   readonly resources: string;
   readonly imports: string;
+  /** How many imports had been deleted when it began. */
+  readonly deletions: number;
   readonly nextAtMs: number;
 }
 
@@ -77,6 +79,8 @@ export class ApiImporter {
   readonly #importSource: ObjectSource<APIResourceImport>;
   readonly #native: NativeResources;
   readonly #lastRuns = new Map<string, LastRun>();
+  /** One that comes and goes between two looks leaves no other trace. */
+  readonly #deletions = new Map<string, number>();
 
   constructor(options: ApiImporterOptions) {
     const { clusters, targets, onError } = options;
@@ -104,9 +108,18 @@ export class ApiImporter {
           (change.type === "updated" &&
             change.object.metadata.generation !== change.previous.metadata.generation),
       });
+    this.#importSource.addHandler({
+      deleted: ({ spec }, { key }) => {
+        const id = formatKey({ cluster: key.cluster, namespace: "", name: spec.location });
+        this.#deletions.set(id, (this.#deletions.get(id) ?? 0) + 1);
+      },
+    });
     targets.subscribe({
       connected: (connection) => this.controller.enqueue(keyOf(connection)),
-      gone: (connection) => this.#lastRuns.delete(formatKey(keyOf(connection))),
+      gone: (connection) => {
+        this.#lastRuns.delete(formatKey(keyOf(connection)));
+        this.#deletions.delete(formatKey(keyOf(connection)));
+      },
     });
   }
 
@@ -120,9 +133,11 @@ export class ApiImporter {
     const resources = target.spec?.resources ?? this.#options.resources;
     const imports = this.#known(key);
     const last = this.#lastRuns.get(formatKey(key));
+    const deletions = this.#deletions.get(formatKey(key)) ?? 0;
     const isSame =
       last?.connection === connection &&
       last.resources === resources.join() &&
+      last.deletions === deletions &&
       last.imports === namesOf(imports);
     const nowMs = this.#clock.monotonic();
     if (isSame && nowMs < last.nextAtMs) return { requeueAfterMs: last.nextAtMs - nowMs };
@@ -142,7 +157,7 @@ export class ApiImporter {
       const { found, print } = served;
       const run = { target, found, known: imports, upstreamClient, signal };
       await this.#say(target, ready(await writeImports(run)), context);
-      const about = { connection, resources: resources.join(), fingerprint: print };
+      const about = { connection, resources: resources.join(), fingerprint: print, deletions };
       this.#lastRuns.set(formatKey(key), {
         ...about,
         imports: namesOf(this.#known(key)),

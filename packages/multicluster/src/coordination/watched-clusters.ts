@@ -34,6 +34,9 @@ export function metadataAndTargets(options: WatchedClustersOptions): Clusters {
       const isTargets = resource.resource === syncTargets.resource;
       return (isTargets ? whole : metadata).source(resource, shared);
     },
+    get hasSynced() {
+      return whole.hasSynced && metadata.hasSynced;
+    },
     ready(cluster) {
       const waits = [whole.ready(cluster), metadata.ready(cluster)].filter(
         (one) => one !== undefined,

@@ -2,14 +2,15 @@
 import type { Clock, Random } from "@kcp-ts/machinery/base";
 import { type JsonValue, jsonEqual } from "@kcp-ts/machinery/json";
 import type { ClusterName } from "@kcp-ts/machinery/names";
-import { type Client, findCondition, pause, startDeadline } from "@kcp-ts/sdk";
-import { agentFieldManager, syncTargets } from "../api/index.ts";
+import { type Client, EventRecorder, findCondition, pause, startDeadline } from "@kcp-ts/sdk";
+import { agentFieldManager, syncerFieldManager, syncTargets } from "../api/index.ts";
 import type { TargetIdentity } from "../syncer/index.ts";
 import { missingAccess } from "./access.ts";
 import { type Capacity, readCapacity } from "./capacity.ts";
 import { diagnose } from "./diagnose.ts";
 import { otherClaims } from "./other-claims.ts";
 import { probe } from "./probe.ts";
+import { happenings } from "./status-events.ts";
 import { clusterConditions, settled } from "./target-status.ts";
 
 export interface SelfReportOptions {
@@ -33,13 +34,15 @@ export async function runSelfReport(
   options: SelfReportOptions,
   signal: AbortSignal,
 ): Promise<void> {
-  const { clock, random, onError, intervalMs = selfReportMs } = options;
+  const { clock, random, onError, upstream, intervalMs = selfReportMs } = options;
+  const component = syncerFieldManager;
+  const events = new EventRecorder({ component, client: () => upstream, clock, onError });
   while (!signal.aborted) {
     let waitMs = intervalMs * (0.8 + 0.4 * random.next());
     const what = "taking stock of the cluster";
     const deadline = startDeadline({ clock, timeoutMs, signal, what });
     try {
-      await report(options, deadline.signal);
+      await report(options, events, deadline.signal);
     } catch (error) {
       if (signal.aborted) return;
       onError(error);
@@ -55,11 +58,16 @@ export async function runSelfReport(
   }
 }
 
-async function report(options: SelfReportOptions, signal: AbortSignal): Promise<void> {
+async function report(
+  options: SelfReportOptions,
+  events: EventRecorder,
+  signal: AbortSignal,
+): Promise<void> {
   const { target, upstream, downstream, clock } = options;
   const { name } = target;
   const resource = upstream.resource(syncTargets);
-  const { spec, status: known = {} } = await resource.get({ name }, { signal });
+  const found = await resource.get({ name }, { signal });
+  const { spec, status: known = {} } = found;
   const answer = await probe(downstream, { timeoutMs, clock, signal });
   if ("reason" in answer) throw new Error(answer.message);
   const resources = spec?.resources ?? options.resources;
@@ -84,6 +92,8 @@ async function report(options: SelfReportOptions, signal: AbortSignal): Promise<
   if (isSaid) return;
   const apply = { fieldManager: agentFieldManager, force: true, signal };
   await resource.applyStatus({ metadata: { name }, status: { ...facts, conditions } }, apply);
+  for (const happening of happenings(name, known.conditions, conditions))
+    events.record(target.cluster, found, happening);
 }
 
 /** Who may not see nodes gets no capacity, and the cluster is none the worse for it. */

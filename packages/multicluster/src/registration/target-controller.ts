@@ -12,7 +12,6 @@ import {
   type Clusters,
   Controller,
   EventRecorder,
-  findCondition,
   formatKey,
   hasFinalizer,
   isBeingDeleted,
@@ -33,7 +32,6 @@ import {
   type SyncTarget,
   syncTargetFinalizer,
   syncTargets,
-  targetConditions,
 } from "../api/index.ts";
 import { AgentUpkeep } from "./agent-upkeep.ts";
 import { connectCluster } from "./connect-cluster.ts";
@@ -41,6 +39,7 @@ import { diagnose } from "./diagnose.ts";
 import { Heartbeats, heartbeatLateMs } from "./heartbeats.ts";
 import { type OpenSealed, readKubeconfig } from "./kubeconfig-source.ts";
 import { heldOriginals } from "./originals.ts";
+import { happenings } from "./status-events.ts";
 import { type LinkReport, type LinkSettings, linkDefaults, TargetLink } from "./target-link.ts";
 import { isSaid, type Observation, targetStatus } from "./target-status.ts";
 import type { TargetConnection, Targets } from "./targets.ts";
@@ -180,7 +179,8 @@ export class TargetController {
     const failed = problem && ({ state: "failed", message: problem.message } as const);
     const agent = this.#agents.stateOf(id) ?? failed;
     const observation = { kind: "agent" as const, heartbeat, agent };
-    return { observation, waitMs: Math.min(waitMs, heartbeatLateMs / 4) };
+    const { inventoryMs } = this.#settings;
+    return { observation, waitMs: Math.min(waitMs, inventoryMs, heartbeatLateMs / 4) };
   }
 
   /** The link for this kubeconfig: another kubeconfig is another link, and so is another mode. */
@@ -325,17 +325,8 @@ export class TargetController {
     if (isSaid(target, status)) return;
     const options = { fieldManager: registrationFieldManager, force: true, signal };
     await client.resource(syncTargets).applyStatus({ metadata: { name }, status }, options);
-    const { ready: type } = targetConditions;
-    const [before, after] = [target.status?.conditions, status.conditions].map((list) =>
-      findCondition(list, type),
-    );
-    if (after === undefined || (before?.status === after.status && before.reason === after.reason))
-      return;
-    this.#events.record(cluster, target, {
-      type: after.status === "True" ? "Normal" : "Warning",
-      reason: after.reason,
-      message: after.message === "" ? "the cluster is ready" : after.message,
-    });
+    for (const happening of happenings(name, target.status?.conditions, status.conditions))
+      this.#events.record(cluster, target, happening);
   }
 
   async #forget(id: string): Promise<void> {

@@ -51,6 +51,8 @@ export interface SyncResult {
 
 /** A deletion is told by the informer; this is for one that was missed. */
 const lookAgainMs = 10_000;
+/** So often in a row, seconds apart, is not the watch being late. */
+const contradictionsMax = 3;
 const done: SyncResult = {};
 
 export class DownSync {
@@ -61,6 +63,8 @@ export class DownSync {
   readonly #settled = new Map<string, string>();
   /** Pairs that were compared and found to agree, as they were then. */
   readonly #agreed = new Map<string, Agreement>();
+  /** How often in a row the control plane, asked, said otherwise than what was told of it. */
+  readonly #contradictions = new Map<string, number>();
 
   constructor(options: DownSyncOptions) {
     this.#options = options;
@@ -72,6 +76,7 @@ export class DownSync {
     const { view, context } = this.#options;
     const upstream = view.upstreamObject(key);
     if (upstream !== undefined && wishFor(upstream.metadata, context.target.name) === "stay") {
+      this.#contradictions.delete(formatKey(key));
       return this.#keep(key, upstream);
     }
     const hasNothingToRelease =
@@ -87,6 +92,7 @@ export class DownSync {
     const text = formatKey(key);
     this.#settled.delete(text);
     this.#agreed.delete(text);
+    this.#contradictions.delete(text);
     this.#patience.forget(text);
     this.#status.forget(text);
   }
@@ -208,11 +214,22 @@ export class DownSync {
       original !== undefined &&
       wishFor(original.metadata, context.target.name) === "stay" &&
       (origin === undefined || origin.uid === original.metadata.uid);
-    if (isStaying) return { againAfterMs: 1000 };
+    if (isStaying) return this.#contradicted(key);
+    this.#contradictions.delete(formatKey(key));
     if (isLeft) return this.#deleteDownstream(key, copy);
     if (original !== undefined) await this.#release(key, original);
     this.forget(key);
     return done;
+  }
+
+  /** The control plane says otherwise than what was told of it. Most often that is on its way; if it stays so, it was missed. */
+  #contradicted(key: ObjectKey): SyncResult {
+    const text = formatKey(key);
+    const times = (this.#contradictions.get(text) ?? 0) + 1;
+    this.#contradictions.set(text, times);
+    if (times === 1) return { againAfterMs: 1000 };
+    if (times === contradictionsMax) this.#options.view.resyncUpstream();
+    return { againAfterMs: lookAgainMs };
   }
 
   async #release(key: ObjectKey, original: KubernetesObject): Promise<void> {

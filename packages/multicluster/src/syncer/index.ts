@@ -20,6 +20,8 @@ export {
   parsePolicies,
   policyFor,
 } from "./policy.ts";
+export { PolicySet } from "./policy-set.ts";
+export { syncPolicyLabel } from "./protocol.ts";
 export { releasePatch } from "./release-patch.ts";
 export { type ResolvedResources, resolveResources } from "./resolve-resources.ts";
 export { ResourceSet } from "./resource-set.ts";

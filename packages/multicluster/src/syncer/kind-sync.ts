@@ -38,6 +38,7 @@ const notSyncedWaitMs = 1000;
 
 export class KindSync {
   readonly synced: SyncedResource;
+  readonly policy: KindPolicy;
   readonly view: KindView;
   readonly #options: KindSyncOptions;
   readonly #breaker: CircuitBreaker;
@@ -50,6 +51,7 @@ export class KindSync {
   constructor(options: KindSyncOptions) {
     this.#options = options;
     this.synced = options.synced;
+    this.policy = options.policy;
     const { context, policy } = options;
     onAbort(context.signal, () => this.#stop.abort());
     this.view = new KindView({ ...options, signal: this.#stop.signal });

@@ -136,6 +136,11 @@ export class KindView {
     await Promise.all([this.#upstream.synced(signal), this.#downstream.synced(signal)]);
   }
 
+  /** Something was missed. */
+  resyncUpstream(): void {
+    this.#upstream.resync();
+  }
+
   /** Whether an upstream object is assigned to the cluster or held for it. */
   get holdsSomething(): boolean {
     return this.#upstream.keys().length > 0;
@@ -262,15 +267,11 @@ function keepFresh(
   if (stored === undefined) {
     if (!isNew && !fresh.has(text)) return false;
   } else {
-    const { uid, resourceVersion } = stored.metadata;
-    const isSame = uid === written.metadata.uid;
-    if (isSame && resourceVersion === written.metadata.resourceVersion) {
+    const { resourceVersion } = stored.metadata;
+    const isTold = resourceVersion === written.metadata.resourceVersion;
+    if (isTold || isOlder(written.metadata.resourceVersion, resourceVersion)) {
       fresh.delete(text);
-      return true;
-    }
-    if (!isSame || isOlder(written.metadata.resourceVersion, resourceVersion)) {
-      fresh.delete(text);
-      return false;
+      return isTold;
     }
   }
   fresh.set(text, written);
@@ -285,10 +286,10 @@ function isNews(
 ): boolean {
   const written = fresh.get(text)?.metadata;
   if (written === undefined || told === undefined) return true;
-  const { uid, resourceVersion } = told.metadata;
-  if (written.uid === uid && isOlder(resourceVersion, written.resourceVersion)) return false;
+  const { resourceVersion } = told.metadata;
+  if (isOlder(resourceVersion, written.resourceVersion)) return false;
   fresh.delete(text);
-  return written.uid !== uid || written.resourceVersion !== resourceVersion;
+  return written.resourceVersion !== resourceVersion;
 }
 
 /** Versions are ordered where they are numbers, as Kubernetes promises by now; where they are not, what is told last counts. */

@@ -2,15 +2,19 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { describe, it } from "node:test";
 import {
+  agentAnnotation,
+  apiVersionAnnotation,
   clusterLabel,
   deletionAnnotation,
   downstreamLabel,
   namespaceLocatorAnnotation,
+  orphanAnnotation,
   softFinalizersAnnotation,
   specDiffAnnotation,
   stateLabel,
   statusAnnotation,
   syncerFinalizer,
+  syncTargetFinalizer,
   tenantLabel,
 } from "../api/index.ts";
 import {
@@ -18,6 +22,7 @@ import {
   appliedHashAnnotation,
   originAnnotation,
   syncedAnnotation,
+  syncPolicyLabel,
 } from "./protocol.ts";
 
 describe("docs/guides/sync-protocol.md", () => {
@@ -40,6 +45,11 @@ describe("docs/guides/sync-protocol.md", () => {
       originAnnotation,
       appliedHashAnnotation,
       appliedGenerationAnnotation,
+      syncPolicyLabel,
+      syncTargetFinalizer,
+      orphanAnnotation,
+      agentAnnotation,
+      apiVersionAnnotation,
     ];
     assert.deepEqual([...listed].map(([, name]) => name).sort(), used.sort());
   });

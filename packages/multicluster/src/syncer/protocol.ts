@@ -17,6 +17,9 @@ export function syncedAnnotation(target: string): string {
   return syncedAnnotationPrefix + target;
 }
 
+/** On upstream ConfigMaps: they hold policies for the SyncTarget of this name; for all, if empty. */
+export const syncPolicyLabel = "workload.kcp.io/sync-policy";
+
 /** What can stand in the `reason` of the annotation above and of Events. */
 export const troubleReasons = [
   "AlreadyExists",

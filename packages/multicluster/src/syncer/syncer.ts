@@ -5,6 +5,7 @@
  * A lost connection freezes: nothing is written, nothing is deleted, and what was missed is made up for when it is back.
  */
 import { type Clock, type Random, systemClock, systemRandom } from "@kcp-ts/machinery/base";
+import { type JsonObject, jsonEqual } from "@kcp-ts/machinery/json";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import {
   type Client,
@@ -21,7 +22,8 @@ import { DownstreamNamespaces } from "./downstream-namespaces.ts";
 import { runHeartbeat, targetConfirmation } from "./heartbeat.ts";
 import { isRace, type KindHealth, KindSync } from "./kind-sync.ts";
 import type { TargetIdentity } from "./origin.ts";
-import { type Policies, policyFor } from "./policy.ts";
+import { type KindPolicy, type Policies, policyFor } from "./policy.ts";
+import { PolicySet } from "./policy-set.ts";
 import { Reporter } from "./reporter.ts";
 import { idOf, ResourceSet } from "./resource-set.ts";
 import { UpstreamInformers } from "./upstream-informers.ts";
@@ -36,7 +38,7 @@ export interface SyncerOptions {
   readonly downstream: Client;
   readonly target: TargetIdentity;
   readonly resources: ResourceSet | readonly SyncedResource[];
-  readonly policies?: Policies | undefined;
+  readonly policies?: PolicySet | Policies | undefined;
   /** Shared among the syncers of a process; its own if left out. */
   readonly upstreamInformers?: UpstreamInformers | undefined;
   /** The logical cluster of the SyncTarget: it is looked at before anything is deleted, and told that the syncer lives. */
@@ -89,6 +91,7 @@ class RunningSyncer implements Syncer {
   readonly #options: SyncerOptions;
   readonly #context: SyncContext;
   readonly #resources: ResourceSet;
+  readonly #policies: PolicySet;
   readonly #informers: UpstreamInformers;
   readonly #namespaces: DownstreamNamespaces;
   readonly #reporter: Reporter;
@@ -126,6 +129,8 @@ class RunningSyncer implements Syncer {
       options.resources instanceof ResourceSet
         ? options.resources
         : new ResourceSet(options.resources);
+    this.#policies =
+      options.policies instanceof PolicySet ? options.policies : new PolicySet(options.policies);
     this.#informers =
       options.upstreamInformers ??
       new UpstreamInformers({
@@ -168,7 +173,12 @@ class RunningSyncer implements Syncer {
   start(): void {
     const { home: client, workers = workersDefault } = this.#options;
     this.#running.push(this.#namespaces.run());
-    this.#stopListening = this.#resources.onChange(() => this.#updateKinds());
+    const stops = [this.#resources, this.#policies].map((set) =>
+      set.onChange(() => this.#updateKinds()),
+    );
+    this.#stopListening = () => {
+      for (const stop of stops) stop();
+    };
     this.#updateKinds();
     for (let worker = 0; worker < workers; worker++) this.#running.push(this.#work());
     if (client === undefined) return;
@@ -198,7 +208,7 @@ class RunningSyncer implements Syncer {
     if (this.#stop.signal.aborted) return;
     const wanted = new Map(this.#resources.current.map((synced) => [idOf(synced), synced]));
     for (const [id, kind] of this.#kinds) {
-      if (wanted.has(id)) continue;
+      if (wanted.has(id) && isSame(kind.policy, this.#policyFor(kind.synced))) continue;
       this.#kinds.delete(id);
       kind.stop().catch(this.#context.onError);
     }
@@ -211,7 +221,7 @@ class RunningSyncer implements Syncer {
     const kind = new KindSync({
       context: this.#context,
       synced,
-      policy: policyFor(this.#options.policies ?? {}, synced.resource),
+      policy: this.#policyFor(synced),
       namespaces: this.#namespaces,
       upstreamInformers: this.#informers,
       reporter: this.#reporter,
@@ -219,6 +229,10 @@ class RunningSyncer implements Syncer {
     });
     this.#kinds.set(id, kind);
     kind.start();
+  }
+
+  #policyFor({ resource }: SyncedResource): KindPolicy {
+    return policyFor(this.#policies.current, resource);
   }
 
   async #work(): Promise<void> {
@@ -242,6 +256,10 @@ class RunningSyncer implements Syncer {
     this.#queue.forget(item);
     if (againAfterMs !== undefined) this.#queue.addAfter(item, againAfterMs);
   }
+}
+
+function isSame(one: KindPolicy, other: KindPolicy): boolean {
+  return jsonEqual(one as unknown as JsonObject, other as unknown as JsonObject);
 }
 
 function kindName({ synced }: KindSync): string {

@@ -36,6 +36,8 @@ export interface UpstreamKind {
   readonly hasSynced: boolean;
   readonly health: InformerHealth;
   synced(signal: AbortSignal): Promise<void>;
+  /** Something was missed: all of it is fetched anew. */
+  resync(): void;
   close(): void;
 }
 
@@ -88,6 +90,7 @@ export class UpstreamInformers {
         return informer.health;
       },
       synced: (signal) => informer.synced(signal),
+      resync: () => informer.resync(),
       close,
     };
   }

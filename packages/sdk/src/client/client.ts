@@ -35,7 +35,7 @@ export interface ClientOptions {
   /** How often a request is sent again when the server says `Retry-After`. */
   readonly retriesMax?: number;
   readonly onWarning?: (text: string, request: RequestSummary) => void;
-  /** Called behind every response head, for metrics. */
+  /** Called behind every attempt, for metrics. */
   readonly onResponse?: (request: RequestSummary, response: ResponseSummary) => void;
   readonly clock?: Clock;
   readonly random?: Random;
@@ -47,8 +47,12 @@ export interface RequestSummary {
 }
 
 export interface ResponseSummary {
+  /** 0 when there was no answer. */
   readonly status: number;
+  /** Until the response's head was there. */
   readonly durationMs: number;
+  /** 1 for the first time that the request was sent. */
+  readonly attempt: number;
 }
 
 export interface ClientRequest {
@@ -58,6 +62,8 @@ export interface ClientRequest {
   readonly headers?: RequestHeaders;
   readonly body?: JsonValue | undefined;
   readonly contentType?: string | undefined;
+  /** The answer may be packed on the way, where the transport can: for lists and documents. */
+  readonly mayBeLong?: boolean | undefined;
   readonly signal?: AbortSignal | undefined;
   /** Overrides the client's: an informer has its own patience and takes 0. */
   readonly retriesMax?: number | undefined;
@@ -156,18 +162,23 @@ export class Client {
     const retriesMax = request.retriesMax ?? this.#options.retriesMax ?? retriesMaxDefault;
     let resends = 0;
     for (let retries = 0; ; ) {
+      const attempt = 1 + retries + resends;
       const { onResponse } = this.#options;
       const startedAtMs = onResponse === undefined ? 0 : this.clock.monotonic();
       let response: TransportResponse;
       try {
         response = await this.transport.send(wire);
       } catch (error) {
+        if (onResponse !== undefined && !signal?.aborted) {
+          const durationMs = this.clock.monotonic() - startedAtMs;
+          onResponse(wire, { status: 0, durationMs, attempt });
+        }
         if (!isWorthResending(error, wire.method) || ++resends > resendsMax) throw error;
         continue;
       }
       if (onResponse !== undefined) {
         const durationMs = this.clock.monotonic() - startedAtMs;
-        onResponse(wire, { status: response.status, durationMs });
+        onResponse(wire, { status: response.status, durationMs, attempt });
       }
       this.#warn(wire, response);
       if (response.status < 400) return response;
@@ -191,6 +202,7 @@ export class Client {
       path: this.basePath + request.path,
       headers,
       body: body === undefined ? undefined : stringifyJson(body),
+      mayBeLong: request.mayBeLong,
       signal,
     };
   }

@@ -249,7 +249,7 @@ export class ResourceClient<Object extends KubernetesObject> {
       resourceVersionMatch,
       ...extra,
     });
-    const request = { method: "GET", path, headers, signal, retriesMax } as const;
+    const request = { method: "GET", path, headers, signal, retriesMax, mayBeLong: true } as const;
     return (await this.client.read(request)).text;
   }
 

@@ -27,6 +27,8 @@ export interface TransportRequest {
   readonly path: string;
   readonly headers: RequestHeaders;
   readonly body?: string | Uint8Array | undefined;
+  /** The answer may be worth packing. Asking for it costs a tenth of a short request. */
+  readonly mayBeLong?: boolean | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 

@@ -12,6 +12,7 @@ import {
   type ObjectStore,
   type SharedInformerOptions,
 } from "../informer/index.ts";
+import type { MetricsRegistry } from "../metrics/index.ts";
 
 export interface Clusters {
   /** A client for one of the clusters. Throws when it is not, or no longer, one of them. */
@@ -29,6 +30,11 @@ export interface Clusters {
    */
   ready(cluster: ClusterName): Promise<void> | undefined;
 
+  /**
+   * Whether all sources have known a state, for a readiness check. A fleet's member that is down holds up nobody, so a fleet always has.
+   */
+  readonly hasSynced: boolean;
+
   /** Keeps the sources true until the signal aborts. */
   run(signal: AbortSignal): Promise<void>;
 }
@@ -41,6 +47,8 @@ export interface ObjectSource<Cached> {
 export interface ClustersOptions {
   readonly client: Client;
   readonly onError?: (error: unknown) => void;
+  /** Counts what the informers do. */
+  readonly metrics?: MetricsRegistry;
   readonly clock?: Clock;
   readonly random?: Random;
 }
@@ -67,6 +75,9 @@ function informed(informers: Informers, client: Clusters["client"]): Clusters {
   return {
     client,
     source: (resource, options) => informers.get(resource, options),
+    get hasSynced() {
+      return informers.hasSynced;
+    },
     ready: () => (informers.hasSynced ? undefined : informers.synced()),
     run: (signal) => informers.run(signal),
   };

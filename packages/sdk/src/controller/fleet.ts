@@ -9,11 +9,13 @@ import type { ClusterName } from "@kcp-ts/machinery/names";
 import type { Client, KubernetesObject, Resource } from "../client/index.ts";
 import { formatResource, untilAborted } from "../client/index.ts";
 import { Informers, type SharedInformerOptions } from "../informer/index.ts";
+import type { MetricsRegistry } from "../metrics/index.ts";
 import type { Clusters, ObjectSource } from "./clusters.ts";
 import { FleetSource } from "./fleet-source.ts";
 
 export interface FleetOptions {
   readonly onError?: (error: unknown, cluster: ClusterName) => void;
+  readonly metrics?: MetricsRegistry;
   readonly clock?: Clock;
   readonly random?: Random;
 }
@@ -41,17 +43,22 @@ export class Fleet implements Clusters {
     this.#options = options;
   }
 
+  get hasSynced(): boolean {
+    return true;
+  }
+
   get members(): readonly ClusterName[] {
     return [...this.#members.keys()];
   }
 
   join(cluster: ClusterName, client: Client): void {
     assert(!this.#members.has(cluster), `${cluster} is a member already`);
-    const { onError, clock, random } = this.#options;
+    const { onError, metrics, clock, random } = this.#options;
     const informers = new Informers({
       client,
       scope: { cluster },
       ...(onError === undefined ? {} : { onError: (error) => onError(error, cluster) }),
+      ...(metrics === undefined ? {} : { metrics }),
       ...(clock === undefined ? {} : { clock }),
       ...(random === undefined ? {} : { random }),
     });

@@ -7,6 +7,12 @@ export interface HealthReport {
   readonly text: string;
 }
 
+export interface ReportOptions {
+  readonly verbose?: boolean;
+  /** Checks that are not made. */
+  readonly exclude?: readonly string[];
+}
+
 export class HealthChecks {
   readonly #checks = new Map<string, HealthCheck>();
   readonly #onFailure: (name: string, error: unknown) => void;
@@ -23,15 +29,13 @@ export class HealthChecks {
   }
 
   /** `ok`, or the list of checks as soon as one fails. Reasons are left out: whoever asks need not be trusted. */
-  async report({ verbose = false }: { readonly verbose?: boolean } = {}): Promise<HealthReport> {
+  async report({ verbose = false, exclude = [] }: ReportOptions = {}): Promise<HealthReport> {
     let isHealthy = true;
     let text = "";
     for (const [name, check] of this.#checks) {
-      try {
-        await check();
-        text += `[+]${name} ok\n`;
-      } catch (error) {
-        this.#onFailure(name, error);
+      if (exclude.includes(name)) text += `[+]${name} excluded: ok\n`;
+      else if (await this.#passes(name, check)) text += `[+]${name} ok\n`;
+      else {
         isHealthy = false;
         text += `[-]${name} failed: reason withheld\n`;
       }
@@ -41,5 +45,23 @@ export class HealthChecks {
       isHealthy,
       text: `${text}${isHealthy ? "healthz check passed" : "healthz check failed"}\n`,
     };
+  }
+
+  /** One check alone; undefined when there is none of that name. */
+  async reportOne(name: string): Promise<HealthReport | undefined> {
+    const check = this.#checks.get(name);
+    if (check === undefined) return undefined;
+    const isHealthy = await this.#passes(name, check);
+    return { isHealthy, text: isHealthy ? "ok" : "failed: reason withheld\n" };
+  }
+
+  async #passes(name: string, check: HealthCheck): Promise<boolean> {
+    try {
+      await check();
+      return true;
+    } catch (error) {
+      this.#onFailure(name, error);
+      return false;
+    }
   }
 }

@@ -43,7 +43,12 @@ export {
   withFinalizer,
 } from "./finalizer.ts";
 export { Fleet, type FleetOptions, NotAMember } from "./fleet.ts";
-export { type HealthCheck, HealthChecks, type HealthReport } from "./health.ts";
+export {
+  type HealthCheck,
+  HealthChecks,
+  type HealthReport,
+  type ReportOptions,
+} from "./health.ts";
 export { LeadershipLost, Manager, type ManagerOptions } from "./manager.ts";
 export {
   enqueueByLabel,
@@ -52,6 +57,7 @@ export {
   type Mapping,
   type OwnerOptions,
 } from "./mapping.ts";
+export { answerOperations, type OperationsAnswer, type OperationsOptions } from "./operations.ts";
 export {
   allOf,
   annotationsChanged,

@@ -4,25 +4,44 @@
  * Sources are kept true also while another process leads, so that taking over takes no time.
  */
 import { onAbort } from "../client/index.ts";
-import type { LeaderElector } from "../leader-election/index.ts";
+import type { LeaderElector, Leadership } from "../leader-election/index.ts";
 import type { Clusters } from "./clusters.ts";
 import type { Controller } from "./controller.ts";
+import { HealthChecks } from "./health.ts";
 
 export interface ManagerOptions {
   readonly clusters: readonly Clusters[];
   readonly controllers: readonly Controller[];
   readonly elector?: LeaderElector;
+  /** Why a health check fails, for a log: whoever asks is not told. */
+  readonly onUnhealthy?: (check: string, reason: unknown) => void;
 }
 
 export class LeadershipLost extends Error {
   override readonly name = "LeadershipLost";
 }
 
+/**
+ * A manager's `health` fails when this process works on although its lease is lost, so that whoever runs it ends it; `readiness` fails until the
+ * sources have known a state. A process that waits to lead is both healthy and ready.
+ */
 export class Manager {
+  readonly health: HealthChecks;
+  readonly readiness: HealthChecks;
   readonly #options: ManagerOptions;
+  #leadership: Leadership | undefined;
 
   constructor(options: ManagerOptions) {
     this.#options = options;
+    const { clusters, onUnhealthy } = options;
+    this.health = new HealthChecks(onUnhealthy).add("ping", () => {});
+    this.readiness = new HealthChecks(onUnhealthy).add("informers", () => {
+      if (clusters.some((one) => !one.hasSynced)) throw new Error("not all sources have a state");
+    });
+    if (options.elector === undefined) return;
+    this.health.add("leaderElection", () => {
+      if (this.#leadership?.isHeld() === false) throw new Error("works without the lease");
+    });
   }
 
   /**
@@ -45,7 +64,12 @@ export class Manager {
       onAbort(signal, stop);
       await elector.run(ended.signal, async (leadership) => {
         const workSignal = leadership.signal;
-        await Promise.all(controllers.map((one) => one.run({ signal, workSignal })));
+        this.#leadership = leadership;
+        try {
+          await Promise.all(controllers.map((one) => one.run({ signal, workSignal })));
+        } finally {
+          this.#leadership = undefined;
+        }
         isLost = leadership.signal.aborted;
         stop();
       });

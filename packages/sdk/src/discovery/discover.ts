@@ -45,7 +45,13 @@ async function fetchRoot(
   accept = aggregatedAccept,
 ): Promise<Root | undefined> {
   try {
-    const answer = await client.read({ method: "GET", path, headers: { accept }, signal });
+    const answer = await client.read({
+      method: "GET",
+      path,
+      headers: { accept },
+      signal,
+      mayBeLong: true,
+    });
     const document = parseJson(answer.text).value;
     return { document, isAggregated: isAggregated(headerText(answer.headers, "content-type")) };
   } catch (error) {

@@ -66,7 +66,7 @@ async function fetchVersion(
   { signal }: CallOptions,
 ): Promise<ApiVersion> {
   const path = group === "" ? `/api/${version}` : `/apis/${group}/${version}`;
-  const document = await client.json({ method: "GET", path, signal });
+  const document = await client.json({ method: "GET", path, signal, mayBeLong: true });
   const all = objects(document, "resources");
   const resources: ApiResource[] = [];
   for (const one of all) {

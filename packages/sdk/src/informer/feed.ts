@@ -48,6 +48,7 @@ export class Feed<Object extends KubernetesObject, Cached> implements Feeding {
   readonly #interner = new Interner();
   readonly #reader: WatchReader<Object>;
   #hasState = false;
+  #count = 0;
 
   constructor(options: FeedOptions<Object, Cached>) {
     this.#options = options;
@@ -93,6 +94,12 @@ export class Feed<Object extends KubernetesObject, Cached> implements Feeding {
     await this.#reader.watch({ signal, resourceVersion, changes });
   }
 
+  takeCount(): number {
+    const count = this.#count;
+    this.#count = 0;
+    return count;
+  }
+
   async *#whole(options: { signal: AbortSignal; retriesMax: number }) {
     yield await this.#resource.lazyList(options);
   }
@@ -108,6 +115,7 @@ export class Feed<Object extends KubernetesObject, Cached> implements Feeding {
 
   #apply(type: "ADDED" | "MODIFIED" | "DELETED", object: Object): void {
     const { store, handlers } = this.#options;
+    this.#count++;
     const key = this.#keyOf(object);
     if (key === undefined) return;
     const text = formatKey(key);
@@ -141,6 +149,7 @@ export class Feed<Object extends KubernetesObject, Cached> implements Feeding {
 
   /** An object that has not changed since stays the same object: a new sync costs no second copy of what is known. */
   #collect(next: ObjectTable<Cached>, object: Object): void {
+    this.#count++;
     const key = this.#keyOf(object);
     if (key === undefined) return;
     const text = formatKey(key);

@@ -20,6 +20,7 @@ import {
   type SelectorOptions,
   type WatchEvent,
 } from "../client/index.ts";
+import { type MetricsRegistry, reflectorMetrics } from "../metrics/index.ts";
 import type { InformerScope } from "./informer.ts";
 import {
   type Feeding,
@@ -45,6 +46,8 @@ export interface FollowerOptions<Object extends KubernetesObject> {
   /** Off: the state is fetched by pages even where the server could stream it. */
   readonly watchList?: boolean | undefined;
   readonly pageSize?: number | undefined;
+  /** Counts under the names of client-go's reflectors. */
+  readonly metrics?: MetricsRegistry | undefined;
   /** Errors of the way to the server and of the handler, for a log. The follower goes on. */
   readonly onError?: ((error: unknown) => void) | undefined;
   readonly clock?: Clock | undefined;
@@ -78,7 +81,8 @@ export class Follower<Object extends KubernetesObject> {
     const client = scope === "all-clusters" ? options.client.inCluster("*") : options.client;
     const feed = new PassingFeed<Object>({ ...options, client, clock, random, report });
     const method = watchList === false || state === "skip" ? "pages" : "stream";
-    this.#loop = new InformerLoop({ feed, method, clock, random, report });
+    const metrics = reflectorMetrics(options.metrics, options.resource);
+    this.#loop = new InformerLoop({ feed, method, clock, random, report, metrics });
   }
 
   get hasSynced(): boolean {
@@ -116,6 +120,7 @@ class PassingFeed<Object extends KubernetesObject> implements Feeding {
   readonly #resource: ResourceClient<Object>;
   readonly #reader: WatchReader<Object>;
   #sinceBreath = 0;
+  #count = 0;
 
   constructor(options: PassingFeedOptions<Object>) {
     this.#options = options;
@@ -196,12 +201,20 @@ class PassingFeed<Object extends KubernetesObject> implements Feeding {
     if (resourceVersion !== undefined) tell({ type: "progress", resourceVersion });
   }
 
+  takeCount(): number {
+    const count = this.#count;
+    this.#count = 0;
+    return count;
+  }
+
   #told(object: Object, as: ToldObject["as"]): void {
+    this.#count++;
     const key = this.#keyOf(object);
     if (key !== undefined) this.#guarded(() => this.#options.handler.told?.(object, { key, as }));
   }
 
   #deleted(object: Object): void {
+    this.#count++;
     const key = this.#keyOf(object);
     if (key !== undefined) this.#guarded(() => this.#options.handler.deleted?.(object, key));
   }

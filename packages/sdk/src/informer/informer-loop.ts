@@ -4,6 +4,7 @@
  */
 import type { Clock, Random } from "@kcp-ts/machinery/base";
 import { onAbort, pause } from "../client/index.ts";
+import type { ReflectorMetrics } from "../metrics/index.ts";
 import { backoffMs, informerBackoff } from "./backoff.ts";
 import { classifyFailure } from "./failure.ts";
 import {
@@ -20,6 +21,8 @@ export interface Feeding {
   list(options: ListingOptions): Promise<string>;
   /** Fetches the state by a watch that begins with it, tells `synced`, and follows the changes on the same stream. */
   stream(options: FollowOptions): Promise<void>;
+  /** How many objects came since it was last asked. */
+  takeCount(): number;
   /** Follows the changes behind a version until the stream ends. */
   watch(options: FollowOptions & { readonly resourceVersion: string }): Promise<void>;
 }
@@ -40,6 +43,7 @@ export interface InformerLoopOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly report: (error: unknown) => void;
+  readonly metrics?: ReflectorMetrics | undefined;
 }
 
 export interface InformerHealth {
@@ -62,6 +66,7 @@ export class InformerLoop {
   constructor(options: InformerLoopOptions) {
     this.#options = options;
     this.#step = initialStep(options.method);
+    options.metrics?.lastResourceVersion.readBy(() => Number(this.#step.resourceVersion ?? 0));
   }
 
   get hasSynced(): boolean {
@@ -128,22 +133,20 @@ export class InformerLoop {
           await this.#wait(command, signal);
           return { type: "elapsed" };
         case "watch":
-          await this.#options.feed.watch({
-            signal,
-            tell,
-            resourceVersion: command.resourceVersion,
-          });
+          await this.#measured("watch", () =>
+            this.#options.feed.watch({ signal, tell, resourceVersion: command.resourceVersion }),
+          );
           return { type: "ended", healthy: isHealthy() };
         case "sync": {
           if (command.method === "stream") {
-            await this.#options.feed.stream({ signal, tell });
+            await this.#stream(signal);
             return { type: "ended", healthy: isHealthy() };
           }
           const paged = command.method === "pages";
-          return {
-            type: "synced",
-            resourceVersion: await this.#options.feed.list({ signal, paged }),
-          };
+          const resourceVersion = await this.#measured("list", () =>
+            this.#options.feed.list({ signal, paged }),
+          );
+          return { type: "synced", resourceVersion };
         }
       }
     } catch (error) {
@@ -152,6 +155,47 @@ export class InformerLoop {
       this.#options.report(error);
       return { type: "failed", failure: classifyFailure(error), healthy: isHealthy() };
     }
+  }
+
+  /** One request that is a list until it has told the state, and a watch from then on. */
+  async #stream(signal: AbortSignal): Promise<void> {
+    const { feed, clock } = this.#options;
+    let startedAtMs = clock.monotonic();
+    let isListing = true;
+    const tell = (event: InformerEvent) => {
+      if (event.type === "synced") {
+        this.#observe("list", startedAtMs);
+        startedAtMs = clock.monotonic();
+        isListing = false;
+      }
+      this.#dispatch(event);
+    };
+    try {
+      await feed.stream({ signal, tell });
+    } finally {
+      this.#observe(isListing ? "list" : "watch", startedAtMs);
+    }
+  }
+
+  async #measured<Result>(what: "list" | "watch", work: () => Promise<Result>): Promise<Result> {
+    const startedAtMs = this.#options.clock.monotonic();
+    try {
+      return await work();
+    } finally {
+      this.#observe(what, startedAtMs);
+    }
+  }
+
+  #observe(what: "list" | "watch", startedAtMs: number): void {
+    const { metrics, clock, feed } = this.#options;
+    const items = feed.takeCount();
+    if (metrics === undefined) return;
+    const seconds = (clock.monotonic() - startedAtMs) / 1000;
+    const isList = what === "list";
+    (isList ? metrics.lists : metrics.watches).increment();
+    (isList ? metrics.listSeconds : metrics.watchSeconds).observe(seconds);
+    (isList ? metrics.itemsPerList : metrics.itemsPerWatch).observe(items);
+    if (!isList && items === 0 && seconds < shortWatchSeconds) metrics.shortWatches.increment();
   }
 
   #wait({ failures, atLeastMs }: WaitCommand, signal: AbortSignal): Promise<void> {
@@ -170,6 +214,9 @@ export class InformerLoop {
 }
 
 type WaitCommand = Extract<InformerCommand, { readonly do: "wait" }>;
+
+/** A watch that ends sooner, with nothing told, is a sign that something is not. */
+const shortWatchSeconds = 1;
 
 /** A watch that lived so long is a sign that all was well. */
 const healthyMs = 10_000;

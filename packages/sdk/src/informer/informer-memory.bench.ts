@@ -108,6 +108,8 @@ async function serve(encoded: string): Promise<void> {
       void stream(response as unknown as ServerResponse, query.get("sendInitialEvents") === "true");
   });
   process.send?.(server.port);
+  // Nobody is left to ask.
+  process.on("disconnect", () => process.exit(0));
 }
 
 function page(query: URLSearchParams): string {

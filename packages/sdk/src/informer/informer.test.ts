@@ -156,6 +156,26 @@ describe("an informer", () => {
     assert.deepEqual(heard.slice(2), ["updated b 0>7", "added c", "deleted a unseen"]);
   });
 
+  it("syncs anew when told that something was missed, and keeps its state until then", async () => {
+    const { clock, server, informer, put, start, names, heard, errors } = setUp();
+    put("a");
+    void start();
+    await clock.advanceAndSettle(0);
+    const listings = () =>
+      server.requests.filter((one) => one.includes("sendInitialEvents")).length;
+    const before = listings();
+    informer.resync();
+    informer.resync();
+    assert.equal(names(), "a");
+    put("b");
+    await clock.advanceAndSettle(5000);
+    assert.equal(names(), "a,b");
+    assert.deepEqual(heard, ["added a initially", "added b"]);
+    assert.equal(listings(), before + 1);
+    assert.equal(informer.health.state, "watching");
+    assert.deepEqual(errors, []);
+  });
+
   it("keeps the same objects through a new sync when they have not changed", async () => {
     const { put, start, clock, server, informer } = setUp();
     put("a");

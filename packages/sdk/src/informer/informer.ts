@@ -6,6 +6,7 @@
 import type { Clock, Random } from "@kcp-ts/machinery/base";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import type { Client, KubernetesObject, Resource, SelectorOptions } from "../client/index.ts";
+import { type MetricsRegistry, reflectorMetrics } from "../metrics/index.ts";
 import { Feed } from "./feed.ts";
 import { type HandlerRegistration, Handlers, type InformerHandler } from "./handlers.ts";
 import { type InformerHealth, InformerLoop } from "./informer-loop.ts";
@@ -35,6 +36,8 @@ export interface InformerOptions<Object extends KubernetesObject, Cached> {
   /** Off: the state is fetched by pages even where the server could stream it. */
   readonly watchList?: boolean | undefined;
   readonly pageSize?: number | undefined;
+  /** Counts under the names of client-go's reflectors. */
+  readonly metrics?: MetricsRegistry | undefined;
   /** Errors of the way to the server and of handlers, for a log. The informer goes on. */
   readonly onError?: ((error: unknown) => void) | undefined;
   readonly clock?: Clock | undefined;
@@ -69,7 +72,8 @@ export class Informer<Object extends KubernetesObject, Cached = Object> {
       report,
     });
     const method = options.watchList === false ? "pages" : "stream";
-    this.#loop = new InformerLoop({ feed, method, clock, random, report });
+    const metrics = reflectorMetrics(options.metrics, options.resource);
+    this.#loop = new InformerLoop({ feed, method, clock, random, report, metrics });
   }
 
   get store(): ObjectStore<Cached> {

@@ -8,6 +8,7 @@ import {
   type SelectorOptions,
   untilAborted,
 } from "../client/index.ts";
+import type { MetricsRegistry } from "../metrics/index.ts";
 import { Informer, type InformerOptions, type InformerScope } from "./informer.ts";
 import type { Indexers } from "./store.ts";
 
@@ -16,6 +17,7 @@ export interface InformersOptions {
   readonly scope: InformerScope;
   readonly onError?: (error: unknown) => void;
   readonly watchList?: boolean;
+  readonly metrics?: MetricsRegistry;
   readonly clock?: Clock;
   readonly random?: Random;
 }

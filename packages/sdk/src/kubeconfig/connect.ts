@@ -58,6 +58,7 @@ export function connect(kubeconfig: Kubeconfig, options: ConnectOptions = {}): C
     url: server,
     ...way(server, cluster.proxyUrl, env, options.permits),
     tls: () => tlsSettings(cluster, credentials),
+    compression: !cluster.disableCompression,
     clock,
   });
   const stopListening = credentials.onNewCertificate?.(() => node.retire());
@@ -198,6 +199,7 @@ function clusterInfo(cluster: ClusterEntry): JsonObject {
     "insecure-skip-tls-verify": cluster.insecureSkipTlsVerify,
     ...(tlsServerName === undefined ? {} : { "tls-server-name": tlsServerName }),
     ...(proxyUrl === undefined ? {} : { "proxy-url": proxyUrl }),
+    ...(cluster.disableCompression ? { "disable-compression": true } : {}),
     ...(authority !== undefined && "data" in authority
       ? { "certificate-authority-data": Buffer.from(authority.data).toString("base64") }
       : {}),

@@ -33,6 +33,7 @@ export async function inClusterKubeconfig(
           insecureSkipTlsVerify: false,
           certificateAuthority: { file: join(folder, "ca.crt") },
           proxyUrl: undefined,
+          disableCompression: false,
           execConfig: undefined,
         },
       ],

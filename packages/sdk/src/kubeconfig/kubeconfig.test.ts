@@ -42,6 +42,7 @@ const whoAmI: Handler = (request, response) => {
       path: request.url,
       authorization: request.headers.authorization,
       certificate: peer.subject?.CN,
+      encoding: request.headers["accept-encoding"],
       impersonation: Object.fromEntries(impersonation),
     }),
   );
@@ -88,7 +89,10 @@ async function ask(text: string, options: ConnectOptions = {}) {
 }
 
 async function askAgain({ client }: Connection) {
-  return (await client.json({ method: "GET", path: "/me" })) as Record<string, unknown>;
+  return (await client.json({ method: "GET", path: "/me", mayBeLong: true })) as Record<
+    string,
+    unknown
+  >;
 }
 
 describe("a kubeconfig", () => {
@@ -219,6 +223,18 @@ describe("a connection", () => {
       () => connect(parseKubeconfig(config({ "client-key-data": "eA==" }), trusted)),
       /go together/,
     );
+  });
+
+  it("checks the server's certificate against the name it is told", async () => {
+    const answer = await ask(config({}, { "tls-server-name": "localhost" }));
+    assert.equal(answer["path"], "/clusters/root/me");
+    await assert.rejects(ask(config({}, { "tls-server-name": "elsewhere.io" })), /elsewhere\.io/);
+  });
+
+  it("lets the server pack its answers unless the cluster's entry forbids it", async () => {
+    assert.equal((await ask(config({})))["encoding"], "gzip");
+    const plain = await ask(config({}, { "disable-compression": true }));
+    assert.equal(plain["encoding"], undefined);
   });
 
   it("sends a user and password", async () => {

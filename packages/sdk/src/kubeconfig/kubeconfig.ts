@@ -22,6 +22,7 @@ export interface ClusterEntry {
   readonly insecureSkipTlsVerify: boolean;
   readonly certificateAuthority: FileOrData | undefined;
   readonly proxyUrl: string | undefined;
+  readonly disableCompression: boolean;
   /** What the cluster has to tell exec plugins. */
   readonly execConfig: JsonValue | undefined;
 }
@@ -116,6 +117,7 @@ class EntryReader {
       insecureSkipTlsVerify: fields.flag("insecure-skip-tls-verify"),
       certificateAuthority: this.#fileOrData(fields, "certificate-authority"),
       proxyUrl: fields.text("proxy-url"),
+      disableCompression: fields.flag("disable-compression"),
       execConfig: execExtension?.raw("extension"),
     };
   }

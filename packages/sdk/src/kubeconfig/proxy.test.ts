@@ -27,6 +27,9 @@ describe("the proxy", () => {
       assert.equal(through(`https://${host}`, env), "p:1", host);
     }
     assert.equal(through("https://x.io", { https_proxy: "http://r:3", no_proxy: "*" }), undefined);
-    assert.throws(() => through("https://x.io", {}, "socks5://s:4"), /only http and https/);
+    for (const url of ["https://s:4", "socks5://s:4", "socks5h://s:4"]) {
+      assert.equal(through("https://x.io", {}, url), "s:4");
+    }
+    assert.throws(() => through("https://x.io", {}, "socks4://s:4"), /only http, https and socks5/);
   });
 });

@@ -16,10 +16,12 @@ export function proxyFor(
   return parseProxy(text.includes("://") ? text : `http://${text}`);
 }
 
+const proxyProtocols: ReadonlySet<string> = new Set(["http:", "https:", "socks5:", "socks5h:"]);
+
 function parseProxy(text: string): URL {
   const url = URL.canParse(text) ? new URL(text) : undefined;
-  if (url?.protocol !== "http:" && url?.protocol !== "https:") {
-    throw new KubeconfigError("proxy-url: only http and https proxies are supported");
+  if (url === undefined || !proxyProtocols.has(url.protocol)) {
+    throw new KubeconfigError("proxy-url: only http, https and socks5 proxies are supported");
   }
   return url;
 }

@@ -6,7 +6,7 @@
  */
 import { assert, type Clock, type Random } from "@kcp-ts/machinery/base";
 import { type Client, type ObjectName, pause, startDeadline } from "../client/index.ts";
-import type { MetricsRegistry } from "../metrics/index.ts";
+import type { Gauge, MetricsRegistry } from "../metrics/index.ts";
 import {
   type ElectionCommand,
   type ElectionEvent,
@@ -89,6 +89,7 @@ export class LeaderElector {
   async run(signal: AbortSignal, lead: (leadership: Leadership) => Promise<void>): Promise<void> {
     let term: Term | undefined;
     this.#step = nextElectionStep(this.#step, "start");
+    this.#metric();
     while (this.#step.state !== "stopped") {
       const before = this.#step;
       const event = await this.#perform(before.command, term?.over ?? signal);
@@ -193,14 +194,18 @@ export class LeaderElector {
   }
 
   #setMetric(value: number): void {
-    this.#options.metrics
+    this.#metric()?.set(value);
+  }
+
+  /** Looked up also where nothing has changed: a candidate that never led says 0, not nothing. */
+  #metric(): Gauge | undefined {
+    return this.#options.metrics
       ?.gauge({
         name: "leader_election_master_status",
         help: "Gauge of if the reporting system is master of the relevant lease, 0 indicates backup, 1 indicates master.",
         labels: ["name"],
       })
-      .with({ name: this.#options.lease.name })
-      .set(value);
+      .with({ name: this.#options.lease.name });
   }
 }
 

@@ -2,6 +2,9 @@
 import type { RequestSummary, ResponseSummary } from "../client/index.ts";
 import type { MetricsRegistry } from "./registry.ts";
 
+/** client-go's word for a request without an answer. */
+const noAnswer = "<error>";
+
 export function clientMetrics(
   registry: MetricsRegistry,
   host: string,
@@ -17,8 +20,15 @@ export function clientMetrics(
     labels: ["verb", "host"],
     buckets: [0.005, 0.025, 0.1, 0.25, 0.5, 1, 2, 4, 8, 15, 30, 60],
   });
-  return ({ method }, { status, durationMs }) => {
-    requests.with({ code: String(status), method, host }).increment();
+  const retries = registry.counter({
+    name: "rest_client_request_retries_total",
+    help: "Number of request retries, partitioned by status code, verb, and host.",
+    labels: ["code", "verb", "host"],
+  });
+  return ({ method }, { status, durationMs, attempt }) => {
+    const code = status === 0 ? noAnswer : String(status);
+    requests.with({ code, method, host }).increment();
+    if (attempt > 1) retries.with({ code, verb: method, host }).increment();
     durations.with({ verb: method, host }).observe(durationMs / 1000);
   };
 }

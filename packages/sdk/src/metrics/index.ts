@@ -1,5 +1,6 @@
 /** Metrics without a dependency. Names are those that Kubernetes dashboards know. */
 export { clientMetrics } from "./client-metrics.ts";
+export { type ReflectorMetrics, reflectorMetrics } from "./reflector-metrics.ts";
 export {
   Counter,
   Family,

@@ -56,11 +56,16 @@ seconds_count{name="q"} 3
   it("count the client's requests under client-go's names", () => {
     const registry = new MetricsRegistry();
     const observe = clientMetrics(registry, "h:1");
-    observe({ method: "GET", path: "/" }, { status: 200, durationMs: 20 });
+    const get = { method: "GET", path: "/" } as const;
+    observe(get, { status: 200, durationMs: 20, attempt: 1 });
+    observe(get, { status: 0, durationMs: 0, attempt: 1 });
+    observe(get, { status: 200, durationMs: 0, attempt: 2 });
     assert.match(
       registry.text(),
-      /rest_client_requests_total\{code="200",method="GET",host="h:1"\} 1/,
+      /rest_client_requests_total\{code="200",method="GET",host="h:1"\} 2/,
     );
+    assert.match(registry.text(), /requests_total\{code="<error>",method="GET",host="h:1"\} 1/);
+    assert.match(registry.text(), /retries_total\{code="200",verb="GET",host="h:1"\} 1/);
     assert.match(registry.text(), /duration_seconds_sum\{verb="GET",host="h:1"\} 0.02/);
   });
 });

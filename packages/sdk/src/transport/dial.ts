@@ -1,5 +1,5 @@
 /**
- * Making a connection: TCP, through an HTTP proxy if there is one, and TLS on top if the server's URL says so.
+ * Making a connection: TCP, through an HTTP or SOCKS5 proxy if there is one, and TLS on top if the server's URL says so.
  */
 import { request as httpRequest } from "node:http";
 import { request as httpsRequest } from "node:https";
@@ -8,6 +8,7 @@ import { type TLSSocket, connect as tlsConnect } from "node:tls";
 import { type Clock, systemClock } from "@kcp-ts/machinery/base";
 import { onAbort, startDeadline, TransportError } from "../client/index.ts";
 import { type PermitsAddress, permittedOnly } from "./permitted-addresses.ts";
+import { socksTunnel } from "./socks-tunnel.ts";
 
 /** PEM texts. Files and plugins are the business of `kubeconfig/`. */
 export interface TlsSettings {
@@ -112,8 +113,38 @@ function established<S extends Socket>(
   });
 }
 
-/** HTTP CONNECT, with the user and password of the proxy's URL if it has them. */
 function tunnel(
+  url: URL,
+  proxy: URL,
+  permits: PermitsAddress | undefined,
+  signal: AbortSignal,
+): Promise<Socket> {
+  return proxy.protocol.startsWith("socks5")
+    ? throughSocks(url, proxy, permits, signal)
+    : throughHttp(url, proxy, permits, signal);
+}
+
+async function throughSocks(
+  url: URL,
+  proxy: URL,
+  permits: PermitsAddress | undefined,
+  signal: AbortSignal,
+): Promise<Socket> {
+  const socket = await tcp(proxy, permits, signal);
+  const stopListening = onAbort(signal, () => socket.destroy(signal.reason as Error));
+  try {
+    await socksTunnel(socket, proxy, { host: hostOf(url), port: portOf(url) });
+    return socket;
+  } catch (error) {
+    socket.destroy();
+    throw error;
+  } finally {
+    stopListening();
+  }
+}
+
+/** HTTP CONNECT, with the user and password of the proxy's URL if it has them. */
+function throughHttp(
   url: URL,
   proxy: URL,
   permits: PermitsAddress | undefined,
@@ -159,6 +190,7 @@ export function hostOf(url: URL): string {
 
 export function portOf(url: URL): number {
   if (url.port !== "") return Number(url.port);
+  if (url.protocol.startsWith("socks5")) return 1080;
   return url.protocol === "https:" ? 443 : 80;
 }
 

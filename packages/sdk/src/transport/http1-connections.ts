@@ -13,12 +13,14 @@ import {
   type TransportRequest,
   type TransportResponse,
 } from "../client/index.ts";
-import { lost, StreamBody } from "./stream-body.ts";
+import { acceptedEncoding, decodedBody } from "./decoded-body.ts";
+import { lost } from "./stream-body.ts";
 
 export interface Http1Options {
   /** The value of the Host header. */
   readonly host: string;
   readonly connect: () => Promise<Socket>;
+  readonly compression: boolean;
 }
 
 export class Http1Connections {
@@ -41,7 +43,7 @@ export class Http1Connections {
         agent: this.#agent,
         method,
         path,
-        headers: headersOf(request, this.#options.host),
+        headers: headersOf(request, this.#options),
       });
       const stopListening = onAbort(signal, () => {
         outgoing.destroy();
@@ -50,8 +52,9 @@ export class Http1Connections {
       let answered = false;
       outgoing.on("response", (incoming) => {
         answered = true;
-        const body = new StreamBody({
+        const body = decodedBody({
           stream: incoming,
+          contentEncoding: incoming.headers["content-encoding"],
           isComplete: () => incoming.complete,
           cancel: () => outgoing.destroy(),
           failure,
@@ -103,8 +106,12 @@ class DialingAgent extends HttpAgent {
   }
 }
 
-function headersOf(request: TransportRequest, host: string): Record<string, string | string[]> {
+function headersOf(
+  request: TransportRequest,
+  { host, compression }: Http1Options,
+): Record<string, string | string[]> {
   const headers: Record<string, string | string[]> = { host };
+  if (compression && request.mayBeLong === true) headers["accept-encoding"] = acceptedEncoding;
   for (const [name, value] of Object.entries(request.headers)) {
     headers[name] = typeof value === "string" ? value : [...value];
   }

@@ -20,13 +20,15 @@ import {
   type TransportResponse,
 } from "../client/index.ts";
 import { abortable } from "./abortable.ts";
-import { lost, StreamBody } from "./stream-body.ts";
+import { acceptedEncoding, type DecodedBody, decodedBody } from "./decoded-body.ts";
+import { lost } from "./stream-body.ts";
 
 export interface Http2Options {
   readonly authority: string;
   /** A connection on which the server has agreed to speak HTTP/2. */
   readonly connect: () => Promise<Socket>;
   readonly clock: Clock;
+  readonly compression: boolean;
   /** How long the server may take to begin the session on a connection. */
   readonly settingsTimeoutMs: number;
   readonly pingIntervalMs: number;
@@ -206,7 +208,7 @@ export class Http2Connections {
     return new Promise((resolve, reject) => {
       let stream: ClientHttp2Stream;
       try {
-        stream = session.http2.request(headersOf(request), {
+        stream = session.http2.request(headersOf(request, this.#options.compression), {
           endStream: request.body === undefined,
         });
       } catch (error) {
@@ -216,7 +218,7 @@ export class Http2Connections {
         return;
       }
       this.#began(session);
-      let body: StreamBody | undefined;
+      let body: DecodedBody | undefined;
       const cancel = () => stream.close(constants.NGHTTP2_CANCEL);
       const failure = (cause: unknown) =>
         signal?.aborted ? signal.reason : failureOf(stream, request, cause);
@@ -226,7 +228,8 @@ export class Http2Connections {
       });
       stream.on("response", (headers) => {
         const isComplete = () => !stream.aborted && stream.rstCode === constants.NGHTTP2_NO_ERROR;
-        body = new StreamBody({ stream, isComplete, cancel, failure });
+        const contentEncoding = headers["content-encoding"];
+        body = decodedBody({ stream, contentEncoding, isComplete, cancel, failure });
         const status = headers[":status"] ?? 0;
         resolve({ status, headers: headers as TransportResponse["headers"], body });
       });
@@ -245,13 +248,16 @@ export class Http2Connections {
   }
 }
 
-function headersOf(request: TransportRequest): OutgoingHttpHeaders {
+function headersOf(request: TransportRequest, compression: boolean): OutgoingHttpHeaders {
   return {
     ...request.headers,
+    ...(compression && request.mayBeLong === true ? compressionHeaders : undefined),
     ":method": request.method,
     ":path": request.path,
   } as OutgoingHttpHeaders;
 }
+
+const compressionHeaders = { "accept-encoding": acceptedEncoding };
 
 function failureOf(
   stream: ClientHttp2Stream,

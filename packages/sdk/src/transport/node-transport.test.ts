@@ -4,6 +4,7 @@ import { createServer as createHttpServer } from "node:http";
 import { type AddressInfo, createServer, connect as netConnect, type Socket } from "node:net";
 import { after, before, describe, it } from "node:test";
 import { createServer as createTlsServer, type TLSSocket } from "node:tls";
+import { gzipSync } from "node:zlib";
 import { FakeClock, settle } from "@kcp-ts/testkit";
 import { isTransportError, type TransportRequest } from "../client/index.ts";
 import {
@@ -163,6 +164,53 @@ for (const [name, start, version] of [
         },
         (error) => isTransportError(error, "connection-lost"),
       );
+    });
+
+    it("unpacks what the server has packed, and reports what was cut off or broken in it", async () => {
+      const text = JSON.stringify(Array.from({ length: 20_000 }, (_, i) => `item-ä-${i}`));
+      const packed = gzipSync(text);
+      const server = await serve(start, (request, response) => {
+        if (request.headers["accept-encoding"] !== "gzip") {
+          response.writeHead(200);
+          response.end(text);
+          return;
+        }
+        response.writeHead(200, { "content-encoding": "gzip" });
+        if (request.url === "/whole") response.end(packed);
+        else if (request.url === "/broken") response.end(Buffer.alloc(100, 7));
+        else if (request.url === "/short") response.end(packed.subarray(0, packed.length / 2));
+        else response.write(packed.subarray(0, packed.length / 2), () => response.destroy());
+      });
+      const transport = transportTo(server.url);
+      const read = async (path: string, from = transport) =>
+        (await from.send({ ...get, path, mayBeLong: true })).body.text();
+      assert.equal(await read("/whole"), text);
+      assert.equal(await read("/plain", transportTo(server.url, { compression: false })), text);
+      for (const path of ["/broken", "/short", "/cut"]) {
+        await assert.rejects(read(path), (error) => isTransportError(error, "connection-lost"));
+      }
+      assert.equal(await read("/whole"), text, "the connection is still good");
+    });
+
+    it("leaves a packed body in the middle, with its reader or with the signal", async () => {
+      const packed = gzipSync("x".repeat(1000), { level: 0 });
+      const closed: Promise<unknown>[] = [];
+      const server = await serve(start, (_, response) => {
+        response.writeHead(200, { "content-encoding": "gzip" });
+        response.write(packed.subarray(0, 900));
+        closed.push(once(response, "close"));
+      });
+      const transport = transportTo(server.url);
+      for await (const chunk of (await transport.send(get)).body) {
+        assert.equal(chunk[0], 0x78);
+        break;
+      }
+      const stop = new AbortController();
+      const { body } = await transport.send({ ...get, signal: stop.signal });
+      const reading = assert.rejects(body.text(), /enough/);
+      stop.abort(new Error("enough"));
+      await reading;
+      await Promise.all(closed);
     });
 
     it("connects again when the server comes back", async () => {

@@ -29,6 +29,8 @@ export interface NodeTransportOptions {
   readonly permits?: PermitsAddress | undefined;
   /** `http1` keeps to HTTP/1.1 even if the server offers more. */
   readonly protocol?: "negotiate" | "http1";
+  /** Whether the server may pack long answers (gzip); true if left out. */
+  readonly compression?: boolean;
   readonly connectTimeoutMs?: number;
   /** A connection that carries requests is pinged this often… */
   readonly pingIntervalMs?: number;
@@ -85,9 +87,13 @@ export class NodeTransport implements Transport {
   }
 
   async #negotiate(): Promise<Connections> {
-    const { url, clock = systemClock, protocol = "negotiate" } = this.#options;
+    const { url, clock = systemClock, protocol = "negotiate", compression = true } = this.#options;
     const http1 = () =>
-      new Http1Connections({ host: url.host, connect: () => this.#connect(["http/1.1"]) });
+      new Http1Connections({
+        host: url.host,
+        connect: () => this.#connect(["http/1.1"]),
+        compression,
+      });
     if (url.protocol !== "https:" || protocol === "http1") {
       this.#connections = http1();
       return this.#connections;
@@ -110,6 +116,7 @@ export class NodeTransport implements Transport {
             authority: url.origin,
             connect: () => this.#connectHttp2(),
             clock,
+            compression,
             settingsTimeoutMs: this.#options.connectTimeoutMs ?? connectTimeoutMsDefault,
             pingIntervalMs: this.#options.pingIntervalMs ?? pingIntervalMsDefault,
             pingTimeoutMs: this.#options.pingTimeoutMs ?? pingTimeoutMsDefault,

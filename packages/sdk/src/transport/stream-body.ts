@@ -23,10 +23,18 @@ export interface StreamBodyOptions {
   readonly cancel: () => void;
   /** Why the stream broke; the signal's reason if it was aborted. Asked only when it is needed: making an error is dear. */
   readonly failure: (cause: unknown) => unknown;
+  /** Of a body that is read whole. */
+  readonly textBytesMax?: number;
 }
 
 /** Beyond this the stream is paused, and the server's window fills up instead of our memory. */
 export const bodyBufferedBytesMax = 1 << 20;
+
+/**
+ * A body that is read whole ends here: nobody sends that much for good, packed it may be a thousandth on the wire, and V8 has no longer strings
+ * than twice this.
+ */
+export const bodyTextBytesMax = 256 << 20;
 
 export class StreamBody implements ResponseBody, AsyncIterator<Uint8Array> {
   readonly #options: StreamBodyOptions;
@@ -36,6 +44,9 @@ export class StreamBody implements ResponseBody, AsyncIterator<Uint8Array> {
   #isPaused = false;
   #outcome: { readonly error?: unknown } | undefined;
   #wake: (() => void) | undefined;
+  #isText = false;
+  #takenBytes = 0;
+  /** From the second chunk on: most bodies have one. */
   #text: GrowingText | undefined;
 
   /** Reads from the start, up to the limit: a body that is there when it is asked for costs no further turn of the event loop. */
@@ -55,12 +66,7 @@ export class StreamBody implements ResponseBody, AsyncIterator<Uint8Array> {
   text(): Promise<string> {
     this.#bufferedBytesMax = Number.POSITIVE_INFINITY;
     this.#resume();
-    if (this.#outcome === undefined) {
-      const text = new GrowingText();
-      for (const chunk of this.#chunks) text.add(chunk);
-      this.#chunks = [];
-      this.#text = text;
-    }
+    this.#isText = true;
     return new Promise((resolve, reject) => {
       const settle = () => {
         if (this.#outcome === undefined) return;
@@ -105,7 +111,13 @@ export class StreamBody implements ResponseBody, AsyncIterator<Uint8Array> {
 
   #take(chunk: Uint8Array): void {
     if (this.#outcome !== undefined) return;
-    if (this.#text !== undefined) {
+    this.#takenBytes += chunk.length;
+    if (this.#isText && this.#takenBytes > (this.#options.textBytesMax ?? bodyTextBytesMax)) {
+      this.#refuse();
+      return;
+    }
+    if (this.#isText && this.#chunks.length > 0) {
+      this.#text ??= new GrowingText(this.#chunks);
       this.#text.add(chunk);
       return;
     }
@@ -116,6 +128,16 @@ export class StreamBody implements ResponseBody, AsyncIterator<Uint8Array> {
       this.#options.stream.pause();
     }
     this.#wake?.();
+  }
+
+  #refuse(): void {
+    const most = this.#options.textBytesMax ?? bodyTextBytesMax;
+    this.#chunks = [];
+    this.#text = undefined;
+    this.#finish({
+      error: new TransportError("connection-lost", `the answer is longer than ${most} bytes`),
+    });
+    this.#options.cancel();
   }
 
   #resume(): void {
@@ -130,29 +152,26 @@ export class StreamBody implements ResponseBody, AsyncIterator<Uint8Array> {
   }
 }
 
-/** A short body is one chunk, and decoded at once. */
 class GrowingText {
-  #first: Uint8Array | undefined;
-  #decoder: StringDecoder | undefined;
+  readonly #decoder = new StringDecoder("utf8");
   #text = "";
 
+  /** Takes the chunks over; an empty one stays in the list, as a sign that there were some. */
+  constructor(chunks: Uint8Array[]) {
+    for (const chunk of chunks) this.add(chunk);
+    chunks.splice(0, chunks.length, nothing);
+  }
+
   add(chunk: Uint8Array): void {
-    if (this.#decoder === undefined) {
-      if (this.#first === undefined) {
-        this.#first = chunk;
-        return;
-      }
-      this.#decoder = new StringDecoder("utf8");
-      this.#text = this.#decoder.write(asBuffer(this.#first));
-    }
     this.#text += this.#decoder.write(asBuffer(chunk));
   }
 
   end(): string {
-    if (this.#decoder !== undefined) return this.#text + this.#decoder.end();
-    return this.#first === undefined ? "" : asBuffer(this.#first).toString("utf8");
+    return this.#text + this.#decoder.end();
   }
 }
+
+const nothing = new Uint8Array(0);
 
 function asBuffer(chunk: Uint8Array): Buffer {
   return Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength);

@@ -24,8 +24,12 @@ afterEach(async () => {
   await storage.close();
 });
 
-function open(clustersMax = 100): ClusterIndex<Set<string>> {
+function open(
+  clustersMax = 100,
+  mayHave?: (cluster: ClusterName) => boolean,
+): ClusterIndex<Set<string>> {
   return new ClusterIndex<Set<string>>({
+    mayHave,
     storage,
     hub: watchCache.hub,
     collections: [collection],
@@ -93,5 +97,68 @@ describe("what is known of each cluster", () => {
       await index.load(cluster(`c${at}`));
       assert.equal(index.peek(cluster("often")), known);
     }
+  });
+});
+
+describe("a cluster of which there is nothing to know", () => {
+  it("shares its nothing with others until something is written there", async () => {
+    const index = open();
+    const nothing = await index.load(cluster("a"));
+    assert.equal(await index.load(cluster("b")), nothing);
+    await put("a", "one");
+    assert.deepEqual([...(index.peek(cluster("a")) ?? [])], ["one"]);
+    assert.equal(index.peek(cluster("b")), nothing);
+    assert.equal(nothing.size, 0);
+    assert.equal((await index.load(cluster("c"))).size, 0);
+  });
+
+  it("is not read when it is known to be new, and follows what is written all the same", async () => {
+    const index = open(100, () => false);
+    let lists = 0;
+    const list = storage.list.bind(storage);
+    storage.list = (...args) => {
+      lists++;
+      return list(...args);
+    };
+    assert.equal((await index.load(cluster("a"))).size, 0);
+    assert.equal(lists, 0);
+    await put("a", "one");
+    assert.deepEqual([...(await index.load(cluster("a")))], ["one"]);
+  });
+
+  it("is read when something was written while the question was asked", async () => {
+    const written = new Set<string>();
+    const index = open(100, (of) => written.has(of));
+    const key = objectKey({ ...collection, cluster: cluster("a"), namespace: "", name: "one" });
+    const writing = storage.commit(
+      { key, value: Buffer.from("{}"), expected: "absent" },
+      { signal },
+    );
+    watchCache.hub.listen(key, { onEvent: () => written.add("a"), onLost: () => {} });
+    const loading = index.load(cluster("a"));
+    await writing;
+    assert.deepEqual([...(await loading)], ["one"]);
+    assert.deepEqual([...(index.peek(cluster("a")) ?? [])], ["one"]);
+  });
+});
+
+describe("a cluster that is gone", () => {
+  it("is forgotten at once, and once more if somebody asks late", async () => {
+    const index = open();
+    const logical = { group: "core.kcp.io", resource: "logicalclusters", identity: "" };
+    const key = objectKey({ ...logical, cluster: cluster("a"), namespace: "", name: "cluster" });
+    const value = Buffer.from("{}");
+    const made = await storage.commit({ key, value, expected: "absent" }, { signal });
+    await index.load(cluster("a"));
+    await index.load(cluster("b"));
+    assert.equal(index.size, 2);
+    const gone = await storage.commit({ key, value: "delete", expected: made }, { signal });
+    await watchCache.hub.reach(gone, signal);
+    assert.equal(index.size, 1);
+    await index.load(cluster("a"));
+    assert.equal(index.size, 2);
+    for (let i = 0; i < 2; i++) watchCache.hub.tidy();
+    assert.equal(index.size, 1);
+    assert.notEqual(index.peek(cluster("b")), undefined);
   });
 });

@@ -15,19 +15,21 @@ import {
   type StorageError,
   type StorageKey,
 } from "../storage/index.ts";
-import { type HubEvent, type WatchHub, whenClustersGo } from "../watch-cache/index.ts";
+import type { HubEvent, WatchHub } from "../watch-cache/index.ts";
 
 export interface ClusterIndexOptions<State> {
   readonly storage: Storage;
   readonly hub: WatchHub;
   readonly collections: readonly ResourceKey[];
   readonly clustersMax?: number;
+  /** False when there is nothing, as far as the hub has come: a new cluster is not read in order to find that out. */
+  readonly mayHave?: ((cluster: ClusterName, collection: ResourceKey) => boolean) | undefined;
   create(): State;
   /** Takes note of an object; undefined when it is gone. */
   note(state: State, key: StorageKey, entry: Entry | undefined): void;
 }
 
-/** Logical clusters that are held; one of which there is nothing to know takes some hundred bytes. */
+/** Logical clusters that are held; one of which there is nothing to know takes about a hundred bytes. */
 const clustersDefaultMax = 50_000;
 const pageEntries = 100;
 const neverAborted = new AbortController().signal;
@@ -43,11 +45,14 @@ export class ClusterIndex<State> {
   #young = new Map<ClusterName, State>();
   #old = new Map<ClusterName, State>();
   readonly #loading = new Map<ClusterName, Loading<State>>();
+  /** What is known of all clusters that have nothing: nothing is ever noted in it. */
+  readonly #nothing: State;
 
   constructor(options: ClusterIndexOptions<State>) {
     this.#options = options;
+    this.#nothing = options.create();
     for (const collection of options.collections) this.#listen(collection);
-    whenClustersGo(options.hub, (cluster) => {
+    options.hub.gone.tell((cluster) => {
       this.#young.delete(cluster);
       this.#old.delete(cluster);
       this.#loading.delete(cluster);
@@ -91,8 +96,15 @@ export class ClusterIndex<State> {
   #onEvent(collection: ResourceKey, event: HubEvent): void {
     const { cluster } = parseObjectKey(event.key);
     this.#loading.get(cluster)?.events.push({ collection, event });
-    const known = this.#young.get(cluster) ?? this.#old.get(cluster);
-    if (known !== undefined) this.#options.note(known, event.key, event.current);
+    const among = this.#young.has(cluster) ? this.#young : this.#old;
+    let known = among.get(cluster);
+    if (known === undefined) return;
+    if (known === this.#nothing) {
+      if (event.current === undefined) return;
+      known = this.#options.create();
+      among.set(cluster, known);
+    }
+    this.#options.note(known, event.key, event.current);
   }
 
   #onLost(collection: ResourceKey, error: StorageError): void {
@@ -104,22 +116,46 @@ export class ClusterIndex<State> {
 
   async #load(cluster: ClusterName, events: Loading<State>["events"]): Promise<State> {
     const { hub, collections, create, note } = this.#options;
-    const state = create();
+    if (await this.#isEmpty(cluster)) {
+      if (this.#loading.get(cluster)?.events === events) this.#keep(cluster, this.#nothing);
+      return this.#nothing;
+    }
+    let isNothing = true;
+    const loaded = create();
+    const take = (key: StorageKey, entry: Entry | undefined) => {
+      isNothing = false;
+      note(loaded, key, entry);
+    };
     const revisions = await Promise.all(
-      collections.map((collection) => this.#read(cluster, collection, state)),
+      collections.map((collection) => this.#read(cluster, collection, take)),
     );
     for (const revision of revisions) await hub.reach(revision, neverAborted);
     for (const { collection, event } of events) {
       const revision = revisions[collections.indexOf(collection)] as Revision;
-      if (event.revision > revision) note(state, event.key, event.current);
+      if (event.revision > revision) take(event.key, event.current);
     }
+    const state = isNothing ? this.#nothing : loaded;
     // Kept in the turn in which it caught up, so that no event comes in between. What was lost meanwhile is loaded again by whoever asks next.
     if (this.#loading.get(cluster)?.events === events) this.#keep(cluster, state);
     return state;
   }
 
-  async #read(cluster: ClusterName, collection: ResourceKey, state: State): Promise<Revision> {
-    const { storage, note } = this.#options;
+  /** Everything acknowledged before the question counts. */
+  async #isEmpty(cluster: ClusterName): Promise<boolean> {
+    const { storage, hub, collections, mayHave } = this.#options;
+    if (mayHave === undefined) return false;
+    const isUnused = () => !collections.some((collection) => mayHave(cluster, collection));
+    if (!isUnused()) return false;
+    await hub.reach(await storage.currentRevision({ signal: neverAborted }), neverAborted);
+    return isUnused();
+  }
+
+  async #read(
+    cluster: ClusterName,
+    collection: ResourceKey,
+    take: (key: StorageKey, entry: Entry) => void,
+  ): Promise<Revision> {
+    const { storage } = this.#options;
     const prefix = clusterPrefix({ ...collection, cluster });
     for (let continueAfter: StorageKey | undefined; ; ) {
       const page = await storage.list(prefix, {
@@ -127,7 +163,7 @@ export class ClusterIndex<State> {
         entriesMax: pageEntries,
         continueAfter,
       });
-      for (const entry of page.entries) note(state, entry.key, entry);
+      for (const entry of page.entries) take(entry.key, entry);
       if (!page.more) return page.revision;
       continueAfter = page.entries.at(-1)?.key;
     }

@@ -11,12 +11,14 @@ import {
 import { parseObjectKey, type Storage } from "../storage/index.ts";
 import { decodeObject } from "../stored-object/index.ts";
 import type { WatchHub } from "../watch-cache/index.ts";
-import { ClusterIndex } from "./cluster-index.ts";
+import { ClusterIndex, type ClusterIndexOptions } from "./cluster-index.ts";
 
 export interface ConfigurationIndexOptions {
   readonly storage: Storage;
   readonly hub: WatchHub;
   readonly clustersMax?: number;
+  /** See `ClusterIndexOptions`. */
+  readonly mayHave?: ClusterIndexOptions<ConfigurationSet>["mayHave"];
 }
 
 export class ConfigurationIndex implements ConfigurationSource {

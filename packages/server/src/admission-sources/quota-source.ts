@@ -7,12 +7,14 @@ import { type Draft, type Registry, resourceQuotas } from "../registry/index.ts"
 import { type Entry, parseObjectKey, type Storage } from "../storage/index.ts";
 import { decodeObject } from "../stored-object/index.ts";
 import type { WatchCache } from "../watch-cache/index.ts";
-import { ClusterIndex } from "./cluster-index.ts";
+import { ClusterIndex, type ClusterIndexOptions } from "./cluster-index.ts";
 
 export interface QuotaSourceOptions {
   readonly storage: Storage;
   readonly watchCache: WatchCache;
   readonly registry: Registry;
+  /** See `ClusterIndexOptions`. */
+  readonly mayHave?: ClusterIndexOptions<unknown>["mayHave"];
 }
 
 /** A quota with this annotation is for the whole logical cluster, wherever it is. */
@@ -20,11 +22,13 @@ const clusterScopedAnnotation = "experimental.quota.kcp.io/cluster-scoped";
 
 const neverAborted = new AbortController().signal;
 
-export function quotaSource({ storage, watchCache, registry }: QuotaSourceOptions): QuotaSource {
+export function quotaSource(options: QuotaSourceOptions): QuotaSource {
+  const { storage, watchCache, registry, mayHave } = options;
   const { hub } = watchCache;
   const index = new ClusterIndex<QuotaSet>({
     storage,
     hub,
+    mayHave,
     collections: [{ group: "", resource: "resourcequotas", identity: "" }],
     create: () => new QuotaSet(),
     note: (set, key, entry) => {

@@ -5,7 +5,9 @@ import {
   isJsonObject,
   type JsonObject,
   JsonSyntaxError,
+  JsonTooManyValuesError,
   type JsonValue,
+  type ParsedJson,
   parseJson,
   stringifyJson,
 } from "@kcp-ts/machinery/json";
@@ -28,6 +30,12 @@ export interface BodyKind {
 
 /** Larger YAML would hold up everybody while it is parsed; JSON of the same size does not. */
 export const yamlBytesMax = 512 << 10;
+
+/** Values of a JSON body (objects, arrays and what is in them), managedFields included: what is parsed in a few tens of milliseconds. */
+export const bodyValuesMax = 250_000;
+
+/** Members of one object in a JSON body: from some ten thousand on, every look at an object takes milliseconds. */
+export const bodyMembersMax = 20_000;
 
 const protobufType = "application/vnd.kubernetes.protobuf";
 
@@ -79,10 +87,20 @@ function decodeJson(
 ): { value: JsonValue; duplicates: readonly string[] } {
   const text = decodeText(bytes);
   try {
-    return parseJson(text);
+    return parseBody(text);
   } catch (error) {
     if (!(error instanceof JsonSyntaxError)) throw error;
     throw unrecognized(kind, error.message, text);
+  }
+}
+
+/** JSON from a client. Throws a JsonSyntaxError, or a 413. */
+export function parseBody(text: string): ParsedJson {
+  try {
+    return parseJson(text, { valuesMax: bodyValuesMax, membersMax: bodyMembersMax });
+  } catch (error) {
+    if (!(error instanceof JsonTooManyValuesError)) throw error;
+    throw statusError.tooLarge(error.message);
   }
 }
 

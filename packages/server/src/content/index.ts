@@ -1,10 +1,13 @@
 export {
   type BodyKind,
+  bodyMembersMax,
+  bodyValuesMax,
   type DecodedBody,
   decodeBody,
   decodeText,
   isProtobuf,
   mediaTypeOf,
+  parseBody,
   yamlBytesMax,
 } from "./decode-body.ts";
 export { type AnswerForm, acceptedMediaTypes, negotiate, type Offers } from "./negotiate.ts";

@@ -17,6 +17,7 @@ import {
   type KindSchemas,
   type Strategy,
   type SubresourceStrategy,
+  type Verdict,
 } from "../registry/index.ts";
 import { scaleView } from "./scale.ts";
 import type { SharedVersion } from "./shared-version.ts";
@@ -55,12 +56,12 @@ export function customStrategy(version: SharedVersion): Strategy {
       if (hasStatus) delete draft["status"];
       (draft["metadata"] as Draft)["generation"] = 1;
     },
-    validate: (object) => version.compiled().schema.validate(object),
+    validate: (object) => verdict(version, object, undefined),
     prepareForUpdate(draft, old) {
       if (hasStatus) keepStatus(draft, old);
       else countStatus(draft, old);
     },
-    validateUpdate: (updated, old) => version.compiled().schema.validate(updated, { old }),
+    validateUpdate: (updated, old) => verdict(version, updated, old),
     get selectableFields() {
       return version.compiled().selectableFields;
     },
@@ -131,8 +132,16 @@ function statusEndpoint(version: SharedVersion): SubresourceStrategy {
       if (status === undefined) delete draft["status"];
       else draft["status"] = status;
     },
-    validateUpdate: (updated, old) => version.compiled().schema.validateStatus(updated, old),
+    validateUpdate: (updated, old) =>
+      version.compiled().schema.validateStatusInPieces(updated, old),
   };
+}
+
+function verdict(version: SharedVersion, object: JsonObject, old: JsonObject | undefined): Verdict {
+  const { schema } = version.compiled();
+  return schema.hasRules
+    ? schema.validateInPieces(object, { old })
+    : schema.validate(object, { old });
 }
 
 /** Prunes what the schema does not know and fills in its defaults. */
@@ -168,7 +177,7 @@ export function customSchemas(version: SharedVersion): KindSchemas {
 /** With its documentation, which the compiled form does not have. */
 function schemaOf(version: SharedVersion): SchemaProps | undefined {
   const json = version.unpackSchema();
-  return json === undefined ? undefined : readSchema(json).schema;
+  return json === undefined ? undefined : readSchema(json, { isAccepted: true }).schema;
 }
 
 function publishedKind({ group, version, kind, listKind, resource, traits }: SharedVersion) {

@@ -14,12 +14,7 @@ import {
   type Storage,
   type StorageError,
 } from "../storage/index.ts";
-import {
-  type HubEvent,
-  type HubListener,
-  type WatchHub,
-  whenClustersGo,
-} from "../watch-cache/index.ts";
+import type { HubEvent, HubListener, WatchHub } from "../watch-cache/index.ts";
 import type { Conversion } from "./conversion.ts";
 import { DefinitionRecord } from "./definition-record.ts";
 import { customResourceDefinitions } from "./definitions.ts";
@@ -98,7 +93,7 @@ export class DefinitionIndex implements HubListener {
   constructor(options: DefinitionIndexOptions) {
     this.#options = options;
     this.#listen();
-    whenClustersGo(options.hub, (cluster) => {
+    options.hub.gone.tell((cluster) => {
       this.#loading.delete(cluster);
       this.#drop(cluster);
     });

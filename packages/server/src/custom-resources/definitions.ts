@@ -184,10 +184,10 @@ function validated(object: JsonObject, old: JsonObject | undefined): FieldError[
 /** Rules are compiled only when there are not too many of them. */
 function* judge(object: JsonObject, old: JsonObject | undefined): Pieces<FieldError[]> {
   const definition = read(object);
-  const tooMany = ruleLimitErrors(definition);
+  const before = old === undefined ? undefined : read(old);
+  const tooMany = ruleLimitErrors(definition, before);
   if (tooMany.length > 0) return tooMany;
   yield;
-  const before = old === undefined ? undefined : read(old);
   return yield* judgeCustomResourceDefinition(definition, before, validation);
 }
 

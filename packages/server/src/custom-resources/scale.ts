@@ -5,6 +5,9 @@ import { scale } from "@kcp-ts/machinery/shape";
 import { fieldError, quote, StatusError, statusError } from "@kcp-ts/machinery/status";
 import type { SubresourceView } from "../registry/index.ts";
 
+/** What a change starts from where there are none, as in Kubernetes: a patch that does not say how many is told from one that says zero. */
+const noReplicas = -(2 ** 31);
+
 export function scaleView({
   specReplicasPath,
   statusReplicasPath,
@@ -31,7 +34,7 @@ export function scaleView({
       kind: "Scale",
       apiVersion: "autoscaling/v1",
       metadata: defined(metadata),
-      spec: defined({ replicas }),
+      spec: { replicas: replicas ?? noReplicas },
       status: defined({
         replicas: integerAt(object, statusReplicasPath) ?? 0,
         selector: typeof selector === "string" && selector !== "" ? selector : undefined,
@@ -47,6 +50,10 @@ export function scaleView({
     write(object, view) {
       const { replicas } = (isJsonObject(view["spec"]) ? view["spec"] : {}) as JsonObject;
       const wanted = typeof replicas === "number" ? replicas : 0;
+      if (wanted === noReplicas) {
+        const message = `the spec replicas field ${quote(specReplicasPath)} cannot be empty`;
+        throw statusError.badRequest(message);
+      }
       if (wanted < 0) {
         const { name } = object["metadata"] as { name: string };
         const [group = ""] = String(object["apiVersion"]).split("/");

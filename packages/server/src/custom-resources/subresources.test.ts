@@ -138,6 +138,23 @@ describe("the scale", () => {
     );
   });
 
+  it("of an object without replicas cannot be shown, nor patched without saying how many, but set", async () => {
+    await server.must("POST", path, { body: { metadata: { name: "none" }, spec: {} } });
+    const scale = `${path}/none/scale`;
+    const shown = await server.get(scale);
+    assert.equal(shown.status, 500);
+    assert.match(shown.text, /the spec replicas field \\"\.spec\.replicas\\" does not exist/);
+    const patched = await server.patch(scale, "merge", { metadata: { name: "none" } });
+    assert.equal(patched.status, 400);
+    assert.equal(
+      patched.object.message,
+      'the spec replicas field ".spec.replicas" cannot be empty',
+    );
+    const set = await server.patch(scale, "merge", { spec: { replicas: 3 } });
+    assert.deepEqual(set.object["spec"], { replicas: 3 });
+    await server.must("DELETE", `${path}/none`);
+  });
+
   it("is a kind of another group in discovery", async () => {
     const { resources } = await server.must("GET", "/clusters/a/apis/stable.example.com/v1");
     const scale = (resources as { name: string }[]).find(({ name }) => name === "crontabs/scale");

@@ -1,8 +1,23 @@
 /**
  * The columns of workload kinds as kubectl shows them, for definitions that stand in for these kinds and name no columns of their own.
  */
-import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery/json";
-import { age, type TableColumn } from "@kcp-ts/machinery/table";
+import type { JsonObject, JsonValue } from "@kcp-ts/machinery/json";
+import type { TableColumn } from "@kcp-ts/machinery/table";
+import { clusterTables } from "./cluster-printers.ts";
+import {
+  ageColumn,
+  at,
+  between,
+  type Column,
+  hasCondition,
+  items,
+  labelsText,
+  none,
+  number,
+  since,
+  templateColumns,
+  words,
+} from "./workload-cells.ts";
 
 /** Everything behind the name. */
 export interface WorkloadPrinter {
@@ -14,190 +29,189 @@ export function workloadPrinter(group: string, kind: string): WorkloadPrinter | 
   return printers.get(`${group}/${kind}`);
 }
 
-type Cell = (object: JsonObject) => JsonValue;
-type Column = readonly [name: string, type: string, cell: Cell, priority?: number];
-
-const number = (object: JsonObject, ...path: readonly string[]): number => {
-  const value = at(object, path);
-  return typeof value === "number" ? value : 0;
-};
-const words = (object: JsonObject, ...path: readonly string[]): string => {
-  const value = at(object, path);
-  return typeof value === "string" && value !== "" ? value : "<none>";
-};
-
-function at(object: JsonObject, path: readonly string[]): JsonValue | undefined {
-  let value: JsonValue | undefined = object;
-  for (const key of path) {
-    if (!isJsonObject(value) || !Object.hasOwn(value, key)) return undefined;
-    value = value[key];
-  }
-  return value;
-}
-
-function items(object: JsonObject, ...path: readonly string[]): readonly JsonObject[] {
-  const value = at(object, path);
-  return Array.isArray(value) ? (value as readonly JsonValue[]).filter(isJsonObject) : [];
-}
-
 /** Replicas that nobody set are one. */
 function wanted(object: JsonObject): number {
-  const replicas = at(object, ["spec", "replicas"]);
+  const replicas = at(object, "spec", "replicas");
   return typeof replicas === "number" ? replicas : 1;
 }
 
 const readyOf = (object: JsonObject) =>
   `${number(object, "status", "readyReplicas")}/${wanted(object)}`;
-const containers = (object: JsonObject) => items(object, "spec", "template", "spec", "containers");
-const containerColumns: readonly Column[] = [
-  [
-    "Containers",
-    "string",
-    (object) =>
-      containers(object)
-        .map(({ name }) => String(name))
-        .join(","),
-    1,
-  ],
-  [
-    "Images",
-    "string",
-    (object) =>
-      containers(object)
-        .map(({ image }) => String(image))
-        .join(","),
-    1,
-  ],
+
+const status = (name: string, field: string, type = "integer"): Column => [
+  name,
+  type,
+  (object) => number(object, "status", field),
 ];
 
-function ports(object: JsonObject): string {
-  const shown = items(object, "spec", "ports").map(({ port, nodePort, protocol = "TCP" }) =>
-    typeof nodePort === "number" && nodePort > 0
-      ? `${String(port)}:${nodePort}/${String(protocol)}`
-      : `${String(port)}/${String(protocol)}`,
-  );
-  return shown.length === 0 ? "<none>" : shown.join(",");
-}
+const template = ["spec", "template"];
+const selector = ["spec", "selector"];
 
-function externalAddress(object: JsonObject): string {
-  const ingress = items(object, "status", "loadBalancer", "ingress");
-  const shown = ingress.map(({ ip, hostname }) => String(ip ?? hostname ?? ""));
-  if (shown.length > 0) return shown.join(",");
-  return words(object, "spec", "type") === "LoadBalancer" ? "<pending>" : "<none>";
-}
-
-function podReady(object: JsonObject): string {
-  const statuses = items(object, "status", "containerStatuses");
-  const ready = statuses.filter((status) => status["ready"] === true).length;
-  return `${ready}/${items(object, "spec", "containers").length}`;
-}
-
-function podStatus(object: JsonObject): string {
-  if (at(object, ["metadata", "deletionTimestamp"]) !== undefined) return "Terminating";
-  for (const status of items(object, "status", "containerStatuses")) {
-    const reason = at(status, ["state", "waiting", "reason"]);
-    if (typeof reason === "string" && reason !== "") return reason;
-  }
-  return words(object, "status", "phase");
-}
-
-function restarts(object: JsonObject): number {
-  const statuses = items(object, "status", "containerStatuses");
-  return statuses.reduce((sum, status) => sum + number(status, "restartCount"), 0);
-}
-
-const tables: readonly (readonly [key: string, columns: readonly Column[]])[] = [
+const appsTables: readonly (readonly [key: string, columns: readonly Column[]])[] = [
   [
     "apps/Deployment",
     [
       ["Ready", "string", readyOf],
-      ["Up-to-date", "string", (object) => number(object, "status", "updatedReplicas")],
-      ["Available", "string", (object) => number(object, "status", "availableReplicas")],
+      status("Up-to-date", "updatedReplicas", "string"),
+      status("Available", "availableReplicas", "string"),
+      ageColumn,
+      ...templateColumns(template, selector),
     ],
   ],
   [
     "apps/ReplicaSet",
     [
       ["Desired", "integer", wanted],
-      ["Current", "integer", (object) => number(object, "status", "replicas")],
-      ["Ready", "integer", (object) => number(object, "status", "readyReplicas")],
+      status("Current", "replicas"),
+      status("Ready", "readyReplicas"),
+      ageColumn,
+      ...templateColumns(template, selector),
     ],
   ],
-  ["apps/StatefulSet", [["Ready", "string", readyOf]]],
+  ["apps/StatefulSet", [["Ready", "string", readyOf], ageColumn, ...templateColumns(template)]],
   [
     "apps/DaemonSet",
     [
-      ["Desired", "integer", (object) => number(object, "status", "desiredNumberScheduled")],
-      ["Current", "integer", (object) => number(object, "status", "currentNumberScheduled")],
-      ["Ready", "integer", (object) => number(object, "status", "numberReady")],
-      ["Up-to-date", "integer", (object) => number(object, "status", "updatedNumberScheduled")],
-      ["Available", "integer", (object) => number(object, "status", "numberAvailable")],
+      status("Desired", "desiredNumberScheduled"),
+      status("Current", "currentNumberScheduled"),
+      status("Ready", "numberReady"),
+      status("Up-to-date", "updatedNumberScheduled"),
+      status("Available", "numberAvailable"),
+      [
+        "Node Selector",
+        "string",
+        (object) => labelsText(at(object, ...template, "spec", "nodeSelector")),
+      ],
+      ageColumn,
+      ...templateColumns(template, selector),
     ],
   ],
+];
+
+function completions(object: JsonObject): string {
+  const succeeded = number(object, "status", "succeeded");
+  const total = at(object, "spec", "completions");
+  if (typeof total === "number") return `${succeeded}/${total}`;
+  const parallelism = number(object, "spec", "parallelism");
+  return parallelism > 1 ? `${succeeded}/1 of ${parallelism}` : `${succeeded}/1`;
+}
+
+function jobStatus(object: JsonObject): string {
+  if (hasCondition(object, "Complete")) return "Complete";
+  if (hasCondition(object, "Failed")) return "Failed";
+  if (at(object, "metadata", "deletionTimestamp") !== undefined) return "Terminating";
+  for (const type of ["Suspended", "FailureTarget", "SuccessCriteriaMet"])
+    if (hasCondition(object, type)) return type;
+  return "Running";
+}
+
+function suspended(object: JsonObject): string {
+  const suspend = at(object, "spec", "suspend");
+  return typeof suspend !== "boolean" ? "<unset>" : suspend ? "True" : "False";
+}
+
+const batchTables: typeof appsTables = [
   [
     "batch/Job",
     [
+      ["Status", "string", jobStatus],
+      ["Completions", "string", completions],
       [
-        "Completions",
+        "Duration",
         "string",
-        (object) => {
-          const completions = at(object, ["spec", "completions"]);
-          const total = typeof completions === "number" ? completions : 1;
-          return `${number(object, "status", "succeeded")}/${total}`;
-        },
+        (object, nowMs) =>
+          between(at(object, "status", "startTime"), at(object, "status", "completionTime"), nowMs),
       ],
+      ageColumn,
+      ...templateColumns(template, selector),
     ],
   ],
+  [
+    "batch/CronJob",
+    [
+      ["Schedule", "string", (object) => words(object, "spec", "schedule")],
+      ["Timezone", "string", (object) => words(object, "spec", "timeZone")],
+      ["Suspend", "boolean", suspended],
+      ["Active", "integer", (object) => items(object, "status", "active").length],
+      [
+        "Last Schedule",
+        "string",
+        (object, nowMs) =>
+          at(object, "status", "lastScheduleTime") === undefined
+            ? none
+            : since(object, nowMs, "status", "lastScheduleTime"),
+      ],
+      ageColumn,
+      ...templateColumns(
+        ["spec", "jobTemplate", "spec", "template"],
+        ["spec", "jobTemplate", "spec", "selector"],
+      ),
+    ],
+  ],
+];
+
+function podReady(object: JsonObject): string {
+  const statuses = items(object, "status", "containerStatuses");
+  const ready = statuses.filter((each) => each["ready"] === true).length;
+  return `${ready}/${items(object, "spec", "containers").length}`;
+}
+
+function podStatus(object: JsonObject): string {
+  if (at(object, "metadata", "deletionTimestamp") !== undefined) return "Terminating";
+  for (const each of items(object, "status", "containerStatuses")) {
+    for (const state of ["waiting", "terminated"]) {
+      const reason = at(each, "state", state, "reason");
+      if (typeof reason === "string" && reason !== "") return reason;
+    }
+  }
+  const reason = words(object, "status", "reason");
+  return reason === none ? words(object, "status", "phase") : reason;
+}
+
+function restarts(object: JsonObject): number {
+  const statuses = items(object, "status", "containerStatuses");
+  return statuses.reduce((sum, each) => sum + number(each, "restartCount"), 0);
+}
+
+function readinessGates(object: JsonObject): string {
+  const gates = items(object, "spec", "readinessGates");
+  if (gates.length === 0) return none;
+  const met = gates.filter(({ conditionType }) => hasCondition(object, String(conditionType)));
+  return `${met.length}/${gates.length}`;
+}
+
+const podTables: typeof appsTables = [
   [
     "/Pod",
     [
       ["Ready", "string", podReady],
       ["Status", "string", podStatus],
       ["Restarts", "string", restarts],
-    ],
-  ],
-  [
-    "/Service",
-    [
-      ["Type", "string", (object) => words(object, "spec", "type")],
-      ["Cluster-IP", "string", (object) => words(object, "spec", "clusterIP")],
-      ["External-IP", "string", externalAddress],
-      ["Port(s)", "string", ports],
+      ageColumn,
+      ["IP", "string", (object) => words(object, "status", "podIP"), 1],
+      ["Node", "string", (object) => words(object, "spec", "nodeName"), 1],
+      ["Nominated Node", "string", (object) => words(object, "status", "nominatedNodeName"), 1],
+      ["Readiness Gates", "string", readinessGates, 1],
     ],
   ],
 ];
 
-const withContainers: ReadonlySet<string> = new Set([
-  "apps/Deployment",
-  "apps/ReplicaSet",
-  "apps/StatefulSet",
-  "apps/DaemonSet",
-  "batch/Job",
-]);
-
 const printers: ReadonlyMap<string, WorkloadPrinter> = new Map(
-  tables.map(([key, own]) => [
+  [...appsTables, ...batchTables, ...podTables, ...clusterTables].map(([key, columns]) => [
     key,
-    printerOf(own, withContainers.has(key) ? containerColumns : []),
+    printerOf(columns),
   ]),
 );
 
-/** Age stands behind what a kind shows, and in front of what is shown in wide output only. */
-function printerOf(own: readonly Column[], wide: readonly Column[]): WorkloadPrinter {
-  const column = ([name, type, , priority = 0]: Column): TableColumn => ({
-    name,
-    type,
-    format: "",
-    description: `${name}, as kubectl knows it.`,
-    priority,
-  });
-  const ageColumn = column(["Age", "string", () => ""]);
+function printerOf(columns: readonly Column[]): WorkloadPrinter {
   return {
-    columns: [...own.map(column), ageColumn, ...wide.map(column)],
-    cells: (object, nowMs) => [
-      ...own.map(([, , cell]) => cell(object)),
-      age(at(object, ["metadata", "creationTimestamp"]) as string | undefined, nowMs),
-      ...wide.map(([, , cell]) => cell(object)),
-    ],
+    columns: columns.map(([name, type, , priority = 0]) => ({
+      name,
+      type,
+      format: "",
+      description: `${name}, as kubectl knows it.`,
+      priority,
+    })),
+    cells: (object, nowMs) => columns.map(([, , cell]) => cell(object, nowMs)),
   };
 }

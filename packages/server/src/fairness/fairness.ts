@@ -148,6 +148,10 @@ export class Fairness {
     this.#shares.show(cluster);
   }
 
+  forget(cluster: string): void {
+    this.#shares.forget(cluster);
+  }
+
   /** Memory for a body, until the request leaves. */
   reserveBody(visitor: Visitor, bytes: number): void {
     if (visitor.hasLeft) throw tooBusy;

@@ -5,6 +5,7 @@
  * their own; strangers take one all together. A cluster is shown by a request that somebody was let in with, or that found or stored
  * something.
  */
+import { ownText } from "../request/own-text.ts";
 import type { RequestScope } from "../request/request-scope.ts";
 import { anonymousUser, clusterNameKey, type UserInfo } from "../request/user.ts";
 
@@ -28,7 +29,12 @@ export class Shares {
       const [first] = this.#shown;
       this.#shown.delete(first as string);
     }
-    this.#shown.add(cluster);
+    this.#shown.add(ownText(cluster));
+  }
+
+  /** It is gone. */
+  forget(cluster: string): void {
+    this.#shown.delete(cluster);
   }
 
   get size(): number {

@@ -1,7 +1,7 @@
 /**
  * Server-side apply: the configuration is merged into the newest object by who owns what, and again when that changed meanwhile.
  */
-import { applyConfiguration } from "@kcp-ts/machinery/apply";
+import { applyConfiguration, applyInPieces } from "@kcp-ts/machinery/apply";
 import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery/json";
 import { quote, StatusError, statusError } from "@kcp-ts/machinery/status";
 import { decodeText, parseYaml, yamlBytesMax } from "../content/index.ts";
@@ -12,8 +12,15 @@ import {
   managedWrite,
   timestamp,
 } from "../registry/index.ts";
+import { inPieces, otherWork } from "../request/other-work.ts";
 import type { HandlerRequest, HandlerRooms } from "./context.ts";
-import { checkAddress, decodeDraft, problemsMax } from "./decode-object.ts";
+import {
+  checkAddress,
+  decodeDraft,
+  largeBodyBytes,
+  problemsMax,
+  refuseTooManyValues,
+} from "./decode-object.ts";
 import type { MutationOptions } from "./options.ts";
 import { parseJsonPatchBody } from "./patch-body.ts";
 
@@ -39,6 +46,7 @@ export function applyBuild(
   }
   const config = withName(body.value, scope.name);
   const ofTheKind = handled.warnings.length;
+  const isLarge = request.bytes.length >= largeBodyBytes;
   return async (old) => {
     handled.warnings.length = ofTheKind;
     if (fieldValidation === "Warn") handled.warnings.push(...body.problems);
@@ -46,7 +54,12 @@ export function applyBuild(
     const now = timestamp(rooms.clock.now());
     const { kind } = definition;
     const write = managedWrite(definition, request.owner, ownable(definition, old), now);
-    const applied = applyConfiguration({ ...write, config, kind, force: request.force });
+    const options = { ...write, config, kind, force: request.force };
+    const applied = isLarge ? await inPieces(applyInPieces(options)) : applyConfiguration(options);
+    if (isLarge) {
+      await otherWork();
+      refuseTooManyValues(applied);
+    }
     const draft = decodeDraft(
       definition,
       { value: applied, duplicates: [] },

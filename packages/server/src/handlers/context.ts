@@ -33,8 +33,6 @@ export interface HandlerRequest {
   readonly warnings: string[];
   /** Aborts when the client goes away or the request's time is up. */
   readonly signal: AbortSignal;
-  /** Its body is a large one, whose steps are done in turns of their own. */
-  isLarge: boolean;
   /** Leaves a note for the audit of the request. */
   annotate(key: string, value: string, level?: "Metadata" | "Request"): void;
 }

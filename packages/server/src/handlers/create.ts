@@ -19,7 +19,7 @@ export async function handleCreate(
   }
   const form = negotiateObject(handled);
   const options = parseMutationOptions(scope.query, "CreateOptions");
-  const draft = await readObject(handled, options);
+  const { draft, isLarge } = await readObject(handled, options);
   refuseCreation(definition, draft);
   checkAddress(handled, draft, "create");
   const address = addressOf(handled, draft);
@@ -32,10 +32,10 @@ export async function handleCreate(
   const written = await rooms.registry
     .create(definition, target, draft, {
       isDryRun: options.isDryRun,
+      isLarge,
       user: handled.user,
       validate: validatorFor(rooms, admitted),
       signal: uncancelled,
-      isLarge: handled.isLarge,
       owner: fieldOwner(handled, options, "update"),
       asSent: admitted,
     })

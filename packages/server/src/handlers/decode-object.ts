@@ -1,22 +1,33 @@
 /** A write's body as an object of the resource's kind: decoded, checked against the endpoint, unknown fields dealt with. */
-import { isJsonObject, type JsonObject } from "@kcp-ts/machinery/json";
+import { exceededLimit, isJsonObject, type JsonObject } from "@kcp-ts/machinery/json";
 import { deduplicateOwnerReferences, type OwnerReference } from "@kcp-ts/machinery/meta";
 import { decodeShape, ShapeError } from "@kcp-ts/machinery/shape";
 import { fieldError, quote, type StatusError, statusError } from "@kcp-ts/machinery/status";
-import { type BodyKind, type DecodedBody, decodeBody, isProtobuf } from "../content/index.ts";
+import {
+  type BodyKind,
+  bodyMembersMax,
+  type DecodedBody,
+  decodeBody,
+  isProtobuf,
+} from "../content/index.ts";
 import { apiVersionOf, type Draft, type ResourceDefinition } from "../registry/index.ts";
 import { header } from "../request/api-request.ts";
 import { otherWork } from "../request/other-work.ts";
 import { bodyBytesMax, type HandlerRequest } from "./context.ts";
 import type { MutationOptions } from "./options.ts";
 
+export interface SentObject {
+  readonly draft: Draft;
+  /** Worth resting between the steps of its write. */
+  readonly isLarge: boolean;
+}
+
 export async function readObject(
   handled: HandlerRequest,
   options: MutationOptions,
-): Promise<Draft> {
+): Promise<SentObject> {
   const { request, definition, warnings } = handled;
   const bytes = await request.readBody(bodyBytesMax);
-  handled.isLarge = bytes.length >= largeBodyBytes;
   const contentType = header(request.headers, "content-type");
   const { shape, protobufShape } = definition.strategy;
   const expected = { kind: definition.kind, apiVersion: apiVersionOf(definition) };
@@ -29,11 +40,13 @@ export async function readObject(
           shape: definition.itemsCarryKind ? undefined : shape,
         });
   checkKind(definition, body.value);
-  if (!handled.isLarge) return decodeDraft(definition, body, options, warnings);
+  if (bytes.length < largeBodyBytes)
+    return { draft: decodeDraft(definition, body, options, warnings), isLarge: false };
   await otherWork();
+  refuseTooManyValues(body.value);
   const draft = decodeDraft(definition, body, options, warnings);
   await otherWork();
-  return draft;
+  return { draft, isLarge: true };
 }
 
 /** Protobuf of a kind that a definition stands in for: Go clients write zeros that JSON leaves out, and the definition's schema need not allow them. */
@@ -49,7 +62,27 @@ function decodeForeign(
 }
 
 /** Parsing, shaping and validating larger bodies takes some milliseconds each: others have their turn in between. */
-const largeBodyBytes = 128 << 10;
+export const largeBodyBytes = 32 << 10;
+
+/**
+ * Values of an object (objects, arrays and what is in them), its managedFields aside. Every step of a write looks at each of them in one turn of the event
+ * loop; the largest real objects, definitions with long schemas, have half as many.
+ */
+export const objectValuesMax = 100_000;
+
+export function refuseTooManyValues(object: JsonObject): void {
+  const exceeded = exceededLimit(withoutManagers(object), objectLimits);
+  if (exceeded !== undefined) throw statusError.tooLarge(exceeded);
+}
+
+const objectLimits = { valuesMax: objectValuesMax, membersMax: bodyMembersMax };
+
+function withoutManagers(object: JsonObject): JsonObject {
+  const { metadata } = object;
+  if (!isJsonObject(metadata) || metadata["managedFields"] === undefined) return object;
+  const { managedFields: _, ...rest } = metadata;
+  return { ...object, metadata: rest };
+}
 
 /** How a body that cannot be taken is refused: `why` is what is wrong with it. */
 export type Refusal = (why: string) => StatusError;

@@ -84,8 +84,8 @@ describe("fieldValidation", () => {
     );
   });
 
-  it("a hundred thousand problems make a hundred short warnings or one short refusal", async () => {
-    const members = Array.from({ length: 100_000 }, (_, i) => `"field-${i}-${"x".repeat(8)}":1`);
+  it("nineteen thousand problems make a hundred short warnings or one short refusal", async () => {
+    const members = Array.from({ length: 19_000 }, (_, i) => `"field-${i}-${"x".repeat(8)}":1`);
     const body = `{"metadata":{"name":"many"},${members.join(",")}}`;
     const warned = await create("many", "Warn", body);
     assert.equal(warned.status, 201);

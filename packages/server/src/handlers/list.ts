@@ -35,7 +35,7 @@ import { itemList } from "./item-list.ts";
 import { type ListOptions, listFreshness, parseListOptions } from "./options.ts";
 import { renderValue } from "./render.ts";
 import { type SelectionResult, selectionOf } from "./selection.ts";
-import { slicedList, sliceItems } from "./sliced-list.ts";
+import { sliceBytes, slicedList, sliceItems } from "./sliced-list.ts";
 
 export async function handleList(
   handled: HandlerRequest,
@@ -207,7 +207,10 @@ export async function renderList(
 
 /** What is made in one slice is answered whole. */
 function isShort({ entries }: Listing): boolean {
-  return !(Symbol.asyncIterator in entries) && entries.length <= sliceItems;
+  if (Symbol.asyncIterator in entries || entries.length > sliceItems) return false;
+  let bytes = 0;
+  for (const { value } of entries) bytes += value.length;
+  return bytes <= sliceBytes;
 }
 
 function renderSlices(

@@ -1,10 +1,11 @@
 /** The body of a patch as JSON, or a 400. */
-import { JsonSyntaxError, type ParsedJson, parseJson } from "@kcp-ts/machinery/json";
+import { JsonSyntaxError, type ParsedJson } from "@kcp-ts/machinery/json";
 import { statusError } from "@kcp-ts/machinery/status";
+import { parseBody } from "../content/index.ts";
 
 export function parseJsonPatchBody(text: string): ParsedJson {
   try {
-    return parseJson(text);
+    return parseBody(text);
   } catch (error) {
     if (!(error instanceof JsonSyntaxError)) throw error;
     throw statusError.badRequest(`error decoding patch: ${error.message}`);

@@ -1,6 +1,12 @@
 /** PATCH: the patch is applied to the newest object, and again when that changed meanwhile, so a plain patch never conflicts. */
 import { patchOptionsError } from "@kcp-ts/machinery/apply";
-import { isJsonObject, type JsonObject, stringifyJson } from "@kcp-ts/machinery/json";
+import {
+  exceededLimit,
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  stringifyJson,
+} from "@kcp-ts/machinery/json";
 import {
   applyJsonPatch,
   applyMergePatch,
@@ -16,6 +22,7 @@ import { decodeText, mediaTypeOf } from "../content/index.ts";
 import type { Build, Draft, ResourceDefinition } from "../registry/index.ts";
 import { type ApiResponse, header } from "../request/api-request.ts";
 import { applyPatchType, patchMediaTypes } from "../request/media-types.ts";
+import { otherWork } from "../request/other-work.ts";
 import { isTrue } from "../request/query.ts";
 import { holdsSecrets } from "../request/secret-kinds.ts";
 import { admissionRequest, mutating, validatorFor } from "./admission-request.ts";
@@ -31,8 +38,10 @@ import {
   checkAddress,
   checkKind,
   decodeDraft,
+  largeBodyBytes,
   problemsMax,
   type Refusal,
+  refuseTooManyValues,
 } from "./decode-object.ts";
 import { fieldOwner } from "./field-owner.ts";
 import { type MutationOptions, parseMutationOptions } from "./options.ts";
@@ -68,9 +77,11 @@ export async function handlePatch(
   if (refused !== undefined) throw refused;
   const owner = fieldOwner(handled, options, isApply ? "apply" : "update");
   const bytes = await request.readBody(bodyBytesMax);
+  const isLarge = bytes.length >= largeBodyBytes;
   const build = isApply
     ? applyBuild(handled, rooms, { bytes, options, owner, force: force === true })
     : patchBuild(handled, readPatch(bytes, type, definition), options);
+  if (isLarge) await otherWork();
   const admitted = admissionRequest(handled, "UPDATE", options.isDryRun);
   const admission = rooms.admission.admit(admitted);
   if (admission !== undefined) await admission;
@@ -81,10 +92,10 @@ export async function handlePatch(
   );
   const written = await rooms.registry.update(definition, { cluster, namespace, name }, mutated, {
     isDryRun: options.isDryRun,
+    isLarge,
     user: handled.user,
     validate: validatorFor(rooms, admitted),
     signal: uncancelled,
-    isLarge: handled.isLarge,
     subresource: definition.subresources.get(scope.subresource),
     mayCreate: isApply && scope.subresource === "",
     isDerived: true,
@@ -129,18 +140,23 @@ function patchBuild(handled: HandlerRequest, patch: ReadPatch, options: Mutation
   const ofTheKind = handled.warnings.length;
   return async (old) => {
     handled.warnings.length = ofTheKind;
-    return patched(handled, patch, old as JsonObject, options);
+    const value = translatePatchErrors(() => patch.apply(old as JsonObject));
+    if (isLarge(value)) {
+      await otherWork();
+      refuseTooManyValues(value);
+    }
+    return patched(handled, patch, value, old as JsonObject, options);
   };
 }
 
 function patched(
   handled: HandlerRequest,
   patch: ReadPatch,
+  value: JsonObject,
   old: JsonObject,
   options: MutationOptions,
 ): Draft {
   const { definition, warnings } = handled;
-  const value = translatePatchErrors(() => patch.apply(old));
   if (!isJsonObject(value)) throw statusError.badRequest("a patch must leave an object");
   checkKind(definition, value);
   const refuse = refusalOf(value, definition);
@@ -155,6 +171,13 @@ function patched(
   checkAddress(handled, draft, "update");
   dropOwnVersion(draft, old);
   return draft;
+}
+
+/** Values from which on the steps of a patch rest. */
+const large = { valuesMax: 10_000, membersMax: 10_000 };
+
+function isLarge(value: JsonValue): boolean {
+  return exceededLimit(value, large) !== undefined;
 }
 
 /**

@@ -3,7 +3,7 @@ import type { JsonObject } from "@kcp-ts/machinery/json";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { statusError } from "@kcp-ts/machinery/status";
 import { negotiate } from "../content/index.ts";
-import { apiVersionOf, type Draft } from "../registry/index.ts";
+import { apiVersionOf, type Draft, wholeVerdict } from "../registry/index.ts";
 import { type ApiResponse, header, type MaybePromise } from "../request/api-request.ts";
 import type { UserInfo } from "../request/user.ts";
 import { admissionRequest } from "./admission-request.ts";
@@ -39,13 +39,13 @@ export async function handleReview(
     throw statusError.methodNotAllowed(definition, "create");
   const form = negotiate(header(request.headers, "accept"), {});
   const options = parseMutationOptions(scope.query, "CreateOptions");
-  const draft = await readObject(handled, options);
+  const { draft } = await readObject(handled, options);
   checkAddress(handled, draft, "create");
   draft["metadata"] = {
     ...withoutZeros((draft["metadata"] ?? {}) as JsonObject),
     ...(definition.isNamespaced ? { namespace } : {}),
   };
-  const errors = definition.strategy.validate(draft);
+  const errors = wholeVerdict(definition.strategy.validate(draft));
   // Without the kind: so does Kubernetes.
   const { group } = definition;
   if (errors.length > 0) throw statusError.invalid({ group, kind: "" }, "", errors);

@@ -5,7 +5,7 @@ import { decodeObject } from "../stored-object/index.ts";
 import { type HandlerRequest, type HandlerRooms, uncancelled } from "./context.ts";
 
 /** Looking into larger objects takes some milliseconds: others have their turn before. */
-const largeBytes = 128 << 10;
+const largeBytes = 32 << 10;
 
 export async function settled(
   written: Written,

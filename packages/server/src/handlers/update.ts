@@ -18,7 +18,7 @@ export async function handleUpdate(
   if (name === "") throw statusError.methodNotAllowed(definition, "update");
   const form = negotiateObject(handled);
   const options = parseMutationOptions(scope.query, "UpdateOptions");
-  const draft = await readObject(handled, options);
+  const { draft, isLarge } = await readObject(handled, options);
   checkAddress(handled, draft, "update");
   const admitted = admissionRequest(handled, "UPDATE", options.isDryRun);
   const admission = rooms.admission.admit(admitted);
@@ -29,10 +29,10 @@ export async function handleUpdate(
     mutating(rooms, admitted, async () => ({ ...draft })),
     {
       isDryRun: options.isDryRun,
+      isLarge,
       user: handled.user,
       validate: validatorFor(rooms, admitted),
       signal: uncancelled,
-      isLarge: handled.isLarge,
       owner: fieldOwner(handled, options, "update"),
       asSent: admitted,
       subresource: definition.subresources.get(scope.subresource),

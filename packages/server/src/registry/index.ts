@@ -52,12 +52,14 @@ export {
 export { type SimpleColumn, type SimpleResource, simpleResource } from "./simple-resource.ts";
 export { fromStorageError, translating } from "./storage-errors.ts";
 export { presented, presentedEntries, type StoredForm } from "./stored-form.ts";
-export type {
-  Draft,
-  Strategy,
-  SubresourceCall,
-  SubresourceKind,
-  SubresourceStrategy,
-  SubresourceView,
-  WriteContext,
+export {
+  type Draft,
+  type Strategy,
+  type SubresourceCall,
+  type SubresourceKind,
+  type SubresourceStrategy,
+  type SubresourceView,
+  type Verdict,
+  type WriteContext,
+  wholeVerdict,
 } from "./strategy.ts";

@@ -1,7 +1,13 @@
 /** Who owns which fields, kept up with every write. */
-import { type FieldSet, resetFieldsOf, updateManagedFields } from "@kcp-ts/machinery/apply";
+import {
+  type FieldSet,
+  resetFieldsOf,
+  updateInPieces,
+  updateManagedFields,
+} from "@kcp-ts/machinery/apply";
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import { applyTypeOf, unownedFieldsOf } from "@kcp-ts/machinery/shape";
+import { inPieces } from "../request/other-work.ts";
 import { apiVersionOf, type ResourceDefinition } from "./definition.ts";
 
 /** Who writes, through which endpoint, and whether ownership is already settled because the write is an apply. */
@@ -22,6 +28,18 @@ export function recordOwner(
 ): JsonObject {
   if (owner.isApply || definition.strategy.recordsOwner?.(owner.manager) === false) return updated;
   return updateManagedFields({ ...managedWrite(definition, owner, live, now), updated });
+}
+
+/** The same for a large object, with rests. */
+export async function recordOwnerInPieces(
+  definition: ResourceDefinition,
+  owner: FieldOwner,
+  updated: JsonObject,
+  live: JsonObject | undefined,
+  now: string,
+): Promise<JsonObject> {
+  if (owner.isApply || definition.strategy.recordsOwner?.(owner.manager) === false) return updated;
+  return inPieces(updateInPieces({ ...managedWrite(definition, owner, live, now), updated }));
 }
 
 /** What an apply and an update have in common. */

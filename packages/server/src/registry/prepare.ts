@@ -9,11 +9,12 @@ import {
   validateObjectMetaUpdate,
 } from "@kcp-ts/machinery/meta";
 import { generateName } from "@kcp-ts/machinery/names";
-import { fieldError, StatusError, statusError } from "@kcp-ts/machinery/status";
+import { type FieldError, fieldError, StatusError, statusError } from "@kcp-ts/machinery/status";
+import { inPieces } from "../request/other-work.ts";
 import type { UserInfo } from "../request/user.ts";
 import { apiVersionOf, collectionKeyOf, type ResourceDefinition } from "./definition.ts";
 import type { ObjectAddress } from "./registry.ts";
-import type { Draft, SubresourceStrategy, WriteContext } from "./strategy.ts";
+import type { Draft, SubresourceStrategy, Verdict, WriteContext } from "./strategy.ts";
 
 /** Names the logical cluster on every object, so that a client of all clusters can tell them apart. Set by us alone. */
 export const clusterAnnotation = "kcp.io/cluster";
@@ -29,6 +30,8 @@ export interface Prepared {
   readonly object: JsonObject;
   /** Before the kind's own rules changed it: what the sender comes to own. */
   readonly sent: JsonObject;
+  /** Validation that is not over yet: nothing may be stored before it is. */
+  readonly pending?: Promise<void> | undefined;
 }
 
 export function prepareCreate(
@@ -61,17 +64,36 @@ export function prepareCreate(
   const before: Draft | undefined = strategy.isOwnedAsSent === true ? { ...draft } : undefined;
   strategy.prepareForCreate(draft, { nowMs: context.clock.now(), user: context.user });
   strategy.canonicalize?.(draft);
-  const errors = [
-    ...validateObjectMeta(withoutManagers(metadata), {
-      isNamespaced: definition.isNamespaced,
-      nameErrors: strategy.nameErrors,
-      requireQualifiedFinalizers: needsQualifiedFinalizers(definition),
-    }),
-    ...strategy.validate(draft),
-  ];
-  if (errors.length > 0)
-    throw statusError.invalid(kindOf(definition), String(metadata["name"] ?? ""), errors);
-  return { object: draft, sent: before ?? draft };
+  const errors = validateObjectMeta(withoutManagers(metadata), {
+    isNamespaced: definition.isNamespaced,
+    nameErrors: strategy.nameErrors,
+    requireQualifiedFinalizers: needsQualifiedFinalizers(definition),
+  });
+  const pending = refuseWrong(definition, metadata["name"], errors, strategy.validate(draft));
+  return { object: draft, sent: before ?? draft, pending };
+}
+
+/** Throws if anything is wrong, or gives a promise of that when finding out takes long. */
+function refuseWrong(
+  definition: ResourceDefinition,
+  name: JsonValue | undefined,
+  errors: readonly FieldError[],
+  verdict: Verdict,
+): Promise<void> | undefined {
+  const refuse = (found: readonly FieldError[]): void => {
+    if (errors.length === 0 && found.length === 0) return;
+    throw statusError.invalid(kindOf(definition), String(name ?? ""), [...errors, ...found]);
+  };
+  if (Array.isArray(verdict)) {
+    refuse(verdict);
+    return undefined;
+  }
+  const first = verdict.next();
+  if (first.done === true) {
+    refuse(first.value);
+    return undefined;
+  }
+  return inPieces(verdict).then(refuse);
 }
 
 /** What an object that admission changed would have been without: its sender owns nothing of the changes. */
@@ -119,7 +141,7 @@ export function prepareUpdate(
   old: JsonObject,
   { subresource, isDerived = false }: UpdateRules,
   context: WriteContext,
-): JsonObject {
+): Prepared {
   const rules = subresource ?? definition.strategy;
   const oldMetadata = old["metadata"] as JsonObject;
   const name = String(oldMetadata["name"]);
@@ -153,15 +175,12 @@ export function prepareUpdate(
   // A rule that takes the old metadata takes our mark with it.
   if (draft["metadata"] !== metadata) unmarkCluster(draft["metadata"] as Draft);
   definition.strategy.canonicalize?.(draft);
-  const errors = [
-    ...validateObjectMetaUpdate(withoutManagers(metadata), withoutManagers(oldMetadata), {
-      requireQualifiedFinalizers: needsQualifiedFinalizers(definition),
-    }),
-    ...rules.validateUpdate(draft, old),
-  ];
-  if (errors.length > 0) throw statusError.invalid(kindOf(definition), name, errors);
+  const errors = validateObjectMetaUpdate(withoutManagers(metadata), withoutManagers(oldMetadata), {
+    requireQualifiedFinalizers: needsQualifiedFinalizers(definition),
+  });
+  const pending = refuseWrong(definition, name, errors, rules.validateUpdate(draft, old));
   bumpGeneration(draft, old);
-  return draft;
+  return { object: draft, sent: draft, pending };
 }
 
 function needsQualifiedFinalizers({ itemsCarryKind, strategy }: ResourceDefinition): boolean {

@@ -5,9 +5,8 @@
  * Writes are compare-and-swap. Whoever gave a resourceVersion gets a conflict when the object moved on; whoever did not has the
  * change rebuilt on the newest state until it fits.
  */
-import { ignoreTimestampChanges } from "@kcp-ts/machinery/apply";
 import type { Clock, Random } from "@kcp-ts/machinery/base";
-import { isJsonObject, type JsonObject, jsonEqual } from "@kcp-ts/machinery/json";
+import { type JsonObject, jsonEqual } from "@kcp-ts/machinery/json";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { statusError } from "@kcp-ts/machinery/status";
 import type { MaybePromise } from "../request/api-request.ts";
@@ -26,11 +25,11 @@ import { decodeObject, encodeObject } from "../stored-object/index.ts";
 import type { WatchCache } from "../watch-cache/index.ts";
 import { collectionKeyOf, type ResourceDefinition } from "./definition.ts";
 import { type DeleteRequest, deletionOf } from "./deletion.ts";
-import { type FieldOwner, recordOwner } from "./managed-fields.ts";
+import type { FieldOwner } from "./managed-fields.ts";
+import { type Ownership, ownedInPieces, ownedObject } from "./owned-object.ts";
+import { checkPreconditions } from "./preconditions.ts";
 import {
   asSent,
-  clusterAnnotation,
-  markCluster,
   type Prepared,
   prepareCreate,
   prepareUpdate,
@@ -70,14 +69,14 @@ export type Validator = (object: JsonObject, old: JsonObject | undefined) => May
 
 export interface WriteOptions {
   readonly isDryRun: boolean;
+  /** Each step of the write takes some milliseconds: others have their turn in between. */
+  readonly isLarge?: boolean;
   /** Who writes; left out when the server itself does. */
   readonly user?: UserInfo;
   readonly validate: Validator;
   readonly signal: AbortSignal;
   /** Absent for deletions, which nobody comes to own anything by. */
   readonly owner?: FieldOwner;
-  /** Each step takes some milliseconds: others have their turn in between. */
-  readonly isLarge?: boolean;
   /** What the sender comes to own, when that is not the whole because admission made another object of it. */
   readonly asSent?: { readonly sent?: Draft | undefined };
 }
@@ -96,7 +95,7 @@ const generateNameTries = 8;
 /** Once is the rule, twice when something had to be read first; the bound is against a store that never has anything at hand. */
 const confirmTriesMax = 16;
 /** Each step of a write of a larger object takes some milliseconds: others have their turn in between. */
-const largeBytes = 128 << 10;
+const largeBytes = 32 << 10;
 /** Optimistic retries: each lost race means another writer won, so progress is certain; the bound is against bugs. */
 const updateTriesMax = 1000;
 
@@ -128,10 +127,11 @@ export class Registry {
     const context = { ...this.#options, user: options.user };
     const ahead = definition.strategy.judgeAhead?.(draft, undefined);
     if (ahead !== undefined) await ahead;
-    const isLarge = ahead !== undefined || options.isLarge === true;
+    const rests = ahead !== undefined || options.isLarge === true;
     for (let tries = 1; ; tries++) {
       const prepared = prepareCreate(definition, address, { ...draft }, context);
-      if (isLarge) await otherWork();
+      if (prepared.pending !== undefined) await prepared.pending;
+      if (rests) await otherWork();
       const { sent } = options.asSent ?? {};
       const owned =
         sent === undefined
@@ -140,9 +140,11 @@ export class Registry {
               nowMs: this.#options.clock.now(),
               user: options.user,
             });
-      const object = this.#own(definition, address.cluster, options, owned, undefined);
+      const object = ownedObject(
+        this.#ownership(definition, address.cluster, options, owned, undefined),
+      );
       const { name } = object["metadata"] as { name: string };
-      if (isLarge) await otherWork();
+      if (rests) await otherWork();
       const pending = options.validate(object, undefined);
       if (pending !== undefined) await pending;
       const companions = options.isDryRun
@@ -179,27 +181,33 @@ export class Registry {
       }
       if (definition.isVisible?.(entry) === false)
         throw statusError.notFound(definition, address.name);
+      const rests = options.isLarge === true || entry.value.length > largeBytes;
       const old = decodeObject(await presented(definition, entry));
-      const isLarge = entry.value.length > largeBytes || options.isLarge === true;
-      if (isLarge) await otherWork();
+      if (rests) await otherWork();
       const draft = await build(old);
+      if (rests) await otherWork();
       const expected = checkPreconditions(definition, address.name, draft, entry, old, options);
       if (options.subresource === undefined) {
         const ahead = definition.strategy.judgeAhead?.(draft, old);
         if (ahead !== undefined) await ahead;
       }
       const context = { nowMs: this.#options.clock.now(), user: options.user };
-      const object = prepareUpdate(definition, draft, old, options, context);
-      if (isLarge) await otherWork();
+      const prepared = prepareUpdate(definition, draft, old, options, context);
+      if (prepared.pending !== undefined) await prepared.pending;
+      if (rests) await otherWork();
       const { sent } = options.asSent ?? {};
-      const prepared =
+      const owned =
         sent === undefined
-          ? { object, sent: object }
-          : asSent(definition, sent, object, context, { old, subresource: options.subresource });
-      const updated = this.#own(definition, address.cluster, options, prepared, old);
-      if (isLarge) await otherWork();
+          ? prepared
+          : asSent(definition, sent, prepared.object, context, {
+              old,
+              subresource: options.subresource,
+            });
+      const ownership = this.#ownership(definition, address.cluster, options, owned, old);
+      const updated = rests ? await ownedInPieces(ownership) : ownedObject(ownership);
+      if (rests) await otherWork();
       await options.validate(updated, old);
-      if (isLarge) await otherWork();
+      if (rests) await otherWork();
       const written = await this.#replace(definition, entry, updated, options);
       if (written !== undefined) return written;
       if (expected !== undefined) throw statusError.modified(definition, address.name);
@@ -252,20 +260,15 @@ export class Registry {
     throw statusError.internal(`${updateTriesMax} writers in a row were faster`);
   }
 
-  /** The object as it is to be stored: with its owners and its cluster. What changes nothing but times is no change. */
-  #own(
+  #ownership(
     definition: ResourceDefinition,
     cluster: ClusterName,
     { owner }: WriteOptions,
-    { object, sent }: Prepared,
+    prepared: Prepared,
     live: JsonObject | undefined,
-  ): JsonObject {
+  ): Ownership {
     const now = timestamp(this.#options.clock.now());
-    const recorded =
-      owner === undefined ? sent : recordOwner(definition, owner, sent, unmarked(live, sent), now);
-    const owned = sent === object ? recorded : withOwnersOf(object, recorded);
-    const marked = markCluster(owned, cluster);
-    return live === undefined ? marked : ignoreTimestampChanges(live, marked);
+    return { definition, cluster, owner, prepared, live, now };
   }
 
   async #insert(
@@ -362,24 +365,6 @@ export class Registry {
   }
 }
 
-/** The object with the owners that another form of it has. */
-function withOwnersOf(object: JsonObject, recorded: JsonObject): JsonObject {
-  const { managedFields } = recorded["metadata"] as JsonObject;
-  if (managedFields === undefined) return object;
-  return { ...object, metadata: { ...(object["metadata"] as JsonObject), managedFields } };
-}
-
-/** The first annotation is one where only ours was: who sets it owns the annotations, too. */
-function unmarked(live: JsonObject | undefined, sent: JsonObject): JsonObject | undefined {
-  if (live === undefined || (sent["metadata"] as Draft)["annotations"] === undefined) return live;
-  const { annotations, ...metadata } = live["metadata"] as JsonObject;
-  const isOurs =
-    isJsonObject(annotations) &&
-    Object.hasOwn(annotations, clusterAnnotation) &&
-    Object.keys(annotations).length === 1;
-  return isOurs ? { ...live, metadata } : live;
-}
-
 function storedForm({ form }: ResourceDefinition, object: JsonObject): MaybePromise<JsonObject> {
   return form === undefined ? object : form.toStored(object);
 }
@@ -389,31 +374,6 @@ function isSame(entry: Entry, value: Buffer): boolean {
   if (value.equals(entry.value)) return true;
   if (value.length !== entry.value.length) return false;
   return jsonEqual(decodeObject(entry), decodeObject({ ...entry, value }));
-}
-
-/** Returns the revision that the client insists on, if any; throws when the object is not there any more. */
-function checkPreconditions(
-  definition: ResourceDefinition,
-  name: string,
-  draft: Draft,
-  entry: Entry,
-  old: JsonObject,
-  { isDerived }: UpdateRules,
-): string | undefined {
-  const metadata = isJsonObject(draft["metadata"]) ? draft["metadata"] : {};
-  const oldMetadata = old["metadata"] as JsonObject;
-  const uid = metadata["uid"];
-  if (isDerived !== true && typeof uid === "string" && uid !== "" && uid !== oldMetadata["uid"]) {
-    throw statusError.conflict(
-      definition,
-      name,
-      `StorageError: invalid object, Code: 4, Key: ${entry.key}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: ${uid}, UID in object meta: ${String(oldMetadata["uid"])}`,
-    );
-  }
-  const version = metadata["resourceVersion"];
-  if (typeof version !== "string" || version === "" || version === "0") return undefined;
-  if (version !== String(entry.modifiedAt)) throw statusError.modified(definition, name);
-  return version;
 }
 
 /** Deletion was asked for, and nothing holds the object back any more. */

@@ -60,12 +60,12 @@ export interface Strategy {
   /** Drops what a client may not set, fills in defaults. Metadata is already in order. */
   prepareForCreate(draft: Draft, context: WriteContext): void;
 
-  validate(object: JsonObject): FieldError[];
+  validate(object: JsonObject): Verdict;
 
   /** Puts back what this endpoint may not change. */
   prepareForUpdate(draft: Draft, old: JsonObject, context: WriteContext): void;
 
-  validateUpdate(updated: JsonObject, old: JsonObject): FieldError[];
+  validateUpdate(updated: JsonObject, old: JsonObject): Verdict;
 
   /** Derived members, after everything else: labels that follow the name. */
   canonicalize?(draft: Draft): void;
@@ -109,6 +109,18 @@ export interface Strategy {
   cells(object: JsonObject, nowMs: number): JsonValue[];
 }
 
+/** What is wrong, at once or, where finding out may take long, in pieces: whoever asks does the first one, and lets others have their turn before each further. */
+export type Verdict = FieldError[] | Generator<void, FieldError[], void>;
+
+/** All of it at once: for kinds whose objects are small. */
+export function wholeVerdict(verdict: Verdict): FieldError[] {
+  if (Array.isArray(verdict)) return verdict;
+  for (;;) {
+    const { done, value } = verdict.next();
+    if (done === true) return value;
+  }
+}
+
 /** What a subresource such as `status` changes about the rules; the object stays the same. */
 export interface SubresourceStrategy {
   readonly verbs: readonly string[];
@@ -120,7 +132,7 @@ export interface SubresourceStrategy {
   /** Set when the subresource is something to do rather than something to read: logs, evictions. Behind every gate, like all others. */
   readonly connect?: (call: SubresourceCall) => MaybePromise<ApiResponse>;
   prepareForUpdate(draft: Draft, old: JsonObject, context: WriteContext): void;
-  validateUpdate(updated: JsonObject, old: JsonObject): FieldError[];
+  validateUpdate(updated: JsonObject, old: JsonObject): Verdict;
 }
 
 /** A request to a subresource that answers by itself. */

@@ -197,6 +197,8 @@ class Subscription {
           // What is behind the reader now includes what is left of this batch.
           if (this.#failure !== undefined) throw this.#failure;
         }
+        // A generator that waits holds on to what it had last.
+        batch.length = 0;
       }
     } finally {
       signal.removeEventListener("abort", onAbort);

@@ -21,6 +21,7 @@ import {
   type Entry,
   isStorageError,
   parseObjectKey,
+  type ResourceKey,
   type Storage,
   type StorageKey,
 } from "../storage/index.ts";
@@ -67,6 +68,11 @@ export class ClusterEmptier {
     this.#used.begins(cluster);
   }
 
+  /** False when nobody has put anything there, as far as the hub has come. */
+  mayHave(cluster: ClusterName, collection: ResourceKey): boolean {
+    return this.#used.mayHave(cluster, collection);
+  }
+
   forget(cluster: ClusterName): void {
     this.#used.forget(cluster);
   }
@@ -78,10 +84,11 @@ export class ClusterEmptier {
     const left = { resources, finalizers };
     const [below = [], ...steps] = this.#steps;
     for (const definition of below)
-      if (this.#used.mayHave(cluster, definition)) await this.#emptyOf(definition, cluster, left);
+      if (this.mayHave(cluster, collectionKeyOf(definition)))
+        await this.#emptyOf(definition, cluster, left);
     if (resources.size > 0 || (await this.#emptyAtOnce(cluster, steps.flat()))) return left;
     for (const step of steps) {
-      const used = step.filter((definition) => this.#used.mayHave(cluster, definition));
+      const used = step.filter((definition) => this.mayHave(cluster, collectionKeyOf(definition)));
       await Promise.all(used.map((definition) => this.#emptyOf(definition, cluster, left)));
       if (resources.size > 0) break;
     }
@@ -97,7 +104,9 @@ export class ClusterEmptier {
     definitions: readonly ResourceDefinition[],
   ): Promise<boolean> {
     const { storage } = this.#options;
-    const used = definitions.filter((definition) => this.#used.mayHave(cluster, definition));
+    const used = definitions.filter((definition) =>
+      this.mayHave(cluster, collectionKeyOf(definition)),
+    );
     if (used.length > collectionsAtOnceMax) return false;
     const pages = await Promise.all(
       used.map((definition) =>
@@ -210,6 +219,8 @@ function stepsOf(
 ): readonly (readonly ResourceDefinition[])[] {
   const byCollection = new Map<string, ResourceDefinition>();
   for (const definition of definitions) {
+    // What is only asked is not stored.
+    if (!definition.verbs.includes("list")) continue;
     const { group, resource, identity } = collectionKeyOf(definition);
     const key = `${group}/${resource}/${identity}`;
     // The one that is stored as itself goes before one that is a view of it.

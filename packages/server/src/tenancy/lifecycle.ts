@@ -9,7 +9,13 @@ import { isJsonObject, type JsonObject } from "@kcp-ts/machinery/json";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { isStatusError } from "@kcp-ts/machinery/status";
 import type { Draft, ResourceDefinition } from "../registry/index.ts";
-import { type Entry, isStorageError, parseObjectKey, type StorageKey } from "../storage/index.ts";
+import {
+  type Entry,
+  isStorageError,
+  parseObjectKey,
+  type ResourceKey,
+  type StorageKey,
+} from "../storage/index.ts";
 import { decodeObject } from "../stored-object/index.ts";
 import type { HubEvent } from "../watch-cache/index.ts";
 import { ClosingClusters } from "./closing-clusters.ts";
@@ -104,6 +110,10 @@ export class Lifecycle {
   /** A name that nobody has used before. */
   begins(cluster: ClusterName): void {
     this.#emptier.begins(cluster);
+  }
+
+  mayHave(cluster: ClusterName, collection: ResourceKey): boolean {
+    return this.#emptier.mayHave(cluster, collection);
   }
 
   /** Looks after a while whether a logical cluster has an owner, and takes it away if not. */

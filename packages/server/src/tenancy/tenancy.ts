@@ -6,7 +6,7 @@ import type { AdmissionPlugin } from "../admission/index.ts";
 import type { Draft, Registry, ResourceDefinition } from "../registry/index.ts";
 import type { MaybePromise } from "../request/api-request.ts";
 import type { UserInfo } from "../request/user.ts";
-import type { Storage } from "../storage/index.ts";
+import type { ResourceKey, Storage } from "../storage/index.ts";
 import type { HubEvent, WatchCache } from "../watch-cache/index.ts";
 import { bootstrapRoot } from "./bootstrap.ts";
 import { closingGate } from "./closing-gate.ts";
@@ -138,6 +138,11 @@ export class Tenancy {
   /** Its users are kept out until somebody says otherwise. */
   isInactive(cluster: ClusterName): boolean {
     return this.#lifecycle.inactive.size > 0 && this.#lifecycle.inactive.has(cluster);
+  }
+
+  /** False when nobody has put anything there, as far as the hub has come: then it need not be read. */
+  mayHave(cluster: ClusterName, collection: ResourceKey): boolean {
+    return this.#lifecycle.mayHave(cluster, collection);
   }
 
   logicalCluster(cluster: ClusterName): MaybePromise<LogicalClusterRecord | undefined> {

@@ -7,22 +7,28 @@
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { collectionKeyOf, type ResourceDefinition } from "../registry/index.ts";
 import { ownText } from "../request/own-text.ts";
-import { parseObjectKey, resourcePrefix, type StorageError } from "../storage/index.ts";
+import {
+  parseObjectKey,
+  type ResourceKey,
+  resourcePrefix,
+  type StorageError,
+} from "../storage/index.ts";
 import type { HubEvent, WatchHub } from "../watch-cache/index.ts";
 
 /** About a hundred bytes each. */
 const clustersMax = 50_000;
-/** Bits of a small integer: collections beyond these are always looked at. */
-const bitsMax = 30;
+/** Bits of an integer: collections beyond these are always looked at. */
+const bitsMax = 32;
 
 export class UsedCollections {
   /** In order of their beginning, oldest first. */
   readonly #used = new Map<ClusterName, number>();
-  readonly #bits = new Map<ResourceDefinition, number>();
+  /** By `<group>/<resource>/<identity>`. */
+  readonly #bits = new Map<string, number>();
 
   constructor(hub: WatchHub, definitions: readonly ResourceDefinition[]) {
     for (const [index, definition] of definitions.slice(0, bitsMax).entries()) {
-      this.#bits.set(definition, 1 << index);
+      this.#bits.set(nameOf(collectionKeyOf(definition)), 1 << index);
       this.#listen(hub, definition, 1 << index);
     }
   }
@@ -34,10 +40,17 @@ export class UsedCollections {
     if (oldest !== undefined) this.#used.delete(oldest);
   }
 
-  mayHave(cluster: ClusterName, definition: ResourceDefinition): boolean {
+  /** As far as the hub has come. */
+  mayHave(cluster: ClusterName, collection: ResourceKey): boolean {
     const used = this.#used.get(cluster);
-    const bit = this.#bits.get(definition);
-    return used === undefined || bit === undefined || (used & bit) !== 0;
+    if (used === undefined) return true;
+    const bit = this.#bits.get(nameOf(collection));
+    return bit === undefined || (used & bit) !== 0;
+  }
+
+  /** Clusters of which it is known. */
+  get size(): number {
+    return this.#used.size;
   }
 
   forget(cluster: ClusterName): void {
@@ -58,4 +71,8 @@ export class UsedCollections {
       },
     });
   }
+}
+
+function nameOf({ group, resource, identity }: ResourceKey): string {
+  return `${group}/${resource}/${identity}`;
 }

@@ -1,23 +1,55 @@
 /**
  * Tells tables that are kept by logical cluster which clusters are no more, so that a deleted workspace leaves nothing behind in memory.
  *
- * A LogicalCluster object is the last thing to go of its cluster: what is loaded of one after that is empty, and goes when others come.
+ * A LogicalCluster object is the last thing to go of its cluster. Whoever was late with a question may have had a table load what is left, which
+ * is nothing: so each table is told once more, some time later.
  */
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { parseObjectKey, resourcePrefix, type StorageError } from "../storage/index.ts";
 import type { HubEvent } from "./hub-event.ts";
-import type { WatchHub } from "./watch-hub.ts";
+import type { HubListener, WatchHub } from "./watch-hub.ts";
 
 const prefix = resourcePrefix({ group: "core.kcp.io", resource: "logicalclusters", identity: "" });
 
-export function whenClustersGo(hub: WatchHub, forget: (cluster: ClusterName) => void): void {
-  hub.listen(prefix, {
-    onEvent({ key, current }: HubEvent) {
-      if (current === undefined) forget(parseObjectKey(key).cluster);
-    },
-    // The tables are emptied then, by whoever keeps them.
-    onLost(error: StorageError) {
-      if (error.code !== "closed") whenClustersGo(hub, forget);
-    },
-  });
+type Forget = (cluster: ClusterName) => void;
+
+export class GoneClusters implements HubListener {
+  readonly #hub: Pick<WatchHub, "listen">;
+  readonly #tables: Forget[] = [];
+  /** Since the last call of `tidy`, and between the two before it. */
+  #recent: ClusterName[] = [];
+  #older: ClusterName[] = [];
+
+  constructor(hub: Pick<WatchHub, "listen">) {
+    this.#hub = hub;
+  }
+
+  tell(forget: Forget): void {
+    if (this.#tables.length === 0) this.#hub.listen(prefix, this);
+    this.#tables.push(forget);
+  }
+
+  onEvent({ key, current }: HubEvent): void {
+    if (current !== undefined) return;
+    const cluster = parseObjectKey(key).cluster;
+    this.#recent.push(cluster);
+    this.#forget([cluster]);
+  }
+
+  /** Whoever keeps a table empties it then. */
+  onLost(error: StorageError): void {
+    this.#recent = [];
+    this.#older = [];
+    if (error.code !== "closed") this.#hub.listen(prefix, this);
+  }
+
+  tidy(): void {
+    this.#forget(this.#older);
+    this.#older = this.#recent;
+    this.#recent = [];
+  }
+
+  #forget(clusters: readonly ClusterName[]): void {
+    for (const cluster of clusters) for (const forget of this.#tables) forget(cluster);
+  }
 }

@@ -1,4 +1,3 @@
-export { whenClustersGo } from "./gone-clusters.ts";
 export {
   cachedLabels,
   type EventForm,

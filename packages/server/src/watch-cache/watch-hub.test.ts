@@ -69,6 +69,24 @@ describe("the hub", () => {
     }
   });
 
+  it("forgets events between two calls to tidy up, and keeps those behind the last", async () => {
+    const { hub, put } = await start();
+    for (let i = 0; i < 5; i++) await hub.reach(await put(`/g/r//a/n/x${i}`), signal);
+    hub.tidy();
+    assert.equal(hub.ringSize, 5);
+    const newest = await put("/g/r//a/n/y");
+    await hub.reach(newest, signal);
+    hub.tidy();
+    assert.deepEqual(
+      [...hub.replay(prefix, hub.ringStart)].map(({ key }) => key),
+      ["/g/r//a/n/y"],
+    );
+    assert.equal(hub.ringStart, newest - 1);
+    hub.tidy();
+    assert.deepEqual([hub.ringSize, hub.ringStart], [0, newest]);
+    await hub.close();
+  });
+
   it("encodes a change once for all who listen, and keeps no copy of it", async () => {
     const { hub, put } = await start();
     let encodings = 0;

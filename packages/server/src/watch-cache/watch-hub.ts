@@ -17,6 +17,7 @@ import {
   type StorageKey,
 } from "../storage/index.ts";
 import { Crowd, type CrowdMember, FanOut } from "./fan-out.ts";
+import { GoneClusters } from "./gone-clusters.ts";
 import { HubEvent } from "./hub-event.ts";
 
 export interface HubListener {
@@ -53,6 +54,8 @@ const ringEventsDefaultMax = 20_000;
 const ringBytesDefaultMax = 16 << 20;
 
 export class WatchHub {
+  /** Where tables by logical cluster learn what they need not keep. */
+  readonly gone = new GoneClusters(this);
   readonly #options: WatchHubOptions;
   readonly #stop = new AbortController();
   readonly #listeners = new Map<StorageKey, Set<HubListener>>();
@@ -98,6 +101,7 @@ export class WatchHub {
     const tidiedTo = this.#tidiedTo;
     this.#dropWhile(({ revision }) => revision <= tidiedTo);
     this.#tidiedTo = this.#revision;
+    this.gone.tidy();
   }
 
   /** Events that are held. */

@@ -121,6 +121,8 @@ export class PodControl {
         Array.from({ length: size }, () => this.create(client, options)),
       );
       const failed = results.find((one) => one.status === "rejected");
+      // A namespace that is going takes no Pods any more, and its owners go with it: as upstream, nobody tries again.
+      if (failed !== undefined && isNamespaceGoing(failed.reason)) return;
       if (failed !== undefined) throw failed.reason;
       left -= size;
       batch *= 2;
@@ -190,4 +192,11 @@ function podOf(
     },
     spec: { ...template.spec, ...spec } as Pod["spec"],
   };
+}
+
+function isNamespaceGoing(error: unknown): boolean {
+  return (
+    isStatusError(error, "Forbidden") &&
+    error.status.details?.causes?.some(({ reason }) => reason === "NamespaceTerminating") === true
+  );
 }

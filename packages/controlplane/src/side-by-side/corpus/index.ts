@@ -16,6 +16,7 @@ import { records } from "./records.ts";
 import { releases } from "./releases.ts";
 import { reviews } from "./reviews.ts";
 import { roles } from "./roles.ts";
+import { times } from "./times.ts";
 import { tokens } from "./tokens.ts";
 import { traffic } from "./traffic.ts";
 import { updates } from "./updates.ts";
@@ -48,4 +49,5 @@ export const corpus: readonly Topic[] = [
   webhooks,
   validatingPolicies,
   mutatingPolicies,
+  times,
 ];

@@ -2,11 +2,12 @@
 import { isJsonObject, type JsonObject, jsonEqual } from "@kcp-ts/machinery/json";
 import { type FieldError, fieldError } from "@kcp-ts/machinery/status";
 import { definitionErrors, systemDefinition } from "../../custom-resources/index.ts";
-import type {
-  Draft,
-  ResourceDefinition,
-  Strategy,
-  SubresourceStrategy,
+import {
+  type Draft,
+  type ResourceDefinition,
+  type Strategy,
+  type SubresourceStrategy,
+  wholeVerdict,
 } from "../../registry/index.ts";
 import { member } from "../../tenancy/index.ts";
 import { asDefinition, groupInName, listOf, textOf } from "./as-definition.ts";
@@ -26,9 +27,12 @@ const plainSchemas = systemDefinition(resourceSchemaKind);
 export const apiResourceSchemas: ResourceDefinition = {
   ...plainSchemas,
   strategy: overriding(plainSchemas, {
-    validate: (object) => [...plainSchemas.strategy.validate(object), ...schemaErrors(object)],
+    validate: (object) => [
+      ...wholeVerdict(plainSchemas.strategy.validate(object)),
+      ...schemaErrors(object),
+    ],
     validateUpdate: (updated, old) => [
-      ...plainSchemas.strategy.validateUpdate(updated, old),
+      ...wholeVerdict(plainSchemas.strategy.validateUpdate(updated, old)),
       ...(jsonEqual(updated["spec"] ?? null, old["spec"] ?? null)
         ? []
         : [fieldError.invalid("spec", textOf(specName(updated)), "is immutable")]),
@@ -94,9 +98,12 @@ function withOwnStatus(plain: ResourceDefinition, own: Partial<Strategy> = {}): 
 const plainExports = systemDefinition(exportKind);
 
 export const apiExports: ResourceDefinition = withOwnStatus(plainExports, {
-  validate: (object) => [...plainExports.strategy.validate(object), ...exportErrors(object)],
+  validate: (object) => [
+    ...wholeVerdict(plainExports.strategy.validate(object)),
+    ...exportErrors(object),
+  ],
   validateUpdate: (updated, old) => [
-    ...plainExports.strategy.validateUpdate(updated, old),
+    ...wholeVerdict(plainExports.strategy.validateUpdate(updated, old)),
     ...exportErrors(updated),
   ],
 });

@@ -4,7 +4,12 @@
  */
 import { type JsonObject, jsonEqual } from "@kcp-ts/machinery/json";
 import { type FieldError, fieldError } from "@kcp-ts/machinery/status";
-import type { Catalog, ResourceDefinition, SubresourceStrategy } from "../../registry/index.ts";
+import {
+  type Catalog,
+  type ResourceDefinition,
+  type SubresourceStrategy,
+  wholeVerdict,
+} from "../../registry/index.ts";
 import {
   initializerLabel,
   logicalClusters,
@@ -61,7 +66,7 @@ export function lifecycleView(service: LifecycleService, id: string): Catalog {
     status: {
       ...status,
       validateUpdate: (updated, old) => [
-        ...status.validateUpdate(updated, old),
+        ...wholeVerdict(status.validateUpdate(updated, old)),
         ...onlyOwn({ updated, old, list, word, id }),
       ],
     },

@@ -19,6 +19,19 @@ describe("the entry cache", () => {
     );
   });
 
+  it("forgets what nobody used between two calls to tidy up, and nothing else", () => {
+    const cache = new EntryCache(1 << 20);
+    for (const name of ["/a", "/b"]) cache.update(key(name), entry(name, 100));
+    cache.tidy();
+    assert.equal(cache.size, 2);
+    cache.get(key("/a"));
+    cache.tidy();
+    assert.deepEqual([cache.get(key("/a")) !== undefined, cache.get(key("/b"))], [true, undefined]);
+    cache.tidy();
+    cache.tidy();
+    assert.deepEqual([cache.size, cache.bytes], [0, 0]);
+  });
+
   it("never holds more than its budget", () => {
     const one = sizeOf(entry("/a00", 100));
     const cache = new EntryCache(one * 10);

@@ -43,8 +43,8 @@ describe("configmaps", () => {
     assert.equal(answer.status, 201, answer.text);
   });
 
-  it("a hundred thousand bad keys make a short refusal", async () => {
-    const keys = Array.from({ length: 100_000 }, (_, i) => [`bad key ${i}`, ""]);
+  it("twenty thousand bad keys make a short refusal", async () => {
+    const keys = Array.from({ length: 20_000 }, (_, i) => [`bad key ${i}`, ""]);
     const bad = Object.fromEntries(keys) as Record<string, string>;
     for (const [at, body] of [
       [path, { metadata: { name: "bad" }, data: bad }],

@@ -117,8 +117,8 @@ describe("cluster roles", () => {
     ],
   ]);
 
-  it("a list of a hundred thousand wrong rules is not answered in full", async () => {
-    const rules = Array.from({ length: 100_000 }, () => ({}));
+  it("a list of forty thousand wrong rules is not answered in full", async () => {
+    const rules = Array.from({ length: 40_000 }, () => ({}));
     const answer = await server.request("POST", `${base}/clusterroles`, {
       body: { metadata, rules },
     });

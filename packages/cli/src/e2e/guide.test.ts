@@ -1,0 +1,76 @@
+/** The guide to Pull mode, typed in as it stands. */
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { chmod, mkdir, readFile, symlink, writeFile } from "node:fs/promises";
+import { delimiter, dirname, join } from "node:path";
+import { describe, it } from "node:test";
+import { fileURLToPath } from "node:url";
+import { systemClock } from "@kcp-ts/machinery/base";
+import { collect, temporaryFolder } from "./kcp-process.ts";
+import { findKubectl, kubectlMissing } from "./kubectl.ts";
+
+const bin = fileURLToPath(new URL("../../bin/", import.meta.url));
+
+/** Blocks that are fenced as `sh`, in their order. */
+function commandsOf(markdown: string): readonly string[] {
+  return [...markdown.matchAll(/^```sh\n(.*?)^```$/gms)].map(([, text = ""]) => text);
+}
+
+function killGroup(pid: number): void {
+  try {
+    process.kill(-pid, "SIGKILL");
+  } catch (error) {
+    // All of it has ended already.
+    if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error;
+  }
+}
+
+/** Ends what it started, however it ends. */
+const frame = (commands: string) => `set -eu
+end() { code=$?; trap - EXIT; kill $(jobs -p) 2>/dev/null || true; wait || true; exit $code; }
+trap end EXIT
+${commands}`;
+
+describe("docs/guides/pull-mode.md", { skip: kubectlMissing() ?? false }, () => {
+  it("does what it says", async (t) => {
+    const guide = new URL("../../../../docs/guides/pull-mode.md", import.meta.url);
+    const commands = commandsOf(await readFile(guide, "utf8"));
+    assert.ok(commands.length >= 5);
+    const folder = await temporaryFolder(t);
+    const programs = join(folder, "bin");
+    await mkdir(programs);
+    // A reader has port 6443 to himself; a test has not.
+    const kcp = `#!/bin/sh
+verb=$1; shift
+if [ "$verb" = start ]; then set -- --secure-port 0 --bind-address 127.0.0.1 "$@"; fi
+exec "${join(bin, "kcp.mjs")}" "$verb" "$@"
+`;
+    await writeFile(join(programs, "kcp"), kcp);
+    await chmod(join(programs, "kcp"), 0o755);
+    await symlink(join(bin, "kubectl-kcp.mjs"), join(programs, "kubectl-kcp"));
+    await symlink(findKubectl() as string, join(programs, "kubectl"));
+    const path = [programs, dirname(process.execPath), process.env["PATH"]].join(delimiter);
+    const child = spawn("bash", ["-c", frame(commands.join("\n"))], {
+      // A group of its own, so that nothing outlives the test.
+      detached: true,
+      cwd: folder,
+      env: { PATH: path, HOME: folder },
+      stdio: ["ignore", "pipe", "pipe"],
+    });
+    const { pid } = child;
+    assert.ok(pid !== undefined);
+    const endAll = () => killGroup(pid);
+    process.once("exit", endAll);
+    const timer = systemClock.schedule(150_000, endAll);
+    t.after(() => {
+      process.removeListener("exit", endAll);
+      timer.cancel();
+    });
+    const { code, stdout, stderr } = await collect(child, 160_000);
+    assert.equal(code, 0, `${stdout}\n${stderr.slice(-4000)}`);
+    assert.match(stdout, /synctarget\.workload\.kcp\.io\/us-east1 condition met/);
+    assert.match(stdout, /deployment "web" successfully rolled out/);
+    assert.match(stdout, /us-east1 +True +ClusterReady +v1\.36/);
+    assert.match(stdout, /web--us-east1 +2\/2/);
+  });
+});

@@ -1,0 +1,26 @@
+/** A command line made of verbs. Prose goes to stderr; exit code 1 is a failure, 2 a wrong command line. */
+import { Command } from "commander";
+
+export async function runProgram(
+  verbs: readonly ((program: Command) => void)[],
+  argv: readonly string[],
+): Promise<void> {
+  const program = new Command("kcp")
+    .description("A Kubernetes API server for thousands of logical clusters, in one process.")
+    .version("0.1.0")
+    .showHelpAfterError("(add --help for what is possible)")
+    .exitOverride();
+  for (const add of verbs) add(program);
+  try {
+    await program.parseAsync([...argv]);
+  } catch (error) {
+    process.exitCode = report(error);
+  }
+}
+
+function report(error: unknown): number {
+  if (error instanceof Error && "exitCode" in error) return error.exitCode === 0 ? 0 : 2;
+  const message = error instanceof Error ? error.message : String(error);
+  process.stderr.write(`kcp: ${message}\n`);
+  return 1;
+}

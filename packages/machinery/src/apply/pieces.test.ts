@@ -1,0 +1,69 @@
+/** Large writes rest between their steps and come out as small ones do; how many items may be owned one by one is bounded. */
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import type { JsonObject } from "../json/index.ts";
+import {
+  applyConfiguration,
+  applyInPieces,
+  keyedListType,
+  objectType,
+  setType,
+  stringType,
+  structType,
+  updateInPieces,
+  updateManagedFields,
+} from "./index.ts";
+import { ownedItemsMax } from "./typed-validate.ts";
+
+const schema = objectType({
+  set: setType(stringType),
+  keyed: keyedListType(["k"], structType({ k: stringType, v: stringType })),
+});
+const write = { manager: "m", apiVersion: "v1", now: "2026-01-01T00:00:01Z", schema, kind: "X" };
+const config = (members: JsonObject): JsonObject => ({
+  apiVersion: "v1",
+  kind: "X",
+  metadata: { name: "x" },
+  ...members,
+});
+
+function counted<Result>(work: Generator<void, Result, void>) {
+  for (let rests = 0; ; rests++) {
+    const { done, value } = work.next();
+    if (done === true) return { rests, result: value };
+  }
+}
+
+describe("writes in pieces", () => {
+  const sent = config({ set: ["a", "b"], keyed: [{ k: "1", v: "x" }] });
+
+  it("an apply rests between its steps and gives the same", () => {
+    const live = applyConfiguration({ ...write, config: sent, force: false });
+    const next = { ...write, live, manager: "n", config: config({ set: ["c"] }), force: false };
+    const { rests, result } = counted(applyInPieces(next));
+    assert.deepEqual(result, applyConfiguration(next));
+    assert.ok(rests >= 5, `${rests} rests`);
+  });
+
+  it("an update rests between its steps and gives the same", () => {
+    const live = updateManagedFields({ ...write, updated: sent });
+    const next = { ...write, live, manager: "n", updated: config({ set: ["c"] }) };
+    const { rests, result } = counted(updateInPieces(next));
+    assert.deepEqual(result, updateManagedFields(next));
+    assert.ok(rests >= 4, `${rests} rests`);
+  });
+});
+
+describe("items that are owned one by one", () => {
+  const items = (count: number): string[] => Array.from({ length: count }, (_, i) => `i${i}`);
+  const apply = (members: JsonObject): JsonObject =>
+    applyConfiguration({ ...write, config: config(members), force: false });
+
+  it(`may be ${ownedItemsMax} in all lists together, and not one more`, () => {
+    const keyed = [{ k: "1" }, { k: "2" }];
+    assert.ok(apply({ set: items(ownedItemsMax - 2), keyed }));
+    assert.throws(() => apply({ set: items(ownedItemsMax - 1), keyed }), {
+      message: `Request entity too large: limit is ${ownedItemsMax} items of lists of type set and map`,
+    });
+  });
+});

@@ -1,0 +1,139 @@
+/**
+ * Sync policies that people write as ConfigMaps, in the logical cluster of their SyncTargets:
+ *
+ *     apiVersion: v1
+ *     kind: ConfigMap
+ *     metadata:
+ *       name: sync-policies
+ *       labels: { workload.kcp.io/sync-policy: "" }        # for all SyncTargets; or the name of one
+ *     data:
+ *       deployments.apps: '{"contested": [{"path": "spec.replicas", "mode": "lift"}]}'
+ *
+ * What is said for one SyncTarget comes before what is said for all; among equals the first by namespace and name. A ConfigMap with a policy that
+ * cannot be read counts for nothing, and an Event on it says where and why.
+ */
+import { type Clock, systemClock } from "@kcp-ts/machinery/base";
+import type { ClusterName } from "@kcp-ts/machinery/names";
+import {
+  type Client,
+  type Clusters,
+  defineResource,
+  EventRecorder,
+  formatKey,
+  type KubernetesObject,
+  type ObjectStore,
+  type StringMap,
+  stringMember,
+} from "@kcp-ts/sdk";
+import { type Policies, parsePolicies, syncPolicyLabel } from "./syncer/index.ts";
+
+interface ConfigMap extends KubernetesObject {
+  readonly data?: StringMap;
+}
+
+/** As much of it as counts. */
+interface ReadPolicies {
+  /** Empty for all. */
+  readonly target: string;
+  /** Namespace and name, for the order. */
+  readonly place: string;
+  readonly policies: Policies;
+}
+
+const configMaps = defineResource<ConfigMap>({
+  group: "",
+  version: "v1",
+  resource: "configmaps",
+  kind: "ConfigMap",
+  namespaced: true,
+});
+
+export interface SyncPoliciesOptions {
+  readonly client: Client;
+  readonly clusters: Clusters;
+  readonly clock?: Clock | undefined;
+  readonly onChange: (cluster: ClusterName) => void;
+  /** All there are have been read, for the first time or again. */
+  readonly onSynced: () => void;
+  readonly onError: (error: unknown) => void;
+}
+
+export class SyncPolicies {
+  readonly #store: ObjectStore<ConfigMap>;
+  readonly #events: EventRecorder;
+  readonly #onError: (error: unknown) => void;
+  /** By place: the version whose trouble was told. */
+  readonly #told = new Map<string, string>();
+  #hasSynced = false;
+
+  constructor(options: SyncPoliciesOptions) {
+    const { client, clusters, clock = systemClock, onChange, onSynced, onError } = options;
+    this.#onError = onError;
+    const source = clusters.source(configMaps, { selector: { labelSelector: syncPolicyLabel } });
+    this.#store = source.store;
+    this.#events = new EventRecorder({
+      component: "kcp-syncers",
+      client: (cluster) => client.inCluster(cluster),
+      clock,
+      onError,
+    });
+    source.addHandler({
+      added: (_object, { key }) => onChange(key.cluster),
+      updated: (_object, { key }) => onChange(key.cluster),
+      deleted: (_object, { key }) => {
+        this.#told.delete(formatKey(key));
+        onChange(key.cluster);
+      },
+      replaced: () => {
+        this.#hasSynced = true;
+        onSynced();
+      },
+    });
+  }
+
+  /** Before that nothing is to be synced: who does not know the policy would take fields from autoscalers. */
+  get hasSynced(): boolean {
+    return this.#hasSynced;
+  }
+
+  of(cluster: ClusterName, target: string): Policies {
+    const found = this.#store
+      .list({ cluster })
+      .flatMap((object) => this.#read(object, cluster))
+      .filter((one) => one.target === "" || one.target === target)
+      .sort((a, b) => (rank(a) < rank(b) ? -1 : 1));
+    const policies: Record<string, Policies[string]> = Object.create(null);
+    for (const one of found) {
+      for (const [kind, policy] of Object.entries(one.policies)) policies[kind] ??= policy;
+    }
+    return policies;
+  }
+
+  #read(object: ConfigMap, cluster: ClusterName): readonly ReadPolicies[] {
+    const { name, namespace = "", labels, resourceVersion = "" } = object.metadata;
+    try {
+      const policies = parsePolicies(textOf(object.data ?? {}));
+      const target = stringMember(labels, syncPolicyLabel) ?? "";
+      return [{ target, place: `${namespace}/${name}`, policies }];
+    } catch (error) {
+      const place = `${cluster}|${namespace}/${name}`;
+      if (this.#told.get(place) === resourceVersion) return [];
+      this.#told.set(place, resourceVersion);
+      const why = error instanceof Error ? error.message : String(error);
+      const message = `the sync policies of ConfigMap ${name} count for nothing: ${why}; correct it`;
+      this.#events.record(cluster, object, { type: "Warning", reason: "InvalidPolicy", message });
+      this.#onError(new Error(message, { cause: error }));
+      return [];
+    }
+  }
+}
+
+function rank({ target, place }: ReadPolicies): string {
+  return `${target === "" ? 1 : 0} ${place}`;
+}
+
+/** One JSON text of all members, each of which is JSON itself. */
+function textOf(data: StringMap): string {
+  const members = Object.entries(data).map(([kind, text]) => `${JSON.stringify(kind)}:${text}`);
+  return `{${members.join()}}`;
+}

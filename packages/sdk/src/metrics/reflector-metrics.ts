@@ -1,0 +1,66 @@
+/** What informers and followers do, under the names that client-go's reflectors have. One series for each resource, however many clusters are read. */
+import { formatResource, type Resource } from "../client/index.ts";
+import type { Counter, Gauge, Histogram, MetricsRegistry } from "./registry.ts";
+
+export interface ReflectorMetrics {
+  readonly lists: Counter;
+  readonly listSeconds: Histogram;
+  readonly itemsPerList: Histogram;
+  readonly watches: Counter;
+  readonly shortWatches: Counter;
+  readonly watchSeconds: Histogram;
+  readonly itemsPerWatch: Histogram;
+  readonly lastResourceVersion: Gauge;
+}
+
+const secondsBuckets = [0.005, 0.025, 0.1, 0.5, 1, 5, 15, 60, 180, 300, 600];
+const itemsBuckets = [1, 10, 100, 1000, 10_000, 100_000];
+
+/** Nothing is counted where nobody reads it. */
+export function reflectorMetrics(
+  registry: MetricsRegistry | undefined,
+  resource: Resource,
+): ReflectorMetrics | undefined {
+  if (registry === undefined) return undefined;
+  const name = formatResource(resource);
+  const labels = ["name"] as const;
+  const counter = (metric: string, help: string) =>
+    registry.counter({ name: `reflector_${metric}`, help, labels }).with({ name });
+  const histogram = (metric: string, help: string, buckets: readonly number[]) =>
+    registry.histogram({ name: `reflector_${metric}`, help, labels, buckets }).with({ name });
+  return {
+    lists: counter("lists_total", "Total number of API lists done by the reflectors"),
+    listSeconds: histogram(
+      "list_duration_seconds",
+      "How long an API list takes to return and decode for the reflectors",
+      secondsBuckets,
+    ),
+    itemsPerList: histogram(
+      "items_per_list",
+      "How many items an API list returns to the reflectors",
+      itemsBuckets,
+    ),
+    watches: counter("watches_total", "Total number of API watches done by the reflectors"),
+    shortWatches: counter(
+      "short_watches_total",
+      "Total number of short API watches done by the reflectors",
+    ),
+    watchSeconds: histogram(
+      "watch_duration_seconds",
+      "How long an API watch takes to return and decode for the reflectors",
+      secondsBuckets,
+    ),
+    itemsPerWatch: histogram(
+      "items_per_watch",
+      "How many items an API watch returns to the reflectors",
+      itemsBuckets,
+    ),
+    lastResourceVersion: registry
+      .gauge({
+        name: "reflector_last_resource_version",
+        help: "Last resource version seen for the reflectors",
+        labels,
+      })
+      .with({ name }),
+  };
+}

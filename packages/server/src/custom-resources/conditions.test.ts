@@ -1,0 +1,59 @@
+/** The conditions that a definition goes through, in their order and with the words of Kubernetes. */
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { type AnyObject, TestServer } from "../testing/index.ts";
+import { cronTabs, definitionsPath } from "./test-support/definitions.ts";
+
+interface Condition {
+  readonly type: string;
+  readonly status: string;
+  readonly reason: string;
+  readonly message: string;
+}
+
+/** Every state of the one definition from now on until it is gone, each condition where it changed. */
+async function life(server: TestServer, path: string, begin: () => Promise<unknown>) {
+  const watch = await server.watch(`${path}?watch=1`);
+  await begin();
+  const seen: string[] = [];
+  for (;;) {
+    const [event] = await watch.take(1);
+    if (event === undefined) break;
+    const { conditions = [] } = (event.object["status"] ?? {}) as { conditions?: Condition[] };
+    for (const { type, status, reason, message } of conditions) {
+      const text = `${type} ${status} ${reason}: ${message}`;
+      if (!seen.includes(text)) seen.push(text);
+    }
+    if (event.type === "DELETED") break;
+    if (isServed(event.object)) await server.must("DELETE", `${path}/crontabs.stable.example.com`);
+  }
+  await watch.leave();
+  return seen;
+}
+
+function isServed(object: AnyObject): boolean {
+  const text = JSON.stringify(object["status"]);
+  return (
+    text.includes('"type":"Established","status":"True"') &&
+    object.metadata["deletionTimestamp"] === undefined
+  );
+}
+
+describe("a definition, from its creation to its end", () => {
+  it("has its names accepted, is established, and loses its objects", async () => {
+    const server = await TestServer.start();
+    const path = `/clusters/a${definitionsPath}`;
+    const seen = await life(server, path, () => server.must("POST", path, { body: cronTabs() }));
+    assert.deepEqual(
+      seen.filter((text) => !text.startsWith("Terminating True InstanceDeletionInProgress")),
+      [
+        "NamesAccepted True NoConflicts: no conflicts found",
+        "Established False Installing: the initial names have been accepted",
+        "Established True InitialNamesAccepted: the initial names have been accepted",
+        "Terminating True InstanceDeletionPending: CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon",
+        "Terminating False InstanceDeletionCompleted: removed all instances",
+      ],
+    );
+    await server.close();
+  });
+});

@@ -1,0 +1,32 @@
+/** What the client of an update insists on: the object that it knows, in the version that it knows. */
+import { isJsonObject, type JsonObject } from "@kcp-ts/machinery/json";
+import { statusError } from "@kcp-ts/machinery/status";
+import type { Entry } from "../storage/index.ts";
+import type { ResourceDefinition } from "./definition.ts";
+import type { UpdateRules } from "./prepare.ts";
+import type { Draft } from "./strategy.ts";
+
+/** Returns the revision that the client insists on, if any; throws when the object is not there any more. */
+export function checkPreconditions(
+  definition: ResourceDefinition,
+  name: string,
+  draft: Draft,
+  entry: Entry,
+  old: JsonObject,
+  { isDerived }: UpdateRules,
+): string | undefined {
+  const metadata = isJsonObject(draft["metadata"]) ? draft["metadata"] : {};
+  const oldMetadata = old["metadata"] as JsonObject;
+  const uid = metadata["uid"];
+  if (isDerived !== true && typeof uid === "string" && uid !== "" && uid !== oldMetadata["uid"]) {
+    throw statusError.conflict(
+      definition,
+      name,
+      `StorageError: invalid object, Code: 4, Key: ${entry.key}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: ${uid}, UID in object meta: ${String(oldMetadata["uid"])}`,
+    );
+  }
+  const version = metadata["resourceVersion"];
+  if (typeof version !== "string" || version === "" || version === "0") return undefined;
+  if (version !== String(entry.modifiedAt)) throw statusError.modified(definition, name);
+  return version;
+}

@@ -1,0 +1,65 @@
+/** What is forgotten in memory comes from the disk: nobody sees a difference. */
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { key } from "../contract/storage-contract.ts";
+import type { Revision } from "../revision.ts";
+import { openTemporary } from "./temporary-store.ts";
+
+const { signal } = new AbortController();
+
+describe("a store that was tidied", () => {
+  it("holds nothing in memory, and serves the present, the past and its changes as before", async (t) => {
+    const { storage, dispose } = await openTemporary();
+    t.after(dispose);
+    const names = Array.from({ length: 20 }, (_, i) => `/a/${String(i).padStart(2, "0")}`);
+    let last = 0 as Revision;
+    for (const name of names) {
+      const write = { key: key(name), value: Buffer.from(name), expected: "absent" } as const;
+      last = await storage.commit(write, { signal });
+    }
+    const middle = 10 as Revision;
+    const seen = async () => ({
+      now: (await storage.list(key("/a/"), { signal, entriesMax: 100 })).entries.map((e) => e.key),
+      past: await storage.list(key("/a/"), { signal, entriesMax: 100, atRevision: middle }),
+      one: await storage.get(key("/a/03"), { signal }),
+      gone: await storage.get(key("/a/15"), { signal, atRevision: middle }),
+      changes: await changesAfter(middle, last),
+    });
+    const changesAfter = async (after: Revision, upTo: Revision) => {
+      const revisions: Revision[] = [];
+      for await (const change of storage.watch(key("/a/"), after, {
+        signal,
+        bufferedChangesMax: 1000,
+      })) {
+        if (change.kind !== "progress") revisions.push(change.revision);
+        if (change.revision >= upTo) break;
+      }
+      return revisions;
+    };
+    const before = await seen();
+    assert.equal(before.changes.length, 10);
+    assert.ok(storage.heldInMemory >= names.length);
+    for (let i = 0; i < 2; i++) storage.tidy();
+    assert.equal(storage.heldInMemory, 0);
+    assert.deepEqual(await seen(), before);
+  });
+
+  it("goes on telling those who watch", async (t) => {
+    const { storage, dispose } = await openTemporary();
+    t.after(dispose);
+    const watch = storage
+      .watch(key("/a/"), 0 as Revision, { signal, bufferedChangesMax: 1000 })
+      [Symbol.asyncIterator]();
+    await watch.next();
+    for (let i = 0; i < 3; i++) {
+      storage.tidy();
+      const write = { key: key(`/a/${i}`), value: Buffer.from("x"), expected: "absent" } as const;
+      const revision = await storage.commit(write, { signal });
+      storage.tidy();
+      storage.tidy();
+      const { value } = await watch.next();
+      assert.deepEqual([value?.kind, value?.revision], ["put", revision]);
+    }
+    await watch.return?.(undefined);
+  });
+});

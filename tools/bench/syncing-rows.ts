@@ -1,0 +1,324 @@
+/**
+ * Syncing to physical clusters, as `kcp start` does it: how long a change takes to a cluster and a status back at a steady pace, what the control plane holds for many
+ * clusters, and what a restart writes.
+ *
+ * The physical clusters are logical clusters of a second server, in a process that is not counted: for a syncer they are clusters like others. Changes are timed from
+ * when each was due, so that a control plane that is held up shows.
+ */
+import { join } from "node:path";
+import { sleep, systemClock } from "@kcp-ts/machinery/base";
+import { ApiClient } from "./api-client.ts";
+import type { Bench } from "./contest.ts";
+import { cpuMicrosOf, residentMegabytesOf } from "./process-figures.ts";
+import { benchToken, ServerProcess } from "./server-process.ts";
+
+const definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+const targetsPath = "/apis/workload.kcp.io/v1alpha1/synctargets";
+const widgetsPath = "/apis/example.com/v1/namespaces/default/widgets";
+const allWidgetsPath = "/apis/example.com/v1/widgets";
+const writersAtOnce = 16;
+const patience = { pollMs: 200, mostMs: 900_000 };
+
+interface Fleet {
+  plane: ServerProcess;
+  readonly directory: string;
+  readonly physical: ServerProcess;
+  readonly targets: readonly string[];
+}
+
+export async function syncingRows(bench: Bench): Promise<void> {
+  const { sizes } = bench.options;
+  await withFleet(bench, "syncing", sizes.syncTargets, async (fleet) => {
+    const names = await fill(fleet, sizes.syncObjects);
+    await paceRows(bench, fleet, names);
+  });
+  await withFleet(bench, "many", sizes.syncManyTargets, async (fleet) => {
+    const names = await fill(fleet, sizes.syncManyObjects);
+    await sleep(systemClock, sizes.settleMs);
+    bench.report.add({
+      work: `memory, syncing ${names.length} objects to ${fleet.targets.length} clusters`,
+      server: "kcp",
+      figure: residentMegabytesOf(fleet.plane.pid),
+      unit: "MB",
+      wanted: { what: "figure", atMost: 600 },
+    });
+    await restartRow(bench, fleet, names.length);
+  });
+}
+
+async function withFleet(
+  bench: Bench,
+  name: string,
+  count: number,
+  body: (fleet: Fleet) => Promise<void>,
+): Promise<void> {
+  const directory = join(bench.directory, name);
+  const [plane, physical] = [
+    await ServerProcess.start(directory),
+    await ServerProcess.start(`${directory}-physical`),
+  ];
+  const targets = Array.from({ length: count }, (_, index) => `t${index}`);
+  const fleet = { plane, physical, targets, directory };
+  try {
+    for (const target of targets) await joinCluster(fleet, target);
+    await within(plane, "", async (client) => {
+      await until(
+        "the kind is served",
+        async () => (await client.status("GET", widgetsPath)) === 200,
+      );
+      for (const target of targets)
+        await until(`${target} is ready`, () => isReady(client, target));
+    });
+    await body(fleet);
+  } finally {
+    await fleet.plane.stop();
+    await physical.stop();
+  }
+}
+
+async function joinCluster({ plane, physical }: Fleet, name: string): Promise<void> {
+  await within(physical, `/clusters/${name}`, async (client) => {
+    await client.must("POST", definitions, JSON.stringify(definition));
+  });
+  const cluster = { server: `${physical.url}/clusters/${name}`, "insecure-skip-tls-verify": true };
+  const kubeconfig = {
+    apiVersion: "v1",
+    kind: "Config",
+    clusters: [{ name, cluster }],
+    users: [{ name, user: { token: benchToken } }],
+    contexts: [{ name, context: { cluster: name, user: name } }],
+    "current-context": name,
+  };
+  const target = {
+    apiVersion: "workload.kcp.io/v1alpha1",
+    kind: "SyncTarget",
+    metadata: { name },
+    spec: { kubeconfig: JSON.stringify(kubeconfig), resources: ["widgets.example.com"] },
+  };
+  await within(plane, "", async (client) => {
+    await client.must("POST", targetsPath, JSON.stringify(target));
+  });
+}
+
+const string = { type: "string" };
+const schema = {
+  type: "object",
+  properties: {
+    spec: { type: "object", properties: { color: string, text: string } },
+    status: { type: "object", properties: { phase: string } },
+  },
+};
+const definition = {
+  apiVersion: "apiextensions.k8s.io/v1",
+  kind: "CustomResourceDefinition",
+  metadata: { name: "widgets.example.com" },
+  spec: {
+    group: "example.com",
+    scope: "Namespaced",
+    names: { plural: "widgets", singular: "widget", kind: "Widget", listKind: "WidgetList" },
+    versions: [
+      {
+        name: "v1",
+        served: true,
+        storage: true,
+        schema: { openAPIV3Schema: schema },
+        subresources: { status: {} },
+      },
+    ],
+  },
+};
+
+async function isReady(client: ApiClient, name: string): Promise<boolean> {
+  const body = await client.must("GET", `${targetsPath}/${name}`);
+  const { status } = JSON.parse(body.toString("utf8")) as {
+    status?: { conditions?: { type: string; status: string }[]; syncedResources?: string[] };
+  };
+  const isTrue = (type: string) =>
+    status?.conditions?.some((one) => one.type === type && one.status === "True") === true;
+  return isTrue("Ready") && isTrue("SyncerReady") && (status?.syncedResources?.length ?? 0) > 0;
+}
+
+/** So many objects for each cluster, all of them in their clusters when it is done. */
+async function fill(fleet: Fleet, perTarget: number): Promise<readonly string[]> {
+  const { plane, physical, targets } = fleet;
+  const names = targets.flatMap((target) =>
+    Array.from({ length: perTarget }, (_, index) => `${target}-${index}`),
+  );
+  await within(plane, "", async (client) => {
+    let next = 0;
+    const write = async () => {
+      for (let name = names[next++]; name !== undefined; name = names[next++]) {
+        const labels = { "workloads.kcp.io/cluster": name.slice(0, name.indexOf("-")) };
+        const spec = { color: "red", text: "x".repeat(500) };
+        const object = {
+          apiVersion: "example.com/v1",
+          kind: "Widget",
+          metadata: { name, labels },
+          spec,
+        };
+        await client.must("POST", widgetsPath, JSON.stringify(object));
+      }
+    };
+    await Promise.all(Array.from({ length: writersAtOnce }, write));
+  });
+  for (const target of targets) {
+    await within(physical, `/clusters/${target}`, async (client) => {
+      const isFull = async () => (await versions(client)).size === perTarget;
+      await until(`${target} has its objects`, isFull);
+    });
+  }
+  return names;
+}
+
+async function versions(client: ApiClient): Promise<ReadonlyMap<string, string>> {
+  const body = await client.must("GET", allWidgetsPath);
+  const { items } = JSON.parse(body.toString("utf8")) as {
+    items: { metadata: { name: string; resourceVersion: string } }[];
+  };
+  return new Map(items.map(({ metadata }) => [metadata.name, metadata.resourceVersion]));
+}
+
+async function paceRows(bench: Bench, fleet: Fleet, names: readonly string[]): Promise<void> {
+  const { syncChangesPerSecond: perSecond, syncMs } = bench.options.sizes;
+  const { plane, physical, targets } = fleet;
+  const down = new Waits();
+  const back = new Waits();
+  const upstream = new ApiClient({ url: plane.url, token: benchToken });
+  const clients = [upstream];
+  for (const target of targets) {
+    const client = new ApiClient({ url: `${physical.url}/clusters/${target}`, token: benchToken });
+    clients.push(client);
+    await client.watch(`${allWidgetsPath}?watch=true`, (line) => {
+      const { metadata, spec } = (JSON.parse(line) as WidgetEvent).object;
+      const change = Number(spec.color);
+      if (!down.seen(metadata.name, change)) return;
+      back.begin(metadata.name, change, systemClock.monotonic());
+      const { namespace, name } = metadata;
+      const path = `/apis/example.com/v1/namespaces/${namespace}/widgets/${name}/status`;
+      const patch = JSON.stringify({ status: { phase: spec.color } });
+      void client.must("PATCH", path, patch, "application/merge-patch+json");
+    });
+  }
+  await upstream.watch(`${widgetsPath}?watch=true`, (line) => {
+    const { metadata, status } = (JSON.parse(line) as WidgetEvent).object;
+    if (status !== undefined) back.seen(metadata.name, Number(status.phase));
+  });
+  const total = Math.floor((perSecond * syncMs) / 1000);
+  const cpuBefore = cpuMicrosOf(plane.pid);
+  const begin = systemClock.monotonic();
+  for (let change = 0; change < total; change++) {
+    const dueAt = begin + (change * 1000) / perSecond;
+    const waitMs = dueAt - systemClock.monotonic();
+    if (waitMs > 1) await sleep(systemClock, waitMs);
+    const name = names[change % names.length] ?? "";
+    down.begin(name, change, dueAt);
+    const patch = JSON.stringify({ spec: { color: String(change) } });
+    void upstream.must("PATCH", `${widgetsPath}/${name}`, patch, "application/merge-patch+json");
+  }
+  await until("all is in the clusters and back", async () => down.open + back.open === 0);
+  const cpuMicros = (cpuMicrosOf(plane.pid) - cpuBefore) / total;
+  const pace = `${perSecond} changes/s over ${targets.length} clusters`;
+  const wanted = { what: "figure", atMost: 250 } as const;
+  const row = { server: "kcp", unit: "ms", wanted } as const;
+  bench.report.add({
+    ...row,
+    work: `change to cluster, p99, ${pace}`,
+    figure: p99(down.waits),
+    cpuMicros,
+  });
+  bench.report.add({ ...row, work: `status back, p99, ${pace}`, figure: p99(back.waits) });
+  for (const client of clients) client.close();
+}
+
+/** Changes that are under way, by object. One is over when it or a later one of its object is seen. */
+class Waits {
+  readonly waits: number[] = [];
+  readonly #open = new Map<string, { readonly change: number; readonly atMs: number }[]>();
+  open = 0;
+
+  begin(name: string, change: number, atMs: number): void {
+    const list = this.#open.get(name) ?? [];
+    this.#open.set(name, list);
+    list.push({ change, atMs });
+    this.open++;
+  }
+
+  /** Whether that is news. */
+  seen(name: string, change: number): boolean {
+    const list = this.#open.get(name) ?? [];
+    const isNews = list.some((one) => one.change <= change);
+    const nowMs = systemClock.monotonic();
+    while (list[0] !== undefined && list[0].change <= change) {
+      this.waits.push(nowMs - list[0].atMs);
+      list.shift();
+      this.open--;
+    }
+    return isNews;
+  }
+}
+
+interface WidgetEvent {
+  readonly object: {
+    readonly metadata: { readonly name: string; readonly namespace: string };
+    readonly spec: { readonly color: string };
+    readonly status?: { readonly phase: string };
+  };
+}
+
+/** Objects that a restart of the control plane causes to be written, on either side. */
+async function restartRow(bench: Bench, fleet: Fleet, objects: number): Promise<void> {
+  const before = await allVersions(fleet);
+  await fleet.plane.stop();
+  fleet.plane = await ServerProcess.start(fleet.directory);
+  await within(fleet.plane, "", async (client) => {
+    for (const target of fleet.targets)
+      await until(`${target} is back`, () => isReady(client, target));
+  });
+  await sleep(systemClock, bench.options.sizes.settleMs);
+  const after = await allVersions(fleet);
+  const written = [...before].filter(([name, version]) => after.get(name) !== version);
+  bench.report.add({
+    work: `objects written by a restart, of ${objects}`,
+    server: "kcp",
+    figure: written.length,
+    unit: "errors",
+    wanted: { what: "figure", atMost: 0 },
+  });
+}
+
+async function allVersions({ plane, physical, targets }: Fleet): Promise<Map<string, string>> {
+  const found = new Map<string, string>();
+  const read = (server: ServerProcess, path: string, where: string) =>
+    within(server, path, async (client) => {
+      for (const [name, version] of await versions(client)) found.set(`${where} ${name}`, version);
+    });
+  await read(plane, "", "plane");
+  for (const target of targets) await read(physical, `/clusters/${target}`, target);
+  return found;
+}
+
+async function within(
+  server: ServerProcess,
+  path: string,
+  body: (client: ApiClient) => Promise<void>,
+): Promise<void> {
+  const client = new ApiClient({ url: server.url + path, token: benchToken });
+  try {
+    await body(client);
+  } finally {
+    client.close();
+  }
+}
+
+async function until(what: string, check: () => Promise<boolean>): Promise<void> {
+  const startedAt = systemClock.monotonic();
+  while (!(await check())) {
+    if (systemClock.monotonic() - startedAt > patience.mostMs) throw new Error(`not yet: ${what}`);
+    await sleep(systemClock, patience.pollMs);
+  }
+}
+
+function p99(waits: readonly number[]): number {
+  const sorted = [...waits].sort((a, b) => a - b);
+  return sorted[Math.floor(0.99 * (sorted.length - 1))] ?? Number.NaN;
+}

@@ -1,0 +1,294 @@
+/**
+ * Workspaces: how fast they come and go, flat below root and in a tree; what one costs in memory and on disk; and what a server with very many of them
+ * is like: its memory, its gets, its metrics, its next start. The last part is drawn as a plot.
+ */
+import { execFileSync } from "node:child_process";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { sleep, systemClock } from "@kcp-ts/machinery/base";
+import { ApiClient } from "./api-client.ts";
+import type { Bench } from "./contest.ts";
+import { configMap, configMapsPath } from "./objects.ts";
+import { cpuMicrosOf, residentMegabytesOf } from "./process-figures.ts";
+import { against } from "./report.ts";
+import { benchToken, ServerProcess } from "./server-process.ts";
+import { type WorkspaceSample, workspacePlot } from "./workspace-plot.ts";
+
+const writersAtOnce = 16;
+const childrenPerParent = 7;
+const workspacesPath = "/apis/tenancy.kcp.io/v1alpha1/workspaces";
+const committedPlot = fileURLToPath(
+  new URL("../../../docs/internals/workspaces.svg", import.meta.url),
+);
+
+type Place = readonly [parent: string, name: string];
+
+export async function workspaceRows(bench: Bench): Promise<void> {
+  const { workspaces, manyWorkspaces } = bench.options.sizes;
+  await comingAndGoing(bench, workspaces);
+  await veryMany(bench, manyWorkspaces);
+}
+
+async function comingAndGoing(bench: Bench, count: number): Promise<void> {
+  const root = join(bench.directory, "workspaces");
+  const server = await ServerProcess.start(root);
+  const client = new ApiClient({ url: server.url, token: benchToken });
+  try {
+    await sleep(systemClock, bench.options.sizes.settleMs);
+    for (const [work, places] of [
+      ["flat", flat(count, "flat")],
+      ["in a tree", tree(count)],
+    ] as const) {
+      const before = residentMegabytesOf(server.pid);
+      const diskBefore = diskBytes(root);
+      const made = await timed(server, () => makeAll(client, places));
+      const after = residentMegabytesOf(server.pid);
+      rateRow(bench, `workspaces to Ready, ${work}, ${count}`, count, made);
+      bytesRow(bench, `memory of a workspace, ${work}`, ((after - before) * (1 << 20)) / count, 20);
+      bytesRow(bench, `disk of a workspace, ${work}`, (diskBytes(root) - diskBefore) / count, 4);
+      const gone = await timed(server, () => deleteTops(client, places));
+      rateRow(bench, `workspaces deleted, ${work}, ${count}`, count, gone);
+      givenBackRow(bench, `memory after deletion, ${work}`, server, before);
+      await sleep(systemClock, bench.options.sizes.quietMs);
+      givenBackRow(bench, `memory after deletion, ${work}, when quiet`, server, before);
+    }
+  } finally {
+    client.close();
+    await server.stop();
+  }
+}
+
+async function veryMany(bench: Bench, count: number): Promise<void> {
+  const { options, report, directory } = bench;
+  const root = join(directory, "many-workspaces");
+  let server = await ServerProcess.start(root);
+  let client = new ApiClient({ url: server.url, token: benchToken });
+  await client.must("POST", `/clusters/bystander${configMapsPath("default")}`, configMap("one"));
+  const freshMs = server.readyMs;
+  const idleP99 = await getP99(client, options.sizes.singleGets);
+  const seriesBefore = await metricSeries(client);
+  const diskBefore = diskBytes(root);
+  const samples = await fill(server, client, count);
+  if (!options.isQuick) writeFileSync(committedPlot, plotOf(samples));
+  else writeFileSync(join(directory, "workspaces.svg"), plotOf(samples));
+  const [first, last] = [samples[0] as WorkspaceSample, samples.at(-1) as WorkspaceSample];
+  const megabytes = { server: "kcp", unit: "MB" } as const;
+  report.add({
+    work: `memory with ${count} workspaces`,
+    ...megabytes,
+    figure: last.megabytes,
+    wanted: { what: "figure", atMost: 2000 },
+  });
+  bytesRow(
+    bench,
+    `memory of one of ${count}`,
+    ((last.megabytes - first.megabytes) * (1 << 20)) / count,
+    20,
+  );
+  bytesRow(bench, `disk of one of ${count}`, (diskBytes(root) - diskBefore) / count, 4);
+  const fullP99 = await getP99(client, options.sizes.singleGets);
+  report.add({
+    work: `get p99 beside ${count} workspaces`,
+    server: "kcp",
+    figure: fullP99,
+    unit: "ms",
+    against: against("beside none", fullP99, idleP99),
+  });
+  report.add({
+    work: `metric series more, ${count} workspaces`,
+    server: "kcp",
+    figure: (await metricSeries(client)) - seriesBefore,
+    unit: "series",
+  });
+  client.close();
+  await server.stop();
+  server = await ServerProcess.start(root);
+  report.add({
+    work: `restart with ${count} workspaces, to readyz`,
+    server: "kcp",
+    figure: server.readyMs,
+    unit: "ms",
+    cpuMicros: cpuMicrosOf(server.pid),
+    against: against("in a fresh directory", server.readyMs, freshMs),
+    wanted: { what: "figure", atMost: 3000 },
+  });
+  client = new ApiClient({ url: server.url, token: benchToken });
+  await client.must("GET", `/clusters/root${workspacesPath}/many-${count - 1}`);
+  await sleep(systemClock, options.sizes.quietMs);
+  report.add({
+    work: `memory with ${count} workspaces, restarted`,
+    ...megabytes,
+    figure: residentMegabytesOf(server.pid),
+  });
+  client.close();
+  await server.stop();
+}
+
+/** Makes them in parts, with a sample behind each. What is going on is said on stderr: it takes minutes. */
+async function fill(
+  server: ServerProcess,
+  client: ApiClient,
+  count: number,
+): Promise<WorkspaceSample[]> {
+  const places = flat(count, "many");
+  const part = Math.max(1, Math.ceil(count / samplesWanted));
+  const samples = [{ workspaces: 0, megabytes: residentMegabytesOf(server.pid), perSecond: 0 }];
+  for (let made = 0; made < count; made += part) {
+    const next = places.slice(made, made + part);
+    const { ms } = await timed(server, () => makeAll(client, next));
+    const workspaces = made + next.length;
+    const megabytes = residentMegabytesOf(server.pid);
+    const perSecond = (next.length / ms) * 1000;
+    samples.push({ workspaces, megabytes, perSecond });
+    if (process.stderr.isTTY || workspaces % (10 * part) < part)
+      process.stderr.write(
+        `${workspaces} of ${count} workspaces, ${Math.round(megabytes)} MB, ${Math.round(perSecond)}/s\n`,
+      );
+  }
+  return samples;
+}
+
+const samplesWanted = 100;
+
+function plotOf(samples: readonly WorkspaceSample[]): string {
+  const count = (samples.at(-1) as WorkspaceSample).workspaces;
+  const day = new Date(systemClock.now()).toISOString().slice(0, 10);
+  return workspacePlot(samples, {
+    caption: `${count.toLocaleString("en-US")} workspaces made one after another below root, ${writersAtOnce} writers, Node ${process.version}, ${day}`,
+  });
+}
+
+function flat(count: number, prefix: string): Place[] {
+  return Array.from({ length: count }, (_, at) => ["root", `${prefix}-${at}`]);
+}
+
+/** Seven below each, as far down as it takes; parents first. */
+function tree(count: number): Place[] {
+  const places: Place[] = [["root", "tree"]];
+  for (let at = 0; places.length < count; at++) {
+    const [parent, name] = places[at] as Place;
+    for (let child = 0; child < childrenPerParent && places.length < count; child++)
+      places.push([`${parent}:${name}`, `c${child}`]);
+  }
+  return places;
+}
+
+/** A workspace is Ready when its create is answered, or the answer says otherwise and the figure is worth nothing. */
+async function makeAll(client: ApiClient, places: readonly Place[]): Promise<void> {
+  await eachOf(places, async ([parent, name]) => {
+    const body = JSON.stringify({
+      apiVersion: "tenancy.kcp.io/v1alpha1",
+      kind: "Workspace",
+      metadata: { name },
+      spec: { type: { name: "universal", path: "root" } },
+    });
+    const path = `/clusters/${parent}${workspacesPath}`;
+    for (let tries = 0; ; tries++) {
+      const answer = await client.request("POST", path, body);
+      const text = answer.body.toString("utf8");
+      if (answer.status < 300 && text.includes('"phase":"Ready"')) return;
+      // Others write the parents, and have not come to this one's yet.
+      if (answer.status < 300 || tries > 1000)
+        throw new Error(`${path}: ${answer.status} ${text.slice(0, 300)}`);
+      await sleep(systemClock, 5);
+    }
+  });
+}
+
+async function deleteTops(client: ApiClient, places: readonly Place[]): Promise<void> {
+  const base = `/clusters/root${workspacesPath}`;
+  const tops = places.filter(([parent]) => parent === "root");
+  await eachOf(tops, async ([, name]) => {
+    await client.must("DELETE", `${base}/${name}`);
+  });
+  for (;;) {
+    const { items } = JSON.parse(
+      (await client.must("GET", `${base}?limit=1`)).toString("utf8"),
+    ) as {
+      items: unknown[];
+    };
+    if (items.length === 0) return;
+    await sleep(systemClock, 20);
+  }
+}
+
+async function eachOf(places: readonly Place[], body: (place: Place) => Promise<void>) {
+  let next = 0;
+  const work = async () => {
+    for (let place = places[next++]; place !== undefined; place = places[next++]) await body(place);
+  };
+  await Promise.all(Array.from({ length: writersAtOnce }, work));
+}
+
+interface Taken {
+  readonly ms: number;
+  /** Of the server's processor time: what counts on a machine that is shared. */
+  readonly cpuMicros: number;
+}
+
+async function timed(server: ServerProcess, body: () => Promise<void>): Promise<Taken> {
+  const startedAt = systemClock.monotonic();
+  const cpuBefore = cpuMicrosOf(server.pid);
+  await body();
+  return {
+    ms: systemClock.monotonic() - startedAt,
+    cpuMicros: cpuMicrosOf(server.pid) - cpuBefore,
+  };
+}
+
+function rateRow({ report }: Bench, work: string, count: number, { ms, cpuMicros }: Taken): void {
+  report.add({
+    work,
+    server: "kcp",
+    figure: (count / ms) * 1000,
+    unit: "/s",
+    cpuMicros: cpuMicros / count,
+    wanted: { what: "figure", atLeast: 500 },
+  });
+}
+
+function bytesRow({ report }: Bench, work: string, bytes: number, kibibytesMax: number): void {
+  report.add({
+    work,
+    server: "kcp",
+    figure: bytes,
+    unit: "bytes",
+    wanted: { what: "figure", atMost: kibibytesMax << 10 },
+  });
+}
+
+function givenBackRow({ report }: Bench, work: string, server: ServerProcess, before: number) {
+  const figure = residentMegabytesOf(server.pid);
+  report.add({
+    work,
+    server: "kcp",
+    figure,
+    unit: "MB",
+    against: against("before", figure, before),
+    wanted: { what: "ratio", atMost: 1.1 },
+  });
+}
+
+/** One after another, of an object that has nothing to do with any workspace. */
+async function getP99(client: ApiClient, gets: number): Promise<number> {
+  const path = `/clusters/bystander${configMapsPath("default")}/one`;
+  const times: number[] = [];
+  for (let i = 0; i < gets; i++) {
+    const startedAt = systemClock.monotonic();
+    await client.must("GET", path);
+    times.push(systemClock.monotonic() - startedAt);
+  }
+  times.sort((a, b) => a - b);
+  return times[Math.floor(times.length * 0.99)] ?? Number.NaN;
+}
+
+async function metricSeries(client: ApiClient): Promise<number> {
+  const text = (await client.must("GET", "/metrics")).toString("utf8");
+  return text.split("\n").filter((line) => line !== "" && !line.startsWith("#")).length;
+}
+
+function diskBytes(root: string): number {
+  const text = execFileSync("du", ["-sk", root], { encoding: "utf8" });
+  return Number(text.split("\t")[0]) * 1024;
+}

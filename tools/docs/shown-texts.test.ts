@@ -1,0 +1,102 @@
+/**
+ * Goal: manifests and commands in documents work as they stand there.
+ * Method: a server is asked whether it would take every manifest, unknown fields refused; `kcp` is asked for the flags of every command that is shown.
+ */
+import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { readdir, readFile } from "node:fs/promises";
+import { describe, it } from "node:test";
+import { promisify } from "node:util";
+import { type Manifest, parseManifests } from "@kcp-ts/controlplane";
+import { startTestControlPlane } from "@kcp-ts/controlplane/testing";
+import { RestMapper } from "@kcp-ts/sdk";
+import { codeBlocks } from "./code-blocks.ts";
+
+const run = promisify(execFile);
+
+const documents = ["README.md", ...(await readdir("docs/guides")).map((it) => `docs/guides/${it}`)];
+const texts = await Promise.all(
+  documents.map(async (path) => [path, await readFile(path, "utf8")] as const),
+);
+
+describe("manifests in documents", () => {
+  /** Files of `kcp start`, which no server stores. */
+  const files = new Set(["AuthenticationConfiguration", "Policy"]);
+
+  it("are taken by a server, every field of them known", async (t) => {
+    const k = await startTestControlPlane({ controlLoops: false });
+    t.after(() => k.close());
+    const mapper = new RestMapper(k.client);
+    const shown: string[] = [];
+    for (const [path, text] of texts) {
+      for (const block of codeBlocks(path, text, ["yaml"])) {
+        for (const manifest of parseManifests(block.text, block.place)) {
+          shown.push(manifest.kind);
+          if (!files.has(manifest.kind)) await wouldBeTaken(manifest, block.place);
+        }
+      }
+    }
+    assert.ok(shown.length > 5, shown.join());
+
+    async function wouldBeTaken(manifest: Manifest, place: string): Promise<void> {
+      const { apiVersion, kind } = manifest;
+      const [group, version] = apiVersion.includes("/") ? apiVersion.split("/") : ["", apiVersion];
+      const resource = await mapper.resourceOf({ group: group ?? "", version, kind });
+      assert.ok(resource !== undefined, `${place}: nobody serves ${apiVersion} ${kind}`);
+      const options = { dryRun: true, fieldValidation: "Strict" } as const;
+      await assert.doesNotReject(
+        k.client.resource(resource).create(manifest as never, options),
+        place,
+      );
+    }
+  });
+});
+
+describe("commands in documents", () => {
+  const commands = texts.flatMap(([path, text]) =>
+    codeBlocks(path, text, ["sh", "console", ""]).flatMap((block) => kcpCommands(block.text)),
+  );
+
+  it("have the flags that kcp has", async () => {
+    assert.ok(commands.length > 10, "commands are shown");
+    const flags = new Map<string, Set<string>>();
+    for (const { verb, line } of commands) {
+      const shown = flags.get(verb) ?? new Set();
+      for (const [flag] of line.matchAll(/--[a-z][a-z0-9-]*/g)) shown.add(flag);
+      flags.set(verb, shown);
+    }
+    for (const [verb, shown] of flags) {
+      const help = await helpOf(verb);
+      for (const flag of shown) {
+        assert.match(help, new RegExp(`${flag}(?![a-z0-9-])`), `kcp ${verb} ${flag}`);
+      }
+    }
+  });
+
+  it("are found with what belongs to them, and nothing else", () => {
+    const text =
+      "npx kcp start --a 1 \\\n  --b   # not --c\nkcp test-server -- go test --d\nkubectl kcp bind --e\n$ kcp generate types --f\n";
+    assert.deepEqual(kcpCommands(text), [
+      { verb: "start", line: "npx kcp start --a 1    --b   " },
+      { verb: "test-server", line: "kcp test-server" },
+      { verb: "generate types", line: "$ kcp generate types --f" },
+    ]);
+  });
+});
+
+function kcpCommands(text: string): { verb: string; line: string }[] {
+  return text
+    .replaceAll("\\\n", " ")
+    .split("\n")
+    .flatMap((whole) => {
+      const line = whole.replace(/ -- .*| --$/, "").replace(/#.*/, "");
+      const verb = /^\s*(?:\$ )?(?:npx )?kcp (generate types|[a-z][a-z-]*)/.exec(line)?.[1];
+      return verb === undefined ? [] : [{ verb, line }];
+    });
+}
+
+async function helpOf(verb: string): Promise<string> {
+  const argv = JSON.stringify(["node", "kcp", ...verb.split(" "), "--help"]);
+  const script = `import("./packages/cli/dist/main.js").then(({ main }) => main(${argv}))`;
+  return (await run(process.execPath, ["-e", script], { timeout: 60_000 })).stdout;
+}
