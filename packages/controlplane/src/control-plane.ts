@@ -11,6 +11,7 @@ import { composeAudit } from "./compose/audit.ts";
 import { Core, processUser } from "./compose/core.ts";
 import type { Extensions } from "./compose/extensions.ts";
 import { garbageCollector } from "./compose/garbage-collector.ts";
+import { loadMounts } from "./compose/mounts.ts";
 import { QuietCollector } from "./compose/quiet-collector.ts";
 import { listen, makeRootDirectory } from "./compose/start-up.ts";
 import { type OpenedStorage, openStorage } from "./compose/storage.ts";
@@ -160,6 +161,7 @@ async function composeCore(
     trail: await composeAudit(options.audit, { clock, random: systemRandom }),
     limits: trafficOf(options.traffic),
     tidyMemory: garbageCollector().collectYoung,
+    mounts: await loadMounts(options),
   });
 }
 
