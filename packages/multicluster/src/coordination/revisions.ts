@@ -165,15 +165,26 @@ function revisionName({ metadata: { name } }: Deployment, hash: string): string 
   return shortened(`${name}-${hash}`, 253);
 }
 
-/** Of the template whatever the order of its fields; another whole of the same name has others. */
+/**
+ * Of what the template says, in whatever order, and with or without fields that say nothing: what kubectl puts back has been through its own types, which
+ * add some of these and leave others out. Another whole of the same name has other hashes.
+ */
 function templateHash({ metadata: { uid = "" } }: Deployment, template: JsonObject): string {
-  const text = uid + JSON.stringify(ordered(template));
+  const text = uid + JSON.stringify(said(template));
   return createHash("sha256").update(text).digest("hex").slice(0, 10);
 }
 
-function ordered(value: JsonValue): JsonValue {
-  if (Array.isArray(value)) return value.map((one: JsonValue) => ordered(one));
+/** Undefined for null, and for objects and lists in which nothing is said. */
+function said(value: JsonValue): JsonValue | undefined {
+  if (value === null) return undefined;
+  if (Array.isArray(value)) {
+    return value.length === 0 ? undefined : value.map((one: JsonValue) => said(one) ?? null);
+  }
   if (!isJsonObject(value)) return value;
-  const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
-  return entries.map(([key, member]) => [key, ordered(member)]);
+  const entries: JsonValue[] = [];
+  for (const key of Object.keys(value).sort()) {
+    const member = said(value[key] as JsonValue);
+    if (member !== undefined) entries.push([key, member]);
+  }
+  return entries.length === 0 ? undefined : entries;
 }
