@@ -2,8 +2,8 @@
 import { after, before, describe, it } from "node:test";
 import { kubeControllerManagerMissing } from "@kcp-ts/testkit";
 import { integrationDefinitions, kubecon, myDeployment } from "./kubecon.ts";
-import { real, Stage, type StageCluster, simulated } from "./stage.ts";
 import { rollouts } from "./rollouts.ts";
+import { real, Stage, type StageCluster, simulated } from "./stage.ts";
 import { kubectlMissing } from "./terminal.ts";
 import { readTranscript } from "./transcript.ts";
 

@@ -1,7 +1,13 @@
 /** For transcripts: a real kube-apiserver and kube-controller-manager. There are no kubelets: once it is started, every Pod is said to be ready. */
 import { systemClock } from "@kcp-ts/machinery/base";
 import { isStatusError } from "@kcp-ts/machinery/status";
-import { connect, defineResource, type KubernetesObject, parseKubeconfig, pause } from "@kcp-ts/sdk";
+import {
+  connect,
+  defineResource,
+  type KubernetesObject,
+  parseKubeconfig,
+  pause,
+} from "@kcp-ts/sdk";
 import { kubeconfigOf, startKubeApiserver, startKubeControllerManager } from "@kcp-ts/testkit";
 import type { StageCluster } from "./stage.ts";
 

@@ -62,15 +62,11 @@ $ kubectl get deployments -o 'custom-columns=:.metadata.name,:..image,:.status.u
 web nginx:1.27 4
 web--us-east1 nginx:1.27 2
 web--us-west1 nginx:1.27 2
-$ kubectl get rs -o json
-XX
 $ kubectl rollout history deployment/web
 deployment.apps/web
 REVISION CHANGE-CAUSE
 2 a newer nginx
 3 <none>
-$ kubectl get rs -o json
-XX
 $ kubectl rollout history deployment/web --revision=2
 deployment.apps/web with revision #2
 ...

@@ -1,9 +1,9 @@
 /** For transcripts: a control plane with a port, two clusters whose Pods run when the transcript says so, and a terminal with the manifests. */
 import type { SyncTargetSpec } from "@kcp-ts/multicluster";
-import { type Generation, startListeningCluster } from "../simulation.ts";
-import { startTestControlPlane, type TestControlPlane } from "../testing/index.ts";
 import type { PhysicalClusterOptions } from "../compose/physical-clusters.ts";
 import { impatient } from "../physical-clusters/fixture.ts";
+import { type Generation, startListeningCluster } from "../simulation.ts";
+import { startTestControlPlane, type TestControlPlane } from "../testing/index.ts";
 import { startRealCluster } from "./real-cluster.ts";
 import { Terminal } from "./terminal.ts";
 
@@ -70,7 +70,10 @@ export class Stage {
 
 const runs = { startDelayMs: { min: 0, max: 50 }, stopDelayMs: 20, runMs: 100 };
 
-export async function simulated(name: string, generation: Generation = "1.36"): Promise<StageCluster> {
+export async function simulated(
+  name: string,
+  generation: Generation = "1.36",
+): Promise<StageCluster> {
   const cluster = await startListeningCluster({ name, generation, nodes: 0, kubelet: runs });
   return {
     kubeconfig: cluster.kubeconfig ?? "",
@@ -107,5 +110,12 @@ async function kubeconfigOf(plane: TestControlPlane, names: readonly string[]): 
     users.push({ ...one.users[0], name });
     contexts.push({ name, context: { cluster: name, user: name } });
   }
-  return { apiVersion: "v1", kind: "Config", "current-context": "admin", clusters, contexts, users };
+  return {
+    apiVersion: "v1",
+    kind: "Config",
+    "current-context": "admin",
+    clusters,
+    contexts,
+    users,
+  };
 }

@@ -32,7 +32,7 @@ function isExecutable(path: string): boolean {
 }
 
 /** A machine may be slow: how long something takes decides no test. */
-const patience = { timeoutMs: 10_000, intervalMs: 100 };
+const patience = { timeoutMs: 120_000, intervalMs: 100 };
 const commandMs = 120_000;
 
 interface Printed {
