@@ -1,11 +1,17 @@
 /** For transcripts: a control plane with a port, two clusters whose Pods run when the transcript says so, and a terminal with the manifests. */
 import type { SyncTargetSpec } from "@kcp-ts/multicluster";
 import type { PhysicalClusterOptions } from "../compose/physical-clusters.ts";
-import { impatient } from "../physical-clusters/fixture.ts";
 import { type Generation, startListeningCluster } from "../simulation.ts";
 import { startTestControlPlane, type TestControlPlane } from "../testing/index.ts";
 import { startRealCluster } from "./real-cluster.ts";
 import { Terminal } from "./terminal.ts";
+
+/** Often enough for somebody who types; the figures of `kcp start` are in `linkDefaults`. */
+const impatient: PhysicalClusterOptions = {
+  link: { probeMs: 500, probeTimeoutMs: 10_000, failuresMax: 10, inventoryMs: 1000 },
+  importPollMs: 500,
+  patience: { settleMs: 0 },
+};
 
 /** A cluster in which nothing runs before it is started: nodes of its own come then. */
 export interface StageCluster {
@@ -37,7 +43,7 @@ export class Stage {
   static async set({ physicalClusters, clusters: wanted }: StageOptions): Promise<Stage> {
     const clusters = new Map<string, StageCluster>();
     const plane = await startTestControlPlane({
-      physicalClusters: { ...impatient, patience: { settleMs: 0 }, ...physicalClusters },
+      physicalClusters: { ...impatient, ...physicalClusters },
     });
     const terminal = await Terminal.open(async (words) => {
       const name = /^(\S+) gets nodes$/.exec(words)?.[1] ?? "";
