@@ -146,7 +146,9 @@ describe("who may enter a workspace", () => {
     await ofDoomed.ended;
     const configMap = { metadata: { name: "still-told", namespace: "default" } };
     await tenants.at("root:org", master).resource(kinds.configMaps).create(configMap);
-    await eventually(async () => assert.ok(ofAnother.names.includes("still-told")));
+    await eventually(async () => assert.ok(ofAnother.names.includes("still-told")), {
+      timeoutMs: 60_000,
+    });
     ofAnother.leave();
     await ofAnother.ended;
   });

@@ -236,7 +236,9 @@ describe("tokens of a workspace type's issuers", () => {
     const authenticationConfigurations = [{ name: "first" }, { name: "second" }];
     const spec = { ...specOf(found), authenticationConfigurations };
     await types.update({ ...found, spec } as never);
-    await eventually(async () => assert.equal((await list(token, "root:org:team")).status, 200));
+    await eventually(async () => assert.equal((await list(token, "root:org:team")).status, 200), {
+      timeoutMs: 60_000,
+    });
     assert.equal((await list(first.token({ sub: "fred" }), "root:org:team")).status, 200);
   });
 

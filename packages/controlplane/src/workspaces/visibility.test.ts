@@ -10,7 +10,15 @@ import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import type { TransportRequest } from "@kcp-ts/sdk/client";
 import type { UserInfo } from "@kcp-ts/server";
-import { eventually, startTestControlPlane, type TestControlPlane } from "../testing/index.ts";
+import {
+  eventually as eventuallySoon,
+  startTestControlPlane,
+  type TestControlPlane,
+} from "../testing/index.ts";
+
+/** On a machine that has much else to do. */
+const eventually = <Value>(check: () => Promise<Value>): Promise<Value> =>
+  eventuallySoon(check, { timeoutMs: 60_000 });
 
 const authenticated = "system:authenticated";
 const actors = {
@@ -258,6 +266,11 @@ describe("what can be seen and done", () => {
     await make("tenant", "{one}", "leaving", slow);
     await filled();
     await ended();
+    // What was agreed to is in effect when the provider sees it.
+    await eventually(async () => {
+      const path = resolve(`${exportView}/*/api/v1/configmaps`);
+      assert.match((await send("paula", "GET", path)).text, /"name":"shown"/);
+    });
   });
   after(() => plane.close());
 
