@@ -55,6 +55,9 @@ export const connectionWindowBytes = 8 << 20;
 /** A header block comes in at most so many frames. */
 export const headerFramesMax = 64;
 
+/** Streams of a connection that is gone that are closed in one turn of the event loop. */
+export const closedPerTurnMax = 32;
+
 interface HeaderBlock {
   readonly streamId: number;
   readonly isEnd: boolean;
@@ -141,17 +144,28 @@ export class Connection implements StreamHost {
   closed(): void {
     this.#isClosed = true;
     this.#in.closed();
+    this.#out.forgetAll();
+    this.#closeSome();
+  }
+
+  /** Ending a watch takes some ten microseconds, and clients with hundreds of them go at once. */
+  readonly #closeSome = (): void => {
+    let left = closedPerTurnMax;
     for (const stream of this.#streams.values()) {
+      if (left-- === 0) {
+        this.#options.intake.spend(closedPerTurnMax);
+        this.#options.intake.wait(this.#closeSome);
+        return;
+      }
+      this.#streams.delete(stream.id);
       this.#in.answered(stream);
       stream.close();
     }
-    this.#streams.clear();
-    this.#out.forgetAll();
-  }
+  };
 
   ready(stream: ServerStream): void {
     this.#in.answered(stream);
-    this.#out.ready(stream);
+    if (!this.#isClosed) this.#out.ready(stream);
   }
 
   consumed(stream: ServerStream, bytes: number): void {

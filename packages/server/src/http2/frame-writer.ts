@@ -12,8 +12,8 @@ export interface FrameTarget {
 /** Bodies from this size on are copied into blocks that are used again and again; smaller ones are left where they are. */
 const blockedBytesMin = 4 << 10;
 
-/** Up to this much is copied together; more is handed over piece by piece. */
-const joinedBytesMax = 128 << 10;
+/** What is joined goes into such a block, too, when it is this much. */
+const joinedInBlockMin = 8 << 10;
 
 export class FrameWriter {
   readonly #target: FrameTarget;
@@ -123,8 +123,33 @@ export class FrameWriter {
   }
 
   #writeJoined(pieces: readonly Uint8Array[]): void {
+    let from = 0;
+    let bytes = 0;
+    for (let at = 0; at < pieces.length; at++) {
+      const { length } = pieces[at] as Uint8Array;
+      if (bytes > 0 && bytes + length > blockBytes) {
+        this.#writeTogether(pieces.slice(from, at), bytes);
+        from = at;
+        bytes = 0;
+      }
+      bytes += length;
+    }
+    this.#writeTogether(from === 0 ? pieces : pieces.slice(from), bytes);
+  }
+
+  #writeTogether(pieces: readonly Uint8Array[], bytes: number): void {
     if (pieces.length === 1) this.#isBlocked = !this.#target.write(pieces[0] as Uint8Array);
-    else for (const piece of joined(pieces)) this.#isBlocked = !this.#target.write(piece);
+    else if (bytes < joinedInBlockMin)
+      this.#isBlocked = !this.#target.write(Buffer.concat(pieces, bytes));
+    else {
+      const block = takeBlock();
+      let at = 0;
+      for (const piece of pieces) {
+        block.set(piece, at);
+        at += piece.length;
+      }
+      this.#isBlocked = !this.#target.write(block.subarray(0, at), () => giveBlock(block));
+    }
   }
 
   #copy(streamId: number, body: Uint8Array, isEnd: boolean): void {
@@ -194,18 +219,4 @@ function writeHead(
   target[at + 6] = streamId >> 16;
   target[at + 7] = streamId >> 8;
   target[at + 8] = streamId;
-}
-
-function* joined(pieces: readonly Uint8Array[]): Generator<Uint8Array> {
-  let group: Uint8Array[] = [];
-  let bytes = 0;
-  for (const piece of pieces) {
-    group.push(piece);
-    bytes += piece.length;
-    if (bytes < joinedBytesMax) continue;
-    yield Buffer.concat(group, bytes);
-    group = [];
-    bytes = 0;
-  }
-  if (bytes > 0) yield Buffer.concat(group, bytes);
 }

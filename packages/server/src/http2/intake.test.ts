@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import fc from "fast-check";
+import { closedPerTurnMax } from "./connection.ts";
 import { Intake, type IntakeLimits, intakeDefaults } from "./intake.ts";
 import { data, get, headers, ok, Peer, postFields } from "./test-support/peer.ts";
 
@@ -129,6 +130,23 @@ describe("the intake of a turn", () => {
     turns.play();
     assert.equal(peers[1]?.streams.length, 64);
     assert.equal(late.streams.length, unitsFree + 1);
+  });
+
+  it("closes the streams of a client that is gone some at a time, and tells each once", () => {
+    const { turns, intake } = intakeOf({ unitsPerTurnMax: 1000, unitsPerConnectionMax: 1000 });
+    let told = 0;
+    const onStream = (stream: (typeof peer.streams)[number]) => {
+      stream.begin(200, {});
+      stream.onClose(() => told++);
+    };
+    const peer = new Peer({ intake, onStream });
+    peer.send(gets(closedPerTurnMax * 2 + 1));
+    peer.connection.closed();
+    peer.connection.closed();
+    assert.ok(told <= 2 * closedPerTurnMax);
+    while (turns.isAsked) turns.play();
+    assert.equal(told, closedPerTurnMax * 2 + 1);
+    assert.equal(peer.connection.openStreams, 0);
   });
 
   it("loses and swaps nothing, whatever the limits and the pieces that arrive", () => {
