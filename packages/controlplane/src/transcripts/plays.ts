@@ -1,5 +1,6 @@
 /** The transcripts as tests: each scenario is one, and they are played in order on one stage. */
 import { after, before, it } from "node:test";
+import { cordon } from "./cordon.ts";
 import { integrationDefinitions, kubecon, myDeployment } from "./kubecon.ts";
 import { byHand, negotiation } from "./negotiation.ts";
 import { rollouts } from "./rollouts.ts";
@@ -9,7 +10,7 @@ import { readTranscript } from "./transcript.ts";
 type Starts = (name: string) => Promise<StageCluster>;
 
 export function playsKubecon(start: Starts): void {
-  plays(kubecon, {
+  plays(kubecon + cordon, {
     clusters: eastAndWest(start),
     files: { "integrations.yaml": integrationDefinitions, "my-deployment.yaml": myDeployment },
   });
