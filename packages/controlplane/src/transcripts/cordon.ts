@@ -30,7 +30,7 @@ my-deployment--us-west1 10/10 10 10 *
 
 C4  one that leaves is emptied first
 $ kubectl delete cluster us-west1 --timeout=100s
-synctarget.workload.kcp.io "us-west1" deleted
+synctarget.workload.kcp.io "us-west1" deleted*
 ~ kubectl get deployments -n demo --no-headers
 my-deployment 20/20 20 20 *
 my-deployment--us-east1 20/20 20 20 *

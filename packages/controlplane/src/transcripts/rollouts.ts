@@ -17,9 +17,9 @@ deployment.apps/plain created
 ...
 deployment "plain" successfully rolled out
 $ kubectl rollout history deployment/plain
-! error: failed to retrieve replica sets from deployment plain: Unable to find "replicasets" *: the server could not find the requested resource
+! error: failed to retrieve replica sets from deployment plain: *the server could not find the requested resource
 $ kubectl rollout undo deployment/plain
-! error: failed to retrieve replica sets from deployment plain: Unable to find "replicasets" *: the server could not find the requested resource
+! error: failed to retrieve replica sets from deployment plain: *the server could not find the requested resource
 $ kubectl rollout restart deployment/plain
 deployment.apps/plain restarted
 $ kubectl rollout status deployment/plain --timeout=100s
@@ -118,7 +118,7 @@ web-* 0 0 0 *
 
 R6  with the Deployment goes its history
 $ kubectl delete deployment web
-deployment.apps "web" deleted
+deployment.apps "web" deleted*
 ~ kubectl get deployments,replicasets 2>&1
 No resources found in default namespace.
 
