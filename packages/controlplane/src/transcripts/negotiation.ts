@@ -45,7 +45,7 @@ negotiatedapiresource.apiresource.kcp.io/deployments.v1.apps patched
 deployments.v1.apps true apps/v1 deployments True False
 $ kubectl get crd deployments.apps -o name
 customresourcedefinition.apiextensions.k8s.io/deployments.apps
-$ kubectl api-resources --no-headers --api-group=apps
+~ kubectl api-resources --no-headers --api-group=apps
 deployments deploy apps/v1 true Deployment
 $ kubectl get crd deployments.apps -o yaml | grep hostnameOverride
 hostnameOverride:
@@ -93,7 +93,7 @@ $ kubectl delete cluster us-east1 --timeout=100s
 synctarget.workload.kcp.io "us-east1" deleted*
 ~ kubectl get crds,apiresourceimports,negotiatedapiresources 2>&1
 No resources found
-$ kubectl api-resources -o name | grep deployments
+~ kubectl api-resources -o name | grep deployments
 !
 
 N10  a definition that was made by hand rules
