@@ -77,7 +77,7 @@ export const roomTable: Readonly<Record<string, Readonly<Record<string, readonly
     "stored-object": ["storage"],
     "watch-cache": ["request", "storage", "stored-object"],
     registry: ["request", "storage", "stored-object", "watch-cache"],
-    webhooks: [],
+    webhooks: ["request"],
     "custom-resources": [
       "request",
       "storage",

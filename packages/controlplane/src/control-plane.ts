@@ -10,10 +10,11 @@ import { ensureServingCertificates, keepServingCertificates } from "./certificat
 import { composeAudit } from "./compose/audit.ts";
 import { Core, processUser } from "./compose/core.ts";
 import type { Extensions } from "./compose/extensions.ts";
+import { garbageCollector } from "./compose/garbage-collector.ts";
+import { loadMounts } from "./compose/mounts.ts";
 import { QuietCollector } from "./compose/quiet-collector.ts";
 import { listen, makeRootDirectory } from "./compose/start-up.ts";
 import { type OpenedStorage, openStorage } from "./compose/storage.ts";
-import { garbageCollector, memoryTidier } from "./compose/tidy-memory.ts";
 import { loadTls } from "./compose/tls.ts";
 import { trafficOf } from "./compose/traffic.ts";
 import { loadOrCreateAdminTokens, writeAdminKubeconfig } from "./kubeconfig/index.ts";
@@ -126,7 +127,7 @@ async function compose(
 
 function startCollector(clock: Clock): QuietCollector {
   const busyMs = () => performance.eventLoopUtilization().active;
-  const collector = new QuietCollector({ clock, busyMs, collect: garbageCollector() });
+  const collector = new QuietCollector({ clock, busyMs, collect: garbageCollector().collect });
   collector.start();
   return collector;
 }
@@ -159,7 +160,8 @@ async function composeCore(
     random: systemRandom,
     trail: await composeAudit(options.audit, { clock, random: systemRandom }),
     limits: trafficOf(options.traffic),
-    tidyMemory: memoryTidier(garbageCollector()),
+    tidyMemory: garbageCollector().collectYoung,
+    mounts: await loadMounts(options),
   });
 }
 

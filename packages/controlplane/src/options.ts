@@ -27,6 +27,11 @@ export interface ControlPlaneOptions
   readonly anonymousAuth: boolean;
   /** Refuses webhooks, for admission and conversion, and kubeconfigs of SyncTargets that lead to this machine, its network or link-local addresses. */
   readonly webhookDenyPrivateAddresses?: boolean | undefined;
+  /** What this server proves itself by to where workspaces are mounted from, which then can believe what it says of users; PEM files. */
+  readonly mountProxyClientCertFile?: string | undefined;
+  readonly mountProxyClientKeyFile?: string | undefined;
+  /** What such places must be signed by; the system's authorities if left out. */
+  readonly mountProxyCaFile?: string | undefined;
   /** Off: nobody empties namespaces, collects garbage or makes what new namespaces get; another process is expected to. */
   readonly controllers: boolean;
   /** Left out: nobody connects to physical clusters from this process. */

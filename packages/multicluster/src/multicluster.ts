@@ -62,9 +62,10 @@ export interface MulticlusterOptions {
   readonly onError: (error: unknown, context: { controller: string; key?: ObjectKey }) => void;
 }
 
-/** What a workload needs first. */
+/** What a workload needs first; ReplicaSets for the history of Deployments. */
 export const syncedResourcesDefault: readonly string[] = [
   "deployments.apps",
+  "replicasets.apps",
   "services",
   "ingresses.networking.k8s.io",
 ];

@@ -3,7 +3,6 @@
  */
 import type { Clock } from "@kcp-ts/machinery/base";
 import type { AdmissionPlugin } from "./admission/index.ts";
-import type { RequestAuthenticator } from "./authentication/index.ts";
 import {
   type Authorizer,
   anyOf,
@@ -11,6 +10,7 @@ import {
   EscalationCheck,
   RbacAuthorizer,
 } from "./authorization/index.ts";
+import type { ClusterAuthenticator } from "./cluster-authenticator.ts";
 import type { Reviewers } from "./handlers/index.ts";
 import { PolicyCache } from "./policy-cache.ts";
 import type { Registry } from "./registry/index.ts";
@@ -26,7 +26,7 @@ export interface AccessControlOptions {
   readonly storage: Storage;
   readonly hub: WatchHub;
   readonly registry: Registry;
-  readonly authenticator: RequestAuthenticator;
+  readonly authenticator: Pick<ClusterAuthenticator, "reviewTokenIn">;
   readonly clock: Pick<Clock, "now">;
   readonly compose?: ComposeAuthorization | undefined;
   /** Put around RBAC: what roles allow may still be more than a provider allows. */

@@ -4,16 +4,12 @@
  * A stage fills in what later ones need, or answers, or throws a StatusError. Nothing after an answer runs, except `finish`.
  */
 import type { Clock } from "@kcp-ts/machinery/base";
-import { rootCluster } from "@kcp-ts/machinery/names";
+import { type ClusterName, rootCluster } from "@kcp-ts/machinery/names";
 import { StatusError, statusError } from "@kcp-ts/machinery/status";
 import type { VirtualWorkspaces } from "./api-sharing/index.ts";
 import type { Audit } from "./audit/index.ts";
 import { beginTrail, endTrail } from "./audit-trail.ts";
-import {
-  hasImpersonation,
-  isAuthenticationError,
-  type RequestAuthenticator,
-} from "./authentication/index.ts";
+import { hasImpersonation, isAuthenticationError } from "./authentication/index.ts";
 import {
   type Authorizer,
   accessDenied,
@@ -21,6 +17,7 @@ import {
   forbidden,
   isThemselvesIn,
 } from "./authorization/index.ts";
+import type { ClusterAuthenticator } from "./cluster-authenticator.ts";
 import { failure, json, toStatusError } from "./content/index.ts";
 import type { Deadlines } from "./deadlines.ts";
 import { Exchange } from "./exchange.ts";
@@ -45,16 +42,25 @@ import {
   type MaybePromise,
 } from "./request/api-request.ts";
 import type { Attributes } from "./request/attributes.ts";
-import type { RequestScope, ServiceScope } from "./request/request-scope.ts";
+import {
+  type ClusterScope,
+  type RequestScope,
+  type ServiceScope,
+  unresolvedCluster,
+} from "./request/request-scope.ts";
 import { type UserInfo, wellKnownGroup } from "./request/user.ts";
-import { type PathRooms, parseTarget, servePath } from "./routing/index.ts";
-import { homeName, type Resolution, type Tenancy, workspaces } from "./tenancy/index.ts";
+import { route } from "./route-request.ts";
+import { type PathRooms, servePath, withoutCluster } from "./routing/index.ts";
+import { homeName, type Tenancy, workspaces } from "./tenancy/index.ts";
+import type { RequestForwarder } from "./webhooks/index.ts";
 
 export interface PipelineRooms extends HandlerRooms, PathRooms {
-  readonly authenticator: RequestAuthenticator;
+  readonly authenticator: Pick<ClusterAuthenticator, "authenticate">;
   readonly authorizer: Authorizer;
   readonly catalog: Catalog;
-  readonly tenancy: Pick<Tenancy, "resolve" | "isInactive" | "home">;
+  readonly tenancy: Pick<Tenancy, "resolve" | "isInactive" | "home" | "ownTarget">;
+  /** For workspaces that are served elsewhere. */
+  readonly forwarder: Pick<RequestForwarder, "forward">;
   readonly services: Pick<VirtualWorkspaces, "authorize" | "catalogOf">;
   readonly clock: Clock;
   readonly deadlines: Deadlines<() => void>;
@@ -168,32 +174,13 @@ function finish(exchange: Exchange, given: ApiResponse, rooms: PipelineRooms): A
 function showsCluster({ scope, user }: Exchange): boolean {
   return (
     scope?.kind === "resource" &&
+    scope.cluster !== unresolvedCluster &&
     (scope.name !== "" || scope.verb === "create" || !mayEnterAll(user))
   );
 }
 
 function mayEnterAll({ groups }: UserInfo): boolean {
   return groups.includes(wellKnownGroup.masters) || groups.includes(wellKnownGroup.kcpAdmin);
-}
-
-function route(exchange: Exchange, { tenancy }: PipelineRooms): Promise<undefined> | undefined {
-  const { method, target, headers } = exchange.request;
-  const scope = parseTarget({
-    method,
-    target,
-    clusterHeader: header(headers, "x-kubernetes-cluster"),
-  });
-  exchange.scope = scope;
-  if (scope.clusterPath === undefined) return undefined;
-  const resolution = tenancy.resolve(scope.clusterPath);
-  if (!(resolution instanceof Promise)) return resolved(exchange, scope, resolution);
-  return resolution.then((found) => resolved(exchange, scope, found));
-}
-
-/** What a path leads to; that it leads nowhere is said when it is known who asks. */
-function resolved(exchange: Exchange, scope: RequestScope, resolution: Resolution): undefined {
-  if (resolution.kind !== "cluster") exchange.detour = resolution;
-  else exchange.scope = { ...scope, cluster: resolution.cluster };
 }
 
 const timeoutDefaultMs = 60_000;
@@ -243,11 +230,12 @@ function authenticate(
 ): Promise<undefined> | undefined {
   const { request } = exchange;
   try {
-    const user = authenticator.authenticate({
+    const credentials = {
       authorization: header(request.headers, "authorization"),
       clientCertificate: request.clientCertificate(),
       path: exchange.scope?.path,
-    });
+    };
+    const user = authenticator.authenticate(credentials, whereKnown(exchange));
     if (!(user instanceof Promise)) {
       exchange.user = user;
       return undefined;
@@ -259,6 +247,12 @@ function authenticate(
   } catch (error) {
     return refuse(error);
   }
+}
+
+/** Virtual workspaces are entered by those who are known to all logical clusters, and so is what leads nowhere. */
+function whereKnown({ scope }: Exchange): ClusterScope {
+  const isPlain = scope?.service === undefined && scope?.cluster !== unresolvedCluster;
+  return isPlain ? (scope?.cluster ?? "*") : "*";
 }
 
 /** Which credential was wrong, and how, is for the server's log only. */
@@ -310,6 +304,8 @@ function impersonateStage(
 function authorize(exchange: Exchange, rooms: PipelineRooms): Promise<undefined> | undefined {
   const { authorizer, tenancy } = rooms;
   const attributes = attributesOf(exchange);
+  if (exchange.detour?.kind === "mount")
+    return authorizeMount(exchange, exchange.detour.parent, rooms);
   if (exchange.detour !== undefined) throw leadsNowhere(exchange, attributes);
   const { cluster } = attributes;
   if (cluster !== "*" && tenancy.isInactive(cluster) && !servedWhileInactive(attributes.path))
@@ -324,6 +320,23 @@ function authorize(exchange: Exchange, rooms: PipelineRooms): Promise<undefined>
   if (decision instanceof Promise)
     return decision.then((decided) => heed(exchange, decided, asked));
   return heed(exchange, decision, asked);
+}
+
+/** Who may enter the workspace that something is mounted in may ask there; what they may do is for that one to say. */
+async function authorizeMount(
+  exchange: Exchange,
+  parent: ClusterName,
+  { authorizer, tenancy }: PipelineRooms,
+): Promise<undefined> {
+  const attributes = attributesOf(exchange);
+  const asked: Attributes = {
+    ...{ user: exchange.user, verb: "get", cluster: parent, path: "/api" },
+    ...{ isResourceRequest: false, ...noResource },
+  };
+  if (tenancy.isInactive(parent)) throw forbidden(attributes, accessDenied);
+  const decision = await authorizer.authorize(asked);
+  noteDecision(exchange, decision);
+  if (!decision.allowed) throw forbidden(attributes, accessDenied);
 }
 
 /** Virtual workspaces decide for themselves, and may have somebody else act. */
@@ -435,6 +448,14 @@ const noResource = {
 
 function dispatch(exchange: Exchange, rooms: PipelineRooms): MaybePromise<ApiResponse> {
   const scope = exchange.scope as RequestScope;
+  const { detour } = exchange;
+  if (detour?.kind === "mount") {
+    const { request, user, signal } = exchange;
+    return rooms.forwarder.forward({
+      ...{ request, user, signal, cluster: detour.parent, isWatch: scope.verb === "watch" },
+      url: detour.url + withoutCluster(request.target),
+    });
+  }
   const view = scope.service === undefined ? undefined : rooms.services.catalogOf(scope);
   const catalog = view ?? rooms.catalog;
   if (scope.kind === "path") {

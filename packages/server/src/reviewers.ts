@@ -1,6 +1,6 @@
 /** Who answers which review: the questions are handlers' business, the answers the gates'. */
 import type { Clock } from "@kcp-ts/machinery/base";
-import { type RequestAuthenticator, reviewSelf, reviewToken } from "./authentication/index.ts";
+import { reviewSelf, reviewToken } from "./authentication/index.ts";
 import {
   type Authorizer,
   type RbacAuthorizer,
@@ -8,11 +8,12 @@ import {
   reviewSelfRules,
   reviewSubjectAccess,
 } from "./authorization/index.ts";
+import type { ClusterAuthenticator } from "./cluster-authenticator.ts";
 import type { Reviewer, Reviewers } from "./handlers/index.ts";
 import { timestamp } from "./registry/index.ts";
 
 export interface ReviewRooms {
-  readonly authenticator: RequestAuthenticator;
+  readonly authenticator: Pick<ClusterAuthenticator, "reviewTokenIn">;
   readonly authorizer: Authorizer;
   readonly rbac: RbacAuthorizer;
   readonly clock: Pick<Clock, "now">;
@@ -25,7 +26,17 @@ export function reviewersOf({ authenticator, authorizer, rbac, clock }: ReviewRo
       "authentication.k8s.io/selfsubjectreviews",
       ({ user }) => reviewSelf(user, timestamp(clock.now())),
     ],
-    ["authentication.k8s.io/tokenreviews", ({ object }) => reviewToken(authenticator, object)],
+    [
+      "authentication.k8s.io/tokenreviews",
+      ({ object, cluster }) =>
+        reviewToken(
+          {
+            reviewToken: (token, audiences) =>
+              authenticator.reviewTokenIn(token, audiences, cluster),
+          },
+          object,
+        ),
+    ],
     ["authorization.k8s.io/subjectaccessreviews", subjectAccess],
     ["authorization.k8s.io/localsubjectaccessreviews", subjectAccess],
     [

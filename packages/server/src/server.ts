@@ -5,6 +5,7 @@
  */
 import { randomUUID } from "node:crypto";
 import type { Clock, Random } from "@kcp-ts/machinery/base";
+import type { ClusterName } from "@kcp-ts/machinery/names";
 import { type AccessControl, accessControl, type ComposeAuthorization } from "./access-control.ts";
 import { accountObjects } from "./account-objects.ts";
 import {
@@ -19,9 +20,14 @@ import { PolicyChecker } from "./admission-sources/index.ts";
 import { configuredAdmission } from "./admission-wiring.ts";
 import { ApiSharing, type SyncerViews, VirtualWorkspaces } from "./api-sharing/index.ts";
 import { type AuditTrailOptions, composeAudit } from "./audit-trail.ts";
-import type { AccountObjects, RequestAuthenticator } from "./authentication/index.ts";
+import {
+  type AccountObjects,
+  type RequestAuthenticator,
+  WorkspaceTokens,
+} from "./authentication/index.ts";
 import type { Authorizer, LogicalClusterSource } from "./authorization/index.ts";
 import { createAuthorization } from "./authorize-create.ts";
+import { ClusterAuthenticator } from "./cluster-authenticator.ts";
 import { Compactor, type CompactorOptions } from "./compactor.ts";
 import { CustomResources, customResourceDefinitions } from "./custom-resources/index.ts";
 import { Deadlines } from "./deadlines.ts";
@@ -43,7 +49,13 @@ import { Tenancy } from "./tenancy/index.ts";
 import { composeTraffic, objectLimitPlugins, type TrafficOptions } from "./traffic.ts";
 import { useOfType } from "./type-use.ts";
 import { WatchCache } from "./watch-cache/index.ts";
-import { WebhookClient, type WebhookClientOptions } from "./webhooks/index.ts";
+import {
+  type ForwarderOptions,
+  RequestForwarder,
+  tenantDocuments,
+  WebhookClient,
+  type WebhookClientOptions,
+} from "./webhooks/index.ts";
 
 export interface ApiServerOptions extends TrafficOptions {
   /** Which requests are written down, and where; nothing is when it is left out. */
@@ -57,6 +69,8 @@ export interface ApiServerOptions extends TrafficOptions {
   readonly authenticator:
     | RequestAuthenticator
     | ((objects: AccountObjects) => RequestAuthenticator);
+  /** Whom tokens must be meant for that issuers of workspace types sign. */
+  readonly apiAudiences?: readonly string[] | undefined;
   /** Makes the tokens of service accounts; without it they get none. */
   readonly tokens?: TokenSource | undefined;
   /** Published for those who verify such tokens themselves. */
@@ -74,6 +88,8 @@ export interface ApiServerOptions extends TrafficOptions {
   readonly bookmarkIntervalMs?: number;
   /** How webhooks that tenants name are called, for admission and for conversion. */
   readonly webhooks?: Omit<WebhookClientOptions, "clock">;
+  /** How workspaces that are mounts are reached; private addresses are denied to them as to webhooks. */
+  readonly mounts?: Pick<ForwarderOptions, "certificatePem" | "privateKeyPem" | "caPem">;
   /** Virtual workspaces for the agents of physical clusters; there are none if it is left out. */
   readonly syncerViews?: ((authorizer: Authorizer, catalog: Catalog) => SyncerViews) | undefined;
   /** Gives memory back that is no longer needed; called while everything is read through. */
@@ -98,6 +114,7 @@ export class ApiServer {
   readonly #tenancy: Tenancy;
   readonly #sharing: ApiSharing;
   readonly #webhooks: WebhookClient;
+  readonly #forwarder: RequestForwarder;
   readonly #policyChecker: PolicyChecker;
   readonly #access: AccessControl;
   readonly #inFlight = { readOnly: 0, mutating: 0 };
@@ -116,10 +133,7 @@ export class ApiServer {
     const source = namespaceSource(registry, watchCache);
     const metrics = metricsOf(watchCache, () => this.#inFlight);
     this.#watchCache = watchCache;
-    const authenticator =
-      typeof options.authenticator === "function"
-        ? options.authenticator(accountObjects(registry, watchCache))
-        : options.authenticator;
+    const authenticator = this.#authenticator(registry);
     this.#access = accessControl({
       ...{ storage, registry, clock, hub: watchCache.hub, compose: options.authorization },
       authenticator,
@@ -131,6 +145,7 @@ export class ApiServer {
     });
     const { rules } = this.#access;
     this.#webhooks = new WebhookClient({ ...options.webhooks, clock });
+    this.#forwarder = forwarderOf(options);
     const webhooks = this.#webhooks;
     const rooms = { registry, watchCache, rules, webhooks };
     const { tenancy, customResources, sharing } = servedKinds(options, rooms);
@@ -162,6 +177,7 @@ export class ApiServer {
       authorizeCreate: createAuthorization(this.#access.authorizer),
       reviewers: this.#access.reviewers,
       tenancy: this.#tenancy,
+      forwarder: this.#forwarder,
       services: this.#virtualWorkspaces(),
       catalog: sharing.catalog,
       health: this.#healthChecks(),
@@ -175,6 +191,26 @@ export class ApiServer {
       onError: (error, exchange) =>
         log.error({ err: error, path: pathOf(exchange) }, "a request failed unexpectedly"),
     };
+  }
+
+  #authenticator(registry: Registry): ClusterAuthenticator {
+    const { authenticator: given } = this.#options;
+    const everywhere =
+      typeof given === "function" ? given(accountObjects(registry, this.#watchCache)) : given;
+    return new ClusterAuthenticator(everywhere, this.#workspaceTokens());
+  }
+
+  /** Those of the issuers that types of workspaces name. */
+  #workspaceTokens(): WorkspaceTokens {
+    const { clock, log, webhooks, apiAudiences = [] } = this.#options;
+    return new WorkspaceTokens({
+      issuersIn: (cluster) => this.#tenancy.authenticationIn(cluster),
+      apiAudiences,
+      fetch: tenantDocuments({ ...webhooks, clock }),
+      clock,
+      onError: (error, issuer) =>
+        log.warn({ err: error, issuer }, "an issuer of a workspace type cannot be used"),
+    });
   }
 
   #virtualWorkspaces(): VirtualWorkspaces {
@@ -248,6 +284,7 @@ export class ApiServer {
     await this.#sharing.stop();
     await this.#tenancy.stop();
     this.#webhooks.close();
+    this.#forwarder.close();
     await this.#policyChecker.stop();
     await this.#customResources.stop();
     await this.#access.aggregation.stop();
@@ -379,6 +416,9 @@ function servedKinds(
     random,
     mayUse: useOfType(rules),
     bindDefaults: (cluster, path, bindings) => sharing.bindDefaults(cluster, path, bindings),
+    keepDefaults: (cluster, path, bindings) => sharing.keepDefaults(cluster, path, bindings),
+    kindIn: (cluster, group, version, kind) =>
+      definitionOfKind(sharing.catalog, cluster, { group, version, kind }),
     builtIns: [...builtIns, customResourceDefinitions, ...shared, ...resources],
     onError: (error) => log.warn({ err: error }, "a workspace has to wait"),
   });
@@ -402,11 +442,32 @@ function servedKinds(
     inner: customResources.catalog,
     conversion: customResources.conversion,
     resolve: (path) => tenancy.resolve(path),
+    maintainedIn: (cluster) => tenancy.maintainedIn(cluster),
     ownNames: (cluster) => customResources.namesIn(cluster),
     mayBind: bindingToExport(rules),
     onError: (error) => log.warn({ err: error }, "a shared API has to wait"),
   });
   return { tenancy, customResources, sharing };
+}
+
+/** What is listed is shared by those who serve the same; what is found is the cluster's own. */
+async function definitionOfKind(
+  catalog: Catalog,
+  cluster: ClusterName,
+  { group, version, kind }: { group: string; version: string; kind: string },
+): Promise<ResourceDefinition | undefined> {
+  const listed = (await catalog.all(cluster)).find(
+    (one) => one.kind === kind && one.group === group && one.version === version,
+  );
+  return listed === undefined ? undefined : catalog.find(cluster, group, version, listed.resource);
+}
+
+function forwarderOf({ webhooks, mounts, log }: ApiServerOptions): RequestForwarder {
+  return new RequestForwarder({
+    ...webhooks,
+    ...mounts,
+    onError: (error, url) => log.warn({ err: error, url }, "a mount did not answer"),
+  });
 }
 
 function watchCacheOf(options: ApiServerOptions): WatchCache {

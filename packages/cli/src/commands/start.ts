@@ -41,6 +41,9 @@ interface StartFlags extends StorageFlags, AuthenticationFlags, TrafficFlags, Ph
   readonly tlsMinVersion: string;
   readonly runControllers: string;
   readonly webhookDenyPrivateAddresses: string;
+  readonly mountProxyClientCertFile?: string;
+  readonly mountProxyClientKeyFile?: string;
+  readonly mountProxyCaFile?: string;
   readonly eventTtl: number;
   readonly shutdownDelayDuration: number;
   readonly shutdownTimeout: number;
@@ -134,8 +137,17 @@ function addWebhookFlags(command: Command): void {
     .optionsGroup("Where it calls out to:")
     .option(
       "--webhook-deny-private-addresses <bool>",
-      "refuse webhooks and SyncTargets on this machine, in its network and at link-local addresses",
+      "refuse webhooks, mounts and SyncTargets on this machine, in its network and at link-local addresses",
       "false",
+    )
+    .option(
+      "--mount-proxy-client-cert-file <path>",
+      "certificate that this server shows to where workspaces are mounted from",
+    )
+    .option("--mount-proxy-client-key-file <path>", "its private key")
+    .option(
+      "--mount-proxy-ca-file <path>",
+      "authorities that must have signed such places (default: those of the system)",
     );
 }
 
@@ -171,6 +183,9 @@ function optionsOf(flags: StartFlags): ControlPlaneOptions {
     controllers: isRunning && chosenControllers(flags.controllers).controlLoops,
     physicalClusters: isRunning ? physicalClusterOptionsOf(flags) : undefined,
     webhookDenyPrivateAddresses: flags.webhookDenyPrivateAddresses === "true",
+    mountProxyClientCertFile: flags.mountProxyClientCertFile,
+    mountProxyClientKeyFile: flags.mountProxyClientKeyFile,
+    mountProxyCaFile: flags.mountProxyCaFile,
     ...authenticationOptionsOf(flags),
     eventTtlMs: flags.eventTtl,
     storage: storageOptionsOf(flags),

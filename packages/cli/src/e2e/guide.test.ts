@@ -1,9 +1,9 @@
-/** The guide to Pull mode, typed in as it stands. */
+/** Guides, typed in as they stand. */
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { chmod, mkdir, readFile, symlink, writeFile } from "node:fs/promises";
 import { delimiter, dirname, join } from "node:path";
-import { describe, it } from "node:test";
+import { describe, it, type TestContext } from "node:test";
 import { fileURLToPath } from "node:url";
 import { systemClock } from "@kcp-ts/machinery/base";
 import { collect, temporaryFolder } from "./kcp-process.ts";
@@ -31,46 +31,75 @@ end() { code=$?; trap - EXIT; kill $(jobs -p) 2>/dev/null || true; wait || true;
 trap end EXIT
 ${commands}`;
 
-describe("docs/guides/pull-mode.md", { skip: kubectlMissing() ?? false }, () => {
-  it("does what it says", async (t) => {
-    const guide = new URL("../../../../docs/guides/pull-mode.md", import.meta.url);
-    const commands = commandsOf(await readFile(guide, "utf8"));
-    assert.ok(commands.length >= 5);
-    const folder = await temporaryFolder(t);
-    const programs = join(folder, "bin");
-    await mkdir(programs);
-    // A reader has port 6443 to himself; a test has not.
-    const kcp = `#!/bin/sh
+/** What a reader sees, among other things. */
+const guides: Readonly<Record<string, readonly RegExp[]>> = {
+  "pull-mode.md": [
+    /synctarget\.workload\.kcp\.io\/us-east1 condition met/,
+    /deployment "web" successfully rolled out/,
+    /us-east1 +True +ClusterReady +v1\.36/,
+    /web--us-east1 +2\/2/,
+  ],
+  "workspaces.md": [
+    /Workspace "shop" \(type root:team\) is ready to use\./,
+    /Current workspace is 'root:acme:shop' \(type root:team\)\./,
+    /configmap\/settings created/,
+    /└── acme\n +└── shop\n/,
+    /clusterrolebinding\.rbac\.authorization\.k8s\.io\/shop-edit created/,
+  ],
+  "sharing-apis.md": [
+    /apiresourceschema\.apis\.kcp\.io\/v1\.cowboys\.wildwest\.dev created/,
+    /cowboys created and bound\./,
+    /NAMESPACE +NAME +AGE\ndefault +luke/,
+    /claim "configmaps" on APIBinding "cowboys" is accepted/,
+    /default +saloon +1/,
+    /claim "configmaps" on APIBinding "cowboys" is rejected/,
+  ],
+};
+
+for (const [name, seen] of Object.entries(guides)) {
+  describe(`docs/guides/${name}`, { skip: kubectlMissing() ?? false }, () => {
+    it("does what it says", async (t) => {
+      const guide = new URL(`../../../../docs/guides/${name}`, import.meta.url);
+      const commands = commandsOf(await readFile(guide, "utf8"));
+      assert.ok(commands.length >= 2);
+      const { code, stdout, stderr } = await typed(t, commands);
+      assert.equal(code, 0, `${stdout}\n${stderr.slice(-4000)}`);
+      for (const words of seen) assert.match(stdout, words);
+    });
+  });
+}
+
+async function typed(t: TestContext, commands: readonly string[]) {
+  const folder = await temporaryFolder(t);
+  const programs = join(folder, "bin");
+  await mkdir(programs);
+  // A reader has port 6443 to himself; a test has not.
+  const kcp = `#!/bin/sh
 verb=$1; shift
 if [ "$verb" = start ]; then set -- --secure-port 0 --bind-address 127.0.0.1 "$@"; fi
 exec "${join(bin, "kcp.mjs")}" "$verb" "$@"
 `;
-    await writeFile(join(programs, "kcp"), kcp);
-    await chmod(join(programs, "kcp"), 0o755);
-    await symlink(join(bin, "kubectl-kcp.mjs"), join(programs, "kubectl-kcp"));
-    await symlink(findKubectl() as string, join(programs, "kubectl"));
-    const path = [programs, dirname(process.execPath), process.env["PATH"]].join(delimiter);
-    const child = spawn("bash", ["-c", frame(commands.join("\n"))], {
-      // A group of its own, so that nothing outlives the test.
-      detached: true,
-      cwd: folder,
-      env: { PATH: path, HOME: folder },
-      stdio: ["ignore", "pipe", "pipe"],
-    });
-    const { pid } = child;
-    assert.ok(pid !== undefined);
-    const endAll = () => killGroup(pid);
-    process.once("exit", endAll);
-    const timer = systemClock.schedule(150_000, endAll);
-    t.after(() => {
-      process.removeListener("exit", endAll);
-      timer.cancel();
-    });
-    const { code, stdout, stderr } = await collect(child, 160_000);
-    assert.equal(code, 0, `${stdout}\n${stderr.slice(-4000)}`);
-    assert.match(stdout, /synctarget\.workload\.kcp\.io\/us-east1 condition met/);
-    assert.match(stdout, /deployment "web" successfully rolled out/);
-    assert.match(stdout, /us-east1 +True +ClusterReady +v1\.36/);
-    assert.match(stdout, /web--us-east1 +2\/2/);
+  await writeFile(join(programs, "kcp"), kcp);
+  await chmod(join(programs, "kcp"), 0o755);
+  for (const plugin of ["kubectl-kcp", "kubectl-ws", "kubectl-create-workspace"])
+    await symlink(join(bin, `${plugin}.mjs`), join(programs, plugin));
+  await symlink(findKubectl() as string, join(programs, "kubectl"));
+  const path = [programs, dirname(process.execPath), process.env["PATH"]].join(delimiter);
+  const child = spawn("bash", ["-c", frame(commands.join("\n"))], {
+    // A group of its own, so that nothing outlives the test.
+    detached: true,
+    cwd: folder,
+    env: { PATH: path, HOME: folder },
+    stdio: ["ignore", "pipe", "pipe"],
   });
-});
+  const { pid } = child;
+  assert.ok(pid !== undefined);
+  const endAll = () => killGroup(pid);
+  process.once("exit", endAll);
+  const timer = systemClock.schedule(150_000, endAll);
+  t.after(() => {
+    process.removeListener("exit", endAll);
+    timer.cancel();
+  });
+  return collect(child, 160_000);
+}

@@ -94,6 +94,10 @@ describe("kubectl plugins", { skip: kubectlMissing() ?? false }, () => {
     await says("Current workspace is 'root'.\n", "ws", "..:..");
     await says(".\n└── root\n    └── org\n        └── team\n", "ws", "tree");
     await says(".\n└── root\n    └── root:org\n        └── root:org:team\n", "ws", "tree", "-f");
+    await says(
+      ".\n└── root\n    └── org ws=Ready lc=Ready\n        └── team ws=Ready lc=Ready\n",
+      ...["ws", "tree", "--wide"],
+    );
   });
 
   it("keep where one is, and was, in two contexts of the kubeconfig", async () => {
@@ -200,6 +204,16 @@ describe("kubectl plugins", { skip: kubectlMissing() ?? false }, () => {
     await says(
       'claim "configmaps" on APIBinding "cowboys" is rejected\n',
       ...["kcp", "claims", "reject", "cowboys", "--resource", "configmaps.core"],
+    );
+    await says("Current workspace is 'root'.\n", "ws", "..");
+    const bound = ["-w", ":root:consumer", "root:provider:cowboys"];
+    const second = [...bound, "--name", "second", "--timeout", "1s"];
+    const unanswered = await kubectl("kcp", "bind", "apiexport", ...second);
+    assert.match(unanswered.stderr, /could not bind second: .*naming conflict/s);
+    const entered = await kubectl("ws", "consumer");
+    assert.equal(
+      entered.stderr,
+      "Warning: claim for configmaps exported but not specified on APIBinding second\n",
     );
     const cowboy = { apiVersion: "wildwest.dev/v1", kind: "Cowboy", metadata: { name: "luke" } };
     await writeFile(manifests, JSON.stringify(cowboy));

@@ -1,5 +1,6 @@
 /** `kubectl ws <where>`, `kubectl ws .`, `kubectl ws create-context`. */
 import { isStatusError } from "@kcp-ts/machinery/status";
+import { warnOfClaims } from "./claim-warnings.ts";
 import { addContext, pointBack, pointTo } from "./kubeconfig-contexts.ts";
 import {
   formatServerAddress,
@@ -59,6 +60,7 @@ async function goTo(session: Session, server: string, options: UseOptions): Prom
   const type = await typeOfWorkspace(session, workspace);
   await session.save(pointTo(session.document, session.pointed, server));
   session.print(currentText(workspace, type, options));
+  await warnOfClaims(session, workspace);
 }
 
 /** Discovery answers to everybody who may enter. */

@@ -1,6 +1,6 @@
 /** `kubectl ws tree`: the workspaces below the current one. */
 import { isStatusError } from "@kcp-ts/machinery/status";
-import type { DynamicObject } from "@kcp-ts/sdk";
+import { type DynamicObject, defineResource } from "@kcp-ts/sdk";
 import { type Session, workspaces } from "./session.ts";
 
 export interface TreeOptions {
@@ -13,6 +13,14 @@ interface Branch {
   readonly label: string;
   readonly branches: readonly Branch[];
 }
+
+const logicalClusters = defineResource<DynamicObject>({
+  group: "core.kcp.io",
+  version: "v1alpha1",
+  resource: "logicalclusters",
+  kind: "LogicalCluster",
+  namespaced: false,
+});
 
 /** Levels: against trees that somebody is growing at the same time. */
 const depthMax = 64;
@@ -46,14 +54,28 @@ async function below(
     const isMount = (item["spec"] as { mount?: unknown } | undefined)?.mount !== undefined;
     const text = options.full === true ? child : name;
     const phase = (item["status"] as { phase?: string } | undefined)?.phase ?? "";
-    const label = `${text}${isMount ? " [m]" : ""}${options.wide === true ? ` ws=${phase}` : ""}`;
     const isOpen = !isMount && phase !== "Scheduling";
+    const inside =
+      options.wide === true && isOpen ? ` lc=${await phaseInside(session, child)}` : "";
+    const wide = options.wide === true ? ` ws=${phase}${inside}` : "";
+    const label = `${text}${isMount ? " [m]" : ""}${wide}`;
     branches.push({
       label,
       branches: isOpen ? await below(session, child, options, depth + 1) : [],
     });
   }
   return branches;
+}
+
+/** What its logical cluster says of itself; a question mark for those who may not ask. */
+async function phaseInside(session: Session, path: string): Promise<string> {
+  try {
+    const found = await session.clientIn(path).resource(logicalClusters).get({ name: "cluster" });
+    return (found["status"] as { phase?: string } | undefined)?.phase ?? "";
+  } catch (error) {
+    if (isStatusError(error)) return "?";
+    throw error;
+  }
 }
 
 function lines(branches: readonly Branch[], indent: string): string[] {

@@ -8,6 +8,7 @@ import { Client } from "@kcp-ts/sdk";
 import {
   type AccountObjects,
   ApiServer,
+  type ApiServerOptions,
   type AuditTrailOptions,
   anyOf,
   bootstrapAuthorizer,
@@ -62,6 +63,8 @@ export interface CoreOptions
   readonly random: Random;
   readonly log: ServerLog;
   readonly webhookDenyPrivateAddresses?: boolean | undefined;
+  /** How workspaces are reached that are served elsewhere. */
+  readonly mounts?: ApiServerOptions["mounts"];
   readonly trail?: AuditTrailOptions | undefined;
   readonly limits?: TrafficOptions;
   readonly tidyMemory?: (() => void) | undefined;
@@ -159,6 +162,7 @@ export class Core {
         anyOf([bootstrapAuthorizer, rbac, ...(extensions.authorizers ?? [])]),
       gate: workspaceContent,
       log,
+      apiAudiences: parts.serviceAccounts.audiences,
       tokens: parts.serviceAccounts.issuer,
       issuerDocuments: parts.serviceAccounts.documents,
       admissionPlugins: [
@@ -173,6 +177,7 @@ export class Core {
         }),
       resources: [...this.#physicalClusters.resources, ...(extensions.resources ?? [])],
       webhooks: { denyPrivateAddresses: parts.webhookDenyPrivateAddresses === true },
+      ...(parts.mounts === undefined ? {} : { mounts: parts.mounts }),
       audit: parts.trail,
       ...parts.limits,
       tidyMemory: parts.tidyMemory,

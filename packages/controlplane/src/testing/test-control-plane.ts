@@ -7,7 +7,7 @@
  */
 import { type Clock, systemClock, systemRandom } from "@kcp-ts/machinery/base";
 import type { Client } from "@kcp-ts/sdk";
-import type { ApiServer, ServerLog, UserInfo } from "@kcp-ts/server";
+import type { ApiServer, ApiServerOptions, ServerLog, UserInfo } from "@kcp-ts/server";
 import type { Storage } from "@kcp-ts/server/storage";
 import { MemoryStorage } from "@kcp-ts/server/storage/memory";
 import { FakeClock } from "@kcp-ts/testkit";
@@ -37,6 +37,8 @@ export interface TestControlPlaneOptions extends Extensions {
   readonly controlLoops?: boolean;
   /** How physical clusters are connected to, or false for not at all. Only with control loops. */
   readonly physicalClusters?: PhysicalClusterOptions | false;
+  /** How workspaces are reached that are served elsewhere. */
+  readonly mounts?: ApiServerOptions["mounts"];
   /** Warnings and errors go to stderr if left out. */
   readonly log?: ServerLog;
 }
@@ -81,7 +83,7 @@ export async function startTestControlPlane(
 ): Promise<TestControlPlane> {
   const { clock: asked = systemClock, crds = [], storage = new MemoryStorage(), ...rest } = options;
   const { physicalClusters = {}, ...more } = rest;
-  const { log = warningsToStderr(), controlLoops = true, ...extensions } = more;
+  const { log = warningsToStderr(), controlLoops = true, mounts = {}, ...extensions } = more;
   const clock = asked === "fake" ? new FakeClock() : asked;
   const faults = new Faults(clock);
   const core = await Core.compose({
@@ -95,6 +97,7 @@ export async function startTestControlPlane(
     clock,
     random: systemRandom,
     log,
+    mounts,
   });
   const certificates = createTestCertificates();
   const plane = new InProcessControlPlane({ core, clock, faults, storage, certificates, log });

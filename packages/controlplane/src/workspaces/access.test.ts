@@ -5,6 +5,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import type { UserInfo } from "@kcp-ts/server";
+import { eventually } from "../testing/index.ts";
 import { admin, alice, bob, kinds, master, refusal, specOf, Tenants } from "./tenants.ts";
 
 const carol: UserInfo = { username: "carol", groups: ["system:authenticated"] };
@@ -128,6 +129,46 @@ describe("who may enter a workspace", () => {
     await mark("false");
     assert.equal((await list("root:asleep", master)).code, 200);
   });
+
+  it("watches end when their logical cluster is closed or deleted, those over all of them when one is closed", async () => {
+    await tenants.workspace("root", "dormant", { user: master });
+    await tenants.workspace("root", "doomed", { user: master });
+    const ofDormant = await opened("root:dormant");
+    const ofDoomed = await opened("root:doomed");
+    const ofAll = await opened("*");
+    const ofAnother = await opened("root:org");
+    const logical = tenants.at("root:dormant", master).resource(kinds.logicalClusters);
+    const found = await logical.get({ name: "cluster" });
+    const annotations = { ...found.metadata.annotations, "core.kcp.io/inactive": "true" };
+    await logical.update({ ...found, metadata: { ...found.metadata, annotations } });
+    await Promise.all([ofDormant.ended, ofAll.ended]);
+    await tenants.at("root").resource(kinds.workspaces).delete({ name: "doomed" });
+    await ofDoomed.ended;
+    const configMap = { metadata: { name: "still-told", namespace: "default" } };
+    await tenants.at("root:org", master).resource(kinds.configMaps).create(configMap);
+    await eventually(async () => assert.ok(ofAnother.names.includes("still-told")));
+    ofAnother.leave();
+    await ofAnother.ended;
+  });
+
+  /** A watch of config maps that stands, and what it has told so far. */
+  async function opened(path: string) {
+    const leaving = new AbortController();
+    const names: string[] = [];
+    let onOpen = () => {};
+    const isOpen = new Promise<void>((resolve) => {
+      onOpen = resolve;
+    });
+    const follow = async () => {
+      const { signal } = leaving;
+      const watch = tenants.at(path, master).resource(kinds.configMaps).watch({ signal, onOpen });
+      for await (const event of watch)
+        if (event.type !== "BOOKMARK") names.push(event.object.metadata.name ?? "");
+    };
+    const ended = follow();
+    await isOpen;
+    return { names, ended, leave: () => leaving.abort() };
+  }
 });
 
 describe("a home workspace", () => {
@@ -171,6 +212,42 @@ describe("a home workspace", () => {
       .resource(kinds.configMaps)
       .create({ metadata: { name: "deep", namespace: "default" } });
   });
+
+  const oddNames = [
+    "alice:project",
+    "alice:project:x",
+    "a/b",
+    "../root",
+    "Jürgen",
+    "日本",
+    "*",
+    "a b",
+    "x".repeat(300),
+    "root",
+    "admin@example.com",
+  ];
+  for (const username of oddNames) {
+    it(`of ${JSON.stringify(username.slice(0, 20))} leads nowhere but to its user`, async () => {
+      const user: UserInfo = { username, groups: ["system:authenticated"] };
+      await home(alice);
+      const made = await home(user);
+      const cluster = String(specOf(made)["cluster"]);
+      assert.match(cluster, /^[a-z0-9][a-z0-9-]{0,61}[a-z0-9]$/);
+      assert.equal(specOf(await home(user))["cluster"], cluster);
+      const logical = tenants.at(cluster, user).resource(kinds.logicalClusters);
+      const path = String(
+        (await logical.get({ name: "cluster" })).metadata.annotations?.["kcp.io/path"],
+      );
+      const sameByPath = await tenants
+        .at(path, user)
+        .resource(kinds.logicalClusters)
+        .get({ name: "cluster" });
+      assert.equal(sameByPath.metadata.annotations?.["kcp.io/cluster"], cluster);
+      const below = await tenants.workspace(cluster, "below", { user });
+      assert.equal(specOf(below)["URL"], `https://localhost:6443/clusters/${path}:below`);
+      await tenants.at(`${path}:below`, user).resource(kinds.namespaces).list({});
+    });
+  }
 
   it("is refused to those who are not known, in kcp's words", async () => {
     assert.deepEqual(await refusal(home(nobody)), {

@@ -28,10 +28,15 @@ export function parseClusterReference(text: string): ClusterName | ClusterPath |
   if (words.length < 2 || words.length > pathWordsMax) return undefined;
   // The names of users are wider than those of workspaces.
   const first = words[0] === "user" ? 2 : 0;
-  if (first === 2 && !userWord.test(words[1] as string)) return undefined;
+  if (first === 2 && !isUserWord(words[1] as string)) return undefined;
   for (let at = first; at < words.length; at++)
     if (!word.test(words[at] as string)) return undefined;
   return { text, words };
+}
+
+/** Whether `user:<name>` is a path. Other users' homes have none but the name of their logical cluster: a colon in it would lead elsewhere. */
+export function isUserWord(username: string): boolean {
+  return userWord.test(username);
 }
 
 const userWord = /^[a-zA-Z0-9](?:[a-zA-Z0-9._@-]{0,251}[a-zA-Z0-9])?$/;

@@ -1,6 +1,7 @@
 export { type ClusterName, parseClusterName, rootCluster } from "./cluster-name.ts";
 export {
   type ClusterPath,
+  isUserWord,
   parseClusterReference,
   pathCharactersMax,
   pathWordsMax,

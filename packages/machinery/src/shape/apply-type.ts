@@ -49,7 +49,9 @@ function typeOf(shape: Shape): TypeSchema {
         ? atomicType(structType(fieldTypes(shape, () => true)))
         : structType(fieldTypes(shape, () => true));
     case "map":
-      return mapType(typeOf(shape.values));
+      return shape.isAtomic === true
+        ? atomicType(mapType(typeOf(shape.values)))
+        : mapType(typeOf(shape.values));
     case "list":
       return listTypeOf(shape);
     case "scalar":

@@ -44,6 +44,7 @@ export {
 export { isNegativeQuantity, isWholeQuantity, parseQuantity } from "./quantity.ts";
 export { clusterRole, clusterRoleBinding, role, roleBinding } from "./rbac-v1.ts";
 export {
+  atomicMap,
   bool,
   bytes,
   double,

@@ -11,6 +11,7 @@ import {
   set,
   string,
   time,
+  zeroless,
 } from "./shape.ts";
 
 const meta = "io.k8s.apimachinery.pkg.apis.meta.v1";
@@ -60,7 +61,7 @@ export const objectMeta = message(
     selfLink: [4, string, "No longer used."],
     uid: [5, string, "Unique over time and space, set by the server."],
     resourceVersion: [6, string, "An opaque value that changes with every write of the object."],
-    generation: [7, int64, "Counts changes of the desired state."],
+    generation: [7, zeroless(int64), "Counts changes of the desired state."],
     creationTimestamp: [
       8,
       time,

@@ -12,8 +12,15 @@
 export type Shape =
   | ScalarShape
   | { readonly kind: "list"; readonly items: Shape; readonly list: ListTraits }
-  | { readonly kind: "map"; readonly values: Shape }
+  | MapShape
   | MessageShape;
+
+export interface MapShape {
+  readonly kind: "map";
+  readonly values: Shape;
+  /** It has one owner, and is replaced as a whole by apply. */
+  readonly isAtomic?: boolean;
+}
 
 export interface ScalarShape {
   readonly kind: "scalar";
@@ -157,6 +164,11 @@ export function zeroless(shape: ScalarShape): ScalarShape {
 
 export function map(values: Shape): Shape {
   return { kind: "map", values };
+}
+
+/** A map that apply replaces as a whole. */
+export function atomicMap(values: Shape): Shape {
+  return { kind: "map", values, isAtomic: true };
 }
 
 /** A list that is replaced as a whole. */

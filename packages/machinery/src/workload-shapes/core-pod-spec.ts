@@ -1,5 +1,6 @@
 /** What a Pod is to be: the spec that every workload kind has a template of. Numbers are those of the published protobuf files. */
 import {
+  atomicMap,
   bool,
   int32,
   int64,
@@ -201,7 +202,7 @@ export const podSpec = message(
     terminationGracePeriodSeconds: [4, int64],
     activeDeadlineSeconds: [5, int64],
     dnsPolicy: [6, zeroless(string)],
-    nodeSelector: [7, map(string)],
+    nodeSelector: [7, atomicMap(string)],
     serviceAccountName: [8, zeroless(string)],
     serviceAccount: [9, zeroless(string)],
     nodeName: [10, zeroless(string)],

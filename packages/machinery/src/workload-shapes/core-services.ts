@@ -1,12 +1,12 @@
 /** Services and the addresses behind them. Numbers are those of the published protobuf files. */
 import {
+  atomicMap,
   bool,
   condition,
   int32,
   intOrString,
   list,
   listMap,
-  map,
   message,
   objectMeta,
   string,
@@ -40,7 +40,7 @@ const sessionAffinityConfig = message(`${group}.SessionAffinityConfig`, {
 
 const serviceSpec = message(`${group}.ServiceSpec`, {
   ports: [1, listMap(servicePort, "port", "protocol")],
-  selector: [2, map(string)],
+  selector: [2, atomicMap(string)],
   clusterIP: [3, zeroless(string)],
   type: [4, zeroless(string)],
   externalIPs: [5, list(string)],

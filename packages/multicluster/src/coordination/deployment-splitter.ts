@@ -22,6 +22,7 @@ import {
 import { ownedByLabel, type SyncTarget, syncTargets } from "../api/index.ts";
 import { type Decision, decide } from "./decide.ts";
 import { asDeployment, type Deployment, deployments } from "./deployment.ts";
+import { keepHistory, readHistory } from "./keep-history.ts";
 import { belongsTo, isWhole, ownerLabelOf, ownerLabelValue, partName } from "./part.ts";
 import { type Patience, type Target, targetOf } from "./standing.ts";
 import { metadataAndTargets } from "./watched-clusters.ts";
@@ -112,14 +113,18 @@ async function splitDeployment(
   signal: AbortSignal,
 ): Promise<ReconcileResult> {
   const { namespace, name, cluster } = key;
-  const resource = work.client.inCluster(cluster).resource(deployments);
+  const client = work.client.inCluster(cluster);
+  const resource = client.resource(deployments);
   const found = await resource.find({ namespace, name }, { signal });
   const parent = found === undefined ? undefined : asDeployment(found);
   // What is being deleted takes its parts along by itself.
   if (parent === undefined || !isWhole(parent)) return;
   if (parent.metadata.deletionTimestamp !== undefined) return;
   const labelSelector = `${ownedByLabel}=${ownerLabelValue(name)}`;
-  const { items } = await resource.list({ namespace, labelSelector, signal });
+  const [{ items }, history] = await Promise.all([
+    resource.list({ namespace, labelSelector, signal }),
+    readHistory(client, key, signal),
+  ]);
   const parts = items.filter((one) => asDeployment(one) !== undefined && belongsTo(one, parent));
   const targets = work.targets.list({ cluster });
   const nowMs = work.clock.now();
@@ -132,19 +137,24 @@ async function splitDeployment(
     nowMs,
   });
   for (const happening of decision.happenings) work.events.record(cluster, parent, happening);
-  await execute(resource, parent, decision, signal);
+  await writeParts(resource, parent, decision, signal);
+  const kept = await keepHistory(client, parent, history, signal);
+  for (const happening of kept.happenings) work.events.record(cluster, parent, happening);
+  // What is said comes last: who has waited for a rollout finds it in the history.
+  if (decision.status !== parent.status)
+    await writeStatus(resource, { ...kept.parent, status: decision.status }, signal);
   if (decision.wakeAtMs === undefined) return;
   return { requeueAfterMs: Math.max(wakeMsMin, decision.wakeAtMs - nowMs) };
 }
 
-/** More first, less afterwards; what is said about it comes last. */
-async function execute(
+/** More first, less afterwards. */
+async function writeParts(
   resource: ResourceClient<Deployment>,
   parent: Deployment,
   decision: Decision,
   signal: AbortSignal,
 ): Promise<void> {
-  const { creations, updates, cuts, removals, status } = decision;
+  const { creations, updates, cuts, removals } = decision;
   const { namespace } = parent.metadata;
   await Promise.all([
     ...creations.map((part) => resource.create(part, { signal })),
@@ -160,9 +170,15 @@ async function execute(
       return resource.delete({ namespace, name }, { preconditions, signal });
     }),
   ]);
-  if (status === parent.status) return;
+}
+
+async function writeStatus(
+  resource: ResourceClient<Deployment>,
+  parent: Deployment,
+  signal: AbortSignal,
+): Promise<void> {
   try {
-    await resource.updateStatus({ ...parent, status }, { signal });
+    await resource.updateStatus(parent, { signal });
   } catch (error) {
     // Gone meanwhile; or a type of that name without a status, which is nobody's to split.
     if (!isStatusError(error, "NotFound")) throw error;

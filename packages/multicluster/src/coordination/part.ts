@@ -124,7 +124,8 @@ function annotationsFor(wish: PartWish, current: StringMap | undefined): StringM
   };
 }
 
-function plain(map: StringMap | undefined): StringMap {
+/** What people wrote, without what the machinery did. */
+export function plain(map: StringMap | undefined): StringMap {
   return Object.fromEntries(Object.entries(map ?? {}).filter(([key]) => !isMachinery(key)));
 }
 
@@ -137,7 +138,7 @@ function isMachinery(key: string): boolean {
   return /^([a-z0-9.-]*\.)?kcp\.(io|dev)\/|^(deployment|kubectl)\.kubernetes\.io\//.test(key);
 }
 
-function ownerReference({ metadata: { name, uid = "" } }: Deployment): OwnerReference {
+export function ownerReference({ metadata: { name, uid = "" } }: Deployment): OwnerReference {
   return {
     apiVersion: "apps/v1",
     kind: "Deployment",
@@ -161,7 +162,8 @@ function same(a: unknown, b: unknown): boolean {
   return jsonEqual(a as JsonValue, b as JsonValue);
 }
 
-function shortened(text: string, most: number): string {
+/** As long as a name may be; what is cut off is a hash. */
+export function shortened(text: string, most: number): string {
   if (text.length <= most) return text;
   const hash = createHash("sha256").update(text).digest("hex").slice(0, 10);
   return `${text.slice(0, most - hash.length - 1).replace(/[^a-z0-9]+$/, "")}-${hash}`;

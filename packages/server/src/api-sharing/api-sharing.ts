@@ -1,7 +1,7 @@
 /** The room put together: what the server starts, stops and asks about APIs that workspaces share. */
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import type { AdmissionPlugin } from "../admission/index.ts";
-import type { Conversion } from "../custom-resources/index.ts";
+import { type Conversion, customResourceDefinitions } from "../custom-resources/index.ts";
 import {
   type Catalog,
   collectionKeyOf,
@@ -10,9 +10,11 @@ import {
 } from "../registry/index.ts";
 import { parseObjectKey, resourcePrefix, type StorageKey } from "../storage/index.ts";
 import type { DefaultBinding } from "../tenancy/index.ts";
+import type { HubEvent } from "../watch-cache/index.ts";
 import { BindingIndex } from "./binding-index.ts";
-import { bindDefaults } from "./default-bindings.ts";
+import { bindDefaults, defaultBindingName } from "./default-bindings.ts";
 import { EagerIndex } from "./eager-index.ts";
+import { exportOfSlice } from "./endpoint-slices.ts";
 import {
   apiBindings,
   apiExportEndpointSlices,
@@ -23,10 +25,12 @@ import {
 import { keyOf, type SharingParts, type SharingSources } from "./parts.ts";
 import { type BindingRecord, type ExportRecord, readBinding, readExport } from "./records.ts";
 import { Retirement } from "./retirement.ts";
-import { SchemaStore } from "./schema-store.ts";
+import { SchemaCopies } from "./schema-copies.ts";
+import { copiesPrefix, SchemaStore } from "./schema-store.ts";
 import { sharingAdmission } from "./sharing-admission.ts";
 import { SharingCatalog } from "./sharing-catalog.ts";
 import { SharingLoop } from "./sharing-loop.ts";
+import { SlicesOfExports } from "./slices-of-exports.ts";
 
 export interface ApiSharingOptions extends SharingSources {
   /** Built-in kinds and custom resources. */
@@ -43,13 +47,26 @@ export class ApiSharing {
   readonly #bindingRecords: EagerIndex<BindingRecord>;
   readonly #exportRecords: EagerIndex<ExportRecord>;
   readonly #loop: SharingLoop;
+  readonly #copies: SchemaCopies;
+  readonly #slices = new SlicesOfExports();
+  readonly #sliceRecords: EagerIndex<string>;
   readonly #retirements = new Map<StorageKey, Retirement>();
+  #isStopped = false;
   #externalUrl = "https://localhost:6443";
 
   constructor(options: ApiSharingOptions) {
-    const { storage, watchCache, onError } = options;
+    const { storage, watchCache, clock, onError } = options;
     const { hub } = watchCache;
     const bindings = new BindingIndex();
+    const schemas = new SchemaStore(options);
+    this.#copies = new SchemaCopies({
+      ...{ storage, clock, onError },
+      isUsed: (uid) => bindings.isUsed(uid),
+      onGone: (uid) => schemas.forget(uid),
+    });
+    schemas.onCopy = (uid) => {
+      if (!bindings.isUsed(uid)) this.#copies.unused(uid);
+    };
     this.#bindingRecords = new EagerIndex({
       ...{ storage, hub, onError, definition: apiBindings, read: readBinding },
       onChange: (key, now, before) => this.#onBinding(key, now, before),
@@ -58,10 +75,17 @@ export class ApiSharing {
       ...{ storage, hub, onError, definition: apiExports, read: readExport },
       onChange: (key, now) => this.#onExport(key, now),
     });
+    this.#sliceRecords = new EagerIndex({
+      ...{ storage, hub, onError, definition: apiExportEndpointSlices, read: exportOfSlice },
+      onChange: (key, now, before) => {
+        this.#slices.change(key, now, before);
+        if (now !== undefined) this.#loop.slices.add(key);
+      },
+    });
     this.parts = {
       ...options,
       bindings,
-      schemas: new SchemaStore(options),
+      schemas,
       exports: this.#exportRecords,
       exportOf: (binding) => this.#exportOf(binding),
       onExportChanged: (record, callback) => this.#onExportChanged(record, callback),
@@ -81,11 +105,18 @@ export class ApiSharing {
     this.#listen();
     await this.#exportRecords.start();
     await this.#bindingRecords.start();
+    await this.#sliceRecords.start();
+    this.#copies.start().catch((error: unknown) => {
+      if (!this.#isStopped) this.parts.onError(error);
+    });
   }
 
   async stop(): Promise<void> {
+    this.#isStopped = true;
+    this.#copies.stop();
     this.#bindingRecords.stop();
     this.#exportRecords.stop();
+    this.#sliceRecords.stop();
     await this.#loop.stop();
   }
 
@@ -93,8 +124,7 @@ export class ApiSharing {
   set externalUrl(url: string) {
     if (url === this.#externalUrl) return;
     this.#externalUrl = url;
-    for (const { cluster, name } of this.#exportRecords.values())
-      this.#loop.slices.add(keyOf(apiExportEndpointSlices, cluster, name));
+    for (const key of this.#slices.all()) this.#loop.slices.add(key);
   }
 
   get externalUrl(): string {
@@ -108,6 +138,18 @@ export class ApiSharing {
     wanted: readonly DefaultBinding[],
   ): Promise<void> {
     return bindDefaults(this.parts, cluster, path, wanted);
+  }
+
+  /** The same for one that is there already. */
+  async keepDefaults(
+    cluster: ClusterName,
+    path: string,
+    wanted: readonly DefaultBinding[],
+  ): Promise<void> {
+    await this.parts.loading();
+    await bindDefaults(this.parts, cluster, path, wanted);
+    for (const one of wanted)
+      this.#loop.bindings.add(keyOf(apiBindings, cluster, defaultBindingName(cluster, one)));
   }
 
   /** Where the roles are that limit what anybody may do with a bound resource; undefined when nothing does. */
@@ -136,6 +178,8 @@ export class ApiSharing {
     const { bindings } = this.parts;
     const wasUsed = usesOf(bindings, before ?? now);
     bindings.change(now, before);
+    for (const { schemaUid } of before?.bound ?? [])
+      if (!bindings.isUsed(schemaUid)) this.#copies.unused(schemaUid);
     this.#loop.bindings.add(key);
     if (usesOf(bindings, now ?? before) !== wasUsed) this.#touchSlices(now ?? before);
     if (now !== undefined && now.bound === before?.bound) return;
@@ -154,8 +198,7 @@ export class ApiSharing {
 
   #touchSlices(binding: BindingRecord | undefined): void {
     if (binding?.exportCluster === undefined) return;
-    const { exportCluster, exportName } = binding;
-    this.#loop.slices.add(keyOf(apiExportEndpointSlices, exportCluster, exportName));
+    for (const key of this.#slices.of(binding.exportName)) this.#loop.slices.add(key);
   }
 
   #onExport(key: StorageKey, now: ExportRecord | undefined): void {
@@ -163,7 +206,7 @@ export class ApiSharing {
     this.#retirements.get(key)?.end();
     this.#retirements.delete(key);
     if (now !== undefined) this.#loop.exports.add(key);
-    this.#loop.slices.add(keyOf(apiExportEndpointSlices, cluster, name));
+    for (const slice of this.#slices.of(name)) this.#loop.slices.add(slice);
     const { bindings } = this.parts;
     for (const binding of bindings.to(cluster, name)) this.#lookAt(binding);
     for (const binding of bindings.lookingFor(name)) this.#lookAt(binding);
@@ -187,8 +230,14 @@ export class ApiSharing {
 
   #listen(): void {
     this.#follow(secrets, (key) => this.#loop.onSecret(key));
-    this.#follow(apiExportEndpointSlices, (key) => this.#loop.slices.add(key));
-    this.#follow(apiResourceSchemas, (key) => this.#onSchema(parseObjectKey(key).cluster));
+    // A name that a definition lets go another may have been waiting for.
+    this.#follow(customResourceDefinitions, (key) =>
+      this.#lookAgain(parseObjectKey(key).cluster, undefined),
+    );
+    this.#follow(apiResourceSchemas, (key, event) => {
+      if (key.startsWith(copiesPrefix)) this.#copies.onEvent(event);
+      else this.#onSchema(parseObjectKey(key).cluster);
+    });
   }
 
   /** A schema that comes late completes the exports of its workspace. */
@@ -199,10 +248,13 @@ export class ApiSharing {
     }
   }
 
-  #follow(definition: ResourceDefinition, onChange: (key: StorageKey) => void): void {
+  #follow(
+    definition: ResourceDefinition,
+    onChange: (key: StorageKey, event: HubEvent) => void,
+  ): void {
     const listen = () => {
       this.parts.watchCache.hub.listen(resourcePrefix(collectionKeyOf(definition)), {
-        onEvent: ({ key }) => onChange(key),
+        onEvent: (event) => onChange(event.key, event),
         onLost: (error) => {
           if (error.code !== "closed") listen();
         },

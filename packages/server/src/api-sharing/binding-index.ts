@@ -73,6 +73,8 @@ export class BindingIndex {
   readonly #byCluster = new Map<ClusterName, ClusterBindings>();
   /** By `<export cluster>/<export>`, or `/<export>` while it is not known where that is. */
   readonly #byExport = new Map<string, Set<BindingRecord>>();
+  /** How many bindings are bound to a schema, by its uid. */
+  readonly #uses = new Map<string, number>();
 
   get isEmpty(): boolean {
     return this.#byCluster.size === 0;
@@ -95,6 +97,10 @@ export class BindingIndex {
     return (this.#byExport.get(`${exportCluster}/${exportName}`)?.size ?? 0) > 0;
   }
 
+  isUsed(schemaUid: string): boolean {
+    return this.#uses.has(schemaUid);
+  }
+
   change(now: BindingRecord | undefined, before: BindingRecord | undefined): void {
     if (before !== undefined) this.#forget(before);
     if (now !== undefined) this.#add(now);
@@ -115,6 +121,8 @@ export class BindingIndex {
     const known = this.#byExport.get(key);
     if (known === undefined) this.#byExport.set(key, new Set([record]));
     else known.add(record);
+    for (const { schemaUid } of record.bound)
+      this.#uses.set(schemaUid, (this.#uses.get(schemaUid) ?? 0) + 1);
   }
 
   #forget(record: BindingRecord): void {
@@ -123,6 +131,11 @@ export class BindingIndex {
     const known = this.#byExport.get(key);
     known?.delete(record);
     if (known?.size === 0) this.#byExport.delete(key);
+    for (const { schemaUid } of record.bound) {
+      const left = (this.#uses.get(schemaUid) ?? 1) - 1;
+      if (left === 0) this.#uses.delete(schemaUid);
+      else this.#uses.set(schemaUid, left);
+    }
   }
 }
 

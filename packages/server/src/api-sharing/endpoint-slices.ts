@@ -2,6 +2,8 @@
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { apiVersionOf } from "../registry/index.ts";
+import type { Entry } from "../storage/index.ts";
+import { decodeObject } from "../stored-object/index.ts";
 import { type Condition, conditionsOf, member, setCondition } from "../tenancy/index.ts";
 import { textOf } from "./kinds/as-definition.ts";
 import { apiExports } from "./kinds/definitions.ts";
@@ -27,6 +29,11 @@ export function endpointSlice(exported: JsonObject): JsonObject {
     },
     spec: { export: { name, ...(path === "" ? {} : { path }) } },
   };
+}
+
+/** The name of the export that a stored slice is of. */
+export function exportOfSlice(entry: Entry): string {
+  return textOf(member(member(decodeObject(entry), "spec"), "export")["name"] ?? null);
 }
 
 export async function endpointStatus(

@@ -10,7 +10,9 @@ import {
   bindingTo,
   cowboyExport,
   cowboySchema,
+  offer,
   settle,
+  until,
 } from "./test-support/cowboys.ts";
 
 const masters = { user: "masters" } as const;
@@ -73,6 +75,48 @@ describe("a store that fails at the N-th write", () => {
         test.clock.advance(200);
       }
       assert.equal((await test.get(path, masters)).status, 404);
+      await test.close();
+    });
+  }
+
+  for (let at = 1; at <= writes; at++) {
+    it(`write ${at}: an export that changes is followed, in schema and claims, and a type's bindings are kept`, async () => {
+      const { storage, arm } = failing(new MemoryStorage());
+      const test = await TestServer.start({ storage });
+      await test.server.bootstrap("https://kcp.example.com");
+      await offer(test, "provider");
+      const tenancy = "/clusters/root/apis/tenancy.kcp.io/v1alpha1";
+      const defaultAPIBindings = [{ path: "provider", export: "cowboys" }];
+      const spec = { defaultAPIBindingLifecycle: "Maintain", defaultAPIBindings: [] as object[] };
+      await insist(test, `${tenancy}/workspacetypes`, { metadata: { name: "western" }, spec });
+      const type = { name: "western", path: "root" };
+      await insist(test, `${tenancy}/workspaces`, { metadata: { name: "team" }, spec: { type } });
+      const cluster = (
+        (await test.must("GET", `${tenancy}/workspaces/team`, masters))["spec"] as {
+          cluster: string;
+        }
+      ).cluster;
+      arm(at);
+      const change = async (path: string, body: object) => {
+        for (let tries = 0; tries < 3; tries++)
+          if ((await test.patch(path, "merge", { spec: body }, masters)).status === 200) return;
+        assert.fail(`${path} was not changed`);
+      };
+      await change(`${tenancy}/workspacetypes/western`, { defaultAPIBindings });
+      const schemas = `${apis("provider", "v1alpha1")}/apiresourceschemas`;
+      await insist(test, schemas, cowboySchema("tomorrow"));
+      const permissionClaims = [{ group: "", resource: "configmaps", verbs: ["get"] }];
+      const { resources } = cowboyExport("tomorrow").spec;
+      await change(`${apis("provider")}/apiexports/cowboys`, { resources, permissionClaims });
+      await until(test, "the workspace has followed", async () => {
+        const list = await test.must("GET", `${apis(cluster)}/apibindings`, masters);
+        const text = JSON.stringify(list.items?.[0] ?? {});
+        return (
+          text.includes('"name":"tomorrow.cowboys.wildwest.dev"') &&
+          text.includes('"state":"Accepted"') &&
+          text.includes('"type":"PermissionClaimsApplied","status":"True"')
+        );
+      });
       await test.close();
     });
   }

@@ -6,7 +6,7 @@ import { collectionKeyOf, type Registry, type ResourceDefinition } from "../regi
 import type { MaybePromise } from "../request/api-request.ts";
 import type { UserInfo } from "../request/user.ts";
 import { objectKey, type Storage, type StorageKey } from "../storage/index.ts";
-import type { Resolution } from "../tenancy/index.ts";
+import type { Maintained, Resolution } from "../tenancy/index.ts";
 import type { WatchCache } from "../watch-cache/index.ts";
 import type { BindingIndex } from "./binding-index.ts";
 import type { BindingRecord, ExportRecord } from "./records.ts";
@@ -21,6 +21,8 @@ export interface SharingSources {
   readonly builtIns: readonly ResourceDefinition[];
   /** From a path to a logical cluster. */
   readonly resolve: (path: ClusterPath) => MaybePromise<Resolution>;
+  /** Default bindings that a logical cluster keeps. */
+  readonly maintainedIn: (cluster: ClusterName) => Promise<Maintained>;
   /** The names that a logical cluster's own definitions have. */
   readonly ownNames: (cluster: ClusterName) => Promise<readonly OwnNames[]>;
   /** Whether a user may bind to an export, whatever else they may in its workspace. */

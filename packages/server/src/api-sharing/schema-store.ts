@@ -9,9 +9,11 @@ import { offeredDefinition, type SharedDefinition } from "../custom-resources/in
 import { collectionKeyOf } from "../registry/index.ts";
 import type { MaybePromise } from "../request/api-request.ts";
 import {
+  clusterPrefix,
   type Entry,
   isStorageError,
   objectKey,
+  parseObjectKey,
   type Storage,
   type StorageKey,
 } from "../storage/index.ts";
@@ -33,6 +35,19 @@ export interface StoredSchema {
 export const schemasHeldMax = 10_000;
 
 const copiesCluster = "system:bound-crds" as ClusterName;
+/** Where the copies are. */
+export const copiesPrefix: StorageKey = clusterPrefix({
+  ...collectionKeyOf(apiResourceSchemas),
+  cluster: copiesCluster,
+});
+
+export function copyKey(uid: string): StorageKey {
+  return schemaKey(copiesCluster, uid);
+}
+
+export function uidOfCopy(key: StorageKey): string {
+  return parseObjectKey(key).name;
+}
 
 export class SchemaStore {
   readonly #storage: Storage;
@@ -40,6 +55,8 @@ export class SchemaStore {
   /** In order of last use, oldest first. */
   readonly #held = new Map<string, StoredSchema>();
   readonly #copied = new Set<string>();
+  /** Told of every schema that somebody is about to be bound to. */
+  onCopy: (uid: string) => void = () => {};
 
   constructor(options: { readonly storage: Storage; readonly watchCache: WatchCache }) {
     this.#storage = options.storage;
@@ -65,8 +82,9 @@ export class SchemaStore {
 
   /** Makes sure that it can be found as long as somebody is bound to it. */
   async copy(uid: string, cluster: ClusterName, name: string): Promise<void> {
+    this.onCopy(uid);
     if (this.#copied.has(uid)) return;
-    const key = schemaKey(copiesCluster, uid);
+    const key = copyKey(uid);
     if ((await this.#read(key)) === undefined) {
       const entry = await this.#read(schemaKey(cluster, name));
       if (entry === undefined || uidOf(decodeObject(entry)) !== uid) return;
@@ -76,8 +94,14 @@ export class SchemaStore {
     this.#copied.add(uid);
   }
 
+  /** Its copy is gone, and nobody is bound to it. */
+  forget(uid: string): void {
+    this.#copied.delete(uid);
+    this.#held.delete(uid);
+  }
+
   async #load(uid: string, cluster: ClusterName, name: string): Promise<StoredSchema | undefined> {
-    for (const key of [schemaKey(copiesCluster, uid), schemaKey(cluster, name)]) {
+    for (const key of [copyKey(uid), schemaKey(cluster, name)]) {
       const entry = await this.#read(key);
       const object = entry === undefined ? undefined : decodeObject(entry);
       if (object !== undefined && uidOf(object) === uid)

@@ -22,6 +22,7 @@ import {
   uncancelled,
 } from "../tenancy/index.ts";
 import { BindingRemoval, withoutFinalizer } from "./binding-removal.ts";
+import { restoreDefault, unansweredClaims, withClaims } from "./default-bindings.ts";
 import { endpointSlice, endpointStatus, skipSliceAnnotation } from "./endpoint-slices.ts";
 import { identityOf } from "./identity.ts";
 import { textOf } from "./kinds/as-definition.ts";
@@ -79,14 +80,24 @@ export class SharingLoop {
   async #settleBinding(key: StorageKey): Promise<undefined> {
     const { parts } = this.#options;
     const entry = await this.#read(key);
+    const { cluster, name } = parseObjectKey(key);
     if (entry === undefined) {
       this.#removal.forget(key);
+      await restoreDefault(parts, cluster, name);
       return;
     }
-    const { cluster, name } = parseObjectKey(key);
     const object = decodeObject(entry);
     if (member(object, "metadata")["deletionTimestamp"] !== undefined)
       return this.#endBinding(key, readBinding(entry));
+    const unanswered = await unansweredClaims(parts, cluster, object);
+    if (unanswered.length > 0) {
+      // The change brings it back here.
+      await this.#update(apiBindings, cluster, name, async (old) => {
+        const still = await unansweredClaims(parts, cluster, old);
+        return still.length === 0 ? old : withClaims(old, still);
+      });
+      return;
+    }
     const settled = await settleBinding(parts, cluster, object);
     const { unapplied } = settled;
     for (const claim of unapplied) await relabel(parts, this.#options.catalog, cluster, claim);

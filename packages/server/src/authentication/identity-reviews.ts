@@ -2,12 +2,16 @@
 import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery/json";
 import { statusError } from "@kcp-ts/machinery/status";
 import type { UserInfo } from "../request/index.ts";
+import type { MaybePromise, TokenIdentity } from "./authenticator.ts";
 import { isAuthenticationError } from "./errors.ts";
-import type { RequestAuthenticator } from "./request-authenticator.ts";
+
+export interface TokenReviewer {
+  reviewToken(token: string, audiences: readonly string[]): MaybePromise<TokenIdentity>;
+}
 
 /** Whose token this is. What is wrong with one is not told, since whoever asks might be guessing, unless it is good and for others. */
 export async function reviewToken(
-  authenticator: RequestAuthenticator,
+  authenticator: TokenReviewer,
   object: JsonObject,
 ): Promise<JsonObject> {
   const spec = isJsonObject(object["spec"]) ? object["spec"] : {};

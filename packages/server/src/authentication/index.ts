@@ -98,3 +98,9 @@ export {
 } from "./static-tokens.ts";
 export { SwitchedTokens } from "./switched-tokens.ts";
 export { parseTokenFile } from "./token-file.ts";
+export {
+  configurationsMax,
+  type WorkspaceIssuers,
+  WorkspaceTokens,
+  type WorkspaceTokensOptions,
+} from "./workspace-tokens.ts";

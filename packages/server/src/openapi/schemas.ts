@@ -62,6 +62,7 @@ function property(
         ...described(description),
         type: "object",
         additionalProperties: property(shape.values, "", schemas, dialect),
+        ...(shape.isAtomic === true ? { "x-kubernetes-map-type": "atomic" } : {}),
       };
     case "scalar":
       return { ...described(description), ...scalarSchema(shape.scalar, dialect) };

@@ -40,6 +40,15 @@ export function parseTarget({ method, target, clusterHeader }: Target): RequestS
   return { ...parseScope(method, unresolvedCluster, path, query), clusterPath: reference };
 }
 
+/** What is left of a request line without the cluster at its beginning; a slash first. */
+export function withoutCluster(target: string): string {
+  if (!target.startsWith(clusterPathPrefix)) return target;
+  const rest = target.slice(clusterPathPrefix.length);
+  const end = rest.search(/[/?]/);
+  if (end < 0) return "/";
+  return rest[end] === "/" ? rest.slice(end) : `/${rest.slice(end)}`;
+}
+
 const servicesPrefix = "/services/";
 
 function parseScope(

@@ -3,6 +3,7 @@
  * It is a logical cluster without a Workspace: what is shown of it is made up from its LogicalCluster.
  */
 import type { JsonObject } from "@kcp-ts/machinery/json";
+import { isUserWord } from "@kcp-ts/machinery/names";
 import { StatusError, statusError } from "@kcp-ts/machinery/status";
 import { apiVersionOf } from "../registry/index.ts";
 import type { UserInfo } from "../request/user.ts";
@@ -68,7 +69,7 @@ async function makeHome(options: HomeOptions, user: UserInfo): Promise<void> {
   await makeLogicalCluster(options, {
     cluster,
     annotations: {
-      [annotation.path]: `user:${username}`,
+      [annotation.path]: isUserWord(username) ? `user:${username}` : cluster,
       [annotation.type]: nameOf(type.type),
       [annotation.shard]: shardName,
       [annotation.owner]: JSON.stringify({ username }),

@@ -6,6 +6,7 @@ export { type Condition, conditionsOf, findCondition, setCondition } from "./kin
 export { logicalClusters, workspaces, workspaceTypes } from "./kinds/definitions.ts";
 export { notation } from "./kinds/notation.ts";
 export { initializerLabel, phaseLabel, terminatorLabel } from "./kinds/phases.ts";
+export type { Maintained } from "./maintained-bindings.ts";
 export { ObjectIndex } from "./object-index.ts";
 export { clusterScoped, createUnlessThere, systemWriteOptions, uncancelled } from "./parts.ts";
 export type { DefaultBinding, LogicalClusterRecord } from "./records.ts";

@@ -30,6 +30,7 @@ import {
   workspaces,
 } from "./kinds/definitions.ts";
 import { deletionFinalizer, put, textsOf } from "./kinds/phases.ts";
+import { Mounts } from "./mounts.ts";
 import {
   clusterScoped,
   logicalClusterKey,
@@ -60,6 +61,7 @@ export class Lifecycle {
   readonly #jobs: JobQueue<Job>;
   readonly #emptier: ClusterEmptier;
   readonly #survey: Survey;
+  readonly #mounts: Mounts;
 
   constructor(options: LifecycleOptions) {
     const { parts, definitions, onError } = options;
@@ -73,6 +75,11 @@ export class Lifecycle {
     this.closing = new ClosingClusters(parts.clock, async (cluster) => {
       await this.#emptier.empty(cluster);
       this.#emptier.forget(cluster);
+    });
+    this.#mounts = new Mounts({
+      ...parts,
+      again: (key) => this.#jobs.add(key),
+      update: (entry, change) => this.#update(workspaces, entry, change),
     });
     this.#survey = new Survey({ storage: parts.storage, onError });
   }
@@ -132,6 +139,7 @@ export class Lifecycle {
 
   onWorkspace({ key, current, previous }: HubEvent): void {
     if (current === undefined) {
+      this.#mounts.forget(key);
       const { cluster: parent } = parseObjectKey(key);
       // The logical cluster above may wait for the last of its workspaces.
       if (this.closing.has(parent)) this.#jobs.add(logicalClusterKey(parent));
@@ -139,12 +147,14 @@ export class Lifecycle {
       if (cluster === undefined || this.closing.isGone(cluster as ClusterName)) return;
       this.#jobs.add(logicalClusterKey(cluster as ClusterName));
     } else if (mentions(current, "deletionTimestamp")) this.#jobs.add(key);
+    else if (previous === undefined && mentions(current, "mount")) this.#jobs.add(key);
   }
 
   onLogicalCluster({ key, current, previous }: HubEvent): void {
     const { cluster } = parseObjectKey(key);
     this.#noteActivity(cluster, current);
     if (current === undefined) {
+      this.#endWatches(cluster);
       this.closing.leave(cluster);
       this.#tellOwner(decodeObject(previous as Entry));
     } else if (mentions(current, "deletionTimestamp")) this.#jobs.add(key);
@@ -156,7 +166,8 @@ export class Lifecycle {
     const object = decodeObject(entry);
     const { phase } = member(object, "status");
     const isDeleted = member(object, "metadata")["deletionTimestamp"] !== undefined;
-    if (isDeleted || phase !== "Ready") this.#jobs.add(entry.key);
+    const isMount = member(object, "spec")["mount"] !== undefined;
+    if (isDeleted || isMount || phase !== "Ready") this.#jobs.add(entry.key);
   }
 
   #lookAtLogicalCluster(entry: Entry): void {
@@ -165,8 +176,19 @@ export class Lifecycle {
   }
 
   #noteActivity(cluster: ClusterName, entry: Entry | undefined): void {
-    if (entry !== undefined && has(entry, '"phase":"Inactive"')) this.inactive.add(cluster);
-    else if (this.inactive.size > 0) this.inactive.delete(cluster);
+    if (entry !== undefined && has(entry, '"phase":"Inactive"')) {
+      if (this.inactive.has(cluster)) return;
+      this.inactive.add(cluster);
+      this.#endWatches(cluster);
+      // What is closed to everybody is not to be followed by way of all clusters either: whoever does begins anew.
+      this.#endWatches("*");
+    } else if (this.inactive.size > 0) this.inactive.delete(cluster);
+  }
+
+  /** A turn later, so that watches still tell of the last changes. */
+  #endWatches(cluster: ClusterName | "*"): void {
+    const { watchCache } = this.#options.parts;
+    setImmediate(() => watchCache.endWatchesOf(cluster));
   }
 
   async #work(key: Job): Promise<number | undefined> {
@@ -186,6 +208,7 @@ export class Lifecycle {
     const isDeleted = metadata["deletionTimestamp"] !== undefined;
     if (cluster === undefined) {
       if (isDeleted) await this.#release(workspaces, entry, object, workspaceFinalizer);
+      else if (spec["mount"] !== undefined) return this.#mounts.settle(entry, object);
       else if (isUnscheduled(object)) {
         const { cluster: parent, name } = parseObjectKey(entry.key);
         await this.#options.reschedule(parent, name);

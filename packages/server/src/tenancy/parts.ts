@@ -39,12 +39,21 @@ export interface Parts {
   readonly types: WorkspaceTypes;
   /** Whether a user may do something to a type of a cluster, whatever else they may there. */
   readonly mayUse: (user: UserInfo, cluster: ClusterName, type: string) => MaybePromise<boolean>;
+  /** What a logical cluster serves under this kind; undefined when it serves nothing of the name. */
+  readonly kindIn: (
+    cluster: ClusterName,
+    group: string,
+    version: string,
+    kind: string,
+  ) => Promise<ResourceDefinition | undefined>;
   /** Binds a new logical cluster, which will have this path, to exports. */
   readonly bindDefaults: (
     cluster: ClusterName,
     path: string,
     bindings: readonly DefaultBinding[],
   ) => Promise<void>;
+  /** Binds one that is there already to what it lacks of these, and has it agree to what they claim. */
+  readonly keepDefaults: Parts["bindDefaults"];
 }
 
 /** The server's own writes go through whoever waits. */

@@ -33,6 +33,20 @@ export interface LogicalClusterRecord {
   readonly terminators: readonly string[];
 }
 
+/** Whose tokens are believed in the workspaces of a type. */
+export interface AuthenticationRecord {
+  readonly name: string;
+  readonly jwt: readonly JsonValue[];
+}
+
+export function readAuthentication(object: JsonObject): AuthenticationRecord {
+  const { jwt } = member(object, "spec");
+  return {
+    name: String(member(object, "metadata")["name"]),
+    jwt: Array.isArray(jwt) ? (jwt as readonly JsonValue[]) : [],
+  };
+}
+
 export interface TypeReference {
   readonly name: string;
   readonly path: string | undefined;
@@ -62,6 +76,10 @@ export interface WorkspaceTypeRecord {
   readonly allowedChildren: TypeLimit | undefined;
   readonly allowedParents: TypeLimit | undefined;
   readonly defaultBindings: readonly DefaultBinding[];
+  /** Names of WorkspaceAuthenticationConfigurations beside it. */
+  readonly authenticationConfigurations: readonly string[];
+  /** Workspaces that are there already follow what is said of them. */
+  readonly maintainsBindings: boolean;
 }
 
 export function readWorkspace(object: JsonObject): WorkspaceRecord {
@@ -110,6 +128,10 @@ export function readWorkspaceType(object: JsonObject): WorkspaceTypeRecord {
     allowedChildren: limit(spec["limitAllowedChildren"]),
     allowedParents: limit(spec["limitAllowedParents"]),
     defaultBindings: defaultBindings(spec["defaultAPIBindings"], cluster),
+    authenticationConfigurations: references(spec["authenticationConfigurations"]).map(
+      ({ name }) => name,
+    ),
+    maintainsBindings: spec["defaultAPIBindingLifecycle"] === "Maintain",
   };
 }
 

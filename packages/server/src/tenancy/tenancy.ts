@@ -3,10 +3,15 @@ import type { Clock, Random } from "@kcp-ts/machinery/base";
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import type { ClusterName, ClusterPath } from "@kcp-ts/machinery/names";
 import type { AdmissionPlugin } from "../admission/index.ts";
-import type { Draft, Registry, ResourceDefinition } from "../registry/index.ts";
+import {
+  collectionKeyOf,
+  type Draft,
+  type Registry,
+  type ResourceDefinition,
+} from "../registry/index.ts";
 import type { MaybePromise } from "../request/api-request.ts";
 import type { UserInfo } from "../request/user.ts";
-import type { ResourceKey, Storage } from "../storage/index.ts";
+import { objectKey, type ResourceKey, type Storage } from "../storage/index.ts";
 import type { HubEvent, WatchCache } from "../watch-cache/index.ts";
 import { bootstrapRoot } from "./bootstrap.ts";
 import { closingGate } from "./closing-gate.ts";
@@ -21,14 +26,17 @@ import {
 } from "./kinds/definitions.ts";
 import { Lifecycle } from "./lifecycle.ts";
 import { logicalClusterAdmission } from "./logical-cluster-admission.ts";
+import { type Maintained, MaintainedBindings } from "./maintained-bindings.ts";
 import { readdressing } from "./new-address.ts";
 import { universalInitializer } from "./new-logical-cluster.ts";
 import { ObjectIndex } from "./object-index.ts";
 import { clusterScoped, logicalClusterKey, type Parts, systemWriteOptions } from "./parts.ts";
 import { pathAnnotation } from "./path-annotation.ts";
 import {
+  type AuthenticationRecord,
   type LogicalClusterRecord,
   member,
+  readAuthentication,
   readLogicalCluster,
   readWorkspace,
   readWorkspaceType,
@@ -48,6 +56,8 @@ export interface TenancyOptions {
   readonly random: Random;
   readonly mayUse: Parts["mayUse"];
   readonly bindDefaults: Parts["bindDefaults"];
+  readonly keepDefaults: Parts["keepDefaults"];
+  readonly kindIn: Parts["kindIn"];
   /** Everything else that logical clusters have without defining it themselves. */
   readonly builtIns: readonly ResourceDefinition[];
   readonly onError: (error: unknown) => void;
@@ -55,6 +65,9 @@ export interface TenancyOptions {
 
 /** Initializers that are done when a workspace is stored. */
 const ownInitializers: ReadonlySet<string> = new Set([universalInitializer, bindingsInitializer]);
+
+/** A few KiB each. */
+const authenticationRecordsMax = 500;
 
 export class Tenancy {
   /** Served in every logical cluster. */
@@ -64,6 +77,8 @@ export class Tenancy {
   readonly admissionPlugins: readonly AdmissionPlugin[];
   readonly #parts: Parts;
   readonly #lifecycle: Lifecycle;
+  readonly #maintained: MaintainedBindings;
+  readonly #authenticationIndex: ObjectIndex<AuthenticationRecord>;
   readonly #home: HomeOptions;
   readonly #onError: (error: unknown) => void;
   #externalUrl = "https://localhost:6443";
@@ -72,6 +87,12 @@ export class Tenancy {
     const { random, builtIns, onError } = options;
     this.#onError = onError;
     this.#parts = this.#assemble(options);
+    this.#authenticationIndex = new ObjectIndex({
+      watchCache: options.watchCache,
+      definition: workspaceAuthenticationConfigurations,
+      read: readAuthentication,
+      recordsMax: authenticationRecordsMax,
+    });
     const externalUrl = () => this.#externalUrl;
     this.#home = { ...this.#parts, ownInitializers, externalUrl };
     const companions = workspaceCompanions({
@@ -100,6 +121,11 @@ export class Tenancy {
         made?.keep();
       },
     });
+    this.#maintained = new MaintainedBindings({
+      parts: this.#parts,
+      survey: (looks) => this.#lifecycle.survey(looks),
+      onError,
+    });
     this.admissionPlugins = [
       closingGate(this.#lifecycle.closing),
       typeAdmission({ clock: options.clock, externalUrl }),
@@ -112,10 +138,17 @@ export class Tenancy {
   /** The hub must be open. */
   start(): void {
     this.#lifecycle.start();
+    this.#maintained.start();
   }
 
-  stop(): Promise<void> {
-    return this.#lifecycle.stop();
+  async stop(): Promise<void> {
+    await this.#lifecycle.stop();
+    await this.#maintained.stop();
+  }
+
+  /** Default bindings that a logical cluster keeps. */
+  maintainedIn(cluster: ClusterName): Promise<Maintained> {
+    return this.#maintained.in(cluster);
   }
 
   /** Makes what root begins with. `externalUrl` is where clients reach this server, without a path. */
@@ -135,6 +168,13 @@ export class Tenancy {
     return this.#parts.tree.resolve(path);
   }
 
+  /** What is behind an address of this server, the slash included; undefined when it is another's. */
+  ownTarget(url: string): string | undefined {
+    return url.startsWith(`${this.#externalUrl}/`)
+      ? url.slice(this.#externalUrl.length)
+      : undefined;
+  }
+
   /** Its users are kept out until somebody says otherwise. */
   isInactive(cluster: ClusterName): boolean {
     return this.#lifecycle.inactive.size > 0 && this.#lifecycle.inactive.has(cluster);
@@ -147,6 +187,25 @@ export class Tenancy {
 
   logicalCluster(cluster: ClusterName): MaybePromise<LogicalClusterRecord | undefined> {
     return this.#parts.logicalClusterIndex.get(logicalClusterKey(cluster));
+  }
+
+  /** Whose tokens are believed in it, besides those that are believed everywhere. */
+  async authenticationIn(cluster: ClusterName): Promise<readonly AuthenticationRecord[]> {
+    const { types } = this.#parts;
+    const type = (await this.logicalCluster(cluster))?.type;
+    const at = type?.lastIndexOf(":") ?? -1;
+    if (type === undefined || at < 0) return [];
+    const found = await types.find(type.slice(0, at), type.slice(at + 1));
+    const names = found?.authenticationConfigurations ?? [];
+    const records = names.map((name) =>
+      this.#authenticationIndex.get(
+        objectKey({
+          ...collectionKeyOf(workspaceAuthenticationConfigurations),
+          ...{ cluster: found?.cluster as ClusterName, namespace: "", name },
+        }),
+      ),
+    );
+    return (await Promise.all(records)).filter((one) => one !== undefined);
   }
 
   #assemble(options: TenancyOptions): Parts {
@@ -167,6 +226,7 @@ export class Tenancy {
       watchCache,
       definition: workspaceTypes,
       read: readWorkspaceType,
+      onChange: (event: HubEvent) => this.#maintained.onType(event),
     });
     const shardIndex = new ObjectIndex({
       watchCache,

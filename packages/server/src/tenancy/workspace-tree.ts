@@ -17,8 +17,8 @@ export type Resolution =
   | { readonly kind: "missing" }
   /** It is there, and something about it is wrong. */
   | { readonly kind: "unavailable" }
-  /** It is served elsewhere. */
-  | { readonly kind: "mount"; readonly url: string };
+  /** It is served elsewhere; `parent` is where it is mounted. */
+  | { readonly kind: "mount"; readonly url: string; readonly parent: ClusterName };
 
 const missing: Resolution = { kind: "missing" };
 const unavailable: Resolution = { kind: "unavailable" };
@@ -49,11 +49,11 @@ export class WorkspaceTree {
       const isLast = next === words.length - 1;
       if (known instanceof Promise) {
         return known.then((record) => {
-          const step = stepOf(record, isLast);
+          const step = stepOf(cluster, record, isLast);
           return typeof step === "string" ? this.#walk(step, words, next + 1) : step;
         });
       }
-      const step = stepOf(known, isLast);
+      const step = stepOf(cluster, known, isLast);
       if (typeof step !== "string") return step;
       cluster = step;
     }
@@ -62,10 +62,17 @@ export class WorkspaceTree {
 }
 
 /** The cluster below, or why there is none. One that has no cluster yet is not there yet. */
-function stepOf(record: WorkspaceRecord | undefined, isLast: boolean): ClusterName | Resolution {
+function stepOf(
+  parent: ClusterName,
+  record: WorkspaceRecord | undefined,
+  isLast: boolean,
+): ClusterName | Resolution {
   if (record === undefined) return missing;
   if (record.phase === "Unavailable") return unavailable;
-  if (record.mountUrl !== undefined && isLast) return { kind: "mount", url: record.mountUrl };
+  if (record.mountUrl !== undefined && isLast) {
+    const { mountUrl: url } = record;
+    return record.phase === "Ready" && url !== "" ? { kind: "mount", url, parent } : unavailable;
+  }
   return record.cluster === undefined || record.phase === "Scheduling" ? missing : record.cluster;
 }
 

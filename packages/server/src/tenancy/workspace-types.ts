@@ -109,11 +109,18 @@ export function initializersOf({ aliases }: ResolvedType): readonly string[] {
 }
 
 /** Of all that a type is, each once. */
-export function defaultBindingsOf({ aliases }: ResolvedType): readonly DefaultBinding[] {
+export function defaultBindingsOf({
+  aliases,
+}: Pick<ResolvedType, "aliases">): readonly DefaultBinding[] {
   const found = new Map<string, DefaultBinding>();
   for (const { defaultBindings } of aliases)
     for (const one of defaultBindings) found.set(`${one.path}:${one.export}`, one);
   return [...found.values()];
+}
+
+/** Of those types that keep them. */
+export function maintainedBindingsOf({ aliases }: ResolvedType): readonly DefaultBinding[] {
+  return defaultBindingsOf({ aliases: aliases.filter((one) => one.maintainsBindings) });
 }
 
 export function terminatorsOf({ aliases }: ResolvedType): readonly string[] {

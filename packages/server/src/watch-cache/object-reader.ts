@@ -54,9 +54,8 @@ export interface ObjectReaderOptions {
   readonly tidyMemory?: (() => void) | undefined;
 }
 
-/** So much is read of all clusters between two calls of `tidyMemory` at first; later this part of all that was read. */
-const tidyAfterBytes = 512 << 10;
-const tidyAfterShare = 1 / 256;
+/** So much is read of all clusters between two calls of `tidyMemory`. */
+const tidyAfterBytes = 256 << 10;
 
 const pageEntries = 500;
 /** Of all clusters, which are read by loops that have time: less is held at once. */
@@ -69,7 +68,6 @@ const progressWaitMs = 200;
 export class ObjectReader {
   readonly #options: ObjectReaderOptions;
   #untidyBytes = 0;
-  #tidiedBytes = 0;
 
   constructor(options: ObjectReaderOptions) {
     this.#options = options;
@@ -200,8 +198,7 @@ export class ObjectReader {
     const { tidyMemory } = this.#options;
     if (tidyMemory === undefined || collection !== undefined) return;
     for (const { value } of entries) this.#untidyBytes += value.length;
-    if (this.#untidyBytes < Math.max(tidyAfterBytes, this.#tidiedBytes * tidyAfterShare)) return;
-    this.#tidiedBytes += this.#untidyBytes;
+    if (this.#untidyBytes < tidyAfterBytes) return;
     this.#untidyBytes = 0;
     tidyMemory();
   }

@@ -2,6 +2,7 @@
  * The watch cache: the hub, the collections in use, and the watches that are open, behind one door.
  */
 import type { Clock, Timer } from "@kcp-ts/machinery/base";
+import type { ClusterName } from "@kcp-ts/machinery/names";
 import type { Entry, Storage, StorageKey } from "../storage/index.ts";
 import { CollectionCache } from "./collection-cache.ts";
 import { type Freshness, type Listing, type ListQuery, ObjectReader } from "./object-reader.ts";
@@ -27,6 +28,8 @@ export class WatchCache {
   readonly collections: CollectionCache;
   readonly #reader: ObjectReader;
   readonly #watchers = new Set<Watcher>();
+  /** The same by what they watch: a logical cluster, or all of them. */
+  readonly #watchersOf = new Map<ClusterName | "*", Set<Watcher>>();
   readonly #options: WatchCacheOptions;
   #timer: Timer | undefined;
   #isClosing = false;
@@ -76,13 +79,28 @@ export class WatchCache {
   async *watch(request: WatchRequest): AsyncGenerator<Uint8Array> {
     const { storage, clock } = this.#options;
     const watcher = new Watcher(request, { storage, hub: this.hub, clock });
-    this.#watchers.add(watcher);
+    const cluster = clusterOf(request.prefix);
+    this.#enter(cluster, watcher);
     if (this.#isClosing) watcher.end();
     try {
       yield* watcher.stream();
     } finally {
-      this.#watchers.delete(watcher);
+      this.#leave(cluster, watcher);
     }
+  }
+
+  #enter(cluster: ClusterName | "*", watcher: Watcher): void {
+    this.#watchers.add(watcher);
+    const others = this.#watchersOf.get(cluster);
+    if (others === undefined) this.#watchersOf.set(cluster, new Set([watcher]));
+    else others.add(watcher);
+  }
+
+  #leave(cluster: ClusterName | "*", watcher: Watcher): void {
+    this.#watchers.delete(watcher);
+    const others = this.#watchersOf.get(cluster);
+    others?.delete(watcher);
+    if (others?.size === 0) this.#watchersOf.delete(cluster);
   }
 
   get watcherCount(): number {
@@ -93,6 +111,11 @@ export class WatchCache {
   endWatches(): void {
     this.#isClosing = true;
     for (const watcher of this.#watchers) watcher.end();
+  }
+
+  /** Ends what watches one logical cluster, or those who watch all of them at once; what they were told of already is still sent. */
+  endWatchesOf(cluster: ClusterName | "*"): void {
+    for (const watcher of this.#watchersOf.get(cluster) ?? []) watcher.end();
   }
 
   async close(): Promise<void> {
@@ -114,4 +137,10 @@ export class WatchCache {
       },
     );
   }
+}
+
+/** Of `/<group>/<resource>/<identity>/<cluster>/…`, or of a prefix that ends before it. */
+function clusterOf(prefix: StorageKey): ClusterName | "*" {
+  const cluster = prefix.split("/", 5)[4] ?? "";
+  return cluster === "" ? "*" : (cluster as ClusterName);
 }

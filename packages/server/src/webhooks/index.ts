@@ -1,4 +1,10 @@
-/** Calls to webhooks that tenants name: one HTTPS client for conversion and admission. */
+/** Calls to hosts that tenants name: one HTTPS client for conversion and admission, one for what is served elsewhere. */
+export { type DocumentOptions, tenantDocuments } from "./fetch-document.ts";
+export {
+  type ForwarderOptions,
+  forwardedPerClusterMax,
+  RequestForwarder,
+} from "./forward-request.ts";
 export { isPrivateAddress } from "./private-addresses.ts";
 export {
   type ServiceResolver,

@@ -56,6 +56,20 @@ export async function settle(_test: TestServer): Promise<void> {
   for (let turn = 0; turn < 60; turn++) await new Promise((resolve) => setImmediate(resolve));
 }
 
+/** Waits, while time goes on, until what was written has had its effect. */
+export async function until(
+  test: TestServer,
+  what: string,
+  isSo: () => Promise<boolean>,
+): Promise<void> {
+  for (let turn = 0; turn < 300; turn++) {
+    if (await isSo()) return;
+    await settle(test);
+    test.clock.advance(100);
+  }
+  throw new Error(`it never came to pass that ${what}`);
+}
+
 export async function offer(test: TestServer, cluster: string, spec: object = {}): Promise<void> {
   const body = cowboySchema("today");
   await test.must("POST", `${apis(cluster, "v1alpha1")}/apiresourceschemas`, { ...masters, body });

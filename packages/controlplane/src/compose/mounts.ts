@@ -1,0 +1,27 @@
+/** From options to how workspaces are reached that are served elsewhere. */
+import type { ApiServerOptions } from "@kcp-ts/server";
+import { type ControlPlaneOptions, OptionsError } from "../options.ts";
+import { readFlagFile } from "./start-up.ts";
+
+type MountFiles = Pick<
+  ControlPlaneOptions,
+  "mountProxyClientCertFile" | "mountProxyClientKeyFile" | "mountProxyCaFile"
+>;
+
+export async function loadMounts(
+  options: MountFiles,
+): Promise<NonNullable<ApiServerOptions["mounts"]>> {
+  const { mountProxyClientCertFile: certFile, mountProxyClientKeyFile: keyFile } = options;
+  const { mountProxyCaFile: caFile } = options;
+  if ((certFile === undefined) !== (keyFile === undefined))
+    throw new OptionsError(
+      "--mount-proxy-client-cert-file and --mount-proxy-client-key-file go together: give both",
+    );
+  const read = (flag: string, path: string | undefined) =>
+    path === undefined ? undefined : readFlagFile(flag, path);
+  return {
+    certificatePem: await read("--mount-proxy-client-cert-file", certFile),
+    privateKeyPem: await read("--mount-proxy-client-key-file", keyFile),
+    caPem: await read("--mount-proxy-ca-file", caFile),
+  };
+}

@@ -1,0 +1,107 @@
+/**
+ * Rollouts of a whole, after K13 on the same clusters. The demo of 2021 had none: its splitter did not look again.
+ *
+ * kubectl finds revisions as ReplicaSets. Where they are not served, as after K7, it says so; where a SyncTarget does not say what it lends, they are.
+ */
+export const rollouts = `
+R1  without ReplicaSets there is no history, and kubectl says what it misses
+$ kubectl rollout status deployment/my-deployment -n demo
+deployment "my-deployment" successfully rolled out
+$ kubectl rollout history deployment/my-deployment -n demo
+! error: failed to retrieve replica sets from deployment my-deployment: Unable to find "replicasets" *: the server could not find the requested resource
+$ kubectl rollout undo deployment/my-deployment -n demo
+! error: failed to retrieve replica sets from deployment my-deployment: Unable to find "replicasets" *: the server could not find the requested resource
+
+R2  clusters lend ReplicaSets along with Deployments, if nobody says otherwise
+$ kubectl config use-context history
+Switched to context "history".
+$ kubectl apply -f us-east1-default.yaml -f us-west1-default.yaml
+synctarget.workload.kcp.io/us-east1 created
+synctarget.workload.kcp.io/us-west1 created
+$ kubectl wait clusters --all --for condition=Ready --timeout=100s
+synctarget.workload.kcp.io/us-east1 condition met
+synctarget.workload.kcp.io/us-west1 condition met
+~ kubectl api-resources --api-group=apps --no-headers
+deployments deploy apps/v1 true Deployment
+replicasets rs apps/v1 true ReplicaSet
+
+R3  every template is a revision
+$ kubectl create deployment web --image=nginx:1.27 --replicas=4
+deployment.apps/web created
+~ kubectl rollout status deployment/web --timeout=100s
+...
+deployment "web" successfully rolled out
+$ kubectl rollout history deployment/web
+deployment.apps/web
+REVISION CHANGE-CAUSE
+1 <none>
+$ kubectl set image deployment/web nginx=nginx:1.28
+deployment.apps/web image updated
+$ kubectl rollout status deployment/web --timeout=100s
+...
+deployment "web" successfully rolled out
+$ kubectl annotate deployment/web kubernetes.io/change-cause='a newer nginx'
+deployment.apps/web annotated
+~ kubectl rollout history deployment/web
+deployment.apps/web
+REVISION CHANGE-CAUSE
+1 <none>
+2 a newer nginx
+$ kubectl get deployments -o 'custom-columns=:.metadata.name,:..image,:.spec.replicas'
+web nginx:1.28 4
+web--us-east1 nginx:1.28 2
+web--us-west1 nginx:1.28 2
+
+R4  an undo brings the first back, everywhere
+$ kubectl rollout undo deployment/web
+deployment.apps/web rolled back
+$ kubectl rollout status deployment/web --timeout=100s
+...
+deployment "web" successfully rolled out
+$ kubectl get deployments -o 'custom-columns=:.metadata.name,:..image,:.status.updatedReplicas'
+web nginx:1.27 4
+web--us-east1 nginx:1.27 2
+web--us-west1 nginx:1.27 2
+$ kubectl rollout history deployment/web
+deployment.apps/web
+REVISION CHANGE-CAUSE
+2 a newer nginx
+3 <none>
+$ kubectl rollout history deployment/web --revision=2
+deployment.apps/web with revision #2
+...
+Image: nginx:1.28
+...
+$ kubectl rollout undo deployment/web --to-revision=9
+! error: unable to find specified revision 9 in history
+
+R5  a restart is a revision, too, and there are no more than asked for
+$ kubectl rollout restart deployment/web
+deployment.apps/web restarted
+$ kubectl rollout status deployment/web --timeout=100s
+...
+deployment "web" successfully rolled out
+$ kubectl rollout history deployment/web
+deployment.apps/web
+REVISION CHANGE-CAUSE
+2 a newer nginx
+3 <none>
+4 <none>
+$ kubectl patch deployment web -p '{"spec":{"revisionHistoryLimit":1}}'
+deployment.apps/web patched
+~ kubectl rollout history deployment/web
+deployment.apps/web
+REVISION CHANGE-CAUSE
+3 <none>
+4 <none>
+# They are a record: none of them runs anything, here or in a cluster.
+$ kubectl get replicasets --no-headers
+web-* 0 0 0 *
+web-* 0 0 0 *
+
+R6  with the Deployment goes its history
+$ kubectl delete deployment web
+deployment.apps "web" deleted
+~ kubectl get deployments,replicasets 2>&1
+No resources found in default namespace.
+`;

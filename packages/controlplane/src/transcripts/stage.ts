@@ -1,0 +1,127 @@
+/** For transcripts: a control plane with a port, two clusters whose Pods run when the transcript says so, and a terminal with the manifests. */
+import type { SyncTargetSpec } from "@kcp-ts/multicluster";
+import type { PhysicalClusterOptions } from "../compose/physical-clusters.ts";
+import { type Generation, startListeningCluster } from "../simulation.ts";
+import { startTestControlPlane, type TestControlPlane } from "../testing/index.ts";
+import { startRealCluster } from "./real-cluster.ts";
+import { Terminal } from "./terminal.ts";
+
+/** Often enough for somebody who types; the figures of `kcp start` are in `linkDefaults`. */
+const impatient: PhysicalClusterOptions = {
+  link: { probeMs: 500, probeTimeoutMs: 10_000, failuresMax: 10, inventoryMs: 1000 },
+  importPollMs: 500,
+  patience: { settleMs: 0 },
+};
+
+/** A cluster in which nothing runs before it is started: nodes of its own come then. */
+export interface StageCluster {
+  readonly kubeconfig: string;
+  start(): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface StageOptions {
+  readonly physicalClusters?: PhysicalClusterOptions;
+  readonly clusters: ReadonlyMap<string, () => Promise<StageCluster>>;
+}
+
+export class Stage {
+  readonly plane: TestControlPlane;
+  readonly terminal: Terminal;
+  readonly #clusters: ReadonlyMap<string, StageCluster>;
+
+  private constructor(
+    plane: TestControlPlane,
+    terminal: Terminal,
+    clusters: ReadonlyMap<string, StageCluster>,
+  ) {
+    this.plane = plane;
+    this.terminal = terminal;
+    this.#clusters = clusters;
+  }
+
+  static async set({ physicalClusters, clusters: wanted }: StageOptions): Promise<Stage> {
+    const clusters = new Map<string, StageCluster>();
+    const plane = await startTestControlPlane({
+      physicalClusters: { ...impatient, ...physicalClusters },
+    });
+    const terminal = await Terminal.open(async (words) => {
+      const name = /^(\S+) gets nodes$/.exec(words)?.[1] ?? "";
+      const cluster = clusters.get(name);
+      if (cluster === undefined) throw new Error(`nobody knows what to do: ${words}`);
+      await cluster.start();
+    });
+    const stage = new Stage(plane, terminal, clusters);
+    try {
+      for (const [name, start] of wanted) clusters.set(name, await start());
+      await terminal.write("kubeconfig", await kubeconfigOf(plane, ["admin", "user", "history"]));
+      const resources = ["deployments.apps"];
+      for (const [name, { kubeconfig }] of clusters) {
+        await terminal.write(`${name}.yaml`, syncTarget(name, { kubeconfig, resources }));
+        await terminal.write(`${name}-default.yaml`, syncTarget(name, { kubeconfig }));
+      }
+    } catch (error) {
+      await stage.close();
+      throw error;
+    }
+    return stage;
+  }
+
+  async close(): Promise<void> {
+    await this.plane.close();
+    for (const cluster of this.#clusters.values()) await cluster.close();
+    await this.terminal.close();
+  }
+}
+
+const runs = { startDelayMs: { min: 0, max: 50 }, stopDelayMs: 20, runMs: 100 };
+
+export async function simulated(
+  name: string,
+  generation: Generation = "1.36",
+): Promise<StageCluster> {
+  const cluster = await startListeningCluster({ name, generation, nodes: 0, kubelet: runs });
+  return {
+    kubeconfig: cluster.kubeconfig ?? "",
+    start: () => cluster.nodes.add({ name: `${name}-node` }),
+    close: () => cluster.close(),
+  };
+}
+
+export const real = startRealCluster;
+
+function syncTarget(name: string, spec: SyncTargetSpec): object {
+  return {
+    apiVersion: "workload.kcp.io/v1alpha1",
+    kind: "SyncTarget",
+    metadata: { name },
+    spec,
+  };
+}
+
+interface Kubeconfig {
+  readonly clusters: readonly object[];
+  readonly users: readonly object[];
+}
+
+/** A context for each: that of the administrator is the logical cluster root. */
+async function kubeconfigOf(plane: TestControlPlane, names: readonly string[]): Promise<object> {
+  const clusters: object[] = [];
+  const contexts: object[] = [];
+  const users: object[] = [];
+  for (const name of names) {
+    const cluster = name === "admin" ? "root" : name;
+    const one = JSON.parse(await plane.kubeconfig({ cluster })) as Kubeconfig;
+    clusters.push({ ...one.clusters[0], name });
+    users.push({ ...one.users[0], name });
+    contexts.push({ name, context: { cluster: name, user: name } });
+  }
+  return {
+    apiVersion: "v1",
+    kind: "Config",
+    "current-context": "admin",
+    clusters,
+    contexts,
+    users,
+  };
+}

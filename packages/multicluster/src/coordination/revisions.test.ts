@@ -1,0 +1,214 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import type { JsonObject } from "@kcp-ts/machinery/json";
+import fc from "fast-check";
+import { clusterLabel, ownedByLabel } from "../api/index.ts";
+import type { Deployment } from "./deployment.ts";
+import { weightsAnnotation } from "./placement.ts";
+import {
+  type HistoryPlan,
+  historyLimitDefault,
+  numberOf,
+  planHistory,
+  type Revision,
+  revisionAnnotation,
+} from "./revisions.ts";
+
+const change = "kubernetes.io/change-cause";
+
+function whole(
+  image: string,
+  {
+    spec = {},
+    annotations = {},
+  }: { readonly spec?: JsonObject; readonly annotations?: Record<string, string> } = {},
+): Deployment {
+  return {
+    apiVersion: "apps/v1",
+    kind: "Deployment",
+    metadata: { name: "web", namespace: "demo", uid: "whole", annotations },
+    spec: {
+      replicas: 3,
+      selector: { matchLabels: { app: "web" } },
+      template: {
+        metadata: { labels: { app: "web" } },
+        spec: { containers: [{ name: "web", image }] },
+      },
+      ...spec,
+    },
+  };
+}
+
+/** The ReplicaSets of a namespace, by what is done to them. */
+class Sets {
+  all: Revision[] = [];
+
+  look(parent: Deployment): HistoryPlan | undefined {
+    const plan = planHistory(parent, this.all);
+    const { creation, update, removals = [] } = plan ?? {};
+    if (update !== undefined)
+      this.all = this.all.map((one) => (one.metadata.name === update.metadata.name ? update : one));
+    if (creation !== undefined) {
+      const { metadata, spec } = creation;
+      const name = metadata.name ?? "";
+      assert.ok(this.all.every((one) => one.metadata.name !== name));
+      const made = {
+        apiVersion: "apps/v1",
+        kind: "ReplicaSet",
+        metadata: { ...metadata, name },
+        spec,
+      };
+      this.all.push(made as Revision);
+    }
+    this.all = this.all.filter((one) => !removals.includes(one));
+    return plan;
+  }
+
+  get numbers(): readonly number[] {
+    return this.all.map(numberOf).sort((a, b) => a - b);
+  }
+}
+
+describe("the history of a whole", () => {
+  it("is one revision for each template, and nothing is written when nothing changes", () => {
+    const sets = new Sets();
+    assert.equal(sets.look(whole("web:1"))?.number, 1);
+    assert.equal(sets.look(whole("web:2"))?.number, 2);
+    const again = sets.look(whole("web:2", { spec: { replicas: 9 } }));
+    assert.deepEqual(again, { removals: [], number: 2 });
+    assert.deepEqual(sets.numbers, [1, 2]);
+  });
+
+  it("holds what kubectl puts back: the template, and the whole's own annotations", () => {
+    const annotations = {
+      [change]: "first",
+      [weightsAnnotation]: "us-east1=3",
+      "kubectl.kubernetes.io/last-applied-configuration": "{}",
+    };
+    const made = planHistory(whole("web:1", { annotations }), [])?.creation;
+    const labels = made?.metadata.labels ?? {};
+    const hash = labels["pod-template-hash"] ?? "";
+    assert.match(hash, /^[0-9a-f]{10}$/);
+    assert.deepEqual(labels, { app: "web", "pod-template-hash": hash, [ownedByLabel]: "web" });
+    assert.deepEqual(made?.metadata.annotations, {
+      [change]: "first",
+      [weightsAnnotation]: "us-east1=3",
+      [revisionAnnotation]: "1",
+    });
+    assert.deepEqual(made?.spec, {
+      replicas: 0,
+      selector: { matchLabels: { app: "web", "pod-template-hash": hash } },
+      template: {
+        metadata: { labels: { app: "web", "pod-template-hash": hash } },
+        spec: { containers: [{ name: "web", image: "web:1" }] },
+      },
+    });
+    assert.equal(made?.metadata.ownerReferences?.[0]?.uid, "whole");
+  });
+
+  it("is never assigned to a cluster, whatever the labels of the Pods say", () => {
+    const template = { metadata: { labels: { app: "web", [clusterLabel]: "us-east1" } }, spec: {} };
+    const made = planHistory(whole("web:1", { spec: { template } }), [])?.creation;
+    assert.equal(made?.metadata.labels?.[clusterLabel], undefined);
+  });
+
+  it("makes the old the newest when it is undone to, and remembers what it was", () => {
+    const sets = new Sets();
+    for (const image of ["web:1", "web:2", "web:1"]) sets.look(whole(image));
+    assert.deepEqual(sets.numbers, [2, 3]);
+    const newest = sets.all.find((one) => numberOf(one) === 3);
+    const { annotations } = newest?.metadata ?? {};
+    assert.equal(annotations?.["deployment.kubernetes.io/revision-history"], "1");
+  });
+
+  it("knows a template again that comes back with fields that say nothing", () => {
+    const sets = new Sets();
+    sets.look(whole("web:1"));
+    const template = {
+      spec: { containers: [{ image: "web:1", name: "web", resources: {}, env: [] }] },
+      metadata: { creationTimestamp: null, labels: { app: "web" } },
+    };
+    assert.equal(sets.look(whole("", { spec: { template } }))?.creation, undefined);
+  });
+
+  it("tells a false and a zero from what is absent", () => {
+    const sets = new Sets();
+    const containers = [{ name: "web", image: "web:1" }];
+    for (const more of [{}, { enableServiceLinks: false }, { terminationGracePeriodSeconds: 0 }]) {
+      const template = { metadata: {}, spec: { containers, ...more } };
+      sets.look(whole("", { spec: { template } }));
+    }
+    assert.deepEqual(sets.numbers, [1, 2, 3]);
+  });
+
+  it("follows the annotations of the whole in the newest revision only", () => {
+    const sets = new Sets();
+    sets.look(whole("web:1", { annotations: { [change]: "first" } }));
+    sets.look(whole("web:2"));
+    sets.look(whole("web:2", { annotations: { [change]: "second" } }));
+    assert.deepEqual(
+      sets.all.map(({ metadata }) => metadata.annotations?.[change]),
+      ["first", "second"],
+    );
+  });
+
+  it("keeps as many old ones as asked for: ten by default, none at zero", () => {
+    const sets = new Sets();
+    for (let at = 1; at <= historyLimitDefault + 1; at++) sets.look(whole(`web:${at}`));
+    assert.equal(sets.all.length, historyLimitDefault + 1);
+    sets.look(whole("web:one more"));
+    assert.equal(sets.all.length, historyLimitDefault + 1);
+    assert.equal(sets.numbers[0], 2);
+    sets.look(whole("web:one more", { spec: { revisionHistoryLimit: 0 } }));
+    assert.deepEqual(sets.numbers, [12]);
+    sets.look(whole("web:next", { spec: { revisionHistoryLimit: 0 } }));
+    assert.deepEqual(sets.numbers, [13]);
+  });
+
+  it("leaves alone what others control, even under the same label", () => {
+    const sets = new Sets();
+    sets.look(whole("web:1"));
+    const [own] = sets.all as [Revision];
+    const ownerReferences = [{ ...own.metadata.ownerReferences?.[0], uid: "somebody else" }];
+    const foreign = {
+      ...own,
+      metadata: { ...own.metadata, name: "x", ownerReferences },
+    } as Revision;
+    const plan = planHistory(whole("web:2", { spec: { revisionHistoryLimit: 0 } }), [own, foreign]);
+    assert.deepEqual(plan?.removals, [own]);
+  });
+
+  it("waits while the whole is paused, and for a template", () => {
+    assert.equal(planHistory(whole("web:1", { spec: { paused: true } }), []), undefined);
+    assert.equal(planHistory(whole("web:1", { spec: { template: "none" } }), []), undefined);
+    const sets = new Sets();
+    sets.look(whole("web:1"));
+    assert.equal(sets.look(whole("web:1", { spec: { paused: true } }))?.number, 1);
+  });
+
+  it("settles at the second look, and its numbers are unique and rise, whatever the edits", () => {
+    const edits = fc.record({
+      image: fc.integer({ min: 1, max: 4 }),
+      limit: fc.integer({ min: 0, max: 3 }),
+      cause: fc.constantFrom("", "a", "b"),
+    });
+    fc.assert(
+      fc.property(fc.array(edits, { maxLength: 30 }), (steps) => {
+        const sets = new Sets();
+        let highest = 0;
+        for (const { image, limit, cause } of steps) {
+          const annotations: Record<string, string> = cause === "" ? {} : { [change]: cause };
+          const spec = { revisionHistoryLimit: limit };
+          const parent = whole(`web:${image}`, { spec, annotations });
+          const { number = 0 } = sets.look(parent) ?? {};
+          assert.ok(number >= highest);
+          highest = number;
+          assert.equal(sets.numbers.at(-1), number);
+          assert.equal(new Set(sets.numbers).size, sets.numbers.length);
+          assert.ok(sets.all.length <= limit + 1);
+          assert.deepEqual(sets.look(parent), { removals: [], number });
+        }
+      }),
+    );
+  });
+});

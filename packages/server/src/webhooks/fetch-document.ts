@@ -1,0 +1,58 @@
+/** JSON documents of hosts that tenants name, over HTTPS: bounded in time and size, without redirects. */
+import { request } from "node:https";
+import type { LookupFunction } from "node:net";
+import type { Clock } from "@kcp-ts/machinery/base";
+import { publicLookup, refusedHost } from "./private-addresses.ts";
+import { receiveAnswer } from "./webhook-answer.ts";
+
+export interface DocumentOptions {
+  readonly clock: Clock;
+  /** Refuses hosts on this machine, in its network and at link-local addresses. */
+  readonly denyPrivateAddresses?: boolean;
+  readonly resolve?: LookupFunction;
+}
+
+const fetchTimeoutMs = 10_000;
+const documentBytesMax = 1 << 20;
+
+type Fetch = (
+  url: string,
+  options: { readonly certificateAuthority: string | undefined },
+) => Promise<unknown>;
+
+export function tenantDocuments(options: DocumentOptions): Fetch {
+  const { clock, denyPrivateAddresses = false } = options;
+  const lookup = publicLookup(options.resolve);
+  return (text, { certificateAuthority }) =>
+    new Promise((resolve, reject) => {
+      const url = new URL(text);
+      const refused = denyPrivateAddresses ? refusedHost(url) : undefined;
+      if (refused !== undefined) return reject(refused);
+      const fail = (error: Error) => {
+        timer.cancel();
+        reject(new Error(`GET ${text}: ${error.message}`, { cause: error }));
+        call.destroy();
+      };
+      const call = request(url, {
+        headers: { accept: "application/json" },
+        ...(certificateAuthority === undefined ? {} : { ca: certificateAuthority }),
+        ...(denyPrivateAddresses ? { lookup } : {}),
+      });
+      const timer = clock.schedule(fetchTimeoutMs, () => fail(new Error("no answer in time")));
+      call.on("error", fail);
+      call.on("response", (response) => {
+        receiveAnswer(response, documentBytesMax).then((answer) => {
+          timer.cancel();
+          if (answer.code !== 200) return fail(new Error(`status ${answer.code}`));
+          try {
+            resolve(JSON.parse(answer.text));
+          } catch (error) {
+            fail(error as Error);
+          }
+          return undefined;
+        }, fail);
+      });
+      call.end();
+      return undefined;
+    });
+}
