@@ -14,6 +14,8 @@ export interface LoopProbe {
   readonly holdMaxMs: number;
   /** What somebody who comes at any moment still has to wait for in one of a hundred cases: longer holds are met more often. */
   readonly waitP99Ms: number;
+  /** Processor time of the loop's thread in a second: how much of an attack arrived. */
+  readonly busyMsPerSecond: number;
   /** The longest collection of garbage, by the wall. */
   readonly collectionMaxMs: number;
 }
@@ -23,6 +25,7 @@ const holds: number[] = [];
 let collectionMaxMs = 0;
 let isRunning = false;
 let before = 0;
+let begunAt = 0;
 
 const buffer = Buffer.alloc(64);
 const file = openThreadStatus();
@@ -46,6 +49,7 @@ function begin(): void {
   holds.length = 0;
   collectionMaxMs = 0;
   before = threadMs();
+  begunAt = systemClock.monotonic();
   isRunning = true;
   collections.observe({ entryTypes: ["gc"] });
   look();
@@ -72,7 +76,9 @@ function summary(): LoopProbe {
     if (longerThan(middle) > 0.01) low = middle;
     else high = middle;
   }
-  return { holdMaxMs, waitP99Ms: high, collectionMaxMs };
+  const seconds = (systemClock.monotonic() - begunAt) / 1000;
+  const busyMsPerSecond = holds.reduce((sum, hold) => sum + hold, 0) / seconds;
+  return { holdMaxMs, waitP99Ms: high, busyMsPerSecond, collectionMaxMs };
 }
 
 /** Processor time of this thread; of the wall where the system does not tell. */

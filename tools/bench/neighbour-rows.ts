@@ -75,21 +75,22 @@ async function round(bench: Bench, attack: Attack, stage: Stage): Promise<Round>
   const { server, nextDoor, measure } = stage;
   const idle = await measure();
   const elsewhere = await beside(bench, attack, nextDoor, measure);
-  server.say("begin");
-  const sample = await beside(bench, attack, server, measure);
-  server.say("read");
-  const { loopProbe: probe } = JSON.parse(await server.line("loopProbe")) as {
-    loopProbe: LoopProbe;
+  const probed = async () => {
+    server.say("begin");
+    const sample = await measure();
+    server.say("read");
+    const { loopProbe } = JSON.parse(await server.line("loopProbe")) as { loopProbe: LoopProbe };
+    return { beside: sample, probe: loopProbe };
   };
-  return { idle, beside: sample, nextDoor: elsewhere, probe };
+  return { idle, nextDoor: elsewhere, ...(await beside(bench, attack, server, probed)) };
 }
 
-async function beside(
+async function beside<Result>(
   bench: Bench,
   attack: Attack,
   { url }: ServerProcess,
-  measure: () => Promise<Sample>,
-): Promise<Sample> {
+  measure: () => Promise<Result>,
+): Promise<Result> {
   const { settleMs } = bench.options.sizes;
   const count = String(countOf(attack, bench));
   const args = [`${url}/clusters/${attack}`, attackerToken, attack, count];
@@ -146,6 +147,7 @@ function report(bench: Bench, attack: string, rounds: readonly Round[]): void {
   });
   const probes = [
     ["what a request met, p99 (CPU time)", ({ probe }: Round) => probe.waitP99Ms],
+    ["the server's CPU time per second", ({ probe }: Round) => probe.busyMsPerSecond],
     ["longest hold of the loop (CPU time)", ({ probe }: Round) => probe.holdMaxMs],
     ["longest collection of garbage", ({ probe }: Round) => probe.collectionMaxMs],
   ] as const;

@@ -69,9 +69,9 @@ ${integrations.map((name) => `customresourcedefinition.apiextensions.k8s.io/${na
 
 K4  what is defined is explained
 ~ kubectl explain databases.postgresql.example.io
-GROUP: postgresql.example.io
+...
 KIND: Database
-VERSION: v1alpha1
+VERSION: *v1alpha1
 DESCRIPTION:
 A database that somebody else runs.
 FIELDS:
@@ -94,7 +94,7 @@ $ kubectl config use-context admin
 Switched to context "admin".
 
 K6  the kinds of physical clusters are there
-$ kubectl api-resources --categories=kcp -o name | grep -E 'workload.kcp.io|apiresource.kcp.io'
+$ kubectl api-resources -o name --sort-by=name | grep -E 'workload.kcp.io|apiresource.kcp.io'
 apiresourceimports.apiresource.kcp.io
 negotiatedapiresources.apiresource.kcp.io
 synctargets.workload.kcp.io

@@ -45,7 +45,7 @@ negotiatedapiresource.apiresource.kcp.io/deployments.v1.apps patched
 deployments.v1.apps true apps/v1 deployments True False
 $ kubectl get crd deployments.apps -o name
 customresourcedefinition.apiextensions.k8s.io/deployments.apps
-$ kubectl api-resources --no-headers --api-group=apps
+~ kubectl api-resources --no-headers --api-group=apps
 deployments deploy apps/v1 true Deployment
 $ kubectl get crd deployments.apps -o yaml | grep hostnameOverride
 hostnameOverride:
@@ -80,7 +80,7 @@ for the sake of us-west1 (.spec.template.spec.*: the field is not known any more
 
 N8  with the older cluster go its limits
 $ kubectl delete cluster us-west1 --timeout=100s
-synctarget.workload.kcp.io "us-west1" deleted
+synctarget.workload.kcp.io "us-west1" deleted*
 ~ kubectl get apiresourceimports --no-headers
 deployments.us-east1.v1.apps us-east1 UpdateUnpublished apps/v1 deployments True True
 ~ kubectl get negotiatedapiresource deployments.v1.apps -o yaml | grep hostnameOverride
@@ -90,10 +90,10 @@ hostnameOverride:
 
 N9  with the last cluster goes the API
 $ kubectl delete cluster us-east1 --timeout=100s
-synctarget.workload.kcp.io "us-east1" deleted
+synctarget.workload.kcp.io "us-east1" deleted*
 ~ kubectl get crds,apiresourceimports,negotiatedapiresources 2>&1
 No resources found
-$ kubectl api-resources -o name | grep deployments
+~ kubectl api-resources -o name | grep deployments
 !
 
 N10  a definition that was made by hand rules

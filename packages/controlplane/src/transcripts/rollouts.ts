@@ -1,16 +1,30 @@
 /**
- * Rollouts of a whole, after K13 on the same clusters. The demo of 2021 had none: its splitter did not look again.
+ * Rollouts of a whole. The demo of 2021 had none: its splitter did not look again.
  *
- * kubectl finds revisions as ReplicaSets. Where they are not served, as after K7, it says so; where a SyncTarget does not say what it lends, they are.
+ * kubectl finds revisions as ReplicaSets. Where they are not served it says so; where a SyncTarget does not say what it lends, they are.
  */
 export const rollouts = `
 R1  without ReplicaSets there is no history, and kubectl says what it misses
-$ kubectl rollout status deployment/my-deployment -n demo
-deployment "my-deployment" successfully rolled out
-$ kubectl rollout history deployment/my-deployment -n demo
-! error: failed to retrieve replica sets from deployment my-deployment: Unable to find "replicasets" *: the server could not find the requested resource
-$ kubectl rollout undo deployment/my-deployment -n demo
-! error: failed to retrieve replica sets from deployment my-deployment: Unable to find "replicasets" *: the server could not find the requested resource
+@ us-east1 gets nodes
+@ us-west1 gets nodes
+$ kubectl apply -f us-east1.yaml
+synctarget.workload.kcp.io/us-east1 created
+~ kubectl api-resources --api-group=apps --no-headers
+deployments deploy apps/v1 true Deployment
+$ kubectl create deployment plain --image=nginx:1.27
+deployment.apps/plain created
+~ kubectl rollout status deployment/plain --timeout=100s
+...
+deployment "plain" successfully rolled out
+$ kubectl rollout history deployment/plain
+! error: failed to retrieve replica sets from deployment plain: *the server could not find the requested resource
+$ kubectl rollout undo deployment/plain
+! error: failed to retrieve replica sets from deployment plain: *the server could not find the requested resource
+$ kubectl rollout restart deployment/plain
+deployment.apps/plain restarted
+$ kubectl rollout status deployment/plain --timeout=100s
+...
+deployment "plain" successfully rolled out
 
 R2  clusters lend ReplicaSets along with Deployments, if nobody says otherwise
 $ kubectl config use-context history
@@ -24,6 +38,9 @@ synctarget.workload.kcp.io/us-west1 condition met
 ~ kubectl api-resources --api-group=apps --no-headers
 deployments deploy apps/v1 true Deployment
 replicasets rs apps/v1 true ReplicaSet
+# The same clusters lend to each logical cluster what its own SyncTargets say.
+$ kubectl get replicasets --context admin
+! error: the server doesn't have a resource type "replicasets"
 
 R3  every template is a revision
 $ kubectl create deployment web --image=nginx:1.27 --replicas=4
@@ -101,7 +118,22 @@ web-* 0 0 0 *
 
 R6  with the Deployment goes its history
 $ kubectl delete deployment web
-deployment.apps "web" deleted
+deployment.apps "web" deleted*
 ~ kubectl get deployments,replicasets 2>&1
 No resources found in default namespace.
+
+R7  what may not be recorded is run all the same
+$ kubectl create quota none --hard=count/replicasets.apps=0
+resourcequota/none created
+~ kubectl get quota none -o 'jsonpath={.status.used}'
+{"count/replicasets.apps":"0"}
+$ kubectl create deployment web --image=nginx:1.27 --replicas=2
+deployment.apps/web created
+~ kubectl rollout status deployment/web --timeout=100s
+...
+deployment "web" successfully rolled out
+~ kubectl get events --field-selector reason=RevisionNotRecorded -o 'custom-columns=:.type,:.involvedObject.name,:.message'
+Warning web revision 1 is not recorded, and cannot be undone to: *exceeded quota*
+$ kubectl rollout undo deployment/web
+! error: no rollout history found for deployment "web"
 `;

@@ -3,7 +3,6 @@ import type { SyncTargetSpec } from "@kcp-ts/multicluster";
 import type { PhysicalClusterOptions } from "../compose/physical-clusters.ts";
 import { type Generation, startListeningCluster } from "../simulation.ts";
 import { startTestControlPlane, type TestControlPlane } from "../testing/index.ts";
-import { startRealCluster } from "./real-cluster.ts";
 import { Terminal } from "./terminal.ts";
 
 /** Often enough for somebody who types; the figures of `kcp start` are in `linkDefaults`. */
@@ -23,6 +22,8 @@ export interface StageCluster {
 export interface StageOptions {
   readonly physicalClusters?: PhysicalClusterOptions;
   readonly clusters: ReadonlyMap<string, () => Promise<StageCluster>>;
+  /** What lies in the terminal's folder, beside a manifest for each cluster. */
+  readonly files: Readonly<Record<string, object>>;
 }
 
 export class Stage {
@@ -40,7 +41,7 @@ export class Stage {
     this.#clusters = clusters;
   }
 
-  static async set({ physicalClusters, clusters: wanted }: StageOptions): Promise<Stage> {
+  static async set({ physicalClusters, clusters: wanted, files }: StageOptions): Promise<Stage> {
     const clusters = new Map<string, StageCluster>();
     const plane = await startTestControlPlane({
       physicalClusters: { ...impatient, ...physicalClusters },
@@ -55,6 +56,7 @@ export class Stage {
     try {
       for (const [name, start] of wanted) clusters.set(name, await start());
       await terminal.write("kubeconfig", await kubeconfigOf(plane, ["admin", "user", "history"]));
+      for (const [name, content] of Object.entries(files)) await terminal.write(name, content);
       const resources = ["deployments.apps"];
       for (const [name, { kubeconfig }] of clusters) {
         await terminal.write(`${name}.yaml`, syncTarget(name, { kubeconfig, resources }));
@@ -87,8 +89,6 @@ export async function simulated(
     close: () => cluster.close(),
   };
 }
-
-export const real = startRealCluster;
 
 function syncTarget(name: string, spec: SyncTargetSpec): object {
   return {

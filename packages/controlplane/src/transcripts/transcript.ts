@@ -27,7 +27,6 @@ export type Step =
 
 export function readTranscript(text: string): readonly Scenario[] {
   const scenarios: { title: string; steps: Step[] }[] = [];
-  let step: { kind: "command"; text: string; isRepeated: boolean; fails: boolean; lines: string[] };
   for (const raw of text.split("\n")) {
     const line = raw.trim();
     if (line === "" || line.startsWith("#")) continue;
@@ -41,15 +40,14 @@ export function readTranscript(text: string): readonly Scenario[] {
     if (line.startsWith("@ ")) steps.push({ kind: "cue", text: rest });
     else if (line.startsWith("$ ") || line.startsWith("~ ")) {
       const isRepeated = line.startsWith("~");
-      step = { kind: "command", text: rest, isRepeated, fails: false, lines: [] };
-      steps.push(step);
+      steps.push({ kind: "command", text: rest, isRepeated, fails: false, lines: [] });
     } else {
-      const last = steps.at(-1);
+      const last = steps.pop();
       if (last?.kind !== "command") throw new Error(`no command before: ${line}`);
       const isFailure = line.startsWith("!");
-      Object.assign(last, { fails: last.fails || isFailure });
       const wanted = isFailure ? line.slice(1).trim() : line;
-      if (wanted !== "") (last.lines as string[]).push(wanted);
+      const lines = wanted === "" ? last.lines : [...last.lines, wanted];
+      steps.push({ ...last, fails: last.fails || isFailure, lines });
     }
   }
   return scenarios;
@@ -59,7 +57,7 @@ export function readTranscript(text: string): readonly Scenario[] {
 export function isPrinted(wanted: readonly string[], output: string): boolean {
   const printed = output.split("\n").filter((line) => line.trim() !== "");
   const patterns = wanted.map((line) => (line === "..." ? undefined : patternOf(line)));
-  // From the back: which beginnings of what is printed are matched by the beginnings of what is wanted.
+  // How many lines of what is printed the wanted ones so far may have used up.
   let reached = new Set([0]);
   for (const pattern of patterns) {
     const next = new Set<number>();

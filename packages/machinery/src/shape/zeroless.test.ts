@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { bool, decodeShape, int32, message, string, zeroless } from "./index.ts";
+import { bool, decodeShape, int32, message, objectMeta, string, zeroless } from "./index.ts";
 
 const shape = message("example.Thing", {
   plainFlag: [1, zeroless(bool)],
@@ -23,5 +23,10 @@ describe("fields for which zero means absent", () => {
 
   it("are checked for their type all the same", () => {
     assert.throws(() => decodeShape(shape, { plainCount: false }), /cannot unmarshal bool/);
+  });
+
+  it("have an object's generation among them: protobuf clients send it in every template", () => {
+    const { value } = decodeShape(objectMeta, { name: "a", generation: 0 });
+    assert.deepEqual(value, { name: "a" });
   });
 });

@@ -1,0 +1,12 @@
+/** Goal: what `negotiation.test.ts` says of simulated clusters holds for real ones. */
+import { describe } from "node:test";
+import { kubeControllerManagerMissing } from "@kcp-ts/testkit";
+import { playsNegotiation } from "./plays.ts";
+import { startRealCluster } from "./real-cluster.ts";
+import { kubectlMissing } from "./terminal.ts";
+
+const missing = kubectlMissing() ?? kubeControllerManagerMissing();
+
+describe("negotiation with a real cluster", { skip: missing ?? false }, () => {
+  playsNegotiation(startRealCluster);
+});

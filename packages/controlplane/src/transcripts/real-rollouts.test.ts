@@ -1,0 +1,12 @@
+/** Goal: what `rollouts.test.ts` says of simulated clusters holds for real ones. */
+import { describe } from "node:test";
+import { kubeControllerManagerMissing } from "@kcp-ts/testkit";
+import { playsRollouts } from "./plays.ts";
+import { startRealCluster } from "./real-cluster.ts";
+import { kubectlMissing } from "./terminal.ts";
+
+const missing = kubectlMissing() ?? kubeControllerManagerMissing();
+
+describe("rollouts over real clusters", { skip: missing ?? false }, () => {
+  playsRollouts(startRealCluster);
+});
