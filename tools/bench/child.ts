@@ -65,6 +65,8 @@ export class Child {
 
   async end(signal: "SIGTERM" | "SIGKILL" = "SIGTERM"): Promise<void> {
     this.#reader.close();
+    // Whoever reads it would wait for more, and not end.
+    this.#process.stdin?.end();
     this.#process.stdout?.resume();
     this.#process.stderr?.resume();
     if (this.#process.exitCode === null && this.#process.signalCode === null)

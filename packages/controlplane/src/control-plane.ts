@@ -10,7 +10,7 @@ import { ensureServingCertificates, keepServingCertificates } from "./certificat
 import { composeAudit } from "./compose/audit.ts";
 import { Core, processUser } from "./compose/core.ts";
 import type { Extensions } from "./compose/extensions.ts";
-import { garbageCollector } from "./compose/garbage-collector.ts";
+import { garbageCollector, memoryTidier } from "./compose/garbage-collector.ts";
 import { loadMounts } from "./compose/mounts.ts";
 import { QuietCollector } from "./compose/quiet-collector.ts";
 import { listen, makeRootDirectory } from "./compose/start-up.ts";
@@ -127,7 +127,7 @@ async function compose(
 
 function startCollector(clock: Clock): QuietCollector {
   const busyMs = () => performance.eventLoopUtilization().active;
-  const collector = new QuietCollector({ clock, busyMs, collect: garbageCollector().collect });
+  const collector = new QuietCollector({ clock, busyMs, collect: garbageCollector() });
   collector.start();
   return collector;
 }
@@ -160,7 +160,7 @@ async function composeCore(
     random: systemRandom,
     trail: await composeAudit(options.audit, { clock, random: systemRandom }),
     limits: trafficOf(options.traffic),
-    tidyMemory: garbageCollector().collectYoung,
+    tidyMemory: memoryTidier(clock, garbageCollector()),
     mounts: await loadMounts(options),
   });
 }

@@ -2,20 +2,33 @@
  * Has the garbage collector run: while the control loops read everything through, and when a busy time is over.
  *
  * What is read comes in buffers outside the heap, which the collector does not see as pressure until there are tens of megabytes of them; and memory that
- * was used once stays with the process. What was read a moment ago is young, and the young are collected in less than a millisecond, however large the heap.
+ * was used once stays with the process. Collecting the young alone does not help: what is read is passed on page by page, and is old by then.
  */
-import { setFlagsFromString } from "node:v8";
+import { getHeapStatistics, setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
+import type { Clock } from "@kcp-ts/machinery/base";
 
-export interface GarbageCollector {
-  /** All that nobody needs. Takes as long as the heap is large. */
-  collect(): void;
-  /** Of what was made lately. */
-  collectYoung(): void;
+/** A heap that had more than this in use after the last collection is left alone: others would have to wait too long. */
+const heapBytesMax = 48 << 20;
+/** A collection is followed by at least so many times its own length without one. */
+const restFactor = 20;
+
+export function garbageCollector(): () => void {
+  setFlagsFromString("--expose-gc");
+  const collect = runInNewContext("globalThis.gc") as () => void;
+  return () => collect();
 }
 
-export function garbageCollector(): GarbageCollector {
-  setFlagsFromString("--expose-gc");
-  const run = runInNewContext("globalThis.gc") as (options?: { type: "minor" }) => void;
-  return { collect: () => run(), collectYoung: () => run({ type: "minor" }) };
+/** To be called as often as one likes: it collects when that takes a small part of the time. */
+export function memoryTidier(clock: Clock, collect: () => void): () => void {
+  let notBefore = 0;
+  let usedBytes = 0;
+  return () => {
+    const startedAt = clock.monotonic();
+    if (startedAt < notBefore || usedBytes > heapBytesMax) return;
+    collect();
+    usedBytes = getHeapStatistics().used_heap_size;
+    const endedAt = clock.monotonic();
+    notBefore = endedAt + (endedAt - startedAt) * restFactor;
+  };
 }
