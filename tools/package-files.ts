@@ -49,7 +49,7 @@ const programs = {
 } as const;
 
 function bin(program: string): string {
-  return `#!/usr/bin/env -S MALLOC_ARENA_MAX=2 MALLOC_TRIM_THRESHOLD_=262144 MALLOC_MMAP_THRESHOLD_=1048576 node --max-semi-space-size=32
+  return `#!/usr/bin/env -S node --max-semi-space-size=32
 import { ${program} } from "../lib/cli.js";
 
 await ${program}(process.argv);

@@ -55,6 +55,9 @@ interface Look {
 
 const digitsSafeMax = 15;
 
+/** Members so far of the objects that are open, by depth. One for all looks, which do not overlap. */
+const width = new Uint32Array(jsonDepthMax + 1);
+
 /** One pass over the characters, strings skipped; tolerant, because the real parser judges the syntax. */
 function lookAt(text: string): Look {
   let depth = 0;
@@ -62,7 +65,7 @@ function lookAt(text: string): Look {
   let members = 0;
   let values = 1;
   let widest = 0;
-  const width = new Uint32Array(jsonDepthMax + 1);
+  width[0] = 0;
   let digits = 0;
   let bigNumber = false;
   for (let i = 0; i < text.length; i++) {

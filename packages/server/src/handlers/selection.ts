@@ -8,6 +8,8 @@ import type { JsonObject } from "@kcp-ts/machinery/json";
 import {
   type FieldRequirement,
   type FieldSelector,
+  type LabelOperator,
+  type LabelSelector,
   parseFieldSelector,
   parseLabelSelector,
   SelectorSyntaxError,
@@ -76,7 +78,10 @@ function build(
   }
   const onlyName = name === "" ? selected : name;
   const ending = onlyName !== undefined && plainName.test(onlyName) ? `/${onlyName}` : "";
-  const words = verbatimWords(definition, fields.requirements);
+  const words = [
+    ...verbatimWords(definition, fields.requirements),
+    ...requiredLabels(definition, labels),
+  ];
   const isNameOnly =
     ending !== "" &&
     labels.isEmpty &&
@@ -145,6 +150,19 @@ function verbatimWords(
     })
     .map(({ value }) => Buffer.from(`"${value}"`));
 }
+
+/** Whoever is to have a label mentions its key: looking for that is far cheaper than reading labels. */
+function requiredLabels(
+  { form }: ResourceDefinition,
+  { requirements }: LabelSelector,
+): readonly Buffer[] {
+  if (form !== undefined) return [];
+  return requirements
+    .filter(({ operator }) => demandsKey.has(operator))
+    .map(({ key }) => Buffer.from(`"${key}"`));
+}
+
+const demandsKey: ReadonlySet<LabelOperator> = new Set(["=", "==", "in", "exists"]);
 
 const ownership: Selection = { matches: hasMetadataOfOwnership, tellsEveryDeletion: true };
 
