@@ -12,7 +12,7 @@ import { eventually } from "../testing/index.ts";
 import { countInHeap } from "./heap-text.ts";
 import { alice, kinds, specOf, Tenants } from "./tenants.ts";
 
-const workspacesMade = 12;
+const workspacesMade = 20;
 const minute = 60_000;
 const { signal } = new AbortController();
 
