@@ -75,7 +75,8 @@ async function compose(
   const tls = await loadTls(options);
   const certificates = await ensureServingCertificates({ directory, hostnames, clock });
   const tokens = await loadOrCreateAdminTokens({ kubeconfigPath, tokenStorePath });
-  const core = await composeCore(options, storage, context, tokens);
+  const collectGarbage = garbageCollector();
+  const core = await composeCore(options, storage, context, { tokens, collectGarbage });
   const { server } = core;
   undo.push(() => core.close());
   await core.start();
@@ -111,7 +112,7 @@ async function compose(
   await writeAdminKubeconfig({ ...kubeconfig, caPem: certificates.caPem, ...tokens });
   startControlLoops(core, options, { caPem: certificates.caPem, externalUrl });
   core.startControllers();
-  const collector = startCollector(clock);
+  const collector = startCollector(clock, collectGarbage);
   const stop = once(async () => {
     collector.stop();
     keeper.stop();
@@ -125,9 +126,9 @@ async function compose(
   return { url, kubeconfigPath, server, client: core.clientFor("root", processUser), stop };
 }
 
-function startCollector(clock: Clock): QuietCollector {
+function startCollector(clock: Clock, collect: () => void): QuietCollector {
   const busyMs = () => performance.eventLoopUtilization().active;
-  const collector = new QuietCollector({ clock, busyMs, collect: garbageCollector() });
+  const collector = new QuietCollector({ clock, busyMs, collect });
   collector.start();
   return collector;
 }
@@ -145,11 +146,16 @@ function startControlLoops(
   core.startControlLoops({ ...shared, physicalClusters, agentUrl });
 }
 
+interface CoreParts {
+  readonly tokens: Awaited<ReturnType<typeof loadOrCreateAdminTokens>>;
+  readonly collectGarbage: () => void;
+}
+
 async function composeCore(
   options: ControlPlaneOptions,
   storage: OpenedStorage,
   context: ComposeContext,
-  tokens: Awaited<ReturnType<typeof loadOrCreateAdminTokens>>,
+  { tokens, collectGarbage }: CoreParts,
 ): Promise<Core> {
   const { clock } = context;
   return Core.compose({
@@ -160,7 +166,7 @@ async function composeCore(
     random: systemRandom,
     trail: await composeAudit(options.audit, { clock, random: systemRandom }),
     limits: trafficOf(options.traffic),
-    tidyMemory: memoryTidier(clock, garbageCollector()),
+    tidyMemory: memoryTidier(clock, collectGarbage),
     mounts: await loadMounts(options),
   });
 }

@@ -2,8 +2,8 @@
  * Where etcd is on this machine: the variable `ETCD`, the envtest directory `KUBEBUILDER_ASSETS`, or the search path.
  */
 import { execFileSync } from "node:child_process";
-import { accessSync, constants } from "node:fs";
 import { delimiter, join } from "node:path";
+import { isExecutable } from "./executables.ts";
 
 /** The path of an executable etcd, or undefined when there is none. */
 export function findEtcd(environment: NodeJS.ProcessEnv = process.env): string | undefined {
@@ -43,13 +43,4 @@ export function etcdVersion(binary: string): EtcdVersion {
   if (match === null) throw new Error(`${binary} --version says: ${text}`);
   const [, major, minor, patch] = match;
   return { major: Number(major), minor: Number(minor), patch: Number(patch) };
-}
-
-function isExecutable(path: string): boolean {
-  try {
-    accessSync(path, constants.X_OK);
-    return true;
-  } catch {
-    return false;
-  }
 }

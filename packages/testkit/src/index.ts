@@ -7,6 +7,7 @@ export {
 } from "./etcd-cluster.ts";
 export { addUser, compactEtcd, type EtcdUser } from "./etcd-gateway.ts";
 export type { EtcdMember } from "./etcd-member.ts";
+export { executablesOnPath, findKubectl, isExecutable, kubectlMissing } from "./executables.ts";
 export { FakeClock, settle } from "./fake-clock.ts";
 export { FaultProxy, type FaultProxyOptions, type Faults } from "./fault-proxy.ts";
 export { freePorts } from "./free-port.ts";

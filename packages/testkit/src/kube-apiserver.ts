@@ -4,13 +4,13 @@
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { accessSync, constants } from "node:fs";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { request } from "node:https";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { sleep, systemClock } from "@kcp-ts/machinery/base";
 import { type EtcdCluster, startEtcd } from "./etcd-cluster.ts";
+import { isExecutable } from "./executables.ts";
 import { freePorts } from "./free-port.ts";
 import { createTestAuthority } from "./test-certificates.ts";
 
@@ -32,12 +32,7 @@ export function findKubeApiserver(): string | undefined {
   const folder = process.env["KUBEBUILDER_ASSETS"];
   if (folder === undefined || folder === "") return undefined;
   const path = join(folder, "kube-apiserver");
-  try {
-    accessSync(path, constants.X_OK);
-    return path;
-  } catch {
-    return undefined;
-  }
+  return isExecutable(path) ? path : undefined;
 }
 
 /** What a test says when it cannot run, or undefined when kube-apiserver is there. */

@@ -1,10 +1,10 @@
 /** A real kube-controller-manager for tests, beside a `KubeApiserver`, from the same folder: Deployments get ReplicaSets, and those get Pods, which nobody runs. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { accessSync, constants } from "node:fs";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
+import { isExecutable } from "./executables.ts";
 import { findKubeApiserver, type KubeApiserver, kubeApiserverMissing } from "./kube-apiserver.ts";
 
 export interface KubeControllerManager {
@@ -15,12 +15,7 @@ function findControllerManager(): string | undefined {
   const server = findKubeApiserver();
   if (server === undefined) return undefined;
   const path = join(dirname(server), "kube-controller-manager");
-  try {
-    accessSync(path, constants.X_OK);
-    return path;
-  } catch {
-    return undefined;
-  }
+  return isExecutable(path) ? path : undefined;
 }
 
 /** What a test says when it cannot run, or undefined when both are there. */

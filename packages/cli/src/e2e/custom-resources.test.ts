@@ -1,9 +1,11 @@
 /** kubectl and custom resources: define, wait, use, look at, scale, change, delete. */
+
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
+import { findKubectl, kubectlMissing } from "@kcp-ts/testkit";
 import { type KcpProcess, startKcp, temporaryFolder } from "./kcp-process.ts";
-import { findKubectl, Kubectl, kubectlMissing } from "./kubectl.ts";
+import { Kubectl } from "./kubectl.ts";
 
 const definition = {
   apiVersion: "apiextensions.k8s.io/v1",

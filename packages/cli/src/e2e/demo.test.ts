@@ -1,11 +1,13 @@
 /** The demo as users run it, to its end; then kubectl on what it leaves running: the whole behaves like any Deployment. */
+
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
 import { dirname } from "node:path";
 import { describe, it } from "node:test";
+import { findKubectl } from "@kcp-ts/testkit";
 import { spawnKcp, untilPrinted } from "./demo-process.ts";
 import { temporaryFolder } from "./kcp-process.ts";
-import { findKubectl, Kubectl } from "./kubectl.ts";
+import { Kubectl } from "./kubectl.ts";
 
 describe("kcp demo", () => {
   it("plays through by itself, stays when told to, and leaves nothing behind", async (t) => {

@@ -1,4 +1,5 @@
 /** Guides, typed in as they stand. */
+
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { chmod, mkdir, readFile, symlink, writeFile } from "node:fs/promises";
@@ -6,8 +7,8 @@ import { delimiter, dirname, join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { fileURLToPath } from "node:url";
 import { systemClock } from "@kcp-ts/machinery/base";
+import { findKubectl, kubectlMissing } from "@kcp-ts/testkit";
 import { collect, temporaryFolder } from "./kcp-process.ts";
-import { findKubectl, kubectlMissing } from "./kubectl.ts";
 
 const bin = fileURLToPath(new URL("../../bin/", import.meta.url));
 

@@ -2,12 +2,14 @@
  * Authorization as people meet it: `kubectl auth can-i`, `whoami` and `reconcile`, by an administrator and by somebody who was given
  * little.
  */
+
 import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
+import { findKubectl, kubectlMissing } from "@kcp-ts/testkit";
 import { startKcp, temporaryFolder } from "./kcp-process.ts";
-import { findKubectl, Kubectl, kubectlMissing, otherKubectls } from "./kubectl.ts";
+import { Kubectl, otherKubectls } from "./kubectl.ts";
 
 describe("kubectl auth", { skip: kubectlMissing() ?? false }, () => {
   const cleanups: (() => Promise<unknown>)[] = [];

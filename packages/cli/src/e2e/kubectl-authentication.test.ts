@@ -1,12 +1,14 @@
 /** kubectl's ways to be somebody: tokens of service accounts, acting as others, certificates that were approved. */
+
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { eventually } from "@kcp-ts/controlplane/testing";
+import { findKubectl, kubectlMissing } from "@kcp-ts/testkit";
 import { type KcpProcess, startKcp, temporaryFolder } from "./kcp-process.ts";
-import { findKubectl, Kubectl, kubectlMissing } from "./kubectl.ts";
+import { Kubectl } from "./kubectl.ts";
 
 describe("kubectl authenticates", { skip: kubectlMissing() ?? false }, () => {
   const cleanups: (() => Promise<unknown>)[] = [];

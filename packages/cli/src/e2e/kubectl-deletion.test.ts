@@ -1,8 +1,10 @@
 /** kubectl deletes namespaces and owners, and waits until they are gone: it would wait forever for loops that do not run. */
+
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
+import { findKubectl, kubectlMissing } from "@kcp-ts/testkit";
 import { startKcp, temporaryFolder } from "./kcp-process.ts";
-import { findKubectl, Kubectl, kubectlMissing } from "./kubectl.ts";
+import { Kubectl } from "./kubectl.ts";
 
 describe("deletion by kubectl", { skip: kubectlMissing() ?? false }, () => {
   const cleanups: (() => Promise<unknown>)[] = [];

@@ -3,10 +3,12 @@
  *
  * By the kubectl at hand and, when there are any, by other releases: old ones know nothing but OpenAPI v2 as protobuf.
  */
+
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
+import { findKubectl, kubectlMissing } from "@kcp-ts/testkit";
 import { startKcp, temporaryFolder } from "./kcp-process.ts";
-import { findKubectl, Kubectl, kubectlMissing, otherKubectls } from "./kubectl.ts";
+import { Kubectl, otherKubectls } from "./kubectl.ts";
 
 const manifests = {
   lease: "apiVersion: coordination.k8s.io/v1\nkind: Lease\nspec: {holderIdentity: me}",

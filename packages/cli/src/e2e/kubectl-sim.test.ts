@@ -1,10 +1,12 @@
 /** kubectl against a simulated cluster: what one does with workloads, as one would type it. */
+
 import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import { after, before, describe, it } from "node:test";
 import { type SimulatedCluster, startListeningCluster } from "@kcp-ts/controlplane/simulation";
+import { findKubectl, kubectlMissing } from "@kcp-ts/testkit";
 import { temporaryFolder } from "./kcp-process.ts";
-import { findKubectl, Kubectl, kubectlMissing } from "./kubectl.ts";
+import { Kubectl } from "./kubectl.ts";
 
 const fast = { startDelayMs: { min: 0, max: 50 }, runMs: 100, stopDelayMs: 50 };
 

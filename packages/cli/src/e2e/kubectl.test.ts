@@ -9,9 +9,15 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { after, before, describe, it } from "node:test";
-import { type EtcdCluster, etcdMissing, startEtcd } from "@kcp-ts/testkit";
+import {
+  type EtcdCluster,
+  etcdMissing,
+  findKubectl,
+  kubectlMissing,
+  startEtcd,
+} from "@kcp-ts/testkit";
 import { type KcpProcess, startKcp, temporaryFolder } from "./kcp-process.ts";
-import { findKubectl, Kubectl, kubectlMissing, otherKubectls } from "./kubectl.ts";
+import { Kubectl, otherKubectls } from "./kubectl.ts";
 
 interface Listed {
   readonly items: readonly {

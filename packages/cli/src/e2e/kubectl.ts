@@ -1,21 +1,9 @@
 /** For tests: the kubectls of this machine, and one of them pointed at a server. */
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
-import { accessSync, constants, readdirSync, realpathSync } from "node:fs";
-import { delimiter, dirname, join } from "node:path";
+import { readdirSync, realpathSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { executablesOnPath, findKubectl, isExecutable } from "@kcp-ts/testkit";
 import { type CommandResult, collect } from "./kcp-process.ts";
-
-/** `KUBECTL`, or the first on the search path. */
-export function findKubectl(): string | undefined {
-  const named = process.env["KUBECTL"];
-  if (named !== undefined && named !== "") return named;
-  return onPath()[0];
-}
-
-export function kubectlMissing(): string | undefined {
-  return findKubectl() === undefined
-    ? "needs kubectl: install the package kubernetes-client, or set KUBECTL to its path"
-    : undefined;
-}
 
 export interface OtherKubectl {
   readonly path: string;
@@ -30,7 +18,7 @@ export function otherKubectls(): OtherKubectl[] {
   const beside = readdirSync(folder).filter((name) => /^kubectl\.?1\.\d+$/.test(name));
   const candidates = [
     process.env["KUBECTL_OLD"] ?? "",
-    ...onPath().slice(1),
+    ...executablesOnPath("kubectl").slice(1),
     ...beside.map((name) => join(folder, name)),
   ].filter((path) => path !== "" && isExecutable(path));
   const byVersion = new Map<string, string>();
@@ -107,19 +95,5 @@ export class Kubectl {
   #checked(args: readonly string[], { code, stdout, stderr }: CommandResult): string {
     if (code !== 0) throw new Error(`kubectl ${args.join(" ")} ended with ${code}: ${stderr}`);
     return stdout;
-  }
-}
-
-function onPath(): string[] {
-  const folders = (process.env["PATH"] ?? "").split(delimiter).filter((folder) => folder !== "");
-  return folders.map((folder) => join(folder, "kubectl")).filter(isExecutable);
-}
-
-function isExecutable(path: string): boolean {
-  try {
-    accessSync(path, constants.X_OK);
-    return true;
-  } catch {
-    return false;
   }
 }

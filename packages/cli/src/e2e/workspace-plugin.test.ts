@@ -1,4 +1,5 @@
 /** Goal: kubectl finds the plugins on its path, and they say and write into the kubeconfig what kcp's do. */
+
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { copyFile, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
@@ -7,8 +8,8 @@ import { delimiter, dirname, join } from "node:path";
 import { after, before, beforeEach, describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
 import { readKubeconfigDocument } from "@kcp-ts/sdk";
+import { findKubectl, kubectlMissing } from "@kcp-ts/testkit";
 import { type KcpProcess, startKcp } from "./kcp-process.ts";
-import { findKubectl, kubectlMissing } from "./kubectl.ts";
 
 interface Result {
   readonly code: number;

@@ -1,29 +1,15 @@
 /** A real kube-apiserver for one test, on an etcd of its own. Only it: no controller manager, so nothing happens that no request asked for. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { accessSync, constants } from "node:fs";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { sleep, systemClock } from "@kcp-ts/machinery/base";
-import { createTestAuthority, freePorts, startEtcd } from "@kcp-ts/testkit";
+import { createTestAuthority, findKubeApiserver, freePorts, startEtcd } from "@kcp-ts/testkit";
 import { Sender, type Target } from "./send.ts";
 
 export interface KubeApiserver extends Target {
   stop(): Promise<void>;
-}
-
-/** In the directory that `KUBEBUILDER_ASSETS` names, as envtest has it. */
-export function findKubeApiserver(): string | undefined {
-  const folder = process.env["KUBEBUILDER_ASSETS"];
-  if (folder === undefined || folder === "") return undefined;
-  const path = join(folder, "kube-apiserver");
-  try {
-    accessSync(path, constants.X_OK);
-    return path;
-  } catch {
-    return undefined;
-  }
 }
 
 export function kubeApiserverMissing(): string | undefined {

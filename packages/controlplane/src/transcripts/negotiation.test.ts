@@ -1,8 +1,9 @@
 /** Goal: APIs are negotiated as in the demo of 2021: published on demand, narrowed only when somebody says so, and never where a definition is made by hand. */
+
 import { describe } from "node:test";
+import { kubectlMissing } from "@kcp-ts/testkit";
 import { playsNegotiation } from "./plays.ts";
 import { simulated } from "./stage.ts";
-import { kubectlMissing } from "./terminal.ts";
 
 describe("negotiation among simulated clusters", { skip: kubectlMissing() ?? false }, () => {
   playsNegotiation(simulated);

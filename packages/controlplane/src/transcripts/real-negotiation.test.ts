@@ -1,9 +1,8 @@
 /** Goal: what `negotiation.test.ts` says of simulated clusters holds for real ones. */
 import { describe } from "node:test";
-import { kubeControllerManagerMissing } from "@kcp-ts/testkit";
+import { kubeControllerManagerMissing, kubectlMissing } from "@kcp-ts/testkit";
 import { playsNegotiation } from "./plays.ts";
 import { startRealCluster } from "./real-cluster.ts";
-import { kubectlMissing } from "./terminal.ts";
 
 const missing = kubectlMissing() ?? kubeControllerManagerMissing();
 

@@ -1,35 +1,12 @@
 /** For transcripts: a shell in a folder of its own, with the machine's kubectl in it, that plays them. */
 import { spawn } from "node:child_process";
-import { accessSync, constants } from "node:fs";
 import { chmod, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { systemClock } from "@kcp-ts/machinery/base";
+import { findKubectl } from "@kcp-ts/testkit";
 import { eventually } from "../testing/index.ts";
 import { isPrinted, type Scenario, type Step } from "./transcript.ts";
-
-/** `KUBECTL`, or the first on the search path. */
-export function findKubectl(): string | undefined {
-  const named = process.env["KUBECTL"];
-  if (named !== undefined && named !== "") return named;
-  const folders = (process.env["PATH"] ?? "").split(delimiter).filter((folder) => folder !== "");
-  return folders.map((folder) => join(folder, "kubectl")).find(isExecutable);
-}
-
-export function kubectlMissing(): string | undefined {
-  return findKubectl() === undefined
-    ? "needs kubectl: install the package kubernetes-client, or set KUBECTL to its path"
-    : undefined;
-}
-
-function isExecutable(path: string): boolean {
-  try {
-    accessSync(path, constants.X_OK);
-    return true;
-  } catch {
-    return false;
-  }
-}
 
 /** A machine may be slow: how long something takes decides no test. */
 const patience = { timeoutMs: 120_000, intervalMs: 100 };

@@ -1,12 +1,6 @@
 /** Where the kubeconfig of a SyncTarget comes from: its own text, plain or sealed, or a Secret in the same logical cluster. */
-import {
-  type Client,
-  defineResource,
-  type KubernetesObject,
-  type ObjectKey,
-  type StringMap,
-  stringMember,
-} from "@kcp-ts/sdk";
+import { type Client, type ObjectKey, stringMember } from "@kcp-ts/sdk";
+import { secrets } from "../agent/index.ts";
 import { defaultSecretKey, type SyncTarget } from "../api/index.ts";
 import { isSealed, type SealedPlace } from "./seal.ts";
 import { type Problem, problem } from "./verdict.ts";
@@ -21,18 +15,6 @@ export interface KubeconfigRequest {
   readonly openSealed: OpenSealed | undefined;
   readonly signal: AbortSignal;
 }
-
-interface Secret extends KubernetesObject {
-  readonly data?: StringMap;
-}
-
-const secrets = defineResource<Secret>({
-  group: "",
-  version: "v1",
-  resource: "secrets",
-  kind: "Secret",
-  namespaced: true,
-});
 
 /** Undefined when the SyncTarget names none, which is fine where an agent connects to us. */
 export async function readKubeconfig(
