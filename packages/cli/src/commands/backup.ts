@@ -1,8 +1,9 @@
 /** `kcp backup`: the whole store into a file, while a server runs or not. */
 import { type BackupResult, backup } from "@kcp-ts/controlplane";
 import { type Command, Option } from "commander";
+import { untilInterrupted } from "./signals.ts";
 import { addStorageFlags, type StorageFlags, storageOptionsOf } from "./storage-flags.ts";
-import { type OutputFlags, progressLine, quietLog, report, untilInterrupted } from "./transfer.ts";
+import { type OutputFlags, progressLine, quietLog, report } from "./transfer.ts";
 
 interface BackupFlags extends StorageFlags, OutputFlags {
   readonly out: string;

@@ -9,6 +9,7 @@ import {
   type PhysicalClusterFlags,
   physicalClusterOptionsOf,
 } from "./physical-cluster-flags.ts";
+import { untilInterrupted } from "./signals.ts";
 
 interface ClusterControllerFlags extends PhysicalClusterFlags {
   readonly kubeconfig?: string;
@@ -43,8 +44,7 @@ async function run(flags: ClusterControllerFlags): Promise<void> {
   const { kubeconfig: path, context } = flags;
   const { client, close } = await connectDefault({ path, context });
   const agentServer = serverOf(await loadKubeconfig(path === undefined ? {} : { path }), context);
-  const stopping = new AbortController();
-  for (const name of ["SIGINT", "SIGTERM"] as const) process.once(name, () => stopping.abort());
+  const signal = untilInterrupted();
   log.info({ controllers: physicalClusterOptionsOf(flags).parts?.join() ?? "" }, "ready");
   try {
     await runPhysicalClusters(
@@ -59,7 +59,7 @@ async function run(flags: ClusterControllerFlags): Promise<void> {
             "a controller tries again",
           ),
       },
-      stopping.signal,
+      signal,
     );
   } finally {
     await close();

@@ -6,6 +6,7 @@ import { systemClock } from "@kcp-ts/machinery/base";
 import type { Command } from "commander";
 import colors from "picocolors";
 import type { Stage as OpenStage } from "../demo/index.ts";
+import { aborted } from "./signals.ts";
 
 interface DemoFlags {
   readonly auto?: boolean;
@@ -82,8 +83,5 @@ async function untilStopped(kubeconfigPath: string, signal: AbortSignal): Promis
   process.stdout.write(
     `\nIt goes on until Ctrl-C:\n\n     export KUBECONFIG=${kubeconfigPath}\n     kubectl get deployments,synctargets\n\n`,
   );
-  if (signal.aborted) return;
-  await new Promise<void>((resolve) => {
-    signal.addEventListener("abort", () => resolve(), { once: true });
-  });
+  await aborted(signal);
 }

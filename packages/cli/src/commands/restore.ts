@@ -1,8 +1,9 @@
 /** `kcp restore`: a backup into an empty store; the server is started on it afterwards. */
 import { type RestoreResult, restore } from "@kcp-ts/controlplane";
 import { type Command, Option } from "commander";
+import { untilInterrupted } from "./signals.ts";
 import { addStorageFlags, type StorageFlags, storageOptionsOf } from "./storage-flags.ts";
-import { type OutputFlags, progressLine, quietLog, report, untilInterrupted } from "./transfer.ts";
+import { type OutputFlags, progressLine, quietLog, report } from "./transfer.ts";
 
 interface RestoreFlags extends StorageFlags, OutputFlags {
   readonly from: string;

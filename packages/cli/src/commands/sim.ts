@@ -4,6 +4,7 @@ import { join, resolve } from "node:path";
 import type { Generation, SimulatedCluster } from "@kcp-ts/controlplane/simulation";
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { integerFlag } from "./flags.ts";
+import { aborted, untilInterrupted } from "./signals.ts";
 
 interface SimFlags {
   readonly clusters: number;
@@ -54,6 +55,7 @@ function clusterName(text: string, before: readonly string[] = []): readonly str
 }
 
 async function run(flags: SimFlags): Promise<void> {
+  const signal = untilInterrupted();
   // Only this command needs it.
   const { startListeningCluster } = await import("@kcp-ts/controlplane/simulation");
   const { nodes, generation, bindAddress: host } = flags;
@@ -62,6 +64,7 @@ async function run(flags: SimFlags): Promise<void> {
   const running: SimulatedCluster[] = [];
   try {
     for (const name of flags.names ?? namesOf(flags.clusters)) {
+      if (signal.aborted) return;
       const cluster = await startListeningCluster({ name, nodes, generation, host });
       running.push(cluster);
       const path = join(folder, `${name}.kubeconfig`);
@@ -70,7 +73,7 @@ async function run(flags: SimFlags): Promise<void> {
       process.stdout.write(`kubectl --kubeconfig ${path} get nodes\n`);
     }
     process.stderr.write("ready; end with Ctrl-C\n");
-    await untilSignal();
+    await aborted(signal);
   } finally {
     await Promise.all(running.map((cluster) => cluster.close()));
   }
@@ -78,11 +81,4 @@ async function run(flags: SimFlags): Promise<void> {
 
 function namesOf(count: number): string[] {
   return Array.from({ length: count }, (_, index) => names[index] ?? `cluster-${index + 1}`);
-}
-
-function untilSignal(): Promise<void> {
-  return new Promise((done) => {
-    for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const)
-      process.once(signal, () => done());
-  });
 }

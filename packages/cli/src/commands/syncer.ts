@@ -23,6 +23,7 @@ import {
 } from "@kcp-ts/sdk";
 import { type Command, InvalidArgumentError } from "commander";
 import { commaSeparated, durationFlag, integerFlag } from "./flags.ts";
+import { untilInterrupted } from "./signals.ts";
 
 interface SyncerFlags {
   readonly fromKubeconfig: string;
@@ -85,9 +86,7 @@ async function run(flags: SyncerFlags): Promise<void> {
   const cluster = parseClusterName(flags.fromCluster);
   if (cluster === undefined)
     throw new Error(`--from-cluster ${flags.fromCluster} is not the name of a logical cluster`);
-  const stopping = new AbortController();
-  for (const name of ["SIGINT", "SIGTERM"] as const) process.once(name, () => stopping.abort());
-  const { signal } = stopping;
+  const signal = untilInterrupted();
   const kubeconfig = await loadKubeconfig({ path: flags.fromKubeconfig });
   const from = connect(kubeconfig, { context: flags.fromContext });
   const to = await physicalCluster(flags);

@@ -6,6 +6,7 @@ import { join } from "node:path";
 import type { TestControlPlane } from "@kcp-ts/controlplane/testing";
 import type { Command } from "commander";
 import { integerFlag } from "./flags.ts";
+import { aborted, untilInterrupted } from "./signals.ts";
 
 interface TestServerFlags {
   readonly port: number;
@@ -83,10 +84,9 @@ function environment({ url }: { readonly url: string }, kubeconfig: string): Nod
 async function runCommand(command: readonly string[], env: NodeJS.ProcessEnv): Promise<number> {
   const [program, ...args] = command;
   if (program === undefined) {
+    const signal = untilInterrupted();
     process.stdout.write(`export KUBECONFIG=${env["KUBECONFIG"]}\n`);
-    await new Promise<void>((resolve) => {
-      for (const signal of forwarded) process.once(signal, () => resolve());
-    });
+    await aborted(signal);
     return 0;
   }
   const child = spawn(program, args, { stdio: "inherit", env });

@@ -35,12 +35,3 @@ export function quietLog() {
   const format = process.stderr.isTTY === true ? "pretty" : "json";
   return createLog({ format, verbosity: 0 });
 }
-
-/** The first signal ends in good order, so that nothing half done is left behind. */
-export function untilInterrupted(): AbortSignal {
-  const controller = new AbortController();
-  const stop = () => controller.abort(new Error("interrupted"));
-  process.once("SIGINT", stop);
-  process.once("SIGTERM", stop);
-  return controller.signal;
-}
