@@ -1,0 +1,61 @@
+/** For the test of applications: physical clusters, and where in them the objects of a namespace of the control plane are. */
+import { namespaceLocatorAnnotation } from "@kcp-ts/multicluster";
+import { defineResource, type KubernetesObject } from "@kcp-ts/sdk";
+import type { Manifest } from "../manifests/index.ts";
+import type { SimulatedCluster } from "../simulation.ts";
+import { resourceOf } from "./resource-of.ts";
+
+export interface Found<Object> {
+  readonly cluster: string;
+  readonly object: Object;
+}
+
+const namespaces = defineResource({
+  group: "",
+  version: "v1",
+  resource: "namespaces",
+  kind: "Namespace",
+  namespaced: false,
+});
+
+export class Fleet {
+  readonly clusters: readonly SimulatedCluster[];
+  readonly nodesEach: number;
+
+  constructor(clusters: readonly SimulatedCluster[], nodesEach: number) {
+    this.clusters = clusters;
+    this.nodesEach = nodesEach;
+  }
+
+  /** The object of this name, and its parts. */
+  async find<Object extends KubernetesObject>(
+    namespace: string,
+    manifest: Manifest,
+  ): Promise<readonly Found<Object>[]> {
+    const { name } = manifest["metadata"] as unknown as { name: string };
+    const found: Found<Object>[] = [];
+    for (const { name: cluster, client } of this.clusters) {
+      for (const place of await this.#placesOf(cluster, namespace)) {
+        const { items } = await client
+          .resource(resourceOf<Object>(manifest))
+          .list({ namespace: place });
+        for (const object of items) {
+          const isIt = object.metadata.name === name;
+          if (isIt || object.metadata.name === `${name}--${cluster}`)
+            found.push({ cluster, object });
+        }
+      }
+    }
+    return found;
+  }
+
+  async #placesOf(cluster: string, namespace: string): Promise<readonly string[]> {
+    const { client } = this.clusters.find(({ name }) => name === cluster) as SimulatedCluster;
+    const { items } = await client.resource(namespaces).list({});
+    return items.flatMap(({ metadata }) => {
+      const text = metadata.annotations?.[namespaceLocatorAnnotation];
+      const locator = text === undefined ? {} : (JSON.parse(text) as { namespace?: string });
+      return locator.namespace === namespace ? [metadata.name] : [];
+    });
+  }
+}

@@ -1,0 +1,143 @@
+/** For the test of applications: what has become of an object that was applied, in words for the documentation; throws until it has. */
+import { type Client, type Condition, isConditionTrue, type KubernetesObject } from "@kcp-ts/sdk";
+import type { Manifest } from "../manifests/index.ts";
+import type { Fleet } from "./fleet.ts";
+import { resourceOf } from "./resource-of.ts";
+
+export interface Applied {
+  readonly manifest: Manifest;
+  readonly namespace: string;
+  readonly client: Client;
+  readonly fleet: Fleet;
+}
+
+interface Seen extends KubernetesObject {
+  readonly spec?: {
+    readonly replicas?: number;
+    readonly completions?: number;
+    readonly minReplicas?: number;
+  };
+  readonly status?: Counts & {
+    readonly phase?: string;
+    readonly conditions?: readonly Condition[];
+    readonly loadBalancer?: { readonly ingress?: readonly object[] };
+  };
+}
+
+type Counts = Readonly<
+  Partial<
+    Record<
+      | "availableReplicas"
+      | "readyReplicas"
+      | "succeeded"
+      | "desiredNumberScheduled"
+      | "numberReady"
+      | "currentReplicas",
+      number
+    >
+  >
+>;
+
+type Outcome = (applied: Applied, object: Seen) => Promise<string> | string;
+
+export async function outcomeOf(applied: Applied): Promise<string> {
+  const { manifest } = applied;
+  const object = await upstreamObject(applied);
+  const outcome = outcomes[manifest.kind];
+  if (outcome === undefined) throw new Error(`nobody says what becomes of a ${manifest.kind}`);
+  return await outcome(applied, object);
+}
+
+const outcomes: Readonly<Record<string, Outcome>> = {
+  Deployment: async (applied, { spec, status }) => {
+    const autoscaled = status?.availableReplicas ?? 0;
+    const asked = spec?.replicas ?? 1;
+    demand(autoscaled >= asked && asked > 0, `${autoscaled} of ${asked} are available`);
+    return `runs: ${await placesOf(applied)}`;
+  },
+  StatefulSet: async (applied, { spec, status }) => {
+    const asked = spec?.replicas ?? 1;
+    demand(status?.readyReplicas === asked, `${status?.readyReplicas} of ${asked} are ready`);
+    return `runs: ${await placesOf(applied)}`;
+  },
+  DaemonSet: async (applied, { status }) => {
+    const nodes = applied.fleet.clusters.length * applied.fleet.nodesEach;
+    demand(status?.numberReady === nodes, `${status?.numberReady} of ${nodes} nodes`);
+    return "runs on every node of every cluster";
+  },
+  Job: (_applied, { spec, status }) => {
+    const asked = spec?.completions ?? 1;
+    demand(status?.succeeded === asked, `${status?.succeeded} of ${asked} are completed`);
+    demand(isConditionTrue(status.conditions, "Complete"), "it is not complete");
+    return asked === 1 ? "completes" : `completes all ${asked}`;
+  },
+  CronJob: async (applied) => {
+    const places = await inClusters(applied);
+    demand(places.length === 1, `it is in ${places.length} clusters`);
+    return "is in one cluster, which runs it when it is time";
+  },
+  Pod: (_applied, { status }) => {
+    demand(status?.phase === "Running", `it is ${status?.phase}`);
+    return "runs in one cluster";
+  },
+  PersistentVolumeClaim: (_applied, { status }) => {
+    demand(status?.phase === "Bound", `it is ${status?.phase}`);
+    return "is bound";
+  },
+  Ingress: (_applied, { status }) => {
+    const addresses = status?.loadBalancer?.ingress?.length ?? 0;
+    demand(addresses > 0, "it has no address");
+    return "has the addresses of the clusters that serve it";
+  },
+  HorizontalPodAutoscaler: (_applied, { spec, status }) => {
+    const fewest = spec?.minReplicas ?? 1;
+    demand((status?.currentReplicas ?? 0) >= fewest, `it has ${status?.currentReplicas}`);
+    return "scales in each cluster, between its share of the bounds";
+  },
+  Service: follows,
+  ConfigMap: follows,
+  Secret: follows,
+  ServiceAccount: follows,
+  PodDisruptionBudget: follows,
+  CustomResourceDefinition: (_applied, { status }) => {
+    demand(isConditionTrue(status?.conditions, "Established"), "it is not established");
+    return "is served by the logical cluster";
+  },
+  Role: () => staysHere,
+  RoleBinding: () => staysHere,
+  Queue: () => staysHere,
+};
+
+const staysHere = "stays in the logical cluster";
+
+async function follows(applied: Applied): Promise<string> {
+  const places = await inClusters(applied);
+  demand(places.length > 0, "it is in no cluster");
+  return `follows what needs it: ${places.join(", ")}`;
+}
+
+/** How many replicas are where, by what the clusters themselves say. */
+async function placesOf(applied: Applied): Promise<string> {
+  const { fleet, namespace, manifest } = applied;
+  const found = await fleet.find<Seen>(namespace, manifest);
+  return found
+    .filter(({ object }) => (object.spec?.replicas ?? 0) > 0)
+    .map(({ cluster, object }) => `${object.spec?.replicas} in ${cluster}`)
+    .join(", ");
+}
+
+async function inClusters({ fleet, namespace, manifest }: Applied): Promise<readonly string[]> {
+  const found = await fleet.find(namespace, manifest);
+  return [...new Set(found.map(({ cluster }) => cluster))];
+}
+
+async function upstreamObject({ client, manifest, namespace }: Applied): Promise<Seen> {
+  const { name } = manifest["metadata"] as unknown as { name: string };
+  const resource = resourceOf<Seen>(manifest);
+  const key = resource.namespaced ? { namespace, name } : { name };
+  return await client.resource(resource).get(key);
+}
+
+function demand(isSo: boolean, otherwise: string): asserts isSo {
+  if (!isSo) throw new Error(otherwise);
+}
