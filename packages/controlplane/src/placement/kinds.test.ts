@@ -46,6 +46,10 @@ describe("Locations, Placements and what SyncTargets say for them", () => {
     await refused({ overrides: [{ clusterSelector: {}, patches }] }, /patches\[0\]\.path/);
     const twice = { topologyKey: "zone" };
     await refused({ spread: [twice, twice] }, /Duplicate value/);
+    const values = [{ matchExpressions: [{ key: "region", operator: "In" }] }];
+    await refused({ locationSelectors: values }, /In and NotIn need values/);
+    const key = { matchLabels: { "not a key": "eu" } };
+    await refused({ namespaceSelector: key }, /keys must be keys of labels/);
     const elsewhere = { group: "apps", version: "v1", resource: "deployments" };
     await refused({ locationResource: elsewhere }, /Unsupported value/);
   });

@@ -78,6 +78,7 @@ export {
   upsyncedVersionAnnotation,
   workspaceUrlAnnotation,
 } from "./names.ts";
+export { formatNanos, type Nanos, nanosOf } from "./quantities.ts";
 export {
   type AvailableSelectorLabel,
   type Bounds,

@@ -56,20 +56,46 @@ export const taints: JsonObject = list(
   },
 );
 
+const labelKeyPattern =
+  "^([a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$";
+const labelValue = text("", {
+  pattern: "^([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?$",
+  maxLength: 63,
+});
+
+/** Only such as can be read: what a selector selects is never a matter of opinion. */
 function selector(description: string): JsonObject {
   return object(
     {
-      matchLabels: { type: "object", additionalProperties: text() },
+      matchLabels: {
+        type: "object",
+        maxProperties: 32,
+        additionalProperties: labelValue,
+        "x-kubernetes-validations": [
+          {
+            rule: `self.all(key, key.matches('${labelKeyPattern}'))`,
+            message: "its keys must be keys of labels",
+          },
+        ],
+      },
       matchExpressions: list(
         object(
           {
-            key: text(),
+            key: text("", { pattern: labelKeyPattern, maxLength: 317 }),
             operator: text("", { enum: ["In", "NotIn", "Exists", "DoesNotExist"] }),
-            values: list(text(), { "x-kubernetes-list-type": "atomic" }),
+            values: list(labelValue, { maxItems: 100, "x-kubernetes-list-type": "atomic" }),
           },
-          { required: ["key", "operator"] },
+          {
+            required: ["key", "operator"],
+            "x-kubernetes-validations": [
+              {
+                rule: "(self.operator in ['In', 'NotIn']) == (has(self.values) && size(self.values) > 0)",
+                message: "In and NotIn need values, Exists and DoesNotExist have none",
+              },
+            ],
+          },
         ),
-        { maxItems: 100, "x-kubernetes-list-type": "atomic" },
+        { maxItems: 32, "x-kubernetes-list-type": "atomic" },
       ),
     },
     { description, "x-kubernetes-map-type": "atomic" },
