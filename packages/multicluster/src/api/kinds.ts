@@ -11,6 +11,7 @@ import {
   root,
   text,
 } from "./notation.ts";
+import { bounds, locationKind, placementKind, taints } from "./scheduling-kinds.ts";
 
 export interface KindDefinition {
   readonly group: string;
@@ -94,6 +95,12 @@ export const syncTargetKind: KindDefinition = {
           maxItems: 500,
           "x-kubernetes-list-type": "set",
         }),
+        taints,
+        bounds: {
+          ...bounds,
+          description:
+            "What may be used of the cluster at most, by all workspaces together. What is named here takes the place of what the cluster reports.",
+        },
       },
       {
         default: {},
@@ -110,6 +117,7 @@ export const syncTargetKind: KindDefinition = {
       version: text("The cluster's version of Kubernetes."),
       capacity: { ...quantities, description: "What all nodes together have." },
       allocatable: { ...quantities, description: "What of it workloads may use." },
+      reserved: { ...quantities, description: "What is asked for by what is placed here." },
       syncedResources: list(text(), { description: "What is synced, by resource.group." }),
       lastHeartbeatTime: text("When the syncer was last heard of.", { format: "date-time" }),
     }),
@@ -233,6 +241,8 @@ export const multiclusterKinds: readonly KindDefinition[] = [
   syncTargetKind,
   apiResourceImportKind,
   negotiatedApiResourceKind,
+  locationKind,
+  placementKind,
 ];
 
 /** The kind as a CustomResourceDefinition, for servers that do not have it built in. */
