@@ -27,6 +27,20 @@ export {
   syncTargetKind,
 } from "./kinds.ts";
 export {
+  exportConditions,
+  type ImportedPort,
+  importedServiceLabel,
+  type ServiceExport,
+  type ServiceImport,
+  type ServiceImportSpec,
+  type ServiceImportStatus,
+  serviceExportKind,
+  serviceExports,
+  serviceImportKind,
+  serviceImports,
+  sourceClusterLabel,
+} from "./multicluster-services.ts";
+export {
   advancedSchedulingAnnotation,
   agentAnnotation,
   agentFieldManager,
