@@ -171,6 +171,8 @@ export const roomTable: Readonly<Record<string, Readonly<Record<string, readonly
     negotiation: ["api"],
     syncer: ["api"],
     coordination: ["api"],
+    // Parts, clusters and how far they are trusted are the splitter's words.
+    traffic: ["api", "coordination"],
   },
   controlplane: {
     certificates: [],
