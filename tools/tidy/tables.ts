@@ -172,6 +172,8 @@ export const roomTable: Readonly<Record<string, Readonly<Record<string, readonly
     syncer: ["api"],
     scheduling: ["api"],
     coordination: ["api", "scheduling"],
+    // Parts, clusters and how far they are trusted are the splitter's words.
+    traffic: ["api", "coordination"],
   },
   controlplane: {
     certificates: [],
