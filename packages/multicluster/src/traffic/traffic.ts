@@ -1,6 +1,6 @@
 /** The traffic controllers as one thing that runs, over any client that may do everything in every logical cluster. */
 import { type Clock, systemClock } from "@kcp-ts/machinery/base";
-import { type Client, Manager, type ObjectKey } from "@kcp-ts/sdk";
+import { type Client, logicalClusters, Manager, type ObjectKey } from "@kcp-ts/sdk";
 import { type SyncTarget, syncTargets } from "../api/index.ts";
 import { metadataAndTargets, type Target, targetOf } from "../coordination/index.ts";
 import { serviceController } from "./service-controller.ts";
@@ -25,11 +25,12 @@ const concurrencyDefault = 4;
 
 export function traffic(options: TrafficOptions): Traffic {
   const { client, clock = systemClock, onError, concurrency = concurrencyDefault } = options;
-  const clusters = metadataAndTargets({ client, clock, onError });
+  const whole = logicalClusters({ client, clock, onError });
+  const clusters = metadataAndTargets({ client, targets: whole, clock, onError });
   const targets = clusters.source<SyncTarget, Target>(syncTargets, { transform: targetOf }).store;
   const { withdrawMs, returnMs } = { ...sightPatienceDefault, ...options };
   const patience = { withdrawMs, returnMs };
   const work = { clusters, targets, patience, clock, concurrency, onError };
   const controllers = [serviceController(work)];
-  return { run: (signal) => new Manager({ clusters: [clusters], controllers }).run(signal) };
+  return { run: (signal) => new Manager({ clusters: [whole, clusters], controllers }).run(signal) };
 }
