@@ -62,9 +62,10 @@ export interface MulticlusterOptions {
   readonly onError: (error: unknown, context: { controller: string; key?: ObjectKey }) => void;
 }
 
-/** What a workload needs first; ReplicaSets for the history of Deployments. */
+/** What a workload needs first; ReplicaSets for the history of Deployments, Pods to be looked at. */
 export const syncedResourcesDefault: readonly string[] = [
   "deployments.apps",
+  "pods",
   "replicasets.apps",
   "services",
   "ingresses.networking.k8s.io",

@@ -36,6 +36,7 @@ export {
   clusterLabel,
   clusterLabels,
   computeExportAnnotation,
+  copyOfAnnotation,
   deletionAnnotation,
   deletionAnnotationPrefix,
   diffAnnotationPrefix,
