@@ -27,6 +27,7 @@ import {
   type RunningControllers,
   startControllers,
 } from "./controllers.ts";
+import { copiesAdmission } from "./copies-admission.ts";
 import {
   type ControllerProgram,
   type Extensions,
@@ -167,6 +168,7 @@ export class Core {
       issuerDocuments: parts.serviceAccounts.documents,
       admissionPlugins: [
         this.#physicalClusters.admissionPlugin,
+        copiesAdmission(() => this.server.authorizer),
         ...(extensions.admissionPlugins ?? []),
       ],
       syncerViews: (authorizer, catalog) =>
