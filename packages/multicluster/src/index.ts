@@ -28,8 +28,11 @@ export {
   assignedCluster,
   byDefinition,
   byLocation,
+  type ClusterDaemonSet,
   type ColumnDefinition,
   chosenTargetAnnotation,
+  clusterDaemonSetKind,
+  clusterDaemonSets,
   clusterLabel,
   clusterLabels,
   computeExportAnnotation,
@@ -97,6 +100,10 @@ export {
   upsyncDerivedAnnotation,
   upsyncDiffAnnotationPrefix,
   upsyncedVersionAnnotation,
+  type WorkloadStrategy,
+  type WorkloadStrategySpec,
+  workloadStrategies,
+  workloadStrategyKind,
   workspaceUrlAnnotation,
 } from "./api/index.ts";
 export {

@@ -11,6 +11,7 @@ import {
   root,
   text,
 } from "./notation.ts";
+import { clusterDaemonSetKind, workloadStrategyKind } from "./workload-kinds.ts";
 
 export interface KindDefinition {
   readonly group: string;
@@ -21,6 +22,8 @@ export interface KindDefinition {
   readonly categories: readonly string[];
   readonly columns: readonly JsonObject[];
   readonly hasStatus: boolean;
+  /** Cluster-scoped if left out. */
+  readonly isNamespaced?: boolean;
   /** Of the whole object. */
   readonly schema: JsonObject;
 }
@@ -233,6 +236,8 @@ export const multiclusterKinds: readonly KindDefinition[] = [
   syncTargetKind,
   apiResourceImportKind,
   negotiatedApiResourceKind,
+  clusterDaemonSetKind,
+  workloadStrategyKind,
 ];
 
 /** The kind as a CustomResourceDefinition, for servers that do not have it built in. */
@@ -244,7 +249,7 @@ export function definitionOfKind(kind: KindDefinition): JsonObject {
     metadata: { name: `${resource}.${group}` },
     spec: {
       group,
-      scope: "Cluster",
+      scope: kind.isNamespaced === true ? "Namespaced" : "Cluster",
       names: {
         plural: resource,
         singular: kind.kind.toLowerCase(),

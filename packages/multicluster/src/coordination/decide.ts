@@ -4,9 +4,15 @@
  * Decided anew from the whole state each time, so it does not matter what was missed, or in which order things happened.
  */
 import { formatGroupResource } from "@kcp-ts/machinery/status";
-import { type Happening, type ObjectInput, stringMember, timestamp } from "@kcp-ts/sdk";
+import {
+  type Happening,
+  type ObjectInput,
+  type StringMap,
+  stringMember,
+  timestamp,
+} from "@kcp-ts/sdk";
 import { assignedCluster } from "../api/index.ts";
-import type { FoldedPart } from "./fold-status.ts";
+import type { FoldedPart } from "./fold-parts.ts";
 import {
   adjustedPart,
   askedReplicasAnnotation,
@@ -58,6 +64,12 @@ export interface Decision {
   readonly happenings: readonly Happening[];
   /** When to look again though nothing has changed. */
   readonly wakeAtMs: number | undefined;
+  /** To be written on the whole before its parts are touched. */
+  readonly annotations?: StringMap;
+  /** What the whole scales is to have so many. */
+  readonly scale?: { readonly name: string; readonly replicas: number };
+  /** The whole is to be deleted: it said for how long it wanted to be kept. */
+  readonly isExpired?: boolean;
 }
 
 /** A cluster that has a part, could have one, or both. */
@@ -75,7 +87,7 @@ export function decide(input: DecideInput): Decision {
   const replicas = strategy.asked(parent);
   const asked = Math.max(...places.map(({ object }) => askedOf(object)), replicas);
   const members = places.map(({ member }) => member);
-  const plan = strategy.plan({ replicas, members, scaledDownBy: asked - replicas });
+  const plan = strategy.plan({ replicas, members, scaledDownBy: asked - replicas }, parent);
   const isHeld = placement instanceof PlacementError && input.parts.length > 0;
   const writes = writesOf(input, places, isHeld ? heldPlan(places) : plan);
   const verdict = verdictOf({
@@ -100,6 +112,18 @@ export function decide(input: DecideInput): Decision {
     happenings: happeningsOf(input, places, writes),
     wakeAtMs: earliest(...places.map(({ judgement: { untilMs } }) => untilMs)),
   };
+}
+
+/** The clusters as they stand for this whole; and why what its author says about them cannot be read. */
+export function placesFor(input: DecideInput): {
+  readonly places: readonly Place[];
+  readonly problem: string | undefined;
+} {
+  const placement = readPlacement(input.parent);
+  if (!(placement instanceof PlacementError)) {
+    return { places: placesOf(input, placement), problem: undefined };
+  }
+  return { places: placesOf(input, undefined), problem: placement.message };
 }
 
 function foldedPart({ name, object, judgement, member }: Place): readonly FoldedPart[] {

@@ -46,7 +46,7 @@ export interface Target {
   readonly changedAtMs: number;
   readonly isUnschedulable: boolean;
   /** What is synced to it, by `resource.group`; undefined where nobody says, and everything may be. */
-  readonly synced?: ReadonlySet<string> | undefined;
+  readonly synced?: readonly string[] | undefined;
   readonly evictAfterMs: number | undefined;
   readonly isDeleting: boolean;
 }
@@ -80,7 +80,7 @@ export function targetOf({ metadata, spec, status }: SyncTarget): Target {
     isReady: isConditionTrue(status?.conditions, isDeleting ? heartbeatHealthy : summary),
     changedAtMs: timeOf(ready?.lastTransitionTime) ?? timeOf(metadata.creationTimestamp) ?? 0,
     isUnschedulable: spec?.unschedulable === true,
-    synced: status?.syncedResources && new Set(status.syncedResources),
+    synced: status?.syncedResources,
     evictAfterMs: Number.isNaN(evictAfterMs) ? undefined : evictAfterMs,
     isDeleting,
   };
@@ -88,7 +88,7 @@ export function targetOf({ metadata, spec, status }: SyncTarget): Target {
 
 /** A cluster that does not sync a kind gets none of it. Where nobody says what is synced, everything may be. */
 export function forKind(target: Target, kind: string): Target {
-  const isSynced = target.synced?.has(kind) ?? true;
+  const isSynced = target.synced?.includes(kind) ?? true;
   return isSynced ? target : { ...target, isUnschedulable: true };
 }
 

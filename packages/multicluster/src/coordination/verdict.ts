@@ -1,5 +1,5 @@
 /** What is said about the split of a Deployment: in its condition Placed and, when nothing goes on without help, in Progressing. */
-import type { Verdict } from "./fold-status.ts";
+import type { Verdict } from "./fold-parts.ts";
 import type { Member, Plan } from "./plan-moves.ts";
 import type { Standing } from "./standing.ts";
 

@@ -18,6 +18,8 @@ export interface SystemKind {
   readonly categories?: readonly string[];
   readonly columns: readonly JsonObject[];
   readonly hasStatus: boolean;
+  /** Cluster-scoped if left out. */
+  readonly isNamespaced?: boolean;
   /** Of the whole object. */
   readonly schema: JsonObject;
 }
@@ -38,7 +40,7 @@ export function systemDefinition(kind: SystemKind): ResourceDefinition {
     metadata: { name: `${resource}.${group}` },
     spec: {
       group,
-      scope: "Cluster",
+      scope: kind.isNamespaced === true ? "Namespaced" : "Cluster",
       names,
       versions: [
         {
