@@ -12,6 +12,15 @@ import {
   timestamp,
 } from "@kcp-ts/sdk";
 import { assignedCluster } from "../api/index.ts";
+import {
+  type Assessment,
+  assess,
+  type Neighbour,
+  type Policy,
+  type Prospect,
+  type Usage,
+  workloadOf,
+} from "../scheduling/index.ts";
 import type { FoldedPart } from "./fold-parts.ts";
 import {
   adjustedPart,
@@ -23,6 +32,7 @@ import {
 } from "./part.ts";
 import { type Placement, PlacementError, placementOf } from "./placement.ts";
 import type { Member, Part, Plan } from "./plan-moves.ts";
+import { podTemplateOf } from "./pod-template.ts";
 import {
   earliest,
   forKind,
@@ -48,6 +58,14 @@ export interface DecideInput {
   readonly targets: readonly Target[];
   readonly patience: Patience;
   readonly nowMs: number;
+  readonly surroundings?: Surroundings | undefined;
+}
+
+/** What else decides where it may go; all clusters, evenly, if it is left out. */
+export interface Surroundings {
+  readonly policy?: Policy | undefined;
+  readonly usage?: Usage | undefined;
+  readonly neighbours?: readonly Neighbour[] | undefined;
 }
 
 export interface Decision {
@@ -70,32 +88,41 @@ export interface Decision {
   readonly scale?: { readonly name: string; readonly replicas: number };
   /** The whole is to be deleted: it said for how long it wanted to be kept. */
   readonly isExpired?: boolean;
+  /** Where it leads, and why. */
+  readonly places: readonly Place[];
+  readonly plan: Plan;
+  readonly assessment: Assessment;
 }
 
 /** A cluster that has a part, could have one, or both. */
 export interface Place {
   readonly name: string;
   readonly judgement: Judgement;
+  /** What the scheduler says; nothing about a cluster that is not registered. */
+  readonly prospect: Prospect | undefined;
   readonly object: Workload | undefined;
   readonly member: Member;
 }
 
 export function decide(input: DecideInput): Decision {
   const { strategy, parent, nowMs, takenNames } = input;
-  const placement = readPlacement(parent);
-  const places = placesOf(input, placement instanceof PlacementError ? undefined : placement);
+  const { places, assessment, problem } = placesFor(input);
   const replicas = strategy.asked(parent);
   const asked = Math.max(...places.map(({ object }) => askedOf(object)), replicas);
   const members = places.map(({ member }) => member);
-  const plan = strategy.plan({ replicas, members, scaledDownBy: asked - replicas }, parent);
-  const isHeld = placement instanceof PlacementError && input.parts.length > 0;
+  const { total, maxSkews } = assessment;
+  const scaledDownBy = asked - replicas;
+  const bounds = { placeable: total?.replicas, maxSkews };
+  const plan = strategy.plan({ replicas, members, scaledDownBy, ...bounds }, parent);
+  const isHeld = problem !== undefined && input.parts.length > 0;
   const writes = writesOf(input, places, isHeld ? heldPlan(places) : plan);
   const verdict = verdictOf({
     replicas,
     places,
     plan,
+    total,
     takenNames,
-    problem: placement instanceof PlacementError ? placement.message : undefined,
+    problem,
   });
   const { creations, updates, cuts, removals } = writes;
   const status = strategy.fold({
@@ -111,19 +138,24 @@ export function decide(input: DecideInput): Decision {
     status,
     happenings: happeningsOf(input, places, writes),
     wakeAtMs: earliest(...places.map(({ judgement: { untilMs } }) => untilMs)),
+    places,
+    plan,
+    assessment,
   };
 }
 
 /** The clusters as they stand for this whole; and why what its author says about them cannot be read. */
 export function placesFor(input: DecideInput): {
   readonly places: readonly Place[];
+  readonly assessment: Assessment;
   readonly problem: string | undefined;
 } {
   const placement = readPlacement(input.parent);
-  if (!(placement instanceof PlacementError)) {
-    return { places: placesOf(input, placement), problem: undefined };
-  }
-  return { places: placesOf(input, undefined), problem: placement.message };
+  const isRead = !(placement instanceof PlacementError);
+  const wish = isRead ? placement : undefined;
+  const assessment = assessmentOf(input, wish);
+  const places = placesOf(input, wish, assessment);
+  return { places, assessment, problem: isRead ? undefined : placement.message };
 }
 
 function foldedPart({ name, object, judgement, member }: Place): readonly FoldedPart[] {
@@ -144,10 +176,41 @@ function readPlacement({ metadata }: Workload): Placement | PlacementError {
   }
 }
 
-function placesOf(input: DecideInput, placement: Placement | undefined): readonly Place[] {
-  const { strategy, parent, parts, targets, takenNames, patience, nowMs } = input;
+function assessmentOf(input: DecideInput, wish: Placement | undefined): Assessment {
+  const { strategy, parent, targets, surroundings = {} } = input;
+  const byCluster = partsByCluster(input);
+  return assess({
+    ...surroundings,
+    workload: workloadOf(parent, {
+      resource: formatGroupResource(strategy.parts),
+      template: podTemplateOf(strategy.wholes, parent),
+    }),
+    candidates: targets,
+    wish,
+    present: (cluster) => {
+      const part = byCluster.get(cluster);
+      if (part === undefined) return { replicas: 0, available: 0 };
+      return {
+        replicas: strategy.shareOf(part).replicas,
+        available: strategy.report(part).available,
+      };
+    },
+  });
+}
+
+function partsByCluster({ parts }: DecideInput): ReadonlyMap<string, Workload> {
   const byCluster = new Map<string, Workload>();
   for (const part of parts) byCluster.set(assignedCluster(part.metadata.labels) ?? "", part);
+  return byCluster;
+}
+
+function placesOf(
+  input: DecideInput,
+  placement: Placement | undefined,
+  { prospects }: Assessment,
+): readonly Place[] {
+  const { strategy, parent, targets, takenNames, patience, nowMs } = input;
+  const byCluster = partsByCluster(input);
   const byName = new Map(targets.map((target) => [target.name, target]));
   const names = new Set([...byName.keys(), ...byCluster.keys()]);
   const places: Place[] = [];
@@ -161,23 +224,28 @@ function placesOf(input: DecideInput, placement: Placement | undefined): readonl
       nowMs,
       patience,
     );
-    const judgement = isExcluded(target, placement) ? excluded(judged) : judged;
+    const prospect = prospects.get(name);
+    const judgement = permitted(judged, prospect);
     const member: Member = {
       name,
       ...judgement,
-      weight: Math.max(1, placement?.weights.get(name) ?? 1),
+      weight: prospect?.weight,
       capacity: placement?.capacity.get(name),
+      room: prospect?.room?.replicas,
+      domains: prospect?.domains,
       part: object === undefined ? undefined : partOf(object, strategy),
     };
-    places.push({ name, judgement, object, member });
+    places.push({ name, judgement, prospect, object, member });
   }
   return places;
 }
 
-function isExcluded(target: Target | undefined, placement: Placement | undefined): boolean {
-  if (target === undefined || placement === undefined) return false;
-  const { selector, weights } = placement;
-  return weights.get(target.name) === 0 || selector?.matches(target.labels) === false;
+/** What the scheduler says is on top of how the cluster is. */
+function permitted(judgement: Judgement, prospect: Prospect | undefined): Judgement {
+  if (prospect === undefined) return judgement;
+  if (prospect.expelled.length > 0) return excluded(judgement);
+  const isOpen = judgement.standing === "accepting" || judgement.standing === "settling";
+  return isOpen && prospect.refused.length > 0 ? { ...judgement, standing: "cordoned" } : judgement;
 }
 
 function excluded(judgement: Judgement): Judgement {

@@ -13,6 +13,7 @@ export { distribute, type Share, weightMax } from "./distribute.ts";
 export { placedCondition } from "./fold-parts.ts";
 export { askedReplicasAnnotation, handsOffAnnotation, lostSinceAnnotation } from "./part.ts";
 export { capacityAnnotation, selectorAnnotation, weightsAnnotation } from "./placement.ts";
-export type { Patience } from "./standing.ts";
+export { type Patience, type Target, targetOf } from "./standing.ts";
 export type { PartShare, Sharing, Strategy } from "./strategy.ts";
+export { metadataAndTargets } from "./watched-clusters.ts";
 export type { Workload } from "./workload.ts";

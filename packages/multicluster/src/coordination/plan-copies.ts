@@ -12,7 +12,8 @@ export function planCopies({ members }: { readonly members: readonly Member[] })
   const goal = new Map<string, number>();
   for (const member of members) {
     const isKept = member.part !== undefined && !isToBeEmptied(member);
-    if (open.has(member) || isKept) goal.set(member.name, 1);
+    const hasRoom = member.room === undefined || member.room >= 1;
+    if ((open.has(member) && hasRoom) || isKept) goal.set(member.name, 1);
   }
   const next = new Map<string, number | "remove">();
   for (const member of members) {

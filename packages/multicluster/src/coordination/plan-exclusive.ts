@@ -86,11 +86,12 @@ function stayingOf(holders: readonly Holder[]): Holder | undefined {
 
 function newPlace(members: readonly Member[]): string | undefined {
   const open = [...receivers(members)];
-  const shares = open.map(({ name, weight, capacity }) => ({
+  const shares = open.map(({ name, weight, capacity, room }) => ({
     name,
     ready: capacity !== 0,
     weight,
     capacity,
+    room,
     current: 0,
   }));
   return [...distribute(1, shares)].find(([, share]) => share > 0)?.[0];

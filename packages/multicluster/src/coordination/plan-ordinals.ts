@@ -117,6 +117,7 @@ function give(free: readonly Range[], givers: Givers): ReadonlyMap<string, Range
     ready: !isToBeEmptied(member),
     weight: member.weight,
     capacity: member.capacity,
+    room: member.room,
     cordoned: !open.has(member),
     current: sizes.get(member.name) ?? 0,
   }));

@@ -14,12 +14,12 @@ export interface SystemKind {
   readonly version: string;
   readonly kind: string;
   readonly resource: string;
+  /** False if left out. */
+  readonly isNamespaced?: boolean;
   readonly shortNames?: readonly string[];
   readonly categories?: readonly string[];
   readonly columns: readonly JsonObject[];
   readonly hasStatus: boolean;
-  /** Cluster-scoped if left out. */
-  readonly isNamespaced?: boolean;
   /** Of the whole object. */
   readonly schema: JsonObject;
 }

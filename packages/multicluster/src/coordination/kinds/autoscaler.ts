@@ -58,7 +58,7 @@ export const autoscalerStrategy: Strategy = {
     replicas: specCount(part, "maxReplicas", 1),
     start: specCount(part, "minReplicas", 1),
   }),
-  report: (part) => ({ available: 1, isObserved: isObserved(part), isStuck: false }),
+  report: (part) => ({ available: 1, isObserved: isCurrent(part), isStuck: false }),
   specFor(whole, { replicas, start = 1 }, cluster) {
     const { scaleTargetRef } = whole.spec as { scaleTargetRef?: JsonObject };
     const name = partName(targetName(whole) ?? "", cluster);
@@ -112,7 +112,7 @@ interface Bounds {
 export function decideAutoscaler(input: DecideInput): Decision {
   const { strategy, parent, parts, related = [], nowMs } = input;
   const [target, ...targetParts] = related;
-  const { places } = placesFor(input);
+  const { places, assessment } = placesFor(input);
   const standingOf = (cluster: string) =>
     places.find(({ name }) => name === cluster)?.judgement.standing ?? "gone";
   const scaled = new Map(targetParts.map((part) => [clusterOf(part), part]));
@@ -165,6 +165,14 @@ export function decideAutoscaler(input: DecideInput): Decision {
     lost: [],
     status,
     happenings: [],
+    places,
+    plan: {
+      next: new Map(),
+      goal: new Map([...bounds].map(([name, { max }]) => [name, max])),
+      unplaced: 0,
+      surplus: 0,
+    },
+    assessment,
     wakeAtMs: earliest(...places.map(({ judgement }: Place) => judgement.untilMs)),
     ...scaleOf({ parent, target, scaled, folded, mayShrink: !isMoving && !isLost }),
   };
@@ -216,7 +224,7 @@ function scaleOf({
   for (const { cluster, object, isKnown } of folded) {
     const part = scaled.get(cluster);
     if (!isKnown || part === undefined) continue;
-    const desired = isObserved(object) ? statusCount(object, "desiredReplicas") : 0;
+    const desired = isCurrent(object) ? statusCount(object, "desiredReplicas") : 0;
     wished += desired > 0 ? desired : replicasOf(part);
   }
   const present = replicasOf(target);
@@ -274,6 +282,12 @@ function foldAutoscaler(input: Parameters<Strategy["fold"]>[0]): object {
     ...(last === undefined ? {} : { lastScaleTime: last }),
     conditions: foldedConditions(input, known),
   });
+}
+
+/** Not all clusters say which generation they speak of. */
+function isCurrent(part: Workload): boolean {
+  const isSaid = "observedGeneration" in (part.status ?? {});
+  return isSaid ? isObserved(part) : part.status !== undefined;
 }
 
 function clusterOf({ metadata }: Workload): string {

@@ -26,7 +26,7 @@ interface JobPart {
 
 export function decideJob(input: DecideInput): Decision {
   const { parent, parts, nowMs, takenNames } = input;
-  const { places, problem } = placesFor({ ...input, parts: [] });
+  const { places, assessment, problem } = placesFor(input);
   const all = parts.map((object): JobPart => {
     const cluster = assignedCluster(object.metadata.labels) ?? "";
     return { object, cluster, place: places.find(({ name }) => name === cluster) };
@@ -45,10 +45,12 @@ export function decideJob(input: DecideInput): Decision {
   for (const { cluster, object } of all) {
     goal.set(cluster, (goal.get(cluster) ?? 0) + unitsOf(object));
   }
+  const plan = { next: new Map(), goal, unplaced, surplus: 0 };
   const verdict = verdictOf({
     replicas: unitsOf(parent),
     places,
-    plan: { next: new Map(), goal, unplaced, surplus: 0 },
+    plan,
+    total: assessment.total,
     takenNames: unplaced > 0 ? takenNames : new Set(),
     problem,
   });
@@ -71,6 +73,9 @@ export function decideJob(input: DecideInput): Decision {
     lost: [],
     status,
     happenings: happeningsOf(creations, unitsOf(parent)),
+    places,
+    plan,
+    assessment,
     wakeAtMs: earliest(...places.map(({ judgement: { untilMs } }) => untilMs)),
     ...(isRecorded || Object.keys(record).length === 0
       ? {}
@@ -127,11 +132,13 @@ function started(
   const open = [...receivers(places.map(({ member }) => member))];
   const shares = distribute(
     missing,
-    open.map(({ name, weight, capacity }) => ({
+    open.map(({ name, weight, capacity, room, domains }) => ({
       name,
       ready: true,
       weight,
       capacity,
+      room,
+      domains,
       current: 0,
     })),
   );
