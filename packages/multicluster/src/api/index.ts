@@ -146,3 +146,12 @@ export {
   syncTargets,
   targetConditions,
 } from "./sync-target.ts";
+export {
+  type ClusterDaemonSet,
+  clusterDaemonSetKind,
+  clusterDaemonSets,
+  type WorkloadStrategy,
+  type WorkloadStrategySpec,
+  workloadStrategies,
+  workloadStrategyKind,
+} from "./workload-kinds.ts";

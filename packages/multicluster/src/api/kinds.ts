@@ -13,6 +13,7 @@ import {
   text,
 } from "./notation.ts";
 import { bounds, locationKind, placementKind, taints } from "./scheduling-kinds.ts";
+import { clusterDaemonSetKind, workloadStrategyKind } from "./workload-kinds.ts";
 
 export interface KindDefinition {
   readonly group: string;
@@ -244,6 +245,8 @@ export const multiclusterKinds: readonly KindDefinition[] = [
   syncTargetKind,
   apiResourceImportKind,
   negotiatedApiResourceKind,
+  clusterDaemonSetKind,
+  workloadStrategyKind,
   locationKind,
   placementKind,
   serviceExportKind,
