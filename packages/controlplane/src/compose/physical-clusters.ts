@@ -8,6 +8,7 @@ import {
   multiclusterParts,
   type Patience,
   runMulticluster,
+  type SightPatience,
 } from "@kcp-ts/multicluster";
 import type { Client } from "@kcp-ts/sdk";
 import {
@@ -63,6 +64,8 @@ export interface PhysicalClusterOptions {
   readonly agentImage?: string | undefined;
   /** How patient the splitter is with clusters that fail. */
   readonly patience?: Partial<Patience> | undefined;
+  /** How patient traffic is with endpoints of clusters that fail. */
+  readonly sight?: Partial<SightPatience> | undefined;
 }
 
 export class PhysicalClusters {
@@ -92,6 +95,7 @@ export class PhysicalClusters {
       permits:
         options.denyPrivateAddresses === true ? (address) => !isPrivateAddress(address) : undefined,
       patience: options.patience,
+      sight: options.sight,
       openSealed: (sealed, place) => this.#key.unseal(sealed, place),
     };
   }

@@ -23,6 +23,7 @@ import {
   liveObjectsMax,
 } from "./cached-object.ts";
 import type { SyncContext, SyncedResource } from "./context.ts";
+import { copyName, isNamedByCluster, nameInCluster } from "./copy-names.ts";
 import { type Place, placeOf } from "./desired-object.ts";
 import type { DownstreamNamespaces } from "./downstream-namespaces.ts";
 import { type Origin, parseOrigin, targetKey } from "./origin.ts";
@@ -63,7 +64,7 @@ export class KindView {
     this.#options = options;
     // What is born downstream does not carry our label; where it is says that it concerns us.
     this.#selection =
-      options.policy.direction === "up"
+      options.policy.direction !== "down"
         ? { keep: ({ metadata }) => metadata.namespace?.startsWith("kcp-") === true }
         : { labelSelector: `${downstreamLabel}=${targetKey(options.context.target)}` };
     const { context, synced, policy, upstreamInformers } = options;
@@ -171,8 +172,18 @@ export class KindView {
   }
 
   placeOf(key: ObjectKey): Place {
-    const { synced, namespaces, policy } = this.#options;
-    return placeOf(key, policy, synced.resource.namespaced ? namespaces.nameFor(key) : "");
+    const { synced, namespaces, policy, context } = this.#options;
+    const namespace = synced.resource.namespaced ? namespaces.nameFor(key) : "";
+    if (!isNamedByCluster(policy)) return placeOf(key, policy, namespace);
+    const name = nameInCluster(key.name, context.target.name);
+    return name === undefined ? placeOf(key, policy, namespace) : { namespace, name };
+  }
+
+  /** Whether it is, or would be, the copy of something that was born in the cluster. */
+  comesUp({ name }: ObjectKey): boolean {
+    const { policy, context } = this.#options;
+    if (policy.direction !== "both") return policy.direction === "up";
+    return nameInCluster(name, context.target.name) !== undefined;
   }
 
   /** `what` was meant to change; the rest is as it was looked at, or the object is looked at again. */
@@ -222,12 +233,19 @@ export class KindView {
 
   /** Of an object in a namespace of ours, whoever made it. */
   keyOf(object: CachedObject): ObjectKey | undefined {
-    if (this.#options.policy.direction === "down") {
-      const origin = this.originOf(object);
+    const { policy, namespaces, context } = this.#options;
+    const origin = policy.direction === "up" ? undefined : this.originOf(object);
+    if (origin !== undefined || policy.direction === "down")
       return origin && { cluster: origin.cluster, namespace: origin.namespace, name: origin.name };
-    }
-    const at = this.#options.namespaces.locate(object.metadata.namespace);
-    return at && { cluster: at.cluster, namespace: at.namespace, name: object.metadata.name };
+    const at = namespaces.locate(object.metadata.namespace);
+    const { name } = object.metadata;
+    return (
+      at && {
+        cluster: at.cluster,
+        namespace: at.namespace,
+        name: isNamedByCluster(policy) ? copyName(name, context.target.name) : name,
+      }
+    );
   }
 
   /** All that is in the cluster, or in one namespace of it. */

@@ -13,8 +13,13 @@ import {
 import { formatGroupResource } from "@kcp-ts/machinery/status";
 
 export interface KindPolicy {
-  /** `down`: objects are made upstream and copied to the cluster. `up`: they are born in the cluster, in namespaces of ours, and copied up. */
-  readonly direction: "down" | "up";
+  /**
+   * `down`: objects are made upstream and copied to the cluster. `up`: they are born in the cluster, in namespaces of ours, and copied up.
+   * `both`: what is assigned goes down, what is born there comes up; copies are named by cluster, so that the two never meet.
+   */
+  readonly direction: "down" | "up" | "both";
+  /** What copies are called that came up: as in the cluster, or `<name>--<SyncTarget>`, so that several clusters can have the same. */
+  readonly copyNames: "same" | "by-cluster";
   /** Who knows the truth about `.status`: it is copied to the other side. */
   readonly statusOwner: "downstream" | "upstream" | "nobody";
   /** What follows when somebody deletes the copy in the cluster: it is made anew, or the original goes too. */
@@ -39,6 +44,7 @@ export type Policies = Readonly<Record<string, Partial<KindPolicy>>>;
 
 export const ordinaryPolicy: KindPolicy = {
   direction: "down",
+  copyNames: "same",
   statusOwner: "downstream",
   onDownstreamDeletion: "recreate",
   contested: [],
@@ -57,7 +63,13 @@ export const defaultPolicies: Policies = {
   secrets: { statusOwner: "nobody" },
   pods: { direction: "up" },
   endpoints: { direction: "up", statusOwner: "nobody" },
-  "endpointslices.discovery.k8s.io": { direction: "up", statusOwner: "nobody" },
+  // Those of a cluster's Services come up; those of imported Services go down.
+  "endpointslices.discovery.k8s.io": { direction: "both", statusOwner: "nobody" },
+  // Which clusters are behind it is known here; its address in a cluster is given there.
+  "serviceimports.multicluster.x-k8s.io": {
+    statusOwner: "upstream",
+    contested: [{ path: "spec.ips", mode: "leave" }],
+  },
 };
 
 export function policyFor(
@@ -78,7 +90,8 @@ export class PolicyError extends Error {
 }
 
 const choices = {
-  direction: ["down", "up"],
+  direction: ["down", "up", "both"],
+  copyNames: ["same", "by-cluster"],
   statusOwner: ["downstream", "upstream", "nobody"],
   onDownstreamDeletion: ["recreate", "propagate"],
 } as const;

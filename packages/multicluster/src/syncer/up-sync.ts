@@ -9,7 +9,7 @@ import { type DynamicObject, type ObjectInput, type ObjectKey, stringMember } fr
 import { stateLabel, stateUpsync } from "../api/index.ts";
 import { bodyOf, type CachedObject, cachedObject, statusOf } from "./cached-object.ts";
 import type { SyncContext, SyncedResource } from "./context.ts";
-import { userAnnotations } from "./desired-object.ts";
+import { userAnnotations, userLabels } from "./desired-object.ts";
 import type { SyncResult } from "./down-sync.ts";
 import type { KindView } from "./kind-view.ts";
 import { hashDigits } from "./origin.ts";
@@ -59,11 +59,11 @@ export class UpSync {
       throw new Trouble("AlreadyExists", message);
     }
     const body = bodyOf(original);
-    const { labels = {}, annotations } = original.metadata;
+    const { labels, annotations } = original.metadata;
     const metadata = {
       name: key.name,
       namespace: key.namespace,
-      labels: { ...labels, [stateLabel(context.target.name)]: stateUpsync },
+      labels: { ...userLabels(labels), [stateLabel(context.target.name)]: stateUpsync },
       annotations: userAnnotations(annotations),
     };
     const hash = hashDigits(stringifyJson([body, metadata as JsonObject]), 32);
