@@ -33,6 +33,7 @@ export {
   clusterLabel,
   clusterLabels,
   computeExportAnnotation,
+  copyOfAnnotation,
   defaultSecretKey,
   definitionName,
   definitionOfKind,
@@ -215,3 +216,23 @@ export {
   type TargetIdentity,
 } from "./syncer/index.ts";
 export { Syncers, type SyncersOptions } from "./syncers.ts";
+export {
+  isPodSubresource,
+  join,
+  muxProtocol,
+  type PodAnswer,
+  type PodCall,
+  PodConnections,
+  type PodConnectionsOptions,
+  PodDoor,
+  type PodDoorOptions,
+  type PodRequest,
+  type PodSubresource,
+  type PodWay,
+  podSubresources,
+  runTunnel,
+  sessionsPerClusterMaxDefault,
+  type TunnelOptions,
+  Tunnels,
+  type TunnelsOptions,
+} from "./tunnel/index.ts";
