@@ -56,6 +56,7 @@ export {
   skipDefaultObjectsAnnotation,
   softFinalizersAnnotation,
   softFinalizersAnnotationPrefix,
+  softFinalizersOf,
   specDiffAnnotation,
   specDiffAnnotationPrefix,
   stateLabel,

@@ -58,6 +58,18 @@ export function softFinalizersAnnotation(target: string): string {
   return softFinalizersAnnotationPrefix + target;
 }
 
+/** Who still needs the object in a SyncTarget. */
+export function softFinalizersOf(
+  annotations: StringMap | undefined,
+  target: string,
+): readonly string[] {
+  const text = stringMember(annotations, softFinalizersAnnotation(target)) ?? "";
+  return text
+    .split(",")
+    .map((holder) => holder.trim())
+    .filter((holder) => holder !== "");
+}
+
 export function syncerFinalizer(target: string): string {
   return syncerFinalizerPrefix + target;
 }

@@ -3,8 +3,9 @@
  *
  * Decided anew from the whole state each time, so it does not matter what was missed, or in which order things happened.
  */
+import { createHash } from "node:crypto";
 import { type Happening, type ObjectInput, stringMember, timestamp } from "@kcp-ts/sdk";
-import { assignedCluster } from "../api/index.ts";
+import { assignedCluster, softFinalizersOf } from "../api/index.ts";
 import {
   conditionsOf,
   countOf,
@@ -14,6 +15,7 @@ import {
   replicasOf,
 } from "./deployment.ts";
 import { type FoldedPart, foldStatus } from "./fold-status.ts";
+import { moveRecordOf } from "./move-record.ts";
 import {
   adjustedPart,
   askedReplicasAnnotation,
@@ -23,7 +25,8 @@ import {
   partName,
 } from "./part.ts";
 import { type Placement, PlacementError, placementOf } from "./placement.ts";
-import { type Member, type Part, type Plan, planMoves } from "./plan-moves.ts";
+import { type Member, type Part, type Plan, type PlanInput, planMoves } from "./plan-moves.ts";
+import { budgetOf } from "./rollout.ts";
 import { earliest, type Judgement, judge, type Patience, type Target } from "./standing.ts";
 import { syncedAnnotation } from "./synced.ts";
 import { verdictOf } from "./verdict.ts";
@@ -70,7 +73,14 @@ export function decide(input: DecideInput): Decision {
   const replicas = replicasOf(parent);
   const asked = Math.max(...places.map(({ deployment }) => askedOf(deployment)), replicas);
   const members = places.map(({ member }) => member);
-  const plan = planMoves({ replicas, members, scaledDownBy: asked - replicas });
+  const plan = planMoves({
+    replicas,
+    members,
+    scaledDownBy: asked - replicas,
+    ...movingOf(placement, replicas),
+    nowMs,
+    of: wishOf(parent),
+  });
   const isHeld = placement instanceof PlacementError && input.parts.length > 0;
   const writes = writesOf(input, places, isHeld ? heldPlan(places) : plan);
   const verdict = verdictOf({
@@ -92,7 +102,7 @@ export function decide(input: DecideInput): Decision {
     ...writes,
     status,
     happenings: happeningsOf(parent, places, writes),
-    wakeAtMs: earliest(...places.map(({ judgement: { untilMs } }) => untilMs)),
+    wakeAtMs: earliest(plan.wakeAtMs, ...places.map(({ judgement: { untilMs } }) => untilMs)),
   };
 }
 
@@ -114,6 +124,25 @@ function readPlacement({ metadata }: Deployment): Placement | PlacementError {
   }
 }
 
+function movingOf(
+  placement: Placement | PlacementError,
+  replicas: number,
+): Pick<PlanInput, "budget"> {
+  if (placement instanceof PlacementError) return {};
+  return { budget: budgetOf(placement.rollout, placement.failover, replicas) };
+}
+
+/** What is asked for, in short: what was given up is tried again when it changes. */
+function wishOf({ metadata: { generation = 0, annotations } }: Deployment): string {
+  const wishes = Object.entries(annotations ?? {}).filter(([name]) => isWish(name));
+  const text = JSON.stringify([generation, wishes.sort()]);
+  return createHash("sha256").update(text).digest("hex").slice(0, 10);
+}
+
+function isWish(annotation: string): boolean {
+  return annotation.startsWith("workloads.kcp.io/");
+}
+
 function placesOf(input: DecideInput, placement: Placement | undefined): readonly Place[] {
   const { parent, parts, targets, takenNames, patience, nowMs } = input;
   const byCluster = new Map<string, Deployment>();
@@ -127,18 +156,25 @@ function placesOf(input: DecideInput, placement: Placement | undefined): readonl
     const isTaken =
       deployment === undefined && takenNames.has(partName(parent.metadata.name, name));
     if (isTaken) continue;
-    const judged = judge(target, nowMs, patience);
+    const judged = judge(target, nowMs, patienceOf(placement, patience));
     const judgement = isExcluded(target, placement) ? excluded(judged) : judged;
     const member: Member = {
       name,
       ...judgement,
       weight: Math.max(1, placement?.weights.get(name) ?? 1),
       capacity: placement?.capacity.get(name),
-      part: deployment === undefined ? undefined : partOf(deployment),
+      mayReturn: judgement !== judged && !judged.isLeaving,
+      part: deployment === undefined ? undefined : partOf(deployment, name),
     };
     places.push({ name, judgement, deployment, member });
   }
   return places;
+}
+
+/** Who wrote the object says how long a lost cluster is waited for. */
+function patienceOf(placement: Placement | undefined, patience: Patience): Patience {
+  const seconds = placement?.failover.tolerationSeconds;
+  return seconds === undefined ? patience : { ...patience, graceMs: seconds * 1000 };
 }
 
 function isExcluded(target: Target | undefined, placement: Placement | undefined): boolean {
@@ -153,7 +189,7 @@ function excluded(judgement: Judgement): Judgement {
   return { ...judgement, standing: isSeen ? "leaving" : standing, isLeaving: true };
 }
 
-function partOf(deployment: Deployment): Part {
+function partOf(deployment: Deployment, cluster: string): Part {
   const { metadata } = deployment;
   return {
     replicas: replicasOf(deployment),
@@ -166,6 +202,9 @@ function partOf(deployment: Deployment): Part {
       ),
     isGoing: metadata.deletionTimestamp !== undefined,
     isPinned: stringMember(metadata.annotations, handsOffAnnotation) === "true",
+    isHeld: softFinalizersOf(metadata.annotations, cluster).length > 0,
+    running: countOf(deployment, "replicas") + countOf(deployment, "terminatingReplicas"),
+    move: moveRecordOf(metadata.annotations),
   };
 }
 
@@ -175,12 +214,12 @@ function askedOf(part: Deployment | undefined): number {
 }
 
 /** Everybody keeps what they have. */
-function heldPlan(places: readonly Place[]): Pick<Plan, "next"> {
+function heldPlan(places: readonly Place[]): Pick<Plan, "next" | "records"> {
   const next = new Map<string, number | "remove">();
   for (const { name, member } of places) {
     if (member.part !== undefined) next.set(name, member.part.replicas);
   }
-  return { next };
+  return { next, records: new Map() };
 }
 
 type Writes = Pick<Decision, "creations" | "updates" | "cuts" | "removals" | "lost">;
@@ -188,7 +227,7 @@ type Writes = Pick<Decision, "creations" | "updates" | "cuts" | "removals" | "lo
 function writesOf(
   { parent, nowMs }: DecideInput,
   places: readonly Place[],
-  { next }: Pick<Plan, "next">,
+  { next, records }: Pick<Plan, "next" | "records">,
 ): Writes {
   const creations: ObjectInput<Deployment>[] = [];
   const updates: Deployment[] = [];
@@ -203,7 +242,8 @@ function writesOf(
       if (deployment !== undefined) removals.push(deployment);
       continue;
     }
-    const wish = { parent, cluster: name, replicas: wanted, askedReplicas };
+    const move = records.get(name);
+    const wish = { parent, cluster: name, replicas: wanted, askedReplicas, move };
     if (deployment === undefined) {
       creations.push(newPart(wish));
       continue;

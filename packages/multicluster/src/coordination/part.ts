@@ -16,6 +16,7 @@ import {
   statesOf,
 } from "../api/index.ts";
 import type { Deployment } from "./deployment.ts";
+import { type MoveRecord, moveAnnotation, moveRecordText } from "./move-record.ts";
 
 /** On a part, "true": its spec is somebody else's business. It is counted, and its replicas are taken off what the others share. */
 export const handsOffAnnotation = "workloads.kcp.io/hands-off";
@@ -64,6 +65,7 @@ export interface PartWish {
   readonly replicas: number;
   readonly askedReplicas: number;
   readonly lostSince?: string | undefined;
+  readonly move?: MoveRecord | undefined;
 }
 
 export function newPart(wish: PartWish): ObjectInput<Deployment> {
@@ -115,12 +117,13 @@ function labelsFor({ parent, cluster }: PartWish, current: StringMap | undefined
 }
 
 function annotationsFor(wish: PartWish, current: StringMap | undefined): StringMap {
-  const { [lostSinceAnnotation]: _, ...kept } = ofMachinery(current);
+  const { [lostSinceAnnotation]: _, [moveAnnotation]: __, ...kept } = ofMachinery(current);
   return {
     ...plain(wish.parent.metadata.annotations),
     ...kept,
     [askedReplicasAnnotation]: String(wish.askedReplicas),
     ...(wish.lostSince === undefined ? {} : { [lostSinceAnnotation]: wish.lostSince }),
+    ...(wish.move === undefined ? {} : { [moveAnnotation]: moveRecordText(wish.move) }),
   };
 }
 
