@@ -171,6 +171,7 @@ export const roomTable: Readonly<Record<string, Readonly<Record<string, readonly
     negotiation: ["api"],
     syncer: ["api"],
     coordination: ["api"],
+    drain: ["api"],
   },
   controlplane: {
     certificates: [],

@@ -1,5 +1,6 @@
 /** The kinds of physical clusters as definitions: every logical cluster serves them without a CustomResourceDefinition of its own. */
 import type { JsonObject } from "@kcp-ts/machinery/json";
+import { drainSpecSchema, drainStatusSchema } from "./drain.ts";
 import { apiVersionAnnotation } from "./names.ts";
 import {
   ageColumn,
@@ -94,6 +95,7 @@ export const syncTargetKind: KindDefinition = {
           maxItems: 500,
           "x-kubernetes-list-type": "set",
         }),
+        drain: drainSpecSchema,
       },
       {
         default: {},
@@ -112,6 +114,7 @@ export const syncTargetKind: KindDefinition = {
       allocatable: { ...quantities, description: "What of it workloads may use." },
       syncedResources: list(text(), { description: "What is synced, by resource.group." }),
       lastHeartbeatTime: text("When the syncer was last heard of.", { format: "date-time" }),
+      drain: drainStatusSchema,
     }),
   ),
 };

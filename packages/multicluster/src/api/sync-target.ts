@@ -1,5 +1,6 @@
 /** SyncTarget: a physical cluster, registered in a logical cluster. */
 import { type Condition, defineResource, type KubernetesObject, type StringMap } from "@kcp-ts/sdk";
+import type { DrainSpec, DrainStatus } from "./drain.ts";
 
 export interface SyncTarget extends KubernetesObject {
   readonly spec?: SyncTargetSpec;
@@ -20,6 +21,8 @@ export interface SyncTargetSpec {
   readonly evictAfter?: string;
   /** `deployments.apps`; "*" stands for everything that can be synced. Left out: what the control plane is told to sync. */
   readonly resources?: readonly string[];
+  /** Everything is to leave, on a budget. */
+  readonly drain?: DrainSpec;
 }
 
 export interface SecretKeyReference {
@@ -39,6 +42,7 @@ export interface SyncTargetStatus {
   readonly syncedResources?: readonly string[];
   /** Of the syncer. */
   readonly lastHeartbeatTime?: string;
+  readonly drain?: DrainStatus;
 }
 
 export type Severity = "Error" | "Warning" | "Info";

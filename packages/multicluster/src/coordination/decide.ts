@@ -5,7 +5,7 @@
  */
 import { createHash } from "node:crypto";
 import { type Happening, type ObjectInput, stringMember, timestamp } from "@kcp-ts/sdk";
-import { assignedCluster, softFinalizersOf } from "../api/index.ts";
+import { assignedCluster, evictAnnotation, softFinalizersOf } from "../api/index.ts";
 import {
   conditionsOf,
   countOf,
@@ -156,7 +156,7 @@ function placesOf(input: DecideInput, placement: Placement | undefined): readonl
     const isTaken =
       deployment === undefined && takenNames.has(partName(parent.metadata.name, name));
     if (isTaken) continue;
-    const judged = judge(target, nowMs, patienceOf(placement, patience));
+    const judged = judge(inTurn(target, deployment), nowMs, patienceOf(placement, patience));
     const judgement = isExcluded(target, placement) ? excluded(judged) : judged;
     const member: Member = {
       name,
@@ -175,6 +175,13 @@ function placesOf(input: DecideInput, placement: Placement | undefined): readonl
 function patienceOf(placement: Placement | undefined, patience: Patience): Patience {
   const seconds = placement?.failover.tolerationSeconds;
   return seconds === undefined ? patience : { ...patience, graceMs: seconds * 1000 };
+}
+
+/** Of a cluster that is drained on a budget, parts leave when it is their turn. */
+function inTurn(target: Target | undefined, part: Deployment | undefined): Target | undefined {
+  if (target?.drain !== "inTurn" || part === undefined) return target;
+  const isTurn = stringMember(part.metadata.annotations, evictAnnotation) === "true";
+  return isTurn ? { ...target, drain: "all" } : target;
 }
 
 function isExcluded(target: Target | undefined, placement: Placement | undefined): boolean {

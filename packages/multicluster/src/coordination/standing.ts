@@ -8,7 +8,7 @@
  *         ▼ not Ready                                     │
  *     wavering ───── not Ready for graceMs ──────────▶  lost
  *
- *     cordoned: unschedulable      leaving: evictAfter passed, or the SyncTarget is being deleted, or excluded
+ *     cordoned: unschedulable      leaving: drained, evictAfter passed, the SyncTarget is being deleted, or excluded
  *     gone:     there is no SyncTarget of that name
  *
  * What each means for a part of a Deployment (`plan-moves.ts` acts on it):
@@ -26,7 +26,7 @@
  * Reports of a cluster that has been Ready for less than settleMs do not count yet, whatever its standing.
  */
 import { findCondition, isConditionTrue, type StringMap } from "@kcp-ts/sdk";
-import { type SyncTarget, targetConditions } from "../api/index.ts";
+import { clusterLabel, type SyncTarget, targetConditions } from "../api/index.ts";
 
 export type Standing =
   | "accepting"
@@ -46,6 +46,8 @@ export interface Target {
   readonly changedAtMs: number;
   readonly isUnschedulable: boolean;
   readonly evictAfterMs: number | undefined;
+  /** Being drained: everything at once, or each in its turn. */
+  readonly drain?: "all" | "inTurn" | undefined;
   readonly isDeleting: boolean;
 }
 
@@ -73,12 +75,14 @@ export function targetOf({ metadata, spec, status }: SyncTarget): Target {
   const evictAfterMs = Date.parse(spec?.evictAfter ?? "");
   return {
     name: metadata.name,
-    labels: metadata.labels ?? {},
+    // By its name, too: who selects clusters may mean this one.
+    labels: { ...metadata.labels, [clusterLabel]: metadata.name },
     // One that is being deleted is called not Ready for that alone.
     isReady: isConditionTrue(status?.conditions, isDeleting ? heartbeatHealthy : summary),
     changedAtMs: timeOf(ready?.lastTransitionTime) ?? timeOf(metadata.creationTimestamp) ?? 0,
     isUnschedulable: spec?.unschedulable === true || !takesDeployments(status),
     evictAfterMs: Number.isNaN(evictAfterMs) ? undefined : evictAfterMs,
+    drain: spec?.drain && (spec.drain.budget === undefined ? "all" : "inTurn"),
     isDeleting,
   };
 }
@@ -91,8 +95,9 @@ export function judge(
   if (target === undefined) {
     return { standing: "gone", isLeaving: true, isTrusted: false, untilMs: undefined };
   }
-  const { isReady, changedAtMs, isUnschedulable, evictAfterMs, isDeleting } = target;
-  const isLeaving = isDeleting || (evictAfterMs !== undefined && evictAfterMs <= nowMs);
+  const { isReady, changedAtMs, isUnschedulable, evictAfterMs, isDeleting, drain } = target;
+  const isEvicted = evictAfterMs !== undefined && evictAfterMs <= nowMs;
+  const isLeaving = isDeleting || isEvicted || drain === "all";
   const evictionMs = isLeaving ? undefined : evictAfterMs;
   const settledAtMs = changedAtMs + settleMs;
   const isTrusted = isReady && nowMs >= settledAtMs;
@@ -107,7 +112,7 @@ export function judge(
     return nowMs >= lostAtMs ? judged("lost") : judged("wavering", lostAtMs);
   }
   if (isLeaving) return judged("leaving");
-  if (isUnschedulable) return judged("cordoned");
+  if (isUnschedulable || drain !== undefined) return judged("cordoned");
   return judged(isTrusted ? "accepting" : "settling");
 }
 

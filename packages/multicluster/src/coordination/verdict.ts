@@ -42,7 +42,12 @@ export function verdictOf(input: VerdictInput): Verdict {
     return blocked("NoReadyClusters", message);
   }
   const verdict =
-    rolledBack(plan) ?? held(plan) ?? moving(plan, places) ?? deferred(plan) ?? placed(plan);
+    rolledBack(plan) ??
+    paused(plan, places) ??
+    held(plan) ??
+    moving(plan, places) ??
+    deferred(plan) ??
+    placed(plan);
   const lost = places.filter(({ member }) => member.standing === "lost" && member.part);
   if (lost.length === 0) return verdict;
   const message = `${verdict.message}; lost: ${lost.map(({ name }) => name).join(", ")}`;
@@ -93,6 +98,16 @@ function rolledBack(plan: Plan): Verdict | undefined {
   if (names === "") return undefined;
   const message = `what was started in ${names} did not become available in time and was taken back: it is tried again when the object is edited, or when the annotation ${moveAnnotation} is removed from its part there`;
   return placing("RolledBack", message);
+}
+
+/** They should leave, and are wanted where they are: only a pause says so. */
+function paused({ goal }: Plan, places: VerdictInput["places"]): Verdict | undefined {
+  const kept = places.filter(
+    ({ name, member }) => member.standing === "leaving" && (goal.get(name) ?? 0) > 0,
+  );
+  if (kept.length === 0) return undefined;
+  const names = kept.map(({ name }) => name).join(", ");
+  return placing("Paused", `moves are paused: replicas that are to leave ${names} stay`);
 }
 
 function held(plan: Plan): Verdict | undefined {
