@@ -16,9 +16,11 @@ import {
 import { AgentInstaller, type AgentInstallerOptions } from "./agent/index.ts";
 import { ApiImporter } from "./api-importer/index.ts";
 import { type Patience, workloadCoordinators } from "./coordination/index.ts";
+import { DrainController } from "./drain/index.ts";
 import { NegotiationController } from "./negotiation/index.ts";
 import {
   type LinkSettings,
+  leftoverOf,
   type OpenSealed,
   TargetController,
   Targets,
@@ -113,8 +115,12 @@ export async function runMulticluster(
     const onError = report("cluster-controller");
     const own = { openSealed, drainTimeoutMs, permits, settings, installer, onError };
     const part = new TargetController({ ...shared, ...own });
-    controllers.push(part.controller);
-    closing.push(() => part.close());
+    const drains = new DrainController({ clusters, clock, leftoverOf, onError: report("drain") });
+    controllers.push(part.controller, drains.controller);
+    closing.push(
+      () => part.close(),
+      () => drains.close(),
+    );
   }
   if (parts.has("syncer")) {
     const part = new Syncers({ ...working, onError: report("syncer") });
