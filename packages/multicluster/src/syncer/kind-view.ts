@@ -15,10 +15,11 @@ import {
   stringMember,
 } from "@kcp-ts/sdk";
 import { downstreamLabel } from "../api/index.ts";
+import { assignedTargets, isHeldBy } from "./assignment.ts";
 import { type AuditOptions, runAudit } from "./audit.ts";
 import { type CachedObject, cachedObject, hasSameContent } from "./cached-object.ts";
 import type { SyncContext, SyncedResource } from "./context.ts";
-import { copyName, isNamedByCluster, nameInCluster } from "./copy-names.ts";
+import { copyName, isNamedByCluster, isShorterInCluster, nameInCluster } from "./copy-names.ts";
 import { type Place, placeOf } from "./desired-object.ts";
 import type { DownstreamNamespaces } from "./downstream-namespaces.ts";
 import { type Origin, parseOrigin, targetKey } from "./origin.ts";
@@ -165,16 +166,22 @@ export class KindView {
   placeOf(key: ObjectKey): Place {
     const { synced, namespaces, policy, context } = this.#options;
     const namespace = synced.resource.namespaced ? namespaces.nameFor(key) : "";
-    if (!isNamedByCluster(policy)) return placeOf(key, policy, namespace);
+    if (!isShorterInCluster(policy)) return placeOf(key, policy, namespace);
     const name = nameInCluster(key.name, context.target.name);
     return name === undefined ? placeOf(key, policy, namespace) : { namespace, name };
   }
 
   /** Whether it is, or would be, the copy of something that was born in the cluster. */
-  comesUp({ name }: ObjectKey): boolean {
+  comesUp(key: ObjectKey): boolean {
     const { policy, context } = this.#options;
     if (policy.direction !== "both") return policy.direction === "up";
-    return nameInCluster(name, context.target.name) !== undefined;
+    if (nameInCluster(key.name, context.target.name) === undefined) return false;
+    // A part of a whole has such a name, too.
+    const metadata = this.upstreamObject(key)?.metadata ?? {};
+    if (assignedTargets(metadata).has(context.target.name)) return false;
+    if (isHeldBy(metadata, context.target.name)) return false;
+    const there = this.downstreamObject(key);
+    return there === undefined || this.originOf(there) === undefined;
   }
 
   /** `what` was meant to change; the rest is as it was looked at, or the object is looked at again. */

@@ -20,6 +20,8 @@ export interface KindPolicy {
   readonly direction: "down" | "up" | "both";
   /** What copies are called that came up: as in the cluster, or `<name>--<SyncTarget>`, so that several clusters can have the same. */
   readonly copyNames: "same" | "by-cluster";
+  /** What a part `<name>--<SyncTarget>` is called in the cluster: the same, or as the whole is, where others know it by that name. */
+  readonly partNames: "same" | "whole";
   /** Who knows the truth about `.status`: it is copied to the other side. */
   readonly statusOwner: "downstream" | "upstream" | "nobody";
   /** What follows when somebody deletes the copy in the cluster: it is made anew, or the original goes too. */
@@ -45,6 +47,7 @@ export type Policies = Readonly<Record<string, Partial<KindPolicy>>>;
 export const ordinaryPolicy: KindPolicy = {
   direction: "down",
   copyNames: "same",
+  partNames: "same",
   statusOwner: "downstream",
   onDownstreamDeletion: "recreate",
   contested: [],
@@ -57,11 +60,13 @@ const scaled = { contested: [{ path: "spec.replicas", mode: "leave" }] } as cons
 export const defaultPolicies: Policies = {
   "deployments.apps": scaled,
   "replicasets.apps": scaled,
-  "statefulsets.apps": scaled,
+  // Their Pods are known by their names. Nobody in the cluster scales them: the next number may be another cluster's.
+  "statefulsets.apps": { partNames: "whole" },
   // Every namespace of a cluster has one already.
   configmaps: { renamed: { "kube-root-ca.crt": "kcp-root-ca.crt" }, statusOwner: "nobody" },
   secrets: { statusOwner: "nobody" },
-  pods: { direction: "up" },
+  // Those of workloads come up, bare ones go down; what is deleted there has ended, and is not started again by itself.
+  pods: { direction: "both", onDownstreamDeletion: "propagate" },
   endpoints: { direction: "up", statusOwner: "nobody" },
   // Those of a cluster's Services come up; those of imported Services go down.
   "endpointslices.discovery.k8s.io": { direction: "both", statusOwner: "nobody" },
@@ -92,6 +97,7 @@ export class PolicyError extends Error {
 const choices = {
   direction: ["down", "up", "both"],
   copyNames: ["same", "by-cluster"],
+  partNames: ["same", "whole"],
   statusOwner: ["downstream", "upstream", "nobody"],
   onDownstreamDeletion: ["recreate", "propagate"],
 } as const;
