@@ -69,6 +69,7 @@ export interface MulticlusterOptions {
 /** What workloads are, with what they need; ReplicaSets for the history of Deployments, the rest for traffic over several clusters. */
 export const syncedResourcesDefault: readonly string[] = [
   "deployments.apps",
+  "pods",
   "replicasets.apps",
   "statefulsets.apps",
   "daemonsets.apps",

@@ -97,4 +97,15 @@ describe("workloads by kind", () => {
       assert.equal(status["desiredReplicas"], 6),
     );
   });
+
+  it("a bare Pod is in one cluster, and its end is known", async (t) => {
+    const stage = await startStage(t, "east", "west");
+    const metadata = { name: "once", namespace };
+    await stage.make("pods", { metadata, spec: { restartPolicy: "Never", ...podSpec } });
+    await stage.untilStatus("pods", "once", (status) => assert.equal(status["phase"], "Succeeded"));
+    assert.deepEqual(await stage.inCluster("pods", "east"), ["once--east"]);
+    assert.deepEqual(await stage.inCluster("pods", "west"), []);
+    await stage.at("pods").delete({ namespace, name: "once" });
+    await eventually(async () => assert.deepEqual(await stage.inCluster("pods", "east"), []));
+  });
 });

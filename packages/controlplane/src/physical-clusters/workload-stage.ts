@@ -1,6 +1,7 @@
 /** For tests of workloads in two simulated clusters: a control plane with all its controllers, and eyes on what runs where. */
 import assert from "node:assert/strict";
 import type { TestContext } from "node:test";
+import { syncTargets } from "@kcp-ts/multicluster";
 import {
   type Client,
   defineResource,
@@ -37,6 +38,16 @@ export const namespace = "default";
 /** Nothing is started faster than it can be seen, and nothing is waited for longer than needed. */
 const kubelet = { startDelayMs: { min: 10, max: 50 }, stopDelayMs: 20, runMs: 100 };
 const patience = { graceMs: 1500, settleMs: 0 };
+
+const coordinated = [
+  "deployments.apps",
+  "statefulsets.apps",
+  "daemonsets.apps",
+  "jobs.batch",
+  "cronjobs.batch",
+  "horizontalpodautoscalers.autoscaling",
+  "pods",
+];
 
 export type Physical = Awaited<ReturnType<typeof startPhysical>>;
 
@@ -87,6 +98,12 @@ export async function startStage(t: TestContext, ...names: string[]): Promise<St
       await register(client, name, { kubeconfig });
       if (Object.keys(labels).length > 0) await label(client, name, labels);
       await untilCondition(client, name, { status: "True" });
+      // Who is asked before a cluster takes its kind goes elsewhere.
+      await eventually(async () => {
+        const { status } = await client.resource(syncTargets).get({ name });
+        const missing = coordinated.filter((one) => !status?.syncedResources?.includes(one));
+        assert.deepEqual(missing, []);
+      });
     },
   };
   for (const name of names) await stage.join(name);
@@ -94,7 +111,6 @@ export async function startStage(t: TestContext, ...names: string[]): Promise<St
 }
 
 async function label(client: Client, name: string, labels: Readonly<Record<string, string>>) {
-  const { syncTargets } = await import("@kcp-ts/multicluster");
   const patch = { type: "merge" as const, patch: { metadata: { labels } } };
   await client.resource(syncTargets).patch({ name }, patch);
 }

@@ -50,6 +50,7 @@ export {
   clusterLabel,
   clusterLabels,
   computeExportAnnotation,
+  copyOfAnnotation,
   deletionAnnotation,
   deletionAnnotationPrefix,
   diffAnnotationPrefix,

@@ -5,7 +5,7 @@
 import type { KindPolicy } from "./policy.ts";
 
 export function isNamedByCluster({ direction, copyNames }: KindPolicy): boolean {
-  return direction === "both" || (direction === "up" && copyNames === "by-cluster");
+  return direction !== "down" && copyNames === "by-cluster";
 }
 
 /** Whether an object with such a name upstream has a name without it in the cluster. */

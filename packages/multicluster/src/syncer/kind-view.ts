@@ -14,10 +14,15 @@ import {
   parseKey,
   stringMember,
 } from "@kcp-ts/sdk";
-import { downstreamLabel } from "../api/index.ts";
-import { assignedTargets, isHeldBy } from "./assignment.ts";
+import { downstreamLabel, statesOf, stateUpsync } from "../api/index.ts";
+import { assignedTargets, isHeldBy, type Metadata } from "./assignment.ts";
 import { type AuditOptions, runAudit } from "./audit.ts";
-import { type CachedObject, cachedObject, hasSameContent } from "./cached-object.ts";
+import {
+  type CachedObject,
+  cachedObject,
+  hasSameContent,
+  liveObjectsMax,
+} from "./cached-object.ts";
 import type { SyncContext, SyncedResource } from "./context.ts";
 import { copyName, isNamedByCluster, isShorterInCluster, nameInCluster } from "./copy-names.ts";
 import { type Place, placeOf } from "./desired-object.ts";
@@ -49,6 +54,9 @@ export class KindView {
   /** Copies that we deleted. */
   readonly #deletedByUs = new Set<string>();
 
+  /** Read off an object once, not at every look. */
+  readonly #origins = new WeakMap<CachedObject, Origin | undefined>();
+
   readonly #selection: Pick<AuditOptions<CachedObject>, "labelSelector" | "keep">;
   /** What was written and not told by the time of the last audit. */
   #untold = new Set<CachedObject>();
@@ -70,6 +78,7 @@ export class KindView {
       selector: { labelSelector: this.#selection.labelSelector },
       keep: this.#selection.keep,
       transform: (object) => cachedObject(object, paths),
+      liveObjectsMax,
       clock,
       random,
       onError,
@@ -175,11 +184,13 @@ export class KindView {
   comesUp(key: ObjectKey): boolean {
     const { policy, context } = this.#options;
     if (policy.direction !== "both") return policy.direction === "up";
-    if (nameInCluster(key.name, context.target.name) === undefined) return false;
-    // A part of a whole has such a name, too.
-    const metadata = this.upstreamObject(key)?.metadata ?? {};
-    if (assignedTargets(metadata).has(context.target.name)) return false;
-    if (isHeldBy(metadata, context.target.name)) return false;
+    const isNamed = nameInCluster(key.name, context.target.name) !== undefined;
+    if (isNamedByCluster(policy) && !isNamed) return false;
+    // A part of a whole may have such a name, too.
+    const { name } = context.target;
+    const metadata: Metadata = this.upstreamObject(key)?.metadata ?? {};
+    if (statesOf(metadata.labels).get(name) === stateUpsync) return true;
+    if (assignedTargets(metadata).has(name) || isHeldBy(metadata, name)) return false;
     const there = this.downstreamObject(key);
     return there === undefined || this.originOf(there) === undefined;
   }
@@ -218,7 +229,10 @@ export class KindView {
   /** The back-reference, if it is one of this syncer's and the object is where such an object belongs. */
   originOf(object: CachedObject): Origin | undefined {
     const { namespace, name, annotations } = object.metadata;
-    const origin = parseOrigin(stringMember(annotations, originAnnotation));
+    if (!this.#origins.has(object)) {
+      this.#origins.set(object, parseOrigin(stringMember(annotations, originAnnotation)));
+    }
+    const origin = this.#origins.get(object);
     if (origin === undefined || origin.target !== this.#options.context.target.uid)
       return undefined;
     const place = this.placeOf(origin);

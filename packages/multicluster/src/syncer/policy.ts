@@ -15,7 +15,7 @@ import { formatGroupResource } from "@kcp-ts/machinery/status";
 export interface KindPolicy {
   /**
    * `down`: objects are made upstream and copied to the cluster. `up`: they are born in the cluster, in namespaces of ours, and copied up.
-   * `both`: what is assigned goes down, what is born there comes up; copies are named by cluster, so that the two never meet.
+   * `both`: what is assigned goes down, what is born there comes up.
    */
   readonly direction: "down" | "up" | "both";
   /** What copies are called that came up: as in the cluster, or `<name>--<SyncTarget>`, so that several clusters can have the same. */
@@ -26,6 +26,8 @@ export interface KindPolicy {
   readonly statusOwner: "downstream" | "upstream" | "nobody";
   /** What follows when somebody deletes the copy in the cluster: it is made anew, or the original goes too. */
   readonly onDownstreamDeletion: "recreate" | "propagate";
+  /** What follows when somebody deletes a copy that was brought up: it is brought up anew, or the original goes too, as far as its kind lets it. */
+  readonly onUpstreamDeletion: "recreate" | "propagate";
   /** Fields that a controller in the cluster may take over, such as `spec.replicas`. As long as nobody does, they are ours. */
   readonly contested: readonly ContestedField[];
   /** Fields that are never sent to the cluster. */
@@ -50,6 +52,7 @@ export const ordinaryPolicy: KindPolicy = {
   partNames: "same",
   statusOwner: "downstream",
   onDownstreamDeletion: "recreate",
+  onUpstreamDeletion: "recreate",
   contested: [],
   omitted: [],
   renamed: {},
@@ -65,11 +68,15 @@ export const defaultPolicies: Policies = {
   // Every namespace of a cluster has one already.
   configmaps: { renamed: { "kube-root-ca.crt": "kcp-root-ca.crt" }, statusOwner: "nobody" },
   secrets: { statusOwner: "nobody" },
-  // Those of workloads come up, bare ones go down; what is deleted there has ended, and is not started again by itself.
-  pods: { direction: "both", onDownstreamDeletion: "propagate" },
+  // Those of workloads come up, bare ones go down. Who deletes one that came up wants it restarted; one that went down and is deleted there has ended.
+  pods: { direction: "both", onDownstreamDeletion: "propagate", onUpstreamDeletion: "propagate" },
   endpoints: { direction: "up", statusOwner: "nobody" },
   // Those of a cluster's Services come up; those of imported Services go down.
-  "endpointslices.discovery.k8s.io": { direction: "both", statusOwner: "nobody" },
+  "endpointslices.discovery.k8s.io": {
+    direction: "both",
+    copyNames: "by-cluster",
+    statusOwner: "nobody",
+  },
   // Which clusters are behind it is known here; its address in a cluster is given there.
   "serviceimports.multicluster.x-k8s.io": {
     statusOwner: "upstream",
@@ -100,6 +107,7 @@ const choices = {
   partNames: ["same", "whole"],
   statusOwner: ["downstream", "upstream", "nobody"],
   onDownstreamDeletion: ["recreate", "propagate"],
+  onUpstreamDeletion: ["recreate", "propagate"],
 } as const;
 
 /** `{"deployments.apps": {"contested": [{"path": "spec.replicas", "mode": "lift"}]}}`. Throws a PolicyError. */
