@@ -170,7 +170,8 @@ export const roomTable: Readonly<Record<string, Readonly<Record<string, readonly
     "api-importer": ["api", "api-import", "registration"],
     negotiation: ["api"],
     syncer: ["api"],
-    coordination: ["api"],
+    scheduling: ["api"],
+    coordination: ["api", "scheduling"],
     // Parts, clusters and how far they are trusted are the splitter's words.
     traffic: ["api", "coordination"],
   },

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { serviceImports } from "@kcp-ts/multicluster";
-import { deployments, eventually } from "./fixture.ts";
+import { eventually } from "./fixture.ts";
 import {
   exportCondition,
   importOf,

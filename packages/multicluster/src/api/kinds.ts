@@ -12,6 +12,7 @@ import {
   root,
   text,
 } from "./notation.ts";
+import { bounds, locationKind, placementKind, taints } from "./scheduling-kinds.ts";
 
 export interface KindDefinition {
   readonly group: string;
@@ -97,6 +98,12 @@ export const syncTargetKind: KindDefinition = {
           maxItems: 500,
           "x-kubernetes-list-type": "set",
         }),
+        taints,
+        bounds: {
+          ...bounds,
+          description:
+            "What may be used of the cluster at most, by all workspaces together. What is named here takes the place of what the cluster reports.",
+        },
       },
       {
         default: {},
@@ -113,6 +120,7 @@ export const syncTargetKind: KindDefinition = {
       version: text("The cluster's version of Kubernetes."),
       capacity: { ...quantities, description: "What all nodes together have." },
       allocatable: { ...quantities, description: "What of it workloads may use." },
+      reserved: { ...quantities, description: "What is asked for by what is placed here." },
       syncedResources: list(text(), { description: "What is synced, by resource.group." }),
       lastHeartbeatTime: text("When the syncer was last heard of.", { format: "date-time" }),
     }),
@@ -238,6 +246,8 @@ export const multiclusterKinds: readonly KindDefinition[] = [
   negotiatedApiResourceKind,
   serviceExportKind,
   serviceImportKind,
+  locationKind,
+  placementKind,
 ];
 
 /** The kind as a CustomResourceDefinition, for servers that do not have it built in. */

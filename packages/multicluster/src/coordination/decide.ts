@@ -6,6 +6,15 @@
 import { type Happening, type ObjectInput, stringMember, timestamp } from "@kcp-ts/sdk";
 import { assignedCluster } from "../api/index.ts";
 import {
+  type Assessment,
+  assess,
+  type Neighbour,
+  type Policy,
+  type Prospect,
+  type Usage,
+  workloadOf,
+} from "../scheduling/index.ts";
+import {
   conditionsOf,
   countOf,
   type Deployment,
@@ -37,6 +46,14 @@ export interface DecideInput {
   readonly targets: readonly Target[];
   readonly patience: Patience;
   readonly nowMs: number;
+  readonly surroundings?: Surroundings | undefined;
+}
+
+/** What else decides where it may go; all clusters, evenly, if it is left out. */
+export interface Surroundings {
+  readonly policy?: Policy | undefined;
+  readonly usage?: Usage | undefined;
+  readonly neighbours?: readonly Neighbour[] | undefined;
 }
 
 export interface Decision {
@@ -53,12 +70,18 @@ export interface Decision {
   readonly happenings: readonly Happening[];
   /** When to look again though nothing has changed. */
   readonly wakeAtMs: number | undefined;
+  /** Where it leads, and why. */
+  readonly places: readonly Place[];
+  readonly plan: Plan;
+  readonly assessment: Assessment;
 }
 
 /** A cluster that has a part, could have one, or both. */
 export interface Place {
   readonly name: string;
   readonly judgement: Judgement;
+  /** What the scheduler says; nothing about a cluster that is not registered. */
+  readonly prospect: Prospect | undefined;
   readonly deployment: Deployment | undefined;
   readonly member: Member;
 }
@@ -66,17 +89,22 @@ export interface Place {
 export function decide(input: DecideInput): Decision {
   const { parent, nowMs, takenNames } = input;
   const placement = readPlacement(parent);
-  const places = placesOf(input, placement instanceof PlacementError ? undefined : placement);
+  const wish = placement instanceof PlacementError ? undefined : placement;
+  const assessment = assessmentOf(input, wish);
+  const places = placesOf(input, wish, assessment);
   const replicas = replicasOf(parent);
   const asked = Math.max(...places.map(({ deployment }) => askedOf(deployment)), replicas);
   const members = places.map(({ member }) => member);
-  const plan = planMoves({ replicas, members, scaledDownBy: asked - replicas });
+  const { total, maxSkews } = assessment;
+  const scaledDownBy = asked - replicas;
+  const plan = planMoves({ replicas, members, scaledDownBy, placeable: total?.replicas, maxSkews });
   const isHeld = placement instanceof PlacementError && input.parts.length > 0;
   const writes = writesOf(input, places, isHeld ? heldPlan(places) : plan);
   const verdict = verdictOf({
     replicas,
     places,
     plan,
+    total,
     takenNames,
     problem: placement instanceof PlacementError ? placement.message : undefined,
   });
@@ -93,6 +121,9 @@ export function decide(input: DecideInput): Decision {
     status,
     happenings: happeningsOf(parent, places, writes),
     wakeAtMs: earliest(...places.map(({ judgement: { untilMs } }) => untilMs)),
+    places,
+    plan,
+    assessment,
   };
 }
 
@@ -114,10 +145,35 @@ function readPlacement({ metadata }: Deployment): Placement | PlacementError {
   }
 }
 
-function placesOf(input: DecideInput, placement: Placement | undefined): readonly Place[] {
-  const { parent, parts, targets, takenNames, patience, nowMs } = input;
+function assessmentOf(input: DecideInput, wish: Placement | undefined): Assessment {
+  const { parent, targets, surroundings = {} } = input;
+  const byCluster = partsByCluster(input);
+  return assess({
+    ...surroundings,
+    workload: workloadOf(parent, { resource: "deployments.apps" }),
+    candidates: targets,
+    wish,
+    present: (cluster) => {
+      const part = byCluster.get(cluster);
+      if (part === undefined) return { replicas: 0, available: 0 };
+      return { replicas: replicasOf(part), available: countOf(part, "availableReplicas") };
+    },
+  });
+}
+
+function partsByCluster({ parts }: DecideInput): ReadonlyMap<string, Deployment> {
   const byCluster = new Map<string, Deployment>();
   for (const part of parts) byCluster.set(assignedCluster(part.metadata.labels) ?? "", part);
+  return byCluster;
+}
+
+function placesOf(
+  input: DecideInput,
+  placement: Placement | undefined,
+  { prospects }: Assessment,
+): readonly Place[] {
+  const { parent, targets, takenNames, patience, nowMs } = input;
+  const byCluster = partsByCluster(input);
   const byName = new Map(targets.map((target) => [target.name, target]));
   const names = new Set([...byName.keys(), ...byCluster.keys()]);
   const places: Place[] = [];
@@ -128,23 +184,28 @@ function placesOf(input: DecideInput, placement: Placement | undefined): readonl
       deployment === undefined && takenNames.has(partName(parent.metadata.name, name));
     if (isTaken) continue;
     const judged = judge(target, nowMs, patience);
-    const judgement = isExcluded(target, placement) ? excluded(judged) : judged;
+    const prospect = prospects.get(name);
+    const judgement = permitted(judged, prospect);
     const member: Member = {
       name,
       ...judgement,
-      weight: Math.max(1, placement?.weights.get(name) ?? 1),
+      weight: prospect?.weight,
       capacity: placement?.capacity.get(name),
+      room: prospect?.room?.replicas,
+      domains: prospect?.domains,
       part: deployment === undefined ? undefined : partOf(deployment),
     };
-    places.push({ name, judgement, deployment, member });
+    places.push({ name, judgement, prospect, deployment, member });
   }
   return places;
 }
 
-function isExcluded(target: Target | undefined, placement: Placement | undefined): boolean {
-  if (target === undefined || placement === undefined) return false;
-  const { selector, weights } = placement;
-  return weights.get(target.name) === 0 || selector?.matches(target.labels) === false;
+/** What the scheduler says is on top of how the cluster is. */
+function permitted(judgement: Judgement, prospect: Prospect | undefined): Judgement {
+  if (prospect === undefined) return judgement;
+  if (prospect.expelled.length > 0) return excluded(judgement);
+  const isOpen = judgement.standing === "accepting" || judgement.standing === "settling";
+  return isOpen && prospect.refused.length > 0 ? { ...judgement, standing: "cordoned" } : judgement;
 }
 
 function excluded(judgement: Judgement): Judgement {

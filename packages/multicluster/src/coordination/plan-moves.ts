@@ -24,6 +24,10 @@ export interface Member {
   readonly isTrusted?: boolean;
   readonly weight?: number | undefined;
   readonly capacity?: number | undefined;
+  /** Replicas that it can have at all; unbounded if left out. */
+  readonly room?: number | undefined;
+  /** Which part of the world it is in, the widest first. */
+  readonly domains?: readonly string[] | undefined;
   readonly part?: Part | undefined;
 }
 
@@ -46,6 +50,10 @@ export interface PlanInput {
   readonly members: readonly Member[];
   /** How many fewer are asked for than when the parts were last written. */
   readonly scaledDownBy: number;
+  /** How many there may be in all clusters together; as many as are asked for if left out. */
+  readonly placeable?: number | undefined;
+  /** How uneven domains may be, level by level. */
+  readonly maxSkews?: readonly number[] | undefined;
 }
 
 export interface Plan {
@@ -61,7 +69,8 @@ export interface Plan {
 
 export function planMoves(input: PlanInput): Plan {
   const { replicas, members } = input;
-  const goal = goalOf(replicas, members);
+  const { placeable = replicas, maxSkews } = input;
+  const goal = goalOf(Math.min(replicas, placeable), members, maxSkews);
   const next = new Map<string, number | "remove">();
   let available = sumOf(members, availableAtLeast);
   const isEnough = available >= replicas;
@@ -100,7 +109,11 @@ function receivers(members: readonly Member[]): ReadonlySet<Member> {
   return new Set(members.filter(may));
 }
 
-function goalOf(replicas: number, members: readonly Member[]): ReadonlyMap<string, number> {
+function goalOf(
+  replicas: number,
+  members: readonly Member[],
+  maxSkews?: readonly number[],
+): ReadonlyMap<string, number> {
   const pinned = members.filter(({ part }) => part?.isPinned === true);
   const fixed = sumOf(pinned, ({ part }) => part?.replicas ?? 0);
   const open = receivers(members);
@@ -111,10 +124,12 @@ function goalOf(replicas: number, members: readonly Member[]): ReadonlyMap<strin
       ready: takesPart.has(member.standing),
       weight: member.weight,
       capacity: member.capacity,
+      room: member.room,
+      domains: member.domains,
       cordoned: !open.has(member),
       current: member.part?.replicas ?? 0,
     }));
-  const goal = new Map(distribute(Math.max(0, replicas - fixed), shares));
+  const goal = new Map(distribute(Math.max(0, replicas - fixed), shares, maxSkews));
   for (const { name, part } of pinned) goal.set(name, part?.replicas ?? 0);
   return goal;
 }

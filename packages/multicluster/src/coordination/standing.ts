@@ -25,8 +25,9 @@
  *
  * Reports of a cluster that has been Ready for less than settleMs do not count yet, whatever its standing.
  */
-import { findCondition, isConditionTrue, type StringMap } from "@kcp-ts/sdk";
+import { findCondition, isConditionTrue } from "@kcp-ts/sdk";
 import { type SyncTarget, targetConditions } from "../api/index.ts";
+import { type Candidate, candidateOf } from "../scheduling/index.ts";
 
 export type Standing =
   | "accepting"
@@ -38,9 +39,7 @@ export type Standing =
   | "gone";
 
 /** What of a SyncTarget decides where replicas go. */
-export interface Target {
-  readonly name: string;
-  readonly labels: StringMap;
+export interface Target extends Candidate {
   readonly isReady: boolean;
   /** When Ready last changed, or when the SyncTarget was made. */
   readonly changedAtMs: number;
@@ -66,14 +65,14 @@ export interface Judgement {
   readonly untilMs: number | undefined;
 }
 
-export function targetOf({ metadata, spec, status }: SyncTarget): Target {
+export function targetOf(object: SyncTarget): Target {
+  const { metadata, spec, status } = object;
   const { ready: summary, heartbeatHealthy } = targetConditions;
   const isDeleting = metadata.deletionTimestamp !== undefined;
   const ready = findCondition(status?.conditions, isDeleting ? heartbeatHealthy : summary);
   const evictAfterMs = Date.parse(spec?.evictAfter ?? "");
   return {
-    name: metadata.name,
-    labels: metadata.labels ?? {},
+    ...candidateOf(object),
     // One that is being deleted is called not Ready for that alone.
     isReady: isConditionTrue(status?.conditions, isDeleting ? heartbeatHealthy : summary),
     changedAtMs: timeOf(ready?.lastTransitionTime) ?? timeOf(metadata.creationTimestamp) ?? 0,
