@@ -163,9 +163,9 @@ export {
 } from "./api-importer/index.ts";
 export {
   askedReplicasAnnotation,
+  type Coordinators,
+  type CoordinatorsOptions,
   capacityAnnotation,
-  type DeploymentSplitter,
-  type DeploymentSplitterOptions,
   deploymentSplitter,
   distribute,
   graceMsDefault,
@@ -177,6 +177,7 @@ export {
   selectorAnnotation,
   settleMsDefault,
   weightsAnnotation,
+  workloadCoordinators,
 } from "./coordination/index.ts";
 export {
   type MulticlusterOptions,

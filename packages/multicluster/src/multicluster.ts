@@ -15,7 +15,7 @@ import {
 } from "@kcp-ts/sdk";
 import { AgentInstaller, type AgentInstallerOptions } from "./agent/index.ts";
 import { ApiImporter } from "./api-importer/index.ts";
-import { deploymentSplitter, type Patience } from "./coordination/index.ts";
+import { type Patience, workloadCoordinators } from "./coordination/index.ts";
 import { NegotiationController } from "./negotiation/index.ts";
 import {
   type LinkSettings,
@@ -124,7 +124,7 @@ export async function runMulticluster(
   ];
   if (parts.has("deployment-splitter")) {
     const own = { ...options.patience, onError: report("deployment-splitter") };
-    loops.push(deploymentSplitter({ client, clock, ...own }));
+    loops.push(workloadCoordinators({ client, clock, ...own }));
   }
   if (parts.has("traffic")) {
     const own = { ...options.sight, onError: report("traffic") };

@@ -6,20 +6,14 @@
  */
 import { isJsonObject, type JsonValue, jsonEqual } from "@kcp-ts/machinery/json";
 import { type ConditionInput, timestamp } from "@kcp-ts/sdk";
-import {
-  conditionsOf,
-  countOf,
-  type Deployment,
-  type DeploymentCondition,
-  type DeploymentStatus,
-  isObserved,
-  replicasOf,
-} from "./deployment.ts";
+import { countOf, type Deployment, type DeploymentStatus, replicasOf } from "./deployment.ts";
 import { hasSpecOf } from "./part.ts";
+import type { Strategy } from "./strategy.ts";
+import { conditionsOf, type Workload, type WorkloadCondition } from "./workload.ts";
 
 export interface FoldedPart {
   readonly cluster: string;
-  readonly deployment: Deployment;
+  readonly object: Workload;
   /** Whether its cluster can be asked. */
   readonly isKnown: boolean;
   /** Its spec is not ours to set, or no longer. */
@@ -29,7 +23,8 @@ export interface FoldedPart {
 }
 
 export interface FoldInput {
-  readonly parent: Deployment;
+  readonly strategy: Strategy;
+  readonly parent: Workload;
   readonly parts: readonly FoldedPart[];
   /** Says where the replicas are; takes the place of Progressing when nothing can progress. */
   readonly verdict: Verdict;
@@ -54,7 +49,7 @@ export function foldStatus(input: FoldInput): DeploymentStatus {
   const { parent, parts, nowMs } = input;
   const known = parts.filter(({ isKnown }) => isKnown);
   const sum = (field: Parameters<typeof countOf>[1]) =>
-    known.reduce((total, { deployment }) => total + countOf(deployment, field), 0);
+    known.reduce((total, { object }) => total + countOf(object, field), 0);
   const available = sum("availableReplicas");
   const terminating = sum("terminatingReplicas");
   const unavailable = Math.max(sum("unavailableReplicas"), replicasOf(parent) - available, 0);
@@ -68,21 +63,23 @@ export function foldStatus(input: FoldInput): DeploymentStatus {
     ...(terminating === 0 ? {} : { terminatingReplicas: terminating }),
     conditions: withTimes(conditionsOf(parent), foldConditions(input, known, available), nowMs),
   };
-  const { status: before } = parent;
+  const { status: before } = parent as Deployment;
   return before !== undefined && same(before, status) ? before : status;
 }
 
 function observed(
-  { parent, isWriting }: FoldInput,
+  { strategy, parent, isWriting }: FoldInput,
   known: readonly FoldedPart[],
 ): Pick<DeploymentStatus, "observedGeneration"> {
   const isSeen =
     !isWriting &&
     known.every(
-      ({ deployment, isLeftAlone }) =>
-        isLeftAlone || (hasSpecOf(deployment, parent) && isObserved(deployment)),
+      ({ cluster, object, isLeftAlone }) =>
+        isLeftAlone ||
+        (hasSpecOf(object, { strategy, parent, cluster }) && strategy.report(object).isObserved),
     );
-  const generation = isSeen ? parent.metadata.generation : parent.status?.observedGeneration;
+  const before = (parent as Deployment).status?.observedGeneration;
+  const generation = isSeen ? parent.metadata.generation : before;
   return generation === undefined ? {} : { observedGeneration: generation };
 }
 
@@ -93,7 +90,7 @@ function foldConditions(
 ): readonly ConditionInput[] {
   const { parent, verdict } = input;
   const { reason, message, isPlaced, isBlocked } = verdict;
-  const types = new Set(known.flatMap(({ deployment }) => conditionsOf(deployment).map(typeOf)));
+  const types = new Set(known.flatMap(({ object }) => conditionsOf(object).map(typeOf)));
   types.delete("Available");
   types.delete("Progressing");
   const conditions: (ConditionInput | undefined)[] = [
@@ -107,7 +104,7 @@ function foldConditions(
 
 /** As a cluster judges its own: enough is all but what may be unavailable. A part that only starts makes the whole no less available. */
 function availability(
-  parent: Deployment,
+  parent: Workload,
   known: readonly FoldedPart[],
   available: number,
 ): ConditionInput {
@@ -117,17 +114,17 @@ function availability(
     return { type: "Available", status: "True", reason: "MinimumReplicasAvailable", message };
   }
   const short = known
-    .filter(({ deployment }) => countOf(deployment, "availableReplicas") < replicasOf(deployment))
+    .filter(({ object }) => countOf(object, "availableReplicas") < replicasOf(object))
     .map(
-      ({ cluster, deployment }) =>
-        `${cluster} has ${countOf(deployment, "availableReplicas")} of ${replicasOf(deployment)}`,
+      ({ cluster, object }) =>
+        `${cluster} has ${countOf(object, "availableReplicas")} of ${replicasOf(object)}`,
     );
   const message = `Deployment does not have minimum availability${short.length === 0 ? "." : `: ${short.join(", ")}.`}`;
   return { type: "Available", status: "False", reason: "MinimumReplicasUnavailable", message };
 }
 
 /** `spec.strategy.rollingUpdate.maxUnavailable`, of the whole; 25% if left out, none for Recreate's counterpart. */
-function unavailableMax({ spec, ...rest }: Deployment): number {
+function unavailableMax({ spec, ...rest }: Workload): number {
   const { strategy } = spec as {
     strategy?: { type?: string; rollingUpdate?: { maxUnavailable?: number | string } };
   };
@@ -147,8 +144,8 @@ function progress(known: readonly FoldedPart[]): ConditionInput | undefined {
   }
   const found = worst("Progressing", known);
   if (found === undefined || found.status !== "True") return found;
-  const busy = known.filter(({ deployment }) =>
-    conditionsOf(deployment).some(
+  const busy = known.filter(({ object }) =>
+    conditionsOf(object).some(
       ({ type, reason }) => type === "Progressing" && reason !== "NewReplicaSetAvailable",
     ),
   );
@@ -172,8 +169,8 @@ function readTrouble(text: string): { readonly reason: string; readonly message:
 function worst(type: string, known: readonly FoldedPart[]): ConditionInput | undefined {
   const order = type === "ReplicaFailure" ? ["True", "Unknown"] : ["False", "Unknown", "True"];
   for (const status of order) {
-    const found = known.flatMap(({ cluster, deployment }) =>
-      conditionsOf(deployment)
+    const found = known.flatMap(({ cluster, object }) =>
+      conditionsOf(object)
         .filter((one) => one.type === type && one.status === status)
         .map(({ reason = "", message = "" }) => ({ cluster, reason, message })),
     );
@@ -189,10 +186,10 @@ function worst(type: string, known: readonly FoldedPart[]): ConditionInput | und
 
 /** Transition times move with the status, update times with anything. */
 function withTimes(
-  before: readonly DeploymentCondition[],
+  before: readonly WorkloadCondition[],
   inputs: readonly ConditionInput[],
   nowMs: number,
-): readonly DeploymentCondition[] {
+): readonly WorkloadCondition[] {
   const now = timestamp(nowMs);
   return inputs.map((input) => {
     const known = before.find(({ type }) => type === input.type);
@@ -208,7 +205,7 @@ function withTimes(
   });
 }
 
-function typeOf({ type }: DeploymentCondition): string {
+function typeOf({ type }: WorkloadCondition): string {
   return type;
 }
 

@@ -34,6 +34,8 @@ export interface Member {
 /** What a cluster has of the whole. */
 export interface Part {
   readonly replicas: number;
+  /** Of a range of numbers: the first. */
+  readonly start?: number;
   readonly available: number;
   /** Whether the report is about the newest spec: an older one may count what has been removed since. */
   readonly isObserved: boolean;
@@ -59,6 +61,8 @@ export interface PlanInput {
 export interface Plan {
   /** By cluster: so many next, or `remove`. Clusters whose part stays away or is left alone are not in it. */
   readonly next: ReadonlyMap<string, number | "remove">;
+  /** By cluster, where shares are ranges of numbers: the first of what is next. */
+  readonly starts?: ReadonlyMap<string, number>;
   /** Where it leads. */
   readonly goal: ReadonlyMap<string, number>;
   /** What has no place in any cluster. */

@@ -1,14 +1,15 @@
 /**
- * The Deployment splitter: one for all logical clusters. It watches Deployments and SyncTargets, and does what `decide.ts` says.
+ * The coordinator of one kind: one for all logical clusters. It watches the kind and SyncTargets, and does what the kind's strategy decides.
  *
- * Nothing is decided from a cache. Watches, of metadata only, tell where to look; the Deployment and its parts are read when they are looked at.
+ * Nothing is decided from a cache. Watches, of metadata only, tell where to look; the whole and its parts are read when they are looked at.
  * So a cache that is empty or behind can cause a needless look, never a deletion.
  */
-import { type Clock, systemClock } from "@kcp-ts/machinery/base";
+import type { Clock } from "@kcp-ts/machinery/base";
 import { type JsonValue, jsonEqual } from "@kcp-ts/machinery/json";
 import { isStatusError } from "@kcp-ts/machinery/status";
 import {
   type Client,
+  type Clusters,
   Controller,
   type EventRecorder,
   type KubernetesObject,
@@ -17,71 +18,78 @@ import {
   type ObjectStore,
   type ReconcileResult,
   EventRecorder as Recorder,
+  type Resource,
   type ResourceClient,
 } from "@kcp-ts/sdk";
 import { ownedByLabel, type SyncTarget, syncTargets } from "../api/index.ts";
 import { type Decision, decide } from "./decide.ts";
-import { asDeployment, type Deployment, deployments } from "./deployment.ts";
 import { keepHistory, readHistory } from "./keep-history.ts";
 import { belongsTo, isWhole, ownerLabelOf, ownerLabelValue, partName } from "./part.ts";
 import { type Patience, type Target, targetOf } from "./standing.ts";
+import type { Strategy } from "./strategy.ts";
 import { metadataAndTargets } from "./watched-clusters.ts";
+import type { Workload } from "./workload.ts";
 
-export interface DeploymentSplitterOptions extends Partial<Patience> {
+export interface CoordinatorOptions {
+  readonly strategy: Strategy;
   /** Of the server, not of one cluster of it. Must be allowed everything. */
   readonly client: Client;
-  readonly clock?: Clock;
-  /** Deployments at a time. */
-  readonly concurrency?: number;
+  /** Where SyncTargets are watched, for all coordinators; run by the caller. */
+  readonly targets: Clusters;
+  readonly patience: Patience;
+  readonly clock: Clock;
+  /** Wholes at a time. */
+  readonly concurrency: number;
   /** What went wrong and is tried again. */
   readonly onError: (error: unknown, key?: ObjectKey) => void;
 }
 
-export interface DeploymentSplitter {
-  /** Works until the signal aborts, and resolves when what was under way is finished. Call it once. */
-  run(signal: AbortSignal): Promise<void>;
-}
-
-/** As long as Kubernetes waits for a node, and a little more: a cluster is harder to lose. */
-export const graceMsDefault = 60_000;
-export const settleMsDefault = 10_000;
-const concurrencyDefault = 4;
 /** A clock that is a little behind another's must not make this a busy loop. */
 const wakeMsMin = 100;
 
-export function deploymentSplitter(options: DeploymentSplitterOptions): DeploymentSplitter {
-  const { client, clock = systemClock, onError, concurrency = concurrencyDefault } = options;
-  const clusters = metadataAndTargets({ client, clock, onError });
-  const seen = clusters.source(deployments, { indexers }).store;
+/** Works until the signal aborts, and resolves when what was under way is finished. */
+export async function coordinate(options: CoordinatorOptions, signal: AbortSignal): Promise<void> {
+  const { strategy, client, clock, onError, concurrency, patience } = options;
+  const { wholes, parts, relations } = strategy;
+  const clusters = metadataAndTargets(options);
+  const seen = clusters.source(wholes, { indexers }).store;
+  const seenParts = parts === wholes ? seen : clusters.source(parts, { indexers }).store;
   const targets = clusters.source<SyncTarget, Target>(syncTargets, { transform: targetOf }).store;
+  const name = `coordinator-${strategy.name}`;
   const events = new Recorder({
-    component: "deployment-splitter",
+    component: wholes.resource === "deployments" ? "deployment-splitter" : name,
     client: (cluster) => client.inCluster(cluster),
     clock,
     onError,
   });
-  const { graceMs = graceMsDefault, settleMs = settleMsDefault } = options;
-  const work = { client, clock, seen, targets, events, patience: { graceMs, settleMs } };
+  const work = { strategy, client, clock, seenParts, targets, events, patience };
+  const wholesIn = (key: Pick<ObjectKey, "cluster">) =>
+    seen.keysByIndex("wholes", { cluster: key.cluster, value: "" });
   const controller = new Controller({
-    name: "deployment-splitter",
+    name,
     clusters,
     concurrency,
     clock,
     onError,
-    reconcile: (key, { signal }) => splitDeployment(key, work, signal),
+    reconcile: (key, { signal: stop }) => coordinateOne(key, work, stop),
   })
-    .watch(deployments, { indexers, map: wholeOf })
+    .watch(wholes, { indexers, map: (object, key) => wholeOf(object, key, wholes) })
     .watch<SyncTarget, Target>(syncTargets, {
       transform: targetOf,
       predicate: (change) => change.type !== "updated" || !same(change.object, change.previous),
-      map: (_target, { cluster }) => seen.keysByIndex("wholes", { cluster, value: "" }),
+      map: (_target, key) => wholesIn(key),
     });
-  return {
-    async run(signal) {
-      await new Manager({ clusters: [clusters], controllers: [controller] }).run(signal);
-      await events.flush();
-    },
-  };
+  if (parts !== wholes) {
+    controller.watch(parts, { indexers, map: (part, key) => ownersOf(part, key, wholes) });
+  }
+  for (const related of relations?.kinds ?? []) {
+    controller.watch(related, {
+      indexers,
+      map: (_object, key) => wholesIn(key).filter(({ namespace }) => namespace === key.namespace),
+    });
+  }
+  await new Manager({ clusters: [clusters], controllers: [controller] }).run(signal);
+  await events.flush();
 }
 
 const indexers = {
@@ -89,68 +97,90 @@ const indexers = {
 };
 
 /** A whole is looked at itself; for a part, the whole that it belongs to or once belonged to. */
-function wholeOf({ metadata }: KubernetesObject, key: ObjectKey): readonly ObjectKey[] {
-  if (isWhole({ metadata })) return [key];
-  const owner = metadata.ownerReferences?.find(
-    ({ kind, controller }) => kind === deployments.kind && controller === true,
-  );
-  const name = owner?.name ?? ownerLabelOf(metadata.labels);
-  return name === undefined ? [] : [{ ...key, name }];
+function wholeOf(
+  object: KubernetesObject,
+  key: ObjectKey,
+  wholes: Resource<Workload>,
+): readonly ObjectKey[] {
+  return isWhole(object) ? [key] : ownersOf(object, key, wholes);
+}
+
+function ownersOf(
+  { metadata }: KubernetesObject,
+  key: ObjectKey,
+  wholes: Resource<Workload>,
+): readonly ObjectKey[] {
+  const owner = metadata.ownerReferences?.find(({ controller }) => controller === true);
+  const name = owner === undefined ? ownerLabelOf(metadata.labels) : owner.name;
+  if (name === undefined || (owner !== undefined && owner.kind !== wholes.kind)) return [];
+  return [{ ...key, name }];
 }
 
 interface Work {
+  readonly strategy: Strategy;
   readonly client: Client;
   readonly clock: Clock;
-  readonly seen: ObjectStore<KubernetesObject>;
+  readonly seenParts: ObjectStore<KubernetesObject>;
   readonly targets: ObjectStore<Target>;
   readonly events: EventRecorder;
   readonly patience: Patience;
 }
 
-async function splitDeployment(
+async function coordinateOne(
   key: ObjectKey,
   work: Work,
   signal: AbortSignal,
 ): Promise<ReconcileResult> {
+  const { strategy } = work;
   const { namespace, name, cluster } = key;
   const client = work.client.inCluster(cluster);
-  const resource = client.resource(deployments);
-  const found = await resource.find({ namespace, name }, { signal });
-  const parent = found === undefined ? undefined : asDeployment(found);
+  const found = await client.resource(strategy.wholes).find({ namespace, name }, { signal });
+  const parent = found === undefined ? undefined : strategy.accept(found);
   // What is being deleted takes its parts along by itself.
   if (parent === undefined || !isWhole(parent)) return;
   if (parent.metadata.deletionTimestamp !== undefined) return;
+  const resource = client.resource(strategy.parts);
   const labelSelector = `${ownedByLabel}=${ownerLabelValue(name)}`;
-  const [{ items }, history] = await Promise.all([
+  const [{ items }, history, related] = await Promise.all([
     resource.list({ namespace, labelSelector, signal }),
-    readHistory(client, key, signal),
+    strategy.keepsHistory ? readHistory(client, key, signal) : undefined,
+    strategy.relations?.read(client, parent, signal),
   ]);
-  const parts = items.filter((one) => asDeployment(one) !== undefined && belongsTo(one, parent));
+  const parts = items.flatMap((one) => {
+    const part = belongsTo(one, parent) ? strategy.acceptPart(one) : undefined;
+    return part === undefined ? [] : [part];
+  });
   const targets = work.targets.list({ cluster });
   const nowMs = work.clock.now();
-  const decision = decide({
+  const decision = (strategy.decide ?? decide)({
+    strategy,
     parent,
     parts,
-    takenNames: takenNames(key, targets, parts, work.seen),
+    ...(related === undefined ? {} : { related }),
+    takenNames: takenNames(key, targets, parts, work.seenParts),
     targets,
     patience: work.patience,
     nowMs,
   });
   for (const happening of decision.happenings) work.events.record(cluster, parent, happening);
   await writeParts(resource, parent, decision, signal);
-  const kept = await keepHistory(client, parent, history, signal);
+  const kept = strategy.keepsHistory
+    ? await keepHistory(client, parent, history, signal)
+    : { parent, happenings: [] };
   for (const happening of kept.happenings) work.events.record(cluster, parent, happening);
   // What is said comes last: who has waited for a rollout finds it in the history.
-  if (decision.status !== parent.status)
-    await writeStatus(resource, { ...kept.parent, status: decision.status }, signal);
+  if (!sameStatus(decision.status, parent.status)) {
+    const said = { ...kept.parent, status: decision.status };
+    await writeStatus(client.resource(strategy.wholes), said, signal);
+  }
   if (decision.wakeAtMs === undefined) return;
   return { requeueAfterMs: Math.max(wakeMsMin, decision.wakeAtMs - nowMs) };
 }
 
 /** More first, less afterwards. */
 async function writeParts(
-  resource: ResourceClient<Deployment>,
-  parent: Deployment,
+  resource: ResourceClient<Workload>,
+  parent: Workload,
   decision: Decision,
   signal: AbortSignal,
 ): Promise<void> {
@@ -173,8 +203,8 @@ async function writeParts(
 }
 
 async function writeStatus(
-  resource: ResourceClient<Deployment>,
-  parent: Deployment,
+  resource: ResourceClient<Workload>,
+  parent: Workload,
   signal: AbortSignal,
 ): Promise<void> {
   try {
@@ -188,7 +218,7 @@ async function writeStatus(
 function takenNames(
   { cluster, namespace, name }: ObjectKey,
   targets: readonly Target[],
-  parts: readonly Deployment[],
+  parts: readonly Workload[],
   seen: ObjectStore<KubernetesObject>,
 ): ReadonlySet<string> {
   const own = new Set(parts.map(({ metadata }) => metadata.name));
@@ -198,6 +228,10 @@ function takenNames(
     if (!own.has(wanted) && seen.has({ cluster, namespace, name: wanted })) taken.add(wanted);
   }
   return taken;
+}
+
+function sameStatus(a: object, b: object | undefined): boolean {
+  return a === b || jsonEqual(a as JsonValue, (b ?? {}) as JsonValue);
 }
 
 function same(a: Target, b: Target): boolean {
