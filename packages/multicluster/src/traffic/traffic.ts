@@ -6,6 +6,7 @@ import { type Clock, systemClock } from "@kcp-ts/machinery/base";
 import { type Client, logicalClusters, Manager, type ObjectKey } from "@kcp-ts/sdk";
 import { type SyncTarget, syncTargets } from "../api/index.ts";
 import { metadataAndTargets, type Target, targetOf } from "../coordination/index.ts";
+import { ingressController } from "./ingress-controller.ts";
 import { services } from "./objects.ts";
 import { serviceController } from "./service-controller.ts";
 import { type SightPatience, sightPatienceDefault } from "./sight.ts";
@@ -41,7 +42,7 @@ export function traffic(options: TrafficOptions): Traffic {
       const work = async () => {
         const clusters = metadataAndTargets({ client, targets, clock, onError });
         const shared = { clusters, targets: source.store, patience, clock, concurrency, onError };
-        const controllers = [serviceController(shared)];
+        const controllers = [serviceController(shared), ingressController(shared)];
         await new Manager({ clusters: [clusters], controllers }).run(stop);
       };
       const look = ({ synced, isReady }: Target) => {
