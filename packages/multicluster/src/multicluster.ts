@@ -66,9 +66,10 @@ export interface MulticlusterOptions {
   readonly onError: (error: unknown, context: { controller: string; key?: ObjectKey }) => void;
 }
 
-/** What a workload needs first; ReplicaSets for the history of Deployments, the rest for traffic over several clusters. */
+/** What a workload needs first; ReplicaSets for the history of Deployments, Pods to be looked at, the rest for traffic over several clusters. */
 export const syncedResourcesDefault: readonly string[] = [
   "deployments.apps",
+  "pods",
   "replicasets.apps",
   "services",
   "ingresses.networking.k8s.io",

@@ -182,12 +182,10 @@ describe("a Service over two clusters", () => {
     const exports = client.resource(serviceExports);
     await stage.deploy(2);
     await exports.create({ metadata: { namespace, name: "nothing" } });
-    await client
-      .resource(services)
-      .create({
-        metadata: { namespace, name: "outside" },
-        spec: { type: "ExternalName", externalName: "example.com" },
-      });
+    await client.resource(services).create({
+      metadata: { namespace, name: "outside" },
+      spec: { type: "ExternalName", externalName: "example.com" },
+    });
     await exports.create({ metadata: { namespace, name: "outside" } });
     await eventually(async () => {
       const missing = await exportCondition(client, "Valid", "nothing");

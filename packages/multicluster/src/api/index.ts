@@ -50,6 +50,7 @@ export {
   clusterLabel,
   clusterLabels,
   computeExportAnnotation,
+  copyOfAnnotation,
   deletionAnnotation,
   deletionAnnotationPrefix,
   diffAnnotationPrefix,
@@ -145,3 +146,12 @@ export {
   syncTargets,
   targetConditions,
 } from "./sync-target.ts";
+export {
+  type ClusterDaemonSet,
+  clusterDaemonSetKind,
+  clusterDaemonSets,
+  type WorkloadStrategy,
+  type WorkloadStrategySpec,
+  workloadStrategies,
+  workloadStrategyKind,
+} from "./workload-kinds.ts";

@@ -13,6 +13,7 @@ import {
   text,
 } from "./notation.ts";
 import { bounds, locationKind, placementKind, taints } from "./scheduling-kinds.ts";
+import { clusterDaemonSetKind, workloadStrategyKind } from "./workload-kinds.ts";
 
 export interface KindDefinition {
   readonly group: string;
@@ -244,10 +245,12 @@ export const multiclusterKinds: readonly KindDefinition[] = [
   syncTargetKind,
   apiResourceImportKind,
   negotiatedApiResourceKind,
-  serviceExportKind,
-  serviceImportKind,
+  clusterDaemonSetKind,
+  workloadStrategyKind,
   locationKind,
   placementKind,
+  serviceExportKind,
+  serviceImportKind,
 ];
 
 /** The kind as a CustomResourceDefinition, for servers that do not have it built in. */

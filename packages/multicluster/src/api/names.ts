@@ -111,6 +111,8 @@ export const chosenTargetAnnotation = "internal.workload.kcp.io/synctarget";
 export const workspaceUrlAnnotation = "internal.workload.kcp.io/workspace-url";
 /** On upsynced objects: the downstream resourceVersion they were copied at. */
 export const upsyncedVersionAnnotation = "workload.kcp.io/rv";
+/** On upsynced objects: the uids of what they are copies of and of the SyncTarget it is in, as JSON. */
+export const copyOfAnnotation = "workload.kcp.io/copy-of";
 export const upsyncDiffAnnotationPrefix = "internal.workload.kcp.io/upsyncdiff";
 /** On Services: what belongs to it downstream and is copied up, `endpoints` for one. */
 export const upsyncDerivedAnnotation = "experimental.workload.kcp.io/upsync-derived-resources";

@@ -23,6 +23,7 @@ import {
 } from "@kcp-ts/sdk";
 import { ownedByLabel, type SyncTarget, syncTargets } from "../api/index.ts";
 import { type Decision, decide } from "./decide.ts";
+import { deployments } from "./deployment.ts";
 import { keepHistory, readHistory } from "./keep-history.ts";
 import { belongsTo, isWhole, ownerLabelOf, ownerLabelValue, partName } from "./part.ts";
 import { type Patience, type Target, targetOf } from "./standing.ts";
@@ -162,8 +163,21 @@ async function coordinateOne(
     patience: work.patience,
     nowMs,
   });
+  if (decision.isExpired === true)
+    return deleteExpired(client.resource(strategy.wholes), parent, signal);
   for (const happening of decision.happenings) work.events.record(cluster, parent, happening);
+  if (decision.annotations !== undefined) {
+    const metadata = {
+      annotations: decision.annotations,
+      resourceVersion: parent.metadata.resourceVersion ?? "",
+    };
+    const patch = { type: "merge" as const, patch: { metadata } };
+    // What depends on it is done by the look that this write leads to.
+    await client.resource(strategy.wholes).patch({ namespace, name }, patch, { signal });
+    return;
+  }
   await writeParts(resource, parent, decision, signal);
+  if (decision.scale !== undefined) await writeScale(client, parent, decision.scale, signal);
   const kept = strategy.keepsHistory
     ? await keepHistory(client, parent, history, signal)
     : { parent, happenings: [] };
@@ -200,6 +214,31 @@ async function writeParts(
       return resource.delete({ namespace, name }, { preconditions, signal });
     }),
   ]);
+}
+
+/** As an autoscaler does it in a cluster. */
+async function writeScale(
+  client: Client,
+  { metadata: { namespace } }: Workload,
+  { name, replicas }: NonNullable<Decision["scale"]>,
+  signal: AbortSignal,
+): Promise<void> {
+  const patch = { type: "merge" as const, patch: { spec: { replicas } } };
+  const options = { fieldManager: autoscalerFieldManager, signal };
+  await client.resource(deployments).patch({ namespace, name }, patch, options);
+}
+
+const autoscalerFieldManager = "kcp-autoscaler";
+
+async function deleteExpired(
+  resource: ResourceClient<Workload>,
+  { metadata: { namespace, name, uid } }: Workload,
+  signal: AbortSignal,
+): Promise<undefined> {
+  const preconditions = uid === undefined ? {} : { uid };
+  const options = { preconditions, propagationPolicy: "Background" as const, signal };
+  await resource.delete({ namespace, name }, options);
+  return undefined;
 }
 
 async function writeStatus(

@@ -7,6 +7,13 @@ import { type Client, logicalClusters, type ObjectKey } from "@kcp-ts/sdk";
 import { type SyncTarget, syncTargets } from "../api/index.ts";
 import { coordinate } from "./coordinator.ts";
 import { deploymentStrategy } from "./deployment-strategy.ts";
+import { autoscalerStrategy } from "./kinds/autoscaler.ts";
+import { clusterDaemonSetStrategy } from "./kinds/cluster-daemon-set.ts";
+import { cronJobStrategy } from "./kinds/cron-job.ts";
+import { daemonSetStrategy } from "./kinds/daemon-set.ts";
+import { jobStrategy } from "./kinds/job.ts";
+import { podStrategy } from "./kinds/pod.ts";
+import { statefulSetStrategy } from "./kinds/stateful-set.ts";
 import { type Patience, type Target, targetOf } from "./standing.ts";
 import type { Strategy } from "./strategy.ts";
 
@@ -33,7 +40,16 @@ export const settleMsDefault = 10_000;
 const concurrencyDefault = 4;
 
 /** In the order in which they are started. */
-export const strategiesDefault: readonly Strategy[] = [deploymentStrategy];
+export const strategiesDefault: readonly Strategy[] = [
+  deploymentStrategy,
+  statefulSetStrategy,
+  daemonSetStrategy,
+  jobStrategy,
+  cronJobStrategy,
+  podStrategy,
+  autoscalerStrategy,
+  clusterDaemonSetStrategy,
+];
 
 export function workloadCoordinators(options: CoordinatorsOptions): Coordinators {
   const { client, clock = systemClock, onError, concurrency = concurrencyDefault } = options;
@@ -70,7 +86,7 @@ export function workloadCoordinators(options: CoordinatorsOptions): Coordinators
 
 /** Where nobody says what is synced, everything may be. */
 function isSynced({ parts }: Strategy, { synced, isReady }: Target): boolean {
-  return synced?.has(formatGroupResource(parts)) ?? isReady;
+  return synced?.includes(formatGroupResource(parts)) ?? isReady;
 }
 
 /** The coordinator of Deployments alone. */

@@ -4,7 +4,13 @@
  * Decided anew from the whole state each time, so it does not matter what was missed, or in which order things happened.
  */
 import { formatGroupResource } from "@kcp-ts/machinery/status";
-import { type Happening, type ObjectInput, stringMember, timestamp } from "@kcp-ts/sdk";
+import {
+  type Happening,
+  type ObjectInput,
+  type StringMap,
+  stringMember,
+  timestamp,
+} from "@kcp-ts/sdk";
 import { assignedCluster } from "../api/index.ts";
 import {
   type Assessment,
@@ -15,7 +21,7 @@ import {
   type Usage,
   workloadOf,
 } from "../scheduling/index.ts";
-import type { FoldedPart } from "./fold-status.ts";
+import type { FoldedPart } from "./fold-parts.ts";
 import {
   adjustedPart,
   askedReplicasAnnotation,
@@ -26,6 +32,7 @@ import {
 } from "./part.ts";
 import { type Placement, PlacementError, placementOf } from "./placement.ts";
 import type { Member, Part, Plan } from "./plan-moves.ts";
+import { podTemplateOf } from "./pod-template.ts";
 import {
   earliest,
   forKind,
@@ -75,6 +82,12 @@ export interface Decision {
   readonly happenings: readonly Happening[];
   /** When to look again though nothing has changed. */
   readonly wakeAtMs: number | undefined;
+  /** To be written on the whole before its parts are touched. */
+  readonly annotations?: StringMap;
+  /** What the whole scales is to have so many. */
+  readonly scale?: { readonly name: string; readonly replicas: number };
+  /** The whole is to be deleted: it said for how long it wanted to be kept. */
+  readonly isExpired?: boolean;
   /** Where it leads, and why. */
   readonly places: readonly Place[];
   readonly plan: Plan;
@@ -93,18 +106,15 @@ export interface Place {
 
 export function decide(input: DecideInput): Decision {
   const { strategy, parent, nowMs, takenNames } = input;
-  const placement = readPlacement(parent);
-  const wish = placement instanceof PlacementError ? undefined : placement;
-  const assessment = assessmentOf(input, wish);
-  const places = placesOf(input, wish, assessment);
+  const { places, assessment, problem } = placesFor(input);
   const replicas = strategy.asked(parent);
   const asked = Math.max(...places.map(({ object }) => askedOf(object)), replicas);
   const members = places.map(({ member }) => member);
   const { total, maxSkews } = assessment;
   const scaledDownBy = asked - replicas;
   const bounds = { placeable: total?.replicas, maxSkews };
-  const plan = strategy.plan({ replicas, members, scaledDownBy, ...bounds });
-  const isHeld = placement instanceof PlacementError && input.parts.length > 0;
+  const plan = strategy.plan({ replicas, members, scaledDownBy, ...bounds }, parent);
+  const isHeld = problem !== undefined && input.parts.length > 0;
   const writes = writesOf(input, places, isHeld ? heldPlan(places) : plan);
   const verdict = verdictOf({
     replicas,
@@ -112,7 +122,7 @@ export function decide(input: DecideInput): Decision {
     plan,
     total,
     takenNames,
-    problem: placement instanceof PlacementError ? placement.message : undefined,
+    problem,
   });
   const { creations, updates, cuts, removals } = writes;
   const status = strategy.fold({
@@ -132,6 +142,20 @@ export function decide(input: DecideInput): Decision {
     plan,
     assessment,
   };
+}
+
+/** The clusters as they stand for this whole; and why what its author says about them cannot be read. */
+export function placesFor(input: DecideInput): {
+  readonly places: readonly Place[];
+  readonly assessment: Assessment;
+  readonly problem: string | undefined;
+} {
+  const placement = readPlacement(input.parent);
+  const isRead = !(placement instanceof PlacementError);
+  const wish = isRead ? placement : undefined;
+  const assessment = assessmentOf(input, wish);
+  const places = placesOf(input, wish, assessment);
+  return { places, assessment, problem: isRead ? undefined : placement.message };
 }
 
 function foldedPart({ name, object, judgement, member }: Place): readonly FoldedPart[] {
@@ -157,7 +181,10 @@ function assessmentOf(input: DecideInput, wish: Placement | undefined): Assessme
   const byCluster = partsByCluster(input);
   return assess({
     ...surroundings,
-    workload: workloadOf(parent, { resource: formatGroupResource(strategy.parts) }),
+    workload: workloadOf(parent, {
+      resource: formatGroupResource(strategy.parts),
+      template: podTemplateOf(strategy.wholes, parent),
+    }),
     candidates: targets,
     wish,
     present: (cluster) => {

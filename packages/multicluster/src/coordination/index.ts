@@ -10,7 +10,7 @@ export {
 } from "./coordinators.ts";
 export { type DecideInput, type Decision, decide } from "./decide.ts";
 export { distribute, type Share, weightMax } from "./distribute.ts";
-export { placedCondition } from "./fold-status.ts";
+export { placedCondition } from "./fold-parts.ts";
 export {
   askedReplicasAnnotation,
   belongsTo,

@@ -45,7 +45,7 @@ export interface Target extends Candidate {
   readonly changedAtMs: number;
   readonly isUnschedulable: boolean;
   /** What is synced to it, by `resource.group`; undefined where nobody says, and everything may be. */
-  readonly synced?: ReadonlySet<string> | undefined;
+  readonly synced?: readonly string[] | undefined;
   readonly evictAfterMs: number | undefined;
   readonly isDeleting: boolean;
 }
@@ -79,7 +79,7 @@ export function targetOf(object: SyncTarget): Target {
     isReady: isConditionTrue(status?.conditions, isDeleting ? heartbeatHealthy : summary),
     changedAtMs: timeOf(ready?.lastTransitionTime) ?? timeOf(metadata.creationTimestamp) ?? 0,
     isUnschedulable: spec?.unschedulable === true,
-    synced: status?.syncedResources && new Set(status.syncedResources),
+    synced: status?.syncedResources,
     evictAfterMs: Number.isNaN(evictAfterMs) ? undefined : evictAfterMs,
     isDeleting,
   };
@@ -87,7 +87,7 @@ export function targetOf(object: SyncTarget): Target {
 
 /** A cluster that does not sync a kind gets none of it. Where nobody says what is synced, everything may be. */
 export function forKind(target: Target, kind: string): Target {
-  const isSynced = target.synced?.has(kind) ?? true;
+  const isSynced = target.synced?.includes(kind) ?? true;
   return isSynced ? target : { ...target, isUnschedulable: true };
 }
 

@@ -16,7 +16,12 @@ import {
 } from "@kcp-ts/sdk";
 import { downstreamLabel } from "../api/index.ts";
 import { type AuditOptions, runAudit } from "./audit.ts";
-import { type CachedObject, cachedObject, hasSameContent } from "./cached-object.ts";
+import {
+  type CachedObject,
+  cachedObject,
+  hasSameContent,
+  liveObjectsMax,
+} from "./cached-object.ts";
 import type { SyncContext, SyncedResource } from "./context.ts";
 import { copyName, isNamedByCluster, nameInCluster } from "./copy-names.ts";
 import { type Place, placeOf } from "./desired-object.ts";
@@ -48,6 +53,9 @@ export class KindView {
   /** Copies that we deleted. */
   readonly #deletedByUs = new Set<string>();
 
+  /** Read off an object once, not at every look. */
+  readonly #origins = new WeakMap<CachedObject, Origin | undefined>();
+
   readonly #selection: Pick<AuditOptions<CachedObject>, "labelSelector" | "keep">;
   /** What was written and not told by the time of the last audit. */
   #untold = new Set<CachedObject>();
@@ -69,6 +77,7 @@ export class KindView {
       selector: { labelSelector: this.#selection.labelSelector },
       keep: this.#selection.keep,
       transform: (object) => cachedObject(object, paths),
+      liveObjectsMax,
       clock,
       random,
       onError,
@@ -211,7 +220,10 @@ export class KindView {
   /** The back-reference, if it is one of this syncer's and the object is where such an object belongs. */
   originOf(object: CachedObject): Origin | undefined {
     const { namespace, name, annotations } = object.metadata;
-    const origin = parseOrigin(stringMember(annotations, originAnnotation));
+    if (!this.#origins.has(object)) {
+      this.#origins.set(object, parseOrigin(stringMember(annotations, originAnnotation)));
+    }
+    const origin = this.#origins.get(object);
     if (origin === undefined || origin.target !== this.#options.context.target.uid)
       return undefined;
     const place = this.placeOf(origin);

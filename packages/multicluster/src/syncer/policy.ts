@@ -24,6 +24,8 @@ export interface KindPolicy {
   readonly statusOwner: "downstream" | "upstream" | "nobody";
   /** What follows when somebody deletes the copy in the cluster: it is made anew, or the original goes too. */
   readonly onDownstreamDeletion: "recreate" | "propagate";
+  /** What follows when somebody deletes a copy that was brought up: it is brought up anew, or the original goes too, as far as its kind lets it. */
+  readonly onUpstreamDeletion: "recreate" | "propagate";
   /** Fields that a controller in the cluster may take over, such as `spec.replicas`. As long as nobody does, they are ours. */
   readonly contested: readonly ContestedField[];
   /** Fields that are never sent to the cluster. */
@@ -47,6 +49,7 @@ export const ordinaryPolicy: KindPolicy = {
   copyNames: "same",
   statusOwner: "downstream",
   onDownstreamDeletion: "recreate",
+  onUpstreamDeletion: "recreate",
   contested: [],
   omitted: [],
   renamed: {},
@@ -61,7 +64,8 @@ export const defaultPolicies: Policies = {
   // Every namespace of a cluster has one already.
   configmaps: { renamed: { "kube-root-ca.crt": "kcp-root-ca.crt" }, statusOwner: "nobody" },
   secrets: { statusOwner: "nobody" },
-  pods: { direction: "up" },
+  // Who deletes a Pod wants it restarted.
+  pods: { direction: "up", onUpstreamDeletion: "propagate" },
   endpoints: { direction: "up", statusOwner: "nobody" },
   // Those of a cluster's Services come up; those of imported Services go down.
   "endpointslices.discovery.k8s.io": { direction: "both", statusOwner: "nobody" },
@@ -94,6 +98,7 @@ const choices = {
   copyNames: ["same", "by-cluster"],
   statusOwner: ["downstream", "upstream", "nobody"],
   onDownstreamDeletion: ["recreate", "propagate"],
+  onUpstreamDeletion: ["recreate", "propagate"],
 } as const;
 
 /** `{"deployments.apps": {"contested": [{"path": "spec.replicas", "mode": "lift"}]}}`. Throws a PolicyError. */

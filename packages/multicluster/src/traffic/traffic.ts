@@ -47,7 +47,7 @@ export function traffic(options: TrafficOptions): Traffic {
       };
       const look = ({ synced, isReady }: Target) => {
         if (working !== undefined || stop.aborted) return;
-        if (!(synced?.has(services.resource) ?? isReady)) return;
+        if (!(synced?.includes(services.resource) ?? isReady)) return;
         working = work().catch((error: unknown) => {
           failed.abort(error);
           throw error;
