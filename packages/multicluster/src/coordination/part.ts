@@ -159,7 +159,7 @@ function ofMachinery(map: StringMap | undefined): StringMap {
 }
 
 /** Keys that each object has for itself. */
-function isMachinery(key: string): boolean {
+export function isMachinery(key: string): boolean {
   return /^([a-z0-9.-]*\.)?kcp\.(io|dev)\/|^(deployment|kubectl)\.kubernetes\.io\//.test(key);
 }
 
