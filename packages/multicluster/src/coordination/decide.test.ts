@@ -151,6 +151,7 @@ describe("parts", () => {
     assert.deepEqual(made?.metadata.annotations, {
       "example.io/team": "blue",
       "workloads.kcp.io/asked-replicas": "2",
+      "workloads.kcp.io/reserved": "pods=2,workloads=1",
     });
     assert.deepEqual(made?.metadata.labels, {
       app: "web",

@@ -32,10 +32,11 @@ import {
   partName,
 } from "./part.ts";
 import { type Placement, PlacementError, placementOf } from "./placement.ts";
+import { withPlacementRecord } from "./placement-history.ts";
 import { type Member, type Part, type Plan, planMoves } from "./plan-moves.ts";
 import { earliest, type Judgement, judge, type Patience, type Target } from "./standing.ts";
 import { syncedAnnotation } from "./synced.ts";
-import { verdictOf } from "./verdict.ts";
+import { obstacle, verdictOf } from "./verdict.ts";
 
 export interface DecideInput {
   readonly parent: Deployment;
@@ -74,6 +75,8 @@ export interface Decision {
   readonly places: readonly Place[];
   readonly plan: Plan;
   readonly assessment: Assessment;
+  /** What its history of placement is to be; undefined: as it is. */
+  readonly placementHistory: string | undefined;
 }
 
 /** A cluster that has a part, could have one, or both. */
@@ -124,7 +127,24 @@ export function decide(input: DecideInput): Decision {
     places,
     plan,
     assessment,
+    placementHistory: isHeld ? undefined : historyOf(input, places, plan),
   };
+}
+
+function historyOf(
+  { parent, nowMs }: DecideInput,
+  places: readonly Place[],
+  { goal }: Plan,
+): string | undefined {
+  const shares = [...goal].filter(([, share]) => share > 0).sort(([a], [b]) => (a < b ? -1 : 1));
+  const split = Object.fromEntries(shares);
+  const isFull = ({ member }: Place) => (goal.get(member.name) ?? 0) >= (member.room ?? Infinity);
+  const because = places
+    .filter((place) => place.member.standing !== "accepting" || isFull(place))
+    .map(obstacle)
+    .filter((text) => text !== undefined);
+  const record = { replicas: replicasOf(parent), split, because };
+  return withPlacementRecord(parent.metadata.annotations, record, nowMs);
 }
 
 function foldedPart({ name, deployment, judgement, member }: Place): readonly FoldedPart[] {

@@ -11,6 +11,8 @@ import {
   type Client,
   Controller,
   type EventRecorder,
+  formatKey,
+  isBeingDeleted,
   type KubernetesObject,
   Manager,
   type ObjectKey,
@@ -18,18 +20,29 @@ import {
   type ReconcileResult,
   EventRecorder as Recorder,
   type ResourceClient,
+  type StringMap,
 } from "@kcp-ts/sdk";
 import { ownedByLabel, type SyncTarget, syncTargets } from "../api/index.ts";
+import {
+  type News,
+  reservationOf,
+  type Scheduler,
+  type Subject,
+  workloadOf,
+} from "../scheduling/index.ts";
 import { type Decision, decide } from "./decide.ts";
 import { asDeployment, type Deployment, deployments } from "./deployment.ts";
 import { keepHistory, readHistory } from "./keep-history.ts";
 import { belongsTo, isWhole, ownerLabelOf, ownerLabelValue, partName } from "./part.ts";
+import { placementHistoryAnnotation } from "./placement-history.ts";
 import { type Patience, type Target, targetOf } from "./standing.ts";
 import { metadataAndTargets } from "./watched-clusters.ts";
 
 export interface DeploymentSplitterOptions extends Partial<Patience> {
   /** Of the server, not of one cluster of it. Must be allowed everything. */
   readonly client: Client;
+  /** Policy and capacity; without it, every cluster takes everything. */
+  readonly scheduler?: Scheduler | undefined;
   readonly clock?: Clock;
   /** Deployments at a time. */
   readonly concurrency?: number;
@@ -61,7 +74,10 @@ export function deploymentSplitter(options: DeploymentSplitterOptions): Deployme
     onError,
   });
   const { graceMs = graceMsDefault, settleMs = settleMsDefault } = options;
-  const work = { client, clock, seen, targets, events, patience: { graceMs, settleMs } };
+  const { scheduler } = options;
+  const waiting = new Map<string, ObjectKey>();
+  const patience = { graceMs, settleMs };
+  const work = { client, clock, seen, targets, events, patience, scheduler, waiting };
   const controller = new Controller({
     name: "deployment-splitter",
     clusters,
@@ -76,6 +92,10 @@ export function deploymentSplitter(options: DeploymentSplitterOptions): Deployme
       predicate: (change) => change.type !== "updated" || !same(change.object, change.previous),
       map: (_target, { cluster }) => seen.keysByIndex("wholes", { cluster, value: "" }),
     });
+  scheduler?.follow(clusters.source(deployments, { indexers }), "deployments.apps");
+  scheduler?.subscribe((news) => {
+    for (const key of keysOf(news, seen, waiting)) controller.enqueue(key);
+  });
   return {
     async run(signal) {
       await new Manager({ clusters: [clusters], controllers: [controller] }).run(signal);
@@ -84,8 +104,10 @@ export function deploymentSplitter(options: DeploymentSplitterOptions): Deployme
   };
 }
 
+const wholeOnly = (object: KubernetesObject) => (isWhole(object) ? [""] : []);
 const indexers = {
-  wholes: { values: (object: KubernetesObject) => (isWhole(object) ? [""] : []) },
+  wholes: { values: wholeOnly },
+  "all-wholes": { values: wholeOnly, acrossClusters: true },
 };
 
 /** A whole is looked at itself; for a part, the whole that it belongs to or once belonged to. */
@@ -105,6 +127,23 @@ interface Work {
   readonly targets: ObjectStore<Target>;
   readonly events: EventRecorder;
   readonly patience: Patience;
+  readonly scheduler: Scheduler | undefined;
+  /** Those with replicas that have no place. */
+  readonly waiting: Map<string, ObjectKey>;
+}
+
+/** Whom news from the scheduler are about. */
+function keysOf(
+  news: News,
+  seen: ObjectStore<KubernetesObject>,
+  waiting: ReadonlyMap<string, ObjectKey>,
+): Iterable<ObjectKey> {
+  if (news.kind === "room") return waiting.values();
+  if (news.cluster === "all") return seen.keysByIndex("all-wholes", { value: "" });
+  const keys = seen.keysByIndex("wholes", { cluster: news.cluster, value: "" });
+  return news.namespace === undefined
+    ? keys
+    : keys.filter(({ namespace }) => namespace === news.namespace);
 }
 
 async function splitDeployment(
@@ -118,8 +157,11 @@ async function splitDeployment(
   const found = await resource.find({ namespace, name }, { signal });
   const parent = found === undefined ? undefined : asDeployment(found);
   // What is being deleted takes its parts along by itself.
-  if (parent === undefined || !isWhole(parent)) return;
-  if (parent.metadata.deletionTimestamp !== undefined) return;
+  if (parent === undefined || !isWhole(parent) || isBeingDeleted(parent)) {
+    const { labels = {} } = parent?.metadata ?? {};
+    hold({ key, labels }, undefined, work);
+    return;
+  }
   const labelSelector = `${ownedByLabel}=${ownerLabelValue(name)}`;
   const [{ items }, history] = await Promise.all([
     resource.list({ namespace, labelSelector, signal }),
@@ -127,6 +169,8 @@ async function splitDeployment(
   ]);
   const parts = items.filter((one) => asDeployment(one) !== undefined && belongsTo(one, parent));
   const targets = work.targets.list({ cluster });
+  await work.scheduler?.ready(cluster);
+  const { labels = {} } = parent.metadata;
   const nowMs = work.clock.now();
   const decision = decide({
     parent,
@@ -135,16 +179,64 @@ async function splitDeployment(
     targets,
     patience: work.patience,
     nowMs,
+    surroundings: work.scheduler?.factsFor(subjectOf({ key, labels })),
   });
+  hold({ key, labels }, { parent, decision }, work);
   for (const happening of decision.happenings) work.events.record(cluster, parent, happening);
   await writeParts(resource, parent, decision, signal);
-  const kept = await keepHistory(client, parent, history, signal);
+  const recorded = await recordPlacement(resource, parent, decision, signal);
+  const kept = await keepHistory(client, recorded, history, signal);
   for (const happening of kept.happenings) work.events.record(cluster, parent, happening);
   // What is said comes last: who has waited for a rollout finds it in the history.
   if (decision.status !== parent.status)
     await writeStatus(resource, { ...kept.parent, status: decision.status }, signal);
   if (decision.wakeAtMs === undefined) return;
   return { requeueAfterMs: Math.max(wakeMsMin, decision.wakeAtMs - nowMs) };
+}
+
+interface Known {
+  readonly key: ObjectKey;
+  readonly labels: StringMap;
+}
+
+function subjectOf({ key: { cluster, namespace, name }, labels }: Known): Subject {
+  const owner = ownerLabelValue(name);
+  return { cluster, namespace, resource: "deployments.apps", name: owner, labels };
+}
+
+/** What is decided is taken from now on, whoever else is looked at meanwhile; what waits for room is remembered. */
+function hold(
+  known: Known,
+  decided: { readonly parent: Deployment; readonly decision: Decision } | undefined,
+  { scheduler, waiting }: Work,
+): void {
+  const { key } = known;
+  const held = new Map<string, ReturnType<typeof reservationOf>>();
+  if (decided !== undefined && isWriting(decided.decision)) {
+    const { requests } = workloadOf(decided.parent, { resource: "deployments.apps" });
+    for (const [target, share] of decided.decision.plan.goal)
+      if (share > 0) held.set(target, reservationOf(requests, share));
+  }
+  scheduler?.hold(subjectOf(known), held);
+  if (decided !== undefined && decided.decision.plan.unplaced > 0) waiting.set(formatKey(key), key);
+  else waiting.delete(formatKey(key));
+}
+
+function isWriting({ creations, updates, cuts, removals }: Decision): boolean {
+  return creations.length + updates.length + cuts.length + removals.length > 0;
+}
+
+async function recordPlacement(
+  resource: ResourceClient<Deployment>,
+  parent: Deployment,
+  { placementHistory }: Decision,
+  signal: AbortSignal,
+): Promise<Deployment> {
+  if (placementHistory === undefined) return parent;
+  const { namespace, name, resourceVersion = "" } = parent.metadata;
+  const annotations = { [placementHistoryAnnotation]: placementHistory };
+  const patch = { metadata: { annotations, resourceVersion } };
+  return await resource.patch({ namespace, name }, { type: "merge", patch }, { signal });
 }
 
 /** More first, less afterwards. */

@@ -13,8 +13,10 @@ import {
   clusterLabel,
   ownedByLabel,
   ownedByLabels,
+  reservedAnnotation,
   statesOf,
 } from "../api/index.ts";
+import { formatReservation, reservationOf, workloadOf } from "../scheduling/index.ts";
 import type { Deployment } from "./deployment.ts";
 
 /** On a part, "true": its spec is somebody else's business. It is counted, and its replicas are taken off what the others share. */
@@ -120,8 +122,15 @@ function annotationsFor(wish: PartWish, current: StringMap | undefined): StringM
     ...plain(wish.parent.metadata.annotations),
     ...kept,
     [askedReplicasAnnotation]: String(wish.askedReplicas),
+    [reservedAnnotation]: reservedBy(wish),
     ...(wish.lostSince === undefined ? {} : { [lostSinceAnnotation]: wish.lostSince }),
   };
+}
+
+/** What it takes of its cluster; who decides about others reads it here. */
+function reservedBy({ parent, replicas }: PartWish): string {
+  const { requests } = workloadOf(parent, { resource: "deployments.apps" });
+  return formatReservation(reservationOf(requests, replicas));
 }
 
 /** What people wrote, without what the machinery did. */
