@@ -33,6 +33,7 @@ import {
   syncTargets,
   targetConditions,
 } from "./api/index.ts";
+import { NativeKinds } from "./native-kinds.ts";
 import {
   type DrainHook,
   keyOf,
@@ -67,6 +68,7 @@ interface Running {
   readonly syncer: Syncer;
   readonly resources: ResourceSet;
   readonly policies: PolicySet;
+  readonly natives: NativeKinds;
   /** What was said last. */
   said: string | undefined;
 }
@@ -94,7 +96,7 @@ export class Syncers {
     this.#imports = source.store;
     const look = ({ spec }: APIResourceImport, cluster: TargetConnection["cluster"]) => {
       const running = this.#running.get(formatKey(keyOf({ cluster, name: spec.location })));
-      running?.resources.set(this.#synced(running.connection));
+      running?.resources.set(this.#synced(running));
     };
     source.addHandler({
       added: (object, { key }) => look(object, key.cluster),
@@ -104,8 +106,8 @@ export class Syncers {
     this.#policies = new SyncPolicies({
       ...options,
       onSynced: () => {
-        for (const { connection, resources } of this.#running.values()) {
-          resources.set(this.#synced(connection));
+        for (const running of this.#running.values()) {
+          running.resources.set(this.#synced(running));
         }
       },
       onChange: (cluster) => {
@@ -137,7 +139,13 @@ export class Syncers {
     const { client, clock, random, onError } = this.#options;
     const { cluster, name, uid } = connection;
     const home = client.inCluster(cluster);
-    const resources = new ResourceSet(this.#synced(connection));
+    const natives = new NativeKinds({
+      client: connection.client,
+      clock,
+      onError,
+      onChange: () => resources.set(this.#synced({ connection, natives })),
+    });
+    const resources = new ResourceSet(this.#synced({ connection, natives }));
     const policies = new PolicySet(this.#policies.of(cluster, name));
     const syncer = startSyncer({
       upstream: home,
@@ -157,6 +165,7 @@ export class Syncers {
       syncer,
       resources,
       policies,
+      natives,
       said: undefined,
     });
   }
@@ -213,6 +222,7 @@ export class Syncers {
     const running = this.#running.get(key);
     if (running?.connection !== connection) return;
     this.#running.delete(key);
+    running.natives.close();
     const { cluster } = connection;
     if (![...this.#running.values()].some((other) => other.connection.cluster === cluster)) {
       this.#informers.delete(cluster);
@@ -222,10 +232,11 @@ export class Syncers {
     void ending.finally(() => this.#ending.delete(ending));
   }
 
-  #synced({ cluster, name }: TargetConnection): readonly SyncedResource[] {
+  #synced({ connection, natives }: Pick<Running, "connection" | "natives">): SyncedResource[] {
+    const { cluster, name } = connection;
     if (!this.#policies.hasSynced) return [];
     const { compatible, available } = importConditions;
-    return this.#imports
+    const negotiated = this.#imports
       .list({ cluster })
       .filter(
         ({ spec, status }) =>
@@ -233,8 +244,10 @@ export class Syncers {
           isConditionTrue(status?.conditions, compatible) &&
           isConditionTrue(status?.conditions, available),
       )
-      .map(syncedResource)
-      .sort((a, b) => (a.resource.resource < b.resource.resource ? -1 : 1));
+      .map(syncedResource);
+    return [...negotiated, ...natives.besides(negotiated)].sort((a, b) =>
+      a.resource.resource < b.resource.resource ? -1 : 1,
+    );
   }
 
   readonly #drain: DrainHook = async ({ metadata: { name } }, { cluster, signal }) => {

@@ -1,5 +1,6 @@
 /** The kinds of physical clusters as definitions: every logical cluster serves them without a CustomResourceDefinition of its own. */
 import type { JsonObject } from "@kcp-ts/machinery/json";
+import { serviceExportKind, serviceImportKind } from "./multicluster-services.ts";
 import { apiVersionAnnotation } from "./names.ts";
 import {
   ageColumn,
@@ -12,12 +13,15 @@ import {
   text,
 } from "./notation.ts";
 import { bounds, locationKind, placementKind, taints } from "./scheduling-kinds.ts";
+import { clusterDaemonSetKind, workloadStrategyKind } from "./workload-kinds.ts";
 
 export interface KindDefinition {
   readonly group: string;
   readonly version: string;
   readonly kind: string;
   readonly resource: string;
+  /** False if left out. */
+  readonly isNamespaced?: boolean;
   readonly shortNames?: readonly string[];
   readonly categories: readonly string[];
   readonly columns: readonly JsonObject[];
@@ -241,8 +245,12 @@ export const multiclusterKinds: readonly KindDefinition[] = [
   syncTargetKind,
   apiResourceImportKind,
   negotiatedApiResourceKind,
+  clusterDaemonSetKind,
+  workloadStrategyKind,
   locationKind,
   placementKind,
+  serviceExportKind,
+  serviceImportKind,
 ];
 
 /** The kind as a CustomResourceDefinition, for servers that do not have it built in. */
@@ -254,7 +262,7 @@ export function definitionOfKind(kind: KindDefinition): JsonObject {
     metadata: { name: `${resource}.${group}` },
     spec: {
       group,
-      scope: "Cluster",
+      scope: kind.isNamespaced === true ? "Namespaced" : "Cluster",
       names: {
         plural: resource,
         singular: kind.kind.toLowerCase(),

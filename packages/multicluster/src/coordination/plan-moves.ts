@@ -34,7 +34,11 @@ export interface Member {
 /** What a cluster has of the whole. */
 export interface Part {
   readonly replicas: number;
+  /** Of a range of numbers: the first. */
+  readonly start?: number;
   readonly available: number;
+  /** How many there are, ready or not, where it matters that some are gone. */
+  readonly running?: number;
   /** Whether the report is about the newest spec: an older one may count what has been removed since. */
   readonly isObserved: boolean;
   /** The cluster itself has given up on what is not available. */
@@ -59,6 +63,8 @@ export interface PlanInput {
 export interface Plan {
   /** By cluster: so many next, or `remove`. Clusters whose part stays away or is left alone are not in it. */
   readonly next: ReadonlyMap<string, number | "remove">;
+  /** By cluster, where shares are ranges of numbers: the first of what is next. */
+  readonly starts?: ReadonlyMap<string, number>;
   /** Where it leads. */
   readonly goal: ReadonlyMap<string, number>;
   /** What has no place in any cluster. */
@@ -102,7 +108,7 @@ export function planMoves(input: PlanInput): Plan {
 }
 
 /** What came back is not given more before it has proved itself, unless there is nobody else; what has no part yet has nothing to prove. */
-function receivers(members: readonly Member[]): ReadonlySet<Member> {
+export function receivers(members: readonly Member[]): ReadonlySet<Member> {
   const isNobodyElse = !members.some(({ standing }) => standing === "accepting");
   const may = ({ standing, part }: Member) =>
     standing === "accepting" || (standing === "settling" && (isNobodyElse || part === undefined));
@@ -155,11 +161,11 @@ function isReported({ standing, isTrusted, part }: Member): boolean {
   return part?.isObserved === true && counts.has(standing) && isTrusted !== false;
 }
 
-function isFrozen({ standing, isLeaving }: Member): boolean {
+export function isFrozen({ standing, isLeaving }: Member): boolean {
   return standing === "lost" && isLeaving !== true;
 }
 
-function isToBeEmptied({ standing }: Member): boolean {
+export function isToBeEmptied({ standing }: Member): boolean {
   return standing === "leaving" || standing === "lost" || standing === "gone";
 }
 

@@ -11,7 +11,7 @@
  *     cordoned: unschedulable      leaving: evictAfter passed, or the SyncTarget is being deleted, or excluded
  *     gone:     there is no SyncTarget of that name
  *
- * What each means for a part of a Deployment (`plan-moves.ts` acts on it):
+ * What each means for a part of a whole (`plan-moves.ts` acts on it):
  *
  * | standing  | gets more | its ready replicas count | gives up what it has |
  * |-----------|-----------|--------------------------|----------------------|
@@ -44,6 +44,8 @@ export interface Target extends Candidate {
   /** When Ready last changed, or when the SyncTarget was made. */
   readonly changedAtMs: number;
   readonly isUnschedulable: boolean;
+  /** What is synced to it, by `resource.group`; undefined where nobody says, and everything may be. */
+  readonly synced?: readonly string[] | undefined;
   readonly evictAfterMs: number | undefined;
   readonly isDeleting: boolean;
 }
@@ -76,10 +78,17 @@ export function targetOf(object: SyncTarget): Target {
     // One that is being deleted is called not Ready for that alone.
     isReady: isConditionTrue(status?.conditions, isDeleting ? heartbeatHealthy : summary),
     changedAtMs: timeOf(ready?.lastTransitionTime) ?? timeOf(metadata.creationTimestamp) ?? 0,
-    isUnschedulable: spec?.unschedulable === true || !takesDeployments(status),
+    isUnschedulable: spec?.unschedulable === true,
+    synced: status?.syncedResources,
     evictAfterMs: Number.isNaN(evictAfterMs) ? undefined : evictAfterMs,
     isDeleting,
   };
+}
+
+/** A cluster that does not sync a kind gets none of it. Where nobody says what is synced, everything may be. */
+export function forKind(target: Target, kind: string): Target {
+  const isSynced = target.synced?.includes(kind) ?? true;
+  return isSynced ? target : { ...target, isUnschedulable: true };
 }
 
 export function judge(
@@ -113,11 +122,6 @@ export function judge(
 export function earliest(...times: readonly (number | undefined)[]): number | undefined {
   const known = times.filter((one) => one !== undefined);
   return known.length === 0 ? undefined : Math.min(...known);
-}
-
-/** Where nobody says what is synced, everything may be. */
-function takesDeployments(status: SyncTarget["status"]): boolean {
-  return status?.syncedResources?.includes("deployments.apps") ?? true;
 }
 
 function timeOf(text: string | undefined): number | undefined {

@@ -1,6 +1,7 @@
 /** What is said about the split of a Deployment: in its condition Placed and, when nothing goes on without help, in Progressing. */
+
 import type { Bound, Prospect } from "../scheduling/index.ts";
-import type { Verdict } from "./fold-status.ts";
+import type { Verdict } from "./fold-parts.ts";
 import type { Member, Plan } from "./plan-moves.ts";
 import type { Standing } from "./standing.ts";
 
