@@ -119,6 +119,10 @@ export const upsyncDerivedAnnotation = "experimental.workload.kcp.io/upsync-deri
 
 /** On namespaces: they are assigned by Placements. */
 export const placementAnnotation = "scheduling.kcp.io/placement";
+/** On Locations: their labels, for a column. */
+export const locationLabelsAnnotation = "scheduling.kcp.io/labels";
+/** On parts: what they take of their cluster, as in \`cpu=2,memory=4Gi,pods=4,workloads=1\`. */
+export const reservedAnnotation = "workloads.kcp.io/reserved";
 export const advancedSchedulingAnnotation =
   "featuregates.experimental.workload.kcp.io/advancedscheduling";
 export const computeExportAnnotation = "extra.apis.kcp.io/compute.workload.kcp.io";
@@ -183,3 +187,4 @@ export const drainFieldManager = "kcp-drain";
 export const agentFieldManager = "kcp-agent";
 export const importerFieldManager = "kcp-api-importer";
 export const negotiationFieldManager = "kcp-api-negotiation";
+export const schedulerFieldManager = "kcp-scheduler";
