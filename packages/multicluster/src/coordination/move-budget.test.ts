@@ -207,6 +207,12 @@ describe("the deadline", () => {
     });
   });
 
+  it("gives what was given up no more than it had, and that much again", () => {
+    const given = part(3, 3, { move: record({ from: 5, isRolledBack: true }) });
+    const members = [east(part(5)), member("west", "accepting", given)];
+    assert.deepEqual(next({ replicas: 10, members, budget }), { east: 5, west: 5 });
+  });
+
   it("sends what fails in one place to another that is wanted, and not back", () => {
     const late = member("west", "accepting", part(5, 0, { move: record() }));
     const members = [east(part(10)), late, member("north", "accepting", part(5))];
