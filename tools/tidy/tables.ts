@@ -175,6 +175,8 @@ export const roomTable: Readonly<Record<string, Readonly<Record<string, readonly
     negotiation: ["api"],
     syncer: ["api"],
     coordination: ["api"],
+    // Copies of lost clusters: docs/adr/0030.
+    copies: ["api", "syncer"],
     // Ways to Pods, directly and through agents: docs/adr/0030.
     tunnel: ["api", "registration", "syncer"],
   },

@@ -32,6 +32,7 @@ export {
   chosenTargetAnnotation,
   clusterLabel,
   clusterLabels,
+  clusterLostReason,
   computeExportAnnotation,
   copyOfAnnotation,
   defaultSecretKey,

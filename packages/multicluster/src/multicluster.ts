@@ -15,7 +15,8 @@ import {
 } from "@kcp-ts/sdk";
 import { AgentInstaller, type AgentInstallerOptions } from "./agent/index.ts";
 import { ApiImporter } from "./api-importer/index.ts";
-import { deploymentSplitter, type Patience } from "./coordination/index.ts";
+import { deploymentSplitter, graceMsDefault, type Patience } from "./coordination/index.ts";
+import { lostCopies } from "./copies/index.ts";
 import { NegotiationController } from "./negotiation/index.ts";
 import {
   type LinkSettings,
@@ -109,6 +110,9 @@ export async function runMulticluster(
     const part = new TargetController({ ...shared, ...own });
     controllers.push(part.controller);
     closing.push(() => part.close());
+    const graceMs = options.patience?.graceMs ?? graceMsDefault;
+    const copies = lostCopies({ clusters, graceMs, clock, onError: report("lost-copies") });
+    controllers.push(copies.controller);
   }
   if (parts.has("syncer")) {
     const part = new Syncers({ ...working, onError: report("syncer") });

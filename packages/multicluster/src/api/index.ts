@@ -35,6 +35,7 @@ export {
   chosenTargetAnnotation,
   clusterLabel,
   clusterLabels,
+  clusterLostReason,
   computeExportAnnotation,
   copyOfAnnotation,
   deletionAnnotation,
