@@ -79,8 +79,8 @@ const between: readonly Resource[] = [
 /** What happened longer ago is about to expire, or has upstream. */
 const oldMs = 3_600_000;
 const waitingMax = 2000;
-const retry = { firstMs: 100, mostMs: 5000 };
-const triesMax = 6;
+const retry = { firstMs: 100, mostMs: 30_000 };
+const triesMax = 10;
 const ownersMax = 1000;
 const generationsMax = 4;
 
