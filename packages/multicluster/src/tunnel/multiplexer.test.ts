@@ -29,6 +29,10 @@ function wire(): [Duplex, Duplex] {
         other().push(null);
         done();
       },
+      destroy(error, done) {
+        if (!other().destroyed && !other().readableEnded) other().push(null);
+        done(error);
+      },
     });
   const one: Duplex = end(() => two);
   const two: Duplex = end(() => one);
