@@ -15,7 +15,8 @@ import {
 } from "@kcp-ts/sdk";
 import { AgentInstaller, type AgentInstallerOptions } from "./agent/index.ts";
 import { ApiImporter } from "./api-importer/index.ts";
-import { type Patience, workloadCoordinators } from "./coordination/index.ts";
+import { graceMsDefault, type Patience, workloadCoordinators } from "./coordination/index.ts";
+import { lostCopies } from "./copies/index.ts";
 import { DrainController } from "./drain/index.ts";
 import { NegotiationController } from "./negotiation/index.ts";
 import {
@@ -128,7 +129,9 @@ export async function runMulticluster(
     const own = { openSealed, drainTimeoutMs, permits, settings, installer, onError };
     const part = new TargetController({ ...shared, ...own });
     const drains = new DrainController({ clusters, clock, leftoverOf, onError: report("drain") });
-    controllers.push(part.controller, drains.controller);
+    const graceMs = options.patience?.graceMs ?? graceMsDefault;
+    const copies = lostCopies({ clusters, graceMs, clock, onError: report("lost-copies") });
+    controllers.push(part.controller, drains.controller, copies.controller);
     closing.push(
       () => part.close(),
       () => drains.close(),

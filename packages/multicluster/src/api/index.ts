@@ -58,6 +58,7 @@ export {
   chosenTargetAnnotation,
   clusterLabel,
   clusterLabels,
+  clusterLostReason,
   computeExportAnnotation,
   copyOfAnnotation,
   deletionAnnotation,
