@@ -16,9 +16,11 @@ import {
 import { AgentInstaller, type AgentInstallerOptions } from "./agent/index.ts";
 import { ApiImporter } from "./api-importer/index.ts";
 import { type Patience, workloadCoordinators } from "./coordination/index.ts";
+import { DrainController } from "./drain/index.ts";
 import { NegotiationController } from "./negotiation/index.ts";
 import {
   type LinkSettings,
+  leftoverOf,
   type OpenSealed,
   TargetController,
   Targets,
@@ -66,11 +68,21 @@ export interface MulticlusterOptions {
   readonly onError: (error: unknown, context: { controller: string; key?: ObjectKey }) => void;
 }
 
-/** What a workload needs first; ReplicaSets for the history of Deployments, Pods to be looked at, the rest for traffic over several clusters. */
+/** What workloads are, with what they need; ReplicaSets for the history of Deployments, the rest for traffic over several clusters. */
 export const syncedResourcesDefault: readonly string[] = [
   "deployments.apps",
   "pods",
   "replicasets.apps",
+  "statefulsets.apps",
+  "daemonsets.apps",
+  "jobs.batch",
+  "cronjobs.batch",
+  "horizontalpodautoscalers.autoscaling",
+  "poddisruptionbudgets.policy",
+  "configmaps",
+  "secrets",
+  "serviceaccounts",
+  "persistentvolumeclaims",
   "services",
   "ingresses.networking.k8s.io",
   "endpointslices.discovery.k8s.io",
@@ -113,8 +125,12 @@ export async function runMulticluster(
     const onError = report("cluster-controller");
     const own = { openSealed, drainTimeoutMs, permits, settings, installer, onError };
     const part = new TargetController({ ...shared, ...own });
-    controllers.push(part.controller);
-    closing.push(() => part.close());
+    const drains = new DrainController({ clusters, clock, leftoverOf, onError: report("drain") });
+    controllers.push(part.controller, drains.controller);
+    closing.push(
+      () => part.close(),
+      () => drains.close(),
+    );
   }
   if (parts.has("syncer")) {
     const part = new Syncers({ ...working, onError: report("syncer") });

@@ -142,11 +142,13 @@ async function coordinateOne(
   if (parent.metadata.deletionTimestamp !== undefined) return;
   const resource = client.resource(strategy.parts);
   const labelSelector = `${ownedByLabel}=${ownerLabelValue(name)}`;
-  const [{ items }, history, related] = await Promise.all([
-    resource.list({ namespace, labelSelector, signal }),
+  const [items, history, related] = await Promise.all([
+    listServed(resource, { namespace, labelSelector, signal }),
     strategy.keepsHistory ? readHistory(client, key, signal) : undefined,
     strategy.relations?.read(client, parent, signal),
   ]);
+  // Parts of another kind are served when the first cluster has brought it.
+  if (items === undefined) return { requeueAfterMs: unservedMs };
   const parts = items.flatMap((one) => {
     const part = belongsTo(one, parent) ? strategy.acceptPart(one) : undefined;
     return part === undefined ? [] : [part];
@@ -189,6 +191,21 @@ async function coordinateOne(
   }
   if (decision.wakeAtMs === undefined) return;
   return { requeueAfterMs: Math.max(wakeMsMin, decision.wakeAtMs - nowMs) };
+}
+
+const unservedMs = 2000;
+
+/** Undefined when the kind is not served. */
+async function listServed(
+  resource: ResourceClient<Workload>,
+  options: Parameters<ResourceClient<Workload>["list"]>[0],
+): Promise<readonly Workload[] | undefined> {
+  try {
+    return (await resource.list(options)).items;
+  } catch (error) {
+    if (isStatusError(error, "NotFound")) return undefined;
+    throw error;
+  }
 }
 
 /** More first, less afterwards. */

@@ -23,6 +23,7 @@ import {
   ownedByLabels,
   statesOf,
 } from "../api/index.ts";
+import { type MoveRecord, moveAnnotation, moveRecordText } from "./move-record.ts";
 import type { PartShare, Strategy } from "./strategy.ts";
 import type { Workload } from "./workload.ts";
 
@@ -78,6 +79,7 @@ export interface PartWish extends PartOf {
   readonly share: PartShare;
   readonly askedReplicas: number;
   readonly lostSince?: string | undefined;
+  readonly move?: MoveRecord | undefined;
 }
 
 export function newPart(wish: PartWish): ObjectInput<Workload> {
@@ -137,12 +139,13 @@ function labelsFor({ parent, cluster }: PartOf, current: StringMap | undefined):
 }
 
 function annotationsFor(wish: PartWish, current: StringMap | undefined): StringMap {
-  const { [lostSinceAnnotation]: _, ...kept } = ofMachinery(current);
+  const { [lostSinceAnnotation]: _, [moveAnnotation]: __, ...kept } = ofMachinery(current);
   return {
     ...plain(wish.parent.metadata.annotations),
     ...kept,
     [askedReplicasAnnotation]: String(wish.askedReplicas),
     ...(wish.lostSince === undefined ? {} : { [lostSinceAnnotation]: wish.lostSince }),
+    ...(wish.move === undefined ? {} : { [moveAnnotation]: moveRecordText(wish.move) }),
   };
 }
 

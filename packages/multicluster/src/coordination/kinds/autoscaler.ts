@@ -3,10 +3,12 @@
  * together is the number of the whole target, as if one autoscaler had written it.
  *
  * In the clusters `spec.replicas` of the target's parts belongs to the autoscalers there (the sync policy leaves it to them). While the target moves, or a
- * cluster is lost, the lower bound is what the part is to have: otherwise what replaces would wait for load that is still elsewhere.
+ * cluster is lost, the lower bound is what the part is to have: otherwise what replaces would wait for load that is still elsewhere. While it moves, what
+ * they wish for says nothing: part of it is there twice.
  *
  * Deployments only: an autoscaler in each cluster would give the same ordinals of a StatefulSet to several.
  */
+
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import { type Client, defineResource, findCondition, stringMember } from "@kcp-ts/sdk";
 import { assignedCluster, ownedByLabel } from "../../api/index.ts";
@@ -25,6 +27,7 @@ import {
 } from "../fold-parts.ts";
 import { adjustedPart, belongsTo, isWhole, newPart, ownerLabelValue, partName } from "../part.ts";
 import { planCopies } from "../plan-copies.ts";
+import { unrecorded } from "../plan-moves.ts";
 import { earliest } from "../standing.ts";
 import type { Strategy } from "../strategy.ts";
 import { syncedAnnotation } from "../synced.ts";
@@ -171,10 +174,11 @@ export function decideAutoscaler(input: DecideInput): Decision {
       goal: new Map([...bounds].map(([name, { max }]) => [name, max])),
       unplaced: 0,
       surplus: 0,
+      ...unrecorded,
     },
     assessment,
     wakeAtMs: earliest(...places.map(({ judgement }: Place) => judgement.untilMs)),
-    ...scaleOf({ parent, target, scaled, folded, mayShrink: !isMoving && !isLost }),
+    ...(isMoving ? {} : scaleOf({ parent, target, scaled, folded, mayShrink: !isLost })),
   };
 }
 
