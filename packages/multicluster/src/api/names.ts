@@ -113,12 +113,18 @@ export const workspaceUrlAnnotation = "internal.workload.kcp.io/workspace-url";
 export const upsyncedVersionAnnotation = "workload.kcp.io/rv";
 /** On upsynced objects: the uids of what they are copies of and of the SyncTarget it is in, as JSON. */
 export const copyOfAnnotation = "workload.kcp.io/copy-of";
+/** `status.reason` of upsynced Pods whose cluster cannot be seen. */
+export const clusterLostReason = "ClusterLost";
 export const upsyncDiffAnnotationPrefix = "internal.workload.kcp.io/upsyncdiff";
 /** On Services: what belongs to it downstream and is copied up, `endpoints` for one. */
 export const upsyncDerivedAnnotation = "experimental.workload.kcp.io/upsync-derived-resources";
 
 /** On namespaces: they are assigned by Placements. */
 export const placementAnnotation = "scheduling.kcp.io/placement";
+/** On Locations: their labels, for a column. */
+export const locationLabelsAnnotation = "scheduling.kcp.io/labels";
+/** On parts: what they take of their cluster, as in \`cpu=2,memory=4Gi,pods=4,workloads=1\`. */
+export const reservedAnnotation = "workloads.kcp.io/reserved";
 export const advancedSchedulingAnnotation =
   "featuregates.experimental.workload.kcp.io/advancedscheduling";
 export const computeExportAnnotation = "extra.apis.kcp.io/compute.workload.kcp.io";
@@ -183,3 +189,4 @@ export const drainFieldManager = "kcp-drain";
 export const agentFieldManager = "kcp-agent";
 export const importerFieldManager = "kcp-api-importer";
 export const negotiationFieldManager = "kcp-api-negotiation";
+export const schedulerFieldManager = "kcp-scheduler";

@@ -19,6 +19,7 @@ import {
   type Neighbour,
   type Policy,
   type Prospect,
+  type Workload as Schedulable,
   type Usage,
   workloadOf,
 } from "../scheduling/index.ts";
@@ -33,6 +34,7 @@ import {
   partName,
 } from "./part.ts";
 import { type Placement, PlacementError, placementOf } from "./placement.ts";
+import { withPlacementRecord } from "./placement-history.ts";
 import type { Member, Part, Plan, PlanInput } from "./plan-moves.ts";
 import { podTemplateOf } from "./pod-template.ts";
 import { budgetOf } from "./rollout.ts";
@@ -46,7 +48,7 @@ import {
 } from "./standing.ts";
 import type { Strategy } from "./strategy.ts";
 import { syncedAnnotation } from "./synced.ts";
-import { verdictOf } from "./verdict.ts";
+import { obstacle, verdictOf } from "./verdict.ts";
 import type { Workload } from "./workload.ts";
 
 export interface DecideInput {
@@ -95,6 +97,8 @@ export interface Decision {
   readonly places: readonly Place[];
   readonly plan: Plan;
   readonly assessment: Assessment;
+  /** What its history of placement is to be; undefined: as it is. */
+  readonly placementHistory?: string | undefined;
 }
 
 /** A cluster that has a part, could have one, or both. */
@@ -145,7 +149,24 @@ export function decide(input: DecideInput): Decision {
     places,
     plan,
     assessment,
+    placementHistory: isHeld ? undefined : historyOf(input, places, plan),
   };
+}
+
+function historyOf(
+  { strategy, parent, nowMs }: DecideInput,
+  places: readonly Place[],
+  { goal }: Plan,
+): string | undefined {
+  const shares = [...goal].filter(([, share]) => share > 0).sort(([a], [b]) => (a < b ? -1 : 1));
+  const split = Object.fromEntries(shares);
+  const isFull = ({ member }: Place) => (goal.get(member.name) ?? 0) >= (member.room ?? Infinity);
+  const because = places
+    .filter((place) => place.member.standing !== "accepting" || isFull(place))
+    .map(obstacle)
+    .filter((text) => text !== undefined);
+  const record = { replicas: strategy.asked(parent), split, because };
+  return withPlacementRecord(parent.metadata.annotations, record, nowMs);
 }
 
 /** The clusters as they stand for this whole; and why what its author says about them cannot be read. */
@@ -203,10 +224,7 @@ function assessmentOf(input: DecideInput, wish: Placement | undefined): Assessme
   const byCluster = partsByCluster(input);
   return assess({
     ...surroundings,
-    workload: workloadOf(parent, {
-      resource: formatGroupResource(strategy.parts),
-      template: podTemplateOf(strategy.wholes, parent),
-    }),
+    workload: schedulable(strategy, parent),
     candidates: targets,
     wish,
     present: (cluster) => {
@@ -217,6 +235,14 @@ function assessmentOf(input: DecideInput, wish: Placement | undefined): Assessme
         available: strategy.report(part).available,
       };
     },
+  });
+}
+
+/** A whole as the scheduler sees it. */
+export function schedulable(strategy: Strategy, whole: Workload): Schedulable {
+  return workloadOf(whole, {
+    resource: formatGroupResource(strategy.parts),
+    template: podTemplateOf(strategy.wholes, whole),
   });
 }
 

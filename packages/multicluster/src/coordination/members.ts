@@ -153,8 +153,9 @@ export function recordOf({ input }: Pick<Wish, "input">, { part }: Member): Move
   return part?.move !== undefined && part.move.of === (input.of ?? "") ? part.move : undefined;
 }
 
-export function isGivenUp(view: Wish, member: Member): boolean {
-  return recordOf(view, member)?.isRolledBack === true || isExpired(view, member);
+/** Given up before, or to be given up now. */
+export function isFailed(wish: Wish, member: Member): boolean {
+  return recordOf(wish, member)?.isRolledBack === true || isExpired(wish, member);
 }
 
 /** Started for this move, and not available though the deadline has passed. */

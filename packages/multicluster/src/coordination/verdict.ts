@@ -72,17 +72,26 @@ function shortage({ replicas, places, plan, total }: VerdictInput): {
     replicas - total.replicas >= plan.unplaced
   )
     return { reason: "NoCapacity", why: total.because };
-  const isOpen = ({ standing }: Member) => standing === "accepting" || standing === "settling";
   const isFull = places.some(({ member }) => isOpen(member) && member.room !== undefined);
   const isRefused = places.some(({ prospect }) => refusals(prospect).length > 0);
-  const why = places.map(({ name, member, prospect }) => {
-    const because = refusals(prospect);
-    if (because.length > 0) return `${name}: ${because.join(", ")}`;
-    if (isOpen(member) && prospect?.room !== undefined) return `${name}: ${prospect.room.because}`;
-    return `${name} is ${words[member.standing]}`;
-  });
+  const why = places.map(
+    (place) => obstacle(place) ?? `${place.name} is ${words[place.member.standing]}`,
+  );
   const reason = isFull ? "NoCapacity" : isRefused ? "NoEligibleClusters" : "NoReadyClusters";
   return { reason, why: why.join(", ") };
+}
+
+function isOpen({ standing }: Member): boolean {
+  return standing === "accepting" || standing === "settling";
+}
+
+/** What keeps replicas from a cluster; undefined when nothing does. */
+export function obstacle(place: VerdictInput["places"][number]): string | undefined {
+  const { name, member, prospect } = place;
+  const because = refusals(prospect);
+  if (because.length > 0) return `${name}: ${because.join(", ")}`;
+  if (!isOpen(member)) return `${name} is ${words[member.standing]}`;
+  return prospect?.room === undefined ? undefined : `${name}: ${prospect.room.because}`;
 }
 
 function refusals(prospect: Prospect | undefined): readonly string[] {
