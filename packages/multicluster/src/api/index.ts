@@ -1,4 +1,5 @@
 /** What users see of physical clusters: the kinds, and the names that stand on objects. */
+
 export {
   type APIResourceImport,
   type ApiResourceSpec,
@@ -10,6 +11,14 @@ export {
   negotiatedConditions,
   type SchemaUpdateStrategy,
 } from "./api-resources.ts";
+export {
+  type DrainBlock,
+  type DrainBudget,
+  type DrainSpec,
+  type DrainStatus,
+  drainedCondition,
+  evictAnnotation,
+} from "./drain.ts";
 export {
   byDefinition,
   byLocation,
@@ -55,6 +64,7 @@ export {
   deletionAnnotationPrefix,
   diffAnnotationPrefix,
   downstreamLabel,
+  drainFieldManager,
   exportAnnotation,
   exportedSinceAnnotation,
   followsAnnotation,

@@ -157,6 +157,8 @@ export const apiVersionAnnotation = "apiresource.kcp.io/apiVersion";
 /** Who writes: the owners of fields in server-side apply. */
 export const syncerFieldManager = "kcp-syncer";
 export const registrationFieldManager = "kcp-cluster-controller";
+/** Of how far drains are. */
+export const drainFieldManager = "kcp-drain";
 /** An agent, of what it says about its cluster. */
 export const agentFieldManager = "kcp-agent";
 export const importerFieldManager = "kcp-api-importer";

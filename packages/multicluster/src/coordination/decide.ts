@@ -3,6 +3,7 @@
  *
  * Decided anew from the whole state each time, so it does not matter what was missed, or in which order things happened.
  */
+import { createHash } from "node:crypto";
 import { formatGroupResource } from "@kcp-ts/machinery/status";
 import {
   type Happening,
@@ -11,7 +12,7 @@ import {
   stringMember,
   timestamp,
 } from "@kcp-ts/sdk";
-import { assignedCluster } from "../api/index.ts";
+import { assignedCluster, evictAnnotation, softFinalizersOf } from "../api/index.ts";
 import {
   type Assessment,
   assess,
@@ -23,6 +24,7 @@ import {
   workloadOf,
 } from "../scheduling/index.ts";
 import type { FoldedPart } from "./fold-parts.ts";
+import { moveRecordOf } from "./move-record.ts";
 import {
   adjustedPart,
   askedReplicasAnnotation,
@@ -33,8 +35,9 @@ import {
 } from "./part.ts";
 import { type Placement, PlacementError, placementOf } from "./placement.ts";
 import { withPlacementRecord } from "./placement-history.ts";
-import type { Member, Part, Plan } from "./plan-moves.ts";
+import type { Member, Part, Plan, PlanInput } from "./plan-moves.ts";
 import { podTemplateOf } from "./pod-template.ts";
+import { budgetOf } from "./rollout.ts";
 import {
   earliest,
   forKind,
@@ -110,14 +113,15 @@ export interface Place {
 
 export function decide(input: DecideInput): Decision {
   const { strategy, parent, nowMs, takenNames } = input;
-  const { places, assessment, problem } = placesFor(input);
+  const { places, assessment, problem, placement } = placesFor(input);
   const replicas = strategy.asked(parent);
   const asked = Math.max(...places.map(({ object }) => askedOf(object)), replicas);
   const members = places.map(({ member }) => member);
   const { total, maxSkews } = assessment;
   const scaledDownBy = asked - replicas;
   const bounds = { placeable: total?.replicas, maxSkews };
-  const plan = strategy.plan({ replicas, members, scaledDownBy, ...bounds }, parent);
+  const moving = { ...movingOf(placement, replicas), nowMs, of: wishOf(parent) };
+  const plan = strategy.plan({ replicas, members, scaledDownBy, ...bounds, ...moving }, parent);
   const isHeld = problem !== undefined && input.parts.length > 0;
   const writes = writesOf(input, places, isHeld ? heldPlan(places) : plan);
   const verdict = verdictOf({
@@ -141,7 +145,7 @@ export function decide(input: DecideInput): Decision {
     ...writes,
     status,
     happenings: happeningsOf(input, places, writes),
-    wakeAtMs: earliest(...places.map(({ judgement: { untilMs } }) => untilMs)),
+    wakeAtMs: earliest(plan.wakeAtMs, ...places.map(({ judgement: { untilMs } }) => untilMs)),
     places,
     plan,
     assessment,
@@ -170,13 +174,15 @@ export function placesFor(input: DecideInput): {
   readonly places: readonly Place[];
   readonly assessment: Assessment;
   readonly problem: string | undefined;
+  readonly placement: Placement | undefined;
 } {
-  const placement = readPlacement(input.parent);
+  const placement = readPlacement(input.parent, input.surroundings?.policy);
   const isRead = !(placement instanceof PlacementError);
   const wish = isRead ? placement : undefined;
   const assessment = assessmentOf(input, wish);
   const places = placesOf(input, wish, assessment);
-  return { places, assessment, problem: isRead ? undefined : placement.message };
+  const problem = isRead ? undefined : placement.message;
+  return { places, assessment, problem, placement: wish };
 }
 
 function foldedPart({ name, object, judgement, member }: Place): readonly FoldedPart[] {
@@ -188,13 +194,32 @@ function foldedPart({ name, object, judgement, member }: Place): readonly Folded
   return [{ cluster: name, object, isKnown, isLeftAlone, trouble }];
 }
 
-function readPlacement({ metadata }: Workload): Placement | PlacementError {
+function readPlacement(
+  { metadata }: Workload,
+  policy: Policy | undefined,
+): Placement | PlacementError {
   try {
-    return placementOf(metadata.annotations);
+    return placementOf(metadata.annotations, policy);
   } catch (error) {
     if (error instanceof PlacementError) return error;
     throw error;
   }
+}
+
+function movingOf(placement: Placement | undefined, replicas: number): Pick<PlanInput, "budget"> {
+  if (placement === undefined) return {};
+  return { budget: budgetOf(placement.rollout, placement.failover, replicas) };
+}
+
+/** What is asked for, in short: what was given up is tried again when it changes. */
+function wishOf({ metadata: { generation = 0, annotations } }: Workload): string {
+  const wishes = Object.entries(annotations ?? {}).filter(([name]) => isWish(name));
+  const text = JSON.stringify([generation, wishes.sort()]);
+  return createHash("sha256").update(text).digest("hex").slice(0, 10);
+}
+
+function isWish(annotation: string): boolean {
+  return annotation.startsWith("workloads.kcp.io/");
 }
 
 function assessmentOf(input: DecideInput, wish: Placement | undefined): Assessment {
@@ -245,11 +270,8 @@ function placesOf(
     const object = byCluster.get(name);
     const isTaken = object === undefined && takenNames.has(partName(parent.metadata.name, name));
     if (isTaken) continue;
-    const judged = judge(
-      target && forKind(target, formatGroupResource(strategy.parts)),
-      nowMs,
-      patience,
-    );
+    const registered = target && forKind(target, formatGroupResource(strategy.parts));
+    const judged = judge(inTurn(registered, object), nowMs, patienceOf(placement, patience));
     const prospect = prospects.get(name);
     const judgement = permitted(judged, prospect);
     const member: Member = {
@@ -259,7 +281,8 @@ function placesOf(
       capacity: placement?.capacity.get(name),
       room: prospect?.room?.replicas,
       domains: prospect?.domains,
-      part: object === undefined ? undefined : partOf(object, strategy),
+      mayReturn: judgement !== judged && !judged.isLeaving,
+      part: object === undefined ? undefined : partOf(object, strategy, name),
     };
     places.push({ name, judgement, prospect, object, member });
   }
@@ -274,19 +297,34 @@ function permitted(judgement: Judgement, prospect: Prospect | undefined): Judgem
   return isOpen && prospect.refused.length > 0 ? { ...judgement, standing: "cordoned" } : judgement;
 }
 
+/** Who wrote the object says how long a lost cluster is waited for. */
+function patienceOf(placement: Placement | undefined, patience: Patience): Patience {
+  const seconds = placement?.failover.tolerationSeconds;
+  return seconds === undefined ? patience : { ...patience, graceMs: seconds * 1000 };
+}
+
+/** Of a cluster that is drained on a budget, parts leave when it is their turn. */
+function inTurn(target: Target | undefined, part: Workload | undefined): Target | undefined {
+  if (target?.drain !== "inTurn" || part === undefined) return target;
+  const isTurn = stringMember(part.metadata.annotations, evictAnnotation) === "true";
+  return isTurn ? { ...target, drain: "all" } : target;
+}
+
 function excluded(judgement: Judgement): Judgement {
   const { standing } = judgement;
   const isSeen = standing !== "lost" && standing !== "wavering";
   return { ...judgement, standing: isSeen ? "leaving" : standing, isLeaving: true };
 }
 
-function partOf(object: Workload, strategy: Strategy): Part {
+function partOf(object: Workload, strategy: Strategy, cluster: string): Part {
   const { metadata } = object;
   return {
     ...strategy.shareOf(object),
     ...strategy.report(object),
     isGoing: metadata.deletionTimestamp !== undefined,
     isPinned: stringMember(metadata.annotations, handsOffAnnotation) === "true",
+    isHeld: softFinalizersOf(metadata.annotations, cluster).length > 0,
+    move: moveRecordOf(metadata.annotations),
   };
 }
 
@@ -296,12 +334,12 @@ function askedOf(part: Workload | undefined): number {
 }
 
 /** Everybody keeps what they have. */
-function heldPlan(places: readonly Place[]): Pick<Plan, "next"> {
+function heldPlan(places: readonly Place[]): Pick<Plan, "next" | "records"> {
   const next = new Map<string, number | "remove">();
   for (const { name, member } of places) {
     if (member.part !== undefined) next.set(name, member.part.replicas);
   }
-  return { next };
+  return { next, records: new Map() };
 }
 
 type Writes = Pick<Decision, "creations" | "updates" | "cuts" | "removals" | "lost">;
@@ -309,7 +347,7 @@ type Writes = Pick<Decision, "creations" | "updates" | "cuts" | "removals" | "lo
 function writesOf(
   { strategy, parent, nowMs }: DecideInput,
   places: readonly Place[],
-  { next, starts }: Pick<Plan, "next" | "starts">,
+  { next, starts, records }: Pick<Plan, "next" | "starts" | "records">,
 ): Writes {
   const creations: ObjectInput<Workload>[] = [];
   const updates: Workload[] = [];
@@ -326,7 +364,8 @@ function writesOf(
     }
     const start = starts?.get(name);
     const share = { replicas: wanted, ...(start === undefined ? {} : { start }) };
-    const wish = { strategy, parent, cluster: name, share, askedReplicas };
+    const move = records?.get(name);
+    const wish = { strategy, parent, cluster: name, share, askedReplicas, move };
     if (object === undefined) {
       creations.push(newPart(wish));
       continue;

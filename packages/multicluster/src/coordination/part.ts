@@ -25,6 +25,7 @@ import {
   statesOf,
 } from "../api/index.ts";
 import { formatReservation, reservationOf, workloadOf } from "../scheduling/index.ts";
+import { type MoveRecord, moveAnnotation, moveRecordText } from "./move-record.ts";
 import { podTemplateOf } from "./pod-template.ts";
 import type { PartShare, Strategy } from "./strategy.ts";
 import type { Workload } from "./workload.ts";
@@ -81,6 +82,7 @@ export interface PartWish extends PartOf {
   readonly share: PartShare;
   readonly askedReplicas: number;
   readonly lostSince?: string | undefined;
+  readonly move?: MoveRecord | undefined;
 }
 
 export function newPart(wish: PartWish): ObjectInput<Workload> {
@@ -140,13 +142,19 @@ function labelsFor({ parent, cluster }: PartOf, current: StringMap | undefined):
 }
 
 function annotationsFor(wish: PartWish, current: StringMap | undefined): StringMap {
-  const { [lostSinceAnnotation]: _, [reservedAnnotation]: __, ...kept } = ofMachinery(current);
+  const {
+    [lostSinceAnnotation]: _lost,
+    [reservedAnnotation]: _reserved,
+    [moveAnnotation]: _move,
+    ...kept
+  } = ofMachinery(current);
   return {
     ...plain(wish.parent.metadata.annotations),
     ...kept,
     [askedReplicasAnnotation]: String(wish.askedReplicas),
     ...reservedBy(wish),
     ...(wish.lostSince === undefined ? {} : { [lostSinceAnnotation]: wish.lostSince }),
+    ...(wish.move === undefined ? {} : { [moveAnnotation]: moveRecordText(wish.move) }),
   };
 }
 
