@@ -3,6 +3,7 @@
  *
  *     npm run bench -- [get create neighbours] [--only get,create] [--rounds N] [--quick] [-o json] [--generator h2load|node]
  *                      [--target name=URL,TOKEN ...] [--workspaces N]
+ *     npm run bench -- holds [--cases "apply: a map list" ...]
  */
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";

@@ -11,6 +11,8 @@ export interface BenchOptions {
   readonly targets: readonly NamedTarget[];
   /** What a noisy neighbour does; all of it unless told. */
   readonly attacks: readonly Attack[];
+  /** Parts of the names of hostile requests: those that have one are sent, and all when there are none. */
+  readonly cases: readonly string[];
   readonly isQuick: boolean;
   readonly sizes: Sizes;
 }
@@ -207,6 +209,7 @@ export function parseOptions(args: readonly string[]): BenchOptions {
       output: { type: "string", short: "o", default: "table" },
       generator: { type: "string" },
       attacks: { type: "string", default: attacks.join() },
+      cases: { type: "string", multiple: true, default: [] },
       workspaces: { type: "string" },
       target: { type: "string", multiple: true, default: [] },
     },
@@ -222,6 +225,7 @@ export function parseOptions(args: readonly string[]): BenchOptions {
     generator,
     targets: values.target.map(parseTarget),
     attacks: values.attacks.split(",").map(parseAttack),
+    cases: values.cases,
     isQuick: values.quick,
     sizes: sizesOf(values.quick, values.workspaces),
   };

@@ -15,7 +15,7 @@ import {
 } from "@kcp-ts/sdk";
 import { AgentInstaller, type AgentInstallerOptions } from "./agent/index.ts";
 import { ApiImporter } from "./api-importer/index.ts";
-import { deploymentSplitter, type Patience } from "./coordination/index.ts";
+import { type Patience, workloadCoordinators } from "./coordination/index.ts";
 import { DrainController } from "./drain/index.ts";
 import { NegotiationController } from "./negotiation/index.ts";
 import {
@@ -25,7 +25,9 @@ import {
   TargetController,
   Targets,
 } from "./registration/index.ts";
+import { ReservedController, Scheduler, WorkspaceController } from "./scheduling/index.ts";
 import { Syncers } from "./syncers.ts";
+import { type SightPatience, traffic } from "./traffic/index.ts";
 
 /** Each runs alone, too; the importer works where the connections are. */
 export const multiclusterParts = [
@@ -33,7 +35,9 @@ export const multiclusterParts = [
   "api-importer",
   "api-negotiation",
   "syncer",
+  "scheduler",
   "deployment-splitter",
+  "traffic",
 ] as const;
 export type MulticlusterPart = (typeof multiclusterParts)[number];
 
@@ -58,18 +62,33 @@ export interface MulticlusterOptions {
   readonly agents?: Omit<AgentInstallerOptions, "clock"> | undefined;
   /** How patient the splitter is with clusters that fail. */
   readonly patience?: Partial<Patience> | undefined;
+  /** How patient traffic is with endpoints of clusters that fail. */
+  readonly sight?: Partial<SightPatience> | undefined;
   readonly clock?: Clock | undefined;
   readonly random?: Random | undefined;
   /** What went wrong and is tried again, for a log. */
   readonly onError: (error: unknown, context: { controller: string; key?: ObjectKey }) => void;
 }
 
-/** What a workload needs first; ReplicaSets for the history of Deployments. */
+/** What workloads are, with what they need; ReplicaSets for the history of Deployments, the rest for traffic over several clusters. */
 export const syncedResourcesDefault: readonly string[] = [
   "deployments.apps",
+  "pods",
   "replicasets.apps",
+  "statefulsets.apps",
+  "daemonsets.apps",
+  "jobs.batch",
+  "cronjobs.batch",
+  "horizontalpodautoscalers.autoscaling",
+  "poddisruptionbudgets.policy",
+  "configmaps",
+  "secrets",
+  "serviceaccounts",
+  "persistentvolumeclaims",
   "services",
   "ingresses.networking.k8s.io",
+  "endpointslices.discovery.k8s.io",
+  "serviceimports.multicluster.x-k8s.io",
 ];
 
 /** Works until the signal aborts, and resolves when what was under way is finished. */
@@ -119,12 +138,27 @@ export async function runMulticluster(
     const part = new Syncers({ ...working, onError: report("syncer") });
     closing.unshift(() => part.close());
   }
+  const isScheduling = parts.has("scheduler") || parts.has("deployment-splitter");
+  const scheduler = isScheduling ? new Scheduler({ clusters }) : undefined;
+  if (parts.has("scheduler")) {
+    const part = new WorkspaceController({ ...shared, onError: report("scheduler") });
+    controllers.push(part.controller);
+  }
+  // Who decides knows what is reserved.
+  if (scheduler !== undefined && parts.has("deployment-splitter")) {
+    const part = new ReservedController({ ...shared, scheduler, onError: report("scheduler") });
+    controllers.push(part.controller);
+  }
   const loops: { run(signal: AbortSignal): Promise<void> }[] = [
     new Manager({ clusters: [clusters], controllers }),
   ];
   if (parts.has("deployment-splitter")) {
     const own = { ...options.patience, onError: report("deployment-splitter") };
-    loops.push(deploymentSplitter({ client, clock, ...own }));
+    loops.push(workloadCoordinators({ client, clock, scheduler, ...own }));
+  }
+  if (parts.has("traffic")) {
+    const own = { ...options.sight, onError: report("traffic") };
+    loops.push(traffic({ client, clock, ...own }));
   }
   try {
     await Promise.all(loops.map((loop) => loop.run(signal)));

@@ -12,7 +12,7 @@ import {
 import type { Standing } from "./standing.ts";
 
 /** What came back is not given more before it has proved itself, unless there is nobody else; what has no part yet has nothing to prove. */
-function receivers(members: readonly Member[]): ReadonlySet<Member> {
+export function receivers(members: readonly Member[]): ReadonlySet<Member> {
   const isNobodyElse = !members.some(({ standing }) => standing === "accepting");
   const may = ({ standing, part }: Member) =>
     standing === "accepting" || (standing === "settling" && (isNobodyElse || part === undefined));
@@ -30,14 +30,16 @@ export function goalOf(wish: Wish): Goal {
   const failed = wish.input.members.filter((one) => isFailed(wish, one));
   const givenUp = new Set(failed.map(({ name }) => name));
   const goal = shared(wish, givenUp);
-  if (givenUp.size === 0 || sumOf([...goal.values()]) >= wish.input.replicas)
+  const { replicas, placeable = replicas } = wish.input;
+  if (givenUp.size === 0 || sumOf([...goal.values()]) >= Math.min(replicas, placeable))
     return { goal, givenUp };
   return { goal: shared(wish, new Set()), givenUp: new Set() };
 }
 
 function shared(wish: Wish, givenUp: ReadonlySet<string>): ReadonlyMap<string, number> {
   const { budget, input } = wish;
-  const { replicas, members } = input;
+  const { members, placeable = input.replicas } = input;
+  const replicas = Math.min(input.replicas, placeable);
   const pinned = members.filter(({ part }) => part?.isPinned === true);
   const fixed = sumOf(pinned, ({ part }) => part?.replicas ?? 0);
   const free = members.filter((member) => !pinned.includes(member));
@@ -58,14 +60,14 @@ function openGoal(
 ): Map<string, number> {
   const open = receivers(members);
   const shareOf = (member: Member): Share => {
-    const { name, weight, capacity, part } = member;
+    const { name, weight, capacity, room, domains, part } = member;
     const isGivenUp = givenUp.has(name);
     const before = isGivenUp ? recordOf(wish, member)?.from : part?.replicas;
     const ready = takesPart.has(member.standing);
     const cordoned = isGivenUp || !open.has(member);
-    return { name, ready, weight, capacity, cordoned, current: before ?? 0 };
+    return { name, ready, weight, capacity, room, domains, cordoned, current: before ?? 0 };
   };
-  const goal = new Map(distribute(replicas, members.map(shareOf)));
+  const goal = new Map(distribute(replicas, members.map(shareOf), wish.input.maxSkews));
   const unplaced = replicas - sumOf([...goal.values()]);
   if (unplaced <= 0 || givenUp.size === 0) return goal;
   // Nobody else takes it, so it stays where it was, or returns there if only its author wanted it away.
@@ -84,7 +86,7 @@ function openGoal(
 
 /** Everybody keeps what they have, but for those who have to give it up; only what is missing or too much is shared. */
 function stayingGoal(
-  { scaledDownBy }: PlanInput,
+  { scaledDownBy, maxSkews }: PlanInput,
   { isPaused }: Budget,
   members: readonly Member[],
   replicas: number,
@@ -107,14 +109,20 @@ function stayingGoal(
   }
   if (kept >= replicas) return goal;
   const open = receivers(members);
-  const shares = [...open].map(({ name, weight, capacity, part }) => ({
-    name,
-    ready: true,
-    weight,
-    capacity: capacity === undefined ? undefined : Math.max(0, capacity - (part?.replicas ?? 0)),
-    current: 0,
-  }));
-  for (const [name, share] of distribute(replicas - kept, shares))
+  const shares = [...open].map(({ name, weight, capacity, room, domains, part }) => {
+    const left = (most: number | undefined) =>
+      most === undefined ? undefined : Math.max(0, most - (part?.replicas ?? 0));
+    return {
+      name,
+      ready: true,
+      weight,
+      capacity: left(capacity),
+      room: left(room),
+      domains,
+      current: 0,
+    };
+  });
+  for (const [name, share] of distribute(replicas - kept, shares, maxSkews))
     goal.set(name, (goal.get(name) ?? 0) + share);
   return goal;
 }

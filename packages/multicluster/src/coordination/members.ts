@@ -15,12 +15,18 @@ export interface Member {
   readonly isFenced?: boolean;
   readonly weight?: number | undefined;
   readonly capacity?: number | undefined;
+  /** Replicas that it can have at all; unbounded if left out. */
+  readonly room?: number | undefined;
+  /** Which part of the world it is in, the widest first. */
+  readonly domains?: readonly string[] | undefined;
   readonly part?: Part | undefined;
 }
 
 /** What a cluster has of the whole. */
 export interface Part {
   readonly replicas: number;
+  /** Of a range of numbers: the first. */
+  readonly start?: number;
   readonly available: number;
   /** Whether the report is about the newest spec: an older one may count what has been removed since. */
   readonly isObserved: boolean;
@@ -64,6 +70,10 @@ export interface PlanInput {
   readonly members: readonly Member[];
   /** How many fewer are asked for than when the parts were last written. */
   readonly scaledDownBy: number;
+  /** How many there may be in all clusters together; as many as are asked for if left out. */
+  readonly placeable?: number | undefined;
+  /** How uneven domains may be, level by level. */
+  readonly maxSkews?: readonly number[] | undefined;
   /** Nothing but make before break if left out. */
   readonly budget?: Budget | undefined;
   /** For deadlines. */
@@ -124,9 +134,14 @@ export function mayStillRun({ part, standing, isFenced }: Member): number {
 }
 
 export function isFrozen({ budget }: Pick<Wish, "budget">, member: Member): boolean {
-  const { standing, isLeaving, isFenced } = member;
-  if (standing !== "lost") return false;
-  return budget.isExclusive ? isFenced !== true : isLeaving !== true;
+  const { standing, isFenced } = member;
+  if (!budget.isExclusive) return isLeftAlone(member);
+  return standing === "lost" && isFenced !== true;
+}
+
+/** What a lost cluster has can neither be seen nor stopped. */
+export function isLeftAlone({ standing, isLeaving }: Member): boolean {
+  return standing === "lost" && isLeaving !== true;
 }
 
 export function isToBeEmptied({ standing }: Member): boolean {

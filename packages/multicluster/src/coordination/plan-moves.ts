@@ -47,6 +47,8 @@ export type { Budget, Member, Part, PlanInput } from "./members.ts";
 export interface Plan {
   /** By cluster: so many next, or `remove`. Clusters whose part stays away or is left alone are not in it. */
   readonly next: ReadonlyMap<string, number | "remove">;
+  /** By cluster, where shares are ranges of numbers: the first of what is next. */
+  readonly starts?: ReadonlyMap<string, number>;
   /** Where it leads. */
   readonly goal: ReadonlyMap<string, number>;
   /** What has no place in any cluster. */
@@ -61,6 +63,14 @@ export interface Plan {
   /** When a deadline passes. */
   readonly wakeAtMs: number | undefined;
 }
+
+/** Of a plan that keeps no records: its steps have neither a budget nor a deadline. */
+export const unrecorded: Pick<Plan, "deferred" | "states" | "records" | "wakeAtMs"> = {
+  deferred: 0,
+  states: new Map(),
+  records: new Map(),
+  wakeAtMs: undefined,
+};
 
 export function planMoves(input: PlanInput): Plan {
   const { replicas, members } = input;

@@ -1,6 +1,7 @@
 /** What is said about the split of a Deployment: in its condition Placed and, when nothing goes on without help, in Progressing. */
 import { softFinalizersAnnotation } from "../api/index.ts";
-import type { Verdict } from "./fold-status.ts";
+import type { Bound, Prospect } from "../scheduling/index.ts";
+import type { Verdict } from "./fold-parts.ts";
 import type { MoveState } from "./move-machine.ts";
 import { moveAnnotation } from "./move-record.ts";
 import type { Member, Plan } from "./plan-moves.ts";
@@ -8,8 +9,14 @@ import type { Standing } from "./standing.ts";
 
 export interface VerdictInput {
   readonly replicas: number;
-  readonly places: readonly { readonly name: string; readonly member: Member }[];
+  readonly places: readonly {
+    readonly name: string;
+    readonly member: Member;
+    readonly prospect?: Prospect | undefined;
+  }[];
   readonly plan: Plan;
+  /** What may be in all clusters together. */
+  readonly total?: Bound | undefined;
   /** Names that parts would need and other objects have. */
   readonly takenNames: ReadonlySet<string>;
   /** Why the annotations cannot be read. */
@@ -37,9 +44,9 @@ export function verdictOf(input: VerdictInput): Verdict {
   }
   if (!isRegistered) return blocked("NoRegisteredClusters", nextStep);
   if (plan.unplaced > 0) {
-    const why = places.map(({ name, member }) => `${name} is ${words[member.standing]}`);
-    const message = `${plan.unplaced} of ${replicas} replicas have no cluster to go to: ${why.join(", ")}`;
-    return blocked("NoReadyClusters", message);
+    const { reason, why } = shortage(input);
+    const message = `${plan.unplaced} of ${replicas} replicas have no cluster to go to: ${why}`;
+    return blocked(reason, message);
   }
   const verdict =
     rolledBack(plan) ??
@@ -52,6 +59,43 @@ export function verdictOf(input: VerdictInput): Verdict {
   if (lost.length === 0) return verdict;
   const message = `${verdict.message}; lost: ${lost.map(({ name }) => name).join(", ")}`;
   return { ...verdict, message };
+}
+
+/** What keeps replicas from being placed. What is full may have room again, so it is told from what is not wanted there. */
+function shortage({ replicas, places, plan, total }: VerdictInput): {
+  readonly reason: string;
+  readonly why: string;
+} {
+  if (
+    total !== undefined &&
+    total.replicas < replicas &&
+    replicas - total.replicas >= plan.unplaced
+  )
+    return { reason: "NoCapacity", why: total.because };
+  const isFull = places.some(({ member }) => isOpen(member) && member.room !== undefined);
+  const isRefused = places.some(({ prospect }) => refusals(prospect).length > 0);
+  const why = places.map(
+    (place) => obstacle(place) ?? `${place.name} is ${words[place.member.standing]}`,
+  );
+  const reason = isFull ? "NoCapacity" : isRefused ? "NoEligibleClusters" : "NoReadyClusters";
+  return { reason, why: why.join(", ") };
+}
+
+function isOpen({ standing }: Member): boolean {
+  return standing === "accepting" || standing === "settling";
+}
+
+/** What keeps replicas from a cluster; undefined when nothing does. */
+export function obstacle(place: VerdictInput["places"][number]): string | undefined {
+  const { name, member, prospect } = place;
+  const because = refusals(prospect);
+  if (because.length > 0) return `${name}: ${because.join(", ")}`;
+  if (!isOpen(member)) return `${name} is ${words[member.standing]}`;
+  return prospect?.room === undefined ? undefined : `${name}: ${prospect.room.because}`;
+}
+
+function refusals(prospect: Prospect | undefined): readonly string[] {
+  return [...(prospect?.expelled ?? []), ...(prospect?.refused ?? [])];
 }
 
 const nextStep =
