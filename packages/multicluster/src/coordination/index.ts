@@ -11,6 +11,7 @@ export {
 export { type DecideInput, type Decision, decide } from "./decide.ts";
 export { distribute, type Share, weightMax } from "./distribute.ts";
 export { placedCondition } from "./fold-parts.ts";
+export { following, isFollowing } from "./follow/following.ts";
 export {
   askedReplicasAnnotation,
   belongsTo,
