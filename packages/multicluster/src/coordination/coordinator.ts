@@ -25,9 +25,10 @@ import {
 } from "@kcp-ts/sdk";
 import { ownedByLabel, type SyncTarget, syncTargets } from "../api/index.ts";
 import type { Scheduler } from "../scheduling/index.ts";
-import { type Decision, decide } from "./decide.ts";
+import type { Decision } from "./decide.ts";
 import { deployments } from "./deployment.ts";
 import { keepHistory, readHistory } from "./keep-history.ts";
+import { decideWithOverrides } from "./overrides.ts";
 import { belongsTo, isWhole, ownerLabelOf, ownerLabelValue, partName } from "./part.ts";
 import { placementHistoryAnnotation } from "./placement-history.ts";
 import { Reservations } from "./reservations.ts";
@@ -191,7 +192,7 @@ async function coordinateOne(
   const targets = work.targets.list({ cluster });
   const surroundings = await work.reservations?.facts(key, parent);
   const nowMs = work.clock.now();
-  const decision = (strategy.decide ?? decide)({
+  const decision = decideWithOverrides({
     strategy,
     parent,
     parts,

@@ -13,6 +13,7 @@ export { deploymentStrategy } from "./deployment-strategy.ts";
 export { distribute, type Share, weightMax } from "./distribute.ts";
 export { placedCondition } from "./fold-parts.ts";
 export { following, isFollowing } from "./follow/following.ts";
+export { overridesAnnotation } from "./overrides.ts";
 export {
   askedReplicasAnnotation,
   belongsTo,
