@@ -11,6 +11,7 @@ import {
   type Patience,
   PodConnections,
   runMulticluster,
+  type SightPatience,
   Targets,
   Tunnels,
 } from "@kcp-ts/multicluster";
@@ -34,15 +35,32 @@ export {
   agentKubeconfig,
   agentManifest,
   agentTokenSecondsDefault,
+  applied,
+  clusterLabel,
+  cordoned,
   definitionOf,
+  drained,
+  type Explanation,
+  explainPlacement,
+  type Fleet,
+  type FleetChange,
+  type FleetPlan,
+  type FleetWorkload,
+  graceMsDefault,
   importApis,
+  joined,
   type MulticlusterPart,
   multiclusterParts,
+  type PlacementRecord,
+  planChange,
   type ResolvedResources,
   ResourceSet,
+  readFleet,
   requestToken,
   resolveResources,
   runAgent,
+  type SyncTarget,
+  selectorAnnotation,
   serviceAccounts,
   startSyncer,
   syncedResourcesDefault,
@@ -69,6 +87,8 @@ export interface PhysicalClusterOptions {
   readonly agentImage?: string | undefined;
   /** How patient the splitter is with clusters that fail. */
   readonly patience?: Partial<Patience> | undefined;
+  /** How patient traffic is with endpoints of clusters that fail. */
+  readonly sight?: Partial<SightPatience> | undefined;
 }
 
 export class PhysicalClusters {
@@ -112,6 +132,7 @@ export class PhysicalClusters {
       permits:
         options.denyPrivateAddresses === true ? (address) => !isPrivateAddress(address) : undefined,
       patience: options.patience,
+      sight: options.sight,
       openSealed: (sealed, place) => this.#key.unseal(sealed, place),
     };
   }

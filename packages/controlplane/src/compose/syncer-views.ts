@@ -11,6 +11,7 @@ import {
   apiResourceImports,
   clusterLabels,
   concernedTargets,
+  serviceImports,
   stateLabel,
   stateLabelPrefix,
   stateUpsync,
@@ -124,14 +125,19 @@ class SyncerView implements Catalog {
     if (!isNative) return assignedTo(target);
     const { verbs, ...read } = assignedTo(target);
     // What is native has a meaning here: nobody brings such an object up from a cluster.
-    return group === "" && syncedNatives.has(resource)
+    return syncedNatives.has(group === "" ? resource : `${resource}.${group}`)
       ? { ...read, verbs: verbs.filter((verb) => verb !== "create" && verb !== "delete") }
       : undefined;
   }
 }
 
 /** Of what the control plane serves by itself, what workloads take along. */
-const syncedNatives: ReadonlySet<string> = new Set(["configmaps", "secrets", "serviceaccounts"]);
+const syncedNatives: ReadonlySet<string> = new Set([
+  "configmaps",
+  "secrets",
+  "serviceaccounts",
+  `${serviceImports.resource}.${serviceImports.group}`,
+]);
 
 /** What is synced to the target, or is still there. */
 function assignedTo(target: string): ShownPart {

@@ -1,4 +1,5 @@
 /** What users see of physical clusters: the kinds, and the names that stand on objects. */
+
 export {
   type APIResourceImport,
   type ApiResourceSpec,
@@ -10,6 +11,14 @@ export {
   negotiatedConditions,
   type SchemaUpdateStrategy,
 } from "./api-resources.ts";
+export {
+  type DrainBlock,
+  type DrainBudget,
+  type DrainSpec,
+  type DrainStatus,
+  drainedCondition,
+  evictAnnotation,
+} from "./drain.ts";
 export {
   byDefinition,
   byLocation,
@@ -27,6 +36,20 @@ export {
   syncTargetKind,
 } from "./kinds.ts";
 export {
+  exportConditions,
+  type ImportedPort,
+  importedServiceLabel,
+  type ServiceExport,
+  type ServiceImport,
+  type ServiceImportSpec,
+  type ServiceImportStatus,
+  serviceExportKind,
+  serviceExports,
+  serviceImportKind,
+  serviceImports,
+  sourceClusterLabel,
+} from "./multicluster-services.ts";
+export {
   advancedSchedulingAnnotation,
   agentAnnotation,
   agentFieldManager,
@@ -42,11 +65,16 @@ export {
   deletionAnnotationPrefix,
   diffAnnotationPrefix,
   downstreamLabel,
+  drainFieldManager,
+  exportAnnotation,
+  exportedSinceAnnotation,
+  followsAnnotation,
   importerFieldManager,
   ingressEnvoyLabel,
   ingressOwnedByClusterLabel,
   ingressOwnedByIngressLabel,
   ingressOwnedByNamespaceLabel,
+  locationLabelsAnnotation,
   namespaceLocatorAnnotation,
   namespaceLocatorAnnotations,
   negotiationFieldManager,
@@ -55,9 +83,12 @@ export {
   ownedByLabels,
   placementAnnotation,
   registrationFieldManager,
+  reservedAnnotation,
+  schedulerFieldManager,
   skipDefaultObjectsAnnotation,
   softFinalizersAnnotation,
   softFinalizersAnnotationPrefix,
+  softFinalizersOf,
   specDiffAnnotation,
   specDiffAnnotationPrefix,
   stateLabel,
@@ -75,11 +106,47 @@ export {
   syncTargetKeyLabel,
   syncTargetNameCharactersMax,
   tenantLabel,
+  trafficHolderPrefix,
   upsyncDerivedAnnotation,
   upsyncDiffAnnotationPrefix,
   upsyncedVersionAnnotation,
   workspaceUrlAnnotation,
 } from "./names.ts";
+export { formatNanos, type Nanos, nanosOf } from "./quantities.ts";
+export {
+  type AvailableSelectorLabel,
+  type Bounds,
+  type ClusterOverride,
+  defaultLocationName,
+  type FailoverPolicy,
+  type GroupVersionResourceName,
+  globalPlacement,
+  type Location,
+  type LocationReference,
+  type LocationSpec,
+  type LocationStatus,
+  locations,
+  namespaceScheduledCondition,
+  type OverridePatch,
+  type Placement,
+  type PlacementPhase,
+  type PlacementSpec,
+  type PlacementStatus,
+  placementConditions,
+  placements,
+  podsResource,
+  type RolloutPolicy,
+  regionLabel,
+  type SpreadConstraint,
+  syncTargetResource,
+  type Taint,
+  type TaintEffect,
+  type Toleration,
+  type WorkloadAffinity,
+  workloadsResource,
+  zoneLabel,
+} from "./scheduling.ts";
+export { locationKind, placementKind } from "./scheduling-kinds.ts";
 export {
   allResources,
   defaultSecretKey,
@@ -93,3 +160,12 @@ export {
   syncTargets,
   targetConditions,
 } from "./sync-target.ts";
+export {
+  type ClusterDaemonSet,
+  clusterDaemonSetKind,
+  clusterDaemonSets,
+  type WorkloadStrategy,
+  type WorkloadStrategySpec,
+  workloadStrategies,
+  workloadStrategyKind,
+} from "./workload-kinds.ts";

@@ -58,3 +58,16 @@ export async function* heldOriginals(
     }
   }
 }
+
+/** One of them, for people to read. */
+export async function leftoverOf(
+  client: Client,
+  target: string,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  for await (const { object } of heldOriginals(client, target, signal)) {
+    const { namespace = "", name } = object.metadata;
+    return `${object.kind ?? "the object"} ${namespace}/${name}`;
+  }
+  return undefined;
+}

@@ -13,8 +13,15 @@ import {
 import { formatGroupResource } from "@kcp-ts/machinery/status";
 
 export interface KindPolicy {
-  /** `down`: objects are made upstream and copied to the cluster. `up`: they are born in the cluster, in namespaces of ours, and copied up. */
-  readonly direction: "down" | "up";
+  /**
+   * `down`: objects are made upstream and copied to the cluster. `up`: they are born in the cluster, in namespaces of ours, and copied up.
+   * `both`: what is assigned goes down, what is born there comes up.
+   */
+  readonly direction: "down" | "up" | "both";
+  /** What copies are called that came up: as in the cluster, or `<name>--<SyncTarget>`, so that several clusters can have the same. */
+  readonly copyNames: "same" | "by-cluster";
+  /** What a part `<name>--<SyncTarget>` is called in the cluster: the same, or as the whole is, where others know it by that name. */
+  readonly partNames: "same" | "whole";
   /** Who knows the truth about `.status`: it is copied to the other side. */
   readonly statusOwner: "downstream" | "upstream" | "nobody";
   /** What follows when somebody deletes the copy in the cluster: it is made anew, or the original goes too. */
@@ -41,6 +48,8 @@ export type Policies = Readonly<Record<string, Partial<KindPolicy>>>;
 
 export const ordinaryPolicy: KindPolicy = {
   direction: "down",
+  copyNames: "same",
+  partNames: "same",
   statusOwner: "downstream",
   onDownstreamDeletion: "recreate",
   onUpstreamDeletion: "recreate",
@@ -54,14 +63,25 @@ const scaled = { contested: [{ path: "spec.replicas", mode: "leave" }] } as cons
 export const defaultPolicies: Policies = {
   "deployments.apps": scaled,
   "replicasets.apps": scaled,
-  "statefulsets.apps": scaled,
+  // Their Pods are known by their names. Nobody in the cluster scales them: the next number may be another cluster's.
+  "statefulsets.apps": { partNames: "whole" },
   // Every namespace of a cluster has one already.
   configmaps: { renamed: { "kube-root-ca.crt": "kcp-root-ca.crt" }, statusOwner: "nobody" },
   secrets: { statusOwner: "nobody" },
-  // Who deletes a Pod wants it restarted.
-  pods: { direction: "up", onUpstreamDeletion: "propagate" },
+  // Those of workloads come up, bare ones go down. Who deletes one that came up wants it restarted; one that went down and is deleted there has ended.
+  pods: { direction: "both", onDownstreamDeletion: "propagate", onUpstreamDeletion: "propagate" },
   endpoints: { direction: "up", statusOwner: "nobody" },
-  "endpointslices.discovery.k8s.io": { direction: "up", statusOwner: "nobody" },
+  // Those of a cluster's Services come up; those of imported Services go down.
+  "endpointslices.discovery.k8s.io": {
+    direction: "both",
+    copyNames: "by-cluster",
+    statusOwner: "nobody",
+  },
+  // Which clusters are behind it is known here; its address in a cluster is given there.
+  "serviceimports.multicluster.x-k8s.io": {
+    statusOwner: "upstream",
+    contested: [{ path: "spec.ips", mode: "leave" }],
+  },
 };
 
 export function policyFor(
@@ -82,7 +102,9 @@ export class PolicyError extends Error {
 }
 
 const choices = {
-  direction: ["down", "up"],
+  direction: ["down", "up", "both"],
+  copyNames: ["same", "by-cluster"],
+  partNames: ["same", "whole"],
   statusOwner: ["downstream", "upstream", "nobody"],
   onDownstreamDeletion: ["recreate", "propagate"],
   onUpstreamDeletion: ["recreate", "propagate"],

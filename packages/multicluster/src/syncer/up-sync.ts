@@ -18,7 +18,7 @@ import {
 } from "../api/index.ts";
 import { bodyOf, type CachedObject, cachedObject, statusOf } from "./cached-object.ts";
 import type { SyncContext, SyncedResource } from "./context.ts";
-import { userAnnotations } from "./desired-object.ts";
+import { userAnnotations, userLabels } from "./desired-object.ts";
 import type { SyncResult } from "./down-sync.ts";
 import type { KindView } from "./kind-view.ts";
 import { formatCopyOf, hashDigits, parseCopyOf } from "./origin.ts";
@@ -104,13 +104,13 @@ export class UpSync {
       throw new Trouble("AlreadyExists", message);
     }
     const body = bodyOf(original);
-    const { labels = {}, annotations } = original.metadata;
+    const { labels, annotations } = original.metadata;
     const { name: target, uid: targetUid } = context.target;
     const isHeld = this.#options.policy.onUpstreamDeletion === "propagate";
     const metadata = {
       name: key.name,
       namespace: key.namespace,
-      labels: { ...labels, [stateLabel(target)]: stateUpsync },
+      labels: { ...userLabels(labels), [stateLabel(target)]: stateUpsync },
       annotations: {
         ...userAnnotations(annotations),
         [copyOfAnnotation]: formatCopyOf({ uid: original.metadata.uid, target: targetUid }),
