@@ -11,40 +11,44 @@ import type { KubernetesObject, ListMeta } from "./object.ts";
 /** As few as a watch hands on at a time, and for the same reason: whatever is being worked on is kept by the garbage collector. */
 const batchItemsMax = 4;
 
-/** The items in batches, and in the end what the list says of itself. */
-export async function* listBatches<Object extends KubernetesObject>(
-  body: AsyncIterable<Uint8Array>,
-): AsyncGenerator<Object[], ListMeta> {
-  const cutter = new ItemCutter();
-  let head: JsonObject | undefined;
+/** Reads one list: `take` for every chunk of it, `end` behind the last. */
+export class ListReader<Object extends KubernetesObject> {
+  readonly #cutter = new ItemCutter();
+  #head: JsonObject | undefined;
   /** Items without a kind, in a list that tells its own behind them. */
-  const early: unknown[] = [];
-  for await (const chunk of body) {
+  readonly #early: unknown[] = [];
+
+  /** The items that the chunk completes, in batches. */
+  *take(chunk: Uint8Array): Generator<Object[]> {
     let batch: Object[] = [];
-    for (const text of cutter.cut(chunk)) {
+    for (const text of this.#cutter.cut(chunk)) {
       const item = parseJson(text).value;
-      head ??= cutter.headSoFar();
-      if (isJsonObject(item) && item["kind"] === undefined && head["kind"] === undefined) {
-        early.push(item);
+      this.#head ??= this.#cutter.headSoFar();
+      const isEarly = isJsonObject(item) && item["kind"] === undefined;
+      if (isEarly && this.#head["kind"] === undefined) {
+        this.#early.push(item);
         continue;
       }
-      batch.push(completed<Object>(item, head));
+      batch.push(completed<Object>(item, this.#head));
       if (batch.length < batchItemsMax) continue;
       yield batch;
       batch = [];
     }
     if (batch.length > 0) yield batch;
   }
-  const rest = cutter.outside();
-  if (!cutter.hasItems) {
-    const list = readList<Object>(rest);
-    yield [...list.items];
-    return list.metadata;
+
+  /** The items that are left, and what the list says of itself. */
+  end(): { readonly items: Object[]; readonly metadata: ListMeta } {
+    const rest = this.#cutter.outside();
+    if (!this.#cutter.hasItems) {
+      const { items, metadata } = readList<Object>(rest);
+      return { items: [...items], metadata };
+    }
+    const whole = parseJson(rest).value;
+    const list = isJsonObject(whole) ? whole : {};
+    const items = this.#early.map((item) => completed<Object>(item, list));
+    return { items, metadata: metadataOf(list) };
   }
-  const whole = parseJson(rest).value;
-  const list = isJsonObject(whole) ? whole : {};
-  if (early.length > 0) yield early.map((item) => completed<Object>(item, list));
-  return metadataOf(list);
 }
 
 const itemsKey = new TextEncoder().encode('"items":[');

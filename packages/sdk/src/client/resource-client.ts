@@ -7,7 +7,7 @@
 import { isJsonObject, type JsonObject, type JsonValue, parseJson } from "@kcp-ts/machinery/json";
 import { isStatusError } from "@kcp-ts/machinery/status";
 import type { CallOptions, Client, ClientRequest } from "./client.ts";
-import { listBatches } from "./list-stream.ts";
+import { ListReader } from "./list-stream.ts";
 import { type LazyList, readList } from "./list-text.ts";
 import type {
   KubernetesObject,
@@ -114,15 +114,16 @@ export class ResourceClient<Object extends KubernetesObject> {
   async *batches(options: PageOptions = {}): AsyncGenerator<Object[], ListMeta> {
     const { pageSize, resourceVersion, resourceVersionMatch, ...rest } = options;
     const limit = pageSize ?? pageSizeDefault;
-    const from = { ...rest, resourceVersion, resourceVersionMatch, limit };
-    let metadata = yield* this.#listBatches(from);
-    while (metadata.continue)
-      metadata = yield* this.#listBatches({ ...rest, limit, continue: metadata.continue });
-    return metadata;
-  }
-
-  #listBatches(options: ListOptions): AsyncGenerator<Object[], ListMeta> {
-    return listBatches<Object>(this.client.chunks(this.#listRequest(options, {})));
+    let page: ListOptions = { ...rest, resourceVersion, resourceVersionMatch, limit };
+    for (;;) {
+      const reader = new ListReader<Object>();
+      for await (const chunk of this.client.chunks(this.#listRequest(page, {})))
+        for (const batch of reader.take(chunk)) yield batch;
+      const { items, metadata } = reader.end();
+      if (items.length > 0) yield items;
+      if (!metadata.continue) return metadata;
+      page = { ...rest, limit, continue: metadata.continue };
+    }
   }
 
   /** Like `pages`, with items that are parsed one by one: for who looks at many and keeps few. */
