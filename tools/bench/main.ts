@@ -18,6 +18,7 @@ import { listRows } from "./list-rows.ts";
 import { chooseGenerator } from "./load.ts";
 import { loopsRows } from "./loops-rows.ts";
 import { loadedMemoryRow, memoryRows } from "./memory-rows.ts";
+import { movesRows } from "./moves-rows.ts";
 import { neighbourRows } from "./neighbour-rows.ts";
 import { type BenchOptions, type Group, groups, parseOptions } from "./options.ts";
 import { Report, tableHeader, tableLine } from "./report.ts";
@@ -84,6 +85,7 @@ async function run(bench: Bench): Promise<void> {
   if (chosen.has("informers")) await informerRows(bench);
   if (chosen.has("sdk")) await sdkRows(bench);
   if (chosen.has("syncing")) await syncingRows(bench);
+  if (chosen.has("moves")) await movesRows(bench);
 }
 
 function describeMachine(generator: string) {

@@ -41,6 +41,7 @@ export const groups = [
   "informers",
   "sdk",
   "syncing",
+  "moves",
 ] as const;
 export type Group = (typeof groups)[number];
 
@@ -89,6 +90,12 @@ export interface Sizes {
   readonly workspaces: number;
   /** Made in one server, which is started again with all of them. */
   readonly manyWorkspaces: number;
+  /** Physical clusters that Deployments are split over. */
+  readonly moveTargets: number;
+  /** Deployments, each over all of them. */
+  readonly moveObjects: number;
+  readonly movesPerSecond: number;
+  readonly movesMs: number;
   /** Physical clusters under a steady pace of changes, and how many objects each has. */
   readonly syncTargets: number;
   readonly syncObjects: number;
@@ -132,6 +139,10 @@ const full: Sizes = {
   customObjects: 3_000,
   workspaces: 3000,
   manyWorkspaces: 100_000,
+  moveTargets: 4,
+  moveObjects: 50,
+  movesPerSecond: 20,
+  movesMs: 10_000,
   syncTargets: 10,
   syncObjects: 100,
   syncChangesPerSecond: 500,
@@ -174,6 +185,10 @@ const quick: Sizes = {
   customObjects: 20,
   workspaces: 20,
   manyWorkspaces: 40,
+  moveTargets: 2,
+  moveObjects: 3,
+  movesPerSecond: 10,
+  movesMs: 500,
   syncTargets: 2,
   syncObjects: 10,
   syncChangesPerSecond: 20,

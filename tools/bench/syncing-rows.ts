@@ -5,99 +5,53 @@
  * The physical clusters are logical clusters of a second server, in a process that is not counted: for a syncer they are clusters like others. Changes are timed from
  * when each was due, so that a control plane that is held up shows.
  */
-import { join } from "node:path";
 import { sleep, systemClock } from "@kcp-ts/machinery/base";
 import { ApiClient } from "./api-client.ts";
 import type { Bench } from "./contest.ts";
+import {
+  type Fleet,
+  type FleetKind,
+  isReady,
+  p99,
+  until,
+  Waits,
+  withFleet,
+  within,
+} from "./fleet.ts";
 import { cpuMicrosOf, residentMegabytesOf } from "./process-figures.ts";
 import { benchToken, ServerProcess } from "./server-process.ts";
 
-const definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
-const targetsPath = "/apis/workload.kcp.io/v1alpha1/synctargets";
 const widgetsPath = "/apis/example.com/v1/namespaces/default/widgets";
 const allWidgetsPath = "/apis/example.com/v1/widgets";
 const writersAtOnce = 16;
-const patience = { pollMs: 200, mostMs: 900_000 };
-
-interface Fleet {
-  plane: ServerProcess;
-  readonly directory: string;
-  readonly physical: ServerProcess;
-  readonly targets: readonly string[];
-}
 
 export async function syncingRows(bench: Bench): Promise<void> {
   const { sizes } = bench.options;
-  await withFleet(bench, "syncing", sizes.syncTargets, async (fleet) => {
-    const names = await fill(fleet, sizes.syncObjects);
-    await paceRows(bench, fleet, names);
-  });
-  await withFleet(bench, "many", sizes.syncManyTargets, async (fleet) => {
-    const names = await fill(fleet, sizes.syncManyObjects);
-    await sleep(systemClock, sizes.settleMs);
-    bench.report.add({
-      work: `memory, syncing ${names.length} objects to ${fleet.targets.length} clusters`,
-      server: "kcp",
-      figure: residentMegabytesOf(fleet.plane.pid),
-      unit: "MB",
-      wanted: { what: "figure", atMost: 600 },
-    });
-    await restartRow(bench, fleet, names.length);
-  });
-}
-
-async function withFleet(
-  bench: Bench,
-  name: string,
-  count: number,
-  body: (fleet: Fleet) => Promise<void>,
-): Promise<void> {
-  const directory = join(bench.directory, name);
-  const [plane, physical] = [
-    await ServerProcess.start(directory),
-    await ServerProcess.start(`${directory}-physical`),
-  ];
-  const targets = Array.from({ length: count }, (_, index) => `t${index}`);
-  const fleet = { plane, physical, targets, directory };
-  try {
-    for (const target of targets) await joinCluster(fleet, target);
-    await within(plane, "", async (client) => {
-      await until(
-        "the kind is served",
-        async () => (await client.status("GET", widgetsPath)) === 200,
-      );
-      for (const target of targets)
-        await until(`${target} is ready`, () => isReady(client, target));
-    });
-    await body(fleet);
-  } finally {
-    await fleet.plane.stop();
-    await physical.stop();
-  }
-}
-
-async function joinCluster({ plane, physical }: Fleet, name: string): Promise<void> {
-  await within(physical, `/clusters/${name}`, async (client) => {
-    await client.must("POST", definitions, JSON.stringify(definition));
-  });
-  const cluster = { server: `${physical.url}/clusters/${name}`, "insecure-skip-tls-verify": true };
-  const kubeconfig = {
-    apiVersion: "v1",
-    kind: "Config",
-    clusters: [{ name, cluster }],
-    users: [{ name, user: { token: benchToken } }],
-    contexts: [{ name, context: { cluster: name, user: name } }],
-    "current-context": name,
-  };
-  const target = {
-    apiVersion: "workload.kcp.io/v1alpha1",
-    kind: "SyncTarget",
-    metadata: { name },
-    spec: { kubeconfig: JSON.stringify(kubeconfig), resources: ["widgets.example.com"] },
-  };
-  await within(plane, "", async (client) => {
-    await client.must("POST", targetsPath, JSON.stringify(target));
-  });
+  await withFleet(
+    bench,
+    { name: "syncing", count: sizes.syncTargets, kind: widgets },
+    async (fleet) => {
+      const names = await fill(fleet, sizes.syncObjects);
+      await aloneRow(bench, fleet, names.length);
+      await paceRows(bench, fleet, names);
+    },
+  );
+  await withFleet(
+    bench,
+    { name: "many", count: sizes.syncManyTargets, kind: widgets },
+    async (fleet) => {
+      const names = await fill(fleet, sizes.syncManyObjects);
+      await sleep(systemClock, sizes.settleMs);
+      bench.report.add({
+        work: `memory, syncing ${names.length} objects to ${fleet.targets.length} clusters`,
+        server: "kcp",
+        figure: residentMegabytesOf(fleet.plane.pid),
+        unit: "MB",
+        wanted: { what: "figure", atMost: 600 },
+      });
+      await restartRow(bench, fleet, names.length);
+    },
+  );
 }
 
 const string = { type: "string" };
@@ -128,15 +82,7 @@ const definition = {
   },
 };
 
-async function isReady(client: ApiClient, name: string): Promise<boolean> {
-  const body = await client.must("GET", `${targetsPath}/${name}`);
-  const { status } = JSON.parse(body.toString("utf8")) as {
-    status?: { conditions?: { type: string; status: string }[]; syncedResources?: string[] };
-  };
-  const isTrue = (type: string) =>
-    status?.conditions?.some((one) => one.type === type && one.status === "True") === true;
-  return isTrue("Ready") && isTrue("SyncerReady") && (status?.syncedResources?.length ?? 0) > 0;
-}
+const widgets: FleetKind = { definition, path: widgetsPath };
 
 /** So many objects for each cluster, all of them in their clusters when it is done. */
 async function fill(fleet: Fleet, perTarget: number): Promise<readonly string[]> {
@@ -149,14 +95,7 @@ async function fill(fleet: Fleet, perTarget: number): Promise<readonly string[]>
     const write = async () => {
       for (let name = names[next++]; name !== undefined; name = names[next++]) {
         const labels = { "workloads.kcp.io/cluster": name.slice(0, name.indexOf("-")) };
-        const spec = { color: "red", text: "x".repeat(500) };
-        const object = {
-          apiVersion: "example.com/v1",
-          kind: "Widget",
-          metadata: { name, labels },
-          spec,
-        };
-        await client.must("POST", widgetsPath, JSON.stringify(object));
+        await client.must("POST", widgetsPath, widget({ name, labels }));
       }
     };
     await Promise.all(Array.from({ length: writersAtOnce }, write));
@@ -168,6 +107,11 @@ async function fill(fleet: Fleet, perTarget: number): Promise<readonly string[]>
     });
   }
   return names;
+}
+
+function widget(metadata: object): string {
+  const spec = { color: "red", text: "x".repeat(500) };
+  return JSON.stringify({ apiVersion: "example.com/v1", kind: "Widget", metadata, spec });
 }
 
 async function versions(client: ApiClient): Promise<ReadonlyMap<string, string>> {
@@ -204,19 +148,17 @@ async function paceRows(bench: Bench, fleet: Fleet, names: readonly string[]): P
     if (status !== undefined) back.seen(metadata.name, Number(status.phase));
   });
   const total = Math.floor((perSecond * syncMs) / 1000);
+  const before = await Promise.all([requestsOf(plane), requestsOf(physical)]);
   const cpuBefore = cpuMicrosOf(plane.pid);
-  const begin = systemClock.monotonic();
-  for (let change = 0; change < total; change++) {
-    const dueAt = begin + (change * 1000) / perSecond;
-    const waitMs = dueAt - systemClock.monotonic();
-    if (waitMs > 1) await sleep(systemClock, waitMs);
+  await atPace({ perSecond, total }, (change, dueAt) => {
     const name = names[change % names.length] ?? "";
     down.begin(name, change, dueAt);
     const patch = JSON.stringify({ spec: { color: String(change) } });
     void upstream.must("PATCH", `${widgetsPath}/${name}`, patch, "application/merge-patch+json");
-  }
+  });
   await until("all is in the clusters and back", async () => down.open + back.open === 0);
   const cpuMicros = (cpuMicrosOf(plane.pid) - cpuBefore) / total;
+  const after = await Promise.all([requestsOf(plane), requestsOf(physical)]);
   const pace = `${perSecond} changes/s over ${targets.length} clusters`;
   const wanted = { what: "figure", atMost: 250 } as const;
   const row = { server: "kcp", unit: "ms", wanted } as const;
@@ -227,34 +169,83 @@ async function paceRows(bench: Bench, fleet: Fleet, names: readonly string[]): P
     cpuMicros,
   });
   bench.report.add({ ...row, work: `status back, p99, ${pace}`, figure: p99(back.waits) });
+  for (const [index, where] of ["the control plane", "the clusters"].entries()) {
+    // One of them is the benchmark's own, on either side: the change here, the status there.
+    const figure = ((after[index] ?? 0) - (before[index] ?? 0)) / total - 1;
+    bench.report.add({
+      work: `requests of a syncer to ${where}, each change`,
+      server: "kcp",
+      figure,
+      unit: "requests",
+      wanted: { what: "figure", atMost: 1.2 },
+    });
+  }
   for (const client of clients) client.close();
 }
 
-/** Changes that are under way, by object. One is over when it or a later one of its object is seen. */
-class Waits {
-  readonly waits: number[] = [];
-  readonly #open = new Map<string, { readonly change: number; readonly atMs: number }[]>();
-  open = 0;
-
-  begin(name: string, change: number, atMs: number): void {
-    const list = this.#open.get(name) ?? [];
-    this.#open.set(name, list);
-    list.push({ change, atMs });
-    this.open++;
-  }
-
-  /** Whether that is news. */
-  seen(name: string, change: number): boolean {
-    const list = this.#open.get(name) ?? [];
-    const isNews = list.some((one) => one.change <= change);
-    const nowMs = systemClock.monotonic();
-    while (list[0] !== undefined && list[0].change <= change) {
-      this.waits.push(nowMs - list[0].atMs);
-      list.shift();
-      this.open--;
+/**
+ * What the control plane's own share of it is: as many changes and statuses of objects that no cluster is to have, at the same pace. What is more than that below is
+ * the syncer's.
+ */
+async function aloneRow(bench: Bench, { plane }: Fleet, objects: number): Promise<void> {
+  const { syncChangesPerSecond: perSecond, syncMs } = bench.options.sizes;
+  const total = Math.floor((perSecond * syncMs) / 1000);
+  const paths = Array.from({ length: objects }, (_, index) => `${widgetsPath}/unassigned-${index}`);
+  await within(plane, "", async (client) => {
+    for (const path of paths) {
+      const metadata = { name: path.slice(path.lastIndexOf("/") + 1) };
+      await client.must("POST", widgetsPath, widget(metadata));
     }
-    return isNews;
+    const waits = new Waits();
+    await client.watch(`${widgetsPath}?watch=true`, (line) => {
+      const { metadata, status } = (JSON.parse(line) as WidgetEvent).object;
+      if (status !== undefined) waits.seen(metadata.name, Number(status.phase));
+    });
+    const type = "application/merge-patch+json";
+    const cpuBefore = cpuMicrosOf(plane.pid);
+    await atPace({ perSecond, total }, (change, dueAt) => {
+      const path = paths[change % paths.length] ?? "";
+      waits.begin(path.slice(path.lastIndexOf("/") + 1), change, dueAt);
+      const spec = JSON.stringify({ spec: { color: String(change) } });
+      const status = JSON.stringify({ status: { phase: String(change) } });
+      void client
+        .must("PATCH", path, spec, type)
+        .then(() => client.must("PATCH", `${path}/status`, status, type));
+    });
+    await until("all is seen", async () => waits.open === 0);
+    const cpuMicros = (cpuMicrosOf(plane.pid) - cpuBefore) / total;
+    const work = `change and status, p99, ${perSecond} changes/s, nothing to sync`;
+    const figure = p99(waits.waits);
+    bench.report.add({ work, server: "kcp", figure, unit: "ms", cpuMicros });
+    for (const path of paths) await client.must("DELETE", path);
+  });
+}
+
+/** Each when it is due, or as soon as possible after that. */
+async function atPace(
+  { perSecond, total }: { readonly perSecond: number; readonly total: number },
+  body: (change: number, dueAt: number) => void,
+): Promise<void> {
+  const begin = systemClock.monotonic();
+  for (let change = 0; change < total; change++) {
+    const dueAt = begin + (change * 1000) / perSecond;
+    const waitMs = dueAt - systemClock.monotonic();
+    if (waitMs > 1) await sleep(systemClock, waitMs);
+    body(change, dueAt);
   }
+}
+
+/** All that a server was asked, watches and looks at itself left out. */
+async function requestsOf(server: ServerProcess): Promise<number> {
+  let sum = 0;
+  await within(server, "", async (client) => {
+    const text = (await client.must("GET", "/metrics")).toString("utf8");
+    for (const line of text.split("\n")) {
+      const match = /^apiserver_request_total\{(.*resource="widgets".*)\} (\d+)$/.exec(line);
+      if (match !== null && !/verb="WATCH"/.test(match[1] ?? "")) sum += Number(match[2]);
+    }
+  });
+  return sum;
 }
 
 interface WidgetEvent {
@@ -295,30 +286,4 @@ async function allVersions({ plane, physical, targets }: Fleet): Promise<Map<str
   await read(plane, "", "plane");
   for (const target of targets) await read(physical, `/clusters/${target}`, target);
   return found;
-}
-
-async function within(
-  server: ServerProcess,
-  path: string,
-  body: (client: ApiClient) => Promise<void>,
-): Promise<void> {
-  const client = new ApiClient({ url: server.url + path, token: benchToken });
-  try {
-    await body(client);
-  } finally {
-    client.close();
-  }
-}
-
-async function until(what: string, check: () => Promise<boolean>): Promise<void> {
-  const startedAt = systemClock.monotonic();
-  while (!(await check())) {
-    if (systemClock.monotonic() - startedAt > patience.mostMs) throw new Error(`not yet: ${what}`);
-    await sleep(systemClock, patience.pollMs);
-  }
-}
-
-function p99(waits: readonly number[]): number {
-  const sorted = [...waits].sort((a, b) => a - b);
-  return sorted[Math.floor(0.99 * (sorted.length - 1))] ?? Number.NaN;
 }

@@ -15,15 +15,25 @@ import {
 } from "@kcp-ts/sdk";
 import { AgentInstaller, type AgentInstallerOptions } from "./agent/index.ts";
 import { ApiImporter } from "./api-importer/index.ts";
-import { deploymentSplitter, type Patience } from "./coordination/index.ts";
+import { graceMsDefault, type Patience, workloadCoordinators } from "./coordination/index.ts";
+import { lostCopies } from "./copies/index.ts";
+import { DrainController } from "./drain/index.ts";
 import { NegotiationController } from "./negotiation/index.ts";
 import {
   type LinkSettings,
+  leftoverOf,
   type OpenSealed,
   TargetController,
   Targets,
 } from "./registration/index.ts";
+import {
+  ReservedController,
+  Scheduler,
+  WorkspaceController,
+  type WorkspaceControllerOptions,
+} from "./scheduling/index.ts";
 import { Syncers } from "./syncers.ts";
+import { type SightPatience, traffic } from "./traffic/index.ts";
 
 /** Each runs alone, too; the importer works where the connections are. */
 export const multiclusterParts = [
@@ -31,7 +41,9 @@ export const multiclusterParts = [
   "api-importer",
   "api-negotiation",
   "syncer",
+  "scheduler",
   "deployment-splitter",
+  "traffic",
 ] as const;
 export type MulticlusterPart = (typeof multiclusterParts)[number];
 
@@ -56,18 +68,33 @@ export interface MulticlusterOptions {
   readonly agents?: Omit<AgentInstallerOptions, "clock"> | undefined;
   /** How patient the splitter is with clusters that fail. */
   readonly patience?: Partial<Patience> | undefined;
+  /** How patient traffic is with endpoints of clusters that fail. */
+  readonly sight?: Partial<SightPatience> | undefined;
   readonly clock?: Clock | undefined;
   readonly random?: Random | undefined;
   /** What went wrong and is tried again, for a log. */
   readonly onError: (error: unknown, context: { controller: string; key?: ObjectKey }) => void;
 }
 
-/** What a workload needs first; ReplicaSets for the history of Deployments. */
+/** What workloads are, with what they need; ReplicaSets for the history of Deployments, the rest for traffic over several clusters. */
 export const syncedResourcesDefault: readonly string[] = [
   "deployments.apps",
+  "pods",
   "replicasets.apps",
+  "statefulsets.apps",
+  "daemonsets.apps",
+  "jobs.batch",
+  "cronjobs.batch",
+  "horizontalpodautoscalers.autoscaling",
+  "poddisruptionbudgets.policy",
+  "configmaps",
+  "secrets",
+  "serviceaccounts",
+  "persistentvolumeclaims",
   "services",
   "ingresses.networking.k8s.io",
+  "endpointslices.discovery.k8s.io",
+  "serviceimports.multicluster.x-k8s.io",
 ];
 
 /** Works until the signal aborts, and resolves when what was under way is finished. */
@@ -106,23 +133,48 @@ export async function runMulticluster(
     const onError = report("cluster-controller");
     const own = { openSealed, drainTimeoutMs, permits, settings, installer, onError };
     const part = new TargetController({ ...shared, ...own });
-    controllers.push(part.controller);
-    closing.push(() => part.close());
+    const drains = new DrainController({ clusters, clock, leftoverOf, onError: report("drain") });
+    const graceMs = options.patience?.graceMs ?? graceMsDefault;
+    const copies = lostCopies({ clusters, graceMs, clock, onError: report("lost-copies") });
+    controllers.push(part.controller, drains.controller, copies.controller);
+    closing.push(
+      () => part.close(),
+      () => drains.close(),
+    );
   }
   if (parts.has("syncer")) {
     const part = new Syncers({ ...working, onError: report("syncer") });
     closing.unshift(() => part.close());
   }
+  const scheduling = schedulerFor(parts, { clusters, clock, onError: report("scheduler") });
+  controllers.push(...scheduling.controllers);
   const loops: { run(signal: AbortSignal): Promise<void> }[] = [
     new Manager({ clusters: [clusters], controllers }),
   ];
   if (parts.has("deployment-splitter")) {
     const own = { ...options.patience, onError: report("deployment-splitter") };
-    loops.push(deploymentSplitter({ client, clock, ...own }));
+    loops.push(workloadCoordinators({ client, clock, scheduler: scheduling.scheduler, ...own }));
+  }
+  if (parts.has("traffic")) {
+    const own = { ...options.sight, onError: report("traffic") };
+    loops.push(traffic({ client, clock, ...own }));
   }
   try {
     await Promise.all(loops.map((loop) => loop.run(signal)));
   } finally {
     await Promise.all(closing.map((close) => close()));
   }
+}
+
+/** Who decides where things go knows the policies and what is reserved; somebody says both to people. */
+function schedulerFor(
+  parts: ReadonlySet<MulticlusterPart>,
+  shared: WorkspaceControllerOptions,
+): { readonly scheduler?: Scheduler; readonly controllers: readonly Controller[] } {
+  const controllers: Controller[] = [];
+  if (parts.has("scheduler")) controllers.push(new WorkspaceController(shared).controller);
+  if (!parts.has("deployment-splitter")) return { controllers };
+  const scheduler = new Scheduler({ clusters: shared.clusters });
+  controllers.push(new ReservedController({ ...shared, scheduler }).controller);
+  return { scheduler, controllers };
 }

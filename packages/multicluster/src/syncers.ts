@@ -19,6 +19,7 @@ import {
   formatKey,
   isConditionTrue,
   type KubernetesObject,
+  type ObjectKey,
   type ObjectStore,
   timestamp,
 } from "@kcp-ts/sdk";
@@ -28,11 +29,13 @@ import {
   clusterLabels,
   importConditions,
   importInformer,
+  type SyncTarget,
   stateLabel,
   stateSync,
   syncTargets,
   targetConditions,
 } from "./api/index.ts";
+import { carriedKinds, NativeKinds } from "./native-kinds.ts";
 import {
   type DrainHook,
   keyOf,
@@ -57,6 +60,8 @@ export interface SyncersOptions {
   /** Run by the caller. */
   readonly clusters: Clusters;
   readonly targets: Targets;
+  /** What is synced where a SyncTarget does not say. */
+  readonly resources: readonly string[];
   readonly clock: Clock;
   readonly random: Random;
   readonly onError: (error: unknown) => void;
@@ -67,6 +72,7 @@ interface Running {
   readonly syncer: Syncer;
   readonly resources: ResourceSet;
   readonly policies: PolicySet;
+  readonly natives: NativeKinds;
   /** What was said last. */
   said: string | undefined;
 }
@@ -78,6 +84,7 @@ const lookMs = 500;
 export class Syncers {
   readonly #options: SyncersOptions;
   readonly #imports: ObjectStore<APIResourceImport>;
+  readonly #syncTargets: ObjectStore<SyncTarget>;
   readonly #policies: SyncPolicies;
   readonly #running = new Map<string, Running>();
   /** By logical cluster, as long as one of its syncers runs. */
@@ -94,18 +101,25 @@ export class Syncers {
     this.#imports = source.store;
     const look = ({ spec }: APIResourceImport, cluster: TargetConnection["cluster"]) => {
       const running = this.#running.get(formatKey(keyOf({ cluster, name: spec.location })));
-      running?.resources.set(this.#synced(running.connection));
+      running?.resources.set(this.#synced(running));
     };
     source.addHandler({
       added: (object, { key }) => look(object, key.cluster),
       updated: (object, { key }) => look(object, key.cluster),
       deleted: (object, { key }) => look(object, key.cluster),
     });
+    const found = clusters.source(syncTargets);
+    this.#syncTargets = found.store;
+    const lookAt = (_target: SyncTarget, { key }: { readonly key: ObjectKey }) => {
+      const running = this.#running.get(formatKey(key));
+      running?.resources.set(this.#synced(running));
+    };
+    found.addHandler({ added: lookAt, updated: lookAt });
     this.#policies = new SyncPolicies({
       ...options,
       onSynced: () => {
-        for (const { connection, resources } of this.#running.values()) {
-          resources.set(this.#synced(connection));
+        for (const running of this.#running.values()) {
+          running.resources.set(this.#synced(running));
         }
       },
       onChange: (cluster) => {
@@ -137,7 +151,13 @@ export class Syncers {
     const { client, clock, random, onError } = this.#options;
     const { cluster, name, uid } = connection;
     const home = client.inCluster(cluster);
-    const resources = new ResourceSet(this.#synced(connection));
+    const natives = new NativeKinds({
+      client: connection.client,
+      clock,
+      onError,
+      onChange: () => resources.set(this.#synced({ connection, natives })),
+    });
+    const resources = new ResourceSet(this.#synced({ connection, natives }));
     const policies = new PolicySet(this.#policies.of(cluster, name));
     const syncer = startSyncer({
       upstream: home,
@@ -157,6 +177,7 @@ export class Syncers {
       syncer,
       resources,
       policies,
+      natives,
       said: undefined,
     });
   }
@@ -213,6 +234,7 @@ export class Syncers {
     const running = this.#running.get(key);
     if (running?.connection !== connection) return;
     this.#running.delete(key);
+    running.natives.close();
     const { cluster } = connection;
     if (![...this.#running.values()].some((other) => other.connection.cluster === cluster)) {
       this.#informers.delete(cluster);
@@ -222,10 +244,11 @@ export class Syncers {
     void ending.finally(() => this.#ending.delete(ending));
   }
 
-  #synced({ cluster, name }: TargetConnection): readonly SyncedResource[] {
+  #synced({ connection, natives }: Pick<Running, "connection" | "natives">): SyncedResource[] {
+    const { cluster, name } = connection;
     if (!this.#policies.hasSynced) return [];
     const { compatible, available } = importConditions;
-    return this.#imports
+    const negotiated = this.#imports
       .list({ cluster })
       .filter(
         ({ spec, status }) =>
@@ -233,8 +256,15 @@ export class Syncers {
           isConditionTrue(status?.conditions, compatible) &&
           isConditionTrue(status?.conditions, available),
       )
-      .map(syncedResource)
-      .sort((a, b) => (a.resource.resource < b.resource.resource ? -1 : 1));
+      .map(syncedResource);
+    const spec = this.#syncTargets.get(keyOf(connection))?.spec;
+    // Before the SyncTarget is seen, nobody knows what it asks for.
+    const carried = carriedKinds(
+      spec === undefined ? [] : (spec.resources ?? this.#options.resources),
+    );
+    return [...negotiated, ...carried, ...natives.besides(negotiated)].sort((a, b) =>
+      a.resource.resource < b.resource.resource ? -1 : 1,
+    );
   }
 
   readonly #drain: DrainHook = async ({ metadata: { name } }, { cluster, signal }) => {

@@ -13,6 +13,7 @@ export interface PhysicalClusterFlags {
   readonly autoPublishApis: string;
   readonly discoveryPollInterval: number;
   readonly syncerImage?: string;
+  readonly lostClusterToleration: number;
 }
 
 /** The server's own: namespaces, garbage, tokens, quotas. */
@@ -33,7 +34,7 @@ export function addPhysicalClusterFlags(command: Command): Command {
   return command
     .option(
       "--resources-to-sync <names>",
-      'what is imported and synced where a SyncTarget does not say; * is everything (default: "deployments.apps,replicasets.apps,services,ingresses.networking.k8s.io")',
+      'what is imported and synced where a SyncTarget does not say; * is everything (default: "deployments.apps,pods,replicasets.apps,statefulsets.apps,daemonsets.apps,jobs.batch,cronjobs.batch,horizontalpodautoscalers.autoscaling,poddisruptionbudgets.policy,configmaps,secrets,serviceaccounts,persistentvolumeclaims,services,ingresses.networking.k8s.io,endpointslices.discovery.k8s.io,serviceimports.multicluster.x-k8s.io")',
       (text: string, before: readonly string[] | undefined) => commaSeparated(text, before ?? []),
     )
     .option(
@@ -50,6 +51,12 @@ export function addPhysicalClusterFlags(command: Command): Command {
     .option(
       "--syncer-image <image>",
       "what agents are run from, where they are installed from here",
+    )
+    .option(
+      "--lost-cluster-toleration <duration>",
+      "how long a cluster may be out of reach before what it has is replaced elsewhere (default: 1m)",
+      durationFlag("--lost-cluster-toleration"),
+      60_000,
     );
 }
 
@@ -72,6 +79,7 @@ export function physicalClusterOptionsOf(flags: PhysicalClusterFlags): PhysicalC
     autoPublishApis: flags.autoPublishApis !== "false",
     importPollMs: flags.discoveryPollInterval,
     agentImage: flags.syncerImage,
+    patience: { graceMs: flags.lostClusterToleration },
   };
 }
 

@@ -1,5 +1,7 @@
 /** SyncTarget: a physical cluster, registered in a logical cluster. */
 import { type Condition, defineResource, type KubernetesObject, type StringMap } from "@kcp-ts/sdk";
+import type { DrainSpec, DrainStatus } from "./drain.ts";
+import type { Bounds, Taint } from "./scheduling.ts";
 
 export interface SyncTarget extends KubernetesObject {
   readonly spec?: SyncTargetSpec;
@@ -20,6 +22,11 @@ export interface SyncTargetSpec {
   readonly evictAfter?: string;
   /** `deployments.apps`; "*" stands for everything that can be synced. Left out: what the control plane is told to sync. */
   readonly resources?: readonly string[];
+  readonly taints?: readonly Taint[];
+  /** What may be used at most; instead of what the cluster reports. */
+  readonly bounds?: Bounds;
+  /** Everything is to leave, on a budget. */
+  readonly drain?: DrainSpec;
 }
 
 export interface SecretKeyReference {
@@ -35,10 +42,13 @@ export interface SyncTargetStatus {
   readonly version?: string;
   readonly capacity?: StringMap;
   readonly allocatable?: StringMap;
+  /** What is asked for by what is placed here. */
+  readonly reserved?: StringMap;
   /** `resource.group`, sorted. */
   readonly syncedResources?: readonly string[];
   /** Of the syncer. */
   readonly lastHeartbeatTime?: string;
+  readonly drain?: DrainStatus;
 }
 
 export type Severity = "Error" | "Warning" | "Info";

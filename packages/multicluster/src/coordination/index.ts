@@ -1,14 +1,39 @@
 /** Coordination: one object becomes a part for each cluster, and the parts' statuses become its own. */
-export { type DecideInput, type Decision, decide } from "./decide.ts";
 export {
-  type DeploymentSplitter,
-  type DeploymentSplitterOptions,
+  type Coordinators,
+  type CoordinatorsOptions,
   deploymentSplitter,
   graceMsDefault,
   settleMsDefault,
-} from "./deployment-splitter.ts";
+  strategiesDefault,
+  workloadCoordinators,
+} from "./coordinators.ts";
+export { type DecideInput, type Decision, decide, type Place, schedulable } from "./decide.ts";
+export { deploymentStrategy } from "./deployment-strategy.ts";
 export { distribute, type Share, weightMax } from "./distribute.ts";
-export { placedCondition } from "./fold-status.ts";
-export { askedReplicasAnnotation, handsOffAnnotation, lostSinceAnnotation } from "./part.ts";
+export { placedCondition } from "./fold-parts.ts";
+export {
+  askedReplicasAnnotation,
+  belongsTo,
+  handsOffAnnotation,
+  isMachinery,
+  isWhole,
+  lostSinceAnnotation,
+  ownerLabelOf,
+  ownerLabelValue,
+  ownerReference,
+  partName,
+  plain,
+  shortened,
+} from "./part.ts";
 export { capacityAnnotation, selectorAnnotation, weightsAnnotation } from "./placement.ts";
-export type { Patience } from "./standing.ts";
+export {
+  type PlacementRecord,
+  placementHistoryAnnotation,
+  readPlacementHistory,
+} from "./placement-history.ts";
+export { type Patience, type Target, targetOf } from "./standing.ts";
+export type { PartShare, Sharing, Strategy } from "./strategy.ts";
+export { obstacle } from "./verdict.ts";
+export { metadataAndTargets } from "./watched-clusters.ts";
+export type { Workload } from "./workload.ts";

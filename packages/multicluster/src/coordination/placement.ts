@@ -1,5 +1,5 @@
 /**
- * What the author of a Deployment says about where its replicas go, in annotations:
+ * What the author of a workload says about where its replicas go, in annotations:
  *
  *     workloads.kcp.io/cluster-selector: region in (us, eu)        which clusters, by the labels of their SyncTargets
  *     workloads.kcp.io/cluster-weights: us-east1=3,us-west1=1      how much each, relative to the others; 0 is nothing, 1 is the default
@@ -13,8 +13,12 @@ import {
   SelectorSyntaxError,
 } from "@kcp-ts/machinery/selectors";
 import { type StringMap, stringMember } from "@kcp-ts/sdk";
-import { replicasMax } from "./deployment.ts";
 import { weightMax } from "./distribute.ts";
+import { PlacementError } from "./placement-error.ts";
+import { type Failover, failoverOf, type Rollout, rolloutOf } from "./rollout.ts";
+import { replicasMax } from "./workload.ts";
+
+export { PlacementError } from "./placement-error.ts";
 
 export const selectorAnnotation = "workloads.kcp.io/cluster-selector";
 export const weightsAnnotation = "workloads.kcp.io/cluster-weights";
@@ -24,20 +28,24 @@ export interface Placement {
   readonly selector: LabelSelector | undefined;
   readonly weights: ReadonlyMap<string, number>;
   readonly capacity: ReadonlyMap<string, number>;
+  readonly rollout: Rollout;
+  readonly failover: Failover;
 }
 
 /** Characters in one of the annotations. */
 export const placementTextMax = 16_384;
 
-/** Throws a PlacementError that names the annotation. */
-export function placementOf(annotations: StringMap | undefined): Placement {
+/** With what the policy says of moves where annotations do not. Throws a PlacementError that names the annotation. */
+export function placementOf(
+  annotations: StringMap | undefined,
+  policy: { readonly rollout?: Rollout; readonly failover?: Failover } = {},
+): Placement {
   const weights = amounts(annotations, weightsAnnotation, weightMax);
   const capacity = amounts(annotations, capacityAnnotation, replicasMax);
-  return { selector: selectorOf(annotations), weights, capacity };
-}
-
-export class PlacementError extends Error {
-  override readonly name = "PlacementError";
+  const selector = selectorOf(annotations);
+  const rollout = rolloutOf(annotations, policy.rollout);
+  const failover = failoverOf(annotations, policy.failover);
+  return { selector, weights, capacity, rollout, failover };
 }
 
 function selectorOf(annotations: StringMap | undefined): LabelSelector | undefined {

@@ -19,8 +19,8 @@ import {
   stringMember,
 } from "@kcp-ts/sdk";
 import { syncerFieldManager, syncerFinalizer } from "../api/index.ts";
-import { isHeldBy, wishFor } from "./assignment.ts";
-import { bodyOf, type CachedObject, cachedObject, hasSameContent } from "./cached-object.ts";
+import { isHeldBy, type Metadata, wishFor } from "./assignment.ts";
+import { bodyOf, type CachedObject, cachedObject, contentDigest } from "./cached-object.ts";
 import { isContained } from "./containment.ts";
 import type { SyncContext, SyncedResource } from "./context.ts";
 import { type DesiredObject, desiredObject } from "./desired-object.ts";
@@ -61,8 +61,8 @@ export class DownSync {
   readonly #patience: DriftPatience;
   /** Applied, and the cluster made something else of it: a version of the copy with which that is settled. */
   readonly #settled = new Map<string, string>();
-  /** Pairs that were compared and found to agree, as they were then. */
-  readonly #agreed = new Map<string, Agreement>();
+  /** Pairs that were compared and found to agree: the digest of both. */
+  readonly #agreed = new Map<string, string>();
   /** How often in a row the control plane, asked, said otherwise than what was told of it. */
   readonly #contradictions = new Map<string, number>();
 
@@ -105,8 +105,7 @@ export class DownSync {
     if (downstream === undefined) {
       if (await this.#propagatesDeletion(key, upstream)) return done;
       const made = await this.#apply(key, this.#desired(key, upstream, []), true);
-      await this.#bringUp(key, upstream, made);
-      return done;
+      return await this.#bringUp(key, upstream, made, done);
     }
     const origin = view.originOf(downstream);
     if (origin === undefined) throw this.#takenError(key, downstream);
@@ -114,13 +113,19 @@ export class DownSync {
     // What is there may be the copy of an earlier object of this name: who knows is asked before it goes.
     if (origin.uid !== upstream.metadata.uid) return this.#remove(key);
     const { result, copy } = await this.#bringInLine(key, upstream, downstream);
-    await this.#bringUp(key, upstream, copy);
-    return result;
+    return await this.#bringUp(key, upstream, copy, result);
   }
 
-  async #bringUp(key: ObjectKey, upstream: CachedObject, copy: CachedObject): Promise<void> {
+  async #bringUp(
+    key: ObjectKey,
+    upstream: CachedObject,
+    copy: CachedObject,
+    result: SyncResult,
+  ): Promise<SyncResult> {
     await liftFields({ ...this.#options, key, upstream, downstream: copy });
-    await this.#status.sync(key, upstream, copy);
+    const waitMs = await this.#status.sync(key, upstream, copy);
+    if (waitMs === undefined) return result;
+    return { againAfterMs: Math.min(waitMs, result.againAfterMs ?? waitMs) };
   }
 
   async #bringInLine(
@@ -129,12 +134,8 @@ export class DownSync {
     downstream: CachedObject,
   ): Promise<{ readonly result: SyncResult; readonly copy: CachedObject }> {
     const text = formatKey(key);
-    const agreed = this.#agreed.get(text);
-    const isAgreed =
-      agreed !== undefined &&
-      hasSameContent(agreed.upstream, upstream) &&
-      hasSameContent(agreed.downstream, downstream);
-    if (isAgreed) return { result: done, copy: downstream };
+    const pair = contentDigest(upstream) + contentDigest(downstream);
+    if (this.#agreed.get(text) === pair) return { result: done, copy: downstream };
     const desired = this.#desired(key, upstream, downstream.foreignPaths);
     const { annotations, generation, resourceVersion } = downstream.metadata;
     if (stringMember(annotations, appliedHashAnnotation) !== desired.hash) {
@@ -142,8 +143,8 @@ export class DownSync {
     }
     const isSettled =
       this.#settled.get(text) === `${desired.hash} ${generation ?? resourceVersion}`;
-    if (isSettled || isApplied(desired, downstream)) {
-      this.#agreed.set(text, { upstream, downstream });
+    if (isSettled || isApplied(desired, downstream.metadata, bodyOf(downstream))) {
+      this.#agreed.set(text, pair);
       return { result: done, copy: downstream };
     }
     // Somebody changed in the cluster what is ours. Once that is put right at once; who insists is met with growing patience.
@@ -180,7 +181,8 @@ export class DownSync {
     const written = this.#options.view.wroteDownstream(key, answer, isNew);
     const { generation, resourceVersion } = written.metadata;
     const text = formatKey(key);
-    if (isApplied(desired, written)) this.#settled.delete(text);
+    if (isApplied(desired, answer.metadata, answer as unknown as JsonObject))
+      this.#settled.delete(text);
     else this.#settled.set(text, `${desired.hash} ${generation ?? resourceVersion}`);
     return written;
   }
@@ -294,21 +296,20 @@ export class DownSync {
   }
 }
 
-interface Agreement {
-  readonly upstream: CachedObject;
-  readonly downstream: CachedObject;
-}
-
-function isApplied({ object }: DesiredObject, copy: CachedObject): boolean {
+function isApplied(
+  { object }: DesiredObject,
+  copy: Pick<Metadata, "labels" | "annotations">,
+  copyBody: JsonObject,
+): boolean {
   const { apiVersion: _apiVersion, kind: _kind, metadata, ...body } = object;
   const { labels = {}, annotations = {} } = metadata as {
     readonly labels?: JsonObject;
     readonly annotations?: JsonObject;
   };
   return (
-    isContained(labels, (copy.metadata.labels ?? {}) as JsonObject) &&
-    isContained(annotations, (copy.metadata.annotations ?? {}) as JsonObject) &&
-    isContained(body as JsonObject, bodyOf(copy))
+    isContained(labels, (copy.labels ?? {}) as JsonObject) &&
+    isContained(annotations, (copy.annotations ?? {}) as JsonObject) &&
+    isContained(body as JsonObject, copyBody)
   );
 }
 

@@ -3,9 +3,12 @@ export { concernedTargets } from "./assignment.ts";
 export { auditGraceMs, auditPeriodMs } from "./audit.ts";
 export type { SyncedResource } from "./context.ts";
 export {
+  type CopyOf,
+  downstreamNamespace,
   hashDigits,
   type NamespaceLocator,
   type Origin,
+  parseCopyOf,
   parseLocator,
   type TargetIdentity,
   targetKey,

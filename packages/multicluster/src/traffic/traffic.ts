@@ -1,0 +1,63 @@
+/**
+ * The traffic controllers as one thing that runs, over any client that may do everything in every logical cluster. They start when a cluster syncs Services: what
+ * nobody syncs costs nothing.
+ */
+import { type Clock, systemClock } from "@kcp-ts/machinery/base";
+import { type Client, logicalClusters, Manager, type ObjectKey } from "@kcp-ts/sdk";
+import { type SyncTarget, syncTargets } from "../api/index.ts";
+import { metadataAndTargets, type Target, targetOf } from "../coordination/index.ts";
+import { ingressController } from "./ingress-controller.ts";
+import { services } from "./objects.ts";
+import { serviceController } from "./service-controller.ts";
+import { type SightPatience, sightPatienceDefault } from "./sight.ts";
+
+export interface TrafficOptions extends Partial<SightPatience> {
+  /** Of the server, not of one cluster of it. Must be allowed everything. */
+  readonly client: Client;
+  readonly clock?: Clock;
+  /** Services, and Ingresses, at a time. */
+  readonly concurrency?: number;
+  /** What went wrong and is tried again. */
+  readonly onError: (error: unknown, key?: ObjectKey) => void;
+}
+
+export interface Traffic {
+  /** Works until the signal aborts, and resolves when what was under way is finished. Call it once. */
+  run(signal: AbortSignal): Promise<void>;
+}
+
+const concurrencyDefault = 4;
+
+export function traffic(options: TrafficOptions): Traffic {
+  const { client, clock = systemClock, onError, concurrency = concurrencyDefault } = options;
+  const { withdrawMs, returnMs } = { ...sightPatienceDefault, ...options };
+  const patience = { withdrawMs, returnMs };
+  const targets = logicalClusters({ client, clock, onError });
+  const source = targets.source<SyncTarget, Target>(syncTargets, { transform: targetOf });
+  return {
+    async run(signal) {
+      const failed = new AbortController();
+      const stop = AbortSignal.any([signal, failed.signal]);
+      let working: Promise<void> | undefined;
+      const work = async () => {
+        const clusters = metadataAndTargets({ client, targets, clock, onError });
+        const shared = { clusters, targets: source.store, patience, clock, concurrency, onError };
+        const controllers = [serviceController(shared), ingressController(shared)];
+        await new Manager({ clusters: [clusters], controllers }).run(stop);
+      };
+      const look = ({ synced, isReady }: Target) => {
+        if (working !== undefined || stop.aborted) return;
+        if (!(synced?.includes(services.resource) ?? isReady)) return;
+        working = work().catch((error: unknown) => {
+          failed.abort(error);
+          throw error;
+        });
+        // Looked at when it has ended.
+        working.catch(() => {});
+      };
+      source.addHandler({ added: look, updated: look });
+      await targets.run(stop);
+      await working;
+    },
+  };
+}
