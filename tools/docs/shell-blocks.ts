@@ -1,13 +1,33 @@
 /** What people type, in documents: played by a test as it stands, or named here with the reason why it is not. */
 
-/** Guides whose commands are typed in by packages/cli/src/e2e/guide.test.ts, all of them and in their order. */
-export const playedGuides: ReadonlySet<string> = new Set([
-  "docs/guides/physical-clusters.md",
-  "docs/guides/pull-mode.md",
-  "docs/guides/sharing-apis.md",
-  "docs/guides/simulated-clusters.md",
-  "docs/guides/workspaces.md",
-]);
+/** Documents whose blocks of one language are played, all of them and in their order, and by what. */
+export const played: readonly Played[] = [
+  ...[
+    "drain",
+    "physical-clusters",
+    "pull-mode",
+    "sharing-apis",
+    "simulated-clusters",
+    "workspaces",
+  ].map(
+    (name): Played => ({
+      document: `docs/guides/${name}.md`,
+      language: "sh",
+      by: "packages/cli/src/e2e/guide.test.ts",
+    }),
+  ),
+  {
+    document: "docs/guides/debugging.md",
+    language: "console",
+    by: "packages/controlplane/src/transcripts/debugging.test.ts",
+  },
+];
+
+export interface Played {
+  readonly document: string;
+  readonly language: "sh" | "console";
+  readonly by: string;
+}
 
 export interface Unplayed {
   readonly document: string;
@@ -18,6 +38,7 @@ export interface Unplayed {
 
 const installs = "installs packages and runs what runs this test";
 const outside = "needs binaries that are not part of the checkout";
+const traffic = "the tests of traffic do the same with clusters in their own process";
 const endless = "starts a server that runs until it is stopped; its flags are checked";
 
 /** Each block is left out for a reason of its own; its flags are checked all the same, where it is about `kcp`. */
@@ -108,6 +129,18 @@ export const unplayed: readonly Unplayed[] = [
     reason: endless,
   },
   {
+    document: "docs/guides/debugging.md",
+    first: "$ kubectl port-forward deployment/web 8080:80 &",
+    reason: "takes a port of the reader's",
+  },
+  { document: "docs/guides/traffic.md", first: "kcp start &", reason: traffic },
+  { document: "docs/guides/traffic.md", first: "kcp crd-puller --kubeconfig", reason: traffic },
+  {
+    document: "docs/guides/traffic.md",
+    first: "kubectl create deployment web --image=nginx:1.27",
+    reason: traffic,
+  },
+  {
     document: "docs/guides/testing.md",
     first: "npx kcp test-server -- pytest",
     reason: "runs test suites of the reader",
@@ -115,6 +148,7 @@ export const unplayed: readonly Unplayed[] = [
   {
     document: "docs/guides/types.md",
     first: "npx kcp generate types --out src/types",
-    reason: "reads files of the reader; the tests of the command generate all three",
+    reason:
+      "reads a cluster and files of the reader; packages/cli/src/e2e/test-server.test.ts generates types of both",
   },
 ];
