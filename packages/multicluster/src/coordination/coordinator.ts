@@ -25,8 +25,9 @@ import {
 } from "@kcp-ts/sdk";
 import { ownedByLabel, type SyncTarget, syncTargets } from "../api/index.ts";
 import type { Scheduler } from "../scheduling/index.ts";
-import { type Decision, decide } from "./decide.ts";
+import { type Decision, decide, isOnce } from "./decide.ts";
 import { deployments } from "./deployment.ts";
+import { FencedTargets } from "./fencing.ts";
 import { keepHistory, readHistory } from "./keep-history.ts";
 import { belongsTo, isWhole, ownerLabelOf, ownerLabelValue, partName } from "./part.ts";
 import { placementHistoryAnnotation } from "./placement-history.ts";
@@ -71,7 +72,9 @@ export async function coordinate(options: CoordinatorOptions, signal: AbortSigna
     onError,
   });
   const reservations = options.scheduler && new Reservations(options.scheduler, strategy);
-  const work = { strategy, client, clock, seenParts, targets, events, patience, reservations };
+  const fenced = new FencedTargets(clock);
+  const seeing = { strategy, client, clock, seenParts, targets, fenced };
+  const work = { ...seeing, events, patience, reservations };
   const wholesIn = (key: Pick<ObjectKey, "cluster">) =>
     seen.keysByIndex("wholes", { cluster: key.cluster, value: "" });
   const controller = new Controller({
@@ -135,6 +138,7 @@ interface Work {
   readonly clock: Clock;
   readonly seenParts: ObjectStore<KubernetesObject>;
   readonly targets: ObjectStore<Target>;
+  readonly fenced: FencedTargets;
   readonly events: EventRecorder;
   readonly patience: Patience;
   readonly reservations: Reservations | undefined;
@@ -168,8 +172,10 @@ async function coordinateOne(
     const part = belongsTo(one, parent) ? strategy.acceptPart(one) : undefined;
     return part === undefined ? [] : [part];
   });
-  const targets = work.targets.list({ cluster });
   const surroundings = await work.reservations?.facts(key, parent);
+  const targets = isOnce(parent, surroundings?.policy)
+    ? await work.fenced.read(client, cluster, signal)
+    : work.targets.list({ cluster });
   const nowMs = work.clock.now();
   const decision = (strategy.decide ?? decide)({
     strategy,

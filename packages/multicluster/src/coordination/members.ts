@@ -12,7 +12,7 @@ export interface Member {
   /** It is to be emptied by the author's wish alone: what does not succeed elsewhere may come back. */
   readonly mayReturn?: boolean;
   /** Lost for so long that its agent has stopped what may run once at most. */
-  readonly isFenced?: boolean;
+  readonly isFenced?: boolean | undefined;
   readonly weight?: number | undefined;
   readonly capacity?: number | undefined;
   /** Replicas that it can have at all; unbounded if left out. */

@@ -32,15 +32,22 @@ export interface Placement {
   readonly failover: Failover;
 }
 
+/** What a Placement says about moves. */
+export interface Treatment {
+  readonly rollout?: Rollout | undefined;
+  readonly failover?: Failover | undefined;
+}
+
 /** Characters in one of the annotations. */
 export const placementTextMax = 16_384;
 
-/** Throws a PlacementError that names the annotation. */
-export function placementOf(annotations: StringMap | undefined): Placement {
+/** What Placements say comes behind. Throws a PlacementError that names the annotation. */
+export function placementOf(annotations: StringMap | undefined, policy: Treatment = {}): Placement {
   const weights = amounts(annotations, weightsAnnotation, weightMax);
   const capacity = amounts(annotations, capacityAnnotation, replicasMax);
   const selector = selectorOf(annotations);
-  const [rollout, failover] = [rolloutOf(annotations), failoverOf(annotations)];
+  const rollout = rolloutOf(annotations, policy.rollout);
+  const failover = failoverOf(annotations, policy.failover);
   return { selector, weights, capacity, rollout, failover };
 }
 
