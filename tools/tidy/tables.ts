@@ -176,9 +176,13 @@ export const roomTable: Readonly<Record<string, Readonly<Record<string, readonly
     syncer: ["api"],
     scheduling: ["api"],
     coordination: ["api", "scheduling"],
+    // Decides as they do, about what might be: docs/adr/0026.
+    explain: ["api", "scheduling", "coordination"],
     drain: ["api"],
     // Parts, clusters and how far they are trusted are the splitter's words.
     traffic: ["api", "coordination"],
+    // Copies of lost clusters: docs/adr/0030.
+    copies: ["api", "syncer"],
     // Ways to Pods, directly and through agents: docs/adr/0030.
     tunnel: ["api", "registration", "syncer"],
   },

@@ -59,6 +59,7 @@ export {
   chosenTargetAnnotation,
   clusterLabel,
   clusterLabels,
+  clusterLostReason,
   computeExportAnnotation,
   copyOfAnnotation,
   deletionAnnotation,

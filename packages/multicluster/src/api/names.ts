@@ -115,6 +115,8 @@ export const workspaceUrlAnnotation = "internal.workload.kcp.io/workspace-url";
 export const upsyncedVersionAnnotation = "workload.kcp.io/rv";
 /** On upsynced objects: the uids of what they are copies of and of the SyncTarget it is in, as JSON. */
 export const copyOfAnnotation = "workload.kcp.io/copy-of";
+/** `status.reason` of upsynced Pods whose cluster cannot be seen. */
+export const clusterLostReason = "ClusterLost";
 export const upsyncDiffAnnotationPrefix = "internal.workload.kcp.io/upsyncdiff";
 /** On Services: what belongs to it downstream and is copied up, `endpoints` for one. */
 export const upsyncDerivedAnnotation = "experimental.workload.kcp.io/upsync-derived-resources";

@@ -195,7 +195,7 @@ function foldedPart({ name, object, judgement, member }: Place): readonly Folded
   return [{ cluster: name, object, isKnown, isLeftAlone, trouble }];
 }
 
-export function readPlacement(
+function readPlacement(
   { metadata }: Workload,
   policy: Policy | undefined,
 ): Placement | PlacementError {

@@ -30,16 +30,20 @@ export function goalOf(wish: Wish): Goal {
   const failed = wish.input.members.filter((one) => isFailed(wish, one));
   const givenUp = new Set(failed.map(({ name }) => name));
   const goal = shared(wish, givenUp);
-  const { replicas, placeable = replicas } = wish.input;
-  if (givenUp.size === 0 || sumOf([...goal.values()]) >= Math.min(replicas, placeable))
+  if (givenUp.size === 0 || sumOf([...goal.values()]) >= placeableOf(wish.input))
     return { goal, givenUp };
   return { goal: shared(wish, new Set()), givenUp: new Set() };
 }
 
+/** As many as are asked for, and as there may be. */
+function placeableOf({ replicas, placeable = replicas }: PlanInput): number {
+  return Math.min(replicas, placeable);
+}
+
 function shared(wish: Wish, givenUp: ReadonlySet<string>): ReadonlyMap<string, number> {
   const { budget, input } = wish;
-  const { members, placeable = input.replicas } = input;
-  const replicas = Math.min(input.replicas, placeable);
+  const { members } = input;
+  const replicas = placeableOf(input);
   const pinned = members.filter(({ part }) => part?.isPinned === true);
   const fixed = sumOf(pinned, ({ part }) => part?.replicas ?? 0);
   const free = members.filter((member) => !pinned.includes(member));

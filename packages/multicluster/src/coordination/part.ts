@@ -149,9 +149,9 @@ function labelsFor(wish: PartWish, current: StringMap | undefined): StringMap {
 
 function annotationsFor(wish: PartWish, current: StringMap | undefined): StringMap {
   const {
-    [lostSinceAnnotation]: _,
-    [moveAnnotation]: __,
-    [reservedAnnotation]: ___,
+    [lostSinceAnnotation]: _lost,
+    [reservedAnnotation]: _reserved,
+    [moveAnnotation]: _move,
     ...kept
   } = ofMachinery(current);
   return {

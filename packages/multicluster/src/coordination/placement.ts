@@ -32,17 +32,14 @@ export interface Placement {
   readonly failover: Failover;
 }
 
-/** What a Placement says about moves. */
-export interface Treatment {
-  readonly rollout?: Rollout | undefined;
-  readonly failover?: Failover | undefined;
-}
-
 /** Characters in one of the annotations. */
 export const placementTextMax = 16_384;
 
-/** What Placements say comes behind. Throws a PlacementError that names the annotation. */
-export function placementOf(annotations: StringMap | undefined, policy: Treatment = {}): Placement {
+/** With what the policy says of moves where annotations do not. Throws a PlacementError that names the annotation. */
+export function placementOf(
+  annotations: StringMap | undefined,
+  policy: { readonly rollout?: Rollout; readonly failover?: Failover } = {},
+): Placement {
   const weights = amounts(annotations, weightsAnnotation, weightMax);
   const capacity = amounts(annotations, capacityAnnotation, replicasMax);
   const selector = selectorOf(annotations);
