@@ -7,7 +7,11 @@ import { type DecideInput, decide } from "./decide.ts";
 import type { Deployment } from "./deployment.ts";
 import { deploymentStrategy } from "./deployment-strategy.ts";
 import { FencedTargets, fencedAtMs, fenceMarginMs } from "./fencing.ts";
+import type { Member, Part } from "./members.ts";
 import { newPart } from "./part.ts";
+import { planExclusive } from "./plan-exclusive.ts";
+import type { Plan } from "./plan-moves.ts";
+import { planOrdinals } from "./plan-ordinals.ts";
 import { atMostOneAnnotation } from "./rollout.ts";
 import { type Target, targetOf } from "./standing.ts";
 import type { Workload } from "./workload.ts";
@@ -121,6 +125,58 @@ describe("what may run once at most", () => {
     assert.deepEqual(decided({ parts: [part("east", 1)], targets }).written, ["db--east 0"]);
     assert.deepEqual(decided({ parts: [part("east", 0, 1)], targets }).written, []);
     assert.deepEqual(decided({ parts: [part("east", 0, 0)], targets }).written, ["db--west 1"]);
+  });
+});
+
+describe("at most one, for other kinds", () => {
+  const has = (replicas: number, more: Partial<Part> = {}): Part => ({
+    replicas,
+    available: replicas,
+    running: replicas,
+    isObserved: true,
+    isStuck: false,
+    isGoing: false,
+    isPinned: false,
+    ...more,
+  });
+  const members = (isFenced: boolean, east: Part, west?: Part): readonly Member[] => [
+    { name: "east", standing: "lost", isFenced, part: east },
+    { name: "west", standing: "accepting", isFenced: false, part: west },
+  ];
+  const stepOf = ({ next }: Plan) => Object.fromEntries(next);
+
+  it("numbers of a lost cluster are given to another when it has stopped them and its part says none", () => {
+    const step = (...of: Parameters<typeof members>) =>
+      stepOf(planOrdinals({ replicas: 4, first: 0, members: members(...of) }));
+    const [two, west] = [has(2, { start: 0 }), has(2, { start: 2 })];
+    assert.deepEqual(step(false, two, west), { east: 2, west: 2 });
+    assert.deepEqual(step(true, two, west), { east: 0, west: 2 });
+    assert.deepEqual(step(true, has(0, { start: 0, running: 2 }), west), { east: 0, west: 4 });
+    // When it is back, it has none.
+    const back = members(false, has(0, { start: 0 }), has(4, { start: 0 })).map((one) => ({
+      ...one,
+      standing: "accepting" as const,
+    }));
+    assert.deepEqual(stepOf(planOrdinals({ replicas: 4, first: 0, members: back })), {
+      east: 0,
+      west: 4,
+    });
+  });
+
+  it("what is in one cluster only waits for the fence, too", () => {
+    const step = (canRest: boolean, ...of: Parameters<typeof members>) =>
+      stepOf(planExclusive({ replicas: 1, members: members(...of), canRest }));
+    for (const canRest of [true, false]) {
+      assert.deepEqual(step(canRest, false, has(1)), { east: 1 });
+      assert.deepEqual(step(canRest, true, has(1)), { east: canRest ? 0 : "remove" });
+    }
+    assert.deepEqual(step(true, true, has(0)), { east: 0, west: 1 });
+    assert.deepEqual(step(false, true, has(1, { isGoing: true })), { west: 1 });
+    const unasked = members(false, has(1)).map(({ isFenced: _, ...one }) => one);
+    assert.deepEqual(stepOf(planExclusive({ replicas: 1, members: unasked })), {
+      east: 1,
+      west: 1,
+    });
   });
 });
 

@@ -144,6 +144,16 @@ export function isLeftAlone({ standing, isLeaving }: Member): boolean {
   return standing === "lost" && isLeaving !== true;
 }
 
+/** At most one: its agent has surely stopped what it has. Others may have it when its part says none, so that it is not started again when the cluster is back. */
+export function isStopped({ standing, isFenced }: Member): boolean {
+  return standing === "lost" && isFenced === true;
+}
+
+/** At most one: what it has may run, though nobody can see it. */
+export function isUnfenced({ standing, isFenced }: Member): boolean {
+  return standing === "lost" && isFenced === false;
+}
+
 export function isToBeEmptied({ standing }: Member): boolean {
   return standing === "leaving" || standing === "lost" || standing === "gone";
 }
