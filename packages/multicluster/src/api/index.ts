@@ -55,6 +55,7 @@ export {
   agentFieldManager,
   apiVersionAnnotation,
   assignedCluster,
+  atMostOneLabel,
   chosenTargetAnnotation,
   clusterLabel,
   clusterLabels,

@@ -23,6 +23,7 @@ import {
   type Usage,
   workloadOf,
 } from "../scheduling/index.ts";
+import { fencedAtMs } from "./fencing.ts";
 import type { FoldedPart } from "./fold-parts.ts";
 import { moveRecordOf } from "./move-record.ts";
 import {
@@ -37,7 +38,7 @@ import { type Placement, PlacementError, placementOf } from "./placement.ts";
 import { withPlacementRecord } from "./placement-history.ts";
 import type { Member, Part, Plan, PlanInput } from "./plan-moves.ts";
 import { podTemplateOf } from "./pod-template.ts";
-import { budgetOf } from "./rollout.ts";
+import { atMostOneAnnotation, budgetOf } from "./rollout.ts";
 import {
   earliest,
   forKind,
@@ -213,6 +214,13 @@ function movingOf(placement: Placement | undefined, replicas: number): Pick<Plan
   return { budget: budgetOf(placement.rollout, placement.failover, replicas) };
 }
 
+/** Whether it may run once at most. What cannot be read stays as it was said to be. */
+export function isOnce(whole: Workload, policy: Policy | undefined): boolean {
+  const placement = readPlacement(whole, policy);
+  if (!(placement instanceof PlacementError)) return placement.failover.atMostOne === true;
+  return stringMember(whole.metadata.annotations, atMostOneAnnotation) === "true";
+}
+
 /** What is asked for, in short: what was given up is tried again when it changes. */
 function wishOf({ metadata: { generation = 0, annotations } }: Workload): string {
   const wishes = Object.entries(annotations ?? {}).filter(([name]) => isWish(name));
@@ -275,7 +283,10 @@ function placesOf(
     const registered = target && forKind(target, formatGroupResource(strategy.parts));
     const judged = judge(inTurn(registered, object), nowMs, patienceOf(placement, patience));
     const prospect = prospects.get(name);
-    const judgement = permitted(judged, prospect);
+    const permission = permitted(judged, prospect);
+    const isAtMostOne = placement?.failover.atMostOne === true;
+    const fence = isAtMostOne ? fencedAtMs(target, parent) : undefined;
+    const judgement = { ...permission, untilMs: earliest(permission.untilMs, ahead(fence, nowMs)) };
     const member: Member = {
       name,
       ...judgement,
@@ -283,12 +294,17 @@ function placesOf(
       capacity: placement?.capacity.get(name),
       room: prospect?.room?.replicas,
       domains: prospect?.domains,
-      mayReturn: judgement !== judged && !judged.isLeaving,
+      mayReturn: permission !== judged && !judged.isLeaving,
+      isFenced: isAtMostOne ? fence !== undefined && fence <= nowMs : undefined,
       part: object === undefined ? undefined : partOf(object, strategy, name),
     };
     places.push({ name, judgement, prospect, object, member });
   }
   return places;
+}
+
+function ahead(atMs: number | undefined, nowMs: number): number | undefined {
+  return atMs !== undefined && atMs > nowMs ? atMs : undefined;
 }
 
 /** What the scheduler says is on top of how the cluster is. */
@@ -347,7 +363,7 @@ function heldPlan(places: readonly Place[]): Pick<Plan, "next" | "records"> {
 type Writes = Pick<Decision, "creations" | "updates" | "cuts" | "removals" | "lost">;
 
 function writesOf(
-  { strategy, parent, nowMs }: DecideInput,
+  { strategy, parent, nowMs, surroundings }: DecideInput,
   places: readonly Place[],
   { next, starts, records }: Pick<Plan, "next" | "starts" | "records">,
 ): Writes {
@@ -357,6 +373,7 @@ function writesOf(
   const removals: Workload[] = [];
   const lost: string[] = [];
   const askedReplicas = strategy.asked(parent);
+  const isAtMostOne = isOnce(parent, surroundings?.policy);
   for (const { name, judgement, object, member } of places) {
     const wanted = next.get(name);
     if (wanted === undefined) continue;
@@ -367,7 +384,7 @@ function writesOf(
     const start = starts?.get(name);
     const share = { replicas: wanted, ...(start === undefined ? {} : { start }) };
     const move = records?.get(name);
-    const wish = { strategy, parent, cluster: name, share, askedReplicas, move };
+    const wish = { strategy, parent, cluster: name, share, askedReplicas, move, isAtMostOne };
     if (object === undefined) {
       creations.push(newPart(wish));
       continue;

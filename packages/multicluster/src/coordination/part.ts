@@ -18,6 +18,7 @@ import {
 } from "@kcp-ts/sdk";
 import {
   assignedCluster,
+  atMostOneLabel,
   clusterLabel,
   ownedByLabel,
   ownedByLabels,
@@ -83,6 +84,8 @@ export interface PartWish extends PartOf {
   readonly askedReplicas: number;
   readonly lostSince?: string | undefined;
   readonly move?: MoveRecord | undefined;
+  /** Agents stop it when their lease is gone. */
+  readonly isAtMostOne?: boolean;
 }
 
 export function newPart(wish: PartWish): ObjectInput<Workload> {
@@ -132,10 +135,13 @@ function specFor({
   return strategy.specFor(parent, share, cluster);
 }
 
-function labelsFor({ parent, cluster }: PartOf, current: StringMap | undefined): StringMap {
+function labelsFor(wish: PartWish, current: StringMap | undefined): StringMap {
+  const { parent, cluster, isAtMostOne = false } = wish;
+  const { [atMostOneLabel]: _, ...kept } = ofMachinery(current);
   return {
     ...plain(parent.metadata.labels),
-    ...ofMachinery(current),
+    ...kept,
+    ...(isAtMostOne ? { [atMostOneLabel]: "true" } : {}),
     [clusterLabel]: cluster,
     [ownedByLabel]: ownerLabelValue(parent.metadata.name),
   };
