@@ -174,6 +174,8 @@ export const roomTable: Readonly<Record<string, Readonly<Record<string, readonly
     coordination: ["api", "scheduling"],
     // Parts, clusters and how far they are trusted are the splitter's words.
     traffic: ["api", "coordination"],
+    // Claims are read off what is synced, and their parts off what is split.
+    volumes: ["api", "coordination", "syncer"],
   },
   controlplane: {
     certificates: [],

@@ -25,6 +25,7 @@ import {
 } from "./registration/index.ts";
 import { Syncers } from "./syncers.ts";
 import { type SightPatience, traffic } from "./traffic/index.ts";
+import { volumes } from "./volumes/index.ts";
 
 /** Each runs alone, too; the importer works where the connections are. */
 export const multiclusterParts = [
@@ -34,6 +35,7 @@ export const multiclusterParts = [
   "syncer",
   "deployment-splitter",
   "traffic",
+  "volumes",
 ] as const;
 export type MulticlusterPart = (typeof multiclusterParts)[number];
 
@@ -130,6 +132,7 @@ export async function runMulticluster(
     const own = { ...options.sight, onError: report("traffic") };
     loops.push(traffic({ client, clock, ...own }));
   }
+  if (parts.has("volumes")) loops.push(volumes({ client, clock, onError: report("volumes") }));
   try {
     await Promise.all(loops.map((loop) => loop.run(signal)));
   } finally {

@@ -16,6 +16,7 @@ import {
   workloadOf,
 } from "../scheduling/index.ts";
 import type { FoldedPart } from "./fold-status.ts";
+import { inOneCluster, type OneCluster } from "./one-cluster.ts";
 import {
   adjustedPart,
   askedReplicasAnnotation,
@@ -96,7 +97,11 @@ export function decide(input: DecideInput): Decision {
   const placement = readPlacement(parent);
   const wish = placement instanceof PlacementError ? undefined : placement;
   const assessment = assessmentOf(input, wish);
-  const places = placesOf(input, wish, assessment);
+  const { places, takeover } = inOneCluster(
+    placesOf(input, wish, assessment),
+    parent.metadata.annotations,
+    (place) => expelled(place),
+  );
   const replicas = strategy.asked(parent);
   const asked = Math.max(...places.map(({ object }) => askedOf(object)), replicas);
   const members = places.map(({ member }) => member);
@@ -105,7 +110,7 @@ export function decide(input: DecideInput): Decision {
   const bounds = { placeable: total?.replicas, maxSkews };
   const plan = strategy.plan({ replicas, members, scaledDownBy, ...bounds });
   const isHeld = placement instanceof PlacementError && input.parts.length > 0;
-  const writes = writesOf(input, places, isHeld ? heldPlan(places) : plan);
+  const writes = writesOf(input, places, { ...(isHeld ? heldPlan(places) : plan), takeover });
   const verdict = verdictOf({
     replicas,
     places,
@@ -213,6 +218,11 @@ function placesOf(
   return places;
 }
 
+function expelled(place: Place): Place {
+  const judgement = excluded(place.judgement);
+  return { ...place, judgement, member: { ...place.member, ...judgement } };
+}
+
 /** What the scheduler says is on top of how the cluster is. */
 function permitted(judgement: Judgement, prospect: Prospect | undefined): Judgement {
   if (prospect === undefined) return judgement;
@@ -256,7 +266,7 @@ type Writes = Pick<Decision, "creations" | "updates" | "cuts" | "removals" | "lo
 function writesOf(
   { strategy, parent, nowMs }: DecideInput,
   places: readonly Place[],
-  { next, starts }: Pick<Plan, "next" | "starts">,
+  { next, starts, takeover }: Pick<Plan, "next" | "starts"> & Pick<OneCluster, "takeover">,
 ): Writes {
   const creations: ObjectInput<Workload>[] = [];
   const updates: Workload[] = [];
@@ -273,7 +283,8 @@ function writesOf(
     }
     const start = starts?.get(name);
     const share = { replicas: wanted, ...(start === undefined ? {} : { start }) };
-    const wish = { strategy, parent, cluster: name, share, askedReplicas };
+    const takesOverFrom = takeover?.to === name ? takeover.from : undefined;
+    const wish = { strategy, parent, cluster: name, share, askedReplicas, takesOverFrom };
     if (object === undefined) {
       creations.push(newPart(wish));
       continue;

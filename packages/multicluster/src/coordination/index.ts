@@ -11,7 +11,13 @@ export {
 export { type DecideInput, type Decision, decide } from "./decide.ts";
 export { distribute, type Share, weightMax } from "./distribute.ts";
 export { placedCondition } from "./fold-status.ts";
-export { askedReplicasAnnotation, handsOffAnnotation, lostSinceAnnotation } from "./part.ts";
+export {
+  askedReplicasAnnotation,
+  handsOffAnnotation,
+  isWhole,
+  lostSinceAnnotation,
+  ownerLabelValue,
+} from "./part.ts";
 export { capacityAnnotation, selectorAnnotation, weightsAnnotation } from "./placement.ts";
 export { type Patience, type Target, targetOf } from "./standing.ts";
 export type { PartShare, Sharing, Strategy } from "./strategy.ts";

@@ -22,6 +22,7 @@ import {
   ownedByLabel,
   ownedByLabels,
   statesOf,
+  takesOverFromAnnotation,
 } from "../api/index.ts";
 import type { PartShare, Strategy } from "./strategy.ts";
 import type { Workload } from "./workload.ts";
@@ -78,6 +79,8 @@ export interface PartWish extends PartOf {
   readonly share: PartShare;
   readonly askedReplicas: number;
   readonly lostSince?: string | undefined;
+  /** The cluster that has the volumes, as long as this one is to get them. */
+  readonly takesOverFrom?: string | undefined;
 }
 
 export function newPart(wish: PartWish): ObjectInput<Workload> {
@@ -137,12 +140,13 @@ function labelsFor({ parent, cluster }: PartOf, current: StringMap | undefined):
 }
 
 function annotationsFor(wish: PartWish, current: StringMap | undefined): StringMap {
-  const { [lostSinceAnnotation]: _, ...kept } = ofMachinery(current);
+  const { [lostSinceAnnotation]: _, [takesOverFromAnnotation]: __, ...kept } = ofMachinery(current);
   return {
     ...plain(wish.parent.metadata.annotations),
     ...kept,
     [askedReplicasAnnotation]: String(wish.askedReplicas),
     ...(wish.lostSince === undefined ? {} : { [lostSinceAnnotation]: wish.lostSince }),
+    ...(wish.takesOverFrom === undefined ? {} : { [takesOverFromAnnotation]: wish.takesOverFrom }),
   };
 }
 

@@ -108,6 +108,11 @@ export function parseOrigin(text: string | undefined): Origin | undefined {
   return parsed === undefined ? undefined : { cluster: parsed, namespace, name, uid, target };
 }
 
+/** Of a spec diff, to say which one a cluster has. */
+export function diffHash(diff: string): string {
+  return hashDigits(diff, 16);
+}
+
 export function hashDigits(text: string, digits: number): string {
   const hex = createHash("sha224").update(text).digest("hex");
   return BigInt(`0x${hex}`).toString(36).padStart(44, "0").slice(-digits);

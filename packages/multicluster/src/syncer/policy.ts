@@ -30,6 +30,11 @@ export interface KindPolicy {
   readonly omitted: readonly string[];
   /** Names that the cluster has for itself. */
   readonly renamed: Readonly<Record<string, string>>;
+  /**
+   * Whose objects are synced: those of all logical clusters that the SyncTarget serves, or those of its own alone. A PersistentVolume names storage that may be anybody's,
+   * so nobody but the owner of the cluster may bring one there.
+   */
+  readonly of: "tenants" | "home";
 }
 
 export interface ContestedField {
@@ -50,6 +55,7 @@ export const ordinaryPolicy: KindPolicy = {
   contested: [],
   omitted: [],
   renamed: {},
+  of: "tenants",
 };
 
 const scaled = { contested: [{ path: "spec.replicas", mode: "leave" }] } as const;
@@ -61,6 +67,8 @@ export const defaultPolicies: Policies = {
   // Every namespace of a cluster has one already.
   configmaps: { renamed: { "kube-root-ca.crt": "kcp-root-ca.crt" }, statusOwner: "nobody" },
   secrets: { statusOwner: "nobody" },
+  // Those of claims of ours come up; those that are bound in another cluster go down.
+  persistentvolumes: { direction: "both", of: "home" },
   pods: { direction: "up" },
   endpoints: { direction: "up", statusOwner: "nobody" },
   // Those of a cluster's Services come up; those of imported Services go down.
@@ -94,6 +102,7 @@ const choices = {
   copyNames: ["same", "by-cluster"],
   statusOwner: ["downstream", "upstream", "nobody"],
   onDownstreamDeletion: ["recreate", "propagate"],
+  of: ["tenants", "home"],
 } as const;
 
 /** `{"deployments.apps": {"contested": [{"path": "spec.replicas", "mode": "lift"}]}}`. Throws a PolicyError. */

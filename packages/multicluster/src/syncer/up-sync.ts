@@ -6,7 +6,7 @@
  */
 import { type JsonObject, jsonEqual, stringifyJson } from "@kcp-ts/machinery/json";
 import { type DynamicObject, type ObjectInput, type ObjectKey, stringMember } from "@kcp-ts/sdk";
-import { stateLabel, stateUpsync } from "../api/index.ts";
+import { heldInClusterAnnotation, stateLabel, stateUpsync } from "../api/index.ts";
 import { bodyOf, type CachedObject, cachedObject, statusOf } from "./cached-object.ts";
 import type { SyncContext, SyncedResource } from "./context.ts";
 import { userAnnotations, userLabels } from "./desired-object.ts";
@@ -17,6 +17,7 @@ import type { KindPolicy } from "./policy.ts";
 import { appliedHashAnnotation } from "./protocol.ts";
 import { isObjectNotFound, Trouble } from "./trouble.ts";
 import type { UpstreamObjects } from "./upstream-objects.ts";
+import { heldInCluster } from "./volume-gate.ts";
 
 export interface UpSyncOptions {
   readonly context: SyncContext;
@@ -52,7 +53,7 @@ export class UpSync {
     original: CachedObject,
     known: CachedObject | undefined,
   ): Promise<CachedObject> {
-    const { context, view } = this.#options;
+    const { context, view, synced } = this.#options;
     const copy = known ?? (await this.#findUpstream(key));
     if (copy !== undefined && !this.#isOurs(copy)) {
       const message = `${key.namespace}/${key.name} exists upstream and was not copied up from this cluster; delete it, or rename it`;
@@ -60,11 +61,15 @@ export class UpSync {
     }
     const body = bodyOf(original);
     const { labels, annotations } = original.metadata;
+    const held = heldInCluster(synced.resource, original);
     const metadata = {
       name: key.name,
-      namespace: key.namespace,
+      ...(key.namespace === "" ? {} : { namespace: key.namespace }),
       labels: { ...userLabels(labels), [stateLabel(context.target.name)]: stateUpsync },
-      annotations: userAnnotations(annotations),
+      annotations: {
+        ...userAnnotations(annotations),
+        ...(held === undefined ? {} : { [heldInClusterAnnotation]: held }),
+      },
     };
     const hash = hashDigits(stringifyJson([body, metadata as JsonObject]), 32);
     if (copy !== undefined) {
