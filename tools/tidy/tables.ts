@@ -12,7 +12,7 @@ export const packageTable: Readonly<Record<string, PackageRule>> = {
   machinery: { packages: [], node: [] },
   server: { packages: ["machinery"], node: "everywhere" },
   // Also runs in browsers, but for where kubeconfigs are read and sockets opened.
-  sdk: { packages: ["machinery"], node: ["kubeconfig", "transport", "fake-server"] },
+  sdk: { packages: ["machinery"], node: ["kubeconfig", "transport", "fake-server", "websocket"] },
   controllers: { packages: ["machinery", "sdk"], node: [] },
   multicluster: { packages: ["machinery", "sdk"], node: "everywhere" },
   // Garbage is collected and namespaces are emptied by the same loops as ours: docs/adr/0011.
@@ -145,6 +145,8 @@ export const roomTable: Readonly<Record<string, Readonly<Record<string, readonly
     client: [],
     metrics: ["client"],
     transport: ["client"],
+    // For tunnels and for pretended containers: docs/adr/0030.
+    websocket: ["client"],
     discovery: ["client"],
     informer: ["client", "metrics"],
     "work-queue": ["metrics"],
@@ -156,7 +158,9 @@ export const roomTable: Readonly<Record<string, Readonly<Record<string, readonly
   },
   simulator: {
     shapes: [],
-    kinds: ["shapes"],
+    // Containers that can be talked to: docs/adr/0030.
+    containers: [],
+    kinds: ["shapes", "containers"],
     api: [],
     workloads: ["api"],
     nodes: ["api"],
@@ -172,10 +176,15 @@ export const roomTable: Readonly<Record<string, Readonly<Record<string, readonly
     syncer: ["api"],
     scheduling: ["api"],
     coordination: ["api", "scheduling"],
+    drain: ["api"],
     // Parts, clusters and how far they are trusted are the splitter's words.
     traffic: ["api", "coordination"],
     // Claims are read off what is synced, and their parts off what is split.
     volumes: ["api", "coordination", "syncer"],
+    // Copies of lost clusters: docs/adr/0030.
+    copies: ["api", "syncer"],
+    // Ways to Pods, directly and through agents: docs/adr/0030.
+    tunnel: ["api", "registration", "syncer"],
   },
   controlplane: {
     certificates: [],

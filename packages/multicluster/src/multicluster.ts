@@ -15,14 +15,18 @@ import {
 } from "@kcp-ts/sdk";
 import { AgentInstaller, type AgentInstallerOptions } from "./agent/index.ts";
 import { ApiImporter } from "./api-importer/index.ts";
-import { type Patience, workloadCoordinators } from "./coordination/index.ts";
+import { graceMsDefault, type Patience, workloadCoordinators } from "./coordination/index.ts";
+import { lostCopies } from "./copies/index.ts";
+import { DrainController } from "./drain/index.ts";
 import { NegotiationController } from "./negotiation/index.ts";
 import {
   type LinkSettings,
+  leftoverOf,
   type OpenSealed,
   TargetController,
   Targets,
 } from "./registration/index.ts";
+import { ReservedController, Scheduler, WorkspaceController } from "./scheduling/index.ts";
 import { Syncers } from "./syncers.ts";
 import { type SightPatience, traffic } from "./traffic/index.ts";
 import { volumes } from "./volumes/index.ts";
@@ -33,6 +37,7 @@ export const multiclusterParts = [
   "api-importer",
   "api-negotiation",
   "syncer",
+  "scheduler",
   "deployment-splitter",
   "traffic",
   "volumes",
@@ -68,10 +73,21 @@ export interface MulticlusterOptions {
   readonly onError: (error: unknown, context: { controller: string; key?: ObjectKey }) => void;
 }
 
-/** What a workload needs first; ReplicaSets for the history of Deployments, the rest for traffic over several clusters. */
+/** What workloads are, with what they need; ReplicaSets for the history of Deployments, the rest for traffic over several clusters. */
 export const syncedResourcesDefault: readonly string[] = [
   "deployments.apps",
+  "pods",
   "replicasets.apps",
+  "statefulsets.apps",
+  "daemonsets.apps",
+  "jobs.batch",
+  "cronjobs.batch",
+  "horizontalpodautoscalers.autoscaling",
+  "poddisruptionbudgets.policy",
+  "configmaps",
+  "secrets",
+  "serviceaccounts",
+  "persistentvolumeclaims",
   "services",
   "ingresses.networking.k8s.io",
   "endpointslices.discovery.k8s.io",
@@ -114,28 +130,55 @@ export async function runMulticluster(
     const onError = report("cluster-controller");
     const own = { openSealed, drainTimeoutMs, permits, settings, installer, onError };
     const part = new TargetController({ ...shared, ...own });
-    controllers.push(part.controller);
-    closing.push(() => part.close());
+    const drains = new DrainController({ clusters, clock, leftoverOf, onError: report("drain") });
+    const graceMs = options.patience?.graceMs ?? graceMsDefault;
+    const copies = lostCopies({ clusters, graceMs, clock, onError: report("lost-copies") });
+    controllers.push(part.controller, drains.controller, copies.controller);
+    closing.push(
+      () => part.close(),
+      () => drains.close(),
+    );
   }
   if (parts.has("syncer")) {
     const part = new Syncers({ ...working, onError: report("syncer") });
     closing.unshift(() => part.close());
   }
-  const loops: { run(signal: AbortSignal): Promise<void> }[] = [
-    new Manager({ clusters: [clusters], controllers }),
-  ];
+  const isScheduling = parts.has("scheduler") || parts.has("deployment-splitter");
+  const scheduler = isScheduling ? new Scheduler({ clusters }) : undefined;
+  if (parts.has("scheduler")) {
+    const part = new WorkspaceController({ ...shared, onError: report("scheduler") });
+    controllers.push(part.controller);
+  }
+  // Who decides knows what is reserved.
+  if (scheduler !== undefined && parts.has("deployment-splitter")) {
+    const part = new ReservedController({ ...shared, scheduler, onError: report("scheduler") });
+    controllers.push(part.controller);
+  }
+  const manager = new Manager({ clusters: [clusters], controllers });
+  const loops = [manager, ...loopsOf({ ...options, parts, clock }, scheduler, report)];
+  try {
+    await Promise.all(loops.map((loop) => loop.run(signal)));
+  } finally {
+    await Promise.all(closing.map((close) => close()));
+  }
+}
+
+/** Those that watch for themselves. */
+function loopsOf(
+  options: MulticlusterOptions,
+  scheduler: Scheduler | undefined,
+  report: (controller: string) => (error: unknown, key?: ObjectKey) => void,
+): readonly { run(signal: AbortSignal): Promise<void> }[] {
+  const { client, parts = new Set(), clock = systemClock } = options;
+  const loops: { run(signal: AbortSignal): Promise<void> }[] = [];
   if (parts.has("deployment-splitter")) {
     const own = { ...options.patience, onError: report("deployment-splitter") };
-    loops.push(workloadCoordinators({ client, clock, ...own }));
+    loops.push(workloadCoordinators({ client, clock, scheduler, ...own }));
   }
   if (parts.has("traffic")) {
     const own = { ...options.sight, onError: report("traffic") };
     loops.push(traffic({ client, clock, ...own }));
   }
   if (parts.has("volumes")) loops.push(volumes({ client, clock, onError: report("volumes") }));
-  try {
-    await Promise.all(loops.map((loop) => loop.run(signal)));
-  } finally {
-    await Promise.all(closing.map((close) => close()));
-  }
+  return loops;
 }

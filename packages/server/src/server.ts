@@ -34,7 +34,7 @@ import { Deadlines } from "./deadlines.ts";
 import type { Exchange } from "./exchange.ts";
 import { bindingToExport, maximalPermissions, serviceAccess } from "./export-access.ts";
 import { FlowObjects } from "./flow-objects.ts";
-import type { TokenSource } from "./handlers/index.ts";
+import type { FurtherSubresource, TokenSource } from "./handlers/index.ts";
 import { type HealthChecks, pingCheck } from "./health/index.ts";
 import { type ServerGauges, ServerMetrics } from "./metrics/index.ts";
 import { namespaceGuard, namespaceSource } from "./namespace-source.ts";
@@ -92,6 +92,8 @@ export interface ApiServerOptions extends TrafficOptions {
   readonly mounts?: Pick<ForwarderOptions, "certificatePem" | "privateKeyPem" | "caPem">;
   /** Virtual workspaces for the agents of physical clusters; there are none if it is left out. */
   readonly syncerViews?: ((authorizer: Authorizer, catalog: Catalog) => SyncerViews) | undefined;
+  /** Things to do with objects that their definitions do not name: `pods/exec` of Pods that run elsewhere. */
+  readonly furtherSubresources?: ((authorizer: Authorizer) => FurtherSubresource) | undefined;
   /** Gives memory back that is no longer needed; called while everything is read through. */
   readonly tidyMemory?: (() => void) | undefined;
 }
@@ -175,6 +177,7 @@ export class ApiServer {
       issuerDocuments: options.issuerDocuments,
       authorizer: this.#access.authorizer,
       authorizeCreate: createAuthorization(this.#access.authorizer),
+      furtherSubresource: options.furtherSubresources?.(this.#access.authorizer),
       reviewers: this.#access.reviewers,
       tenancy: this.#tenancy,
       forwarder: this.#forwarder,

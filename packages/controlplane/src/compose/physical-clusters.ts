@@ -1,4 +1,6 @@
 /** What physical clusters add to a control plane: their kinds, the admission of SyncTargets, and the controllers that connect to them. */
+
+import type { Clock } from "@kcp-ts/machinery/base";
 import {
   type AgentServer,
   type LinkSettings,
@@ -7,14 +9,18 @@ import {
   multiclusterKinds,
   multiclusterParts,
   type Patience,
+  PodConnections,
   runMulticluster,
   type SightPatience,
+  Targets,
+  Tunnels,
 } from "@kcp-ts/multicluster";
 import type { Client } from "@kcp-ts/sdk";
 import {
   type AdmissionPlugin,
   isPrivateAddress,
   type ResourceDefinition,
+  type ServerLog,
   systemDefinition,
 } from "@kcp-ts/server";
 import { SealingKey } from "./sealing-key.ts";
@@ -29,6 +35,7 @@ export {
   agentKubeconfig,
   agentManifest,
   agentTokenSecondsDefault,
+  clusterLabel,
   definitionOf,
   importApis,
   type MulticlusterPart,
@@ -38,6 +45,8 @@ export {
   requestToken,
   resolveResources,
   runAgent,
+  type SyncTarget,
+  selectorAnnotation,
   serviceAccounts,
   startSyncer,
   syncedResourcesDefault,
@@ -71,12 +80,25 @@ export interface PhysicalClusterOptions {
 export class PhysicalClusters {
   readonly resources: readonly ResourceDefinition[] = multiclusterKinds.map(systemDefinition);
   readonly admissionPlugin: AdmissionPlugin;
+  /** Agents that are connected to this process. */
+  readonly tunnels: Tunnels;
+  readonly connections: PodConnections;
   readonly #key: SealingKey;
+  readonly #targets = new Targets();
 
   /** `client` may do everything in the system's own logical cluster. */
-  constructor(client: () => Client) {
+  constructor(client: () => Client, clock: Clock, log?: Pick<ServerLog, "info">) {
     this.#key = new SealingKey(client);
     this.admissionPlugin = syncTargetAdmission(this.#key);
+    this.tunnels = new Tunnels({
+      clock,
+      onChange: ({ cluster, name }, isConnected, error) =>
+        log?.info(
+          { cluster, syncTarget: name, ...(error === undefined ? {} : { err: error }) },
+          isConnected ? "an agent's tunnel is open" : "an agent's tunnel has ended",
+        ),
+    });
+    this.connections = new PodConnections({ targets: this.#targets, tunnels: this.tunnels });
   }
 
   /** What the controllers are to do. `server` is where agents reach this one, as soon as that is known. */
@@ -87,6 +109,7 @@ export class PhysicalClusters {
     return {
       agents: { server, image: options.agentImage ?? agentImageDefault },
       parts: new Set(options.parts ?? multiclusterParts),
+      targets: this.#targets,
       resources: options.resourcesToSync,
       autoPublish: options.autoPublishApis,
       importPollMs: options.importPollMs,
@@ -114,6 +137,9 @@ export async function runPhysicalClusters(
   { client, onError, agentServer, ...options }: PhysicalClusterProgram,
   signal: AbortSignal,
 ): Promise<void> {
-  const program = new PhysicalClusters(() => client).programOf(options, () => agentServer);
+  const program = new PhysicalClusters(() => client, client.clock).programOf(
+    options,
+    () => agentServer,
+  );
   await runMulticluster({ ...program, client, onError }, signal);
 }

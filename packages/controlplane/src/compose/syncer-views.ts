@@ -9,9 +9,11 @@ import type { ClusterName } from "@kcp-ts/machinery/names";
 import { statusError } from "@kcp-ts/machinery/status";
 import {
   apiResourceImports,
+  clusterLabels,
   concernedTargets,
   serviceImports,
   stateLabel,
+  stateLabelPrefix,
   stateUpsync,
   syncerFieldManager,
   syncerFinalizer,
@@ -155,16 +157,22 @@ function assignedTo(target: string): ShownPart {
   };
 }
 
-/** An agent assigns nothing to anybody: it takes its own state off, and what it brings up says so. */
+/** An agent assigns nothing to anybody: it takes its own state off, and what it brings up says so. What it brought up, it labels. */
 function checkLabels(draft: Draft, old: JsonObject | undefined, target: string): void {
   const [now, before] = [labelsOf(draft), labelsOf(old ?? {})];
   const own = stateLabel(target);
   if (old === undefined && now.get(own) !== stateUpsync)
     throw refusal(draft, `an agent creates only what has the label ${own}: ${stateUpsync}`);
+  const isCopy = (old === undefined ? now : before).get(own) === stateUpsync;
   for (const label of new Set([...now.keys(), ...before.keys()])) {
-    if (old === undefined || label === own || now.get(label) === before.get(label)) continue;
+    if (label === own || now.get(label) === before.get(label)) continue;
+    if (isCopy && !assigns(label)) continue;
     throw refusal(draft, `an agent does not change the label ${label}`);
   }
+}
+
+function assigns(label: string): boolean {
+  return label.startsWith(stateLabelPrefix) || clusterLabels.includes(label);
 }
 
 /** `<plural>.<location>.<version>.<group>`: neither of the first two has a dot in it. */
@@ -184,13 +192,14 @@ function importsOf(target: string): ShownPart {
   };
 }
 
-/** Written, and counted up; never read. */
+/** Written, and counted up; never read. Those that are copied up say where from; those of the agent itself speak of the cluster. */
 function eventsOf(target: string): ShownPart {
   const isOwn = (event: JsonObject) =>
-    event["reportingComponent"] === syncerFieldManager &&
-    String(event["message"])
-      .split(/[^-a-z0-9]/i)
-      .includes(target);
+    labelsOf(event).get(stateLabel(target)) === stateUpsync ||
+    (event["reportingComponent"] === syncerFieldManager &&
+      String(event["message"])
+        .split(/[^-a-z0-9]/i)
+        .includes(target));
   return {
     verbs: ["create", "patch"],
     isShown: (seen) => isOwn(seen.object()),

@@ -100,6 +100,16 @@ class Stage {
     await eventually(async () => assert.deepEqual(await this.ready(), wanted, await this.#told()));
   }
 
+  /** The cluster that all of the workload is in, and the other one. */
+  async settled(): Promise<readonly [home: string, other: string]> {
+    return eventually(async () => {
+      const { web: whole, ...parts } = await this.ready();
+      const [[name, ready] = ["", ""], ...more] = Object.entries(parts);
+      assert.deepEqual([whole, ready, more], ["2/2", "2/2", []], await this.#told());
+      return name === "web--east" ? ["east", "west"] : ["west", "east"];
+    });
+  }
+
   async #told(): Promise<string> {
     const found = [
       await this.claim(),
@@ -176,15 +186,16 @@ describe("volumes", () => {
   it("that cannot be shared keep their workload in one cluster, and move when that is allowed: stopped, detached, bound, started", async (t) => {
     const stage = await Stage.start(t);
     await stage.apply(["ReadWriteOnce"]);
-    await stage.until({ web: "2/2", "web--east": "2/2" });
-    const { east: [handle = ""] = [], west } = await stage.handles();
+    const [home, other] = await stage.settled();
+    const first = await stage.handles();
+    const [handle = ""] = first[home] ?? [];
     assert.match(handle, /^pvc-/);
-    assert.deepEqual(west, []);
+    assert.deepEqual(first[other], []);
 
     // Refused, with what to do, and nothing was stopped for it.
-    await stage.empty("east");
+    await stage.empty(home);
     const refused = await eventually(async () => {
-      const said = await stage.said("west");
+      const said = await stage.said(other);
       assert.equal(said.state, "refused");
       return said;
     });
@@ -193,7 +204,7 @@ describe("volumes", () => {
       refused.message ?? "",
       /claim data .* annotate it with workloads\.kcp\.io\/volume-move=detach/,
     );
-    assert.equal((await stage.ready())["web--east"], "2/2");
+    assert.equal((await stage.ready())[`web--${home}`], "2/2");
     const events = defineResource<KubernetesObject & { readonly reason?: string }>({
       ...core,
       resource: "events",
@@ -207,14 +218,12 @@ describe("volumes", () => {
 
     const patch = { metadata: { annotations: { "workloads.kcp.io/volume-move": "detach" } } };
     await stage.client.resource(claims).patch(data, { type: "merge", patch });
-    await stage.until({ web: "2/2", "web--west": "2/2" });
+    await stage.until({ web: "2/2", [`web--${other}`]: "2/2" });
     await eventually(async () =>
-      assert.deepEqual(await stage.handles(), { east: [], west: [handle] }),
+      assert.deepEqual(await stage.handles(), { [home]: [], [other]: [handle] }),
     );
-    assert.equal(
-      (await stage.claim()).metadata.annotations?.["workloads.kcp.io/volumes-in"],
-      "west",
-    );
+    const { annotations } = (await stage.claim()).metadata;
+    assert.equal(annotations?.["workloads.kcp.io/volumes-in"], other);
     assert.deepEqual(stage.together, []);
   });
 
@@ -247,9 +256,9 @@ describe("volumes", () => {
   it("that only one cluster can reach stay there, whatever is allowed", async (t) => {
     const stage = await Stage.start(t);
     await stage.apply(["ReadWriteOnce"], { "workloads.kcp.io/volume-move": "detach" }, "sim");
-    await stage.until({ web: "2/2", "web--east": "2/2" });
-    await stage.empty("east");
-    await eventually(async () => assert.equal((await stage.said("west")).reason, "NotPortable"));
-    assert.equal((await stage.ready())["web--east"], "2/2");
+    const [home, other] = await stage.settled();
+    await stage.empty(home);
+    await eventually(async () => assert.equal((await stage.said(other)).reason, "NotPortable"));
+    assert.equal((await stage.ready())[`web--${home}`], "2/2");
   });
 });

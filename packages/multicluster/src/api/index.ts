@@ -1,4 +1,5 @@
 /** What users see of physical clusters: the kinds, and the names that stand on objects. */
+
 export {
   type APIResourceImport,
   type ApiResourceSpec,
@@ -10,6 +11,14 @@ export {
   negotiatedConditions,
   type SchemaUpdateStrategy,
 } from "./api-resources.ts";
+export {
+  type DrainBlock,
+  type DrainBudget,
+  type DrainSpec,
+  type DrainStatus,
+  drainedCondition,
+  evictAnnotation,
+} from "./drain.ts";
 export {
   byDefinition,
   byLocation,
@@ -49,11 +58,14 @@ export {
   chosenTargetAnnotation,
   clusterLabel,
   clusterLabels,
+  clusterLostReason,
   computeExportAnnotation,
+  copyOfAnnotation,
   deletionAnnotation,
   deletionAnnotationPrefix,
   diffAnnotationPrefix,
   downstreamLabel,
+  drainFieldManager,
   exportAnnotation,
   exportedSinceAnnotation,
   followsAnnotation,
@@ -63,6 +75,7 @@ export {
   ingressOwnedByClusterLabel,
   ingressOwnedByIngressLabel,
   ingressOwnedByNamespaceLabel,
+  locationLabelsAnnotation,
   namespaceLocatorAnnotation,
   namespaceLocatorAnnotations,
   negotiationFieldManager,
@@ -73,6 +86,8 @@ export {
   ownedByLabels,
   placementAnnotation,
   registrationFieldManager,
+  reservedAnnotation,
+  schedulerFieldManager,
   skipDefaultObjectsAnnotation,
   softFinalizersAnnotation,
   softFinalizersAnnotationPrefix,
@@ -156,3 +171,12 @@ export {
   syncTargets,
   targetConditions,
 } from "./sync-target.ts";
+export {
+  type ClusterDaemonSet,
+  clusterDaemonSetKind,
+  clusterDaemonSets,
+  type WorkloadStrategy,
+  type WorkloadStrategySpec,
+  workloadStrategies,
+  workloadStrategyKind,
+} from "./workload-kinds.ts";

@@ -1,5 +1,6 @@
 /** The kinds of physical clusters as definitions: every logical cluster serves them without a CustomResourceDefinition of its own. */
 import type { JsonObject } from "@kcp-ts/machinery/json";
+import { drainSpecSchema, drainStatusSchema } from "./drain.ts";
 import { serviceExportKind, serviceImportKind } from "./multicluster-services.ts";
 import { apiVersionAnnotation } from "./names.ts";
 import {
@@ -13,6 +14,7 @@ import {
   text,
 } from "./notation.ts";
 import { bounds, locationKind, placementKind, taints } from "./scheduling-kinds.ts";
+import { clusterDaemonSetKind, workloadStrategyKind } from "./workload-kinds.ts";
 
 export interface KindDefinition {
   readonly group: string;
@@ -104,6 +106,7 @@ export const syncTargetKind: KindDefinition = {
           description:
             "What may be used of the cluster at most, by all workspaces together. What is named here takes the place of what the cluster reports.",
         },
+        drain: drainSpecSchema,
       },
       {
         default: {},
@@ -123,6 +126,7 @@ export const syncTargetKind: KindDefinition = {
       reserved: { ...quantities, description: "What is asked for by what is placed here." },
       syncedResources: list(text(), { description: "What is synced, by resource.group." }),
       lastHeartbeatTime: text("When the syncer was last heard of.", { format: "date-time" }),
+      drain: drainStatusSchema,
     }),
   ),
 };
@@ -244,6 +248,8 @@ export const multiclusterKinds: readonly KindDefinition[] = [
   syncTargetKind,
   apiResourceImportKind,
   negotiatedApiResourceKind,
+  clusterDaemonSetKind,
+  workloadStrategyKind,
   locationKind,
   placementKind,
   serviceExportKind,

@@ -111,12 +111,20 @@ export const chosenTargetAnnotation = "internal.workload.kcp.io/synctarget";
 export const workspaceUrlAnnotation = "internal.workload.kcp.io/workspace-url";
 /** On upsynced objects: the downstream resourceVersion they were copied at. */
 export const upsyncedVersionAnnotation = "workload.kcp.io/rv";
+/** On upsynced objects: the uids of what they are copies of and of the SyncTarget it is in, as JSON. */
+export const copyOfAnnotation = "workload.kcp.io/copy-of";
+/** `status.reason` of upsynced Pods whose cluster cannot be seen. */
+export const clusterLostReason = "ClusterLost";
 export const upsyncDiffAnnotationPrefix = "internal.workload.kcp.io/upsyncdiff";
 /** On Services: what belongs to it downstream and is copied up, `endpoints` for one. */
 export const upsyncDerivedAnnotation = "experimental.workload.kcp.io/upsync-derived-resources";
 
 /** On namespaces: they are assigned by Placements. */
 export const placementAnnotation = "scheduling.kcp.io/placement";
+/** On Locations: their labels, for a column. */
+export const locationLabelsAnnotation = "scheduling.kcp.io/labels";
+/** On parts: what they take of their cluster, as in \`cpu=2,memory=4Gi,pods=4,workloads=1\`. */
+export const reservedAnnotation = "workloads.kcp.io/reserved";
 export const advancedSchedulingAnnotation =
   "featuregates.experimental.workload.kcp.io/advancedscheduling";
 export const computeExportAnnotation = "extra.apis.kcp.io/compute.workload.kcp.io";
@@ -175,7 +183,10 @@ export const apiVersionAnnotation = "apiresource.kcp.io/apiVersion";
 /** Who writes: the owners of fields in server-side apply. */
 export const syncerFieldManager = "kcp-syncer";
 export const registrationFieldManager = "kcp-cluster-controller";
+/** Of how far drains are. */
+export const drainFieldManager = "kcp-drain";
 /** An agent, of what it says about its cluster. */
 export const agentFieldManager = "kcp-agent";
 export const importerFieldManager = "kcp-api-importer";
 export const negotiationFieldManager = "kcp-api-negotiation";
+export const schedulerFieldManager = "kcp-scheduler";

@@ -12,6 +12,7 @@ import {
   type Clusters,
   Controller,
   type EventRecorder,
+  isBeingDeleted,
   type KubernetesObject,
   Manager,
   type ObjectKey,
@@ -20,11 +21,16 @@ import {
   EventRecorder as Recorder,
   type Resource,
   type ResourceClient,
+  type StringMap,
 } from "@kcp-ts/sdk";
 import { ownedByLabel, type SyncTarget, syncTargets } from "../api/index.ts";
+import type { Scheduler } from "../scheduling/index.ts";
 import { type Decision, decide } from "./decide.ts";
+import { deployments } from "./deployment.ts";
 import { keepHistory, readHistory } from "./keep-history.ts";
 import { belongsTo, isWhole, ownerLabelOf, ownerLabelValue, partName } from "./part.ts";
+import { placementHistoryAnnotation } from "./placement-history.ts";
+import { Reservations } from "./reservations.ts";
 import { type Patience, type Target, targetOf } from "./standing.ts";
 import type { Strategy } from "./strategy.ts";
 import { metadataAndTargets } from "./watched-clusters.ts";
@@ -36,6 +42,8 @@ export interface CoordinatorOptions {
   readonly client: Client;
   /** Where SyncTargets are watched, for all coordinators; run by the caller. */
   readonly targets: Clusters;
+  /** Policy and capacity, for all coordinators; without it, every cluster takes everything. */
+  readonly scheduler?: Scheduler | undefined;
   readonly patience: Patience;
   readonly clock: Clock;
   /** Wholes at a time. */
@@ -62,7 +70,8 @@ export async function coordinate(options: CoordinatorOptions, signal: AbortSigna
     clock,
     onError,
   });
-  const work = { strategy, client, clock, seenParts, targets, events, patience };
+  const reservations = options.scheduler && new Reservations(options.scheduler, strategy);
+  const work = { strategy, client, clock, seenParts, targets, events, patience, reservations };
   const wholesIn = (key: Pick<ObjectKey, "cluster">) =>
     seen.keysByIndex("wholes", { cluster: key.cluster, value: "" });
   const controller = new Controller({
@@ -88,12 +97,16 @@ export async function coordinate(options: CoordinatorOptions, signal: AbortSigna
       map: (_object, key) => wholesIn(key).filter(({ namespace }) => namespace === key.namespace),
     });
   }
+  const partSource = clusters.source(parts, { indexers });
+  reservations?.follow(partSource, seen, (key) => controller.enqueue(key));
   await new Manager({ clusters: [clusters], controllers: [controller] }).run(signal);
   await events.flush();
 }
 
+const wholeOnly = (object: KubernetesObject) => (isWhole(object) ? [""] : []);
 const indexers = {
-  wholes: { values: (object: KubernetesObject) => (isWhole(object) ? [""] : []) },
+  wholes: { values: wholeOnly },
+  "all-wholes": { values: wholeOnly, acrossClusters: true },
 };
 
 /** A whole is looked at itself; for a part, the whole that it belongs to or once belonged to. */
@@ -124,6 +137,7 @@ interface Work {
   readonly targets: ObjectStore<Target>;
   readonly events: EventRecorder;
   readonly patience: Patience;
+  readonly reservations: Reservations | undefined;
 }
 
 async function coordinateOne(
@@ -137,20 +151,25 @@ async function coordinateOne(
   const found = await client.resource(strategy.wholes).find({ namespace, name }, { signal });
   const parent = found === undefined ? undefined : strategy.accept(found);
   // What is being deleted takes its parts along by itself.
-  if (parent === undefined || !isWhole(parent)) return;
-  if (parent.metadata.deletionTimestamp !== undefined) return;
+  if (parent === undefined || !isWhole(parent) || isBeingDeleted(parent)) {
+    work.reservations?.release(key);
+    return;
+  }
   const resource = client.resource(strategy.parts);
   const labelSelector = `${ownedByLabel}=${ownerLabelValue(name)}`;
-  const [{ items }, history, related] = await Promise.all([
-    resource.list({ namespace, labelSelector, signal }),
+  const [items, history, related] = await Promise.all([
+    listServed(resource, { namespace, labelSelector, signal }),
     strategy.keepsHistory ? readHistory(client, key, signal) : undefined,
     strategy.relations?.read(client, parent, signal),
   ]);
+  // Parts of another kind are served when the first cluster has brought it.
+  if (items === undefined) return { requeueAfterMs: unservedMs };
   const parts = items.flatMap((one) => {
     const part = belongsTo(one, parent) ? strategy.acceptPart(one) : undefined;
     return part === undefined ? [] : [part];
   });
   const targets = work.targets.list({ cluster });
+  const surroundings = await work.reservations?.facts(key, parent);
   const nowMs = work.clock.now();
   const decision = (strategy.decide ?? decide)({
     strategy,
@@ -161,20 +180,51 @@ async function coordinateOne(
     targets,
     patience: work.patience,
     nowMs,
+    surroundings,
   });
+  work.reservations?.hold(key, parent, decision);
+  if (decision.isExpired === true)
+    return deleteExpired(client.resource(strategy.wholes), parent, signal);
   for (const happening of decision.happenings) work.events.record(cluster, parent, happening);
+  const whole = client.resource(strategy.wholes);
+  if (decision.annotations !== undefined) {
+    // What depends on it is done by the look that this write leads to.
+    await annotate(whole, parent, decision.annotations, signal);
+    return;
+  }
   await writeParts(resource, parent, decision, signal);
+  if (decision.scale !== undefined) await writeScale(client, parent, decision.scale, signal);
+  const { placementHistory: record } = decision;
+  const recorded =
+    record === undefined
+      ? parent
+      : await annotate(whole, parent, { [placementHistoryAnnotation]: record }, signal);
   const kept = strategy.keepsHistory
-    ? await keepHistory(client, parent, history, signal)
-    : { parent, happenings: [] };
+    ? await keepHistory(client, recorded, history, signal)
+    : { parent: recorded, happenings: [] };
   for (const happening of kept.happenings) work.events.record(cluster, parent, happening);
   // What is said comes last: who has waited for a rollout finds it in the history.
   if (!sameStatus(decision.status, parent.status)) {
     const said = { ...kept.parent, status: decision.status };
-    await writeStatus(client.resource(strategy.wholes), said, signal);
+    await writeStatus(whole, said, signal);
   }
   if (decision.wakeAtMs === undefined) return;
   return { requeueAfterMs: Math.max(wakeMsMin, decision.wakeAtMs - nowMs) };
+}
+
+const unservedMs = 2000;
+
+/** Undefined when the kind is not served. */
+async function listServed(
+  resource: ResourceClient<Workload>,
+  options: Parameters<ResourceClient<Workload>["list"]>[0],
+): Promise<readonly Workload[] | undefined> {
+  try {
+    return (await resource.list(options)).items;
+  } catch (error) {
+    if (isStatusError(error, "NotFound")) return undefined;
+    throw error;
+  }
 }
 
 /** More first, less afterwards. */
@@ -200,6 +250,41 @@ async function writeParts(
       return resource.delete({ namespace, name }, { preconditions, signal });
     }),
   ]);
+}
+
+async function annotate(
+  resource: ResourceClient<Workload>,
+  { metadata: { namespace, name, resourceVersion = "" } }: Workload,
+  annotations: StringMap,
+  signal: AbortSignal,
+): Promise<Workload> {
+  const patch = { metadata: { annotations, resourceVersion } };
+  return await resource.patch({ namespace, name }, { type: "merge", patch }, { signal });
+}
+
+/** As an autoscaler does it in a cluster. */
+async function writeScale(
+  client: Client,
+  { metadata: { namespace } }: Workload,
+  { name, replicas }: NonNullable<Decision["scale"]>,
+  signal: AbortSignal,
+): Promise<void> {
+  const patch = { type: "merge" as const, patch: { spec: { replicas } } };
+  const options = { fieldManager: autoscalerFieldManager, signal };
+  await client.resource(deployments).patch({ namespace, name }, patch, options);
+}
+
+const autoscalerFieldManager = "kcp-autoscaler";
+
+async function deleteExpired(
+  resource: ResourceClient<Workload>,
+  { metadata: { namespace, name, uid } }: Workload,
+  signal: AbortSignal,
+): Promise<undefined> {
+  const preconditions = uid === undefined ? {} : { uid };
+  const options = { preconditions, propagationPolicy: "Background" as const, signal };
+  await resource.delete({ namespace, name }, options);
+  return undefined;
 }
 
 async function writeStatus(

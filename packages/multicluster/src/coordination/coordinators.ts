@@ -5,14 +5,24 @@ import { type Clock, systemClock } from "@kcp-ts/machinery/base";
 import { formatGroupResource } from "@kcp-ts/machinery/status";
 import { type Client, logicalClusters, type ObjectKey } from "@kcp-ts/sdk";
 import { type SyncTarget, syncTargets } from "../api/index.ts";
+import type { Scheduler } from "../scheduling/index.ts";
 import { coordinate } from "./coordinator.ts";
 import { deploymentStrategy } from "./deployment-strategy.ts";
+import { autoscalerStrategy } from "./kinds/autoscaler.ts";
+import { clusterDaemonSetStrategy } from "./kinds/cluster-daemon-set.ts";
+import { cronJobStrategy } from "./kinds/cron-job.ts";
+import { daemonSetStrategy } from "./kinds/daemon-set.ts";
+import { jobStrategy } from "./kinds/job.ts";
+import { podStrategy } from "./kinds/pod.ts";
+import { statefulSetStrategy } from "./kinds/stateful-set.ts";
 import { type Patience, type Target, targetOf } from "./standing.ts";
 import type { Strategy } from "./strategy.ts";
 
 export interface CoordinatorsOptions extends Partial<Patience> {
   /** Of the server, not of one cluster of it. Must be allowed everything. */
   readonly client: Client;
+  /** Policy and capacity; without it, every cluster takes everything. */
+  readonly scheduler?: Scheduler | undefined;
   readonly clock?: Clock;
   /** Wholes of a kind at a time. */
   readonly concurrency?: number;
@@ -33,14 +43,25 @@ export const settleMsDefault = 10_000;
 const concurrencyDefault = 4;
 
 /** In the order in which they are started. */
-export const strategiesDefault: readonly Strategy[] = [deploymentStrategy];
+export const strategiesDefault: readonly Strategy[] = [
+  deploymentStrategy,
+  statefulSetStrategy,
+  daemonSetStrategy,
+  jobStrategy,
+  cronJobStrategy,
+  podStrategy,
+  autoscalerStrategy,
+  clusterDaemonSetStrategy,
+];
 
 export function workloadCoordinators(options: CoordinatorsOptions): Coordinators {
   const { client, clock = systemClock, onError, concurrency = concurrencyDefault } = options;
   const { strategies = strategiesDefault } = options;
   const { graceMs = graceMsDefault, settleMs = settleMsDefault } = options;
   const targets = logicalClusters({ client, clock, onError });
-  const shared = { client, clock, onError, concurrency, targets, patience: { graceMs, settleMs } };
+  const { scheduler } = options;
+  const patience = { graceMs, settleMs };
+  const shared = { client, clock, onError, concurrency, targets, scheduler, patience };
   const running = new Map<Strategy, Promise<void>>();
   return {
     async run(signal) {
@@ -70,7 +91,7 @@ export function workloadCoordinators(options: CoordinatorsOptions): Coordinators
 
 /** Where nobody says what is synced, everything may be. */
 function isSynced({ parts }: Strategy, { synced, isReady }: Target): boolean {
-  return synced?.has(formatGroupResource(parts)) ?? isReady;
+  return synced?.includes(formatGroupResource(parts)) ?? isReady;
 }
 
 /** The coordinator of Deployments alone. */

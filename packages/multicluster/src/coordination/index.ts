@@ -10,13 +10,20 @@ export {
 } from "./coordinators.ts";
 export { type DecideInput, type Decision, decide } from "./decide.ts";
 export { distribute, type Share, weightMax } from "./distribute.ts";
-export { placedCondition } from "./fold-status.ts";
+export { placedCondition } from "./fold-parts.ts";
 export {
   askedReplicasAnnotation,
+  belongsTo,
   handsOffAnnotation,
+  isMachinery,
   isWhole,
   lostSinceAnnotation,
+  ownerLabelOf,
   ownerLabelValue,
+  ownerReference,
+  partName,
+  plain,
+  shortened,
 } from "./part.ts";
 export { capacityAnnotation, selectorAnnotation, weightsAnnotation } from "./placement.ts";
 export { type Patience, type Target, targetOf } from "./standing.ts";

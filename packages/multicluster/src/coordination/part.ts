@@ -21,9 +21,13 @@ import {
   clusterLabel,
   ownedByLabel,
   ownedByLabels,
+  reservedAnnotation,
   statesOf,
   takesOverFromAnnotation,
 } from "../api/index.ts";
+import { formatReservation, reservationOf, workloadOf } from "../scheduling/index.ts";
+import { type MoveRecord, moveAnnotation, moveRecordText } from "./move-record.ts";
+import { podTemplateOf } from "./pod-template.ts";
 import type { PartShare, Strategy } from "./strategy.ts";
 import type { Workload } from "./workload.ts";
 
@@ -81,6 +85,7 @@ export interface PartWish extends PartOf {
   readonly lostSince?: string | undefined;
   /** The cluster that has the volumes, as long as this one is to get them. */
   readonly takesOverFrom?: string | undefined;
+  readonly move?: MoveRecord | undefined;
 }
 
 export function newPart(wish: PartWish): ObjectInput<Workload> {
@@ -140,14 +145,30 @@ function labelsFor({ parent, cluster }: PartOf, current: StringMap | undefined):
 }
 
 function annotationsFor(wish: PartWish, current: StringMap | undefined): StringMap {
-  const { [lostSinceAnnotation]: _, [takesOverFromAnnotation]: __, ...kept } = ofMachinery(current);
+  const {
+    [lostSinceAnnotation]: _,
+    [moveAnnotation]: __,
+    [takesOverFromAnnotation]: ____,
+    [reservedAnnotation]: ___,
+    ...kept
+  } = ofMachinery(current);
   return {
     ...plain(wish.parent.metadata.annotations),
     ...kept,
     [askedReplicasAnnotation]: String(wish.askedReplicas),
+    ...reservedBy(wish),
     ...(wish.lostSince === undefined ? {} : { [lostSinceAnnotation]: wish.lostSince }),
     ...(wish.takesOverFrom === undefined ? {} : { [takesOverFromAnnotation]: wish.takesOverFrom }),
+    ...(wish.move === undefined ? {} : { [moveAnnotation]: moveRecordText(wish.move) }),
   };
+}
+
+/** What it takes of its cluster; who decides about others reads it here. */
+function reservedBy({ strategy, parent, share }: PartWish): StringMap {
+  const template = podTemplateOf(strategy.wholes, parent);
+  const { requests } = workloadOf(parent, { resource: strategy.name, template });
+  const reserved = formatReservation(reservationOf(requests, share.replicas));
+  return reserved === "" ? {} : { [reservedAnnotation]: reserved };
 }
 
 /** What people wrote, without what the machinery did. */
@@ -160,7 +181,7 @@ function ofMachinery(map: StringMap | undefined): StringMap {
 }
 
 /** Keys that each object has for itself. */
-function isMachinery(key: string): boolean {
+export function isMachinery(key: string): boolean {
   return /^([a-z0-9.-]*\.)?kcp\.(io|dev)\/|^(deployment|kubectl)\.kubernetes\.io\//.test(key);
 }
 

@@ -8,7 +8,7 @@
  *         ▼ not Ready                                     │
  *     wavering ───── not Ready for graceMs ──────────▶  lost
  *
- *     cordoned: unschedulable      leaving: evictAfter passed, or the SyncTarget is being deleted, or excluded
+ *     cordoned: unschedulable      leaving: drained, evictAfter passed, the SyncTarget is being deleted, or excluded
  *     gone:     there is no SyncTarget of that name
  *
  * What each means for a part of a whole (`plan-moves.ts` acts on it):
@@ -45,8 +45,10 @@ export interface Target extends Candidate {
   readonly changedAtMs: number;
   readonly isUnschedulable: boolean;
   /** What is synced to it, by `resource.group`; undefined where nobody says, and everything may be. */
-  readonly synced?: ReadonlySet<string> | undefined;
+  readonly synced?: readonly string[] | undefined;
   readonly evictAfterMs: number | undefined;
+  /** Being drained: everything at once, or each in its turn. */
+  readonly drain?: "all" | "inTurn" | undefined;
   readonly isDeleting: boolean;
 }
 
@@ -79,15 +81,16 @@ export function targetOf(object: SyncTarget): Target {
     isReady: isConditionTrue(status?.conditions, isDeleting ? heartbeatHealthy : summary),
     changedAtMs: timeOf(ready?.lastTransitionTime) ?? timeOf(metadata.creationTimestamp) ?? 0,
     isUnschedulable: spec?.unschedulable === true,
-    synced: status?.syncedResources && new Set(status.syncedResources),
+    synced: status?.syncedResources,
     evictAfterMs: Number.isNaN(evictAfterMs) ? undefined : evictAfterMs,
+    drain: spec?.drain && (spec.drain.budget === undefined ? "all" : "inTurn"),
     isDeleting,
   };
 }
 
 /** A cluster that does not sync a kind gets none of it. Where nobody says what is synced, everything may be. */
 export function forKind(target: Target, kind: string): Target {
-  const isSynced = target.synced?.has(kind) ?? true;
+  const isSynced = target.synced?.includes(kind) ?? true;
   return isSynced ? target : { ...target, isUnschedulable: true };
 }
 
@@ -99,8 +102,9 @@ export function judge(
   if (target === undefined) {
     return { standing: "gone", isLeaving: true, isTrusted: false, untilMs: undefined };
   }
-  const { isReady, changedAtMs, isUnschedulable, evictAfterMs, isDeleting } = target;
-  const isLeaving = isDeleting || (evictAfterMs !== undefined && evictAfterMs <= nowMs);
+  const { isReady, changedAtMs, isUnschedulable, evictAfterMs, isDeleting, drain } = target;
+  const isEvicted = evictAfterMs !== undefined && evictAfterMs <= nowMs;
+  const isLeaving = isDeleting || isEvicted || drain === "all";
   const evictionMs = isLeaving ? undefined : evictAfterMs;
   const settledAtMs = changedAtMs + settleMs;
   const isTrusted = isReady && nowMs >= settledAtMs;
@@ -115,7 +119,7 @@ export function judge(
     return nowMs >= lostAtMs ? judged("lost") : judged("wavering", lostAtMs);
   }
   if (isLeaving) return judged("leaving");
-  if (isUnschedulable) return judged("cordoned");
+  if (isUnschedulable || drain !== undefined) return judged("cordoned");
   return judged(isTrusted ? "accepting" : "settling");
 }
 

@@ -12,7 +12,7 @@
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import type { Client, KubernetesObject, Resource } from "@kcp-ts/sdk";
 import type { DecideInput, Decision } from "./decide.ts";
-import type { FoldInput } from "./fold-status.ts";
+import type { FoldInput } from "./fold-parts.ts";
 import type { Plan, PlanInput } from "./plan-moves.ts";
 import type { Workload } from "./workload.ts";
 
@@ -33,7 +33,7 @@ export interface Strategy {
   shareOf(part: Workload): PartShare;
   report(part: Workload): Report;
   specFor(whole: Workload, share: PartShare, cluster: string): JsonObject;
-  plan(input: PlanInput): Plan;
+  plan(input: PlanInput, whole: Workload): Plan;
   /** The very status of the whole when nothing changes. */
   fold(input: FoldInput): object;
   /** Instead of what is done for all kinds. */
@@ -52,6 +52,8 @@ export interface PartShare {
 /** What a cluster says of its part. */
 export interface Report {
   readonly available: number;
+  /** How many there are, ready or not, where it matters that some are gone. */
+  readonly running?: number;
   /** Whether it is about the newest spec. */
   readonly isObserved: boolean;
   /** The cluster itself has given up on what is not available. */

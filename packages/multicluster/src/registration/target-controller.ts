@@ -38,7 +38,7 @@ import { connectCluster } from "./connect-cluster.ts";
 import { diagnose } from "./diagnose.ts";
 import { Heartbeats, heartbeatLateMs } from "./heartbeats.ts";
 import { type OpenSealed, readKubeconfig } from "./kubeconfig-source.ts";
-import { heldOriginals } from "./originals.ts";
+import { heldOriginals, leftoverOf } from "./originals.ts";
 import { happenings } from "./status-events.ts";
 import { type LinkReport, type LinkSettings, linkDefaults, TargetLink } from "./target-link.ts";
 import { isSaid, type Observation, targetStatus } from "./target-status.ts";
@@ -278,10 +278,8 @@ export class TargetController {
     const { cluster } = key;
     const state = await targets.drain(target, { cluster, connection, signal });
     if (state === "pending") return "what was synced to the cluster is being removed from it";
-    for await (const { object } of heldOriginals(client, key.name, signal)) {
-      const { namespace = "", name } = object.metadata;
-      return `${object.kind ?? "the object"} ${namespace}/${name} is still in the cluster`;
-    }
+    const leftover = await leftoverOf(client, key.name, signal);
+    if (leftover !== undefined) return `${leftover} is still in the cluster`;
     try {
       await this.#agents.uninstall(target, connection, signal);
       return undefined;

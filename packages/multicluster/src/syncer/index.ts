@@ -3,11 +3,13 @@ export { concernedTargets } from "./assignment.ts";
 export { auditGraceMs, auditPeriodMs } from "./audit.ts";
 export type { SyncedResource } from "./context.ts";
 export {
+  type CopyOf,
   diffHash,
   downstreamNamespace,
   hashDigits,
   type NamespaceLocator,
   type Origin,
+  parseCopyOf,
   parseLocator,
   type TargetIdentity,
   targetKey,

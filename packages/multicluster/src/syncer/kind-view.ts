@@ -14,7 +14,8 @@ import {
   parseKey,
   stringMember,
 } from "@kcp-ts/sdk";
-import { downstreamLabel } from "../api/index.ts";
+import { downstreamLabel, statesOf, stateUpsync } from "../api/index.ts";
+import { assignedTargets, isHeldBy, type Metadata } from "./assignment.ts";
 import { type AuditOptions, runAudit } from "./audit.ts";
 import {
   bodyOf,
@@ -24,7 +25,7 @@ import {
   liveObjectsMax,
 } from "./cached-object.ts";
 import type { SyncContext, SyncedResource } from "./context.ts";
-import { copyName, isNamedByCluster, nameInCluster } from "./copy-names.ts";
+import { copyName, isNamedByCluster, isShorterInCluster, nameInCluster } from "./copy-names.ts";
 import { type Place, placeOf } from "./desired-object.ts";
 import type { DownstreamNamespaces } from "./downstream-namespaces.ts";
 import { type Origin, parseOrigin, targetKey } from "./origin.ts";
@@ -182,16 +183,24 @@ export class KindView {
   placeOf(key: ObjectKey): Place {
     const { synced, namespaces, policy, context } = this.#options;
     const namespace = synced.resource.namespaced ? namespaces.nameFor(key) : "";
-    if (!isNamedByCluster(policy)) return placeOf(key, policy, namespace);
+    if (!isShorterInCluster(policy)) return placeOf(key, policy, namespace);
     const name = nameInCluster(key.name, context.target.name);
     return name === undefined ? placeOf(key, policy, namespace) : { namespace, name };
   }
 
   /** Whether it is, or would be, the copy of something that was born in the cluster. */
-  comesUp({ name }: ObjectKey): boolean {
+  comesUp(key: ObjectKey): boolean {
     const { policy, context } = this.#options;
     if (policy.direction !== "both") return policy.direction === "up";
-    return nameInCluster(name, context.target.name) !== undefined;
+    const isNamed = nameInCluster(key.name, context.target.name) !== undefined;
+    if (isNamedByCluster(policy) && !isNamed) return false;
+    // A part of a whole may have such a name, too.
+    const { name } = context.target;
+    const metadata: Metadata = this.upstreamObject(key)?.metadata ?? {};
+    if (statesOf(metadata.labels).get(name) === stateUpsync) return true;
+    if (assignedTargets(metadata).has(name) || isHeldBy(metadata, name)) return false;
+    const there = this.downstreamObject(key);
+    return there === undefined || this.originOf(there) === undefined;
   }
 
   /** `what` was meant to change; the rest is as it was looked at, or the object is looked at again. */

@@ -113,6 +113,23 @@ export function diffHash(diff: string): string {
   return hashDigits(diff, 16);
 }
 
+/** What an upsynced object is a copy of. */
+export interface CopyOf {
+  /** Of the object in the cluster. */
+  readonly uid: string;
+  /** The uid of the SyncTarget. */
+  readonly target: string;
+}
+
+export function formatCopyOf({ uid, target }: CopyOf): string {
+  return JSON.stringify({ uid, target });
+}
+
+export function parseCopyOf(text: string | undefined): CopyOf | undefined {
+  const { uid, target } = (parseObject(text) ?? {}) as Record<string, unknown>;
+  return typeof uid === "string" && typeof target === "string" ? { uid, target } : undefined;
+}
+
 export function hashDigits(text: string, digits: number): string {
   const hex = createHash("sha224").update(text).digest("hex");
   return BigInt(`0x${hex}`).toString(36).padStart(44, "0").slice(-digits);

@@ -118,6 +118,10 @@ async function reconcile(key: ObjectKey, work: Work): Promise<ReconcileResult> {
     const target = found.targets.get(name);
     return target === undefined ? "gone" : targetOf(target).isReady ? "seen" : "lost";
   };
+  const showsVolumes = (name: string) => {
+    const target = found.targets.get(name);
+    return target !== undefined && targetOf(target).synced?.includes("persistentvolumes") !== false;
+  };
   const namespaceIn = (name: string) => {
     const uid = found.targets.get(name)?.metadata.uid;
     return uid && downstreamNamespace({ cluster, name, uid }, { cluster, namespace });
@@ -146,6 +150,7 @@ async function reconcile(key: ObjectKey, work: Work): Promise<ReconcileResult> {
       claims: own.map(({ facts }) => facts),
       parts: parts.map(({ facts }) => facts),
       sight,
+      showsVolumes,
     });
     isSettled = (await writes.carryOut({ ...group, claims: own, parts, decision })) && isSettled;
   }
