@@ -26,7 +26,12 @@ import {
   TargetController,
   Targets,
 } from "./registration/index.ts";
-import { ReservedController, Scheduler, WorkspaceController } from "./scheduling/index.ts";
+import {
+  ReservedController,
+  Scheduler,
+  WorkspaceController,
+  type WorkspaceControllerOptions,
+} from "./scheduling/index.ts";
 import { Syncers } from "./syncers.ts";
 import { type SightPatience, traffic } from "./traffic/index.ts";
 import { volumes } from "./volumes/index.ts";
@@ -143,19 +148,10 @@ export async function runMulticluster(
     const part = new Syncers({ ...working, onError: report("syncer") });
     closing.unshift(() => part.close());
   }
-  const isScheduling = parts.has("scheduler") || parts.has("deployment-splitter");
-  const scheduler = isScheduling ? new Scheduler({ clusters }) : undefined;
-  if (parts.has("scheduler")) {
-    const part = new WorkspaceController({ ...shared, onError: report("scheduler") });
-    controllers.push(part.controller);
-  }
-  // Who decides knows what is reserved.
-  if (scheduler !== undefined && parts.has("deployment-splitter")) {
-    const part = new ReservedController({ ...shared, scheduler, onError: report("scheduler") });
-    controllers.push(part.controller);
-  }
+  const scheduling = schedulerFor(parts, { clusters, clock, onError: report("scheduler") });
+  controllers.push(...scheduling.controllers);
   const manager = new Manager({ clusters: [clusters], controllers });
-  const loops = [manager, ...loopsOf({ ...options, parts, clock }, scheduler, report)];
+  const loops = [manager, ...loopsOf({ ...options, parts, clock }, scheduling.scheduler, report)];
   try {
     await Promise.all(loops.map((loop) => loop.run(signal)));
   } finally {
@@ -181,4 +177,17 @@ function loopsOf(
   }
   if (parts.has("volumes")) loops.push(volumes({ client, clock, onError: report("volumes") }));
   return loops;
+}
+
+/** Who decides where things go knows the policies and what is reserved; somebody says both to people. */
+function schedulerFor(
+  parts: ReadonlySet<MulticlusterPart>,
+  shared: WorkspaceControllerOptions,
+): { readonly scheduler?: Scheduler; readonly controllers: readonly Controller[] } {
+  const controllers: Controller[] = [];
+  if (parts.has("scheduler")) controllers.push(new WorkspaceController(shared).controller);
+  if (!parts.has("deployment-splitter")) return { controllers };
+  const scheduler = new Scheduler({ clusters: shared.clusters });
+  controllers.push(new ReservedController({ ...shared, scheduler }).controller);
+  return { scheduler, controllers };
 }

@@ -146,10 +146,10 @@ function labelsFor({ parent, cluster }: PartOf, current: StringMap | undefined):
 
 function annotationsFor(wish: PartWish, current: StringMap | undefined): StringMap {
   const {
-    [lostSinceAnnotation]: _,
-    [moveAnnotation]: __,
-    [takesOverFromAnnotation]: ____,
-    [reservedAnnotation]: ___,
+    [lostSinceAnnotation]: _lost,
+    [reservedAnnotation]: _reserved,
+    [moveAnnotation]: _move,
+    [takesOverFromAnnotation]: _takesOverFrom,
     ...kept
   } = ofMachinery(current);
   return {
