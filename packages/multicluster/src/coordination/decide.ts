@@ -26,6 +26,7 @@ import {
 import { fencedAtMs } from "./fencing.ts";
 import type { FoldedPart } from "./fold-parts.ts";
 import { moveRecordOf } from "./move-record.ts";
+import { inOneCluster, type OneCluster } from "./one-cluster.ts";
 import {
   adjustedPart,
   askedReplicasAnnotation,
@@ -116,7 +117,9 @@ export interface Place {
 
 export function decide(input: DecideInput): Decision {
   const { strategy, parent, nowMs, takenNames } = input;
-  const { places, assessment, problem, placement } = placesFor(input);
+  const { places: open, assessment, problem, placement } = placesFor(input);
+  const { annotations } = parent.metadata;
+  const { places, takeover } = inOneCluster(open, annotations, (place) => expelled(place));
   const replicas = strategy.asked(parent);
   const asked = Math.max(...places.map(({ object }) => askedOf(object)), replicas);
   const members = places.map(({ member }) => member);
@@ -126,7 +129,7 @@ export function decide(input: DecideInput): Decision {
   const moving = { ...movingOf(placement, replicas), nowMs, of: wishOf(parent) };
   const plan = strategy.plan({ replicas, members, scaledDownBy, ...bounds, ...moving }, parent);
   const isHeld = problem !== undefined && input.parts.length > 0;
-  const writes = writesOf(input, places, isHeld ? heldPlan(places) : plan);
+  const writes = writesOf(input, places, { ...(isHeld ? heldPlan(places) : plan), takeover });
   const verdict = verdictOf({
     replicas,
     places,
@@ -303,8 +306,14 @@ function placesOf(
   return places;
 }
 
+<<<<<<< HEAD
 function ahead(atMs: number | undefined, nowMs: number): number | undefined {
   return atMs !== undefined && atMs > nowMs ? atMs : undefined;
+=======
+function expelled(place: Place): Place {
+  const judgement = excluded(place.judgement);
+  return { ...place, judgement, member: { ...place.member, ...judgement } };
+>>>>>>> volumes
 }
 
 /** What the scheduler says is on top of how the cluster is. */
@@ -365,8 +374,9 @@ type Writes = Pick<Decision, "creations" | "updates" | "cuts" | "removals" | "lo
 function writesOf(
   { strategy, parent, nowMs, surroundings }: DecideInput,
   places: readonly Place[],
-  { next, starts, records }: Pick<Plan, "next" | "starts" | "records">,
+  steps: Pick<Plan, "next" | "starts" | "records"> & Pick<OneCluster, "takeover">,
 ): Writes {
+  const { next, starts, records, takeover } = steps;
   const creations: ObjectInput<Workload>[] = [];
   const updates: Workload[] = [];
   const cuts: Workload[] = [];
@@ -384,7 +394,12 @@ function writesOf(
     const start = starts?.get(name);
     const share = { replicas: wanted, ...(start === undefined ? {} : { start }) };
     const move = records?.get(name);
+<<<<<<< HEAD
     const wish = { strategy, parent, cluster: name, share, askedReplicas, move, isAtMostOne };
+=======
+    const takesOverFrom = takeover?.to === name ? takeover.from : undefined;
+    const wish = { strategy, parent, cluster: name, share, askedReplicas, move, takesOverFrom };
+>>>>>>> volumes
     if (object === undefined) {
       creations.push(newPart(wish));
       continue;

@@ -24,6 +24,7 @@ import {
   ownedByLabels,
   reservedAnnotation,
   statesOf,
+  takesOverFromAnnotation,
 } from "../api/index.ts";
 import { formatReservation, reservationOf, workloadOf } from "../scheduling/index.ts";
 import { type MoveRecord, moveAnnotation, moveRecordText } from "./move-record.ts";
@@ -83,6 +84,8 @@ export interface PartWish extends PartOf {
   readonly share: PartShare;
   readonly askedReplicas: number;
   readonly lostSince?: string | undefined;
+  /** The cluster that has the volumes, as long as this one is to get them. */
+  readonly takesOverFrom?: string | undefined;
   readonly move?: MoveRecord | undefined;
   /** Agents stop it when their lease is gone. */
   readonly isAtMostOne?: boolean;
@@ -152,6 +155,7 @@ function annotationsFor(wish: PartWish, current: StringMap | undefined): StringM
     [lostSinceAnnotation]: _lost,
     [reservedAnnotation]: _reserved,
     [moveAnnotation]: _move,
+    [takesOverFromAnnotation]: _takesOverFrom,
     ...kept
   } = ofMachinery(current);
   return {
@@ -160,6 +164,7 @@ function annotationsFor(wish: PartWish, current: StringMap | undefined): StringM
     [askedReplicasAnnotation]: String(wish.askedReplicas),
     ...reservedBy(wish),
     ...(wish.lostSince === undefined ? {} : { [lostSinceAnnotation]: wish.lostSince }),
+    ...(wish.takesOverFrom === undefined ? {} : { [takesOverFromAnnotation]: wish.takesOverFrom }),
     ...(wish.move === undefined ? {} : { [moveAnnotation]: moveRecordText(wish.move) }),
   };
 }
