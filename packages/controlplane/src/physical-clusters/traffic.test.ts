@@ -65,6 +65,13 @@ describe("a Service over two clusters", () => {
       const { items } = await inside.resource(services).list();
       assert.equal(items.filter(({ metadata }) => metadata.name === "web").length, 1);
     }
+    const outside = { spec: { type: "LoadBalancer" } };
+    await client.resource(services).patch(web, { type: "merge", patch: outside });
+    await eventually(async () => {
+      const { status } = await client.resource(services).get(web);
+      const { loadBalancer } = status as { loadBalancer?: { ingress?: readonly object[] } };
+      assert.equal(loadBalancer?.ingress?.length, 2);
+    });
     await client.resource(services).delete(web);
     await eventually(async () => {
       assert.equal(await client.resource(services).find(web), undefined);

@@ -239,10 +239,12 @@ class Acting {
   }
 
   async place(service: Service | undefined, decision: ServiceDecision): Promise<void> {
-    const placed = decision.service;
-    if (placed === undefined || placed === service) return;
-    if (placed.metadata.deletionTimestamp !== undefined) return;
-    await this.#client.resource(services).update(placed, this.#options);
+    const { service: placed, status } = decision;
+    if (placed === undefined || placed.metadata.deletionTimestamp !== undefined) return;
+    const resource = this.#client.resource(services);
+    const written = placed === service ? placed : await resource.update(placed, this.#options);
+    if (status === undefined || status === service?.status) return;
+    await resource.updateStatus({ ...written, status }, this.#options);
   }
 
   /** The export as it is now. */
