@@ -176,6 +176,8 @@ export const roomTable: Readonly<Record<string, Readonly<Record<string, readonly
     syncer: ["api"],
     scheduling: ["api"],
     coordination: ["api", "scheduling"],
+    // Decides as they do, about what might be: docs/adr/0026.
+    explain: ["api", "scheduling", "coordination"],
     drain: ["api"],
     // Parts, clusters and how far they are trusted are the splitter's words.
     traffic: ["api", "coordination"],

@@ -26,7 +26,12 @@ import {
   TargetController,
   Targets,
 } from "./registration/index.ts";
-import { ReservedController, Scheduler, WorkspaceController } from "./scheduling/index.ts";
+import {
+  ReservedController,
+  Scheduler,
+  WorkspaceController,
+  type WorkspaceControllerOptions,
+} from "./scheduling/index.ts";
 import { Syncers } from "./syncers.ts";
 import { type SightPatience, traffic } from "./traffic/index.ts";
 
@@ -141,23 +146,14 @@ export async function runMulticluster(
     const part = new Syncers({ ...working, onError: report("syncer") });
     closing.unshift(() => part.close());
   }
-  const isScheduling = parts.has("scheduler") || parts.has("deployment-splitter");
-  const scheduler = isScheduling ? new Scheduler({ clusters }) : undefined;
-  if (parts.has("scheduler")) {
-    const part = new WorkspaceController({ ...shared, onError: report("scheduler") });
-    controllers.push(part.controller);
-  }
-  // Who decides knows what is reserved.
-  if (scheduler !== undefined && parts.has("deployment-splitter")) {
-    const part = new ReservedController({ ...shared, scheduler, onError: report("scheduler") });
-    controllers.push(part.controller);
-  }
+  const scheduling = schedulerFor(parts, { clusters, clock, onError: report("scheduler") });
+  controllers.push(...scheduling.controllers);
   const loops: { run(signal: AbortSignal): Promise<void> }[] = [
     new Manager({ clusters: [clusters], controllers }),
   ];
   if (parts.has("deployment-splitter")) {
     const own = { ...options.patience, onError: report("deployment-splitter") };
-    loops.push(workloadCoordinators({ client, clock, scheduler, ...own }));
+    loops.push(workloadCoordinators({ client, clock, scheduler: scheduling.scheduler, ...own }));
   }
   if (parts.has("traffic")) {
     const own = { ...options.sight, onError: report("traffic") };
@@ -168,4 +164,17 @@ export async function runMulticluster(
   } finally {
     await Promise.all(closing.map((close) => close()));
   }
+}
+
+/** Who decides where things go knows the policies and what is reserved; somebody says both to people. */
+function schedulerFor(
+  parts: ReadonlySet<MulticlusterPart>,
+  shared: WorkspaceControllerOptions,
+): { readonly scheduler?: Scheduler; readonly controllers: readonly Controller[] } {
+  const controllers: Controller[] = [];
+  if (parts.has("scheduler")) controllers.push(new WorkspaceController(shared).controller);
+  if (!parts.has("deployment-splitter")) return { controllers };
+  const scheduler = new Scheduler({ clusters: shared.clusters });
+  controllers.push(new ReservedController({ ...shared, scheduler }).controller);
+  return { scheduler, controllers };
 }

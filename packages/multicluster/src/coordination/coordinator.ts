@@ -31,6 +31,7 @@ import { keepHistory, readHistory } from "./keep-history.ts";
 import { belongsTo, isWhole, ownerLabelOf, ownerLabelValue, partName } from "./part.ts";
 import { placementHistoryAnnotation } from "./placement-history.ts";
 import { Reservations } from "./reservations.ts";
+import { SettledStatuses } from "./settled-statuses.ts";
 import { type Patience, type Target, targetOf } from "./standing.ts";
 import type { Strategy } from "./strategy.ts";
 import { metadataAndTargets } from "./watched-clusters.ts";
@@ -71,7 +72,18 @@ export async function coordinate(options: CoordinatorOptions, signal: AbortSigna
     onError,
   });
   const reservations = options.scheduler && new Reservations(options.scheduler, strategy);
-  const work = { strategy, client, clock, seenParts, targets, events, patience, reservations };
+  const settled = new SettledStatuses();
+  const work = {
+    strategy,
+    client,
+    clock,
+    seenParts,
+    targets,
+    events,
+    patience,
+    reservations,
+    settled,
+  };
   const wholesIn = (key: Pick<ObjectKey, "cluster">) =>
     seen.keysByIndex("wholes", { cluster: key.cluster, value: "" });
   const controller = new Controller({
@@ -97,6 +109,10 @@ export async function coordinate(options: CoordinatorOptions, signal: AbortSigna
       map: (_object, key) => wholesIn(key).filter(({ namespace }) => namespace === key.namespace),
     });
   }
+  strategy.onChange?.((cluster) => {
+    for (const key of wholesIn({ cluster: cluster as ObjectKey["cluster"] }))
+      controller.enqueue(key);
+  });
   const partSource = clusters.source(parts, { indexers });
   reservations?.follow(partSource, seen, (key) => controller.enqueue(key));
   await new Manager({ clusters: [clusters], controllers: [controller] }).run(signal);
@@ -138,6 +154,7 @@ interface Work {
   readonly events: EventRecorder;
   readonly patience: Patience;
   readonly reservations: Reservations | undefined;
+  readonly settled: SettledStatuses;
 }
 
 async function coordinateOne(
@@ -145,14 +162,17 @@ async function coordinateOne(
   work: Work,
   signal: AbortSignal,
 ): Promise<ReconcileResult> {
-  const { strategy } = work;
   const { namespace, name, cluster } = key;
+  const { inCluster } = work.strategy;
+  const strategy = inCluster === undefined ? work.strategy : inCluster(cluster);
+  if (strategy === undefined) return;
   const client = work.client.inCluster(cluster);
   const found = await client.resource(strategy.wholes).find({ namespace, name }, { signal });
   const parent = found === undefined ? undefined : strategy.accept(found);
   // What is being deleted takes its parts along by itself.
   if (parent === undefined || !isWhole(parent) || isBeingDeleted(parent)) {
     work.reservations?.release(key);
+    work.settled.forget(key);
     return;
   }
   const resource = client.resource(strategy.parts);
@@ -204,9 +224,10 @@ async function coordinateOne(
     : { parent: recorded, happenings: [] };
   for (const happening of kept.happenings) work.events.record(cluster, parent, happening);
   // What is said comes last: who has waited for a rollout finds it in the history.
-  if (!sameStatus(decision.status, parent.status)) {
+  if (!work.settled.isSettled(key, decision.status, parent.status)) {
     const said = { ...kept.parent, status: decision.status };
-    await writeStatus(whole, said, signal);
+    const written = await writeStatus(whole, said, signal);
+    work.settled.wrote(key, decision.status, written?.status);
   }
   if (decision.wakeAtMs === undefined) return;
   return { requeueAfterMs: Math.max(wakeMsMin, decision.wakeAtMs - nowMs) };
@@ -291,12 +312,13 @@ async function writeStatus(
   resource: ResourceClient<Workload>,
   parent: Workload,
   signal: AbortSignal,
-): Promise<void> {
+): Promise<Workload | undefined> {
   try {
-    await resource.updateStatus(parent, { signal });
+    return await resource.updateStatus(parent, { signal });
   } catch (error) {
     // Gone meanwhile; or a type of that name without a status, which is nobody's to split.
     if (!isStatusError(error, "NotFound")) throw error;
+    return undefined;
   }
 }
 
@@ -313,10 +335,6 @@ function takenNames(
     if (!own.has(wanted) && seen.has({ cluster, namespace, name: wanted })) taken.add(wanted);
   }
   return taken;
-}
-
-function sameStatus(a: object, b: object | undefined): boolean {
-  return a === b || jsonEqual(a as JsonValue, (b ?? {}) as JsonValue);
 }
 
 function same(a: Target, b: Target): boolean {

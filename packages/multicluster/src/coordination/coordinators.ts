@@ -7,6 +7,7 @@ import { type Client, logicalClusters, type ObjectKey } from "@kcp-ts/sdk";
 import { type SyncTarget, syncTargets } from "../api/index.ts";
 import type { Scheduler } from "../scheduling/index.ts";
 import { coordinate } from "./coordinator.ts";
+import { CustomStrategies } from "./custom-strategies.ts";
 import { deploymentStrategy } from "./deployment-strategy.ts";
 import { autoscalerStrategy } from "./kinds/autoscaler.ts";
 import { clusterDaemonSetStrategy } from "./kinds/cluster-daemon-set.ts";
@@ -62,6 +63,7 @@ export function workloadCoordinators(options: CoordinatorsOptions): Coordinators
   const { scheduler } = options;
   const patience = { graceMs, settleMs };
   const shared = { client, clock, onError, concurrency, targets, scheduler, patience };
+  const known = targets.source<SyncTarget, Target>(syncTargets, { transform: targetOf });
   const running = new Map<Strategy, Promise<void>>();
   return {
     async run(signal) {
@@ -77,12 +79,19 @@ export function workloadCoordinators(options: CoordinatorsOptions): Coordinators
         ending.catch(() => {});
         running.set(strategy, ending);
       };
+      const all = new Set(strategies);
       const look = (target: Target) => {
-        for (const strategy of strategies) if (isSynced(strategy, target)) start(strategy);
+        for (const strategy of all) if (isSynced(strategy, target)) start(strategy);
       };
-      targets
-        .source<SyncTarget, Target>(syncTargets, { transform: targetOf })
-        .addHandler({ added: look, updated: look });
+      if (options.strategies === undefined) {
+        const taken = new Set(strategies.map(({ name }) => name));
+        const onKind = (strategy: Strategy) => {
+          all.add(strategy);
+          for (const target of known.store.list()) look(target);
+        };
+        new CustomStrategies({ client, clusters: targets, taken, clock, onKind, onError });
+      }
+      known.addHandler({ added: look, updated: look });
       await targets.run(stop);
       await Promise.all(running.values());
     },

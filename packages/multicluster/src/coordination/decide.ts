@@ -176,7 +176,7 @@ export function placesFor(input: DecideInput): {
   readonly problem: string | undefined;
   readonly placement: Placement | undefined;
 } {
-  const placement = readPlacement(input.parent);
+  const placement = readPlacement(input.parent, input.surroundings?.policy);
   const isRead = !(placement instanceof PlacementError);
   const wish = isRead ? placement : undefined;
   const assessment = assessmentOf(input, wish);
@@ -194,9 +194,12 @@ function foldedPart({ name, object, judgement, member }: Place): readonly Folded
   return [{ cluster: name, object, isKnown, isLeftAlone, trouble }];
 }
 
-function readPlacement({ metadata }: Workload): Placement | PlacementError {
+function readPlacement(
+  { metadata }: Workload,
+  policy: Policy | undefined,
+): Placement | PlacementError {
   try {
-    return placementOf(metadata.annotations);
+    return placementOf(metadata.annotations, policy);
   } catch (error) {
     if (error instanceof PlacementError) return error;
     throw error;

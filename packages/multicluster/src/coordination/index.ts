@@ -8,7 +8,8 @@ export {
   strategiesDefault,
   workloadCoordinators,
 } from "./coordinators.ts";
-export { type DecideInput, type Decision, decide } from "./decide.ts";
+export { type DecideInput, type Decision, decide, type Place, schedulable } from "./decide.ts";
+export { deploymentStrategy } from "./deployment-strategy.ts";
 export { distribute, type Share, weightMax } from "./distribute.ts";
 export { placedCondition } from "./fold-parts.ts";
 export {
@@ -26,7 +27,13 @@ export {
   shortened,
 } from "./part.ts";
 export { capacityAnnotation, selectorAnnotation, weightsAnnotation } from "./placement.ts";
+export {
+  type PlacementRecord,
+  placementHistoryAnnotation,
+  readPlacementHistory,
+} from "./placement-history.ts";
 export { type Patience, type Target, targetOf } from "./standing.ts";
 export type { PartShare, Sharing, Strategy } from "./strategy.ts";
+export { obstacle } from "./verdict.ts";
 export { metadataAndTargets } from "./watched-clusters.ts";
 export type { Workload } from "./workload.ts";

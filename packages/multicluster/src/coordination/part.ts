@@ -143,9 +143,9 @@ function labelsFor({ parent, cluster }: PartOf, current: StringMap | undefined):
 
 function annotationsFor(wish: PartWish, current: StringMap | undefined): StringMap {
   const {
-    [lostSinceAnnotation]: _,
-    [moveAnnotation]: __,
-    [reservedAnnotation]: ___,
+    [lostSinceAnnotation]: _lost,
+    [reservedAnnotation]: _reserved,
+    [moveAnnotation]: _move,
     ...kept
   } = ofMachinery(current);
   return {

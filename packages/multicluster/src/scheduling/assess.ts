@@ -38,6 +38,8 @@ export interface Presence {
 }
 
 export interface Assessment {
+  /** What was followed. */
+  readonly policy: Policy;
   readonly prospects: ReadonlyMap<string, Prospect>;
   /** How many there may be in all clusters together; undefined: as many as are asked for. */
   readonly total: Bound | undefined;
@@ -104,6 +106,7 @@ export function assess(input: AssessInput): Assessment {
     });
   }
   return {
+    policy,
     prospects,
     total: totalRoomOf(policy.choice, workload.requests, presencesOf(selected, input), usage),
     maxSkews: (policy.spread ?? []).map(({ maxSkew = 1 }) => maxSkew),
