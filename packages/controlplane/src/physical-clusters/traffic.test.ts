@@ -156,6 +156,21 @@ describe("a Service over two clusters", () => {
     });
   });
 
+  it("lets go of workloads that a Service held which is no more", async (t) => {
+    const stage = await stageWith(t, ...both);
+    const { client } = stage.plane;
+    await stage.deploy(2);
+    await eventually(async () => assert.equal(total(await readyBySource(client)), 2));
+    const part = { namespace, name: "web--us-east1" };
+    const annotation = "finalizers.workload.kcp.io/us-east1";
+    const hold = { metadata: { annotations: { [annotation]: "dns,traffic/gone" } } };
+    await client.resource(deployments).patch(part, { type: "merge", patch: hold });
+    await eventually(async () => {
+      const { metadata } = await client.resource(deployments).get(part);
+      assert.equal(metadata.annotations?.[annotation], "dns");
+    });
+  });
+
   it("is not exported when it says so, nor taken from where people put it", async (t) => {
     const stage = await stageWith(t, ...both);
     const { client } = stage.plane;
