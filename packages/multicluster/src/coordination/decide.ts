@@ -306,14 +306,13 @@ function placesOf(
   return places;
 }
 
-<<<<<<< HEAD
 function ahead(atMs: number | undefined, nowMs: number): number | undefined {
   return atMs !== undefined && atMs > nowMs ? atMs : undefined;
-=======
+}
+
 function expelled(place: Place): Place {
   const judgement = excluded(place.judgement);
   return { ...place, judgement, member: { ...place.member, ...judgement } };
->>>>>>> volumes
 }
 
 /** What the scheduler says is on top of how the cluster is. */
@@ -394,12 +393,9 @@ function writesOf(
     const start = starts?.get(name);
     const share = { replicas: wanted, ...(start === undefined ? {} : { start }) };
     const move = records?.get(name);
-<<<<<<< HEAD
-    const wish = { strategy, parent, cluster: name, share, askedReplicas, move, isAtMostOne };
-=======
     const takesOverFrom = takeover?.to === name ? takeover.from : undefined;
-    const wish = { strategy, parent, cluster: name, share, askedReplicas, move, takesOverFrom };
->>>>>>> volumes
+    const asked = { askedReplicas, isAtMostOne };
+    const wish = { strategy, parent, cluster: name, share, ...asked, move, takesOverFrom };
     if (object === undefined) {
       creations.push(newPart(wish));
       continue;

@@ -18,22 +18,13 @@ import {
   type ResourceClient,
   stringMember,
 } from "@kcp-ts/sdk";
-
-<<<<<<< HEAD
-
-import { atMostOneLabel, syncerFieldManager, syncerFinalizer } from "../api/index.ts";
-
-=======
-
 import {
+  atMostOneLabel,
   heldInClusterAnnotation,
   specDiffAnnotation,
   syncerFieldManager,
   syncerFinalizer,
 } from "../api/index.ts";
-
->>>>>>> volumes
-
 import { isHeldBy, type Metadata, wishFor } from "./assignment.ts";
 import { bodyOf, type CachedObject, cachedObject, contentDigest } from "./cached-object.ts";
 import { isContained } from "./containment.ts";
