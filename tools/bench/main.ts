@@ -19,6 +19,7 @@ import { loopsRows } from "./loops-rows.ts";
 import { loadedMemoryRow, memoryRows } from "./memory-rows.ts";
 import { neighbourRows } from "./neighbour-rows.ts";
 import { type BenchOptions, type Group, groups, parseOptions } from "./options.ts";
+import { placementRows } from "./placement-rows.ts";
 import { Report, tableHeader, tableLine } from "./report.ts";
 import { createRows, getRows, latencyRows } from "./request-rows.ts";
 import { informerRows, sdkRows } from "./sdk-rows.ts";
@@ -83,6 +84,7 @@ async function run(bench: Bench): Promise<void> {
   if (chosen.has("informers")) await informerRows(bench);
   if (chosen.has("sdk")) await sdkRows(bench);
   if (chosen.has("syncing")) await syncingRows(bench);
+  if (chosen.has("placement")) placementRows(bench);
 }
 
 function describeMachine(generator: string) {

@@ -39,6 +39,7 @@ export const groups = [
   "informers",
   "sdk",
   "syncing",
+  "placement",
 ] as const;
 export type Group = (typeof groups)[number];
 
@@ -95,6 +96,9 @@ export interface Sizes {
   /** Physical clusters whose memory is of interest. */
   readonly syncManyTargets: number;
   readonly syncManyObjects: number;
+  /** Workloads that are placed, and clusters that they are placed in. */
+  readonly placedWorkloads: number;
+  readonly placementClusters: number;
 }
 
 const full: Sizes = {
@@ -136,6 +140,8 @@ const full: Sizes = {
   syncMs: 10_000,
   syncManyTargets: 50,
   syncManyObjects: 1000,
+  placedWorkloads: 1000,
+  placementClusters: 100,
 };
 
 /** Seconds altogether: shows that everything still runs, says nothing about speed. */
@@ -178,6 +184,8 @@ const quick: Sizes = {
   syncMs: 500,
   syncManyTargets: 3,
   syncManyObjects: 10,
+  placedWorkloads: 20,
+  placementClusters: 5,
 };
 
 /** Throws an Error with a text for people when the command line makes no sense. */

@@ -175,6 +175,7 @@ export {
   type CoordinatorsOptions,
   capacityAnnotation,
   deploymentSplitter,
+  deploymentStrategy,
   distribute,
   graceMsDefault,
   handsOffAnnotation,
