@@ -194,7 +194,7 @@ export {
   applied,
   type ClusterExplanation,
   cordoned,
-  decideAll,
+  decideEach,
   drained,
   type Explanation,
   explainPlacement,

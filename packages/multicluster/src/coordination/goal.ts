@@ -37,10 +37,10 @@ function openGoal(
   const shareOf = (member: Member): Share => {
     const { name, weight, capacity, room, domains, part } = member;
     const ready = takesPart.has(member.standing);
-    const share = { name, ready, weight, capacity, room, domains };
-    if (isGivenUp(view, member))
-      return { ...share, cordoned: true, current: recordOf(view, member)?.from ?? 0 };
-    return { ...share, cordoned: !open.has(member), current: part?.replicas ?? 0 };
+    const isBack = isGivenUp(view, member);
+    const cordoned = isBack || !open.has(member);
+    const current = (isBack ? recordOf(view, member)?.from : part?.replicas) ?? 0;
+    return { name, ready, weight, capacity, room, domains, cordoned, current };
   };
   const goal = new Map(distribute(replicas, members.map(shareOf), input.maxSkews));
   const unplaced = replicas - sumOf([...goal.values()]);
