@@ -21,6 +21,7 @@ import { loadedMemoryRow, memoryRows } from "./memory-rows.ts";
 import { movesRows } from "./moves-rows.ts";
 import { neighbourRows } from "./neighbour-rows.ts";
 import { type BenchOptions, type Group, groups, parseOptions } from "./options.ts";
+import { placementRows } from "./placement-rows.ts";
 import { Report, tableHeader, tableLine } from "./report.ts";
 import { createRows, getRows, latencyRows } from "./request-rows.ts";
 import { informerRows, sdkRows } from "./sdk-rows.ts";
@@ -88,6 +89,7 @@ async function run(bench: Bench): Promise<void> {
   if (chosen.has("syncing")) await syncingRows(bench);
   if (chosen.has("tunnel")) await tunnelRows(bench);
   if (chosen.has("moves")) await movesRows(bench);
+  if (chosen.has("placement")) placementRows(bench);
 }
 
 function describeMachine(generator: string) {

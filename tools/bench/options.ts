@@ -43,6 +43,7 @@ export const groups = [
   "syncing",
   "tunnel",
   "moves",
+  "placement",
 ] as const;
 export type Group = (typeof groups)[number];
 
@@ -107,6 +108,9 @@ export interface Sizes {
   readonly syncManyObjects: number;
   readonly tunnelLogBytes: number;
   readonly tunnelSessions: number;
+  /** Workloads that are placed, and clusters that they are placed in. */
+  readonly placedWorkloads: number;
+  readonly placementClusters: number;
 }
 
 const full: Sizes = {
@@ -154,6 +158,8 @@ const full: Sizes = {
   syncManyObjects: 1000,
   tunnelLogBytes: 500_000_000,
   tunnelSessions: 200,
+  placedWorkloads: 1000,
+  placementClusters: 100,
 };
 
 /** Seconds altogether: shows that everything still runs, says nothing about speed. */
@@ -202,6 +208,8 @@ const quick: Sizes = {
   syncManyObjects: 10,
   tunnelLogBytes: 2_000_000,
   tunnelSessions: 5,
+  placedWorkloads: 20,
+  placementClusters: 5,
 };
 
 /** Throws an Error with a text for people when the command line makes no sense. */

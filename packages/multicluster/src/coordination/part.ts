@@ -179,8 +179,17 @@ function reservedBy({ strategy, parent, share }: PartWish): StringMap {
 
 /** What people wrote, without what the machinery did. */
 export function plain(map: StringMap | undefined): StringMap {
-  return Object.fromEntries(Object.entries(map ?? {}).filter(([key]) => !isMachinery(key)));
+  if (map === undefined) return {};
+  let kept = plainMaps.get(map);
+  if (kept === undefined) {
+    kept = Object.fromEntries(Object.entries(map).filter(([key]) => !isMachinery(key)));
+    plainMaps.set(map, kept);
+  }
+  return kept;
 }
+
+/** A whole has many parts. */
+const plainMaps = new WeakMap<StringMap, StringMap>();
 
 function ofMachinery(map: StringMap | undefined): StringMap {
   return Object.fromEntries(Object.entries(map ?? {}).filter(([key]) => isMachinery(key)));
