@@ -171,6 +171,8 @@ export const roomTable: Readonly<Record<string, Readonly<Record<string, readonly
     negotiation: ["api"],
     syncer: ["api"],
     coordination: ["api"],
+    // Offers what was negotiated, and splits for those who use it: docs/adr/0031.
+    compute: ["api", "negotiation", "coordination"],
   },
   controlplane: {
     certificates: [],

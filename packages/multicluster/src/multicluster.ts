@@ -13,8 +13,9 @@ import {
   type ObjectKey,
   type PermitsAddress,
 } from "@kcp-ts/sdk";
-import { AgentInstaller, type AgentInstallerOptions } from "./agent/index.ts";
+import { AgentInstaller, type AgentInstallerOptions, agentViewPath } from "./agent/index.ts";
 import { ApiImporter } from "./api-importer/index.ts";
+import { OfferController, TenantSplitters } from "./compute/index.ts";
 import { deploymentSplitter, type Patience } from "./coordination/index.ts";
 import { NegotiationController } from "./negotiation/index.ts";
 import {
@@ -23,6 +24,7 @@ import {
   TargetController,
   Targets,
 } from "./registration/index.ts";
+import type { TargetIdentity } from "./syncer/index.ts";
 import { Syncers } from "./syncers.ts";
 
 /** Each runs alone, too; the importer works where the connections are. */
@@ -92,7 +94,8 @@ export async function runMulticluster(
       autoPublish,
       onError: report("api-negotiation"),
     });
-    controllers.push(part.controller);
+    const offers = new OfferController({ ...shared, onError: report("compute") });
+    controllers.push(part.controller, offers.controller);
     closing.push(() => part.close());
   }
   if (parts.has("api-importer")) {
@@ -110,7 +113,8 @@ export async function runMulticluster(
     closing.push(() => part.close());
   }
   if (parts.has("syncer")) {
-    const part = new Syncers({ ...working, onError: report("syncer") });
+    const viewOf = (target: TargetIdentity) => client.withBasePath(agentViewPath(target));
+    const part = new Syncers({ ...working, viewOf, onError: report("syncer") });
     closing.unshift(() => part.close());
   }
   const loops: { run(signal: AbortSignal): Promise<void> }[] = [
@@ -119,6 +123,7 @@ export async function runMulticluster(
   if (parts.has("deployment-splitter")) {
     const own = { ...options.patience, onError: report("deployment-splitter") };
     loops.push(deploymentSplitter({ client, clock, ...own }));
+    loops.push(new TenantSplitters({ client, clusters, clock, ...own }));
   }
   try {
     await Promise.all(loops.map((loop) => loop.run(signal)));

@@ -5,12 +5,16 @@
  * Syncers of one logical cluster share their upstream informers: what a kind costs upstream does not grow with the number of physical clusters. Those of different
  * ones share nothing: a watch over all logical clusters has metadata only where they define a kind each in their own way.
  *
+ * Where a compute workspace offers its clusters to others, their objects are synced as well, through the view that is made for whoever syncs to the SyncTarget: the
+ * control plane decides whose those are, the same for this process and for agents.
+ *
  * Whether it works is said on the SyncTarget, in the condition SyncerReady. It is not true while a watch is broken: then what clusters last reported may be
  * old, and nobody should rely on it.
  *
  * A SyncTarget that is being deleted is held while something is still assigned to it: what can go elsewhere gets the time to do so.
  */
 import type { Clock, Random, Timer } from "@kcp-ts/machinery/base";
+import type { ClusterName } from "@kcp-ts/machinery/names";
 import { formatGroupResource } from "@kcp-ts/machinery/status";
 import {
   type Client,
@@ -19,6 +23,8 @@ import {
   formatKey,
   isConditionTrue,
   type KubernetesObject,
+  type ObjectKey,
+  type ObjectSource,
   type ObjectStore,
   timestamp,
 } from "@kcp-ts/sdk";
@@ -28,11 +34,21 @@ import {
   clusterLabels,
   importConditions,
   importInformer,
+  isSyncedNative,
+  type SyncTarget,
   stateLabel,
   stateSync,
+  syncedNative,
   syncTargets,
   targetConditions,
 } from "./api/index.ts";
+import {
+  apiExports,
+  computeExportName,
+  consentLabel,
+  type Offer,
+  offerInformer,
+} from "./compute/index.ts";
 import {
   type DrainHook,
   keyOf,
@@ -48,6 +64,7 @@ import {
   type SyncerCondition,
   startSyncer,
   syncerCondition,
+  type TargetIdentity,
   UpstreamInformers,
 } from "./syncer/index.ts";
 
@@ -57,6 +74,10 @@ export interface SyncersOptions {
   /** Run by the caller. */
   readonly clusters: Clusters;
   readonly targets: Targets;
+  /** What is synced where a SyncTarget does not say. */
+  readonly resources: readonly string[];
+  /** The control plane as it is shown to who syncs to a SyncTarget; not one cluster of it. */
+  readonly viewOf: (target: TargetIdentity) => Client;
   readonly clock: Clock;
   readonly random: Random;
   readonly onError: (error: unknown) => void;
@@ -78,6 +99,8 @@ const lookMs = 500;
 export class Syncers {
   readonly #options: SyncersOptions;
   readonly #imports: ObjectStore<APIResourceImport>;
+  readonly #targets: ObjectStore<SyncTarget>;
+  readonly #offers: ObjectStore<Offer>;
   readonly #policies: SyncPolicies;
   readonly #running = new Map<string, Running>();
   /** By logical cluster, as long as one of its syncers runs. */
@@ -101,13 +124,11 @@ export class Syncers {
       updated: (object, { key }) => look(object, key.cluster),
       deleted: (object, { key }) => look(object, key.cluster),
     });
+    this.#targets = this.#followed(clusters.source(syncTargets));
+    this.#offers = this.#followed(clusters.source(apiExports, offerInformer));
     this.#policies = new SyncPolicies({
       ...options,
-      onSynced: () => {
-        for (const { connection, resources } of this.#running.values()) {
-          resources.set(this.#synced(connection));
-        }
-      },
+      onSynced: () => this.#lookAgain(),
       onChange: (cluster) => {
         for (const { connection, policies } of this.#running.values()) {
           if (connection.cluster === cluster)
@@ -123,6 +144,21 @@ export class Syncers {
       targets.onDrain(this.#drain),
     ];
     this.#timer = options.clock.schedule(lookMs, this.#look);
+  }
+
+  /** What decides which kinds are synced. */
+  #followed<Cached>(source: ObjectSource<Cached>): ObjectStore<Cached> {
+    const look = (_object: Cached, { key }: { readonly key: ObjectKey }) =>
+      this.#lookAgain(key.cluster);
+    source.addHandler({ added: look, updated: look, deleted: look });
+    return source.store;
+  }
+
+  #lookAgain(cluster?: ClusterName): void {
+    for (const { connection, resources } of this.#running.values()) {
+      if (cluster === undefined || connection.cluster === cluster)
+        resources.set(this.#synced(connection));
+    }
   }
 
   async close(): Promise<void> {
@@ -143,6 +179,7 @@ export class Syncers {
       upstream: home,
       scope: { cluster },
       upstreamInformers: this.#informersOf(cluster),
+      shared: this.#options.viewOf({ cluster, name, uid }),
       downstream: connection.client,
       target: { cluster, name, uid },
       resources,
@@ -225,7 +262,8 @@ export class Syncers {
   #synced({ cluster, name }: TargetConnection): readonly SyncedResource[] {
     if (!this.#policies.hasSynced) return [];
     const { compatible, available } = importConditions;
-    return this.#imports
+    const offer = this.#offers.get(keyOf({ cluster, name: computeExportName }));
+    const imported = this.#imports
       .list({ cluster })
       .filter(
         ({ spec, status }) =>
@@ -234,7 +272,21 @@ export class Syncers {
           isConditionTrue(status?.conditions, available),
       )
       .map(syncedResource)
-      .sort((a, b) => (a.resource.resource < b.resource.resource ? -1 : 1));
+      .map((one) => {
+        const isShared = offer?.resources.has(formatGroupResource(one.resource)) === true;
+        return { ...one, isShared };
+      });
+    const target = this.#targets.get(keyOf({ cluster, name }));
+    const wanted = target?.spec?.resources ?? this.#options.resources;
+    const natives = [...new Set(wanted.filter(isSyncedNative))].map((native) => ({
+      resource: syncedNative(native),
+      hasStatus: false,
+      isShared: offer?.claims.has(native) === true,
+      consentLabel: consentLabel(cluster),
+    }));
+    return [...imported, ...natives].sort((a, b) =>
+      a.resource.resource < b.resource.resource ? -1 : 1,
+    );
   }
 
   readonly #drain: DrainHook = async ({ metadata: { name } }, { cluster, signal }) => {
@@ -244,11 +296,16 @@ export class Syncers {
       ...clusterLabels.map((label) => `${label}=${name}`),
       `${stateLabel(name)}=${stateSync}`,
     ];
-    for (const { resource } of running?.resources.current ?? []) {
+    for (const { resource, isShared } of running?.resources.current ?? []) {
       for (const labelSelector of assignments) {
         const { items } = await home.resource(resource).list({ labelSelector, limit: 1, signal });
         if (items.length > 0) return "pending";
       }
+      if (isShared !== true || running === undefined) continue;
+      // Nothing else is in there.
+      const others = this.#options.viewOf(running.syncer.target).inCluster("*");
+      const { items } = await others.resource(resource).list({ limit: 1, signal });
+      if (items.length > 0) return "pending";
     }
     // No longer assigned, and not yet gone from the cluster.
     if (running?.syncer.holdsSomething() === true) return "pending";

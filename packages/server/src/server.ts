@@ -18,7 +18,12 @@ import {
 } from "./admission/index.ts";
 import { PolicyChecker } from "./admission-sources/index.ts";
 import { configuredAdmission } from "./admission-wiring.ts";
-import { ApiSharing, type SyncerViews, VirtualWorkspaces } from "./api-sharing/index.ts";
+import {
+  ApiSharing,
+  type ExportConsumers,
+  type SyncerViews,
+  VirtualWorkspaces,
+} from "./api-sharing/index.ts";
 import { type AuditTrailOptions, composeAudit } from "./audit-trail.ts";
 import {
   type AccountObjects,
@@ -57,6 +62,13 @@ import {
   type WebhookClientOptions,
 } from "./webhooks/index.ts";
 
+/** What virtual workspaces for agents are made of. */
+export interface SyncerViewSources {
+  readonly authorizer: Authorizer;
+  readonly catalog: Catalog;
+  readonly consumers: ExportConsumers;
+}
+
 export interface ApiServerOptions extends TrafficOptions {
   /** Which requests are written down, and where; nothing is when it is left out. */
   readonly audit?: AuditTrailOptions | undefined;
@@ -91,7 +103,7 @@ export interface ApiServerOptions extends TrafficOptions {
   /** How workspaces that are mounts are reached; private addresses are denied to them as to webhooks. */
   readonly mounts?: Pick<ForwarderOptions, "certificatePem" | "privateKeyPem" | "caPem">;
   /** Virtual workspaces for the agents of physical clusters; there are none if it is left out. */
-  readonly syncerViews?: ((authorizer: Authorizer, catalog: Catalog) => SyncerViews) | undefined;
+  readonly syncerViews?: ((sources: SyncerViewSources) => SyncerViews) | undefined;
   /** Gives memory back that is no longer needed; called while everything is read through. */
   readonly tidyMemory?: (() => void) | undefined;
 }
@@ -215,7 +227,11 @@ export class ApiServer {
 
   #virtualWorkspaces(): VirtualWorkspaces {
     const { authorizer, rules } = this.#access;
-    const views = this.#options.syncerViews?.(authorizer, this.#sharing.catalog);
+    const { syncerViews } = this.#options;
+    const { catalog } = this.#sharing;
+    const views =
+      syncerViews &&
+      ((consumers: ExportConsumers) => syncerViews({ authorizer, catalog, consumers }));
     return new VirtualWorkspaces(this.#sharing, serviceAccess(authorizer, rules), views);
   }
 

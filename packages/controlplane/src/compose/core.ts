@@ -169,10 +169,9 @@ export class Core {
         this.#physicalClusters.admissionPlugin,
         ...(extensions.admissionPlugins ?? []),
       ],
-      syncerViews: (authorizer, catalog) =>
+      syncerViews: (sources) =>
         syncerViews({
-          authorizer,
-          catalog,
+          ...sources,
           client: () => this.#client(parts.credential.authorization),
         }),
       resources: [...this.#physicalClusters.resources, ...(extensions.resources ?? [])],

@@ -3,8 +3,8 @@
  * the control plane in a Secret, and a Deployment of one.
  */
 import type { JsonObject } from "@kcp-ts/machinery/json";
-import { agentAnnotation, allResources } from "../api/index.ts";
-import { hashDigits, type TargetIdentity } from "../syncer/index.ts";
+import { agentAnnotation, allResources, hashDigits } from "../api/index.ts";
+import type { TargetIdentity } from "../syncer/index.ts";
 
 export interface AgentManifestOptions {
   readonly target: TargetIdentity;

@@ -10,6 +10,7 @@ export {
   negotiatedConditions,
   type SchemaUpdateStrategy,
 } from "./api-resources.ts";
+export { hashDigits } from "./hash-digits.ts";
 export {
   byDefinition,
   byLocation,
@@ -36,6 +37,7 @@ export {
   clusterLabel,
   clusterLabels,
   computeExportAnnotation,
+  computeFieldManager,
   deletionAnnotation,
   deletionAnnotationPrefix,
   diffAnnotationPrefix,
@@ -91,3 +93,5 @@ export {
   syncTargets,
   targetConditions,
 } from "./sync-target.ts";
+export { isSyncedNative, syncedNative } from "./synced-natives.ts";
+export { type NamedTarget, sharedTargetName, targetNameIn } from "./target-name.ts";

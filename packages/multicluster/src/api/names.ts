@@ -134,3 +134,4 @@ export const registrationFieldManager = "kcp-cluster-controller";
 export const agentFieldManager = "kcp-agent";
 export const importerFieldManager = "kcp-api-importer";
 export const negotiationFieldManager = "kcp-api-negotiation";
+export const computeFieldManager = "kcp-compute";

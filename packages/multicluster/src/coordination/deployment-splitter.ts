@@ -6,9 +6,11 @@
  */
 import { type Clock, systemClock } from "@kcp-ts/machinery/base";
 import { type JsonValue, jsonEqual } from "@kcp-ts/machinery/json";
+import type { ClusterName } from "@kcp-ts/machinery/names";
 import { isStatusError } from "@kcp-ts/machinery/status";
 import {
   type Client,
+  type Clusters,
   Controller,
   type EventRecorder,
   type KubernetesObject,
@@ -18,8 +20,9 @@ import {
   type ReconcileResult,
   EventRecorder as Recorder,
   type ResourceClient,
+  singleCluster,
 } from "@kcp-ts/sdk";
-import { ownedByLabel, type SyncTarget, syncTargets } from "../api/index.ts";
+import { ownedByLabel, type SyncTarget, sharedTargetName, syncTargets } from "../api/index.ts";
 import { type Decision, decide } from "./decide.ts";
 import { asDeployment, type Deployment, deployments } from "./deployment.ts";
 import { keepHistory, readHistory } from "./keep-history.ts";
@@ -30,11 +33,20 @@ import { metadataAndTargets } from "./watched-clusters.ts";
 export interface DeploymentSplitterOptions extends Partial<Patience> {
   /** Of the server, not of one cluster of it. Must be allowed everything. */
   readonly client: Client;
+  /** Those who use the clusters of another logical cluster: their Deployments are split over its SyncTargets, and no others. */
+  readonly tenants?: Tenants | undefined;
   readonly clock?: Clock;
   /** Deployments at a time. */
   readonly concurrency?: number;
   /** What went wrong and is tried again. */
   readonly onError: (error: unknown, key?: ObjectKey) => void;
+}
+
+export interface Tenants {
+  /** The logical cluster that the SyncTargets are in. */
+  readonly home: ClusterName;
+  /** Of their logical clusters, not of one of them. */
+  readonly client: Client;
 }
 
 export interface DeploymentSplitter {
@@ -51,9 +63,12 @@ const wakeMsMin = 100;
 
 export function deploymentSplitter(options: DeploymentSplitterOptions): DeploymentSplitter {
   const { client, clock = systemClock, onError, concurrency = concurrencyDefault } = options;
-  const clusters = metadataAndTargets({ client, clock, onError });
+  const scope = splitScope(options, clock);
+  const { clusters, transform } = scope;
+  const indexers = { wholes: { ...wholes, acrossClusters: options.tenants !== undefined } };
   const seen = clusters.source(deployments, { indexers }).store;
-  const targets = clusters.source<SyncTarget, Target>(syncTargets, { transform: targetOf }).store;
+  const targets = clusters.source<SyncTarget, Target>(syncTargets, { transform }).store;
+  const targetsFor = (cluster: ClusterName) => targets.list(scope.targetsIn(cluster));
   const events = new Recorder({
     component: "deployment-splitter",
     client: (cluster) => client.inCluster(cluster),
@@ -61,7 +76,16 @@ export function deploymentSplitter(options: DeploymentSplitterOptions): Deployme
     onError,
   });
   const { graceMs = graceMsDefault, settleMs = settleMsDefault } = options;
-  const work = { client, clock, seen, targets, events, patience: { graceMs, settleMs } };
+  const patience = { graceMs, settleMs };
+  const work = {
+    client: scope.client,
+    anywhere: client,
+    clock,
+    seen,
+    targetsFor,
+    events,
+    patience,
+  };
   const controller = new Controller({
     name: "deployment-splitter",
     clusters,
@@ -72,9 +96,9 @@ export function deploymentSplitter(options: DeploymentSplitterOptions): Deployme
   })
     .watch(deployments, { indexers, map: wholeOf })
     .watch<SyncTarget, Target>(syncTargets, {
-      transform: targetOf,
+      transform,
       predicate: (change) => change.type !== "updated" || !same(change.object, change.previous),
-      map: (_target, { cluster }) => seen.keysByIndex("wholes", { cluster, value: "" }),
+      map: (_target, { cluster }) => seen.keysByIndex("wholes", scope.wholesFor(cluster)),
     });
   return {
     async run(signal) {
@@ -84,9 +108,42 @@ export function deploymentSplitter(options: DeploymentSplitterOptions): Deployme
   };
 }
 
-const indexers = {
-  wholes: { values: (object: KubernetesObject) => (isWhole(object) ? [""] : []) },
-};
+const wholes = { values: (object: KubernetesObject) => (isWhole(object) ? [""] : []) };
+
+/** Whose Deployments are split over which SyncTargets. */
+interface SplitScope {
+  readonly clusters: Clusters;
+  /** By which wholes and parts are read and written. */
+  readonly client: Client;
+  readonly transform: (target: SyncTarget) => Target;
+  /** Undefined for all there are. */
+  readonly targetsIn: (cluster: ClusterName) => { readonly cluster: ClusterName } | undefined;
+  readonly wholesFor: (home: ClusterName) => { cluster?: ClusterName; value: string };
+}
+
+function splitScope(options: DeploymentSplitterOptions, clock: Clock): SplitScope {
+  const { client, tenants, onError } = options;
+  if (tenants === undefined)
+    return {
+      clusters: metadataAndTargets({ client, clock, onError }),
+      client,
+      transform: targetOf,
+      targetsIn: (cluster) => ({ cluster }),
+      wholesFor: (cluster) => ({ cluster, value: "" }),
+    };
+  const { home: cluster } = tenants;
+  const home = singleCluster({ client: client.inCluster(cluster), cluster, clock, onError });
+  return {
+    clusters: metadataAndTargets({ client: tenants.client, targets: home, clock, onError }),
+    client: tenants.client,
+    transform: (target) => {
+      const name = sharedTargetName({ name: target.metadata.name, cluster });
+      return { ...targetOf(target), name };
+    },
+    targetsIn: () => undefined,
+    wholesFor: () => ({ value: "" }),
+  };
+}
 
 /** A whole is looked at itself; for a part, the whole that it belongs to or once belonged to. */
 function wholeOf({ metadata }: KubernetesObject, key: ObjectKey): readonly ObjectKey[] {
@@ -100,9 +157,11 @@ function wholeOf({ metadata }: KubernetesObject, key: ObjectKey): readonly Objec
 
 interface Work {
   readonly client: Client;
+  /** Where the history is: what a tenant's cluster serves of it, it serves to itself. */
+  readonly anywhere: Client;
   readonly clock: Clock;
   readonly seen: ObjectStore<KubernetesObject>;
-  readonly targets: ObjectStore<Target>;
+  readonly targetsFor: (cluster: ClusterName) => readonly Target[];
   readonly events: EventRecorder;
   readonly patience: Patience;
 }
@@ -114,6 +173,7 @@ async function splitDeployment(
 ): Promise<ReconcileResult> {
   const { namespace, name, cluster } = key;
   const client = work.client.inCluster(cluster);
+  const records = work.anywhere.inCluster(cluster);
   const resource = client.resource(deployments);
   const found = await resource.find({ namespace, name }, { signal });
   const parent = found === undefined ? undefined : asDeployment(found);
@@ -123,10 +183,10 @@ async function splitDeployment(
   const labelSelector = `${ownedByLabel}=${ownerLabelValue(name)}`;
   const [{ items }, history] = await Promise.all([
     resource.list({ namespace, labelSelector, signal }),
-    readHistory(client, key, signal),
+    readHistory(records, key, signal),
   ]);
   const parts = items.filter((one) => asDeployment(one) !== undefined && belongsTo(one, parent));
-  const targets = work.targets.list({ cluster });
+  const targets = work.targetsFor(cluster);
   const nowMs = work.clock.now();
   const decision = decide({
     parent,
@@ -138,7 +198,7 @@ async function splitDeployment(
   });
   for (const happening of decision.happenings) work.events.record(cluster, parent, happening);
   await writeParts(resource, parent, decision, signal);
-  const kept = await keepHistory(client, parent, history, signal);
+  const kept = await keepHistory(records, parent, history, signal);
   for (const happening of kept.happenings) work.events.record(cluster, parent, happening);
   // What is said comes last: who has waited for a rollout finds it in the history.
   if (decision.status !== parent.status)

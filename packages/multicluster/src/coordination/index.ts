@@ -6,6 +6,7 @@ export {
   deploymentSplitter,
   graceMsDefault,
   settleMsDefault,
+  type Tenants,
 } from "./deployment-splitter.ts";
 export { distribute, type Share, weightMax } from "./distribute.ts";
 export { placedCondition } from "./fold-status.ts";

@@ -17,13 +17,15 @@ import { syncTargets } from "../api/index.ts";
 
 export interface WatchedClustersOptions {
   readonly client: Client;
+  /** Where SyncTargets are, if not in the same clusters. */
+  readonly targets?: Clusters | undefined;
   readonly clock: Clock;
   readonly onError: (error: unknown) => void;
 }
 
 export function metadataAndTargets(options: WatchedClustersOptions): Clusters {
   const { client } = options;
-  const whole = logicalClusters(options);
+  const whole = options.targets ?? logicalClusters(options);
   const metadata = logicalClusters({ ...options, client: metadataClient(client) });
   return {
     client: (cluster) => client.inCluster(cluster),

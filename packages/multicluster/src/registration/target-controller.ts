@@ -26,6 +26,7 @@ import {
 import type { AgentInstaller } from "../agent/index.ts";
 import {
   apiResourceImports,
+  isSyncedNative,
   orphanAnnotation,
   registrationFieldManager,
   type SyncMode,
@@ -257,7 +258,8 @@ export class TargetController {
     }
     // Nobody works in the cluster from here on: what is let go of is not taken again.
     await this.#close(id);
-    for await (const held of heldOriginals(client, key.name, signal)) await held.release();
+    const held = this.#held(key, target, client, signal);
+    for await (const original of held) await original.release();
     await this.#agents.revoke(client, target, signal);
     await this.#removeImports(key, target, client, signal);
     const resource = client.resource(syncTargets);
@@ -278,7 +280,7 @@ export class TargetController {
     const { cluster } = key;
     const state = await targets.drain(target, { cluster, connection, signal });
     if (state === "pending") return "what was synced to the cluster is being removed from it";
-    for await (const { object } of heldOriginals(client, key.name, signal)) {
+    for await (const { object } of this.#held(key, target, client, signal)) {
       const { namespace = "", name } = object.metadata;
       return `${object.kind ?? "the object"} ${namespace}/${name} is still in the cluster`;
     }
@@ -288,6 +290,13 @@ export class TargetController {
     } catch (error) {
       return `the agent could not be removed from the cluster: ${diagnose(error).message}`;
     }
+  }
+
+  #held({ cluster, name }: ObjectKey, target: SyncTarget, client: Client, signal: AbortSignal) {
+    const { metadata, spec } = target;
+    const natives = (spec?.resources ?? this.#options.resources).filter(isSyncedNative);
+    const identity = { cluster, name, uid: metadata.uid ?? "" };
+    return heldOriginals({ client, target: identity, natives, signal });
   }
 
   #tellOrphaned({ cluster }: ObjectKey, target: SyncTarget, drainTimeoutMs: number): void {

@@ -3,7 +3,6 @@ export { concernedTargets } from "./assignment.ts";
 export { auditGraceMs, auditPeriodMs } from "./audit.ts";
 export type { SyncedResource } from "./context.ts";
 export {
-  hashDigits,
   type NamespaceLocator,
   type Origin,
   parseLocator,

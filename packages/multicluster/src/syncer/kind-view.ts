@@ -5,7 +5,7 @@
  * The echo of an own write is no news: who wrote it has looked at the answer. What somebody else did just before is in the answer too, and may never be told by
  * itself; so an answer that holds more than was written is looked at again.
  */
-import { rootCluster } from "@kcp-ts/machinery/names";
+import { type ClusterName, rootCluster } from "@kcp-ts/machinery/names";
 import {
   formatKey,
   Informer,
@@ -20,10 +20,11 @@ import { type CachedObject, cachedObject, hasSameContent } from "./cached-object
 import type { SyncContext, SyncedResource } from "./context.ts";
 import { type Place, placeOf } from "./desired-object.ts";
 import type { DownstreamNamespaces } from "./downstream-namespaces.ts";
+import { JoinedKind } from "./joined-kind.ts";
 import { type Origin, parseOrigin, targetKey } from "./origin.ts";
 import type { KindPolicy } from "./policy.ts";
 import { originAnnotation } from "./protocol.ts";
-import type { UpstreamInformers, UpstreamKind } from "./upstream-informers.ts";
+import type { UpstreamHandler, UpstreamInformers, UpstreamKind } from "./upstream-informers.ts";
 
 export interface KindViewOptions {
   readonly context: SyncContext;
@@ -31,6 +32,8 @@ export interface KindViewOptions {
   readonly policy: KindPolicy;
   readonly namespaces: DownstreamNamespaces;
   readonly upstreamInformers: UpstreamInformers;
+  /** Over the logical clusters that use this one's physical clusters. */
+  readonly sharedInformers?: UpstreamInformers | undefined;
   readonly signal: AbortSignal;
   /** Something about the object has changed on one of the sides. */
   readonly onChange: (key: ObjectKey) => void;
@@ -58,8 +61,8 @@ export class KindView {
       options.policy.direction === "up"
         ? { keep: ({ metadata }) => metadata.namespace?.startsWith("kcp-") === true }
         : { labelSelector: `${downstreamLabel}=${targetKey(options.context.target)}` };
-    const { context, synced, policy, upstreamInformers } = options;
-    const { downstream, target, clock, random, onError } = context;
+    const { context, synced, policy } = options;
+    const { downstream, clock, random, onError } = context;
     const paths = policy.contested.map(({ path }) => path);
     this.#downstream = new Informer<KubernetesObject, CachedObject>({
       client: downstream,
@@ -77,14 +80,14 @@ export class KindView {
       updated: (object) => this.#toldDownstream(object),
       deleted: (object, { finalStateUnknown }) => this.#goneDownstream(object, finalStateUnknown),
     });
-    this.#upstream = upstreamInformers.open(synced.resource, target.name, {
+    this.#upstream = this.#open({
       changed: (key) => {
-        if (!context.serves(key.cluster)) return;
+        if (!this.#serves(key.cluster)) return;
         const told = this.#upstream.get(key);
         if (isNews(this.#freshUpstream, formatKey(key), told)) options.onChange(key);
       },
       deleted: (key) => {
-        if (!context.serves(key.cluster)) return;
+        if (!this.#serves(key.cluster)) return;
         const wasFresh = this.#freshUpstream.delete(formatKey(key));
         if (wasFresh || this.downstreamObject(key) !== undefined) options.onChange(key);
       },
@@ -93,9 +96,24 @@ export class KindView {
     });
   }
 
+  #open(handler: UpstreamHandler): UpstreamKind {
+    const { context, synced, upstreamInformers, sharedInformers } = this.#options;
+    const { target, nameIn } = context;
+    const own = upstreamInformers.open(synced.resource, target.name, handler);
+    if (synced.isShared !== true || sharedInformers === undefined) return own;
+    const shared = sharedInformers.open(synced.resource, nameIn(everyOther), handler);
+    return new JoinedKind({ home: target.cluster, own, shared });
+  }
+
+  /** Whose objects of this kind may be in the cluster. */
+  #serves(cluster: ClusterName): boolean {
+    const { context, synced } = this.#options;
+    return context.serves(cluster) || (synced.isShared === true && context.isShared);
+  }
+
   async run(): Promise<void> {
     const { signal, onChange, context } = this.#options;
-    for (const key of this.#upstream.keys()) if (context.serves(key.cluster)) onChange(key);
+    for (const key of this.#upstream.keys()) if (this.#serves(key.cluster)) onChange(key);
     const { downstream, clock, random, onError } = context;
     const audited = {
       informer: this.#downstream,
@@ -205,7 +223,7 @@ export class KindView {
       return undefined;
     const place = this.placeOf(origin);
     if (place.namespace !== namespace || place.name !== name) return undefined;
-    return this.#options.context.serves(origin.cluster) ? origin : undefined;
+    return this.#serves(origin.cluster) ? origin : undefined;
   }
 
   /** Of an object in a namespace of ours, whoever made it. */
@@ -215,7 +233,8 @@ export class KindView {
       return origin && { cluster: origin.cluster, namespace: origin.namespace, name: origin.name };
     }
     const at = this.#options.namespaces.locate(object.metadata.namespace);
-    return at && { cluster: at.cluster, namespace: at.namespace, name: object.metadata.name };
+    if (at === undefined || !this.#serves(at.cluster)) return undefined;
+    return { cluster: at.cluster, namespace: at.namespace, name: object.metadata.name };
   }
 
   /** All that is in the cluster, or in one namespace of it. */
@@ -249,6 +268,9 @@ export class KindView {
     this.#options.onChange(key);
   }
 }
+
+/** Stands for all logical clusters but the SyncTarget's: they call it the same. */
+const everyOther = "" as ClusterName;
 
 /** What a write was meant to change; `hold`: nothing but the list of finalizers; `created`: it was not there, or not known. */
 export type Written = "hold" | "status" | "created" | "other";

@@ -6,13 +6,12 @@
  */
 import { type JsonObject, jsonEqual, stringifyJson } from "@kcp-ts/machinery/json";
 import { type DynamicObject, type ObjectInput, type ObjectKey, stringMember } from "@kcp-ts/sdk";
-import { stateLabel, stateUpsync } from "../api/index.ts";
+import { hashDigits, stateLabel, stateUpsync } from "../api/index.ts";
 import { bodyOf, type CachedObject, cachedObject, statusOf } from "./cached-object.ts";
 import type { SyncContext, SyncedResource } from "./context.ts";
 import { userAnnotations } from "./desired-object.ts";
 import type { SyncResult } from "./down-sync.ts";
 import type { KindView } from "./kind-view.ts";
-import { hashDigits } from "./origin.ts";
 import type { KindPolicy } from "./policy.ts";
 import { appliedHashAnnotation } from "./protocol.ts";
 import { isObjectNotFound, Trouble } from "./trouble.ts";
@@ -54,7 +53,7 @@ export class UpSync {
   ): Promise<CachedObject> {
     const { context, view } = this.#options;
     const copy = known ?? (await this.#findUpstream(key));
-    if (copy !== undefined && !this.#isOurs(copy)) {
+    if (copy !== undefined && !this.#isOurs(key, copy)) {
       const message = `${key.namespace}/${key.name} exists upstream and was not copied up from this cluster; delete it, or rename it`;
       throw new Trouble("AlreadyExists", message);
     }
@@ -63,7 +62,7 @@ export class UpSync {
     const metadata = {
       name: key.name,
       namespace: key.namespace,
-      labels: { ...labels, [stateLabel(context.target.name)]: stateUpsync },
+      labels: { ...labels, [stateLabel(context.nameIn(key.cluster))]: stateUpsync },
       annotations: userAnnotations(annotations),
     };
     const hash = hashDigits(stringifyJson([body, metadata as JsonObject]), 32);
@@ -97,7 +96,7 @@ export class UpSync {
   async #remove(key: ObjectKey): Promise<SyncResult> {
     const { context, view } = this.#options;
     const copy = view.upstreamObject(key);
-    if (copy === undefined || !this.#isOurs(copy)) return done;
+    if (copy === undefined || !this.#isOurs(key, copy)) return done;
     const resource = context.downstream.resource<DynamicObject>(
       this.#options.synced.resource as never,
     );
@@ -112,8 +111,8 @@ export class UpSync {
     return done;
   }
 
-  #isOurs({ metadata }: CachedObject): boolean {
-    const state = stateLabel(this.#options.context.target.name);
+  #isOurs({ cluster }: ObjectKey, { metadata }: CachedObject): boolean {
+    const state = stateLabel(this.#options.context.nameIn(cluster));
     return stringMember(metadata.labels, state) === stateUpsync;
   }
 
