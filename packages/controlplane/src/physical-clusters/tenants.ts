@@ -53,8 +53,8 @@ export async function bind(
   client: Client,
   path: string,
   claims: readonly string[] = [],
-): Promise<DynamicObject> {
-  const binding = await client.resource(apiBindings).create({
+): Promise<void> {
+  await client.resource(apiBindings).create({
     metadata: { name: computeExportName },
     spec: {
       reference: { export: { path, name: computeExportName } },
@@ -65,9 +65,11 @@ export async function bind(
       })),
     },
   });
-  const { phase } = (binding["status"] ?? {}) as { phase?: string };
-  assert.equal(phase, "Bound", JSON.stringify(binding["status"]));
-  return binding;
+  await eventually(async () => {
+    const binding = await client.resource(apiBindings).get({ name: computeExportName });
+    const { phase } = (binding["status"] ?? {}) as { phase?: string };
+    assert.equal(phase, "Bound", JSON.stringify(binding["status"]));
+  });
 }
 
 /** What a SyncTarget of one logical cluster is called in others. */

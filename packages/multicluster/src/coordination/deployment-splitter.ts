@@ -175,7 +175,7 @@ async function splitDeployment(
   const client = work.client.inCluster(cluster);
   const records = work.anywhere.inCluster(cluster);
   const resource = client.resource(deployments);
-  const found = await resource.find({ namespace, name }, { signal });
+  const found = await findWhole(resource, key, signal);
   const parent = found === undefined ? undefined : asDeployment(found);
   // What is being deleted takes its parts along by itself.
   if (parent === undefined || !isWhole(parent)) return;
@@ -205,6 +205,20 @@ async function splitDeployment(
     await writeStatus(resource, { ...kept.parent, status: decision.status }, signal);
   if (decision.wakeAtMs === undefined) return;
   return { requeueAfterMs: Math.max(wakeMsMin, decision.wakeAtMs - nowMs) };
+}
+
+/** A tenant that is bound no more may not be looked at: its Deployments went first, and what it has by that name now is its own. */
+async function findWhole(
+  resource: ResourceClient<Deployment>,
+  { namespace, name }: ObjectKey,
+  signal: AbortSignal,
+): Promise<Deployment | undefined> {
+  try {
+    return await resource.find({ namespace, name }, { signal });
+  } catch (error) {
+    if (isStatusError(error, "Forbidden")) return undefined;
+    throw error;
+  }
 }
 
 /** More first, less afterwards. */
