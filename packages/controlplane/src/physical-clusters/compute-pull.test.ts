@@ -5,7 +5,7 @@ import { clusterLabel, syncPolicyLabel, syncTargets } from "@kcp-ts/multicluster
 import { type DynamicObject, defineResource, findCondition } from "@kcp-ts/sdk";
 import { startTestControlPlane } from "../testing/index.ts";
 import { accountIn, joined, runningAgent } from "./agents.ts";
-import { deployment, deployments, eventually, startPhysical, startPlane } from "./fixture.ts";
+import { deployment, deployments, eventually, startPhysical } from "./fixture.ts";
 import {
   bind,
   called,
@@ -13,6 +13,7 @@ import {
   namespacesByOwner,
   offer,
   secrets,
+  startPatientPlane,
   untilOffered,
   untilReady,
   untilReplicas,
@@ -22,7 +23,7 @@ const at = { namespace: "default", name: "settings" };
 
 describe("an agent of a compute workspace", () => {
   it("runs the Deployments of two tenants with the same names, and neither meets the other", async (t) => {
-    const plane = await startPlane(t);
+    const plane = await startPatientPlane(t);
     const east = await startPhysical(t, { name: "east" });
     const agent = await joined(t, plane, "east", "compute", { resources: ["deployments.apps"] });
     const { target, view } = agent;
@@ -54,7 +55,7 @@ describe("an agent of a compute workspace", () => {
   });
 
   it("takes ConfigMaps and Secrets along, with the rights in the cluster that its manifest gives and no others", async (t) => {
-    const plane = await startPlane(t);
+    const plane = await startPatientPlane(t);
     // Another control plane stands for the cluster: it has roles, and asks them.
     const physical = await startTestControlPlane({ physicalClusters: false });
     const resources = ["configmaps", "secrets"];
@@ -134,7 +135,7 @@ describe("an agent of a compute workspace", () => {
   });
 
   it("syncs by the policies of its workspace, and reads no others", async (t) => {
-    const plane = await startPlane(t);
+    const plane = await startPatientPlane(t);
     const east = await startPhysical(t, { name: "east" });
     const resources = ["deployments.apps", "configmaps"];
     const { target, view } = await joined(t, plane, "east", "compute", { resources });

@@ -16,7 +16,6 @@ import {
   eventually,
   register,
   startPhysical,
-  startPlane,
   untilImport,
 } from "./fixture.ts";
 import {
@@ -27,6 +26,7 @@ import {
   labelled,
   namespacesByOwner,
   offer,
+  startPatientPlane,
   untilOffered,
   untilReady,
   untilReplicas,
@@ -34,7 +34,7 @@ import {
 
 /** A workspace with one cluster, which it offers. */
 async function offered(t: TestContext, resources?: readonly string[]) {
-  const plane = await startPlane(t);
+  const plane = await startPatientPlane(t);
   const east = await startPhysical(t, { name: "east" });
   const compute = plane.clientFor("compute");
   const spec = { kubeconfig: east.kubeconfig, ...(resources === undefined ? {} : { resources }) };
@@ -163,7 +163,7 @@ describe("a workspace that uses the clusters of another one", () => {
 
 describe("what a compute workspace offers", () => {
   it("is nothing until somebody says so", async (t) => {
-    const plane = await startPlane(t);
+    const plane = await startPatientPlane(t);
     const east = await startPhysical(t, { name: "east" });
     await register(plane.client, "east", { kubeconfig: east.kubeconfig });
     await untilReady(plane.client, "east");

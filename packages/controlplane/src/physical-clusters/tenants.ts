@@ -1,5 +1,6 @@
 /** For the tests of this folder: a workspace that offers its clusters, and others that use them. */
 import assert from "node:assert/strict";
+import type { TestContext } from "node:test";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import {
   apiExports,
@@ -10,7 +11,8 @@ import {
   syncTargets,
 } from "@kcp-ts/multicluster";
 import { type Client, type DynamicObject, defineResource } from "@kcp-ts/sdk";
-import { deployment, deployments, eventually } from "./fixture.ts";
+import type { TestControlPlane } from "../testing/index.ts";
+import { deployment, deployments, eventually, startPlane } from "./fixture.ts";
 
 export const apiBindings = defineResource<DynamicObject>({
   group: "apis.kcp.io",
@@ -30,6 +32,12 @@ export const secrets = defineResource<DynamicObject>({
 export const namespaces = defineResource<DynamicObject>({
   ...{ ...core, resource: "namespaces", kind: "Namespace", namespaced: false },
 });
+
+/** Asks its clusters less often than the other tests of this folder do, and waits longer for answers: here are many parts at work, and none of them is ever lost. */
+export function startPatientPlane(t: TestContext): Promise<TestControlPlane> {
+  const link = { probeMs: 1000, probeTimeoutMs: 60_000, failuresMax: 5, inventoryMs: 5000 };
+  return startPlane(t, { link, importPollMs: 5000 });
+}
 
 /** Says that others may use the clusters of this logical cluster. */
 export async function offer(client: Client): Promise<void> {
