@@ -14,7 +14,7 @@ export interface Row {
   readonly wanted?: Wanted | undefined;
 }
 
-export type Unit = "/s" | "ms" | "µs" | "MB" | "bytes" | "errors" | "series";
+export type Unit = "/s" | "ms" | "µs" | "MB" | "bytes" | "errors" | "series" | "requests";
 
 export interface Against {
   readonly name: string;

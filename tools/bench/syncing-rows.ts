@@ -30,6 +30,7 @@ export async function syncingRows(bench: Bench): Promise<void> {
   const { sizes } = bench.options;
   await withFleet(bench, "syncing", sizes.syncTargets, async (fleet) => {
     const names = await fill(fleet, sizes.syncObjects);
+    await aloneRow(bench, fleet, names.length);
     await paceRows(bench, fleet, names);
   });
   await withFleet(bench, "many", sizes.syncManyTargets, async (fleet) => {
@@ -149,14 +150,7 @@ async function fill(fleet: Fleet, perTarget: number): Promise<readonly string[]>
     const write = async () => {
       for (let name = names[next++]; name !== undefined; name = names[next++]) {
         const labels = { "workloads.kcp.io/cluster": name.slice(0, name.indexOf("-")) };
-        const spec = { color: "red", text: "x".repeat(500) };
-        const object = {
-          apiVersion: "example.com/v1",
-          kind: "Widget",
-          metadata: { name, labels },
-          spec,
-        };
-        await client.must("POST", widgetsPath, JSON.stringify(object));
+        await client.must("POST", widgetsPath, widget({ name, labels }));
       }
     };
     await Promise.all(Array.from({ length: writersAtOnce }, write));
@@ -168,6 +162,11 @@ async function fill(fleet: Fleet, perTarget: number): Promise<readonly string[]>
     });
   }
   return names;
+}
+
+function widget(metadata: object): string {
+  const spec = { color: "red", text: "x".repeat(500) };
+  return JSON.stringify({ apiVersion: "example.com/v1", kind: "Widget", metadata, spec });
 }
 
 async function versions(client: ApiClient): Promise<ReadonlyMap<string, string>> {
@@ -204,19 +203,17 @@ async function paceRows(bench: Bench, fleet: Fleet, names: readonly string[]): P
     if (status !== undefined) back.seen(metadata.name, Number(status.phase));
   });
   const total = Math.floor((perSecond * syncMs) / 1000);
+  const before = await Promise.all([requestsOf(plane), requestsOf(physical)]);
   const cpuBefore = cpuMicrosOf(plane.pid);
-  const begin = systemClock.monotonic();
-  for (let change = 0; change < total; change++) {
-    const dueAt = begin + (change * 1000) / perSecond;
-    const waitMs = dueAt - systemClock.monotonic();
-    if (waitMs > 1) await sleep(systemClock, waitMs);
+  await atPace({ perSecond, total }, (change, dueAt) => {
     const name = names[change % names.length] ?? "";
     down.begin(name, change, dueAt);
     const patch = JSON.stringify({ spec: { color: String(change) } });
     void upstream.must("PATCH", `${widgetsPath}/${name}`, patch, "application/merge-patch+json");
-  }
+  });
   await until("all is in the clusters and back", async () => down.open + back.open === 0);
   const cpuMicros = (cpuMicrosOf(plane.pid) - cpuBefore) / total;
+  const after = await Promise.all([requestsOf(plane), requestsOf(physical)]);
   const pace = `${perSecond} changes/s over ${targets.length} clusters`;
   const wanted = { what: "figure", atMost: 250 } as const;
   const row = { server: "kcp", unit: "ms", wanted } as const;
@@ -227,7 +224,83 @@ async function paceRows(bench: Bench, fleet: Fleet, names: readonly string[]): P
     cpuMicros,
   });
   bench.report.add({ ...row, work: `status back, p99, ${pace}`, figure: p99(back.waits) });
+  for (const [index, where] of ["the control plane", "the clusters"].entries()) {
+    // One of them is the benchmark's own, on either side: the change here, the status there.
+    const figure = ((after[index] ?? 0) - (before[index] ?? 0)) / total - 1;
+    bench.report.add({
+      work: `requests of a syncer to ${where}, each change`,
+      server: "kcp",
+      figure,
+      unit: "requests",
+      wanted: { what: "figure", atMost: 1.2 },
+    });
+  }
   for (const client of clients) client.close();
+}
+
+/**
+ * What the control plane's own share of it is: as many changes and statuses of objects that no cluster is to have, at the same pace. What is more than that below is
+ * the syncer's.
+ */
+async function aloneRow(bench: Bench, { plane }: Fleet, objects: number): Promise<void> {
+  const { syncChangesPerSecond: perSecond, syncMs } = bench.options.sizes;
+  const total = Math.floor((perSecond * syncMs) / 1000);
+  const paths = Array.from({ length: objects }, (_, index) => `${widgetsPath}/unassigned-${index}`);
+  await within(plane, "", async (client) => {
+    for (const path of paths) {
+      const metadata = { name: path.slice(path.lastIndexOf("/") + 1) };
+      await client.must("POST", widgetsPath, widget(metadata));
+    }
+    const waits = new Waits();
+    await client.watch(`${widgetsPath}?watch=true`, (line) => {
+      const { metadata, status } = (JSON.parse(line) as WidgetEvent).object;
+      if (status !== undefined) waits.seen(metadata.name, Number(status.phase));
+    });
+    const type = "application/merge-patch+json";
+    const cpuBefore = cpuMicrosOf(plane.pid);
+    await atPace({ perSecond, total }, (change, dueAt) => {
+      const path = paths[change % paths.length] ?? "";
+      waits.begin(path.slice(path.lastIndexOf("/") + 1), change, dueAt);
+      const spec = JSON.stringify({ spec: { color: String(change) } });
+      const status = JSON.stringify({ status: { phase: String(change) } });
+      void client
+        .must("PATCH", path, spec, type)
+        .then(() => client.must("PATCH", `${path}/status`, status, type));
+    });
+    await until("all is seen", async () => waits.open === 0);
+    const cpuMicros = (cpuMicrosOf(plane.pid) - cpuBefore) / total;
+    const work = `change and status, p99, ${perSecond} changes/s, nothing to sync`;
+    const figure = p99(waits.waits);
+    bench.report.add({ work, server: "kcp", figure, unit: "ms", cpuMicros });
+    for (const path of paths) await client.must("DELETE", path);
+  });
+}
+
+/** Each when it is due, or as soon as possible after that. */
+async function atPace(
+  { perSecond, total }: { readonly perSecond: number; readonly total: number },
+  body: (change: number, dueAt: number) => void,
+): Promise<void> {
+  const begin = systemClock.monotonic();
+  for (let change = 0; change < total; change++) {
+    const dueAt = begin + (change * 1000) / perSecond;
+    const waitMs = dueAt - systemClock.monotonic();
+    if (waitMs > 1) await sleep(systemClock, waitMs);
+    body(change, dueAt);
+  }
+}
+
+/** All that a server was asked, watches and looks at itself left out. */
+async function requestsOf(server: ServerProcess): Promise<number> {
+  let sum = 0;
+  await within(server, "", async (client) => {
+    const text = (await client.must("GET", "/metrics")).toString("utf8");
+    for (const line of text.split("\n")) {
+      const match = /^apiserver_request_total\{(.*resource="widgets".*)\} (\d+)$/.exec(line);
+      if (match !== null && !/verb="WATCH"/.test(match[1] ?? "")) sum += Number(match[2]);
+    }
+  });
+  return sum;
 }
 
 /** Changes that are under way, by object. One is over when it or a later one of its object is seen. */

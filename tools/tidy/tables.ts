@@ -12,7 +12,7 @@ export const packageTable: Readonly<Record<string, PackageRule>> = {
   machinery: { packages: [], node: [] },
   server: { packages: ["machinery"], node: "everywhere" },
   // Also runs in browsers, but for where kubeconfigs are read and sockets opened.
-  sdk: { packages: ["machinery"], node: ["kubeconfig", "transport", "fake-server"] },
+  sdk: { packages: ["machinery"], node: ["kubeconfig", "transport", "fake-server", "websocket"] },
   controllers: { packages: ["machinery", "sdk"], node: [] },
   multicluster: { packages: ["machinery", "sdk"], node: "everywhere" },
   // Garbage is collected and namespaces are emptied by the same loops as ours: docs/adr/0011.
@@ -145,6 +145,8 @@ export const roomTable: Readonly<Record<string, Readonly<Record<string, readonly
     client: [],
     metrics: ["client"],
     transport: ["client"],
+    // For tunnels and for pretended containers: docs/adr/0030.
+    websocket: ["client"],
     discovery: ["client"],
     informer: ["client", "metrics"],
     "work-queue": ["metrics"],
@@ -156,7 +158,9 @@ export const roomTable: Readonly<Record<string, Readonly<Record<string, readonly
   },
   simulator: {
     shapes: [],
-    kinds: ["shapes"],
+    // Containers that can be talked to: docs/adr/0030.
+    containers: [],
+    kinds: ["shapes", "containers"],
     api: [],
     workloads: ["api"],
     nodes: ["api"],
@@ -170,9 +174,14 @@ export const roomTable: Readonly<Record<string, Readonly<Record<string, readonly
     "api-importer": ["api", "api-import", "registration"],
     negotiation: ["api"],
     syncer: ["api"],
-    coordination: ["api"],
-    // Offers what was negotiated, and splits for those who use it: docs/adr/0031.
-    compute: ["api", "negotiation", "coordination"],
+    scheduling: ["api"],
+    coordination: ["api", "scheduling"],
+    // Parts, clusters and how far they are trusted are the splitter's words.
+    traffic: ["api", "coordination"],
+    // Ways to Pods, directly and through agents: docs/adr/0030.
+    tunnel: ["api", "registration", "syncer"],
+    // Offers what was negotiated, and says which clusters a workspace may use: docs/adr/0031.
+    compute: ["api", "negotiation"],
   },
   controlplane: {
     certificates: [],

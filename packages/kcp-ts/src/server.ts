@@ -65,6 +65,7 @@ export {
   denied,
   encodeBackup,
   type FetchDocument,
+  type FurtherSubresource,
   type HeaderRecord,
   hashToken,
   IssuerAuthenticator,
@@ -92,6 +93,7 @@ export {
   ReloadableClientCa,
   RequestAuthenticator,
   type ResourceDefinition,
+  type ResourceScope,
   readBackup,
   type SeenObject,
   type ServerLog,
@@ -106,6 +108,8 @@ export {
   type StaticToken,
   StaticTokenAuthenticator,
   type Strategy,
+  type SubresourceCall,
+  type SubresourceStrategy,
   SwitchedTokens,
   type SyncerScope,
   type SyncerViews,
@@ -124,6 +128,7 @@ export {
   verificationKeyOf,
   WebhookBackend,
   type WebhookClientOptions,
+  wantedUpgrade,
   workspaceContent,
 } from "@kcp-ts/server";
 export type { Storage } from "@kcp-ts/server/storage";

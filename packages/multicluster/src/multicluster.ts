@@ -15,8 +15,8 @@ import {
 } from "@kcp-ts/sdk";
 import { AgentInstaller, type AgentInstallerOptions, agentViewPath } from "./agent/index.ts";
 import { ApiImporter } from "./api-importer/index.ts";
-import { OfferController, TenantSplitters } from "./compute/index.ts";
-import { deploymentSplitter, type Patience } from "./coordination/index.ts";
+import { OfferController, tenantTargets } from "./compute/index.ts";
+import { type Patience, workloadCoordinators } from "./coordination/index.ts";
 import { NegotiationController } from "./negotiation/index.ts";
 import {
   type LinkSettings,
@@ -26,6 +26,7 @@ import {
 } from "./registration/index.ts";
 import type { TargetIdentity } from "./syncer/index.ts";
 import { Syncers } from "./syncers.ts";
+import { type SightPatience, traffic } from "./traffic/index.ts";
 
 /** Each runs alone, too; the importer works where the connections are. */
 export const multiclusterParts = [
@@ -34,6 +35,7 @@ export const multiclusterParts = [
   "api-negotiation",
   "syncer",
   "deployment-splitter",
+  "traffic",
 ] as const;
 export type MulticlusterPart = (typeof multiclusterParts)[number];
 
@@ -58,18 +60,33 @@ export interface MulticlusterOptions {
   readonly agents?: Omit<AgentInstallerOptions, "clock"> | undefined;
   /** How patient the splitter is with clusters that fail. */
   readonly patience?: Partial<Patience> | undefined;
+  /** How patient traffic is with endpoints of clusters that fail. */
+  readonly sight?: Partial<SightPatience> | undefined;
   readonly clock?: Clock | undefined;
   readonly random?: Random | undefined;
   /** What went wrong and is tried again, for a log. */
   readonly onError: (error: unknown, context: { controller: string; key?: ObjectKey }) => void;
 }
 
-/** What a workload needs first; ReplicaSets for the history of Deployments. */
+/** What workloads are, with what they need; ReplicaSets for the history of Deployments, the rest for traffic over several clusters. */
 export const syncedResourcesDefault: readonly string[] = [
   "deployments.apps",
+  "pods",
   "replicasets.apps",
+  "statefulsets.apps",
+  "daemonsets.apps",
+  "jobs.batch",
+  "cronjobs.batch",
+  "horizontalpodautoscalers.autoscaling",
+  "poddisruptionbudgets.policy",
+  "configmaps",
+  "secrets",
+  "serviceaccounts",
+  "persistentvolumeclaims",
   "services",
   "ingresses.networking.k8s.io",
+  "endpointslices.discovery.k8s.io",
+  "serviceimports.multicluster.x-k8s.io",
 ];
 
 /** Works until the signal aborts, and resolves when what was under way is finished. */
@@ -122,8 +139,13 @@ export async function runMulticluster(
   ];
   if (parts.has("deployment-splitter")) {
     const own = { ...options.patience, onError: report("deployment-splitter") };
-    loops.push(deploymentSplitter({ client, clock, ...own }));
-    loops.push(new TenantSplitters({ client, clusters, clock, ...own }));
+    const targets = tenantTargets({ client, clock, random, onError: report("compute") });
+    loops.push(workloadCoordinators({ client, clock, targets, ...own }));
+  }
+  if (parts.has("traffic")) {
+    const own = { ...options.sight, onError: report("traffic") };
+    const targets = tenantTargets({ client, clock, random, onError: report("compute") });
+    loops.push(traffic({ client, clock, targets, ...own }));
   }
   try {
     await Promise.all(loops.map((loop) => loop.run(signal)));

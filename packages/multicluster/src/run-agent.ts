@@ -9,6 +9,7 @@ import { ApiImporter } from "./api-importer/index.ts";
 import { runSelfReport, Targets } from "./registration/index.ts";
 import type { TargetIdentity } from "./syncer/index.ts";
 import { Syncers } from "./syncers.ts";
+import { PodDoor, runTunnel } from "./tunnel/index.ts";
 
 export interface AgentOptions {
   /** The control plane, or the view of it that is made for the agent; not one cluster of it. */
@@ -47,6 +48,17 @@ export async function runAgent(options: AgentOptions, signal: AbortSignal): Prom
     await Promise.all([
       new Manager({ clusters: [clusters], controllers: [importer.controller] }).run(signal),
       runSelfReport({ ...telling, onError: report("report") }, signal),
+      runTunnel(
+        {
+          home,
+          target: name,
+          door: new PodDoor({ client: downstream, target }),
+          clock,
+          random,
+          onError: report("tunnel"),
+        },
+        signal,
+      ),
     ]);
   } finally {
     await syncers.close();

@@ -34,11 +34,9 @@ import {
   clusterLabels,
   importConditions,
   importInformer,
-  isSyncedNative,
   type SyncTarget,
   stateLabel,
   stateSync,
-  syncedNative,
   syncTargets,
   targetConditions,
 } from "./api/index.ts";
@@ -49,6 +47,7 @@ import {
   type Offer,
   offerInformer,
 } from "./compute/index.ts";
+import { carriedKinds, NativeKinds } from "./native-kinds.ts";
 import {
   type DrainHook,
   keyOf,
@@ -88,6 +87,7 @@ interface Running {
   readonly syncer: Syncer;
   readonly resources: ResourceSet;
   readonly policies: PolicySet;
+  readonly natives: NativeKinds;
   /** What was said last. */
   said: string | undefined;
 }
@@ -117,7 +117,7 @@ export class Syncers {
     this.#imports = source.store;
     const look = ({ spec }: APIResourceImport, cluster: TargetConnection["cluster"]) => {
       const running = this.#running.get(formatKey(keyOf({ cluster, name: spec.location })));
-      running?.resources.set(this.#synced(running.connection));
+      running?.resources.set(this.#synced(running));
     };
     source.addHandler({
       added: (object, { key }) => look(object, key.cluster),
@@ -155,9 +155,9 @@ export class Syncers {
   }
 
   #lookAgain(cluster?: ClusterName): void {
-    for (const { connection, resources } of this.#running.values()) {
-      if (cluster === undefined || connection.cluster === cluster)
-        resources.set(this.#synced(connection));
+    for (const running of this.#running.values()) {
+      if (cluster === undefined || running.connection.cluster === cluster)
+        running.resources.set(this.#synced(running));
     }
   }
 
@@ -173,7 +173,13 @@ export class Syncers {
     const { client, clock, random, onError } = this.#options;
     const { cluster, name, uid } = connection;
     const home = client.inCluster(cluster);
-    const resources = new ResourceSet(this.#synced(connection));
+    const natives = new NativeKinds({
+      client: connection.client,
+      clock,
+      onError,
+      onChange: () => resources.set(this.#synced({ connection, natives })),
+    });
+    const resources = new ResourceSet(this.#synced({ connection, natives }));
     const policies = new PolicySet(this.#policies.of(cluster, name));
     const syncer = startSyncer({
       upstream: home,
@@ -194,6 +200,7 @@ export class Syncers {
       syncer,
       resources,
       policies,
+      natives,
       said: undefined,
     });
   }
@@ -250,6 +257,7 @@ export class Syncers {
     const running = this.#running.get(key);
     if (running?.connection !== connection) return;
     this.#running.delete(key);
+    running.natives.close();
     const { cluster } = connection;
     if (![...this.#running.values()].some((other) => other.connection.cluster === cluster)) {
       this.#informers.delete(cluster);
@@ -259,11 +267,12 @@ export class Syncers {
     void ending.finally(() => this.#ending.delete(ending));
   }
 
-  #synced({ cluster, name }: TargetConnection): readonly SyncedResource[] {
+  #synced({ connection, natives }: Pick<Running, "connection" | "natives">): SyncedResource[] {
+    const { cluster, name } = connection;
     if (!this.#policies.hasSynced) return [];
     const { compatible, available } = importConditions;
     const offer = this.#offers.get(keyOf({ cluster, name: computeExportName }));
-    const imported = this.#imports
+    const negotiated = this.#imports
       .list({ cluster })
       .filter(
         ({ spec, status }) =>
@@ -276,15 +285,15 @@ export class Syncers {
         const isShared = offer?.resources.has(formatGroupResource(one.resource)) === true;
         return { ...one, isShared };
       });
-    const target = this.#targets.get(keyOf({ cluster, name }));
-    const wanted = target?.spec?.resources ?? this.#options.resources;
-    const natives = [...new Set(wanted.filter(isSyncedNative))].map((native) => ({
-      resource: syncedNative(native),
-      hasStatus: false,
-      isShared: offer?.claims.has(native) === true,
+    const spec = this.#targets.get(keyOf(connection))?.spec;
+    // Before the SyncTarget is seen, nobody knows what it asks for.
+    const asked = spec === undefined ? [] : (spec.resources ?? this.#options.resources);
+    const carried = carriedKinds(asked).map((one) => ({
+      ...one,
+      isShared: offer?.claims.has(formatGroupResource(one.resource)) === true,
       consentLabel: consentLabel(cluster),
     }));
-    return [...imported, ...natives].sort((a, b) =>
+    return [...negotiated, ...carried, ...natives.besides(negotiated)].sort((a, b) =>
       a.resource.resource < b.resource.resource ? -1 : 1,
     );
   }

@@ -80,6 +80,7 @@ export {
   readBackup,
 } from "./backup/index.ts";
 export { type SystemKind, systemDefinition } from "./custom-resources/index.ts";
+export type { FurtherSubresource } from "./handlers/index.ts";
 export {
   Listener,
   type ListenerOptions,
@@ -96,11 +97,18 @@ export {
   type SimpleColumn,
   type SimpleResource,
   type Strategy,
+  type SubresourceCall,
+  type SubresourceStrategy,
   simpleResource,
 } from "./registry/index.ts";
-export type { ApiRequest, ApiResponse, HeaderRecord } from "./request/api-request.ts";
+export {
+  type ApiRequest,
+  type ApiResponse,
+  type HeaderRecord,
+  wantedUpgrade,
+} from "./request/api-request.ts";
 export type { Attributes } from "./request/attributes.ts";
-export type { SyncerScope } from "./request/request-scope.ts";
+export type { ResourceScope, SyncerScope } from "./request/request-scope.ts";
 export type { UserInfo } from "./request/user.ts";
 export { kubernetesVersion } from "./routing/index.ts";
 export { ApiServer, type ApiServerOptions, type ServerLog } from "./server.ts";

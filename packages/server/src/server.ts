@@ -39,7 +39,7 @@ import { Deadlines } from "./deadlines.ts";
 import type { Exchange } from "./exchange.ts";
 import { bindingToExport, maximalPermissions, serviceAccess } from "./export-access.ts";
 import { FlowObjects } from "./flow-objects.ts";
-import type { TokenSource } from "./handlers/index.ts";
+import type { FurtherSubresource, TokenSource } from "./handlers/index.ts";
 import { type HealthChecks, pingCheck } from "./health/index.ts";
 import { type ServerGauges, ServerMetrics } from "./metrics/index.ts";
 import { namespaceGuard, namespaceSource } from "./namespace-source.ts";
@@ -50,6 +50,7 @@ import { observe } from "./request-sample.ts";
 import type { PublishedDocuments } from "./routing/index.ts";
 import { signerRules } from "./signer-rules.ts";
 import type { SnapshotSource, Storage } from "./storage/index.ts";
+import type { SyncerViewSources } from "./syncer-view-sources.ts";
 import { Tenancy } from "./tenancy/index.ts";
 import { composeTraffic, objectLimitPlugins, type TrafficOptions } from "./traffic.ts";
 import { useOfType } from "./type-use.ts";
@@ -61,13 +62,6 @@ import {
   WebhookClient,
   type WebhookClientOptions,
 } from "./webhooks/index.ts";
-
-/** What virtual workspaces for agents are made of. */
-export interface SyncerViewSources {
-  readonly authorizer: Authorizer;
-  readonly catalog: Catalog;
-  readonly consumers: ExportConsumers;
-}
 
 export interface ApiServerOptions extends TrafficOptions {
   /** Which requests are written down, and where; nothing is when it is left out. */
@@ -104,6 +98,8 @@ export interface ApiServerOptions extends TrafficOptions {
   readonly mounts?: Pick<ForwarderOptions, "certificatePem" | "privateKeyPem" | "caPem">;
   /** Virtual workspaces for the agents of physical clusters; there are none if it is left out. */
   readonly syncerViews?: ((sources: SyncerViewSources) => SyncerViews) | undefined;
+  /** Things to do with objects that their definitions do not name: `pods/exec` of Pods that run elsewhere. */
+  readonly furtherSubresources?: ((authorizer: Authorizer) => FurtherSubresource) | undefined;
   /** Gives memory back that is no longer needed; called while everything is read through. */
   readonly tidyMemory?: (() => void) | undefined;
 }
@@ -187,6 +183,7 @@ export class ApiServer {
       issuerDocuments: options.issuerDocuments,
       authorizer: this.#access.authorizer,
       authorizeCreate: createAuthorization(this.#access.authorizer),
+      furtherSubresource: options.furtherSubresources?.(this.#access.authorizer),
       reviewers: this.#access.reviewers,
       tenancy: this.#tenancy,
       forwarder: this.#forwarder,

@@ -4,7 +4,7 @@ import { after, before, describe, it } from "node:test";
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import { isStatusError } from "@kcp-ts/machinery/status";
 import { FakeClock, SeededRandom, settle } from "@kcp-ts/testkit";
-import { isReady, nodes, type Pod, pods } from "./api/index.ts";
+import { ingresses, isReady, nodes, type Pod, pods } from "./api/index.ts";
 import { type SimulatedCluster, startSimulatedCluster } from "./simulated-cluster.ts";
 
 const silent = {
@@ -115,6 +115,26 @@ describe("a simulated cluster", () => {
     assert.equal(metadata.deletionGracePeriodSeconds, 30);
     await started.clock.advanceAndSettle(2000);
     assert.equal(await started.cluster.client.resource(pods).find(target("a")), undefined);
+  });
+
+  it("gives Ingresses an address, unless they say that nobody does", async () => {
+    const { clock, cluster } = started;
+    const resource = cluster.client.resource(ingresses);
+    const service = { name: "web", port: { number: 80 } };
+    const made = (name: string, annotations: Record<string, string> = {}) =>
+      resource.create({
+        metadata: { ...target(name), annotations },
+        spec: { defaultBackend: { service } },
+      });
+    await made("plain");
+    await made("chosen", { "sim.kcp.io/address": "192.0.2.1" });
+    await made("none", { "sim.kcp.io/address": "false" });
+    const addressOf = async (name: string) =>
+      (await resource.get(target(name))).status?.loadBalancer?.ingress;
+    await clock.advanceAndSettle(1000);
+    assert.deepEqual(await addressOf("chosen"), [{ ip: "192.0.2.1" }]);
+    assert.match(JSON.stringify(await addressOf("plain")), /"198\.18\.\d+\.\d+"/);
+    assert.equal(await addressOf("none"), undefined);
   });
 
   it("is one cluster: others cannot be named in it", async () => {

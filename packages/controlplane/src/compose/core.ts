@@ -27,6 +27,7 @@ import {
   type RunningControllers,
   startControllers,
 } from "./controllers.ts";
+import { copiesAdmission } from "./copies-admission.ts";
 import {
   type ControllerProgram,
   type Extensions,
@@ -39,6 +40,7 @@ import { inProcessTransport } from "./in-process-transport.ts";
 import { createInternalCredential, type InternalCredential } from "./internal-credential.ts";
 import { composeIssuers, type IssuerOptions } from "./issuers.ts";
 import { type PhysicalClusterOptions, PhysicalClusters } from "./physical-clusters.ts";
+import { podEndpoints } from "./pod-endpoints.ts";
 import {
   composeServiceAccounts,
   type ServiceAccountOptions,
@@ -147,8 +149,10 @@ export class Core {
   private constructor(parts: Parts) {
     const { storage, authenticator, clock, random, log, extensions } = parts;
     this.#parts = parts;
-    this.#physicalClusters = new PhysicalClusters(() =>
-      this.#client(parts.credential.authorization),
+    this.#physicalClusters = new PhysicalClusters(
+      () => this.#client(parts.credential.authorization),
+      parts.clock,
+      parts.log,
     );
     this.identities = parts.identities;
     this.files = parts.files;
@@ -167,11 +171,18 @@ export class Core {
       issuerDocuments: parts.serviceAccounts.documents,
       admissionPlugins: [
         this.#physicalClusters.admissionPlugin,
+        copiesAdmission(() => this.server.authorizer),
         ...(extensions.admissionPlugins ?? []),
       ],
       syncerViews: (sources) =>
         syncerViews({
           ...sources,
+          client: () => this.#client(parts.credential.authorization),
+        }),
+      furtherSubresources: (authorizer) =>
+        podEndpoints({
+          ...this.#physicalClusters,
+          authorizer,
           client: () => this.#client(parts.credential.authorization),
         }),
       resources: [...this.#physicalClusters.resources, ...(extensions.resources ?? [])],

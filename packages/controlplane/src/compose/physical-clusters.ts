@@ -1,4 +1,6 @@
 /** What physical clusters add to a control plane: their kinds, the admission of SyncTargets, and the controllers that connect to them. */
+
+import type { Clock } from "@kcp-ts/machinery/base";
 import {
   type AgentServer,
   type LinkSettings,
@@ -7,13 +9,18 @@ import {
   multiclusterKinds,
   multiclusterParts,
   type Patience,
+  PodConnections,
   runMulticluster,
+  type SightPatience,
+  Targets,
+  Tunnels,
 } from "@kcp-ts/multicluster";
 import type { Client } from "@kcp-ts/sdk";
 import {
   type AdmissionPlugin,
   isPrivateAddress,
   type ResourceDefinition,
+  type ServerLog,
   systemDefinition,
 } from "@kcp-ts/server";
 import { SealingKey } from "./sealing-key.ts";
@@ -63,17 +70,32 @@ export interface PhysicalClusterOptions {
   readonly agentImage?: string | undefined;
   /** How patient the splitter is with clusters that fail. */
   readonly patience?: Partial<Patience> | undefined;
+  /** How patient traffic is with endpoints of clusters that fail. */
+  readonly sight?: Partial<SightPatience> | undefined;
 }
 
 export class PhysicalClusters {
   readonly resources: readonly ResourceDefinition[] = multiclusterKinds.map(systemDefinition);
   readonly admissionPlugin: AdmissionPlugin;
+  /** Agents that are connected to this process. */
+  readonly tunnels: Tunnels;
+  readonly connections: PodConnections;
   readonly #key: SealingKey;
+  readonly #targets = new Targets();
 
   /** `client` may do everything in the system's own logical cluster. */
-  constructor(client: () => Client) {
+  constructor(client: () => Client, clock: Clock, log?: Pick<ServerLog, "info">) {
     this.#key = new SealingKey(client);
     this.admissionPlugin = syncTargetAdmission(this.#key);
+    this.tunnels = new Tunnels({
+      clock,
+      onChange: ({ cluster, name }, isConnected, error) =>
+        log?.info(
+          { cluster, syncTarget: name, ...(error === undefined ? {} : { err: error }) },
+          isConnected ? "an agent's tunnel is open" : "an agent's tunnel has ended",
+        ),
+    });
+    this.connections = new PodConnections({ targets: this.#targets, tunnels: this.tunnels });
   }
 
   /** What the controllers are to do. `server` is where agents reach this one, as soon as that is known. */
@@ -84,6 +106,7 @@ export class PhysicalClusters {
     return {
       agents: { server, image: options.agentImage ?? agentImageDefault },
       parts: new Set(options.parts ?? multiclusterParts),
+      targets: this.#targets,
       resources: options.resourcesToSync,
       autoPublish: options.autoPublishApis,
       importPollMs: options.importPollMs,
@@ -92,6 +115,7 @@ export class PhysicalClusters {
       permits:
         options.denyPrivateAddresses === true ? (address) => !isPrivateAddress(address) : undefined,
       patience: options.patience,
+      sight: options.sight,
       openSealed: (sealed, place) => this.#key.unseal(sealed, place),
     };
   }
@@ -110,6 +134,9 @@ export async function runPhysicalClusters(
   { client, onError, agentServer, ...options }: PhysicalClusterProgram,
   signal: AbortSignal,
 ): Promise<void> {
-  const program = new PhysicalClusters(() => client).programOf(options, () => agentServer);
+  const program = new PhysicalClusters(() => client, client.clock).programOf(
+    options,
+    () => agentServer,
+  );
   await runMulticluster({ ...program, client, onError }, signal);
 }

@@ -2,8 +2,10 @@
 import { isJsonObject, type JsonObject, type JsonValue, jsonEqual } from "@kcp-ts/machinery/json";
 import { statusError } from "@kcp-ts/machinery/status";
 import {
+  clusterLabels,
   concernedTargets,
   stateLabel,
+  stateLabelPrefix,
   stateUpsync,
   syncerFieldManager,
   syncerFinalizer,
@@ -107,16 +109,22 @@ function isPolicyFor(labels: SeenObject["labels"], target: string): boolean {
   return value === "" || value === target;
 }
 
-/** An agent assigns nothing to anybody: it takes its own state off, and what it brings up says so. */
+/** An agent assigns nothing to anybody: it takes its own state off, and what it brings up says so. What it brought up, it labels. */
 function checkLabels(draft: Draft, old: JsonObject | undefined, target: string): void {
   const [now, before] = [labelsOf(draft), labelsOf(old ?? {})];
   const own = stateLabel(target);
   if (old === undefined && now.get(own) !== stateUpsync)
     throw refusal(draft, `an agent creates only what has the label ${own}: ${stateUpsync}`);
+  const isCopy = (old === undefined ? now : before).get(own) === stateUpsync;
   for (const label of new Set([...now.keys(), ...before.keys()])) {
-    if (old === undefined || label === own || now.get(label) === before.get(label)) continue;
+    if (label === own || now.get(label) === before.get(label)) continue;
+    if (isCopy && !assigns(label)) continue;
     throw refusal(draft, `an agent does not change the label ${label}`);
   }
+}
+
+function assigns(label: string): boolean {
+  return label.startsWith(stateLabelPrefix) || clusterLabels.includes(label);
 }
 
 /** `<plural>.<location>.<version>.<group>`: neither of the first two has a dot in it. */

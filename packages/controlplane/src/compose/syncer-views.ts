@@ -12,6 +12,7 @@ import {
   computeExportName,
   isComputeExport,
   isSyncedNative,
+  serviceImports,
   sharedTargetName,
   syncTargets,
 } from "@kcp-ts/multicluster";
@@ -52,6 +53,7 @@ export interface SyncerViewsOptions {
 /** Nobody defines anything in there: what it serves is built in, and the same everywhere. */
 const systemCluster = "system:admin" as ClusterName;
 const discoveryPath = /^\/apis?(\/|$)/;
+const importedServices = `${serviceImports.resource}.${serviceImports.group}`;
 const refused = { allowed: false, reason: "" };
 const granted = { allowed: true, reason: "" };
 
@@ -158,7 +160,7 @@ class HomeView extends View {
         return configMapsOf(target);
     }
     if (!(await this.isNative(group, version, resource))) return assignedTo(target);
-    return isSyncedNative(name) ? nativesOf(target) : undefined;
+    return isSyncedNative(name) || name === importedServices ? nativesOf(target) : undefined;
   }
 }
 

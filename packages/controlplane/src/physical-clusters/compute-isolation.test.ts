@@ -143,10 +143,8 @@ const imports = "/apis/apiresource.kcp.io/v1alpha1/apiresourceimports";
 const exports = "/apis/apis.kcp.io/v1alpha2/apiexports";
 const bindings = "/apis/apis.kcp.io/v1alpha2/apibindings";
 
-function table({ east, west }: World["views"]): readonly Row[] {
+function tableOfPeople({ east }: World["views"]): readonly Row[] {
   const consumers = consumersPath("compute");
-  const relabelled = { metadata: { labels: { [clusterLabel]: called("compute", "west") } } };
-  const planted = deployment("planted");
   return [
     // A tenant has its own workspace.
     ["one", "GET", `/clusters/one${web}`, 200],
@@ -182,6 +180,14 @@ function table({ east, west }: World["views"]): readonly Row[] {
     ["compute", "GET", `${consumers}/clusters/one${key}`, 403],
     ["compute", "GET", `${consumers}/clusters/elsewhere${web}`, 403],
     ["compute", "DELETE", `${consumers}/clusters/one${settings}`, 403],
+  ];
+}
+
+function tableOfAgents({ east, west }: World["views"]): readonly Row[] {
+  const consumers = consumersPath("compute");
+  const relabelled = { metadata: { labels: { [clusterLabel]: called("compute", "west") } } };
+  const planted = deployment("planted");
+  return [
     // The agent of the cluster that has the objects.
     ["east", "GET", `${east}/clusters/one${placed}`, 200],
     ["east", "GET", `${east}/clusters/two${placed}`, 200],
@@ -229,7 +235,10 @@ for (const mode of ["Push", "Pull"] as const) {
 
 async function showOwn({ as, views, physical }: World): Promise<void> {
   let asked = 0;
-  for (const [who, method, path, wanted, body] of table(views)) {
+  for (const [who, method, path, wanted, body] of [
+    ...tableOfPeople(views),
+    ...tableOfAgents(views),
+  ]) {
     const client = as(who);
     // In Push mode the control plane itself works in the cluster: it has no agent.
     if (client === undefined) continue;

@@ -99,6 +99,18 @@ describe("a workspace that uses the clusters of another one", () => {
     }
     // The platform's own objects are not the tenants', and the other way round.
     assert.equal((await compute.resource(deployments).list()).items.length, 2);
+    // When all is said, nobody says it again: two who write one status never end.
+    const at = { namespace: "default", name: "web" };
+    let round = 0;
+    await eventually(async () => {
+      const one = plane.clientFor("one");
+      const before = await one.resource(deployments).get(at);
+      const name = `later-${round++}`;
+      await one.resource(deployments).create(deployment(name));
+      await untilReplicas(one, name, 2);
+      const after = await one.resource(deployments).get(at);
+      assert.equal(after.metadata.resourceVersion, before.metadata.resourceVersion);
+    });
   });
 
   it("has clusters of the same name in its own workspace, which are others", async (t) => {

@@ -138,7 +138,7 @@ describe("policies in ConfigMaps", () => {
       const found = items.find(({ reason }) => reason === "InvalidPolicy");
       assert.match(
         String(found?.["message"]),
-        /ConfigMap bad.*widgets\.example\.com\.direction is one of down, up; correct it/,
+        /ConfigMap bad.*widgets\.example\.com\.direction is one of down, up, both; correct it/,
       );
     });
     const metadata = { ...at, labels: assigned };

@@ -1,5 +1,6 @@
 /** The kinds of physical clusters as definitions: every logical cluster serves them without a CustomResourceDefinition of its own. */
 import type { JsonObject } from "@kcp-ts/machinery/json";
+import { serviceExportKind, serviceImportKind } from "./multicluster-services.ts";
 import { apiVersionAnnotation } from "./names.ts";
 import {
   ageColumn,
@@ -11,12 +12,16 @@ import {
   root,
   text,
 } from "./notation.ts";
+import { bounds, locationKind, placementKind, taints } from "./scheduling-kinds.ts";
+import { clusterDaemonSetKind, workloadStrategyKind } from "./workload-kinds.ts";
 
 export interface KindDefinition {
   readonly group: string;
   readonly version: string;
   readonly kind: string;
   readonly resource: string;
+  /** False if left out. */
+  readonly isNamespaced?: boolean;
   readonly shortNames?: readonly string[];
   readonly categories: readonly string[];
   readonly columns: readonly JsonObject[];
@@ -94,6 +99,12 @@ export const syncTargetKind: KindDefinition = {
           maxItems: 500,
           "x-kubernetes-list-type": "set",
         }),
+        taints,
+        bounds: {
+          ...bounds,
+          description:
+            "What may be used of the cluster at most, by all workspaces together. What is named here takes the place of what the cluster reports.",
+        },
       },
       {
         default: {},
@@ -110,6 +121,7 @@ export const syncTargetKind: KindDefinition = {
       version: text("The cluster's version of Kubernetes."),
       capacity: { ...quantities, description: "What all nodes together have." },
       allocatable: { ...quantities, description: "What of it workloads may use." },
+      reserved: { ...quantities, description: "What is asked for by what is placed here." },
       syncedResources: list(text(), { description: "What is synced, by resource.group." }),
       lastHeartbeatTime: text("When the syncer was last heard of.", { format: "date-time" }),
     }),
@@ -233,6 +245,12 @@ export const multiclusterKinds: readonly KindDefinition[] = [
   syncTargetKind,
   apiResourceImportKind,
   negotiatedApiResourceKind,
+  clusterDaemonSetKind,
+  workloadStrategyKind,
+  locationKind,
+  placementKind,
+  serviceExportKind,
+  serviceImportKind,
 ];
 
 /** The kind as a CustomResourceDefinition, for servers that do not have it built in. */
@@ -244,7 +262,7 @@ export function definitionOfKind(kind: KindDefinition): JsonObject {
     metadata: { name: `${resource}.${group}` },
     spec: {
       group,
-      scope: "Cluster",
+      scope: kind.isNamespaced === true ? "Namespaced" : "Cluster",
       names: {
         plural: resource,
         singular: kind.kind.toLowerCase(),

@@ -58,6 +58,18 @@ export function softFinalizersAnnotation(target: string): string {
   return softFinalizersAnnotationPrefix + target;
 }
 
+/** Who still needs the object in a SyncTarget. */
+export function softFinalizersOf(
+  annotations: StringMap | undefined,
+  target: string,
+): readonly string[] {
+  const text = stringMember(annotations, softFinalizersAnnotation(target)) ?? "";
+  return text
+    .split(",")
+    .map((holder) => holder.trim())
+    .filter((holder) => holder !== "");
+}
+
 export function syncerFinalizer(target: string): string {
   return syncerFinalizerPrefix + target;
 }
@@ -99,6 +111,8 @@ export const chosenTargetAnnotation = "internal.workload.kcp.io/synctarget";
 export const workspaceUrlAnnotation = "internal.workload.kcp.io/workspace-url";
 /** On upsynced objects: the downstream resourceVersion they were copied at. */
 export const upsyncedVersionAnnotation = "workload.kcp.io/rv";
+/** On upsynced objects: the uids of what they are copies of and of the SyncTarget it is in, as JSON. */
+export const copyOfAnnotation = "workload.kcp.io/copy-of";
 export const upsyncDiffAnnotationPrefix = "internal.workload.kcp.io/upsyncdiff";
 /** On Services: what belongs to it downstream and is copied up, `endpoints` for one. */
 export const upsyncDerivedAnnotation = "experimental.workload.kcp.io/upsync-derived-resources";
@@ -109,6 +123,15 @@ export const advancedSchedulingAnnotation =
   "featuregates.experimental.workload.kcp.io/advancedscheduling";
 export const computeExportAnnotation = "extra.apis.kcp.io/compute.workload.kcp.io";
 export const skipDefaultObjectsAnnotation = "workload.kcp.io/skip-default-object-creation";
+
+/** On Services, "false": it is not exported though the workload behind it is in several clusters. */
+export const exportAnnotation = "workloads.kcp.io/export";
+/** On Services: the SyncTargets that they were assigned to because Pods behind them are there. Assignments that are not in it are people's. */
+export const followsAnnotation = "workloads.kcp.io/follows";
+/** On ServiceImports: since when each cluster exports, as JSON. The one that has done so for longest decides what they disagree on. */
+export const exportedSinceAnnotation = "workloads.kcp.io/exported-since";
+/** Among soft finalizers of workloads, followed by the name of a Service: its endpoints have not shifted yet. */
+export const trafficHolderPrefix = "traffic/";
 
 /** On leaf ingresses: the coordinates of their root. */
 export const ingressOwnedByClusterLabel = "ingress.kcp.dev/owned-by-cluster";

@@ -1,5 +1,6 @@
 /** SyncTarget: a physical cluster, registered in a logical cluster. */
 import { type Condition, defineResource, type KubernetesObject, type StringMap } from "@kcp-ts/sdk";
+import type { Bounds, Taint } from "./scheduling.ts";
 
 export interface SyncTarget extends KubernetesObject {
   readonly spec?: SyncTargetSpec;
@@ -20,6 +21,9 @@ export interface SyncTargetSpec {
   readonly evictAfter?: string;
   /** `deployments.apps`; "*" stands for everything that can be synced. Left out: what the control plane is told to sync. */
   readonly resources?: readonly string[];
+  readonly taints?: readonly Taint[];
+  /** What may be used at most; instead of what the cluster reports. */
+  readonly bounds?: Bounds;
 }
 
 export interface SecretKeyReference {
@@ -35,6 +39,8 @@ export interface SyncTargetStatus {
   readonly version?: string;
   readonly capacity?: StringMap;
   readonly allocatable?: StringMap;
+  /** What is asked for by what is placed here. */
+  readonly reserved?: StringMap;
   /** `resource.group`, sorted. */
   readonly syncedResources?: readonly string[];
   /** Of the syncer. */

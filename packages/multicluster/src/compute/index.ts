@@ -16,4 +16,4 @@ export {
   offerRecheckMs,
 } from "./offer-controller.ts";
 export { type PlannedOffer, planOffer } from "./plan-offer.ts";
-export { TenantSplitters, type TenantSplittersOptions } from "./tenant-splitters.ts";
+export { tenantTargets } from "./tenant-targets.ts";

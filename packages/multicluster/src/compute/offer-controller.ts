@@ -48,6 +48,11 @@ export interface OfferControllerOptions {
   readonly onError?: ((error: unknown, key?: ObjectKey) => void) | undefined;
 }
 
+interface Owner {
+  readonly object: APIExport;
+  readonly cluster: ObjectKey["cluster"];
+}
+
 /** How long after something was kept for the sake of stored objects it is looked at again. */
 export const offerRecheckMs = 60_000;
 const concurrency = 2;
@@ -98,30 +103,30 @@ export class OfferController {
       targets: this.#targets.store.list({ cluster }),
       resourcesDefault: this.#options.resources,
     });
-    const refused = await this.#writeSchemas(found, planned, cluster, client, signal);
+    const schemas = (await client.resource(apiResourceSchemas).listMetadata({ signal })).items;
+    const known = new Set(schemas.map(({ metadata }) => metadata.name));
+    const missing = planned.schemas.filter(({ metadata }) => !known.has(metadata.name ?? ""));
+    const refused = await this.#writeSchemas({ object: found, cluster }, missing, client, signal);
     const wanted = planned.resources.filter(({ schema }) => !refused.has(schema));
     const kept = await this.#inUse(found, wanted, cluster, signal);
     const resources = inOrder([...wanted, ...kept]);
     await this.#writeExport(found, { ...planned, resources }, client, signal);
-    await removeSchemas(found, resources, client, signal);
+    await removeSchemas(found, resources, schemas, client, signal);
     return kept.length > 0 ? { requeueAfterMs: offerRecheckMs } : undefined;
   }
 
   /** Those that the control plane does not take. */
   async #writeSchemas(
-    owner: APIExport,
-    { schemas }: PlannedOffer,
-    cluster: ObjectKey["cluster"],
+    owner: Owner,
+    schemas: PlannedOffer["schemas"],
     client: Client,
     signal: AbortSignal,
   ): Promise<ReadonlySet<string>> {
     const refused = new Set<string>();
     const resource = client.resource(apiResourceSchemas);
-    const named = new Set(owner.spec?.resources?.map(({ schema }) => schema));
-    const ownerReferences = [ownerReference(owner)];
+    const ownerReferences = [ownerReference(owner.object)];
     for (const { metadata, ...rest } of schemas) {
       const { name = "" } = metadata;
-      if (named.has(name) && (await resource.find({ name }, { signal })) !== undefined) continue;
       try {
         await resource.create({ ...rest, metadata: { ...metadata, ownerReferences } }, { signal });
       } catch (error) {
@@ -131,7 +136,7 @@ export class OfferController {
         refused.add(name);
         const message = `${name} cannot be offered, the control plane does not take its schema: ${error.message}`;
         const happening = { type: "Warning", reason: "SchemaRefused", message } as const;
-        this.#events.record(cluster, owner, happening);
+        this.#events.record(owner.cluster, owner.object, happening);
       }
     }
     return refused;
@@ -208,13 +213,14 @@ export class OfferController {
 async function removeSchemas(
   owner: APIExport,
   resources: readonly ExportedResource[],
+  known: readonly KubernetesObject[],
   client: Client,
   signal: AbortSignal,
 ): Promise<void> {
   const named = new Set(resources.map(({ schema }) => schema));
   const schemas = client.resource(apiResourceSchemas);
   const { uid } = owner.metadata;
-  for (const { metadata } of (await schemas.listMetadata({ signal })).items) {
+  for (const { metadata } of known) {
     const isOurs = metadata.ownerReferences?.some((one) => one.uid === uid) === true;
     if (!isOurs || named.has(metadata.name)) continue;
     try {

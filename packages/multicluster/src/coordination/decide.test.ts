@@ -4,11 +4,13 @@ import { findCondition } from "@kcp-ts/sdk";
 import { type DecideInput, decide } from "./decide.ts";
 import type { Deployment, DeploymentStatus } from "./deployment.ts";
 import { asDeployment, replicasOf } from "./deployment.ts";
+import { deploymentStrategy } from "./deployment-strategy.ts";
 import { newPart, ownerLabelValue, partName } from "./part.ts";
 import { PlacementError, placementOf, placementTextMax, weightsAnnotation } from "./placement.ts";
 import type { Target } from "./standing.ts";
 import { syncedAnnotation } from "./synced.ts";
 
+const strategy = deploymentStrategy;
 const nowMs = Date.UTC(2026, 0, 1);
 const patience = { graceMs: 60_000, settleMs: 0 };
 
@@ -40,9 +42,10 @@ function part(
   annotations: Record<string, string> = {},
 ): Deployment {
   const { metadata, spec } = newPart({
+    strategy,
     parent,
     cluster,
-    replicas,
+    share: { replicas },
     askedReplicas: replicasOf(parent),
   });
   return {
@@ -59,8 +62,18 @@ function part(
   };
 }
 
-const decided = (input: Pick<DecideInput, "parent"> & Partial<DecideInput>) =>
-  decide({ parts: [], takenNames: new Set(), targets: [], patience, nowMs, ...input });
+const decided = (input: Pick<DecideInput, "parent"> & Partial<DecideInput>) => {
+  const decision = decide({
+    strategy,
+    parts: [],
+    takenNames: new Set(),
+    targets: [],
+    patience,
+    nowMs,
+    ...input,
+  });
+  return { ...decision, status: decision.status as DeploymentStatus };
+};
 const said = (input: Parameters<typeof decided>[0], type: string) =>
   findCondition(decided(input).status.conditions, type);
 

@@ -1,19 +1,27 @@
 /**
- * What to do about one Deployment, from all there is to know about it: its parts, the clusters, and the time. Pure; the splitter does it.
+ * What to do about one whole, from all there is to know about it: its parts, the clusters, and the time. Pure; the coordinator does it.
  *
  * Decided anew from the whole state each time, so it does not matter what was missed, or in which order things happened.
  */
-import { type Happening, type ObjectInput, stringMember, timestamp } from "@kcp-ts/sdk";
+import { formatGroupResource } from "@kcp-ts/machinery/status";
+import {
+  type Happening,
+  type ObjectInput,
+  type StringMap,
+  stringMember,
+  timestamp,
+} from "@kcp-ts/sdk";
 import { assignedCluster } from "../api/index.ts";
 import {
-  conditionsOf,
-  countOf,
-  type Deployment,
-  type DeploymentStatus,
-  isObserved,
-  replicasOf,
-} from "./deployment.ts";
-import { type FoldedPart, foldStatus } from "./fold-status.ts";
+  type Assessment,
+  assess,
+  type Neighbour,
+  type Policy,
+  type Prospect,
+  type Usage,
+  workloadOf,
+} from "../scheduling/index.ts";
+import type { FoldedPart } from "./fold-parts.ts";
 import {
   adjustedPart,
   askedReplicasAnnotation,
@@ -23,65 +31,102 @@ import {
   partName,
 } from "./part.ts";
 import { type Placement, PlacementError, placementOf } from "./placement.ts";
-import { type Member, type Part, type Plan, planMoves } from "./plan-moves.ts";
-import { earliest, type Judgement, judge, type Patience, type Target } from "./standing.ts";
+import type { Member, Part, Plan } from "./plan-moves.ts";
+import { podTemplateOf } from "./pod-template.ts";
+import {
+  earliest,
+  forKind,
+  type Judgement,
+  judge,
+  type Patience,
+  type Target,
+} from "./standing.ts";
+import type { Strategy } from "./strategy.ts";
 import { syncedAnnotation } from "./synced.ts";
 import { verdictOf } from "./verdict.ts";
+import type { Workload } from "./workload.ts";
 
 export interface DecideInput {
-  readonly parent: Deployment;
+  readonly strategy: Strategy;
+  readonly parent: Workload;
   /** Those that belong to the parent. */
-  readonly parts: readonly Deployment[];
+  readonly parts: readonly Workload[];
+  /** What the strategy's relations brought. */
+  readonly related?: readonly Workload[];
   /** Names of parts that other objects have. */
   readonly takenNames: ReadonlySet<string>;
   readonly targets: readonly Target[];
   readonly patience: Patience;
   readonly nowMs: number;
+  readonly surroundings?: Surroundings | undefined;
+}
+
+/** What else decides where it may go; all clusters, evenly, if it is left out. */
+export interface Surroundings {
+  readonly policy?: Policy | undefined;
+  readonly usage?: Usage | undefined;
+  readonly neighbours?: readonly Neighbour[] | undefined;
 }
 
 export interface Decision {
-  readonly creations: readonly ObjectInput<Deployment>[];
+  readonly creations: readonly ObjectInput<Workload>[];
   /** More replicas, or anything but replicas. */
-  readonly updates: readonly Deployment[];
+  readonly updates: readonly Workload[];
   /** Fewer replicas. Only behind the other writes. */
-  readonly cuts: readonly Deployment[];
-  readonly removals: readonly Deployment[];
+  readonly cuts: readonly Workload[];
+  readonly removals: readonly Workload[];
   /** Clusters that were lost just now. */
   readonly lost: readonly string[];
   /** The parent's. The very one that it has when nothing changes. */
-  readonly status: DeploymentStatus;
+  readonly status: object;
   readonly happenings: readonly Happening[];
   /** When to look again though nothing has changed. */
   readonly wakeAtMs: number | undefined;
+  /** To be written on the whole before its parts are touched. */
+  readonly annotations?: StringMap;
+  /** What the whole scales is to have so many. */
+  readonly scale?: { readonly name: string; readonly replicas: number };
+  /** The whole is to be deleted: it said for how long it wanted to be kept. */
+  readonly isExpired?: boolean;
+  /** Where it leads, and why. */
+  readonly places: readonly Place[];
+  readonly plan: Plan;
+  readonly assessment: Assessment;
 }
 
 /** A cluster that has a part, could have one, or both. */
 export interface Place {
   readonly name: string;
   readonly judgement: Judgement;
-  readonly deployment: Deployment | undefined;
+  /** What the scheduler says; nothing about a cluster that is not registered. */
+  readonly prospect: Prospect | undefined;
+  readonly object: Workload | undefined;
   readonly member: Member;
 }
 
 export function decide(input: DecideInput): Decision {
-  const { parent, nowMs, takenNames } = input;
-  const placement = readPlacement(parent);
-  const places = placesOf(input, placement instanceof PlacementError ? undefined : placement);
-  const replicas = replicasOf(parent);
-  const asked = Math.max(...places.map(({ deployment }) => askedOf(deployment)), replicas);
+  const { strategy, parent, nowMs, takenNames } = input;
+  const { places, assessment, problem } = placesFor(input);
+  const replicas = strategy.asked(parent);
+  const asked = Math.max(...places.map(({ object }) => askedOf(object)), replicas);
   const members = places.map(({ member }) => member);
-  const plan = planMoves({ replicas, members, scaledDownBy: asked - replicas });
-  const isHeld = placement instanceof PlacementError && input.parts.length > 0;
+  const { total, maxSkews } = assessment;
+  const scaledDownBy = asked - replicas;
+  const bounds = { placeable: total?.replicas, maxSkews };
+  const plan = strategy.plan({ replicas, members, scaledDownBy, ...bounds }, parent);
+  const isHeld = problem !== undefined && input.parts.length > 0;
   const writes = writesOf(input, places, isHeld ? heldPlan(places) : plan);
   const verdict = verdictOf({
     replicas,
     places,
     plan,
+    total,
     takenNames,
-    problem: placement instanceof PlacementError ? placement.message : undefined,
+    problem,
   });
   const { creations, updates, cuts, removals } = writes;
-  const status = foldStatus({
+  const status = strategy.fold({
+    strategy,
     parent,
     parts: places.flatMap(foldedPart),
     verdict,
@@ -91,21 +136,38 @@ export function decide(input: DecideInput): Decision {
   return {
     ...writes,
     status,
-    happenings: happeningsOf(parent, places, writes),
+    happenings: happeningsOf(input, places, writes),
     wakeAtMs: earliest(...places.map(({ judgement: { untilMs } }) => untilMs)),
+    places,
+    plan,
+    assessment,
   };
 }
 
-function foldedPart({ name, deployment, judgement, member }: Place): readonly FoldedPart[] {
-  if (deployment === undefined) return [];
-  const { standing } = judgement;
-  const trouble = stringMember(deployment.metadata.annotations, syncedAnnotation(name));
-  const isLeftAlone = member.part?.isPinned === true || member.part?.isGoing === true;
-  const isKnown = standing !== "lost" && standing !== "gone";
-  return [{ cluster: name, deployment, isKnown, isLeftAlone, trouble }];
+/** The clusters as they stand for this whole; and why what its author says about them cannot be read. */
+export function placesFor(input: DecideInput): {
+  readonly places: readonly Place[];
+  readonly assessment: Assessment;
+  readonly problem: string | undefined;
+} {
+  const placement = readPlacement(input.parent);
+  const isRead = !(placement instanceof PlacementError);
+  const wish = isRead ? placement : undefined;
+  const assessment = assessmentOf(input, wish);
+  const places = placesOf(input, wish, assessment);
+  return { places, assessment, problem: isRead ? undefined : placement.message };
 }
 
-function readPlacement({ metadata }: Deployment): Placement | PlacementError {
+function foldedPart({ name, object, judgement, member }: Place): readonly FoldedPart[] {
+  if (object === undefined) return [];
+  const { standing } = judgement;
+  const trouble = stringMember(object.metadata.annotations, syncedAnnotation(name));
+  const isLeftAlone = member.part?.isPinned === true || member.part?.isGoing === true;
+  const isKnown = standing !== "lost" && standing !== "gone";
+  return [{ cluster: name, object, isKnown, isLeftAlone, trouble }];
+}
+
+function readPlacement({ metadata }: Workload): Placement | PlacementError {
   try {
     return placementOf(metadata.annotations);
   } catch (error) {
@@ -114,37 +176,76 @@ function readPlacement({ metadata }: Deployment): Placement | PlacementError {
   }
 }
 
-function placesOf(input: DecideInput, placement: Placement | undefined): readonly Place[] {
-  const { parent, parts, targets, takenNames, patience, nowMs } = input;
-  const byCluster = new Map<string, Deployment>();
+function assessmentOf(input: DecideInput, wish: Placement | undefined): Assessment {
+  const { strategy, parent, targets, surroundings = {} } = input;
+  const byCluster = partsByCluster(input);
+  return assess({
+    ...surroundings,
+    workload: workloadOf(parent, {
+      resource: formatGroupResource(strategy.parts),
+      template: podTemplateOf(strategy.wholes, parent),
+    }),
+    candidates: targets,
+    wish,
+    present: (cluster) => {
+      const part = byCluster.get(cluster);
+      if (part === undefined) return { replicas: 0, available: 0 };
+      return {
+        replicas: strategy.shareOf(part).replicas,
+        available: strategy.report(part).available,
+      };
+    },
+  });
+}
+
+function partsByCluster({ parts }: DecideInput): ReadonlyMap<string, Workload> {
+  const byCluster = new Map<string, Workload>();
   for (const part of parts) byCluster.set(assignedCluster(part.metadata.labels) ?? "", part);
+  return byCluster;
+}
+
+function placesOf(
+  input: DecideInput,
+  placement: Placement | undefined,
+  { prospects }: Assessment,
+): readonly Place[] {
+  const { strategy, parent, targets, takenNames, patience, nowMs } = input;
+  const byCluster = partsByCluster(input);
   const byName = new Map(targets.map((target) => [target.name, target]));
   const names = new Set([...byName.keys(), ...byCluster.keys()]);
   const places: Place[] = [];
   for (const name of [...names].sort()) {
     const target = byName.get(name);
-    const deployment = byCluster.get(name);
-    const isTaken =
-      deployment === undefined && takenNames.has(partName(parent.metadata.name, name));
+    const object = byCluster.get(name);
+    const isTaken = object === undefined && takenNames.has(partName(parent.metadata.name, name));
     if (isTaken) continue;
-    const judged = judge(target, nowMs, patience);
-    const judgement = isExcluded(target, placement) ? excluded(judged) : judged;
+    const judged = judge(
+      target && forKind(target, formatGroupResource(strategy.parts)),
+      nowMs,
+      patience,
+    );
+    const prospect = prospects.get(name);
+    const judgement = permitted(judged, prospect);
     const member: Member = {
       name,
       ...judgement,
-      weight: Math.max(1, placement?.weights.get(name) ?? 1),
+      weight: prospect?.weight,
       capacity: placement?.capacity.get(name),
-      part: deployment === undefined ? undefined : partOf(deployment),
+      room: prospect?.room?.replicas,
+      domains: prospect?.domains,
+      part: object === undefined ? undefined : partOf(object, strategy),
     };
-    places.push({ name, judgement, deployment, member });
+    places.push({ name, judgement, prospect, object, member });
   }
   return places;
 }
 
-function isExcluded(target: Target | undefined, placement: Placement | undefined): boolean {
-  if (target === undefined || placement === undefined) return false;
-  const { selector, weights } = placement;
-  return weights.get(target.name) === 0 || selector?.matches(target.labels) === false;
+/** What the scheduler says is on top of how the cluster is. */
+function permitted(judgement: Judgement, prospect: Prospect | undefined): Judgement {
+  if (prospect === undefined) return judgement;
+  if (prospect.expelled.length > 0) return excluded(judgement);
+  const isOpen = judgement.standing === "accepting" || judgement.standing === "settling";
+  return isOpen && prospect.refused.length > 0 ? { ...judgement, standing: "cordoned" } : judgement;
 }
 
 function excluded(judgement: Judgement): Judgement {
@@ -153,23 +254,17 @@ function excluded(judgement: Judgement): Judgement {
   return { ...judgement, standing: isSeen ? "leaving" : standing, isLeaving: true };
 }
 
-function partOf(deployment: Deployment): Part {
-  const { metadata } = deployment;
+function partOf(object: Workload, strategy: Strategy): Part {
+  const { metadata } = object;
   return {
-    replicas: replicasOf(deployment),
-    available: countOf(deployment, "availableReplicas"),
-    isObserved: isObserved(deployment),
-    isStuck:
-      isObserved(deployment) &&
-      conditionsOf(deployment).some(
-        ({ type, reason }) => type === "Progressing" && reason === "ProgressDeadlineExceeded",
-      ),
+    ...strategy.shareOf(object),
+    ...strategy.report(object),
     isGoing: metadata.deletionTimestamp !== undefined,
     isPinned: stringMember(metadata.annotations, handsOffAnnotation) === "true",
   };
 }
 
-function askedOf(part: Deployment | undefined): number {
+function askedOf(part: Workload | undefined): number {
   const text = stringMember(part?.metadata.annotations, askedReplicasAnnotation) ?? "";
   return /^\d{1,10}$/.test(text) ? Number(text) : 0;
 }
@@ -186,34 +281,36 @@ function heldPlan(places: readonly Place[]): Pick<Plan, "next"> {
 type Writes = Pick<Decision, "creations" | "updates" | "cuts" | "removals" | "lost">;
 
 function writesOf(
-  { parent, nowMs }: DecideInput,
+  { strategy, parent, nowMs }: DecideInput,
   places: readonly Place[],
-  { next }: Pick<Plan, "next">,
+  { next, starts }: Pick<Plan, "next" | "starts">,
 ): Writes {
-  const creations: ObjectInput<Deployment>[] = [];
-  const updates: Deployment[] = [];
-  const cuts: Deployment[] = [];
-  const removals: Deployment[] = [];
+  const creations: ObjectInput<Workload>[] = [];
+  const updates: Workload[] = [];
+  const cuts: Workload[] = [];
+  const removals: Workload[] = [];
   const lost: string[] = [];
-  const askedReplicas = replicasOf(parent);
-  for (const { name, judgement, deployment, member } of places) {
+  const askedReplicas = strategy.asked(parent);
+  for (const { name, judgement, object, member } of places) {
     const wanted = next.get(name);
     if (wanted === undefined) continue;
     if (wanted === "remove") {
-      if (deployment !== undefined) removals.push(deployment);
+      if (object !== undefined) removals.push(object);
       continue;
     }
-    const wish = { parent, cluster: name, replicas: wanted, askedReplicas };
-    if (deployment === undefined) {
+    const start = starts?.get(name);
+    const share = { replicas: wanted, ...(start === undefined ? {} : { start }) };
+    const wish = { strategy, parent, cluster: name, share, askedReplicas };
+    if (object === undefined) {
       creations.push(newPart(wish));
       continue;
     }
-    const since = stringMember(deployment.metadata.annotations, lostSinceAnnotation);
+    const since = stringMember(object.metadata.annotations, lostSinceAnnotation);
     const isLost = judgement.standing === "lost";
     if (isLost && since === undefined) lost.push(name);
     const lostSince = isLost ? (since ?? timestamp(nowMs)) : undefined;
-    const adjusted = adjustedPart(deployment, { ...wish, lostSince });
-    if (adjusted === deployment) continue;
+    const adjusted = adjustedPart(object, { ...wish, lostSince });
+    if (adjusted === object) continue;
     if (wanted < (member.part?.replicas ?? 0)) cuts.push(adjusted);
     else updates.push(adjusted);
   }
@@ -221,7 +318,7 @@ function writesOf(
 }
 
 function happeningsOf(
-  parent: Deployment,
+  { strategy, parent }: DecideInput,
   places: readonly Place[],
   { creations, updates, cuts, removals, lost }: Writes,
 ): readonly Happening[] {
@@ -235,7 +332,7 @@ function happeningsOf(
   for (const part of [...creations, ...updates, ...cuts]) {
     const cluster = assignedCluster(part.metadata.labels) ?? "";
     const from = before.get(cluster) ?? 0;
-    const to = (part.spec as { replicas?: number }).replicas ?? 0;
+    const to = strategy.shareOf(part as Workload).replicas;
     if (from !== to) moves.push(`${cluster} ${from} to ${to}`);
   }
   for (const part of removals) {
@@ -243,7 +340,7 @@ function happeningsOf(
     moves.push(`${cluster} ${before.get(cluster) ?? 0} to none`);
   }
   if (moves.length > 0) {
-    const message = `${replicasOf(parent)} replicas are split anew: ${moves.join(", ")}`;
+    const message = `${strategy.asked(parent)} replicas are split anew: ${moves.join(", ")}`;
     happenings.push({ type: "Normal", reason: "Split", message });
   }
   return happenings;

@@ -209,3 +209,45 @@ function evenSplits(replicas: number, clusters: readonly Share[]): Map<string, n
   }
   return found;
 }
+
+describe("room and domains", () => {
+  const member = (name: string, more: Partial<Share> = {}): Share => ({
+    name,
+    ready: true,
+    current: 0,
+    ...more,
+  });
+  const shares = (...args: Parameters<typeof distribute>) =>
+    Object.fromEntries(distribute(...args));
+
+  it("room is never exceeded, and capacity before it is", () => {
+    const clusters = [
+      member("a", { room: 3, capacity: 1 }),
+      member("b", { room: 2 }),
+      member("c", { room: 0 }),
+    ];
+    assert.deepEqual(shares(3, clusters), { a: 1, b: 2, c: 0 });
+    assert.deepEqual(shares(9, clusters), { a: 3, b: 2, c: 0 });
+  });
+
+  it("domains share alike, however many clusters they have", () => {
+    const clusters = [
+      member("a", { domains: ["us", "us-1"] }),
+      member("b", { domains: ["us", "us-2"] }),
+      member("c", { domains: ["us", "us-2"] }),
+      member("d", { domains: ["eu", "eu-1"] }),
+    ];
+    assert.deepEqual(shares(8, clusters), { a: 2, b: 1, c: 1, d: 4 });
+    const full = clusters.map((one) => (one.name === "d" ? { ...one, room: 1 } : one));
+    assert.deepEqual(shares(8, full), { a: 4, b: 2, c: 1, d: 1 });
+  });
+
+  it("an unevenness that may be is left as it is", () => {
+    const clusters = [
+      member("a", { domains: ["us"], current: 5 }),
+      member("b", { domains: ["eu"], current: 3 }),
+    ];
+    assert.deepEqual(shares(8, clusters, [2]), { a: 5, b: 3 });
+    assert.deepEqual(shares(8, clusters, [1]), { a: 4, b: 4 });
+  });
+});

@@ -2,11 +2,13 @@
  * How many replicas go where, as arithmetic: no clocks, no objects, no history but what each cluster has now.
  *
  * Promises:
- * 1. The sum is what was asked for whenever some cluster takes part that is not cordoned.
+ * 1. The sum is what was asked for whenever some cluster takes part that is not cordoned, and there is room for it.
  * 2. A cluster's share is its exact quota (by weight, among those with room) rounded down or up; among all such splits it is one
  *    that moves the fewest replicas.
- * 3. Capacity is exceeded only when all of it is used up, and then by all alike. A cordoned cluster never gets more than it has.
+ * 3. Capacity is exceeded only when all of it is used up, and then by all alike; room never is. A cordoned cluster never gets more than it has.
  * 4. The order of the clusters does not matter: ties are decided by name.
+ * 5. Where clusters are in domains, the domains share alike first, and then the clusters of each. A split over domains that is uneven by no more than
+ *    may be is left as it is.
  */
 import { assert } from "@kcp-ts/machinery/base";
 
@@ -18,27 +20,35 @@ export interface Share {
   readonly weight?: number | undefined;
   /** Replicas that it has room for; unbounded if left out. */
   readonly capacity?: number | undefined;
+  /** Replicas that it can have at all; unbounded if left out. */
+  readonly room?: number | undefined;
+  /** Which part of the world it is in, the widest first. As many for each cluster. */
+  readonly domains?: readonly string[] | undefined;
   /** Keeps at most what it has. */
   readonly cordoned?: boolean | undefined;
   /** What it has now. */
   readonly current: number;
 }
 
-/** Above this, sums of weights times replicas would no longer be exact. */
+/** The greatest that people may say. */
 export const weightMax = 1000;
+/** Above this, sums of weights times replicas would no longer be exact. */
+const scaledWeightMax = 1_000_000;
 
 export function distribute(
   replicas: number,
   clusters: readonly Share[],
+  /** By how much the domains of each level may differ before something is moved; 1 if left out. */
+  maxSkews: readonly number[] = [],
 ): ReadonlyMap<string, number> {
   const shares = new Map<string, number>();
   for (const { name } of clusters) shares.set(name, 0);
   const members = clusters.filter(({ ready }) => ready).map(memberOf);
   members.sort((a, b) => (a.name < b.name ? -1 : 1));
-  const left = fill(replicas, members, shares);
+  const left = spread(replicas, members, shares, maxSkews);
   // There is more than room: those that can be overfilled are, by their weights.
   const open = members.filter(({ isOpen }) => isOpen);
-  if (left > 0) fill(left, open.map(overfilled(shares)), shares);
+  if (left > 0) spread(left, open.map(overfilled(shares)), shares, maxSkews);
   return shares;
 }
 
@@ -46,22 +56,78 @@ interface Member {
   readonly name: string;
   readonly weight: number;
   readonly room: number;
+  /** What it can be overfilled to. */
+  readonly limit: number;
   readonly isOpen: boolean;
   readonly current: number;
+  readonly domains: readonly string[];
 }
 
-function memberOf({ name, weight = 1, capacity, cordoned = false, current }: Share): Member {
-  assert(weight > 0 && weight <= weightMax, `weight ${weight} of ${name}`);
-  const limit = Math.max(0, capacity ?? Number.POSITIVE_INFINITY);
-  const room = cordoned ? Math.min(limit, current) : limit;
-  return { name, weight, room, isOpen: !cordoned, current };
+function memberOf(share: Share): Member {
+  const { name, weight = 1, cordoned = false, current, domains = [] } = share;
+  const { capacity = Number.POSITIVE_INFINITY, room: most = Number.POSITIVE_INFINITY } = share;
+  assert(weight > 0 && weight <= scaledWeightMax, `weight ${weight} of ${name}`);
+  const limit = Math.max(0, most);
+  const wanted = Math.max(0, Math.min(capacity, limit));
+  const room = cordoned ? Math.min(wanted, current) : wanted;
+  return { name, weight, room, limit, isOpen: !cordoned, current, domains };
 }
 
 function overfilled(shares: ReadonlyMap<string, number>): (member: Member) => Member {
   return (member) => {
-    const current = Math.max(0, member.current - (shares.get(member.name) ?? 0));
-    return { ...member, room: Number.POSITIVE_INFINITY, current };
+    const share = shares.get(member.name) ?? 0;
+    const current = Math.max(0, member.current - share);
+    return { ...member, room: member.limit - share, current };
   };
+}
+
+/** Over the domains of the widest level, and in each of them over those of the next. Adds to the shares; returns what found no room. */
+function spread(
+  replicas: number,
+  members: readonly Member[],
+  shares: Map<string, number>,
+  [maxSkew = 1, ...narrower]: readonly number[],
+): number {
+  if (!members.some(({ domains }) => domains.length > 0)) return fill(replicas, members, shares);
+  const inside = new Map<string, Member[]>();
+  for (const member of members) {
+    const [domain = "", ...domains] = member.domains;
+    const known = inside.get(domain);
+    if (known === undefined) inside.set(domain, [{ ...member, domains }]);
+    else known.push({ ...member, domains });
+  }
+  const outside = [...inside].map(([name, all]) => domainOf(name, all));
+  outside.sort((a, b) => (a.name < b.name ? -1 : 1));
+  const parts = keptDomains(replicas, outside, maxSkew) ?? new Map<string, number>();
+  const left = parts.size > 0 ? 0 : fill(replicas, outside, parts);
+  for (const [domain, all] of inside) spread(parts.get(domain) ?? 0, all, shares, narrower);
+  return left;
+}
+
+/** All domains weigh the same, however many clusters they have. */
+function domainOf(name: string, members: readonly Member[]): Member {
+  return {
+    name,
+    weight: 1,
+    room: sumOf(members, ({ room }) => room),
+    limit: sumOf(members, ({ limit }) => limit),
+    isOpen: members.some(({ isOpen }) => isOpen),
+    current: sumOf(members, ({ current, room }) => Math.min(current, room)),
+    domains: [],
+  };
+}
+
+/** As it is, if that is even enough. */
+function keptDomains(
+  replicas: number,
+  domains: readonly Member[],
+  maxSkew: number,
+): Map<string, number> | undefined {
+  const kept = new Map(domains.map(({ name, current }) => [name, current]));
+  const counts = [...kept.values()];
+  const isWhole = counts.reduce((sum, count) => sum + count, 0) === replicas;
+  const isEven = Math.max(...counts) - Math.min(...counts) <= maxSkew;
+  return isWhole && isEven ? kept : undefined;
 }
 
 /** Adds to the shares; returns what found no room. */

@@ -1,15 +1,19 @@
 /** Coordination: one object becomes a part for each cluster, and the parts' statuses become its own. */
-export { type DecideInput, type Decision, decide } from "./decide.ts";
 export {
-  type DeploymentSplitter,
-  type DeploymentSplitterOptions,
+  type Coordinators,
+  type CoordinatorsOptions,
   deploymentSplitter,
   graceMsDefault,
   settleMsDefault,
-  type Tenants,
-} from "./deployment-splitter.ts";
+  strategiesDefault,
+  workloadCoordinators,
+} from "./coordinators.ts";
+export { type DecideInput, type Decision, decide } from "./decide.ts";
 export { distribute, type Share, weightMax } from "./distribute.ts";
-export { placedCondition } from "./fold-status.ts";
+export { placedCondition } from "./fold-parts.ts";
 export { askedReplicasAnnotation, handsOffAnnotation, lostSinceAnnotation } from "./part.ts";
 export { capacityAnnotation, selectorAnnotation, weightsAnnotation } from "./placement.ts";
-export type { Patience } from "./standing.ts";
+export { type Patience, type Target, targetOf } from "./standing.ts";
+export type { PartShare, Sharing, Strategy } from "./strategy.ts";
+export { metadataAndTargets } from "./watched-clusters.ts";
+export type { Workload } from "./workload.ts";

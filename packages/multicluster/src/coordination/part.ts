@@ -1,13 +1,21 @@
 /**
- * A part: the child Deployment that stands for one cluster's share.
+ * A part: the child that stands for one cluster's share of a whole.
  *
- * Its spec is the parent's, all of it, with replicas of its own; so rollouts, restarts and edits of the parent reach it as edits. Its
+ * Its spec is the parent's with a share of its own (see `strategy.ts`); so rollouts, restarts and edits of the parent reach it as edits. Its
  * labels and annotations are the parent's too, but for those of the machinery (kcp's and kubectl's), which are its own. Whatever somebody else changes
  * in these is put back, unless the part says that it is to be left alone.
  */
 import { createHash } from "node:crypto";
 import { type JsonObject, type JsonValue, jsonEqual } from "@kcp-ts/machinery/json";
-import { type ObjectInput, type OwnerReference, type StringMap, stringMember } from "@kcp-ts/sdk";
+import {
+  apiVersionOf,
+  type KubernetesObject,
+  type ObjectInput,
+  type OwnerReference,
+  type Resource,
+  type StringMap,
+  stringMember,
+} from "@kcp-ts/sdk";
 import {
   assignedCluster,
   clusterLabel,
@@ -15,7 +23,8 @@ import {
   ownedByLabels,
   statesOf,
 } from "../api/index.ts";
-import type { Deployment } from "./deployment.ts";
+import type { PartShare, Strategy } from "./strategy.ts";
+import type { Workload } from "./workload.ts";
 
 /** On a part, "true": its spec is somebody else's business. It is counted, and its replicas are taken off what the others share. */
 export const handsOffAnnotation = "workloads.kcp.io/hands-off";
@@ -24,8 +33,8 @@ export const askedReplicasAnnotation = "workloads.kcp.io/asked-replicas";
 /** On a part: since when its cluster is lost. */
 export const lostSinceAnnotation = "workloads.kcp.io/lost-since";
 
-/** A Deployment that is assigned to no cluster is one to be split. */
-export function isWhole({ metadata }: Pick<Deployment, "metadata">): boolean {
+/** An object that is assigned to no cluster is one to be split. */
+export function isWhole({ metadata }: Pick<KubernetesObject, "metadata">): boolean {
   const { labels } = metadata;
   return (
     assignedCluster(labels) === undefined &&
@@ -43,7 +52,7 @@ export function ownerLabelOf(labels: StringMap | undefined): string | undefined 
 }
 
 /** Whether it is a part of this very parent, or one that nobody owns and that the parent may take over. */
-export function belongsTo(part: Deployment, parent: Deployment): boolean {
+export function belongsTo(part: KubernetesObject, parent: KubernetesObject): boolean {
   const controller = part.metadata.ownerReferences?.find((one) => one.controller === true);
   if (controller !== undefined) return controller.uid === parent.metadata.uid;
   return ownerLabelOf(part.metadata.labels) === ownerLabelValue(parent.metadata.name);
@@ -59,35 +68,43 @@ export function partName(parent: string, cluster: string): string {
   return shortened(`${parent}--${cluster.replaceAll(".", "-")}`, 253);
 }
 
-export interface PartWish {
-  readonly parent: Deployment;
+/** Whose part it is, and where. */
+export interface PartOf {
+  readonly strategy: Strategy;
+  readonly parent: Workload;
   readonly cluster: string;
-  readonly replicas: number;
+}
+
+export interface PartWish extends PartOf {
+  readonly share: PartShare;
   readonly askedReplicas: number;
   readonly lostSince?: string | undefined;
 }
 
-export function newPart(wish: PartWish): ObjectInput<Deployment> {
-  const { parent, cluster } = wish;
+export function newPart(wish: PartWish): ObjectInput<Workload> {
+  const { strategy, parent, cluster } = wish;
   return {
     metadata: {
       name: partName(parent.metadata.name, cluster),
       ...(parent.metadata.namespace === undefined ? {} : { namespace: parent.metadata.namespace }),
       labels: labelsFor(wish, undefined),
       annotations: annotationsFor(wish, undefined),
-      ownerReferences: [ownerReference(parent)],
+      ownerReferences: [ownerReference(strategy.wholes, parent)],
     },
     spec: specFor(wish),
   };
 }
 
 /** The part as it should be; the very part when it is. */
-export function adjustedPart(part: Deployment, wish: PartWish): Deployment {
+export function adjustedPart(part: Workload, wish: PartWish): Workload {
   const { metadata } = part;
   const labels = labelsFor(wish, metadata.labels);
   const annotations = annotationsFor(wish, metadata.annotations);
   const spec = specFor(wish);
-  const ownerReferences = withOwner(metadata.ownerReferences, ownerReference(wish.parent));
+  const ownerReferences = withOwner(
+    metadata.ownerReferences,
+    ownerReference(wish.strategy.wholes, wish.parent),
+  );
   const isSame =
     same(spec, part.spec) &&
     same(labels, metadata.labels ?? {}) &&
@@ -98,15 +115,20 @@ export function adjustedPart(part: Deployment, wish: PartWish): Deployment {
 }
 
 /** Whether the part runs what the parent says now. */
-export function hasSpecOf(part: Deployment, parent: Deployment): boolean {
-  return same({ ...part.spec, replicas: 0 }, { ...parent.spec, replicas: 0 });
+export function hasSpecOf(part: Workload, of: PartOf): boolean {
+  return same(part.spec, specFor({ ...of, share: of.strategy.shareOf(part) }));
 }
 
-function specFor({ parent, replicas }: PartWish): JsonObject {
-  return { ...parent.spec, replicas };
+function specFor({
+  strategy,
+  parent,
+  cluster,
+  share,
+}: Omit<PartWish, "askedReplicas">): JsonObject {
+  return strategy.specFor(parent, share, cluster);
 }
 
-function labelsFor({ parent, cluster }: PartWish, current: StringMap | undefined): StringMap {
+function labelsFor({ parent, cluster }: PartOf, current: StringMap | undefined): StringMap {
   return {
     ...plain(parent.metadata.labels),
     ...ofMachinery(current),
@@ -139,10 +161,13 @@ function isMachinery(key: string): boolean {
   return /^([a-z0-9.-]*\.)?kcp\.(io|dev)\/|^(deployment|kubectl)\.kubernetes\.io\//.test(key);
 }
 
-export function ownerReference({ metadata: { name, uid = "" } }: Deployment): OwnerReference {
+export function ownerReference(
+  resource: Resource<Workload>,
+  { metadata: { name, uid = "" } }: Workload,
+): OwnerReference {
   return {
-    apiVersion: "apps/v1",
-    kind: "Deployment",
+    apiVersion: apiVersionOf(resource),
+    kind: resource.kind,
     name,
     uid,
     controller: true,

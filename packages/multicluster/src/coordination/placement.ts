@@ -1,5 +1,5 @@
 /**
- * What the author of a Deployment says about where its replicas go, in annotations:
+ * What the author of a workload says about where its replicas go, in annotations:
  *
  *     workloads.kcp.io/cluster-selector: region in (us, eu)        which clusters, by the labels of their SyncTargets
  *     workloads.kcp.io/cluster-weights: us-east1=3,us-west1=1      how much each, relative to the others; 0 is nothing, 1 is the default
@@ -13,8 +13,8 @@ import {
   SelectorSyntaxError,
 } from "@kcp-ts/machinery/selectors";
 import { type StringMap, stringMember } from "@kcp-ts/sdk";
-import { replicasMax } from "./deployment.ts";
 import { weightMax } from "./distribute.ts";
+import { replicasMax } from "./workload.ts";
 
 export const selectorAnnotation = "workloads.kcp.io/cluster-selector";
 export const weightsAnnotation = "workloads.kcp.io/cluster-weights";

@@ -24,13 +24,21 @@ export interface Member {
   readonly isTrusted?: boolean;
   readonly weight?: number | undefined;
   readonly capacity?: number | undefined;
+  /** Replicas that it can have at all; unbounded if left out. */
+  readonly room?: number | undefined;
+  /** Which part of the world it is in, the widest first. */
+  readonly domains?: readonly string[] | undefined;
   readonly part?: Part | undefined;
 }
 
 /** What a cluster has of the whole. */
 export interface Part {
   readonly replicas: number;
+  /** Of a range of numbers: the first. */
+  readonly start?: number;
   readonly available: number;
+  /** How many there are, ready or not, where it matters that some are gone. */
+  readonly running?: number;
   /** Whether the report is about the newest spec: an older one may count what has been removed since. */
   readonly isObserved: boolean;
   /** The cluster itself has given up on what is not available. */
@@ -46,11 +54,17 @@ export interface PlanInput {
   readonly members: readonly Member[];
   /** How many fewer are asked for than when the parts were last written. */
   readonly scaledDownBy: number;
+  /** How many there may be in all clusters together; as many as are asked for if left out. */
+  readonly placeable?: number | undefined;
+  /** How uneven domains may be, level by level. */
+  readonly maxSkews?: readonly number[] | undefined;
 }
 
 export interface Plan {
   /** By cluster: so many next, or `remove`. Clusters whose part stays away or is left alone are not in it. */
   readonly next: ReadonlyMap<string, number | "remove">;
+  /** By cluster, where shares are ranges of numbers: the first of what is next. */
+  readonly starts?: ReadonlyMap<string, number>;
   /** Where it leads. */
   readonly goal: ReadonlyMap<string, number>;
   /** What has no place in any cluster. */
@@ -61,7 +75,8 @@ export interface Plan {
 
 export function planMoves(input: PlanInput): Plan {
   const { replicas, members } = input;
-  const goal = goalOf(replicas, members);
+  const { placeable = replicas, maxSkews } = input;
+  const goal = goalOf(Math.min(replicas, placeable), members, maxSkews);
   const next = new Map<string, number | "remove">();
   let available = sumOf(members, availableAtLeast);
   const isEnough = available >= replicas;
@@ -93,14 +108,18 @@ export function planMoves(input: PlanInput): Plan {
 }
 
 /** What came back is not given more before it has proved itself, unless there is nobody else; what has no part yet has nothing to prove. */
-function receivers(members: readonly Member[]): ReadonlySet<Member> {
+export function receivers(members: readonly Member[]): ReadonlySet<Member> {
   const isNobodyElse = !members.some(({ standing }) => standing === "accepting");
   const may = ({ standing, part }: Member) =>
     standing === "accepting" || (standing === "settling" && (isNobodyElse || part === undefined));
   return new Set(members.filter(may));
 }
 
-function goalOf(replicas: number, members: readonly Member[]): ReadonlyMap<string, number> {
+function goalOf(
+  replicas: number,
+  members: readonly Member[],
+  maxSkews?: readonly number[],
+): ReadonlyMap<string, number> {
   const pinned = members.filter(({ part }) => part?.isPinned === true);
   const fixed = sumOf(pinned, ({ part }) => part?.replicas ?? 0);
   const open = receivers(members);
@@ -111,10 +130,12 @@ function goalOf(replicas: number, members: readonly Member[]): ReadonlyMap<strin
       ready: takesPart.has(member.standing),
       weight: member.weight,
       capacity: member.capacity,
+      room: member.room,
+      domains: member.domains,
       cordoned: !open.has(member),
       current: member.part?.replicas ?? 0,
     }));
-  const goal = new Map(distribute(Math.max(0, replicas - fixed), shares));
+  const goal = new Map(distribute(Math.max(0, replicas - fixed), shares, maxSkews));
   for (const { name, part } of pinned) goal.set(name, part?.replicas ?? 0);
   return goal;
 }
@@ -140,11 +161,11 @@ function isReported({ standing, isTrusted, part }: Member): boolean {
   return part?.isObserved === true && counts.has(standing) && isTrusted !== false;
 }
 
-function isFrozen({ standing, isLeaving }: Member): boolean {
+export function isFrozen({ standing, isLeaving }: Member): boolean {
   return standing === "lost" && isLeaving !== true;
 }
 
-function isToBeEmptied({ standing }: Member): boolean {
+export function isToBeEmptied({ standing }: Member): boolean {
   return standing === "leaving" || standing === "lost" || standing === "gone";
 }
 

@@ -14,7 +14,7 @@ import {
   stringMember,
 } from "@kcp-ts/sdk";
 import { ownedByLabel } from "../api/index.ts";
-import type { Deployment } from "./deployment.ts";
+import { type Deployment, deployments } from "./deployment.ts";
 import { ownerLabelValue, ownerReference, plain, shortened } from "./part.ts";
 
 export interface Revision extends KubernetesObject {
@@ -121,7 +121,7 @@ function newRevision(
       ...(namespace === undefined ? {} : { namespace }),
       labels: { ...labels, [hashLabel]: hash, ...owner },
       annotations: annotationsFor(parent, undefined, number),
-      ownerReferences: [ownerReference(parent)],
+      ownerReferences: [ownerReference(deployments, parent)],
     },
     spec: {
       replicas: 0,

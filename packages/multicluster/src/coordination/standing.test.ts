@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { SyncTarget } from "../api/index.ts";
-import { judge, type Target, targetOf } from "./standing.ts";
+import { forKind, judge, type Target, targetOf } from "./standing.ts";
 
 const patience = { graceMs: 60_000, settleMs: 10_000 };
 const target = (more: Partial<Target>): Target => ({
@@ -86,11 +86,12 @@ describe("a SyncTarget", () => {
   });
 
   it("whose syncer does not sync Deployments gets none", () => {
+    const isClosed = (target: Target) => forKind(target, "deployments.apps").isUnschedulable;
     const synced = (...syncedResources: string[]) =>
-      targetOf(syncTarget({ status: { syncedResources } })).isUnschedulable;
+      isClosed(targetOf(syncTarget({ status: { syncedResources } })));
     assert.equal(synced("services"), true);
     assert.equal(synced("deployments.apps", "services"), false);
-    assert.equal(targetOf(syncTarget({})).isUnschedulable, false);
+    assert.equal(isClosed(targetOf(syncTarget({}))), false);
   });
 
   it("with a date of eviction that is none is not evicted", () => {

@@ -11,7 +11,7 @@
  *     cordoned: unschedulable      leaving: evictAfter passed, or the SyncTarget is being deleted, or excluded
  *     gone:     there is no SyncTarget of that name
  *
- * What each means for a part of a Deployment (`plan-moves.ts` acts on it):
+ * What each means for a part of a whole (`plan-moves.ts` acts on it):
  *
  * | standing  | gets more | its ready replicas count | gives up what it has |
  * |-----------|-----------|--------------------------|----------------------|
@@ -25,8 +25,9 @@
  *
  * Reports of a cluster that has been Ready for less than settleMs do not count yet, whatever its standing.
  */
-import { findCondition, isConditionTrue, type StringMap } from "@kcp-ts/sdk";
+import { findCondition, isConditionTrue } from "@kcp-ts/sdk";
 import { type SyncTarget, targetConditions } from "../api/index.ts";
+import { type Candidate, candidateOf } from "../scheduling/index.ts";
 
 export type Standing =
   | "accepting"
@@ -38,13 +39,13 @@ export type Standing =
   | "gone";
 
 /** What of a SyncTarget decides where replicas go. */
-export interface Target {
-  readonly name: string;
-  readonly labels: StringMap;
+export interface Target extends Candidate {
   readonly isReady: boolean;
   /** When Ready last changed, or when the SyncTarget was made. */
   readonly changedAtMs: number;
   readonly isUnschedulable: boolean;
+  /** What is synced to it, by `resource.group`; undefined where nobody says, and everything may be. */
+  readonly synced?: readonly string[] | undefined;
   readonly evictAfterMs: number | undefined;
   readonly isDeleting: boolean;
 }
@@ -66,21 +67,28 @@ export interface Judgement {
   readonly untilMs: number | undefined;
 }
 
-export function targetOf({ metadata, spec, status }: SyncTarget): Target {
+export function targetOf(object: SyncTarget): Target {
+  const { metadata, spec, status } = object;
   const { ready: summary, heartbeatHealthy } = targetConditions;
   const isDeleting = metadata.deletionTimestamp !== undefined;
   const ready = findCondition(status?.conditions, isDeleting ? heartbeatHealthy : summary);
   const evictAfterMs = Date.parse(spec?.evictAfter ?? "");
   return {
-    name: metadata.name,
-    labels: metadata.labels ?? {},
+    ...candidateOf(object),
     // One that is being deleted is called not Ready for that alone.
     isReady: isConditionTrue(status?.conditions, isDeleting ? heartbeatHealthy : summary),
     changedAtMs: timeOf(ready?.lastTransitionTime) ?? timeOf(metadata.creationTimestamp) ?? 0,
-    isUnschedulable: spec?.unschedulable === true || !takesDeployments(status),
+    isUnschedulable: spec?.unschedulable === true,
+    synced: status?.syncedResources,
     evictAfterMs: Number.isNaN(evictAfterMs) ? undefined : evictAfterMs,
     isDeleting,
   };
+}
+
+/** A cluster that does not sync a kind gets none of it. Where nobody says what is synced, everything may be. */
+export function forKind(target: Target, kind: string): Target {
+  const isSynced = target.synced?.includes(kind) ?? true;
+  return isSynced ? target : { ...target, isUnschedulable: true };
 }
 
 export function judge(
@@ -114,11 +122,6 @@ export function judge(
 export function earliest(...times: readonly (number | undefined)[]): number | undefined {
   const known = times.filter((one) => one !== undefined);
   return known.length === 0 ? undefined : Math.min(...known);
-}
-
-/** Where nobody says what is synced, everything may be. */
-function takesDeployments(status: SyncTarget["status"]): boolean {
-  return status?.syncedResources?.includes("deployments.apps") ?? true;
 }
 
 function timeOf(text: string | undefined): number | undefined {

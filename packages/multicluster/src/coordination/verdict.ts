@@ -1,12 +1,20 @@
 /** What is said about the split of a Deployment: in its condition Placed and, when nothing goes on without help, in Progressing. */
-import type { Verdict } from "./fold-status.ts";
+
+import type { Bound, Prospect } from "../scheduling/index.ts";
+import type { Verdict } from "./fold-parts.ts";
 import type { Member, Plan } from "./plan-moves.ts";
 import type { Standing } from "./standing.ts";
 
 export interface VerdictInput {
   readonly replicas: number;
-  readonly places: readonly { readonly name: string; readonly member: Member }[];
+  readonly places: readonly {
+    readonly name: string;
+    readonly member: Member;
+    readonly prospect?: Prospect | undefined;
+  }[];
   readonly plan: Plan;
+  /** What may be in all clusters together. */
+  readonly total?: Bound | undefined;
   /** Names that parts would need and other objects have. */
   readonly takenNames: ReadonlySet<string>;
   /** Why the annotations cannot be read. */
@@ -34,15 +42,43 @@ export function verdictOf(input: VerdictInput): Verdict {
   }
   if (!isRegistered) return blocked("NoRegisteredClusters", nextStep);
   if (plan.unplaced > 0) {
-    const why = places.map(({ name, member }) => `${name} is ${words[member.standing]}`);
-    const message = `${plan.unplaced} of ${replicas} replicas have no cluster to go to: ${why.join(", ")}`;
-    return blocked("NoReadyClusters", message);
+    const { reason, why } = shortage(input);
+    const message = `${plan.unplaced} of ${replicas} replicas have no cluster to go to: ${why}`;
+    return blocked(reason, message);
   }
   const verdict = moving(plan, places) ?? placed(plan);
   const lost = places.filter(({ member }) => member.standing === "lost" && member.part);
   if (lost.length === 0) return verdict;
   const message = `${verdict.message}; lost: ${lost.map(({ name }) => name).join(", ")}`;
   return { ...verdict, message };
+}
+
+/** What keeps replicas from being placed. What is full may have room again, so it is told from what is not wanted there. */
+function shortage({ replicas, places, plan, total }: VerdictInput): {
+  readonly reason: string;
+  readonly why: string;
+} {
+  if (
+    total !== undefined &&
+    total.replicas < replicas &&
+    replicas - total.replicas >= plan.unplaced
+  )
+    return { reason: "NoCapacity", why: total.because };
+  const isOpen = ({ standing }: Member) => standing === "accepting" || standing === "settling";
+  const isFull = places.some(({ member }) => isOpen(member) && member.room !== undefined);
+  const isRefused = places.some(({ prospect }) => refusals(prospect).length > 0);
+  const why = places.map(({ name, member, prospect }) => {
+    const because = refusals(prospect);
+    if (because.length > 0) return `${name}: ${because.join(", ")}`;
+    if (isOpen(member) && prospect?.room !== undefined) return `${name}: ${prospect.room.because}`;
+    return `${name} is ${words[member.standing]}`;
+  });
+  const reason = isFull ? "NoCapacity" : isRefused ? "NoEligibleClusters" : "NoReadyClusters";
+  return { reason, why: why.join(", ") };
+}
+
+function refusals(prospect: Prospect | undefined): readonly string[] {
+  return [...(prospect?.expelled ?? []), ...(prospect?.refused ?? [])];
 }
 
 const nextStep =

@@ -1,5 +1,5 @@
 /**
- * All logical clusters, through two watches: SyncTargets whole, everything else by its metadata. Resources that clusters define for themselves have
+ * All logical clusters: SyncTargets whole, everything else by its metadata. Resources that clusters define for themselves have
  * no schema in common, so metadata is all that a watch over all of them can bring.
  */
 import type { Clock } from "@kcp-ts/machinery/base";
@@ -17,15 +17,14 @@ import { syncTargets } from "../api/index.ts";
 
 export interface WatchedClustersOptions {
   readonly client: Client;
-  /** Where SyncTargets are, if not in the same clusters. */
-  readonly targets?: Clusters | undefined;
+  /** Where SyncTargets are watched; run by the caller. */
+  readonly targets: Clusters;
   readonly clock: Clock;
   readonly onError: (error: unknown) => void;
 }
 
 export function metadataAndTargets(options: WatchedClustersOptions): Clusters {
-  const { client } = options;
-  const whole = options.targets ?? logicalClusters(options);
+  const { client, targets: whole } = options;
   const metadata = logicalClusters({ ...options, client: metadataClient(client) });
   return {
     client: (cluster) => client.inCluster(cluster),
@@ -46,7 +45,7 @@ export function metadataAndTargets(options: WatchedClustersOptions): Clusters {
       return waits.length === 0 ? undefined : Promise.all(waits).then(() => {});
     },
     async run(signal) {
-      await Promise.all([whole.run(signal), metadata.run(signal)]);
+      await metadata.run(signal);
     },
   };
 }

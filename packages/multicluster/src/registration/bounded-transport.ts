@@ -12,10 +12,13 @@ import {
 export const answerBytesMax = 64 << 20;
 
 export function boundedTransport(inner: Transport, bytesMax = answerBytesMax): Transport {
+  const upgrade = inner.upgrade?.bind(inner);
   return {
+    // Behind an upgrade both sides keep each other to a pace, and nothing is collected.
+    ...(upgrade === undefined ? {} : { upgrade }),
     async send(request: TransportRequest): Promise<TransportResponse> {
       const response = await inner.send(request);
-      if (isWatch(request.path)) return response;
+      if (isWatch(request.path) || isLog(request.path)) return response;
       return { ...response, body: boundedBody(response.body, bytesMax) };
     },
     close: () => inner.close(),
@@ -24,6 +27,11 @@ export function boundedTransport(inner: Transport, bytesMax = answerBytesMax): T
 
 function isWatch(path: string): boolean {
   return /[?&](watch=(true|1)|follow=(true|1))(&|$)/.test(path);
+}
+
+/** Passed on as it comes, however much it is. */
+function isLog(path: string): boolean {
+  return /^[^?]*\/pods\/[^/?]+\/log(\?|$)/.test(path);
 }
 
 function boundedBody(body: ResponseBody, bytesMax: number): ResponseBody {

@@ -3,7 +3,7 @@ import { type StringMap, stringMember } from "@kcp-ts/sdk";
 import {
   assignedCluster,
   deletionAnnotation,
-  softFinalizersAnnotation,
+  softFinalizersOf,
   stateSync,
   statesOf,
   stateUpsync,
@@ -51,7 +51,6 @@ export function wishFor(metadata: Metadata, target: string): "stay" | "leave" {
     metadata.deletionTimestamp !== undefined ||
     stringMember(metadata.annotations, deletionAnnotation(target)) !== undefined;
   if (!isLeaving && assignedTargets(metadata).has(target)) return "stay";
-  const soft = stringMember(metadata.annotations, softFinalizersAnnotation(target)) ?? "";
-  const isNeeded = soft.split(",").some((holder) => holder.trim() !== "");
+  const isNeeded = softFinalizersOf(metadata.annotations, target).length > 0;
   return isNeeded && isHeldBy(metadata, target) ? "stay" : "leave";
 }

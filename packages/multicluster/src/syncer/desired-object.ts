@@ -107,6 +107,11 @@ export function userAnnotations(annotations: StringMap | undefined): StringMap {
   return filtered(annotations, (key) => !isOwn(key) || key.startsWith("sim.kcp.io/"));
 }
 
+/** Labels of what is born in a cluster. Its controllers hand them on from what was synced: there they assign, here they would do so again. */
+export function userLabels(labels: StringMap | undefined): StringMap {
+  return filtered(labels, (key) => !isOwn(key));
+}
+
 function downstreamLabels(labels: StringMap | undefined): StringMap {
   return filtered(labels, (key) => !key.startsWith(stateLabelPrefix) && key !== downstreamLabel);
 }

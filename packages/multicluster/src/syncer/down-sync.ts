@@ -20,7 +20,7 @@ import {
 } from "@kcp-ts/sdk";
 import { syncerFieldManager, syncerFinalizer } from "../api/index.ts";
 import { isHeldBy, type Metadata, wishFor } from "./assignment.ts";
-import { bodyOf, type CachedObject, cachedObject, hasSameContent } from "./cached-object.ts";
+import { bodyOf, type CachedObject, cachedObject, contentDigest } from "./cached-object.ts";
 import { isContained } from "./containment.ts";
 import type { SyncContext, SyncedResource } from "./context.ts";
 import { type DesiredObject, desiredObject } from "./desired-object.ts";
@@ -61,8 +61,8 @@ export class DownSync {
   readonly #patience: DriftPatience;
   /** Applied, and the cluster made something else of it: a version of the copy with which that is settled. */
   readonly #settled = new Map<string, string>();
-  /** Pairs that were compared and found to agree, as they were then. */
-  readonly #agreed = new Map<string, Agreement>();
+  /** Pairs that were compared and found to agree: the digest of both. */
+  readonly #agreed = new Map<string, string>();
   /** How often in a row the control plane, asked, said otherwise than what was told of it. */
   readonly #contradictions = new Map<string, number>();
 
@@ -140,12 +140,8 @@ export class DownSync {
     downstream: CachedObject,
   ): Promise<{ readonly result: SyncResult; readonly copy: CachedObject }> {
     const text = formatKey(key);
-    const agreed = this.#agreed.get(text);
-    const isAgreed =
-      agreed !== undefined &&
-      hasSameContent(agreed.upstream, upstream) &&
-      hasSameContent(agreed.downstream, downstream);
-    if (isAgreed) return { result: done, copy: downstream };
+    const pair = contentDigest(upstream) + contentDigest(downstream);
+    if (this.#agreed.get(text) === pair) return { result: done, copy: downstream };
     const desired = this.#desired(key, upstream, downstream.foreignPaths);
     const { annotations, generation, resourceVersion } = downstream.metadata;
     if (stringMember(annotations, appliedHashAnnotation) !== desired.hash) {
@@ -153,8 +149,8 @@ export class DownSync {
     }
     const isSettled =
       this.#settled.get(text) === `${desired.hash} ${generation ?? resourceVersion}`;
-    if (isSettled || isApplied(desired, downstream)) {
-      this.#agreed.set(text, { upstream, downstream });
+    if (isSettled || isApplied(desired, downstream.metadata, bodyOf(downstream))) {
+      this.#agreed.set(text, pair);
       return { result: done, copy: downstream };
     }
     // Somebody changed in the cluster what is ours. Once that is put right at once; who insists is met with growing patience.
@@ -191,7 +187,8 @@ export class DownSync {
     const written = this.#options.view.wroteDownstream(key, answer, isNew);
     const { generation, resourceVersion } = written.metadata;
     const text = formatKey(key);
-    if (isApplied(desired, written)) this.#settled.delete(text);
+    if (isApplied(desired, answer.metadata, answer as unknown as JsonObject))
+      this.#settled.delete(text);
     else this.#settled.set(text, `${desired.hash} ${generation ?? resourceVersion}`);
     return written;
   }
@@ -306,21 +303,20 @@ export class DownSync {
   }
 }
 
-interface Agreement {
-  readonly upstream: CachedObject;
-  readonly downstream: CachedObject;
-}
-
-function isApplied({ object }: DesiredObject, copy: CachedObject): boolean {
+function isApplied(
+  { object }: DesiredObject,
+  copy: Pick<Metadata, "labels" | "annotations">,
+  copyBody: JsonObject,
+): boolean {
   const { apiVersion: _apiVersion, kind: _kind, metadata, ...body } = object;
   const { labels = {}, annotations = {} } = metadata as {
     readonly labels?: JsonObject;
     readonly annotations?: JsonObject;
   };
   return (
-    isContained(labels, (copy.metadata.labels ?? {}) as JsonObject) &&
-    isContained(annotations, (copy.metadata.annotations ?? {}) as JsonObject) &&
-    isContained(body as JsonObject, bodyOf(copy))
+    isContained(labels, (copy.labels ?? {}) as JsonObject) &&
+    isContained(annotations, (copy.annotations ?? {}) as JsonObject) &&
+    isContained(body as JsonObject, copyBody)
   );
 }
 

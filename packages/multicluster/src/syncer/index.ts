@@ -3,8 +3,11 @@ export { concernedTargets } from "./assignment.ts";
 export { auditGraceMs, auditPeriodMs } from "./audit.ts";
 export type { SyncedResource } from "./context.ts";
 export {
+  type CopyOf,
+  downstreamNamespace,
   type NamespaceLocator,
   type Origin,
+  parseCopyOf,
   parseLocator,
   type TargetIdentity,
   targetKey,

@@ -43,7 +43,7 @@ export class KindSync {
   readonly view: KindView;
   readonly #options: KindSyncOptions;
   readonly #breaker: CircuitBreaker;
-  readonly #loop: DownSync | UpSync;
+  readonly #loop: { sync(key: ObjectKey): Promise<SyncResult> };
   readonly #upstreamObjects: UpstreamObjects;
   readonly #stop = new AbortController();
   #running: Promise<void> | undefined;
@@ -53,12 +53,15 @@ export class KindSync {
     this.#options = options;
     this.synced = options.synced;
     this.policy = options.policy;
-    const { context, policy } = options;
+    const { context } = options;
     onAbort(context.signal, () => this.#stop.abort());
     this.view = new KindView({ ...options, signal: this.#stop.signal });
     this.#upstreamObjects = new UpstreamObjects(context, options.synced);
     const parts = { ...options, view: this.view, upstreamObjects: this.#upstreamObjects };
-    this.#loop = policy.direction === "up" ? new UpSync(parts) : new DownSync(parts);
+    const [up, down] = [new UpSync(parts), new DownSync(parts)];
+    this.#loop = {
+      sync: (key) => (this.view.comesUp(key) ? up.sync(key) : down.sync(key)),
+    };
     this.#breaker = new CircuitBreaker(context);
   }
 

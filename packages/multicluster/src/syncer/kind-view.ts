@@ -14,10 +14,17 @@ import {
   parseKey,
   stringMember,
 } from "@kcp-ts/sdk";
-import { downstreamLabel } from "../api/index.ts";
+import { downstreamLabel, statesOf, stateUpsync } from "../api/index.ts";
+import { assignedTargets, isHeldBy, type Metadata } from "./assignment.ts";
 import { type AuditOptions, runAudit } from "./audit.ts";
-import { type CachedObject, cachedObject, hasSameContent } from "./cached-object.ts";
+import {
+  type CachedObject,
+  cachedObject,
+  hasSameContent,
+  liveObjectsMax,
+} from "./cached-object.ts";
 import type { SyncContext, SyncedResource } from "./context.ts";
+import { copyName, isNamedByCluster, isShorterInCluster, nameInCluster } from "./copy-names.ts";
 import { type Place, placeOf } from "./desired-object.ts";
 import type { DownstreamNamespaces } from "./downstream-namespaces.ts";
 import { JoinedKind } from "./joined-kind.ts";
@@ -50,6 +57,9 @@ export class KindView {
   /** Copies that we deleted. */
   readonly #deletedByUs = new Set<string>();
 
+  /** Read off an object once, not at every look. */
+  readonly #origins = new WeakMap<CachedObject, Origin | undefined>();
+
   readonly #selection: Pick<AuditOptions<CachedObject>, "labelSelector" | "keep">;
   /** What was written and not told by the time of the last audit. */
   #untold = new Set<CachedObject>();
@@ -58,7 +68,7 @@ export class KindView {
     this.#options = options;
     // What is born downstream does not carry our label; where it is says that it concerns us.
     this.#selection =
-      options.policy.direction === "up"
+      options.policy.direction !== "down"
         ? { keep: ({ metadata }) => metadata.namespace?.startsWith("kcp-") === true }
         : { labelSelector: `${downstreamLabel}=${targetKey(options.context.target)}` };
     const { context, synced, policy } = options;
@@ -71,6 +81,7 @@ export class KindView {
       selector: { labelSelector: this.#selection.labelSelector },
       keep: this.#selection.keep,
       transform: (object) => cachedObject(object, paths),
+      liveObjectsMax,
       clock,
       random,
       onError,
@@ -180,8 +191,26 @@ export class KindView {
   }
 
   placeOf(key: ObjectKey): Place {
-    const { synced, namespaces, policy } = this.#options;
-    return placeOf(key, policy, synced.resource.namespaced ? namespaces.nameFor(key) : "");
+    const { synced, namespaces, policy, context } = this.#options;
+    const namespace = synced.resource.namespaced ? namespaces.nameFor(key) : "";
+    if (!isShorterInCluster(policy)) return placeOf(key, policy, namespace);
+    const name = nameInCluster(key.name, context.nameIn(key.cluster));
+    return name === undefined ? placeOf(key, policy, namespace) : { namespace, name };
+  }
+
+  /** Whether it is, or would be, the copy of something that was born in the cluster. */
+  comesUp(key: ObjectKey): boolean {
+    const { policy, context } = this.#options;
+    if (policy.direction !== "both") return policy.direction === "up";
+    const name = context.nameIn(key.cluster);
+    const isNamed = nameInCluster(key.name, name) !== undefined;
+    if (isNamedByCluster(policy) && !isNamed) return false;
+    // A part of a whole may have such a name, too.
+    const metadata: Metadata = this.upstreamObject(key)?.metadata ?? {};
+    if (statesOf(metadata.labels).get(name) === stateUpsync) return true;
+    if (assignedTargets(metadata).has(name) || isHeldBy(metadata, name)) return false;
+    const there = this.downstreamObject(key);
+    return there === undefined || this.originOf(there) === undefined;
   }
 
   /** `what` was meant to change; the rest is as it was looked at, or the object is looked at again. */
@@ -218,7 +247,10 @@ export class KindView {
   /** The back-reference, if it is one of this syncer's and the object is where such an object belongs. */
   originOf(object: CachedObject): Origin | undefined {
     const { namespace, name, annotations } = object.metadata;
-    const origin = parseOrigin(stringMember(annotations, originAnnotation));
+    if (!this.#origins.has(object)) {
+      this.#origins.set(object, parseOrigin(stringMember(annotations, originAnnotation)));
+    }
+    const origin = this.#origins.get(object);
     if (origin === undefined || origin.target !== this.#options.context.target.uid)
       return undefined;
     const place = this.placeOf(origin);
@@ -228,13 +260,18 @@ export class KindView {
 
   /** Of an object in a namespace of ours, whoever made it. */
   keyOf(object: CachedObject): ObjectKey | undefined {
-    if (this.#options.policy.direction === "down") {
-      const origin = this.originOf(object);
+    const { policy, namespaces, context } = this.#options;
+    const origin = policy.direction === "up" ? undefined : this.originOf(object);
+    if (origin !== undefined || policy.direction === "down")
       return origin && { cluster: origin.cluster, namespace: origin.namespace, name: origin.name };
-    }
-    const at = this.#options.namespaces.locate(object.metadata.namespace);
+    const at = namespaces.locate(object.metadata.namespace);
     if (at === undefined || !this.#serves(at.cluster)) return undefined;
-    return { cluster: at.cluster, namespace: at.namespace, name: object.metadata.name };
+    const { name } = object.metadata;
+    return {
+      cluster: at.cluster,
+      namespace: at.namespace,
+      name: isNamedByCluster(policy) ? copyName(name, context.nameIn(at.cluster)) : name,
+    };
   }
 
   /** All that is in the cluster, or in one namespace of it. */

@@ -108,6 +108,23 @@ export function parseOrigin(text: string | undefined): Origin | undefined {
   return parsed === undefined ? undefined : { cluster: parsed, namespace, name, uid, target };
 }
 
+/** What an upsynced object is a copy of. */
+export interface CopyOf {
+  /** Of the object in the cluster. */
+  readonly uid: string;
+  /** The uid of the SyncTarget. */
+  readonly target: string;
+}
+
+export function formatCopyOf({ uid, target }: CopyOf): string {
+  return JSON.stringify({ uid, target });
+}
+
+export function parseCopyOf(text: string | undefined): CopyOf | undefined {
+  const { uid, target } = (parseObject(text) ?? {}) as Record<string, unknown>;
+  return typeof uid === "string" && typeof target === "string" ? { uid, target } : undefined;
+}
+
 /** Far more than any of ours is long. */
 const annotationCharactersMax = 4096;
 

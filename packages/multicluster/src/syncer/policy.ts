@@ -13,12 +13,21 @@ import {
 import { formatGroupResource } from "@kcp-ts/machinery/status";
 
 export interface KindPolicy {
-  /** `down`: objects are made upstream and copied to the cluster. `up`: they are born in the cluster, in namespaces of ours, and copied up. */
-  readonly direction: "down" | "up";
+  /**
+   * `down`: objects are made upstream and copied to the cluster. `up`: they are born in the cluster, in namespaces of ours, and copied up.
+   * `both`: what is assigned goes down, what is born there comes up.
+   */
+  readonly direction: "down" | "up" | "both";
+  /** What copies are called that came up: as in the cluster, or `<name>--<SyncTarget>`, so that several clusters can have the same. */
+  readonly copyNames: "same" | "by-cluster";
+  /** What a part `<name>--<SyncTarget>` is called in the cluster: the same, or as the whole is, where others know it by that name. */
+  readonly partNames: "same" | "whole";
   /** Who knows the truth about `.status`: it is copied to the other side. */
   readonly statusOwner: "downstream" | "upstream" | "nobody";
   /** What follows when somebody deletes the copy in the cluster: it is made anew, or the original goes too. */
   readonly onDownstreamDeletion: "recreate" | "propagate";
+  /** What follows when somebody deletes a copy that was brought up: it is brought up anew, or the original goes too, as far as its kind lets it. */
+  readonly onUpstreamDeletion: "recreate" | "propagate";
   /** Fields that a controller in the cluster may take over, such as `spec.replicas`. As long as nobody does, they are ours. */
   readonly contested: readonly ContestedField[];
   /** Fields that are never sent to the cluster. */
@@ -39,8 +48,11 @@ export type Policies = Readonly<Record<string, Partial<KindPolicy>>>;
 
 export const ordinaryPolicy: KindPolicy = {
   direction: "down",
+  copyNames: "same",
+  partNames: "same",
   statusOwner: "downstream",
   onDownstreamDeletion: "recreate",
+  onUpstreamDeletion: "recreate",
   contested: [],
   omitted: [],
   renamed: {},
@@ -51,13 +63,25 @@ const scaled = { contested: [{ path: "spec.replicas", mode: "leave" }] } as cons
 export const defaultPolicies: Policies = {
   "deployments.apps": scaled,
   "replicasets.apps": scaled,
-  "statefulsets.apps": scaled,
+  // Their Pods are known by their names. Nobody in the cluster scales them: the next number may be another cluster's.
+  "statefulsets.apps": { partNames: "whole" },
   // Every namespace of a cluster has one already.
   configmaps: { renamed: { "kube-root-ca.crt": "kcp-root-ca.crt" }, statusOwner: "nobody" },
   secrets: { statusOwner: "nobody" },
-  pods: { direction: "up" },
+  // Those of workloads come up, bare ones go down. Who deletes one that came up wants it restarted; one that went down and is deleted there has ended.
+  pods: { direction: "both", onDownstreamDeletion: "propagate", onUpstreamDeletion: "propagate" },
   endpoints: { direction: "up", statusOwner: "nobody" },
-  "endpointslices.discovery.k8s.io": { direction: "up", statusOwner: "nobody" },
+  // Those of a cluster's Services come up; those of imported Services go down.
+  "endpointslices.discovery.k8s.io": {
+    direction: "both",
+    copyNames: "by-cluster",
+    statusOwner: "nobody",
+  },
+  // Which clusters are behind it is known here; its address in a cluster is given there.
+  "serviceimports.multicluster.x-k8s.io": {
+    statusOwner: "upstream",
+    contested: [{ path: "spec.ips", mode: "leave" }],
+  },
 };
 
 export function policyFor(
@@ -78,9 +102,12 @@ export class PolicyError extends Error {
 }
 
 const choices = {
-  direction: ["down", "up"],
+  direction: ["down", "up", "both"],
+  copyNames: ["same", "by-cluster"],
+  partNames: ["same", "whole"],
   statusOwner: ["downstream", "upstream", "nobody"],
   onDownstreamDeletion: ["recreate", "propagate"],
+  onUpstreamDeletion: ["recreate", "propagate"],
 } as const;
 
 /** `{"deployments.apps": {"contested": [{"path": "spec.replicas", "mode": "lift"}]}}`. Throws a PolicyError. */

@@ -3,17 +3,28 @@
  *
  * The copy carries the label `state.workload.kcp.io/<target>: Upsync`. What has that name upstream and not the label is somebody else's and is left
  * alone. The copy goes when the cluster says, live, that the original is gone.
+ *
+ * Where the deletion of a copy means the original (Pods), a finalizer holds the copy until that one is gone, so that who deletes it waits for what
+ * he waits for in any cluster.
  */
 import { type JsonObject, jsonEqual, stringifyJson } from "@kcp-ts/machinery/json";
 import { type DynamicObject, type ObjectInput, type ObjectKey, stringMember } from "@kcp-ts/sdk";
-import { hashDigits, stateLabel, stateUpsync } from "../api/index.ts";
+import {
+  copyOfAnnotation,
+  hashDigits,
+  stateLabel,
+  stateUpsync,
+  syncerFinalizer,
+} from "../api/index.ts";
 import { bodyOf, type CachedObject, cachedObject, statusOf } from "./cached-object.ts";
 import type { SyncContext, SyncedResource } from "./context.ts";
-import { userAnnotations } from "./desired-object.ts";
+import { userAnnotations, userLabels } from "./desired-object.ts";
 import type { SyncResult } from "./down-sync.ts";
 import type { KindView } from "./kind-view.ts";
+import { formatCopyOf, parseCopyOf } from "./origin.ts";
 import type { KindPolicy } from "./policy.ts";
 import { appliedHashAnnotation } from "./protocol.ts";
+import { releasePatch } from "./release-patch.ts";
 import { isObjectNotFound, Trouble } from "./trouble.ts";
 import type { UpstreamObjects } from "./upstream-objects.ts";
 
@@ -41,9 +52,44 @@ export class UpSync {
     if (original !== undefined && view.originOf(original) !== undefined) return done;
     if (original === undefined) return this.#remove(key);
     const copy = view.upstreamObject(key);
+    if (copy?.metadata.deletionTimestamp !== undefined && this.#isOurs(key, copy))
+      return this.#followDeletion(key, original, copy);
     const written = await this.#copy(key, original, copy);
     await this.#copyStatus(key, original, written);
     return done;
+  }
+
+  /** Somebody deletes the copy. If it is of an earlier object of this name, it just goes, and comes back as a copy of this one. */
+  async #followDeletion(
+    key: ObjectKey,
+    original: CachedObject,
+    copy: CachedObject,
+  ): Promise<SyncResult> {
+    const { context, view, policy, synced } = this.#options;
+    const { uid, deletionTimestamp } = original.metadata;
+    const isOfThis =
+      parseCopyOf(stringMember(copy.metadata.annotations, copyOfAnnotation))?.uid === uid;
+    if (policy.onUpstreamDeletion !== "propagate" || !isOfThis) {
+      await this.#release(key, copy);
+      return done;
+    }
+    await this.#copyStatus(key, original, copy);
+    if (deletionTimestamp !== undefined) return done;
+    const resource = context.downstream.resource<DynamicObject>(synced.resource as never);
+    try {
+      const options = { preconditions: { uid }, signal: context.signal };
+      await resource.delete(view.placeOf(key), options);
+    } catch (error) {
+      if (!isObjectNotFound(error, view.placeOf(key).name)) throw error;
+    }
+    return done;
+  }
+
+  /** Lets go of the copy; what is being deleted goes by that. */
+  async #release(key: ObjectKey, copy: CachedObject): Promise<void> {
+    const patch = releasePatch(copy.metadata, this.#options.context.nameIn(key.cluster));
+    if (patch === undefined) return;
+    await this.#options.upstreamObjects.patch(key, { type: "merge", patch });
   }
 
   async #copy(
@@ -58,12 +104,19 @@ export class UpSync {
       throw new Trouble("AlreadyExists", message);
     }
     const body = bodyOf(original);
-    const { labels = {}, annotations } = original.metadata;
+    const { labels, annotations } = original.metadata;
+    const target = context.nameIn(key.cluster);
+    const { uid: targetUid } = context.target;
+    const isHeld = this.#options.policy.onUpstreamDeletion === "propagate";
     const metadata = {
       name: key.name,
       namespace: key.namespace,
-      labels: { ...labels, [stateLabel(context.nameIn(key.cluster))]: stateUpsync },
-      annotations: userAnnotations(annotations),
+      labels: { ...userLabels(labels), [stateLabel(target)]: stateUpsync },
+      annotations: {
+        ...userAnnotations(annotations),
+        [copyOfAnnotation]: formatCopyOf({ uid: original.metadata.uid, target: targetUid }),
+      },
+      ...(isHeld ? { finalizers: [syncerFinalizer(target)] } : {}),
     };
     const hash = hashDigits(stringifyJson([body, metadata as JsonObject]), 32);
     if (copy !== undefined) {
@@ -107,6 +160,7 @@ export class UpSync {
     } catch (error) {
       if (!isObjectNotFound(error, place.name)) throw error;
     }
+    await this.#release(key, copy);
     await this.#options.upstreamObjects.delete(key, copy.metadata.uid);
     return done;
   }

@@ -16,7 +16,7 @@ import {
 } from "@kcp-ts/sdk";
 import { concernedTargets } from "./assignment.ts";
 import { runAudit } from "./audit.ts";
-import { type CachedObject, cachedObject } from "./cached-object.ts";
+import { type CachedObject, cachedObject, liveObjectsMax } from "./cached-object.ts";
 
 export interface UpstreamInformersOptions {
   readonly client: Client;
@@ -110,6 +110,7 @@ export class UpstreamInformers {
       onError,
       keep,
       transform: (object) => cachedObject(object),
+      liveObjectsMax,
       indexers: {
         target: {
           acrossClusters: true,

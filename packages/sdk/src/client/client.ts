@@ -18,8 +18,10 @@ import {
   type RequestHeaders,
   type ResponseHeaders,
   type Transport,
+  TransportError,
   type TransportRequest,
   type TransportResponse,
+  type UpgradeResponse,
 } from "./transport.ts";
 import { warningsOf } from "./warnings.ts";
 
@@ -155,6 +157,14 @@ export class Client {
   /** Sends a request and resolves with the head of a successful response; the body is the caller's, and so is its time. */
   send(request: ClientRequest): Promise<TransportResponse> {
     return this.#send(request, request.signal);
+  }
+
+  /** Asks for the connection itself. Tried once: what is lost then is for the caller to know. An error status is an answer here. */
+  upgrade(request: ClientRequest): Promise<UpgradeResponse> {
+    const wire = this.#wire(request, request.signal);
+    if (this.transport.upgrade !== undefined) return this.transport.upgrade(wire);
+    const why = "this transport has no connections that could be handed over";
+    return Promise.reject(new TransportError("refused", why));
   }
 
   async #send(request: ClientRequest, signal: AbortSignal | undefined): Promise<TransportResponse> {

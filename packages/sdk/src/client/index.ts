@@ -67,8 +67,10 @@ export {
 } from "./server-transport.ts";
 export { SubresourceClient } from "./subresource-client.ts";
 export {
+  type ByteStream,
   headerText,
   isTransportError,
+  isUpgraded,
   type Method,
   type RequestHeaders,
   type ResponseBody,
@@ -78,5 +80,7 @@ export {
   type TransportErrorCode,
   type TransportRequest,
   type TransportResponse,
+  type UpgradedResponse,
+  type UpgradeResponse,
 } from "./transport.ts";
 export { type Bookmark, initialEventsEndAnnotation, type WatchEvent } from "./watch.ts";

@@ -11,6 +11,12 @@ export interface Transport {
    */
   send(request: TransportRequest): Promise<TransportResponse>;
 
+  /**
+   * Asks for the connection itself (HTTP/1.1 `Upgrade`): resolves with it when the server agrees, and with an ordinary answer when it does
+   * not. Always on a connection of its own. Absent where there are no connections to have.
+   */
+  upgrade?(request: TransportRequest): Promise<UpgradeResponse>;
+
   /** Ends all connections. Requests under way fail. */
   close(): Promise<void>;
 }
@@ -36,6 +42,28 @@ export interface TransportResponse {
   readonly status: number;
   readonly headers: ResponseHeaders;
   readonly body: ResponseBody;
+}
+
+/** 101: whatever both sides agreed on is spoken from here on. */
+export interface UpgradedResponse {
+  readonly status: 101;
+  readonly headers: ResponseHeaders;
+  readonly connection: ByteStream;
+}
+
+export type UpgradeResponse = TransportResponse | UpgradedResponse;
+
+export function isUpgraded(response: UpgradeResponse): response is UpgradedResponse {
+  return response.status === 101 && "connection" in response;
+}
+
+/** Bytes in both directions. Node's `Duplex` is one. */
+export interface ByteStream extends AsyncIterable<Uint8Array> {
+  /** False: the other side is behind; `drain` says when it is not any more. */
+  write(bytes: Uint8Array): boolean;
+  end(): unknown;
+  destroy(error?: Error): unknown;
+  on(event: "drain" | "close" | "end" | "error", listener: (error?: Error) => void): unknown;
 }
 
 /** Read once: either as a whole or in chunks. Leaving the iteration early cancels the rest. */

@@ -4,6 +4,7 @@ import type {
   Transport,
   TransportRequest,
   TransportResponse,
+  UpgradeResponse,
 } from "../client/index.ts";
 import type { Credentials } from "./credentials.ts";
 import type { Impersonation } from "./kubeconfig.ts";
@@ -16,7 +17,16 @@ export function authenticatedTransport(
   const extra = impersonate === undefined ? {} : impersonationHeaders(impersonate);
   const sendWith = (request: TransportRequest, headers: RequestHeaders) =>
     transport.send({ ...request, headers: { ...request.headers, ...extra, ...headers } });
+  const upgrade = transport.upgrade?.bind(transport);
   return {
+    ...(upgrade === undefined
+      ? {}
+      : {
+          async upgrade(request: TransportRequest): Promise<UpgradeResponse> {
+            const headers = await credentials.headers();
+            return upgrade({ ...request, headers: { ...request.headers, ...extra, ...headers } });
+          },
+        }),
     async send(request): Promise<TransportResponse> {
       const headers = credentials.headers();
       const response = await sendWith(

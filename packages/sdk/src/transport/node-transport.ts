@@ -12,12 +12,14 @@ import {
   TransportError,
   type TransportRequest,
   type TransportResponse,
+  type UpgradeResponse,
 } from "../client/index.ts";
 import { abortable } from "./abortable.ts";
 import { connectTimeoutMsDefault, dial, type TlsSettings } from "./dial.ts";
 import { Http1Connections } from "./http1-connections.ts";
 import { Http2Connections } from "./http2-connections.ts";
 import type { PermitsAddress } from "./permitted-addresses.ts";
+import { upgradeOn } from "./upgrade.ts";
 
 export interface NodeTransportOptions {
   /** Scheme, host and port; a path in it is ignored (it is the client's base path). */
@@ -52,6 +54,8 @@ export class NodeTransport implements Transport {
   /** The connection on which the protocol was agreed; the first request takes it over. */
   #first: Socket | undefined;
   #closed = false;
+  /** Connections that became somebody's own. */
+  readonly #handedOver = new Set<Socket>();
 
   constructor(options: NodeTransportOptions) {
     this.#options = options;
@@ -67,6 +71,16 @@ export class NodeTransport implements Transport {
     return this.#choose(signal).then((connections) => connections.send(request));
   }
 
+  async upgrade(request: TransportRequest): Promise<UpgradeResponse> {
+    if (this.#closed) throw new TransportError("closed", "the transport is closed");
+    request.signal?.throwIfAborted();
+    const { url } = this.#options;
+    const socket = await this.#dial(["http/1.1"]);
+    this.#handedOver.add(socket);
+    socket.once("close", () => this.#handedOver.delete(socket));
+    return await upgradeOn(socket, url.host, request);
+  }
+
   /** New requests get new connections: after a change of credentials. Requests under way are left alone. */
   retire(): void {
     this.#connections?.retire();
@@ -76,6 +90,7 @@ export class NodeTransport implements Transport {
     this.#closed = true;
     this.#first?.destroy();
     this.#connections?.close();
+    for (const socket of this.#handedOver) socket.destroy();
   }
 
   /** The request may be given up while others still wait for the same handshake. */
@@ -140,6 +155,10 @@ export class NodeTransport implements Transport {
       this.#first = undefined;
       return first;
     }
+    return this.#dial(alpn);
+  }
+
+  async #dial(alpn: readonly string[]): Promise<Socket> {
     const { url, proxy, permits, connectTimeoutMs, clock } = this.#options;
     const tls = await this.#options.tls?.();
     return dial({ url, proxy, permits, tls, alpn, connectTimeoutMs, clock });

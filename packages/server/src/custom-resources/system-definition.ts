@@ -14,6 +14,8 @@ export interface SystemKind {
   readonly version: string;
   readonly kind: string;
   readonly resource: string;
+  /** False if left out. */
+  readonly isNamespaced?: boolean;
   readonly shortNames?: readonly string[];
   readonly categories?: readonly string[];
   readonly columns: readonly JsonObject[];
@@ -38,7 +40,7 @@ export function systemDefinition(kind: SystemKind): ResourceDefinition {
     metadata: { name: `${resource}.${group}` },
     spec: {
       group,
-      scope: "Cluster",
+      scope: kind.isNamespaced === true ? "Namespaced" : "Cluster",
       names,
       versions: [
         {

@@ -36,9 +36,12 @@ export async function handleConnect(
     (await translating({ resource: definition }, () =>
       rooms.watchCache.get(key, { kind: "latest" }, handled.signal),
     ));
-  if (entry === undefined) throw statusError.notFound(definition, name);
+  if (entry === undefined || definition.isVisible?.(entry) === false)
+    throw statusError.notFound(definition, name);
   const call: SubresourceCall = {
     verb,
+    scope,
+    headers: handled.request.headers,
     query,
     user,
     get signal() {

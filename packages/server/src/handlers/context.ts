@@ -4,7 +4,7 @@ import type { Clock } from "@kcp-ts/machinery/base";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { statusError } from "@kcp-ts/machinery/status";
 import type { Admission, AdmissionRequest } from "../admission/index.ts";
-import type { Registry, ResourceDefinition } from "../registry/index.ts";
+import type { Registry, ResourceDefinition, SubresourceStrategy } from "../registry/index.ts";
 import type { ApiRequest, MaybePromise } from "../request/api-request.ts";
 import type { ResourceScope } from "../request/request-scope.ts";
 import type { UserInfo } from "../request/user.ts";
@@ -22,7 +22,15 @@ export interface HandlerRooms {
   readonly reviewers: Reviewers;
   /** Throws a 403 unless who updates or applies what does not exist may also create it: they were let in for another verb. */
   readonly authorizeCreate: (request: AdmissionRequest) => MaybePromise<void>;
+  /** What a resource can do besides what its definition says. */
+  readonly furtherSubresource?: FurtherSubresource | undefined;
 }
+
+/** Undefined when there is none of that name. Views ask as well: whether it is one stands in the scope. */
+export type FurtherSubresource = (
+  definition: ResourceDefinition,
+  scope: ResourceScope,
+) => SubresourceStrategy | undefined;
 
 export interface HandlerRequest {
   readonly request: ApiRequest;

@@ -17,7 +17,12 @@ import { handleUpdate } from "./update.ts";
 import { handleWatch } from "./watch.ts";
 
 export { DefinitionForm } from "./admission-request.ts";
-export { bodyBytesMax, type HandlerRequest, type HandlerRooms } from "./context.ts";
+export {
+  bodyBytesMax,
+  type FurtherSubresource,
+  type HandlerRequest,
+  type HandlerRooms,
+} from "./context.ts";
 export type { Reviewer, Reviewers, ReviewRequest } from "./review.ts";
 export type { TokenSource } from "./token-source.ts";
 
@@ -46,7 +51,9 @@ export function handleResource(
     throw statusError.pathNotFound();
   }
   if (scope.subresource !== "") {
-    const subresource = definition.subresources.get(scope.subresource);
+    const subresource =
+      definition.subresources.get(scope.subresource) ??
+      rooms.furtherSubresource?.(definition, scope);
     if (subresource === undefined) {
       throw definition.itemsCarryKind
         ? statusError.notFound(definition, scope.name)

@@ -1,6 +1,8 @@
-/** One HTTP/1.1 request and its answer. */
+/** One HTTP/1.1 request and its answer, or the connection in place of one. */
 import type { X509Certificate } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Socket } from "node:net";
+import { statusError } from "@kcp-ts/machinery/status";
 import type {
   ApiRequest,
   ApiResponse,
@@ -19,14 +21,18 @@ export class Http1Exchange implements ApiRequest {
   readonly clientCertificate: () => X509Certificate | undefined;
   readonly #request: IncomingMessage;
   readonly #response: ServerResponse;
+  /** Set when the request asks for an upgrade: the connection, which nothing follows on but what is agreed upon. */
+  readonly #connection: Socket | undefined;
 
   constructor(
     request: IncomingMessage,
     response: ServerResponse,
     clientCertificate: () => X509Certificate | undefined,
+    connection?: Socket,
   ) {
     this.#request = request;
     this.#response = response;
+    this.#connection = connection;
     this.method = request.method ?? "GET";
     this.target = request.url ?? "/";
     this.headers = request.headers;
@@ -40,12 +46,20 @@ export class Http1Exchange implements ApiRequest {
 
   onClose(callback: () => void): void {
     const response = this.#response;
-    if (response.destroyed) callback();
+    const connection = this.#connection;
+    if (connection?.destroyed ?? response.destroyed) callback();
+    else if (connection !== undefined)
+      connection.once("close", () => response.writableFinished || callback());
     else response.once("close", () => response.writableFinished || callback());
   }
 
   async readBody(bytesMax: number, onPart?: (bytes: number) => void): Promise<Uint8Array> {
     if (this.method === "GET" || this.method === "HEAD") return new Uint8Array();
+    if (this.#connection !== undefined) {
+      // What follows such a request belongs to the protocol that it asks for.
+      if (this.#hasBody()) throw statusError.badRequest("a request for an upgrade has no body");
+      return new Uint8Array();
+    }
     return readStream(this.#request, this.headers, bytesMax, onPart);
   }
 
@@ -68,16 +82,34 @@ export class Http1Exchange implements ApiRequest {
   /** Whole answers are written at once; streams take as long as their reader. */
   #respond(answer: ApiResponse): Promise<void> | undefined {
     const response = this.#response;
-    if (response.destroyed) return undefined;
+    if (response.destroyed || this.#connection?.destroyed === true) return undefined;
+    if (answer.takeOver !== undefined) {
+      this.#handOver(answer, answer.takeOver);
+      return undefined;
+    }
     const { status, headers, body } = compressed(answer, this.headers);
     // A body that was not read to its end would be taken for the next request.
-    if (!this.#request.complete && this.#hasBody()) response.setHeader("connection", "close");
+    const isUnread = !this.#request.complete && this.#hasBody();
+    if (isUnread || this.#connection !== undefined) response.setHeader("connection", "close");
     if (body instanceof Uint8Array) headers["content-length"] = String(body.length);
     response.writeHead(status, headers);
     if (body !== undefined && this.method !== "HEAD" && !(body instanceof Uint8Array))
       return this.#pipe(body, answer.pace);
     response.end(this.method === "HEAD" ? undefined : body);
     return undefined;
+  }
+
+  #handOver(
+    { status, headers }: ApiResponse,
+    takeOver: NonNullable<ApiResponse["takeOver"]>,
+  ): void {
+    const response = this.#response;
+    const connection = this.#connection;
+    if (connection === undefined) throw new Error("a connection was taken that nobody offered");
+    response.writeHead(status, headers);
+    response.flushHeaders();
+    response.detachSocket(connection);
+    takeOver(connection);
   }
 
   #hasBody(): boolean {

@@ -87,6 +87,8 @@ export class Http2Exchange implements ApiRequest {
   #respond(answer: ApiResponse): Promise<void> | undefined {
     const stream = this.#stream;
     if (stream.isClosed) return undefined;
+    if (answer.takeOver !== undefined)
+      throw new Error("a stream of HTTP/2 is no connection that can be handed over");
     const { status, headers, body } = compressed(answer, this.headers);
     const isWhole = body === undefined || body instanceof Uint8Array;
     headers["date"] ??= this.#date();

@@ -4,9 +4,10 @@
  * HTTP/2 is our own (`http2/`); HTTP/1.1 comes through Node's request and response. Both become an ApiRequest.
  */
 import type { X509Certificate } from "node:crypto";
-import type { IncomingMessage, ServerResponse } from "node:http";
+import { type IncomingMessage, ServerResponse } from "node:http";
 import { createServer, type Server, type ServerOptions } from "node:https";
 import type { AddressInfo, Socket } from "node:net";
+import type { Duplex } from "node:stream";
 import type { TLSSocket } from "node:tls";
 import { type Clock, systemClock } from "@kcp-ts/machinery/base";
 import { Connection, Intake } from "../http2/index.ts";
@@ -68,6 +69,8 @@ export class Listener {
   readonly #intake = new Intake();
   /** Every open connection, also those that are still shaking hands. */
   readonly #sockets = new Set<Socket>();
+  /** Connections that no longer carry HTTP: they would not end by themselves. */
+  readonly #handedOver = new Set<Socket>();
   #isDraining = false;
   readonly #certificates = new WeakMap<TLSSocket, X509Certificate | undefined>();
 
@@ -95,6 +98,7 @@ export class Listener {
     });
     server.on("tlsClientError", (error) => options.onDebug("TLS handshake failed", error));
     server.on("request", (request, response) => this.#onRequest(request, response));
+    server.on("upgrade", (request, socket, head) => this.#onUpgrade(request, socket, head));
   }
 
   async listen(): Promise<AddressInfo> {
@@ -127,6 +131,7 @@ export class Listener {
     const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
     for (const connection of this.#connections) connection.drain();
     this.#server.closeIdleConnections();
+    for (const socket of this.#handedOver) socket.destroy();
     const aborted = new Promise<void>((resolve) => {
       if (signal.aborted) resolve();
       signal.addEventListener("abort", () => resolve(), { once: true });
@@ -197,6 +202,35 @@ export class Listener {
       this.#options.handle,
       this.#options.onDebug,
     );
+  }
+
+  /** An ordinary answer to it is its last: Node has let go of the connection. */
+  #onUpgrade(request: IncomingMessage, connection: Duplex, head: Buffer): void {
+    const socket = connection as TLSSocket;
+    const { handle, onDebug } = this.#options;
+    if (head.length > 0) socket.unshift(head);
+    socket.setTimeout(0);
+    socket.setNoDelay(true);
+    const response = new ServerResponse(request);
+    response.assignSocket(socket);
+    response.once("finish", () => socket.destroySoon());
+    const taking = (answer: ApiResponse): ApiResponse => {
+      const { takeOver } = answer;
+      if (takeOver === undefined) return answer;
+      const taken = (taken: Duplex) => {
+        response.removeAllListeners("finish");
+        this.#handedOver.add(socket);
+        socket.once("close", () => this.#handedOver.delete(socket));
+        if (this.#isDraining) socket.destroy();
+        takeOver(taken);
+      };
+      return { ...answer, takeOver: taken };
+    };
+    const certificate = () => this.#certificateOf(socket);
+    new Http1Exchange(request, response, certificate, socket).run((asked) => {
+      const answer = handle(asked);
+      return answer instanceof Promise ? answer.then(taking) : taking(answer);
+    }, onDebug);
   }
 
   /** Asked once per connection: the certificate object carries a cached fingerprint. */

@@ -344,6 +344,29 @@ describe("requests and answers", () => {
 });
 
 describe("flow", () => {
+  it("looks no more at memory that was lent once nothing of it waits, whatever the size of its frames", async () => {
+    const peer = new Peer();
+    peer.send(get(1));
+    const [stream] = peer.streams;
+    assert.ok(stream !== undefined);
+    stream.begin(200, {});
+    await peer.received();
+    const lent = Buffer.alloc(20_000);
+    const texts: string[] = [];
+    const bodies: string[] = [];
+    for (const bytes of [1, 100, 4095, 4096, 16_384, 16_385, 20_000]) {
+      const part = lent.subarray(0, bytes).fill(String(texts.length));
+      texts.push(part.toString());
+      peer.send(frame({ type: 8, payload: number(bytes) }));
+      peer.send(frame({ type: 8, streamId: 1, payload: number(bytes) }));
+      stream.write(part);
+      await stream.emptied();
+      lent.fill("x");
+      bodies.push(bodyOf(await peer.received(), 1));
+    }
+    assert.deepEqual(bodies, texts);
+  });
+
   it("no answer goes beyond the stream's window or the connection's", async () => {
     const peer = new Peer({ onStream: ok("x".repeat(100_000)), greeting: settings([4, 1000]) });
     peer.send(get(1), get(3));

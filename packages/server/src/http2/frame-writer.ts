@@ -9,7 +9,7 @@ export interface FrameTarget {
   write(bytes: Uint8Array, done?: () => void): boolean;
 }
 
-/** Bodies from this size on are copied into blocks that are used again and again; smaller ones are left where they are. */
+/** Bodies from this size on are copied into blocks that are used again and again; smaller ones into memory of their own. */
 const blockedBytesMin = 4 << 10;
 
 /** What is joined goes into such a block, too, when it is this much. */
@@ -86,16 +86,13 @@ export class FrameWriter {
     this.#add(piece);
   }
 
-  /** The body is not looked at later, if it is a large one. */
+  /** The body is not looked at later: it may be memory that is lent. */
   data(streamId: number, body: Uint8Array, isEnd: boolean): void {
     if (body.length >= blockedBytesMin) {
       this.#copy(streamId, body, isEnd);
       return;
     }
-    const head = Buffer.allocUnsafe(frameHeadBytes);
-    writeHead(head, 0, body.length, frameType.data, isEnd ? flag.endStream : 0, streamId);
-    this.#add(head);
-    if (body.length > 0) this.#add(body);
+    this.frame(frameType.data, isEnd ? flag.endStream : 0, streamId, body);
   }
 
   flush(): void {

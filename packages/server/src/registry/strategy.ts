@@ -10,7 +10,8 @@ import type { PatchSchema } from "@kcp-ts/machinery/patch";
 import type { Decoded, MessageShape } from "@kcp-ts/machinery/shape";
 import type { FieldError } from "@kcp-ts/machinery/status";
 import type { TableColumn } from "@kcp-ts/machinery/table";
-import type { ApiResponse, MaybePromise } from "../request/api-request.ts";
+import type { ApiResponse, HeaderRecord, MaybePromise } from "../request/api-request.ts";
+import type { ResourceScope } from "../request/request-scope.ts";
 import type { UserInfo } from "../request/user.ts";
 
 /** An object on its way in: ours to change until it is stored. */
@@ -138,6 +139,8 @@ export interface SubresourceStrategy {
 /** A request to a subresource that answers by itself. */
 export interface SubresourceCall {
   readonly verb: string;
+  readonly scope: ResourceScope;
+  readonly headers: HeaderRecord;
   /** As it is stored. */
   readonly object: JsonObject;
   readonly query: URLSearchParams;

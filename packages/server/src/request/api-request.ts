@@ -4,6 +4,7 @@
  * `http/` makes these from HTTP/1.1 and HTTP/2; an in-process client makes them directly.
  */
 import type { X509Certificate } from "node:crypto";
+import type { Duplex } from "node:stream";
 
 export type HeaderRecord = Readonly<Record<string, string | readonly string[] | undefined>>;
 
@@ -32,6 +33,11 @@ export interface ApiResponse {
   readonly headers: Record<string, string | string[]>;
   /** Whole bytes, or a stream whose reader sets the pace. */
   readonly body: Uint8Array | AsyncIterable<Uint8Array> | undefined;
+  /**
+   * Set with status 101, in answer to a request that asked for an upgrade: the connection is the answerer's from here on. Whoever takes it
+   * ends it.
+   */
+  readonly takeOver?: (connection: Duplex) => void;
   /** The stream goes on as things happen: never compressed, never timed. */
   readonly isWatch?: boolean;
   /** What making a byte of the stream takes, where that is more than copying it. */
@@ -60,3 +66,11 @@ export function header(headers: HeaderRecord, name: string): string | undefined 
 
 /** Answers that need no waiting come without a promise. */
 export type MaybePromise<Value> = Value | Promise<Value>;
+
+/** What a client wants to speak instead of HTTP from here on, in lower case; undefined when it wants nothing of the kind. */
+export function wantedUpgrade(headers: HeaderRecord): string | undefined {
+  const asked = header(headers, "connection")
+    ?.split(",")
+    .some((option) => option.trim().toLowerCase() === "upgrade");
+  return asked === true ? header(headers, "upgrade")?.trim().toLowerCase() : undefined;
+}

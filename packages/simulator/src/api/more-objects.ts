@@ -132,6 +132,13 @@ export interface Service extends KubernetesObject {
   };
 }
 
+export interface Ingress extends KubernetesObject {
+  readonly spec: JsonObject;
+  readonly status?: {
+    readonly loadBalancer?: { readonly ingress?: readonly JsonObject[] };
+  };
+}
+
 export interface EndpointSlice extends KubernetesObject {
   readonly addressType: string;
   readonly endpoints: readonly JsonObject[];

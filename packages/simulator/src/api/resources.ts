@@ -7,6 +7,7 @@ import type {
   EndpointSlice,
   Endpoints,
   HorizontalPodAutoscaler,
+  Ingress,
   Job,
   Lease,
   PersistentVolume,
@@ -87,6 +88,14 @@ export const cronJobs = defineResource<CronJob>({
   ...batch,
   resource: "cronjobs",
   kind: "CronJob",
+});
+
+export const ingresses = defineResource<Ingress>({
+  group: "networking.k8s.io",
+  version: "v1",
+  resource: "ingresses",
+  kind: "Ingress",
+  namespaced: true,
 });
 
 export const endpointSlices = defineResource<EndpointSlice>({

@@ -1,9 +1,11 @@
-/** The endpoints of Pods that do something: binding, eviction and logs. */
+/** The endpoints of Pods that do something: binding, eviction, logs, and sessions with containers. */
+import type { Duplex } from "node:stream";
 import type { Clock } from "@kcp-ts/machinery/base";
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import { StatusError, statusError } from "@kcp-ts/machinery/status";
 import { binding, eviction } from "@kcp-ts/machinery/workload-shapes";
-import type { ApiResponse } from "@kcp-ts/server";
+import { serverHandshake } from "@kcp-ts/sdk/websocket";
+import { type ApiResponse, wantedUpgrade } from "@kcp-ts/server";
 import {
   listIn,
   objectIn,
@@ -11,6 +13,16 @@ import {
   type SubresourceStrategy,
   textIn,
 } from "@kcp-ts/server/kinds";
+import {
+  type CommandResult,
+  type Container,
+  channelProtocols,
+  pretendCommand,
+  runChannelSession,
+  runPortSession,
+  tunnelledSpdy,
+  webSocketBytes,
+} from "../containers/index.ts";
 import { bound } from "./pods.ts";
 
 export interface PodEndpointsOptions {
@@ -39,8 +51,13 @@ export function podEndpoints(
     ["binding", { ...unchanged, verbs: ["create"], connect: (call) => bind(call, options) }],
     ["eviction", { ...unchanged, verbs: ["create"], connect: (call) => evict(call, options) }],
     ["log", { ...unchanged, verbs: ["get"], connect: (call) => showLog(call, options) }],
+    ["exec", { ...unchanged, verbs: sessionVerbs, connect: openExec }],
+    ["attach", { ...unchanged, verbs: sessionVerbs, connect: openAttach }],
+    ["portforward", { ...unchanged, verbs: sessionVerbs, connect: openPorts }],
   ];
 }
+
+const sessionVerbs = ["create", "get"];
 
 const podResource = { group: "", resource: "pods" } as const;
 
@@ -104,6 +121,74 @@ function showLog(
     body: options.logs(object, request),
     ...(isFollowed ? { isWatch: true } : {}),
   };
+}
+
+function openExec(call: SubresourceCall): ApiResponse {
+  const container = runningContainer(call);
+  return openChannels(call, pretendCommand(call.query.getAll("command"), container));
+}
+
+/** What the container prints from here on is nothing; what it is told comes back. */
+function openAttach(call: SubresourceCall): ApiResponse {
+  const { pod, name } = runningContainer(call);
+  const stdout = `attached to simulated container ${name} of Pod ${pod}\n`;
+  return openChannels(call, { stdout, stderr: "", exitCode: 0, echoes: true });
+}
+
+function openChannels({ query, headers }: SubresourceCall, result: CommandResult): ApiResponse {
+  const handshake = serverHandshake(headers, channelProtocols);
+  if (handshake === undefined) throw notUpgradable(channelProtocols);
+  const hasStdin = query.get("stdin") === "true";
+  const isTerminal = query.get("tty") === "true";
+  return {
+    status: 101,
+    headers: handshake.headers,
+    body: undefined,
+    takeOver: (stream) => runChannelSession({ stream, result, hasStdin, isTerminal }),
+  };
+}
+
+/** SPDY in a WebSocket, or by itself. */
+function openPorts(call: SubresourceCall): ApiResponse {
+  const { pod } = runningContainer(call, anyContainer);
+  const run = (stream: Duplex) => {
+    // Who goes away in the middle has said all there is to say.
+    runPortSession(stream, pod).catch(() => stream.destroy());
+  };
+  const handshake = serverHandshake(call.headers, [tunnelledSpdy]);
+  if (handshake !== undefined) {
+    const takeOver = (stream: Duplex) => run(webSocketBytes(stream));
+    return { status: 101, headers: handshake.headers, body: undefined, takeOver };
+  }
+  if (wantedUpgrade(call.headers) !== "spdy/3.1") throw notUpgradable([tunnelledSpdy]);
+  const headers = {
+    connection: "Upgrade",
+    upgrade: "SPDY/3.1",
+    "x-stream-protocol-version": "portforward.k8s.io",
+  };
+  return { status: 101, headers, body: undefined, takeOver: run };
+}
+
+function notUpgradable(known: readonly string[]): StatusError {
+  return statusError.badRequest(`unable to upgrade: speak one of ${known.join(", ")}`);
+}
+
+const anyContainer = Symbol("any container");
+
+function runningContainer(
+  { object, query }: SubresourceCall,
+  which?: typeof anyContainer,
+): Container {
+  const pod = textIn(objectIn(object, "metadata"), "name");
+  const containers = listIn(objectIn(object, "spec")["containers"]) as JsonObject[];
+  const asked = query.get("container") ?? "";
+  const name =
+    which === anyContainer ? textIn(containers[0] ?? {}, "name") : containerOf(object, asked);
+  const { phase } = objectIn(object, "status");
+  if (phase !== "Running")
+    throw statusError.badRequest(`pod ${pod} does not run: its phase is ${String(phase)}`);
+  const image = textIn(containers.find((one) => one["name"] === name) ?? {}, "image");
+  return { pod, name, image };
 }
 
 function count(query: URLSearchParams, name: string): number | undefined {

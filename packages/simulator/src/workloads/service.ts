@@ -81,18 +81,24 @@ class Services {
       endpoints: behind.map(endpointOf),
       ports: (service.spec.ports ?? []).map((port) => slicePort(port, behind[0])),
     };
+    // As upstream: a slice has the labels of its Service.
+    const labels = {
+      ...service.metadata.labels,
+      "endpointslice.kubernetes.io/managed-by": "endpointslice-controller.k8s.io",
+      "kubernetes.io/service-name": name,
+    };
     const present = await resource.find(target);
     if (present === undefined) {
-      const labels = {
-        "endpointslice.kubernetes.io/managed-by": "endpointslice-controller.k8s.io",
-        "kubernetes.io/service-name": name,
-      };
       const ownerReferences = [ownedBy(service, services)];
       await resource.create({ metadata: { ...target, labels, ownerReferences }, ...wanted });
       return;
     }
-    const isSame = same(present.endpoints, wanted.endpoints) && same(present.ports, wanted.ports);
-    if (!isSame) await resource.update({ ...present, ...wanted });
+    const isSame =
+      same(present.endpoints, wanted.endpoints) &&
+      same(present.ports, wanted.ports) &&
+      same(present.metadata.labels, labels);
+    const metadata = { ...present.metadata, labels };
+    if (!isSame) await resource.update({ ...present, ...wanted, metadata });
   }
 
   async #writeEndpoints(service: Service, behind: readonly Pod[], client: Client): Promise<void> {

@@ -7,6 +7,7 @@ import { cronJobController } from "./cron-job.ts";
 import { daemonSetController } from "./daemon-set.ts";
 import { deploymentController } from "./deployment.ts";
 import { disruptionBudgetController } from "./disruption-budget.ts";
+import { ingressController } from "./ingress.ts";
 import { jobController } from "./job.ts";
 import { replicaSetController } from "./replica-set.ts";
 import { serviceController } from "./service.ts";
@@ -21,6 +22,7 @@ export function workloadControllers(context: WorkloadContext): Controller[] {
     jobController(context),
     cronJobController(context),
     serviceController(context),
+    ingressController(context),
     autoscalerController(context),
     disruptionBudgetController(context),
     claimController(context),

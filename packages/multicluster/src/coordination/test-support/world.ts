@@ -8,6 +8,7 @@ import { SeededRandom } from "@kcp-ts/testkit";
 import { clusterLabel } from "../../api/index.ts";
 import { type Decision, decide } from "../decide.ts";
 import { type Deployment, type DeploymentStatus, replicasOf } from "../deployment.ts";
+import { deploymentStrategy } from "../deployment-strategy.ts";
 import { askedReplicasAnnotation } from "../part.ts";
 import { weightsAnnotation } from "../placement.ts";
 import { judge, type Patience, type Target } from "../standing.ts";
@@ -116,7 +117,8 @@ export class World {
   decide(seen: Seen): Decision {
     const targets = [...this.targets.values()].map((one) => ({ ...one }));
     const { nowMs } = this;
-    return decide({ ...seen, takenNames: new Set(), targets, patience, nowMs });
+    const strategy = deploymentStrategy;
+    return decide({ strategy, ...seen, takenNames: new Set(), targets, patience, nowMs });
   }
 
   standingOf(name: string): string {
@@ -172,7 +174,10 @@ export class World {
     const { parent } = this;
     if (decision.status === parent.status) return;
     write(() => {
-      this.parent = this.#versioned({ ...parent, status: decision.status });
+      this.parent = this.#versioned({
+        ...parent,
+        status: decision.status as DeploymentStatus,
+      });
     });
   }
 

@@ -4,8 +4,8 @@
  *
  *     commit -> queue -> evaluated in order, all that wait -> one batch, one sync -> acknowledged together
  *
- * So the cost of a sync is shared by all who wait for it, and an idle store syncs a single write at once. A
- * conflict is answered when the write is evaluated, without the disk. After a failed batch nothing is written
+ * So the cost of a sync is shared by all who wait for it, and an idle store syncs a single write at once; neither does the disk wait for a long
+ * turn of the event loop to end. A conflict is answered when the write is evaluated, without the disk. After a failed batch nothing is written
  * until recovery has found out what is on disk.
  */
 import type { Clock } from "@kcp-ts/machinery/base";
@@ -26,6 +26,8 @@ export interface CommitQueueLimits {
 /** A batch takes no more writes beyond either; a batch of one write may be larger. */
 export const batchWritesMax = 128;
 export const batchBytesMax = 4 << 20;
+/** When so many wait and the disk is free, they go at once: it works while the rest of the turn's requests are heard, instead of after them. */
+export const batchWritesEager = 32;
 /** Writes that are acknowledged in one turn of the event loop: each is answered in it, and others want to be heard in between. */
 export const acknowledgedPerTurnMax = 64;
 
@@ -92,7 +94,9 @@ export class CommitQueue {
     return new Promise((resolve, reject) => {
       this.#writes.push({ write, signal, resolve, reject });
       this.#writeBytes += bytes;
-      this.#schedule();
+      if (this.#writes.length >= batchWritesEager && this.#state.inFlight === undefined)
+        void this.#flush();
+      else this.#schedule();
     });
   }
 
@@ -120,13 +124,13 @@ export class CommitQueue {
     return this.#writingSince === undefined ? 0 : this.#clock.monotonic() - this.#writingSince;
   }
 
-  /** The next turn, not now: what arrives in this turn shares the batch. Never beside a batch in flight. */
+  /** The next turn, not now: what arrives in this turn shares the batch, unless that is many. Never beside a batch in flight. */
   #schedule(): void {
     if (this.#scheduled || this.#state.inFlight !== undefined) return;
     this.#scheduled = true;
     setImmediate(() => {
       this.#scheduled = false;
-      void this.#flush();
+      if (this.#state.inFlight === undefined) void this.#flush();
     });
   }
 

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import {
   call,
   collect,
@@ -11,7 +12,7 @@ import {
   text,
 } from "../contract/storage-contract.ts";
 import type { Revision } from "../revision.ts";
-import { acknowledgedPerTurnMax, batchWritesMax } from "./commit-queue.ts";
+import { acknowledgedPerTurnMax, batchWritesEager, batchWritesMax } from "./commit-queue.ts";
 import type { EmbeddedStorage, EmbeddedStorageOptions } from "./embedded-storage.ts";
 import { FaultyHome } from "./faulty-home.ts";
 import { openTemporary, temporaryDirectory } from "./temporary-store.ts";
@@ -25,6 +26,30 @@ describe("group commit", () => {
       );
       const most = Math.ceil(1000 / batchWritesMax) + 1;
       assert.ok(home.batches - before <= most, `${home.batches - before} batches`);
+    });
+  });
+
+  it("begins with many before the turn ends, and never beside a batch in flight", async () => {
+    await withHome({}, async (storage, home) => {
+      const before = home.batches;
+      const gate = new Gate();
+      home.beforeWrite = () => gate.wait();
+      const write = (name: string) => storage.commit(put(name, "v", "absent"), call());
+      const names = numbered("/p/", 2 * batchWritesEager + 1);
+      const few = names.slice(0, batchWritesEager - 1).map(write);
+      assert.equal(home.batches - before, 0);
+      const more = names.slice(batchWritesEager - 1).map(write);
+      assert.equal(home.batches - before, 1);
+      await gate.reached;
+      await nextTurn();
+      assert.equal(home.batches - before, 1);
+      gate.open();
+      const revisions = await Promise.all([...few, ...more]);
+      assert.deepEqual(
+        revisions,
+        [...revisions].sort((a, b) => a - b),
+      );
+      assert.equal(home.batches - before, 2);
     });
   });
 
@@ -169,7 +194,11 @@ describe("limits of the embedded store", () => {
   });
 
   it("acknowledges so many writes in one turn of the event loop, in their order", async () => {
-    await withHome({}, async (storage) => {
+    await withHome({}, async (storage, home) => {
+      const gate = new Gate();
+      home.beforeWrite = () => gate.wait();
+      const first = storage.commit(put("/first", "v", "absent"), call());
+      await gate.reached;
       const told: number[] = [];
       const turns: number[] = [];
       let turn = 0;
@@ -184,8 +213,10 @@ describe("limits of the embedded store", () => {
       const all = Promise.all(writes).then(() => {
         isDone = true;
       });
+      gate.open();
+      await first;
       while (!isDone) {
-        await new Promise((resolve) => setImmediate(resolve));
+        await nextTurn();
         turn++;
       }
       await all;
@@ -200,11 +231,19 @@ describe("limits of the embedded store", () => {
         Promise.all(
           numbered(prefix, count).map((name) => storage.commit(put(name, "v", "absent"), call())),
         );
-      const start = home.batches;
-      await commit(batchWritesMax, "/at/");
-      assert.equal(home.batches - start, 1);
-      await commit(batchWritesMax + 1, "/over/");
-      assert.equal(home.batches - start, 3);
+      const batchesFor = async (count: number, prefix: string) => {
+        const gate = new Gate();
+        home.beforeWrite = () => gate.wait();
+        const first = commit(1, `${prefix}first`);
+        await gate.reached;
+        const start = home.batches;
+        const waiting = commit(count, prefix);
+        gate.open();
+        await Promise.all([first, waiting]);
+        return home.batches - start;
+      };
+      assert.equal(await batchesFor(batchWritesMax, "/at/"), 1);
+      assert.equal(await batchesFor(batchWritesMax + 1, "/over/"), 2);
     });
   });
 });

@@ -1,0 +1,66 @@
+/**
+ * Admission of Pods that are copies of what runs in a physical cluster: whoever works in that cluster writes them, and nobody else.
+ *
+ * They may be deleted, which restarts the Pod. Nothing is decided by what a copy says of itself (`PodConnections` computes where it runs);
+ * this is so that people do not change what changes nothing, and do not make what is nowhere.
+ */
+import { isJsonObject, type JsonObject } from "@kcp-ts/machinery/json";
+import { statusError } from "@kcp-ts/machinery/status";
+import {
+  stateLabel,
+  stateLabelPrefix,
+  stateUpsync,
+  syncerFieldManager,
+  syncTargets,
+} from "@kcp-ts/multicluster";
+import type { AdmissionPlugin, AdmissionRequest, Authorizer } from "@kcp-ts/server";
+
+export function copiesAdmission(authorizer: () => Authorizer): AdmissionPlugin {
+  return {
+    name: "CopiesOfPods",
+    concerns: ({ group, resource, operation }) =>
+      resource === "pods" && group === "" && (operation === "CREATE" || operation === "UPDATE"),
+    async validate(request, object, old) {
+      const before = new Set(old === undefined ? [] : copiedFrom(old));
+      const concerned = new Set([...before, ...copiedFrom(object)]);
+      for (const target of concerned) {
+        if (await isSyncer(request, target, authorizer())) continue;
+        const { group, resource, name } = request;
+        throw statusError.forbidden(
+          { group, resource },
+          name,
+          before.has(target)
+            ? `it is a copy of a Pod in ${target} and cannot be changed here: change what the Pod was made from, or delete it to have it restarted`
+            : `the label ${stateLabel(target)}: ${stateUpsync} says that it runs in ${target}, which only the syncer of ${target} can say`,
+        );
+      }
+    },
+  };
+}
+
+/** The SyncTargets that an object says it is a copy from. */
+function copiedFrom({ metadata }: JsonObject): string[] {
+  const labels = isJsonObject(metadata ?? null) ? (metadata as JsonObject)["labels"] : undefined;
+  if (labels === undefined || !isJsonObject(labels)) return [];
+  return Object.entries(labels)
+    .filter(([label, state]) => label.startsWith(stateLabelPrefix) && state === stateUpsync)
+    .map(([label]) => label.slice(stateLabelPrefix.length));
+}
+
+/** Who may sync to the cluster, and says that it is what they do: an administrator who types is no syncer. */
+async function isSyncer(
+  { user, cluster, options }: AdmissionRequest,
+  name: string,
+  authorizer: Authorizer,
+): Promise<boolean> {
+  if (options["fieldManager"] !== syncerFieldManager) return false;
+  const { group, version, resource } = syncTargets;
+  const { allowed } = await authorizer.authorize({
+    ...{ user, cluster, group, version, resource, name, verb: "sync" },
+    subresource: "",
+    namespace: "",
+    path: `/apis/${group}/${version}/${resource}/${name}`,
+    isResourceRequest: true,
+  });
+  return allowed;
+}

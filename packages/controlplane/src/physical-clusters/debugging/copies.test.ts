@@ -1,0 +1,69 @@
+/** Goal: the Pods of one's workloads are seen upstream as they are in the clusters, are nobody's to write, and are restarted by deleting them. */
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { isStatusError } from "@kcp-ts/machinery/status";
+import { deployments, eventually, startPhysical, startPlane } from "../fixture.ts";
+import { pods, registered, runningPods, web } from "./fixture.ts";
+
+describe("Pods of one's workloads", () => {
+  it("are seen upstream, found by the labels of their Deployment, and named by their cluster", async (t) => {
+    const plane = await startPlane(t);
+    const east = await startPhysical(t, { name: "us-east1" });
+    const client = plane.client;
+    await registered(client, "us-east1", east.kubeconfig);
+    await client.resource(deployments).create(web());
+    const found = await runningPods(client, "web", 2);
+    for (const { metadata, spec } of found) {
+      assert.match(metadata.name, /^web--us-east1-/);
+      assert.equal(metadata.labels?.["state.workload.kcp.io/us-east1"], "Upsync");
+      assert.equal(spec?.nodeName, "us-east1-node-1");
+    }
+    await client.resource(deployments).delete({ namespace: "default", name: "web" });
+    await runningPods(client, "web", 0);
+  });
+
+  it("are not changed by anybody but the syncer, an administrator included", async (t) => {
+    const plane = await startPlane(t);
+    const east = await startPhysical(t, { name: "us-east1" });
+    const client = plane.client;
+    await registered(client, "us-east1", east.kubeconfig);
+    await client.resource(deployments).create(web("web", 1));
+    const [pod] = await runningPods(client, "web", 1);
+    assert.ok(pod !== undefined);
+    const at = { namespace: "default", name: pod.metadata.name };
+    const patch = { type: "merge", patch: { metadata: { labels: { mine: "yes" } } } } as const;
+    await assert.rejects(client.resource(pods).patch(at, patch), (error) => {
+      assert.ok(isStatusError(error, "Forbidden"));
+      assert.match(error.message, /is a copy of a Pod in us-east1 and cannot be changed here: /);
+      return true;
+    });
+    const status = { type: "merge", patch: { status: { phase: "Failed" } } } as const;
+    await assert.rejects(client.resource(pods).patchStatus(at, status), /cannot be changed here/);
+    const forged = {
+      metadata: {
+        name: "forged",
+        namespace: "default",
+        labels: { "state.workload.kcp.io/us-east1": "Upsync" },
+      },
+      spec: { containers: [{ name: "a", image: "a" }] },
+    };
+    await assert.rejects(client.resource(pods).create(forged), /only the syncer of us-east1/);
+  });
+
+  it("are restarted by deleting them, and the one who deletes waits for their end", async (t) => {
+    const plane = await startPlane(t);
+    const east = await startPhysical(t, { name: "us-east1" });
+    const client = plane.client;
+    await registered(client, "us-east1", east.kubeconfig);
+    await client.resource(deployments).create(web("web", 1));
+    const [pod] = await runningPods(client, "web", 1);
+    assert.ok(pod !== undefined);
+    const at = { namespace: "default", name: pod.metadata.name };
+    await client.resource(pods).delete(at);
+    await eventually(async () => assert.equal(await client.resource(pods).find(at), undefined));
+    const { items } = await east.client.resource(pods).list({ labelSelector: "app=web" });
+    assert.ok(items.every(({ metadata }) => metadata.name !== at.name));
+    const [next] = await runningPods(client, "web", 1);
+    assert.notEqual(next?.metadata.name, at.name);
+  });
+});

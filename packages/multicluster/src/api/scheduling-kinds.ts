@@ -1,0 +1,364 @@
+/** Location and Placement as definitions, and what SyncTargets say for the scheduler. */
+import type { JsonObject } from "@kcp-ts/machinery/json";
+import type { KindDefinition } from "./kinds.ts";
+import {
+  ageColumn,
+  column,
+  conditionColumn,
+  conditions,
+  list,
+  object,
+  root,
+  text,
+} from "./notation.ts";
+
+const group = "scheduling.kcp.io";
+const version = "v1alpha1";
+const categories = ["kcp"];
+
+const intOrString: JsonObject = {
+  anyOf: [{ type: "integer" }, { type: "string" }],
+  "x-kubernetes-int-or-string": true,
+};
+
+/** Of bounds: names of resources, and quantities that are not below zero. */
+export const bounds: JsonObject = {
+  type: "object",
+  maxProperties: 64,
+  additionalProperties: { ...intOrString, maxLength: 64 },
+  "x-kubernetes-validations": [
+    {
+      rule: "self.all(name, type(self[name]) == int ? self[name] >= 0 : isQuantity(self[name]) && !quantity(self[name]).isLessThan(quantity('0')))",
+      message: 'must be quantities of zero or more, as in cpu: "40", memory: 64Gi, pods: 500',
+    },
+  ],
+};
+
+const effects = ["NoSchedule", "PreferNoSchedule", "NoExecute"];
+
+export const taints: JsonObject = list(
+  object(
+    {
+      key: text("", { minLength: 1, maxLength: 317 }),
+      value: text("", { maxLength: 63 }),
+      effect: text(
+        "NoSchedule: nothing new that does not tolerate it. PreferNoSchedule: only when there is no other place. NoExecute: what is there leaves, too.",
+        { enum: effects },
+      ),
+    },
+    { required: ["key", "effect"] },
+  ),
+  {
+    description: "What workloads have to tolerate to be here.",
+    maxItems: 64,
+    "x-kubernetes-list-type": "map",
+    "x-kubernetes-list-map-keys": ["key", "effect"],
+  },
+);
+
+const labelKeyPattern =
+  "^([a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$";
+const labelValue = text("", {
+  pattern: "^([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?$",
+  maxLength: 63,
+});
+
+/** Only such as can be read: what a selector selects is never a matter of opinion. */
+function selector(description: string): JsonObject {
+  return object(
+    {
+      matchLabels: {
+        type: "object",
+        maxProperties: 32,
+        additionalProperties: labelValue,
+        "x-kubernetes-validations": [
+          {
+            rule: `self.all(key, key.matches('${labelKeyPattern}'))`,
+            message: "its keys must be keys of labels",
+          },
+        ],
+      },
+      matchExpressions: list(
+        object(
+          {
+            key: text("", { pattern: labelKeyPattern, maxLength: 317 }),
+            operator: text("", { enum: ["In", "NotIn", "Exists", "DoesNotExist"] }),
+            values: list(labelValue, { maxItems: 100, "x-kubernetes-list-type": "atomic" }),
+          },
+          {
+            required: ["key", "operator"],
+            "x-kubernetes-validations": [
+              {
+                rule: "(self.operator in ['In', 'NotIn']) == (has(self.values) && size(self.values) > 0)",
+                message: "In and NotIn need values, Exists and DoesNotExist have none",
+              },
+            ],
+          },
+        ),
+        { maxItems: 32, "x-kubernetes-list-type": "atomic" },
+      ),
+    },
+    { description, "x-kubernetes-map-type": "atomic" },
+  );
+}
+
+function instances(description: string): JsonObject {
+  return object(
+    {
+      group: text("", { enum: ["workload.kcp.io"], default: "workload.kcp.io" }),
+      version: text("", { enum: ["v1alpha1"], default: "v1alpha1" }),
+      resource: text("", { enum: ["synctargets"], default: "synctargets" }),
+    },
+    { description, default: {} },
+  );
+}
+
+export const locationKind: KindDefinition = {
+  group,
+  version,
+  kind: "Location",
+  resource: "locations",
+  categories,
+  hasStatus: true,
+  columns: [
+    column("Resource", ".spec.resource.resource"),
+    column("Available", ".status.availableInstances", { type: "integer" }),
+    column("Instances", ".status.instances", { type: "integer" }),
+    column("Labels", ".metadata.annotations.scheduling\\.kcp\\.io/labels"),
+    ageColumn,
+  ],
+  schema: root(
+    "A group of physical clusters of this workspace, by the labels of their SyncTargets.",
+    object(
+      {
+        resource: instances("What its instances are."),
+        description: text("For people who choose a Location.", { maxLength: 4096 }),
+        availableSelectorLabels: list(
+          object(
+            {
+              key: text("", { minLength: 1, maxLength: 317 }),
+              values: list(text("", { maxLength: 63 }), {
+                minItems: 1,
+                "x-kubernetes-list-type": "set",
+              }),
+              description: text(),
+            },
+            { required: ["key", "values"] },
+          ),
+          {
+            description: "Labels that people may choose by; it selects nothing.",
+            "x-kubernetes-list-type": "map",
+            "x-kubernetes-list-map-keys": ["key"],
+          },
+        ),
+        instanceSelector: selector("The SyncTargets that belong to it; left out or empty, all."),
+        bounds: {
+          ...bounds,
+          description: "What one workspace may use in all of its clusters together.",
+        },
+      },
+      { default: {} },
+    ),
+    object({
+      instances: {
+        type: "integer",
+        format: "int32",
+        description: "SyncTargets that belong to it.",
+      },
+      availableInstances: {
+        type: "integer",
+        format: "int32",
+        description: "Those that are Ready and not cordoned.",
+      },
+    }),
+  ),
+};
+
+const affinity = (description: string): JsonObject =>
+  list(
+    object(
+      {
+        workloadSelector: selector("Workloads of the same namespace, by their labels."),
+        topologyKey: text(
+          "A label of SyncTargets: those with the same value are one place. Left out, each cluster is one.",
+          { maxLength: 317 },
+        ),
+        required: {
+          type: "boolean",
+          default: false,
+          description: "Nothing new goes elsewhere; what is there stays.",
+        },
+      },
+      { required: ["workloadSelector"] },
+    ),
+    { description, maxItems: 16, "x-kubernetes-list-type": "atomic" },
+  );
+
+const seconds = (description: string): JsonObject => ({
+  type: "integer",
+  format: "int32",
+  minimum: 0,
+  description,
+});
+
+/** How workloads are treated where they are placed. */
+const treatment: Readonly<Record<string, JsonObject>> = {
+  weights: {
+    type: "object",
+    maxProperties: 1000,
+    additionalProperties: { type: "integer", format: "int32", minimum: 0, maximum: 1000 },
+    description:
+      "SyncTarget to its share, relative to the others: 1 where it is left out, 0 is none.",
+  },
+  spread: list(
+    object(
+      {
+        topologyKey: text("A label of SyncTargets, as in topology.kubernetes.io/region.", {
+          minLength: 1,
+          maxLength: 317,
+        }),
+        maxSkew: {
+          type: "integer",
+          format: "int32",
+          minimum: 1,
+          default: 1,
+          description: "How uneven it may become before something is moved.",
+        },
+      },
+      { required: ["topologyKey"] },
+    ),
+    {
+      description: "Evenly over these domains, the widest first.",
+      maxItems: 4,
+      "x-kubernetes-list-type": "map",
+      "x-kubernetes-list-map-keys": ["topologyKey"],
+    },
+  ),
+  affinity: affinity("Where these workloads are."),
+  antiAffinity: affinity("Where these workloads are not."),
+  tolerations: list(
+    object(
+      {
+        key: text("", { maxLength: 317 }),
+        operator: text("", { enum: ["Equal", "Exists"], default: "Equal" }),
+        value: text("", { maxLength: 63 }),
+        effect: text("Every effect if left out.", { enum: effects }),
+      },
+      {
+        "x-kubernetes-validations": [
+          {
+            rule: "self.operator == 'Exists' ? !has(self.value) || self.value == '' : has(self.key) && self.key != ''",
+            message: "Equal needs a key, and Exists has no value",
+          },
+        ],
+      },
+    ),
+    {
+      description: "Taints of SyncTargets that do not keep it away.",
+      maxItems: 64,
+      "x-kubernetes-list-type": "atomic",
+    },
+  ),
+  rollout: object(
+    {
+      maxSurge: { ...intOrString, description: "In all clusters together." },
+      maxUnavailable: { ...intOrString, description: "In all clusters together." },
+      paused: { type: "boolean", description: "No cluster gets anything newer." },
+      progressDeadlineSeconds: seconds("Without progress for so long it has failed."),
+      rollback: { type: "boolean", description: "A rollout that has failed is undone." },
+    },
+    { description: "A budget for all clusters together." },
+  ),
+  failover: object(
+    {
+      tolerationSeconds: seconds("So long a lost cluster is waited for."),
+      atMostOne: {
+        type: "boolean",
+        description:
+          "Nothing is started elsewhere before the lost cluster has surely stopped its own.",
+      },
+    },
+    { description: "What happens when a cluster is lost." },
+  ),
+  overrides: list(
+    object(
+      {
+        clusterSelector: selector("By the labels of SyncTargets."),
+        patches: list(
+          object(
+            {
+              op: text("", { enum: ["add", "replace", "remove"] }),
+              path: text("A JSON pointer, as in /spec/template/spec/nodeSelector.", {
+                pattern: "^/",
+                maxLength: 1024,
+              }),
+              value: { "x-kubernetes-preserve-unknown-fields": true },
+            },
+            { required: ["op", "path"] },
+          ),
+          { maxItems: 64, "x-kubernetes-list-type": "atomic" },
+        ),
+      },
+      { required: ["clusterSelector", "patches"] },
+    ),
+    {
+      description: "JSON patches for what goes to some of the clusters, in this order.",
+      maxItems: 64,
+      "x-kubernetes-list-type": "atomic",
+    },
+  ),
+};
+
+export const placementKind: KindDefinition = {
+  group,
+  version,
+  kind: "Placement",
+  resource: "placements",
+  categories,
+  hasStatus: true,
+  columns: [
+    column("Phase", ".status.phase"),
+    column("Location", ".status.selectedLocation.locationName"),
+    conditionColumn("Ready"),
+    conditionColumn("Scheduled"),
+    ageColumn,
+  ],
+  schema: root(
+    "Which Locations the workloads of some namespaces go to, and how. What is left out, a less specific Placement says.",
+    object(
+      {
+        locationResource: instances("What Locations are of."),
+        locationSelectors: list(selector("By the labels of Locations."), {
+          description:
+            "Any of them selects a Location. An empty list selects none; left out, a less specific Placement says where.",
+          maxItems: 64,
+          "x-kubernetes-list-type": "atomic",
+        }),
+        locationWorkspace: text(
+          "The path of the workspace that has the Locations; its own if left out.",
+          { maxLength: 1024 },
+        ),
+        namespaceSelector: selector(
+          "The namespaces that it is for. Left out: none. Empty: all, which makes it the Placement of the workspace.",
+        ),
+        workloadSelector: selector("Workloads in them, by their labels; all if left out."),
+        ...treatment,
+      },
+      { default: {} },
+    ),
+    object({
+      phase: text("Pending: it has no Location. Unbound: no namespace. Bound: both.", {
+        enum: ["Pending", "Unbound", "Bound"],
+        default: "Pending",
+      }),
+      selectedLocation: object(
+        {
+          path: text("The workspace of the Location."),
+          locationName: text(),
+        },
+        { required: ["path", "locationName"] },
+      ),
+      conditions,
+    }),
+  ),
+};

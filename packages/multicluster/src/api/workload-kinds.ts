@@ -1,0 +1,158 @@
+/** Kinds of ours about workloads: ClusterDaemonSet, and WorkloadStrategy for kinds that people define themselves. */
+import type { JsonObject } from "@kcp-ts/machinery/json";
+import { type Condition, defineResource, type KubernetesObject } from "@kcp-ts/sdk";
+import type { KindDefinition } from "./kinds.ts";
+import { ageColumn, column, conditionColumn, conditions, object, root, text } from "./notation.ts";
+
+export interface ClusterDaemonSet extends KubernetesObject {
+  readonly spec: JsonObject;
+  readonly status?: object;
+}
+
+export const clusterDaemonSets = defineResource<ClusterDaemonSet>({
+  group: "workload.kcp.io",
+  version: "v1alpha1",
+  resource: "clusterdaemonsets",
+  kind: "ClusterDaemonSet",
+  namespaced: true,
+});
+
+const anyObject: JsonObject = { type: "object", "x-kubernetes-preserve-unknown-fields": true };
+const count: JsonObject = { type: "integer", format: "int32", minimum: 0 };
+
+export const clusterDaemonSetKind: KindDefinition = {
+  group: "workload.kcp.io",
+  version: "v1alpha1",
+  kind: "ClusterDaemonSet",
+  resource: "clusterdaemonsets",
+  shortNames: ["cds"],
+  categories: ["kcp"],
+  isNamespaced: true,
+  hasStatus: true,
+  columns: [
+    column("Clusters", ".status.desiredClusters", { type: "integer" }),
+    column("Ready", ".status.readyClusters", { type: "integer" }),
+    column("Replicas", ".status.replicas", { type: "integer", priority: 1 }),
+    ageColumn,
+  ],
+  schema: root(
+    "A Deployment in every cluster that takes part, with at least one replica in each.",
+    object(
+      {
+        template: object(
+          {
+            spec: {
+              ...anyObject,
+              description:
+                "The spec of the Deployments. Its replicas are those of each cluster; one if left out, and never less.",
+            },
+          },
+          { required: ["spec"] },
+        ),
+      },
+      { required: ["template"] },
+    ),
+    object({
+      observedGeneration: { type: "integer", format: "int64" },
+      desiredClusters: { ...count, description: "The clusters that have it." },
+      readyClusters: { ...count, description: "Those where all replicas are available." },
+      replicas: count,
+      readyReplicas: count,
+      conditions,
+    }),
+    { required: ["spec"] },
+  ),
+};
+
+export interface WorkloadStrategy extends KubernetesObject {
+  readonly spec: WorkloadStrategySpec;
+  readonly status?: { readonly conditions?: readonly Condition[] };
+}
+
+export interface WorkloadStrategySpec {
+  /** Empty or left out: the core group. */
+  readonly group?: string;
+  readonly version: string;
+  readonly resource: string;
+  readonly kind: string;
+  readonly strategy: "Divide" | "Duplicate" | "Single";
+  /** With dots, as in `spec.size`. Needed to divide. */
+  readonly replicasPath?: string;
+  /** An expression over `self`, a part: how many of its replicas are available. */
+  readonly available?: string;
+  /** An expression over `self`: whether its status is about its newest spec. */
+  readonly observed?: string;
+  /** By field of `.status`: an expression over `parts`, the statuses of the parts by cluster, and `self`, the whole. */
+  readonly status?: Readonly<Record<string, string>>;
+}
+
+export const workloadStrategies = defineResource<WorkloadStrategy>({
+  group: "workload.kcp.io",
+  version: "v1alpha1",
+  resource: "workloadstrategies",
+  kind: "WorkloadStrategy",
+  namespaced: false,
+});
+
+const expression = { minLength: 1, maxLength: 4096 };
+
+export const workloadStrategyKind: KindDefinition = {
+  group: "workload.kcp.io",
+  version: "v1alpha1",
+  kind: "WorkloadStrategy",
+  resource: "workloadstrategies",
+  categories: ["kcp"],
+  hasStatus: true,
+  columns: [
+    column("Group", ".spec.group"),
+    column("Resource", ".spec.resource"),
+    column("Strategy", ".spec.strategy"),
+    conditionColumn("Accepted"),
+    ageColumn,
+  ],
+  schema: root(
+    "How objects of a custom kind are spread over clusters.",
+    object(
+      {
+        group: text("Empty: the core group.", { maxLength: 253 }),
+        version: text("", { minLength: 1, maxLength: 63 }),
+        resource: text("The plural, as in a URL.", { minLength: 1, maxLength: 63 }),
+        kind: text("", { minLength: 1, maxLength: 63 }),
+        strategy: text(
+          "Divide: each cluster has some of the replicas. Duplicate: every cluster has all of it. Single: one cluster has all of it.",
+          { enum: ["Divide", "Duplicate", "Single"] },
+        ),
+        replicasPath: text("Where the number of replicas is, as in spec.size. Needed to divide.", {
+          pattern: "^spec(\\.[A-Za-z0-9_-]+)+$",
+          maxLength: 253,
+        }),
+        available: text(
+          "CEL over self, an object in one cluster: how many of its replicas are available. Default: status.availableReplicas.",
+          expression,
+        ),
+        observed: text(
+          "CEL over self: whether its status is about its newest spec. Default: status.observedGeneration is metadata.generation.",
+          expression,
+        ),
+        status: {
+          type: "object",
+          maxProperties: 32,
+          additionalProperties: text("", expression),
+          description:
+            "By field of .status: CEL over parts, a list of {cluster, spec, status}, and self, the whole.",
+        },
+      },
+      {
+        required: ["version", "resource", "kind", "strategy"],
+        "x-kubernetes-validations": [
+          {
+            rule: "self.strategy != 'Divide' || has(self.replicasPath)",
+            message: "to divide, replicasPath has to say where the number of replicas is",
+          },
+        ],
+      },
+    ),
+    object({ conditions }),
+    { required: ["spec"] },
+  ),
+};

@@ -1,0 +1,295 @@
+/**
+ * The coordinator of one kind: one for all logical clusters. It watches the kind and SyncTargets, and does what the kind's strategy decides.
+ *
+ * Nothing is decided from a cache. Watches, of metadata only, tell where to look; the whole and its parts are read when they are looked at.
+ * So a cache that is empty or behind can cause a needless look, never a deletion.
+ */
+import type { Clock } from "@kcp-ts/machinery/base";
+import { type JsonValue, jsonEqual } from "@kcp-ts/machinery/json";
+import { isStatusError } from "@kcp-ts/machinery/status";
+import {
+  type Client,
+  type Clusters,
+  Controller,
+  type EventRecorder,
+  type KubernetesObject,
+  Manager,
+  type ObjectKey,
+  type ObjectStore,
+  type ReconcileResult,
+  EventRecorder as Recorder,
+  type Resource,
+  type ResourceClient,
+} from "@kcp-ts/sdk";
+import { ownedByLabel, type SyncTarget, syncTargets } from "../api/index.ts";
+import { type Decision, decide } from "./decide.ts";
+import { deployments } from "./deployment.ts";
+import { keepHistory, readHistory } from "./keep-history.ts";
+import { belongsTo, isWhole, ownerLabelOf, ownerLabelValue, partName } from "./part.ts";
+import { type Patience, type Target, targetOf } from "./standing.ts";
+import type { Strategy } from "./strategy.ts";
+import { metadataAndTargets } from "./watched-clusters.ts";
+import type { Workload } from "./workload.ts";
+
+export interface CoordinatorOptions {
+  readonly strategy: Strategy;
+  /** Of the server, not of one cluster of it. Must be allowed everything. */
+  readonly client: Client;
+  /** Where SyncTargets are watched, for all coordinators; run by the caller. */
+  readonly targets: Clusters;
+  readonly patience: Patience;
+  readonly clock: Clock;
+  /** Wholes at a time. */
+  readonly concurrency: number;
+  /** What went wrong and is tried again. */
+  readonly onError: (error: unknown, key?: ObjectKey) => void;
+}
+
+/** A clock that is a little behind another's must not make this a busy loop. */
+const wakeMsMin = 100;
+
+/** Works until the signal aborts, and resolves when what was under way is finished. */
+export async function coordinate(options: CoordinatorOptions, signal: AbortSignal): Promise<void> {
+  const { strategy, client, clock, onError, concurrency, patience } = options;
+  const { wholes, parts, relations } = strategy;
+  const clusters = metadataAndTargets(options);
+  const seen = clusters.source(wholes, { indexers }).store;
+  const seenParts = parts === wholes ? seen : clusters.source(parts, { indexers }).store;
+  const targets = clusters.source<SyncTarget, Target>(syncTargets, { transform: targetOf }).store;
+  const name = `coordinator-${strategy.name}`;
+  const events = new Recorder({
+    component: wholes.resource === "deployments" ? "deployment-splitter" : name,
+    client: (cluster) => client.inCluster(cluster),
+    clock,
+    onError,
+  });
+  const work = { strategy, client, clock, seenParts, targets, events, patience };
+  const wholesIn = (key: Pick<ObjectKey, "cluster">) =>
+    seen.keysByIndex("wholes", { cluster: key.cluster, value: "" });
+  const controller = new Controller({
+    name,
+    clusters,
+    concurrency,
+    clock,
+    onError,
+    reconcile: (key, { signal: stop }) => coordinateOne(key, work, stop),
+  })
+    .watch(wholes, { indexers, map: (object, key) => wholeOf(object, key, wholes) })
+    .watch<SyncTarget, Target>(syncTargets, {
+      transform: targetOf,
+      predicate: (change) => change.type !== "updated" || !same(change.object, change.previous),
+      map: (_target, key) => wholesIn(key),
+    });
+  if (parts !== wholes) {
+    controller.watch(parts, { indexers, map: (part, key) => ownersOf(part, key, wholes) });
+  }
+  for (const related of relations?.kinds ?? []) {
+    controller.watch(related, {
+      indexers,
+      map: (_object, key) => wholesIn(key).filter(({ namespace }) => namespace === key.namespace),
+    });
+  }
+  await new Manager({ clusters: [clusters], controllers: [controller] }).run(signal);
+  await events.flush();
+}
+
+const indexers = {
+  wholes: { values: (object: KubernetesObject) => (isWhole(object) ? [""] : []) },
+};
+
+/** A whole is looked at itself; for a part, the whole that it belongs to or once belonged to. */
+function wholeOf(
+  object: KubernetesObject,
+  key: ObjectKey,
+  wholes: Resource<Workload>,
+): readonly ObjectKey[] {
+  return isWhole(object) ? [key] : ownersOf(object, key, wholes);
+}
+
+function ownersOf(
+  { metadata }: KubernetesObject,
+  key: ObjectKey,
+  wholes: Resource<Workload>,
+): readonly ObjectKey[] {
+  const owner = metadata.ownerReferences?.find(({ controller }) => controller === true);
+  const name = owner === undefined ? ownerLabelOf(metadata.labels) : owner.name;
+  if (name === undefined || (owner !== undefined && owner.kind !== wholes.kind)) return [];
+  return [{ ...key, name }];
+}
+
+interface Work {
+  readonly strategy: Strategy;
+  readonly client: Client;
+  readonly clock: Clock;
+  readonly seenParts: ObjectStore<KubernetesObject>;
+  readonly targets: ObjectStore<Target>;
+  readonly events: EventRecorder;
+  readonly patience: Patience;
+}
+
+async function coordinateOne(
+  key: ObjectKey,
+  work: Work,
+  signal: AbortSignal,
+): Promise<ReconcileResult> {
+  const { strategy } = work;
+  const { namespace, name, cluster } = key;
+  const client = work.client.inCluster(cluster);
+  const found = await client.resource(strategy.wholes).find({ namespace, name }, { signal });
+  const parent = found === undefined ? undefined : strategy.accept(found);
+  // What is being deleted takes its parts along by itself.
+  if (parent === undefined || !isWhole(parent)) return;
+  if (parent.metadata.deletionTimestamp !== undefined) return;
+  const resource = client.resource(strategy.parts);
+  const labelSelector = `${ownedByLabel}=${ownerLabelValue(name)}`;
+  const [items, history, related] = await Promise.all([
+    listServed(resource, { namespace, labelSelector, signal }),
+    strategy.keepsHistory ? readHistory(client, key, signal) : undefined,
+    strategy.relations?.read(client, parent, signal),
+  ]);
+  // Parts of another kind are served when the first cluster has brought it.
+  if (items === undefined) return { requeueAfterMs: unservedMs };
+  const parts = items.flatMap((one) => {
+    const part = belongsTo(one, parent) ? strategy.acceptPart(one) : undefined;
+    return part === undefined ? [] : [part];
+  });
+  const targets = work.targets.list({ cluster });
+  const nowMs = work.clock.now();
+  const decision = (strategy.decide ?? decide)({
+    strategy,
+    parent,
+    parts,
+    ...(related === undefined ? {} : { related }),
+    takenNames: takenNames(key, targets, parts, work.seenParts),
+    targets,
+    patience: work.patience,
+    nowMs,
+  });
+  if (decision.isExpired === true)
+    return deleteExpired(client.resource(strategy.wholes), parent, signal);
+  for (const happening of decision.happenings) work.events.record(cluster, parent, happening);
+  if (decision.annotations !== undefined) {
+    const metadata = {
+      annotations: decision.annotations,
+      resourceVersion: parent.metadata.resourceVersion ?? "",
+    };
+    const patch = { type: "merge" as const, patch: { metadata } };
+    // What depends on it is done by the look that this write leads to.
+    await client.resource(strategy.wholes).patch({ namespace, name }, patch, { signal });
+    return;
+  }
+  await writeParts(resource, parent, decision, signal);
+  if (decision.scale !== undefined) await writeScale(client, parent, decision.scale, signal);
+  const kept = strategy.keepsHistory
+    ? await keepHistory(client, parent, history, signal)
+    : { parent, happenings: [] };
+  for (const happening of kept.happenings) work.events.record(cluster, parent, happening);
+  // What is said comes last: who has waited for a rollout finds it in the history.
+  if (!sameStatus(decision.status, parent.status)) {
+    const said = { ...kept.parent, status: decision.status };
+    await writeStatus(client.resource(strategy.wholes), said, signal);
+  }
+  if (decision.wakeAtMs === undefined) return;
+  return { requeueAfterMs: Math.max(wakeMsMin, decision.wakeAtMs - nowMs) };
+}
+
+const unservedMs = 2000;
+
+/** Undefined when the kind is not served. */
+async function listServed(
+  resource: ResourceClient<Workload>,
+  options: Parameters<ResourceClient<Workload>["list"]>[0],
+): Promise<readonly Workload[] | undefined> {
+  try {
+    return (await resource.list(options)).items;
+  } catch (error) {
+    if (isStatusError(error, "NotFound")) return undefined;
+    throw error;
+  }
+}
+
+/** More first, less afterwards. */
+async function writeParts(
+  resource: ResourceClient<Workload>,
+  parent: Workload,
+  decision: Decision,
+  signal: AbortSignal,
+): Promise<void> {
+  const { creations, updates, cuts, removals } = decision;
+  const { namespace } = parent.metadata;
+  await Promise.all([
+    ...creations.map((part) => resource.create(part, { signal })),
+    ...updates.map((part) => resource.update(part, { signal })),
+  ]);
+  await Promise.all([
+    ...cuts.map((part) => resource.update(part, { signal })),
+    ...removals.map(({ metadata: { name, uid, resourceVersion } }) => {
+      const preconditions = {
+        ...(uid === undefined ? {} : { uid }),
+        ...(resourceVersion === undefined ? {} : { resourceVersion }),
+      };
+      return resource.delete({ namespace, name }, { preconditions, signal });
+    }),
+  ]);
+}
+
+/** As an autoscaler does it in a cluster. */
+async function writeScale(
+  client: Client,
+  { metadata: { namespace } }: Workload,
+  { name, replicas }: NonNullable<Decision["scale"]>,
+  signal: AbortSignal,
+): Promise<void> {
+  const patch = { type: "merge" as const, patch: { spec: { replicas } } };
+  const options = { fieldManager: autoscalerFieldManager, signal };
+  await client.resource(deployments).patch({ namespace, name }, patch, options);
+}
+
+const autoscalerFieldManager = "kcp-autoscaler";
+
+async function deleteExpired(
+  resource: ResourceClient<Workload>,
+  { metadata: { namespace, name, uid } }: Workload,
+  signal: AbortSignal,
+): Promise<undefined> {
+  const preconditions = uid === undefined ? {} : { uid };
+  const options = { preconditions, propagationPolicy: "Background" as const, signal };
+  await resource.delete({ namespace, name }, options);
+  return undefined;
+}
+
+async function writeStatus(
+  resource: ResourceClient<Workload>,
+  parent: Workload,
+  signal: AbortSignal,
+): Promise<void> {
+  try {
+    await resource.updateStatus(parent, { signal });
+  } catch (error) {
+    // Gone meanwhile; or a type of that name without a status, which is nobody's to split.
+    if (!isStatusError(error, "NotFound")) throw error;
+  }
+}
+
+function takenNames(
+  { cluster, namespace, name }: ObjectKey,
+  targets: readonly Target[],
+  parts: readonly Workload[],
+  seen: ObjectStore<KubernetesObject>,
+): ReadonlySet<string> {
+  const own = new Set(parts.map(({ metadata }) => metadata.name));
+  const taken = new Set<string>();
+  for (const target of targets) {
+    const wanted = partName(name, target.name);
+    if (!own.has(wanted) && seen.has({ cluster, namespace, name: wanted })) taken.add(wanted);
+  }
+  return taken;
+}
+
+function sameStatus(a: object, b: object | undefined): boolean {
+  return a === b || jsonEqual(a as JsonValue, (b ?? {}) as JsonValue);
+}
+
+function same(a: Target, b: Target): boolean {
+  return jsonEqual(a as unknown as JsonValue, b as unknown as JsonValue);
+}

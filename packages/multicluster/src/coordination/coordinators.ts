@@ -1,0 +1,97 @@
+/**
+ * The coordinators of all kinds, each started when a cluster that is ready syncs its kind. What nobody syncs costs nothing.
+ */
+import { type Clock, systemClock } from "@kcp-ts/machinery/base";
+import { formatGroupResource } from "@kcp-ts/machinery/status";
+import { type Client, type Clusters, logicalClusters, type ObjectKey } from "@kcp-ts/sdk";
+import { type SyncTarget, syncTargets } from "../api/index.ts";
+import { coordinate } from "./coordinator.ts";
+import { deploymentStrategy } from "./deployment-strategy.ts";
+import { autoscalerStrategy } from "./kinds/autoscaler.ts";
+import { clusterDaemonSetStrategy } from "./kinds/cluster-daemon-set.ts";
+import { cronJobStrategy } from "./kinds/cron-job.ts";
+import { daemonSetStrategy } from "./kinds/daemon-set.ts";
+import { jobStrategy } from "./kinds/job.ts";
+import { podStrategy } from "./kinds/pod.ts";
+import { statefulSetStrategy } from "./kinds/stateful-set.ts";
+import { type Patience, type Target, targetOf } from "./standing.ts";
+import type { Strategy } from "./strategy.ts";
+
+export interface CoordinatorsOptions extends Partial<Patience> {
+  /** Of the server, not of one cluster of it. Must be allowed everything. */
+  readonly client: Client;
+  /** Which SyncTargets each logical cluster has; its own if left out. Run here. */
+  readonly targets?: Clusters | undefined;
+  readonly clock?: Clock;
+  /** Wholes of a kind at a time. */
+  readonly concurrency?: number;
+  /** All that there are if left out. */
+  readonly strategies?: readonly Strategy[];
+  /** What went wrong and is tried again. */
+  readonly onError: (error: unknown, key?: ObjectKey) => void;
+}
+
+export interface Coordinators {
+  /** Works until the signal aborts, and resolves when what was under way is finished. Call it once. */
+  run(signal: AbortSignal): Promise<void>;
+}
+
+/** As long as Kubernetes waits for a node, and a little more: a cluster is harder to lose. */
+export const graceMsDefault = 60_000;
+export const settleMsDefault = 10_000;
+const concurrencyDefault = 4;
+
+/** In the order in which they are started. */
+export const strategiesDefault: readonly Strategy[] = [
+  deploymentStrategy,
+  statefulSetStrategy,
+  daemonSetStrategy,
+  jobStrategy,
+  cronJobStrategy,
+  podStrategy,
+  autoscalerStrategy,
+  clusterDaemonSetStrategy,
+];
+
+export function workloadCoordinators(options: CoordinatorsOptions): Coordinators {
+  const { client, clock = systemClock, onError, concurrency = concurrencyDefault } = options;
+  const { strategies = strategiesDefault } = options;
+  const { graceMs = graceMsDefault, settleMs = settleMsDefault } = options;
+  const targets = options.targets ?? logicalClusters({ client, clock, onError });
+  const shared = { client, clock, onError, concurrency, targets, patience: { graceMs, settleMs } };
+  const running = new Map<Strategy, Promise<void>>();
+  return {
+    async run(signal) {
+      const failed = new AbortController();
+      const stop = AbortSignal.any([signal, failed.signal]);
+      const start = (strategy: Strategy) => {
+        if (running.has(strategy) || stop.aborted) return;
+        const ending = coordinate({ ...shared, strategy }, stop).catch((error: unknown) => {
+          failed.abort(error);
+          throw error;
+        });
+        // Looked at when all have ended.
+        ending.catch(() => {});
+        running.set(strategy, ending);
+      };
+      const look = (target: Target) => {
+        for (const strategy of strategies) if (isSynced(strategy, target)) start(strategy);
+      };
+      targets
+        .source<SyncTarget, Target>(syncTargets, { transform: targetOf })
+        .addHandler({ added: look, updated: look });
+      await targets.run(stop);
+      await Promise.all(running.values());
+    },
+  };
+}
+
+/** Where nobody says what is synced, everything may be. */
+function isSynced({ parts }: Strategy, { synced, isReady }: Target): boolean {
+  return synced?.includes(formatGroupResource(parts)) ?? isReady;
+}
+
+/** The coordinator of Deployments alone. */
+export function deploymentSplitter(options: Omit<CoordinatorsOptions, "strategies">): Coordinators {
+  return workloadCoordinators({ ...options, strategies: [deploymentStrategy] });
+}

@@ -1,0 +1,30 @@
+/** Deployments: replicas are divided, and moved make before break. */
+import { asDeployment, deployments, replicasOf } from "./deployment.ts";
+import { foldStatus } from "./fold-status.ts";
+import { planMoves } from "./plan-moves.ts";
+import type { Strategy } from "./strategy.ts";
+import { conditionsOf, isObserved, statusCount } from "./workload.ts";
+
+export const deploymentStrategy: Strategy = {
+  name: "deployments.apps",
+  sharing: "divide",
+  wholes: deployments,
+  parts: deployments,
+  keepsHistory: true,
+  accept: asDeployment,
+  acceptPart: asDeployment,
+  asked: replicasOf,
+  shareOf: (part) => ({ replicas: replicasOf(part) }),
+  report: (part) => ({
+    available: statusCount(part, "availableReplicas"),
+    isObserved: isObserved(part),
+    isStuck:
+      isObserved(part) &&
+      conditionsOf(part).some(
+        ({ type, reason }) => type === "Progressing" && reason === "ProgressDeadlineExceeded",
+      ),
+  }),
+  specFor: ({ spec }, { replicas }) => ({ ...spec, replicas }),
+  plan: planMoves,
+  fold: foldStatus,
+};

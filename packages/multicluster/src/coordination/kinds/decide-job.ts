@@ -1,0 +1,207 @@
+/** What to do about a Job whose completions are divided. Parts are only ever added: see `job.ts`. Pure. */
+import { type Happening, type ObjectInput, stringMember } from "@kcp-ts/sdk";
+import { assignedCluster } from "../../api/index.ts";
+import { type DecideInput, type Decision, type Place, placesFor } from "../decide.ts";
+import { distribute } from "../distribute.ts";
+import type { FoldedPart } from "../fold-parts.ts";
+import { adjustedPart, newPart, partName } from "../part.ts";
+import { isToBeEmptied, receivers } from "../plan-moves.ts";
+import { earliest } from "../standing.ts";
+import { syncedAnnotation } from "../synced.ts";
+import { verdictOf } from "../verdict.ts";
+import { specCount, statusCount, type Workload } from "../workload.ts";
+import {
+  completedAnnotation,
+  completedOf,
+  countsCompletions,
+  endOf,
+  unitsOf,
+} from "./job-facts.ts";
+
+interface JobPart {
+  readonly object: Workload;
+  readonly cluster: string;
+  readonly place: Place | undefined;
+}
+
+export function decideJob(input: DecideInput): Decision {
+  const { parent, parts, nowMs, takenNames } = input;
+  const { places, assessment, problem } = placesFor(input);
+  const all = parts.map((object): JobPart => {
+    const cluster = assignedCluster(object.metadata.labels) ?? "";
+    return { object, cluster, place: places.find(({ name }) => name === cluster) };
+  });
+  const completed = completedOf(parent);
+  const removals = all.filter((part) => isOver(part, parent)).map(({ object }) => object);
+  const newlyCompleted = new Map(completed);
+  for (const { metadata, ...part } of removals) {
+    newlyCompleted.set(metadata.name, statusCount({ metadata, ...part }, "succeeded"));
+  }
+  const missing = endOf(parent) === undefined ? missingUnits(parent, all, completed) : 0;
+  const creations = problem === undefined ? started(input, places, all, missing) : [];
+  const updates = all.flatMap((part) => adjusted(input, part, removals));
+  const unplaced = creations.length === 0 ? missing : 0;
+  const goal = new Map<string, number>();
+  for (const { cluster, object } of all) {
+    goal.set(cluster, (goal.get(cluster) ?? 0) + unitsOf(object));
+  }
+  const plan = { next: new Map(), goal, unplaced, surplus: 0 };
+  const verdict = verdictOf({
+    replicas: unitsOf(parent),
+    places,
+    plan,
+    total: assessment.total,
+    takenNames: unplaced > 0 ? takenNames : new Set(),
+    problem,
+  });
+  const record = Object.fromEntries([...newlyCompleted].sort());
+  const isRecorded = sameRecord(completed, newlyCompleted);
+  const status = input.strategy.fold({
+    strategy: input.strategy,
+    parent,
+    parts: all.map(folded),
+    verdict,
+    isWriting: creations.length + updates.length > 0,
+    nowMs,
+  });
+  return {
+    creations,
+    updates,
+    cuts: [],
+    // What it has completed is written down first.
+    removals: isRecorded ? removals : [],
+    lost: [],
+    status,
+    happenings: happeningsOf(creations, unitsOf(parent)),
+    places,
+    plan,
+    assessment,
+    wakeAtMs: earliest(...places.map(({ judgement: { untilMs } }) => untilMs)),
+    ...(isRecorded || Object.keys(record).length === 0
+      ? {}
+      : { annotations: { [completedAnnotation]: JSON.stringify(record) } }),
+  };
+}
+
+/** What neither is completed nor will be by a part that can be seen. */
+export function missingUnits(
+  parent: Workload,
+  parts: readonly JobPart[],
+  completed: ReadonlyMap<string, number>,
+): number {
+  const isCounted = countsCompletions(parent);
+  let covered = 0;
+  for (const part of parts) {
+    const { object } = part;
+    const done = isCounted ? statusCount(object, "succeeded") : 0;
+    covered += isSeen(part) ? unitsOf(object) : done;
+    // Workers that nobody counts have come to an end: there is nothing left to do.
+    if (!isCounted && endOf(object) === "Complete") return 0;
+  }
+  if (isCounted) {
+    const there = new Set(parts.map(({ object }) => object.metadata.name));
+    for (const [name, done] of completed) if (!there.has(name)) covered += done;
+  }
+  return Math.max(0, unitsOf(parent) - covered);
+}
+
+/** One that a lost cluster has may go on: nobody knows, so it counts with what it had completed. */
+function isSeen({ place, object }: JobPart): boolean {
+  const standing = place?.judgement.standing ?? "gone";
+  return (
+    standing !== "lost" && standing !== "gone" && object.metadata.deletionTimestamp === undefined
+  );
+}
+
+/** Ended in a cluster that is to be emptied, or not known any more; or superfluous because all is done. */
+function isOver({ object, place }: JobPart, parent: Workload): boolean {
+  if (object.metadata.deletionTimestamp !== undefined) return false;
+  if (place === undefined || place.judgement.standing === "gone") return true;
+  const end = endOf(object);
+  if (end !== undefined) return isToBeEmptied(place.member) && place.judgement.standing !== "lost";
+  return endOf(parent) === "Complete" && place.judgement.standing !== "lost";
+}
+
+function started(
+  { strategy, parent, takenNames }: DecideInput,
+  places: readonly Place[],
+  parts: readonly JobPart[],
+  missing: number,
+): readonly ObjectInput<Workload>[] {
+  if (missing === 0) return [];
+  const open = [...receivers(places.map(({ member }) => member))];
+  const shares = distribute(
+    missing,
+    open.map(({ name, weight, capacity, room, domains }) => ({
+      name,
+      ready: true,
+      weight,
+      capacity,
+      room,
+      domains,
+      current: 0,
+    })),
+  );
+  const used = new Set([...takenNames, ...parts.map(({ object }) => object.metadata.name)]);
+  return [...shares].flatMap(([cluster, units]) => {
+    if (units === 0) return [];
+    const wish = { strategy, parent, cluster, share: { replicas: units }, askedReplicas: units };
+    const made = newPart(wish);
+    const name = freeName(parent.metadata.name, cluster, used);
+    return [{ ...made, metadata: { ...made.metadata, name } }];
+  });
+}
+
+function freeName(parent: string, cluster: string, used: ReadonlySet<string>): string {
+  const first = partName(parent, cluster);
+  for (let round = 1; ; round++) {
+    const name = round === 1 ? first : `${first}-${round}`;
+    if (!used.has(name)) return name;
+  }
+}
+
+/** Edits reach parts; their share stays. Those of a Job that has failed come to rest. */
+function adjusted(
+  { strategy, parent }: DecideInput,
+  part: JobPart,
+  removals: readonly Workload[],
+): readonly Workload[] {
+  const { object, cluster } = part;
+  if (removals.includes(object) || object.metadata.deletionTimestamp !== undefined) return [];
+  if (endOf(object) !== undefined) return [];
+  const share = strategy.shareOf(object);
+  const wish = { strategy, parent, cluster, share, askedReplicas: share.replicas };
+  const next = adjustedPart(object, wish);
+  const isFailed = endOf(parent) === "Failed";
+  const resting = isFailed ? { ...next, spec: { ...next.spec, parallelism: 0 } } : next;
+  const isSame = isFailed ? specCount(object, "parallelism", 1) === 0 : next === object;
+  return isSame ? [] : [resting];
+}
+
+function folded({ object, cluster, place }: JobPart): FoldedPart {
+  const standing = place?.judgement.standing ?? "gone";
+  return {
+    cluster,
+    object,
+    isKnown: standing !== "lost" && standing !== "gone",
+    isLeftAlone: false,
+    trouble: stringMember(object.metadata.annotations, syncedAnnotation(cluster)),
+  };
+}
+
+function happeningsOf(
+  creations: readonly ObjectInput<Workload>[],
+  asked: number,
+): readonly Happening[] {
+  if (creations.length === 0) return [];
+  const shares = creations.map((part) => {
+    const cluster = assignedCluster(part.metadata.labels) ?? "";
+    return `${cluster} ${unitsOf(part as Workload)}`;
+  });
+  const message = `of ${asked} completions, so many are begun: ${shares.join(", ")}`;
+  return [{ type: "Normal", reason: "Split", message }];
+}
+
+function sameRecord(a: ReadonlyMap<string, number>, b: ReadonlyMap<string, number>): boolean {
+  return a.size === b.size && [...b].every(([name, done]) => a.get(name) === done);
+}

@@ -1,0 +1,43 @@
+/** What a Job says of itself. */
+import { stringMember } from "@kcp-ts/sdk";
+import { conditionsOf, specCount, type Workload } from "../workload.ts";
+
+/** On a whole: what parts that are no more have completed, as JSON by their names. */
+export const completedAnnotation = "workloads.kcp.io/completed";
+
+/** How much is to be done: completions, or workers where nobody counts. */
+export function unitsOf(job: Workload): number {
+  return specCount(job, "completions", specCount(job, "parallelism", 1));
+}
+
+export function countsCompletions({ spec }: Workload): boolean {
+  return (spec as { completions?: unknown }).completions !== undefined;
+}
+
+export function endOf(job: Workload): "Complete" | "Failed" | undefined {
+  const ends = conditionsOf(job).filter(({ status }) => status === "True");
+  if (ends.some(({ type }) => type === "Failed")) return "Failed";
+  return ends.some(({ type }) => type === "Complete") ? "Complete" : undefined;
+}
+
+export function completedOf({ metadata }: Workload): ReadonlyMap<string, number> {
+  const text = stringMember(metadata.annotations, completedAnnotation);
+  if (text === undefined) return new Map();
+  try {
+    const entries = Object.entries(JSON.parse(text) as Record<string, unknown>);
+    return new Map(entries.filter((one): one is [string, number] => Number.isInteger(one[1])));
+  } catch {
+    // Somebody else wrote it: nothing is known to be completed.
+    return new Map();
+  }
+}
+
+/** Of the whole: parts are kept from expiring by themselves. */
+export function expiryMs(parent: Workload): number | undefined {
+  const { ttlSecondsAfterFinished: seconds } = parent.spec as { ttlSecondsAfterFinished?: unknown };
+  const end = endOf(parent);
+  const ended = conditionsOf(parent).find(({ type }) => type === end);
+  const endedAtMs = Date.parse(ended?.lastTransitionTime ?? "");
+  if (typeof seconds !== "number" || Number.isNaN(endedAtMs)) return undefined;
+  return endedAtMs + seconds * 1000;
+}

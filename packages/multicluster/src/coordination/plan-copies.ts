@@ -1,0 +1,29 @@
+/**
+ * One copy in every cluster that takes part. There is nothing to move: what a cluster runs is for itself.
+ *
+ * Invariants:
+ * 1. A cluster that is to be emptied keeps its copy while no other cluster takes one: the last copy is not removed.
+ * 2. The copy in a lost cluster is left alone.
+ */
+import { isFrozen, isToBeEmptied, type Member, type Plan, receivers } from "./plan-moves.ts";
+
+export function planCopies({ members }: { readonly members: readonly Member[] }): Plan {
+  const open = receivers(members);
+  const goal = new Map<string, number>();
+  for (const member of members) {
+    const isKept = member.part !== undefined && !isToBeEmptied(member);
+    const hasRoom = member.room === undefined || member.room >= 1;
+    if ((open.has(member) && hasRoom) || isKept) goal.set(member.name, 1);
+  }
+  const next = new Map<string, number | "remove">();
+  for (const member of members) {
+    const { name, part } = member;
+    if (part?.isGoing === true || part?.isPinned === true) continue;
+    if (goal.has(name) || (part !== undefined && (isFrozen(member) || goal.size === 0))) {
+      next.set(name, 1);
+    } else if (part !== undefined) {
+      next.set(name, "remove");
+    }
+  }
+  return { next, goal, unplaced: goal.size === 0 ? 1 : 0, surplus: 0 };
+}

@@ -1,0 +1,104 @@
+/**
+ * All of it in one cluster, and never in two that can be seen: for what must not run twice, such as schedules. A move first brings the old one to rest (its
+ * share becomes 0, which a kind may understand as a pause), then removes it, and starts the new one when the old one is gone.
+ *
+ * `available` is what still runs of a part; a part is at rest when its share is 0 and nothing does.
+ *
+ * Invariants:
+ * 1. Nothing is started while a part is in another cluster that is not lost.
+ * 2. A part that may stay stays: no other cluster is so much better that it is worth a gap.
+ * 3. What a lost cluster has is left alone, and replaced elsewhere. When it is back, what replaced it stays.
+ * 4. While there is nowhere to go, nothing is removed.
+ */
+import { distribute } from "./distribute.ts";
+import {
+  isFrozen,
+  isToBeEmptied,
+  type Member,
+  type Part,
+  type Plan,
+  receivers,
+} from "./plan-moves.ts";
+
+export interface ExclusiveInput {
+  /** 1, or 0 for what is over and is not to be started again. */
+  readonly replicas: number;
+  readonly members: readonly Member[];
+  /** Whether a part can be brought to rest before it is removed. */
+  readonly canRest?: boolean;
+}
+
+interface Holder extends Member {
+  readonly part: Part;
+}
+
+export function planExclusive({ replicas, members, canRest = false }: ExclusiveInput): Plan {
+  const next = new Map<string, number | "remove">();
+  const holders = members.filter((member): member is Holder => member.part !== undefined);
+  const chosen = stayingOf(holders)?.name ?? (replicas > 0 ? newPlace(members) : undefined);
+  const goal = new Map(chosen === undefined || replicas === 0 ? [] : [[chosen, replicas]]);
+  const others = holders.filter(({ name }) => name !== chosen);
+  for (const member of others) {
+    const { name, part } = member;
+    if (part.isGoing || part.isPinned) continue;
+    if (isFrozen(member) || (chosen === undefined && replicas > 0)) next.set(name, part.replicas);
+    else if (!canRest || isAtRest(member)) next.set(name, "remove");
+    else next.set(name, 0);
+  }
+  const isInTheWay = others.some((member) => !isFrozen(member));
+  const current = holders.find(({ name }) => name === chosen)?.part;
+  const isLeft = current?.isGoing === true || current?.isPinned === true;
+  if (chosen !== undefined && !isLeft && (current !== undefined || !isInTheWay)) {
+    // What is over stays as it was.
+    next.set(
+      chosen,
+      current !== undefined && isInTheWay ? current.replicas : Math.max(1, replicas),
+    );
+  }
+  return {
+    next,
+    goal,
+    unplaced: replicas > 0 && chosen === undefined ? replicas : 0,
+    surplus: chosen === undefined ? 0 : others.filter((member) => !isFrozen(member)).length,
+  };
+}
+
+/** For what runs to an end: as long as it runs, a cluster that is to be emptied keeps it. */
+export function endingInPlace<Input extends ExclusiveInput>(input: Input): Input {
+  const members = input.members.map((member): Member => {
+    const isBusy = member.standing === "leaving" && (member.part?.available ?? 0) > 0;
+    return isBusy ? { ...member, standing: "cordoned" } : member;
+  });
+  return { ...input, members };
+}
+
+/** Of several that may stay, the one that can be relied on most. */
+function stayingOf(holders: readonly Holder[]): Holder | undefined {
+  const rank = ({ standing, isTrusted, part }: Holder) =>
+    (part.isPinned ? 8 : 0) +
+    (standing === "accepting" && isTrusted !== false ? 4 : 0) +
+    (standing === "cordoned" ? 2 : 0) +
+    (standing === "wavering" ? 0 : 1);
+  return holders
+    .filter((member) => !isToBeEmptied(member) && !isFrozen(member) && !member.part.isGoing)
+    .sort((a, b) => rank(b) - rank(a) || (a.name < b.name ? -1 : 1))[0];
+}
+
+function newPlace(members: readonly Member[]): string | undefined {
+  const open = [...receivers(members)];
+  const shares = open.map(({ name, weight, capacity, room }) => ({
+    name,
+    ready: capacity !== 0,
+    weight,
+    capacity,
+    room,
+    current: 0,
+  }));
+  return [...distribute(1, shares)].find(([, share]) => share > 0)?.[0];
+}
+
+/** One that is gone cannot be brought to rest; nor can one that is lost and to be emptied. */
+function isAtRest({ standing, part }: Holder): boolean {
+  if (standing === "gone" || standing === "lost") return true;
+  return part.replicas === 0 && part.available === 0;
+}

@@ -1,0 +1,67 @@
+/**
+ * A strategy: all that the coordinator has to know of a kind. What it shares out and how, what a part's spec is, what a cluster's report means, and what
+ * the statuses of the parts make of the whole's. Pure; reading and writing is the coordinator's.
+ *
+ * | sharing   | a cluster's share is                                  | moves                                   |
+ * |-----------|-------------------------------------------------------|-----------------------------------------|
+ * | divide    | some of the replicas                                  | make before break                       |
+ * | duplicate | all of it, in every cluster                           | none: each cluster has its own          |
+ * | single    | all of it, in one cluster                             | make before break, or at most one       |
+ * | ordinal   | a range of numbers that no other cluster has          | break before make: a number is nowhere twice |
+ */
+import type { JsonObject } from "@kcp-ts/machinery/json";
+import type { Client, KubernetesObject, Resource } from "@kcp-ts/sdk";
+import type { DecideInput, Decision } from "./decide.ts";
+import type { FoldInput } from "./fold-parts.ts";
+import type { Plan, PlanInput } from "./plan-moves.ts";
+import type { Workload } from "./workload.ts";
+
+export type Sharing = "divide" | "duplicate" | "single" | "ordinal";
+
+export interface Strategy {
+  /** As in `deployments.apps`. */
+  readonly name: string;
+  readonly sharing: Sharing;
+  readonly wholes: Resource<Workload>;
+  /** The same kind, unless parts are of another one. */
+  readonly parts: Resource<Workload>;
+  /** Undefined for what cannot be coordinated: clusters define their kinds for themselves. */
+  accept(object: KubernetesObject): Workload | undefined;
+  acceptPart(object: KubernetesObject): Workload | undefined;
+  /** How much the whole asks for. */
+  asked(whole: Workload): number;
+  shareOf(part: Workload): PartShare;
+  report(part: Workload): Report;
+  specFor(whole: Workload, share: PartShare, cluster: string): JsonObject;
+  plan(input: PlanInput, whole: Workload): Plan;
+  /** The very status of the whole when nothing changes. */
+  fold(input: FoldInput): object;
+  /** Instead of what is done for all kinds. */
+  readonly decide?: (input: DecideInput) => Decision;
+  readonly relations?: Relations;
+  /** Whether former templates are kept for `kubectl rollout undo`. */
+  readonly keepsHistory?: boolean;
+}
+
+export interface PartShare {
+  readonly replicas: number;
+  /** Of a range: its first number. */
+  readonly start?: number;
+}
+
+/** What a cluster says of its part. */
+export interface Report {
+  readonly available: number;
+  /** How many there are, ready or not, where it matters that some are gone. */
+  readonly running?: number;
+  /** Whether it is about the newest spec. */
+  readonly isObserved: boolean;
+  /** The cluster itself has given up on what is not available. */
+  readonly isStuck: boolean;
+}
+
+/** Other objects that a decision depends on. */
+export interface Relations {
+  readonly kinds: readonly Resource<KubernetesObject>[];
+  read(client: Client, whole: Workload, signal: AbortSignal): Promise<readonly Workload[]>;
+}

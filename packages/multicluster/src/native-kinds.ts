@@ -1,0 +1,119 @@
+/**
+ * Kinds that the control plane serves by itself are not negotiated, so no import says whether a cluster serves them. Those of them that go along with
+ * others are looked for in the cluster: ServiceImports go where EndpointSlices go, if somebody has installed them there.
+ */
+import type { Clock, Timer } from "@kcp-ts/machinery/base";
+import { formatGroupResource, isStatusError } from "@kcp-ts/machinery/status";
+import { type Client, defineResource, type KubernetesObject } from "@kcp-ts/sdk";
+import { allResources, serviceImports } from "./api/index.ts";
+import type { SyncedResource } from "./syncer/index.ts";
+
+export interface NativeKindsOptions {
+  /** Of the cluster. */
+  readonly client: Client;
+  readonly clock: Clock;
+  readonly onChange: () => void;
+  readonly onError: (error: unknown) => void;
+}
+
+interface ResourceList {
+  readonly resources?: readonly { readonly name: string }[];
+}
+
+const companions: readonly { readonly native: SyncedResource; readonly of: string }[] = [
+  { native: { resource: serviceImports, hasStatus: true }, of: "endpointslices.discovery.k8s.io" },
+];
+/** What workloads take along; every cluster serves it. By `resource.group`. */
+const carried: ReadonlyMap<string, SyncedResource> = new Map(
+  (
+    [
+      ["configmaps", "ConfigMap"],
+      ["secrets", "Secret"],
+      ["serviceaccounts", "ServiceAccount"],
+    ] as const
+  ).map(([resource, kind]) => [
+    resource,
+    {
+      resource: defineResource<KubernetesObject>({
+        group: "",
+        version: "v1",
+        resource,
+        kind,
+        namespaced: true,
+      }),
+      hasStatus: false,
+    },
+  ]),
+);
+
+/** Of what a SyncTarget asks for, what is not negotiated. */
+export function carriedKinds(asked: readonly string[]): readonly SyncedResource[] {
+  const isAll = asked.includes(allResources);
+  return [...carried].flatMap(([name, kind]) => (isAll || asked.includes(name) ? [kind] : []));
+}
+
+/** A definition may be installed later. */
+const lookMs = 60_000;
+
+export class NativeKinds {
+  readonly #options: NativeKindsOptions;
+  readonly #stop = new AbortController();
+  #served: ReadonlySet<SyncedResource> = new Set();
+  #timer: Timer | undefined;
+
+  constructor(options: NativeKindsOptions) {
+    this.#options = options;
+    this.#look();
+  }
+
+  close(): void {
+    this.#stop.abort();
+    this.#timer?.cancel();
+  }
+
+  /** What is synced beside what was negotiated. */
+  besides(negotiated: readonly SyncedResource[]): readonly SyncedResource[] {
+    const names = new Set(negotiated.map(({ resource }) => formatGroupResource(resource)));
+    return companions
+      .filter(({ native, of }) => this.#served.has(native) && names.has(of))
+      .map(({ native }) => native);
+  }
+
+  readonly #look = () => {
+    const { clock, onChange, onError } = this.#options;
+    this.#read()
+      .then(
+        (served) => {
+          if (served.size === this.#served.size || this.#stop.signal.aborted) return;
+          this.#served = served;
+          onChange();
+        },
+        (error: unknown) => {
+          // What was known stays so: a cluster that does not answer has not lost a kind.
+          if (!this.#stop.signal.aborted) onError(error);
+        },
+      )
+      .finally(() => {
+        if (!this.#stop.signal.aborted) this.#timer = clock.schedule(lookMs, this.#look);
+      });
+  };
+
+  async #read(): Promise<ReadonlySet<SyncedResource>> {
+    const served = new Set<SyncedResource>();
+    for (const { native } of companions) if (await this.#isServed(native)) served.add(native);
+    return served;
+  }
+
+  async #isServed({ resource }: SyncedResource): Promise<boolean> {
+    const path = `/apis/${resource.group}/${resource.version}`;
+    try {
+      const { signal } = this.#stop;
+      const answer = await this.#options.client.json({ method: "GET", path, signal });
+      const { resources = [] } = answer as ResourceList;
+      return resources.some(({ name }) => name === resource.resource);
+    } catch (error) {
+      if (isStatusError(error, "NotFound") || isStatusError(error, "Forbidden")) return false;
+      throw error;
+    }
+  }
+}

@@ -1,0 +1,75 @@
+/**
+ * Amounts of resources, for arithmetic: thousandths, as numbers. They are exact up to thousands of terabytes, and a multiple of a power of two
+ * beyond that.
+ */
+import { isJsonObject, type JsonValue } from "@kcp-ts/machinery/json";
+import type { StringMap } from "@kcp-ts/sdk";
+import { type Bounds, formatNanos, nanosOf } from "../api/index.ts";
+
+export type Amounts = ReadonlyMap<string, number>;
+
+export const nothing: Amounts = new Map();
+
+/** What is no quantity is left out. */
+export function amountsOf(quantities: Bounds | StringMap | JsonValue | undefined): Amounts {
+  const amounts = new Map<string, number>();
+  if (quantities === undefined || !isJsonObject(quantities as JsonValue)) return amounts;
+  for (const [name, quantity] of Object.entries(quantities as Record<string, JsonValue>)) {
+    const amount = amountOf(quantity);
+    if (amount !== undefined) amounts.set(name, amount);
+  }
+  return amounts;
+}
+
+/** Known texts: a fleet says few different ones, again and again. */
+const known = new Map<string, number | undefined>();
+const knownMax = 4096;
+
+function amountOf(quantity: JsonValue): number | undefined {
+  if (typeof quantity !== "string" && typeof quantity !== "number") return undefined;
+  const text = String(quantity);
+  if (known.has(text)) return known.get(text);
+  const nanos = nanosOf(text)?.nanos;
+  // A fraction of a thousandth is a whole one, as a scheduler rounds up what is asked for.
+  const amount = nanos === undefined ? undefined : Number((nanos + 999_999n) / 1_000_000n);
+  if (known.size >= knownMax) known.clear();
+  known.set(text, amount);
+  return amount;
+}
+
+export function formatAmount(name: string, amount: number): string {
+  const isBinary = binaries.test(name);
+  return formatNanos({ nanos: BigInt(Math.round(amount)) * 1_000_000n, isBinary });
+}
+
+/** What people count in powers of two. */
+const binaries = /memory|storage|hugepages/;
+
+/** In the order of the names. */
+export function quantitiesOf(amounts: Amounts): StringMap {
+  const sorted = [...amounts].filter(([, amount]) => amount > 0).sort(byName);
+  return Object.fromEntries(sorted.map(([name, amount]) => [name, formatAmount(name, amount)]));
+}
+
+export function times(amounts: Amounts, count: number): Amounts {
+  return new Map([...amounts].map(([name, amount]) => [name, amount * count]));
+}
+
+export function addTo(sum: Map<string, number>, amounts: Amounts, sign: 1 | -1 = 1): void {
+  for (const [name, amount] of amounts) {
+    const next = (sum.get(name) ?? 0) + sign * amount;
+    if (next === 0) sum.delete(name);
+    else sum.set(name, next);
+  }
+}
+
+/** The greater of each. */
+export function atLeast(one: Amounts, other: Amounts): Amounts {
+  const most = new Map(one);
+  for (const [name, amount] of other) most.set(name, Math.max(amount, most.get(name) ?? 0));
+  return most;
+}
+
+function byName([one]: readonly [string, number], [other]: readonly [string, number]): number {
+  return one < other ? -1 : 1;
+}

@@ -1,0 +1,194 @@
+/**
+ * The scheduler: for one workload and every cluster, whether it may be there, how much of it, and why. Pure; the answer depends on nothing but what is
+ * handed in, and not on its order.
+ *
+ * Whether a cluster is healthy is judged elsewhere (standing), and how many replicas each gets is computed elsewhere (distribute), from this.
+ */
+import type { LabelSelector } from "@kcp-ts/machinery/selectors";
+import type { Taint, Toleration } from "../api/index.ts";
+import { affinityTo, type Neighbour } from "./affinity.ts";
+import type { Candidate } from "./candidate.ts";
+import { builtIn, type Policy } from "./policy.ts";
+import { type Demand, noUsage, roomIn, totalRoomOf, type Usage } from "./room.ts";
+import type { Workload } from "./workload.ts";
+
+export interface AssessInput {
+  readonly workload: Workload;
+  readonly candidates: readonly Candidate[];
+  readonly policy?: Policy | undefined;
+  /** What the object itself says. */
+  readonly wish?: Wish | undefined;
+  /** What each cluster has of it. */
+  readonly present: (cluster: string) => Presence;
+  /** What others take of the clusters; nothing if left out. */
+  readonly usage?: Usage | undefined;
+  /** Other workloads of the namespace. */
+  readonly neighbours?: readonly Neighbour[] | undefined;
+}
+
+export interface Wish {
+  readonly selector?: LabelSelector | undefined;
+  readonly weights: ReadonlyMap<string, number>;
+}
+
+export interface Presence {
+  readonly replicas: number;
+  /** Those of them that surely run. */
+  readonly available: number;
+}
+
+export interface Assessment {
+  readonly prospects: ReadonlyMap<string, Prospect>;
+  /** How many there may be in all clusters together; undefined: as many as are asked for. */
+  readonly total: Bound | undefined;
+  /** Of each domain that is spread over, from the widest: how uneven it may be. */
+  readonly maxSkews: readonly number[];
+}
+
+/** What a cluster is to a workload. */
+export interface Prospect {
+  /** Why it may not be there at all: what is there has to leave. */
+  readonly expelled: readonly string[];
+  /** Why nothing new may go there: what is there stays. */
+  readonly refused: readonly string[];
+  /** Relative to the others; whole, and at least 1. */
+  readonly weight: number;
+  /** How its weight came about, where it is not the usual one. */
+  readonly scores: readonly Score[];
+  /** Replicas that there is room for, those that are there included; undefined: any number. */
+  readonly room: Bound | undefined;
+  /** Its values of the labels that are spread over, the widest first. */
+  readonly domains: readonly string[];
+}
+
+export interface Score {
+  readonly text: string;
+  /** What the weight is multiplied by. */
+  readonly factor: number;
+}
+
+export interface Bound {
+  readonly replicas: number;
+  readonly because: string;
+}
+
+/** As much a preference weighs: what is not preferred gets a tenth. */
+const preference = 10;
+/** So many preferences count. */
+const preferencesMax = 3;
+/** The greatest weight that there can be, for sums that are exact. */
+export const prospectWeightMax = 1000 * preference ** preferencesMax;
+
+export function assess(input: AssessInput): Assessment {
+  const { workload, candidates, policy = builtIn, wish, usage = noUsage } = input;
+  const selected = candidates.filter((one) => isSelected(one, policy, wish));
+  const affinity = affinityTo(policy, input.neighbours ?? [], workload, candidates);
+  const opinions = candidates.map((one) => {
+    const penalties = [...preferNoSchedule(one, workload, policy), ...affinity.dislikes(one)];
+    return { candidate: one, penalties: penalties.slice(0, preferencesMax) };
+  });
+  const worst = Math.max(0, ...opinions.map(({ penalties }) => penalties.length));
+  const prospects = new Map<string, Prospect>();
+  for (const { candidate, penalties } of opinions) {
+    const { name } = candidate;
+    const weight = weightOf(name, policy, wish);
+    const demand: Demand = { requests: workload.requests, present: input.present(name) };
+    const scores = penalties.map((text) => ({ text, factor: 1 / preference }));
+    prospects.set(name, {
+      expelled: expulsions(candidate, input, weight),
+      refused: refusals(candidate, input, affinity.refusals(candidate)),
+      weight: Math.max(1, weight) * preference ** (worst - penalties.length),
+      scores: weight === 1 ? scores : [{ text: `weight ${weight}`, factor: weight }, ...scores],
+      room: roomIn(candidate, demand, usage),
+      domains: (policy.spread ?? []).map(({ topologyKey }) => candidate.labels[topologyKey] ?? ""),
+    });
+  }
+  return {
+    prospects,
+    total: totalRoomOf(policy.choice, workload.requests, selected.map(presenceIn(input)), usage),
+    maxSkews: (policy.spread ?? []).map(({ maxSkew = 1 }) => maxSkew),
+  };
+}
+
+function presenceIn({ present }: AssessInput): (candidate: Candidate) => Presence {
+  return ({ name }) => present(name);
+}
+
+/** The weights of the object take the place of those of the policy, all of them. */
+function weightOf(name: string, policy: Policy, wish: Wish | undefined): number {
+  if (wish !== undefined && wish.weights.size > 0) return wish.weights.get(name) ?? 1;
+  return policy.weights?.[name] ?? 1;
+}
+
+function isSelected(candidate: Candidate, policy: Policy, wish: Wish | undefined): boolean {
+  const selector = wish?.selector ?? policy.choice?.instances;
+  return selector?.matches(candidate.labels) ?? true;
+}
+
+function expulsions(
+  candidate: Candidate,
+  { policy = builtIn, wish, workload }: AssessInput,
+  weight: number,
+): readonly string[] {
+  const found: string[] = [];
+  const { choice } = policy;
+  if (!isSelected(candidate, policy, wish)) {
+    if (wish?.selector !== undefined)
+      found.push(`the annotation cluster-selector ${wish.selector} does not select it`);
+    else if (choice?.location !== undefined)
+      found.push(`it is not in Location ${choice.location} of Placement ${choice.placement}`);
+  }
+  if (weight === 0) found.push("its weight is 0");
+  for (const taint of untolerated(candidate, workload, policy, "NoExecute"))
+    found.push(notTolerated(taint));
+  return found;
+}
+
+function refusals(
+  candidate: Candidate,
+  { policy = builtIn, wish, workload }: AssessInput,
+  byAffinity: readonly string[],
+): readonly string[] {
+  const found: string[] = [];
+  const { choice } = policy;
+  if (choice !== undefined && choice.location === undefined && wish?.selector === undefined)
+    found.push(`Placement ${choice.placement} has no Location`);
+  if (candidate.resources?.includes(workload.resource) === false)
+    found.push(
+      `it does not serve ${workload.resource} in a compatible way (kubectl get apiresourceimports says why)`,
+    );
+  for (const taint of untolerated(candidate, workload, policy, "NoSchedule"))
+    found.push(notTolerated(taint));
+  found.push(...byAffinity);
+  return found;
+}
+
+function preferNoSchedule(
+  candidate: Candidate,
+  workload: Workload,
+  policy: Policy,
+): readonly string[] {
+  return untolerated(candidate, workload, policy, "PreferNoSchedule").map(notTolerated);
+}
+
+function untolerated(
+  { taints = [] }: Candidate,
+  workload: Workload,
+  { tolerations = [] }: Policy,
+  effect: Taint["effect"],
+): readonly Taint[] {
+  const all = [...tolerations, ...workload.tolerations];
+  return taints.filter((taint) => taint.effect === effect && !all.some(tolerates(taint)));
+}
+
+function tolerates(taint: Taint): (toleration: Toleration) => boolean {
+  return ({ key = "", operator = "Equal", value = "", effect = "" as never }) => {
+    if ((effect as string) !== "" && effect !== taint.effect) return false;
+    if (operator === "Exists") return key === "" || key === taint.key;
+    return key === taint.key && value === (taint.value ?? "");
+  };
+}
+
+function notTolerated({ key, value = "", effect }: Taint): string {
+  return `taint ${key}${value === "" ? "" : `=${value}`}:${effect} is not tolerated`;
+}

@@ -1,0 +1,40 @@
+/** Scheduling: policy by Locations and Placements, and for every workload and cluster whether it may be there, how much of it, and why. */
+
+export type { Neighbour } from "./affinity.ts";
+export { type Amounts, amountsOf, quantitiesOf } from "./amounts.ts";
+export {
+  type AssessInput,
+  type Assessment,
+  assess,
+  type Bound,
+  type Presence,
+  type Prospect,
+  prospectWeightMax,
+  type Score,
+  type Wish,
+} from "./assess.ts";
+export { type Candidate, candidateOf } from "./candidate.ts";
+export {
+  builtIn,
+  choosesLocation,
+  isAboutNamespace,
+  type Level,
+  type LocationChoice,
+  levelOf,
+  type Policy,
+  type PolicySubject,
+  policyOf,
+  type Statement,
+  selectorOf,
+  statementsFor,
+  type Treatment,
+} from "./policy.ts";
+export { noUsage, type Usage } from "./room.ts";
+export {
+  requestsOf,
+  reservationOf,
+  type Workload,
+  type WorkloadObject,
+  type WorkloadShape,
+  workloadOf,
+} from "./workload.ts";

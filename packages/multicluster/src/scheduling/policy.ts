@@ -1,0 +1,183 @@
+/**
+ * The policy for one workload, merged over the levels at which Placements speak. The most specific one that says something about a matter decides it:
+ *
+ *     annotations of the object  >  Placement that selects its namespace  >  Placement of the workspace  >  `default` in root  >  all clusters, evenly
+ *
+ * Of several at one level, one with a workloadSelector comes first, then the older one.
+ */
+import {
+  type LabelSelector,
+  type LabelSelectorObject,
+  selectorFromLabelSelectorObject,
+} from "@kcp-ts/machinery/selectors";
+import type { StringMap } from "@kcp-ts/sdk";
+import type { Bounds, Location, Placement, PlacementSpec } from "../api/index.ts";
+
+/** What Placements say about anything but where. */
+export type Treatment = Pick<
+  PlacementSpec,
+  | "weights"
+  | "spread"
+  | "affinity"
+  | "antiAffinity"
+  | "tolerations"
+  | "rollout"
+  | "failover"
+  | "overrides"
+>;
+
+export interface Policy extends Treatment {
+  /** Undefined: every cluster of the workspace. */
+  readonly choice?: LocationChoice | undefined;
+  /** Who has a say, the most specific first, for people. */
+  readonly sources: readonly string[];
+}
+
+/** The Location that a Placement has. */
+export interface LocationChoice {
+  readonly placement: string;
+  /** Undefined while it has none. */
+  readonly location: string | undefined;
+  /** Which clusters are in it. */
+  readonly instances: LabelSelector;
+  /** What one workspace may use of all of them together. */
+  readonly bounds: Bounds | undefined;
+}
+
+export type Level = "namespace" | "workspace" | "global";
+
+export interface Statement {
+  readonly level: Level;
+  readonly placement: Placement;
+  /** What `status.selectedLocation` names, if it is there. */
+  readonly location: Location | undefined;
+}
+
+export const builtIn: Policy = { sources: [] };
+
+export interface PolicySubject {
+  readonly namespaceLabels: StringMap;
+  readonly workloadLabels: StringMap;
+}
+
+/** Which of the Placements of a workspace, and of the one for all, are about the workload; in the order of the levels. */
+export function statementsFor(
+  subject: PolicySubject,
+  own: readonly Placement[],
+  global: Placement | undefined,
+  locationOf: (placement: Placement, level: Level) => Location | undefined,
+): readonly Statement[] {
+  const found: Statement[] = [];
+  const add = (placement: Placement, level: Level) =>
+    found.push({ level, placement, location: locationOf(placement, level) });
+  for (const placement of own) {
+    const level = levelOf(placement);
+    if (level !== undefined && isAbout(placement, subject)) add(placement, level);
+  }
+  const isOwn = global !== undefined && own.includes(global);
+  if (global !== undefined && !isOwn && isAbout(global, subject)) add(global, "global");
+  return found.sort(bySpecificity);
+}
+
+export function policyOf(statements: readonly Statement[]): Policy {
+  if (statements.length === 0) return builtIn;
+  const first = <Name extends keyof Treatment>(name: Name) => {
+    for (const { placement } of statements) {
+      const said = placement.spec[name];
+      if (said !== undefined) return { [name]: said };
+    }
+    return {};
+  };
+  return {
+    ...first("weights"),
+    ...first("spread"),
+    ...first("affinity"),
+    ...first("antiAffinity"),
+    ...first("tolerations"),
+    ...first("rollout"),
+    ...first("failover"),
+    ...first("overrides"),
+    choice: choiceOf(statements),
+    sources: statements.map(
+      ({ placement, level }) => `Placement ${placement.metadata.name} (${levelWords[level]})`,
+    ),
+  };
+}
+
+const levelWords: Readonly<Record<Level, string>> = {
+  namespace: "of the namespace",
+  workspace: "of the workspace",
+  global: "of root, for all",
+};
+
+function choiceOf(statements: readonly Statement[]): LocationChoice | undefined {
+  const statement = statements.find(({ placement }) => choosesLocation(placement));
+  if (statement === undefined) return undefined;
+  const { placement, location } = statement;
+  return {
+    placement: placement.metadata.name,
+    location: location?.metadata.name,
+    instances: selectorOf(location?.spec.instanceSelector ?? {}),
+    bounds: location?.spec.bounds,
+  };
+}
+
+export function choosesLocation({ spec }: Placement): boolean {
+  return spec.locationSelectors !== undefined || (spec.locationWorkspace ?? "") !== "";
+}
+
+/** Undefined for one that is about no namespace. */
+export function levelOf({ spec }: Placement): Exclude<Level, "global"> | undefined {
+  const { namespaceSelector } = spec;
+  if (namespaceSelector === undefined) return undefined;
+  return isEmpty(namespaceSelector) ? "workspace" : "namespace";
+}
+
+/** Whether it is about workloads of a namespace with such labels. */
+export function isAboutNamespace({ spec }: Placement, namespaceLabels: StringMap): boolean {
+  const { namespaceSelector } = spec;
+  return namespaceSelector !== undefined && selectorOf(namespaceSelector).matches(namespaceLabels);
+}
+
+function isAbout(
+  placement: Placement,
+  { namespaceLabels, workloadLabels }: PolicySubject,
+): boolean {
+  const { workloadSelector } = placement.spec;
+  if (!isAboutNamespace(placement, namespaceLabels)) return false;
+  return workloadSelector === undefined || selectorOf(workloadSelector).matches(workloadLabels);
+}
+
+const levelRank: Readonly<Record<Level, number>> = { namespace: 0, workspace: 1, global: 2 };
+
+function bySpecificity(one: Statement, other: Statement): number {
+  const [a, b] = [one.placement, other.placement];
+  const narrow = ({ spec }: Placement) => (spec.workloadSelector === undefined ? 1 : 0);
+  return (
+    levelRank[one.level] - levelRank[other.level] ||
+    narrow(a) - narrow(b) ||
+    compare(a.metadata.creationTimestamp ?? "", b.metadata.creationTimestamp ?? "") ||
+    compare(a.metadata.name, b.metadata.name)
+  );
+}
+
+function compare(one: string, other: string): number {
+  if (one === other) return 0;
+  return one < other ? -1 : 1;
+}
+
+function isEmpty({ matchLabels, matchExpressions }: LabelSelectorObject): boolean {
+  return Object.keys(matchLabels ?? {}).length + (matchExpressions ?? []).length === 0;
+}
+
+const selectors = new WeakMap<LabelSelectorObject, LabelSelector>();
+
+/** Those of stored objects can be read: their schema sees to it. */
+export function selectorOf(object: LabelSelectorObject): LabelSelector {
+  let selector = selectors.get(object);
+  if (selector === undefined) {
+    selector = selectorFromLabelSelectorObject(object);
+    selectors.set(object, selector);
+  }
+  return selector;
+}

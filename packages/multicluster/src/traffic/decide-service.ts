@@ -1,0 +1,229 @@
+/**
+ * What to do about one Service, from all there is to know about it. Pure; the controller does it.
+ *
+ * Decided anew from the whole state each time, so it does not matter what was missed, or in which order things happened.
+ */
+import { type JsonObject, parseJson } from "@kcp-ts/machinery/json";
+import { applyJsonPatch, readJsonPatch } from "@kcp-ts/machinery/patch";
+import { stringMember, timestamp } from "@kcp-ts/sdk";
+import {
+  exportAnnotation,
+  exportedSinceAnnotation,
+  type ServiceExport,
+  type ServiceImport,
+  sourceClusterLabel,
+  specDiffAnnotation,
+} from "../api/index.ts";
+import type { Target } from "../coordination/index.ts";
+import { type Holds, holdsOf } from "./holds.ts";
+import { type Constituent, type MergedExports, mergeExports } from "./merge-exports.ts";
+import { type ImportedSlice, mergeSlices, sourceOf } from "./merge-slices.ts";
+import { type EndpointSlice, endpointsOf, readyCount, type Service, targetsOf } from "./objects.ts";
+import { isFollowing, placedService } from "./place-service.ts";
+import { type SightPatience, sightOf } from "./sight.ts";
+import { isBehind, type Workload } from "./workload.ts";
+
+export interface ServiceState {
+  readonly name: string;
+  readonly service: Service | undefined;
+  readonly serviceExport: ServiceExport | undefined;
+  readonly serviceImport: ServiceImport | undefined;
+  /** Copied up from clusters. */
+  readonly sources: readonly EndpointSlice[];
+  /** Those of the import. */
+  readonly imported: readonly EndpointSlice[];
+  /** All of the namespace. */
+  readonly workloads: readonly Workload[];
+  readonly targets: ReadonlyMap<string, Target>;
+  readonly patience: SightPatience;
+  readonly nowMs: number;
+}
+
+export interface ServiceDecision {
+  /** Where it is to go; the very Service when it is there. */
+  readonly service: Service | undefined;
+  /** Whether there should be an export of our making; undefined when that is people's business. */
+  readonly automaticExport: boolean | undefined;
+  readonly verdict: ExportVerdict;
+  /** What should be importable; undefined when nothing is. */
+  readonly import: WantedImport | undefined;
+  readonly holds: Holds;
+  readonly wakeAtMs: number | undefined;
+}
+
+export type ExportVerdict =
+  | {
+      readonly kind: "invalid";
+      readonly reason: "NoService" | "InvalidServiceType";
+      readonly message: string;
+    }
+  | { readonly kind: "pending"; readonly message: string }
+  | { readonly kind: "exported"; readonly merged: MergedExports };
+
+export interface WantedImport {
+  readonly spec: ServiceImport["spec"];
+  /** Since when each cluster exports. */
+  readonly since: Readonly<Record<string, string>>;
+  /** Whose endpoints count. */
+  readonly clusters: readonly string[];
+  /** Where it is used. */
+  readonly consumers: ReadonlySet<string>;
+  readonly slices: readonly ImportedSlice[];
+}
+
+export function decideService(state: ServiceState): ServiceDecision {
+  const { name, service, workloads } = state;
+  const behind = (workload: Workload) => isBehind(workload, service?.spec);
+  const hosts = new Set(workloads.filter(behind).map(({ target }) => target));
+  const placed = service && placedService(service, hosts);
+  const verdict = verdictOf(state, placed);
+  const sight = sightOfClusters(state);
+  const slices = mergeSlices(name, state.sources, sight.counts);
+  const wanted = wantedImport(state, verdict, placed, sight, slices);
+  const published = new Map<string, number>();
+  for (const slice of wanted?.slices ?? [])
+    published.set(slice.cluster, (published.get(slice.cluster) ?? 0) + readyCount([slice]));
+  return {
+    service: placed,
+    automaticExport: automaticExport(service, hosts),
+    verdict,
+    import: wanted,
+    holds: holdsOf({ service: name, workloads, isBehind: behind, published, counts: sight.counts }),
+    wakeAtMs: sight.wakeAtMs,
+  };
+}
+
+/** Of a Service that follows its Pods: then it is in several clusters without anybody having asked for it, and works from each only if it is imported. */
+function automaticExport(
+  service: Service | undefined,
+  hosts: ReadonlySet<string>,
+): boolean | undefined {
+  if (service === undefined || !isFollowing(service)) return undefined;
+  if (stringMember(service.metadata.annotations, exportAnnotation) === "false") return false;
+  return hosts.size > 0 && isExportable(service);
+}
+
+function isExportable({ spec }: Service): boolean {
+  return spec?.["type"] !== "ExternalName";
+}
+
+function verdictOf(state: ServiceState, placed: Service | undefined): ExportVerdict {
+  const { name } = state;
+  if (placed === undefined || placed.metadata.deletionTimestamp !== undefined) {
+    const message = `there is no Service ${name} in this namespace; create it, or delete the ServiceExport`;
+    return { kind: "invalid", reason: "NoService", message };
+  }
+  if (!isExportable(placed)) {
+    const message = `Service ${name} is of type ExternalName, which has no endpoints; delete the ServiceExport`;
+    return { kind: "invalid", reason: "InvalidServiceType", message };
+  }
+  const merged = mergeExports(constituentsOf(state, placed));
+  if (merged !== undefined) return { kind: "exported", merged };
+  const message = `Service ${name} is in no cluster; it goes where the Pods that it selects are, or where its label workloads.kcp.io/cluster says`;
+  return { kind: "pending", message };
+}
+
+function constituentsOf(state: ServiceState, placed: Service): readonly Constituent[] {
+  const since = exportedSince(state.serviceImport);
+  return [...targetsOf(placed.metadata.labels)].map((cluster) => ({
+    cluster,
+    sinceMs: since.get(cluster) ?? state.nowMs,
+    spec: specIn(placed, cluster),
+  }));
+}
+
+/** The Service as one cluster has it. A patch that cannot be applied is told by the syncer, and changes nothing. */
+function specIn({ metadata, spec = {} }: Service, cluster: string): JsonObject {
+  const diff = stringMember(metadata.annotations, specDiffAnnotation(cluster));
+  if (diff === undefined) return spec;
+  try {
+    return applyJsonPatch(spec, readJsonPatch(parseJson(diff))) as JsonObject;
+  } catch (error) {
+    if (error instanceof Error) return spec;
+    throw error;
+  }
+}
+
+function exportedSince(serviceImport: ServiceImport | undefined): ReadonlyMap<string, number> {
+  const text = stringMember(serviceImport?.metadata.annotations, exportedSinceAnnotation) ?? "{}";
+  const since = new Map<string, number>();
+  try {
+    for (const [cluster, time] of Object.entries(JSON.parse(text) as object)) {
+      const ms = Date.parse(String(time));
+      if (!Number.isNaN(ms)) since.set(cluster, ms);
+    }
+  } catch (error) {
+    // Somebody else has written it: all begin anew.
+    if (!(error instanceof SyntaxError)) throw error;
+  }
+  return since;
+}
+
+interface ClusterSight {
+  readonly counts: (cluster: string) => boolean;
+  readonly wakeAtMs: number | undefined;
+}
+
+/** A doubtful endpoint is better than none: when no cluster that is seen has a ready one, nothing is withdrawn. */
+function sightOfClusters(state: ServiceState): ClusterSight {
+  const { sources, imported, targets, patience, nowMs } = state;
+  const clusters = new Set(sources.map(sourceOf).filter((one) => one !== undefined));
+  const seen = new Set<string>();
+  const times: number[] = [];
+  for (const cluster of clusters) {
+    const wasWithdrawn = isWithdrawn(cluster, sources, imported);
+    const sight = sightOf(targets.get(cluster), wasWithdrawn, nowMs, patience);
+    if (sight.counts) seen.add(cluster);
+    if (sight.untilMs !== undefined) times.push(sight.untilMs);
+  }
+  const isAnybodyReady = readyCount(sources.filter((one) => seen.has(sourceOf(one) ?? ""))) > 0;
+  return {
+    counts: (cluster) =>
+      clusters.has(cluster)
+        ? !isAnybodyReady || seen.has(cluster)
+        : sightOf(targets.get(cluster), false, nowMs, patience).counts,
+    wakeAtMs: times.length === 0 ? undefined : Math.min(...times),
+  };
+}
+
+/** It has endpoints, and none of them is published. */
+function isWithdrawn(
+  cluster: string,
+  sources: readonly EndpointSlice[],
+  imported: readonly EndpointSlice[],
+): boolean {
+  const countIn = (slices: readonly EndpointSlice[]) =>
+    slices.reduce((sum, one) => sum + endpointsOf(one).length, 0);
+  const own = imported.filter((one) => clusterOf(one) === cluster);
+  const copied = sources.filter((one) => sourceOf(one) === cluster);
+  return own.length > 0 && countIn(own) === 0 && countIn(copied) > 0;
+}
+
+function clusterOf({ metadata }: EndpointSlice): string | undefined {
+  return stringMember(metadata.labels, sourceClusterLabel);
+}
+
+/** A Service that is in no cluster for a while keeps its import: who uses it should find it again under the same address. */
+function wantedImport(
+  state: ServiceState,
+  verdict: ExportVerdict,
+  placed: Service | undefined,
+  { counts }: ClusterSight,
+  slices: readonly ImportedSlice[],
+): WantedImport | undefined {
+  if (state.serviceExport === undefined || verdict.kind === "invalid") return undefined;
+  const spec = verdict.kind === "exported" ? verdict.merged.spec : state.serviceImport?.spec;
+  if (spec === undefined) return undefined;
+  const exporting = [...targetsOf(placed?.metadata.labels)].sort();
+  const known = exportedSince(state.serviceImport);
+  const since = Object.fromEntries(
+    exporting.map((cluster) => [cluster, timestamp(known.get(cluster) ?? state.nowMs)]),
+  );
+  return {
+    spec,
+    since,
+    clusters: exporting.filter(counts),
+    consumers: new Set([...exporting, ...state.workloads.map(({ target }) => target)]),
+    slices,
+  };
+}

@@ -1,0 +1,55 @@
+/**
+ * Which workloads must not lose Pods yet: those that have ready endpoints of a Service, while another cluster has been given Pods whose endpoints are not all
+ * published. Who counts available replicas knows of them before those do who send requests; in between, neither the old nor the new would be reached.
+ *
+ * Said by a soft finalizer on the workload. It does not wait for a cluster that is not seen, nor for what a cluster has given up on.
+ */
+import { trafficHolderPrefix } from "../api/index.ts";
+import type { Workload } from "./workload.ts";
+
+export interface HoldsInput {
+  readonly service: string;
+  /** All of the namespace. */
+  readonly workloads: readonly Workload[];
+  readonly isBehind: (workload: Workload) => boolean;
+  /** By cluster: ready endpoints that are published. */
+  readonly published: ReadonlyMap<string, number>;
+  readonly counts: (cluster: string) => boolean;
+}
+
+/** Whose soft finalizers are to change. */
+export interface HoldChange {
+  readonly workload: Workload;
+  readonly holders: readonly string[];
+}
+
+export interface Holds {
+  readonly added: readonly HoldChange[];
+  readonly released: readonly HoldChange[];
+}
+
+export function holdsOf({ service, workloads, isBehind, published, counts }: HoldsInput): Holds {
+  const holder = trafficHolderPrefix + service;
+  const behind = new Set(workloads.filter(isBehind));
+  const asked = new Map<string, number>();
+  for (const { target, replicas = 0, isStuck, isGoing } of behind) {
+    if (isStuck || isGoing || !counts(target)) continue;
+    asked.set(target, (asked.get(target) ?? 0) + replicas);
+  }
+  const publishedIn = (cluster: string) => published.get(cluster) ?? 0;
+  const late = [...asked].filter(([cluster, most]) => publishedIn(cluster) < most);
+  const added: HoldChange[] = [];
+  const released: HoldChange[] = [];
+  for (const workload of workloads) {
+    const { target, holders } = workload;
+    const isNeeded =
+      behind.has(workload) &&
+      publishedIn(target) > 0 &&
+      late.some(([cluster]) => cluster !== target);
+    const isHeld = holders.includes(holder);
+    if (isNeeded && !isHeld) added.push({ workload, holders: [...holders, holder] });
+    if (!isNeeded && isHeld)
+      released.push({ workload, holders: holders.filter((one) => one !== holder) });
+  }
+  return { added, released };
+}

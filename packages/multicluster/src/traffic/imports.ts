@@ -1,0 +1,231 @@
+/** ServiceImports and their EndpointSlices as objects: as they should be, and whether they are. */
+import { type JsonValue, jsonEqual } from "@kcp-ts/machinery/json";
+import {
+  apiVersionOf,
+  type Condition,
+  type ConditionInput,
+  type ObjectInput,
+  type OwnerReference,
+  type StringMap,
+  setCondition,
+} from "@kcp-ts/sdk";
+import {
+  exportConditions,
+  exportedSinceAnnotation,
+  importedServiceLabel,
+  type ServiceExport,
+  type ServiceImport,
+  type ServiceImportStatus,
+  serviceExports,
+  serviceImports,
+  sourceClusterLabel,
+  stateLabel,
+  stateLabelPrefix,
+  stateSync,
+} from "../api/index.ts";
+import type { ExportVerdict, WantedImport } from "./decide-service.ts";
+import type { ImportedSlice } from "./merge-slices.ts";
+import { type EndpointSlice, type Service, services } from "./objects.ts";
+
+/** On EndpointSlices: who writes them, so that nobody else does. */
+const managedByLabel = "endpointslice.kubernetes.io/managed-by";
+const manager = "traffic.kcp.io";
+
+export function automaticExportOf(service: Service): ObjectInput<ServiceExport> {
+  const { name, namespace = "" } = service.metadata;
+  const ownerReferences = [ownerOf(service, services)];
+  return { metadata: { name, namespace, ownerReferences } };
+}
+
+/** Made here for this Service, and not by people. */
+export function isAutomatic({ metadata }: ServiceExport): boolean {
+  return (
+    metadata.ownerReferences?.some(
+      ({ kind, controller }) => kind === services.kind && controller === true,
+    ) === true
+  );
+}
+
+export function isImportOf(
+  { metadata }: ServiceImport,
+  { metadata: { uid } }: ServiceExport,
+): boolean {
+  return metadata.ownerReferences?.some((one) => one.uid === uid) === true;
+}
+
+/** Made here, for whatever export. */
+export function isOurImport({ metadata }: ServiceImport): boolean {
+  return (
+    metadata.ownerReferences?.some(
+      ({ kind, controller }) => kind === serviceExports.kind && controller === true,
+    ) === true
+  );
+}
+
+export function newImport(wanted: WantedImport, made: ServiceExport): ObjectInput<ServiceImport> {
+  const { name, namespace = "" } = made.metadata;
+  return {
+    metadata: {
+      name,
+      namespace,
+      labels: importLabels(wanted, made, undefined),
+      annotations: importAnnotations(wanted, made, undefined),
+      ownerReferences: [ownerOf(made, serviceExports)],
+    },
+    spec: wanted.spec,
+  };
+}
+
+/** The import as it should be; the very import when it is. */
+export function adjustedImport(
+  present: ServiceImport,
+  wanted: WantedImport,
+  made: ServiceExport,
+): ServiceImport {
+  const { metadata } = present;
+  const labels = importLabels(wanted, made, metadata.labels);
+  const annotations = importAnnotations(wanted, made, metadata.annotations);
+  const spec = {
+    ...wanted.spec,
+    ...(present.spec.ips === undefined ? {} : { ips: present.spec.ips }),
+  };
+  const isSame =
+    same(spec, present.spec) &&
+    same(labels, metadata.labels ?? {}) &&
+    same(annotations, metadata.annotations ?? {});
+  return isSame ? present : { ...present, metadata: { ...metadata, labels, annotations }, spec };
+}
+
+/** Labels of others stay; where it goes is decided here. */
+function importLabels(
+  { consumers }: WantedImport,
+  { spec }: ServiceExport,
+  current: StringMap | undefined,
+): StringMap {
+  return { ...withoutStates(current), ...spec?.exportedLabels, ...statesFor(consumers) };
+}
+
+function importAnnotations(
+  { since }: WantedImport,
+  { spec }: ServiceExport,
+  current: StringMap | undefined,
+): StringMap {
+  return {
+    ...current,
+    ...spec?.exportedAnnotations,
+    [exportedSinceAnnotation]: JSON.stringify(since),
+  };
+}
+
+export function importStatus(
+  { status = {} }: ServiceImport,
+  { clusters }: WantedImport,
+  nowMs: number,
+): ServiceImportStatus {
+  const list = clusters.map((cluster) => ({ cluster }));
+  const conditions = setCondition(status.conditions, readyToUse, nowMs);
+  const isSame = conditions === status.conditions && same(list, status.clusters ?? []);
+  return isSame ? status : { ...status, clusters: list, conditions };
+}
+
+const readyToUse: ConditionInput = { type: "Ready", status: "True", reason: "Ready", message: "" };
+
+export function exportStatus(
+  { status, metadata }: ServiceExport,
+  verdict: ExportVerdict,
+  taken: string | undefined,
+  nowMs: number,
+): readonly Condition[] | undefined {
+  const { valid, ready, conflict } = exportConditions;
+  const of = (type: string, isTrue: boolean, reason: string, message = ""): ConditionInput => ({
+    type,
+    status: isTrue ? "True" : "False",
+    reason,
+    message,
+    observedGeneration: metadata.generation ?? 0,
+  });
+  let conditions = status?.conditions;
+  const say = (input: ConditionInput) => {
+    conditions = setCondition(conditions, input, nowMs);
+  };
+  if (verdict.kind === "invalid") {
+    say(of(valid, false, verdict.reason, verdict.message));
+    say(of(ready, false, "Failed", verdict.message));
+    say(of(conflict, false, "NoConflicts"));
+    return conditions;
+  }
+  say(of(valid, true, "Valid"));
+  if (verdict.kind === "pending") say(of(ready, false, "Pending", verdict.message));
+  else if (taken !== undefined) say(of(ready, false, "Failed", taken));
+  else say(of(ready, true, "Exported"));
+  const conflicts = verdict.kind === "exported" ? verdict.merged.conflicts : [];
+  const reasons = conflicts.map(({ reason }) => reason).join(",");
+  const message = conflicts.map((one) => one.message).join("; ");
+  say(of(conflict, conflicts.length > 0, reasons || "NoConflicts", message));
+  return conditions;
+}
+
+export function newSlice(
+  slice: ImportedSlice,
+  owner: ServiceImport,
+  consumers: ReadonlySet<string>,
+): ObjectInput<EndpointSlice> {
+  const { name, addressType, endpoints, ports } = slice;
+  const { namespace = "" } = owner.metadata;
+  const labels = sliceLabels(slice, owner, consumers, undefined);
+  const ownerReferences = [{ ...ownerOf(owner, serviceImports), controller: false }];
+  return { metadata: { name, namespace, labels, ownerReferences }, addressType, endpoints, ports };
+}
+
+/** The slice as it should be; the very slice when it is. */
+export function adjustedSlice(
+  present: EndpointSlice,
+  slice: ImportedSlice,
+  owner: ServiceImport,
+  consumers: ReadonlySet<string>,
+): EndpointSlice {
+  const { metadata } = present;
+  const labels = sliceLabels(slice, owner, consumers, metadata.labels);
+  const { endpoints, ports } = slice;
+  const isSame =
+    same(labels, metadata.labels ?? {}) &&
+    same(endpoints, present.endpoints ?? []) &&
+    same(ports, present.ports ?? []);
+  return isSame ? present : { ...present, metadata: { ...metadata, labels }, endpoints, ports };
+}
+
+function sliceLabels(
+  { cluster }: ImportedSlice,
+  { metadata }: ServiceImport,
+  consumers: ReadonlySet<string>,
+  current: StringMap | undefined,
+): StringMap {
+  return {
+    ...withoutStates(current),
+    [importedServiceLabel]: metadata.name,
+    [sourceClusterLabel]: cluster,
+    [managedByLabel]: manager,
+    ...statesFor(consumers),
+  };
+}
+
+function statesFor(targets: ReadonlySet<string>): StringMap {
+  return Object.fromEntries([...targets].sort().map((target) => [stateLabel(target), stateSync]));
+}
+
+function withoutStates(labels: StringMap | undefined): StringMap {
+  return Object.fromEntries(
+    Object.entries(labels ?? {}).filter(([key]) => !key.startsWith(stateLabelPrefix)),
+  );
+}
+
+function ownerOf(
+  { metadata: { name, uid = "" } }: Pick<Service, "metadata">,
+  resource: Parameters<typeof apiVersionOf>[0] & { readonly kind: string },
+): OwnerReference {
+  return { apiVersion: apiVersionOf(resource), kind: resource.kind, name, uid, controller: true };
+}
+
+function same(a: unknown, b: unknown): boolean {
+  return jsonEqual(a as JsonValue, b as JsonValue);
+}

@@ -1,0 +1,98 @@
+/**
+ * The EndpointSlices of an import from those of the clusters: one for each, with the same endpoints, less what means nothing elsewhere (the Pod, the node,
+ * hints for its neighbours). A slice has the endpoints of one cluster only. An address that is in two slices of a cluster is in one here: Kubernetes allows it
+ * for the moment in which a slice is rearranged.
+ *
+ * A cluster that does not count keeps its slices, without endpoints: what is withdrawn by a write is back by a write, and nothing has to be deleted in a
+ * cluster that may not be reached.
+ */
+import { createHash } from "node:crypto";
+import type { JsonObject } from "@kcp-ts/machinery/json";
+import { statesOf, stateUpsync } from "../api/index.ts";
+import {
+  type EndpointSlice,
+  endpointsOf,
+  isReadyEndpoint,
+  memberObject,
+  memberObjects,
+  memberText,
+} from "./objects.ts";
+
+export interface ImportedSlice {
+  readonly name: string;
+  /** Where its endpoints are. */
+  readonly cluster: string;
+  readonly addressType: string;
+  readonly endpoints: readonly JsonObject[];
+  readonly ports: readonly JsonObject[];
+}
+
+/** The cluster that a slice was copied up from. */
+export function sourceOf({ metadata }: Pick<EndpointSlice, "metadata">): string | undefined {
+  for (const [target, state] of statesOf(metadata.labels)) if (state === stateUpsync) return target;
+  return undefined;
+}
+
+export function mergeSlices(
+  service: string,
+  sources: readonly EndpointSlice[],
+  counts: (cluster: string) => boolean,
+): readonly ImportedSlice[] {
+  const ordered = [...sources].sort((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1));
+  const merged = new Map<string, ImportedSlice & { readonly endpoints: JsonObject[] }>();
+  const placed = new Map<string, Placed>();
+  for (const source of ordered) {
+    const cluster = sourceOf(source);
+    if (cluster === undefined || source.metadata.deletionTimestamp !== undefined) continue;
+    const ports = memberObjects(source as unknown as JsonObject, "ports");
+    const slice = {
+      name: importedSliceName(service, cluster, source.metadata.name),
+      cluster,
+      addressType: source.addressType,
+      endpoints: [] as JsonObject[],
+      ports,
+    };
+    merged.set(slice.name, slice);
+    if (!counts(cluster)) continue;
+    for (const endpoint of endpointsOf(source)) {
+      const shown = shownEndpoint(endpoint);
+      const { addresses } = shown as { addresses: readonly string[] };
+      const id = JSON.stringify([cluster, slice.addressType, ports, addresses]);
+      place(placed, id, { slice, endpoint: shown });
+    }
+  }
+  for (const { slice, endpoint } of placed.values()) slice.endpoints.push(endpoint);
+  return [...merged.values()];
+}
+
+interface Placed {
+  readonly slice: { readonly endpoints: JsonObject[] };
+  readonly endpoint: JsonObject;
+}
+
+/** Of two the ready one: the other is on its way out of its slice. */
+function place(placed: Map<string, Placed>, id: string, one: Placed): void {
+  const known = placed.get(id);
+  const isBetter =
+    known === undefined || (!isReadyEndpoint(known.endpoint) && isReadyEndpoint(one.endpoint));
+  if (isBetter) placed.set(id, one);
+}
+
+function shownEndpoint(endpoint: JsonObject): JsonObject {
+  const addresses = endpoint["addresses"];
+  const conditions = memberObject(endpoint, "conditions");
+  const [hostname, zone] = [memberText(endpoint, "hostname"), memberText(endpoint, "zone")];
+  return {
+    addresses: Array.isArray(addresses) ? addresses : [],
+    ...(Object.keys(conditions).length === 0 ? {} : { conditions }),
+    ...(hostname === undefined ? {} : { hostname }),
+    ...(zone === undefined ? {} : { zone }),
+  };
+}
+
+/** Ends with a hash and so never as the copies do that come up from a cluster. */
+export function importedSliceName(service: string, cluster: string, source: string): string {
+  const hash = createHash("sha256").update(`${cluster}/${source}`).digest("hex").slice(0, 10);
+  const readable = `${service}-${cluster}`.slice(0, 253 - hash.length - 1);
+  return `${readable.replace(/[^a-z0-9]+$/, "")}-${hash}`;
+}

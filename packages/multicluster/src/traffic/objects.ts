@@ -1,0 +1,88 @@
+/**
+ * Services, EndpointSlices and workloads as traffic reads and writes them. Clusters define these types for themselves, so an object may be anything: what
+ * does not look right is read as nothing.
+ */
+import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery/json";
+import { defineResource, type KubernetesObject, type Resource, type StringMap } from "@kcp-ts/sdk";
+import { assignedCluster, stateSync, statesOf } from "../api/index.ts";
+
+export interface Service extends KubernetesObject {
+  readonly spec?: JsonObject;
+}
+
+export interface EndpointSlice extends KubernetesObject {
+  readonly addressType: string;
+  readonly endpoints?: readonly JsonObject[];
+  readonly ports?: readonly JsonObject[];
+}
+
+export interface TemplatedObject extends KubernetesObject {
+  readonly spec?: JsonObject;
+  readonly status?: JsonObject;
+}
+
+export const services = defineResource<Service>({
+  group: "",
+  version: "v1",
+  resource: "services",
+  kind: "Service",
+  namespaced: true,
+});
+
+export const endpointSlices = defineResource<EndpointSlice>({
+  group: "discovery.k8s.io",
+  version: "v1",
+  resource: "endpointslices",
+  kind: "EndpointSlice",
+  namespaced: true,
+});
+
+const apps = { group: "apps", version: "v1", namespaced: true } as const;
+
+/** What has Pods behind Services. */
+export const workloadKinds: readonly Resource<TemplatedObject>[] = [
+  defineResource({ ...apps, resource: "deployments", kind: "Deployment" }),
+  defineResource({ ...apps, resource: "statefulsets", kind: "StatefulSet" }),
+  defineResource({ ...apps, resource: "daemonsets", kind: "DaemonSet" }),
+];
+
+/** On EndpointSlices in a cluster: the Service that they are of. */
+export const serviceNameLabel = "kubernetes.io/service-name";
+
+/** The SyncTargets that an object goes to. */
+export function targetsOf(labels: StringMap | undefined): ReadonlySet<string> {
+  const targets = new Set<string>();
+  const one = assignedCluster(labels);
+  if (one !== undefined) targets.add(one);
+  for (const [target, state] of statesOf(labels)) if (state === stateSync) targets.add(target);
+  return targets;
+}
+
+export function memberObject(object: JsonObject | undefined, name: string): JsonObject {
+  const value = object?.[name];
+  return value !== undefined && isJsonObject(value) ? value : {};
+}
+
+export function memberText(object: JsonObject | undefined, name: string): string | undefined {
+  const value = object?.[name];
+  return typeof value === "string" && value !== "" ? value : undefined;
+}
+
+export function memberObjects(object: JsonObject | undefined, name: string): readonly JsonObject[] {
+  const value = object?.[name];
+  if (!Array.isArray(value)) return [];
+  return (value as readonly JsonValue[]).filter((one) => isJsonObject(one)) as JsonObject[];
+}
+
+/** An endpoint that says nothing of it is ready, as everywhere in Kubernetes. */
+export function isReadyEndpoint(endpoint: JsonObject): boolean {
+  return memberObject(endpoint, "conditions")["ready"] !== false;
+}
+
+export function endpointsOf(slice: Pick<EndpointSlice, "endpoints">): readonly JsonObject[] {
+  return memberObjects(slice as unknown as JsonObject, "endpoints");
+}
+
+export function readyCount(slices: readonly Pick<EndpointSlice, "endpoints">[]): number {
+  return slices.reduce((sum, one) => sum + endpointsOf(one).filter(isReadyEndpoint).length, 0);
+}

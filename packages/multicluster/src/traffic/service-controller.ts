@@ -1,0 +1,381 @@
+/**
+ * Services over several clusters, one controller for all logical clusters: reads all there is about a Service, and does what `decide-service.ts` says.
+ *
+ * Nothing is decided from a cache but whether a cluster is Ready. Watches, of metadata only, tell where to look.
+ */
+import type { Clock } from "@kcp-ts/machinery/base";
+import { type JsonValue, jsonEqual } from "@kcp-ts/machinery/json";
+import { isStatusError } from "@kcp-ts/machinery/status";
+import {
+  annotationsChanged,
+  anyOf,
+  byNamespace,
+  type Client,
+  type Clusters,
+  Controller,
+  generationChanged,
+  type Indexers,
+  type KubernetesObject,
+  type ListOptions,
+  labelsChanged,
+  type ObjectKey,
+  type ObjectStore,
+  type ReconcileResult,
+  type Resource,
+  stringMember,
+} from "@kcp-ts/sdk";
+import {
+  importedServiceLabel,
+  type ServiceExport,
+  type ServiceImport,
+  type SyncTarget,
+  serviceExports,
+  serviceImports,
+  softFinalizersAnnotation,
+  syncTargets,
+} from "../api/index.ts";
+import { type Target, targetOf } from "../coordination/index.ts";
+import { decideService, type ServiceDecision, type WantedImport } from "./decide-service.ts";
+import type { HoldChange } from "./holds.ts";
+import {
+  adjustedImport,
+  adjustedSlice,
+  automaticExportOf,
+  exportStatus,
+  importStatus,
+  isAutomatic,
+  isImportOf,
+  isOurImport,
+  newImport,
+  newSlice,
+} from "./imports.ts";
+import { sourceOf } from "./merge-slices.ts";
+import {
+  type EndpointSlice,
+  endpointSlices,
+  type Service,
+  serviceNameLabel,
+  services,
+  targetsOf,
+  workloadKinds,
+} from "./objects.ts";
+import type { SightPatience } from "./sight.ts";
+import { type Workload, workloadsOf } from "./workload.ts";
+
+export interface TrafficWork {
+  readonly clusters: Clusters;
+  readonly targets: ObjectStore<Target>;
+  readonly patience: SightPatience;
+  readonly clock: Clock;
+  readonly concurrency: number;
+  readonly onError: (error: unknown, key?: ObjectKey) => void;
+}
+
+/** A clock that is a little behind another's must not make this a busy loop. */
+const wakeMsMin = 100;
+
+const indexers = {
+  ...(byNamespace as Indexers<KubernetesObject>),
+  placed: {
+    values: ({ metadata }: KubernetesObject) => (targetsOf(metadata.labels).size > 0 ? [""] : []),
+  },
+} satisfies Indexers<KubernetesObject>;
+
+export function serviceController(work: TrafficWork): Controller {
+  const { clusters, clock, concurrency, onError } = work;
+  const seen = clusters.source(services, { indexers }).store;
+  const ofNamespace = (_object: KubernetesObject, { cluster, namespace }: ObjectKey) =>
+    seen.keysByIndex("namespace", { cluster, value: namespace });
+  const controller = new Controller({
+    name: "service-traffic",
+    clusters,
+    concurrency,
+    clock,
+    onError,
+    reconcile: (key, { client, signal }) => reconcile(key, client, work, signal),
+  })
+    .watch(services, { indexers })
+    .watch(serviceExports)
+    .watch(serviceImports)
+    .watch(endpointSlices, { map: serviceOf })
+    .watch<SyncTarget, Target>(syncTargets, {
+      transform: targetOf,
+      predicate: (change) => change.type !== "updated" || !same(change.object, change.previous),
+      map: (_target, { cluster }) => seen.keysByIndex("placed", { cluster, value: "" }),
+    });
+  for (const resource of workloadKinds)
+    controller.watch(resource, {
+      predicate: anyOf(generationChanged, labelsChanged, annotationsChanged),
+      map: ofNamespace,
+    });
+  return controller;
+}
+
+/** Of a slice that was copied up, or of an import's. */
+function serviceOf({ metadata }: KubernetesObject, key: ObjectKey): readonly ObjectKey[] {
+  const { labels } = metadata;
+  const name =
+    stringMember(labels, importedServiceLabel) ?? stringMember(labels, serviceNameLabel) ?? "";
+  return name === "" ? [] : [{ ...key, name }];
+}
+
+interface Found {
+  readonly service: Service | undefined;
+  readonly serviceExport: ServiceExport | undefined;
+  readonly serviceImport: ServiceImport | undefined;
+  readonly sources: readonly EndpointSlice[];
+  readonly imported: readonly EndpointSlice[];
+  readonly workloads: readonly Workload[];
+}
+
+async function reconcile(
+  key: ObjectKey,
+  client: Client,
+  work: TrafficWork,
+  signal: AbortSignal,
+): Promise<ReconcileResult> {
+  const { cluster, name } = key;
+  const targets = new Map(work.targets.list({ cluster }).map((one) => [one.name, one]));
+  const found = await read(key, client, signal);
+  const sources = await withoutGone(found.sources, targets, client, signal);
+  const { patience } = work;
+  const nowMs = work.clock.now();
+  const decision = decideService({ ...found, name, sources, targets, patience, nowMs });
+  const act = new Acting(client, signal, nowMs);
+  await act.hold(decision.holds.added);
+  await act.place(found.service, decision);
+  const serviceExport = await act.export(found, decision);
+  // Its import is made when it is told of.
+  if (serviceExport !== undefined && found.serviceExport === undefined) return;
+  const taken = takenBy(found.serviceImport, serviceExport);
+  if (taken === undefined) await act.import(found, serviceExport, decision);
+  if (serviceExport !== undefined) await act.tell(serviceExport, decision, taken);
+  // What is published is written by now.
+  await act.hold(decision.holds.released);
+  if (decision.wakeAtMs === undefined) return;
+  return { requeueAfterMs: Math.max(wakeMsMin, decision.wakeAtMs - nowMs) };
+}
+
+async function read(
+  { namespace, name }: ObjectKey,
+  client: Client,
+  signal: AbortSignal,
+): Promise<Found> {
+  const at = { namespace, name };
+  const slices = (label: string) =>
+    listed(client, endpointSlices, { namespace, labelSelector: `${label}=${name}`, signal });
+  const workloads = workloadKinds.map(async (resource) =>
+    (await listed(client, resource, { namespace, signal })).flatMap((object) =>
+      workloadsOf(object, resource),
+    ),
+  );
+  const [service, serviceExport, serviceImport, sources, imported, ...lists] = await Promise.all([
+    client.resource(services).find(at, { signal }),
+    client.resource(serviceExports).find(at, { signal }),
+    client.resource(serviceImports).find(at, { signal }),
+    slices(serviceNameLabel),
+    slices(importedServiceLabel),
+    ...workloads,
+  ]);
+  return {
+    service,
+    serviceExport,
+    serviceImport,
+    sources: sources.filter((one) => sourceOf(one) !== undefined),
+    imported,
+    workloads: lists.flat(),
+  };
+}
+
+/** Where a kind is not served there is nothing of it: definitions stay as long as objects do. */
+async function listed<Object extends KubernetesObject>(
+  client: Client,
+  resource: Resource<Object>,
+  options: ListOptions,
+): Promise<readonly Object[]> {
+  try {
+    return (await client.resource(resource).list(options)).items;
+  } catch (error) {
+    if (isStatusError(error, "NotFound")) return [];
+    throw error;
+  }
+}
+
+/** Copies from clusters that are registered no more are nobody's: they go when the control plane, asked, says so. */
+async function withoutGone(
+  sources: readonly EndpointSlice[],
+  targets: ReadonlyMap<string, Target>,
+  client: Client,
+  signal: AbortSignal,
+): Promise<readonly EndpointSlice[]> {
+  const kept: EndpointSlice[] = [];
+  for (const source of sources) {
+    const name = sourceOf(source) ?? "";
+    const isKnown =
+      targets.has(name) ||
+      (await client.resource(syncTargets).find({ name }, { signal })) !== undefined;
+    if (isKnown) kept.push(source);
+    else await removed(client, endpointSlices, source, signal);
+  }
+  return kept;
+}
+
+/** Why what is exported cannot be imported. */
+function takenBy(
+  present: ServiceImport | undefined,
+  serviceExport: ServiceExport | undefined,
+): string | undefined {
+  if (present === undefined || serviceExport === undefined) return undefined;
+  if (isImportOf(present, serviceExport) || isOurImport(present)) return undefined;
+  return `ServiceImport ${present.metadata.name} exists and was not made for this export; delete it`;
+}
+
+/** What is done to the objects of one Service. */
+class Acting {
+  readonly #client: Client;
+  readonly #signal: AbortSignal;
+  readonly #nowMs: number;
+
+  constructor(client: Client, signal: AbortSignal, nowMs: number) {
+    this.#client = client;
+    this.#signal = signal;
+    this.#nowMs = nowMs;
+  }
+
+  async hold(changes: readonly HoldChange[]): Promise<void> {
+    for (const { workload, holders } of changes) {
+      const { name, namespace = "", uid = "", resourceVersion = "" } = workload.object.metadata;
+      const value = holders.length === 0 ? null : holders.join();
+      const annotations = { [softFinalizersAnnotation(workload.target)]: value };
+      const patch = { metadata: { uid, resourceVersion, annotations } };
+      await this.#client
+        .resource(workload.resource)
+        .patch({ name, namespace }, { type: "merge", patch }, this.#options);
+    }
+  }
+
+  async place(service: Service | undefined, decision: ServiceDecision): Promise<void> {
+    const placed = decision.service;
+    if (placed === undefined || placed === service) return;
+    if (placed.metadata.deletionTimestamp !== undefined) return;
+    await this.#client.resource(services).update(placed, this.#options);
+  }
+
+  /** The export as it is now. */
+  async export(found: Found, decision: ServiceDecision): Promise<ServiceExport | undefined> {
+    const { service, serviceExport: present } = found;
+    const { automaticExport } = decision;
+    const resource = this.#client.resource(serviceExports);
+    if (present === undefined) {
+      const isWanted =
+        automaticExport === true && service?.metadata.deletionTimestamp === undefined;
+      if (service === undefined || !isWanted) return undefined;
+      return await resource.create(automaticExportOf(service), this.#options);
+    }
+    if (automaticExport === false && isAutomatic(present)) {
+      await removed(this.#client, serviceExports, present, this.#signal);
+      return undefined;
+    }
+    return present.metadata.deletionTimestamp === undefined ? present : undefined;
+  }
+
+  async import(
+    found: Found,
+    serviceExport: ServiceExport | undefined,
+    { import: wanted }: ServiceDecision,
+  ): Promise<void> {
+    const present = found.serviceImport;
+    if (serviceExport === undefined || wanted === undefined) {
+      for (const slice of found.imported)
+        await removed(this.#client, endpointSlices, slice, this.#signal);
+      if (present !== undefined && isOurImport(present))
+        await removed(this.#client, serviceImports, present, this.#signal);
+      return;
+    }
+    const owner = await this.#writeImport(present, wanted, serviceExport);
+    if (owner === undefined) return;
+    await this.#writeSlices(found.imported, wanted, owner);
+    const status = importStatus(owner, wanted, this.#nowMs);
+    if (status === owner.status) return;
+    await this.#client.resource(serviceImports).updateStatus({ ...owner, status }, this.#options);
+  }
+
+  /** Undefined while an earlier one is being deleted. */
+  async #writeImport(
+    present: ServiceImport | undefined,
+    wanted: WantedImport,
+    serviceExport: ServiceExport,
+  ): Promise<ServiceImport | undefined> {
+    const resource = this.#client.resource(serviceImports);
+    if (present === undefined)
+      return await resource.create(newImport(wanted, serviceExport), this.#options);
+    if (present.metadata.deletionTimestamp !== undefined) return undefined;
+    const adjusted = adjustedImport(present, wanted, serviceExport);
+    return adjusted === present ? present : await resource.update(adjusted, this.#options);
+  }
+
+  /** More first, less afterwards. */
+  async #writeSlices(
+    present: readonly EndpointSlice[],
+    { slices, consumers }: WantedImport,
+    owner: ServiceImport,
+  ): Promise<void> {
+    const resource = this.#client.resource(endpointSlices);
+    const byName = new Map(present.map((one) => [one.metadata.name, one]));
+    const gains: (() => Promise<unknown>)[] = [];
+    const losses: (() => Promise<unknown>)[] = [];
+    for (const slice of slices) {
+      const known = byName.get(slice.name);
+      byName.delete(slice.name);
+      if (known === undefined) {
+        gains.push(() => resource.create(newSlice(slice, owner, consumers), this.#options));
+        continue;
+      }
+      const adjusted = adjustedSlice(known, slice, owner, consumers);
+      if (adjusted === known || known.metadata.deletionTimestamp !== undefined) continue;
+      const isLess = slice.endpoints.length < (known.endpoints ?? []).length;
+      (isLess ? losses : gains).push(() => resource.update(adjusted, this.#options));
+    }
+    for (const slice of byName.values())
+      losses.push(() => removed(this.#client, endpointSlices, slice, this.#signal));
+    await Promise.all(gains.map((write) => write()));
+    await Promise.all(losses.map((write) => write()));
+  }
+
+  async tell(
+    serviceExport: ServiceExport,
+    { verdict }: ServiceDecision,
+    taken: string | undefined,
+  ): Promise<void> {
+    const conditions = exportStatus(serviceExport, verdict, taken, this.#nowMs);
+    if (conditions === undefined || conditions === serviceExport.status?.conditions) return;
+    const status = { ...serviceExport.status, conditions };
+    await this.#client
+      .resource(serviceExports)
+      .updateStatus({ ...serviceExport, status }, this.#options);
+  }
+
+  get #options() {
+    return { signal: this.#signal };
+  }
+}
+
+/** The object of this uid; that it is gone already is fine. */
+async function removed<Object extends KubernetesObject>(
+  client: Client,
+  resource: Resource<Object>,
+  { metadata: { name, namespace, uid, deletionTimestamp } }: Object,
+  signal: AbortSignal,
+): Promise<void> {
+  if (deletionTimestamp !== undefined) return;
+  const preconditions = uid === undefined ? {} : { uid };
+  try {
+    await client.resource(resource).delete({ name, namespace }, { preconditions, signal });
+  } catch (error) {
+    if (!isStatusError(error, "NotFound")) throw error;
+  }
+}
+
+function same(a: unknown, b: unknown): boolean {
+  return jsonEqual(a as JsonValue, b as JsonValue);
+}

@@ -1,0 +1,46 @@
+/**
+ * Whose endpoints count: those of clusters that can be seen. A cluster that is not Ready keeps them for a moment, since watches break and come back; one that was
+ * withdrawn gets them back a moment after it is Ready, when its reports have been brought up to date.
+ *
+ *                      not Ready for withdrawMs
+ *          counted ─────────────────────────────▶ withdrawn
+ *             ▲                                      │
+ *             └────────── Ready for returnMs ────────┘
+ */
+import type { Target } from "../coordination/index.ts";
+
+export interface SightPatience {
+  /** So long a cluster may be not Ready before its endpoints are withdrawn. */
+  readonly withdrawMs: number;
+  /** So long one that was withdrawn has to be Ready again. */
+  readonly returnMs: number;
+}
+
+/** Well within ten seconds of the moment that a cluster is not Ready. */
+export const sightPatienceDefault: SightPatience = { withdrawMs: 5000, returnMs: 2000 };
+
+export interface Sight {
+  readonly counts: boolean;
+  /** When time alone changes it. */
+  readonly untilMs: number | undefined;
+}
+
+export function sightOf(
+  target: Pick<Target, "isReady" | "changedAtMs"> | undefined,
+  wasWithdrawn: boolean,
+  nowMs: number,
+  { withdrawMs, returnMs }: SightPatience,
+): Sight {
+  if (target === undefined) return { counts: false, untilMs: undefined };
+  const { isReady, changedAtMs } = target;
+  if (isReady) {
+    const returnAtMs = changedAtMs + returnMs;
+    return wasWithdrawn && nowMs < returnAtMs
+      ? { counts: false, untilMs: returnAtMs }
+      : { counts: true, untilMs: undefined };
+  }
+  const withdrawAtMs = changedAtMs + withdrawMs;
+  return !wasWithdrawn && nowMs < withdrawAtMs
+    ? { counts: true, untilMs: withdrawAtMs }
+    : { counts: false, untilMs: undefined };
+}

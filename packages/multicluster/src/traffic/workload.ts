@@ -1,0 +1,64 @@
+/** A workload in one cluster, as far as traffic goes: whose Pods it has, how many, and who holds it. */
+import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery/json";
+import type { Resource, StringMap } from "@kcp-ts/sdk";
+import { softFinalizersOf } from "../api/index.ts";
+import {
+  memberObject,
+  memberObjects,
+  memberText,
+  type TemplatedObject,
+  targetsOf,
+} from "./objects.ts";
+
+export interface Workload {
+  readonly object: TemplatedObject;
+  readonly resource: Resource<TemplatedObject>;
+  readonly target: string;
+  readonly podLabels: StringMap;
+  /** Undefined where a cluster decides for itself, as for a DaemonSet. */
+  readonly replicas: number | undefined;
+  /** The cluster itself has given up on what is not available. */
+  readonly isStuck: boolean;
+  readonly isGoing: boolean;
+  readonly holders: readonly string[];
+}
+
+/** One for each cluster that the object goes to. */
+export function workloadsOf(
+  object: TemplatedObject,
+  resource: Resource<TemplatedObject>,
+): readonly Workload[] {
+  const { metadata, spec, status } = object;
+  const labels = memberObject(memberObject(memberObject(spec, "template"), "metadata"), "labels");
+  const isStuck = memberObjects(status, "conditions").some(
+    (one) =>
+      memberText(one, "type") === "Progressing" &&
+      memberText(one, "reason") === "ProgressDeadlineExceeded",
+  );
+  return [...targetsOf(metadata.labels)].map((target) => ({
+    object,
+    resource,
+    target,
+    podLabels: labels as StringMap,
+    replicas: resource.kind === "DaemonSet" ? undefined : countOf(spec?.["replicas"]),
+    isStuck,
+    isGoing: metadata.deletionTimestamp !== undefined,
+    holders: softFinalizersOf(metadata.annotations, target),
+  }));
+}
+
+/** What the API defaults to. */
+function countOf(value: JsonValue | undefined): number {
+  return typeof value === "number" && Number.isInteger(value) && value >= 0 ? value : 1;
+}
+
+/** Whether a Service has these Pods behind it; one without a selector has none. */
+export function isBehind({ podLabels }: Workload, serviceSpec: JsonObject | undefined): boolean {
+  const selector = serviceSpec?.["selector"];
+  if (selector === undefined || !isJsonObject(selector)) return false;
+  const wanted = Object.entries(selector);
+  return (
+    wanted.length > 0 &&
+    wanted.every(([key, value]) => Object.hasOwn(podLabels, key) && podLabels[key] === value)
+  );
+}

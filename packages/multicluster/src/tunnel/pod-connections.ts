@@ -1,0 +1,147 @@
+/**
+ * PodConnections: from a Pod as the control plane stores it to a way into the cluster that it runs in.
+ *
+ * The label says which SyncTarget, and that one's uid must be the one that the copy was made from. So a SyncTarget of the same name that came
+ * later reaches nothing of the former's, and a Pod that somebody made by hand is nowhere.
+ */
+import type { ClusterName } from "@kcp-ts/machinery/names";
+import { StatusError, statusError } from "@kcp-ts/machinery/status";
+import { type KubernetesObject, type StringMap, stringMember } from "@kcp-ts/sdk";
+import { copyOfAnnotation, statesOf, stateUpsync } from "../api/index.ts";
+import type { Targets } from "../registration/index.ts";
+import { parseCopyOf } from "../syncer/index.ts";
+import { type PodAnswer, PodDoor, type PodWay } from "./pod-door.ts";
+import {
+  isName,
+  type PodRequest,
+  type PodSubresource,
+  passedOn,
+  passedQuery,
+} from "./pod-request.ts";
+import type { Tunnels } from "./tunnels.ts";
+
+export interface PodConnectionsOptions {
+  /** Clusters that this process is connected to. */
+  readonly targets: Targets;
+  /** Clusters whose agents are connected to this process. */
+  readonly tunnels: Tunnels;
+  /** Sessions that one logical cluster may have open at a time. */
+  readonly sessionsPerClusterMax?: number | undefined;
+}
+
+export interface PodCall {
+  readonly cluster: ClusterName;
+  /** As it is stored upstream. */
+  readonly pod: KubernetesObject;
+  readonly subresource: PodSubresource;
+  readonly method: "GET" | "POST";
+  readonly query: URLSearchParams;
+  /** As the client sent them; few of them go along. */
+  readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
+  /** Ends the asking; what is open then ends with its connection. */
+  readonly signal: AbortSignal;
+}
+
+export const sessionsPerClusterMaxDefault = 256;
+
+export class PodConnections {
+  readonly #options: PodConnectionsOptions;
+  readonly #open = new Map<ClusterName, number>();
+
+  constructor(options: PodConnectionsOptions) {
+    this.#options = options;
+  }
+
+  /** Counted until `done` of the answer is called. */
+  async open(call: PodCall): Promise<PodAnswer & { readonly done: () => void }> {
+    const request = requestOf(call);
+    const way = this.#wayTo(call, request);
+    const done = this.#count(call.cluster);
+    try {
+      return { ...(await way.open(request, call.signal)), done };
+    } catch (error) {
+      done();
+      throw error;
+    }
+  }
+
+  /** Logical clusters with sessions, for tests and metrics. */
+  get openSessions(): ReadonlyMap<ClusterName, number> {
+    return this.#open;
+  }
+
+  #wayTo({ cluster, pod }: PodCall, { name }: PodRequest): PodWay {
+    const { target, uid } = whereabouts(pod);
+    const { targets, tunnels } = this.#options;
+    const key = { cluster, namespace: "", name: target };
+    const connection = targets.get(key);
+    if (connection !== undefined && connection.worker !== "agent" && connection.uid === uid)
+      return new PodDoor({ client: connection.client, target: connection });
+    const tunnel = tunnels.find({ cluster, name: target, uid });
+    if (tunnel !== undefined) return tunnel;
+    throw new StatusError({
+      code: 503,
+      reason: "ServiceUnavailable",
+      message: `there is no way to pod ${JSON.stringify(name)}: neither is this server connected to ${target}, nor is the agent of ${target} connected to this server; see kubectl describe synctarget ${target}, and the log of its agent`,
+      details: { retryAfterSeconds: 1 },
+    });
+  }
+
+  #count(cluster: ClusterName): () => void {
+    const max = this.#options.sessionsPerClusterMax ?? sessionsPerClusterMaxDefault;
+    const open = this.#open.get(cluster) ?? 0;
+    if (open >= max)
+      throw new StatusError({
+        code: 429,
+        reason: "TooManyRequests",
+        message: `${max} sessions with Pods are open in this workspace, which is all it may have: end one first`,
+        details: { retryAfterSeconds: 1 },
+      });
+    this.#open.set(cluster, open + 1);
+    let isDone = false;
+    return () => {
+      if (isDone) return;
+      isDone = true;
+      const left = (this.#open.get(cluster) ?? 1) - 1;
+      if (left === 0) this.#open.delete(cluster);
+      else this.#open.set(cluster, left);
+    };
+  }
+}
+
+function requestOf({ cluster, pod, subresource, method, query, headers }: PodCall): PodRequest {
+  const { name, namespace = "" } = pod.metadata;
+  if (!isName(name) || !isName(namespace)) throw notACopy(name);
+  return {
+    cluster,
+    namespace,
+    name,
+    uid: copyOf(pod).uid,
+    subresource,
+    method,
+    query: passedQuery(subresource, query),
+    headers: passedOn(headers),
+  };
+}
+
+/** The SyncTarget that a copy is from: its name, and its uid at the time. */
+function whereabouts(pod: KubernetesObject): { readonly target: string; readonly uid: string } {
+  const [target, another] = [...statesOf(pod.metadata.labels as StringMap | undefined)]
+    .filter(([, state]) => state === stateUpsync)
+    .map(([name]) => name);
+  if (target === undefined || another !== undefined) throw notACopy(pod.metadata.name);
+  return { target, uid: copyOf(pod).target };
+}
+
+function copyOf(pod: KubernetesObject) {
+  const { name, annotations } = pod.metadata;
+  const found = parseCopyOf(stringMember(annotations as StringMap | undefined, copyOfAnnotation));
+  if (found === undefined) throw notACopy(name);
+  return found;
+}
+
+function notACopy(name: string): StatusError {
+  return statusError.badRequest(
+    `pod ${JSON.stringify(name)} does not run in any cluster: it was made here, and is no copy of what a cluster runs`,
+  );
+}

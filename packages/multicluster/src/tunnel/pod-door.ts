@@ -1,0 +1,194 @@
+/**
+ * PodDoor: the way to Pods for somebody who can speak to their cluster, in the control plane (Push) or in an agent (Pull).
+ *
+ * Whatever it is told, it looks for itself: the namespace is the one that this SyncTarget made for that logical cluster and namespace, and
+ * says so; the Pod in it has the uid that the control plane knows. Everything else is refused.
+ */
+import type { Duplex } from "node:stream";
+import { StatusError, statusError } from "@kcp-ts/machinery/status";
+import {
+  type Client,
+  defineResource,
+  headerText,
+  isTransportError,
+  isUpgraded,
+  type KubernetesObject,
+  type ResponseBody,
+  stringMember,
+  type UpgradeResponse,
+} from "@kcp-ts/sdk";
+import { namespaceLocatorAnnotations } from "../api/index.ts";
+import { downstreamNamespace, parseLocator, type TargetIdentity } from "../syncer/index.ts";
+import { type PodRequest, picked, returnedHeaders } from "./pod-request.ts";
+
+/** The connection itself, or what the cluster says instead. */
+export type PodAnswer =
+  | { readonly status: 101; readonly headers: Record<string, string>; readonly connection: Duplex }
+  | {
+      readonly status: number;
+      readonly headers: Record<string, string>;
+      readonly body: AsyncIterable<Uint8Array>;
+    };
+
+/** Throws a StatusError when there is no way. */
+export interface PodWay {
+  open(request: PodRequest, signal: AbortSignal): Promise<PodAnswer>;
+}
+
+export interface PodDoorOptions {
+  /** Of the cluster. */
+  readonly client: Client;
+  readonly target: TargetIdentity;
+}
+
+const core = { group: "", version: "v1" };
+const namespaces = defineResource<KubernetesObject>({
+  ...core,
+  resource: "namespaces",
+  kind: "Namespace",
+  namespaced: false,
+});
+const pods = defineResource<KubernetesObject>({
+  ...core,
+  resource: "pods",
+  kind: "Pod",
+  namespaced: true,
+});
+/** Of what a cluster says when it refuses; the words of an error are few. */
+const refusalBytesMax = 64 << 10;
+
+export class PodDoor implements PodWay {
+  readonly #options: PodDoorOptions;
+
+  constructor(options: PodDoorOptions) {
+    this.#options = options;
+  }
+
+  async open(request: PodRequest, signal: AbortSignal): Promise<PodAnswer> {
+    const { client, target } = this.#options;
+    const namespace = downstreamNamespace(target, request);
+    const { name, subresource, method, query, headers } = request;
+    const [home, pod] = await this.#asked(request, () =>
+      Promise.all([
+        client.resource(namespaces).find({ name: namespace }, { signal }),
+        client.resource(pods).find({ namespace, name }, { signal }),
+      ]),
+    );
+    this.#check(request, home, pod);
+    const parameters = new URLSearchParams(
+      query.map(([key, value]): [string, string] => [key, value]),
+    );
+    const path = `/api/v1/namespaces/${namespace}/pods/${name}/${subresource}?${parameters}`;
+    const sent = { method, path, headers, signal, retriesMax: 0 } as const;
+    const isUpgrade = headers["upgrade"] !== undefined;
+    const response = await this.#asked<UpgradeResponse>(request, () =>
+      isUpgrade ? client.upgrade(sent) : client.send(sent),
+    );
+    return await this.#answered(request, response);
+  }
+
+  #check(
+    { cluster, namespace, name, uid }: PodRequest,
+    home: KubernetesObject | undefined,
+    pod: KubernetesObject | undefined,
+  ): void {
+    const { target } = this.#options;
+    const annotations = home?.metadata.annotations;
+    const locator = namespaceLocatorAnnotations
+      .map((key) => parseLocator(stringMember(annotations, key)))
+      .find((one) => one !== undefined);
+    const isOurs =
+      locator?.syncTarget.uid === target.uid &&
+      locator.cluster === cluster &&
+      locator.namespace === namespace;
+    if (home !== undefined && !isOurs)
+      throw statusError.forbidden(podResource, name, `its namespace in ${target.name} is not ours`);
+    if (pod === undefined || pod.metadata.uid !== uid)
+      throw new StatusError({
+        code: 404,
+        reason: "NotFound",
+        message: `pod ${JSON.stringify(name)} is not in ${target.name} any more: look for its successor with kubectl get pods`,
+      });
+  }
+
+  async #answered(request: PodRequest, response: UpgradeResponse): Promise<PodAnswer> {
+    const headers = picked(response.headers, returnedHeaders);
+    if (isUpgraded(response)) {
+      const connection = response.connection as Duplex;
+      return { status: 101, headers: { ...headers, connection: "Upgrade" }, connection };
+    }
+    const { status, body } = response;
+    if (status < 400) return { status, headers, body };
+    const said = await shortText(body);
+    throw this.#refusal(
+      request,
+      status,
+      messageOf(said, headerText(response.headers, "content-type")),
+    );
+  }
+
+  /** What the cluster means is said as the cluster's: that its credentials are bad is not the user's fault. */
+  async #asked<Answer>(request: PodRequest, ask: () => Promise<Answer>): Promise<Answer> {
+    const { name: target } = this.#options.target;
+    try {
+      return await ask();
+    } catch (error) {
+      if (error instanceof StatusError)
+        throw error.code === 401 || error.code === 403
+          ? this.#refusal(request, error.code, error.message)
+          : error;
+      if (!isTransportError(error)) throw error;
+      throw statusError.unavailable(
+        `${target} cannot be reached: ${error.message}; see kubectl describe synctarget ${target}`,
+      );
+    }
+  }
+
+  #refusal({ subresource }: PodRequest, code: number, said: string): StatusError {
+    const { name: target } = this.#options.target;
+    if (code === 401)
+      return statusError.unavailable(
+        `${target} does not accept the credentials of the control plane: see kubectl describe synctarget ${target}`,
+      );
+    if (code === 403)
+      return new StatusError({
+        code,
+        reason: "Forbidden",
+        message: `${target} lets nobody of the control plane do this (${said}): its account needs get and create on pods/${subresource}`,
+      });
+    return new StatusError({ code, reason: reasons.get(code) ?? "InternalError", message: said });
+  }
+}
+
+const podResource = { group: "", resource: "pods" } as const;
+const reasons: ReadonlyMap<number, string> = new Map([
+  [400, "BadRequest"],
+  [404, "NotFound"],
+  [405, "MethodNotAllowed"],
+  [409, "Conflict"],
+  [429, "TooManyRequests"],
+  [503, "ServiceUnavailable"],
+]);
+
+async function shortText(body: ResponseBody): Promise<string> {
+  const parts: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const part of body) {
+    parts.push(part);
+    bytes += part.length;
+    if (bytes > refusalBytesMax) break;
+  }
+  return Buffer.concat(parts).toString("utf8", 0, refusalBytesMax);
+}
+
+/** Of a Status, its message; of anything else, all of it. */
+function messageOf(text: string, contentType: string | undefined): string {
+  if (contentType?.includes("json") !== true) return text.trim();
+  try {
+    const { message } = JSON.parse(text) as { message?: unknown };
+    return typeof message === "string" ? message : text;
+  } catch (error) {
+    if (error instanceof SyntaxError) return text;
+    throw error;
+  }
+}

@@ -1,0 +1,178 @@
+/**
+ * The agent's end of a tunnel: it dials, and dials again when the connection breaks; what is asked through it goes to the PodDoor of its own
+ * cluster, which believes nothing it has not looked at.
+ */
+import type { Duplex } from "node:stream";
+import { type Clock, type Random, sleep } from "@kcp-ts/machinery/base";
+import type { JsonObject, JsonValue } from "@kcp-ts/machinery/json";
+import { isStatusError, StatusError, statusError } from "@kcp-ts/machinery/status";
+import { type Client, headerText, isUpgraded, onAbort, resourcePath } from "@kcp-ts/sdk";
+import { clientHandshake } from "@kcp-ts/sdk/websocket";
+import { syncTargets } from "../api/index.ts";
+import { Multiplexer } from "./multiplexer.ts";
+import { muxProtocol } from "./mux-frames.ts";
+import type { MuxStream } from "./mux-stream.ts";
+import type { PodAnswer, PodWay } from "./pod-door.ts";
+import { readPodRequest } from "./pod-request.ts";
+
+export interface TunnelOptions {
+  /** The logical cluster of the SyncTarget, or the agent's view of it. */
+  readonly home: Client;
+  readonly target: string;
+  readonly door: PodWay;
+  readonly clock: Clock;
+  readonly random: Random;
+  /** Why there is no connection, or no longer; it is tried again. */
+  readonly onError: (error: unknown) => void;
+  readonly onConnected?: (() => void) | undefined;
+}
+
+export const redialFirstMs = 500;
+export const redialMaxMs = 60_000;
+/** A connection that lived for so long was a good one: the next try comes soon. */
+export const goodConnectionMs = 30_000;
+
+/** Works until the signal aborts, and resolves when nothing of it is left. */
+export async function runTunnel(options: TunnelOptions, signal: AbortSignal): Promise<void> {
+  const { clock, random, onError } = options;
+  let waitMs = redialFirstMs;
+  while (!signal.aborted) {
+    const beganAtMs = clock.monotonic();
+    try {
+      await connected(options, signal);
+    } catch (error) {
+      if (signal.aborted) return;
+      onError(error);
+    }
+    if (clock.monotonic() - beganAtMs >= goodConnectionMs) waitMs = redialFirstMs;
+    // Half of it is chance, so that a thousand agents do not come back at once.
+    const jitteredMs = waitMs * (0.5 + random.next());
+    waitMs = Math.min(waitMs * 2, redialMaxMs);
+    await sleep(clock, jitteredMs, signal).catch(() => {});
+  }
+}
+
+/** One connection, from its first byte to its last. Throws why it ended, if there is a reason. */
+async function connected(options: TunnelOptions, signal: AbortSignal): Promise<void> {
+  const connection = await dialled(options, signal);
+  await new Promise<void>((resolve, reject) => {
+    const tunnel: Multiplexer = new Multiplexer({
+      connection,
+      role: "client",
+      clock: options.clock,
+      onOpen: (stream, head) => {
+        serve(tunnel, stream, head, options).catch(options.onError);
+      },
+      onClose: (error) => {
+        stopListening();
+        if (error === undefined) resolve();
+        else reject(error);
+      },
+    });
+    const stopListening = onAbort(signal, () => tunnel.close("the agent stops"));
+    options.onConnected?.();
+  });
+}
+
+async function dialled({ home, target }: TunnelOptions, signal: AbortSignal): Promise<Duplex> {
+  const { headers, accept } = clientHandshake([muxProtocol]);
+  const path = `${resourcePath(syncTargets, { name: target })}/tunnel`;
+  const response = await home.upgrade({ method: "GET", path, headers, signal });
+  if (!isUpgraded(response)) {
+    const said = (await response.body.text()).slice(0, saidCharactersMax);
+    throw new Error(`the control plane answered ${response.status} to the tunnel: ${said}`);
+  }
+  const connection = response.connection as Duplex;
+  if (headerText(response.headers, "sec-websocket-accept") !== accept) {
+    connection.destroy();
+    throw new Error("whoever answered the tunnel does not speak WebSocket");
+  }
+  return connection;
+}
+
+const saidCharactersMax = 500;
+
+async function serve(
+  tunnel: Multiplexer,
+  stream: MuxStream,
+  head: JsonValue,
+  { door }: TunnelOptions,
+): Promise<void> {
+  const leaving = new AbortController();
+  stream.once("close", () => leaving.abort(new Error("the other side went away")));
+  let answer: PodAnswer;
+  try {
+    const request = readPodRequest(head);
+    if (request === undefined) throw statusError.forbidden(pods, "", notAPodRequest);
+    answer = await door.open(request, leaving.signal);
+  } catch (error) {
+    if (stream.destroyed) return;
+    tunnel.answer(stream, refusalOf(error));
+    stream.end();
+    stream.resume();
+    if (!isStatusError(error)) throw error;
+    return;
+  }
+  const { status, headers } = answer;
+  if (stream.destroyed) return abandon(answer);
+  tunnel.answer(stream, { status, headers });
+  if ("connection" in answer) join(answer.connection, stream);
+  else await copy(answer.body, stream);
+}
+
+const pods = { group: "", resource: "pods" } as const;
+const notAPodRequest =
+  "an agent opens logs and sessions of Pods that it brought up, and nothing else";
+
+function refusalOf(error: unknown): JsonObject {
+  const { code, reason, message } =
+    error instanceof StatusError
+      ? error
+      : statusError.unavailable("the agent cannot ask its cluster: see its log");
+  return { code, reason: String(reason), message };
+}
+
+function abandon(answer: PodAnswer): void {
+  if ("connection" in answer) answer.connection.destroy();
+}
+
+/** Bytes of either go to the other, each at the other's pace; when one breaks, so does the other. */
+export function join(one: Duplex, other: Duplex): void {
+  const fail = (to: Duplex) => () => {
+    if (!to.destroyed) to.destroy();
+  };
+  one.on("error", fail(other));
+  other.on("error", fail(one));
+  one.once("close", () => settle(other));
+  other.once("close", () => settle(one));
+  one.pipe(other);
+  other.pipe(one);
+}
+
+/** The other side is gone: what was said is still delivered, and nothing more will be. */
+function settle(stream: Duplex): void {
+  if (stream.destroyed) return;
+  stream.end(() => stream.destroy());
+}
+
+async function copy(body: AsyncIterable<Uint8Array>, stream: MuxStream): Promise<void> {
+  stream.resume();
+  for await (const chunk of body) {
+    if (stream.destroyed) return;
+    if (!stream.write(chunk)) await drained(stream);
+  }
+  stream.end();
+}
+
+function drained(stream: Duplex): Promise<void> {
+  return new Promise((resolve) => {
+    const done = () => {
+      stream.off("drain", done);
+      stream.off("close", done);
+      resolve();
+    };
+    stream.on("drain", done);
+    stream.on("close", done);
+    if (stream.destroyed) done();
+  });
+}

@@ -1,0 +1,146 @@
+/**
+ * Tunnels: the agents that are connected to this process, by the SyncTarget whose cluster they are in. Who was let in was judged before.
+ *
+ * An agent that starts anew may come before its former connection is known to be dead: the newest counts, and the others go on until they end.
+ */
+import type { Duplex } from "node:stream";
+import type { Clock } from "@kcp-ts/machinery/base";
+import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery/json";
+import { StatusError, statusError } from "@kcp-ts/machinery/status";
+import type { TargetIdentity } from "../syncer/index.ts";
+import { Multiplexer } from "./multiplexer.ts";
+import type { PodAnswer, PodWay } from "./pod-door.ts";
+import { isTexts, type PodRequest, picked, returnedHeaders } from "./pod-request.ts";
+
+export interface TunnelsOptions {
+  readonly clock: Clock;
+  /** For a log. */
+  readonly onChange?:
+    | ((target: TargetIdentity, isConnected: boolean, error?: Error) => void)
+    | undefined;
+}
+
+/** Of the same SyncTarget: one in use, and those that are not known to be dead yet. */
+const tunnelsPerTargetMax = 4;
+/** How long an agent that lost its rights may still be asked. */
+export const welcomeMs = 30_000;
+
+export class Tunnels {
+  readonly #options: TunnelsOptions;
+  readonly #tunnels = new Map<string, Multiplexer[]>();
+
+  constructor(options: TunnelsOptions) {
+    this.#options = options;
+  }
+
+  /** A connection whose upgrade is done. `isWelcome` is asked from time to time whether the agent still is. */
+  accept(
+    target: TargetIdentity,
+    connection: Duplex,
+    isWelcome: () => Promise<boolean> = async () => true,
+  ): void {
+    const key = keyOf(target);
+    const { clock, onChange } = this.#options;
+    const tunnel: Multiplexer = new Multiplexer({
+      connection,
+      role: "server",
+      clock,
+      onClose: (error) => {
+        timer.cancel();
+        const others = (this.#tunnels.get(key) ?? []).filter((one) => one !== tunnel);
+        if (others.length === 0) this.#tunnels.delete(key);
+        else this.#tunnels.set(key, others);
+        onChange?.(target, others.length > 0, error);
+      },
+    });
+    const look = () => {
+      isWelcome().then(
+        (still) => {
+          if (!still) tunnel.close("the agent may not sync to this cluster any more");
+          else if (tunnel.isOpen) timer = clock.schedule(welcomeMs, look);
+        },
+        // Whoever cannot be asked has taken nothing away.
+        () => {
+          if (tunnel.isOpen) timer = clock.schedule(welcomeMs, look);
+        },
+      );
+    };
+    let timer = clock.schedule(welcomeMs, look);
+    const known = [tunnel, ...(this.#tunnels.get(key) ?? [])];
+    for (const old of known.splice(tunnelsPerTargetMax)) old.close("there are newer ones");
+    this.#tunnels.set(key, known);
+    onChange?.(target, true);
+  }
+
+  /** Undefined when no agent of that SyncTarget is connected here. */
+  find(target: TargetIdentity): PodWay | undefined {
+    const tunnel = this.#tunnels.get(keyOf(target))?.find(({ isOpen }) => isOpen);
+    return tunnel && { open: (request, signal) => throughTunnel(tunnel, target, request, signal) };
+  }
+
+  /** The SyncTarget is gone, or another: its agent has no business here. */
+  drop(target: TargetIdentity): void {
+    for (const tunnel of this.#tunnels.get(keyOf(target)) ?? [])
+      tunnel.close("not wanted any more");
+  }
+
+  close(): void {
+    for (const tunnels of [...this.#tunnels.values()]) {
+      for (const tunnel of tunnels) tunnel.close("the server stops");
+    }
+  }
+}
+
+function keyOf({ cluster, name, uid }: TargetIdentity): string {
+  return JSON.stringify([cluster, name, uid]);
+}
+
+async function throughTunnel(
+  tunnel: Multiplexer,
+  target: TargetIdentity,
+  request: PodRequest,
+  signal: AbortSignal,
+): Promise<PodAnswer> {
+  signal.throwIfAborted();
+  const { stream, answer } = tunnel.open(request as unknown as JsonObject);
+  const leave = () => stream.destroy();
+  signal.addEventListener("abort", leave, { once: true });
+  stream.once("close", () => signal.removeEventListener("abort", leave));
+  const lost = new Promise<never>((_, reject) => {
+    stream.once("close", () =>
+      reject(
+        statusError.unavailable(
+          `the tunnel to ${target.name} broke while it was asked: try again, and see kubectl describe synctarget ${target.name}`,
+        ),
+      ),
+    );
+  });
+  try {
+    return answerOf(await Promise.race([answer, lost]), stream);
+  } catch (error) {
+    stream.destroy();
+    throw error;
+  } finally {
+    // Nobody waits for it any more.
+    lost.catch(() => {});
+  }
+}
+
+/** `{status, headers}` and bytes, or `{code, reason, message}` of a refusal. An agent is believed as little as anybody. */
+function answerOf(head: JsonValue, stream: Duplex): PodAnswer {
+  if (!isJsonObject(head)) throw statusError.unavailable("the agent's answer makes no sense");
+  const { status, headers = {}, code, reason, message } = head as Record<string, JsonValue>;
+  if (typeof code === "number") {
+    throw new StatusError({
+      code: code >= 400 && code < 600 && code !== 401 ? code : 502,
+      reason: String(reason ?? ""),
+      message: String(message ?? ""),
+    });
+  }
+  if (!isTexts(headers)) throw statusError.unavailable("the agent's answer makes no sense");
+  const kept = picked(headers, returnedHeaders);
+  if (status === 101)
+    return { status, headers: { ...kept, connection: "Upgrade" }, connection: stream };
+  if (status !== 200) throw statusError.unavailable("the agent's answer makes no sense");
+  return { status, headers: kept, body: stream };
+}

@@ -1,0 +1,65 @@
+/**
+ * What commands do in a container that does not run. A handful is known, so that there is something to type; all of them are pure but for
+ * `cat`, which gives back what it is given.
+ */
+export interface Container {
+  readonly pod: string;
+  readonly name: string;
+  readonly image: string;
+}
+
+/** `echoes`: standard input comes back until it ends. */
+export interface CommandResult {
+  readonly stdout: string;
+  readonly stderr: string;
+  readonly exitCode: number;
+  readonly echoes: boolean;
+}
+
+const result = (given: Partial<CommandResult>): CommandResult => ({
+  stdout: "",
+  stderr: "",
+  exitCode: 0,
+  echoes: false,
+  ...given,
+});
+
+export function pretendCommand(command: readonly string[], container: Container): CommandResult {
+  const [program = "", ...args] = command;
+  switch (program.replace(/^.*\//, "")) {
+    case "cat":
+      return result({ echoes: true });
+    case "echo":
+      return result({ stdout: `${args.join(" ")}\n` });
+    case "hostname":
+      return result({ stdout: `${container.pod}\n` });
+    case "true":
+      return result({});
+    case "false":
+      return result({ exitCode: 1 });
+    case "sh":
+    case "bash":
+      return shell(args, container);
+    default:
+      return result({
+        stderr: `exec: "${program}": a simulated container knows cat, echo, false, hostname, sh -c and true\n`,
+        exitCode: 126,
+      });
+  }
+}
+
+/** `sh -c "exit 3"`, and whatever else is known, one after the other. Without `-c` it is a shell that repeats what it is told. */
+function shell(args: readonly string[], container: Container): CommandResult {
+  if (args[0] !== "-c") return result({ echoes: true });
+  let [stdout, stderr] = ["", ""];
+  for (const text of (args[1] ?? "").split(/;|&&|\n/)) {
+    const words = text.trim().split(/\s+/);
+    if (words[0] === "") continue;
+    if (words[0] === "exit") return result({ stdout, stderr, exitCode: Number(words[1] ?? 0) });
+    const next = pretendCommand(words, container);
+    stdout += next.stdout;
+    stderr += next.stderr;
+    if (next.exitCode !== 0) return result({ stdout, stderr, exitCode: next.exitCode });
+  }
+  return result({ stdout, stderr });
+}

@@ -1,0 +1,42 @@
+/**
+ * Ingresses: an address, as a cluster's ingress controller gives one. Nothing listens there.
+ *
+ *     sim.kcp.io/address: 192.0.2.1     this one; "false" for none, as if there were no controller
+ */
+import { type Client, Controller, type ObjectKey } from "@kcp-ts/sdk";
+import { type Ingress, ingresses, isTerminating, writeStatus } from "../api/index.ts";
+import type { WorkloadContext } from "./context.ts";
+import { hashText } from "./revisions.ts";
+
+const addressAnnotation = "sim.kcp.io/address";
+
+export function ingressController({ clusters, clock, onError }: WorkloadContext): Controller {
+  const found = clusters.source<Ingress>(ingresses);
+  return new Controller({
+    name: "ingress",
+    clusters,
+    clock,
+    onError,
+    reconcile: (key, { client }) => giveAddress(found.store.get(key), key, client),
+  }).watch(ingresses);
+}
+
+async function giveAddress(
+  ingress: Ingress | undefined,
+  { name }: ObjectKey,
+  client: Client,
+): Promise<undefined> {
+  if (ingress === undefined || isTerminating(ingress)) return;
+  if ((ingress.status?.loadBalancer?.ingress ?? []).length > 0) return;
+  const asked = ingress.metadata.annotations?.[addressAnnotation];
+  if (asked === "false") return;
+  const ip = asked ?? addressOf(ingress.metadata.uid ?? name);
+  await writeStatus(client, ingresses, ingress, { loadBalancer: { ingress: [{ ip }] } });
+}
+
+/** One that follows from the uid: nobody has to keep a list of those that are taken. */
+function addressOf(uid: string): string {
+  let number = 0;
+  for (const digit of hashText(uid)) number = (number * 31 + digit.charCodeAt(0)) & 0xffff;
+  return `198.18.${number >> 8}.${number & 255 || 1}`;
+}
