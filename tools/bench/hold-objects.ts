@@ -65,7 +65,7 @@ const texts = (count: number) => `[${many(count, (i) => `"t${String(i).padStart(
 
 /** Objects are as large as they may be when they have this many values, or this many items that are owned one by one. */
 const valuesMax = 99_900;
-const ownedItemsMax = 10_000;
+const ownedItemsMax = 6_000;
 
 const mapList = {
   "x-kubernetes-list-type": "map",
@@ -76,6 +76,11 @@ const keyedItem = object({ k: text, v: { type: "integer" } }, { required: ["k"] 
 const defaulted = object({ a: { ...text, default: "b" } });
 const preserved = { "x-kubernetes-preserve-unknown-fields": true };
 const hard = { ...text, pattern: "(a|b)*a(a|b){20}$" };
+
+const alternatives = {
+  ...text,
+  oneOf: Array.from({ length: 15 }, (_, i) => (i === 14 ? {} : { maxLength: i % 7 })),
+};
 
 const rule = (expression: string) => ({ "x-kubernetes-validations": [{ rule: expression }] });
 
@@ -108,8 +113,8 @@ const writtenCases = [
     `"x":[${many(24_000, (i) => `{"aaa":"${"x".repeat(80)}${i}","b":{"c":1}}`)}]`,
   ),
   ...written("a map list of 150,000", items(keyedItem, mapList), `"x":${keyed(150_000)}`),
-  ...written("a map list of 10,000", items(keyedItem, mapList), `"x":${keyed(ownedItemsMax)}`),
-  ...written("a set of 10,000 texts", items(text, set), `"x":${texts(ownedItemsMax)}`),
+  ...written("a map list of 6,000", items(keyedItem, mapList), `"x":${keyed(ownedItemsMax)}`),
+  ...written("a set of 6,000 texts", items(text, set), `"x":${texts(ownedItemsMax)}`),
   ...written("a set of 90,000 texts", items(text, set), `"x":${texts(90_000)}`),
   ...written(
     "a set of equal texts",
@@ -130,6 +135,31 @@ const writtenCases = [
     "30,000 characters, a hard pattern",
     object({ x: hard }),
     `"x":"${"ab".repeat(15_000)}"`,
+  ),
+  ...written(
+    "12,000 characters, a hard pattern",
+    object({ x: hard }),
+    `"x":"${"ab".repeat(6_000)}"`,
+  ),
+  ...written(
+    "10,000 texts, a pattern",
+    items({ ...text, pattern: "^[a-z0-9]+$" }),
+    `"x":${texts(10_000)}`,
+  ),
+  ...written(
+    "99,900 texts, each with 15 alternatives",
+    items(alternatives),
+    `"x":${texts(valuesMax)}`,
+  ),
+  ...written(
+    "99,900 texts below alternatives",
+    object({ x: { type: "array", items: text, anyOf: [{ items: { maxLength: 1 } }, {}] } }),
+    `"x":${texts(valuesMax)}`,
+  ),
+  ...written(
+    "20,000 texts below alternatives",
+    object({ x: { type: "array", items: text, anyOf: [{ items: { maxLength: 1 } }, {}] } }),
+    `"x":${texts(20_000)}`,
   ),
   ...written(
     "anything, 900 levels",
@@ -220,17 +250,17 @@ const patchCases: HoldCase[] = [
     }),
   },
   {
-    name: "merge patch of a map list of 10,000",
-    before: [patchable, create("x", `"x":${keyed(10_000)}`)],
+    name: "merge patch of a map list of 6,000",
+    before: [patchable, create("x", `"x":${keyed(ownedItemsMax)}`)],
     request: () => ({
       method: "PATCH",
       path: `${hostilesPath}/x`,
       contentType: "application/merge-patch+json",
-      body: `{"x":${keyed(10_000)}}`,
+      body: `{"x":${keyed(ownedItemsMax)}}`,
     }),
   },
   {
-    name: "strategic merge patch of a map list of 10,000",
+    name: "strategic merge patch of a map list of 6,000",
     before: [
       define({
         group: "apps",
@@ -241,14 +271,14 @@ const patchCases: HoldCase[] = [
       {
         method: "POST",
         path: "/apis/apps/v1/namespaces/default/deployments",
-        body: `{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"x"},"x":${keyed(10_000)}}`,
+        body: `{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"x"},"x":${keyed(ownedItemsMax)}}`,
       },
     ],
     request: () => ({
       method: "PATCH",
       path: "/apis/apps/v1/namespaces/default/deployments/x",
       contentType: "application/strategic-merge-patch+json",
-      body: `{"x":${keyed(9_000)}}`,
+      body: `{"x":${keyed(5_000)}}`,
     }),
   },
 ];
@@ -291,13 +321,13 @@ const readCases: HoldCase[] = [
     request: () => ({ method: "GET", path: hostilesPath, accept: tableAccept }),
   },
   {
-    name: "a selector by field over 8 objects with a list of 10,000",
+    name: "a selector by field over 40 objects with a list of 10,000",
     before: [
       define({
         schema: object({ a: text, x: { type: "array", items: keyedItem } }),
         version: { selectableFields: [{ jsonPath: ".a" }] },
       }),
-      ...Array.from({ length: 8 }, (_, i) => create(`x${i}`, `"a":"v","x":${keyed(10_000)}`)),
+      ...Array.from({ length: 40 }, (_, i) => create(`x${i}`, `"a":"v","x":${keyed(10_000)}`)),
     ],
     request: () => ({ method: "GET", path: `${hostilesPath}?fieldSelector=a%3Dother` }),
   },

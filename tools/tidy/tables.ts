@@ -176,8 +176,12 @@ export const roomTable: Readonly<Record<string, Readonly<Record<string, readonly
     syncer: ["api"],
     scheduling: ["api"],
     coordination: ["api", "scheduling"],
+    // Where agents see what is theirs in other workspaces, too: docs/adr/0031.
+    drain: ["api", "agent"],
     // Parts, clusters and how far they are trusted are the splitter's words.
     traffic: ["api", "coordination"],
+    // Copies of lost clusters: docs/adr/0030.
+    copies: ["api", "syncer"],
     // Ways to Pods, directly and through agents: docs/adr/0030.
     tunnel: ["api", "registration", "syncer"],
     // Offers what was negotiated, and says which clusters a workspace may use: docs/adr/0031.

@@ -15,15 +15,20 @@ import {
 } from "@kcp-ts/sdk";
 import { AgentInstaller, type AgentInstallerOptions, agentViewPath } from "./agent/index.ts";
 import { ApiImporter } from "./api-importer/index.ts";
-import { OfferController, tenantTargets } from "./compute/index.ts";
-import { type Patience, workloadCoordinators } from "./coordination/index.ts";
+import { OfferController, SharedPlaces, tenantTargets } from "./compute/index.ts";
+import { graceMsDefault, type Patience, workloadCoordinators } from "./coordination/index.ts";
+import { lostCopies } from "./copies/index.ts";
+import { DrainController } from "./drain/index.ts";
 import { NegotiationController } from "./negotiation/index.ts";
 import {
   type LinkSettings,
+  leftoverOf,
   type OpenSealed,
+  originalsOf,
   TargetController,
   Targets,
 } from "./registration/index.ts";
+import { ReservedController, Scheduler, WorkspaceController } from "./scheduling/index.ts";
 import type { TargetIdentity } from "./syncer/index.ts";
 import { Syncers } from "./syncers.ts";
 import { type SightPatience, traffic } from "./traffic/index.ts";
@@ -34,6 +39,7 @@ export const multiclusterParts = [
   "api-importer",
   "api-negotiation",
   "syncer",
+  "scheduler",
   "deployment-splitter",
   "traffic",
 ] as const;
@@ -126,13 +132,38 @@ export async function runMulticluster(
     const onError = report("cluster-controller");
     const own = { openSealed, drainTimeoutMs, permits, settings, installer, onError };
     const part = new TargetController({ ...shared, ...own });
-    controllers.push(part.controller);
-    closing.push(() => part.close());
+    const drains = new DrainController({
+      clusters,
+      clock,
+      leftoverOf: (home, target, cluster, signal) =>
+        leftoverOf(originalsOf(home, target, cluster, { resources, signal })),
+      onError: report("drain"),
+    });
+    const graceMs = options.patience?.graceMs ?? graceMsDefault;
+    const copies = lostCopies({ clusters, graceMs, clock, onError: report("lost-copies") });
+    controllers.push(part.controller, drains.controller, copies.controller);
+    closing.push(
+      () => part.close(),
+      () => drains.close(),
+    );
   }
   if (parts.has("syncer")) {
     const viewOf = (target: TargetIdentity) => client.withBasePath(agentViewPath(target));
     const part = new Syncers({ ...working, viewOf, onError: report("syncer") });
     closing.unshift(() => part.close());
+  }
+  const isScheduling = parts.has("scheduler") || parts.has("deployment-splitter");
+  const places = new SharedPlaces(clusters);
+  const placeOf = (cluster: string, target: string) => places.placeOf(cluster, target);
+  const scheduler = isScheduling ? new Scheduler({ clusters, placeOf }) : undefined;
+  if (parts.has("scheduler")) {
+    const part = new WorkspaceController({ ...shared, onError: report("scheduler") });
+    controllers.push(part.controller);
+  }
+  // Who decides knows what is reserved.
+  if (scheduler !== undefined && parts.has("deployment-splitter")) {
+    const part = new ReservedController({ ...shared, scheduler, onError: report("scheduler") });
+    controllers.push(part.controller);
   }
   const loops: { run(signal: AbortSignal): Promise<void> }[] = [
     new Manager({ clusters: [clusters], controllers }),
@@ -140,7 +171,7 @@ export async function runMulticluster(
   if (parts.has("deployment-splitter")) {
     const own = { ...options.patience, onError: report("deployment-splitter") };
     const targets = tenantTargets({ client, clock, random, onError: report("compute") });
-    loops.push(workloadCoordinators({ client, clock, targets, ...own }));
+    loops.push(workloadCoordinators({ client, clock, targets, scheduler, ...own }));
   }
   if (parts.has("traffic")) {
     const own = { ...options.sight, onError: report("traffic") };

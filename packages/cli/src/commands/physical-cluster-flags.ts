@@ -13,6 +13,7 @@ export interface PhysicalClusterFlags {
   readonly autoPublishApis: string;
   readonly discoveryPollInterval: number;
   readonly syncerImage?: string;
+  readonly lostClusterToleration: number;
 }
 
 /** The server's own: namespaces, garbage, tokens, quotas. */
@@ -50,6 +51,12 @@ export function addPhysicalClusterFlags(command: Command): Command {
     .option(
       "--syncer-image <image>",
       "what agents are run from, where they are installed from here",
+    )
+    .option(
+      "--lost-cluster-toleration <duration>",
+      "how long a cluster may be out of reach before what it has is replaced elsewhere (default: 1m)",
+      durationFlag("--lost-cluster-toleration"),
+      60_000,
     );
 }
 
@@ -72,6 +79,7 @@ export function physicalClusterOptionsOf(flags: PhysicalClusterFlags): PhysicalC
     autoPublishApis: flags.autoPublishApis !== "false",
     importPollMs: flags.discoveryPollInterval,
     agentImage: flags.syncerImage,
+    patience: { graceMs: flags.lostClusterToleration },
   };
 }
 

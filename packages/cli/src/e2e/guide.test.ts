@@ -40,6 +40,17 @@ const guides: Readonly<Record<string, readonly RegExp[]>> = {
     /us-east1 +True +ClusterReady +v1\.36/,
     /web--us-east1 +2\/2/,
   ],
+  "drain.md": [
+    /web +6\/6 .*\nweb--us-east1 +3\/3 .*\nweb--us-west1 +3\/3/,
+    /^\{.*"pods":/m,
+    /us-west1 cordoned\nus-west1 already cordoned\n/,
+    /us-west1 keeps 3\nus-west1 uncordoned\n/,
+    /deployment\.apps\/web moves to us-west1\n(.*\n)*deployment\.apps\/web moved to us-west1: us-west1 9\/9\nworkloads\.kcp\.io\/cluster=us-west1\n/,
+    /deployment\.apps\/web moves to wherever there is room\n/,
+    /us-east1 draining\n(us-east1: .*\n)*us-east1 drained\n\{.*"remaining":0,/,
+    /synctarget\.workload\.kcp\.io\/us-east1 condition met\nus-east1 uncordoned\n/,
+    /us-east1 drained and removed\nsynctarget\.workload\.kcp\.io\/us-west1\n/,
+  ],
   "workspaces.md": [
     /Workspace "shop" \(type root:team\) is ready to use\./,
     /Current workspace is 'root:acme:shop' \(type root:team\)\./,

@@ -29,7 +29,7 @@ import {
 const plugin = fileURLToPath(new URL("../../bin/kubectl-kcp.mjs", import.meta.url));
 
 interface Target extends KubernetesObject {
-  readonly spec?: { readonly unschedulable?: boolean; readonly evictAfter?: string };
+  readonly spec?: { readonly unschedulable?: boolean; readonly drain?: object };
   readonly status?: {
     readonly conditions?: readonly Condition[];
     readonly version?: string;
@@ -218,7 +218,7 @@ describe("kubectl kcp workload", () => {
     for (const verb of ["cordon", "cordon", "drain", "drain", "uncordon", "uncordon"]) {
       const { stdout } = await workload(verb, "moved");
       const { spec } = await admin.client.resource(syncTargets).get({ name: "moved" });
-      const state = [spec?.unschedulable === true, spec?.evictAfter !== undefined];
+      const state = [spec?.unschedulable === true, spec?.drain !== undefined];
       said.push(`${stdout.trim()} ${state.join()}`);
     }
     assert.deepEqual(said, [
@@ -229,6 +229,12 @@ describe("kubectl kcp workload", () => {
       "moved uncordoned false,false",
       "moved already uncordoned false,false",
     ]);
+    await workload("drain", "moved", "--max-workloads", "2", "--deadline", "1h");
+    const { spec } = await admin.client.resource(syncTargets).get({ name: "moved" });
+    assert.deepEqual(spec?.drain, {
+      budget: { workloads: 2 },
+      deadlineSeconds: 3600,
+    });
     const { code, stderr } = await workload("cordon", "nobody");
     assert.equal(code, 1);
     assert.match(stderr, /there is no SyncTarget nobody/);

@@ -1,6 +1,7 @@
 /** `kubectl kcp bind apiexport <path:export>`. */
 import { sleep, systemClock } from "@kcp-ts/machinery/base";
 import { type DynamicObject, defineResource } from "@kcp-ts/sdk";
+import { durationMs } from "./durations.ts";
 import type { Session } from "./session.ts";
 
 export interface BindOptions {
@@ -35,7 +36,7 @@ interface Claim {
 }
 
 const pollMs = 500;
-const timeoutSecondsDefault = 30;
+const timeoutDefault = "30s";
 
 export async function bindExport(
   session: Session,
@@ -60,7 +61,7 @@ export async function bindExport(
   } as never);
   session.print(`apibinding ${name} created. Waiting to successfully bind ...`);
   const startedAt = systemClock.monotonic();
-  const timeoutMs = timeoutMsOf(options.timeout);
+  const timeoutMs = durationMs(options.timeout ?? timeoutDefault, "--timeout");
   while (phaseOf(binding) !== "Bound") {
     if (systemClock.monotonic() - startedAt > timeoutMs)
       throw new Error(`could not bind ${name}: ${reasonOf(binding)}`);
@@ -119,14 +120,6 @@ export function parseClaim(text: string): Claim {
 
 export function nameOf({ group, resource }: Claim): string {
   return group === "" || group === undefined ? resource : `${resource}.${group}`;
-}
-
-/** `30s`, `2m`, or plain seconds. */
-function timeoutMsOf(text: string | undefined): number {
-  if (text === undefined) return timeoutSecondsDefault * 1000;
-  const found = /^(\d+)(s|m)?$/.exec(text);
-  if (found === null) throw new Error(`invalid --timeout ${JSON.stringify(text)}`);
-  return Number(found[1]) * (found[2] === "m" ? 60_000 : 1000);
 }
 
 function phaseOf(binding: DynamicObject): string | undefined {

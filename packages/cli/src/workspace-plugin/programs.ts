@@ -1,14 +1,16 @@
 /** The three plugins as command lines: `kubectl ws`, `kubectl create workspace`, `kubectl kcp`. */
 import { Command } from "commander";
 import { type BindOptions, bindExport } from "./bind-export.ts";
+import { type CommandFrame, moveCommand, schedulingCommands } from "./cluster-commands.ts";
 import { type CreateOptions, createWorkspace } from "./create-workspace.ts";
 import { type AnswerOptions, answerClaims, printClaims } from "./permission-claims.ts";
 import { Session, type SessionFlags } from "./session.ts";
 import { printSnapshot, type SnapshotOptions } from "./snapshot-definitions.ts";
-import { type SyncOptions, scheduleWorkload, syncWorkload } from "./sync-workload.ts";
+import { type SyncOptions, syncWorkload } from "./sync-workload.ts";
 import { createContext, printCurrent, type UseOptions, useWorkspace } from "./use-workspace.ts";
 import { printTree, type TreeOptions } from "./workspace-tree.ts";
 
+const frame: CommandFrame = { withFlags, inSession };
 const version = "v1.36.0+kcp-v0.32.3";
 
 export function workspaceMain(argv: readonly string[]): Promise<void> {
@@ -31,6 +33,8 @@ export function kcpPluginMain(argv: readonly string[]): Promise<void> {
   program.addCommand(claimsCommand());
   program.addCommand(definitionCommand());
   program.addCommand(workloadCommand());
+  for (const command of [...schedulingCommands(frame), moveCommand(frame)])
+    program.addCommand(command);
   return run(program, argv);
 }
 
@@ -145,19 +149,7 @@ function workloadCommand(): Command {
         inSession({ ...flags, server: undefined }, (session) => syncWorkload(session, name, flags)),
       ),
   );
-  for (const [verb, text] of [
-    ["cordon", "Keep new work away from a cluster."],
-    ["uncordon", "Let work come to a cluster again."],
-    ["drain", "Move away what is in a cluster, and keep new work away."],
-  ] as const) {
-    workload.addCommand(
-      withKubeconfig(new Command(verb).argument("<name>", "of the SyncTarget"))
-        .description(text)
-        .action((name: string, flags: SessionFlags) =>
-          inSession(flags, (session) => scheduleWorkload(session, name, verb)),
-        ),
-    );
-  }
+  for (const command of schedulingCommands(frame)) workload.addCommand(command);
   return workload;
 }
 

@@ -81,6 +81,12 @@ export class Session {
     return this.#flags.server ?? String(this.pointed.cluster["server"] ?? "");
   }
 
+  /** The namespace that the context names. */
+  get namespace(): string {
+    const { namespace } = this.pointed.context;
+    return typeof namespace === "string" && namespace !== "" ? namespace : "default";
+  }
+
   /** A file that the kubeconfig names. */
   readBeside(path: string): Promise<string> {
     return readFile(resolve(dirname(this.#path), path), "utf8");

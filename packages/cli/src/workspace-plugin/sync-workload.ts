@@ -18,7 +18,6 @@ import {
   toYaml,
 } from "@kcp-ts/controlplane";
 import { sleep, systemClock } from "@kcp-ts/machinery/base";
-import { isStatusError } from "@kcp-ts/machinery/status";
 import type { Client, KubernetesObject } from "@kcp-ts/sdk";
 import type { Session } from "./session.ts";
 
@@ -143,36 +142,4 @@ function labelsOf(pairs: readonly string[]): Record<string, string> {
       return [key, value];
     }),
   );
-}
-
-export type SchedulingVerb = "cordon" | "uncordon" | "drain";
-
-/** Keeps new work away from a cluster, or moves away what is there, or takes both back. */
-export async function scheduleWorkload(
-  session: Session,
-  name: string,
-  verb: SchedulingVerb,
-): Promise<void> {
-  const resource = session.clientIn(session.address.workspace).resource(syncTargets);
-  try {
-    const { spec = {} } = await resource.get({ name });
-    const { unschedulable = false, evictAfter } = spec;
-    const isDrained = evictAfter !== undefined;
-    const isDone = {
-      cordon: unschedulable && !isDrained,
-      uncordon: !unschedulable && !isDrained,
-      drain: unschedulable && isDrained,
-    }[verb];
-    const done = { cordon: "cordoned", uncordon: "uncordoned", drain: "draining" }[verb];
-    if (isDone) return session.print(`${name} already ${done}`);
-    const now = new Date(systemClock.now()).toISOString().replace(/\.\d+Z$/, "Z");
-    const patch = {
-      spec: { unschedulable: verb !== "uncordon", evictAfter: verb === "drain" ? now : null },
-    };
-    await resource.patch({ name }, { type: "merge", patch });
-    session.print(`${name} ${done}`);
-  } catch (error) {
-    if (isStatusError(error, "NotFound")) throw new Error(`there is no SyncTarget ${name}`);
-    throw error;
-  }
 }

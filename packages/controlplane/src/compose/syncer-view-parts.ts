@@ -144,10 +144,11 @@ export function importsOf(target: string): ShownPart {
   };
 }
 
-/** Written, and counted up; never read. */
+/** Written, and counted up; never read. Those that are copied up say where from; those of the agent itself speak of the cluster. */
 export function eventsOf(target: string): ShownPart {
   const isOwn = (event: JsonObject) =>
-    event["reportingComponent"] === syncerFieldManager && names(String(event["message"]), target);
+    labelsOf(event).get(stateLabel(target)) === stateUpsync ||
+    (event["reportingComponent"] === syncerFieldManager && names(String(event["message"]), target));
   return {
     verbs: ["create", "patch"],
     isShown: (seen) => isOwn(seen.object()),

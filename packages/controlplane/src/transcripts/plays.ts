@@ -1,6 +1,7 @@
 /** The transcripts as tests: each scenario is one, and they are played in order on one stage. */
 import { after, before, it } from "node:test";
 import { cordon } from "./cordon.ts";
+import { httpecho, ingressStory } from "./ingress.ts";
 import { integrationDefinitions, kubecon, myDeployment } from "./kubecon.ts";
 import { byHand, negotiation } from "./negotiation.ts";
 import { rollouts } from "./rollouts.ts";
@@ -18,6 +19,10 @@ export function playsKubecon(start: Starts): void {
 
 export function playsRollouts(start: Starts): void {
   plays(rollouts, { clusters: eastAndWest(start), files: {} });
+}
+
+export function playsIngress(start: Starts): void {
+  plays(ingressStory, { clusters: eastAndWest(start), files: { "httpecho.yaml": httpecho } });
 }
 
 function eastAndWest(start: Starts): StageOptions["clusters"] {

@@ -61,6 +61,7 @@ export class Stage {
       for (const [name, { kubeconfig }] of clusters) {
         await terminal.write(`${name}.yaml`, syncTarget(name, { kubeconfig, resources }));
         await terminal.write(`${name}-default.yaml`, syncTarget(name, { kubeconfig }));
+        await terminal.write(`${name}.kubeconfig`, kubeconfig);
       }
     } catch (error) {
       await stage.close();

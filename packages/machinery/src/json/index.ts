@@ -4,6 +4,7 @@ export type { ParsedJson } from "./parse-lossless.ts";
 export { stringifyJson } from "./stringify.ts";
 export { JsonSyntaxError, JsonTooManyValuesError } from "./syntax-error.ts";
 export {
+  cloneInPieces,
   cloneJson,
   exceededLimit,
   isJsonObject,

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { atOnce } from "../base/index.ts";
 import type { JsonObject, JsonValue } from "../json/index.ts";
 import {
-  atOnce,
   comparedItemsMax,
   compileSchema,
   crdVersionsMax,

@@ -1,14 +1,12 @@
 /** That long work rests often enough is decided by counting what happens between two rests, never by a clock. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { atOnce, Pace, type Pieces } from "../base/index.ts";
 import type { JsonObject } from "../json/index.ts";
 import {
-  atOnce,
   type CompiledRule,
   compileSchema,
   judgeCustomResourceDefinition,
-  Pace,
-  type Pieces,
   type RuleEvaluator,
   ruleObjectCostMax,
 } from "./index.ts";

@@ -1,4 +1,5 @@
 /** What users see of physical clusters: the kinds, and the names that stand on objects. */
+
 export {
   type APIResourceImport,
   type ApiResourceSpec,
@@ -10,6 +11,14 @@ export {
   negotiatedConditions,
   type SchemaUpdateStrategy,
 } from "./api-resources.ts";
+export {
+  type DrainBlock,
+  type DrainBudget,
+  type DrainSpec,
+  type DrainStatus,
+  drainedCondition,
+  evictAnnotation,
+} from "./drain.ts";
 export { hashDigits } from "./hash-digits.ts";
 export {
   byDefinition,
@@ -50,6 +59,7 @@ export {
   chosenTargetAnnotation,
   clusterLabel,
   clusterLabels,
+  clusterLostReason,
   computeExportAnnotation,
   computeFieldManager,
   copyOfAnnotation,
@@ -57,6 +67,7 @@ export {
   deletionAnnotationPrefix,
   diffAnnotationPrefix,
   downstreamLabel,
+  drainFieldManager,
   exportAnnotation,
   exportedSinceAnnotation,
   followsAnnotation,
@@ -65,6 +76,7 @@ export {
   ingressOwnedByClusterLabel,
   ingressOwnedByIngressLabel,
   ingressOwnedByNamespaceLabel,
+  locationLabelsAnnotation,
   namespaceLocatorAnnotation,
   namespaceLocatorAnnotations,
   negotiationFieldManager,
@@ -73,6 +85,8 @@ export {
   ownedByLabels,
   placementAnnotation,
   registrationFieldManager,
+  reservedAnnotation,
+  schedulerFieldManager,
   skipDefaultObjectsAnnotation,
   softFinalizersAnnotation,
   softFinalizersAnnotationPrefix,

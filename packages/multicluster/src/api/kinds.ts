@@ -1,5 +1,6 @@
 /** The kinds of physical clusters as definitions: every logical cluster serves them without a CustomResourceDefinition of its own. */
 import type { JsonObject } from "@kcp-ts/machinery/json";
+import { drainSpecSchema, drainStatusSchema } from "./drain.ts";
 import { serviceExportKind, serviceImportKind } from "./multicluster-services.ts";
 import { apiVersionAnnotation } from "./names.ts";
 import {
@@ -105,6 +106,7 @@ export const syncTargetKind: KindDefinition = {
           description:
             "What may be used of the cluster at most, by all workspaces together. What is named here takes the place of what the cluster reports.",
         },
+        drain: drainSpecSchema,
       },
       {
         default: {},
@@ -124,6 +126,7 @@ export const syncTargetKind: KindDefinition = {
       reserved: { ...quantities, description: "What is asked for by what is placed here." },
       syncedResources: list(text(), { description: "What is synced, by resource.group." }),
       lastHeartbeatTime: text("When the syncer was last heard of.", { format: "date-time" }),
+      drain: drainStatusSchema,
     }),
   ),
 };

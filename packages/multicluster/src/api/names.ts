@@ -113,12 +113,18 @@ export const workspaceUrlAnnotation = "internal.workload.kcp.io/workspace-url";
 export const upsyncedVersionAnnotation = "workload.kcp.io/rv";
 /** On upsynced objects: the uids of what they are copies of and of the SyncTarget it is in, as JSON. */
 export const copyOfAnnotation = "workload.kcp.io/copy-of";
+/** `status.reason` of upsynced Pods whose cluster cannot be seen. */
+export const clusterLostReason = "ClusterLost";
 export const upsyncDiffAnnotationPrefix = "internal.workload.kcp.io/upsyncdiff";
 /** On Services: what belongs to it downstream and is copied up, `endpoints` for one. */
 export const upsyncDerivedAnnotation = "experimental.workload.kcp.io/upsync-derived-resources";
 
 /** On namespaces: they are assigned by Placements. */
 export const placementAnnotation = "scheduling.kcp.io/placement";
+/** On Locations: their labels, for a column. */
+export const locationLabelsAnnotation = "scheduling.kcp.io/labels";
+/** On parts: what they take of their cluster, as in \`cpu=2,memory=4Gi,pods=4,workloads=1\`. */
+export const reservedAnnotation = "workloads.kcp.io/reserved";
 export const advancedSchedulingAnnotation =
   "featuregates.experimental.workload.kcp.io/advancedscheduling";
 export const computeExportAnnotation = "extra.apis.kcp.io/compute.workload.kcp.io";
@@ -132,6 +138,30 @@ export const followsAnnotation = "workloads.kcp.io/follows";
 export const exportedSinceAnnotation = "workloads.kcp.io/exported-since";
 /** Among soft finalizers of workloads, followed by the name of a Service: its endpoints have not shifted yet. */
 export const trafficHolderPrefix = "traffic/";
+
+/** On claims, and on parts of workloads that use claims, `<prefix><SyncTarget>`: volumes are in place there. Before that, nothing of it is created there. */
+export const openedAnnotationPrefix = "opened.workload.kcp.io/";
+/** On claims, and on workloads whose volumes can be in one cluster only: the SyncTarget that has the data. */
+export const volumesInAnnotation = "workloads.kcp.io/volumes-in";
+/** On a part: the SyncTarget that it is to take over from, volumes included. */
+export const takesOverFromAnnotation = "workloads.kcp.io/takes-over-from";
+/** On claims: how the volume may get into another cluster, `detach` or `never`. */
+export const volumeMoveAnnotation = "workloads.kcp.io/volume-move";
+/** On claims: who copies the volume to another cluster. */
+export const volumeHookAnnotation = "workloads.kcp.io/volume-hook";
+/** On claims: the copy that the hook is asked for, and what it says when it is made, as JSON. */
+export const volumeCopyAnnotation = "workloads.kcp.io/volume-copy";
+export const volumeCopiedAnnotation = "workloads.kcp.io/volume-copied";
+/** On claims and workloads: how their volumes are, by SyncTarget, as JSON. */
+export const volumesAnnotation = "workloads.kcp.io/volumes";
+/** On PersistentVolumes: who holds them in the cluster, with commas. */
+export const heldInClusterAnnotation = "workload.kcp.io/held-in-cluster";
+/** Among soft finalizers of claims: the data is there, or may be. */
+export const volumesHolder = "volumes";
+
+export function openedAnnotation(target: string): string {
+  return openedAnnotationPrefix + target;
+}
 
 /** On leaf ingresses: the coordinates of their root. */
 export const ingressOwnedByClusterLabel = "ingress.kcp.dev/owned-by-cluster";
@@ -153,8 +183,11 @@ export const apiVersionAnnotation = "apiresource.kcp.io/apiVersion";
 /** Who writes: the owners of fields in server-side apply. */
 export const syncerFieldManager = "kcp-syncer";
 export const registrationFieldManager = "kcp-cluster-controller";
+/** Of how far drains are. */
+export const drainFieldManager = "kcp-drain";
 /** An agent, of what it says about its cluster. */
 export const agentFieldManager = "kcp-agent";
 export const importerFieldManager = "kcp-api-importer";
 export const negotiationFieldManager = "kcp-api-negotiation";
 export const computeFieldManager = "kcp-compute";
+export const schedulerFieldManager = "kcp-scheduler";

@@ -1,5 +1,6 @@
 /** SyncTarget: a physical cluster, registered in a logical cluster. */
 import { type Condition, defineResource, type KubernetesObject, type StringMap } from "@kcp-ts/sdk";
+import type { DrainSpec, DrainStatus } from "./drain.ts";
 import type { Bounds, Taint } from "./scheduling.ts";
 
 export interface SyncTarget extends KubernetesObject {
@@ -24,6 +25,8 @@ export interface SyncTargetSpec {
   readonly taints?: readonly Taint[];
   /** What may be used at most; instead of what the cluster reports. */
   readonly bounds?: Bounds;
+  /** Everything is to leave, on a budget. */
+  readonly drain?: DrainSpec;
 }
 
 export interface SecretKeyReference {
@@ -45,6 +48,7 @@ export interface SyncTargetStatus {
   readonly syncedResources?: readonly string[];
   /** Of the syncer. */
   readonly lastHeartbeatTime?: string;
+  readonly drain?: DrainStatus;
 }
 
 export type Severity = "Error" | "Warning" | "Info";

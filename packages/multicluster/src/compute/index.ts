@@ -16,4 +16,5 @@ export {
   offerRecheckMs,
 } from "./offer-controller.ts";
 export { type PlannedOffer, planOffer } from "./plan-offer.ts";
+export { SharedPlaces } from "./shared-places.ts";
 export { tenantTargets } from "./tenant-targets.ts";

@@ -12,6 +12,7 @@ import {
   type Clusters,
   Controller,
   type EventRecorder,
+  isBeingDeleted,
   type KubernetesObject,
   Manager,
   type ObjectKey,
@@ -20,12 +21,16 @@ import {
   EventRecorder as Recorder,
   type Resource,
   type ResourceClient,
+  type StringMap,
 } from "@kcp-ts/sdk";
 import { ownedByLabel, type SyncTarget, syncTargets } from "../api/index.ts";
+import type { Scheduler } from "../scheduling/index.ts";
 import { type Decision, decide } from "./decide.ts";
 import { deployments } from "./deployment.ts";
 import { keepHistory, readHistory } from "./keep-history.ts";
 import { belongsTo, isWhole, ownerLabelOf, ownerLabelValue, partName } from "./part.ts";
+import { placementHistoryAnnotation } from "./placement-history.ts";
+import { Reservations } from "./reservations.ts";
 import { type Patience, type Target, targetOf } from "./standing.ts";
 import type { Strategy } from "./strategy.ts";
 import { metadataAndTargets } from "./watched-clusters.ts";
@@ -37,6 +42,8 @@ export interface CoordinatorOptions {
   readonly client: Client;
   /** Where SyncTargets are watched, for all coordinators; run by the caller. */
   readonly targets: Clusters;
+  /** Policy and capacity, for all coordinators; without it, every cluster takes everything. */
+  readonly scheduler?: Scheduler | undefined;
   readonly patience: Patience;
   readonly clock: Clock;
   /** Wholes at a time. */
@@ -63,7 +70,8 @@ export async function coordinate(options: CoordinatorOptions, signal: AbortSigna
     clock,
     onError,
   });
-  const work = { strategy, client, clock, seenParts, targets, events, patience };
+  const reservations = options.scheduler && new Reservations(options.scheduler, strategy);
+  const work = { strategy, client, clock, seenParts, targets, events, patience, reservations };
   const wholesIn = (key: Pick<ObjectKey, "cluster">) =>
     seen.keysByIndex("wholes", { cluster: key.cluster, value: "" });
   const controller = new Controller({
@@ -89,12 +97,16 @@ export async function coordinate(options: CoordinatorOptions, signal: AbortSigna
       map: (_object, key) => wholesIn(key).filter(({ namespace }) => namespace === key.namespace),
     });
   }
+  const partSource = clusters.source(parts, { indexers });
+  reservations?.follow(partSource, seen, (key) => controller.enqueue(key));
   await new Manager({ clusters: [clusters], controllers: [controller] }).run(signal);
   await events.flush();
 }
 
+const wholeOnly = (object: KubernetesObject) => (isWhole(object) ? [""] : []);
 const indexers = {
-  wholes: { values: (object: KubernetesObject) => (isWhole(object) ? [""] : []) },
+  wholes: { values: wholeOnly },
+  "all-wholes": { values: wholeOnly, acrossClusters: true },
 };
 
 /** A whole is looked at itself; for a part, the whole that it belongs to or once belonged to. */
@@ -125,6 +137,7 @@ interface Work {
   readonly targets: ObjectStore<Target>;
   readonly events: EventRecorder;
   readonly patience: Patience;
+  readonly reservations: Reservations | undefined;
 }
 
 async function coordinateOne(
@@ -138,8 +151,10 @@ async function coordinateOne(
   const found = await client.resource(strategy.wholes).find({ namespace, name }, { signal });
   const parent = found === undefined ? undefined : strategy.accept(found);
   // What is being deleted takes its parts along by itself.
-  if (parent === undefined || !isWhole(parent)) return;
-  if (parent.metadata.deletionTimestamp !== undefined) return;
+  if (parent === undefined || !isWhole(parent) || isBeingDeleted(parent)) {
+    work.reservations?.release(key);
+    return;
+  }
   const resource = client.resource(strategy.parts);
   const labelSelector = `${ownedByLabel}=${ownerLabelValue(name)}`;
   const [items, history, related] = await Promise.all([
@@ -154,6 +169,7 @@ async function coordinateOne(
     return part === undefined ? [] : [part];
   });
   const targets = work.targets.list({ cluster });
+  const surroundings = await work.reservations?.facts(key, parent);
   const nowMs = work.clock.now();
   const decision = (strategy.decide ?? decide)({
     strategy,
@@ -164,30 +180,33 @@ async function coordinateOne(
     targets,
     patience: work.patience,
     nowMs,
+    surroundings,
   });
+  work.reservations?.hold(key, parent, decision);
   if (decision.isExpired === true)
     return deleteExpired(client.resource(strategy.wholes), parent, signal);
   for (const happening of decision.happenings) work.events.record(cluster, parent, happening);
+  const whole = client.resource(strategy.wholes);
   if (decision.annotations !== undefined) {
-    const metadata = {
-      annotations: decision.annotations,
-      resourceVersion: parent.metadata.resourceVersion ?? "",
-    };
-    const patch = { type: "merge" as const, patch: { metadata } };
     // What depends on it is done by the look that this write leads to.
-    await client.resource(strategy.wholes).patch({ namespace, name }, patch, { signal });
+    await annotate(whole, parent, decision.annotations, signal);
     return;
   }
   await writeParts(resource, parent, decision, signal);
   if (decision.scale !== undefined) await writeScale(client, parent, decision.scale, signal);
+  const { placementHistory: record } = decision;
+  const recorded =
+    record === undefined
+      ? parent
+      : await annotate(whole, parent, { [placementHistoryAnnotation]: record }, signal);
   const kept = strategy.keepsHistory
-    ? await keepHistory(client, parent, history, signal)
-    : { parent, happenings: [] };
+    ? await keepHistory(client, recorded, history, signal)
+    : { parent: recorded, happenings: [] };
   for (const happening of kept.happenings) work.events.record(cluster, parent, happening);
   // What is said comes last: who has waited for a rollout finds it in the history.
   if (!sameStatus(decision.status, parent.status)) {
     const said = { ...kept.parent, status: decision.status };
-    await writeStatus(client.resource(strategy.wholes), said, signal);
+    await writeStatus(whole, said, signal);
   }
   if (decision.wakeAtMs === undefined) return;
   return { requeueAfterMs: Math.max(wakeMsMin, decision.wakeAtMs - nowMs) };
@@ -231,6 +250,16 @@ async function writeParts(
       return resource.delete({ namespace, name }, { preconditions, signal });
     }),
   ]);
+}
+
+async function annotate(
+  resource: ResourceClient<Workload>,
+  { metadata: { namespace, name, resourceVersion = "" } }: Workload,
+  annotations: StringMap,
+  signal: AbortSignal,
+): Promise<Workload> {
+  const patch = { metadata: { annotations, resourceVersion } };
+  return await resource.patch({ namespace, name }, { type: "merge", patch }, { signal });
 }
 
 /** As an autoscaler does it in a cluster. */

@@ -5,6 +5,7 @@ import { type Clock, systemClock } from "@kcp-ts/machinery/base";
 import { formatGroupResource } from "@kcp-ts/machinery/status";
 import { type Client, type Clusters, logicalClusters, type ObjectKey } from "@kcp-ts/sdk";
 import { type SyncTarget, syncTargets } from "../api/index.ts";
+import type { Scheduler } from "../scheduling/index.ts";
 import { coordinate } from "./coordinator.ts";
 import { deploymentStrategy } from "./deployment-strategy.ts";
 import { autoscalerStrategy } from "./kinds/autoscaler.ts";
@@ -22,6 +23,8 @@ export interface CoordinatorsOptions extends Partial<Patience> {
   readonly client: Client;
   /** Which SyncTargets each logical cluster has; its own if left out. Run here. */
   readonly targets?: Clusters | undefined;
+  /** Policy and capacity; without it, every cluster takes everything. */
+  readonly scheduler?: Scheduler | undefined;
   readonly clock?: Clock;
   /** Wholes of a kind at a time. */
   readonly concurrency?: number;
@@ -58,7 +61,9 @@ export function workloadCoordinators(options: CoordinatorsOptions): Coordinators
   const { strategies = strategiesDefault } = options;
   const { graceMs = graceMsDefault, settleMs = settleMsDefault } = options;
   const targets = options.targets ?? logicalClusters({ client, clock, onError });
-  const shared = { client, clock, onError, concurrency, targets, patience: { graceMs, settleMs } };
+  const { scheduler } = options;
+  const patience = { graceMs, settleMs };
+  const shared = { client, clock, onError, concurrency, targets, scheduler, patience };
   const running = new Map<Strategy, Promise<void>>();
   return {
     async run(signal) {

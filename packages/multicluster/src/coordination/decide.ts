@@ -3,6 +3,7 @@
  *
  * Decided anew from the whole state each time, so it does not matter what was missed, or in which order things happened.
  */
+import { createHash } from "node:crypto";
 import { formatGroupResource } from "@kcp-ts/machinery/status";
 import {
   type Happening,
@@ -11,17 +12,19 @@ import {
   stringMember,
   timestamp,
 } from "@kcp-ts/sdk";
-import { assignedCluster } from "../api/index.ts";
+import { assignedCluster, evictAnnotation, softFinalizersOf } from "../api/index.ts";
 import {
   type Assessment,
   assess,
   type Neighbour,
   type Policy,
   type Prospect,
+  type Workload as Schedulable,
   type Usage,
   workloadOf,
 } from "../scheduling/index.ts";
 import type { FoldedPart } from "./fold-parts.ts";
+import { moveRecordOf } from "./move-record.ts";
 import {
   adjustedPart,
   askedReplicasAnnotation,
@@ -31,8 +34,10 @@ import {
   partName,
 } from "./part.ts";
 import { type Placement, PlacementError, placementOf } from "./placement.ts";
-import type { Member, Part, Plan } from "./plan-moves.ts";
+import { withPlacementRecord } from "./placement-history.ts";
+import type { Member, Part, Plan, PlanInput } from "./plan-moves.ts";
 import { podTemplateOf } from "./pod-template.ts";
+import { budgetOf } from "./rollout.ts";
 import {
   earliest,
   forKind,
@@ -43,7 +48,7 @@ import {
 } from "./standing.ts";
 import type { Strategy } from "./strategy.ts";
 import { syncedAnnotation } from "./synced.ts";
-import { verdictOf } from "./verdict.ts";
+import { obstacle, verdictOf } from "./verdict.ts";
 import type { Workload } from "./workload.ts";
 
 export interface DecideInput {
@@ -92,6 +97,8 @@ export interface Decision {
   readonly places: readonly Place[];
   readonly plan: Plan;
   readonly assessment: Assessment;
+  /** What its history of placement is to be; undefined: as it is. */
+  readonly placementHistory?: string | undefined;
 }
 
 /** A cluster that has a part, could have one, or both. */
@@ -106,14 +113,15 @@ export interface Place {
 
 export function decide(input: DecideInput): Decision {
   const { strategy, parent, nowMs, takenNames } = input;
-  const { places, assessment, problem } = placesFor(input);
+  const { places, assessment, problem, placement } = placesFor(input);
   const replicas = strategy.asked(parent);
   const asked = Math.max(...places.map(({ object }) => askedOf(object)), replicas);
   const members = places.map(({ member }) => member);
   const { total, maxSkews } = assessment;
   const scaledDownBy = asked - replicas;
   const bounds = { placeable: total?.replicas, maxSkews };
-  const plan = strategy.plan({ replicas, members, scaledDownBy, ...bounds }, parent);
+  const moving = { ...movingOf(placement, replicas), nowMs, of: wishOf(parent) };
+  const plan = strategy.plan({ replicas, members, scaledDownBy, ...bounds, ...moving }, parent);
   const isHeld = problem !== undefined && input.parts.length > 0;
   const writes = writesOf(input, places, isHeld ? heldPlan(places) : plan);
   const verdict = verdictOf({
@@ -137,11 +145,28 @@ export function decide(input: DecideInput): Decision {
     ...writes,
     status,
     happenings: happeningsOf(input, places, writes),
-    wakeAtMs: earliest(...places.map(({ judgement: { untilMs } }) => untilMs)),
+    wakeAtMs: earliest(plan.wakeAtMs, ...places.map(({ judgement: { untilMs } }) => untilMs)),
     places,
     plan,
     assessment,
+    placementHistory: isHeld ? undefined : historyOf(input, places, plan),
   };
+}
+
+function historyOf(
+  { strategy, parent, nowMs }: DecideInput,
+  places: readonly Place[],
+  { goal }: Plan,
+): string | undefined {
+  const shares = [...goal].filter(([, share]) => share > 0).sort(([a], [b]) => (a < b ? -1 : 1));
+  const split = Object.fromEntries(shares);
+  const isFull = ({ member }: Place) => (goal.get(member.name) ?? 0) >= (member.room ?? Infinity);
+  const because = places
+    .filter((place) => place.member.standing !== "accepting" || isFull(place))
+    .map(obstacle)
+    .filter((text) => text !== undefined);
+  const record = { replicas: strategy.asked(parent), split, because };
+  return withPlacementRecord(parent.metadata.annotations, record, nowMs);
 }
 
 /** The clusters as they stand for this whole; and why what its author says about them cannot be read. */
@@ -149,13 +174,15 @@ export function placesFor(input: DecideInput): {
   readonly places: readonly Place[];
   readonly assessment: Assessment;
   readonly problem: string | undefined;
+  readonly placement: Placement | undefined;
 } {
   const placement = readPlacement(input.parent);
   const isRead = !(placement instanceof PlacementError);
   const wish = isRead ? placement : undefined;
   const assessment = assessmentOf(input, wish);
   const places = placesOf(input, wish, assessment);
-  return { places, assessment, problem: isRead ? undefined : placement.message };
+  const problem = isRead ? undefined : placement.message;
+  return { places, assessment, problem, placement: wish };
 }
 
 function foldedPart({ name, object, judgement, member }: Place): readonly FoldedPart[] {
@@ -176,15 +203,28 @@ function readPlacement({ metadata }: Workload): Placement | PlacementError {
   }
 }
 
+function movingOf(placement: Placement | undefined, replicas: number): Pick<PlanInput, "budget"> {
+  if (placement === undefined) return {};
+  return { budget: budgetOf(placement.rollout, placement.failover, replicas) };
+}
+
+/** What is asked for, in short: what was given up is tried again when it changes. */
+function wishOf({ metadata: { generation = 0, annotations } }: Workload): string {
+  const wishes = Object.entries(annotations ?? {}).filter(([name]) => isWish(name));
+  const text = JSON.stringify([generation, wishes.sort()]);
+  return createHash("sha256").update(text).digest("hex").slice(0, 10);
+}
+
+function isWish(annotation: string): boolean {
+  return annotation.startsWith("workloads.kcp.io/");
+}
+
 function assessmentOf(input: DecideInput, wish: Placement | undefined): Assessment {
   const { strategy, parent, targets, surroundings = {} } = input;
   const byCluster = partsByCluster(input);
   return assess({
     ...surroundings,
-    workload: workloadOf(parent, {
-      resource: formatGroupResource(strategy.parts),
-      template: podTemplateOf(strategy.wholes, parent),
-    }),
+    workload: schedulable(strategy, parent),
     candidates: targets,
     wish,
     present: (cluster) => {
@@ -195,6 +235,14 @@ function assessmentOf(input: DecideInput, wish: Placement | undefined): Assessme
         available: strategy.report(part).available,
       };
     },
+  });
+}
+
+/** A whole as the scheduler sees it. */
+export function schedulable(strategy: Strategy, whole: Workload): Schedulable {
+  return workloadOf(whole, {
+    resource: formatGroupResource(strategy.parts),
+    template: podTemplateOf(strategy.wholes, whole),
   });
 }
 
@@ -219,11 +267,8 @@ function placesOf(
     const object = byCluster.get(name);
     const isTaken = object === undefined && takenNames.has(partName(parent.metadata.name, name));
     if (isTaken) continue;
-    const judged = judge(
-      target && forKind(target, formatGroupResource(strategy.parts)),
-      nowMs,
-      patience,
-    );
+    const registered = target && forKind(target, formatGroupResource(strategy.parts));
+    const judged = judge(inTurn(registered, object), nowMs, patienceOf(placement, patience));
     const prospect = prospects.get(name);
     const judgement = permitted(judged, prospect);
     const member: Member = {
@@ -233,7 +278,8 @@ function placesOf(
       capacity: placement?.capacity.get(name),
       room: prospect?.room?.replicas,
       domains: prospect?.domains,
-      part: object === undefined ? undefined : partOf(object, strategy),
+      mayReturn: judgement !== judged && !judged.isLeaving,
+      part: object === undefined ? undefined : partOf(object, strategy, name),
     };
     places.push({ name, judgement, prospect, object, member });
   }
@@ -248,19 +294,34 @@ function permitted(judgement: Judgement, prospect: Prospect | undefined): Judgem
   return isOpen && prospect.refused.length > 0 ? { ...judgement, standing: "cordoned" } : judgement;
 }
 
+/** Who wrote the object says how long a lost cluster is waited for. */
+function patienceOf(placement: Placement | undefined, patience: Patience): Patience {
+  const seconds = placement?.failover.tolerationSeconds;
+  return seconds === undefined ? patience : { ...patience, graceMs: seconds * 1000 };
+}
+
+/** Of a cluster that is drained on a budget, parts leave when it is their turn. */
+function inTurn(target: Target | undefined, part: Workload | undefined): Target | undefined {
+  if (target?.drain !== "inTurn" || part === undefined) return target;
+  const isTurn = stringMember(part.metadata.annotations, evictAnnotation) === "true";
+  return isTurn ? { ...target, drain: "all" } : target;
+}
+
 function excluded(judgement: Judgement): Judgement {
   const { standing } = judgement;
   const isSeen = standing !== "lost" && standing !== "wavering";
   return { ...judgement, standing: isSeen ? "leaving" : standing, isLeaving: true };
 }
 
-function partOf(object: Workload, strategy: Strategy): Part {
+function partOf(object: Workload, strategy: Strategy, cluster: string): Part {
   const { metadata } = object;
   return {
     ...strategy.shareOf(object),
     ...strategy.report(object),
     isGoing: metadata.deletionTimestamp !== undefined,
     isPinned: stringMember(metadata.annotations, handsOffAnnotation) === "true",
+    isHeld: softFinalizersOf(metadata.annotations, cluster).length > 0,
+    move: moveRecordOf(metadata.annotations),
   };
 }
 
@@ -270,12 +331,12 @@ function askedOf(part: Workload | undefined): number {
 }
 
 /** Everybody keeps what they have. */
-function heldPlan(places: readonly Place[]): Pick<Plan, "next"> {
+function heldPlan(places: readonly Place[]): Pick<Plan, "next" | "records"> {
   const next = new Map<string, number | "remove">();
   for (const { name, member } of places) {
     if (member.part !== undefined) next.set(name, member.part.replicas);
   }
-  return { next };
+  return { next, records: new Map() };
 }
 
 type Writes = Pick<Decision, "creations" | "updates" | "cuts" | "removals" | "lost">;
@@ -283,7 +344,7 @@ type Writes = Pick<Decision, "creations" | "updates" | "cuts" | "removals" | "lo
 function writesOf(
   { strategy, parent, nowMs }: DecideInput,
   places: readonly Place[],
-  { next, starts }: Pick<Plan, "next" | "starts">,
+  { next, starts, records }: Pick<Plan, "next" | "starts" | "records">,
 ): Writes {
   const creations: ObjectInput<Workload>[] = [];
   const updates: Workload[] = [];
@@ -300,7 +361,8 @@ function writesOf(
     }
     const start = starts?.get(name);
     const share = { replicas: wanted, ...(start === undefined ? {} : { start }) };
-    const wish = { strategy, parent, cluster: name, share, askedReplicas };
+    const move = records?.get(name);
+    const wish = { strategy, parent, cluster: name, share, askedReplicas, move };
     if (object === undefined) {
       creations.push(newPart(wish));
       continue;

@@ -17,6 +17,7 @@ export const deploymentStrategy: Strategy = {
   shareOf: (part) => ({ replicas: replicasOf(part) }),
   report: (part) => ({
     available: statusCount(part, "availableReplicas"),
+    running: statusCount(part, "replicas") + statusCount(part, "terminatingReplicas"),
     isObserved: isObserved(part),
     isStuck:
       isObserved(part) &&

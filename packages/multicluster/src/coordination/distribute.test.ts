@@ -150,6 +150,18 @@ describe("distribute, for all clusters", () => {
     );
   });
 
+  it("changes nothing when it is asked again, though a cordoned cluster can then have less", () => {
+    const clusters = [
+      cluster("a", 3),
+      cluster("c", 0, { weight: 4 }),
+      cluster("d", 3),
+      cluster("f", 8, { weight: 3, cordoned: true }),
+    ];
+    const first = distribute(22, clusters);
+    const then = clusters.map((one) => ({ ...one, current: first.get(one.name) ?? 0 }));
+    assert.deepEqual([...distribute(22, then)], [...first]);
+  });
+
   it("changes nothing when it is asked again", () => {
     fc.assert(
       fc.property(fc.nat(60), shares({ max: 6 }), (replicas, clusters) => {

@@ -41,6 +41,24 @@ export function distribute(
   /** By how much the domains of each level may differ before something is moved; 1 if left out. */
   maxSkews: readonly number[] = [],
 ): ReadonlyMap<string, number> {
+  let known = clusters;
+  for (;;) {
+    const shares = distributeOnce(replicas, known, maxSkews);
+    // What a cordoned cluster gives up it cannot have again: the others share with that in mind, or they would have to share once more.
+    const isGivenUp = ({ name, ready, cordoned, current }: Share) =>
+      ready && cordoned === true && current > (shares.get(name) ?? 0);
+    if (!known.some(isGivenUp)) return shares;
+    known = known.map((one) =>
+      isGivenUp(one) ? { ...one, current: shares.get(one.name) ?? 0 } : one,
+    );
+  }
+}
+
+function distributeOnce(
+  replicas: number,
+  clusters: readonly Share[],
+  maxSkews: readonly number[],
+): ReadonlyMap<string, number> {
   const shares = new Map<string, number>();
   for (const { name } of clusters) shares.set(name, 0);
   const members = clusters.filter(({ ready }) => ready).map(memberOf);

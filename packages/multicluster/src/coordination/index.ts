@@ -11,7 +11,20 @@ export {
 export { type DecideInput, type Decision, decide } from "./decide.ts";
 export { distribute, type Share, weightMax } from "./distribute.ts";
 export { placedCondition } from "./fold-parts.ts";
-export { askedReplicasAnnotation, handsOffAnnotation, lostSinceAnnotation } from "./part.ts";
+export {
+  askedReplicasAnnotation,
+  belongsTo,
+  handsOffAnnotation,
+  isMachinery,
+  isWhole,
+  lostSinceAnnotation,
+  ownerLabelOf,
+  ownerLabelValue,
+  ownerReference,
+  partName,
+  plain,
+  shortened,
+} from "./part.ts";
 export { capacityAnnotation, selectorAnnotation, weightsAnnotation } from "./placement.ts";
 export { type Patience, type Target, targetOf } from "./standing.ts";
 export type { PartShare, Sharing, Strategy } from "./strategy.ts";

@@ -21,8 +21,12 @@ import {
   clusterLabel,
   ownedByLabel,
   ownedByLabels,
+  reservedAnnotation,
   statesOf,
 } from "../api/index.ts";
+import { formatReservation, reservationOf, workloadOf } from "../scheduling/index.ts";
+import { type MoveRecord, moveAnnotation, moveRecordText } from "./move-record.ts";
+import { podTemplateOf } from "./pod-template.ts";
 import type { PartShare, Strategy } from "./strategy.ts";
 import type { Workload } from "./workload.ts";
 
@@ -79,6 +83,7 @@ export interface PartWish extends PartOf {
   readonly share: PartShare;
   readonly askedReplicas: number;
   readonly lostSince?: string | undefined;
+  readonly move?: MoveRecord | undefined;
 }
 
 export function newPart(wish: PartWish): ObjectInput<Workload> {
@@ -138,13 +143,28 @@ function labelsFor({ parent, cluster }: PartOf, current: StringMap | undefined):
 }
 
 function annotationsFor(wish: PartWish, current: StringMap | undefined): StringMap {
-  const { [lostSinceAnnotation]: _, ...kept } = ofMachinery(current);
+  const {
+    [lostSinceAnnotation]: _,
+    [moveAnnotation]: __,
+    [reservedAnnotation]: ___,
+    ...kept
+  } = ofMachinery(current);
   return {
     ...plain(wish.parent.metadata.annotations),
     ...kept,
     [askedReplicasAnnotation]: String(wish.askedReplicas),
+    ...reservedBy(wish),
     ...(wish.lostSince === undefined ? {} : { [lostSinceAnnotation]: wish.lostSince }),
+    ...(wish.move === undefined ? {} : { [moveAnnotation]: moveRecordText(wish.move) }),
   };
+}
+
+/** What it takes of its cluster; who decides about others reads it here. */
+function reservedBy({ strategy, parent, share }: PartWish): StringMap {
+  const template = podTemplateOf(strategy.wholes, parent);
+  const { requests } = workloadOf(parent, { resource: strategy.name, template });
+  const reserved = formatReservation(reservationOf(requests, share.replicas));
+  return reserved === "" ? {} : { [reservedAnnotation]: reserved };
 }
 
 /** What people wrote, without what the machinery did. */
@@ -157,7 +177,7 @@ function ofMachinery(map: StringMap | undefined): StringMap {
 }
 
 /** Keys that each object has for itself. */
-function isMachinery(key: string): boolean {
+export function isMachinery(key: string): boolean {
   return /^([a-z0-9.-]*\.)?kcp\.(io|dev)\/|^(deployment|kubectl)\.kubernetes\.io\//.test(key);
 }
 

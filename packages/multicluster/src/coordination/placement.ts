@@ -14,7 +14,11 @@ import {
 } from "@kcp-ts/machinery/selectors";
 import { type StringMap, stringMember } from "@kcp-ts/sdk";
 import { weightMax } from "./distribute.ts";
+import { PlacementError } from "./placement-error.ts";
+import { type Failover, failoverOf, type Rollout, rolloutOf } from "./rollout.ts";
 import { replicasMax } from "./workload.ts";
+
+export { PlacementError } from "./placement-error.ts";
 
 export const selectorAnnotation = "workloads.kcp.io/cluster-selector";
 export const weightsAnnotation = "workloads.kcp.io/cluster-weights";
@@ -24,6 +28,8 @@ export interface Placement {
   readonly selector: LabelSelector | undefined;
   readonly weights: ReadonlyMap<string, number>;
   readonly capacity: ReadonlyMap<string, number>;
+  readonly rollout: Rollout;
+  readonly failover: Failover;
 }
 
 /** Characters in one of the annotations. */
@@ -33,11 +39,9 @@ export const placementTextMax = 16_384;
 export function placementOf(annotations: StringMap | undefined): Placement {
   const weights = amounts(annotations, weightsAnnotation, weightMax);
   const capacity = amounts(annotations, capacityAnnotation, replicasMax);
-  return { selector: selectorOf(annotations), weights, capacity };
-}
-
-export class PlacementError extends Error {
-  override readonly name = "PlacementError";
+  const selector = selectorOf(annotations);
+  const [rollout, failover] = [rolloutOf(annotations), failoverOf(annotations)];
+  return { selector, weights, capacity, rollout, failover };
 }
 
 function selectorOf(annotations: StringMap | undefined): LabelSelector | undefined {

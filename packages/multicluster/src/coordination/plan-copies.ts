@@ -5,7 +5,9 @@
  * 1. A cluster that is to be emptied keeps its copy while no other cluster takes one: the last copy is not removed.
  * 2. The copy in a lost cluster is left alone.
  */
-import { isFrozen, isToBeEmptied, type Member, type Plan, receivers } from "./plan-moves.ts";
+import { receivers } from "./goal.ts";
+import { isLeftAlone, isToBeEmptied, type Member } from "./members.ts";
+import { type Plan, unrecorded } from "./plan-moves.ts";
 
 export function planCopies({ members }: { readonly members: readonly Member[] }): Plan {
   const open = receivers(members);
@@ -19,11 +21,11 @@ export function planCopies({ members }: { readonly members: readonly Member[] })
   for (const member of members) {
     const { name, part } = member;
     if (part?.isGoing === true || part?.isPinned === true) continue;
-    if (goal.has(name) || (part !== undefined && (isFrozen(member) || goal.size === 0))) {
+    if (goal.has(name) || (part !== undefined && (isLeftAlone(member) || goal.size === 0))) {
       next.set(name, 1);
     } else if (part !== undefined) {
       next.set(name, "remove");
     }
   }
-  return { next, goal, unplaced: goal.size === 0 ? 1 : 0, surplus: 0 };
+  return { next, goal, unplaced: goal.size === 0 ? 1 : 0, surplus: 0, ...unrecorded };
 }

@@ -11,14 +11,9 @@
  * 4. While there is nowhere to go, nothing is removed.
  */
 import { distribute } from "./distribute.ts";
-import {
-  isFrozen,
-  isToBeEmptied,
-  type Member,
-  type Part,
-  type Plan,
-  receivers,
-} from "./plan-moves.ts";
+import { receivers } from "./goal.ts";
+import { isLeftAlone, isToBeEmptied, type Member, type Part } from "./members.ts";
+import { type Plan, unrecorded } from "./plan-moves.ts";
 
 export interface ExclusiveInput {
   /** 1, or 0 for what is over and is not to be started again. */
@@ -41,11 +36,12 @@ export function planExclusive({ replicas, members, canRest = false }: ExclusiveI
   for (const member of others) {
     const { name, part } = member;
     if (part.isGoing || part.isPinned) continue;
-    if (isFrozen(member) || (chosen === undefined && replicas > 0)) next.set(name, part.replicas);
+    if (isLeftAlone(member) || (chosen === undefined && replicas > 0))
+      next.set(name, part.replicas);
     else if (!canRest || isAtRest(member)) next.set(name, "remove");
     else next.set(name, 0);
   }
-  const isInTheWay = others.some((member) => !isFrozen(member));
+  const isInTheWay = others.some((member) => !isLeftAlone(member));
   const current = holders.find(({ name }) => name === chosen)?.part;
   const isLeft = current?.isGoing === true || current?.isPinned === true;
   if (chosen !== undefined && !isLeft && (current !== undefined || !isInTheWay)) {
@@ -59,7 +55,8 @@ export function planExclusive({ replicas, members, canRest = false }: ExclusiveI
     next,
     goal,
     unplaced: replicas > 0 && chosen === undefined ? replicas : 0,
-    surplus: chosen === undefined ? 0 : others.filter((member) => !isFrozen(member)).length,
+    surplus: chosen === undefined ? 0 : others.filter((member) => !isLeftAlone(member)).length,
+    ...unrecorded,
   };
 }
 
@@ -80,7 +77,7 @@ function stayingOf(holders: readonly Holder[]): Holder | undefined {
     (standing === "cordoned" ? 2 : 0) +
     (standing === "wavering" ? 0 : 1);
   return holders
-    .filter((member) => !isToBeEmptied(member) && !isFrozen(member) && !member.part.isGoing)
+    .filter((member) => !isToBeEmptied(member) && !isLeftAlone(member) && !member.part.isGoing)
     .sort((a, b) => rank(b) - rank(a) || (a.name < b.name ? -1 : 1))[0];
 }
 

@@ -3,62 +3,46 @@
  * removed from its old place only as far as enough is available without it.
  *
  * Pure and without memory: called again with what came of the step, it gives the next one, until there is none. So it may be interrupted
- * anywhere, and what happens in between (a cluster fails, another joins, somebody scales) only changes where it leads.
+ * anywhere, and what happens in between (a cluster fails, another joins, somebody scales) only changes where it leads. What a copy is in, and so whether it
+ * may grow or shrink, is a matter of `move-machine.ts`; how much of it at a time, of the budget.
  *
  * Invariants:
- * 1. A step never lets the available replicas that clusters report fall below what is asked for, nor further if they are below already.
- * 2. While fewer are available than asked for, nothing is taken away, but as many as were asked for less, and what a cluster itself
+ * 1. A step never lets the available replicas that clusters report fall below what is asked for less what the budget spares, nor further if they are below
+ *    already. Of a whole that has one, one is left.
+ * 2. While fewer are available than that, nothing is taken away, but as many as were asked for less, and what a cluster itself, or the deadline,
  *    has given up on; and of these only such as are not available.
  * 3. Of a lost cluster nothing is taken away that is asked for: it can neither be seen nor stopped.
- * 4. Repeated steps end: growing happens at once, shrinking never undoes it.
+ * 4. Repeated steps end: growing happens as soon as the budget allows it, shrinking never undoes it.
+ * 5. Where there is nowhere to go, nothing is taken away, whatever the budget.
+ * 6. At most one, if asked for: nothing is started while what it replaces may run; a lost cluster's share not before its fence is up and its part says none.
  */
-import { distribute } from "./distribute.ts";
-import type { Standing } from "./standing.ts";
+import { type Goal, goalOf } from "./goal.ts";
+import {
+  availableAtLeast,
+  availableAtMost,
+  isExpired,
+  isFrozen,
+  isToBeEmptied,
+  type Member,
+  mayRun,
+  mayStillRun,
+  type PlanInput,
+  present,
+  recordOf,
+  sumOf,
+  unlimited,
+  type Wish,
+} from "./members.ts";
+import {
+  type MoveEvent,
+  type MoveState,
+  mayGrow,
+  mayShrink,
+  moveTransitions,
+} from "./move-machine.ts";
+import type { MoveRecord } from "./move-record.ts";
 
-export interface Member {
-  readonly name: string;
-  readonly standing: Standing;
-  /** A lost cluster that is also to be emptied. */
-  readonly isLeaving?: boolean;
-  /** Whether its reports count; they do if left out. */
-  readonly isTrusted?: boolean;
-  readonly weight?: number | undefined;
-  readonly capacity?: number | undefined;
-  /** Replicas that it can have at all; unbounded if left out. */
-  readonly room?: number | undefined;
-  /** Which part of the world it is in, the widest first. */
-  readonly domains?: readonly string[] | undefined;
-  readonly part?: Part | undefined;
-}
-
-/** What a cluster has of the whole. */
-export interface Part {
-  readonly replicas: number;
-  /** Of a range of numbers: the first. */
-  readonly start?: number;
-  readonly available: number;
-  /** How many there are, ready or not, where it matters that some are gone. */
-  readonly running?: number;
-  /** Whether the report is about the newest spec: an older one may count what has been removed since. */
-  readonly isObserved: boolean;
-  /** The cluster itself has given up on what is not available. */
-  readonly isStuck: boolean;
-  /** Being deleted: it can be neither changed nor made anew before it is gone. */
-  readonly isGoing: boolean;
-  /** Somebody else decides about its replicas. */
-  readonly isPinned: boolean;
-}
-
-export interface PlanInput {
-  readonly replicas: number;
-  readonly members: readonly Member[];
-  /** How many fewer are asked for than when the parts were last written. */
-  readonly scaledDownBy: number;
-  /** How many there may be in all clusters together; as many as are asked for if left out. */
-  readonly placeable?: number | undefined;
-  /** How uneven domains may be, level by level. */
-  readonly maxSkews?: readonly number[] | undefined;
-}
+export type { Budget, Member, Part, PlanInput } from "./members.ts";
 
 export interface Plan {
   /** By cluster: so many next, or `remove`. Clusters whose part stays away or is left alone are not in it. */
@@ -71,102 +55,205 @@ export interface Plan {
   readonly unplaced: number;
   /** What is still to be taken away, once it is replaced. */
   readonly surplus: number;
+  /** What is wanted and may not be started yet. */
+  readonly deferred: number;
+  readonly states: ReadonlyMap<string, MoveState>;
+  /** What the parts should remember. */
+  readonly records: ReadonlyMap<string, MoveRecord>;
+  /** When a deadline passes. */
+  readonly wakeAtMs: number | undefined;
 }
+
+/** Of a plan that keeps no records: its steps have neither a budget nor a deadline. */
+export const unrecorded: Pick<Plan, "deferred" | "states" | "records" | "wakeAtMs"> = {
+  deferred: 0,
+  states: new Map(),
+  records: new Map(),
+  wakeAtMs: undefined,
+};
 
 export function planMoves(input: PlanInput): Plan {
   const { replicas, members } = input;
-  const { placeable = replicas, maxSkews } = input;
-  const goal = goalOf(Math.min(replicas, placeable), members, maxSkews);
+  const view = viewOf(input);
+  const { goal, unplaced } = view;
   const next = new Map<string, number | "remove">();
-  let available = sumOf(members, availableAtLeast);
-  const isEnough = available >= replicas;
+  const states = new Map<string, MoveState>();
+  const available = sumOf(members, availableAtLeast);
+  const isEnough = available >= view.floor;
+  const purse = { isEnough, available, toForgo: input.scaledDownBy };
   let surplus = 0;
-  let toForgo = input.scaledDownBy;
-  const forgone = (part: Part, idle: number) => (part.isStuck ? idle : Math.min(idle, toForgo));
   for (const member of inShrinkingOrder(members, goal)) {
     const { name, part } = member;
     const wanted = goal.get(name) ?? 0;
-    if (part === undefined || part.isGoing || part.isPinned) {
-      if (part === undefined && wanted > 0) next.set(name, wanted);
+    const superfluous = Math.max(0, (part?.replicas ?? 0) - wanted);
+    const cut = part === undefined ? 0 : sparedOf(view, purse, member, superfluous);
+    const state = moveTransitions[previousOf(view, member)][eventOf(view, member, cut)];
+    states.set(name, state);
+    const more = mayGrow[state] ? (view.growth.get(name) ?? 0) : 0;
+    if (part === undefined) {
+      if (more > 0) next.set(name, more);
       continue;
     }
-    if (isFrozen(member)) {
+    if (part.isGoing || part.isPinned) continue;
+    if (isFrozen(view, member)) {
       next.set(name, Math.min(part.replicas, replicas));
       continue;
     }
-    const superfluous = Math.max(0, part.replicas - wanted);
-    const idle = part.replicas - (isEnough ? availableAtLeast(member) : availableAtMost(member));
-    const cut = Math.min(superfluous, isEnough ? idle + available - replicas : forgone(part, idle));
-    if (isEnough) available -= Math.max(0, cut - idle);
-    else if (!part.isStuck) toForgo -= cut;
-    surplus += superfluous - cut;
-    const left = superfluous > 0 ? part.replicas - cut : wanted;
-    next.set(name, left === 0 && isToBeEmptied(member) ? "remove" : left);
+    const taken = mayShrink[state] ? cut : 0;
+    if (taken > 0) spend(purse, member, taken);
+    surplus += superfluous - taken;
+    const left = part.replicas - taken + more;
+    next.set(name, left === 0 && isRemoved(view, member, state) ? "remove" : left);
   }
-  const unplaced = Math.max(0, replicas - sumOf([...goal.values()], (share) => share));
-  return { next, goal, unplaced, surplus };
+  const deferred = sumOf(members, (one) => deficitOf(view, one)) - sumOf([...view.growth.values()]);
+  const isSettled = surplus === 0 && deferred <= 0;
+  return {
+    next,
+    goal,
+    unplaced,
+    surplus,
+    deferred: Math.max(0, deferred),
+    states,
+    ...remember(view, next, states, isSettled),
+  };
 }
 
-/** What came back is not given more before it has proved itself, unless there is nobody else; what has no part yet has nothing to prove. */
-export function receivers(members: readonly Member[]): ReadonlySet<Member> {
-  const isNobodyElse = !members.some(({ standing }) => standing === "accepting");
-  const may = ({ standing, part }: Member) =>
-    standing === "accepting" || (standing === "settling" && (isNobodyElse || part === undefined));
-  return new Set(members.filter(may));
+/** All that the steps of one plan have in common. */
+interface View extends Wish, Goal {
+  readonly unplaced: number;
+  /** So many stay available. */
+  readonly floor: number;
+  /** So many more each may have now. */
+  readonly growth: ReadonlyMap<string, number>;
 }
 
-function goalOf(
-  replicas: number,
-  members: readonly Member[],
-  maxSkews?: readonly number[],
-): ReadonlyMap<string, number> {
-  const pinned = members.filter(({ part }) => part?.isPinned === true);
-  const fixed = sumOf(pinned, ({ part }) => part?.replicas ?? 0);
-  const open = receivers(members);
-  const shares = members
-    .filter((member) => !pinned.includes(member))
-    .map((member) => ({
-      name: member.name,
-      ready: takesPart.has(member.standing),
-      weight: member.weight,
-      capacity: member.capacity,
-      room: member.room,
-      domains: member.domains,
-      cordoned: !open.has(member),
-      current: member.part?.replicas ?? 0,
-    }));
-  const goal = new Map(distribute(Math.max(0, replicas - fixed), shares, maxSkews));
-  for (const { name, part } of pinned) goal.set(name, part?.replicas ?? 0);
-  return goal;
+function viewOf(input: PlanInput): View {
+  const { replicas, budget = unlimited } = input;
+  const { goal, givenUp } = goalOf({ input, budget });
+  const unplaced = Math.max(0, replicas - sumOf([...goal.values()]));
+  const least = Math.max(Math.min(1, replicas), replicas - budget.unavailable);
+  const spared = budget.isExclusive ? 0 : least;
+  const floor = unplaced > 0 ? replicas : spared;
+  const view = { input, budget, goal, givenUp, unplaced, floor };
+  return { ...view, growth: growthOf(view) };
 }
 
-const takesPart: ReadonlySet<Standing> = new Set(["accepting", "cordoned", "settling", "wavering"]);
-const counts: ReadonlySet<Standing> = new Set(["accepting", "cordoned", "leaving"]);
+function eventOf(view: View, member: Member, cut: number): MoveEvent {
+  const { part, name } = member;
+  const wanted = view.goal.get(name) ?? 0;
+  if (part === undefined) {
+    if (wanted === 0) return "unneeded";
+    return view.growth.has(name) ? "started" : "deferred";
+  }
+  if (part.isGoing) return "replaced";
+  if (isFrozen(view, member)) return "lost";
+  if (part.isPinned) return "available";
+  const isLate = isExpired(view, member) && view.givenUp.has(name);
+  if (isLate) return part.isHeld === true ? "held" : "expired";
+  const isEmptied = part.replicas === 0 && wanted === 0 && isToBeEmptied(member);
+  if (isEmptied || cut > 0) return part.isHeld === true ? "held" : "replaced";
+  if (part.replicas > wanted) return view.unplaced > 0 ? "nowhere" : "unwanted";
+  if (part.replicas < wanted) return view.growth.has(name) ? "started" : "deferred";
+  return availableAtLeast(member) < part.replicas ? "started" : "available";
+}
 
-/** What can be relied on. */
-function availableAtLeast(member: Member): number {
+function previousOf(view: View, member: Member): MoveState {
+  if (member.part === undefined) return "gone";
+  const record = recordOf(view, member);
+  if (record === undefined) return "ready";
+  return record.isRolledBack && view.givenUp.has(member.name) ? "rolledBack" : "starting";
+}
+
+/** How many of the superfluous may go now. */
+function sparedOf(view: View, purse: Readonly<Purse>, member: Member, superfluous: number): number {
   const { part } = member;
-  if (part === undefined || part.isGoing || !isReported(member)) return 0;
-  return Math.min(part.available, part.replicas);
+  if (part === undefined || superfluous === 0) return 0;
+  const { isEnough, available, toForgo } = purse;
+  const idle = part.replicas - (isEnough ? availableAtLeast(member) : availableAtMost(member));
+  if (isEnough) return Math.min(superfluous, idle + available - view.floor);
+  const isUseless = part.isStuck || view.givenUp.has(member.name);
+  return Math.min(superfluous, isUseless ? idle : Math.min(idle, toForgo));
 }
 
-/** What may be lost by taking all of it away. */
-function availableAtMost(member: Member): number {
-  const { part } = member;
-  if (part === undefined) return 0;
-  return isReported(member) ? Math.min(part.available, part.replicas) : part.replicas;
+interface Purse {
+  readonly isEnough: boolean;
+  available: number;
+  toForgo: number;
 }
 
-function isReported({ standing, isTrusted, part }: Member): boolean {
-  return part?.isObserved === true && counts.has(standing) && isTrusted !== false;
+function spend(purse: Purse, member: Member, taken: number): void {
+  const idle = (member.part?.replicas ?? 0) - availableAtLeast(member);
+  if (purse.isEnough) purse.available -= Math.max(0, taken - idle);
+  else if (member.part?.isStuck !== true) purse.toForgo = Math.max(0, purse.toForgo - taken);
 }
 
-export function isFrozen({ standing, isLeaving }: Member): boolean {
-  return standing === "lost" && isLeaving !== true;
+function isRemoved(view: View, member: Member, state: MoveState): boolean {
+  const { name, standing, isLeaving, part } = member;
+  if (!isToBeEmptied(member) || !mayShrink[state] || part?.isHeld === true) return false;
+  if ((view.goal.get(name) ?? 0) > 0) return false;
+  if (!view.budget.isExclusive) return true;
+  // What stopped because its cluster is lost stays as it is until the cluster is back.
+  return mayStillRun(member) === 0 && (standing !== "lost" || isLeaving === true);
 }
 
-export function isToBeEmptied({ standing }: Member): boolean {
-  return standing === "leaving" || standing === "lost" || standing === "gone";
+function deficitOf({ goal }: Pick<View, "goal">, { name, part }: Member): number {
+  if (part?.isGoing === true || part?.isPinned === true) return 0;
+  return Math.max(0, (goal.get(name) ?? 0) - (part?.replicas ?? 0));
+}
+
+/** What may be started now: those that lack most first, as far as the budget goes. Members that get none are not in it. */
+function growthOf(view: Omit<View, "growth">): ReadonlyMap<string, number> {
+  const { input, budget } = view;
+  let left = budget.isExclusive
+    ? input.replicas - sumOf(input.members, mayRun)
+    : input.replicas + budget.surge - sumOf(input.members, (one) => present(view, one));
+  const growth = new Map<string, number>();
+  const hungry = [...input.members].sort(
+    (a, b) => deficitOf(view, b) - deficitOf(view, a) || (a.name < b.name ? -1 : 1),
+  );
+  for (const member of hungry) {
+    const more = Math.min(left, deficitOf(view, member));
+    if (more <= 0) continue;
+    growth.set(member.name, more);
+    left -= more;
+  }
+  return growth;
+}
+
+/** Records for those who got more, and for as long as the move goes on; only deadlines need them. */
+function remember(
+  view: View,
+  next: ReadonlyMap<string, number | "remove">,
+  states: ReadonlyMap<string, MoveState>,
+  isSettled: boolean,
+): Pick<Plan, "records" | "wakeAtMs"> {
+  const { input, budget } = view;
+  const records = new Map<string, MoveRecord>();
+  const { deadlineMs } = budget;
+  if (deadlineMs === undefined) return { records, wakeAtMs: undefined };
+  const { nowMs: sinceMs = 0, of = "", members } = input;
+  const isDone = isSettled && members.every((one) => states.get(one.name) !== "starting");
+  let wakeAtMs: number | undefined;
+  for (const member of members) {
+    const { name, part } = member;
+    const wanted = next.get(name);
+    if (typeof wanted !== "number") continue;
+    const has = part?.replicas ?? 0;
+    const known = recordOf(view, member);
+    const from = known?.from ?? has;
+    if (view.givenUp.has(name)) {
+      records.set(name, { from, sinceMs: known?.sinceMs ?? sinceMs, isRolledBack: true, of });
+    } else if (wanted > has || (known === undefined && wanted < has)) {
+      records.set(name, { from, sinceMs, isRolledBack: false, of });
+    } else if (known !== undefined && !isDone) {
+      records.set(name, known);
+    }
+    const record = records.get(name);
+    if (record === undefined || record.isRolledBack || wanted <= record.from) continue;
+    const endMs = record.sinceMs + deadlineMs;
+    if (endMs > sinceMs) wakeAtMs = Math.min(wakeAtMs ?? endMs, endMs);
+  }
+  return { records, wakeAtMs };
 }
 
 /** Those that are to be emptied first, then those that have most too much; the same order every time. */
@@ -181,8 +268,4 @@ function inShrinkingOrder(
       excess(b) - excess(a) ||
       (a.name < b.name ? -1 : 1),
   );
-}
-
-function sumOf<Item>(items: readonly Item[], amountOf: (item: Item) => number): number {
-  return items.reduce((sum, item) => sum + amountOf(item), 0);
 }

@@ -10,14 +10,9 @@
  * 4. While there is nowhere to go, nothing is taken away.
  */
 import { distribute } from "./distribute.ts";
-import {
-  isFrozen,
-  isToBeEmptied,
-  type Member,
-  type Plan,
-  type PlanInput,
-  receivers,
-} from "./plan-moves.ts";
+import { receivers } from "./goal.ts";
+import { isLeftAlone, isToBeEmptied, type Member, type PlanInput } from "./members.ts";
+import { type Plan, unrecorded } from "./plan-moves.ts";
 
 export interface OrdinalInput extends Pick<PlanInput, "replicas" | "members"> {
   /** The first of all numbers. */
@@ -83,7 +78,7 @@ function hasOnlyItsOwn({ standing, part }: Member): boolean {
 
 function isReady(member: Member): boolean {
   const { standing, part } = member;
-  if (part === undefined || standing === "gone" || isFrozen(member)) return true;
+  if (part === undefined || standing === "gone" || isLeftAlone(member)) return true;
   return part.available >= part.replicas;
 }
 
@@ -167,7 +162,8 @@ function takeOne(
   const ranges = byName([...open]).map(({ name }) => next.get(name) ?? empty);
   for (const member of byName(members)) {
     const range = next.get(member.name);
-    const isLeaving = isToBeEmptied(member) && !isFrozen(member) && member.part?.isPinned !== true;
+    const isLeaving =
+      isToBeEmptied(member) && !isLeftAlone(member) && member.part?.isPinned !== true;
     if (!isLeaving || range === undefined || sizeOf(range) === 0) continue;
     if (ranges.some((other) => sizeOf(other) > 0 && other.end === range.start)) {
       next.set(member.name, { start: range.start + 1, end: range.end });
@@ -208,13 +204,13 @@ function planOf(
       next.set(name, "remove");
       continue;
     }
-    if (isToBeEmptied(member) && !isFrozen(member)) surplus += size;
+    if (isToBeEmptied(member) && !isLeftAlone(member)) surplus += size;
     else goal.set(name, size);
     next.set(name, size);
     starts.set(name, range?.start ?? part?.start ?? 0);
   }
   const total = unplaced.reduce((sum, range) => sum + sizeOf(range), 0);
-  return { next, starts, goal, unplaced: total, surplus };
+  return { next, starts, goal, unplaced: total, surplus, ...unrecorded };
 }
 
 const empty: Range = { start: 0, end: 0 };

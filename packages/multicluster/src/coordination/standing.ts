@@ -8,7 +8,7 @@
  *         ▼ not Ready                                     │
  *     wavering ───── not Ready for graceMs ──────────▶  lost
  *
- *     cordoned: unschedulable      leaving: evictAfter passed, or the SyncTarget is being deleted, or excluded
+ *     cordoned: unschedulable      leaving: drained, evictAfter passed, the SyncTarget is being deleted, or excluded
  *     gone:     there is no SyncTarget of that name
  *
  * What each means for a part of a whole (`plan-moves.ts` acts on it):
@@ -47,6 +47,8 @@ export interface Target extends Candidate {
   /** What is synced to it, by `resource.group`; undefined where nobody says, and everything may be. */
   readonly synced?: readonly string[] | undefined;
   readonly evictAfterMs: number | undefined;
+  /** Being drained: everything at once, or each in its turn. */
+  readonly drain?: "all" | "inTurn" | undefined;
   readonly isDeleting: boolean;
 }
 
@@ -81,6 +83,7 @@ export function targetOf(object: SyncTarget): Target {
     isUnschedulable: spec?.unschedulable === true,
     synced: status?.syncedResources,
     evictAfterMs: Number.isNaN(evictAfterMs) ? undefined : evictAfterMs,
+    drain: spec?.drain && (spec.drain.budget === undefined ? "all" : "inTurn"),
     isDeleting,
   };
 }
@@ -99,8 +102,9 @@ export function judge(
   if (target === undefined) {
     return { standing: "gone", isLeaving: true, isTrusted: false, untilMs: undefined };
   }
-  const { isReady, changedAtMs, isUnschedulable, evictAfterMs, isDeleting } = target;
-  const isLeaving = isDeleting || (evictAfterMs !== undefined && evictAfterMs <= nowMs);
+  const { isReady, changedAtMs, isUnschedulable, evictAfterMs, isDeleting, drain } = target;
+  const isEvicted = evictAfterMs !== undefined && evictAfterMs <= nowMs;
+  const isLeaving = isDeleting || isEvicted || drain === "all";
   const evictionMs = isLeaving ? undefined : evictAfterMs;
   const settledAtMs = changedAtMs + settleMs;
   const isTrusted = isReady && nowMs >= settledAtMs;
@@ -115,7 +119,7 @@ export function judge(
     return nowMs >= lostAtMs ? judged("lost") : judged("wavering", lostAtMs);
   }
   if (isLeaving) return judged("leaving");
-  if (isUnschedulable) return judged("cordoned");
+  if (isUnschedulable || drain !== undefined) return judged("cordoned");
   return judged(isTrusted ? "accepting" : "settling");
 }
 

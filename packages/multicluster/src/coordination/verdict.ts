@@ -1,7 +1,9 @@
 /** What is said about the split of a Deployment: in its condition Placed and, when nothing goes on without help, in Progressing. */
-
+import { softFinalizersAnnotation } from "../api/index.ts";
 import type { Bound, Prospect } from "../scheduling/index.ts";
 import type { Verdict } from "./fold-parts.ts";
+import type { MoveState } from "./move-machine.ts";
+import { moveAnnotation } from "./move-record.ts";
 import type { Member, Plan } from "./plan-moves.ts";
 import type { Standing } from "./standing.ts";
 
@@ -46,7 +48,13 @@ export function verdictOf(input: VerdictInput): Verdict {
     const message = `${plan.unplaced} of ${replicas} replicas have no cluster to go to: ${why}`;
     return blocked(reason, message);
   }
-  const verdict = moving(plan, places) ?? placed(plan);
+  const verdict =
+    rolledBack(plan) ??
+    paused(plan, places) ??
+    held(plan) ??
+    moving(plan, places) ??
+    deferred(plan) ??
+    placed(plan);
   const lost = places.filter(({ member }) => member.standing === "lost" && member.part);
   if (lost.length === 0) return verdict;
   const message = `${verdict.message}; lost: ${lost.map(({ name }) => name).join(", ")}`;
@@ -64,17 +72,26 @@ function shortage({ replicas, places, plan, total }: VerdictInput): {
     replicas - total.replicas >= plan.unplaced
   )
     return { reason: "NoCapacity", why: total.because };
-  const isOpen = ({ standing }: Member) => standing === "accepting" || standing === "settling";
   const isFull = places.some(({ member }) => isOpen(member) && member.room !== undefined);
   const isRefused = places.some(({ prospect }) => refusals(prospect).length > 0);
-  const why = places.map(({ name, member, prospect }) => {
-    const because = refusals(prospect);
-    if (because.length > 0) return `${name}: ${because.join(", ")}`;
-    if (isOpen(member) && prospect?.room !== undefined) return `${name}: ${prospect.room.because}`;
-    return `${name} is ${words[member.standing]}`;
-  });
+  const why = places.map(
+    (place) => obstacle(place) ?? `${place.name} is ${words[place.member.standing]}`,
+  );
   const reason = isFull ? "NoCapacity" : isRefused ? "NoEligibleClusters" : "NoReadyClusters";
   return { reason, why: why.join(", ") };
+}
+
+function isOpen({ standing }: Member): boolean {
+  return standing === "accepting" || standing === "settling";
+}
+
+/** What keeps replicas from a cluster; undefined when nothing does. */
+export function obstacle(place: VerdictInput["places"][number]): string | undefined {
+  const { name, member, prospect } = place;
+  const because = refusals(prospect);
+  if (because.length > 0) return `${name}: ${because.join(", ")}`;
+  if (!isOpen(member)) return `${name} is ${words[member.standing]}`;
+  return prospect?.room === undefined ? undefined : `${name}: ${prospect.room.because}`;
 }
 
 function refusals(prospect: Prospect | undefined): readonly string[] {
@@ -102,7 +119,56 @@ function moving({ goal, surplus }: Plan, places: VerdictInput["places"]): Verdic
   });
   if (surplus === 0) return undefined;
   const message = `${surplus} replicas are removed from where they are when their replacements are available: ${starting.join(", ")}`;
-  return { isPlaced: false, isBlocked: false, reason: "Moving", message };
+  return placing("Moving", message);
+}
+
+const placing = (reason: string, message: string): Verdict => ({
+  isPlaced: false,
+  isBlocked: false,
+  reason,
+  message,
+});
+
+function inState({ states }: Plan, state: MoveState): string {
+  return [...states]
+    .filter(([, one]) => one === state)
+    .map(([name]) => name)
+    .sort()
+    .join(", ");
+}
+
+function rolledBack(plan: Plan): Verdict | undefined {
+  const names = inState(plan, "rolledBack");
+  if (names === "") return undefined;
+  const message = `what was started in ${names} did not become available in time and was taken back: it is tried again when the object is edited, or when the annotation ${moveAnnotation} is removed from its part there`;
+  return placing("RolledBack", message);
+}
+
+/** They should leave, and are wanted where they are: only a pause says so. */
+function paused({ goal }: Plan, places: VerdictInput["places"]): Verdict | undefined {
+  const kept = places.filter(
+    ({ name, member }) => member.standing === "leaving" && (goal.get(name) ?? 0) > 0,
+  );
+  if (kept.length === 0) return undefined;
+  const names = kept.map(({ name }) => name).join(", ");
+  return placing("Paused", `moves are paused: replicas that are to leave ${names} stay`);
+}
+
+function held(plan: Plan): Verdict | undefined {
+  const names = inState(plan, "shifting");
+  if (names === "") return undefined;
+  const message = `replicas in ${names} are replaced, and kept while the annotation ${softFinalizersAnnotation("<cluster>")} of their part names somebody who needs them`;
+  return placing("Held", message);
+}
+
+function deferred({ deferred: count, goal }: Plan): Verdict | undefined {
+  if (count === 0) return undefined;
+  const shares = [...goal].filter(([, share]) => share > 0).sort();
+  const split = shares.map(([name, share]) => `${name} ${share}`).join(", ");
+  return placing(
+    "Waiting",
+    `${count} replicas wait for the budget, or for others to stop: ${split}`,
+  );
 }
 
 function placed({ goal }: Plan): Verdict {

@@ -9,7 +9,15 @@ import {
   stringMember,
 } from "@kcp-ts/sdk";
 import { agentViewPath } from "../agent/index.ts";
-import { apiResourceImports, syncedNative, syncerFinalizer, targetNameIn } from "../api/index.ts";
+import {
+  apiResourceImports,
+  isSyncedNative,
+  registrationFieldManager,
+  type SyncTarget,
+  syncedNative,
+  syncerFinalizer,
+  targetNameIn,
+} from "../api/index.ts";
 import { releasePatch, type TargetIdentity } from "../syncer/index.ts";
 
 export interface HeldOriginal {
@@ -93,7 +101,8 @@ async function* heldIn(
           const at = namespace === undefined ? { name } : { name, namespace };
           const owner = inCluster(cluster).resource<KubernetesObject>(resource as never);
           try {
-            await owner.patch(at, { type: "merge", patch }, { signal });
+            const options = { fieldManager: registrationFieldManager, signal };
+            await owner.patch(at, { type: "merge", patch }, options);
           } catch (error) {
             if (!isStatusError(error, "NotFound")) throw error;
           }
@@ -104,4 +113,24 @@ async function* heldIn(
   } catch (error) {
     if (!absences.some((reason) => isStatusError(error, reason))) throw error;
   }
+}
+
+/** What of a SyncTarget's originals there is to look for. */
+export function originalsOf(
+  client: Client,
+  { metadata: { name, uid = "" }, spec }: SyncTarget,
+  cluster: string,
+  { resources, signal }: { readonly resources: readonly string[]; readonly signal: AbortSignal },
+): HeldOriginalsOptions {
+  const natives = (spec?.resources ?? resources).filter(isSyncedNative);
+  return { client, target: { cluster, name, uid }, natives, signal };
+}
+
+/** One of them, for people to read. */
+export async function leftoverOf(options: HeldOriginalsOptions): Promise<string | undefined> {
+  for await (const { object } of heldOriginals(options)) {
+    const { namespace = "", name } = object.metadata;
+    return `${object.kind ?? "the object"} ${namespace}/${name}`;
+  }
+  return undefined;
 }

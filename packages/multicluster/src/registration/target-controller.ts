@@ -26,7 +26,6 @@ import {
 import type { AgentInstaller } from "../agent/index.ts";
 import {
   apiResourceImports,
-  isSyncedNative,
   orphanAnnotation,
   registrationFieldManager,
   type SyncMode,
@@ -39,7 +38,7 @@ import { connectCluster } from "./connect-cluster.ts";
 import { diagnose } from "./diagnose.ts";
 import { Heartbeats, heartbeatLateMs } from "./heartbeats.ts";
 import { type OpenSealed, readKubeconfig } from "./kubeconfig-source.ts";
-import { heldOriginals } from "./originals.ts";
+import { heldOriginals, leftoverOf, originalsOf } from "./originals.ts";
 import { happenings } from "./status-events.ts";
 import { type LinkReport, type LinkSettings, linkDefaults, TargetLink } from "./target-link.ts";
 import { isSaid, type Observation, targetStatus } from "./target-status.ts";
@@ -258,7 +257,7 @@ export class TargetController {
     }
     // Nobody works in the cluster from here on: what is let go of is not taken again.
     await this.#close(id);
-    const held = this.#held(key, target, client, signal);
+    const held = heldOriginals(this.#held(key, target, client, signal));
     for await (const original of held) await original.release();
     await this.#agents.revoke(client, target, signal);
     await this.#removeImports(key, target, client, signal);
@@ -280,10 +279,8 @@ export class TargetController {
     const { cluster } = key;
     const state = await targets.drain(target, { cluster, connection, signal });
     if (state === "pending") return "what was synced to the cluster is being removed from it";
-    for await (const { object } of this.#held(key, target, client, signal)) {
-      const { namespace = "", name } = object.metadata;
-      return `${object.kind ?? "the object"} ${namespace}/${name} is still in the cluster`;
-    }
+    const leftover = await leftoverOf(this.#held(key, target, client, signal));
+    if (leftover !== undefined) return `${leftover} is still in the cluster`;
     try {
       await this.#agents.uninstall(target, connection, signal);
       return undefined;
@@ -292,11 +289,9 @@ export class TargetController {
     }
   }
 
-  #held({ cluster, name }: ObjectKey, target: SyncTarget, client: Client, signal: AbortSignal) {
-    const { metadata, spec } = target;
-    const natives = (spec?.resources ?? this.#options.resources).filter(isSyncedNative);
-    const identity = { cluster, name, uid: metadata.uid ?? "" };
-    return heldOriginals({ client, target: identity, natives, signal });
+  #held({ cluster }: ObjectKey, target: SyncTarget, client: Client, signal: AbortSignal) {
+    const { resources } = this.#options;
+    return originalsOf(client, target, cluster, { resources, signal });
   }
 
   #tellOrphaned({ cluster }: ObjectKey, target: SyncTarget, drainTimeoutMs: number): void {

@@ -8,7 +8,6 @@ import type { StringMap } from "@kcp-ts/sdk";
 import type { WorkloadAffinity } from "../api/index.ts";
 import type { Candidate } from "./candidate.ts";
 import { type Policy, selectorOf } from "./policy.ts";
-import type { Workload } from "./workload.ts";
 
 export interface Neighbour {
   readonly name: string;
@@ -33,12 +32,10 @@ const indifferent: Affinity = { refusals: () => [], dislikes: () => [] };
 
 export function affinityTo(
   { affinity = [], antiAffinity = [] }: Policy,
-  neighbours: readonly Neighbour[],
-  workload: Workload,
+  others: readonly Neighbour[],
   candidates: readonly Candidate[],
 ): Affinity {
   if (affinity.length + antiAffinity.length === 0) return indifferent;
-  const others = neighbours.filter(({ name }) => name !== workload.name);
   const labels = new Map(candidates.map((one) => [one.name, one.labels]));
   const terms = [
     ...affinity.map((term) => termOf(term, others, labels, true)),

@@ -82,7 +82,7 @@ export const prospectWeightMax = 1000 * preference ** preferencesMax;
 export function assess(input: AssessInput): Assessment {
   const { workload, candidates, policy = builtIn, wish, usage = noUsage } = input;
   const selected = candidates.filter((one) => isSelected(one, policy, wish));
-  const affinity = affinityTo(policy, input.neighbours ?? [], workload, candidates);
+  const affinity = affinityTo(policy, input.neighbours ?? [], candidates);
   const opinions = candidates.map((one) => {
     const penalties = [...preferNoSchedule(one, workload, policy), ...affinity.dislikes(one)];
     return { candidate: one, penalties: penalties.slice(0, preferencesMax) };
@@ -105,13 +105,16 @@ export function assess(input: AssessInput): Assessment {
   }
   return {
     prospects,
-    total: totalRoomOf(policy.choice, workload.requests, selected.map(presenceIn(input)), usage),
+    total: totalRoomOf(policy.choice, workload.requests, presencesOf(selected, input), usage),
     maxSkews: (policy.spread ?? []).map(({ maxSkew = 1 }) => maxSkew),
   };
 }
 
-function presenceIn({ present }: AssessInput): (candidate: Candidate) => Presence {
-  return ({ name }) => present(name);
+function presencesOf(
+  candidates: readonly Candidate[],
+  { present }: AssessInput,
+): ReadonlyMap<string, Presence> {
+  return new Map(candidates.map(({ name }) => [name, present(name)]));
 }
 
 /** The weights of the object take the place of those of the policy, all of them. */

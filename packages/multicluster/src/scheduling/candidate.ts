@@ -1,7 +1,7 @@
 /** A physical cluster as the scheduler sees it: what its SyncTarget says but for its health, which is judged elsewhere. */
 import { isJsonObject, type JsonValue } from "@kcp-ts/machinery/json";
 import type { StringMap } from "@kcp-ts/sdk";
-import type { Bounds, SyncTarget, Taint } from "../api/index.ts";
+import { type Bounds, clusterLabel, type SyncTarget, type Taint } from "../api/index.ts";
 
 export interface Candidate {
   readonly name: string;
@@ -20,7 +20,8 @@ export function candidateOf({ metadata, spec, status }: SyncTarget): Candidate {
   const { allocatable, syncedResources: resources } = status ?? {};
   return {
     name: metadata.name,
-    labels: metadata.labels ?? {},
+    // By its name, too: who selects clusters may mean this one.
+    labels: { ...metadata.labels, [clusterLabel]: metadata.name },
     ...(Array.isArray(taints) && taints.length > 0 ? { taints } : {}),
     ...(isJsonObject(bounds as JsonValue | undefined) ? { bounds } : {}),
     ...(isJsonObject(allocatable as JsonValue | undefined) ? { allocatable } : {}),

@@ -14,6 +14,16 @@ export {
   type Wish,
 } from "./assess.ts";
 export { type Candidate, candidateOf } from "./candidate.ts";
+export { Ledger, type LedgerOptions, type SeenPart, type WholeName } from "./ledger.ts";
+export {
+  type LocationSaying,
+  type NamespaceSaying,
+  type PlacementSaying,
+  planWorkspace,
+  type WorkspacePlan,
+  type WorkspaceState,
+} from "./plan-workspace.ts";
+export { type Namespace, type NamespaceFacts, namespaces, Policies } from "./policies.ts";
 export {
   builtIn,
   choosesLocation,
@@ -29,7 +39,16 @@ export {
   statementsFor,
   type Treatment,
 } from "./policy.ts";
+export { formatReservation, readReservation } from "./reservation.ts";
+export { ReservedController, type ReservedControllerOptions } from "./reserved-controller.ts";
 export { noUsage, type Usage } from "./room.ts";
+export {
+  type News,
+  Scheduler,
+  type SchedulerOptions,
+  type SchedulingFacts,
+  type Subject,
+} from "./scheduler.ts";
 export {
   requestsOf,
   reservationOf,
@@ -38,3 +57,4 @@ export {
   type WorkloadShape,
   workloadOf,
 } from "./workload.ts";
+export { WorkspaceController, type WorkspaceControllerOptions } from "./workspace-controller.ts";

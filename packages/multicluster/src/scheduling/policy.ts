@@ -38,8 +38,8 @@ export interface LocationChoice {
   readonly placement: string;
   /** Undefined while it has none. */
   readonly location: string | undefined;
-  /** Which clusters are in it. */
-  readonly instances: LabelSelector;
+  /** Which clusters are in it, by their labels. */
+  readonly instances: Pick<LabelSelector, "matches">;
   /** What one workspace may use of all of them together. */
   readonly bounds: Bounds | undefined;
 }
@@ -49,8 +49,8 @@ export type Level = "namespace" | "workspace" | "global";
 export interface Statement {
   readonly level: Level;
   readonly placement: Placement;
-  /** What `status.selectedLocation` names, if it is there. */
-  readonly location: Location | undefined;
+  /** Those that it has: one, or for the Placement of all, whatever of the workspace it selects. */
+  readonly locations: readonly Location[];
 }
 
 export const builtIn: Policy = { sources: [] };
@@ -65,11 +65,11 @@ export function statementsFor(
   subject: PolicySubject,
   own: readonly Placement[],
   global: Placement | undefined,
-  locationOf: (placement: Placement, level: Level) => Location | undefined,
+  locationsOf: (placement: Placement, level: Level) => readonly Location[],
 ): readonly Statement[] {
   const found: Statement[] = [];
   const add = (placement: Placement, level: Level) =>
-    found.push({ level, placement, location: locationOf(placement, level) });
+    found.push({ level, placement, locations: locationsOf(placement, level) });
   for (const placement of own) {
     const level = levelOf(placement);
     if (level !== undefined && isAbout(placement, subject)) add(placement, level);
@@ -113,13 +113,23 @@ const levelWords: Readonly<Record<Level, string>> = {
 function choiceOf(statements: readonly Statement[]): LocationChoice | undefined {
   const statement = statements.find(({ placement }) => choosesLocation(placement));
   if (statement === undefined) return undefined;
-  const { placement, location } = statement;
+  const { placement, locations } = statement;
+  const selectors = locations.map(({ spec }) => selectorOf(spec.instanceSelector ?? everything));
+  const names = locations.map(({ metadata }) => metadata.name).sort();
   return {
     placement: placement.metadata.name,
-    location: location?.metadata.name,
-    instances: selectorOf(location?.spec.instanceSelector ?? {}),
-    bounds: location?.spec.bounds,
+    location: names.length === 0 ? undefined : names.join(", "),
+    instances: { matches: (labels) => selectors.some((one) => one.matches(labels)) },
+    bounds: locations.length === 1 ? locations[0]?.spec.bounds : undefined,
   };
+}
+
+const everything: LabelSelectorObject = {};
+
+/** Whether a Placement selects a Location by its labels. */
+export function selectsLocation({ spec }: Placement, { metadata }: Location): boolean {
+  const selectors = spec.locationSelectors ?? [everything];
+  return selectors.some((one) => selectorOf(one).matches(metadata.labels));
 }
 
 export function choosesLocation({ spec }: Placement): boolean {

@@ -14,8 +14,8 @@ import type { LocationChoice } from "./policy.ts";
 export interface Usage {
   /** Of one cluster, from all workspaces. */
   inCluster(candidate: Candidate): Amounts;
-  /** Of all clusters together, by the workspace of the workload. */
-  byWorkspace(): Amounts;
+  /** Of some clusters together, by the workspace of the workload. */
+  byWorkspace(targets: readonly string[]): Amounts;
 }
 
 export interface Demand {
@@ -37,14 +37,15 @@ export function roomIn(candidate: Candidate, demand: Demand, usage: Usage): Boun
 export function totalRoomOf(
   choice: LocationChoice | undefined,
   requests: Amounts,
-  presences: readonly Presence[],
+  presences: ReadonlyMap<string, Presence>,
   usage: Usage,
 ): Bound | undefined {
   if (choice?.bounds === undefined) return undefined;
   const limits = limitsFrom(choice.bounds);
-  const sum = (field: keyof Presence) => presences.reduce((total, one) => total + one[field], 0);
+  const sum = (field: keyof Presence) =>
+    [...presences.values()].reduce((total, one) => total + one[field], 0);
   const present = { replicas: sum("replicas"), available: sum("available") };
-  const room = roomFor(limits, usage.byWorkspace(), { requests, present });
+  const room = roomFor(limits, usage.byWorkspace([...presences.keys()]), { requests, present });
   const bound = atLeastPresent(room, present);
   return bound && { ...bound, because: `Location ${choice.location}: ${bound.because}` };
 }

@@ -2,7 +2,7 @@
 import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery/json";
 import type { StringMap } from "@kcp-ts/sdk";
 import { podsResource, type Toleration, workloadsResource } from "../api/index.ts";
-import { type Amounts, addTo, amountsOf, atLeast, times } from "./amounts.ts";
+import { type Amounts, addTo, amountsOf, atLeast, nothing, times } from "./amounts.ts";
 
 export interface Workload {
   readonly namespace: string;
@@ -49,11 +49,14 @@ export interface WorkloadShape {
 
 /** What a part with so many replicas takes away from what others may ask for. */
 export function reservationOf(requests: Amounts, replicas: number): Amounts {
+  // What makes no Pods takes nothing.
+  if (requests.size === 0) return requests;
   return new Map([...times(requests, replicas), [workloadsResource, 1000]]);
 }
 
 /** As a scheduler of Pods counts: containers add up, what runs before them only counts where it is more. */
 export function requestsOf(pod: JsonObject | undefined): Amounts {
+  if (pod === undefined) return nothing;
   const sum = new Map<string, number>();
   for (const container of listOf(pod, "containers")) addTo(sum, requestsIn(container));
   let before: Amounts = new Map();

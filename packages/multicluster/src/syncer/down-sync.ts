@@ -116,8 +116,7 @@ export class DownSync {
     if (downstream === undefined) {
       if (await this.#propagatesDeletion(key, upstream)) return done;
       const made = await this.#apply(key, this.#desired(key, upstream, []), true);
-      await this.#bringUp(key, upstream, made);
-      return done;
+      return await this.#bringUp(key, upstream, made, done);
     }
     const origin = view.originOf(downstream);
     if (origin === undefined) throw this.#takenError(key, downstream);
@@ -125,13 +124,19 @@ export class DownSync {
     // What is there may be the copy of an earlier object of this name: who knows is asked before it goes.
     if (origin.uid !== upstream.metadata.uid) return this.#remove(key);
     const { result, copy } = await this.#bringInLine(key, upstream, downstream);
-    await this.#bringUp(key, upstream, copy);
-    return result;
+    return await this.#bringUp(key, upstream, copy, result);
   }
 
-  async #bringUp(key: ObjectKey, upstream: CachedObject, copy: CachedObject): Promise<void> {
+  async #bringUp(
+    key: ObjectKey,
+    upstream: CachedObject,
+    copy: CachedObject,
+    result: SyncResult,
+  ): Promise<SyncResult> {
     await liftFields({ ...this.#options, key, upstream, downstream: copy });
-    await this.#status.sync(key, upstream, copy);
+    const waitMs = await this.#status.sync(key, upstream, copy);
+    if (waitMs === undefined) return result;
+    return { againAfterMs: Math.min(waitMs, result.againAfterMs ?? waitMs) };
   }
 
   async #bringInLine(

@@ -15,11 +15,13 @@ import {
   type InformerScope,
   type MetricsRegistry,
   type ObjectKey,
+  onAbort,
   WorkQueue,
 } from "@kcp-ts/sdk";
 import { sharedTargetName, targetNameIn } from "../api/index.ts";
 import type { SyncContext, SyncedResource } from "./context.ts";
 import { DownstreamNamespaces } from "./downstream-namespaces.ts";
+import { EventSync } from "./event-sync.ts";
 import { runHeartbeat, targetConfirmation } from "./heartbeat.ts";
 import { isRace, type KindHealth, KindSync } from "./kind-sync.ts";
 import type { TargetIdentity } from "./origin.ts";
@@ -107,6 +109,7 @@ class RunningSyncer implements Syncer {
   readonly #stop = new AbortController();
   readonly #running: Promise<void>[] = [];
   #stopListening = () => {};
+  #events: { readonly stop: AbortController } | undefined;
   #refused: string | undefined;
 
   constructor(options: SyncerOptions) {
@@ -230,6 +233,31 @@ class RunningSyncer implements Syncer {
     for (const [id, synced] of wanted) {
       if (!this.#kinds.has(id)) this.#startKind(id, synced);
     }
+    this.#updateEvents();
+  }
+
+  /** Events belong to Pods: who brings those up wants to know what befell them. */
+  #updateEvents(): void {
+    const isWanted = [...this.#kinds.values()].some(isPods);
+    if (!isWanted) this.#events?.stop.abort();
+    if (!isWanted) this.#events = undefined;
+    if (!isWanted || this.#events !== undefined) return;
+    const stop = new AbortController();
+    this.#events = { stop };
+    onAbort(this.#stop.signal, () => stop.abort());
+    const events = new EventSync({
+      context: this.#context,
+      namespaces: this.#namespaces,
+      viewOf: (group, name) => {
+        for (const { synced, view } of this.#kinds.values()) {
+          const { resource } = synced;
+          if (resource.group === group && resource.kind === name) return { resource, view };
+        }
+        return undefined;
+      },
+      signal: stop.signal,
+    });
+    this.#running.push(events.run());
   }
 
   #startKind(id: string, synced: SyncedResource): void {
@@ -278,6 +306,10 @@ function waysUp({ upstream, scope, target, shared }: SyncerOptions): SyncContext
   if (scope === "all-clusters") return (cluster) => upstream.inCluster(cluster);
   return (cluster) =>
     cluster === target.cluster || shared === undefined ? upstream : shared.inCluster(cluster);
+}
+
+function isPods({ synced: { resource }, policy }: KindSync): boolean {
+  return resource.resource === "pods" && resource.group === "" && policy.direction === "up";
 }
 
 function isSame(one: KindPolicy, other: KindPolicy): boolean {

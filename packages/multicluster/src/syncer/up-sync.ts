@@ -7,9 +7,10 @@
  * Where the deletion of a copy means the original (Pods), a finalizer holds the copy until that one is gone, so that who deletes it waits for what
  * he waits for in any cluster.
  */
-import { type JsonObject, jsonEqual, stringifyJson } from "@kcp-ts/machinery/json";
+import { isJsonObject, type JsonObject, jsonEqual, stringifyJson } from "@kcp-ts/machinery/json";
 import { type DynamicObject, type ObjectInput, type ObjectKey, stringMember } from "@kcp-ts/sdk";
 import {
+  clusterLostReason,
   copyOfAnnotation,
   hashDigits,
   stateLabel,
@@ -135,7 +136,10 @@ export class UpSync {
     const { policy, upstreamObjects, view, synced } = this.#options;
     const status = statusOf(original);
     if (policy.statusOwner !== "downstream" || status === undefined || !synced.hasStatus) return;
-    if (jsonEqual(statusOf(copy) ?? null, status)) return;
+    const shown = statusOf(copy) ?? null;
+    // Who marked it takes the mark off, when the cluster has been seen again by all.
+    if (isJsonObject(shown) && shown["reason"] === clusterLostReason) return;
+    if (jsonEqual(shown, status)) return;
     const answer = await upstreamObjects.patchStatus(key, {
       type: "json",
       operations: [

@@ -98,7 +98,8 @@ function automaticExport(
   service: Service | undefined,
   hosts: ReadonlySet<string>,
 ): boolean | undefined {
-  if (service === undefined || !isFollowing(service)) return undefined;
+  if (service === undefined || service.metadata.deletionTimestamp !== undefined) return false;
+  if (!isFollowing(service)) return undefined;
   if (stringMember(service.metadata.annotations, exportAnnotation) === "false") return false;
   return hosts.size > 0 && isExportable(service);
 }

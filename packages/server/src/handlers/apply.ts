@@ -17,6 +17,7 @@ import type { HandlerRequest, HandlerRooms } from "./context.ts";
 import {
   checkAddress,
   decodeDraft,
+  decodeLargeDraft,
   largeBodyBytes,
   problemsMax,
   refuseTooManyValues,
@@ -60,7 +61,8 @@ export function applyBuild(
       await otherWork();
       refuseTooManyValues(applied);
     }
-    const draft = decodeDraft(
+    const decode = isLarge ? decodeLargeDraft : decodeDraft;
+    const draft = await decode(
       definition,
       { value: applied, duplicates: [] },
       request.options,

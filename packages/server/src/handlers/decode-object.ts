@@ -1,7 +1,13 @@
 /** A write's body as an object of the resource's kind: decoded, checked against the endpoint, unknown fields dealt with. */
-import { exceededLimit, isJsonObject, type JsonObject } from "@kcp-ts/machinery/json";
+import type { Pieces } from "@kcp-ts/machinery/base";
+import {
+  exceededLimit,
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+} from "@kcp-ts/machinery/json";
 import { deduplicateOwnerReferences, type OwnerReference } from "@kcp-ts/machinery/meta";
-import { decodeShape, ShapeError } from "@kcp-ts/machinery/shape";
+import { type Decoded, decodeShape, ShapeError } from "@kcp-ts/machinery/shape";
 import { fieldError, quote, type StatusError, statusError } from "@kcp-ts/machinery/status";
 import {
   type BodyKind,
@@ -12,7 +18,7 @@ import {
 } from "../content/index.ts";
 import { apiVersionOf, type Draft, type ResourceDefinition } from "../registry/index.ts";
 import { header } from "../request/api-request.ts";
-import { otherWork } from "../request/other-work.ts";
+import { inPieces, otherWork } from "../request/other-work.ts";
 import { bodyBytesMax, type HandlerRequest } from "./context.ts";
 import type { MutationOptions } from "./options.ts";
 
@@ -44,7 +50,7 @@ export async function readObject(
     return { draft: decodeDraft(definition, body, options, warnings), isLarge: false };
   await otherWork();
   refuseTooManyValues(body.value);
-  const draft = decodeDraft(definition, body, options, warnings);
+  const draft = await decodeLargeDraft(definition, body, options, warnings);
   await otherWork();
   return { draft, isLarge: true };
 }
@@ -75,6 +81,13 @@ export function refuseTooManyValues(object: JsonObject): void {
   if (exceeded !== undefined) throw statusError.tooLarge(exceeded);
 }
 
+/** Whether the steps of its write rest; looks at no more than is needed to tell. */
+export function hasManyValues(value: JsonValue): boolean {
+  return exceededLimit(value, manyValues) !== undefined;
+}
+
+const manyValues = { valuesMax: 10_000, membersMax: 10_000 };
+
 const objectLimits = { valuesMax: objectValuesMax, membersMax: bodyMembersMax };
 
 function withoutManagers(object: JsonObject): JsonObject {
@@ -93,12 +106,34 @@ export const problemsMax = 100;
 /** Shapes the value; what the shape does not know is refused, warned of or dropped, as the client wishes. */
 export function decodeDraft(
   definition: ResourceDefinition,
-  { value, duplicates }: DecodedBody,
-  { fieldValidation }: MutationOptions,
+  body: DecodedBody,
+  options: MutationOptions,
   warnings: string[],
   refuse: Refusal = refusalOf(definition),
 ): Draft {
-  const decoded = shapeOf(definition, value, refuse);
+  const decoded = translatingShapes(refuse, () => shapeOf(definition, body.value));
+  return draftOf(decoded, body, options, warnings, refuse);
+}
+
+/** The same, begun in a turn of its own and with rests where the kind has them. */
+export async function decodeLargeDraft(
+  definition: ResourceDefinition,
+  body: DecodedBody,
+  options: MutationOptions,
+  warnings: string[],
+  refuse: Refusal = refusalOf(definition),
+): Promise<Draft> {
+  const pieces = shapeInPieces(definition, body.value, refuse);
+  return draftOf(await inPieces(pieces), body, options, warnings, refuse);
+}
+
+function draftOf(
+  decoded: Decoded,
+  { duplicates }: DecodedBody,
+  { fieldValidation }: MutationOptions,
+  warnings: string[],
+  refuse: Refusal,
+): Draft {
   const draft = decoded.value as Draft;
   dropRepeatedOwners(draft, warnings);
   if (decoded.unknownFields.length === 0 && duplicates.length === 0) return draft;
@@ -123,14 +158,30 @@ function dropRepeatedOwners(draft: Draft, warnings: string[]): void {
   warnings.push(warning);
 }
 
-function shapeOf(
+function shapeOf({ strategy }: ResourceDefinition, value: JsonObject): Decoded {
+  const { shape, decode } = strategy;
+  return decode === undefined ? decodeShape(shape, value) : decode(value);
+}
+
+function* shapeInPieces(
   definition: ResourceDefinition,
   value: JsonObject,
   refuse: Refusal,
-): ReturnType<typeof decodeShape> {
+): Pieces<Decoded> {
+  const { decodeInPieces } = definition.strategy;
+  if (decodeInPieces === undefined)
+    return translatingShapes(refuse, () => shapeOf(definition, value));
+  const work = decodeInPieces(value);
+  for (;;) {
+    const { done, value: decoded } = translatingShapes(refuse, () => work.next());
+    if (done === true) return decoded;
+    yield;
+  }
+}
+
+function translatingShapes<Result>(refuse: Refusal, body: () => Result): Result {
   try {
-    const { shape, decode } = definition.strategy;
-    return decode === undefined ? decodeShape(shape, value) : decode(value);
+    return body();
   } catch (error) {
     if (!(error instanceof ShapeError)) throw error;
     throw refuse(error.message);

@@ -8,6 +8,7 @@
  *
  * Deployments only: an autoscaler in each cluster would give the same ordinals of a StatefulSet to several.
  */
+
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import { type Client, defineResource, findCondition, stringMember } from "@kcp-ts/sdk";
 import { assignedCluster, ownedByLabel } from "../../api/index.ts";
@@ -26,6 +27,7 @@ import {
 } from "../fold-parts.ts";
 import { adjustedPart, belongsTo, isWhole, newPart, ownerLabelValue, partName } from "../part.ts";
 import { planCopies } from "../plan-copies.ts";
+import { unrecorded } from "../plan-moves.ts";
 import { earliest } from "../standing.ts";
 import type { Strategy } from "../strategy.ts";
 import { syncedAnnotation } from "../synced.ts";
@@ -172,6 +174,7 @@ export function decideAutoscaler(input: DecideInput): Decision {
       goal: new Map([...bounds].map(([name, { max }]) => [name, max])),
       unplaced: 0,
       surplus: 0,
+      ...unrecorded,
     },
     assessment,
     wakeAtMs: earliest(...places.map(({ judgement }: Place) => judgement.untilMs)),

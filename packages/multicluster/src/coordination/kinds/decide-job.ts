@@ -4,8 +4,10 @@ import { assignedCluster } from "../../api/index.ts";
 import { type DecideInput, type Decision, type Place, placesFor } from "../decide.ts";
 import { distribute } from "../distribute.ts";
 import type { FoldedPart } from "../fold-parts.ts";
+import { receivers } from "../goal.ts";
+import { isToBeEmptied } from "../members.ts";
 import { adjustedPart, newPart, partName } from "../part.ts";
-import { isToBeEmptied, receivers } from "../plan-moves.ts";
+import { unrecorded } from "../plan-moves.ts";
 import { earliest } from "../standing.ts";
 import { syncedAnnotation } from "../synced.ts";
 import { verdictOf } from "../verdict.ts";
@@ -45,7 +47,7 @@ export function decideJob(input: DecideInput): Decision {
   for (const { cluster, object } of all) {
     goal.set(cluster, (goal.get(cluster) ?? 0) + unitsOf(object));
   }
-  const plan = { next: new Map(), goal, unplaced, surplus: 0 };
+  const plan = { next: new Map(), goal, unplaced, surplus: 0, ...unrecorded };
   const verdict = verdictOf({
     replicas: unitsOf(parent),
     places,

@@ -5,12 +5,14 @@
 import assert from "node:assert/strict";
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import { SeededRandom } from "@kcp-ts/testkit";
-import { clusterLabel } from "../../api/index.ts";
+import { clusterLabel, softFinalizersOf } from "../../api/index.ts";
 import { type Decision, decide } from "../decide.ts";
 import { type Deployment, type DeploymentStatus, replicasOf } from "../deployment.ts";
 import { deploymentStrategy } from "../deployment-strategy.ts";
+import { moveRecordOf } from "../move-record.ts";
 import { askedReplicasAnnotation } from "../part.ts";
-import { weightsAnnotation } from "../placement.ts";
+import { placementOf, weightsAnnotation } from "../placement.ts";
+import { budgetOf, rolloutOf } from "../rollout.ts";
 import { judge, type Patience, type Target } from "../standing.ts";
 import { Cluster } from "./cluster.ts";
 
@@ -53,11 +55,11 @@ export class World {
     this.history.push(`${((this.nowMs - Date.UTC(2026, 0, 1)) / 1000).toFixed(1)}s ${text}`);
   }
 
-  join(name: string): void {
+  join(name: string, labels: Readonly<Record<string, string>> = {}): void {
     this.clusters.set(name, new Cluster(name, this.random.fork()));
     this.targets.set(name, {
       name,
-      labels: {},
+      labels,
       isReady: false,
       changedAtMs: this.nowMs,
       isUnschedulable: false,
@@ -75,6 +77,24 @@ export class World {
       metadata: { ...metadata, generation },
       spec: { ...spec, ...change },
     });
+  }
+
+  /** What the author says about where and how. Null takes it back. */
+  annotate(annotations: Readonly<Record<string, string | null>>): void {
+    const { metadata } = this.parent;
+    this.parent = this.#versioned({
+      ...this.parent,
+      metadata: { ...metadata, annotations: merged(metadata.annotations, annotations) },
+    });
+  }
+
+  /** Somebody says something on a part: that it is needed, or that it is its turn. */
+  annotatePart(name: string, annotations: Readonly<Record<string, string | null>>): void {
+    const part = this.parts.get(name);
+    if (part === undefined) return;
+    const { metadata } = part;
+    const changed = merged(metadata.annotations, annotations);
+    this.#put({ ...part, metadata: { ...metadata, annotations: changed } });
   }
 
   /** Somebody changes or deletes a part. */
@@ -189,30 +209,72 @@ export class World {
     const isUndisturbed = [...this.clusters.values()].every(
       (one) => (one.isUp || !this.isTrusted(one.name)) && !one.isRolling,
     );
+    // Somebody else wrote another part since it was read: that is theirs.
+    const isMeddledWith = seen.parts.some(
+      ({ metadata: { name, generation } }) =>
+        name !== part.metadata.name && this.parts.get(name)?.metadata.generation !== generation,
+    );
     const isScaledDown = seen.parts.some(
       ({ metadata }) => Number(metadata.annotations?.[askedReplicasAnnotation] ?? 0) > asked,
     );
-    // Of a lost part nobody knows what runs: it is only kept from asking for more than the whole does.
-    const isLost = this.standingOf(part.metadata.name.slice("web--".length)) === "lost";
-    const isEmpty = replicasOf(this.parts.get(part.metadata.name) ?? part) === 0;
-    const floor = isLost || isEmpty ? Math.min(asked, before) : asked;
+    const { unavailable } = budgetOf(rolloutOf(seen.parent.metadata.annotations), {}, asked);
+    const least = Math.max(Math.min(1, asked), asked - unavailable);
+    // What was given up may go though too little is ready: it was not, when it was last heard of.
+    const isGivenUp = moveRecordOf(part.metadata.annotations) !== undefined;
+    const floor = Math.min(least, before);
+    const isTrusted = ({ metadata }: Deployment) =>
+      this.isTrusted(metadata.name.slice("web--".length));
+    const reported = seen.parts.filter(isTrusted).reduce((sum, one) => sum + countsOf(one), 0);
+    this.#checkHold(part);
+    this.#checkLastCopy(part, asked);
     cut();
     const after = this.reliablyReady();
     // Who asks for less may lose what became ready since the last report; moves may not.
-    if (!isUndisturbed || isScaledDown) return;
+    if (!isUndisturbed || isMeddledWith || isScaledDown || (isGivenUp && reported < least)) return;
     assert.ok(after >= floor, `${after} ready of ${asked} after a cut, ${before} before it`);
+  }
+
+  #checkHold({ metadata }: Deployment): void {
+    const current = this.parts.get(metadata.name);
+    const name = metadata.name.slice("web--".length);
+    const holders = softFinalizersOf(current?.metadata.annotations, name);
+    // Of what cannot be reached only the claim is made smaller, to what the whole asks for.
+    const isOut = this.standingOf(name) === "lost";
+    assert.ok(isOut || holders.length === 0, `${name} is held by ${holders.join()}`);
+  }
+
+  /** Whoever is emptied leaves somebody behind who says that it has some. */
+  #checkLastCopy(part: Deployment, asked: number): void {
+    const before = this.parts.get(part.metadata.name);
+    const left = this.parts.has(part.metadata.name) ? replicasOf(part) : 0;
+    if (asked === 0 || before === undefined || countsOf(before) === 0 || left > 0) return;
+    const others = [...this.parts.values()].filter((one) => one !== before);
+    const isAnybody = others.some((one) => countsOf(one) > 0);
+    const name = part.metadata.name.slice("web--".length);
+    const isSeen = this.isTrusted(name);
+    assert.ok(isAnybody || !isSeen, `the last copy, in ${name}, is taken away`);
   }
 
   /** What cannot be seen is not removed, unless somebody wants the cluster empty. */
   #checkMayGo({ metadata }: Deployment): void {
     const name = metadata.name.slice("web--".length);
-    const { isDeleting = true, evictAfterMs } = this.targets.get(name) ?? {};
-    const isUnwanted = isDeleting || evictAfterMs !== undefined || this.isWeightless(name);
+    const { isDeleting = true, evictAfterMs, drain, labels = {} } = this.targets.get(name) ?? {};
+    const isOutside = !this.isSelected(labels);
+    const isUnwanted =
+      isDeleting ||
+      evictAfterMs !== undefined ||
+      drain !== undefined ||
+      isOutside ||
+      this.isWeightless(name);
     assert.ok(isUnwanted || this.standingOf(name) !== "lost", `${name} is lost`);
   }
 
   isWeightless(name: string): boolean {
     return this.parent.metadata.annotations?.[weightsAnnotation] === `${name}=0`;
+  }
+
+  isSelected(labels: Readonly<Record<string, string>>): boolean {
+    return placementOf(this.parent.metadata.annotations).selector?.matches(labels) !== false;
   }
 
   #watchHealth(name: string, cluster: Cluster): void {
@@ -257,4 +319,20 @@ export class World {
     const resourceVersion = String(this.#version++);
     return { ...object, metadata: { ...object.metadata, resourceVersion } };
   }
+}
+
+function countsOf(part: Deployment): number {
+  return Math.min(part.status?.availableReplicas ?? 0, replicasOf(part));
+}
+
+function merged(
+  before: Readonly<Record<string, string>> | undefined,
+  changes: Readonly<Record<string, string | null>>,
+): Record<string, string> {
+  const after = { ...before };
+  for (const [name, value] of Object.entries(changes)) {
+    if (value === null) delete after[name];
+    else after[name] = value;
+  }
+  return after;
 }

@@ -1,0 +1,59 @@
+/** The commands about physical clusters and what moves between them. Upstream has some of them below `workload`; both ways lead to the same. */
+import { Command } from "commander";
+import { type MoveOptions, moveWorkload } from "./move-workload.ts";
+import { type DrainOptions, scheduleTarget } from "./schedule-target.ts";
+import type { Session, SessionFlags } from "./session.ts";
+
+export interface CommandFrame {
+  readonly withFlags: (command: Command) => Command;
+  readonly inSession: (
+    flags: SessionFlags,
+    body: (session: Session) => Promise<void>,
+  ) => Promise<void>;
+}
+
+/** `cordon`, `uncordon` and `drain`. */
+export function schedulingCommands({ withFlags, inSession }: CommandFrame): readonly Command[] {
+  const target = (name: string) =>
+    withFlags(new Command(name).argument("<name>", "of the SyncTarget"));
+  const cordon = target("cordon")
+    .description("Keep new work away from a cluster. What is there stays.")
+    .action((name: string, flags: SessionFlags) =>
+      inSession(flags, (session) => scheduleTarget(session, name, "cordon")),
+    );
+  const uncordon = target("uncordon")
+    .description("Let work come to a cluster again; a drain is taken back.")
+    .action((name: string, flags: SessionFlags) =>
+      inSession(flags, (session) => scheduleTarget(session, name, "uncordon")),
+    );
+  const drain = target("drain")
+    .description(
+      "Move away what is in a cluster as it is replaced elsewhere, and keep new work away.",
+    )
+    .option("--max-workloads <count>", "how many may be on the move at a time; all if left out")
+    .option("--max-replicas <count>", "how many replicas may be on the move at a time")
+    .option("--deadline <time>", "when to call it late, such as 30m; nothing is forced")
+    .option("--decommission", "delete the SyncTarget when the cluster is empty")
+    .option("--wait", "tell how far it is until the cluster is empty; so it is on a terminal")
+    .option("--no-wait", "return at once")
+    .option("--timeout <time>", "how long to wait, such as 10m; the drain goes on all the same")
+    .action((name: string, flags: SessionFlags & DrainOptions) =>
+      inSession(flags, (session) => scheduleTarget(session, name, "drain", flags)),
+    );
+  return [cordon, uncordon, drain];
+}
+
+export function moveCommand({ withFlags, inSession }: CommandFrame): Command {
+  return withFlags(new Command("move").argument("<workload>", "such as deployment/web"))
+    .description("Move a workload to other clusters, without a gap.")
+    .requiredOption(
+      "--to <where>",
+      "a cluster, several with commas, a selector over their labels (region=us), or * for everywhere",
+    )
+    .option("--wait", "tell how far it is until it has moved; so it is on a terminal")
+    .option("--no-wait", "return at once")
+    .option("--timeout <time>", "how long to wait, such as 10m; the move goes on all the same")
+    .action((what: string, flags: SessionFlags & MoveOptions) =>
+      inSession(flags, (session) => moveWorkload(session, what, flags)),
+    );
+}

@@ -1,0 +1,44 @@
+/** Waiting with something to look at: one line that is written over on a terminal, and elsewhere a line whenever it changes. */
+import { sleep, systemClock } from "@kcp-ts/machinery/base";
+import { durationMs } from "./durations.ts";
+import type { Session } from "./session.ts";
+
+export interface Look {
+  readonly isDone: boolean;
+  readonly line: string;
+}
+
+const pollMs = 300;
+
+export class Progress {
+  readonly #session: Session;
+  readonly #timeoutMs: number;
+
+  constructor(session: Session, timeout: string | undefined) {
+    this.#session = session;
+    this.#timeoutMs =
+      timeout === undefined ? Number.POSITIVE_INFINITY : durationMs(timeout, "--timeout");
+  }
+
+  /** Throws `late` when it takes too long. */
+  async until(look: () => Promise<Look>, late: string): Promise<void> {
+    const startedAtMs = systemClock.monotonic();
+    let shown = "";
+    for (;;) {
+      const { isDone, line } = await look();
+      if (line !== shown) this.#show(line, isDone);
+      shown = line;
+      if (isDone) return;
+      if (systemClock.monotonic() - startedAtMs > this.#timeoutMs) throw new Error(late);
+      await sleep(systemClock, pollMs);
+    }
+  }
+
+  #show(line: string, isLast: boolean): void {
+    if (process.stdout.isTTY !== true) {
+      this.#session.print(line);
+      return;
+    }
+    process.stdout.write(`\r\u001b[K${line}${isLast ? "\n" : ""}`);
+  }
+}

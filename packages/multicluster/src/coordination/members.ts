@@ -1,0 +1,178 @@
+/** What a plan is made from: the clusters that have, or could have, a part of a whole, and what their reports are worth. */
+import type { MoveRecord } from "./move-record.ts";
+import type { Standing } from "./standing.ts";
+
+export interface Member {
+  readonly name: string;
+  readonly standing: Standing;
+  /** A lost cluster that is also to be emptied. */
+  readonly isLeaving?: boolean;
+  /** Whether its reports count; they do if left out. */
+  readonly isTrusted?: boolean;
+  /** It is to be emptied by the author's wish alone: what does not succeed elsewhere may come back. */
+  readonly mayReturn?: boolean;
+  /** Lost for so long that its agent has stopped what may run once at most. */
+  readonly isFenced?: boolean;
+  readonly weight?: number | undefined;
+  readonly capacity?: number | undefined;
+  /** Replicas that it can have at all; unbounded if left out. */
+  readonly room?: number | undefined;
+  /** Which part of the world it is in, the widest first. */
+  readonly domains?: readonly string[] | undefined;
+  readonly part?: Part | undefined;
+}
+
+/** What a cluster has of the whole. */
+export interface Part {
+  readonly replicas: number;
+  /** Of a range of numbers: the first. */
+  readonly start?: number;
+  readonly available: number;
+  /** Whether the report is about the newest spec: an older one may count what has been removed since. */
+  readonly isObserved: boolean;
+  /** The cluster itself has given up on what is not available. */
+  readonly isStuck: boolean;
+  /** Being deleted: it can be neither changed nor made anew before it is gone. */
+  readonly isGoing: boolean;
+  /** Somebody else decides about its replicas. */
+  readonly isPinned: boolean;
+  /** Somebody still needs all of it: soft finalizers. */
+  readonly isHeld?: boolean;
+  /** Replicas that the cluster says exist, those that are ending included. */
+  readonly running?: number;
+  readonly move?: MoveRecord | undefined;
+}
+
+/** Over all clusters together, in replicas. */
+export interface Budget {
+  /** More than asked for. */
+  readonly surge: number;
+  /** Fewer available than asked for. */
+  readonly unavailable: number;
+  /** Nothing moves that need not. */
+  readonly isPaused: boolean;
+  /** At most one: break before make. */
+  readonly isExclusive: boolean;
+  /** How long a new place may take; for ever if undefined. */
+  readonly deadlineMs: number | undefined;
+}
+
+export const unlimited: Budget = {
+  surge: Number.POSITIVE_INFINITY,
+  unavailable: 0,
+  isPaused: false,
+  isExclusive: false,
+  deadlineMs: undefined,
+};
+
+export interface PlanInput {
+  readonly replicas: number;
+  readonly members: readonly Member[];
+  /** How many fewer are asked for than when the parts were last written. */
+  readonly scaledDownBy: number;
+  /** How many there may be in all clusters together; as many as are asked for if left out. */
+  readonly placeable?: number | undefined;
+  /** How uneven domains may be, level by level. */
+  readonly maxSkews?: readonly number[] | undefined;
+  /** Nothing but make before break if left out. */
+  readonly budget?: Budget | undefined;
+  /** For deadlines. */
+  readonly nowMs?: number | undefined;
+  /** Stands for what is asked for: records of other wishes do not count. */
+  readonly of?: string | undefined;
+}
+
+/** What is asked for, and what it may cost. */
+export interface Wish {
+  readonly input: PlanInput;
+  readonly budget: Budget;
+}
+
+const counts: ReadonlySet<Standing> = new Set(["accepting", "cordoned", "leaving"]);
+
+/** What can be relied on. */
+export function availableAtLeast(member: Member): number {
+  const { part } = member;
+  if (part === undefined || part.isGoing || !isReported(member)) return 0;
+  return Math.min(part.available, part.replicas);
+}
+
+/** What may be lost by taking all of it away. */
+export function availableAtMost(member: Member): number {
+  const { part } = member;
+  if (part === undefined) return 0;
+  return isReported(member) ? Math.min(part.available, part.replicas) : part.replicas;
+}
+
+function isReported({ standing, isTrusted, part }: Member): boolean {
+  return part?.isObserved === true && counts.has(standing) && isTrusted !== false;
+}
+
+/** What of a member counts against the surge: what is wanted there, and what may be available beyond it. */
+export function present(
+  { goal }: { readonly goal: ReadonlyMap<string, number> },
+  member: Member,
+): number {
+  const { part, name, standing } = member;
+  if (part === undefined || part.isGoing || standing === "lost" || standing === "gone") return 0;
+  return Math.min(part.replicas, Math.max(goal.get(name) ?? 0, availableAtMost(member)));
+}
+
+/** The most that may run of it, now or as soon as its cluster sees its part. */
+export function mayRun(member: Member): number {
+  const { part } = member;
+  if (part === undefined) return 0;
+  return Math.max(part.isGoing ? 0 : part.replicas, mayStillRun(member));
+}
+
+/** The most that may run of it had its part no replicas. */
+export function mayStillRun({ part, standing, isFenced }: Member): number {
+  if (part === undefined || standing === "gone") return 0;
+  if (standing === "lost" && isFenced === true) return 0;
+  // What it did with an older spec, nobody knows yet.
+  return part.isObserved && standing !== "lost" ? (part.running ?? 0) : Number.POSITIVE_INFINITY;
+}
+
+export function isFrozen({ budget }: Pick<Wish, "budget">, member: Member): boolean {
+  const { standing, isFenced } = member;
+  if (!budget.isExclusive) return isLeftAlone(member);
+  return standing === "lost" && isFenced !== true;
+}
+
+/** What a lost cluster has can neither be seen nor stopped. */
+export function isLeftAlone({ standing, isLeaving }: Member): boolean {
+  return standing === "lost" && isLeaving !== true;
+}
+
+export function isToBeEmptied({ standing }: Member): boolean {
+  return standing === "leaving" || standing === "lost" || standing === "gone";
+}
+
+/** What the record of the part says, as far as it is about what is asked for now. */
+export function recordOf({ input }: Pick<Wish, "input">, { part }: Member): MoveRecord | undefined {
+  return part?.move !== undefined && part.move.of === (input.of ?? "") ? part.move : undefined;
+}
+
+/** Given up before, or to be given up now. */
+export function isFailed(wish: Wish, member: Member): boolean {
+  return recordOf(wish, member)?.isRolledBack === true || isExpired(wish, member);
+}
+
+/** Started for this move, and not available though the deadline has passed. */
+export function isExpired({ input, budget }: Wish, member: Member): boolean {
+  const { part } = member;
+  const record = recordOf({ input }, member);
+  if (part === undefined || record === undefined || budget.deadlineMs === undefined) return false;
+  if (record.isRolledBack || part.replicas <= record.from) return false;
+  if (part.available >= part.replicas && part.isObserved) return false;
+  return (input.nowMs ?? 0) >= record.sinceMs + budget.deadlineMs;
+}
+
+export function sumOf(items: readonly number[]): number;
+export function sumOf<Item>(items: readonly Item[], amountOf: (item: Item) => number): number;
+export function sumOf<Item>(
+  items: readonly Item[],
+  amountOf: (item: Item) => number = Number,
+): number {
+  return items.reduce((sum, item) => sum + amountOf(item), 0);
+}

@@ -1,0 +1,63 @@
+/**
+ * The last decisions about a whole, on the whole itself: Events are gone after an hour, and the question why comes later. A list in JSON, the newest
+ * first; an entry is made when the goal is another one, not for every step towards it.
+ */
+import { type JsonValue, jsonEqual } from "@kcp-ts/machinery/json";
+import { type StringMap, stringMember, timestamp } from "@kcp-ts/sdk";
+
+export const placementHistoryAnnotation = "workloads.kcp.io/placement-history";
+
+export interface PlacementRecord {
+  readonly time: string;
+  readonly replicas: number;
+  /** By cluster, those with a share only. */
+  readonly split: Readonly<Record<string, number>>;
+  /** What kept it from clusters, or made their share smaller. */
+  readonly because: readonly string[];
+}
+
+export const recordsMax = 10;
+const reasonsMax = 8;
+const reasonCharactersMax = 200;
+
+/** The newest first; what cannot be read is none. */
+export function readPlacementHistory(
+  annotations: StringMap | undefined,
+): readonly PlacementRecord[] {
+  const text = stringMember(annotations, placementHistoryAnnotation) ?? "[]";
+  try {
+    const records: unknown = JSON.parse(text);
+    return Array.isArray(records) ? records.filter(isRecord) : [];
+  } catch (error) {
+    if (error instanceof SyntaxError) return [];
+    throw error;
+  }
+}
+
+function isRecord(value: unknown): value is PlacementRecord {
+  if (typeof value !== "object" || value === null) return false;
+  const { time, split, because } = value as Partial<PlacementRecord>;
+  return typeof time === "string" && typeof split === "object" && Array.isArray(because);
+}
+
+/** The annotation with one more entry; undefined when the newest says the same. */
+export function withPlacementRecord(
+  annotations: StringMap | undefined,
+  { replicas, split, because }: Omit<PlacementRecord, "time">,
+  nowMs: number,
+): string | undefined {
+  const known = readPlacementHistory(annotations);
+  const [newest] = known;
+  const isSame =
+    newest !== undefined &&
+    newest.replicas === replicas &&
+    jsonEqual(newest.split as JsonValue, split as JsonValue);
+  if (isSame) return undefined;
+  const record: PlacementRecord = {
+    time: timestamp(nowMs),
+    replicas,
+    split,
+    because: because.slice(0, reasonsMax).map((one) => one.slice(0, reasonCharactersMax)),
+  };
+  return JSON.stringify([record, ...known].slice(0, recordsMax));
+}

@@ -1,0 +1,89 @@
+/**
+ * Between a coordinator and the scheduler: who is decided about, what the decision takes, who waits for room, and whom news are about.
+ */
+import { formatGroupResource } from "@kcp-ts/machinery/status";
+import {
+  formatKey,
+  type KubernetesObject,
+  type ObjectKey,
+  type ObjectSource,
+  type ObjectStore,
+} from "@kcp-ts/sdk";
+import {
+  type Amounts,
+  type News,
+  reservationOf,
+  type Scheduler,
+  type SchedulingFacts,
+  type Subject,
+} from "../scheduling/index.ts";
+import { type Decision, schedulable } from "./decide.ts";
+import { ownerLabelValue } from "./part.ts";
+import type { Strategy } from "./strategy.ts";
+import type { Workload } from "./workload.ts";
+
+export class Reservations {
+  readonly #scheduler: Scheduler;
+  readonly #strategy: Strategy;
+  readonly #resource: string;
+  /** Wholes with something that has no place. */
+  readonly #waiting = new Map<string, ObjectKey>();
+
+  constructor(scheduler: Scheduler, strategy: Strategy) {
+    this.#scheduler = scheduler;
+    this.#strategy = strategy;
+    this.#resource = formatGroupResource(strategy.parts);
+  }
+
+  /** Parts say what they have reserved; news lead to the wholes that they are about. */
+  follow(
+    parts: ObjectSource<KubernetesObject>,
+    wholes: ObjectStore<KubernetesObject>,
+    enqueue: (key: ObjectKey) => void,
+  ): void {
+    this.#scheduler.follow(parts, this.#resource);
+    this.#scheduler.subscribe((news) => {
+      for (const key of this.#keysOf(news, wholes)) enqueue(key);
+    });
+  }
+
+  /** When policies are known. */
+  async facts(key: ObjectKey, whole: Workload): Promise<SchedulingFacts> {
+    await this.#scheduler.ready(key.cluster);
+    return this.#scheduler.factsFor(this.#subjectOf(key, whole));
+  }
+
+  /** What is decided is taken from now on, whoever else is looked at meanwhile. */
+  hold(key: ObjectKey, whole: Workload, decision: Decision): void {
+    const { creations, updates, cuts, removals, plan } = decision;
+    const held = new Map<string, Amounts>();
+    if (creations.length + updates.length + cuts.length + removals.length > 0) {
+      const { requests } = schedulable(this.#strategy, whole);
+      for (const [target, share] of plan.goal)
+        if (share > 0) held.set(target, reservationOf(requests, share));
+    }
+    this.#scheduler.hold(this.#subjectOf(key, whole), held);
+    if (plan.unplaced > 0) this.#waiting.set(formatKey(key), key);
+    else this.#waiting.delete(formatKey(key));
+  }
+
+  /** Of what is gone only its parts count, until they are gone, too. */
+  release(key: ObjectKey): void {
+    this.#scheduler.hold(this.#subjectOf(key, undefined), new Map());
+    this.#waiting.delete(formatKey(key));
+  }
+
+  #subjectOf({ cluster, namespace, name }: ObjectKey, whole: Workload | undefined): Subject {
+    const { labels = {} } = whole?.metadata ?? {};
+    return { cluster, namespace, resource: this.#resource, name: ownerLabelValue(name), labels };
+  }
+
+  #keysOf(news: News, wholes: ObjectStore<KubernetesObject>): Iterable<ObjectKey> {
+    if (news.kind === "room") return this.#waiting.values();
+    if (news.cluster === "all") return wholes.keysByIndex("all-wholes", { value: "" });
+    const keys = wholes.keysByIndex("wholes", { cluster: news.cluster, value: "" });
+    return news.namespace === undefined
+      ? keys
+      : keys.filter(({ namespace }) => namespace === news.namespace);
+  }
+}

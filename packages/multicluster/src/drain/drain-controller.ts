@@ -1,0 +1,212 @@
+/**
+ * Drains: while a SyncTarget has `spec.drain`, what is in its cluster leaves it on the budget given, and `status.drain` says how far it is. The moves are the
+ * coordinators': they see `spec.drain` themselves. Here only turns are given, progress is told, and at the end the SyncTarget is deleted if that is asked for.
+ *
+ * Nothing is remembered but what is on the objects; taking `spec.drain` away takes it all back.
+ */
+import { type Clock, systemClock } from "@kcp-ts/machinery/base";
+import { type JsonValue, jsonEqual } from "@kcp-ts/machinery/json";
+import { isStatusError } from "@kcp-ts/machinery/status";
+import {
+  type Client,
+  type Clusters,
+  Controller,
+  EventRecorder,
+  findCondition,
+  isBeingDeleted,
+  isConditionTrue,
+  type ObjectKey,
+  type ReconcileContext,
+  type ReconcileResult,
+  setCondition,
+} from "@kcp-ts/sdk";
+import {
+  type DrainStatus,
+  drainedCondition,
+  drainFieldManager,
+  evictAnnotation,
+  type SeverityCondition,
+  type SyncTarget,
+  syncTargets,
+} from "../api/index.ts";
+import { type DrainStep, drainStep } from "./drain-step.ts";
+import { type FoundOccupant, occupantsOf } from "./occupants.ts";
+
+export interface DrainControllerOptions {
+  readonly clusters: Clusters;
+  /** What of a SyncTarget is still in its cluster though nothing is assigned to it: a name, for people. */
+  readonly leftoverOf: (
+    client: Client,
+    target: SyncTarget,
+    cluster: string,
+    signal: AbortSignal,
+  ) => Promise<string | undefined>;
+  /** Between looks, while a drain is under way. */
+  readonly pollMs?: number | undefined;
+  readonly clock?: Clock | undefined;
+  readonly onError: (error: unknown, key?: ObjectKey) => void;
+}
+
+export const drainPollMsDefault = 1000;
+const concurrency = 4;
+
+export class DrainController {
+  readonly controller: Controller;
+  readonly #options: DrainControllerOptions;
+  readonly #clock: Clock;
+  readonly #events: EventRecorder;
+
+  constructor(options: DrainControllerOptions) {
+    const { clusters, onError, clock = systemClock } = options;
+    this.#options = options;
+    this.#clock = clock;
+    this.#events = new EventRecorder({
+      component: drainFieldManager,
+      client: (cluster) => clusters.client(cluster),
+      clock,
+      onError: (error) => onError(error),
+    });
+    this.controller = new Controller({
+      name: "drains",
+      clusters,
+      concurrency,
+      clock,
+      onError,
+      reconcile: (key, context) => this.#reconcile(key, context),
+    }).watch(syncTargets, {
+      map: ({ spec, status }, key) =>
+        spec?.drain === undefined && status?.drain === undefined ? [] : [key],
+    });
+  }
+
+  async close(): Promise<void> {
+    await this.#events.flush();
+  }
+
+  async #reconcile(key: ObjectKey, { client, signal }: ReconcileContext): Promise<ReconcileResult> {
+    const { name, cluster } = key;
+    const target = await client.resource(syncTargets).find({ name }, { signal });
+    if (target === undefined || isBeingDeleted(target)) return;
+    const { spec = {}, status = {} } = target;
+    if (spec.drain === undefined) {
+      if (status.drain !== undefined) await this.#takeBack(key, target, client, signal);
+      return;
+    }
+    const { uid = "" } = target.metadata;
+    const occupants = await occupantsOf(client, { cluster, name, uid }, signal);
+    const leftover =
+      occupants.length > 0
+        ? undefined
+        : await this.#options.leftoverOf(client, target, cluster, signal);
+    const step = drainStep({
+      target: name,
+      spec: spec.drain,
+      known: status.drain,
+      occupants,
+      leftover,
+      wasDrained: isConditionTrue(status.conditions, drainedCondition),
+      nowMs: this.#clock.now(),
+    });
+    for (const one of step.toMark as readonly FoundOccupant[]) await mark(one, true, signal);
+    await this.#say(target, step, client, signal);
+    for (const happening of step.happenings) this.#events.record(cluster, target, happening);
+    if (step.isDrained && spec.drain.decommission === true) {
+      await decommission(target, client, signal);
+      return;
+    }
+    // What is empty now stays so as long as nobody assigns something by hand.
+    return {
+      requeueAfterMs: (this.#options.pollMs ?? drainPollMsDefault) * (step.isDrained ? 10 : 1),
+    };
+  }
+
+  async #say(
+    { metadata: { name }, status = {} }: SyncTarget,
+    { status: drain, condition }: DrainStep,
+    client: Client,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const before = findCondition(status.conditions, drainedCondition);
+    const [shown] = setCondition(
+      before === undefined ? [] : [before],
+      condition,
+      this.#clock.now(),
+    );
+    const isSaid =
+      same(status.drain, drain) &&
+      before?.status === condition.status &&
+      before.reason === condition.reason &&
+      before.message === condition.message;
+    if (isSaid || shown === undefined) return;
+    const severity = condition.status === "True" ? {} : { severity: "Info" as const };
+    await applyOwn(client, name, { drain, conditions: [{ ...shown, ...severity }] }, signal);
+  }
+
+  /** Whoever had a turn has none any more; nothing is said of a drain. */
+  async #takeBack(
+    { cluster, name }: ObjectKey,
+    target: SyncTarget,
+    client: Client,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { uid = "" } = target.metadata;
+    for (const one of await occupantsOf(client, { cluster, name, uid }, signal))
+      if (one.isMarked) await mark(one, false, signal);
+    await applyOwn(client, name, {}, signal);
+    const message = `${name} is no longer drained: what is in the cluster stays`;
+    this.#events.record(cluster, target, { type: "Normal", reason: "DrainUndone", message });
+  }
+}
+
+async function mark(
+  { client, resource, namespace, name, uid }: FoundOccupant,
+  isMarked: boolean,
+  signal: AbortSignal,
+): Promise<void> {
+  const annotations = { [evictAnnotation]: isMarked ? "true" : null };
+  const patch = { metadata: { ...(uid === undefined ? {} : { uid }), annotations } };
+  const at = namespace === undefined ? { name } : { namespace, name };
+  try {
+    await client.resource(resource).patch(at, { type: "merge", patch }, { signal });
+  } catch (error) {
+    // It left, or another one took its name, since it was looked at.
+    if (!isStatusError(error, "NotFound") && !isStatusError(error, "Conflict")) throw error;
+  }
+}
+
+/** All that is ours in the status, and nothing else: what is left out is removed. */
+async function applyOwn(
+  client: Client,
+  name: string,
+  status: { readonly drain?: DrainStatus; readonly conditions?: readonly SeverityCondition[] },
+  signal: AbortSignal,
+): Promise<void> {
+  const options = { fieldManager: drainFieldManager, force: true, signal };
+  await client.resource(syncTargets).applyStatus({ metadata: { name }, status }, options);
+}
+
+async function decommission(
+  { metadata: { name, uid } }: SyncTarget,
+  client: Client,
+  signal: AbortSignal,
+): Promise<void> {
+  // The one that was looked at: who takes the drain back at this moment keeps it.
+  const current = await client.resource(syncTargets).find({ name }, { signal });
+  const { spec } = current ?? {};
+  if (current?.metadata.uid !== uid || spec?.drain?.decommission !== true) return;
+  const preconditions = {
+    ...(uid === undefined ? {} : { uid }),
+    ...(current?.metadata.resourceVersion === undefined
+      ? {}
+      : { resourceVersion: current.metadata.resourceVersion }),
+  };
+  try {
+    await client.resource(syncTargets).delete({ name }, { preconditions, signal });
+  } catch (error) {
+    if (!isStatusError(error, "NotFound")) throw error;
+  }
+}
+
+function same(a: unknown, b: unknown): boolean {
+  return jsonEqual((a ?? null) as JsonValue, (b ?? null) as JsonValue);
+}

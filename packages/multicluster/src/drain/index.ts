@@ -1,0 +1,6 @@
+/** Drain: emptying a cluster on a budget, and telling how far it is. */
+export {
+  DrainController,
+  type DrainControllerOptions,
+  drainPollMsDefault,
+} from "./drain-controller.ts";

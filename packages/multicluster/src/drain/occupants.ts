@@ -1,0 +1,178 @@
+/** What is assigned to a cluster, of all APIs that it lends, in its own workspace and in all that use it; read live, because a SyncTarget may be deleted for there being nothing. */
+import { isStatusError, type StatusReason } from "@kcp-ts/machinery/status";
+import {
+  type Client,
+  type Condition,
+  clusterAnnotation,
+  defineResource,
+  findCondition,
+  type KubernetesObject,
+  type Resource,
+  stringMember,
+} from "@kcp-ts/sdk";
+import { agentViewPath } from "../agent/index.ts";
+import {
+  apiResourceImports,
+  clusterLabels,
+  evictAnnotation,
+  ownedByLabels,
+  sharedTargetName,
+  stateLabel,
+  stateSync,
+} from "../api/index.ts";
+import type { Occupant } from "./drain-step.ts";
+
+export interface FoundOccupant extends Occupant {
+  readonly resource: Resource<KubernetesObject>;
+  readonly uid: string | undefined;
+  /** Of the logical cluster that it is in. */
+  readonly client: Client;
+}
+
+/** A SyncTarget, for those who look for it in other logical clusters, too. */
+export interface DrainedTarget {
+  readonly cluster: string;
+  readonly name: string;
+  readonly uid: string;
+}
+
+interface Workload extends KubernetesObject {
+  readonly spec?: { readonly replicas?: number };
+  readonly status?: { readonly conditions?: readonly Condition[] };
+}
+
+export async function occupantsOf(
+  client: Client,
+  target: DrainedTarget,
+  signal: AbortSignal,
+): Promise<readonly FoundOccupant[]> {
+  const found = new Map<string, FoundOccupant>();
+  const others = client.withBasePath(agentViewPath(target)).inCluster("*");
+  for (const resource of await lentResources(client, target.name, signal)) {
+    const ways = [
+      { listed: client, name: target.name, absences: ["NotFound"] as const },
+      // Where nobody else may use the SyncTarget, there is no view of others.
+      {
+        listed: others,
+        name: sharedTargetName(target),
+        absences: ["NotFound", "Forbidden"] as const,
+      },
+    ];
+    for (const { listed, name: targetName, absences } of ways) {
+      for (const labelSelector of assignments(targetName)) {
+        const request = { labelSelector, absences, signal };
+        for (const object of await objectsOf(listed, resource, request)) {
+          const { namespace = "", name, annotations } = object.metadata;
+          const cluster = stringMember(annotations, clusterAnnotation) ?? target.cluster;
+          const key = `${cluster}/${resource.group}/${resource.resource}/${namespace}/${name}`;
+          if (found.has(key)) continue;
+          const owner = client.inCluster(cluster);
+          found.set(key, await occupant(owner, resource, object, targetName, signal));
+        }
+      }
+    }
+  }
+  return [...found.values()];
+}
+
+function assignments(target: string): readonly string[] {
+  return [
+    ...clusterLabels.map((label) => `${label}=${target}`),
+    `${stateLabel(target)}=${stateSync}`,
+  ];
+}
+
+async function lentResources(
+  client: Client,
+  target: string,
+  signal: AbortSignal,
+): Promise<readonly Resource<KubernetesObject>[]> {
+  const resources: Resource<KubernetesObject>[] = [];
+  for await (const { items } of client.resource(apiResourceImports).pages({ signal })) {
+    for (const { spec } of items) {
+      if (spec.location !== target) continue;
+      const { group = "", version } = spec.groupVersion;
+      resources.push(
+        defineResource<KubernetesObject>({
+          group: group === "core" ? "" : group,
+          version,
+          resource: spec.plural,
+          kind: spec.kind,
+          namespaced: spec.scope === "Namespaced",
+        }),
+      );
+    }
+  }
+  return resources;
+}
+
+async function objectsOf(
+  client: Client,
+  resource: Resource<KubernetesObject>,
+  request: {
+    readonly labelSelector: string;
+    /** What says that there is nothing: an API that is not served has no objects. */
+    readonly absences: readonly StatusReason[];
+    readonly signal: AbortSignal;
+  },
+): Promise<readonly Workload[]> {
+  const { labelSelector, absences, signal } = request;
+  const objects: Workload[] = [];
+  try {
+    for await (const { items } of client.resource(resource).pages({ labelSelector, signal }))
+      objects.push(...(items as readonly Workload[]));
+  } catch (error) {
+    if (!absences.some((reason) => isStatusError(error, reason))) throw error;
+  }
+  return objects;
+}
+
+async function occupant(
+  client: Client,
+  resource: Resource<KubernetesObject>,
+  object: Workload,
+  target: string,
+  signal: AbortSignal,
+): Promise<FoundOccupant> {
+  const { namespace, name, uid, annotations } = object.metadata;
+  return {
+    kind: resource.kind,
+    namespace,
+    name,
+    uid,
+    resource,
+    client,
+    replicas: object.spec?.replicas ?? 1,
+    isMarked: stringMember(annotations, evictAnnotation) === "true",
+    block: await blockOf(client, resource, object, target, signal),
+  };
+}
+
+/** What the whole says of its moves that is no move: then somebody has to do something. */
+async function blockOf(
+  client: Client,
+  resource: Resource<KubernetesObject>,
+  { metadata }: Workload,
+  target: string,
+  signal: AbortSignal,
+): Promise<Occupant["block"]> {
+  if (metadata.deletionTimestamp !== undefined) return undefined;
+  const owner = metadata.ownerReferences?.find(({ controller }) => controller === true);
+  const isPart = ownedByLabels.some((label) => stringMember(metadata.labels, label) !== undefined);
+  if (owner === undefined || !isPart) {
+    const label = clusterLabels.find((one) => stringMember(metadata.labels, one) === target);
+    const message = `it is assigned to ${target} by hand: label it with another cluster, or delete it (label ${label ?? stateLabel(target)})`;
+    return { reason: "AssignedByHand", message };
+  }
+  if (owner.kind !== resource.kind) return undefined;
+  const { namespace = "" } = metadata;
+  const whole = (await client
+    .resource(resource)
+    .find({ namespace, name: owner.name }, { signal })) as Workload | undefined;
+  const placed = findCondition(whole?.status?.conditions, "Placed");
+  if (placed === undefined || placed.status === "True" || onTheMove.has(placed.reason ?? ""))
+    return undefined;
+  return { reason: placed.reason ?? "Unknown", message: placed.message ?? "" };
+}
+
+const onTheMove: ReadonlySet<string> = new Set(["Moving", "Waiting", "Split"]);

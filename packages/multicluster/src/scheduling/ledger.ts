@@ -1,0 +1,222 @@
+/**
+ * The ledger: what is reserved of each cluster, by all workloads of all workspaces, and which workload is where.
+ *
+ * It is what the parts say in their annotation. What was decided a moment ago and cannot be seen yet is held besides, so that two decisions
+ * in a row do not give away the same room. Of what is seen and what is held the greater counts: while replicas move, both places are taken.
+ */
+import type { StringMap } from "@kcp-ts/sdk";
+import type { Neighbour } from "./affinity.ts";
+import { type Amounts, addTo, atLeast, nothing } from "./amounts.ts";
+
+/** Of a workload: its logical cluster, namespace, resource, and the name that its parts have for it. */
+export interface WholeName {
+  readonly cluster: string;
+  readonly namespace: string;
+  readonly resource: string;
+  readonly name: string;
+}
+
+export interface SeenPart extends WholeName {
+  /** Unique among all parts. */
+  readonly key: string;
+  readonly target: string;
+  readonly labels: StringMap;
+  readonly amounts: Amounts;
+}
+
+export interface LedgerOptions {
+  /** One text for one physical cluster, by whatever name the SyncTarget goes in a workspace. */
+  readonly placeOf?: (cluster: string, target: string) => string;
+  /** Something of a cluster is free again. */
+  readonly onFreed?: (place: string) => void;
+  /** The sum of a cluster has changed. */
+  readonly onChanged?: (place: string) => void;
+  /** A workload is in other clusters than before. */
+  readonly onMoved?: (whole: WholeName) => void;
+}
+
+interface Whole extends WholeName {
+  labels: StringMap;
+  readonly cells: Map<string, Cell>;
+}
+
+/** What one workload takes of one cluster. */
+interface Cell {
+  readonly target: string;
+  readonly seen: Map<string, Amounts>;
+  held: Amounts | undefined;
+  counted: Amounts;
+}
+
+export class Ledger {
+  readonly #options: LedgerOptions;
+  readonly #placeOf: (cluster: string, target: string) => string;
+  readonly #wholes = new Map<string, Whole>();
+  readonly #byNamespace = new Map<string, Set<Whole>>();
+  readonly #places = new Map<string, Map<string, number>>();
+  /** By logical cluster, and in it by target. */
+  readonly #workspaces = new Map<string, Map<string, Map<string, number>>>();
+  readonly #parts = new Map<string, SeenPart>();
+
+  constructor(options: LedgerOptions = {}) {
+    this.#options = options;
+    this.#placeOf = options.placeOf ?? ((cluster, target) => `${cluster}|${target}`);
+  }
+
+  see(part: SeenPart): void {
+    const before = this.#parts.get(part.key);
+    if (before !== undefined && !isSameCell(before, part)) this.unsee(part.key);
+    this.#parts.set(part.key, part);
+    const whole = this.#whole(part);
+    whole.labels = part.labels;
+    const isNew = !whole.cells.has(part.target);
+    this.#cell(whole, part.target).seen.set(part.key, part.amounts);
+    this.#count(whole, part.target);
+    if (isNew) this.#options.onMoved?.(part);
+  }
+
+  unsee(key: string): void {
+    const part = this.#parts.get(key);
+    if (part === undefined) return;
+    this.#parts.delete(key);
+    const whole = this.#whole(part);
+    whole.cells.get(part.target)?.seen.delete(key);
+    this.#count(whole, part.target);
+    if (!whole.cells.has(part.target)) this.#options.onMoved?.(part);
+  }
+
+  /** What was decided for a workload, by target; instead of what was held before. */
+  hold(name: WholeName, held: ReadonlyMap<string, Amounts>, labels: StringMap = {}): void {
+    const whole = this.#whole(name);
+    if (whole.cells.size === 0) whole.labels = labels;
+    const targets = new Set([...whole.cells.keys(), ...held.keys()]);
+    for (const target of targets) {
+      this.#cell(whole, target).held = held.get(target);
+      this.#count(whole, target);
+    }
+  }
+
+  /** By all but one workload, of the cluster that it calls so. */
+  usedByOthers(name: WholeName, target: string, home = name.cluster): Amounts {
+    const sum = this.#places.get(this.#placeOf(home, target)) ?? nothing;
+    const own = this.#wholes.get(idOf(name))?.cells.get(target)?.counted;
+    return own === undefined ? sum : less(sum, own);
+  }
+
+  /** By all but one workload of its workspace, of some clusters together. */
+  usedInWorkspace(name: WholeName, targets: readonly string[]): Amounts {
+    const sum = new Map<string, number>();
+    const own = this.#wholes.get(idOf(name));
+    for (const target of targets) {
+      addTo(sum, this.#workspaces.get(name.cluster)?.get(target) ?? nothing);
+      addTo(sum, own?.cells.get(target)?.counted ?? nothing, -1);
+    }
+    return sum;
+  }
+
+  reserved(cluster: string, target: string): Amounts {
+    return this.#places.get(this.#placeOf(cluster, target)) ?? nothing;
+  }
+
+  /** The other workloads of the namespace, of all kinds. */
+  neighbours(name: WholeName): readonly Neighbour[] {
+    const own = idOf(name);
+    const wholes = this.#byNamespace.get(`${name.cluster}|${name.namespace}`) ?? [];
+    return [...wholes]
+      .filter((one) => idOf(one) !== own)
+      .map(({ name, labels, cells }) => ({ name, labels, clusters: [...cells.keys()] }));
+  }
+
+  #whole({ cluster, namespace, resource, name }: WholeName): Whole {
+    const id = idOf({ cluster, namespace, resource, name });
+    let whole = this.#wholes.get(id);
+    if (whole === undefined) {
+      whole = { cluster, namespace, resource, name, labels: {}, cells: new Map() };
+      this.#wholes.set(id, whole);
+      const scope = `${cluster}|${namespace}`;
+      const known = this.#byNamespace.get(scope);
+      if (known === undefined) this.#byNamespace.set(scope, new Set([whole]));
+      else known.add(whole);
+    }
+    return whole;
+  }
+
+  #cell(whole: Whole, target: string): Cell {
+    let cell = whole.cells.get(target);
+    if (cell === undefined) {
+      cell = { target, seen: new Map(), held: undefined, counted: nothing };
+      whole.cells.set(target, cell);
+    }
+    return cell;
+  }
+
+  #count(whole: Whole, target: string): void {
+    const cell = whole.cells.get(target);
+    if (cell === undefined) return;
+    let seen: Amounts = nothing;
+    for (const amounts of cell.seen.values())
+      seen = seen === nothing ? amounts : total(seen, amounts);
+    const counted = cell.held === undefined ? seen : atLeast(seen, cell.held);
+    const before = cell.counted;
+    cell.counted = counted;
+    this.#move(whole, target, before, counted);
+    if (cell.seen.size > 0 || cell.held !== undefined) return;
+    whole.cells.delete(target);
+    if (whole.cells.size === 0) this.#forget(whole);
+  }
+
+  #move({ cluster }: Whole, target: string, before: Amounts, after: Amounts): void {
+    if (isSame(before, after)) return;
+    const place = this.#placeOf(cluster, target);
+    const targets = this.#workspaces.get(cluster) ?? new Map<string, Map<string, number>>();
+    this.#workspaces.set(cluster, targets);
+    for (const [sums, key] of [
+      [this.#places, place],
+      [targets, target],
+    ] as const) {
+      const sum = sums.get(key) ?? new Map<string, number>();
+      addTo(sum, before, -1);
+      addTo(sum, after);
+      if (sum.size === 0) sums.delete(key);
+      else sums.set(key, sum);
+    }
+    if (targets.size === 0) this.#workspaces.delete(cluster);
+    this.#options.onChanged?.(place);
+    if ([...before].some(([name, amount]) => amount > (after.get(name) ?? 0)))
+      this.#options.onFreed?.(place);
+  }
+
+  #forget(whole: Whole): void {
+    this.#wholes.delete(idOf(whole));
+    const scope = `${whole.cluster}|${whole.namespace}`;
+    const known = this.#byNamespace.get(scope);
+    known?.delete(whole);
+    if (known?.size === 0) this.#byNamespace.delete(scope);
+  }
+}
+
+function idOf({ cluster, namespace, resource, name }: WholeName): string {
+  return `${cluster}|${namespace}/${resource}/${name}`;
+}
+
+function isSameCell(one: SeenPart, other: SeenPart): boolean {
+  return idOf(one) === idOf(other) && one.target === other.target;
+}
+
+function total(one: Amounts, other: Amounts): Amounts {
+  const sum = new Map(one);
+  addTo(sum, other);
+  return sum;
+}
+
+function less(sum: Amounts, own: Amounts): Amounts {
+  const rest = new Map(sum);
+  addTo(rest, own, -1);
+  return rest;
+}
+
+function isSame(one: Amounts, other: Amounts): boolean {
+  if (one.size !== other.size) return false;
+  for (const [name, amount] of one) if (other.get(name) !== amount) return false;
+  return true;
+}

@@ -1,0 +1,220 @@
+/** What is said about the Locations, Placements and namespaces of one workspace. Pure. */
+import { type JsonValue, jsonEqual } from "@kcp-ts/machinery/json";
+import { type Condition, type ConditionInput, isConditionTrue, setCondition } from "@kcp-ts/sdk";
+import {
+  defaultLocationName,
+  type Location,
+  type LocationStatus,
+  locationLabelsAnnotation,
+  namespaceScheduledCondition,
+  type Placement,
+  type PlacementStatus,
+  placementConditions,
+  type SyncTarget,
+  targetConditions,
+} from "../api/index.ts";
+import type { NamespaceFacts } from "./policies.ts";
+import { choosesLocation, isAboutNamespace, selectorOf, selectsLocation } from "./policy.ts";
+
+export interface WorkspaceState {
+  /** The logical cluster. */
+  readonly cluster: string;
+  readonly targets: readonly SyncTarget[];
+  readonly locations: readonly Location[];
+  readonly placements: readonly Placement[];
+  readonly namespaces: readonly NamespaceFacts[];
+  readonly nowMs: number;
+}
+
+export interface WorkspacePlan {
+  /** The Location that every workspace with clusters has is missing. */
+  readonly needsDefaultLocation: boolean;
+  readonly locations: readonly LocationSaying[];
+  readonly placements: readonly PlacementSaying[];
+  readonly namespaces: readonly NamespaceSaying[];
+  /** When time alone changes what is to be said. */
+  readonly wakeAtMs: number | undefined;
+}
+
+export interface LocationSaying {
+  readonly location: Location;
+  readonly status: LocationStatus;
+  /** Its labels in one line. */
+  readonly labels: string;
+}
+
+export interface PlacementSaying {
+  readonly placement: Placement;
+  readonly status: PlacementStatus;
+}
+
+export interface NamespaceSaying {
+  readonly namespace: NamespaceFacts;
+  readonly isPlaced: boolean;
+  readonly condition: Condition;
+}
+
+/** Only what differs from what is said already. */
+export function planWorkspace(state: WorkspaceState): WorkspacePlan {
+  const locations = state.locations.map((location) => locationSaying(location, state));
+  const placements = state.placements.map((placement) => placementSaying(placement, state));
+  return {
+    needsDefaultLocation:
+      state.targets.some(({ metadata }) => metadata.deletionTimestamp === undefined) &&
+      !state.locations.some(({ metadata }) => metadata.name === defaultLocationName),
+    locations: locations.filter(isNews),
+    placements: placements.filter(({ placement, status }) => !same(placement.status ?? {}, status)),
+    namespaces: state.namespaces
+      .filter(({ isDeleting }) => !isDeleting)
+      .flatMap((namespace) => namespaceSaying(namespace, placements, state)),
+    wakeAtMs: nextEviction(state),
+  };
+}
+
+function nextEviction({ targets, nowMs }: WorkspaceState): number | undefined {
+  const times = targets
+    .map(({ spec }) => Date.parse(spec?.evictAfter ?? ""))
+    .filter((time) => time > nowMs);
+  return times.length === 0 ? undefined : Math.min(...times);
+}
+
+export function instancesOf(
+  { spec }: Location,
+  targets: readonly SyncTarget[],
+): readonly SyncTarget[] {
+  const selector = selectorOf(spec.instanceSelector ?? {});
+  return targets.filter(({ metadata }) => selector.matches(metadata.labels));
+}
+
+function locationSaying(location: Location, { targets }: WorkspaceState): LocationSaying {
+  const instances = instancesOf(location, targets);
+  const labels = Object.entries(location.metadata.labels ?? {})
+    .map(([key, value]) => `${key}=${value}`)
+    .sort()
+    .join(" ");
+  const availableInstances = instances.filter(isAvailable).length;
+  return { location, labels, status: { instances: instances.length, availableInstances } };
+}
+
+function isNews({ location, status, labels }: LocationSaying): boolean {
+  const { metadata, status: known = {} } = location;
+  const said = metadata.annotations?.[locationLabelsAnnotation] ?? "";
+  return said !== labels || !same(known, status);
+}
+
+function isAvailable({ spec, status }: SyncTarget): boolean {
+  return (
+    isConditionTrue(status?.conditions, targetConditions.ready) && spec?.unschedulable !== true
+  );
+}
+
+function placementSaying(placement: Placement, state: WorkspaceState): PlacementSaying {
+  const { status = {} } = placement;
+  const choice = choose(placement, state);
+  const { location } = choice;
+  const isBound = state.namespaces.some(({ labels }) => isAboutNamespace(placement, labels));
+  const isReady = choice.problem === undefined;
+  const phase = !isReady ? "Pending" : isBound ? "Bound" : "Unbound";
+  const { ready, scheduled } = placementConditions;
+  const drafts: ConditionInput[] = [
+    choice.problem === undefined
+      ? { type: ready, status: "True", reason: "LocationSelected", message: choice.words }
+      : { type: ready, status: "False", ...choice.problem },
+    scheduling(scheduled, choice, state),
+  ];
+  let conditions: readonly Condition[] = status.conditions ?? [];
+  for (const draft of drafts) conditions = setCondition(conditions, draft, state.nowMs);
+  const selected =
+    location === undefined
+      ? {}
+      : { selectedLocation: { path: state.cluster, locationName: location.metadata.name } };
+  return { placement, status: { phase, ...selected, conditions } };
+}
+
+interface Choice {
+  readonly location?: Location;
+  readonly words: string;
+  readonly problem?: { readonly reason: string; readonly message: string };
+}
+
+/** The one that it has, as long as it may; otherwise the one with most clusters that take something, and of these the first by name. */
+function choose(placement: Placement, state: WorkspaceState): Choice {
+  const { spec, status } = placement;
+  if (!choosesLocation(placement)) return { words: "it is about every cluster of the workspace" };
+  const { locationWorkspace = "" } = spec;
+  if (locationWorkspace !== "" && locationWorkspace !== state.cluster) {
+    const message = `Locations of ${locationWorkspace} cannot be used from here: bind the APIExport that offers its clusters`;
+    return { words: "", problem: { reason: "LocationNotFound", message } };
+  }
+  const valid = state.locations.filter((location) => selectsLocation(placement, location));
+  const known = status?.selectedLocation?.locationName;
+  const kept = valid.find(({ metadata }) => metadata.name === known);
+  const location = kept ?? [...valid].sort(byAvailability(state))[0];
+  if (location !== undefined)
+    return { location, words: `Location ${location.metadata.name} is selected` };
+  const message = "No valid location is found";
+  return { words: "", problem: { reason: "LocationNoMatch", message } };
+}
+
+function byAvailability({ targets }: WorkspaceState): (one: Location, other: Location) => number {
+  const available = (location: Location) =>
+    instancesOf(location, targets).filter(isAvailable).length;
+  return (one, other) =>
+    available(other) - available(one) || (one.metadata.name < other.metadata.name ? -1 : 1);
+}
+
+function scheduling(type: string, choice: Choice, state: WorkspaceState): ConditionInput {
+  const failed = (reason: string, message: string): ConditionInput => ({
+    type,
+    status: "False",
+    reason,
+    message,
+  });
+  if (choice.problem !== undefined)
+    return failed("ScheduleLocationNotFound", "No selected location is found");
+  const { location } = choice;
+  const instances = location === undefined ? state.targets : instancesOf(location, state.targets);
+  if (instances.length === 0)
+    return failed("NoValidTarget", "No SyncTarget in the selected Location");
+  const open = instances.filter((target) => isAvailable(target) && !isEvicting(target, state));
+  if (open.length === 0) return failed("NoValidTarget", "No SyncTarget is ready or non evicting");
+  const names = open.map(({ metadata }) => metadata.name).sort();
+  return { type, status: "True", reason: "Scheduled", message: names.join(", ") };
+}
+
+function isEvicting({ spec }: SyncTarget, { nowMs }: WorkspaceState): boolean {
+  return Date.parse(spec?.evictAfter ?? "") <= nowMs;
+}
+
+function namespaceSaying(
+  namespace: NamespaceFacts,
+  placements: readonly PlacementSaying[],
+  { nowMs }: WorkspaceState,
+): readonly NamespaceSaying[] {
+  const { labels, isAnnotated, scheduled } = namespace;
+  const about = placements.filter(({ placement }) => isAboutNamespace(placement, labels));
+  // One that no Placement is or was about is left alone.
+  if (about.length === 0 && !isAnnotated && scheduled === undefined) return [];
+  const valid = about.filter(({ status }) => status.phase !== "Pending");
+  const isPlaced = valid.length > 0;
+  const isScheduled = valid.some(({ status }) =>
+    isConditionTrue(status.conditions, placementConditions.scheduled),
+  );
+  const known = scheduled === undefined ? [] : [scheduled];
+  const [condition] = setCondition(known, namespaceCondition(isPlaced, isScheduled), nowMs);
+  if (condition === undefined) return [];
+  return condition === scheduled && isPlaced === isAnnotated
+    ? []
+    : [{ namespace, isPlaced, condition }];
+}
+
+function namespaceCondition(isPlaced: boolean, isScheduled: boolean): ConditionInput {
+  const type = namespaceScheduledCondition;
+  if (isPlaced && isScheduled) return { type, status: "True", reason: "Scheduled", message: "" };
+  const message = isPlaced ? "No available sync targets" : "No available placements";
+  return { type, status: "False", reason: "Unschedulable", message };
+}
+
+function same(one: unknown, other: unknown): boolean {
+  return jsonEqual(one as JsonValue, other as JsonValue);
+}

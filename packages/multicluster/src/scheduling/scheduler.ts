@@ -1,0 +1,190 @@
+/**
+ * What decisions need to know beyond the workload and its clusters: the policy, what others have reserved, and where they are. One for all coordinators,
+ * because they give away the same room.
+ */
+import type { ClusterName } from "@kcp-ts/machinery/names";
+import {
+  type Clusters,
+  formatKey,
+  type KubernetesObject,
+  type ObjectKey,
+  type ObjectSource,
+  type StringMap,
+} from "@kcp-ts/sdk";
+import {
+  assignedCluster,
+  globalPlacement,
+  locations,
+  ownedByLabels,
+  type Placement,
+  placements,
+} from "../api/index.ts";
+import type { Neighbour } from "./affinity.ts";
+import type { Amounts } from "./amounts.ts";
+import { Ledger, type LedgerOptions, type WholeName } from "./ledger.ts";
+import {
+  type Namespace,
+  type NamespaceFacts,
+  namespaceFacts,
+  namespaces,
+  ofCluster,
+  Policies,
+  policyStores,
+} from "./policies.ts";
+import type { Policy } from "./policy.ts";
+import { readReservation } from "./reservation.ts";
+import type { Usage } from "./room.ts";
+
+export interface SchedulerOptions extends Pick<LedgerOptions, "placeOf"> {
+  /** Whole objects of all logical clusters; run by the caller. */
+  readonly clusters: Clusters;
+}
+
+/** Whose decisions may be others now. */
+export type News =
+  | { readonly kind: "policy"; readonly cluster: ClusterName | "all"; readonly namespace?: string }
+  /** Those who wait for room may have it. */
+  | { readonly kind: "room" }
+  /** Those who look where others are. */
+  | { readonly kind: "neighbours"; readonly cluster: ClusterName; readonly namespace: string };
+
+export interface Subject extends Omit<WholeName, "cluster"> {
+  readonly cluster: ClusterName;
+  readonly labels: StringMap;
+}
+
+export interface SchedulingFacts {
+  readonly policy: Policy;
+  readonly usage: Usage;
+  readonly neighbours: readonly Neighbour[];
+}
+
+export class Scheduler {
+  readonly policies: Policies;
+  readonly ledger: Ledger;
+  readonly #clusters: Clusters;
+  readonly #listeners = new Set<(news: News) => void>();
+  readonly #reservedListeners = new Set<(place: string) => void>();
+
+  constructor({ clusters, ...options }: SchedulerOptions) {
+    this.#clusters = clusters;
+    this.policies = new Policies(policyStores(clusters));
+    this.ledger = new Ledger({
+      ...options,
+      onFreed: () => this.#tell({ kind: "room" }),
+      onChanged: (place) => {
+        for (const listener of this.#reservedListeners) listener(place);
+      },
+      onMoved: ({ cluster, namespace }) => {
+        const news = { kind: "neighbours", cluster: cluster as ClusterName, namespace } as const;
+        if (this.#isSocial(news.cluster)) this.#tell(news);
+      },
+    });
+    this.#watchPolicies();
+  }
+
+  /** Resolves when policies are known; undefined when they are. */
+  ready(cluster: ClusterName): Promise<void> | undefined {
+    return this.#clusters.ready(cluster);
+  }
+
+  factsFor(subject: Subject): SchedulingFacts {
+    const policy = this.policies.policyFor(subject);
+    const usage: Usage = {
+      inCluster: ({ name, home }) => this.ledger.usedByOthers(subject, name, home),
+      byWorkspace: (targets) => this.ledger.usedInWorkspace(subject, targets),
+    };
+    const isSocial = (policy.affinity ?? []).length + (policy.antiAffinity ?? []).length > 0;
+    const neighbours = isSocial ? this.ledger.neighbours(subject) : [];
+    return { policy, usage, neighbours };
+  }
+
+  /** What was decided, until it can be seen. */
+  hold(subject: Subject, held: ReadonlyMap<string, Amounts>): void {
+    this.ledger.hold(subject, held, subject.labels);
+  }
+
+  /** Parts of one kind, by their metadata. */
+  follow(source: ObjectSource<KubernetesObject>, resource: string): void {
+    const see = (part: KubernetesObject, { key }: { readonly key: ObjectKey }) => {
+      const id = `${resource} ${formatKey(key)}`;
+      const target = assignedCluster(part.metadata.labels);
+      const name = wholeNameOf(part);
+      if (target === undefined || name === undefined) {
+        this.ledger.unsee(id);
+        return;
+      }
+      const { cluster, namespace } = key;
+      const { labels = {}, annotations } = part.metadata;
+      const amounts = readReservation(annotations);
+      this.ledger.see({ key: id, cluster, namespace, resource, name, target, labels, amounts });
+    };
+    source.addHandler({
+      added: see,
+      updated: see,
+      deleted: (_, { key }) => this.ledger.unsee(`${resource} ${formatKey(key)}`),
+    });
+  }
+
+  subscribe(listener: (news: News) => void): void {
+    this.#listeners.add(listener);
+  }
+
+  /** Hears of every physical cluster of which more or less is reserved. */
+  subscribeReserved(listener: (place: string) => void): void {
+    this.#reservedListeners.add(listener);
+  }
+
+  /** Whether any policy there looks where others are. */
+  #isSocial(cluster: ClusterName): boolean {
+    const all = [...this.policies.placementsOf(cluster), this.policies.globalPlacement()];
+    return all.some((one) => (one?.spec.affinity ?? one?.spec.antiAffinity ?? []).length > 0);
+  }
+
+  #tell(news: News): void {
+    for (const listener of this.#listeners) listener(news);
+  }
+
+  #watchPolicies(): void {
+    const tell = (key: ObjectKey) => {
+      const isGlobal = key.cluster === globalPlacement.cluster && key.name === globalPlacement.name;
+      this.#tell({ kind: "policy", cluster: isGlobal ? "all" : key.cluster });
+    };
+    const all = {
+      added: (_: unknown, { key }: { readonly key: ObjectKey }) => tell(key),
+      deleted: (_: unknown, { key }: { readonly key: ObjectKey }) => tell(key),
+    };
+    this.#clusters.source<Placement>(placements, { indexers: ofCluster }).addHandler({
+      ...all,
+      updated: (_, { key }) => tell(key),
+    });
+    this.#clusters.source(locations, { indexers: ofCluster }).addHandler({
+      ...all,
+      updated: (location, { key, previous }) => {
+        const isSame =
+          location.metadata.generation === previous.metadata.generation &&
+          JSON.stringify(location.metadata.labels) === JSON.stringify(previous.metadata.labels);
+        if (!isSame) tell(key);
+      },
+    });
+    this.#clusters
+      .source<Namespace, NamespaceFacts>(namespaces, {
+        transform: namespaceFacts,
+        indexers: ofCluster,
+      })
+      .addHandler({
+        updated: (now, { key: { cluster, name }, previous }) => {
+          if (JSON.stringify(now.labels) === JSON.stringify(previous.labels)) return;
+          this.#tell({ kind: "policy", cluster, namespace: name });
+        },
+      });
+  }
+}
+
+function wholeNameOf({ metadata }: KubernetesObject): string | undefined {
+  for (const label of ownedByLabels) {
+    const value = metadata.labels?.[label];
+    if (value !== undefined && value !== "") return value;
+  }
+  return undefined;
+}

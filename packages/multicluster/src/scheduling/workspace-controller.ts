@@ -1,0 +1,186 @@
+/**
+ * Keeps what is said about the Locations, Placements and namespaces of each workspace true, and makes the Location that every workspace with clusters has.
+ *
+ * A workspace is looked at as a whole, when something in it changes; it writes only what differs.
+ */
+import type { Clock } from "@kcp-ts/machinery/base";
+import { isStatusError } from "@kcp-ts/machinery/status";
+import {
+  type Client,
+  type Clusters,
+  Controller,
+  findCondition,
+  type ObjectKey,
+  type ObjectStore,
+  type ReconcileResult,
+} from "@kcp-ts/sdk";
+import {
+  defaultLocationName,
+  type Location,
+  locationLabelsAnnotation,
+  locations,
+  type Placement,
+  placementAnnotation,
+  placements,
+  type SyncTarget,
+  schedulerFieldManager,
+  syncTargetResource,
+  syncTargets,
+  targetConditions,
+} from "../api/index.ts";
+import {
+  type LocationSaying,
+  type NamespaceSaying,
+  type PlacementSaying,
+  planWorkspace,
+} from "./plan-workspace.ts";
+import {
+  allIn,
+  type Namespace,
+  type NamespaceFacts,
+  namespaceFacts,
+  namespaces,
+  ofCluster,
+  policyStores,
+} from "./policies.ts";
+
+export interface WorkspaceControllerOptions {
+  readonly clusters: Clusters;
+  readonly clock: Clock;
+  readonly onError: (error: unknown, key: ObjectKey) => void;
+}
+
+export class WorkspaceController {
+  readonly controller: Controller;
+  readonly #clock: Clock;
+  readonly #stores: ReturnType<typeof policyStores>;
+  readonly #targets: ObjectStore<SyncTarget>;
+
+  constructor({ clusters, clock, onError }: WorkspaceControllerOptions) {
+    this.#clock = clock;
+    this.#stores = policyStores(clusters);
+    this.#targets = clusters.source<SyncTarget>(syncTargets).store;
+    const toWorkspace = (_: unknown, { cluster }: ObjectKey) => [
+      { cluster, namespace: "", name: "workspace" },
+    ];
+    const hasPlacements = ({ key: { cluster } }: { readonly key: ObjectKey }) =>
+      allIn(this.#stores.placements, cluster).length > 0;
+    this.controller = new Controller({
+      name: "scheduler",
+      clusters,
+      clock,
+      onError,
+      reconcile: (key, { client, signal }) => this.#reconcile(key, client, signal),
+    })
+      .watch<SyncTarget>(syncTargets, {
+        predicate: (change) =>
+          change.type !== "updated" || facts(change.object) !== facts(change.previous),
+        map: toWorkspace,
+      })
+      .watch<Location>(locations, { indexers: ofCluster, map: toWorkspace })
+      .watch<Placement>(placements, { indexers: ofCluster, map: toWorkspace })
+      .watch<Namespace, NamespaceFacts>(namespaces, {
+        transform: namespaceFacts,
+        indexers: ofCluster,
+        predicate: hasPlacements,
+        map: toWorkspace,
+      });
+  }
+
+  async #reconcile(
+    { cluster }: ObjectKey,
+    client: Client,
+    signal: AbortSignal,
+  ): Promise<ReconcileResult> {
+    const nowMs = this.#clock.now();
+    const plan = planWorkspace({
+      cluster,
+      targets: this.#targets.list({ cluster }),
+      locations: allIn(this.#stores.locations, cluster),
+      placements: allIn(this.#stores.placements, cluster),
+      namespaces: allIn(this.#stores.namespaces, cluster),
+      nowMs,
+    });
+    if (plan.needsDefaultLocation) await makeDefaultLocation(client, signal);
+    for (const one of plan.locations) await ignoringGone(sayLocation(client, one, signal));
+    for (const one of plan.placements) await ignoringGone(sayPlacement(client, one, signal));
+    for (const one of plan.namespaces) await ignoringGone(sayNamespace(client, one, signal));
+    if (plan.wakeAtMs === undefined) return;
+    return { requeueAfterMs: Math.min(plan.wakeAtMs - nowMs + 1, wakeMsMax) };
+  }
+}
+
+/** Of timers. */
+const wakeMsMax = 3_600_000;
+
+/** What of a SyncTarget is counted; most of its changes are heartbeats. */
+function facts({ metadata, spec, status }: SyncTarget): string {
+  const { labels, deletionTimestamp } = metadata;
+  const ready = findCondition(status?.conditions, targetConditions.ready)?.status;
+  return JSON.stringify([labels, deletionTimestamp, ready, spec?.unschedulable, spec?.evictAfter]);
+}
+
+async function makeDefaultLocation(client: Client, signal: AbortSignal): Promise<void> {
+  try {
+    await client.resource(locations).create(
+      {
+        metadata: { name: defaultLocationName },
+        spec: {
+          resource: syncTargetResource,
+          description: "All physical clusters of this workspace",
+          instanceSelector: {},
+        },
+      },
+      { signal, fieldManager: schedulerFieldManager },
+    );
+  } catch (error) {
+    if (!isStatusError(error, "AlreadyExists")) throw error;
+  }
+}
+
+async function sayLocation(
+  client: Client,
+  { location, status, labels }: LocationSaying,
+  signal: AbortSignal,
+): Promise<void> {
+  const { name } = location.metadata;
+  const resource = client.resource(locations);
+  const said = location.metadata.annotations?.[locationLabelsAnnotation] ?? "";
+  const annotations = { [locationLabelsAnnotation]: labels === "" ? null : labels };
+  const patch = { type: "merge" as const, patch: { metadata: { annotations } } };
+  const current = said === labels ? location : await resource.patch({ name }, patch, { signal });
+  await resource.updateStatus({ ...current, status }, { signal });
+}
+
+/** The version that was looked at is named: a selector that was edited meanwhile is looked at again. */
+async function sayPlacement(
+  client: Client,
+  { placement, status }: PlacementSaying,
+  signal: AbortSignal,
+): Promise<void> {
+  await client.resource(placements).updateStatus({ ...placement, status }, { signal });
+}
+
+async function sayNamespace(
+  client: Client,
+  { namespace, isPlaced, condition }: NamespaceSaying,
+  signal: AbortSignal,
+): Promise<void> {
+  const { name, isAnnotated } = namespace;
+  const resource = client.resource(namespaces);
+  if (isAnnotated !== isPlaced) {
+    const annotations = { [placementAnnotation]: isPlaced ? "" : null };
+    const patch = { type: "merge" as const, patch: { metadata: { annotations } } };
+    await resource.patch({ name }, patch, { signal });
+  }
+  const apply = { signal, fieldManager: schedulerFieldManager, force: true };
+  await resource.applyStatus({ metadata: { name }, status: { conditions: [condition] } }, apply);
+}
+
+async function ignoringGone(writing: Promise<void>): Promise<void> {
+  try {
+    await writing;
+  } catch (error) {
+    if (!isStatusError(error, "NotFound")) throw error;
+  }
+}
