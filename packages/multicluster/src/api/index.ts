@@ -19,6 +19,7 @@ export {
   drainedCondition,
   evictAnnotation,
 } from "./drain.ts";
+export { hashDigits } from "./hash-digits.ts";
 export {
   byDefinition,
   byLocation,
@@ -61,6 +62,7 @@ export {
   clusterLabels,
   clusterLostReason,
   computeExportAnnotation,
+  computeFieldManager,
   copyOfAnnotation,
   deletionAnnotation,
   deletionAnnotationPrefix,
@@ -173,6 +175,8 @@ export {
   syncTargets,
   targetConditions,
 } from "./sync-target.ts";
+export { isSyncedNative, syncedNative } from "./synced-natives.ts";
+export { type NamedTarget, sharedTargetName, targetNameIn } from "./target-name.ts";
 export {
   type ClusterDaemonSet,
   clusterDaemonSetKind,

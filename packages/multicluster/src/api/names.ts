@@ -198,4 +198,5 @@ export const drainFieldManager = "kcp-drain";
 export const agentFieldManager = "kcp-agent";
 export const importerFieldManager = "kcp-api-importer";
 export const negotiationFieldManager = "kcp-api-negotiation";
+export const computeFieldManager = "kcp-compute";
 export const schedulerFieldManager = "kcp-scheduler";

@@ -3,7 +3,7 @@
  */
 import { type Clock, systemClock } from "@kcp-ts/machinery/base";
 import { formatGroupResource } from "@kcp-ts/machinery/status";
-import { type Client, logicalClusters, type ObjectKey } from "@kcp-ts/sdk";
+import { type Client, type Clusters, logicalClusters, type ObjectKey } from "@kcp-ts/sdk";
 import { type SyncTarget, syncTargets } from "../api/index.ts";
 import type { Scheduler } from "../scheduling/index.ts";
 import { coordinate } from "./coordinator.ts";
@@ -23,6 +23,8 @@ import type { Strategy } from "./strategy.ts";
 export interface CoordinatorsOptions extends Partial<Patience> {
   /** Of the server, not of one cluster of it. Must be allowed everything. */
   readonly client: Client;
+  /** Which SyncTargets each logical cluster has; its own if left out. Run here. */
+  readonly targets?: Clusters | undefined;
   /** Policy and capacity; without it, every cluster takes everything. */
   readonly scheduler?: Scheduler | undefined;
   readonly clock?: Clock;
@@ -60,7 +62,7 @@ export function workloadCoordinators(options: CoordinatorsOptions): Coordinators
   const { client, clock = systemClock, onError, concurrency = concurrencyDefault } = options;
   const { strategies = strategiesDefault } = options;
   const { graceMs = graceMsDefault, settleMs = settleMsDefault } = options;
-  const targets = logicalClusters({ client, clock, onError });
+  const targets = options.targets ?? logicalClusters({ client, clock, onError });
   const { scheduler } = options;
   const patience = { graceMs, settleMs };
   const shared = { client, clock, onError, concurrency, targets, scheduler, patience };

@@ -68,15 +68,8 @@ function openGoal(
     const isGivenUp = givenUp.has(name);
     const before = isGivenUp ? recordOf(wish, member)?.from : part?.replicas;
     const ready = takesPart.has(member.standing);
-<<<<<<< HEAD
     const cordoned = isGivenUp || !open.has(member);
     return { name, ready, weight, capacity, room, domains, cordoned, current: before ?? 0 };
-=======
-    const isBack = isGivenUp(view, member);
-    const cordoned = isBack || !open.has(member);
-    const current = (isBack ? recordOf(view, member)?.from : part?.replicas) ?? 0;
-    return { name, ready, weight, capacity, room, domains, cordoned, current };
->>>>>>> scheduling
   };
   const goal = new Map(distribute(replicas, members.map(shareOf), wish.input.maxSkews));
   const unplaced = replicas - sumOf([...goal.values()]);

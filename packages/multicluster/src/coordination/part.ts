@@ -69,8 +69,9 @@ export function ownerLabelValue(name: string): string {
   return shortened(name, 63);
 }
 
+/** Without the dot that names of other workspaces' clusters have: Pods are named after it. */
 export function partName(parent: string, cluster: string): string {
-  return shortened(`${parent}--${cluster}`, 253);
+  return shortened(`${parent}--${cluster.replaceAll(".", "-")}`, 253);
 }
 
 /** Whose part it is, and where. */

@@ -89,12 +89,13 @@ export class DownSync {
     // Without the lease it is stopped, and stays so; with it again, what counts is what is asked for now.
     if (isOnce && context.lease?.isHeld !== true) return { againAfterMs: leaseLookMs };
     const upstream = isOnce ? await this.#asked(key) : known;
-    if (upstream !== undefined && wishFor(upstream.metadata, context.target.name) === "stay") {
+    if (upstream !== undefined && this.#wish(key, upstream.metadata) === "stay") {
       this.#contradictions.delete(formatKey(key));
       return this.#keep(key, upstream);
     }
     const hasNothingToRelease =
-      upstream === undefined || releasePatch(upstream.metadata, context.target.name) === undefined;
+      upstream === undefined ||
+      releasePatch(upstream.metadata, context.nameIn(key.cluster)) === undefined;
     if (hasNothingToRelease && view.downstreamObject(key) === undefined) {
       this.forget(key);
       return done;
@@ -114,6 +115,16 @@ export class DownSync {
     this.#contradictions.delete(text);
     this.#patience.forget(text);
     this.#status.forget(text);
+  }
+
+  #wish({ cluster }: ObjectKey, metadata: Metadata): "stay" | "leave" {
+    const { context, synced } = this.#options;
+    const { consentLabel } = synced;
+    const isAgreed =
+      cluster === context.target.cluster ||
+      consentLabel === undefined ||
+      stringMember(metadata.labels, consentLabel) !== undefined;
+    return isAgreed ? wishFor(metadata, context.nameIn(cluster)) : "leave";
   }
 
   async #keep(key: ObjectKey, known: CachedObject): Promise<SyncResult> {
@@ -235,8 +246,9 @@ export class DownSync {
   async #hold(key: ObjectKey, upstream: CachedObject): Promise<CachedObject> {
     const { context, view } = this.#options;
     const { metadata } = upstream;
-    if (isHeldBy(metadata, context.target.name)) return upstream;
-    const finalizers = [...(metadata.finalizers ?? []), syncerFinalizer(context.target.name)];
+    const name = context.nameIn(key.cluster);
+    if (isHeldBy(metadata, name)) return upstream;
+    const finalizers = [...(metadata.finalizers ?? []), syncerFinalizer(name)];
     const { uid, resourceVersion } = metadata;
     const answer = await this.#options.upstreamObjects.patch(key, {
       type: "merge",
@@ -258,7 +270,7 @@ export class DownSync {
     const original = await upstreamObjects.find(key);
     const isStaying =
       original !== undefined &&
-      wishFor(original.metadata, context.target.name) === "stay" &&
+      this.#wish(key, original.metadata) === "stay" &&
       (origin === undefined || origin.uid === original.metadata.uid);
     if (isStaying) return this.#contradicted(key);
     this.#contradictions.delete(formatKey(key));
@@ -280,7 +292,7 @@ export class DownSync {
 
   async #release(key: ObjectKey, original: KubernetesObject): Promise<void> {
     const { context, view, policy } = this.#options;
-    const patch = releasePatch(original.metadata, context.target.name);
+    const patch = releasePatch(original.metadata, context.nameIn(key.cluster));
     if (patch === undefined) return;
     const answer = await this.#options.upstreamObjects.patch(key, { type: "merge", patch });
     if (answer.metadata.deletionTimestamp === undefined) view.wroteUpstream(key, answer, "other");

@@ -6,7 +6,6 @@ export {
   type CopyOf,
   diffHash,
   downstreamNamespace,
-  hashDigits,
   type NamespaceLocator,
   type Origin,
   parseCopyOf,

@@ -28,10 +28,11 @@ import type { SyncContext, SyncedResource } from "./context.ts";
 import { copyName, isNamedByCluster, isShorterInCluster, nameInCluster } from "./copy-names.ts";
 import { type Place, placeOf } from "./desired-object.ts";
 import type { DownstreamNamespaces } from "./downstream-namespaces.ts";
+import { JoinedKind } from "./joined-kind.ts";
 import { type Origin, parseOrigin, targetKey } from "./origin.ts";
 import type { KindPolicy } from "./policy.ts";
 import { originAnnotation } from "./protocol.ts";
-import type { UpstreamInformers, UpstreamKind } from "./upstream-informers.ts";
+import type { UpstreamHandler, UpstreamInformers, UpstreamKind } from "./upstream-informers.ts";
 import { claimNamespaceOf } from "./volume-gate.ts";
 
 export interface KindViewOptions {
@@ -40,6 +41,8 @@ export interface KindViewOptions {
   readonly policy: KindPolicy;
   readonly namespaces: DownstreamNamespaces;
   readonly upstreamInformers: UpstreamInformers;
+  /** Over the logical clusters that use this one's physical clusters. */
+  readonly sharedInformers?: UpstreamInformers | undefined;
   readonly signal: AbortSignal;
   /** Something about the object has changed on one of the sides. */
   readonly onChange: (key: ObjectKey) => void;
@@ -76,8 +79,8 @@ export class KindView {
       options.policy.direction !== "down"
         ? { keep: isOfOurs }
         : { labelSelector: `${downstreamLabel}=${ownKey}` };
-    const { context, synced, policy, upstreamInformers } = options;
-    const { downstream, target, clock, random, onError } = context;
+    const { context, synced, policy } = options;
+    const { downstream, clock, random, onError } = context;
     const paths = policy.contested.map(({ path }) => path);
     this.#downstream = new Informer<KubernetesObject, CachedObject>({
       client: downstream,
@@ -96,7 +99,7 @@ export class KindView {
       updated: (object) => this.#toldDownstream(object),
       deleted: (object, { finalStateUnknown }) => this.#goneDownstream(object, finalStateUnknown),
     });
-    this.#upstream = upstreamInformers.open(synced.resource, target.name, {
+    this.#upstream = this.#open({
       changed: (key) => {
         if (!this.#serves(key.cluster)) return;
         const told = this.#upstream.get(key);
@@ -110,6 +113,22 @@ export class KindView {
       // Copies whose originals are gone are only known from the other side.
       replaced: () => this.requeueDownstream(),
     });
+  }
+
+  #open(handler: UpstreamHandler): UpstreamKind {
+    const { context, synced, upstreamInformers, sharedInformers } = this.#options;
+    const { target, nameIn } = context;
+    const own = upstreamInformers.open(synced.resource, target.name, handler);
+    if (synced.isShared !== true || sharedInformers === undefined) return own;
+    const shared = sharedInformers.open(synced.resource, nameIn(everyOther), handler);
+    return new JoinedKind({ home: target.cluster, own, shared });
+  }
+
+  /** Whose objects of this kind may be in the cluster. */
+  #serves(cluster: ClusterName): boolean {
+    const { context, synced, policy } = this.#options;
+    if (policy.of === "home") return cluster === context.target.cluster;
+    return context.serves(cluster) || (synced.isShared === true && context.isShared);
   }
 
   async run(): Promise<void> {
@@ -184,7 +203,7 @@ export class KindView {
     const { synced, namespaces, policy, context } = this.#options;
     const namespace = synced.resource.namespaced ? namespaces.nameFor(key) : "";
     if (!isShorterInCluster(policy)) return placeOf(key, policy, namespace);
-    const name = nameInCluster(key.name, context.target.name);
+    const name = nameInCluster(key.name, context.nameIn(key.cluster));
     return name === undefined ? placeOf(key, policy, namespace) : { namespace, name };
   }
 
@@ -192,10 +211,10 @@ export class KindView {
   comesUp(key: ObjectKey): boolean {
     const { policy, context } = this.#options;
     if (policy.direction !== "both") return policy.direction === "up";
-    const isNamed = nameInCluster(key.name, context.target.name) !== undefined;
+    const name = context.nameIn(key.cluster);
+    const isNamed = nameInCluster(key.name, name) !== undefined;
     if (isNamedByCluster(policy) && !isNamed) return false;
     // A part of a whole may have such a name, too.
-    const { name } = context.target;
     const metadata: Metadata = this.upstreamObject(key)?.metadata ?? {};
     if (statesOf(metadata.labels).get(name) === stateUpsync) return true;
     if (assignedTargets(metadata).has(name) || isHeldBy(metadata, name)) return false;
@@ -260,18 +279,12 @@ export class KindView {
     const at = namespaces.locate(inside);
     if (at === undefined) return undefined;
     const cluster = policy.of === "home" ? parseClusterName(context.target.cluster) : at.cluster;
-    return (
-      cluster && {
-        cluster,
-        namespace: namespaced ? at.namespace : "",
-        name: isNamedByCluster(policy) ? copyName(name, context.target.name) : name,
-      }
-    );
-  }
-
-  #serves(cluster: ClusterName): boolean {
-    const { policy, context } = this.#options;
-    return policy.of === "home" ? cluster === context.target.cluster : context.serves(cluster);
+    if (cluster === undefined || !this.#serves(cluster)) return undefined;
+    return {
+      cluster,
+      namespace: namespaced ? at.namespace : "",
+      name: isNamedByCluster(policy) ? copyName(name, context.nameIn(cluster)) : name,
+    };
   }
 
   /** All that is in the cluster, or in one namespace of it. */
@@ -306,6 +319,9 @@ export class KindView {
     this.#options.onChange(key);
   }
 }
+
+/** Stands for all logical clusters but the SyncTarget's: they call it the same. */
+const everyOther = "" as ClusterName;
 
 /** What a write was meant to change; `hold`: nothing but the list of finalizers; `created`: it was not there, or not known. */
 export type Written = "hold" | "status" | "created" | "other";

@@ -12,6 +12,7 @@ import { type DynamicObject, type ObjectInput, type ObjectKey, stringMember } fr
 import {
   clusterLostReason,
   copyOfAnnotation,
+  hashDigits,
   heldInClusterAnnotation,
   stateLabel,
   stateUpsync,
@@ -22,7 +23,7 @@ import type { SyncContext, SyncedResource } from "./context.ts";
 import { userAnnotations, userLabels } from "./desired-object.ts";
 import type { SyncResult } from "./down-sync.ts";
 import type { KindView } from "./kind-view.ts";
-import { formatCopyOf, hashDigits, parseCopyOf } from "./origin.ts";
+import { formatCopyOf, parseCopyOf } from "./origin.ts";
 import type { KindPolicy } from "./policy.ts";
 import { appliedHashAnnotation } from "./protocol.ts";
 import { releasePatch } from "./release-patch.ts";
@@ -54,7 +55,7 @@ export class UpSync {
     if (original !== undefined && view.originOf(original) !== undefined) return done;
     if (original === undefined) return this.#remove(key);
     const copy = view.upstreamObject(key);
-    if (copy?.metadata.deletionTimestamp !== undefined && this.#isOurs(copy))
+    if (copy?.metadata.deletionTimestamp !== undefined && this.#isOurs(key, copy))
       return this.#followDeletion(key, original, copy);
     const written = await this.#copy(key, original, copy);
     await this.#copyStatus(key, original, written);
@@ -89,7 +90,7 @@ export class UpSync {
 
   /** Lets go of the copy; what is being deleted goes by that. */
   async #release(key: ObjectKey, copy: CachedObject): Promise<void> {
-    const patch = releasePatch(copy.metadata, this.#options.context.target.name);
+    const patch = releasePatch(copy.metadata, this.#options.context.nameIn(key.cluster));
     if (patch === undefined) return;
     await this.#options.upstreamObjects.patch(key, { type: "merge", patch });
   }
@@ -101,14 +102,15 @@ export class UpSync {
   ): Promise<CachedObject> {
     const { context, view, synced } = this.#options;
     const copy = known ?? (await this.#findUpstream(key));
-    if (copy !== undefined && !this.#isOurs(copy)) {
+    if (copy !== undefined && !this.#isOurs(key, copy)) {
       const message = `${key.namespace}/${key.name} exists upstream and was not copied up from this cluster; delete it, or rename it`;
       throw new Trouble("AlreadyExists", message);
     }
     const body = bodyOf(original);
     const { labels, annotations } = original.metadata;
     const held = heldInCluster(synced.resource, original);
-    const { name: target, uid: targetUid } = context.target;
+    const target = context.nameIn(key.cluster);
+    const { uid: targetUid } = context.target;
     const isHeld = this.#options.policy.onUpstreamDeletion === "propagate";
     const metadata = {
       name: key.name,
@@ -155,7 +157,7 @@ export class UpSync {
   async #remove(key: ObjectKey): Promise<SyncResult> {
     const { context, view } = this.#options;
     const copy = view.upstreamObject(key);
-    if (copy === undefined || !this.#isOurs(copy)) return done;
+    if (copy === undefined || !this.#isOurs(key, copy)) return done;
     const resource = context.downstream.resource<DynamicObject>(
       this.#options.synced.resource as never,
     );
@@ -171,8 +173,8 @@ export class UpSync {
     return done;
   }
 
-  #isOurs({ metadata }: CachedObject): boolean {
-    const state = stateLabel(this.#options.context.target.name);
+  #isOurs({ cluster }: ObjectKey, { metadata }: CachedObject): boolean {
+    const state = stateLabel(this.#options.context.nameIn(cluster));
     return stringMember(metadata.labels, state) === stateUpsync;
   }
 
