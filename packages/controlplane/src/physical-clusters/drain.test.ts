@@ -133,8 +133,12 @@ describe("a drain", () => {
 
   it("is taken back: turns are forgotten, nothing is said of it, and the cluster is used again", async (t) => {
     const stage = await Stage.open(t, ["east", "west"]);
-    await stage.deploy("web", { "workloads.kcp.io/paused": "true" });
+    await stage.deploy("web");
+    await stage.untilParts("web--east 2", "web--west 2");
     await stage.untilPlaced("web");
+    const patch = { metadata: { annotations: { "workloads.kcp.io/paused": "true" } } };
+    const web = { namespace, name: "web" };
+    await stage.client.resource(deployments).patch(web, { type: "merge", patch });
     await stage.set("east", { drain: { budget: { workloads: 1 } } });
     await stage.until("east", ({ status }) =>
       assert.equal(status?.drain?.blocked?.[0]?.reason, "Paused"),
