@@ -36,6 +36,8 @@ export const stateUpsync = "Upsync";
 export const deletionAnnotationPrefix = "deletion.internal.workload.kcp.io/";
 /** A list with commas: who still needs the object in a SyncTarget. It is not deleted there while the list has members. */
 export const softFinalizersAnnotationPrefix = "finalizers.workload.kcp.io/";
+/** On parts and on their copies, "true": an agent whose lease is gone stops it, because another one is started elsewhere then. */
+export const atMostOneLabel = "workloads.kcp.io/at-most-one";
 /** A real finalizer: held by the syncer from before it creates downstream until what it made there is gone. */
 export const syncerFinalizerPrefix = "workload.kcp.io/syncer-";
 /** A JSON patch of `.spec` for one SyncTarget. */

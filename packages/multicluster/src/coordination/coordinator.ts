@@ -25,8 +25,9 @@ import {
 } from "@kcp-ts/sdk";
 import { ownedByLabel, type SyncTarget, syncTargets } from "../api/index.ts";
 import type { Scheduler } from "../scheduling/index.ts";
-import type { Decision } from "./decide.ts";
+import { type Decision, isOnce } from "./decide.ts";
 import { deployments } from "./deployment.ts";
+import { FencedTargets } from "./fencing.ts";
 import { keepHistory, readHistory } from "./keep-history.ts";
 import { decideWithOverrides } from "./overrides.ts";
 import { belongsTo, isWhole, ownerLabelOf, ownerLabelValue, partName } from "./part.ts";
@@ -73,18 +74,8 @@ export async function coordinate(options: CoordinatorOptions, signal: AbortSigna
     onError,
   });
   const reservations = options.scheduler && new Reservations(options.scheduler, strategy);
-  const settled = new SettledStatuses();
-  const work = {
-    strategy,
-    client,
-    clock,
-    seenParts,
-    targets,
-    events,
-    patience,
-    reservations,
-    settled,
-  };
+  const seeing = { strategy, client, clock, seenParts, targets, fenced: new FencedTargets(clock) };
+  const work = { ...seeing, events, patience, reservations, settled: new SettledStatuses() };
   const wholesIn = (key: Pick<ObjectKey, "cluster">) =>
     seen.keysByIndex("wholes", { cluster: key.cluster, value: "" });
   const controller = new Controller({
@@ -152,6 +143,7 @@ interface Work {
   readonly clock: Clock;
   readonly seenParts: ObjectStore<KubernetesObject>;
   readonly targets: ObjectStore<Target>;
+  readonly fenced: FencedTargets;
   readonly events: EventRecorder;
   readonly patience: Patience;
   readonly reservations: Reservations | undefined;
@@ -189,8 +181,10 @@ async function coordinateOne(
     const part = belongsTo(one, parent) ? strategy.acceptPart(one) : undefined;
     return part === undefined ? [] : [part];
   });
-  const targets = work.targets.list({ cluster });
   const surroundings = await work.reservations?.facts(key, parent);
+  const targets = isOnce(parent, surroundings?.policy)
+    ? await work.fenced.read(client, cluster, signal)
+    : work.targets.list({ cluster });
   const nowMs = work.clock.now();
   const decision = decideWithOverrides({
     strategy,
@@ -204,28 +198,28 @@ async function coordinateOne(
     surroundings,
   });
   work.reservations?.hold(key, parent, decision);
-  if (decision.isExpired === true)
-    return deleteExpired(client.resource(strategy.wholes), parent, signal);
-  await carryOut({ key, strategy, parent, decision, history, client, work }, signal);
-  if (decision.wakeAtMs === undefined) return;
-  return { requeueAfterMs: Math.max(wakeMsMin, decision.wakeAtMs - nowMs) };
+  await carryOut({ key, work, strategy, parent, decision, history }, signal);
+  const { wakeAtMs, annotations, isExpired } = decision;
+  if (wakeAtMs === undefined || annotations !== undefined || isExpired === true) return;
+  return { requeueAfterMs: Math.max(wakeMsMin, wakeAtMs - nowMs) };
 }
 
-interface Undertaking {
+interface Decided {
   readonly key: ObjectKey;
+  readonly work: Work;
   readonly strategy: Strategy;
   readonly parent: Workload;
   readonly decision: Decision;
-  readonly history: Awaited<ReturnType<typeof readHistory>>;
-  readonly client: Client;
-  readonly work: Work;
+  readonly history: Awaited<ReturnType<typeof readHistory>> | undefined;
 }
 
-async function carryOut(undertaking: Undertaking, signal: AbortSignal): Promise<void> {
-  const { key, strategy, parent, decision, history, client, work } = undertaking;
+async function carryOut(decided: Decided, signal: AbortSignal): Promise<void> {
+  const { key, work, strategy, parent, decision, history } = decided;
   const { cluster } = key;
-  for (const happening of decision.happenings) work.events.record(cluster, parent, happening);
+  const client = work.client.inCluster(cluster);
   const whole = client.resource(strategy.wholes);
+  if (decision.isExpired === true) return deleteExpired(whole, parent, signal);
+  for (const happening of decision.happenings) work.events.record(cluster, parent, happening);
   if (decision.annotations !== undefined) {
     // What depends on it is done by the look that this write leads to.
     await annotate(whole, parent, decision.annotations, signal);
@@ -318,11 +312,10 @@ async function deleteExpired(
   resource: ResourceClient<Workload>,
   { metadata: { namespace, name, uid } }: Workload,
   signal: AbortSignal,
-): Promise<undefined> {
+): Promise<void> {
   const preconditions = uid === undefined ? {} : { uid };
   const options = { preconditions, propagationPolicy: "Background" as const, signal };
   await resource.delete({ namespace, name }, options);
-  return undefined;
 }
 
 async function writeStatus(
