@@ -12,6 +12,7 @@ import {
   startPhysical,
   startPlane,
   untilCondition,
+  untilSynced,
 } from "./fixture.ts";
 
 const kubelet = { startDelayMs: { min: 5, max: 50 }, stopDelayMs: 10, runMs: 100 };
@@ -31,6 +32,7 @@ class Stage {
       const { kubeconfig } = await startPhysical(t, { name, kubelet });
       await register(plane.client, name, { kubeconfig });
       await untilCondition(plane.client, name, { status: "True" });
+      await untilSynced(plane.client, name, ["deployments.apps"]);
     }
     return new Stage(plane.client);
   }

@@ -348,6 +348,7 @@ function partOf(object: Workload, strategy: Strategy, cluster: string): Part {
     ...strategy.shareOf(object),
     ...strategy.report(object),
     isGoing: metadata.deletionTimestamp !== undefined,
+    wasLost: stringMember(metadata.annotations, lostSinceAnnotation) !== undefined,
     isPinned: stringMember(metadata.annotations, handsOffAnnotation) === "true",
     isHeld: softFinalizersOf(metadata.annotations, cluster).length > 0,
     move: moveRecordOf(metadata.annotations),
