@@ -136,7 +136,7 @@ const full: Sizes = {
   neighbourWatches: 10_000,
   holdCases: 1_000,
   holdRepeats: 2,
-  holdSettleMs: 400,
+  holdSettleMs: 250,
   definitions: 1_000,
   definedClusters: 10_000,
   customObjects: 3_000,

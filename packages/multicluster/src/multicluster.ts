@@ -34,6 +34,7 @@ import {
 } from "./scheduling/index.ts";
 import { Syncers } from "./syncers.ts";
 import { type SightPatience, traffic } from "./traffic/index.ts";
+import { volumes } from "./volumes/index.ts";
 
 /** Each runs alone, too; the importer works where the connections are. */
 export const multiclusterParts = [
@@ -44,6 +45,7 @@ export const multiclusterParts = [
   "scheduler",
   "deployment-splitter",
   "traffic",
+  "volumes",
 ] as const;
 export type MulticlusterPart = (typeof multiclusterParts)[number];
 
@@ -148,22 +150,33 @@ export async function runMulticluster(
   }
   const scheduling = schedulerFor(parts, { clusters, clock, onError: report("scheduler") });
   controllers.push(...scheduling.controllers);
-  const loops: { run(signal: AbortSignal): Promise<void> }[] = [
-    new Manager({ clusters: [clusters], controllers }),
-  ];
-  if (parts.has("deployment-splitter")) {
-    const own = { ...options.patience, onError: report("deployment-splitter") };
-    loops.push(workloadCoordinators({ client, clock, scheduler: scheduling.scheduler, ...own }));
-  }
-  if (parts.has("traffic")) {
-    const own = { ...options.sight, onError: report("traffic") };
-    loops.push(traffic({ client, clock, ...own }));
-  }
+  const manager = new Manager({ clusters: [clusters], controllers });
+  const loops = [manager, ...loopsOf({ ...options, parts, clock }, scheduling.scheduler, report)];
   try {
     await Promise.all(loops.map((loop) => loop.run(signal)));
   } finally {
     await Promise.all(closing.map((close) => close()));
   }
+}
+
+/** Those that watch for themselves. */
+function loopsOf(
+  options: MulticlusterOptions,
+  scheduler: Scheduler | undefined,
+  report: (controller: string) => (error: unknown, key?: ObjectKey) => void,
+): readonly { run(signal: AbortSignal): Promise<void> }[] {
+  const { client, parts = new Set(), clock = systemClock } = options;
+  const loops: { run(signal: AbortSignal): Promise<void> }[] = [];
+  if (parts.has("deployment-splitter")) {
+    const own = { ...options.patience, onError: report("deployment-splitter") };
+    loops.push(workloadCoordinators({ client, clock, scheduler, ...own }));
+  }
+  if (parts.has("traffic")) {
+    const own = { ...options.sight, onError: report("traffic") };
+    loops.push(traffic({ client, clock, ...own }));
+  }
+  if (parts.has("volumes")) loops.push(volumes({ client, clock, onError: report("volumes") }));
+  return loops;
 }
 
 /** Who decides where things go knows the policies and what is reserved; somebody says both to people. */

@@ -5,7 +5,7 @@
  * The echo of an own write is no news: who wrote it has looked at the answer. What somebody else did just before is in the answer too, and may never be told by
  * itself; so an answer that holds more than was written is looked at again.
  */
-import { rootCluster } from "@kcp-ts/machinery/names";
+import { type ClusterName, parseClusterName, rootCluster } from "@kcp-ts/machinery/names";
 import {
   formatKey,
   Informer,
@@ -18,6 +18,7 @@ import { downstreamLabel, statesOf, stateUpsync } from "../api/index.ts";
 import { assignedTargets, isHeldBy, type Metadata } from "./assignment.ts";
 import { type AuditOptions, runAudit } from "./audit.ts";
 import {
+  bodyOf,
   type CachedObject,
   cachedObject,
   hasSameContent,
@@ -31,6 +32,7 @@ import { type Origin, parseOrigin, targetKey } from "./origin.ts";
 import type { KindPolicy } from "./policy.ts";
 import { originAnnotation } from "./protocol.ts";
 import type { UpstreamInformers, UpstreamKind } from "./upstream-informers.ts";
+import { claimNamespaceOf } from "./volume-gate.ts";
 
 export interface KindViewOptions {
   readonly context: SyncContext;
@@ -64,10 +66,16 @@ export class KindView {
   constructor(options: KindViewOptions) {
     this.#options = options;
     // What is born downstream does not carry our label; where it is says that it concerns us.
+    const ownKey = targetKey(options.context.target);
+    const isOfOurs = (object: KubernetesObject) =>
+      options.synced.resource.namespaced
+        ? object.metadata.namespace?.startsWith("kcp-") === true
+        : stringMember(object.metadata.labels, downstreamLabel) === ownKey ||
+          claimNamespaceOf(object as never).startsWith("kcp-");
     this.#selection =
       options.policy.direction !== "down"
-        ? { keep: ({ metadata }) => metadata.namespace?.startsWith("kcp-") === true }
-        : { labelSelector: `${downstreamLabel}=${targetKey(options.context.target)}` };
+        ? { keep: isOfOurs }
+        : { labelSelector: `${downstreamLabel}=${ownKey}` };
     const { context, synced, policy, upstreamInformers } = options;
     const { downstream, target, clock, random, onError } = context;
     const paths = policy.contested.map(({ path }) => path);
@@ -90,12 +98,12 @@ export class KindView {
     });
     this.#upstream = upstreamInformers.open(synced.resource, target.name, {
       changed: (key) => {
-        if (!context.serves(key.cluster)) return;
+        if (!this.#serves(key.cluster)) return;
         const told = this.#upstream.get(key);
         if (isNews(this.#freshUpstream, formatKey(key), told)) options.onChange(key);
       },
       deleted: (key) => {
-        if (!context.serves(key.cluster)) return;
+        if (!this.#serves(key.cluster)) return;
         const wasFresh = this.#freshUpstream.delete(formatKey(key));
         if (wasFresh || this.downstreamObject(key) !== undefined) options.onChange(key);
       },
@@ -106,7 +114,7 @@ export class KindView {
 
   async run(): Promise<void> {
     const { signal, onChange, context } = this.#options;
-    for (const key of this.#upstream.keys()) if (context.serves(key.cluster)) onChange(key);
+    for (const key of this.#upstream.keys()) if (this.#serves(key.cluster)) onChange(key);
     const { downstream, clock, random, onError } = context;
     const audited = {
       informer: this.#downstream,
@@ -237,29 +245,39 @@ export class KindView {
       return undefined;
     const place = this.placeOf(origin);
     if (place.namespace !== namespace || place.name !== name) return undefined;
-    return this.#options.context.serves(origin.cluster) ? origin : undefined;
+    return this.#serves(origin.cluster) ? origin : undefined;
   }
 
   /** Of an object in a namespace of ours, whoever made it. */
   keyOf(object: CachedObject): ObjectKey | undefined {
-    const { policy, namespaces, context } = this.#options;
+    const { policy, namespaces, context, synced } = this.#options;
     const origin = policy.direction === "up" ? undefined : this.originOf(object);
     if (origin !== undefined || policy.direction === "down")
       return origin && { cluster: origin.cluster, namespace: origin.namespace, name: origin.name };
-    const at = namespaces.locate(object.metadata.namespace);
+    const { namespaced } = synced.resource;
     const { name } = object.metadata;
+    const inside = namespaced ? object.metadata.namespace : claimNamespaceOf(bodyOf(object));
+    const at = namespaces.locate(inside);
+    if (at === undefined) return undefined;
+    const cluster = policy.of === "home" ? parseClusterName(context.target.cluster) : at.cluster;
     return (
-      at && {
-        cluster: at.cluster,
-        namespace: at.namespace,
+      cluster && {
+        cluster,
+        namespace: namespaced ? at.namespace : "",
         name: isNamedByCluster(policy) ? copyName(name, context.target.name) : name,
       }
     );
   }
 
+  #serves(cluster: ClusterName): boolean {
+    const { policy, context } = this.#options;
+    return policy.of === "home" ? cluster === context.target.cluster : context.serves(cluster);
+  }
+
   /** All that is in the cluster, or in one namespace of it. */
   requeueDownstream(namespace?: string): void {
-    const filter = namespace === undefined ? undefined : { cluster: rootCluster, namespace };
+    const isAll = namespace === undefined || !this.#options.synced.resource.namespaced;
+    const filter = isAll ? undefined : { cluster: rootCluster, namespace };
     for (const object of this.#downstream.store.list(filter)) {
       const key = this.keyOf(object);
       if (key !== undefined) this.#options.onChange(key);

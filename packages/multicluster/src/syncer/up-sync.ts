@@ -12,6 +12,7 @@ import { type DynamicObject, type ObjectInput, type ObjectKey, stringMember } fr
 import {
   clusterLostReason,
   copyOfAnnotation,
+  heldInClusterAnnotation,
   stateLabel,
   stateUpsync,
   syncerFinalizer,
@@ -27,6 +28,7 @@ import { appliedHashAnnotation } from "./protocol.ts";
 import { releasePatch } from "./release-patch.ts";
 import { isObjectNotFound, Trouble } from "./trouble.ts";
 import type { UpstreamObjects } from "./upstream-objects.ts";
+import { heldInCluster } from "./volume-gate.ts";
 
 export interface UpSyncOptions {
   readonly context: SyncContext;
@@ -97,7 +99,7 @@ export class UpSync {
     original: CachedObject,
     known: CachedObject | undefined,
   ): Promise<CachedObject> {
-    const { context, view } = this.#options;
+    const { context, view, synced } = this.#options;
     const copy = known ?? (await this.#findUpstream(key));
     if (copy !== undefined && !this.#isOurs(copy)) {
       const message = `${key.namespace}/${key.name} exists upstream and was not copied up from this cluster; delete it, or rename it`;
@@ -105,11 +107,12 @@ export class UpSync {
     }
     const body = bodyOf(original);
     const { labels, annotations } = original.metadata;
+    const held = heldInCluster(synced.resource, original);
     const { name: target, uid: targetUid } = context.target;
     const isHeld = this.#options.policy.onUpstreamDeletion === "propagate";
     const metadata = {
       name: key.name,
-      namespace: key.namespace,
+      ...(key.namespace === "" ? {} : { namespace: key.namespace }),
       labels: { ...userLabels(labels), [stateLabel(target)]: stateUpsync },
       annotations: {
         ...userAnnotations(annotations),
@@ -118,6 +121,7 @@ export class UpSync {
           target: targetUid,
           name: original.metadata.name === key.name ? undefined : original.metadata.name,
         }),
+        ...(held === undefined ? {} : { [heldInClusterAnnotation]: held }),
       },
       ...(isHeld ? { finalizers: [syncerFinalizer(target)] } : {}),
     };
