@@ -119,15 +119,18 @@ export interface CopyOf {
   readonly uid: string;
   /** The uid of the SyncTarget. */
   readonly target: string;
+  /** In the cluster, where that is another one. */
+  readonly name?: string | undefined;
 }
 
-export function formatCopyOf({ uid, target }: CopyOf): string {
-  return JSON.stringify({ uid, target });
+export function formatCopyOf({ uid, target, name }: CopyOf): string {
+  return JSON.stringify({ uid, target, name });
 }
 
 export function parseCopyOf(text: string | undefined): CopyOf | undefined {
-  const { uid, target } = (parseObject(text) ?? {}) as Record<string, unknown>;
-  return typeof uid === "string" && typeof target === "string" ? { uid, target } : undefined;
+  const { uid, target, name } = (parseObject(text) ?? {}) as Record<string, unknown>;
+  if (typeof uid !== "string" || typeof target !== "string") return undefined;
+  return { uid, target, ...(typeof name === "string" ? { name } : {}) };
 }
 
 /** Far more than any of ours is long. */

@@ -256,9 +256,9 @@ class RunningSyncer implements Syncer {
       context: this.#context,
       namespaces: this.#namespaces,
       viewOf: (group, name) => {
-        for (const { synced, view } of this.#kinds.values()) {
+        for (const { synced, policy, view } of this.#kinds.values()) {
           const { resource } = synced;
-          if (resource.group === group && resource.kind === name) return { resource, view };
+          if (resource.group === group && resource.kind === name) return { resource, policy, view };
         }
         return undefined;
       },

@@ -118,7 +118,11 @@ export class UpSync {
       labels: { ...userLabels(labels), [stateLabel(target)]: stateUpsync },
       annotations: {
         ...userAnnotations(annotations),
-        [copyOfAnnotation]: formatCopyOf({ uid: original.metadata.uid, target: targetUid }),
+        [copyOfAnnotation]: formatCopyOf({
+          uid: original.metadata.uid,
+          target: targetUid,
+          name: original.metadata.name === key.name ? undefined : original.metadata.name,
+        }),
         ...(held === undefined ? {} : { [heldInClusterAnnotation]: held }),
       },
       ...(isHeld ? { finalizers: [syncerFinalizer(target)] } : {}),
