@@ -33,6 +33,12 @@ const volumes = defineResource<StoredObject>({
   kind: "PersistentVolume",
   namespaced: false,
 });
+const pods = defineResource<KubernetesObject>({
+  ...core,
+  resource: "pods",
+  kind: "Pod",
+  namespaced: true,
+});
 const namespace = "default";
 const data = { namespace, name: "data" };
 const web = { namespace, name: "web" };
@@ -148,6 +154,12 @@ class Stage {
     return found;
   }
 
+  async pods(cluster: string): Promise<readonly string[]> {
+    const { items } =
+      (await this.clusters.get(cluster)?.client.resource(pods).list({})) ?? assert.fail();
+    return items.map(({ metadata }) => metadata.name);
+  }
+
   async empty(cluster: string): Promise<void> {
     const patch = { spec: { evictAfter: "2020-01-01T00:00:00Z" } };
     await this.client.resource(syncTargets).patch({ name: cluster }, { type: "merge", patch });
@@ -260,5 +272,44 @@ describe("volumes", () => {
     await stage.empty(home);
     await eventually(async () => assert.equal((await stage.said(other)).reason, "NotPortable"));
     assert.equal((await stage.ready())[`web--${home}`], "2/2");
+  });
+
+  it("that only one cluster can reach are copied by a hook, if one is named", async (t) => {
+    const stage = await Stage.start(t);
+    await stage.apply(["ReadWriteOnce"], { "workloads.kcp.io/volume-hook": "copier" }, "sim");
+    const [home, other] = await stage.settled();
+    await stage.empty(home);
+    // The hook: it waits until it is asked, copies, and says where the copy is.
+    await eventually(async () => {
+      const { annotations } = (await stage.claim()).metadata;
+      const asked = JSON.parse(annotations?.["workloads.kcp.io/volume-copy"] ?? "{}");
+      assert.deepEqual(asked, { hook: "copier", from: home, to: other });
+    });
+    assert.deepEqual(await stage.pods(home), []);
+    const spec = {
+      capacity: { storage: "1Gi" },
+      accessModes: ["ReadWriteOnce"],
+      storageClassName: "sim",
+      csi: { driver: "copies.example.com", volumeHandle: "copy-1" },
+    };
+    const volume = { metadata: { name: "copy-of-data" }, spec };
+    await stage.clusters.get(other)?.client.resource(volumes).create(volume);
+    const copied = JSON.stringify({ to: other, volume: "copy-of-data" });
+    const patch = { metadata: { annotations: { "workloads.kcp.io/volume-copied": copied } } };
+    await stage.client.resource(claims).patch(data, { type: "merge", patch });
+    await stage.until({ web: "2/2", [`web--${other}`]: "2/2" });
+    await eventually(async () => assert.deepEqual((await stage.handles())[other], ["copy-1"]));
+  });
+
+  it("are given back when their claim and its workload are deleted", async (t) => {
+    const stage = await Stage.start(t);
+    await stage.apply(["ReadWriteOnce"]);
+    const [home] = await stage.settled();
+    await stage.client.resource(deployments).delete(web);
+    await stage.client.resource(claims).delete(data);
+    await eventually(async () => {
+      assert.equal(await stage.client.resource(claims).find(data), undefined);
+      assert.deepEqual((await stage.handles())[home], []);
+    });
   });
 });
