@@ -1,9 +1,11 @@
 /** Goal: workloads with volumes move between simulated clusters by what their volumes allow, and a volume that cannot be shared is never attached in two. */
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { describe, it, type TestContext } from "node:test";
 import { systemClock } from "@kcp-ts/machinery/base";
 import { syncTargets } from "@kcp-ts/multicluster";
 import { type Client, defineResource, type KubernetesObject, pause } from "@kcp-ts/sdk";
+import { parseManifests } from "../manifests/index.ts";
 import type { SimulatedCluster } from "../simulation.ts";
 import {
   deployment,
@@ -43,12 +45,16 @@ const namespace = "default";
 const data = { namespace, name: "data" };
 const web = { namespace, name: "web" };
 const kubelet = { startDelayMs: { min: 10, max: 50 }, stopDelayMs: 20, runMs: 100 };
-const resources = [
-  "deployments.apps",
-  "replicasets.apps",
-  "persistentvolumeclaims",
-  "persistentvolumes",
-];
+
+const page = readFileSync(new URL("../../../../docs/guides/stateful.md", import.meta.url), "utf8");
+
+/** An example of the page. */
+function fromPage(kind: string): StoredObject {
+  const blocks = [...page.matchAll(/```yaml\n(.*?)```/gs)].flatMap(([, text = ""]) =>
+    parseManifests(text, "stateful.md"),
+  );
+  return (blocks.find((one) => one["kind"] === kind) ?? assert.fail()) as unknown as StoredObject;
+}
 
 class Stage {
   readonly client: Client;
@@ -67,6 +73,7 @@ class Stage {
     for (const name of ["east", "west"]) {
       const cluster = await startPhysical(t, { name, kubelet });
       clusters.set(name, cluster);
+      const { resources } = fromPage("SyncTarget").spec as { readonly resources: string[] };
       await register(plane.client, name, { kubeconfig: cluster.kubeconfig, resources });
       await untilCondition(plane.client, name, { status: "True" });
     }
@@ -76,16 +83,17 @@ class Stage {
   }
 
   async apply(
-    modes: readonly string[],
+    accessModes: readonly string[],
     annotations = {},
     storageClassName = "shared",
   ): Promise<void> {
-    const spec = {
-      accessModes: modes,
-      storageClassName,
-      resources: { requests: { storage: "1Gi" } },
-    };
-    const claim = { metadata: { ...data, annotations }, spec };
+    const requests = { storage: "1Gi" };
+    const spec = { accessModes, storageClassName, resources: { requests } };
+    await this.applyClaim({ metadata: { ...data, annotations }, spec });
+  }
+
+  /** And a workload that uses it. */
+  async applyClaim(claim: Pick<StoredObject, "metadata" | "spec">): Promise<void> {
     await eventually(() => this.client.resource(claims).create(claim));
     const used = [{ name: "data", persistentVolumeClaim: { claimName: "data" } }];
     const whole = deployment("web", { volumes: used });
@@ -197,7 +205,7 @@ function handleOf(volume: StoredObject | undefined): string {
 describe("volumes", () => {
   it("that cannot be shared keep their workload in one cluster, and move when that is allowed: stopped, detached, bound, started", async (t) => {
     const stage = await Stage.start(t);
-    await stage.apply(["ReadWriteOnce"]);
+    await stage.applyClaim(fromPage("PersistentVolumeClaim"));
     const [home, other] = await stage.settled();
     const first = await stage.handles();
     const [handle = ""] = first[home] ?? [];
@@ -228,7 +236,9 @@ describe("volumes", () => {
       assert.ok(items.some(({ reason }) => reason === "AccessMode"));
     });
 
-    const patch = { metadata: { annotations: { "workloads.kcp.io/volume-move": "detach" } } };
+    // As the page says.
+    const [, name = "", value = ""] = /^kubectl annotate pvc data (\S+)=(\S+)$/m.exec(page) ?? [];
+    const patch = { metadata: { annotations: { [name]: value } } };
     await stage.client.resource(claims).patch(data, { type: "merge", patch });
     await stage.until({ web: "2/2", [`web--${other}`]: "2/2" });
     await eventually(async () =>
