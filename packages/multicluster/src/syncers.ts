@@ -62,6 +62,8 @@ export interface SyncersOptions {
   readonly targets: Targets;
   /** What is synced where a SyncTarget does not say. */
   readonly resources: readonly string[];
+  /** An agent in its own cluster. */
+  readonly isAgent?: boolean | undefined;
   readonly clock: Clock;
   readonly random: Random;
   readonly onError: (error: unknown) => void;
@@ -167,6 +169,7 @@ export class Syncers {
       target: { cluster, name, uid },
       resources,
       policies,
+      isAgent: this.#options.isAgent,
       home,
       clock,
       random,

@@ -25,9 +25,11 @@ import {
 } from "@kcp-ts/sdk";
 import { ownedByLabel, type SyncTarget, syncTargets } from "../api/index.ts";
 import type { Scheduler } from "../scheduling/index.ts";
-import { type Decision, decide } from "./decide.ts";
+import { type Decision, isOnce } from "./decide.ts";
 import { deployments } from "./deployment.ts";
+import { FencedTargets } from "./fencing.ts";
 import { keepHistory, readHistory } from "./keep-history.ts";
+import { decideWithOverrides } from "./overrides.ts";
 import { belongsTo, isWhole, ownerLabelOf, ownerLabelValue, partName } from "./part.ts";
 import { placementHistoryAnnotation } from "./placement-history.ts";
 import { Reservations } from "./reservations.ts";
@@ -72,18 +74,8 @@ export async function coordinate(options: CoordinatorOptions, signal: AbortSigna
     onError,
   });
   const reservations = options.scheduler && new Reservations(options.scheduler, strategy);
-  const settled = new SettledStatuses();
-  const work = {
-    strategy,
-    client,
-    clock,
-    seenParts,
-    targets,
-    events,
-    patience,
-    reservations,
-    settled,
-  };
+  const seeing = { strategy, client, clock, seenParts, targets, fenced: new FencedTargets(clock) };
+  const work = { ...seeing, events, patience, reservations, settled: new SettledStatuses() };
   const wholesIn = (key: Pick<ObjectKey, "cluster">) =>
     seen.keysByIndex("wholes", { cluster: key.cluster, value: "" });
   const controller = new Controller({
@@ -151,6 +143,7 @@ interface Work {
   readonly clock: Clock;
   readonly seenParts: ObjectStore<KubernetesObject>;
   readonly targets: ObjectStore<Target>;
+  readonly fenced: FencedTargets;
   readonly events: EventRecorder;
   readonly patience: Patience;
   readonly reservations: Reservations | undefined;
@@ -188,10 +181,12 @@ async function coordinateOne(
     const part = belongsTo(one, parent) ? strategy.acceptPart(one) : undefined;
     return part === undefined ? [] : [part];
   });
-  const targets = work.targets.list({ cluster });
   const surroundings = await work.reservations?.facts(key, parent);
+  const targets = isOnce(parent, surroundings?.policy)
+    ? await work.fenced.read(client, cluster, signal)
+    : work.targets.list({ cluster });
   const nowMs = work.clock.now();
-  const decision = (strategy.decide ?? decide)({
+  const decision = decideWithOverrides({
     strategy,
     parent,
     parts,
@@ -203,16 +198,34 @@ async function coordinateOne(
     surroundings,
   });
   work.reservations?.hold(key, parent, decision);
-  if (decision.isExpired === true)
-    return deleteExpired(client.resource(strategy.wholes), parent, signal);
-  for (const happening of decision.happenings) work.events.record(cluster, parent, happening);
+  await carryOut({ key, work, strategy, parent, decision, history }, signal);
+  const { wakeAtMs, annotations, isExpired } = decision;
+  if (wakeAtMs === undefined || annotations !== undefined || isExpired === true) return;
+  return { requeueAfterMs: Math.max(wakeMsMin, wakeAtMs - nowMs) };
+}
+
+interface Decided {
+  readonly key: ObjectKey;
+  readonly work: Work;
+  readonly strategy: Strategy;
+  readonly parent: Workload;
+  readonly decision: Decision;
+  readonly history: Awaited<ReturnType<typeof readHistory>> | undefined;
+}
+
+async function carryOut(decided: Decided, signal: AbortSignal): Promise<void> {
+  const { key, work, strategy, parent, decision, history } = decided;
+  const { cluster } = key;
+  const client = work.client.inCluster(cluster);
   const whole = client.resource(strategy.wholes);
+  if (decision.isExpired === true) return deleteExpired(whole, parent, signal);
+  for (const happening of decision.happenings) work.events.record(cluster, parent, happening);
   if (decision.annotations !== undefined) {
     // What depends on it is done by the look that this write leads to.
     await annotate(whole, parent, decision.annotations, signal);
     return;
   }
-  await writeParts(resource, parent, decision, signal);
+  await writeParts(client.resource(strategy.parts), parent, decision, signal);
   if (decision.scale !== undefined) await writeScale(client, parent, decision.scale, signal);
   const { placementHistory: record } = decision;
   const recorded =
@@ -229,8 +242,6 @@ async function coordinateOne(
     const written = await writeStatus(whole, said, signal);
     work.settled.wrote(key, decision.status, written?.status);
   }
-  if (decision.wakeAtMs === undefined) return;
-  return { requeueAfterMs: Math.max(wakeMsMin, decision.wakeAtMs - nowMs) };
 }
 
 const unservedMs = 2000;
@@ -301,11 +312,10 @@ async function deleteExpired(
   resource: ResourceClient<Workload>,
   { metadata: { namespace, name, uid } }: Workload,
   signal: AbortSignal,
-): Promise<undefined> {
+): Promise<void> {
   const preconditions = uid === undefined ? {} : { uid };
   const options = { preconditions, propagationPolicy: "Background" as const, signal };
   await resource.delete({ namespace, name }, options);
-  return undefined;
 }
 
 async function writeStatus(

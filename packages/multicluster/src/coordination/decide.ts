@@ -23,6 +23,7 @@ import {
   type Usage,
   workloadOf,
 } from "../scheduling/index.ts";
+import { fencedAtMs } from "./fencing.ts";
 import type { FoldedPart } from "./fold-parts.ts";
 import { moveRecordOf } from "./move-record.ts";
 import { inOneCluster, type OneCluster } from "./one-cluster.ts";
@@ -38,7 +39,7 @@ import { type Placement, PlacementError, placementOf } from "./placement.ts";
 import { withPlacementRecord } from "./placement-history.ts";
 import type { Member, Part, Plan, PlanInput } from "./plan-moves.ts";
 import { podTemplateOf } from "./pod-template.ts";
-import { budgetOf } from "./rollout.ts";
+import { atMostOneAnnotation, budgetOf } from "./rollout.ts";
 import {
   earliest,
   forKind,
@@ -57,6 +58,8 @@ export interface DecideInput {
   readonly parent: Workload;
   /** Those that belong to the parent. */
   readonly parts: readonly Workload[];
+  /** Why what is asked for cannot be done: said, and nothing else. */
+  readonly problem?: string;
   /** What the strategy's relations brought. */
   readonly related?: readonly Workload[];
   /** Names of parts that other objects have. */
@@ -184,7 +187,7 @@ export function placesFor(input: DecideInput): {
   const wish = isRead ? placement : undefined;
   const assessment = assessmentOf(input, wish);
   const places = placesOf(input, wish, assessment);
-  const problem = isRead ? undefined : placement.message;
+  const problem = input.problem ?? (isRead ? undefined : placement.message);
   return { places, assessment, problem, placement: wish };
 }
 
@@ -212,6 +215,13 @@ function readPlacement(
 function movingOf(placement: Placement | undefined, replicas: number): Pick<PlanInput, "budget"> {
   if (placement === undefined) return {};
   return { budget: budgetOf(placement.rollout, placement.failover, replicas) };
+}
+
+/** Whether it may run once at most. What cannot be read stays as it was said to be. */
+export function isOnce(whole: Workload, policy: Policy | undefined): boolean {
+  const placement = readPlacement(whole, policy);
+  if (!(placement instanceof PlacementError)) return placement.failover.atMostOne === true;
+  return stringMember(whole.metadata.annotations, atMostOneAnnotation) === "true";
 }
 
 /** What is asked for, in short: what was given up is tried again when it changes. */
@@ -276,7 +286,10 @@ function placesOf(
     const registered = target && forKind(target, formatGroupResource(strategy.parts));
     const judged = judge(inTurn(registered, object), nowMs, patienceOf(placement, patience));
     const prospect = prospects.get(name);
-    const judgement = permitted(judged, prospect);
+    const permission = permitted(judged, prospect);
+    const isAtMostOne = placement?.failover.atMostOne === true;
+    const fence = isAtMostOne ? fencedAtMs(target, parent) : undefined;
+    const judgement = { ...permission, untilMs: earliest(permission.untilMs, ahead(fence, nowMs)) };
     const member: Member = {
       name,
       ...judgement,
@@ -284,12 +297,17 @@ function placesOf(
       capacity: placement?.capacity.get(name),
       room: prospect?.room?.replicas,
       domains: prospect?.domains,
-      mayReturn: judgement !== judged && !judged.isLeaving,
+      mayReturn: permission !== judged && !judged.isLeaving,
+      isFenced: isAtMostOne ? fence !== undefined && fence <= nowMs : undefined,
       part: object === undefined ? undefined : partOf(object, strategy, name),
     };
     places.push({ name, judgement, prospect, object, member });
   }
   return places;
+}
+
+function ahead(atMs: number | undefined, nowMs: number): number | undefined {
+  return atMs !== undefined && atMs > nowMs ? atMs : undefined;
 }
 
 function expelled(place: Place): Place {
@@ -353,7 +371,7 @@ function heldPlan(places: readonly Place[]): Pick<Plan, "next" | "records"> {
 type Writes = Pick<Decision, "creations" | "updates" | "cuts" | "removals" | "lost">;
 
 function writesOf(
-  { strategy, parent, nowMs }: DecideInput,
+  { strategy, parent, nowMs, surroundings }: DecideInput,
   places: readonly Place[],
   steps: Pick<Plan, "next" | "starts" | "records"> & Pick<OneCluster, "takeover">,
 ): Writes {
@@ -364,6 +382,7 @@ function writesOf(
   const removals: Workload[] = [];
   const lost: string[] = [];
   const askedReplicas = strategy.asked(parent);
+  const isAtMostOne = isOnce(parent, surroundings?.policy);
   for (const { name, judgement, object, member } of places) {
     const wanted = next.get(name);
     if (wanted === undefined) continue;
@@ -375,7 +394,8 @@ function writesOf(
     const share = { replicas: wanted, ...(start === undefined ? {} : { start }) };
     const move = records?.get(name);
     const takesOverFrom = takeover?.to === name ? takeover.from : undefined;
-    const wish = { strategy, parent, cluster: name, share, askedReplicas, move, takesOverFrom };
+    const asked = { askedReplicas, isAtMostOne };
+    const wish = { strategy, parent, cluster: name, share, ...asked, move, takesOverFrom };
     if (object === undefined) {
       creations.push(newPart(wish));
       continue;

@@ -18,6 +18,7 @@ import {
 } from "@kcp-ts/sdk";
 import {
   assignedCluster,
+  atMostOneLabel,
   clusterLabel,
   ownedByLabel,
   ownedByLabels,
@@ -86,6 +87,8 @@ export interface PartWish extends PartOf {
   /** The cluster that has the volumes, as long as this one is to get them. */
   readonly takesOverFrom?: string | undefined;
   readonly move?: MoveRecord | undefined;
+  /** Agents stop it when their lease is gone. */
+  readonly isAtMostOne?: boolean;
 }
 
 export function newPart(wish: PartWish): ObjectInput<Workload> {
@@ -135,10 +138,13 @@ function specFor({
   return strategy.specFor(parent, share, cluster);
 }
 
-function labelsFor({ parent, cluster }: PartOf, current: StringMap | undefined): StringMap {
+function labelsFor(wish: PartWish, current: StringMap | undefined): StringMap {
+  const { parent, cluster, isAtMostOne = false } = wish;
+  const { [atMostOneLabel]: _, ...kept } = ofMachinery(current);
   return {
     ...plain(parent.metadata.labels),
-    ...ofMachinery(current),
+    ...kept,
+    ...(isAtMostOne ? { [atMostOneLabel]: "true" } : {}),
     [clusterLabel]: cluster,
     [ownedByLabel]: ownerLabelValue(parent.metadata.name),
   };

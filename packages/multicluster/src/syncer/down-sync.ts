@@ -19,6 +19,7 @@ import {
   stringMember,
 } from "@kcp-ts/sdk";
 import {
+  atMostOneLabel,
   heldInClusterAnnotation,
   specDiffAnnotation,
   syncerFieldManager,
@@ -58,6 +59,8 @@ export interface SyncResult {
 
 /** A deletion is told by the informer; this is for one that was missed. */
 const lookAgainMs = 10_000;
+/** Whether there is a lease again. */
+const leaseLookMs = 1000;
 /** So often in a row, seconds apart, is not the watch being late. */
 const contradictionsMax = 3;
 const done: SyncResult = {};
@@ -81,7 +84,11 @@ export class DownSync {
 
   async sync(key: ObjectKey): Promise<SyncResult> {
     const { view, context } = this.#options;
-    const upstream = view.upstreamObject(key);
+    const known = view.upstreamObject(key);
+    const isOnce = context.lease !== undefined && isAtMostOne(known);
+    // Without the lease it is stopped, and stays so; with it again, what counts is what is asked for now.
+    if (isOnce && context.lease?.isHeld !== true) return { againAfterMs: leaseLookMs };
+    const upstream = isOnce ? await this.#asked(key) : known;
     if (upstream !== undefined && wishFor(upstream.metadata, context.target.name) === "stay") {
       this.#contradictions.delete(formatKey(key));
       return this.#keep(key, upstream);
@@ -93,6 +100,11 @@ export class DownSync {
       return done;
     }
     return this.#remove(key);
+  }
+
+  async #asked(key: ObjectKey): Promise<CachedObject | undefined> {
+    const live = await this.#options.upstreamObjects.find(key);
+    return live && cachedObject(live);
   }
 
   forget(key: ObjectKey): void {
@@ -357,4 +369,8 @@ async function findLive(
     if (isObjectNotFound(error, name)) return undefined;
     throw error;
   }
+}
+
+function isAtMostOne(object: CachedObject | undefined): boolean {
+  return stringMember(object?.metadata.labels, atMostOneLabel) === "true";
 }

@@ -74,6 +74,8 @@ export const defaultPolicies: Policies = {
   // Every namespace of a cluster has one already.
   configmaps: { renamed: { "kube-root-ca.crt": "kcp-root-ca.crt" }, statusOwner: "nobody" },
   secrets: { statusOwner: "nobody" },
+  // Tokens are each side's own.
+  serviceaccounts: { statusOwner: "nobody", omitted: ["secrets"] },
   // Those of claims of ours come up; those that are bound in another cluster go down.
   persistentvolumes: { direction: "both", copyNames: "by-cluster", of: "home" },
   // Those of workloads come up, bare ones go down. Who deletes one that came up wants it restarted; one that went down and is deleted there has ended.

@@ -4,6 +4,7 @@ import { describe, it } from "node:test";
 import {
   agentAnnotation,
   apiVersionAnnotation,
+  atMostOneLabel,
   clusterLabel,
   copyOfAnnotation,
   deletionAnnotation,
@@ -47,6 +48,7 @@ describe("docs/guides/sync-protocol.md", () => {
     const listed = readFileSync(page, "utf8").matchAll(/^\| `([^`]+)` \|/gm);
     const target = "<target>";
     const used = [
+      atMostOneLabel,
       clusterLabel,
       stateLabel(target),
       deletionAnnotation(target),
