@@ -1,9 +1,11 @@
 /** Goal: workloads with volumes move between simulated clusters by what their volumes allow, and a volume that cannot be shared is never attached in two. */
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { describe, it, type TestContext } from "node:test";
 import { systemClock } from "@kcp-ts/machinery/base";
 import { syncTargets } from "@kcp-ts/multicluster";
 import { type Client, defineResource, type KubernetesObject, pause } from "@kcp-ts/sdk";
+import { parseManifests } from "../manifests/index.ts";
 import type { SimulatedCluster } from "../simulation.ts";
 import {
   deployment,
@@ -33,16 +35,26 @@ const volumes = defineResource<StoredObject>({
   kind: "PersistentVolume",
   namespaced: false,
 });
+const pods = defineResource<KubernetesObject>({
+  ...core,
+  resource: "pods",
+  kind: "Pod",
+  namespaced: true,
+});
 const namespace = "default";
 const data = { namespace, name: "data" };
 const web = { namespace, name: "web" };
 const kubelet = { startDelayMs: { min: 10, max: 50 }, stopDelayMs: 20, runMs: 100 };
-const resources = [
-  "deployments.apps",
-  "replicasets.apps",
-  "persistentvolumeclaims",
-  "persistentvolumes",
-];
+
+const page = readFileSync(new URL("../../../../docs/guides/stateful.md", import.meta.url), "utf8");
+
+/** An example of the page. */
+function fromPage(kind: string): StoredObject {
+  const blocks = [...page.matchAll(/```yaml\n(.*?)```/gs)].flatMap(([, text = ""]) =>
+    parseManifests(text, "stateful.md"),
+  );
+  return (blocks.find((one) => one["kind"] === kind) ?? assert.fail()) as unknown as StoredObject;
+}
 
 class Stage {
   readonly client: Client;
@@ -61,6 +73,7 @@ class Stage {
     for (const name of ["east", "west"]) {
       const cluster = await startPhysical(t, { name, kubelet });
       clusters.set(name, cluster);
+      const { resources } = fromPage("SyncTarget").spec as { readonly resources: string[] };
       await register(plane.client, name, { kubeconfig: cluster.kubeconfig, resources });
       await untilCondition(plane.client, name, { status: "True" });
     }
@@ -70,16 +83,17 @@ class Stage {
   }
 
   async apply(
-    modes: readonly string[],
+    accessModes: readonly string[],
     annotations = {},
     storageClassName = "shared",
   ): Promise<void> {
-    const spec = {
-      accessModes: modes,
-      storageClassName,
-      resources: { requests: { storage: "1Gi" } },
-    };
-    const claim = { metadata: { ...data, annotations }, spec };
+    const requests = { storage: "1Gi" };
+    const spec = { accessModes, storageClassName, resources: { requests } };
+    await this.applyClaim({ metadata: { ...data, annotations }, spec });
+  }
+
+  /** And a workload that uses it. */
+  async applyClaim(claim: Pick<StoredObject, "metadata" | "spec">): Promise<void> {
     await eventually(() => this.client.resource(claims).create(claim));
     const used = [{ name: "data", persistentVolumeClaim: { claimName: "data" } }];
     const whole = deployment("web", { volumes: used });
@@ -148,6 +162,12 @@ class Stage {
     return found;
   }
 
+  async pods(cluster: string): Promise<readonly string[]> {
+    const { items } =
+      (await this.clusters.get(cluster)?.client.resource(pods).list({})) ?? assert.fail();
+    return items.map(({ metadata }) => metadata.name);
+  }
+
   async empty(cluster: string): Promise<void> {
     const patch = { spec: { evictAfter: "2020-01-01T00:00:00Z" } };
     await this.client.resource(syncTargets).patch({ name: cluster }, { type: "merge", patch });
@@ -185,7 +205,7 @@ function handleOf(volume: StoredObject | undefined): string {
 describe("volumes", () => {
   it("that cannot be shared keep their workload in one cluster, and move when that is allowed: stopped, detached, bound, started", async (t) => {
     const stage = await Stage.start(t);
-    await stage.apply(["ReadWriteOnce"]);
+    await stage.applyClaim(fromPage("PersistentVolumeClaim"));
     const [home, other] = await stage.settled();
     const first = await stage.handles();
     const [handle = ""] = first[home] ?? [];
@@ -216,7 +236,9 @@ describe("volumes", () => {
       assert.ok(items.some(({ reason }) => reason === "AccessMode"));
     });
 
-    const patch = { metadata: { annotations: { "workloads.kcp.io/volume-move": "detach" } } };
+    // As the page says.
+    const [, name = "", value = ""] = /^kubectl annotate pvc data (\S+)=(\S+)$/m.exec(page) ?? [];
+    const patch = { metadata: { annotations: { [name]: value } } };
     await stage.client.resource(claims).patch(data, { type: "merge", patch });
     await stage.until({ web: "2/2", [`web--${other}`]: "2/2" });
     await eventually(async () =>
@@ -260,5 +282,44 @@ describe("volumes", () => {
     await stage.empty(home);
     await eventually(async () => assert.equal((await stage.said(other)).reason, "NotPortable"));
     assert.equal((await stage.ready())[`web--${home}`], "2/2");
+  });
+
+  it("that only one cluster can reach are copied by a hook, if one is named", async (t) => {
+    const stage = await Stage.start(t);
+    await stage.apply(["ReadWriteOnce"], { "workloads.kcp.io/volume-hook": "copier" }, "sim");
+    const [home, other] = await stage.settled();
+    await stage.empty(home);
+    // The hook: it waits until it is asked, copies, and says where the copy is.
+    await eventually(async () => {
+      const { annotations } = (await stage.claim()).metadata;
+      const asked = JSON.parse(annotations?.["workloads.kcp.io/volume-copy"] ?? "{}");
+      assert.deepEqual(asked, { hook: "copier", from: home, to: other });
+    });
+    assert.deepEqual(await stage.pods(home), []);
+    const spec = {
+      capacity: { storage: "1Gi" },
+      accessModes: ["ReadWriteOnce"],
+      storageClassName: "sim",
+      csi: { driver: "copies.example.com", volumeHandle: "copy-1" },
+    };
+    const volume = { metadata: { name: "copy-of-data" }, spec };
+    await stage.clusters.get(other)?.client.resource(volumes).create(volume);
+    const copied = JSON.stringify({ to: other, volume: "copy-of-data" });
+    const patch = { metadata: { annotations: { "workloads.kcp.io/volume-copied": copied } } };
+    await stage.client.resource(claims).patch(data, { type: "merge", patch });
+    await stage.until({ web: "2/2", [`web--${other}`]: "2/2" });
+    await eventually(async () => assert.deepEqual((await stage.handles())[other], ["copy-1"]));
+  });
+
+  it("are given back when their claim and its workload are deleted", async (t) => {
+    const stage = await Stage.start(t);
+    await stage.apply(["ReadWriteOnce"]);
+    const [home] = await stage.settled();
+    await stage.client.resource(deployments).delete(web);
+    await stage.client.resource(claims).delete(data);
+    await eventually(async () => {
+      assert.equal(await stage.client.resource(claims).find(data), undefined);
+      assert.deepEqual((await stage.handles())[home], []);
+    });
   });
 });

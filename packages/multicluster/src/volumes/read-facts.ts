@@ -165,12 +165,14 @@ export function partOf(object: StoredObject, whole: string): WorkloadPart | unde
   const isTold =
     isFenced && stringMember(annotations, appliedDiffAnnotation(cluster)) === diffHash(fence);
   const isObserved = countAt(status, "observedGeneration", -1) >= (metadata.generation ?? 0);
+  // Pods that are ending still have their volumes. Clusters before 1.33 do not count them: there, only detaching tells.
+  const running = countAt(status, "replicas", 0) + countAt(status, "terminatingReplicas", 0);
   return {
     whole,
     cluster,
     replicas: countAt(spec, "replicas", 1),
     isGoing: metadata.deletionTimestamp !== undefined,
-    isStopped: isTold && isObserved && countAt(status, "replicas", 0) === 0,
+    isStopped: isTold && isObserved && running === 0,
     takesOverFrom: stringMember(annotations, takesOverFromAnnotation),
     isOpened: stringMember(annotations, openedAnnotation(cluster)) !== undefined,
     isFenced,
