@@ -115,6 +115,7 @@ const writtenCases = [
   ...written("a map list of 150,000", items(keyedItem, mapList), `"x":${keyed(150_000)}`),
   ...written("a map list of 6,000", items(keyedItem, mapList), `"x":${keyed(ownedItemsMax)}`),
   ...written("a set of 6,000 texts", items(text, set), `"x":${texts(ownedItemsMax)}`),
+  ...written("a body of 99,000 texts", items(text), `"x":${texts(99_000)}`),
   ...written("a set of 79,000 texts", items(text, set), `"x":${texts(79_000)}`),
   ...written(
     "a set of equal texts",

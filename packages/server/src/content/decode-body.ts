@@ -33,7 +33,7 @@ export interface BodyKind {
 export const yamlBytesMax = 512 << 10;
 
 /** Values of a JSON body (objects, arrays and what is in them), managedFields included: what is parsed in a few tens of milliseconds. */
-export const bodyValuesMax = 150_000;
+export const bodyValuesMax = 100_000;
 
 /** Members of one object in a JSON body: from some ten thousand on, every look at an object takes milliseconds. */
 export const bodyMembersMax = 20_000;

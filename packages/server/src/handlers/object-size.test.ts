@@ -70,9 +70,9 @@ describe("the size of an object", () => {
       }));
     const metadata = (name: string, count: number) => ({ name, managedFields: managers(count) });
     const data = members(1_000);
-    assert.equal((await create({ metadata: metadata("owned", 9), data })).status, 201);
-    const refused = await create({ metadata: metadata("overrun", 10), data });
+    assert.equal((await create({ metadata: metadata("owned", 6), data })).status, 201);
+    const refused = await create({ metadata: metadata("overrun", 7), data });
     assert.equal(refused.status, 413);
-    assert.match(refused.text, /limit is 150000 values/);
+    assert.match(refused.text, /limit is 100000 values/);
   });
 });
