@@ -34,6 +34,19 @@ ${commands}`;
 
 /** What a reader sees, among other things. */
 const guides: Readonly<Record<string, readonly RegExp[]>> = {
+  "physical-clusters.md": [
+    /synctarget\.workload\.kcp\.io\/us-east1 condition met/,
+    /us-east1 +True +ClusterReady +v1\.36/,
+    /deployments\.us-east1\.v1\.apps/,
+    /deployments\.v1\.apps/,
+  ],
+  "simulated-clusters.md": [
+    /deployment "web" successfully rolled out/,
+    /web-[0-9a-z]+-[0-9a-z]+ +1\/1 +Running/,
+    /deployment\.apps\/web image updated/,
+    /deployment\.apps\/web rolled back/,
+    /node\/us-east1-node-1 drained/,
+  ],
   "pull-mode.md": [
     /synctarget\.workload\.kcp\.io\/us-east1 condition met/,
     /deployment "web" successfully rolled out/,

@@ -68,6 +68,7 @@ export {
   drainFieldManager,
   exportAnnotation,
   exportedSinceAnnotation,
+  followedTargets,
   followsAnnotation,
   importerFieldManager,
   ingressEnvoyLabel,

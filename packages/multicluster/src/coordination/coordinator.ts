@@ -25,9 +25,10 @@ import {
 } from "@kcp-ts/sdk";
 import { ownedByLabel, type SyncTarget, syncTargets } from "../api/index.ts";
 import type { Scheduler } from "../scheduling/index.ts";
-import { type Decision, decide } from "./decide.ts";
+import type { Decision } from "./decide.ts";
 import { deployments } from "./deployment.ts";
 import { keepHistory, readHistory } from "./keep-history.ts";
+import { decideWithOverrides } from "./overrides.ts";
 import { belongsTo, isWhole, ownerLabelOf, ownerLabelValue, partName } from "./part.ts";
 import { placementHistoryAnnotation } from "./placement-history.ts";
 import { Reservations } from "./reservations.ts";
@@ -191,7 +192,7 @@ async function coordinateOne(
   const targets = work.targets.list({ cluster });
   const surroundings = await work.reservations?.facts(key, parent);
   const nowMs = work.clock.now();
-  const decision = (strategy.decide ?? decide)({
+  const decision = decideWithOverrides({
     strategy,
     parent,
     parts,
@@ -205,6 +206,24 @@ async function coordinateOne(
   work.reservations?.hold(key, parent, decision);
   if (decision.isExpired === true)
     return deleteExpired(client.resource(strategy.wholes), parent, signal);
+  await carryOut({ key, strategy, parent, decision, history, client, work }, signal);
+  if (decision.wakeAtMs === undefined) return;
+  return { requeueAfterMs: Math.max(wakeMsMin, decision.wakeAtMs - nowMs) };
+}
+
+interface Undertaking {
+  readonly key: ObjectKey;
+  readonly strategy: Strategy;
+  readonly parent: Workload;
+  readonly decision: Decision;
+  readonly history: Awaited<ReturnType<typeof readHistory>>;
+  readonly client: Client;
+  readonly work: Work;
+}
+
+async function carryOut(undertaking: Undertaking, signal: AbortSignal): Promise<void> {
+  const { key, strategy, parent, decision, history, client, work } = undertaking;
+  const { cluster } = key;
   for (const happening of decision.happenings) work.events.record(cluster, parent, happening);
   const whole = client.resource(strategy.wholes);
   if (decision.annotations !== undefined) {
@@ -212,7 +231,7 @@ async function coordinateOne(
     await annotate(whole, parent, decision.annotations, signal);
     return;
   }
-  await writeParts(resource, parent, decision, signal);
+  await writeParts(client.resource(strategy.parts), parent, decision, signal);
   if (decision.scale !== undefined) await writeScale(client, parent, decision.scale, signal);
   const { placementHistory: record } = decision;
   const recorded =
@@ -229,8 +248,6 @@ async function coordinateOne(
     const written = await writeStatus(whole, said, signal);
     work.settled.wrote(key, decision.status, written?.status);
   }
-  if (decision.wakeAtMs === undefined) return;
-  return { requeueAfterMs: Math.max(wakeMsMin, decision.wakeAtMs - nowMs) };
 }
 
 const unservedMs = 2000;

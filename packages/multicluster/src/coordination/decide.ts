@@ -56,6 +56,8 @@ export interface DecideInput {
   readonly parent: Workload;
   /** Those that belong to the parent. */
   readonly parts: readonly Workload[];
+  /** Why what is asked for cannot be done: said, and nothing else. */
+  readonly problem?: string;
   /** What the strategy's relations brought. */
   readonly related?: readonly Workload[];
   /** Names of parts that other objects have. */
@@ -181,7 +183,7 @@ export function placesFor(input: DecideInput): {
   const wish = isRead ? placement : undefined;
   const assessment = assessmentOf(input, wish);
   const places = placesOf(input, wish, assessment);
-  const problem = isRead ? undefined : placement.message;
+  const problem = input.problem ?? (isRead ? undefined : placement.message);
   return { places, assessment, problem, placement: wish };
 }
 

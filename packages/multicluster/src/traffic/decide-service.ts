@@ -15,7 +15,7 @@ import {
   specDiffAnnotation,
   statusAnnotation,
 } from "../api/index.ts";
-import type { Target } from "../coordination/index.ts";
+import { following, isFollowing, type Target } from "../coordination/index.ts";
 import { addressesIn, foldAddresses, withAddresses } from "./fold-addresses.ts";
 import { type Holds, holdsOf } from "./holds.ts";
 import { type Constituent, type MergedExports, mergeExports } from "./merge-exports.ts";
@@ -28,7 +28,6 @@ import {
   type Service,
   targetsOf,
 } from "./objects.ts";
-import { isFollowing, placedService } from "./place-service.ts";
 import { type SightPatience, sightOf } from "./sight.ts";
 import { isBehind, type Workload } from "./workload.ts";
 
@@ -86,7 +85,7 @@ export function decideService(state: ServiceState): ServiceDecision {
   const { name, service, workloads } = state;
   const behind = (workload: Workload) => isBehind(workload, service?.spec);
   const hosts = new Set(workloads.filter(behind).map(({ target }) => target));
-  const placed = service && placedService(service, hosts);
+  const placed = service && following(service, hosts);
   const verdict = verdictOf(state, placed);
   const sight = sightOfClusters(state);
   const slices = mergeSlices(name, state.sources, sight.counts);
