@@ -8,9 +8,9 @@ import {
   weightsAnnotation,
 } from "@kcp-ts/multicluster";
 import { type Condition, findCondition, type KubernetesObject } from "@kcp-ts/sdk";
-import { configMaps } from "../syncing/side.ts";
 import { deployments, eventually, untilCondition } from "./fixture.ts";
 import {
+  configMaps,
   EndpointRecord,
   endpointSlices,
   exportCondition,
