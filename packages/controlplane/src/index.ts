@@ -24,8 +24,12 @@ export {
   agentKubeconfig,
   agentManifest,
   agentTokenSecondsDefault,
+  apiExports,
   clusterLabel,
+  computeExportAnnotation,
+  computeExportName,
   definitionOf,
+  hashDigits,
   importApis,
   type MulticlusterPart,
   multiclusterParts,
@@ -41,6 +45,7 @@ export {
   serviceAccounts,
   startSyncer,
   syncedResourcesDefault,
+  syncTargetResource,
   syncTargets,
 } from "./compose/physical-clusters.ts";
 export {

@@ -7,6 +7,7 @@
 import { type Clock, type Random, systemClock, systemRandom } from "@kcp-ts/machinery/base";
 import {
   type Client,
+  type Clusters,
   type Controller,
   logicalClusters,
   Manager,
@@ -15,7 +16,7 @@ import {
 } from "@kcp-ts/sdk";
 import { AgentInstaller, type AgentInstallerOptions, agentViewPath } from "./agent/index.ts";
 import { ApiImporter } from "./api-importer/index.ts";
-import { OfferController, SharedPlaces, tenantTargets } from "./compute/index.ts";
+import { OfferController, SharedPlaces, TenantTargets } from "./compute/index.ts";
 import { graceMsDefault, type Patience, workloadCoordinators } from "./coordination/index.ts";
 import { lostCopies } from "./copies/index.ts";
 import { DrainController } from "./drain/index.ts";
@@ -127,37 +128,19 @@ export async function runMulticluster(
     controllers.push(part.controller);
   }
   if (parts.has("cluster-controller")) {
-    const { openSealed, drainTimeoutMs, permits, link: settings } = options;
-    const installer = options.agents && new AgentInstaller({ ...options.agents, clock });
-    const onError = report("cluster-controller");
-    const own = { openSealed, drainTimeoutMs, permits, settings, installer, onError };
-    const part = new TargetController({ ...shared, ...own });
-    const drains = new DrainController({
-      clusters,
-      clock,
-      leftoverOf: (home, target, cluster, signal) =>
-        leftoverOf(originalsOf(home, target, cluster, { resources, signal })),
-      onError: report("drain"),
-    });
-    const graceMs = options.patience?.graceMs ?? graceMsDefault;
-    const copies = lostCopies({ clusters, graceMs, clock, onError: report("lost-copies") });
-    controllers.push(part.controller, drains.controller, copies.controller);
-    closing.push(
-      () => part.close(),
-      () => drains.close(),
-    );
+    const part = clusterParts(options, { ...shared, report });
+    controllers.push(...part.controllers);
+    closing.push(...part.closing);
   }
   if (parts.has("syncer")) {
     const viewOf = (target: TargetIdentity) => client.withBasePath(agentViewPath(target));
     const part = new Syncers({ ...working, viewOf, onError: report("syncer") });
     closing.unshift(() => part.close());
   }
-  const isScheduling = parts.has("scheduler") || parts.has("deployment-splitter");
-  const places = new SharedPlaces(clusters);
-  const placeOf = (cluster: string, target: string) => places.placeOf(cluster, target);
-  const scheduler = isScheduling ? new Scheduler({ clusters, placeOf }) : undefined;
+  const users = new TenantTargets({ client, clock, random, onError: report("compute") });
+  const scheduler = schedulerFor(parts, clusters);
   if (parts.has("scheduler")) {
-    const part = new WorkspaceController({ ...shared, onError: report("scheduler") });
+    const part = new WorkspaceController({ ...shared, users, onError: report("scheduler") });
     controllers.push(part.controller);
   }
   // Who decides knows what is reserved.
@@ -168,19 +151,63 @@ export async function runMulticluster(
   const loops: { run(signal: AbortSignal): Promise<void> }[] = [
     new Manager({ clusters: [clusters], controllers }),
   ];
+  if (["scheduler", "deployment-splitter", "traffic"].some((part) => parts.has(part as never)))
+    loops.push(users);
   if (parts.has("deployment-splitter")) {
     const own = { ...options.patience, onError: report("deployment-splitter") };
-    const targets = tenantTargets({ client, clock, random, onError: report("compute") });
-    loops.push(workloadCoordinators({ client, clock, targets, scheduler, ...own }));
+    loops.push(workloadCoordinators({ client, clock, targets: users, scheduler, ...own }));
   }
   if (parts.has("traffic")) {
     const own = { ...options.sight, onError: report("traffic") };
-    const targets = tenantTargets({ client, clock, random, onError: report("compute") });
-    loops.push(traffic({ client, clock, targets, ...own }));
+    loops.push(traffic({ client, clock, targets: users, ...own }));
   }
   try {
     await Promise.all(loops.map((loop) => loop.run(signal)));
   } finally {
     await Promise.all(closing.map((close) => close()));
   }
+}
+
+interface SharedParts {
+  readonly client: Client;
+  readonly clusters: Clusters;
+  readonly targets: Targets;
+  readonly resources: readonly string[];
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly report: (controller: string) => (error: unknown, key?: ObjectKey) => void;
+}
+
+/** Who connects to clusters, empties them, and says what became of those that are lost. */
+function clusterParts(options: MulticlusterOptions, { report, ...shared }: SharedParts) {
+  const { clusters, clock, resources } = shared;
+  const { openSealed, drainTimeoutMs, permits, link: settings } = options;
+  const installer = options.agents && new AgentInstaller({ ...options.agents, clock });
+  const own = { openSealed, drainTimeoutMs, permits, settings, installer };
+  const part = new TargetController({ ...shared, ...own, onError: report("cluster-controller") });
+  const drains = new DrainController({
+    clusters,
+    clock,
+    leftoverOf: (home, target, cluster, signal) =>
+      leftoverOf(originalsOf(home, target, cluster, { resources, signal })),
+    onError: report("drain"),
+  });
+  const graceMs = options.patience?.graceMs ?? graceMsDefault;
+  const copies = lostCopies({ clusters, graceMs, clock, onError: report("lost-copies") });
+  return {
+    controllers: [part.controller, drains.controller, copies.controller],
+    closing: [() => part.close(), () => drains.close()],
+  };
+}
+
+function schedulerFor(
+  parts: ReadonlySet<MulticlusterPart>,
+  clusters: Clusters,
+): Scheduler | undefined {
+  if (!parts.has("scheduler") && !parts.has("deployment-splitter")) return undefined;
+  const places = new SharedPlaces(clusters);
+  return new Scheduler({
+    clusters,
+    placeOf: (cluster, target) => places.placeOf(cluster, target),
+  });
 }

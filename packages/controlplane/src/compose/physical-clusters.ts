@@ -35,8 +35,12 @@ export {
   agentKubeconfig,
   agentManifest,
   agentTokenSecondsDefault,
+  apiExports,
   clusterLabel,
+  computeExportAnnotation,
+  computeExportName,
   definitionOf,
+  hashDigits,
   importApis,
   type MulticlusterPart,
   multiclusterParts,
@@ -50,6 +54,7 @@ export {
   serviceAccounts,
   startSyncer,
   syncedResourcesDefault,
+  syncTargetResource,
   syncTargets,
 } from "@kcp-ts/multicluster";
 
