@@ -24,8 +24,11 @@ export {
   agentKubeconfig,
   agentManifest,
   agentTokenSecondsDefault,
+  apiExports,
   applied,
   clusterLabel,
+  computeExportAnnotation,
+  computeExportName,
   cordoned,
   definitionOf,
   drained,
@@ -36,6 +39,7 @@ export {
   type FleetPlan,
   type FleetWorkload,
   graceMsDefault,
+  hashDigits,
   importApis,
   joined,
   type MulticlusterPart,
@@ -55,6 +59,7 @@ export {
   serviceAccounts,
   startSyncer,
   syncedResourcesDefault,
+  syncTargetResource,
   syncTargets,
 } from "./compose/physical-clusters.ts";
 export {

@@ -55,6 +55,7 @@ export {
   type GroupVersionResourceName,
   globalPlacement,
   groupOf,
+  hashDigits,
   type ImportedPort,
   importConditions,
   importedServiceLabel,
@@ -185,7 +186,7 @@ export {
   isComputeExport,
   OfferController,
   planOffer,
-  tenantTargets,
+  TenantTargets,
 } from "./compute/index.ts";
 export {
   askedReplicasAnnotation,

@@ -7,6 +7,7 @@
 import { type Clock, type Random, systemClock, systemRandom } from "@kcp-ts/machinery/base";
 import {
   type Client,
+  type Clusters,
   type Controller,
   logicalClusters,
   Manager,
@@ -15,7 +16,7 @@ import {
 } from "@kcp-ts/sdk";
 import { AgentInstaller, type AgentInstallerOptions, agentViewPath } from "./agent/index.ts";
 import { ApiImporter } from "./api-importer/index.ts";
-import { OfferController, SharedPlaces, tenantTargets } from "./compute/index.ts";
+import { OfferController, SharedPlaces, TenantTargets } from "./compute/index.ts";
 import { graceMsDefault, type Patience, workloadCoordinators } from "./coordination/index.ts";
 import { lostCopies } from "./copies/index.ts";
 import { DrainController } from "./drain/index.ts";
@@ -134,36 +135,21 @@ export async function runMulticluster(
     controllers.push(part.controller);
   }
   if (parts.has("cluster-controller")) {
-    const { openSealed, drainTimeoutMs, permits, link: settings } = options;
-    const installer = options.agents && new AgentInstaller({ ...options.agents, clock });
-    const onError = report("cluster-controller");
-    const own = { openSealed, drainTimeoutMs, permits, settings, installer, onError };
-    const part = new TargetController({ ...shared, ...own });
-    const drains = new DrainController({
-      clusters,
-      clock,
-      leftoverOf: (home, target, cluster, signal) =>
-        leftoverOf(originalsOf(home, target, cluster, { resources, signal })),
-      onError: report("drain"),
-    });
-    const graceMs = options.patience?.graceMs ?? graceMsDefault;
-    const copies = lostCopies({ clusters, graceMs, clock, onError: report("lost-copies") });
-    controllers.push(part.controller, drains.controller, copies.controller);
-    closing.push(
-      () => part.close(),
-      () => drains.close(),
-    );
+    const part = clusterParts(options, { ...shared, report });
+    controllers.push(...part.controllers);
+    closing.push(...part.closing);
   }
   if (parts.has("syncer")) {
     const viewOf = (target: TargetIdentity) => client.withBasePath(agentViewPath(target));
     const part = new Syncers({ ...working, viewOf, onError: report("syncer") });
     closing.unshift(() => part.close());
   }
-  const scheduling = schedulerFor(parts, { clusters, clock, onError: report("scheduler") });
+  const users = new TenantTargets({ client, clock, random, onError: report("compute") });
+  const scheduling = schedulerFor(parts, { ...shared, users, onError: report("scheduler") });
   controllers.push(...scheduling.controllers);
   const manager = new Manager({ clusters: [clusters], controllers });
-  const chosen = { ...options, parts, clock, random };
-  const loops = [manager, ...loopsOf(chosen, scheduling.scheduler, report)];
+  const { scheduler } = scheduling;
+  const loops = [manager, ...loopsOf({ ...options, parts }, { users, scheduler, clock, report })];
   try {
     await Promise.all(loops.map((loop) => loop.run(signal)));
   } finally {
@@ -171,23 +157,31 @@ export async function runMulticluster(
   }
 }
 
+type Report = (controller: string) => (error: unknown, key?: ObjectKey) => void;
+
+interface LoopParts {
+  readonly users: TenantTargets;
+  readonly scheduler: Scheduler | undefined;
+  readonly clock: Clock;
+  readonly report: Report;
+}
+
 /** Those that watch for themselves. */
 function loopsOf(
   options: MulticlusterOptions,
-  scheduler: Scheduler | undefined,
-  report: (controller: string) => (error: unknown, key?: ObjectKey) => void,
+  { users, scheduler, clock, report }: LoopParts,
 ): readonly { run(signal: AbortSignal): Promise<void> }[] {
-  const { client, parts = new Set(), clock = systemClock, random = systemRandom } = options;
+  const { client, parts = new Set() } = options;
   const loops: { run(signal: AbortSignal): Promise<void> }[] = [];
+  const needUsers = ["scheduler", "deployment-splitter", "traffic"] as const;
+  if (needUsers.some((part) => parts.has(part))) loops.push(users);
   if (parts.has("deployment-splitter")) {
     const own = { ...options.patience, onError: report("deployment-splitter") };
-    const targets = tenantTargets({ client, clock, random, onError: report("compute") });
-    loops.push(workloadCoordinators({ client, clock, targets, scheduler, ...own }));
+    loops.push(workloadCoordinators({ client, clock, targets: users, scheduler, ...own }));
   }
   if (parts.has("traffic")) {
     const own = { ...options.sight, onError: report("traffic") };
-    const targets = tenantTargets({ client, clock, random, onError: report("compute") });
-    loops.push(traffic({ client, clock, targets, ...own }));
+    loops.push(traffic({ client, clock, targets: users, ...own }));
   }
   if (parts.has("volumes")) loops.push(volumes({ client, clock, onError: report("volumes") }));
   return loops;
@@ -206,4 +200,36 @@ function schedulerFor(
   const scheduler = new Scheduler({ clusters: shared.clusters, placeOf });
   controllers.push(new ReservedController({ ...shared, scheduler }).controller);
   return { scheduler, controllers };
+}
+
+interface SharedParts {
+  readonly client: Client;
+  readonly clusters: Clusters;
+  readonly targets: Targets;
+  readonly resources: readonly string[];
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly report: Report;
+}
+
+/** Who connects to clusters, empties them, and says what became of those that are lost. */
+function clusterParts(options: MulticlusterOptions, { report, ...shared }: SharedParts) {
+  const { clusters, clock, resources } = shared;
+  const { openSealed, drainTimeoutMs, permits, link: settings } = options;
+  const installer = options.agents && new AgentInstaller({ ...options.agents, clock });
+  const own = { openSealed, drainTimeoutMs, permits, settings, installer };
+  const part = new TargetController({ ...shared, ...own, onError: report("cluster-controller") });
+  const drains = new DrainController({
+    clusters,
+    clock,
+    leftoverOf: (home, target, cluster, signal) =>
+      leftoverOf(originalsOf(home, target, cluster, { resources, signal })),
+    onError: report("drain"),
+  });
+  const graceMs = options.patience?.graceMs ?? graceMsDefault;
+  const copies = lostCopies({ clusters, graceMs, clock, onError: report("lost-copies") });
+  return {
+    controllers: [part.controller, drains.controller, copies.controller],
+    closing: [() => part.close(), () => drains.close()],
+  };
 }

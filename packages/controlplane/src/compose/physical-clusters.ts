@@ -35,8 +35,11 @@ export {
   agentKubeconfig,
   agentManifest,
   agentTokenSecondsDefault,
+  apiExports,
   applied,
   clusterLabel,
+  computeExportAnnotation,
+  computeExportName,
   cordoned,
   definitionOf,
   drained,
@@ -47,6 +50,7 @@ export {
   type FleetPlan,
   type FleetWorkload,
   graceMsDefault,
+  hashDigits,
   importApis,
   joined,
   type MulticlusterPart,
@@ -64,6 +68,7 @@ export {
   serviceAccounts,
   startSyncer,
   syncedResourcesDefault,
+  syncTargetResource,
   syncTargets,
 } from "@kcp-ts/multicluster";
 

@@ -5,6 +5,7 @@ import { httpecho, ingressStory } from "./ingress.ts";
 import { integrationDefinitions, kubecon, myDeployment } from "./kubecon.ts";
 import { byHand, negotiation } from "./negotiation.ts";
 import { prototype2 } from "./prototype2.ts";
+import { binding, offer, quickstart } from "./quickstart.ts";
 import { rollouts } from "./rollouts.ts";
 import { Stage, type StageCluster, type StageOptions, simulated } from "./stage.ts";
 import { readTranscript } from "./transcript.ts";
@@ -20,6 +21,13 @@ export function playsKubecon(start: Starts): void {
 
 export function playsRollouts(start: Starts): void {
   plays(rollouts, { clusters: eastAndWest(start), files: {} });
+}
+
+export function playsQuickstart(start: Starts): void {
+  plays(quickstart, {
+    clusters: new Map([["us-east1", () => start("us-east1")]]),
+    files: { "offer.yaml": offer, "binding.yaml": binding },
+  });
 }
 
 export function playsIngress(start: Starts): void {

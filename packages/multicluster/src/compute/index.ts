@@ -17,4 +17,4 @@ export {
 } from "./offer-controller.ts";
 export { type PlannedOffer, planOffer } from "./plan-offer.ts";
 export { SharedPlaces } from "./shared-places.ts";
-export { tenantTargets } from "./tenant-targets.ts";
+export { TenantTargets } from "./tenant-targets.ts";

@@ -15,6 +15,7 @@ import {
   logicalClusters,
   type ObjectKey,
   type ObjectSource,
+  onAbort,
   type Resource,
   type SharedInformerOptions,
 } from "@kcp-ts/sdk";
@@ -37,6 +38,7 @@ export interface TenantTargetsOptions {
 }
 
 interface APIBinding extends KubernetesObject {
+  readonly spec?: { readonly reference?: { readonly export?: { readonly path?: string } } };
   readonly status?: { readonly phase?: string };
 }
 
@@ -48,21 +50,24 @@ const apiBindings = defineResource<APIBinding>({
   namespaced: false,
 });
 
+/** As much of one as is remembered. */
+interface Binding {
+  readonly isBound: boolean;
+  /** Of the offer's workspace, as the tenant calls it. */
+  readonly path: string;
+}
+
 /** An offer whose consumers cannot be listed holds nobody else up for longer. */
 const bindingsWaitMs = 10_000;
 
 interface Following {
-  readonly informer: Informer<APIBinding, boolean>;
+  readonly informer: Informer<APIBinding, Binding>;
   readonly stop: AbortController;
   /** Names of bindings, by the logical cluster that they are in. */
   readonly bound: Map<ClusterName, Set<string>>;
 }
 
-export function tenantTargets(options: TenantTargetsOptions): Clusters {
-  return new TenantTargets(options);
-}
-
-class TenantTargets implements Clusters {
+export class TenantTargets implements Clusters {
   readonly #options: TenantTargetsOptions;
   readonly #whole: Clusters;
   readonly #targets: ObjectSource<SyncTarget>;
@@ -142,7 +147,31 @@ class TenantTargets implements Clusters {
     }
   }
 
+  /** Workspaces whose clusters this one uses, by their names and by the paths that its bindings have for them. */
+  homesOf(tenant: ClusterName): ReadonlyMap<string, ClusterName> {
+    const homes = new Map<string, ClusterName>();
+    for (const home of this.#homes.get(tenant) ?? []) {
+      homes.set(home, home);
+      const following = this.#followed.get(home);
+      for (const name of following?.bound.get(tenant) ?? []) {
+        const binding = following?.informer.store.get({ cluster: tenant, namespace: "", name });
+        if (binding !== undefined) homes.set(binding.path, home);
+      }
+    }
+    return homes;
+  }
+
+  /** Workspaces that use the clusters of this one. */
+  tenantsOf(home: ClusterName): readonly ClusterName[] {
+    return [...(this.#followed.get(home)?.bound.keys() ?? [])];
+  }
+
+  /** Whoever comes first runs it; others wait until they are to end. */
   async run(signal: AbortSignal): Promise<void> {
+    if (this.#signal !== undefined) {
+      await new Promise<void>((resolve) => void onAbort(signal, resolve));
+      return;
+    }
     this.#signal = signal;
     for (const { informer, stop } of this.#followed.values()) this.#start(informer, stop.signal);
     await this.#whole.run(signal);
@@ -150,7 +179,7 @@ class TenantTargets implements Clusters {
     await Promise.all(this.#running);
   }
 
-  #start(informer: Informer<APIBinding, boolean>, signal: AbortSignal): void {
+  #start(informer: Informer<APIBinding, Binding>, signal: AbortSignal): void {
     const running = informer.run(signal);
     this.#running.add(running);
     void running.finally(() => this.#running.delete(running));
@@ -166,11 +195,14 @@ class TenantTargets implements Clusters {
 
   #follow(home: ClusterName): void {
     const { client, clock, random, onError } = this.#options;
-    const informer = new Informer<APIBinding, boolean>({
+    const informer = new Informer<APIBinding, Binding>({
       client: client.withBasePath(consumersPath(home)),
       resource: apiBindings,
       scope: "all-clusters",
-      transform: ({ status }) => status?.phase === "Bound",
+      transform: ({ spec, status }) => ({
+        isBound: status?.phase === "Bound",
+        path: spec?.reference?.export?.path ?? "",
+      }),
       clock,
       random,
       onError,
@@ -178,9 +210,9 @@ class TenantTargets implements Clusters {
     const following = { informer, stop: new AbortController(), bound: new Map() };
     this.#followed.set(home, following);
     informer.addHandler({
-      added: (isBound, { key }) => this.#bound(home, key, isBound),
-      updated: (isBound, { key }) => this.#bound(home, key, isBound),
-      deleted: (_isBound, { key }) => this.#bound(home, key, false),
+      added: ({ isBound }, { key }) => this.#bound(home, key, isBound),
+      updated: ({ isBound }, { key }) => this.#bound(home, key, isBound),
+      deleted: (_binding, { key }) => this.#bound(home, key, false),
     });
     if (this.#signal?.aborted === false) this.#start(informer, following.stop.signal);
   }
