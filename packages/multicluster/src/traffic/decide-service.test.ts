@@ -146,6 +146,20 @@ describe("where a Service goes", () => {
     assert.equal(left.automaticExport, undefined);
   });
 
+  it("is where people say from when they say so", () => {
+    const labels = { "state.workload.kcp.io/east": "Sync", "kcp.dev/cluster": "west" };
+    const annotations = { "workloads.kcp.io/follows": "east" };
+    const pinned = { ...service, metadata: { ...service.metadata, labels, annotations } };
+    const { service: placed } = decideService(
+      state({ service: pinned, workloads: part("east", 1) }),
+    );
+    assert.deepEqual(placed?.metadata.labels, { "kcp.dev/cluster": "west" });
+    assert.deepEqual(placed?.metadata.annotations, {});
+    const held = { ...annotations, "workloads.kcp.io/hands-off": "true" };
+    const left = { ...pinned, metadata: { ...pinned.metadata, annotations: held } };
+    assert.equal(decideService(state({ service: left })).service, left);
+  });
+
   it("is nowhere of its own for one without a selector", () => {
     const bare = { ...service, spec: { ports: [{ port: 80 }] } };
     const decision = decideService(state({ service: bare, workloads: part("east", 1) }));

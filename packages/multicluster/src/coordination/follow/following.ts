@@ -29,10 +29,13 @@ export function following<Object extends Follower>(
   object: Object,
   wanted: ReadonlySet<string>,
 ): Object {
-  if (!isFollowing(object)) return object;
   const { metadata } = object;
+  const isHandsOff = stringMember(metadata.annotations, handsOffAnnotation) === "true";
   const before = followedTargets(metadata.annotations);
-  const list = [...wanted].sort();
+  // Somebody has assigned it since: what was assigned here is taken back.
+  const isTakenOver = before.size > 0 && !isFollowing(object);
+  if (isHandsOff || (!isFollowing(object) && !isTakenOver)) return object;
+  const list = isTakenOver ? [] : [...wanted].sort();
   const isSame =
     [...before].sort().join() === list.join() &&
     list.every((target) => stringMember(metadata.labels, stateLabel(target)) === stateSync);
