@@ -13,8 +13,9 @@ import {
   type ObjectKey,
   type PermitsAddress,
 } from "@kcp-ts/sdk";
-import { AgentInstaller, type AgentInstallerOptions } from "./agent/index.ts";
+import { AgentInstaller, type AgentInstallerOptions, agentViewPath } from "./agent/index.ts";
 import { ApiImporter } from "./api-importer/index.ts";
+import { OfferController, SharedPlaces, tenantTargets } from "./compute/index.ts";
 import { graceMsDefault, type Patience, workloadCoordinators } from "./coordination/index.ts";
 import { lostCopies } from "./copies/index.ts";
 import { DrainController } from "./drain/index.ts";
@@ -23,6 +24,7 @@ import {
   type LinkSettings,
   leftoverOf,
   type OpenSealed,
+  originalsOf,
   TargetController,
   Targets,
 } from "./registration/index.ts";
@@ -32,8 +34,10 @@ import {
   WorkspaceController,
   type WorkspaceControllerOptions,
 } from "./scheduling/index.ts";
+import type { TargetIdentity } from "./syncer/index.ts";
 import { Syncers } from "./syncers.ts";
 import { type SightPatience, traffic } from "./traffic/index.ts";
+import { volumes } from "./volumes/index.ts";
 
 /** Each runs alone, too; the importer works where the connections are. */
 export const multiclusterParts = [
@@ -44,6 +48,7 @@ export const multiclusterParts = [
   "scheduler",
   "deployment-splitter",
   "traffic",
+  "volumes",
 ] as const;
 export type MulticlusterPart = (typeof multiclusterParts)[number];
 
@@ -119,7 +124,8 @@ export async function runMulticluster(
       autoPublish,
       onError: report("api-negotiation"),
     });
-    controllers.push(part.controller);
+    const offers = new OfferController({ ...shared, onError: report("compute") });
+    controllers.push(part.controller, offers.controller);
     closing.push(() => part.close());
   }
   if (parts.has("api-importer")) {
@@ -133,7 +139,13 @@ export async function runMulticluster(
     const onError = report("cluster-controller");
     const own = { openSealed, drainTimeoutMs, permits, settings, installer, onError };
     const part = new TargetController({ ...shared, ...own });
-    const drains = new DrainController({ clusters, clock, leftoverOf, onError: report("drain") });
+    const drains = new DrainController({
+      clusters,
+      clock,
+      leftoverOf: (home, target, cluster, signal) =>
+        leftoverOf(originalsOf(home, target, cluster, { resources, signal })),
+      onError: report("drain"),
+    });
     const graceMs = options.patience?.graceMs ?? graceMsDefault;
     const copies = lostCopies({ clusters, graceMs, clock, onError: report("lost-copies") });
     controllers.push(part.controller, drains.controller, copies.controller);
@@ -143,27 +155,42 @@ export async function runMulticluster(
     );
   }
   if (parts.has("syncer")) {
-    const part = new Syncers({ ...working, onError: report("syncer") });
+    const viewOf = (target: TargetIdentity) => client.withBasePath(agentViewPath(target));
+    const part = new Syncers({ ...working, viewOf, onError: report("syncer") });
     closing.unshift(() => part.close());
   }
   const scheduling = schedulerFor(parts, { clusters, clock, onError: report("scheduler") });
   controllers.push(...scheduling.controllers);
-  const loops: { run(signal: AbortSignal): Promise<void> }[] = [
-    new Manager({ clusters: [clusters], controllers }),
-  ];
-  if (parts.has("deployment-splitter")) {
-    const own = { ...options.patience, onError: report("deployment-splitter") };
-    loops.push(workloadCoordinators({ client, clock, scheduler: scheduling.scheduler, ...own }));
-  }
-  if (parts.has("traffic")) {
-    const own = { ...options.sight, onError: report("traffic") };
-    loops.push(traffic({ client, clock, ...own }));
-  }
+  const manager = new Manager({ clusters: [clusters], controllers });
+  const chosen = { ...options, parts, clock, random };
+  const loops = [manager, ...loopsOf(chosen, scheduling.scheduler, report)];
   try {
     await Promise.all(loops.map((loop) => loop.run(signal)));
   } finally {
     await Promise.all(closing.map((close) => close()));
   }
+}
+
+/** Those that watch for themselves. */
+function loopsOf(
+  options: MulticlusterOptions,
+  scheduler: Scheduler | undefined,
+  report: (controller: string) => (error: unknown, key?: ObjectKey) => void,
+): readonly { run(signal: AbortSignal): Promise<void> }[] {
+  const { client, parts = new Set(), clock = systemClock, random = systemRandom } = options;
+  const loops: { run(signal: AbortSignal): Promise<void> }[] = [];
+  if (parts.has("deployment-splitter")) {
+    const own = { ...options.patience, onError: report("deployment-splitter") };
+    const targets = tenantTargets({ client, clock, random, onError: report("compute") });
+    loops.push(workloadCoordinators({ client, clock, targets, scheduler, ...own }));
+  }
+  if (parts.has("traffic")) {
+    const own = { ...options.sight, onError: report("traffic") };
+    const targets = tenantTargets({ client, clock, random, onError: report("compute") });
+    loops.push(traffic({ client, clock, targets, ...own }));
+  }
+  if (parts.has("volumes")) loops.push(volumes({ client, clock, onError: report("volumes") }));
+  return loops;
 }
 
 /** Who decides where things go knows the policies and what is reserved; somebody says both to people. */
@@ -174,7 +201,9 @@ function schedulerFor(
   const controllers: Controller[] = [];
   if (parts.has("scheduler")) controllers.push(new WorkspaceController(shared).controller);
   if (!parts.has("deployment-splitter")) return { controllers };
-  const scheduler = new Scheduler({ clusters: shared.clusters });
+  const places = new SharedPlaces(shared.clusters);
+  const placeOf = (cluster: string, target: string) => places.placeOf(cluster, target);
+  const scheduler = new Scheduler({ clusters: shared.clusters, placeOf });
   controllers.push(new ReservedController({ ...shared, scheduler }).controller);
   return { scheduler, controllers };
 }

@@ -122,7 +122,7 @@ async function printPlan(
 }
 
 function linesOf({ moves, replicas, staying }: FleetPlan): readonly string[] {
-  const stay = `${staying} ${staying === 1 ? "workload stays" : "workloads stay"}`;
+  const stay = `${counted(staying, "workload")} ${staying === 1 ? "stays" : "stay"}`;
   if (moves.length === 0) return [`nothing would move: ${stay}`];
   const what = (kind: string, name: string) => `${kind.toLowerCase()}/${name}`;
   const stuck = moves.filter(({ unplaced }) => unplaced > 0);
@@ -137,12 +137,16 @@ function linesOf({ moves, replicas, staying }: FleetPlan): readonly string[] {
       ]),
     ]),
     "",
-    `${replicas} replicas of ${moves.length} workloads would move, ${stay}`,
+    `${counted(replicas, "replica")} of ${counted(moves.length, "workload")} would move, ${stay}`,
     ...stuck.map(
       ({ kind, namespace, name, unplaced, because }) =>
         `${unplaced} of ${what(kind, name)} in namespace ${namespace} would have no place, and stay where they are as long as they can: ${because.join("; ")}`,
     ),
   ];
+}
+
+function counted(count: number, word: string): string {
+  return `${count} ${word}${count === 1 ? "" : "s"}`;
 }
 
 function pairs(texts: readonly string[] = [], example: string): Record<string, string> {

@@ -12,6 +12,7 @@ import {
   startPhysical,
   startPlane,
   untilCondition,
+  untilSynced,
 } from "./fixture.ts";
 
 const kubelet = { startDelayMs: { min: 5, max: 50 }, stopDelayMs: 10, runMs: 100 };
@@ -37,6 +38,7 @@ class Stage {
       const { kubeconfig } = await startPhysical(t, { name, kubelet });
       await register(plane.client, name, { kubeconfig });
       await untilCondition(plane.client, name, { status: "True" });
+      await untilSynced(plane.client, name, ["deployments.apps"]);
     }
     return new Stage(plane.client);
   }
@@ -140,9 +142,11 @@ describe("a drain", () => {
     await stage.deploy("web");
     await stage.untilParts("web--east 2", "web--west 2");
     await stage.untilPlaced("web");
+    // Only now: what is paused is not evened out when the other cluster is found to take it, too.
     const patch = { metadata: { annotations: { "workloads.kcp.io/paused": "true" } } };
-    const web = { namespace, name: "web" };
-    await stage.client.resource(deployments).patch(web, { type: "merge", patch });
+    await stage.client
+      .resource(deployments)
+      .patch({ namespace, name: "web" }, { type: "merge", patch });
     await stage.set("east", { drain: { budget: { workloads: 1 } } });
     await stage.until("east", ({ status }) =>
       assert.equal(status?.drain?.blocked?.[0]?.reason, "Paused"),

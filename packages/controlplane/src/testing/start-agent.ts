@@ -32,13 +32,15 @@ const patience = { timeoutMs: 120_000, intervalMs: 50 };
 export async function agentConnection(
   plane: TestControlPlane,
   target: AgentTarget,
+  /** Where the agent believes the control plane to be, if not where it is. */
+  by?: string,
 ): Promise<Connection> {
   const client = plane.clientFor(target.cluster);
   const account = { namespace: accountNamespace, name: agentId(target) };
   await eventually(() => client.resource(serviceAccounts).get(account), patience);
   const token = await requestToken(client, account, { expirationSeconds: 3600 });
   const { url, caPem } = await plane.listen();
-  const text = agentKubeconfig({ url, caPem }, target);
+  const text = agentKubeconfig({ url: by ?? url, caPem }, target);
   const inline = text.replace('"tokenFile": "token"', `"token": "${token}"`);
   return connect(parseKubeconfig(inline, { trust: "inline" }));
 }
@@ -47,7 +49,7 @@ export async function agentConnection(
 export async function startAgent(
   plane: TestControlPlane,
   kubeconfig: string,
-  at: { readonly cluster: string; readonly name: string },
+  at: { readonly cluster: string; readonly name: string; readonly by?: string | undefined },
 ): Promise<TestAgent> {
   const { cluster, name } = at;
   const { metadata } = await plane
@@ -55,7 +57,7 @@ export async function startAgent(
     .resource(syncTargets)
     .create({ metadata: { name }, spec: { mode: "Pull" } });
   const target = { cluster: cluster as ClusterName, name, uid: metadata.uid ?? "" };
-  const up = await agentConnection(plane, target);
+  const up = await agentConnection(plane, target, at.by);
   const down = connect(parseKubeconfig(kubeconfig, { trust: "inline" }));
   const stopping = new AbortController();
   const errors: unknown[] = [];

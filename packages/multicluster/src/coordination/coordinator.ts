@@ -25,10 +25,11 @@ import {
 } from "@kcp-ts/sdk";
 import { ownedByLabel, type SyncTarget, syncTargets } from "../api/index.ts";
 import type { Scheduler } from "../scheduling/index.ts";
-import { type Decision, decide, isOnce } from "./decide.ts";
+import { type Decision, isOnce } from "./decide.ts";
 import { deployments } from "./deployment.ts";
 import { FencedTargets } from "./fencing.ts";
 import { keepHistory, readHistory } from "./keep-history.ts";
+import { decideWithOverrides } from "./overrides.ts";
 import { belongsTo, isWhole, ownerLabelOf, ownerLabelValue, partName } from "./part.ts";
 import { placementHistoryAnnotation } from "./placement-history.ts";
 import { Reservations } from "./reservations.ts";
@@ -185,7 +186,7 @@ async function coordinateOne(
     ? await work.fenced.read(client, cluster, signal)
     : work.targets.list({ cluster });
   const nowMs = work.clock.now();
-  const decision = (strategy.decide ?? decide)({
+  const decision = decideWithOverrides({
     strategy,
     parent,
     parts,

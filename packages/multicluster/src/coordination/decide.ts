@@ -26,6 +26,7 @@ import {
 import { fencedAtMs } from "./fencing.ts";
 import type { FoldedPart } from "./fold-parts.ts";
 import { moveRecordOf } from "./move-record.ts";
+import { inOneCluster, type OneCluster } from "./one-cluster.ts";
 import {
   adjustedPart,
   askedReplicasAnnotation,
@@ -57,6 +58,8 @@ export interface DecideInput {
   readonly parent: Workload;
   /** Those that belong to the parent. */
   readonly parts: readonly Workload[];
+  /** Why what is asked for cannot be done: said, and nothing else. */
+  readonly problem?: string;
   /** What the strategy's relations brought. */
   readonly related?: readonly Workload[];
   /** Names of parts that other objects have. */
@@ -114,7 +117,9 @@ export interface Place {
 
 export function decide(input: DecideInput): Decision {
   const { strategy, parent, nowMs, takenNames } = input;
-  const { places, assessment, problem, placement } = placesFor(input);
+  const { places: open, assessment, problem, placement } = placesFor(input);
+  const { annotations } = parent.metadata;
+  const { places, takeover } = inOneCluster(open, annotations, (place) => expelled(place));
   const replicas = strategy.asked(parent);
   const asked = Math.max(...places.map(({ object }) => askedOf(object)), replicas);
   const members = places.map(({ member }) => member);
@@ -124,7 +129,7 @@ export function decide(input: DecideInput): Decision {
   const moving = { ...movingOf(placement, replicas), nowMs, of: wishOf(parent) };
   const plan = strategy.plan({ replicas, members, scaledDownBy, ...bounds, ...moving }, parent);
   const isHeld = problem !== undefined && input.parts.length > 0;
-  const writes = writesOf(input, places, isHeld ? heldPlan(places) : plan);
+  const writes = writesOf(input, places, { ...(isHeld ? heldPlan(places) : plan), takeover });
   const verdict = verdictOf({
     replicas,
     places,
@@ -182,7 +187,7 @@ export function placesFor(input: DecideInput): {
   const wish = isRead ? placement : undefined;
   const assessment = assessmentOf(input, wish);
   const places = placesOf(input, wish, assessment);
-  const problem = isRead ? undefined : placement.message;
+  const problem = input.problem ?? (isRead ? undefined : placement.message);
   return { places, assessment, problem, placement: wish };
 }
 
@@ -305,6 +310,11 @@ function ahead(atMs: number | undefined, nowMs: number): number | undefined {
   return atMs !== undefined && atMs > nowMs ? atMs : undefined;
 }
 
+function expelled(place: Place): Place {
+  const judgement = excluded(place.judgement);
+  return { ...place, judgement, member: { ...place.member, ...judgement } };
+}
+
 /** What the scheduler says is on top of how the cluster is. */
 function permitted(judgement: Judgement, prospect: Prospect | undefined): Judgement {
   if (prospect === undefined) return judgement;
@@ -338,6 +348,7 @@ function partOf(object: Workload, strategy: Strategy, cluster: string): Part {
     ...strategy.shareOf(object),
     ...strategy.report(object),
     isGoing: metadata.deletionTimestamp !== undefined,
+    wasLost: stringMember(metadata.annotations, lostSinceAnnotation) !== undefined,
     isPinned: stringMember(metadata.annotations, handsOffAnnotation) === "true",
     isHeld: softFinalizersOf(metadata.annotations, cluster).length > 0,
     move: moveRecordOf(metadata.annotations),
@@ -363,8 +374,9 @@ type Writes = Pick<Decision, "creations" | "updates" | "cuts" | "removals" | "lo
 function writesOf(
   { strategy, parent, nowMs, surroundings }: DecideInput,
   places: readonly Place[],
-  { next, starts, records }: Pick<Plan, "next" | "starts" | "records">,
+  steps: Pick<Plan, "next" | "starts" | "records"> & Pick<OneCluster, "takeover">,
 ): Writes {
+  const { next, starts, records, takeover } = steps;
   const creations: ObjectInput<Workload>[] = [];
   const updates: Workload[] = [];
   const cuts: Workload[] = [];
@@ -382,7 +394,9 @@ function writesOf(
     const start = starts?.get(name);
     const share = { replicas: wanted, ...(start === undefined ? {} : { start }) };
     const move = records?.get(name);
-    const wish = { strategy, parent, cluster: name, share, askedReplicas, move, isAtMostOne };
+    const takesOverFrom = takeover?.to === name ? takeover.from : undefined;
+    const asked = { askedReplicas, isAtMostOne };
+    const wish = { strategy, parent, cluster: name, share, ...asked, move, takesOverFrom };
     if (object === undefined) {
       creations.push(newPart(wish));
       continue;

@@ -12,6 +12,8 @@ export { type DecideInput, type Decision, decide, type Place, schedulable } from
 export { deploymentStrategy } from "./deployment-strategy.ts";
 export { distribute, type Share, weightMax } from "./distribute.ts";
 export { placedCondition } from "./fold-parts.ts";
+export { following, isFollowing } from "./follow/following.ts";
+export { overridesAnnotation } from "./overrides.ts";
 export {
   askedReplicasAnnotation,
   belongsTo,

@@ -34,6 +34,8 @@ export interface Part {
   readonly isStuck: boolean;
   /** Being deleted: it can be neither changed nor made anew before it is gone. */
   readonly isGoing: boolean;
+  /** It was in a lost cluster when it was last written: others may have taken its place. */
+  readonly wasLost?: boolean;
   /** Somebody else decides about its replicas. */
   readonly isPinned: boolean;
   /** Somebody still needs all of it: soft finalizers. */

@@ -85,7 +85,9 @@ export function endingInPlace<Input extends ExclusiveInput>(input: Input): Input
 /** Of several that may stay, the one that can be relied on most. */
 function stayingOf(holders: readonly Holder[]): Holder | undefined {
   const rank = ({ standing, isTrusted, part }: Holder) =>
-    (part.isPinned ? 8 : 0) +
+    (part.isPinned ? 64 : 0) +
+    (part.wasLost === true ? 0 : 32) +
+    (part.replicas > 0 ? 16 : 0) +
     (standing === "accepting" && isTrusted !== false ? 4 : 0) +
     (standing === "cordoned" ? 2 : 0) +
     (standing === "wavering" ? 0 : 1);

@@ -41,6 +41,10 @@ describe("what is in one cluster only", () => {
     assert.deepEqual(exclusive(lost, member("west", "accepting")), { east: 1, west: 1 });
     const back: Member = { ...member("east", "settling", {}), isTrusted: false };
     assert.deepEqual(exclusive(back, member("west", "accepting", {})), { east: 0, west: 1 });
+    const atOnce = member("east", "accepting", { wasLost: true });
+    assert.deepEqual(exclusive(atOnce, member("west", "accepting", {})), { east: 0, west: 1 });
+    const told = member("east", "accepting", { replicas: 0, available: 1 });
+    assert.deepEqual(exclusive(told, member("west", "accepting", {})), { east: 0, west: 1 });
   });
 
   it("stays where it is when there is nowhere to go", () => {

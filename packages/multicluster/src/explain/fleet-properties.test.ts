@@ -6,7 +6,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import fc from "fast-check";
 import type { Placement, SyncTarget } from "../api/index.ts";
-import { decideAll, type Fleet, type FleetWorkload } from "./fleet.ts";
+import { decideEach, type Fleet, type FleetWorkload } from "./fleet.ts";
 import { drained, planChange } from "./plan-change.ts";
 import {
   atRest,
@@ -132,7 +132,7 @@ describe("what is decided about any fleet", () => {
       fc.property(fleets, fleets, (one, other) => {
         // What is where by the first fleet's rules, when those of the second begin to hold.
         const now = { ...atRest(one), targets: other.targets, placements: other.placements };
-        for (const [{ parts, strategy }, { places, plan }] of decideAll(now, moment)) {
+        for (const [{ parts, strategy }, { places, plan }] of decideEach(now, moment)) {
           for (const { name, prospect, member } of places) {
             const share = plan.goal.get(name) ?? 0;
             const has = member.part?.replicas ?? 0;
@@ -153,7 +153,7 @@ describe("what is decided about any fleet", () => {
   it("gives out all that is asked for as far as there is room", () => {
     fc.assert(
       fc.property(fleets, (one) => {
-        for (const [{ whole, strategy }, { places, plan }] of decideAll(one, moment)) {
+        for (const [{ whole, strategy }, { places, plan }] of decideEach(one, moment)) {
           const asked = strategy.asked(whole);
           const given = [...plan.goal.values()].reduce((sum, share) => sum + share, 0);
           assert.equal(given + plan.unplaced, asked);
@@ -204,7 +204,7 @@ describe("what is decided about any fleet", () => {
         const name = rest.targets[0]?.metadata.name ?? "";
         const plan = planChange(rest, drained(name), moment);
         assert.equal(JSON.stringify(rest), text);
-        const first = decideAll(drained(name)(rest), moment);
+        const first = decideEach(drained(name)(rest), moment);
         for (const [{ whole }, { plan: done }] of first) {
           const move = plan.moves.find((move) => move.name === whole.metadata.name);
           if (move === undefined) continue;

@@ -14,6 +14,7 @@ import {
   type Patience,
   type Strategy,
   schedulable,
+  type Target,
   targetOf,
   type Workload,
 } from "../coordination/index.ts";
@@ -52,20 +53,24 @@ export interface Moment {
   readonly nowMs: number;
 }
 
-/** What would be decided for each workload, one after the other: what one takes, the next cannot have. In the order of their names. */
-export function decideAll(fleet: Fleet, moment: Moment): ReadonlyMap<FleetWorkload, Decision> {
+/**
+ * What would be decided for each workload, one after the other: what one takes, the next cannot have. In the order of their names. Each is handed over and
+ * not kept: of a large fleet, all of them together are a lot.
+ */
+export function* decideEach(
+  fleet: Fleet,
+  moment: Moment,
+): Generator<readonly [FleetWorkload, Decision]> {
   const state = stateOf(fleet);
-  const decisions = new Map<FleetWorkload, Decision>();
   for (const workload of [...fleet.workloads].sort(byName)) {
     const decision = decideIn(fleet, state, workload, moment);
-    decisions.set(workload, decision);
     const { requests } = schedulable(workload.strategy, workload.whole);
     const held = new Map<string, Amounts>();
     for (const [target, share] of decision.plan.goal)
       if (share > 0) held.set(target, reservationOf(requests, share));
     state.ledger.hold(subjectOf(fleet, workload), held, workload.whole.metadata.labels);
+    yield [workload, decision];
   }
-  return decisions;
 }
 
 export function decideOne(fleet: Fleet, workload: FleetWorkload, moment: Moment): Decision {
@@ -75,6 +80,7 @@ export function decideOne(fleet: Fleet, workload: FleetWorkload, moment: Moment)
 interface State {
   readonly ledger: Ledger;
   readonly policies: Policies;
+  readonly targets: readonly Target[];
 }
 
 /** Policies as they are said; a Location that is selected anew is selected now. */
@@ -87,7 +93,7 @@ function stateOf(fleet: Fleet): State {
     locationsIn: (asked) => (asked === cluster ? locations : []),
     namespaceLabels: (_, name) => namespaces.get(name),
   });
-  return { policies, ledger: ledgerOf(fleet) };
+  return { policies, ledger: ledgerOf(fleet), targets: fleet.targets.map(targetOf) };
 }
 
 function ledgerOf({ cluster, workloads, targets }: Fleet): Ledger {
@@ -118,7 +124,7 @@ function elsewhere(target: string, amounts: Amounts) {
 
 function decideIn(
   fleet: Fleet,
-  { policies, ledger }: State,
+  { policies, ledger, targets }: State,
   workload: FleetWorkload,
   moment: Moment,
 ): Decision {
@@ -128,7 +134,7 @@ function decideIn(
     parent,
     parts,
     takenNames: new Set(),
-    targets: fleet.targets.map(targetOf),
+    targets,
     ...moment,
     surroundings: factsFrom(policies, ledger, subjectOf(fleet, workload)),
   });

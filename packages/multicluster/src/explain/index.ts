@@ -5,7 +5,7 @@ export {
   type Explanation,
   explainPlacement,
 } from "./explain-placement.ts";
-export { decideAll, type Fleet, type FleetWorkload, type Moment } from "./fleet.ts";
+export { decideEach, type Fleet, type FleetWorkload, type Moment } from "./fleet.ts";
 export {
   cordoned,
   drained,

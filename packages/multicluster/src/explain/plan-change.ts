@@ -1,7 +1,7 @@
 /** What would move if something were another way: the fleet as it is and the fleet as it would be, decided alike, and compared. */
 import type { SyncTarget } from "../api/index.ts";
 import { type Decision, obstacle } from "../coordination/index.ts";
-import { decideAll, type Fleet, type FleetWorkload, type Moment, settled } from "./fleet.ts";
+import { decideEach, type Fleet, type FleetWorkload, type Moment, settled } from "./fleet.ts";
 
 export interface FleetPlan {
   readonly moves: readonly PlannedMove[];
@@ -27,21 +27,26 @@ export interface PlannedMove {
 export type FleetChange = (fleet: Fleet) => Fleet;
 
 export function planChange(fleet: Fleet, change: FleetChange, moment: Moment): FleetPlan {
-  const before = decideAll(fleet, moment);
-  const changed = settled(change(fleet), moment.nowMs);
-  const after = decideAll(changed, moment);
-  const known = new Map([...before].map(([workload, decision]) => [idOf(workload), decision]));
+  const before = new Map<string, Outcome>();
+  for (const [workload, { plan }] of decideEach(fleet, moment))
+    before.set(idOf(workload), { shares: sharesOf(plan), unplaced: plan.unplaced });
   const moves: PlannedMove[] = [];
-  for (const [workload, decision] of after) {
-    const move = moveOf(workload, known.get(idOf(workload)), decision);
-    if (move !== undefined) moves.push(move);
+  let staying = 0;
+  for (const [workload, decision] of decideEach(settled(change(fleet), moment.nowMs), moment)) {
+    const move = moveOf(workload, before.get(idOf(workload)) ?? nothingYet, decision);
+    if (move === undefined) staying++;
+    else moves.push(move);
   }
-  return {
-    moves,
-    replicas: moves.reduce((sum, move) => sum + started(move), 0),
-    staying: after.size - moves.length,
-  };
+  return { moves, replicas: moves.reduce((sum, move) => sum + started(move), 0), staying };
 }
+
+interface Outcome {
+  readonly shares: Readonly<Record<string, number>>;
+  readonly unplaced: number;
+}
+
+/** Of a workload that is new. */
+const nothingYet: Outcome = { shares: {}, unplaced: 0 };
 
 export function withTarget(name: string, edit: (target: SyncTarget) => SyncTarget): FleetChange {
   return (fleet) => {
@@ -92,11 +97,11 @@ export function joined(target: SyncTarget, nowMs: number): FleetChange {
 
 function moveOf(
   { strategy, whole }: FleetWorkload,
-  before: Decision | undefined,
+  before: Outcome,
   after: Decision,
 ): PlannedMove | undefined {
-  const [from, to] = [sharesOf(before), sharesOf(after)];
-  const unplaced = Math.max(0, after.plan.unplaced - (before?.plan.unplaced ?? 0));
+  const [from, to] = [before.shares, sharesOf(after.plan)];
+  const unplaced = Math.max(0, after.plan.unplaced - before.unplaced);
   const names = new Set([...Object.keys(from), ...Object.keys(to)]);
   const isSame = [...names].every((name) => from[name] === to[name]);
   if (isSame && unplaced === 0) return undefined;
@@ -106,8 +111,8 @@ function moveOf(
   return { kind: strategy.wholes.kind, namespace, name, from, to, unplaced, because };
 }
 
-function sharesOf(decision: Decision | undefined): Readonly<Record<string, number>> {
-  const shares = [...(decision?.plan.goal ?? [])].filter(([, share]) => share > 0);
+function sharesOf({ goal }: Decision["plan"]): Readonly<Record<string, number>> {
+  const shares = [...goal].filter(([, share]) => share > 0);
   return Object.fromEntries(shares.sort(([one], [other]) => (one < other ? -1 : 1)));
 }
 

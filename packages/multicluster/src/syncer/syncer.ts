@@ -18,6 +18,7 @@ import {
   onAbort,
   WorkQueue,
 } from "@kcp-ts/sdk";
+import { sharedTargetName, targetNameIn } from "../api/index.ts";
 import type { SyncContext, SyncedResource } from "./context.ts";
 import { DownstreamNamespaces } from "./downstream-namespaces.ts";
 import { EventSync } from "./event-sync.ts";
@@ -37,6 +38,11 @@ export interface SyncerOptions {
   readonly upstream: Client;
   /** Whose objects are synced: those of all logical clusters, or of the one that `upstream` speaks to. */
   readonly scope: InformerScope;
+  /**
+   * The control plane as it is shown to who syncs to this SyncTarget; not one cluster of it. By it objects of other logical clusters are synced, of kinds that are
+   * shared; nobody else's are if it is left out.
+   */
+  readonly shared?: Client | undefined;
   /** Logical clusters whose objects may go to this SyncTarget; only its own if left out. */
   readonly serves?: ((cluster: ClusterName) => boolean) | undefined;
   readonly downstream: Client;
@@ -99,6 +105,7 @@ class RunningSyncer implements Syncer {
   readonly #resources: ResourceSet;
   readonly #policies: PolicySet;
   readonly #informers: UpstreamInformers;
+  readonly #sharedInformers: UpstreamInformers | undefined;
   readonly #namespaces: DownstreamNamespaces;
   readonly #reporter: Reporter;
   readonly #queue: WorkQueue<Item>;
@@ -113,19 +120,17 @@ class RunningSyncer implements Syncer {
     this.#options = options;
     const { target, clock = systemClock, random = systemRandom, metrics } = options;
     this.target = target;
-    const { upstream, scope, downstream } = options;
+    const { upstream, scope, downstream, shared } = options;
     const onError = options.onError ?? (() => {});
-    const upstreamIn =
-      scope === "all-clusters"
-        ? (cluster: ClusterName) => upstream.inCluster(cluster)
-        : () => upstream;
     const { signal } = this.#stop;
     const { serves = (cluster) => cluster === target.cluster, home } = options;
     this.#context = {
       target,
       downstream,
-      upstreamIn,
+      upstreamIn: waysUp(options),
+      nameIn: (cluster) => targetNameIn(cluster, target),
       serves,
+      isShared: shared !== undefined,
       confirmTarget: targetConfirmation({ home, target, clock, signal }),
       lease: options.isAgent === true && home !== undefined ? new Lease(clock) : undefined,
       clock,
@@ -145,6 +150,16 @@ class RunningSyncer implements Syncer {
         client: upstream,
         scope,
         target: target.name,
+        clock,
+        random,
+        onError,
+      });
+    this.#sharedInformers =
+      shared &&
+      new UpstreamInformers({
+        client: shared,
+        scope: "all-clusters",
+        target: sharedTargetName(target),
         clock,
         random,
         onError,
@@ -241,9 +256,9 @@ class RunningSyncer implements Syncer {
       context: this.#context,
       namespaces: this.#namespaces,
       viewOf: (group, name) => {
-        for (const { synced, view } of this.#kinds.values()) {
+        for (const { synced, policy, view } of this.#kinds.values()) {
           const { resource } = synced;
-          if (resource.group === group && resource.kind === name) return { resource, view };
+          if (resource.group === group && resource.kind === name) return { resource, policy, view };
         }
         return undefined;
       },
@@ -259,6 +274,7 @@ class RunningSyncer implements Syncer {
       policy: this.#policyFor(synced),
       namespaces: this.#namespaces,
       upstreamInformers: this.#informers,
+      sharedInformers: this.#sharedInformers,
       reporter: this.#reporter,
       onChange: (key) => this.#queue.add({ kind: id, key }),
     });
@@ -291,6 +307,12 @@ class RunningSyncer implements Syncer {
     this.#queue.forget(item);
     if (againAfterMs !== undefined) this.#queue.addAfter(item, againAfterMs);
   }
+}
+
+function waysUp({ upstream, scope, target, shared }: SyncerOptions): SyncContext["upstreamIn"] {
+  if (scope === "all-clusters") return (cluster) => upstream.inCluster(cluster);
+  return (cluster) =>
+    cluster === target.cluster || shared === undefined ? upstream : shared.inCluster(cluster);
 }
 
 function isPods({ synced: { resource }, policy }: KindSync): boolean {

@@ -200,6 +200,45 @@ describe("what is imported", () => {
   });
 });
 
+describe("the addresses of a Service from outside", () => {
+  const given = (status: JsonObject, annotations: Record<string, string>): Service => ({
+    ...service,
+    metadata: {
+      ...service.metadata,
+      labels: { "state.workload.kcp.io/east": "Sync", "state.workload.kcp.io/west": "Sync" },
+      annotations,
+    },
+    status,
+  });
+  const said = (ip: string) => JSON.stringify({ loadBalancer: { ingress: [{ ip }] } });
+  const annotations = {
+    "experimental.status.workload.kcp.io/east": said("192.0.2.1"),
+    "experimental.status.workload.kcp.io/west": said("192.0.2.2"),
+  };
+
+  it("are those of all of its clusters that count", () => {
+    const both = { loadBalancer: { ingress: [{ ip: "192.0.2.1" }, { ip: "192.0.2.2" }] } };
+    const found = given({ conditions: [] }, annotations);
+    assert.deepEqual(decideService(state({ service: found })).status, { conditions: [], ...both });
+    const targets = new Map([
+      ["east", target("east", false, nowMs - 60_000)],
+      ["west", target("west")],
+    ]);
+    const decision = decideService(state({ service: given(both, annotations), targets }));
+    assert.deepEqual(decision.status, { loadBalancer: { ingress: [{ ip: "192.0.2.2" }] } });
+  });
+
+  it("are left to the syncer in one cluster, and as they are when nothing changes", () => {
+    const one: Service = {
+      ...given({}, {}),
+      metadata: { name: "web", labels: { "kcp.dev/cluster": "east" } },
+    };
+    assert.equal(decideService(state({ service: one })).status, one.status);
+    const spoilt = given({}, { "experimental.status.workload.kcp.io/east": "{" });
+    assert.equal(decideService(state({ service: spoilt })).status, spoilt.status);
+  });
+});
+
 describe("endpoints of a cluster that is not Ready", () => {
   const workloads = [...part("east", 2), ...part("west", 2)];
   const sources = [copy("east", 2), copy("west", 2)];

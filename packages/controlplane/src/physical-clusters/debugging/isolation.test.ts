@@ -190,7 +190,7 @@ describe("a tenant", () => {
         assert.equal(await client.resource(pods).find(at), undefined, "the syncer takes it away"),
       );
     }
-    const { labels: _, ...bare } = forged("bare", targets[0]).metadata;
+    const { labels: _, ownerReferences: __, ...bare } = forged("bare", targets[0]).metadata;
     const plain = { ...forged("bare", targets[0]), metadata: bare };
     await client.resource(pods).create(plain);
     const { status, text } = await exec(a, podPath("bare"));

@@ -2,7 +2,7 @@
 import { type ClusterName, rootCluster } from "@kcp-ts/machinery/names";
 import type { SyncTarget, SyncTargetSpec, SyncTargetStatus } from "../../api/index.ts";
 import { deploymentStrategy, type Workload } from "../../coordination/index.ts";
-import { decideAll, type Fleet, type FleetWorkload, type Moment } from "../fleet.ts";
+import { decideEach, type Fleet, type FleetWorkload, type Moment } from "../fleet.ts";
 
 export const moment: Moment = {
   patience: { graceMs: 60_000, settleMs: 0 },
@@ -72,7 +72,7 @@ export function splitOf({ workloads }: Fleet): Split {
 
 /** What is decided is done, and everything runs: as far as one look goes. */
 export function lookedAt(before: Fleet): { readonly fleet: Fleet; readonly writes: number } {
-  const decisions = decideAll(before, moment);
+  const decisions = new Map(decideEach(before, moment));
   let writes = 0;
   const workloads = before.workloads.map((workload) => {
     const decision = decisions.get(workload);
