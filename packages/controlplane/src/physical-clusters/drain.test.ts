@@ -4,10 +4,10 @@ import { describe, it, type TestContext } from "node:test";
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import { type SyncTarget, syncTargets } from "@kcp-ts/multicluster";
 import { type Client, events, findCondition, isConditionTrue } from "@kcp-ts/sdk";
+import { eventually as eventuallyWithin } from "../testing/index.ts";
 import {
   deployment,
   deployments,
-  eventually,
   register,
   startPhysical,
   startPlane,
@@ -17,7 +17,13 @@ import {
 
 const kubelet = { startDelayMs: { min: 5, max: 50 }, stopDelayMs: 10, runMs: 100 };
 const patience = { graceMs: 60_000, settleMs: 0 };
+/** A machine may be slow: a cluster that answers late is not lost. */
+const link = { probeMs: 500, probeTimeoutMs: 20_000, failuresMax: 10, inventoryMs: 1000 };
 const namespace = "default";
+
+function eventually<Value>(check: () => Value | Promise<Value>): Promise<Value> {
+  return eventuallyWithin(check, { timeoutMs: 180_000, intervalMs: 50 });
+}
 
 class Stage {
   readonly client: Client;
@@ -27,7 +33,7 @@ class Stage {
   }
 
   static async open(t: TestContext, clusters: readonly string[]): Promise<Stage> {
-    const plane = await startPlane(t, { patience });
+    const plane = await startPlane(t, { patience, link });
     for (const name of clusters) {
       const { kubeconfig } = await startPhysical(t, { name, kubelet });
       await register(plane.client, name, { kubeconfig });
@@ -175,7 +181,7 @@ describe("a drain", () => {
   });
 
   it("counts and moves what is in its own logical cluster, and nothing of another's of the same names", async (t) => {
-    const plane = await startPlane(t, { patience });
+    const plane = await startPlane(t, { patience, link });
     const east = await startPhysical(t, { name: "east", kubelet });
     const west = await startPhysical(t, { name: "west", kubelet });
     const stages: Stage[] = [];

@@ -182,9 +182,10 @@ async function coordinateOne(
     return part === undefined ? [] : [part];
   });
   const surroundings = await work.reservations?.facts(key, parent);
+  const known = work.targets.list({ cluster });
   const targets = isOnce(parent, surroundings?.policy)
-    ? await work.fenced.read(client, cluster, signal)
-    : work.targets.list({ cluster });
+    ? await work.fenced.read(client, cluster, known, signal)
+    : known;
   const nowMs = work.clock.now();
   const decision = decideWithOverrides({
     strategy,

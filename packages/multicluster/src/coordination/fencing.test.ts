@@ -225,7 +225,12 @@ describe("silence", () => {
     }
     const client = { resource: () => ({ pages }) } as never;
     const since = async () => {
-      const [found] = await fenced.read(client, "root", new AbortController().signal);
+      const { signal } = new AbortController();
+      const known = [target("east"), silent("of-another-workspace")];
+      const [found, other] = await fenced.read(client, "root", known, signal);
+      // What is only used here stays, and is never held for stopped.
+      assert.equal(other?.name, "of-another-workspace");
+      assert.equal(other?.lease, undefined);
       return found?.lease?.silentSinceMs;
     };
     const seenAtMs = clock.now();

@@ -50,12 +50,25 @@ export class FencedTargets {
     this.#clock = clock;
   }
 
-  async read(client: Client, cluster: string, signal: AbortSignal): Promise<readonly Target[]> {
-    const targets: Target[] = [];
+  /** `known` as far as they are of this logical cluster. Of those of another, which it only uses, nothing is read here: they are never held for stopped. */
+  async read(
+    client: Client,
+    cluster: string,
+    known: readonly Target[],
+    signal: AbortSignal,
+  ): Promise<readonly Target[]> {
+    const live = new Map<string, Target>();
     for await (const { items } of client.resource(syncTargets).pages({ signal }))
-      for (const item of items)
-        targets.push(this.#seen(`${cluster} ${item.metadata.uid}`, targetOf(item)));
-    return targets;
+      for (const item of items) {
+        const key = `${cluster} ${item.metadata.uid}`;
+        live.set(item.metadata.name, this.#seen(key, targetOf(item)));
+      }
+    return known.map((target) => {
+      const found = live.get(target.name);
+      if (found === undefined) return { ...target, lease: undefined };
+      const { isReady, changedAtMs, isDeleting, lease } = found;
+      return { ...target, isReady, changedAtMs, isDeleting, lease };
+    });
   }
 
   #seen(key: string, target: Target): Target {

@@ -42,6 +42,7 @@ export class World {
   isOnce = false;
   #version = 1;
   #looks: Seen | undefined;
+  #settled: { readonly state: string; readonly untilMs: number } | undefined;
 
   constructor(seed: number) {
     this.random = new SeededRandom(seed);
@@ -125,7 +126,7 @@ export class World {
       const target = this.targets.get(name);
       if (target?.isDeleting === true && part === undefined) this.targets.delete(name);
     }
-    if (this.random.chance(0.6)) this.split();
+    if (this.random.chance(0.6) && this.#isNews()) this.split();
   }
 
   /** Heartbeats count while the API says that they are heard. Late by what the control plane allows for at most. */
@@ -145,11 +146,25 @@ export class World {
     const seen = this.#looks !== undefined && this.random.chance(0.2) ? this.#looks : fresh;
     this.#looks = fresh;
     const decision = this.decide(seen);
+    const state = this.#state();
     const mishap = this.random.chance(0.1) ? this.random.integer(4) : Number.POSITIVE_INFINITY;
     const before = this.writes;
     this.#execute(decision, seen, mishap);
     // There is one splitter, and it reads what it wrote: only what others do can be news to it.
     if (this.writes > before) this.#looks = undefined;
+    const isDone = this.writes === before && mishap === Number.POSITIVE_INFINITY && seen === fresh;
+    this.#settled = isDone ? { state, untilMs: decision.wakeAtMs ?? Infinity } : undefined;
+  }
+
+  /** Nobody looks again where nothing has changed, but at the time that was said. */
+  #isNews(): boolean {
+    const known = this.#settled;
+    return known === undefined || this.nowMs >= known.untilMs || known.state !== this.#state();
+  }
+
+  #state(): string {
+    const parts = [...this.parts.values()].map(({ metadata }) => metadata.resourceVersion);
+    return JSON.stringify([this.parent.metadata, parts, [...this.targets.values()]]);
   }
 
   decide(seen: Seen): Decision {
