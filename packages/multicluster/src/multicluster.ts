@@ -29,10 +29,16 @@ import {
   TargetController,
   Targets,
 } from "./registration/index.ts";
-import { ReservedController, Scheduler, WorkspaceController } from "./scheduling/index.ts";
+import {
+  ReservedController,
+  Scheduler,
+  WorkspaceController,
+  type WorkspaceControllerOptions,
+} from "./scheduling/index.ts";
 import type { TargetIdentity } from "./syncer/index.ts";
 import { Syncers } from "./syncers.ts";
 import { type SightPatience, traffic } from "./traffic/index.ts";
+import { volumes } from "./volumes/index.ts";
 
 /** Each runs alone, too; the importer works where the connections are. */
 export const multiclusterParts = [
@@ -43,6 +49,7 @@ export const multiclusterParts = [
   "scheduler",
   "deployment-splitter",
   "traffic",
+  "volumes",
 ] as const;
 export type MulticlusterPart = (typeof multiclusterParts)[number];
 
@@ -138,21 +145,28 @@ export async function runMulticluster(
     closing.unshift(() => part.close());
   }
   const users = new TenantTargets({ client, clock, random, onError: report("compute") });
-  const scheduler = schedulerFor(parts, clusters);
-  if (parts.has("scheduler")) {
-    const part = new WorkspaceController({ ...shared, users, onError: report("scheduler") });
-    controllers.push(part.controller);
+  const own = { clusters, users, clock, onError: report("scheduler") };
+  const scheduling = schedulerFor(parts, own);
+  controllers.push(...scheduling.controllers);
+  const manager = new Manager({ clusters: [clusters], controllers });
+  const all = { ...options, parts, clock };
+  const loops = [manager, users, ...loopsOf(all, users, scheduling.scheduler, report)];
+  try {
+    await Promise.all(loops.map((loop) => loop.run(signal)));
+  } finally {
+    await Promise.all(closing.map((close) => close()));
   }
-  // Who decides knows what is reserved.
-  if (scheduler !== undefined && parts.has("deployment-splitter")) {
-    const part = new ReservedController({ ...shared, scheduler, onError: report("scheduler") });
-    controllers.push(part.controller);
-  }
-  const loops: { run(signal: AbortSignal): Promise<void> }[] = [
-    new Manager({ clusters: [clusters], controllers }),
-  ];
-  if (["scheduler", "deployment-splitter", "traffic"].some((part) => parts.has(part as never)))
-    loops.push(users);
+}
+
+/** Those that watch for themselves. */
+function loopsOf(
+  options: MulticlusterOptions,
+  users: TenantTargets,
+  scheduler: Scheduler | undefined,
+  report: (controller: string) => (error: unknown, key?: ObjectKey) => void,
+): readonly { run(signal: AbortSignal): Promise<void> }[] {
+  const { client, parts = new Set(), clock = systemClock } = options;
+  const loops: { run(signal: AbortSignal): Promise<void> }[] = [];
   if (parts.has("deployment-splitter")) {
     const own = { ...options.patience, onError: report("deployment-splitter") };
     loops.push(workloadCoordinators({ client, clock, targets: users, scheduler, ...own }));
@@ -161,11 +175,23 @@ export async function runMulticluster(
     const own = { ...options.sight, onError: report("traffic") };
     loops.push(traffic({ client, clock, targets: users, ...own }));
   }
-  try {
-    await Promise.all(loops.map((loop) => loop.run(signal)));
-  } finally {
-    await Promise.all(closing.map((close) => close()));
-  }
+  if (parts.has("volumes")) loops.push(volumes({ client, clock, onError: report("volumes") }));
+  return loops;
+}
+
+/** Who decides where things go knows the policies and what is reserved; somebody says both to people. */
+function schedulerFor(
+  parts: ReadonlySet<MulticlusterPart>,
+  shared: WorkspaceControllerOptions,
+): { readonly scheduler?: Scheduler; readonly controllers: readonly Controller[] } {
+  const controllers: Controller[] = [];
+  if (parts.has("scheduler")) controllers.push(new WorkspaceController(shared).controller);
+  if (!parts.has("deployment-splitter")) return { controllers };
+  const places = new SharedPlaces(shared.clusters);
+  const placeOf = (cluster: string, target: string) => places.placeOf(cluster, target);
+  const scheduler = new Scheduler({ clusters: shared.clusters, placeOf });
+  controllers.push(new ReservedController({ ...shared, scheduler }).controller);
+  return { scheduler, controllers };
 }
 
 interface SharedParts {
@@ -198,16 +224,4 @@ function clusterParts(options: MulticlusterOptions, { report, ...shared }: Share
     controllers: [part.controller, drains.controller, copies.controller],
     closing: [() => part.close(), () => drains.close()],
   };
-}
-
-function schedulerFor(
-  parts: ReadonlySet<MulticlusterPart>,
-  clusters: Clusters,
-): Scheduler | undefined {
-  if (!parts.has("scheduler") && !parts.has("deployment-splitter")) return undefined;
-  const places = new SharedPlaces(clusters);
-  return new Scheduler({
-    clusters,
-    placeOf: (cluster, target) => places.placeOf(cluster, target),
-  });
 }

@@ -77,6 +77,8 @@ export interface SyncersOptions {
   readonly resources: readonly string[];
   /** The control plane as it is shown to who syncs to a SyncTarget; not one cluster of it. */
   readonly viewOf: (target: TargetIdentity) => Client;
+  /** An agent in its own cluster. */
+  readonly isAgent?: boolean | undefined;
   readonly clock: Clock;
   readonly random: Random;
   readonly onError: (error: unknown) => void;
@@ -190,6 +192,7 @@ export class Syncers {
       target: { cluster, name, uid },
       resources,
       policies,
+      isAgent: this.#options.isAgent,
       home,
       clock,
       random,

@@ -5,6 +5,7 @@ import { type BindOptions, bindExport } from "./bind-export.ts";
 import { type CommandFrame, moveCommand, schedulingCommands } from "./cluster-commands.ts";
 import { type CreateOptions, createWorkspace } from "./create-workspace.ts";
 import { type AnswerOptions, answerClaims, printClaims } from "./permission-claims.ts";
+import { explainCommand, planCommand } from "./placement-commands.ts";
 import { Session, type SessionFlags } from "./session.ts";
 import { printSnapshot, type SnapshotOptions } from "./snapshot-definitions.ts";
 import { type SyncOptions, syncWorkload } from "./sync-workload.ts";
@@ -34,8 +35,8 @@ export function kcpPluginMain(argv: readonly string[]): Promise<void> {
   program.addCommand(claimsCommand());
   program.addCommand(definitionCommand());
   program.addCommand(workloadCommand());
-  for (const command of [...schedulingCommands(frame), moveCommand(frame)])
-    program.addCommand(command);
+  const placing = [moveCommand(frame), explainCommand(frame), planCommand(frame)];
+  for (const command of [...schedulingCommands(frame), ...placing]) program.addCommand(command);
   return run(program, argv);
 }
 

@@ -30,6 +30,7 @@ export const kinds = {
   pods: of("", "v1", "pods", "Pod"),
   configMaps: of("", "v1", "configmaps", "ConfigMap"),
   secrets: of("", "v1", "secrets", "Secret"),
+  accounts: of("", "v1", "serviceaccounts", "ServiceAccount"),
   services: of("", "v1", "services", "Service"),
 } as const;
 export type Kind = keyof typeof kinds;

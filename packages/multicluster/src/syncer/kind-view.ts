@@ -5,7 +5,7 @@
  * The echo of an own write is no news: who wrote it has looked at the answer. What somebody else did just before is in the answer too, and may never be told by
  * itself; so an answer that holds more than was written is looked at again.
  */
-import { type ClusterName, rootCluster } from "@kcp-ts/machinery/names";
+import { type ClusterName, parseClusterName, rootCluster } from "@kcp-ts/machinery/names";
 import {
   formatKey,
   Informer,
@@ -18,6 +18,7 @@ import { downstreamLabel, statesOf, stateUpsync } from "../api/index.ts";
 import { assignedTargets, isHeldBy, type Metadata } from "./assignment.ts";
 import { type AuditOptions, runAudit } from "./audit.ts";
 import {
+  bodyOf,
   type CachedObject,
   cachedObject,
   hasSameContent,
@@ -32,6 +33,7 @@ import { type Origin, parseOrigin, targetKey } from "./origin.ts";
 import type { KindPolicy } from "./policy.ts";
 import { originAnnotation } from "./protocol.ts";
 import type { UpstreamHandler, UpstreamInformers, UpstreamKind } from "./upstream-informers.ts";
+import { claimNamespaceOf } from "./volume-gate.ts";
 
 export interface KindViewOptions {
   readonly context: SyncContext;
@@ -67,10 +69,16 @@ export class KindView {
   constructor(options: KindViewOptions) {
     this.#options = options;
     // What is born downstream does not carry our label; where it is says that it concerns us.
+    const ownKey = targetKey(options.context.target);
+    const isOfOurs = (object: KubernetesObject) =>
+      options.synced.resource.namespaced
+        ? object.metadata.namespace?.startsWith("kcp-") === true
+        : stringMember(object.metadata.labels, downstreamLabel) === ownKey ||
+          claimNamespaceOf(object as never).startsWith("kcp-");
     this.#selection =
       options.policy.direction !== "down"
-        ? { keep: ({ metadata }) => metadata.namespace?.startsWith("kcp-") === true }
-        : { labelSelector: `${downstreamLabel}=${targetKey(options.context.target)}` };
+        ? { keep: isOfOurs }
+        : { labelSelector: `${downstreamLabel}=${ownKey}` };
     const { context, synced, policy } = options;
     const { downstream, clock, random, onError } = context;
     const paths = policy.contested.map(({ path }) => path);
@@ -118,7 +126,8 @@ export class KindView {
 
   /** Whose objects of this kind may be in the cluster. */
   #serves(cluster: ClusterName): boolean {
-    const { context, synced } = this.#options;
+    const { context, synced, policy } = this.#options;
+    if (policy.of === "home") return cluster === context.target.cluster;
     return context.serves(cluster) || (synced.isShared === true && context.isShared);
   }
 
@@ -260,23 +269,28 @@ export class KindView {
 
   /** Of an object in a namespace of ours, whoever made it. */
   keyOf(object: CachedObject): ObjectKey | undefined {
-    const { policy, namespaces, context } = this.#options;
+    const { policy, namespaces, context, synced } = this.#options;
     const origin = policy.direction === "up" ? undefined : this.originOf(object);
     if (origin !== undefined || policy.direction === "down")
       return origin && { cluster: origin.cluster, namespace: origin.namespace, name: origin.name };
-    const at = namespaces.locate(object.metadata.namespace);
-    if (at === undefined || !this.#serves(at.cluster)) return undefined;
+    const { namespaced } = synced.resource;
     const { name } = object.metadata;
+    const inside = namespaced ? object.metadata.namespace : claimNamespaceOf(bodyOf(object));
+    const at = namespaces.locate(inside);
+    if (at === undefined) return undefined;
+    const cluster = policy.of === "home" ? parseClusterName(context.target.cluster) : at.cluster;
+    if (cluster === undefined || !this.#serves(cluster)) return undefined;
     return {
-      cluster: at.cluster,
-      namespace: at.namespace,
-      name: isNamedByCluster(policy) ? copyName(name, context.nameIn(at.cluster)) : name,
+      cluster,
+      namespace: namespaced ? at.namespace : "",
+      name: isNamedByCluster(policy) ? copyName(name, context.nameIn(cluster)) : name,
     };
   }
 
   /** All that is in the cluster, or in one namespace of it. */
   requeueDownstream(namespace?: string): void {
-    const filter = namespace === undefined ? undefined : { cluster: rootCluster, namespace };
+    const isAll = namespace === undefined || !this.#options.synced.resource.namespaced;
+    const filter = isAll ? undefined : { cluster: rootCluster, namespace };
     for (const object of this.#downstream.store.list(filter)) {
       const key = this.keyOf(object);
       if (key !== undefined) this.#options.onChange(key);

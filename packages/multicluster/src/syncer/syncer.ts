@@ -22,8 +22,10 @@ import { sharedTargetName, targetNameIn } from "../api/index.ts";
 import type { SyncContext, SyncedResource } from "./context.ts";
 import { DownstreamNamespaces } from "./downstream-namespaces.ts";
 import { EventSync } from "./event-sync.ts";
+import { runFence } from "./fence.ts";
 import { runHeartbeat, targetConfirmation } from "./heartbeat.ts";
 import { isRace, type KindHealth, KindSync } from "./kind-sync.ts";
+import { Lease } from "./lease.ts";
 import type { TargetIdentity } from "./origin.ts";
 import { type KindPolicy, type Policies, policyFor } from "./policy.ts";
 import { PolicySet } from "./policy-set.ts";
@@ -51,6 +53,8 @@ export interface SyncerOptions {
   readonly upstreamInformers?: UpstreamInformers | undefined;
   /** The logical cluster of the SyncTarget: it is looked at before anything is deleted, and told that the syncer lives. */
   readonly home?: Client | undefined;
+  /** Works in the cluster itself, so it can stop what may run once at most when the control plane is out of reach. Needs a `home`. */
+  readonly isAgent?: boolean | undefined;
   /** Objects worked on at a time. */
   readonly workers?: number | undefined;
   readonly metrics?: MetricsRegistry | undefined;
@@ -128,6 +132,7 @@ class RunningSyncer implements Syncer {
       serves,
       isShared: shared !== undefined,
       confirmTarget: targetConfirmation({ home, target, clock, signal }),
+      lease: options.isAgent === true && home !== undefined ? new Lease(clock) : undefined,
       clock,
       random,
       signal,
@@ -205,7 +210,9 @@ class RunningSyncer implements Syncer {
       this.#context.onError(new Error(message));
       void this.stop();
     };
+    const { lease } = this.#context;
     this.#running.push(runHeartbeat({ context: this.#context, client, onLost }));
+    if (lease !== undefined) this.#running.push(runFence({ context: this.#context, lease }));
   }
 
   async synced(signal: AbortSignal): Promise<void> {

@@ -13,6 +13,7 @@ import {
   clusterLostReason,
   copyOfAnnotation,
   hashDigits,
+  heldInClusterAnnotation,
   stateLabel,
   stateUpsync,
   syncerFinalizer,
@@ -28,6 +29,7 @@ import { appliedHashAnnotation } from "./protocol.ts";
 import { releasePatch } from "./release-patch.ts";
 import { isObjectNotFound, Trouble } from "./trouble.ts";
 import type { UpstreamObjects } from "./upstream-objects.ts";
+import { heldInCluster } from "./volume-gate.ts";
 
 export interface UpSyncOptions {
   readonly context: SyncContext;
@@ -98,7 +100,7 @@ export class UpSync {
     original: CachedObject,
     known: CachedObject | undefined,
   ): Promise<CachedObject> {
-    const { context, view } = this.#options;
+    const { context, view, synced } = this.#options;
     const copy = known ?? (await this.#findUpstream(key));
     if (copy !== undefined && !this.#isOurs(key, copy)) {
       const message = `${key.namespace}/${key.name} exists upstream and was not copied up from this cluster; delete it, or rename it`;
@@ -106,16 +108,18 @@ export class UpSync {
     }
     const body = bodyOf(original);
     const { labels, annotations } = original.metadata;
+    const held = heldInCluster(synced.resource, original);
     const target = context.nameIn(key.cluster);
     const { uid: targetUid } = context.target;
     const isHeld = this.#options.policy.onUpstreamDeletion === "propagate";
     const metadata = {
       name: key.name,
-      namespace: key.namespace,
+      ...(key.namespace === "" ? {} : { namespace: key.namespace }),
       labels: { ...userLabels(labels), [stateLabel(target)]: stateUpsync },
       annotations: {
         ...userAnnotations(annotations),
         [copyOfAnnotation]: formatCopyOf({ uid: original.metadata.uid, target: targetUid }),
+        ...(held === undefined ? {} : { [heldInClusterAnnotation]: held }),
       },
       ...(isHeld ? { finalizers: [syncerFinalizer(target)] } : {}),
     };

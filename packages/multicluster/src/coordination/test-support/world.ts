@@ -18,6 +18,9 @@ import { Cluster } from "./cluster.ts";
 
 export const patience: Patience = { graceMs: 30_000, settleMs: 5000 };
 export const tickMs = 500;
+const leaseMs = 20_000;
+/** The margin, and Pods that end. */
+const lateMsMax = 44_000;
 
 type Mutable<Type> = { -readonly [Key in keyof Type]: Type[Key] };
 
@@ -35,6 +38,8 @@ export class World {
   parent: Deployment;
   nowMs = Date.UTC(2026, 0, 1);
   writes = 0;
+  /** It may run once at most. */
+  isOnce = false;
   #version = 1;
   #looks: Seen | undefined;
 
@@ -111,7 +116,9 @@ export class World {
       this.#watchHealth(name, cluster);
       const id = `web--${name}`;
       const part = this.parts.get(id);
-      if (cluster.isUp && this.random.chance(0.5)) cluster.receive(part);
+      const mayHear = !this.isOnce || this.nowMs < cluster.leaseUntilMs;
+      if (cluster.isUp && mayHear && this.random.chance(0.5)) cluster.receive(part);
+      if (this.isOnce) this.#keepLease(name, cluster, part);
       cluster.tick(this.nowMs);
       if (cluster.isUp && part !== undefined && this.random.chance(0.5))
         this.#report(cluster, part);
@@ -119,6 +126,17 @@ export class World {
       if (target?.isDeleting === true && part === undefined) this.targets.delete(name);
     }
     if (this.random.chance(0.6)) this.split();
+  }
+
+  /** Heartbeats count while the API says that they are heard. Late by what the control plane allows for at most. */
+  #keepLease(name: string, cluster: Cluster, part: Deployment | undefined): void {
+    const { nowMs, random } = this;
+    if (cluster.isUp && this.targets.get(name)?.isReady === true) {
+      // With the lease again, what counts is what is asked for now.
+      if (nowMs >= cluster.leaseUntilMs) cluster.receive(part);
+      cluster.leaseUntilMs = nowMs + leaseMs;
+      cluster.stopsAtMs = cluster.leaseUntilMs + random.integer(lateMsMax);
+    } else if (nowMs >= cluster.stopsAtMs) cluster.halt();
   }
 
   /** Reads now or, at times, has read a while ago; and may be stopped in the middle of its writes. */
@@ -135,7 +153,10 @@ export class World {
   }
 
   decide(seen: Seen): Decision {
-    const targets = [...this.targets.values()].map((one) => ({ ...one }));
+    const targets = [...this.targets.values()].map((one) => {
+      const silentSinceMs = one.isReady ? undefined : one.changedAtMs;
+      return { ...one, lease: { durationMs: leaseMs, silentSinceMs } };
+    });
     const { nowMs } = this;
     const strategy = deploymentStrategy;
     return decide({ strategy, ...seen, takenNames: new Set(), targets, patience, nowMs });
@@ -147,6 +168,11 @@ export class World {
 
   isTrusted(name: string): boolean {
     return judge(this.targets.get(name), this.nowMs, patience).isTrusted;
+  }
+
+  /** Pods, wherever and in whatever state. */
+  running(): number {
+    return [...this.clusters.values()].reduce((sum, one) => sum + one.running, 0);
   }
 
   /** Pods that run and are ready in clusters that can be relied on, had they the replicas that the API says now. */
@@ -185,7 +211,7 @@ export class World {
     for (const part of decision.removals) {
       if (!this.#isCurrent(part)) return;
       const remove = () => {
-        this.#checkMayGo(part);
+        if (!this.isOnce) this.#checkMayGo(part);
         this.note(`${part.metadata.name} is removed`);
         this.parts.delete(part.metadata.name);
       };
@@ -226,6 +252,11 @@ export class World {
       this.isTrusted(metadata.name.slice("web--".length));
     const reported = seen.parts.filter(isTrusted).reduce((sum, one) => sum + countsOf(one), 0);
     this.#checkHold(part);
+    // It breaks before it makes.
+    if (this.isOnce) {
+      cut();
+      return;
+    }
     this.#checkLastCopy(part, asked);
     cut();
     const after = this.reliablyReady();
