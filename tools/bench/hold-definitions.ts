@@ -197,6 +197,13 @@ export const definitionCases: readonly HoldCase[] = [
     before: [define({ schema: large })],
     request: () => ({ method: "GET", path: "/openapi/v2" }),
   },
+  ...["/openapi/v2", "/openapi/v3/apis/hold.example.com/v1"].map(
+    (path): HoldCase => ({
+      name: `OpenAPI of 8 definitions with 11,000 fields: ${path}`,
+      before: Array.from({ length: 8 }, (_, i) => define({ schema: large, plural: `p${i}` })),
+      request: () => ({ method: "GET", path }),
+    }),
+  ),
   {
     name: "OpenAPI v3 of a definition with 11,000 fields",
     before: [define({ schema: large })],

@@ -17,11 +17,12 @@ const holdMaxMs = 50;
 const cluster = "hostile";
 
 export async function holdRows(bench: Bench): Promise<void> {
-  const { holdCases, holdRepeats } = bench.options.sizes;
-  const { HOLD_CASES: wanted = "" } = process.env;
-  const all = [...definitionCases, ...objectCases].filter(({ name }) =>
-    wanted.split("|").some((part) => name.includes(part)),
+  const { cases, sizes } = bench.options;
+  const { holdCases, holdRepeats } = sizes;
+  const all = [...definitionCases, ...objectCases].filter(
+    ({ name }) => cases.length === 0 || cases.some((part) => name.includes(part)),
   );
+  if (all.length === 0) throw new Error(`no hostile request is named ${cases.join(" or ")}`);
   const step = Math.max(1, Math.floor(all.length / holdCases));
   const chosen = all.filter((_, i) => i % step === 0);
   for (const [i, each] of chosen.entries())

@@ -3,6 +3,7 @@
  *
  *     npm run bench -- [get create neighbours] [--only get,create] [--rounds N] [--quick] [-o json] [--generator h2load|node]
  *                      [--target name=URL,TOKEN ...] [--workspaces N]
+ *     npm run bench -- holds [--cases "apply: a map list" ...]
  */
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -17,6 +18,7 @@ import { listRows } from "./list-rows.ts";
 import { chooseGenerator } from "./load.ts";
 import { loopsRows } from "./loops-rows.ts";
 import { loadedMemoryRow, memoryRows } from "./memory-rows.ts";
+import { movesRows } from "./moves-rows.ts";
 import { neighbourRows } from "./neighbour-rows.ts";
 import { type BenchOptions, type Group, groups, parseOptions } from "./options.ts";
 import { placementRows } from "./placement-rows.ts";
@@ -25,6 +27,7 @@ import { createRows, getRows, latencyRows } from "./request-rows.ts";
 import { informerRows, sdkRows } from "./sdk-rows.ts";
 import { startRows } from "./start-rows.ts";
 import { syncingRows } from "./syncing-rows.ts";
+import { tunnelRows } from "./tunnel-rows.ts";
 import { watchRows } from "./watch-rows.ts";
 import { workspaceRows } from "./workspace-rows.ts";
 
@@ -84,6 +87,8 @@ async function run(bench: Bench): Promise<void> {
   if (chosen.has("informers")) await informerRows(bench);
   if (chosen.has("sdk")) await sdkRows(bench);
   if (chosen.has("syncing")) await syncingRows(bench);
+  if (chosen.has("tunnel")) await tunnelRows(bench);
+  if (chosen.has("moves")) await movesRows(bench);
   if (chosen.has("placement")) placementRows(bench);
 }
 

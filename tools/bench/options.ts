@@ -11,6 +11,8 @@ export interface BenchOptions {
   readonly targets: readonly NamedTarget[];
   /** What a noisy neighbour does; all of it unless told. */
   readonly attacks: readonly Attack[];
+  /** Parts of the names of hostile requests: those that have one are sent, and all when there are none. */
+  readonly cases: readonly string[];
   readonly isQuick: boolean;
   readonly sizes: Sizes;
 }
@@ -39,6 +41,8 @@ export const groups = [
   "informers",
   "sdk",
   "syncing",
+  "tunnel",
+  "moves",
   "placement",
 ] as const;
 export type Group = (typeof groups)[number];
@@ -88,6 +92,12 @@ export interface Sizes {
   readonly workspaces: number;
   /** Made in one server, which is started again with all of them. */
   readonly manyWorkspaces: number;
+  /** Physical clusters that Deployments are split over. */
+  readonly moveTargets: number;
+  /** Deployments, each over all of them. */
+  readonly moveObjects: number;
+  readonly movesPerSecond: number;
+  readonly movesMs: number;
   /** Physical clusters under a steady pace of changes, and how many objects each has. */
   readonly syncTargets: number;
   readonly syncObjects: number;
@@ -96,6 +106,8 @@ export interface Sizes {
   /** Physical clusters whose memory is of interest. */
   readonly syncManyTargets: number;
   readonly syncManyObjects: number;
+  readonly tunnelLogBytes: number;
+  readonly tunnelSessions: number;
   /** Workloads that are placed, and clusters that they are placed in. */
   readonly placedWorkloads: number;
   readonly placementClusters: number;
@@ -128,18 +140,24 @@ const full: Sizes = {
   neighbourWatches: 10_000,
   holdCases: 1_000,
   holdRepeats: 2,
-  holdSettleMs: 400,
+  holdSettleMs: 250,
   definitions: 1_000,
   definedClusters: 10_000,
   customObjects: 3_000,
   workspaces: 3000,
   manyWorkspaces: 100_000,
+  moveTargets: 4,
+  moveObjects: 50,
+  movesPerSecond: 20,
+  movesMs: 10_000,
   syncTargets: 10,
   syncObjects: 100,
   syncChangesPerSecond: 500,
   syncMs: 10_000,
   syncManyTargets: 50,
   syncManyObjects: 1000,
+  tunnelLogBytes: 500_000_000,
+  tunnelSessions: 200,
   placedWorkloads: 1000,
   placementClusters: 100,
 };
@@ -178,12 +196,18 @@ const quick: Sizes = {
   customObjects: 20,
   workspaces: 20,
   manyWorkspaces: 40,
+  moveTargets: 2,
+  moveObjects: 3,
+  movesPerSecond: 10,
+  movesMs: 500,
   syncTargets: 2,
   syncObjects: 10,
   syncChangesPerSecond: 20,
   syncMs: 500,
   syncManyTargets: 3,
   syncManyObjects: 10,
+  tunnelLogBytes: 2_000_000,
+  tunnelSessions: 5,
   placedWorkloads: 20,
   placementClusters: 5,
 };
@@ -200,6 +224,7 @@ export function parseOptions(args: readonly string[]): BenchOptions {
       output: { type: "string", short: "o", default: "table" },
       generator: { type: "string" },
       attacks: { type: "string", default: attacks.join() },
+      cases: { type: "string", multiple: true, default: [] },
       workspaces: { type: "string" },
       target: { type: "string", multiple: true, default: [] },
     },
@@ -215,6 +240,7 @@ export function parseOptions(args: readonly string[]): BenchOptions {
     generator,
     targets: values.target.map(parseTarget),
     attacks: values.attacks.split(",").map(parseAttack),
+    cases: values.cases,
     isQuick: values.quick,
     sizes: sizesOf(values.quick, values.workspaces),
   };

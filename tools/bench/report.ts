@@ -23,7 +23,8 @@ export type Unit =
   | "errors"
   | "series"
   | "requests"
-  | "replicas";
+  | "replicas"
+  | "MB/s";
 
 export interface Against {
   readonly name: string;

@@ -5,100 +5,53 @@
  * The physical clusters are logical clusters of a second server, in a process that is not counted: for a syncer they are clusters like others. Changes are timed from
  * when each was due, so that a control plane that is held up shows.
  */
-import { join } from "node:path";
 import { sleep, systemClock } from "@kcp-ts/machinery/base";
 import { ApiClient } from "./api-client.ts";
 import type { Bench } from "./contest.ts";
+import {
+  type Fleet,
+  type FleetKind,
+  isReady,
+  p99,
+  until,
+  Waits,
+  withFleet,
+  within,
+} from "./fleet.ts";
 import { cpuMicrosOf, residentMegabytesOf } from "./process-figures.ts";
 import { benchToken, ServerProcess } from "./server-process.ts";
 
-const definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
-const targetsPath = "/apis/workload.kcp.io/v1alpha1/synctargets";
 const widgetsPath = "/apis/example.com/v1/namespaces/default/widgets";
 const allWidgetsPath = "/apis/example.com/v1/widgets";
 const writersAtOnce = 16;
-const patience = { pollMs: 200, mostMs: 900_000 };
-
-interface Fleet {
-  plane: ServerProcess;
-  readonly directory: string;
-  readonly physical: ServerProcess;
-  readonly targets: readonly string[];
-}
 
 export async function syncingRows(bench: Bench): Promise<void> {
   const { sizes } = bench.options;
-  await withFleet(bench, "syncing", sizes.syncTargets, async (fleet) => {
-    const names = await fill(fleet, sizes.syncObjects);
-    await aloneRow(bench, fleet, names.length);
-    await paceRows(bench, fleet, names);
-  });
-  await withFleet(bench, "many", sizes.syncManyTargets, async (fleet) => {
-    const names = await fill(fleet, sizes.syncManyObjects);
-    await sleep(systemClock, sizes.settleMs);
-    bench.report.add({
-      work: `memory, syncing ${names.length} objects to ${fleet.targets.length} clusters`,
-      server: "kcp",
-      figure: residentMegabytesOf(fleet.plane.pid),
-      unit: "MB",
-      wanted: { what: "figure", atMost: 600 },
-    });
-    await restartRow(bench, fleet, names.length);
-  });
-}
-
-async function withFleet(
-  bench: Bench,
-  name: string,
-  count: number,
-  body: (fleet: Fleet) => Promise<void>,
-): Promise<void> {
-  const directory = join(bench.directory, name);
-  const [plane, physical] = [
-    await ServerProcess.start(directory),
-    await ServerProcess.start(`${directory}-physical`),
-  ];
-  const targets = Array.from({ length: count }, (_, index) => `t${index}`);
-  const fleet = { plane, physical, targets, directory };
-  try {
-    for (const target of targets) await joinCluster(fleet, target);
-    await within(plane, "", async (client) => {
-      await until(
-        "the kind is served",
-        async () => (await client.status("GET", widgetsPath)) === 200,
-      );
-      for (const target of targets)
-        await until(`${target} is ready`, () => isReady(client, target));
-    });
-    await body(fleet);
-  } finally {
-    await fleet.plane.stop();
-    await physical.stop();
-  }
-}
-
-async function joinCluster({ plane, physical }: Fleet, name: string): Promise<void> {
-  await within(physical, `/clusters/${name}`, async (client) => {
-    await client.must("POST", definitions, JSON.stringify(definition));
-  });
-  const cluster = { server: `${physical.url}/clusters/${name}`, "insecure-skip-tls-verify": true };
-  const kubeconfig = {
-    apiVersion: "v1",
-    kind: "Config",
-    clusters: [{ name, cluster }],
-    users: [{ name, user: { token: benchToken } }],
-    contexts: [{ name, context: { cluster: name, user: name } }],
-    "current-context": name,
-  };
-  const target = {
-    apiVersion: "workload.kcp.io/v1alpha1",
-    kind: "SyncTarget",
-    metadata: { name },
-    spec: { kubeconfig: JSON.stringify(kubeconfig), resources: ["widgets.example.com"] },
-  };
-  await within(plane, "", async (client) => {
-    await client.must("POST", targetsPath, JSON.stringify(target));
-  });
+  await withFleet(
+    bench,
+    { name: "syncing", count: sizes.syncTargets, kind: widgets },
+    async (fleet) => {
+      const names = await fill(fleet, sizes.syncObjects);
+      await aloneRow(bench, fleet, names.length);
+      await paceRows(bench, fleet, names);
+    },
+  );
+  await withFleet(
+    bench,
+    { name: "many", count: sizes.syncManyTargets, kind: widgets },
+    async (fleet) => {
+      const names = await fill(fleet, sizes.syncManyObjects);
+      await sleep(systemClock, sizes.settleMs);
+      bench.report.add({
+        work: `memory, syncing ${names.length} objects to ${fleet.targets.length} clusters`,
+        server: "kcp",
+        figure: residentMegabytesOf(fleet.plane.pid),
+        unit: "MB",
+        wanted: { what: "figure", atMost: 600 },
+      });
+      await restartRow(bench, fleet, names.length);
+    },
+  );
 }
 
 const string = { type: "string" };
@@ -129,15 +82,7 @@ const definition = {
   },
 };
 
-async function isReady(client: ApiClient, name: string): Promise<boolean> {
-  const body = await client.must("GET", `${targetsPath}/${name}`);
-  const { status } = JSON.parse(body.toString("utf8")) as {
-    status?: { conditions?: { type: string; status: string }[]; syncedResources?: string[] };
-  };
-  const isTrue = (type: string) =>
-    status?.conditions?.some((one) => one.type === type && one.status === "True") === true;
-  return isTrue("Ready") && isTrue("SyncerReady") && (status?.syncedResources?.length ?? 0) > 0;
-}
+const widgets: FleetKind = { definition, path: widgetsPath };
 
 /** So many objects for each cluster, all of them in their clusters when it is done. */
 async function fill(fleet: Fleet, perTarget: number): Promise<readonly string[]> {
@@ -303,33 +248,6 @@ async function requestsOf(server: ServerProcess): Promise<number> {
   return sum;
 }
 
-/** Changes that are under way, by object. One is over when it or a later one of its object is seen. */
-class Waits {
-  readonly waits: number[] = [];
-  readonly #open = new Map<string, { readonly change: number; readonly atMs: number }[]>();
-  open = 0;
-
-  begin(name: string, change: number, atMs: number): void {
-    const list = this.#open.get(name) ?? [];
-    this.#open.set(name, list);
-    list.push({ change, atMs });
-    this.open++;
-  }
-
-  /** Whether that is news. */
-  seen(name: string, change: number): boolean {
-    const list = this.#open.get(name) ?? [];
-    const isNews = list.some((one) => one.change <= change);
-    const nowMs = systemClock.monotonic();
-    while (list[0] !== undefined && list[0].change <= change) {
-      this.waits.push(nowMs - list[0].atMs);
-      list.shift();
-      this.open--;
-    }
-    return isNews;
-  }
-}
-
 interface WidgetEvent {
   readonly object: {
     readonly metadata: { readonly name: string; readonly namespace: string };
@@ -368,30 +286,4 @@ async function allVersions({ plane, physical, targets }: Fleet): Promise<Map<str
   await read(plane, "", "plane");
   for (const target of targets) await read(physical, `/clusters/${target}`, target);
   return found;
-}
-
-async function within(
-  server: ServerProcess,
-  path: string,
-  body: (client: ApiClient) => Promise<void>,
-): Promise<void> {
-  const client = new ApiClient({ url: server.url + path, token: benchToken });
-  try {
-    await body(client);
-  } finally {
-    client.close();
-  }
-}
-
-async function until(what: string, check: () => Promise<boolean>): Promise<void> {
-  const startedAt = systemClock.monotonic();
-  while (!(await check())) {
-    if (systemClock.monotonic() - startedAt > patience.mostMs) throw new Error(`not yet: ${what}`);
-    await sleep(systemClock, patience.pollMs);
-  }
-}
-
-function p99(waits: readonly number[]): number {
-  const sorted = [...waits].sort((a, b) => a - b);
-  return sorted[Math.floor(0.99 * (sorted.length - 1))] ?? Number.NaN;
 }

@@ -181,6 +181,10 @@ export const roomTable: Readonly<Record<string, Readonly<Record<string, readonly
     drain: ["api"],
     // Parts, clusters and how far they are trusted are the splitter's words.
     traffic: ["api", "coordination"],
+    // Claims are read off what is synced, and their parts off what is split.
+    volumes: ["api", "coordination", "syncer"],
+    // Copies of lost clusters: docs/adr/0030.
+    copies: ["api", "syncer"],
     // Ways to Pods, directly and through agents: docs/adr/0030.
     tunnel: ["api", "registration", "syncer"],
   },

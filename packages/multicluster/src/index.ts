@@ -38,6 +38,7 @@ export {
   clusterDaemonSets,
   clusterLabel,
   clusterLabels,
+  clusterLostReason,
   computeExportAnnotation,
   copyOfAnnotation,
   defaultLocationName,

@@ -15,7 +15,8 @@ import {
 } from "@kcp-ts/sdk";
 import { AgentInstaller, type AgentInstallerOptions } from "./agent/index.ts";
 import { ApiImporter } from "./api-importer/index.ts";
-import { type Patience, workloadCoordinators } from "./coordination/index.ts";
+import { graceMsDefault, type Patience, workloadCoordinators } from "./coordination/index.ts";
+import { lostCopies } from "./copies/index.ts";
 import { DrainController } from "./drain/index.ts";
 import { NegotiationController } from "./negotiation/index.ts";
 import {
@@ -33,6 +34,7 @@ import {
 } from "./scheduling/index.ts";
 import { Syncers } from "./syncers.ts";
 import { type SightPatience, traffic } from "./traffic/index.ts";
+import { volumes } from "./volumes/index.ts";
 
 /** Each runs alone, too; the importer works where the connections are. */
 export const multiclusterParts = [
@@ -43,6 +45,7 @@ export const multiclusterParts = [
   "scheduler",
   "deployment-splitter",
   "traffic",
+  "volumes",
 ] as const;
 export type MulticlusterPart = (typeof multiclusterParts)[number];
 
@@ -75,11 +78,21 @@ export interface MulticlusterOptions {
   readonly onError: (error: unknown, context: { controller: string; key?: ObjectKey }) => void;
 }
 
-/** What a workload needs first; ReplicaSets for the history of Deployments, Pods to be looked at, the rest for traffic over several clusters. */
+/** What workloads are, with what they need; ReplicaSets for the history of Deployments, the rest for traffic over several clusters. */
 export const syncedResourcesDefault: readonly string[] = [
   "deployments.apps",
   "pods",
   "replicasets.apps",
+  "statefulsets.apps",
+  "daemonsets.apps",
+  "jobs.batch",
+  "cronjobs.batch",
+  "horizontalpodautoscalers.autoscaling",
+  "poddisruptionbudgets.policy",
+  "configmaps",
+  "secrets",
+  "serviceaccounts",
+  "persistentvolumeclaims",
   "services",
   "ingresses.networking.k8s.io",
   "endpointslices.discovery.k8s.io",
@@ -123,7 +136,9 @@ export async function runMulticluster(
     const own = { openSealed, drainTimeoutMs, permits, settings, installer, onError };
     const part = new TargetController({ ...shared, ...own });
     const drains = new DrainController({ clusters, clock, leftoverOf, onError: report("drain") });
-    controllers.push(part.controller, drains.controller);
+    const graceMs = options.patience?.graceMs ?? graceMsDefault;
+    const copies = lostCopies({ clusters, graceMs, clock, onError: report("lost-copies") });
+    controllers.push(part.controller, drains.controller, copies.controller);
     closing.push(
       () => part.close(),
       () => drains.close(),
@@ -135,22 +150,33 @@ export async function runMulticluster(
   }
   const scheduling = schedulerFor(parts, { clusters, clock, onError: report("scheduler") });
   controllers.push(...scheduling.controllers);
-  const loops: { run(signal: AbortSignal): Promise<void> }[] = [
-    new Manager({ clusters: [clusters], controllers }),
-  ];
-  if (parts.has("deployment-splitter")) {
-    const own = { ...options.patience, onError: report("deployment-splitter") };
-    loops.push(workloadCoordinators({ client, clock, scheduler: scheduling.scheduler, ...own }));
-  }
-  if (parts.has("traffic")) {
-    const own = { ...options.sight, onError: report("traffic") };
-    loops.push(traffic({ client, clock, ...own }));
-  }
+  const manager = new Manager({ clusters: [clusters], controllers });
+  const loops = [manager, ...loopsOf({ ...options, parts, clock }, scheduling.scheduler, report)];
   try {
     await Promise.all(loops.map((loop) => loop.run(signal)));
   } finally {
     await Promise.all(closing.map((close) => close()));
   }
+}
+
+/** Those that watch for themselves. */
+function loopsOf(
+  options: MulticlusterOptions,
+  scheduler: Scheduler | undefined,
+  report: (controller: string) => (error: unknown, key?: ObjectKey) => void,
+): readonly { run(signal: AbortSignal): Promise<void> }[] {
+  const { client, parts = new Set(), clock = systemClock } = options;
+  const loops: { run(signal: AbortSignal): Promise<void> }[] = [];
+  if (parts.has("deployment-splitter")) {
+    const own = { ...options.patience, onError: report("deployment-splitter") };
+    loops.push(workloadCoordinators({ client, clock, scheduler, ...own }));
+  }
+  if (parts.has("traffic")) {
+    const own = { ...options.sight, onError: report("traffic") };
+    loops.push(traffic({ client, clock, ...own }));
+  }
+  if (parts.has("volumes")) loops.push(volumes({ client, clock, onError: report("volumes") }));
+  return loops;
 }
 
 /** Who decides where things go knows the policies and what is reserved; somebody says both to people. */

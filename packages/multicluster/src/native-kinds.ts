@@ -4,8 +4,8 @@
  */
 import type { Clock, Timer } from "@kcp-ts/machinery/base";
 import { formatGroupResource, isStatusError } from "@kcp-ts/machinery/status";
-import type { Client } from "@kcp-ts/sdk";
-import { serviceImports } from "./api/index.ts";
+import { type Client, defineResource, type KubernetesObject } from "@kcp-ts/sdk";
+import { allResources, serviceImports } from "./api/index.ts";
 import type { SyncedResource } from "./syncer/index.ts";
 
 export interface NativeKindsOptions {
@@ -23,6 +23,35 @@ interface ResourceList {
 const companions: readonly { readonly native: SyncedResource; readonly of: string }[] = [
   { native: { resource: serviceImports, hasStatus: true }, of: "endpointslices.discovery.k8s.io" },
 ];
+/** What workloads take along; every cluster serves it. By `resource.group`. */
+const carried: ReadonlyMap<string, SyncedResource> = new Map(
+  (
+    [
+      ["configmaps", "ConfigMap"],
+      ["secrets", "Secret"],
+      ["serviceaccounts", "ServiceAccount"],
+    ] as const
+  ).map(([resource, kind]) => [
+    resource,
+    {
+      resource: defineResource<KubernetesObject>({
+        group: "",
+        version: "v1",
+        resource,
+        kind,
+        namespaced: true,
+      }),
+      hasStatus: false,
+    },
+  ]),
+);
+
+/** Of what a SyncTarget asks for, what is not negotiated. */
+export function carriedKinds(asked: readonly string[]): readonly SyncedResource[] {
+  const isAll = asked.includes(allResources);
+  return [...carried].flatMap(([name, kind]) => (isAll || asked.includes(name) ? [kind] : []));
+}
+
 /** A definition may be installed later. */
 const lookMs = 60_000;
 

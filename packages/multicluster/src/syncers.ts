@@ -19,6 +19,7 @@ import {
   formatKey,
   isConditionTrue,
   type KubernetesObject,
+  type ObjectKey,
   type ObjectStore,
   timestamp,
 } from "@kcp-ts/sdk";
@@ -28,12 +29,13 @@ import {
   clusterLabels,
   importConditions,
   importInformer,
+  type SyncTarget,
   stateLabel,
   stateSync,
   syncTargets,
   targetConditions,
 } from "./api/index.ts";
-import { NativeKinds } from "./native-kinds.ts";
+import { carriedKinds, NativeKinds } from "./native-kinds.ts";
 import {
   type DrainHook,
   keyOf,
@@ -58,6 +60,10 @@ export interface SyncersOptions {
   /** Run by the caller. */
   readonly clusters: Clusters;
   readonly targets: Targets;
+  /** What is synced where a SyncTarget does not say. */
+  readonly resources: readonly string[];
+  /** An agent in its own cluster. */
+  readonly isAgent?: boolean | undefined;
   readonly clock: Clock;
   readonly random: Random;
   readonly onError: (error: unknown) => void;
@@ -80,6 +86,7 @@ const lookMs = 500;
 export class Syncers {
   readonly #options: SyncersOptions;
   readonly #imports: ObjectStore<APIResourceImport>;
+  readonly #syncTargets: ObjectStore<SyncTarget>;
   readonly #policies: SyncPolicies;
   readonly #running = new Map<string, Running>();
   /** By logical cluster, as long as one of its syncers runs. */
@@ -103,6 +110,13 @@ export class Syncers {
       updated: (object, { key }) => look(object, key.cluster),
       deleted: (object, { key }) => look(object, key.cluster),
     });
+    const found = clusters.source(syncTargets);
+    this.#syncTargets = found.store;
+    const lookAt = (_target: SyncTarget, { key }: { readonly key: ObjectKey }) => {
+      const running = this.#running.get(formatKey(key));
+      running?.resources.set(this.#synced(running));
+    };
+    found.addHandler({ added: lookAt, updated: lookAt });
     this.#policies = new SyncPolicies({
       ...options,
       onSynced: () => {
@@ -155,6 +169,7 @@ export class Syncers {
       target: { cluster, name, uid },
       resources,
       policies,
+      isAgent: this.#options.isAgent,
       home,
       clock,
       random,
@@ -245,7 +260,12 @@ export class Syncers {
           isConditionTrue(status?.conditions, available),
       )
       .map(syncedResource);
-    return [...negotiated, ...natives.besides(negotiated)].sort((a, b) =>
+    const spec = this.#syncTargets.get(keyOf(connection))?.spec;
+    // Before the SyncTarget is seen, nobody knows what it asks for.
+    const carried = carriedKinds(
+      spec === undefined ? [] : (spec.resources ?? this.#options.resources),
+    );
+    return [...negotiated, ...carried, ...natives.besides(negotiated)].sort((a, b) =>
       a.resource.resource < b.resource.resource ? -1 : 1,
     );
   }

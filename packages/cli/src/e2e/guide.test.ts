@@ -34,11 +34,35 @@ ${commands}`;
 
 /** What a reader sees, among other things. */
 const guides: Readonly<Record<string, readonly RegExp[]>> = {
+  "physical-clusters.md": [
+    /synctarget\.workload\.kcp\.io\/us-east1 condition met/,
+    /us-east1 +True +ClusterReady +v1\.36/,
+    /deployments\.us-east1\.v1\.apps/,
+    /deployments\.v1\.apps/,
+  ],
+  "simulated-clusters.md": [
+    /deployment "web" successfully rolled out/,
+    /web-[0-9a-z]+-[0-9a-z]+ +1\/1 +Running/,
+    /deployment\.apps\/web image updated/,
+    /deployment\.apps\/web rolled back/,
+    /node\/us-east1-node-1 drained/,
+  ],
   "pull-mode.md": [
     /synctarget\.workload\.kcp\.io\/us-east1 condition met/,
     /deployment "web" successfully rolled out/,
     /us-east1 +True +ClusterReady +v1\.36/,
     /web--us-east1 +2\/2/,
+  ],
+  "drain.md": [
+    /web +6\/6 .*\nweb--us-east1 +3\/3 .*\nweb--us-west1 +3\/3/,
+    /^\{.*"pods":/m,
+    /us-west1 cordoned\nus-west1 already cordoned\n/,
+    /us-west1 keeps 3\nus-west1 uncordoned\n/,
+    /deployment\.apps\/web moves to us-west1\n(.*\n)*deployment\.apps\/web moved to us-west1: us-west1 9\/9\nworkloads\.kcp\.io\/cluster=us-west1\n/,
+    /deployment\.apps\/web moves to wherever there is room\n/,
+    /us-east1 draining\n(us-east1: .*\n)*us-east1 drained\n\{.*"remaining":0,/,
+    /synctarget\.workload\.kcp\.io\/us-east1 condition met\nus-east1 uncordoned\n/,
+    /us-east1 drained and removed\nsynctarget\.workload\.kcp\.io\/us-west1\n/,
   ],
   "workspaces.md": [
     /Workspace "shop" \(type root:team\) is ready to use\./,

@@ -110,8 +110,10 @@ class DefinitionCounts {
 
 function customResource(definition: string): CollectedResource {
   const dot = definition.indexOf(".");
+  const group = definition.slice(dot + 1);
   return {
-    group: definition.slice(dot + 1),
+    // A definition has to name a group: that of Pods and Services is called so.
+    group: group === "core" ? "" : group,
     // Any will do in the path of a watch that shows objects of all versions.
     version: "v1",
     resource: definition.slice(0, dot),

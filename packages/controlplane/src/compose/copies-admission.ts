@@ -4,9 +4,10 @@
  * They may be deleted, which restarts the Pod. Nothing is decided by what a copy says of itself (`PodConnections` computes where it runs);
  * this is so that people do not change what changes nothing, and do not make what is nowhere.
  */
-import { isJsonObject, type JsonObject } from "@kcp-ts/machinery/json";
+import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery/json";
 import { statusError } from "@kcp-ts/machinery/status";
 import {
+  registrationFieldManager,
   stateLabel,
   stateLabelPrefix,
   stateUpsync,
@@ -47,13 +48,19 @@ function copiedFrom({ metadata }: JsonObject): string[] {
     .map(([label]) => label.slice(stateLabelPrefix.length));
 }
 
+/** The syncer; and who lets go of what it held, when there is none any more. */
+const writers: ReadonlySet<JsonValue | undefined> = new Set([
+  syncerFieldManager,
+  registrationFieldManager,
+]);
+
 /** Who may sync to the cluster, and says that it is what they do: an administrator who types is no syncer. */
 async function isSyncer(
   { user, cluster, options }: AdmissionRequest,
   name: string,
   authorizer: Authorizer,
 ): Promise<boolean> {
-  if (options["fieldManager"] !== syncerFieldManager) return false;
+  if (!writers.has(options["fieldManager"])) return false;
   const { group, version, resource } = syncTargets;
   const { allowed } = await authorizer.authorize({
     ...{ user, cluster, group, version, resource, name, verb: "sync" },

@@ -192,13 +192,14 @@ function importsOf(target: string): ShownPart {
   };
 }
 
-/** Written, and counted up; never read. */
+/** Written, and counted up; never read. Those that are copied up say where from; those of the agent itself speak of the cluster. */
 function eventsOf(target: string): ShownPart {
   const isOwn = (event: JsonObject) =>
-    event["reportingComponent"] === syncerFieldManager &&
-    String(event["message"])
-      .split(/[^-a-z0-9]/i)
-      .includes(target);
+    labelsOf(event).get(stateLabel(target)) === stateUpsync ||
+    (event["reportingComponent"] === syncerFieldManager &&
+      String(event["message"])
+        .split(/[^-a-z0-9]/i)
+        .includes(target));
   return {
     verbs: ["create", "patch"],
     isShown: (seen) => isOwn(seen.object()),

@@ -35,9 +35,9 @@ class Stage {
     return new Stage(plane.client);
   }
 
-  async deploy(name: string, annotations: Record<string, string> = {}): Promise<void> {
+  async deploy(name: string): Promise<void> {
     const { metadata, spec } = deployment(name);
-    const whole = { metadata: { ...metadata, annotations }, spec: { ...spec, replicas: 4 } };
+    const whole = { metadata, spec: { ...spec, replicas: 4 } };
     await eventually(() => this.client.resource(deployments).create(whole as never));
   }
 
@@ -131,8 +131,14 @@ describe("a drain", () => {
 
   it("is taken back: turns are forgotten, nothing is said of it, and the cluster is used again", async (t) => {
     const stage = await Stage.open(t, ["east", "west"]);
-    await stage.deploy("web", { "workloads.kcp.io/paused": "true" });
+    await stage.deploy("web");
+    await stage.untilParts("web--east 2", "web--west 2");
     await stage.untilPlaced("web");
+    // Only now: what is paused is not evened out when the other cluster is found to take it, too.
+    const patch = { metadata: { annotations: { "workloads.kcp.io/paused": "true" } } };
+    await stage.client
+      .resource(deployments)
+      .patch({ namespace, name: "web" }, { type: "merge", patch });
     await stage.set("east", { drain: { budget: { workloads: 1 } } });
     await stage.until("east", ({ status }) =>
       assert.equal(status?.drain?.blocked?.[0]?.reason, "Paused"),

@@ -171,3 +171,53 @@ export function countReady(slices: readonly EndpointSlice[]): Record<string, num
   }
   return counts;
 }
+
+/** Everything that an import's endpoints ever were, from a watch that misses nothing. */
+export class EndpointRecord {
+  readonly states: Record<string, number>[] = [];
+  readonly #slices = new Map<string, EndpointSlice>();
+  readonly #stop = new AbortController();
+  readonly #watching: Promise<void>;
+
+  private constructor(client: Client, initial: readonly EndpointSlice[], resourceVersion: string) {
+    for (const slice of initial) this.#slices.set(slice.metadata.name, slice);
+    this.#note();
+    this.#watching = this.#watch(client, resourceVersion);
+  }
+
+  static async start(t: TestContext, client: Client): Promise<EndpointRecord> {
+    const { items, metadata } = await client.resource(endpointSlices).list({ labelSelector });
+    const record = new EndpointRecord(client, items, metadata.resourceVersion ?? "");
+    t.after(() => record.stop());
+    return record;
+  }
+
+  async stop(): Promise<void> {
+    this.#stop.abort();
+    await this.#watching;
+  }
+
+  async #watch(client: Client, resourceVersion: string): Promise<void> {
+    const { signal } = this.#stop;
+    const where = { labelSelector, resourceVersion, signal };
+    try {
+      for await (const { type, object } of client.resource(endpointSlices).watch(where)) {
+        if (type === "DELETED") this.#slices.delete(object.metadata.name);
+        else if (type !== "BOOKMARK") this.#slices.set(object.metadata.name, object);
+        this.#note();
+      }
+    } catch (error) {
+      if (!signal.aborted) throw error;
+    }
+  }
+
+  #note(): void {
+    this.states.push(countReady([...this.#slices.values()]));
+  }
+}
+
+const labelSelector = `${importedServiceLabel}=web`;
+
+export function total(counts: Record<string, number>): number {
+  return Object.values(counts).reduce((sum, count) => sum + count, 0);
+}

@@ -1,34 +1,55 @@
 /** Goal: an unmodified workload with a Service is reached from every cluster that it is in, whatever happens to the clusters. */
 import assert from "node:assert/strict";
-import { describe, it } from "node:test";
-import { serviceImports } from "@kcp-ts/multicluster";
-import { eventually } from "./fixture.ts";
+import { describe, it, type TestContext } from "node:test";
 import {
+  serviceExports,
+  serviceImports,
+  syncTargets,
+  weightsAnnotation,
+} from "@kcp-ts/multicluster";
+import { type Condition, findCondition, type KubernetesObject } from "@kcp-ts/sdk";
+import { configMaps } from "../syncing/side.ts";
+import { deployments, eventually, untilCondition } from "./fixture.ts";
+import {
+  EndpointRecord,
+  endpointSlices,
   exportCondition,
+  exportOf,
   importOf,
+  namespace,
   readyBySource,
+  service,
   services,
   TrafficStage,
+  total,
 } from "./traffic-stage.ts";
 
+interface Placed extends KubernetesObject {
+  readonly status?: { readonly conditions?: readonly Condition[] };
+}
+
 const both = ["us-east1", "us-west1"];
+const web = { namespace, name: "web" };
+
+async function stageWith(t: TestContext, ...names: string[]): Promise<TrafficStage> {
+  const stage = await TrafficStage.start(t, names);
+  for (const name of names) await stage.join(name);
+  return stage;
+}
 
 describe("a Service over two clusters", () => {
   it("is where its Pods are, exported by itself, and imported in both with the endpoints of both", async (t) => {
-    const stage = await TrafficStage.start(t, both);
+    const stage = await stageWith(t, ...both);
     const { client } = stage.plane;
-    for (const name of both) await stage.join(name);
-    await stage.deploy(5);
-    await eventually(async () =>
-      assert.deepEqual(await readyBySource(client), { "us-east1": 3, "us-west1": 2 }),
-    );
-    const made = await importOf(client);
-    assert.deepEqual(made?.spec, {
+    await stage.deploy(4);
+    const endpoints = { "us-east1": 2, "us-west1": 2 };
+    await eventually(async () => assert.deepEqual(await readyBySource(client), endpoints));
+    assert.deepEqual((await importOf(client))?.spec, {
       type: "ClusterSetIP",
       ports: [{ name: "http", protocol: "TCP", port: 80 }],
     });
-    assert.equal((await exportCondition(client, "Valid"))?.status, "True");
     await eventually(async () => {
+      assert.equal((await exportCondition(client, "Valid"))?.status, "True");
       assert.equal((await exportCondition(client, "Ready"))?.reason, "Exported");
       assert.equal((await exportCondition(client, "Conflict"))?.status, "False");
       const clusters = (await importOf(client))?.status?.clusters;
@@ -37,17 +58,270 @@ describe("a Service over two clusters", () => {
     for (const name of both) {
       const inside = stage.physical(name).client;
       await eventually(async () => {
-        assert.deepEqual(await readyBySource(inside), { "us-east1": 3, "us-west1": 2 });
+        assert.deepEqual(await readyBySource(inside), endpoints);
         const { items } = await inside.resource(serviceImports).list();
-        assert.deepEqual(
-          items.map(({ metadata, spec }) => [metadata.name, spec.type]),
-          [["web", "ClusterSetIP"]],
-        );
-        assert.deepEqual(items[0]?.status?.clusters?.length, 2);
+        const shown = items.map(({ metadata, spec, status }) => [
+          metadata.name,
+          spec.type,
+          status?.clusters?.length,
+        ]);
+        assert.deepEqual(shown, [["web", "ClusterSetIP", 2]]);
       });
       // The Service itself has the Pods of its own cluster behind it, as in any cluster.
       const { items } = await inside.resource(services).list();
       assert.equal(items.filter(({ metadata }) => metadata.name === "web").length, 1);
     }
+    const outside = { spec: { type: "LoadBalancer" } };
+    await client.resource(services).patch(web, { type: "merge", patch: outside });
+    await eventually(async () => {
+      const { status } = await client.resource(services).get(web);
+      const { loadBalancer } = status as { loadBalancer?: { ingress?: readonly object[] } };
+      assert.equal(loadBalancer?.ingress?.length, 2);
+    });
+    await client.resource(services).delete(web);
+    await eventually(async () => {
+      assert.equal(await client.resource(services).find(web), undefined);
+      assert.equal(await exportOf(client), undefined);
+      assert.equal(await importOf(client), undefined);
+      assert.equal((await client.resource(endpointSlices).list({ namespace })).items.length, 0);
+      for (const name of both) {
+        const inside = stage.physical(name).client;
+        assert.deepEqual(await readyBySource(inside), {});
+        assert.equal((await inside.resource(serviceImports).list()).items.length, 0);
+      }
+    });
+  });
+
+  it("loses the endpoints of a lost cluster, and has them again when it is back", async (t) => {
+    const stage = await stageWith(t, ...both);
+    const { client } = stage.plane;
+    await stage.deploy(4);
+    const whole = { "us-east1": 2, "us-west1": 2 };
+    const east = stage.physical("us-east1").client;
+    await eventually(async () => assert.deepEqual(await readyBySource(east), whole));
+    await stage.physical("us-west1").faults.cut();
+    const less = { "us-east1": 2, "us-west1": 0 };
+    await eventually(async () => {
+      assert.deepEqual(await readyBySource(client), less);
+      assert.deepEqual(await readyBySource(east), less);
+      assert.deepEqual((await importOf(client))?.status?.clusters, [{ cluster: "us-east1" }]);
+    });
+    await stage.physical("us-west1").faults.heal();
+    await eventually(async () => {
+      assert.deepEqual(await readyBySource(east), whole);
+      assert.deepEqual(await readyBySource(stage.physical("us-west1").client), whole);
+    });
+  });
+
+  it("keeps the endpoints of lost clusters when there are no others", async (t) => {
+    const stage = await stageWith(t, ...both);
+    const { client } = stage.plane;
+    await stage.deploy(2, { annotations: { [weightsAnnotation]: "us-east1=0" } });
+    await eventually(async () => assert.deepEqual(await readyBySource(client), { "us-west1": 2 }));
+    await stage.physical("us-west1").faults.cut();
+    await untilCondition(client, "us-west1", { status: "False" });
+    const record = await EndpointRecord.start(t, client);
+    // A change that is made after the loss has been seen tells that it was looked at.
+    await client.resource(services).patch(web, {
+      type: "merge",
+      patch: { spec: { ports: [{ name: "http", port: 81, targetPort: 8080 }] } },
+    });
+    await eventually(async () => assert.equal((await importOf(client))?.spec.ports[0]?.port, 81));
+    await record.stop();
+    assert.deepEqual(
+      record.states.filter((state) => total(state) !== 2),
+      [],
+    );
+  });
+
+  it("is never without ready endpoints while its workload moves", async (t) => {
+    const stage = await stageWith(t, ...both);
+    const { client } = stage.plane;
+    await stage.deploy(3, { annotations: { [weightsAnnotation]: "us-west1=0" } });
+    await eventually(async () => assert.deepEqual(await readyBySource(client), { "us-east1": 3 }));
+    const record = await EndpointRecord.start(t, client);
+    const move = { metadata: { annotations: { [weightsAnnotation]: "us-east1=0" } } };
+    await client.resource(deployments).patch(web, { type: "merge", patch: move });
+    await eventually(async () => {
+      assert.deepEqual(await readyBySource(client), { "us-west1": 3 });
+      const { items } = await client.resource(deployments).list({ namespace });
+      assert.deepEqual(items.map(({ metadata }) => metadata.name).sort(), ["web", "web--us-west1"]);
+    });
+    await record.stop();
+    const totals = record.states.map(total);
+    assert.ok(Math.min(...totals) >= 3, JSON.stringify(record.states));
+    // In the cluster that it has left there is nothing of it.
+    const inside = stage.physical("us-east1").client;
+    await eventually(async () => {
+      assert.deepEqual(await readyBySource(inside), {});
+      const { items } = await inside.resource(services).list();
+      assert.deepEqual(
+        items.filter(({ metadata }) => metadata.name === "web"),
+        [],
+      );
+    });
+  });
+
+  it("keeps a workload where it is until its endpoints elsewhere are published, however late", async (t) => {
+    const stage = await stageWith(t, ...both);
+    const { client } = stage.plane;
+    // Nothing of this kind comes up from there.
+    const late = { namespace, name: "late" };
+    const labels = { "workload.kcp.io/sync-policy": "us-west1" };
+    const data = { "endpointslices.discovery.k8s.io": '{"direction": "down"}' };
+    await client.resource(configMaps).create({ metadata: { ...late, labels }, data });
+    await stage.deploy(3, { annotations: { [weightsAnnotation]: "us-west1=0" } });
+    await eventually(async () => assert.deepEqual(await readyBySource(client), { "us-east1": 3 }));
+    const record = await EndpointRecord.start(t, client);
+    const move = { metadata: { annotations: { [weightsAnnotation]: "us-east1=0" } } };
+    await client.resource(deployments).patch(web, { type: "merge", patch: move });
+    await eventually(async () => {
+      const { status } = (await client.resource(deployments).get(web)) as Placed;
+      assert.equal(findCondition(status?.conditions, "Placed")?.reason, "Held");
+    });
+    const east = await client.resource(deployments).get({ namespace, name: "web--us-east1" });
+    assert.equal(east.spec?.replicas, 3);
+    assert.deepEqual(await readyBySource(client), { "us-east1": 3 });
+    await client.resource(configMaps).delete(late);
+    await eventually(async () => {
+      assert.deepEqual(await readyBySource(client), { "us-west1": 3 });
+      const { items } = await client.resource(deployments).list({ namespace });
+      assert.deepEqual(items.map(({ metadata }) => metadata.name).sort(), ["web", "web--us-west1"]);
+    });
+    await record.stop();
+    assert.ok(Math.min(...record.states.map(total)) >= 3, JSON.stringify(record.states));
+  });
+
+  it("lets go of workloads that a Service held which is no more", async (t) => {
+    const stage = await stageWith(t, ...both);
+    const { client } = stage.plane;
+    await stage.deploy(2);
+    await eventually(async () => assert.equal(total(await readyBySource(client)), 2));
+    const part = { namespace, name: "web--us-east1" };
+    const annotation = "finalizers.workload.kcp.io/us-east1";
+    const hold = { metadata: { annotations: { [annotation]: "dns,traffic/gone" } } };
+    await client.resource(deployments).patch(part, { type: "merge", patch: hold });
+    await eventually(async () => {
+      const { metadata } = await client.resource(deployments).get(part);
+      assert.equal(metadata.annotations?.[annotation], "dns");
+    });
+  });
+
+  it("is not exported when it says so, nor taken from where people put it", async (t) => {
+    const stage = await stageWith(t, ...both);
+    const { client } = stage.plane;
+    await stage.deploy(2);
+    await eventually(async () => assert.equal(total(await readyBySource(client)), 2));
+    const no = { metadata: { annotations: { "workloads.kcp.io/export": "false" } } };
+    await client.resource(services).patch(web, { type: "merge", patch: no });
+    await eventually(async () => {
+      assert.equal(await exportOf(client), undefined);
+      assert.equal(await importOf(client), undefined);
+      assert.deepEqual(await readyBySource(client), {});
+    });
+    const pinned = service("pinned", { selector: { app: "web" } });
+    const labels = { "workloads.kcp.io/cluster": "us-west1" };
+    await client.resource(services).create({ ...pinned, metadata: { ...pinned.metadata, labels } });
+    await eventually(async () => {
+      const { items } = await stage.physical("us-west1").client.resource(services).list();
+      assert.ok(items.some(({ metadata }) => metadata.name === "pinned"));
+    });
+    assert.equal(await exportOf(client, "pinned"), undefined);
+    // Exported by hand, it is imported from where it is.
+    await client.resource(serviceExports).create({ metadata: { namespace, name: "pinned" } });
+    await eventually(async () =>
+      assert.deepEqual(await readyBySource(client, { name: "pinned" }), { "us-west1": 1 }),
+    );
+  });
+
+  it("says why it cannot be exported, and who decides where clusters differ", async (t) => {
+    const stage = await stageWith(t, ...both);
+    const { client } = stage.plane;
+    const exports = client.resource(serviceExports);
+    await stage.deploy(2);
+    await exports.create({ metadata: { namespace, name: "nothing" } });
+    await client.resource(services).create({
+      metadata: { namespace, name: "outside" },
+      spec: { type: "ExternalName", externalName: "example.com" },
+    });
+    await exports.create({ metadata: { namespace, name: "outside" } });
+    await eventually(async () => {
+      const missing = await exportCondition(client, "Valid", "nothing");
+      assert.deepEqual([missing?.status, missing?.reason], ["False", "NoService"]);
+      const wrong = await exportCondition(client, "Valid", "outside");
+      assert.deepEqual([wrong?.status, wrong?.reason], ["False", "InvalidServiceType"]);
+    });
+    await eventually(async () => assert.equal(total(await readyBySource(client)), 2));
+    const diff = JSON.stringify([{ op: "replace", path: "/ports/0/port", value: 8080 }]);
+    const annotations = { "experimental.spec-diff.workload.kcp.io/us-west1": diff };
+    await client
+      .resource(services)
+      .patch(web, { type: "merge", patch: { metadata: { annotations } } });
+    await eventually(async () => {
+      const found = await exportCondition(client, "Conflict");
+      assert.deepEqual([found?.status, found?.reason], ["True", "PortConflict"]);
+      assert.match(found?.message ?? "", /us-east1 and us-west1 differ.*us-east1/);
+    });
+    assert.deepEqual(
+      (await importOf(client))?.spec.ports.map(({ port }) => port),
+      [80],
+    );
+  });
+});
+
+describe("Services of the same name in two logical clusters", () => {
+  it("never have each other's endpoints, in the same physical clusters", async (t) => {
+    const stage = await stageWith(t, ...both);
+    const { plane } = stage;
+    const other = plane.clientFor("other");
+    for (const name of both) await stage.join(name, other);
+    await stage.deploy(4);
+    await stage.deploy(2, { client: other });
+    await eventually(async () => {
+      assert.deepEqual(await readyBySource(plane.client), { "us-east1": 2, "us-west1": 2 });
+      assert.deepEqual(await readyBySource(other), { "us-east1": 1, "us-west1": 1 });
+    });
+    const addressesIn = async (client: typeof other, where: { namespace?: string } = {}) => {
+      const { items } = await client.resource(endpointSlices).list({
+        labelSelector: "multicluster.kubernetes.io/service-name=web",
+        ...where,
+      });
+      return items
+        .flatMap(({ metadata, endpoints }) =>
+          (endpoints ?? []).flatMap(({ addresses }) =>
+            addresses.map(
+              (one) => `${metadata.labels?.["multicluster.kubernetes.io/source-cluster"]} ${one}`,
+            ),
+          ),
+        )
+        .sort();
+    };
+    const [ours, theirs] = [await addressesIn(plane.client), await addressesIn(other)];
+    assert.deepEqual(
+      ours.filter((one) => theirs.includes(one)),
+      [],
+    );
+    for (const name of both) {
+      const inside = stage.physical(name).client;
+      await eventually(async () => {
+        const { items } = await inside.resource(serviceImports).list();
+        const places = items.map(({ metadata }) => metadata.namespace ?? "");
+        assert.equal(new Set(places).size, 2);
+        const seen = await Promise.all(
+          places.map((one) => addressesIn(inside, { namespace: one })),
+        );
+        assert.deepEqual(
+          seen.sort((a, b) => b.length - a.length),
+          [ours, theirs],
+        );
+      });
+    }
+    // What one tenant does to its SyncTargets is nothing to the other.
+    await other
+      .resource(syncTargets)
+      .patch({ name: "us-west1" }, { type: "merge", patch: { spec: { unschedulable: true } } });
+    await other.resource(services).delete(web);
+    await eventually(async () => assert.deepEqual(await readyBySource(other), {}));
+    assert.deepEqual(await addressesIn(plane.client), ours);
   });
 });

@@ -42,7 +42,13 @@ export class Fleet {
     const onError = (error: unknown) => void this.errors.push(error);
     const shared = { client: this.up.syncerClient, clock: systemClock, random: systemRandom };
     const clusters = logicalClusters({ ...shared, onError });
-    this.#syncers = new Syncers({ ...shared, clusters, targets: this.targets, onError });
+    this.#syncers = new Syncers({
+      ...shared,
+      clusters,
+      targets: this.targets,
+      resources: [],
+      onError,
+    });
     this.#running = clusters.run(this.#stop.signal);
   }
 

@@ -66,7 +66,7 @@ const widgetType = simpleResource({
         injected: [4, string],
       }),
     ],
-    status: [3, message("com.example.v1.WidgetStatus", { phase: [1, string] })],
+    status: [3, message("com.example.v1.WidgetStatus", { phase: [1, string], note: [2, string] })],
   }),
   setDefaults: (draft) => {
     draft["spec"] = { size: "medium", ...(draft["spec"] as object) };

@@ -33,6 +33,7 @@ K2  no kind of a workload is served
 $ kubectl api-resources -o name --sort-by=name
 ...
 certificatesigningrequests.certificates.k8s.io
+clusterdaemonsets.workload.kcp.io
 clusterrolebindings.rbac.authorization.k8s.io
 clusterroles.rbac.authorization.k8s.io
 configmaps
@@ -96,8 +97,10 @@ Switched to context "admin".
 K6  the kinds of physical clusters are there
 $ kubectl api-resources -o name --sort-by=name | grep -E 'workload.kcp.io|apiresource.kcp.io'
 apiresourceimports.apiresource.kcp.io
+clusterdaemonsets.workload.kcp.io
 negotiatedapiresources.apiresource.kcp.io
 synctargets.workload.kcp.io
+workloadstrategies.workload.kcp.io
 
 K7  clusters are registered, and become ready
 $ kubectl apply -f us-west1.yaml

@@ -3,6 +3,7 @@
  *
  * Defaults, admission and validation come after; the caller runs them on the result like on any update.
  */
+import { atOnce, type Pieces } from "../base/index.ts";
 import { isJsonObject, type JsonObject, member } from "../json/index.ts";
 import { StatusError, statusError } from "../status/index.ts";
 import { conflictError } from "./conflict.ts";
@@ -45,19 +46,15 @@ export interface ApplyOptions extends WriteOptions {
  * (as Kubernetes does), 409 for conflicts.
  */
 export function applyConfiguration(options: ApplyOptions): JsonObject {
-  const work = applyInPieces(options);
-  for (;;) {
-    const { done, value } = work.next();
-    if (done === true) return value;
-  }
+  return atOnce(applyInPieces(options));
 }
 
 /** The same, resting after each step, so that others may have their turn while a large configuration is applied. */
-export function* applyInPieces(options: ApplyOptions): Generator<void, JsonObject, void> {
-  checkConfiguration(options);
+export function* applyInPieces(options: ApplyOptions): Pieces<JsonObject> {
+  yield* checkConfiguration(options);
   yield;
   const live = options.live ?? emptyObject(options);
-  const start = startingManagers(options, live);
+  const start = yield* startingManagers(options, live);
   yield;
   const applied = subtractReset(ownedFields(options.config, options.schema), options.resetFields);
   yield;
@@ -65,7 +62,7 @@ export function* applyInPieces(options: ApplyOptions): Generator<void, JsonObjec
   yield;
   const conflicts = options.force ? noConflicts : openConflicts(options, application.conflicts);
   if (conflicts.size > 0) throw conflictError(conflicts, start);
-  return finish(options, application);
+  return yield* finish(options, application);
 }
 
 const noConflicts: Conflicts = new Map();
@@ -84,9 +81,9 @@ function* merge(
   live: JsonObject,
   start: Managers,
   applied: FieldSet,
-): Generator<void, Application, void> {
+): Pieces<Application> {
   const versions = new Versions(options);
-  const managers = new Map(reconcileManagers(start, live, versions));
+  const managers = new Map(yield* reconcileManagers(start, live, versions));
   const identity = managerIdentity(applierOf(options));
   const last = managers.get(identity);
   managers.set(identity, { ...applierOf(options), fields: applied });
@@ -101,11 +98,11 @@ function* merge(
     versions,
     resetFields: options.resetFields,
   });
-  const taken = takeFields(managers, changes, identity);
+  const taken = yield* takeFields(managers, changes, identity);
   return { live, merged, last, applied, managers: taken.managers, conflicts: taken.conflicts };
 }
 
-function finish(options: ApplyOptions, application: Application): JsonObject {
+function* finish(options: ApplyOptions, application: Application): Pieces<JsonObject> {
   const { live, merged, managers, last, applied } = application;
   const applier = applierOf(options);
   const identity = managerIdentity(applier);
@@ -122,6 +119,7 @@ function finish(options: ApplyOptions, application: Application): JsonObject {
     const time = merged === live ? last?.time : applier.time;
     managers.set(identity, unchanged ? last : { ...applier, time, fields });
   }
+  yield;
   const object =
     options.manager === takeoverManager ? withLastApplied(merged, options.config) : merged;
   return withManagedFields(object, encodeManagers(managers));
@@ -140,7 +138,7 @@ function openConflicts(options: ApplyOptions, conflicts: Conflicts): Conflicts {
   return open;
 }
 
-function checkConfiguration({ config, apiVersion, kind, schema }: ApplyOptions): void {
+function* checkConfiguration({ config, apiVersion, kind, schema }: ApplyOptions): Pieces<void> {
   const version = textMember(config, "apiVersion");
   if (textMember(config, "kind") === "") {
     throw statusError.badRequest(`invalid object type: ${formatGvk(config)}`);
@@ -156,6 +154,7 @@ function checkConfiguration({ config, apiVersion, kind, schema }: ApplyOptions):
   if ((managedFieldsOf(config) ?? null) !== null) {
     throw statusError.badRequest("metadata.managedFields must be nil");
   }
+  yield;
   const errors = typeErrorsOf(config, schema);
   if (errors !== undefined) {
     const metadata = member(config, "metadata");
@@ -168,10 +167,10 @@ function checkConfiguration({ config, apiVersion, kind, schema }: ApplyOptions):
 }
 
 /** An object that nobody tracks yet gets one manager for all that it has. */
-function startingManagers(options: ApplyOptions, live: JsonObject): Managers {
+function* startingManagers(options: ApplyOptions, live: JsonObject): Pieces<Managers> {
   const managers = readOwnManagers(options.live);
   if (managers.size > 0 || options.live === undefined) return managers;
-  return recordUpdate(managers, emptyObject(options), live, {
+  return yield* recordUpdate(managers, emptyObject(options), live, {
     ...options,
     manager: "before-first-apply",
   });

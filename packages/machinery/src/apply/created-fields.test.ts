@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import fc from "fast-check";
+import { atOnce } from "../base/index.ts";
 import type { JsonObject, JsonValue } from "../json/index.ts";
 import { createdFields } from "./created-fields.ts";
 import { sortFieldSet } from "./fields-v1.ts";
@@ -78,7 +79,7 @@ describe("createdFields", () => {
           schema: type,
           resetFields,
         };
-        const [compared] = [...recordUpdate(new Map(), {}, created, write).values()];
+        const [compared] = [...atOnce(recordUpdate(new Map(), {}, created, write)).values()];
         const fields = createdFields(created, type, resetFields);
         assert.deepEqual(sortFieldSet(fields), sortFieldSet(compared?.fields ?? {}));
       }),

@@ -3,6 +3,7 @@
  *
  * Whoever writes a field takes it from the others; a field that goes away goes from everybody's set.
  */
+import type { Pieces } from "../base/index.ts";
 import type { JsonObject } from "../json/index.ts";
 import {
   type FieldSet,
@@ -69,8 +70,12 @@ export interface Taken {
   readonly conflicts: Conflicts;
 }
 
-/** Takes what changed from everybody but the writer, and says what was taken. */
-export function takeFields(managers: Managers, changes: WriteChanges, writer?: string): Taken {
+/** Takes what changed from everybody but the writer, and says what was taken. Rests before each of them: there may be many, with large sets. */
+export function* takeFields(
+  managers: Managers,
+  changes: WriteChanges,
+  writer?: string,
+): Pieces<Taken> {
   const left = new Map<string, Manager>();
   const conflicts = new Map<string, FieldSet>();
   for (const [identity, manager] of managers) {
@@ -79,9 +84,11 @@ export function takeFields(managers: Managers, changes: WriteChanges, writer?: s
       continue;
     }
     const fields = changes.at(manager.apiVersion);
+    yield;
     if (fields === undefined) continue;
     const conflict = intersectFieldSets(manager.fields, fields.written);
     if (!isEmptyFieldSet(conflict)) conflicts.set(identity, conflict);
+    yield;
     const rest = subtractFieldSet(subtractFieldSet(manager.fields, conflict), fields.removed);
     if (rest === manager.fields) left.set(identity, manager);
     else if (!isEmptyFieldSet(rest)) left.set(identity, { ...manager, fields: rest });
@@ -89,18 +96,19 @@ export function takeFields(managers: Managers, changes: WriteChanges, writer?: s
   return { managers: left, conflicts };
 }
 
-/** The managers with their sets in line with what the types say today; those in versions that are gone are dropped. */
-export function reconcileManagers(
+/** The managers with their sets in line with what the types say today; those in versions that are gone are dropped. Rests after each. */
+export function* reconcileManagers(
   managers: Managers,
   live: JsonObject,
   versions: Versions,
-): Managers {
+): Pieces<Managers> {
   const reconciled = new Map<string, Manager>();
   for (const [identity, manager] of managers) {
     const versioned = versions.at(live, manager.apiVersion);
     if (versioned === undefined) continue;
     const fields = reconcileWithSchema(manager.fields, versioned.type);
     reconciled.set(identity, fields === manager.fields ? manager : { ...manager, fields });
+    yield;
   }
   return reconciled;
 }

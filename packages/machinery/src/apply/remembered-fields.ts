@@ -33,14 +33,17 @@ interface Remembered extends FieldSetWish {
 
 const remembered = new Map<string, Remembered>();
 
-/** What `make` gives for an object of this outline, sorted and frozen; it is called once per outline. */
+/**
+ * What `make` gives for an object of this outline, sorted and frozen; it is called once per outline. Undefined for an object whose fields are not worth
+ * remembering.
+ */
 export function rememberedFields(
   object: JsonObject,
   wish: FieldSetWish,
   make: () => FieldSet,
-): FieldSet {
+): FieldSet | undefined {
   const outline = objectOutline(object, wish.schema);
-  if (outline === undefined || outline.length > outlineLengthMax) return make();
+  if (outline === undefined || outline.length > outlineLengthMax) return undefined;
   const known = remembered.get(outline);
   if (known !== undefined) {
     const { schema, resetFields, unowned } = known;

@@ -13,7 +13,7 @@ import {
 } from "./type-schema.ts";
 
 /** Items of sets and keyed lists in one configuration, which are owned one by one. */
-export const ownedItemsMax = 10_000;
+export const ownedItemsMax = 6_000;
 
 /** More problems than this are not reported: the first ones say enough. */
 export const typeErrorsMax = 100;

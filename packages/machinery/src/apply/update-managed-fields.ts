@@ -1,4 +1,5 @@
 /** managedFields after a write that is not an apply: create, update, patch. */
+import { atOnce, type Pieces } from "../base/index.ts";
 import { isJsonObject, type JsonObject, type JsonValue, jsonEqual } from "../json/index.ts";
 import { capUpdateManagers } from "./cap-managers.ts";
 import { createdFields } from "./created-fields.ts";
@@ -53,17 +54,14 @@ export interface UpdateOptions extends WriteOptions {
 
 /** `updated` with its managedFields. Neither object is modified; parts are shared. Throws only what the converter throws. */
 export function updateManagedFields(options: UpdateOptions): JsonObject {
-  const work = updateInPieces(options);
-  for (;;) {
-    const { done, value } = work.next();
-    if (done === true) return value;
-  }
+  return atOnce(updateInPieces(options));
 }
 
 /** The same, resting after each step, so that others may have their turn while a large object is looked at. */
-export function* updateInPieces(options: UpdateOptions): Generator<void, JsonObject, void> {
+export function* updateInPieces(options: UpdateOptions): Pieces<JsonObject> {
   const { live, updated } = options;
-  if (live === undefined && managedFieldsOf(updated) === undefined) return withCreator(options);
+  if (live === undefined && managedFieldsOf(updated) === undefined)
+    return yield* withCreator(options);
   const managers = startingManagers(options);
   // An object whose managers were cleared stays without: tracking starts again with the first apply.
   if (managers.size === 0 && live !== undefined) return withManagedFields(updated, []);
@@ -71,42 +69,37 @@ export function* updateInPieces(options: UpdateOptions): Generator<void, JsonObj
   const stored = live === undefined ? undefined : managedFieldsOf(live);
   const after = withManagedFields(updated, Array.isArray(stored) ? stored : []);
   yield;
-  const written = yield* recordInPieces(managers, live ?? {}, after, options);
+  const written = yield* recordUpdate(managers, live ?? {}, after, options);
   yield;
   return withManagedFields(updated, encodeManagers(capUpdateManagers(written)));
 }
 
-function withCreator(options: UpdateOptions): JsonObject {
-  const fields = rememberedFields(options.updated, options, () => fieldsOfCreator(options));
+function* withCreator(options: UpdateOptions): Pieces<JsonObject> {
+  const fields =
+    rememberedFields(options.updated, options, () => atOnce(fieldsOfCreator(options))) ??
+    (yield* fieldsOfCreator(options));
   if (isEmptyFieldSet(fields)) return withManagedFields(options.updated, []);
   return withManagedFields(options.updated, [encodeSorted(updaterOf(options), fields)]);
 }
 
-function fieldsOfCreator({ updated, schema, resetFields, unowned }: UpdateOptions): FieldSet {
+function* fieldsOfCreator({
+  updated,
+  schema,
+  resetFields,
+  unowned,
+}: UpdateOptions): Pieces<FieldSet> {
   const created = createdFields(updated, schema, resetFields);
+  yield;
   return sortFieldSet(unowned === undefined ? created : subtractFieldSet(created, unowned));
 }
 
 /** The managers after `manager` has turned `before` into `after`. */
-export function recordUpdate(
+export function* recordUpdate(
   managers: Managers,
   before: JsonObject,
   after: JsonObject,
   options: WriteOptions,
-): Managers {
-  const work = recordInPieces(managers, before, after, options);
-  for (;;) {
-    const { done, value } = work.next();
-    if (done === true) return value;
-  }
-}
-
-function* recordInPieces(
-  managers: Managers,
-  before: JsonObject,
-  after: JsonObject,
-  options: WriteOptions,
-): Generator<void, Managers, void> {
+): Pieces<Managers> {
   const versions = new Versions(options);
   const changes = new WriteChanges({
     before,
@@ -116,9 +109,8 @@ function* recordInPieces(
   });
   changes.at(options.apiVersion);
   yield;
-  const reconciled = reconcileManagers(managers, before, versions);
-  yield;
-  const { managers: left } = takeFields(reconciled, changes);
+  const reconciled = yield* reconcileManagers(managers, before, versions);
+  const { managers: left } = yield* takeFields(reconciled, changes);
   yield;
   const fields = ownFields(changes.at(options.apiVersion)?.written, options);
   if (fields === undefined) return left;

@@ -1,4 +1,5 @@
 /** From text to program: parse, check, validate, plan. */
+import { atOnce, type Pieces } from "../base/index.ts";
 import { check } from "./check/checker.ts";
 import type { Environment } from "./check/environment.ts";
 import { validateLiterals } from "./check/literal-validation.ts";
@@ -28,11 +29,7 @@ export function compile(
   environment: Environment,
   options: CompileOptions = {},
 ): Compilation {
-  const work = compileInPieces(text, environment, options);
-  for (;;) {
-    const { done, value } = work.next();
-    if (done === true) return value;
-  }
+  return atOnce(compileInPieces(text, environment, options));
 }
 
 /** The same, resting after each step, so that others may have their turn: the limit of nodes bounds what a step takes. */
@@ -40,7 +37,7 @@ export function* compileInPieces(
   text: string,
   environment: Environment,
   options: CompileOptions = {},
-): Generator<void, Compilation, void> {
+): Pieces<Compilation> {
   const parsed = parse(text, environment);
   if (!parsed.ok) return failure(text, parsed.issues);
   yield;

@@ -1,5 +1,6 @@
 export {
   applyJsonPatch,
+  applyJsonPatchInPieces,
   jsonPatchCopiedBytesMax,
   jsonPatchShiftedItemsMax,
 } from "./json-patch.ts";

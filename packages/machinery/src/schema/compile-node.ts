@@ -4,12 +4,13 @@
  * Children first: the content key of a node is its own keywords plus the ids of its children, so that equal subtrees meet in one
  * node at the price of one map look-up each.
  */
+
+import { Pace, type Pieces } from "../base/index.ts";
 import { type JsonValue, stringifyJson } from "../json/index.ts";
 import { quote } from "../status/index.ts";
 import { canonicalJson } from "./canonical.ts";
 import { isRecognizedFormat } from "./formats.ts";
 import { piecesNodes } from "./limits.ts";
-import { Pace, type Pieces } from "./pieces.ts";
 import {
   type EnumValues,
   LazyPattern,

@@ -7,14 +7,13 @@
  *
  * One compiled schema serves any number of tenants; it holds no state of a request.
  */
-import { assert } from "../base/index.ts";
+import { assert, atOnce, type Pieces } from "../base/index.ts";
 import { isJsonObject, type JsonValue } from "../json/index.ts";
 import { type FieldError, fieldError } from "../status/index.ts";
 import { NodeCompiler } from "./compile-node.ts";
 import { validateEmbeddedResources } from "./embedded-meta.ts";
 import { errorsMax, errorsTextMax, SchemaLimitError } from "./limits.ts";
 import { validateListTypes } from "./list-types.ts";
-import { atOnce, type Pieces } from "./pieces.ts";
 import { readSchema } from "./read-schema.ts";
 import type { CompiledRule, RuleEvaluator } from "./rule-evaluator.ts";
 import { type RuleSource, reachBit, type SchemaNode } from "./schema-node.ts";
@@ -95,25 +94,21 @@ export class CompiledSchema {
     return shape(object, this.root, { applyDefaults: true, isResourceRoot: true }).value;
   }
 
-  /** Rules may take long. */
-  get hasRules(): boolean {
-    return this.#evaluator !== undefined && (this.root.reach & reachBit.rules) !== 0;
-  }
-
   /** Everything that is wrong with an object; its own metadata and type are the registry's business. */
   validate(object: JsonValue, options: ValidateOptions = {}): FieldError[] {
     return atOnce(this.validateInPieces(object, options));
   }
 
-  /** The same, resting while rules are run. */
+  /** The same, resting while there is much to look at, and while rules are run. */
   validateInPieces(object: JsonValue, { old }: ValidateOptions = {}): Pieces<FieldError[]> {
-    const check = (): FieldError[] => {
-      const errors = validateValue(this.root, object, { old });
-      errors.push(...validateEmbeddedResources(this.root, object));
-      errors.push(...this.#validateLists(object, old));
-      return errors;
-    };
-    return this.#limited(check, object, old);
+    return this.#limited(this.#check(object, old), object, old);
+  }
+
+  *#check(object: JsonValue, old: JsonValue | undefined): Pieces<FieldError[]> {
+    const errors = yield* validateValue(this.root, object, { old });
+    errors.push(...validateEmbeddedResources(this.root, object));
+    errors.push(...this.#validateLists(object, old));
+    return errors;
   }
 
   /** What the status subresource checks: the status by its own schema, lists and rules over the whole object. */
@@ -122,29 +117,30 @@ export class CompiledSchema {
   }
 
   validateStatusInPieces(object: JsonValue, old: JsonValue): Pieces<FieldError[]> {
-    const check = (): FieldError[] => {
-      const errors: FieldError[] = [];
-      const node = this.root.properties?.get("status");
-      if (node !== undefined && isJsonObject(object) && Object.hasOwn(object, "status")) {
-        const oldStatus =
-          isJsonObject(old) && Object.hasOwn(old, "status") ? old["status"] : undefined;
-        const options = { old: oldStatus, base: "status" };
-        errors.push(...validateValue(node, object["status"] as JsonValue, options));
-      }
-      errors.push(...this.#validateLists(object, old));
-      return errors;
-    };
-    return this.#limited(check, object, old);
+    return this.#limited(this.#checkStatus(object, old), object, old);
+  }
+
+  *#checkStatus(object: JsonValue, old: JsonValue): Pieces<FieldError[]> {
+    const errors: FieldError[] = [];
+    const node = this.root.properties?.get("status");
+    if (node !== undefined && isJsonObject(object) && Object.hasOwn(object, "status")) {
+      const oldStatus =
+        isJsonObject(old) && Object.hasOwn(old, "status") ? old["status"] : undefined;
+      const options = { old: oldStatus, base: "status" };
+      errors.push(...(yield* validateValue(node, object["status"] as JsonValue, options)));
+    }
+    errors.push(...this.#validateLists(object, old));
+    return errors;
   }
 
   /** `check`, then the rules. An object that is too expensive to judge is refused, not half judged. */
   *#limited(
-    check: () => FieldError[],
+    check: Pieces<FieldError[]>,
     object: JsonValue,
     old: JsonValue | undefined,
   ): Pieces<FieldError[]> {
     try {
-      const errors = check();
+      const errors = yield* check;
       errors.push(...(yield* this.#validateRules(object, old, errors)));
       return reported(errors);
     } catch (error) {

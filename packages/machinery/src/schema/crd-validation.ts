@@ -5,6 +5,8 @@
  * Kubernetes keeps what all versions have in common (schema, columns, subresources, selectable fields) at the top of its internal form, and
  * that is where errors are reported: `spec.validation.openAPIV3Schema…` for a CRD of one version, `spec.versions[1].schema…` otherwise.
  */
+
+import { atOnce, type Pieces } from "../base/index.ts";
 import { type JsonValue, jsonEqual } from "../json/index.ts";
 import { type FieldError, fieldError } from "../status/index.ts";
 import type { CrdSpec, CrdVersion, CustomResourceDefinition } from "./crd.ts";
@@ -26,7 +28,6 @@ import {
 } from "./crd-version.ts";
 import { dns1035LabelComplaints } from "./dns-names.ts";
 import { definitionNodesMax, errorsMax } from "./limits.ts";
-import { atOnce, type Pieces } from "./pieces.ts";
 import { readSchema } from "./read-schema.ts";
 import type { RuleEvaluator } from "./rule-evaluator.ts";
 import type { SchemaProps } from "./schema-props.ts";

@@ -3,12 +3,13 @@
  *
  * A default inside metadata is judged as part of a whole resource, because only that is known to be valid or not.
  */
+
+import { atOnce, Pace, type Pieces } from "../base/index.ts";
 import { type JsonValue, jsonEqual } from "../json/index.ts";
 import { aggregate, type FieldError, fieldError, formatFieldError } from "../status/index.ts";
 import type { NodeCompiler } from "./compile-node.ts";
 import { validateEmbeddedResources } from "./embedded-meta.ts";
 import { piecesNodes, SchemaLimitError } from "./limits.ts";
-import { atOnce, Pace, type Pieces } from "./pieces.ts";
 import { type RuleEvaluator, ruleObjectCostMax } from "./rule-evaluator.ts";
 import type { SchemaNode } from "./schema-node.ts";
 import { itemSchema, type SchemaProps } from "./schema-props.ts";
@@ -139,7 +140,7 @@ class DefaultWalk {
   }
 
   #value(node: SchemaNode, value: JsonValue, path: string): void {
-    const found = validateValue(node, value, { base: path });
+    const found = atOnce(validateValue(node, value, { base: path }));
     if (found.length > 0) {
       this.errors.push(...found);
       return;

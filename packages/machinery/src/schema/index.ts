@@ -60,10 +60,10 @@ export {
   openApiName,
   type Publication,
   type PublishedKind,
+  publishInPieces,
   publishV2,
   publishV3,
 } from "./openapi.ts";
-export { atOnce, Pace, type Pieces } from "./pieces.ts";
 export {
   type Cell,
   type ColumnDefinition,

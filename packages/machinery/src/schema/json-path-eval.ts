@@ -3,7 +3,7 @@ import { isJsonObject, type JsonValue } from "../json/index.ts";
 import { type Filter, JsonPathError, type PathNode, type Slice } from "./json-path.ts";
 
 /** Values that one path, or all paths of a row of a table together, may look at in one object. */
-export const pathVisitsMax = 100_000;
+export const pathVisitsMax = 50_000;
 
 export function evaluateJsonPath(
   nodes: readonly PathNode[],

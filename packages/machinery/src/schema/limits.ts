@@ -31,6 +31,9 @@ export const patternWeightMax = 32_768;
 /** (value, sub-schema) pairs that one validation may visit. */
 export const validationStepsMax = 2_000_000;
 
+/** The same for the alternatives (oneOf, anyOf, allOf, not) of one value, which are tried without a rest; the work of patterns counts along. */
+export const alternativeStepsMax = 50_000;
+
 /** Summed over one validation: characters matched × instructions of the pattern they are matched with, the worst case of RE2. */
 export const patternWorkMax = 2_000_000;
 
@@ -53,7 +56,7 @@ export const errorsTextMax = 262_144;
  * Items of lists of type set and map in one object, which all have to be compared, and are owned one by one. In Kubernetes the owners of more would not fit
  * into etcd.
  */
-export const comparedItemsMax = 10_000;
+export const comparedItemsMax = 6_000;
 
 /** Errors held while alternatives (oneOf, anyOf) are tried and unchanged values are forgiven; more ends the validation. */
 export const errorsHeldMax = 5_000;

@@ -3,6 +3,7 @@
  *
  * Names and references only; whole documents with paths and operations are put together elsewhere.
  */
+import { atOnce, type Pieces } from "../base/index.ts";
 import { type JsonObject, type JsonValue, setMember } from "../json/index.ts";
 import { emptySchema } from "./empty-schema.ts";
 import { degradeForV2 } from "./openapi-v2.ts";
@@ -29,15 +30,29 @@ export interface Publication {
 
 /** The v3 components; `schema` undefined means that nothing is known about the kind. */
 export function publishV3(schema: SchemaProps | undefined, kind: PublishedKind): Publication {
-  const unfolded = schema === undefined ? undefined : unfold(schema);
-  return publish(unfolded, kind, "v3");
+  return atOnce(publishInPieces(schema, kind, "v3"));
 }
 
 /** The v2 definitions: what OpenAPI v2, and kubectl's reading of it, can bear. */
 export function publishV2(schema: SchemaProps | undefined, kind: PublishedKind): Publication {
+  return atOnce(publishInPieces(schema, kind, "v2"));
+}
+
+/** Either of the two, resting between the walks over the schema. */
+export function* publishInPieces(
+  schema: SchemaProps | undefined,
+  kind: PublishedKind,
+  dialect: OpenApiDialect,
+): Pieces<Publication> {
+  const said = schema === undefined ? undefined : inDialect(schema, dialect);
+  yield;
+  return yield* publish(said, kind, dialect);
+}
+
+function inDialect(schema: SchemaProps, dialect: OpenApiDialect): SchemaProps | undefined {
+  if (dialect === "v3") return unfold(schema);
   // A kind that keeps unknown fields is published without properties: kubectl would refuse all others.
-  const isOpen = schema?.preserveUnknownFields === true;
-  return publish(schema === undefined || isOpen ? undefined : degradeForV2(schema), kind, "v2");
+  return schema.preserveUnknownFields === true ? undefined : degradeForV2(schema);
 }
 
 /** The name under which a kind is published: the group's parts reversed, version, kind. */
@@ -45,7 +60,7 @@ export function openApiName(group: string, version: string, kind: string): strin
   return `${group.split(".").reverse().join(".")}.${version}.${kind}`;
 }
 
-type Dialect = "v2" | "v3";
+export type OpenApiDialect = "v2" | "v3";
 type Json = { [key: string]: JsonValue };
 
 const meta = "io.k8s.apimachinery.pkg.apis.meta.v1";
@@ -56,13 +71,14 @@ const kindText = `Kind is a string value representing the REST resource this obj
 const metadataText = `Standard object's metadata. More info: ${conventions}#metadata`;
 const listMetadataText = `Standard list metadata. More info: ${conventions}#types-kinds`;
 
-function publish(
+function* publish(
   schema: SchemaProps | undefined,
   kind: PublishedKind,
-  dialect: Dialect,
-): Publication {
+  dialect: OpenApiDialect,
+): Pieces<Publication> {
   const name = openApiName(kind.group, kind.version, kind.kind);
   const root: Json = schema === undefined ? { type: "object" } : { ...schemaToJson(schema) };
+  yield;
   if (schema !== undefined) {
     addToEmbedded(root, dialect);
     root["properties"] = {
@@ -89,17 +105,21 @@ function publish(
   return { name, schema: root, listName, listSchema: list };
 }
 
-function prefix(dialect: Dialect): string {
+function prefix(dialect: OpenApiDialect): string {
   return dialect === "v2" ? "#/definitions/" : "#/components/schemas/";
 }
 
 /** In v3 a reference may not have siblings, so it is wrapped. */
-function reference(type: string, description: string, dialect: Dialect): JsonObject {
+function reference(type: string, description: string, dialect: OpenApiDialect): JsonObject {
   const $ref = `${prefix(dialect)}${meta}.${type}`;
   return dialect === "v2" ? { description, $ref } : { description, allOf: [{ $ref }] };
 }
 
-function resourceProperties(metaType: string, metaDescription: string, dialect: Dialect): Json {
+function resourceProperties(
+  metaType: string,
+  metaDescription: string,
+  dialect: OpenApiDialect,
+): Json {
   return {
     apiVersion: { description: apiVersionText, type: "string" },
     kind: { description: kindText, type: "string" },
@@ -121,7 +141,7 @@ function addExtensions(
 }
 
 /** Embedded resources get their three fields too, wherever they are. */
-function addToEmbedded(json: Json, dialect: Dialect): void {
+function addToEmbedded(json: Json, dialect: OpenApiDialect): void {
   const properties = json["properties"] as Json | undefined;
   if (properties !== undefined) {
     for (const name of Object.keys(properties)) addToEmbedded(properties[name] as Json, dialect);

@@ -4,8 +4,9 @@
  * The engine knows expressions, types and costs. This room knows schemas and objects: where rules stand, which old value belongs to which
  * new one, what a failed rule is called, and when rules are not run at all.
  */
+
+import type { Pieces } from "../base/index.ts";
 import type { JsonValue } from "../json/index.ts";
-import type { Pieces } from "./pieces.ts";
 import type { SchemaProps, ValidationRule } from "./schema-props.ts";
 
 export interface RuleEvaluator {

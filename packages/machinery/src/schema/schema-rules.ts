@@ -4,10 +4,11 @@
  *
  * Schema errors and rule errors are kept apart while descending, because rules on a broken schema are not even compiled.
  */
+
+import { Pace, type Pieces } from "../base/index.ts";
 import { type FieldError, fieldError } from "../status/index.ts";
 import { piecesNodes } from "./limits.ts";
 import { validateListTopology, validateMapTopology } from "./list-topology.ts";
-import { Pace, type Pieces } from "./pieces.ts";
 import {
   type Cardinality,
   childCardinality,

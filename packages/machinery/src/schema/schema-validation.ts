@@ -2,12 +2,13 @@
  * Everything that is checked of one version's schema when a CRD is written, in upstream's order: the root, structure, defaults, keywords,
  * rules, costs. Later steps are skipped where earlier ones leave them without ground.
  */
+
+import { atOnce, type Pieces } from "../base/index.ts";
 import { type FieldError, fieldError } from "../status/index.ts";
 import { NodeCompiler } from "./compile-node.ts";
 import { hasUnprunedDefaults, validateDefaults } from "./default-validation.ts";
 import { isRecognizedFormat } from "./formats.ts";
 import { hasNonAtomicItems, mapListKeyErrors } from "./list-topology.ts";
-import { atOnce, type Pieces } from "./pieces.ts";
 import { RuleChecker } from "./rule-checks.ts";
 import type { RuleEvaluator } from "./rule-evaluator.ts";
 import type { SchemaProps } from "./schema-props.ts";

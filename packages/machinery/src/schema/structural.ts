@@ -2,8 +2,9 @@
  * Whether a schema is structural: every field and item it talks about has a type outside of allOf, anyOf, oneOf and not, so that
  * pruning and defaulting know what they look at.
  */
+
+import { atOnce, type Pieces } from "../base/index.ts";
 import { type FieldError, fieldError, formatFieldError } from "../status/index.ts";
-import { atOnce, type Pieces } from "./pieces.ts";
 import { additionalSchema, itemSchema, type SchemaProps } from "./schema-props.ts";
 import { validateCompleteness } from "./structural-completeness.ts";
 import { validateValueKeywords } from "./structural-nested.ts";

@@ -2,12 +2,13 @@
  * Running the rules of a schema over an object: which old value a rule sees, what a failure is called, and when unchanged values are
  * forgiven. Expressions are evaluated by whoever implements RuleEvaluator.
  */
+
+import { atOnce, type Pieces } from "../base/index.ts";
 import { isJsonObject, type JsonObject, type JsonValue, jsonEqual } from "../json/index.ts";
 import { type FieldError, fieldError } from "../status/index.ts";
 import { utf8Length } from "./format-net.ts";
 import { errorsMax } from "./limits.ts";
 import { correlateItems } from "./list-correlation.ts";
-import { atOnce, type Pieces } from "./pieces.ts";
 import {
   type CompiledRule,
   ruleCallCostMax,

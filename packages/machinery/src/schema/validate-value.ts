@@ -4,7 +4,15 @@
  * Ratcheting: where the old value is known and equal to the new one, everything said about the value is forgiven. Old values are found by
  * field name and, in lists of type map, by key. Inside oneOf, anyOf, allOf and not nothing is forgiven, as upstream.
  */
-import { isJsonObject, type JsonObject, type JsonValue, jsonEqual } from "../json/index.ts";
+import type { Pieces } from "../base/index.ts";
+import {
+  exceededLimit,
+  isJsonObject,
+  type JsonArray,
+  type JsonObject,
+  type JsonValue,
+  jsonEqual,
+} from "../json/index.ts";
 import { type FieldError, quote } from "../status/index.ts";
 import { canonicalJson } from "./canonical.ts";
 import {
@@ -18,31 +26,43 @@ import {
 } from "./check-scalar.ts";
 import { EnoughErrors, ErrorCollector } from "./error-collector.ts";
 import { formatCheck } from "./formats.ts";
-import { patternWorkMax, SchemaLimitError, validationStepsMax } from "./limits.ts";
+import {
+  alternativeStepsMax,
+  patternWorkMax,
+  SchemaLimitError,
+  validationStepsMax,
+} from "./limits.ts";
 import { correlateItems } from "./list-correlation.ts";
 import type { LazyPattern, SchemaNode, ValueChecks } from "./schema-node.ts";
 
 /**
- * The errors of a value. `base` is where it stands in its object, for the paths of the errors.
+ * The errors of a value. `base` is where it stands in its object, for the paths of the errors. Rests while there is much to do.
  */
-export function validateValue(
+export function* validateValue(
   node: SchemaNode,
   value: JsonValue,
   { old, base = "" }: { readonly old?: JsonValue | undefined; readonly base?: string } = {},
-): FieldError[] {
+): Pieces<FieldError[]> {
   const errors = new ErrorCollector(base, { isFinal: old === undefined });
   try {
-    new ValueValidator(errors).validate(node, value, old);
+    yield* new ValueValidator(errors).validateInPieces(node, value, old);
   } catch (error) {
     if (!(error instanceof EnoughErrors)) throw error;
   }
   return errors.length === 0 ? [] : errors.fieldErrors();
 }
 
+/** What is done before a rest: steps, and as many of them as the work of patterns is worth. */
+export const stepsOfPiece = 5_000;
+const patternWorkOfStep = 20;
+
 class ValueValidator {
   readonly #errors: ErrorCollector;
   #steps = 0;
   #patternWork = 0;
+  #restAt = stepsOfPiece;
+  /** What may be done until the alternatives that are being tried are through; undefined where none are. */
+  #alternativesEnd: number | undefined;
   /** Counts correlated values found to differ from their old ones: an ancestor of such a value differs too. */
   #differences = 0;
 
@@ -56,39 +76,125 @@ class ValueValidator {
     const errorsBefore = this.#errors.length;
     const differencesBefore = this.#differences;
     const matches = this.#apply(node, value, old);
-    if (this.#errors.length > errorsBefore && this.#differences === differencesBefore) {
-      if (jsonEqual(old, value)) this.#errors.truncate(errorsBefore);
-      else this.#differences++;
-    }
+    this.#forgive(value, old, errorsBefore, differencesBefore);
     return matches;
   }
 
+  /**
+   * The same for a large value, resting between what is in it. Generators for all values would cost more than the checks: they are made along the way to
+   * where there is much, and not below alternatives.
+   */
+  *validateInPieces(node: SchemaNode, value: JsonValue, old: JsonValue | undefined): Pieces<void> {
+    if (!isCut(node, value)) {
+      this.validate(node, value, old);
+      return;
+    }
+    const errorsBefore = this.#errors.length;
+    const differencesBefore = this.#differences;
+    this.#step();
+    this.#type(node, value);
+    const { checks } = node;
+    if (Array.isArray(value)) yield* this.#arrayInPieces(node, value, old);
+    if (checks?.enum !== undefined) checkEnum(value, checks.enum, this.#errors);
+    if (isJsonObject(value)) yield* this.#objectInPieces(node, value, old);
+    if (old !== undefined) this.#forgive(value, old, errorsBefore, differencesBefore);
+  }
+
+  *#arrayInPieces(
+    node: SchemaNode,
+    value: readonly JsonValue[],
+    old: JsonValue | undefined,
+  ): Pieces<void> {
+    const { items } = node;
+    const oldItems = items === undefined ? undefined : correlateItems(node, old);
+    for (let i = 0; items !== undefined && i < value.length; i++) {
+      const item = value[i] as JsonValue;
+      this.#errors.path.push(i);
+      if (isCut(items, item)) yield* this.validateInPieces(items, item, oldItems?.get(item));
+      else this.validate(items, item, oldItems?.get(item));
+      this.#errors.path.pop();
+      if (this.#isTime()) yield;
+    }
+    this.#items(node, value);
+  }
+
+  *#objectInPieces(node: SchemaNode, value: JsonObject, old: JsonValue | undefined): Pieces<void> {
+    const keys = Object.keys(value);
+    this.#size(node, keys.length);
+    for (const key of keys) {
+      const child = this.#member(node, key);
+      if (child === undefined) continue;
+      const member = value[key] as JsonValue;
+      const oldMember = this.#oldMember(old, key);
+      this.#errors.path.push(key);
+      if (isCut(child, member)) yield* this.validateInPieces(child, member, oldMember);
+      else this.validate(child, member, oldMember);
+      this.#errors.path.pop();
+      if (this.#isTime()) yield;
+    }
+    this.#required(node, value);
+  }
+
+  /** Where the value and the old one are equal, what was said of it is taken back. */
+  #forgive(value: JsonValue, old: JsonValue, errorsBefore: number, differences: number): void {
+    if (this.#errors.length === errorsBefore || this.#differences !== differences) return;
+    if (jsonEqual(old, value)) this.#errors.truncate(errorsBefore);
+    else this.#differences++;
+  }
+
   #apply(node: SchemaNode, value: JsonValue, old: JsonValue | undefined): number {
+    this.#step();
+    const { checks } = node;
+    if (value === null) return this.#null(node);
+    let matches = this.#type(node, value);
+    if (checks !== undefined && hasAlternatives(checks)) {
+      const outer = this.#alternativesEnd;
+      this.#alternativesEnd = outer ?? this.#done() + alternativeStepsMax;
+      matches += this.#junctors(checks, value);
+      this.#alternativesEnd = outer;
+    }
+    if (typeof value === "string") matches += 1 + this.#string(node, value);
+    else if (typeof value === "number" || typeof value === "bigint") {
+      checkNumber(value, kindOf(value), node, this.#errors);
+      matches += 2;
+    } else if (Array.isArray(value)) matches += 2 + this.#array(node, value, old);
+    if (checks?.enum !== undefined) checkEnum(value, checks.enum, this.#errors);
+    if (isJsonObject(value)) matches += 1 + this.#object(node, value, old);
+    return matches;
+  }
+
+  #step(): void {
     if (++this.#steps > validationStepsMax)
       throw new SchemaLimitError(
         `validating the object takes more than ${validationStepsMax} steps`,
       );
-    const errors = this.#errors;
-    const checks = node.checks;
-    if (value === null) {
-      const allowed = node.types === 0 || node.nullable;
-      if (!allowed) errors.wrongType(node.typeText, "null");
-      if (checks?.enum !== undefined) checkEnum(null, checks.enum, errors);
-      return allowed ? 1 : 0;
-    }
-    const kind = kindOf(value);
-    let matches = 4;
-    if (node.types !== 0 || node.format !== "")
-      matches += checkType(node, kind, value, errors) ? 2 : 1;
-    if (checks !== undefined) matches += this.#junctors(checks, value);
-    if (typeof value === "string") matches += 1 + this.#string(node, value);
-    else if (typeof value === "number" || typeof value === "bigint") {
-      checkNumber(value, kind, node, errors);
-      matches += 2;
-    } else if (Array.isArray(value)) matches += 2 + this.#array(node, value, old);
-    if (checks?.enum !== undefined) checkEnum(value, checks.enum, errors);
-    if (isJsonObject(value)) matches += 1 + this.#object(node, value, old);
-    return matches;
+    if (this.#alternativesEnd !== undefined && this.#done() > this.#alternativesEnd)
+      throw new SchemaLimitError(
+        `trying the alternatives of one value takes more than ${alternativeStepsMax} steps`,
+      );
+  }
+
+  #done(): number {
+    return this.#steps + this.#patternWork / patternWorkOfStep;
+  }
+
+  #isTime(): boolean {
+    const done = this.#done();
+    if (done < this.#restAt) return false;
+    this.#restAt = done + stepsOfPiece;
+    return true;
+  }
+
+  #null({ types, nullable, typeText, checks }: SchemaNode): number {
+    const allowed = types === 0 || nullable;
+    if (!allowed) this.#errors.wrongType(typeText, "null");
+    if (checks?.enum !== undefined) checkEnum(null, checks.enum, this.#errors);
+    return allowed ? 1 : 0;
+  }
+
+  #type(node: SchemaNode, value: Exclude<JsonValue, null>): number {
+    if (node.types === 0 && node.format === "") return 4;
+    return 4 + (checkType(node, kindOf(value), value, this.#errors) ? 2 : 1);
   }
 
   #string(node: SchemaNode, text: string): number {
@@ -116,9 +222,8 @@ class ValueValidator {
   }
 
   #array(node: SchemaNode, value: readonly JsonValue[], old: JsonValue | undefined): number {
-    const errors = this.#errors;
+    const { items } = node;
     let matches = 0;
-    const items = node.items;
     if (items !== undefined) {
       const oldItems = correlateItems(node, old);
       for (let i = 0; i < value.length; i++) {
@@ -129,66 +234,72 @@ class ValueValidator {
           matches += plain;
           continue;
         }
-        errors.path.push(i);
+        this.#errors.path.push(i);
         matches += this.validate(items, item, oldItems.get(item));
-        errors.path.pop();
+        this.#errors.path.pop();
       }
     }
-    const checks = node.checks;
-    if (checks === undefined) return matches;
-    const { minItems, maxItems } = checks;
+    this.#items(node, value);
+    return matches;
+  }
+
+  #items({ checks }: SchemaNode, value: readonly JsonValue[]): void {
+    if (checks === undefined) return;
+    const { minItems, maxItems, uniqueItems } = checks;
+    const errors = this.#errors;
     if (minItems !== undefined && value.length < minItems)
       errors.invalid(value.length, `should have at least ${minItems} items`);
     if (maxItems !== undefined && value.length > maxItems)
       errors.tooMany(value.length, maxItems, "items");
-    if (checks.uniqueItems && new Set(value.map(canonicalJson)).size < value.length)
+    if (uniqueItems && new Set(value.map(canonicalJson)).size < value.length)
       errors.invalid("", "shouldn't contain duplicates");
-    return matches;
   }
 
   #object(node: SchemaNode, value: JsonObject, old: JsonValue | undefined): number {
-    const errors = this.#errors;
-    const oldObject = isJsonObject(old) ? old : undefined;
-    const isRoot = errors.path.length === 0;
-    const { properties, additional, checks } = node;
     const keys = Object.keys(value);
-    if (checks !== undefined) this.#size(checks, keys.length);
+    this.#size(node, keys.length);
     let matches = 0;
     for (const key of keys) {
-      let child = properties?.get(key);
-      if (child === undefined) {
-        if (additional === false) errors.forbiddenProperty(key);
-        if (typeof additional !== "object") continue;
-        child = additional;
-      }
+      const child = this.#member(node, key);
+      if (child === undefined) continue;
       const plain = plainMatches(child.plain, value[key] as JsonValue);
       if (plain > 0) {
         this.#steps++;
         matches += plain;
         continue;
       }
-      // Changes of apiVersion and kind are not visible here: old and new were converted to the same version.
-      const correlates =
-        oldObject !== undefined &&
-        Object.hasOwn(oldObject, key) &&
-        !(isRoot && (key === "kind" || key === "apiVersion"));
-      errors.path.push(key);
-      matches += this.validate(
-        child,
-        value[key] as JsonValue,
-        correlates ? oldObject[key] : undefined,
-      );
-      errors.path.pop();
+      const oldMember = this.#oldMember(old, key);
+      this.#errors.path.push(key);
+      matches += this.validate(child, value[key] as JsonValue, oldMember);
+      this.#errors.path.pop();
     }
-    if (checks !== undefined) {
-      for (const name of checks.required) {
-        if (!Object.hasOwn(value, name)) errors.required(name);
-      }
-    }
+    this.#required(node, value);
     return matches;
   }
 
-  #size(checks: ValueChecks, size: number): void {
+  /** What a member has to be; undefined if anything will do. */
+  #member({ properties, additional }: SchemaNode, key: string): SchemaNode | undefined {
+    const child = properties?.get(key);
+    if (child !== undefined) return child;
+    if (additional === false) this.#errors.forbiddenProperty(key);
+    return typeof additional === "object" ? additional : undefined;
+  }
+
+  #oldMember(old: JsonValue | undefined, key: string): JsonValue | undefined {
+    if (!isJsonObject(old) || !Object.hasOwn(old, key)) return undefined;
+    // Changes of apiVersion and kind are not visible here: old and new were converted to the same version.
+    const isRoot = this.#errors.path.length === 0;
+    return isRoot && (key === "kind" || key === "apiVersion") ? undefined : old[key];
+  }
+
+  #required({ checks }: SchemaNode, value: JsonObject): void {
+    if (checks === undefined) return;
+    for (const name of checks.required)
+      if (!Object.hasOwn(value, name)) this.#errors.required(name);
+  }
+
+  #size({ checks }: SchemaNode, size: number): void {
+    if (checks === undefined) return;
     const { minProperties, maxProperties } = checks;
     if (minProperties !== undefined && size < minProperties)
       this.#errors.invalid(size, `should have at least ${minProperties} properties`);
@@ -243,7 +354,7 @@ class ValueValidator {
     let valid = 0;
     for (const node of branches) {
       const before = this.#errors.length;
-      matches += this.#apply(node, value, undefined);
+      matches += this.validate(node, value, undefined);
       if (this.#errors.length === before) valid++;
     }
     if (valid !== branches.length) {
@@ -259,7 +370,7 @@ class ValueValidator {
     const before = errors.length;
     const wasQuiet = errors.quiet;
     errors.quiet = true;
-    const matches = this.#apply(node, value, undefined);
+    const matches = this.validate(node, value, undefined);
     errors.quiet = wasQuiet;
     const valid = errors.length === before;
     if (!valid) errors.truncate(before);
@@ -269,8 +380,21 @@ class ValueValidator {
   /** Says what is wrong with the alternative that came closest, by validating it once more. */
   #report(attempt: Attempt | undefined, value: JsonValue): number {
     if (attempt === undefined) return 0;
-    return this.#errors.quiet ? attempt.matches : this.#apply(attempt.node, value, undefined);
+    return this.#errors.quiet ? attempt.matches : this.validate(attempt.node, value, undefined);
   }
+}
+
+/** Whether it is worth resting within the value, and possible; looks at no more of it than is needed to tell. */
+function isCut({ checks }: SchemaNode, value: JsonValue): value is JsonArray | JsonObject {
+  if (typeof value !== "object" || value === null) return false;
+  if (checks !== undefined && hasAlternatives(checks)) return false;
+  return exceededLimit(value, largeValue) !== undefined;
+}
+
+const largeValue = { valuesMax: 1_000, membersMax: 1_000 };
+
+function hasAlternatives({ anyOf, oneOf, allOf, not }: ValueChecks): boolean {
+  return anyOf.length > 0 || oneOf.length > 0 || allOf.length > 0 || not !== undefined;
 }
 
 interface Attempt {

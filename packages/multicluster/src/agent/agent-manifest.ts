@@ -79,6 +79,7 @@ function rulesFor(names: readonly string[]): JsonObject[] {
     { apiGroups: [""], resources: ["namespaces"], verbs: [...namespaceVerbs] },
     // What the cluster has is summed up.
     { apiGroups: [""], resources: ["nodes"], verbs: ["get", "list"] },
+    ...(names.some((name) => name === "pods") ? podRules : []),
     ...[...byGroup].map(([group, resources]) => ({
       apiGroups: [group],
       resources: [...new Set(resources)].sort(),
@@ -86,6 +87,17 @@ function rulesFor(names: readonly string[]): JsonObject[] {
     })),
   ];
 }
+
+/** What debugging takes: logs, commands and ports of Pods, and what befell them. */
+const podRules: readonly JsonObject[] = [
+  { apiGroups: [""], resources: ["pods/log"], verbs: ["get"] },
+  {
+    apiGroups: [""],
+    resources: ["pods/attach", "pods/exec", "pods/portforward"],
+    verbs: ["create", "get"],
+  },
+  { apiGroups: [""], resources: ["events"], verbs: ["get", "list", "watch"] },
+];
 
 function deployment(
   metadata: JsonObject,

@@ -36,6 +36,8 @@ export const stateUpsync = "Upsync";
 export const deletionAnnotationPrefix = "deletion.internal.workload.kcp.io/";
 /** A list with commas: who still needs the object in a SyncTarget. It is not deleted there while the list has members. */
 export const softFinalizersAnnotationPrefix = "finalizers.workload.kcp.io/";
+/** On parts and on their copies, "true": an agent whose lease is gone stops it, because another one is started elsewhere then. */
+export const atMostOneLabel = "workloads.kcp.io/at-most-one";
 /** A real finalizer: held by the syncer from before it creates downstream until what it made there is gone. */
 export const syncerFinalizerPrefix = "workload.kcp.io/syncer-";
 /** A JSON patch of `.spec` for one SyncTarget. */
@@ -113,6 +115,8 @@ export const workspaceUrlAnnotation = "internal.workload.kcp.io/workspace-url";
 export const upsyncedVersionAnnotation = "workload.kcp.io/rv";
 /** On upsynced objects: the uids of what they are copies of and of the SyncTarget it is in, as JSON. */
 export const copyOfAnnotation = "workload.kcp.io/copy-of";
+/** `status.reason` of upsynced Pods whose cluster cannot be seen. */
+export const clusterLostReason = "ClusterLost";
 export const upsyncDiffAnnotationPrefix = "internal.workload.kcp.io/upsyncdiff";
 /** On Services: what belongs to it downstream and is copied up, `endpoints` for one. */
 export const upsyncDerivedAnnotation = "experimental.workload.kcp.io/upsync-derived-resources";
@@ -130,12 +134,43 @@ export const skipDefaultObjectsAnnotation = "workload.kcp.io/skip-default-object
 
 /** On Services, "false": it is not exported though the workload behind it is in several clusters. */
 export const exportAnnotation = "workloads.kcp.io/export";
-/** On Services: the SyncTargets that they were assigned to because Pods behind them are there. Assignments that are not in it are people's. */
+/** On what follows others (Services their Pods, ConfigMaps what refers to them): the SyncTargets that it was assigned to for that. Assignments that are not in it are people's. */
 export const followsAnnotation = "workloads.kcp.io/follows";
+
+/** Where an object is because it follows others. */
+export function followedTargets(annotations: StringMap | undefined): ReadonlySet<string> {
+  const text = stringMember(annotations, followsAnnotation) ?? "";
+  return new Set(text.split(",").filter((target) => target !== ""));
+}
+
 /** On ServiceImports: since when each cluster exports, as JSON. The one that has done so for longest decides what they disagree on. */
 export const exportedSinceAnnotation = "workloads.kcp.io/exported-since";
 /** Among soft finalizers of workloads, followed by the name of a Service: its endpoints have not shifted yet. */
 export const trafficHolderPrefix = "traffic/";
+
+/** On claims, and on parts of workloads that use claims, `<prefix><SyncTarget>`: volumes are in place there. Before that, nothing of it is created there. */
+export const openedAnnotationPrefix = "opened.workload.kcp.io/";
+/** On claims, and on workloads whose volumes can be in one cluster only: the SyncTarget that has the data. */
+export const volumesInAnnotation = "workloads.kcp.io/volumes-in";
+/** On a part: the SyncTarget that it is to take over from, volumes included. */
+export const takesOverFromAnnotation = "workloads.kcp.io/takes-over-from";
+/** On claims: how the volume may get into another cluster, `detach` or `never`. */
+export const volumeMoveAnnotation = "workloads.kcp.io/volume-move";
+/** On claims: who copies the volume to another cluster. */
+export const volumeHookAnnotation = "workloads.kcp.io/volume-hook";
+/** On claims: the copy that the hook is asked for, and what it says when it is made, as JSON. */
+export const volumeCopyAnnotation = "workloads.kcp.io/volume-copy";
+export const volumeCopiedAnnotation = "workloads.kcp.io/volume-copied";
+/** On claims and workloads: how their volumes are, by SyncTarget, as JSON. */
+export const volumesAnnotation = "workloads.kcp.io/volumes";
+/** On PersistentVolumes: who holds them in the cluster, with commas. */
+export const heldInClusterAnnotation = "workload.kcp.io/held-in-cluster";
+/** Among soft finalizers of claims: the data is there, or may be. */
+export const volumesHolder = "volumes";
+
+export function openedAnnotation(target: string): string {
+  return openedAnnotationPrefix + target;
+}
 
 /** On leaf ingresses: the coordinates of their root. */
 export const ingressOwnedByClusterLabel = "ingress.kcp.dev/owned-by-cluster";

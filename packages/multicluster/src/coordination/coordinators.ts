@@ -7,7 +7,9 @@ import { type Client, logicalClusters, type ObjectKey } from "@kcp-ts/sdk";
 import { type SyncTarget, syncTargets } from "../api/index.ts";
 import type { Scheduler } from "../scheduling/index.ts";
 import { coordinate } from "./coordinator.ts";
+import { CustomStrategies } from "./custom-strategies.ts";
 import { deploymentStrategy } from "./deployment-strategy.ts";
+import { follow } from "./follow/follower.ts";
 import { autoscalerStrategy } from "./kinds/autoscaler.ts";
 import { clusterDaemonSetStrategy } from "./kinds/cluster-daemon-set.ts";
 import { cronJobStrategy } from "./kinds/cron-job.ts";
@@ -62,27 +64,42 @@ export function workloadCoordinators(options: CoordinatorsOptions): Coordinators
   const { scheduler } = options;
   const patience = { graceMs, settleMs };
   const shared = { client, clock, onError, concurrency, targets, scheduler, patience };
-  const running = new Map<Strategy, Promise<void>>();
+  const known = targets.source<SyncTarget, Target>(syncTargets, { transform: targetOf });
+  const running = new Map<Strategy | "follower", Promise<void>>();
+  const referrers = [...new Set(strategies.map(({ parts }) => parts))].filter(
+    (kind) => kind !== autoscalerStrategy.parts,
+  );
   return {
     async run(signal) {
       const failed = new AbortController();
       const stop = AbortSignal.any([signal, failed.signal]);
-      const start = (strategy: Strategy) => {
-        if (running.has(strategy) || stop.aborted) return;
-        const ending = coordinate({ ...shared, strategy }, stop).catch((error: unknown) => {
+      const run = (what: Strategy | "follower", work: () => Promise<void>) => {
+        if (running.has(what) || stop.aborted) return;
+        const ending = work().catch((error: unknown) => {
           failed.abort(error);
           throw error;
         });
         // Looked at when all have ended.
         ending.catch(() => {});
-        running.set(strategy, ending);
+        running.set(what, ending);
       };
+      const start = (strategy: Strategy) =>
+        run(strategy, () => coordinate({ ...shared, strategy }, stop));
+      const startFollower = () => run("follower", () => follow({ ...shared, referrers }, stop));
+      const all = new Set(strategies);
       const look = (target: Target) => {
-        for (const strategy of strategies) if (isSynced(strategy, target)) start(strategy);
+        for (const strategy of all) if (isSynced(strategy, target)) start(strategy);
+        if (options.strategies === undefined && target.isReady) startFollower();
       };
-      targets
-        .source<SyncTarget, Target>(syncTargets, { transform: targetOf })
-        .addHandler({ added: look, updated: look });
+      if (options.strategies === undefined) {
+        const taken = new Set(strategies.map(({ name }) => name));
+        const onKind = (strategy: Strategy) => {
+          all.add(strategy);
+          for (const target of known.store.list()) look(target);
+        };
+        new CustomStrategies({ client, clusters: targets, taken, clock, onKind, onError });
+      }
+      known.addHandler({ added: look, updated: look });
       await targets.run(stop);
       await Promise.all(running.values());
     },

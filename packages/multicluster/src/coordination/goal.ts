@@ -1,6 +1,14 @@
 /** Where the replicas of a whole should be in the end, from where they are and what the clusters may be used for. */
 import { distribute, type Share } from "./distribute.ts";
-import { type Budget, isGivenUp, type Member, type PlanInput, recordOf, sumOf } from "./members.ts";
+import {
+  type Budget,
+  isFailed,
+  type Member,
+  type PlanInput,
+  recordOf,
+  sumOf,
+  type Wish,
+} from "./members.ts";
 import type { Standing } from "./standing.ts";
 
 /** What came back is not given more before it has proved itself, unless there is nobody else; what has no part yet has nothing to prove. */
@@ -11,9 +19,31 @@ export function receivers(members: readonly Member[]): ReadonlySet<Member> {
   return new Set(members.filter(may));
 }
 
-export function goalOf(input: PlanInput, budget: Budget): ReadonlyMap<string, number> {
-  const { members, placeable = input.replicas } = input;
-  const replicas = Math.min(input.replicas, placeable);
+export interface Goal {
+  readonly goal: ReadonlyMap<string, number>;
+  /** Members whose copies did not become available in time: they get back what they had. */
+  readonly givenUp: ReadonlySet<string>;
+}
+
+/** What has failed is given up only if all of it has another place: elsewhere, or where it was. */
+export function goalOf(wish: Wish): Goal {
+  const failed = wish.input.members.filter((one) => isFailed(wish, one));
+  const givenUp = new Set(failed.map(({ name }) => name));
+  const goal = shared(wish, givenUp);
+  if (givenUp.size === 0 || sumOf([...goal.values()]) >= placeableOf(wish.input))
+    return { goal, givenUp };
+  return { goal: shared(wish, new Set()), givenUp: new Set() };
+}
+
+/** As many as are asked for, and as there may be. */
+function placeableOf({ replicas, placeable = replicas }: PlanInput): number {
+  return Math.min(replicas, placeable);
+}
+
+function shared(wish: Wish, givenUp: ReadonlySet<string>): ReadonlyMap<string, number> {
+  const { budget, input } = wish;
+  const { members } = input;
+  const replicas = placeableOf(input);
   const pinned = members.filter(({ part }) => part?.isPinned === true);
   const fixed = sumOf(pinned, ({ part }) => part?.replicas ?? 0);
   const free = members.filter((member) => !pinned.includes(member));
@@ -21,38 +51,36 @@ export function goalOf(input: PlanInput, budget: Budget): ReadonlyMap<string, nu
   const stays = budget.isPaused || budget.isExclusive;
   const goal = stays
     ? stayingGoal(input, budget, free, toShare)
-    : openGoal(input, budget, free, toShare);
+    : openGoal(wish, givenUp, free, toShare);
   for (const { name, part } of pinned) goal.set(name, part?.replicas ?? 0);
   return goal;
 }
 
 function openGoal(
-  input: PlanInput,
-  budget: Budget,
+  wish: Wish,
+  givenUp: ReadonlySet<string>,
   members: readonly Member[],
   replicas: number,
 ): Map<string, number> {
   const open = receivers(members);
-  const view = { input, budget };
   const shareOf = (member: Member): Share => {
     const { name, weight, capacity, room, domains, part } = member;
+    const isGivenUp = givenUp.has(name);
+    const before = isGivenUp ? recordOf(wish, member)?.from : part?.replicas;
     const ready = takesPart.has(member.standing);
-    const isBack = isGivenUp(view, member);
-    const cordoned = isBack || !open.has(member);
-    const current = (isBack ? recordOf(view, member)?.from : part?.replicas) ?? 0;
-    return { name, ready, weight, capacity, room, domains, cordoned, current };
+    const cordoned = isGivenUp || !open.has(member);
+    return { name, ready, weight, capacity, room, domains, cordoned, current: before ?? 0 };
   };
-  const goal = new Map(distribute(replicas, members.map(shareOf), input.maxSkews));
+  const goal = new Map(distribute(replicas, members.map(shareOf), wish.input.maxSkews));
   const unplaced = replicas - sumOf([...goal.values()]);
-  if (unplaced <= 0 || !members.some((one) => isGivenUp(view, one))) return goal;
-  // Where it came from takes it back: nobody else does.
-  const homes = members.filter(
-    ({ mayReturn, standing }) => mayReturn === true && standing === "leaving",
-  );
+  if (unplaced <= 0 || givenUp.size === 0) return goal;
+  // Nobody else takes it, so it stays where it was, or returns there if only its author wanted it away.
+  const homes = members.filter(({ standing }) => standing === "leaving");
   const back = distribute(
     unplaced,
     homes.map((one) => {
-      const current = recordOf(view, one)?.from ?? one.part?.replicas ?? 0;
+      const has = one.part?.replicas ?? 0;
+      const current = one.mayReturn === true ? (recordOf(wish, one)?.from ?? has) : has;
       return { name: one.name, ready: true, cordoned: true, current };
     }),
   );

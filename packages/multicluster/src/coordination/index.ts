@@ -12,14 +12,21 @@ export { type DecideInput, type Decision, decide, type Place, schedulable } from
 export { deploymentStrategy } from "./deployment-strategy.ts";
 export { distribute, type Share, weightMax } from "./distribute.ts";
 export { placedCondition } from "./fold-parts.ts";
+export { following, isFollowing } from "./follow/following.ts";
+export { overridesAnnotation } from "./overrides.ts";
 export {
   askedReplicasAnnotation,
   belongsTo,
   handsOffAnnotation,
+  isMachinery,
   isWhole,
   lostSinceAnnotation,
   ownerLabelOf,
   ownerLabelValue,
+  ownerReference,
+  partName,
+  plain,
+  shortened,
 } from "./part.ts";
 export { capacityAnnotation, selectorAnnotation, weightsAnnotation } from "./placement.ts";
 export {

@@ -12,7 +12,7 @@ export interface Member {
   /** It is to be emptied by the author's wish alone: what does not succeed elsewhere may come back. */
   readonly mayReturn?: boolean;
   /** Lost for so long that its agent has stopped what may run once at most. */
-  readonly isFenced?: boolean;
+  readonly isFenced?: boolean | undefined;
   readonly weight?: number | undefined;
   readonly capacity?: number | undefined;
   /** Replicas that it can have at all; unbounded if left out. */
@@ -144,6 +144,16 @@ export function isLeftAlone({ standing, isLeaving }: Member): boolean {
   return standing === "lost" && isLeaving !== true;
 }
 
+/** At most one: its agent has surely stopped what it has. Others may have it when its part says none, so that it is not started again when the cluster is back. */
+export function isStopped({ standing, isFenced }: Member): boolean {
+  return standing === "lost" && isFenced === true;
+}
+
+/** At most one: what it has may run, though nobody can see it. */
+export function isUnfenced({ standing, isFenced }: Member): boolean {
+  return standing === "lost" && isFenced === false;
+}
+
 export function isToBeEmptied({ standing }: Member): boolean {
   return standing === "leaving" || standing === "lost" || standing === "gone";
 }
@@ -153,8 +163,9 @@ export function recordOf({ input }: Pick<Wish, "input">, { part }: Member): Move
   return part?.move !== undefined && part.move.of === (input.of ?? "") ? part.move : undefined;
 }
 
-export function isGivenUp(view: Wish, member: Member): boolean {
-  return recordOf(view, member)?.isRolledBack === true || isExpired(view, member);
+/** Given up before, or to be given up now. */
+export function isFailed(wish: Wish, member: Member): boolean {
+  return recordOf(wish, member)?.isRolledBack === true || isExpired(wish, member);
 }
 
 /** Started for this move, and not available though the deadline has passed. */

@@ -105,8 +105,9 @@ describe("the budget", () => {
       unavailable: 1,
       isPaused: true,
       isExclusive: false,
-      deadlineMs: 600_000,
+      deadlineMs: undefined,
     });
+    assert.equal(budgetOf({ ...rollout, paused: false }, {}, 10).deadlineMs, 600_000);
     assert.deepEqual(budgetOf({}, {}, 10), unlimited);
     assert.equal(budgetOf({ maxSurge: 0, maxUnavailable: "9%" }, {}, 10).surge, 1);
     assert.equal(
@@ -206,6 +207,12 @@ describe("the deadline", () => {
     });
   });
 
+  it("gives what was given up no more than it had, and that much again", () => {
+    const given = part(3, 3, { move: record({ from: 5, isRolledBack: true }) });
+    const members = [east(part(5)), member("west", "accepting", given)];
+    assert.deepEqual(next({ replicas: 10, members, budget }), { east: 5, west: 5 });
+  });
+
   it("sends what fails in one place to another that is wanted, and not back", () => {
     const late = member("west", "accepting", part(5, 0, { move: record() }));
     const members = [east(part(10)), late, member("north", "accepting", part(5))];
@@ -221,7 +228,21 @@ describe("the deadline", () => {
     const members = [member("east", "leaving", part(10)), late];
     const one = { replicas: 10, members, budget, nowMs: 60_000 };
     assert.deepEqual(next(one), { east: 10, west: 0 });
-    assert.deepEqual(states(one), { east: "blocked", west: "rolledBack" });
+    assert.deepEqual(states(one), { east: "ready", west: "rolledBack" });
+  });
+
+  it("gives up nothing that has no other place", () => {
+    const late = member("west", "accepting", part(10, 3, { move: record() }));
+    const one = { replicas: 10, members: [late], budget, nowMs: 60_000 };
+    assert.deepEqual(next(one), { west: 10 });
+    assert.deepEqual(states(one), { west: "starting" });
+    const before = part(0, 0, { move: record({ isRolledBack: true }) });
+    const again = [member("west", "accepting", before), member("east", "lost", part(10))];
+    const retried = plan({ ...one, members: again });
+    assert.deepEqual(Object.fromEntries(retried.next), { east: 10, west: 10 });
+    // And then for good: what has no other place is waited for, not given up in turns for ever.
+    assert.equal(retried.records.get("west")?.isRolledBack, true);
+    assert.equal(retried.wakeAtMs, undefined);
   });
 
   it("ends with the move: what is available is not given up later", () => {

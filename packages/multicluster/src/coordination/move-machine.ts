@@ -122,7 +122,8 @@ export const mayGrow: Readonly<Record<MoveState, boolean>> = {
   shifting: false,
   draining: false,
   blocked: false,
-  rolledBack: false,
+  // As far as the goal goes, which is what it had before.
+  rolledBack: true,
   frozen: false,
 };
 

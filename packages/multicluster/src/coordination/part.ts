@@ -18,11 +18,13 @@ import {
 } from "@kcp-ts/sdk";
 import {
   assignedCluster,
+  atMostOneLabel,
   clusterLabel,
   ownedByLabel,
   ownedByLabels,
   reservedAnnotation,
   statesOf,
+  takesOverFromAnnotation,
 } from "../api/index.ts";
 import { formatReservation, reservationOf, workloadOf } from "../scheduling/index.ts";
 import { type MoveRecord, moveAnnotation, moveRecordText } from "./move-record.ts";
@@ -82,7 +84,11 @@ export interface PartWish extends PartOf {
   readonly share: PartShare;
   readonly askedReplicas: number;
   readonly lostSince?: string | undefined;
+  /** The cluster that has the volumes, as long as this one is to get them. */
+  readonly takesOverFrom?: string | undefined;
   readonly move?: MoveRecord | undefined;
+  /** Agents stop it when their lease is gone. */
+  readonly isAtMostOne?: boolean;
 }
 
 export function newPart(wish: PartWish): ObjectInput<Workload> {
@@ -132,10 +138,13 @@ function specFor({
   return strategy.specFor(parent, share, cluster);
 }
 
-function labelsFor({ parent, cluster }: PartOf, current: StringMap | undefined): StringMap {
+function labelsFor(wish: PartWish, current: StringMap | undefined): StringMap {
+  const { parent, cluster, isAtMostOne = false } = wish;
+  const { [atMostOneLabel]: _, ...kept } = ofMachinery(current);
   return {
     ...plain(parent.metadata.labels),
-    ...ofMachinery(current),
+    ...kept,
+    ...(isAtMostOne ? { [atMostOneLabel]: "true" } : {}),
     [clusterLabel]: cluster,
     [ownedByLabel]: ownerLabelValue(parent.metadata.name),
   };
@@ -146,6 +155,7 @@ function annotationsFor(wish: PartWish, current: StringMap | undefined): StringM
     [lostSinceAnnotation]: _lost,
     [reservedAnnotation]: _reserved,
     [moveAnnotation]: _move,
+    [takesOverFromAnnotation]: _takesOverFrom,
     ...kept
   } = ofMachinery(current);
   return {
@@ -154,6 +164,7 @@ function annotationsFor(wish: PartWish, current: StringMap | undefined): StringM
     [askedReplicasAnnotation]: String(wish.askedReplicas),
     ...reservedBy(wish),
     ...(wish.lostSince === undefined ? {} : { [lostSinceAnnotation]: wish.lostSince }),
+    ...(wish.takesOverFrom === undefined ? {} : { [takesOverFromAnnotation]: wish.takesOverFrom }),
     ...(wish.move === undefined ? {} : { [moveAnnotation]: moveRecordText(wish.move) }),
   };
 }
@@ -185,7 +196,7 @@ function ofMachinery(map: StringMap | undefined): StringMap {
 }
 
 /** Keys that each object has for itself. */
-function isMachinery(key: string): boolean {
+export function isMachinery(key: string): boolean {
   return /^([a-z0-9.-]*\.)?kcp\.(io|dev)\/|^(deployment|kubectl)\.kubernetes\.io\//.test(key);
 }
 

@@ -16,13 +16,12 @@
  * 5. Where there is nowhere to go, nothing is taken away, whatever the budget.
  * 6. At most one, if asked for: nothing is started while what it replaces may run; a lost cluster's share not before its fence is up and its part says none.
  */
-import { goalOf } from "./goal.ts";
+import { type Goal, goalOf } from "./goal.ts";
 import {
   availableAtLeast,
   availableAtMost,
   isExpired,
   isFrozen,
-  isGivenUp,
   isToBeEmptied,
   type Member,
   mayRun,
@@ -120,8 +119,7 @@ export function planMoves(input: PlanInput): Plan {
 }
 
 /** All that the steps of one plan have in common. */
-interface View extends Wish {
-  readonly goal: ReadonlyMap<string, number>;
+interface View extends Wish, Goal {
   readonly unplaced: number;
   /** So many stay available. */
   readonly floor: number;
@@ -131,12 +129,12 @@ interface View extends Wish {
 
 function viewOf(input: PlanInput): View {
   const { replicas, budget = unlimited } = input;
-  const goal = goalOf(input, budget);
+  const { goal, givenUp } = goalOf({ input, budget });
   const unplaced = Math.max(0, replicas - sumOf([...goal.values()]));
   const least = Math.max(Math.min(1, replicas), replicas - budget.unavailable);
   const spared = budget.isExclusive ? 0 : least;
   const floor = unplaced > 0 ? replicas : spared;
-  const view = { input, budget, goal, unplaced, floor };
+  const view = { input, budget, goal, givenUp, unplaced, floor };
   return { ...view, growth: growthOf(view) };
 }
 
@@ -150,7 +148,8 @@ function eventOf(view: View, member: Member, cut: number): MoveEvent {
   if (part.isGoing) return "replaced";
   if (isFrozen(view, member)) return "lost";
   if (part.isPinned) return "available";
-  if (isExpired(view, member)) return part.isHeld === true ? "held" : "expired";
+  const isLate = isExpired(view, member) && view.givenUp.has(name);
+  if (isLate) return part.isHeld === true ? "held" : "expired";
   const isEmptied = part.replicas === 0 && wanted === 0 && isToBeEmptied(member);
   if (isEmptied || cut > 0) return part.isHeld === true ? "held" : "replaced";
   if (part.replicas > wanted) return view.unplaced > 0 ? "nowhere" : "unwanted";
@@ -162,7 +161,7 @@ function previousOf(view: View, member: Member): MoveState {
   if (member.part === undefined) return "gone";
   const record = recordOf(view, member);
   if (record === undefined) return "ready";
-  return record.isRolledBack ? "rolledBack" : "starting";
+  return record.isRolledBack && view.givenUp.has(member.name) ? "rolledBack" : "starting";
 }
 
 /** How many of the superfluous may go now. */
@@ -172,7 +171,7 @@ function sparedOf(view: View, purse: Readonly<Purse>, member: Member, superfluou
   const { isEnough, available, toForgo } = purse;
   const idle = part.replicas - (isEnough ? availableAtLeast(member) : availableAtMost(member));
   if (isEnough) return Math.min(superfluous, idle + available - view.floor);
-  const isUseless = part.isStuck || isGivenUp(view, member);
+  const isUseless = part.isStuck || view.givenUp.has(member.name);
   return Math.min(superfluous, isUseless ? idle : Math.min(idle, toForgo));
 }
 
@@ -242,10 +241,12 @@ function remember(
     const has = part?.replicas ?? 0;
     const known = recordOf(view, member);
     const from = known?.from ?? has;
-    if (isGivenUp(view, member)) {
+    if (view.givenUp.has(name)) {
       records.set(name, { from, sinceMs: known?.sinceMs ?? sinceMs, isRolledBack: true, of });
     } else if (wanted > has || (known === undefined && wanted < has)) {
-      records.set(name, { from, sinceMs, isRolledBack: false, of });
+      // What has failed once is not put to the test again: it grows because nothing else is left.
+      const isRolledBack = known?.isRolledBack === true;
+      records.set(name, { from, sinceMs, isRolledBack, of });
     } else if (known !== undefined && !isDone) {
       records.set(name, known);
     }

@@ -73,13 +73,15 @@ export function budgetOf(
   const unavailable = inReplicas(maxUnavailable ?? 0, replicas, Math.floor);
   const surge =
     maxSurge === undefined ? Number.POSITIVE_INFINITY : inReplicas(maxSurge, replicas, Math.ceil);
+  // While it is paused no time passes; and what breaks before it makes has nothing to go back to.
+  const isWaiting = rollback === false || paused === true || atMostOne === true;
   return {
     surge: surge === 0 && unavailable === 0 ? 1 : surge,
     unavailable,
     isPaused: paused === true,
     isExclusive: atMostOne === true,
     deadlineMs:
-      progressDeadlineSeconds === undefined || rollback === false
+      progressDeadlineSeconds === undefined || isWaiting
         ? undefined
         : progressDeadlineSeconds * 1000,
   };

@@ -13,6 +13,7 @@ import {
   apiResourceImports,
   clusterLabels,
   evictAnnotation,
+  followedTargets,
   ownedByLabels,
   stateLabel,
   stateSync,
@@ -125,6 +126,8 @@ async function blockOf(
   signal: AbortSignal,
 ): Promise<Occupant["block"]> {
   if (metadata.deletionTimestamp !== undefined) return undefined;
+  // What follows others leaves with them.
+  if (followedTargets(metadata.annotations).has(target)) return undefined;
   const owner = metadata.ownerReferences?.find(({ controller }) => controller === true);
   const isPart = ownedByLabels.some((label) => stringMember(metadata.labels, label) !== undefined);
   if (owner === undefined || !isPart) {

@@ -1,7 +1,7 @@
 /** Objects of the logical cluster that a SyncTarget holds: something of them is in its cluster, or may be. */
 import { isStatusError } from "@kcp-ts/machinery/status";
 import { type Client, defineResource, type KubernetesObject } from "@kcp-ts/sdk";
-import { apiResourceImports, syncerFinalizer } from "../api/index.ts";
+import { apiResourceImports, registrationFieldManager, syncerFinalizer } from "../api/index.ts";
 import { releasePatch } from "../syncer/index.ts";
 
 export interface HeldOriginal {
@@ -42,7 +42,8 @@ export async function* heldOriginals(
               const { name, namespace } = metadata;
               const at = namespace === undefined ? { name } : { name, namespace };
               try {
-                await resource.patch(at, { type: "merge", patch }, { signal });
+                const options = { fieldManager: registrationFieldManager, signal };
+                await resource.patch(at, { type: "merge", patch }, options);
               } catch (error) {
                 if (!isStatusError(error, "NotFound")) throw error;
               }

@@ -14,6 +14,7 @@ import {
 import {
   type KubernetesObject,
   type ManagedFieldsEntry,
+  type OwnerReference,
   type StringMap,
   stringMember,
 } from "@kcp-ts/sdk";
@@ -40,6 +41,8 @@ export interface CachedMetadata {
   readonly annotations: StringMap | undefined;
   readonly finalizers: readonly string[] | undefined;
   readonly deletionTimestamp: string | undefined;
+  /** The owner that made it, if one did. */
+  readonly controller: OwnerReference | undefined;
 }
 
 /**
@@ -76,6 +79,7 @@ export function cachedObject(
       annotations,
       finalizers,
       deletionTimestamp,
+      controller: metadata.ownerReferences?.find(({ controller }) => controller === true),
     },
     body: stringifyJson(body as JsonObject),
     status: status === undefined ? undefined : stringifyJson(status),

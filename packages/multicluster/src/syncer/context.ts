@@ -2,6 +2,7 @@
 import type { Clock, Random } from "@kcp-ts/machinery/base";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { type Client, defineResource, type KubernetesObject, type Resource } from "@kcp-ts/sdk";
+import type { Lease } from "./lease.ts";
 import type { TargetIdentity } from "./origin.ts";
 
 export interface SyncContext {
@@ -12,6 +13,8 @@ export interface SyncContext {
   readonly serves: (cluster: ClusterName) => boolean;
   /** Throws unless the control plane says, live, that the SyncTarget is the one we know. Asked before anything is deleted in the cluster. */
   readonly confirmTarget: () => Promise<void>;
+  /** Of an agent: what may run once at most runs only while it is held. */
+  readonly lease?: Lease | undefined;
   readonly clock: Clock;
   readonly random: Random;
   readonly signal: AbortSignal;

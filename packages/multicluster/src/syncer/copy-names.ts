@@ -5,7 +5,12 @@
 import type { KindPolicy } from "./policy.ts";
 
 export function isNamedByCluster({ direction, copyNames }: KindPolicy): boolean {
-  return direction === "both" || (direction === "up" && copyNames === "by-cluster");
+  return direction !== "down" && copyNames === "by-cluster";
+}
+
+/** Whether an object with such a name upstream has a name without it in the cluster. */
+export function isShorterInCluster(policy: KindPolicy): boolean {
+  return isNamedByCluster(policy) || policy.partNames === "whole";
 }
 
 export function copyName(name: string, target: string): string {

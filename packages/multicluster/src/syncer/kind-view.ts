@@ -5,7 +5,7 @@
  * The echo of an own write is no news: who wrote it has looked at the answer. What somebody else did just before is in the answer too, and may never be told by
  * itself; so an answer that holds more than was written is looked at again.
  */
-import { rootCluster } from "@kcp-ts/machinery/names";
+import { type ClusterName, parseClusterName, rootCluster } from "@kcp-ts/machinery/names";
 import {
   formatKey,
   Informer,
@@ -14,22 +14,25 @@ import {
   parseKey,
   stringMember,
 } from "@kcp-ts/sdk";
-import { downstreamLabel } from "../api/index.ts";
+import { downstreamLabel, statesOf, stateUpsync } from "../api/index.ts";
+import { assignedTargets, isHeldBy, type Metadata } from "./assignment.ts";
 import { type AuditOptions, runAudit } from "./audit.ts";
 import {
+  bodyOf,
   type CachedObject,
   cachedObject,
   hasSameContent,
   liveObjectsMax,
 } from "./cached-object.ts";
 import type { SyncContext, SyncedResource } from "./context.ts";
-import { copyName, isNamedByCluster, nameInCluster } from "./copy-names.ts";
+import { copyName, isNamedByCluster, isShorterInCluster, nameInCluster } from "./copy-names.ts";
 import { type Place, placeOf } from "./desired-object.ts";
 import type { DownstreamNamespaces } from "./downstream-namespaces.ts";
 import { type Origin, parseOrigin, targetKey } from "./origin.ts";
 import type { KindPolicy } from "./policy.ts";
 import { originAnnotation } from "./protocol.ts";
 import type { UpstreamInformers, UpstreamKind } from "./upstream-informers.ts";
+import { claimNamespaceOf } from "./volume-gate.ts";
 
 export interface KindViewOptions {
   readonly context: SyncContext;
@@ -63,10 +66,16 @@ export class KindView {
   constructor(options: KindViewOptions) {
     this.#options = options;
     // What is born downstream does not carry our label; where it is says that it concerns us.
+    const ownKey = targetKey(options.context.target);
+    const isOfOurs = (object: KubernetesObject) =>
+      options.synced.resource.namespaced
+        ? object.metadata.namespace?.startsWith("kcp-") === true
+        : stringMember(object.metadata.labels, downstreamLabel) === ownKey ||
+          claimNamespaceOf(object as never).startsWith("kcp-");
     this.#selection =
       options.policy.direction !== "down"
-        ? { keep: ({ metadata }) => metadata.namespace?.startsWith("kcp-") === true }
-        : { labelSelector: `${downstreamLabel}=${targetKey(options.context.target)}` };
+        ? { keep: isOfOurs }
+        : { labelSelector: `${downstreamLabel}=${ownKey}` };
     const { context, synced, policy, upstreamInformers } = options;
     const { downstream, target, clock, random, onError } = context;
     const paths = policy.contested.map(({ path }) => path);
@@ -89,12 +98,12 @@ export class KindView {
     });
     this.#upstream = upstreamInformers.open(synced.resource, target.name, {
       changed: (key) => {
-        if (!context.serves(key.cluster)) return;
+        if (!this.#serves(key.cluster)) return;
         const told = this.#upstream.get(key);
         if (isNews(this.#freshUpstream, formatKey(key), told)) options.onChange(key);
       },
       deleted: (key) => {
-        if (!context.serves(key.cluster)) return;
+        if (!this.#serves(key.cluster)) return;
         const wasFresh = this.#freshUpstream.delete(formatKey(key));
         if (wasFresh || this.downstreamObject(key) !== undefined) options.onChange(key);
       },
@@ -105,7 +114,7 @@ export class KindView {
 
   async run(): Promise<void> {
     const { signal, onChange, context } = this.#options;
-    for (const key of this.#upstream.keys()) if (context.serves(key.cluster)) onChange(key);
+    for (const key of this.#upstream.keys()) if (this.#serves(key.cluster)) onChange(key);
     const { downstream, clock, random, onError } = context;
     const audited = {
       informer: this.#downstream,
@@ -174,16 +183,24 @@ export class KindView {
   placeOf(key: ObjectKey): Place {
     const { synced, namespaces, policy, context } = this.#options;
     const namespace = synced.resource.namespaced ? namespaces.nameFor(key) : "";
-    if (!isNamedByCluster(policy)) return placeOf(key, policy, namespace);
+    if (!isShorterInCluster(policy)) return placeOf(key, policy, namespace);
     const name = nameInCluster(key.name, context.target.name);
     return name === undefined ? placeOf(key, policy, namespace) : { namespace, name };
   }
 
   /** Whether it is, or would be, the copy of something that was born in the cluster. */
-  comesUp({ name }: ObjectKey): boolean {
+  comesUp(key: ObjectKey): boolean {
     const { policy, context } = this.#options;
     if (policy.direction !== "both") return policy.direction === "up";
-    return nameInCluster(name, context.target.name) !== undefined;
+    const isNamed = nameInCluster(key.name, context.target.name) !== undefined;
+    if (isNamedByCluster(policy) && !isNamed) return false;
+    // A part of a whole may have such a name, too.
+    const { name } = context.target;
+    const metadata: Metadata = this.upstreamObject(key)?.metadata ?? {};
+    if (statesOf(metadata.labels).get(name) === stateUpsync) return true;
+    if (assignedTargets(metadata).has(name) || isHeldBy(metadata, name)) return false;
+    const there = this.downstreamObject(key);
+    return there === undefined || this.originOf(there) === undefined;
   }
 
   /** `what` was meant to change; the rest is as it was looked at, or the object is looked at again. */
@@ -228,29 +245,39 @@ export class KindView {
       return undefined;
     const place = this.placeOf(origin);
     if (place.namespace !== namespace || place.name !== name) return undefined;
-    return this.#options.context.serves(origin.cluster) ? origin : undefined;
+    return this.#serves(origin.cluster) ? origin : undefined;
   }
 
   /** Of an object in a namespace of ours, whoever made it. */
   keyOf(object: CachedObject): ObjectKey | undefined {
-    const { policy, namespaces, context } = this.#options;
+    const { policy, namespaces, context, synced } = this.#options;
     const origin = policy.direction === "up" ? undefined : this.originOf(object);
     if (origin !== undefined || policy.direction === "down")
       return origin && { cluster: origin.cluster, namespace: origin.namespace, name: origin.name };
-    const at = namespaces.locate(object.metadata.namespace);
+    const { namespaced } = synced.resource;
     const { name } = object.metadata;
+    const inside = namespaced ? object.metadata.namespace : claimNamespaceOf(bodyOf(object));
+    const at = namespaces.locate(inside);
+    if (at === undefined) return undefined;
+    const cluster = policy.of === "home" ? parseClusterName(context.target.cluster) : at.cluster;
     return (
-      at && {
-        cluster: at.cluster,
-        namespace: at.namespace,
+      cluster && {
+        cluster,
+        namespace: namespaced ? at.namespace : "",
         name: isNamedByCluster(policy) ? copyName(name, context.target.name) : name,
       }
     );
   }
 
+  #serves(cluster: ClusterName): boolean {
+    const { policy, context } = this.#options;
+    return policy.of === "home" ? cluster === context.target.cluster : context.serves(cluster);
+  }
+
   /** All that is in the cluster, or in one namespace of it. */
   requeueDownstream(namespace?: string): void {
-    const filter = namespace === undefined ? undefined : { cluster: rootCluster, namespace };
+    const isAll = namespace === undefined || !this.#options.synced.resource.namespaced;
+    const filter = isAll ? undefined : { cluster: rootCluster, namespace };
     for (const object of this.#downstream.store.list(filter)) {
       const key = this.keyOf(object);
       if (key !== undefined) this.#options.onChange(key);

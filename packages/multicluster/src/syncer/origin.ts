@@ -108,6 +108,11 @@ export function parseOrigin(text: string | undefined): Origin | undefined {
   return parsed === undefined ? undefined : { cluster: parsed, namespace, name, uid, target };
 }
 
+/** Of a spec diff, to say which one a cluster has. */
+export function diffHash(diff: string): string {
+  return hashDigits(diff, 16);
+}
+
 /** What an upsynced object is a copy of. */
 export interface CopyOf {
   /** Of the object in the cluster. */

@@ -15,11 +15,13 @@ import { formatGroupResource } from "@kcp-ts/machinery/status";
 export interface KindPolicy {
   /**
    * `down`: objects are made upstream and copied to the cluster. `up`: they are born in the cluster, in namespaces of ours, and copied up.
-   * `both`: what is assigned goes down, what is born there comes up; copies are named by cluster, so that the two never meet.
+   * `both`: what is assigned goes down, what is born there comes up.
    */
   readonly direction: "down" | "up" | "both";
   /** What copies are called that came up: as in the cluster, or `<name>--<SyncTarget>`, so that several clusters can have the same. */
   readonly copyNames: "same" | "by-cluster";
+  /** What a part `<name>--<SyncTarget>` is called in the cluster: the same, or as the whole is, where others know it by that name. */
+  readonly partNames: "same" | "whole";
   /** Who knows the truth about `.status`: it is copied to the other side. */
   readonly statusOwner: "downstream" | "upstream" | "nobody";
   /** What follows when somebody deletes the copy in the cluster: it is made anew, or the original goes too. */
@@ -32,6 +34,11 @@ export interface KindPolicy {
   readonly omitted: readonly string[];
   /** Names that the cluster has for itself. */
   readonly renamed: Readonly<Record<string, string>>;
+  /**
+   * Whose objects are synced: those of all logical clusters that the SyncTarget serves, or those of its own alone. A PersistentVolume names storage that may be anybody's,
+   * so nobody but the owner of the cluster may bring one there.
+   */
+  readonly of: "tenants" | "home";
 }
 
 export interface ContestedField {
@@ -47,12 +54,14 @@ export type Policies = Readonly<Record<string, Partial<KindPolicy>>>;
 export const ordinaryPolicy: KindPolicy = {
   direction: "down",
   copyNames: "same",
+  partNames: "same",
   statusOwner: "downstream",
   onDownstreamDeletion: "recreate",
   onUpstreamDeletion: "recreate",
   contested: [],
   omitted: [],
   renamed: {},
+  of: "tenants",
 };
 
 const scaled = { contested: [{ path: "spec.replicas", mode: "leave" }] } as const;
@@ -60,15 +69,24 @@ const scaled = { contested: [{ path: "spec.replicas", mode: "leave" }] } as cons
 export const defaultPolicies: Policies = {
   "deployments.apps": scaled,
   "replicasets.apps": scaled,
-  "statefulsets.apps": scaled,
+  // Their Pods are known by their names. Nobody in the cluster scales them: the next number may be another cluster's.
+  "statefulsets.apps": { partNames: "whole" },
   // Every namespace of a cluster has one already.
   configmaps: { renamed: { "kube-root-ca.crt": "kcp-root-ca.crt" }, statusOwner: "nobody" },
   secrets: { statusOwner: "nobody" },
-  // Who deletes a Pod wants it restarted.
-  pods: { direction: "up", onUpstreamDeletion: "propagate" },
+  // Tokens are each side's own.
+  serviceaccounts: { statusOwner: "nobody", omitted: ["secrets"] },
+  // Those of claims of ours come up; those that are bound in another cluster go down.
+  persistentvolumes: { direction: "both", copyNames: "by-cluster", of: "home" },
+  // Those of workloads come up, bare ones go down. Who deletes one that came up wants it restarted; one that went down and is deleted there has ended.
+  pods: { direction: "both", onDownstreamDeletion: "propagate", onUpstreamDeletion: "propagate" },
   endpoints: { direction: "up", statusOwner: "nobody" },
   // Those of a cluster's Services come up; those of imported Services go down.
-  "endpointslices.discovery.k8s.io": { direction: "both", statusOwner: "nobody" },
+  "endpointslices.discovery.k8s.io": {
+    direction: "both",
+    copyNames: "by-cluster",
+    statusOwner: "nobody",
+  },
   // Which clusters are behind it is known here; its address in a cluster is given there.
   "serviceimports.multicluster.x-k8s.io": {
     statusOwner: "upstream",
@@ -96,8 +114,10 @@ export class PolicyError extends Error {
 const choices = {
   direction: ["down", "up", "both"],
   copyNames: ["same", "by-cluster"],
+  partNames: ["same", "whole"],
   statusOwner: ["downstream", "upstream", "nobody"],
   onDownstreamDeletion: ["recreate", "propagate"],
+  of: ["tenants", "home"],
   onUpstreamDeletion: ["recreate", "propagate"],
 } as const;
 

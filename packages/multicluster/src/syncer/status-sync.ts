@@ -48,6 +48,8 @@ export class StatusSync {
   readonly #patience: DriftPatience;
   /** What was written last, and what the server made of it: when both are still so, there is nothing to write. */
   readonly #settled = new Map<string, string>();
+  /** What was sent down last. */
+  readonly #lowered = new Map<string, string>();
 
   constructor(options: StatusSyncOptions) {
     this.#options = options;
@@ -56,17 +58,24 @@ export class StatusSync {
 
   forget(text: string): void {
     this.#settled.delete(text);
+    this.#lowered.delete(text);
     this.#patience.forget(text);
   }
 
-  async sync(key: ObjectKey, upstream: CachedObject, downstream: CachedObject): Promise<void> {
+  /** When to look again, if somebody in the cluster insists on another status. */
+  async sync(
+    key: ObjectKey,
+    upstream: CachedObject,
+    downstream: CachedObject,
+  ): Promise<number | undefined> {
     const { statusOwner } = this.#options.policy;
-    if (statusOwner === "upstream") await this.#lower(key, upstream, downstream);
-    if (statusOwner !== "downstream" || downstream.status === undefined) return;
+    if (statusOwner === "upstream") return await this.#lower(key, upstream, downstream);
+    if (statusOwner !== "downstream" || downstream.status === undefined) return undefined;
     const status = translated(statusOf(downstream), downstream);
-    if (status === undefined) return;
+    if (status === undefined) return undefined;
     if (assignedTargets(upstream.metadata).size > 1) await this.#annotate(key, upstream, status);
     else await this.#raise(key, upstream, status);
+    return undefined;
   }
 
   /** What no cluster has any more has no status either. */
@@ -115,13 +124,21 @@ export class StatusSync {
     view.wroteUpstream(key, answer, "other");
   }
 
-  async #lower(key: ObjectKey, upstream: CachedObject, downstream: CachedObject): Promise<void> {
-    const status = statusOf(upstream);
-    if (status === undefined || isContained(status, statusOf(downstream))) return;
+  /** What is new is sent at once; what was sent and changed there, with growing patience. Others may say more than we do. */
+  async #lower(
+    key: ObjectKey,
+    upstream: CachedObject,
+    downstream: CachedObject,
+  ): Promise<number | undefined> {
+    const [status, found] = [statusOf(upstream), statusOf(downstream)];
+    if (status === undefined || jsonEqual(status, found ?? null)) return undefined;
     const text = formatKey(key);
     const wanted = stringifyJson(status);
-    if (this.#settled.get(text) === settlement(wanted, downstream.status)) return;
-    if (this.#patience.waitMs(text) > 0) return;
+    if (this.#settled.get(text) === settlement(wanted, downstream.status)) return undefined;
+    const isSent = this.#lowered.get(text) === settlement(wanted, undefined);
+    if (isSent && isContained(status, found)) return undefined;
+    const waitMs = isSent ? this.#patience.waitMs(text) : 0;
+    if (waitMs > 0) return waitMs;
     const { context, synced, view } = this.#options;
     const { namespace, name } = view.placeOf(key);
     const metadata = { name, ...(namespace === "" ? {} : { namespace }) };
@@ -133,8 +150,10 @@ export class StatusSync {
         signal: context.signal,
       });
     const written = view.wroteDownstream(key, answer);
-    if (isContained(status, statusOf(written))) this.#settled.delete(text);
+    this.#lowered.set(text, settlement(wanted, undefined));
+    if (jsonEqual(status, statusOf(written) ?? null)) this.#settled.delete(text);
     else this.#settled.set(text, settlement(wanted, written.status));
+    return undefined;
   }
 }
 

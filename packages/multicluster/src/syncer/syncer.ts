@@ -15,12 +15,16 @@ import {
   type InformerScope,
   type MetricsRegistry,
   type ObjectKey,
+  onAbort,
   WorkQueue,
 } from "@kcp-ts/sdk";
 import type { SyncContext, SyncedResource } from "./context.ts";
 import { DownstreamNamespaces } from "./downstream-namespaces.ts";
+import { EventSync } from "./event-sync.ts";
+import { runFence } from "./fence.ts";
 import { runHeartbeat, targetConfirmation } from "./heartbeat.ts";
 import { isRace, type KindHealth, KindSync } from "./kind-sync.ts";
+import { Lease } from "./lease.ts";
 import type { TargetIdentity } from "./origin.ts";
 import { type KindPolicy, type Policies, policyFor } from "./policy.ts";
 import { PolicySet } from "./policy-set.ts";
@@ -43,6 +47,8 @@ export interface SyncerOptions {
   readonly upstreamInformers?: UpstreamInformers | undefined;
   /** The logical cluster of the SyncTarget: it is looked at before anything is deleted, and told that the syncer lives. */
   readonly home?: Client | undefined;
+  /** Works in the cluster itself, so it can stop what may run once at most when the control plane is out of reach. Needs a `home`. */
+  readonly isAgent?: boolean | undefined;
   /** Objects worked on at a time. */
   readonly workers?: number | undefined;
   readonly metrics?: MetricsRegistry | undefined;
@@ -100,6 +106,7 @@ class RunningSyncer implements Syncer {
   readonly #stop = new AbortController();
   readonly #running: Promise<void>[] = [];
   #stopListening = () => {};
+  #events: { readonly stop: AbortController } | undefined;
   #refused: string | undefined;
 
   constructor(options: SyncerOptions) {
@@ -120,6 +127,7 @@ class RunningSyncer implements Syncer {
       upstreamIn,
       serves,
       confirmTarget: targetConfirmation({ home, target, clock, signal }),
+      lease: options.isAgent === true && home !== undefined ? new Lease(clock) : undefined,
       clock,
       random,
       signal,
@@ -187,7 +195,9 @@ class RunningSyncer implements Syncer {
       this.#context.onError(new Error(message));
       void this.stop();
     };
+    const { lease } = this.#context;
     this.#running.push(runHeartbeat({ context: this.#context, client, onLost }));
+    if (lease !== undefined) this.#running.push(runFence({ context: this.#context, lease }));
   }
 
   async synced(signal: AbortSignal): Promise<void> {
@@ -215,6 +225,31 @@ class RunningSyncer implements Syncer {
     for (const [id, synced] of wanted) {
       if (!this.#kinds.has(id)) this.#startKind(id, synced);
     }
+    this.#updateEvents();
+  }
+
+  /** Events belong to Pods: who brings those up wants to know what befell them. */
+  #updateEvents(): void {
+    const isWanted = [...this.#kinds.values()].some(isPods);
+    if (!isWanted) this.#events?.stop.abort();
+    if (!isWanted) this.#events = undefined;
+    if (!isWanted || this.#events !== undefined) return;
+    const stop = new AbortController();
+    this.#events = { stop };
+    onAbort(this.#stop.signal, () => stop.abort());
+    const events = new EventSync({
+      context: this.#context,
+      namespaces: this.#namespaces,
+      viewOf: (group, name) => {
+        for (const { synced, view } of this.#kinds.values()) {
+          const { resource } = synced;
+          if (resource.group === group && resource.kind === name) return { resource, view };
+        }
+        return undefined;
+      },
+      signal: stop.signal,
+    });
+    this.#running.push(events.run());
   }
 
   #startKind(id: string, synced: SyncedResource): void {
@@ -256,6 +291,10 @@ class RunningSyncer implements Syncer {
     this.#queue.forget(item);
     if (againAfterMs !== undefined) this.#queue.addAfter(item, againAfterMs);
   }
+}
+
+function isPods({ synced: { resource }, policy }: KindSync): boolean {
+  return resource.resource === "pods" && resource.group === "" && policy.direction === "up";
 }
 
 function isSame(one: KindPolicy, other: KindPolicy): boolean {

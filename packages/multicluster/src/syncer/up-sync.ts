@@ -7,9 +7,16 @@
  * Where the deletion of a copy means the original (Pods), a finalizer holds the copy until that one is gone, so that who deletes it waits for what
  * he waits for in any cluster.
  */
-import { type JsonObject, jsonEqual, stringifyJson } from "@kcp-ts/machinery/json";
+import { isJsonObject, type JsonObject, jsonEqual, stringifyJson } from "@kcp-ts/machinery/json";
 import { type DynamicObject, type ObjectInput, type ObjectKey, stringMember } from "@kcp-ts/sdk";
-import { copyOfAnnotation, stateLabel, stateUpsync, syncerFinalizer } from "../api/index.ts";
+import {
+  clusterLostReason,
+  copyOfAnnotation,
+  heldInClusterAnnotation,
+  stateLabel,
+  stateUpsync,
+  syncerFinalizer,
+} from "../api/index.ts";
 import { bodyOf, type CachedObject, cachedObject, statusOf } from "./cached-object.ts";
 import type { SyncContext, SyncedResource } from "./context.ts";
 import { userAnnotations, userLabels } from "./desired-object.ts";
@@ -21,6 +28,7 @@ import { appliedHashAnnotation } from "./protocol.ts";
 import { releasePatch } from "./release-patch.ts";
 import { isObjectNotFound, Trouble } from "./trouble.ts";
 import type { UpstreamObjects } from "./upstream-objects.ts";
+import { heldInCluster } from "./volume-gate.ts";
 
 export interface UpSyncOptions {
   readonly context: SyncContext;
@@ -91,7 +99,7 @@ export class UpSync {
     original: CachedObject,
     known: CachedObject | undefined,
   ): Promise<CachedObject> {
-    const { context, view } = this.#options;
+    const { context, view, synced } = this.#options;
     const copy = known ?? (await this.#findUpstream(key));
     if (copy !== undefined && !this.#isOurs(copy)) {
       const message = `${key.namespace}/${key.name} exists upstream and was not copied up from this cluster; delete it, or rename it`;
@@ -99,15 +107,17 @@ export class UpSync {
     }
     const body = bodyOf(original);
     const { labels, annotations } = original.metadata;
+    const held = heldInCluster(synced.resource, original);
     const { name: target, uid: targetUid } = context.target;
     const isHeld = this.#options.policy.onUpstreamDeletion === "propagate";
     const metadata = {
       name: key.name,
-      namespace: key.namespace,
+      ...(key.namespace === "" ? {} : { namespace: key.namespace }),
       labels: { ...userLabels(labels), [stateLabel(target)]: stateUpsync },
       annotations: {
         ...userAnnotations(annotations),
         [copyOfAnnotation]: formatCopyOf({ uid: original.metadata.uid, target: targetUid }),
+        ...(held === undefined ? {} : { [heldInClusterAnnotation]: held }),
       },
       ...(isHeld ? { finalizers: [syncerFinalizer(target)] } : {}),
     };
@@ -128,7 +138,10 @@ export class UpSync {
     const { policy, upstreamObjects, view, synced } = this.#options;
     const status = statusOf(original);
     if (policy.statusOwner !== "downstream" || status === undefined || !synced.hasStatus) return;
-    if (jsonEqual(statusOf(copy) ?? null, status)) return;
+    const shown = statusOf(copy) ?? null;
+    // Who marked it takes the mark off, when the cluster has been seen again by all.
+    if (isJsonObject(shown) && shown["reason"] === clusterLostReason) return;
+    if (jsonEqual(shown, status)) return;
     const answer = await upstreamObjects.patchStatus(key, {
       type: "json",
       operations: [

@@ -1,5 +1,4 @@
 /** ServiceImports and their EndpointSlices as objects: as they should be, and whether they are. */
-import { type JsonValue, jsonEqual } from "@kcp-ts/machinery/json";
 import {
   apiVersionOf,
   type Condition,
@@ -23,6 +22,7 @@ import {
   stateLabelPrefix,
   stateSync,
 } from "../api/index.ts";
+import { same } from "./acting.ts";
 import type { ExportVerdict, WantedImport } from "./decide-service.ts";
 import type { ImportedSlice } from "./merge-slices.ts";
 import { type EndpointSlice, type Service, services } from "./objects.ts";
@@ -224,8 +224,4 @@ function ownerOf(
   resource: Parameters<typeof apiVersionOf>[0] & { readonly kind: string },
 ): OwnerReference {
   return { apiVersion: apiVersionOf(resource), kind: resource.kind, name, uid, controller: true };
-}
-
-function same(a: unknown, b: unknown): boolean {
-  return jsonEqual(a as JsonValue, b as JsonValue);
 }

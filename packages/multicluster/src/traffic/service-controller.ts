@@ -3,15 +3,12 @@
  *
  * Nothing is decided from a cache but whether a cluster is Ready. Watches, of metadata only, tell where to look.
  */
-import type { Clock } from "@kcp-ts/machinery/base";
-import { type JsonValue, jsonEqual } from "@kcp-ts/machinery/json";
 import { isStatusError } from "@kcp-ts/machinery/status";
 import {
   annotationsChanged,
   anyOf,
   byNamespace,
   type Client,
-  type Clusters,
   Controller,
   generationChanged,
   type Indexers,
@@ -19,7 +16,6 @@ import {
   type ListOptions,
   labelsChanged,
   type ObjectKey,
-  type ObjectStore,
   type ReconcileResult,
   type Resource,
   stringMember,
@@ -35,8 +31,9 @@ import {
   syncTargets,
 } from "../api/index.ts";
 import { type Target, targetOf } from "../coordination/index.ts";
+import { isSameTarget, removed, type TrafficWork, wakeIn } from "./acting.ts";
 import { decideService, type ServiceDecision, type WantedImport } from "./decide-service.ts";
-import type { HoldChange } from "./holds.ts";
+import { type HoldChange, holdingServices } from "./holds.ts";
 import {
   adjustedImport,
   adjustedSlice,
@@ -59,20 +56,7 @@ import {
   targetsOf,
   workloadKinds,
 } from "./objects.ts";
-import type { SightPatience } from "./sight.ts";
 import { type Workload, workloadsOf } from "./workload.ts";
-
-export interface TrafficWork {
-  readonly clusters: Clusters;
-  readonly targets: ObjectStore<Target>;
-  readonly patience: SightPatience;
-  readonly clock: Clock;
-  readonly concurrency: number;
-  readonly onError: (error: unknown, key?: ObjectKey) => void;
-}
-
-/** A clock that is a little behind another's must not make this a busy loop. */
-const wakeMsMin = 100;
 
 const indexers = {
   ...(byNamespace as Indexers<KubernetesObject>),
@@ -84,8 +68,11 @@ const indexers = {
 export function serviceController(work: TrafficWork): Controller {
   const { clusters, clock, concurrency, onError } = work;
   const seen = clusters.source(services, { indexers }).store;
-  const ofNamespace = (_object: KubernetesObject, { cluster, namespace }: ObjectKey) =>
-    seen.keysByIndex("namespace", { cluster, value: namespace });
+  const concerned = ({ metadata }: KubernetesObject, key: ObjectKey) => [
+    ...seen.keysByIndex("namespace", { cluster: key.cluster, value: key.namespace }),
+    // Services that hold it and are gone would never let go.
+    ...holdingServices(metadata.annotations).map((name) => ({ ...key, name })),
+  ];
   const controller = new Controller({
     name: "service-traffic",
     clusters,
@@ -100,13 +87,14 @@ export function serviceController(work: TrafficWork): Controller {
     .watch(endpointSlices, { map: serviceOf })
     .watch<SyncTarget, Target>(syncTargets, {
       transform: targetOf,
-      predicate: (change) => change.type !== "updated" || !same(change.object, change.previous),
+      predicate: (change) =>
+        change.type !== "updated" || !isSameTarget(change.object, change.previous),
       map: (_target, { cluster }) => seen.keysByIndex("placed", { cluster, value: "" }),
     });
   for (const resource of workloadKinds)
     controller.watch(resource, {
       predicate: anyOf(generationChanged, labelsChanged, annotationsChanged),
-      map: ofNamespace,
+      map: concerned,
     });
   return controller;
 }
@@ -152,8 +140,7 @@ async function reconcile(
   if (serviceExport !== undefined) await act.tell(serviceExport, decision, taken);
   // What is published is written by now.
   await act.hold(decision.holds.released);
-  if (decision.wakeAtMs === undefined) return;
-  return { requeueAfterMs: Math.max(wakeMsMin, decision.wakeAtMs - nowMs) };
+  return wakeIn(decision.wakeAtMs, nowMs);
 }
 
 async function read(
@@ -213,6 +200,8 @@ async function withoutGone(
     const name = sourceOf(source) ?? "";
     const isKnown =
       targets.has(name) ||
+      // Of another logical cluster: whether it is still there cannot be asked here.
+      name.includes(".") ||
       (await client.resource(syncTargets).find({ name }, { signal })) !== undefined;
     if (isKnown) kept.push(source);
     else await removed(client, endpointSlices, source, signal);
@@ -255,10 +244,12 @@ class Acting {
   }
 
   async place(service: Service | undefined, decision: ServiceDecision): Promise<void> {
-    const placed = decision.service;
-    if (placed === undefined || placed === service) return;
-    if (placed.metadata.deletionTimestamp !== undefined) return;
-    await this.#client.resource(services).update(placed, this.#options);
+    const { service: placed, status } = decision;
+    if (placed === undefined || placed.metadata.deletionTimestamp !== undefined) return;
+    const resource = this.#client.resource(services);
+    const written = placed === service ? placed : await resource.update(placed, this.#options);
+    if (status === undefined || status === service?.status) return;
+    await resource.updateStatus({ ...written, status }, this.#options);
   }
 
   /** The export as it is now. */
@@ -358,24 +349,4 @@ class Acting {
   get #options() {
     return { signal: this.#signal };
   }
-}
-
-/** The object of this uid; that it is gone already is fine. */
-async function removed<Object extends KubernetesObject>(
-  client: Client,
-  resource: Resource<Object>,
-  { metadata: { name, namespace, uid, deletionTimestamp } }: Object,
-  signal: AbortSignal,
-): Promise<void> {
-  if (deletionTimestamp !== undefined) return;
-  const preconditions = uid === undefined ? {} : { uid };
-  try {
-    await client.resource(resource).delete({ name, namespace }, { preconditions, signal });
-  } catch (error) {
-    if (!isStatusError(error, "NotFound")) throw error;
-  }
-}
-
-function same(a: unknown, b: unknown): boolean {
-  return jsonEqual(a as JsonValue, b as JsonValue);
 }

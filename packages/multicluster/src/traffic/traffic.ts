@@ -1,8 +1,13 @@
-/** The traffic controllers as one thing that runs, over any client that may do everything in every logical cluster. */
+/**
+ * The traffic controllers as one thing that runs, over any client that may do everything in every logical cluster. They start when a cluster syncs Services: what
+ * nobody syncs costs nothing.
+ */
 import { type Clock, systemClock } from "@kcp-ts/machinery/base";
 import { type Client, logicalClusters, Manager, type ObjectKey } from "@kcp-ts/sdk";
 import { type SyncTarget, syncTargets } from "../api/index.ts";
 import { metadataAndTargets, type Target, targetOf } from "../coordination/index.ts";
+import { ingressController } from "./ingress-controller.ts";
+import { services } from "./objects.ts";
 import { serviceController } from "./service-controller.ts";
 import { type SightPatience, sightPatienceDefault } from "./sight.ts";
 
@@ -25,12 +30,34 @@ const concurrencyDefault = 4;
 
 export function traffic(options: TrafficOptions): Traffic {
   const { client, clock = systemClock, onError, concurrency = concurrencyDefault } = options;
-  const whole = logicalClusters({ client, clock, onError });
-  const clusters = metadataAndTargets({ client, targets: whole, clock, onError });
-  const targets = clusters.source<SyncTarget, Target>(syncTargets, { transform: targetOf }).store;
   const { withdrawMs, returnMs } = { ...sightPatienceDefault, ...options };
   const patience = { withdrawMs, returnMs };
-  const work = { clusters, targets, patience, clock, concurrency, onError };
-  const controllers = [serviceController(work)];
-  return { run: (signal) => new Manager({ clusters: [whole, clusters], controllers }).run(signal) };
+  const targets = logicalClusters({ client, clock, onError });
+  const source = targets.source<SyncTarget, Target>(syncTargets, { transform: targetOf });
+  return {
+    async run(signal) {
+      const failed = new AbortController();
+      const stop = AbortSignal.any([signal, failed.signal]);
+      let working: Promise<void> | undefined;
+      const work = async () => {
+        const clusters = metadataAndTargets({ client, targets, clock, onError });
+        const shared = { clusters, targets: source.store, patience, clock, concurrency, onError };
+        const controllers = [serviceController(shared), ingressController(shared)];
+        await new Manager({ clusters: [clusters], controllers }).run(stop);
+      };
+      const look = ({ synced, isReady }: Target) => {
+        if (working !== undefined || stop.aborted) return;
+        if (!(synced?.includes(services.resource) ?? isReady)) return;
+        working = work().catch((error: unknown) => {
+          failed.abort(error);
+          throw error;
+        });
+        // Looked at when it has ended.
+        working.catch(() => {});
+      };
+      source.addHandler({ added: look, updated: look });
+      await targets.run(stop);
+      await working;
+    },
+  };
 }

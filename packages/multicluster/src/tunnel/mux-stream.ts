@@ -62,9 +62,17 @@ export class MuxStream extends Duplex {
     if (this.#inbound.length === 0) this.push(null);
   }
 
+  /** What was sent before its end is still read; what is written here from now on goes nowhere. */
   remoteReset(reason: string): void {
     this.#isReset = true;
-    this.destroy(new Error(reason));
+    if (!this.#hasRemoteEnded) {
+      this.destroy(new Error(reason));
+      return;
+    }
+    this.#outbound = Buffer.alloc(0);
+    this.outboundTaken();
+    if (this.readableEnded) this.destroy();
+    else this.once("end", () => this.destroy());
   }
 
   credited(bytes: number): void {
@@ -108,15 +116,15 @@ export class MuxStream extends Duplex {
   }
 
   override _write(chunk: Buffer, _encoding: string, done: () => void): void {
-    this.#outbound = chunk;
+    this.#outbound = this.#isReset ? Buffer.alloc(0) : chunk;
     this.#written = done;
-    if (chunk.length === 0) this.outboundTaken();
+    if (this.#outbound.length === 0) this.outboundTaken();
     else this.#options.onReady(this);
   }
 
   override _final(done: () => void): void {
     this.#finished = () => {
-      this.#options.sendEnd();
+      if (!this.#isReset) this.#options.sendEnd();
       done();
     };
     if (this.#outbound.length === 0) this.outboundTaken();

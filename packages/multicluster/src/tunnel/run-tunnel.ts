@@ -136,13 +136,11 @@ function abandon(answer: PodAnswer): void {
   if ("connection" in answer) answer.connection.destroy();
 }
 
-/** Bytes of either go to the other, each at the other's pace; when one breaks, so does the other. */
+/** Bytes of either go to the other, each at the other's pace; when one ends, so does the other, behind what was said before. */
 export function join(one: Duplex, other: Duplex): void {
-  const fail = (to: Duplex) => () => {
-    if (!to.destroyed) to.destroy();
-  };
-  one.on("error", fail(other));
-  other.on("error", fail(one));
+  // An error is followed by a close, and that is what counts.
+  one.on("error", () => {});
+  other.on("error", () => {});
   one.once("close", () => settle(other));
   other.once("close", () => settle(one));
   one.pipe(other);

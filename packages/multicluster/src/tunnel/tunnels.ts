@@ -142,5 +142,7 @@ function answerOf(head: JsonValue, stream: Duplex): PodAnswer {
   if (status === 101)
     return { status, headers: { ...kept, connection: "Upgrade" }, connection: stream };
   if (status !== 200) throw statusError.unavailable("the agent's answer makes no sense");
+  // Nothing more is asked.
+  stream.end();
   return { status, headers: kept, body: stream };
 }

@@ -28,6 +28,8 @@ interface Slab {
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
+/** For keys and texts between two steps of one call; all stores share it, because a program may have hundreds of small ones. */
+const scratch = new Uint8Array(64 << 10);
 
 export class PackedRecords {
   #slabs: (Slab | undefined)[] = [];
@@ -42,7 +44,6 @@ export class PackedRecords {
   #buckets = new Int32Array(firstCapacity).fill(none);
   #ids = 0;
   #freeId = none;
-  #scratch = new Uint8Array(64 << 10);
 
   get size(): number {
     return this.#size;
@@ -214,8 +215,8 @@ export class PackedRecords {
 
   /** Behind what stands in the scratch already. What has no room in it gets an array of its own. */
   #encode(text: string, from: number): Uint8Array {
-    if (from + text.length * unitBytesMax > this.#scratch.length) return encoder.encode(text);
-    const room = this.#scratch.subarray(from);
+    if (from + text.length * unitBytesMax > scratch.length) return encoder.encode(text);
+    const room = scratch.subarray(from);
     return room.subarray(0, encoder.encodeInto(text, room).written);
   }
 }

@@ -19,8 +19,9 @@ const seenSlots = 1 << 14;
 export class TokenDictionary {
   readonly #codes = new Map<string, string>();
   readonly #tokens: string[] = [];
-  readonly #seen = new Int32Array(seenSlots);
-  readonly #seenIn = new Int32Array(seenSlots);
+  /** Made with the first text: most stores are small and never pack one. */
+  #seen: Int32Array | undefined;
+  #seenIn: Int32Array | undefined;
   #texts = 0;
 
   /** `text` is compact JSON as JSON.stringify writes it. */
@@ -77,6 +78,8 @@ export class TokenDictionary {
   #wasSeen(token: string): boolean {
     const value = hashText(token);
     const slot = value & (seenSlots - 1);
+    this.#seen ??= new Int32Array(seenSlots);
+    this.#seenIn ??= new Int32Array(seenSlots);
     if (this.#seen[slot] === value) return this.#seenIn[slot] !== this.#texts;
     this.#seen[slot] = value;
     this.#seenIn[slot] = this.#texts;

@@ -11,7 +11,7 @@ import {
   type Registry,
   validatingAdmissionPolicies,
 } from "../registry/index.ts";
-import { otherWork } from "../request/other-work.ts";
+import { inPieces, otherWork } from "../request/other-work.ts";
 import {
   type Entry,
   parseObjectKey,
@@ -111,7 +111,7 @@ export class PolicyChecker implements HubListener {
     const policy = decodeObject(entry);
     if (!isUnchecked(policy)) return;
     const { cluster, name } = parseObjectKey(key);
-    const warnings = typeWarnings(policy, await catalog.all(cluster));
+    const warnings = await inPieces(typeWarnings(policy, await catalog.all(cluster)));
     const status: JsonObject = {
       observedGeneration: generationOf(policy),
       typeChecking:

@@ -1,7 +1,8 @@
 /** What the checker finds in the expressions of a policy when it knows the kinds that the policy is about. */
+import type { Pieces } from "@kcp-ts/machinery/base";
 import {
   AUTHORIZER_TYPE,
-  compile,
+  compileInPieces,
   type DeclaredType,
   declaredDynamic,
   declaredValue,
@@ -23,23 +24,29 @@ export interface ExpressionWarning {
 export const kindsMax = 10;
 
 /** Kinds are told by name only: what a wildcard stands for is not checked. */
-export function typeWarnings(
+export function* typeWarnings(
   policy: JsonObject,
   served: readonly ResourceDefinition[],
-): ExpressionWarning[] {
+): Pieces<ExpressionWarning[]> {
   const spec = isJsonObject(policy["spec"]) ? policy["spec"] : {};
-  const kinds = kindsOf(spec, served).map((definition) => ({
-    name: `${definition.group === "" ? "" : `${definition.group}/`}${definition.version}, Kind=${definition.kind}`,
-    environment: environmentFor(declaredKind(definition)),
-  }));
-  if (kinds.length === 0) return [];
-  return expressionsOf(spec).flatMap(({ fieldRef, text }) => {
-    const warnings = kinds.flatMap(({ name, environment }) => {
-      const compiled = compile(text, environment);
-      return compiled.ok ? [] : [`${name}: ${compiled.message}`];
-    });
-    return warnings.length === 0 ? [] : [{ fieldRef, warning: warnings.join("\n") }];
-  });
+  const kinds: { readonly name: string; readonly environment: Environment }[] = [];
+  for (const definition of kindsOf(spec, served)) {
+    const { group, version, kind } = definition;
+    const name = `${group === "" ? "" : `${group}/`}${version}, Kind=${kind}`;
+    kinds.push({ name, environment: environmentFor(yield* declaredKind(definition)) });
+    yield;
+  }
+  const found: ExpressionWarning[] = [];
+  for (const { fieldRef, text } of kinds.length === 0 ? [] : expressionsOf(spec)) {
+    const warnings: string[] = [];
+    for (const { name, environment } of kinds) {
+      const compiled = yield* compileInPieces(text, environment);
+      if (!compiled.ok) warnings.push(`${name}: ${compiled.message}`);
+      yield;
+    }
+    if (warnings.length > 0) found.push({ fieldRef, warning: warnings.join("\n") });
+  }
+  return found;
 }
 
 function kindsOf(

@@ -1,7 +1,7 @@
 /** A resource as a binding brings it into a logical cluster: what all who bound to the same schema share, and whose objects these are. */
 import { type Conversion, CustomForm, type SharedVersion } from "../custom-resources/index.ts";
 import type {
-  KindSchemas,
+  OpenApiSource,
   ResourceDefinition,
   StoredForm,
   Strategy,
@@ -77,7 +77,7 @@ export class BoundDefinition implements ResourceDefinition {
   get subresources(): ReadonlyMap<string, SubresourceStrategy> {
     return this.#options.version.subresources;
   }
-  get openApi(): () => KindSchemas {
+  get openApi(): OpenApiSource {
     return this.#options.version.openApi;
   }
   get warnings(): readonly string[] | undefined {

@@ -1,20 +1,14 @@
 /** The rules of a custom kind: those of its schema. */
+import type { Pieces } from "@kcp-ts/machinery/base";
 import { type JsonObject, type JsonValue, jsonEqual, setMember } from "@kcp-ts/machinery/json";
 import { dnsSubdomainErrors } from "@kcp-ts/machinery/names";
-import {
-  openApiName,
-  publishV2,
-  publishV3,
-  readSchema,
-  type SchemaProps,
-} from "@kcp-ts/machinery/schema";
+import { openApiName, publishInPieces, readSchema } from "@kcp-ts/machinery/schema";
 import { type Decoded, type MessageShape, objectMeta, ShapeError } from "@kcp-ts/machinery/shape";
 import { formatFieldError } from "@kcp-ts/machinery/status";
 import type { TableColumn } from "@kcp-ts/machinery/table";
 import {
   apiVersionOf,
   type Draft,
-  type KindSchemas,
   type Strategy,
   type SubresourceStrategy,
   type Verdict,
@@ -138,10 +132,7 @@ function statusEndpoint(version: SharedVersion): SubresourceStrategy {
 }
 
 function verdict(version: SharedVersion, object: JsonObject, old: JsonObject | undefined): Verdict {
-  const { schema } = version.compiled();
-  return schema.hasRules
-    ? schema.validateInPieces(object, { old })
-    : schema.validate(object, { old });
+  return version.compiled().schema.validateInPieces(object, { old });
 }
 
 /** Prunes what the schema does not know and fills in its defaults. */
@@ -168,16 +159,13 @@ function countStatus(draft: Draft, old: JsonObject): void {
 }
 
 /** Made anew for every document: these are rarely read, and remembered where they are made. */
-export function customSchemas(version: SharedVersion): KindSchemas {
-  const schema = schemaOf(version);
-  const kind = publishedKind(version);
-  return { v2: publishV2(schema, kind).schema, v3: publishV3(schema, kind).schema };
-}
-
-/** With its documentation, which the compiled form does not have. */
-function schemaOf(version: SharedVersion): SchemaProps | undefined {
+export function* customSchema(version: SharedVersion, dialect: "v2" | "v3"): Pieces<JsonObject> {
   const json = version.unpackSchema();
-  return json === undefined ? undefined : readSchema(json, { isAccepted: true }).schema;
+  yield;
+  // With its documentation, which the compiled form does not have.
+  const schema = json === undefined ? undefined : readSchema(json, { isAccepted: true }).schema;
+  yield;
+  return (yield* publishInPieces(schema, publishedKind(version), dialect)).schema;
 }
 
 function publishedKind({ group, version, kind, listKind, resource, traits }: SharedVersion) {

@@ -2,6 +2,7 @@
  * The body of a definition: decoded by its shape, and again wherever the shape says "any JSON" but a schema is meant, so that unknown fields
  * are found and dropped at any depth.
  */
+import { atOnce, type Pieces } from "@kcp-ts/machinery/base";
 import { isJsonObject, type JsonObject, type JsonValue, setMember } from "@kcp-ts/machinery/json";
 import { readCustomResourceDefinition } from "@kcp-ts/machinery/schema";
 import {
@@ -16,11 +17,19 @@ import {
 export const definitionDepthMax = 512;
 
 export function decodeDefinition(value: JsonObject): Decoded {
+  return atOnce(decodeInPieces(value));
+}
+
+/** The same with rests, for a definition that may be large. */
+export function* decodeInPieces(value: JsonObject): Pieces<Decoded> {
   if (isDeeper(value, definitionDepthMax))
     throw new ShapeError(`json: nested deeper than ${definitionDepthMax} levels`);
+  yield;
   const decoded = decodeShape(customResourceDefinition, value);
+  yield;
   const unknownFields = [...decoded.unknownFields];
   const object = withEverySchema(decoded.value, unknownFields);
+  yield;
   const [problem] = readCustomResourceDefinition(object).problems;
   if (problem !== undefined) throw new ShapeError(problem);
   return { value: object, unknownFields };

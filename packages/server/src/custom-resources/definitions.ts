@@ -1,15 +1,15 @@
 /**
  * CustomResourceDefinitions as a resource: their own rules. What they define is served by the rest of this room.
  */
+
 import { mapType, objectType, recursive, structType, untypedType } from "@kcp-ts/machinery/apply";
+import { atOnce, type Pieces } from "@kcp-ts/machinery/base";
 import { isJsonObject, type JsonObject, type JsonValue, jsonEqual } from "@kcp-ts/machinery/json";
 import { dnsSubdomainErrors } from "@kcp-ts/machinery/names";
 import {
-  atOnce,
   type CustomResourceDefinition,
   defaultCustomResourceDefinition,
   judgeCustomResourceDefinition,
-  type Pieces,
   readCustomResourceDefinition,
   readSchema,
   unrecognizedFormats,
@@ -20,7 +20,7 @@ import { type FieldError, quote } from "@kcp-ts/machinery/status";
 import type { Draft, ResourceDefinition, SubresourceStrategy } from "../registry/index.ts";
 import { inPieces } from "../request/other-work.ts";
 import { conditionsOf, deletionPending, withCondition } from "./conditions.ts";
-import { decodeDefinition } from "./decode-definition.ts";
+import { decodeDefinition, decodeInPieces } from "./decode-definition.ts";
 import { ruleEngine } from "./rule-engine.ts";
 import { ruleLimitErrors } from "./rule-limits.ts";
 
@@ -62,6 +62,7 @@ export const customResourceDefinitions: ResourceDefinition = {
   strategy: {
     shape: customResourceDefinition,
     decode: decodeDefinition,
+    decodeInPieces,
     applyType: applyType(),
     nameErrors: dnsSubdomainErrors,
     allowsPlainFinalizers: true,

@@ -3,6 +3,7 @@
  *
  * It holds no state but what it compiled; a compiled schema keeps its rules for as long as it lives.
  */
+import { atOnce, type Pieces } from "@kcp-ts/machinery/base";
 import {
   BOOL,
   CelError,
@@ -17,16 +18,14 @@ import {
   type Program,
   STRING,
 } from "@kcp-ts/machinery/cel";
-import {
-  atOnce,
-  type CompiledRule,
-  type MessageOutcome,
-  type Pieces,
-  type RuleContext,
-  type RuleEvaluator,
-  type RuleOutcome,
-  type RuleValues,
-  type ValidationRule,
+import type {
+  CompiledRule,
+  MessageOutcome,
+  RuleContext,
+  RuleEvaluator,
+  RuleOutcome,
+  RuleValues,
+  ValidationRule,
 } from "@kcp-ts/machinery/schema";
 import { declareSchema } from "./declared-schema.ts";
 

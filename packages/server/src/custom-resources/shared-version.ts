@@ -1,14 +1,14 @@
 /** One version of a definition, as discovery lists it and as all clusters with the same definition share it. */
+import type { Pieces } from "@kcp-ts/machinery/base";
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import {
   type CompiledSchema,
   type CrdVersion,
   compareVersionPriority,
-  type Pieces,
 } from "@kcp-ts/machinery/schema";
 import {
   apiVersionOf,
-  type KindSchemas,
+  type OpenApiSource,
   type ResourceDefinition,
   type Strategy,
   type SubresourceStrategy,
@@ -20,7 +20,7 @@ import {
   compiledBudget,
   type VersionTraits,
 } from "./compiled-version.ts";
-import { customSchemas, customStrategy, customSubresources } from "./custom-strategy.ts";
+import { customSchema, customStrategy, customSubresources } from "./custom-strategy.ts";
 import { ruleEngine } from "./rule-engine.ts";
 import { ruleSources } from "./rule-sources.ts";
 import type { PackedSchema, SharedDefinition } from "./shared-definition.ts";
@@ -101,8 +101,8 @@ export class SharedVersion implements ResourceDefinition, CompiledHolder {
   get identity(): string {
     return "";
   }
-  get openApi(): () => KindSchemas {
-    return () => customSchemas(this);
+  get openApi(): OpenApiSource {
+    return (dialect) => customSchema(this, dialect);
   }
   get itemsCarryKind(): boolean {
     return true;

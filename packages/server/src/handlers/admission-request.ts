@@ -1,14 +1,15 @@
 /** A write as admission sees it. */
 import type { TypeSchema } from "@kcp-ts/machinery/apply";
-import { isJsonObject, type JsonObject } from "@kcp-ts/machinery/json";
+import { cloneInPieces, cloneJson, isJsonObject, type JsonObject } from "@kcp-ts/machinery/json";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { applyTypeOf } from "@kcp-ts/machinery/shape";
 import { statusError } from "@kcp-ts/machinery/status";
 import type { AdmissionRequest, MutableObject, ObjectForm, Operation } from "../admission/index.ts";
 import type { Build, Draft, ResourceDefinition, Validator } from "../registry/index.ts";
+import { inPieces } from "../request/other-work.ts";
 import type { UserInfo } from "../request/user.ts";
 import { type HandlerRequest, type HandlerRooms, oneCluster } from "./context.ts";
-import { decodeDraft } from "./decode-object.ts";
+import { decodeDraft, hasManyValues } from "./decode-object.ts";
 
 interface Kind {
   readonly group: string;
@@ -170,7 +171,9 @@ export function mutating(
     }
     const wanted = await build(old);
     if (!admission.mutates(present)) return wanted;
-    const draft = structuredClone(wanted);
+    const draft = hasManyValues(wanted)
+      ? await inPieces(cloneInPieces<MutableObject>(wanted))
+      : cloneJson<MutableObject>(wanted);
     await admission.mutate(present, draft, old);
     request.sent = present.sent;
     return draft;

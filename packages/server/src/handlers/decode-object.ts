@@ -1,18 +1,25 @@
 /** A write's body as an object of the resource's kind: decoded, checked against the endpoint, unknown fields dealt with. */
-import { exceededLimit, isJsonObject, type JsonObject } from "@kcp-ts/machinery/json";
+import type { Pieces } from "@kcp-ts/machinery/base";
+import {
+  exceededLimit,
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+} from "@kcp-ts/machinery/json";
 import { deduplicateOwnerReferences, type OwnerReference } from "@kcp-ts/machinery/meta";
-import { decodeShape, ShapeError } from "@kcp-ts/machinery/shape";
+import { type Decoded, decodeShape, ShapeError } from "@kcp-ts/machinery/shape";
 import { fieldError, quote, type StatusError, statusError } from "@kcp-ts/machinery/status";
 import {
   type BodyKind,
   bodyMembersMax,
   type DecodedBody,
   decodeBody,
+  decodeInPieces,
   isProtobuf,
 } from "../content/index.ts";
 import { apiVersionOf, type Draft, type ResourceDefinition } from "../registry/index.ts";
-import { header } from "../request/api-request.ts";
-import { otherWork } from "../request/other-work.ts";
+import { header, type MaybePromise } from "../request/api-request.ts";
+import { inPieces, otherWork, promptly } from "../request/other-work.ts";
 import { bodyBytesMax, type HandlerRequest } from "./context.ts";
 import type { MutationOptions } from "./options.ts";
 
@@ -34,7 +41,7 @@ export async function readObject(
   const body =
     protobufShape !== undefined && isProtobuf(contentType)
       ? decodeForeign(bytes, contentType, { ...expected, shape: await protobufShape() })
-      : decodeBody(bytes, contentType, {
+      : await decode(bytes, contentType, {
           ...expected,
           // Other custom kinds have no protobuf form.
           shape: definition.itemsCarryKind ? undefined : shape,
@@ -44,9 +51,19 @@ export async function readObject(
     return { draft: decodeDraft(definition, body, options, warnings), isLarge: false };
   await otherWork();
   refuseTooManyValues(body.value);
-  const draft = decodeDraft(definition, body, options, warnings);
+  const draft = await decodeLargeDraft(definition, body, options, warnings);
   await otherWork();
   return { draft, isLarge: true };
+}
+
+function decode(
+  bytes: Uint8Array,
+  contentType: string | undefined,
+  expected: BodyKind,
+): MaybePromise<DecodedBody> {
+  return bytes.length < largeBodyBytes
+    ? decodeBody(bytes, contentType, expected)
+    : promptly(decodeInPieces(bytes, contentType, expected));
 }
 
 /** Protobuf of a kind that a definition stands in for: Go clients write zeros that JSON leaves out, and the definition's schema need not allow them. */
@@ -66,14 +83,21 @@ export const largeBodyBytes = 32 << 10;
 
 /**
  * Values of an object (objects, arrays and what is in them), its managedFields aside. Every step of a write looks at each of them in one turn of the event
- * loop; the largest real objects, definitions with long schemas, have half as many.
+ * loop; the largest real objects, definitions with long schemas, have some 50,000.
  */
-export const objectValuesMax = 100_000;
+export const objectValuesMax = 80_000;
 
 export function refuseTooManyValues(object: JsonObject): void {
   const exceeded = exceededLimit(withoutManagers(object), objectLimits);
   if (exceeded !== undefined) throw statusError.tooLarge(exceeded);
 }
+
+/** Whether the steps of its write rest; looks at no more than is needed to tell. */
+export function hasManyValues(value: JsonValue): boolean {
+  return exceededLimit(value, manyValues) !== undefined;
+}
+
+const manyValues = { valuesMax: 10_000, membersMax: 10_000 };
 
 const objectLimits = { valuesMax: objectValuesMax, membersMax: bodyMembersMax };
 
@@ -93,12 +117,34 @@ export const problemsMax = 100;
 /** Shapes the value; what the shape does not know is refused, warned of or dropped, as the client wishes. */
 export function decodeDraft(
   definition: ResourceDefinition,
-  { value, duplicates }: DecodedBody,
-  { fieldValidation }: MutationOptions,
+  body: DecodedBody,
+  options: MutationOptions,
   warnings: string[],
   refuse: Refusal = refusalOf(definition),
 ): Draft {
-  const decoded = shapeOf(definition, value, refuse);
+  const decoded = translatingShapes(refuse, () => shapeOf(definition, body.value));
+  return draftOf(decoded, body, options, warnings, refuse);
+}
+
+/** The same, begun in a turn of its own and with rests where the kind has them. */
+export async function decodeLargeDraft(
+  definition: ResourceDefinition,
+  body: DecodedBody,
+  options: MutationOptions,
+  warnings: string[],
+  refuse: Refusal = refusalOf(definition),
+): Promise<Draft> {
+  const pieces = shapeInPieces(definition, body.value, refuse);
+  return draftOf(await inPieces(pieces), body, options, warnings, refuse);
+}
+
+function draftOf(
+  decoded: Decoded,
+  { duplicates }: DecodedBody,
+  { fieldValidation }: MutationOptions,
+  warnings: string[],
+  refuse: Refusal,
+): Draft {
   const draft = decoded.value as Draft;
   dropRepeatedOwners(draft, warnings);
   if (decoded.unknownFields.length === 0 && duplicates.length === 0) return draft;
@@ -123,14 +169,30 @@ function dropRepeatedOwners(draft: Draft, warnings: string[]): void {
   warnings.push(warning);
 }
 
-function shapeOf(
+function shapeOf({ strategy }: ResourceDefinition, value: JsonObject): Decoded {
+  const { shape, decode } = strategy;
+  return decode === undefined ? decodeShape(shape, value) : decode(value);
+}
+
+function* shapeInPieces(
   definition: ResourceDefinition,
   value: JsonObject,
   refuse: Refusal,
-): ReturnType<typeof decodeShape> {
+): Pieces<Decoded> {
+  const { decodeInPieces } = definition.strategy;
+  if (decodeInPieces === undefined)
+    return translatingShapes(refuse, () => shapeOf(definition, value));
+  const work = decodeInPieces(value);
+  for (;;) {
+    const { done, value: decoded } = translatingShapes(refuse, () => work.next());
+    if (done === true) return decoded;
+    yield;
+  }
+}
+
+function translatingShapes<Result>(refuse: Refusal, body: () => Result): Result {
   try {
-    const { shape, decode } = definition.strategy;
-    return decode === undefined ? decodeShape(shape, value) : decode(value);
+    return body();
   } catch (error) {
     if (!(error instanceof ShapeError)) throw error;
     throw refuse(error.message);

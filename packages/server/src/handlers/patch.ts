@@ -1,14 +1,9 @@
 /** PATCH: the patch is applied to the newest object, and again when that changed meanwhile, so a plain patch never conflicts. */
 import { patchOptionsError } from "@kcp-ts/machinery/apply";
+import type { Pieces } from "@kcp-ts/machinery/base";
+import { isJsonObject, type JsonObject, stringifyJson } from "@kcp-ts/machinery/json";
 import {
-  exceededLimit,
-  isJsonObject,
-  type JsonObject,
-  type JsonValue,
-  stringifyJson,
-} from "@kcp-ts/machinery/json";
-import {
-  applyJsonPatch,
+  applyJsonPatchInPieces,
   applyMergePatch,
   applyStrategicMergePatch,
   isPatchError,
@@ -22,7 +17,7 @@ import { decodeText, mediaTypeOf } from "../content/index.ts";
 import type { Build, Draft, ResourceDefinition } from "../registry/index.ts";
 import { type ApiResponse, header } from "../request/api-request.ts";
 import { applyPatchType, patchMediaTypes } from "../request/media-types.ts";
-import { otherWork } from "../request/other-work.ts";
+import { otherWork, promptly } from "../request/other-work.ts";
 import { isTrue } from "../request/query.ts";
 import { holdsSecrets } from "../request/secret-kinds.ts";
 import { admissionRequest, mutating, validatorFor } from "./admission-request.ts";
@@ -38,6 +33,8 @@ import {
   checkAddress,
   checkKind,
   decodeDraft,
+  decodeLargeDraft,
+  hasManyValues,
   largeBodyBytes,
   problemsMax,
   type Refusal,
@@ -51,7 +48,7 @@ import { settled } from "./settled.ts";
 
 /** A patch that has been read: from the present object to the wanted one. */
 export interface ReadPatch {
-  apply(old: JsonObject): JsonObject;
+  apply(old: JsonObject): Pieces<JsonObject>;
   /** What strict validation objects to in the patch itself. */
   readonly strictErrors: readonly string[];
   readonly duplicates: readonly string[];
@@ -79,8 +76,8 @@ export async function handlePatch(
   const bytes = await request.readBody(bodyBytesMax);
   const isLarge = bytes.length >= largeBodyBytes;
   const build = isApply
-    ? applyBuild(handled, rooms, { bytes, options, owner, force: force === true })
-    : patchBuild(handled, readPatch(bytes, type, definition), options);
+    ? await applyBuild(handled, rooms, { bytes, options, owner, force: force === true })
+    : patchBuild(handled, await readPatch(bytes, type, definition), options);
   if (isLarge) await otherWork();
   const admitted = admissionRequest(handled, "UPDATE", options.isDryRun);
   const admission = rooms.admission.admit(admitted);
@@ -140,22 +137,25 @@ function patchBuild(handled: HandlerRequest, patch: ReadPatch, options: Mutation
   const ofTheKind = handled.warnings.length;
   return async (old) => {
     handled.warnings.length = ofTheKind;
-    const value = translatePatchErrors(() => patch.apply(old as JsonObject));
-    if (isLarge(value)) {
+    const value = await applyPatch(patch, old as JsonObject);
+    const isLarge = hasManyValues(value);
+    if (isLarge) {
       await otherWork();
       refuseTooManyValues(value);
     }
-    return patched(handled, patch, value, old as JsonObject, options);
+    const decode = isLarge ? decodeLargeDraft : decodeDraft;
+    return patched(handled, patch, value, old as JsonObject, options, decode);
   };
 }
 
-function patched(
+async function patched(
   handled: HandlerRequest,
   patch: ReadPatch,
   value: JsonObject,
   old: JsonObject,
   options: MutationOptions,
-): Draft {
+  decode: typeof decodeDraft | typeof decodeLargeDraft,
+): Promise<Draft> {
   const { definition, warnings } = handled;
   if (!isJsonObject(value)) throw statusError.badRequest("a patch must leave an object");
   checkKind(definition, value);
@@ -167,17 +167,10 @@ function patched(
     warnings.push(...patch.strictErrors.slice(0, problemsMax));
   }
   const body = { value, duplicates: patch.duplicates };
-  const draft = decodeDraft(definition, body, options, warnings, refuse);
+  const draft = await decode(definition, body, options, warnings, refuse);
   checkAddress(handled, draft, "update");
   dropOwnVersion(draft, old);
   return draft;
-}
-
-/** Values from which on the steps of a patch rest. */
-const large = { valuesMax: 10_000, membersMax: 10_000 };
-
-function isLarge(value: JsonValue): boolean {
-  return exceededLimit(value, large) !== undefined;
 }
 
 /**
@@ -209,32 +202,32 @@ function strategicRules({ strategy }: ResourceDefinition): PatchSchema {
   return patchRules === undefined || patchRules === "none" ? patchRulesOf(shape) : patchRules;
 }
 
-export function readPatch(
+export async function readPatch(
   bytes: Uint8Array,
   type: string,
   definition: ResourceDefinition,
-): ReadPatch {
-  const parsed = parseJsonPatchBody(decodeText(bytes));
+): Promise<ReadPatch> {
+  const parsed = await promptly(parseJsonPatchBody(decodeText(bytes)));
   return translatePatchErrors((): ReadPatch => {
     switch (type) {
       case "application/json-patch+json": {
         const patch = readJsonPatch(parsed);
         return {
-          apply: (old) => applyJsonPatch(old, patch) as JsonObject,
+          apply: (old) => applyJsonPatchInPieces(old, patch) as Pieces<JsonObject>,
           strictErrors: patch.strictErrors,
           duplicates: [],
         };
       }
       case "application/merge-patch+json":
         return {
-          apply: (old) => applyMergePatch(old, parsed.value),
+          apply: inOnePiece((old) => applyMergePatch(old, parsed.value)),
           strictErrors: [],
           duplicates: parsed.duplicates,
         };
       default: {
         const rules = strategicRules(definition);
         return {
-          apply: (old) => applyStrategicMergePatch(old, parsed.value, rules),
+          apply: inOnePiece((old) => applyStrategicMergePatch(old, parsed.value, rules)),
           strictErrors: [],
           duplicates: parsed.duplicates,
         };
@@ -243,7 +236,24 @@ export function readPatch(
   });
 }
 
-export function translatePatchErrors<Result>(body: () => Result): Result {
+function inOnePiece(apply: (old: JsonObject) => JsonObject): ReadPatch["apply"] {
+  return function* (old) {
+    yield;
+    return apply(old);
+  };
+}
+
+/** What a patch makes of an object; waits only for a patch that takes long. */
+export async function applyPatch(patch: ReadPatch, old: JsonObject): Promise<JsonObject> {
+  try {
+    return await promptly(patch.apply(old));
+  } catch (error) {
+    if (isPatchError(error)) throw patchStatusError(error);
+    throw error;
+  }
+}
+
+function translatePatchErrors<Result>(body: () => Result): Result {
   try {
     return body();
   } catch (error) {

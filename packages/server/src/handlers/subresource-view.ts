@@ -25,7 +25,7 @@ import {
 import { checkAddress } from "./decode-object.ts";
 import { fieldOwner } from "./field-owner.ts";
 import { parseMutationOptions } from "./options.ts";
-import { patchType, readPatch, translatePatchErrors } from "./patch.ts";
+import { applyPatch, patchType, readPatch } from "./patch.ts";
 import { renderValue } from "./render.ts";
 import { settled } from "./settled.ts";
 
@@ -75,7 +75,7 @@ async function writeView(
     async (old) => {
       const present = old as JsonObject;
       const shown = view.read(present, "change");
-      const wanted = change(shown);
+      const wanted = await change(shown);
       if (rooms.admission.mutates(admitted)) await rooms.admission.mutate(admitted, wanted, shown);
       checkAddress(handled, wanted, "update");
       return withVersion(view.write(present, wanted), wanted, present);
@@ -117,14 +117,14 @@ function viewPatchType(contentType: string | undefined, definition: ResourceDefi
 async function readChange(
   handled: HandlerRequest,
   view: SubresourceView,
-): Promise<(shown: JsonObject) => Draft> {
+): Promise<(shown: JsonObject) => Promise<Draft>> {
   const { request, definition, scope } = handled;
   const bytes = await request.readBody(bodyBytesMax);
   const contentType = header(request.headers, "content-type");
   if (scope.verb === "patch") {
-    const patch = readPatch(bytes, viewPatchType(contentType, definition), definition);
-    return (shown) => {
-      const value = translatePatchErrors(() => patch.apply(shown));
+    const patch = await readPatch(bytes, viewPatchType(contentType, definition), definition);
+    return async (shown) => {
+      const value = await applyPatch(patch, shown);
       if (!isJsonObject(value)) throw statusError.badRequest("a patch must leave an object");
       return decodeView(view, value);
     };
@@ -132,7 +132,7 @@ async function readChange(
   const { kind, shape } = view;
   const body = decodeBody(bytes, contentType, { kind, apiVersion: apiVersionOf(view), shape });
   const draft = decodeView(view, body.value);
-  return () => ({ ...draft });
+  return async () => ({ ...draft });
 }
 
 export function decodeView(

@@ -4,6 +4,7 @@
  * Each kind's definitions and paths are written down once, as JSON and as protobuf, and shared by all documents that have the kind:
  * a document is then a concatenation, and not a job.
  */
+import { atOnce, type Pieces } from "@kcp-ts/machinery/base";
 import type { JsonObject, JsonValue } from "@kcp-ts/machinery/json";
 import { deleteOptions, listMeta, objectMeta, status } from "@kcp-ts/machinery/shape";
 import { toBytes } from "../content/index.ts";
@@ -24,35 +25,45 @@ interface Part {
   readonly protobuf: Buffer;
 }
 
-export interface KindParts {
+interface KindParts {
   readonly definitions: ReadonlyMap<string, Part>;
   readonly paths: ReadonlyMap<string, Part>;
 }
 
 const known = new WeakMap<ResourceDefinition, KindParts>();
 
-/** Takes a millisecond or so the first time; the caller sees to it that many of them do not come in a row. */
-export function partsOf(definition: ResourceDefinition): KindParts {
-  let parts = known.get(definition);
-  if (parts === undefined) {
-    const schemas: Schemas = {};
-    addKindSchemas(definition, schemas, "v2");
-    const own = Object.entries(schemas)
-      .filter(([name]) => !shared.has(name))
-      .map(([name, schema]) => partOf(name, schema));
-    const paths = pathsV2(definition).map(([path, item]): [string, Part] => [
-      path,
-      { json: member(path, item), protobuf: encodePath(path, item) },
-    ]);
-    parts = { definitions: new Map(own), paths: new Map(paths) };
-    known.set(definition, parts);
+/** The document of all of them, of which some may be large. */
+export function* documentOf(definitions: readonly ResourceDefinition[]): Pieces<DocumentV2> {
+  const kinds: KindParts[] = [];
+  for (const definition of definitions) {
+    kinds.push(known.get(definition) ?? (yield* partsOf(definition)));
+    yield;
   }
+  return yield* assemble(kinds);
+}
+
+function* partsOf(definition: ResourceDefinition): Pieces<KindParts> {
+  const schemas: Schemas = {};
+  yield* addKindSchemas(definition, schemas, "v2");
+  const own = new Map<string, Part>();
+  for (const [name, schema] of Object.entries(schemas)) {
+    if (shared.has(name)) continue;
+    yield;
+    own.set(name, yield* partOf(name, schema));
+  }
+  yield;
+  const paths = pathsV2(definition).map(([path, item]): [string, Part] => [
+    path,
+    { json: member(path, item), protobuf: encodePath(path, item) },
+  ]);
+  const parts = { definitions: own, paths: new Map(paths) };
+  known.set(definition, parts);
   return parts;
 }
 
 /** What every kind refers to. */
 const shared: ReadonlyMap<string, Part> = new Map(
-  Object.entries(sharedSchemas()).map(([name, schema]) => partOf(name, schema)),
+  Object.entries(sharedSchemas()).map(([name, schema]) => [name, atOnce(partOf(name, schema))]),
 );
 
 function sharedSchemas(): Schemas {
@@ -62,7 +73,7 @@ function sharedSchemas(): Schemas {
   return schemas;
 }
 
-export function assemble(kinds: readonly KindParts[]): DocumentV2 {
+function* assemble(kinds: readonly KindParts[]): Pieces<DocumentV2> {
   const definitions = new Map(shared);
   const paths = new Map<string, Part>();
   for (const kind of kinds) {
@@ -72,25 +83,26 @@ export function assemble(kinds: readonly KindParts[]): DocumentV2 {
   }
   const info = { title: "Kubernetes", version: "unversioned" };
   const head = `{"swagger":"2.0","info":${JSON.stringify(info)},"paths":{`;
-  return {
-    json: Buffer.concat([
-      Buffer.from(head),
-      ...joined(paths.values()),
-      Buffer.from('},"definitions":{'),
-      ...joined(definitions.values()),
-      Buffer.from("}}"),
-    ]),
-    protobuf: encodeDocument(
-      info,
-      [...paths.values()].map(({ protobuf }) => protobuf),
-      [...definitions.values()].map(({ protobuf }) => protobuf),
-    ),
-  };
+  const json = Buffer.concat([
+    Buffer.from(head),
+    ...joined(paths.values()),
+    Buffer.from('},"definitions":{'),
+    ...joined(definitions.values()),
+    Buffer.from("}}"),
+  ]);
+  yield;
+  const protobuf = encodeDocument(
+    info,
+    [...paths.values()].map((part) => part.protobuf),
+    [...definitions.values()].map((part) => part.protobuf),
+  );
+  return { json, protobuf };
 }
 
-function partOf(name: string, schema: JsonValue): [string, Part] {
+function* partOf(name: string, schema: JsonValue): Pieces<Part> {
   const protobuf = encodeDefinition(name, schema as JsonObject);
-  return [name, { json: member(name, schema), protobuf }];
+  yield;
+  return { json: member(name, schema), protobuf };
 }
 
 function member(name: string, value: JsonValue): Buffer {

@@ -1,26 +1,34 @@
 /** The OpenAPI v3 document of one group and version. */
-import type { JsonObject, JsonValue } from "@kcp-ts/machinery/json";
+import type { Pieces } from "@kcp-ts/machinery/base";
+import { type JsonObject, type JsonValue, stringifyJson } from "@kcp-ts/machinery/json";
 import { deleteOptions, status } from "@kcp-ts/machinery/shape";
 import type { ResourceDefinition } from "../registry/index.ts";
 import { addKindSchemas, answerName, schemaName } from "./kind-schemas.ts";
 import { type Operation, pathItemsOf } from "./operations.ts";
 import { addSchemas, reference, type Schemas } from "./schemas.ts";
 
-export function documentV3(definitions: readonly ResourceDefinition[]): JsonObject {
+/** As text, which is written schema by schema: any of them may be large. */
+export function* documentV3(definitions: readonly ResourceDefinition[]): Pieces<Buffer> {
   const schemas: Schemas = {};
   const paths: { [path: string]: JsonValue } = {};
   addSchemas(deleteOptions, schemas, "v3");
   addSchemas(status, schemas, "v3");
   for (const definition of definitions) {
-    addKindSchemas(definition, schemas, "v3");
+    yield* addKindSchemas(definition, schemas, "v3");
     Object.assign(paths, pathsV3(definition));
+    yield;
   }
-  return {
-    openapi: "3.0.0",
-    info: { title: "Kubernetes", version: "unversioned" },
-    paths,
-    components: { schemas },
-  };
+  const info = { title: "Kubernetes", version: "unversioned" };
+  const head = stringifyJson({ openapi: "3.0.0", info, paths });
+  const parts = [Buffer.from(`${head.slice(0, -1)},"components":{"schemas":{`)];
+  for (const name of Object.keys(schemas)) {
+    yield;
+    const comma = parts.length === 1 ? "" : ",";
+    const schema = stringifyJson(schemas[name] as JsonValue);
+    parts.push(Buffer.from(`${comma}${JSON.stringify(name)}:${schema}`));
+  }
+  parts.push(Buffer.from("}}}"));
+  return Buffer.concat(parts);
 }
 
 function pathsV3(definition: ResourceDefinition): JsonObject {

@@ -1,12 +1,12 @@
 /** Which documents are shared, and how custom kinds are described. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import type { Pieces } from "@kcp-ts/machinery/base";
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import { builtIns, type ResourceDefinition } from "../registry/index.ts";
-import { FakeClock } from "../testing/index.ts";
+import { documentOf } from "./document-v2.ts";
+import { documentV3 } from "./document-v3.ts";
 import { type Document, documentsV3, documentV2 } from "./documents.ts";
-
-const clock = new FakeClock();
 
 function custom(kind: string, properties: JsonObject): ResourceDefinition {
   return {
@@ -17,24 +17,25 @@ function custom(kind: string, properties: JsonObject): ResourceDefinition {
     kind,
     listKind: `${kind}List`,
     itemsCarryKind: true,
-    openApi: () => ({
-      v3: { description: "Ours.", type: "object", properties, nullable: true },
-      v2: { description: "Ours.", type: "object", properties },
-    }),
+    *openApi(dialect) {
+      yield;
+      const schema = { description: "Ours.", type: "object", properties };
+      return dialect === "v2" ? schema : { ...schema, nullable: true };
+    },
   };
 }
 
 async function v3(definitions: readonly ResourceDefinition[]): Promise<Map<string, Document>> {
-  return new Map(await documentsV3(definitions, clock));
+  return new Map(await documentsV3(definitions));
 }
 
 describe("documents", () => {
   it("are made once per list, also when many ask at the same time", async () => {
     const list = [...builtIns];
-    const [a, b] = await Promise.all([documentsV3(list, clock), documentsV3(list, clock)]);
+    const [a, b] = await Promise.all([documentsV3(list), documentsV3(list)]);
     assert.equal(a, b);
-    assert.equal(documentsV3(list, clock), a, "later it is there at once");
-    assert.equal(await documentV2(list, clock), documentV2(list, clock));
+    assert.equal(documentsV3(list), a, "later it is there at once");
+    assert.equal(await documentV2(list), documentV2(list));
   });
 
   it("of a group and version are shared by lists that have the same kinds in it", async () => {
@@ -67,7 +68,7 @@ describe("documents", () => {
     ]);
     assert.ok(Object.hasOwn(components.schemas, "com.example.stable.v1.WidgetList"));
     assert.ok(Object.hasOwn(paths, "/apis/stable.example.com/v1/namespaces/{namespace}/widgets"));
-    const { json } = await documentV2(definitions, clock);
+    const { json } = await documentV2(definitions);
     const { definitions: v2 } = JSON.parse(json.toString()) as {
       definitions: Record<string, Record<string, unknown>>;
     };
@@ -81,7 +82,7 @@ describe("documents", () => {
     const definitions = [custom("Odd", properties as JsonObject)];
     const bytes = (await v3(definitions)).get("apis/stable.example.com/v1")?.bytes.toString() ?? "";
     assert.match(bytes, /"__proto__":\{"type":"string"\}/);
-    const { protobuf } = await documentV2(definitions, clock);
+    const { protobuf } = await documentV2(definitions);
     assert.ok(protobuf.includes("__proto__"));
   });
 
@@ -95,8 +96,17 @@ describe("documents", () => {
       },
     };
     const list = [broken];
-    await assert.rejects(async () => documentsV3(list, clock), /no schema today/);
-    await assert.rejects(async () => documentsV3(list, clock), /no schema today/);
+    await assert.rejects(async () => documentsV3(list), /no schema today/);
+    await assert.rejects(async () => documentsV3(list), /no schema today/);
     assert.equal(calls, 2);
+  });
+
+  it("rest between the kinds, and where a kind's schema does", () => {
+    const kinds = (count: number) =>
+      Array.from({ length: count }, (_, i) => custom(`Kind${i}`, { spec: { type: "object" } }));
+    const rests = (count: number, make: (of: readonly ResourceDefinition[]) => Pieces<unknown>) =>
+      [...make(kinds(count))].length;
+    for (const make of [documentOf, documentV3])
+      assert.ok(rests(11, make) - rests(1, make) >= 10 * 3, make.name);
   });
 });

@@ -2,15 +2,15 @@
  * The OpenAPI documents of a cluster, made from what it serves and remembered.
  *
  * Documents belong to a list of definitions, so that clusters that serve the same share them; the document of one group and version is
- * shared further, by all lists that have the same definitions in it. Making them is cut into slices: a cluster can bring hundreds
- * of kinds, and others wait meanwhile.
+ * shared further, by all lists that have the same definitions in it. Making them is cut into pieces: a cluster can bring hundreds
+ * of kinds, each of them large, and others wait meanwhile.
  */
 import { createHash } from "node:crypto";
-import type { Clock } from "@kcp-ts/machinery/base";
-import { toBytes } from "../content/index.ts";
+import type { Pieces } from "@kcp-ts/machinery/base";
 import { apiVersionOf, type ResourceDefinition } from "../registry/index.ts";
 import type { MaybePromise } from "../request/api-request.ts";
-import { assemble, type DocumentV2, partsOf } from "./document-v2.ts";
+import { inPieces } from "../request/other-work.ts";
+import { type DocumentV2, documentOf } from "./document-v2.ts";
 import { documentV3 } from "./document-v3.ts";
 
 export interface Document {
@@ -27,59 +27,43 @@ type Definitions = readonly ResourceDefinition[];
 const v3Documents = new WeakMap<Definitions, MaybePromise<DocumentsV3>>();
 const v2Documents = new WeakMap<Definitions, MaybePromise<HashedV2>>();
 
-export function documentsV3(definitions: Definitions, clock: Clock): MaybePromise<DocumentsV3> {
-  return remembered(v3Documents, definitions, () => {
-    const groups = [...byVersion(definitions)];
-    return inSlices(groups, clock, ([key, served]): [string, Document] => [
-      key,
-      shared(served),
-    ]).then((documents) => new Map(documents));
-  });
+export function documentsV3(definitions: Definitions): MaybePromise<DocumentsV3> {
+  return remembered(v3Documents, definitions, makeV3);
 }
 
-export function documentV2(definitions: Definitions, clock: Clock): MaybePromise<HashedV2> {
-  return remembered(v2Documents, definitions, () =>
-    inSlices(definitions, clock, partsOf).then((parts) => {
-      const document = assemble(parts);
-      return { ...document, hash: hashOf(document.json) };
-    }),
-  );
+function* makeV3(definitions: Definitions): Pieces<DocumentsV3> {
+  const documents = new Map<string, Document>();
+  for (const [key, served] of byVersion(definitions)) {
+    documents.set(key, yield* shared(served));
+    yield;
+  }
+  return documents;
+}
+
+export function documentV2(definitions: Definitions): MaybePromise<HashedV2> {
+  return remembered(v2Documents, definitions, makeV2);
+}
+
+function* makeV2(definitions: Definitions): Pieces<HashedV2> {
+  const document = yield* documentOf(definitions);
+  return { ...document, hash: yield* hashOf(document.json) };
 }
 
 /** What is being made is waited for, not made again; what failed is not remembered. */
 function remembered<Made>(
   known: WeakMap<Definitions, MaybePromise<Made>>,
   definitions: Definitions,
-  make: () => Promise<Made>,
+  make: (definitions: Definitions) => Pieces<Made>,
 ): MaybePromise<Made> {
   const present = known.get(definitions);
   if (present !== undefined) return present;
-  const making = make();
+  const making = inPieces(make(definitions));
   known.set(definitions, making);
   making.then(
     (made) => known.set(definitions, made),
     () => known.delete(definitions),
   );
   return making;
-}
-
-/** Work in one go; then others have their turn. */
-const sliceMs = 5;
-
-async function inSlices<Item, Result>(
-  items: readonly Item[],
-  clock: Clock,
-  work: (item: Item) => Result,
-): Promise<Result[]> {
-  const results: Result[] = [];
-  let startedAt = clock.monotonic();
-  for (const item of items) {
-    results.push(work(item));
-    if (clock.monotonic() - startedAt < sliceMs) continue;
-    await new Promise((resolve) => setImmediate(resolve));
-    startedAt = clock.monotonic();
-  }
-  return results;
 }
 
 function byVersion(definitions: Definitions): Map<string, ResourceDefinition[]> {
@@ -102,22 +86,31 @@ interface Shared {
 const sharedDocuments = new WeakMap<ResourceDefinition, Shared[]>();
 const alternativesMax = 16;
 
-function shared(definitions: readonly ResourceDefinition[]): Document {
+function* shared(definitions: Definitions): Pieces<Document> {
   const first = definitions[0] as ResourceDefinition;
-  const alternatives = sharedDocuments.get(first) ?? [];
-  const found = alternatives.find(
-    (each) =>
-      each.definitions.length === definitions.length &&
-      each.definitions.every((definition, i) => definition === definitions[i]),
-  );
+  const found = sharedDocuments
+    .get(first)
+    ?.find(
+      (each) =>
+        each.definitions.length === definitions.length &&
+        each.definitions.every((definition, i) => definition === definitions[i]),
+    );
   if (found !== undefined) return found.document;
-  const bytes = toBytes(documentV3(definitions));
-  const document = { bytes, hash: hashOf(bytes) };
-  const kept = alternatives.slice(-(alternativesMax - 1));
+  const bytes = yield* documentV3(definitions);
+  const document = { bytes, hash: yield* hashOf(bytes) };
+  // Read after the rests: others may have made theirs meanwhile.
+  const kept = (sharedDocuments.get(first) ?? []).slice(-(alternativesMax - 1));
   sharedDocuments.set(first, [...kept, { definitions, document }]);
   return document;
 }
 
-function hashOf(bytes: Uint8Array): string {
-  return createHash("sha512").update(bytes).digest("hex").toUpperCase();
+const hashedBytes = 1 << 20;
+
+function* hashOf(bytes: Uint8Array): Pieces<string> {
+  const hash = createHash("sha512");
+  for (let at = 0; at < bytes.length; at += hashedBytes) {
+    yield;
+    hash.update(bytes.subarray(at, at + hashedBytes));
+  }
+  return hash.digest("hex").toUpperCase();
 }

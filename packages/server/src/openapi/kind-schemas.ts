@@ -1,4 +1,5 @@
 /** The schemas of a served kind: the object, its list, and what both refer to. */
+import type { Pieces } from "@kcp-ts/machinery/base";
 import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery/json";
 import { listMeta, objectMeta, status } from "@kcp-ts/machinery/shape";
 import type { ResourceDefinition } from "../registry/index.ts";
@@ -24,14 +25,14 @@ export function answerName(definition: ResourceDefinition, answer: Operation["an
   return answer === "list" ? listSchemaName(definition) : schemaName(definition);
 }
 
-export function addKindSchemas(
+export function* addKindSchemas(
   definition: ResourceDefinition,
   schemas: Schemas,
   dialect: Dialect,
-): void {
+): Pieces<void> {
   const { group, version, kind, listKind } = definition;
   const name = schemaName(definition);
-  const object = objectSchema(definition, schemas, dialect);
+  const object = yield* objectSchema(definition, schemas, dialect);
   schemas[name] = {
     ...object,
     properties: { ...typeProperties, ...(object["properties"] as JsonObject | undefined) },
@@ -57,17 +58,18 @@ export function addKindSchemas(
 }
 
 /** From the shape, or as the definition says it; then metadata is added, which custom kinds leave out. */
-function objectSchema(
+function* objectSchema(
   definition: ResourceDefinition,
   schemas: Schemas,
   dialect: Dialect,
-): JsonObject {
+): Pieces<JsonObject> {
   const { openApi, strategy } = definition;
   if (openApi === undefined) {
     addSchemas(strategy.shape, schemas, dialect);
     return schemas[strategy.shape.name] as JsonObject;
   }
-  const schema = openApi()[dialect];
+  const schema = yield* openApi(dialect);
+  yield;
   addSchemas(objectMeta, schemas, dialect);
   const properties: { [name: string]: JsonValue } = {
     ...(isJsonObject(schema["properties"]) ? schema["properties"] : {}),

@@ -50,14 +50,14 @@ function serveDocuments(
   if (scope.path === v2Path) {
     // Asked for in a form that there is not: nothing needs to be made.
     const encoding = encodingV2(header(request.headers, "accept"));
-    const document = documentV2(definitions, clock);
+    const document = documentV2(definitions);
     return document instanceof Promise
       ? document.then((made) => serveV2(request, made, encoding))
       : serveV2(request, document, encoding);
   }
   if (!isJsonAccepted(header(request.headers, "accept")))
     throw statusError.notAcceptable(["application/json"]);
-  const documents = documentsV3(definitions, clock);
+  const documents = documentsV3(definitions);
   return documents instanceof Promise
     ? documents.then((made) => serveV3(request, scope, made, clock))
     : serveV3(request, scope, documents, clock);

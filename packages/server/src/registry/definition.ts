@@ -1,4 +1,5 @@
 /** A served resource: its names in the API, and the strategy behind it. */
+import type { Pieces } from "@kcp-ts/machinery/base";
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import type { UserInfo } from "../request/user.ts";
@@ -42,8 +43,8 @@ export interface ResourceDefinition {
   readonly onRetired?: (callback: () => void) => () => void;
   /** Set when the objects are in another definition's collection, which `form` then turns into ours and back. */
   readonly storedAs?: CollectionKey;
-  /** How OpenAPI describes the kind, where its shape does not: custom kinds bring schemas. Called once per definition. */
-  readonly openApi?: () => KindSchemas;
+  /** How OpenAPI describes the kind, where its shape does not: custom kinds bring schemas. Called once per definition and dialect. */
+  readonly openApi?: OpenApiSource;
   /** Set when only some of the objects are shown: the others are not there for whoever asks through this definition. */
   readonly isVisible?: ((entry: Entry) => boolean) | undefined;
   /** Whether an object was shown before it changed, where that is another question. */
@@ -69,11 +70,8 @@ export interface MadeCompanions {
   discard(): Promise<void>;
 }
 
-/** A kind's schema in both dialects, `$ref`-free. apiVersion, kind, metadata and the list kind are added to it. */
-export interface KindSchemas {
-  readonly v3: JsonObject;
-  readonly v2: JsonObject;
-}
+/** A kind's schema in one dialect, `$ref`-free, and in pieces because it may be large. apiVersion, kind, metadata and the list kind are added to it. */
+export type OpenApiSource = (dialect: "v2" | "v3") => Pieces<JsonObject>;
 
 /** The parts of a storage key that say whose collection it is. */
 export interface CollectionKey {

@@ -5,7 +5,7 @@ export {
   type CollectionKey,
   type Companions,
   collectionKeyOf,
-  type KindSchemas,
+  type OpenApiSource,
   type ResourceDefinition,
 } from "./definition.ts";
 export type { DeleteRequest } from "./deletion.ts";

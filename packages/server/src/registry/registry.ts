@@ -5,12 +5,12 @@
  * Writes are compare-and-swap. Whoever gave a resourceVersion gets a conflict when the object moved on; whoever did not has the
  * change rebuilt on the newest state until it fits.
  */
-import type { Clock, Random } from "@kcp-ts/machinery/base";
+import type { Clock, Pieces, Random } from "@kcp-ts/machinery/base";
 import { type JsonObject, jsonEqual } from "@kcp-ts/machinery/json";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { statusError } from "@kcp-ts/machinery/status";
 import type { MaybePromise } from "../request/api-request.ts";
-import { otherWork } from "../request/other-work.ts";
+import { otherWork, promptly } from "../request/other-work.ts";
 import type { UserInfo } from "../request/user.ts";
 import {
   type Entry,
@@ -140,9 +140,8 @@ export class Registry {
               nowMs: this.#options.clock.now(),
               user: options.user,
             });
-      const object = ownedObject(
-        this.#ownership(definition, address.cluster, options, owned, undefined),
-      );
+      const ownership = this.#ownership(definition, address.cluster, options, owned, undefined);
+      const object = rests ? await ownedInPieces(ownership) : ownedObject(ownership);
       const { name } = object["metadata"] as { name: string };
       if (rests) await otherWork();
       const pending = options.validate(object, undefined);
@@ -310,7 +309,8 @@ export class Registry {
   ): Promise<Written | undefined> {
     const value = encodeObject(await storedForm(definition, updated));
     const isRemoved = isReadyToGo(definition, updated);
-    if (!isRemoved && isSame(entry, value)) return { entry, isStored: true, outcome: "unchanged" };
+    if (!isRemoved && (await promptly(isSame(entry, value))))
+      return { entry, isStored: true, outcome: "unchanged" };
     const after = { ...entry, value };
     if (isDryRun) return { entry: after, isStored: true, outcome: "updated" };
     const write = {
@@ -370,10 +370,15 @@ function storedForm({ form }: ResourceDefinition, object: JsonObject): MaybeProm
 }
 
 /** Equal content has equal length, whatever the order of members, so most changes are told apart without parsing. */
-function isSame(entry: Entry, value: Buffer): boolean {
+function* isSame(entry: Entry, value: Buffer): Pieces<boolean> {
   if (value.equals(entry.value)) return true;
   if (value.length !== entry.value.length) return false;
-  return jsonEqual(decodeObject(entry), decodeObject({ ...entry, value }));
+  yield;
+  const before = decodeObject(entry);
+  yield;
+  const after = decodeObject({ ...entry, value });
+  yield;
+  return jsonEqual(before, after);
 }
 
 /** Deletion was asked for, and nothing holds the object back any more. */

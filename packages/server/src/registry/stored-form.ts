@@ -34,8 +34,9 @@ export function presented({ form }: ResourceDefinition, entry: Entry): MaybeProm
     : (entries[0] as Entry);
 }
 
-/** Entries turned in one go; more of them are cut into batches, so that others get their turn. */
+/** Entries, and bytes of them, turned in one go; more are cut into batches, so that others get their turn. */
 const batchEntries = 100;
+const batchBytes = 256 << 10;
 
 type Entries = readonly Entry[] | AsyncIterable<readonly Entry[]>;
 
@@ -50,7 +51,9 @@ export function presentedEntries(
   if (form === undefined) return entries;
   if (Symbol.asyncIterator in entries) return batches(form, entries);
   if (form.presentNow === undefined) return presentAll(form, entries);
-  return entries.length <= batchEntries ? entries.map(form.presentNow) : batches(form, [entries]);
+  return batchEnd(entries, 0) === entries.length
+    ? entries.map(form.presentNow)
+    : batches(form, [entries]);
 }
 
 async function presentAll(form: StoredForm, entries: readonly Entry[]): Promise<readonly Entry[]> {
@@ -64,11 +67,23 @@ async function* batches(
   lists: Iterable<readonly Entry[]> | AsyncIterable<readonly Entry[]>,
 ): AsyncGenerator<readonly Entry[]> {
   for await (const entries of lists) {
-    for (let at = 0; at < entries.length; at += batchEntries) {
-      const batch = entries.slice(at, at + batchEntries);
-      const shown = form.present(batch);
+    for (let at = 0; at < entries.length; ) {
+      const end = batchEnd(entries, at);
+      const shown = form.present(entries.slice(at, end));
       yield await shown;
-      if (at + batchEntries < entries.length) await otherWork();
+      at = end;
+      if (at < entries.length) await otherWork();
     }
   }
+}
+
+/** Where the batch ends that begins there; at least one entry is in it. */
+function batchEnd(entries: readonly Entry[], from: number): number {
+  const last = Math.min(entries.length, from + batchEntries);
+  let bytes = 0;
+  for (let at = from; at < last; at++) {
+    bytes += (entries[at] as Entry).value.length;
+    if (bytes > batchBytes) return Math.max(at, from + 1);
+  }
+  return last;
 }

@@ -5,6 +5,7 @@
  * reads storage nor the clock beyond what it is handed.
  */
 import type { FieldSet, TypeSchema } from "@kcp-ts/machinery/apply";
+import { atOnce, type Pieces } from "@kcp-ts/machinery/base";
 import type { JsonObject, JsonValue } from "@kcp-ts/machinery/json";
 import type { PatchSchema } from "@kcp-ts/machinery/patch";
 import type { Decoded, MessageShape } from "@kcp-ts/machinery/shape";
@@ -35,6 +36,9 @@ export interface Strategy {
 
   /** Reads a body when the shape alone cannot; throws ShapeError. Custom kinds have no protobuf form but by `protobufShape`. */
   readonly decode?: (value: JsonObject) => Decoded;
+
+  /** The same for a large body, where it takes more than one turn of the event loop should. */
+  readonly decodeInPieces?: (value: JsonObject) => Pieces<Decoded>;
 
   /** By what the protobuf of clients is read before `decode` sees it; undefined where clients have none. Asked only when protobuf comes. */
   readonly protobufShape?: () => Promise<MessageShape | undefined>;
@@ -111,15 +115,11 @@ export interface Strategy {
 }
 
 /** What is wrong, at once or, where finding out may take long, in pieces: whoever asks does the first one, and lets others have their turn before each further. */
-export type Verdict = FieldError[] | Generator<void, FieldError[], void>;
+export type Verdict = FieldError[] | Pieces<FieldError[]>;
 
 /** All of it at once: for kinds whose objects are small. */
 export function wholeVerdict(verdict: Verdict): FieldError[] {
-  if (Array.isArray(verdict)) return verdict;
-  for (;;) {
-    const { done, value } = verdict.next();
-    if (done === true) return value;
-  }
+  return Array.isArray(verdict) ? verdict : atOnce(verdict);
 }
 
 /** What a subresource such as `status` changes about the rules; the object stays the same. */

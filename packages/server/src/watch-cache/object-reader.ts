@@ -164,7 +164,9 @@ export class ObjectReader {
       });
       revision = page.revision;
       this.#noteRead(query, page.entries);
+      const pace = new MatchPace();
       for (const [i, entry] of page.entries.entries()) {
+        if (selection !== undefined && pace.isTime(entry)) await otherWork();
         if (selection !== undefined && !selection.matches(entry)) continue;
         found.push(entry);
         if (found.length < wanted) continue;
@@ -220,12 +222,20 @@ export class ObjectReader {
         atRevision,
       });
       this.#noteRead(query, page.entries);
-      yield selection === undefined
-        ? page.entries
-        : page.entries.filter((entry) => selection.matches(entry));
+      yield selection === undefined ? page.entries : await selected(page.entries, selection);
       continueAfter = page.more ? page.entries.at(-1)?.key : undefined;
     }
   }
+}
+
+async function selected(entries: readonly Entry[], { matches }: Selection): Promise<Entry[]> {
+  const found: Entry[] = [];
+  const pace = new MatchPace();
+  for (const entry of entries) {
+    if (pace.isTime(entry)) await otherWork();
+    if (matches(entry)) found.push(entry);
+  }
+  return found;
 }
 
 interface Sliceable {
@@ -233,8 +243,26 @@ interface Sliceable {
   count(prefix: StorageKey, after?: StorageKey): number;
 }
 
-/** So many entries are looked at in one turn of the event loop: some hundred microseconds of it. */
+/** What is looked at in one turn of the event loop: some hundred microseconds of it when labels are asked for, and some milliseconds when objects have to be read. */
 const matchedPerTurn = 1000;
+const matchedBytesPerTurn = 256 << 10;
+
+class MatchPace {
+  #entries = 0;
+  #bytes = 0;
+
+  /** Whether others are to have their turn before this one is looked at. */
+  isTime({ value }: Entry): boolean {
+    const isFull = this.#entries === matchedPerTurn || this.#bytes >= matchedBytesPerTurn;
+    if (isFull) {
+      this.#entries = 0;
+      this.#bytes = 0;
+    }
+    this.#entries++;
+    this.#bytes += value.length;
+    return isFull;
+  }
+}
 
 async function listCollected(
   query: ListQuery,
@@ -263,12 +291,12 @@ async function select(
   { limit, signal }: ListQuery,
 ): Promise<{ found: Entry[]; isMore: boolean }> {
   const found: Entry[] = [];
-  for (let at = 0; at < entries.length; at++) {
-    if (at > 0 && at % matchedPerTurn === 0) {
+  const pace = new MatchPace();
+  for (const entry of entries) {
+    if (pace.isTime(entry)) {
       await otherWork();
       signal.throwIfAborted();
     }
-    const entry = entries[at] as Entry;
     if (!matches(entry)) continue;
     if (limit > 0 && found.length === limit) return { found, isMore: true };
     found.push(entry);

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { isStatusError } from "@kcp-ts/machinery/status";
+import { syncTargets } from "@kcp-ts/multicluster";
 import { deployments, eventually, startPhysical, startPlane } from "../fixture.ts";
 import { pods, registered, runningPods, web } from "./fixture.ts";
 
@@ -65,5 +66,41 @@ describe("Pods of one's workloads", () => {
     assert.ok(items.every(({ metadata }) => metadata.name !== at.name));
     const [next] = await runningPods(client, "web", 1);
     assert.notEqual(next?.metadata.name, at.name);
+  });
+
+  it("are shown as lost when their cluster is, and as they are when it is back", async (t) => {
+    const plane = await startPlane(t, { patience: { graceMs: 100, settleMs: 0 } });
+    const east = await startPhysical(t, { name: "us-east1" });
+    const { client } = plane;
+    await registered(client, "us-east1", east.kubeconfig);
+    await client.resource(deployments).create(web("web", 2));
+    await runningPods(client, "web", 2);
+    await east.faults.cut();
+    await eventually(async () => {
+      const { items } = await client.resource(pods).list({ labelSelector: "app=web" });
+      assert.equal(items.length, 2);
+      for (const { status } of items) {
+        assert.deepEqual([status?.phase, status?.reason], ["Unknown", "ClusterLost"]);
+        assert.equal(status?.conditions?.find(({ type }) => type === "Ready")?.status, "Unknown");
+      }
+    });
+    await east.faults.heal();
+    const back = await runningPods(client, "web", 2);
+    assert.ok(back.every(({ status }) => status?.reason === undefined));
+  });
+
+  it("go with a SyncTarget that nobody can drain any more", async (t) => {
+    const plane = await startPlane(t, {
+      drainTimeoutMs: 100,
+      patience: { graceMs: 100, settleMs: 0 },
+    });
+    const east = await startPhysical(t, { name: "us-east1" });
+    const { client } = plane;
+    await registered(client, "us-east1", east.kubeconfig);
+    await client.resource(deployments).create(web("web", 2));
+    await runningPods(client, "web", 2);
+    await east.faults.cut();
+    await client.resource(syncTargets).delete({ name: "us-east1" });
+    await runningPods(client, "web", 0);
   });
 });

@@ -3,7 +3,8 @@
  * together is the number of the whole target, as if one autoscaler had written it.
  *
  * In the clusters `spec.replicas` of the target's parts belongs to the autoscalers there (the sync policy leaves it to them). While the target moves, or a
- * cluster is lost, the lower bound is what the part is to have: otherwise what replaces would wait for load that is still elsewhere.
+ * cluster is lost, the lower bound is what the part is to have: otherwise what replaces would wait for load that is still elsewhere. While it moves, what
+ * they wish for says nothing: part of it is there twice.
  *
  * Deployments only: an autoscaler in each cluster would give the same ordinals of a StatefulSet to several.
  */
@@ -177,7 +178,7 @@ export function decideAutoscaler(input: DecideInput): Decision {
     },
     assessment,
     wakeAtMs: earliest(...places.map(({ judgement }: Place) => judgement.untilMs)),
-    ...scaleOf({ parent, target, scaled, folded, mayShrink: !isMoving && !isLost }),
+    ...(isMoving ? {} : scaleOf({ parent, target, scaled, folded, mayShrink: !isLost })),
   };
 }
 

@@ -11,6 +11,12 @@ interface Pod {
 export class Cluster {
   readonly name: string;
   isUp = true;
+  /** What is started does not become ready: no image, no room. */
+  isBroken = false;
+  /** Of its agent, where something may run once at most. */
+  leaseUntilMs = Number.NEGATIVE_INFINITY;
+  /** The agent stops when its lease is over, but not in that very moment. */
+  stopsAtMs = Number.POSITIVE_INFINITY;
   readonly #random: SeededRandom;
   #received:
     | { readonly replicas: number; readonly template: string; readonly generation: number }
@@ -54,9 +60,27 @@ export class Cluster {
       this.#pods.splice(this.#pods.indexOf(pod), 1);
     }
     while (this.#pods.length < replicas) {
-      const readyAtMs = nowMs + 500 + this.#random.integer(8000);
+      const delayMs = 500 + this.#random.integer(8000);
+      const readyAtMs = this.isBroken ? Number.POSITIVE_INFINITY : nowMs + delayMs;
       this.#pods.push({ template, readyAtMs });
     }
+  }
+
+  get running(): number {
+    return this.#pods.length;
+  }
+
+  /** Nothing runs, and nothing is started before it is told anew. */
+  halt(): void {
+    this.#received = undefined;
+    this.#pods = [];
+  }
+
+  mend(nowMs: number): void {
+    this.isBroken = false;
+    this.#pods = this.#pods.map((pod) =>
+      pod.readyAtMs === Number.POSITIVE_INFINITY ? { ...pod, readyAtMs: nowMs + 1000 } : pod,
+    );
   }
 
   ready(nowMs: number): number {

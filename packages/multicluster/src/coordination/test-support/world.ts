@@ -5,17 +5,22 @@
 import assert from "node:assert/strict";
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import { SeededRandom } from "@kcp-ts/testkit";
-import { clusterLabel } from "../../api/index.ts";
+import { clusterLabel, softFinalizersOf } from "../../api/index.ts";
 import { type Decision, decide } from "../decide.ts";
 import { type Deployment, type DeploymentStatus, replicasOf } from "../deployment.ts";
 import { deploymentStrategy } from "../deployment-strategy.ts";
+import { moveRecordOf } from "../move-record.ts";
 import { askedReplicasAnnotation } from "../part.ts";
-import { weightsAnnotation } from "../placement.ts";
+import { placementOf, weightsAnnotation } from "../placement.ts";
+import { budgetOf, rolloutOf } from "../rollout.ts";
 import { judge, type Patience, type Target } from "../standing.ts";
 import { Cluster } from "./cluster.ts";
 
 export const patience: Patience = { graceMs: 30_000, settleMs: 5000 };
 export const tickMs = 500;
+const leaseMs = 20_000;
+/** The margin, and Pods that end. */
+const lateMsMax = 44_000;
 
 type Mutable<Type> = { -readonly [Key in keyof Type]: Type[Key] };
 
@@ -33,6 +38,8 @@ export class World {
   parent: Deployment;
   nowMs = Date.UTC(2026, 0, 1);
   writes = 0;
+  /** It may run once at most. */
+  isOnce = false;
   #version = 1;
   #looks: Seen | undefined;
 
@@ -53,11 +60,11 @@ export class World {
     this.history.push(`${((this.nowMs - Date.UTC(2026, 0, 1)) / 1000).toFixed(1)}s ${text}`);
   }
 
-  join(name: string): void {
+  join(name: string, labels: Readonly<Record<string, string>> = {}): void {
     this.clusters.set(name, new Cluster(name, this.random.fork()));
     this.targets.set(name, {
       name,
-      labels: {},
+      labels,
       isReady: false,
       changedAtMs: this.nowMs,
       isUnschedulable: false,
@@ -77,6 +84,24 @@ export class World {
     });
   }
 
+  /** What the author says about where and how. Null takes it back. */
+  annotate(annotations: Readonly<Record<string, string | null>>): void {
+    const { metadata } = this.parent;
+    this.parent = this.#versioned({
+      ...this.parent,
+      metadata: { ...metadata, annotations: merged(metadata.annotations, annotations) },
+    });
+  }
+
+  /** Somebody says something on a part: that it is needed, or that it is its turn. */
+  annotatePart(name: string, annotations: Readonly<Record<string, string | null>>): void {
+    const part = this.parts.get(name);
+    if (part === undefined) return;
+    const { metadata } = part;
+    const changed = merged(metadata.annotations, annotations);
+    this.#put({ ...part, metadata: { ...metadata, annotations: changed } });
+  }
+
   /** Somebody changes or deletes a part. */
   meddle(name: string, change: JsonObject | "delete"): void {
     const part = this.parts.get(name);
@@ -91,7 +116,9 @@ export class World {
       this.#watchHealth(name, cluster);
       const id = `web--${name}`;
       const part = this.parts.get(id);
-      if (cluster.isUp && this.random.chance(0.5)) cluster.receive(part);
+      const mayHear = !this.isOnce || this.nowMs < cluster.leaseUntilMs;
+      if (cluster.isUp && mayHear && this.random.chance(0.5)) cluster.receive(part);
+      if (this.isOnce) this.#keepLease(name, cluster, part);
       cluster.tick(this.nowMs);
       if (cluster.isUp && part !== undefined && this.random.chance(0.5))
         this.#report(cluster, part);
@@ -99,6 +126,17 @@ export class World {
       if (target?.isDeleting === true && part === undefined) this.targets.delete(name);
     }
     if (this.random.chance(0.6)) this.split();
+  }
+
+  /** Heartbeats count while the API says that they are heard. Late by what the control plane allows for at most. */
+  #keepLease(name: string, cluster: Cluster, part: Deployment | undefined): void {
+    const { nowMs, random } = this;
+    if (cluster.isUp && this.targets.get(name)?.isReady === true) {
+      // With the lease again, what counts is what is asked for now.
+      if (nowMs >= cluster.leaseUntilMs) cluster.receive(part);
+      cluster.leaseUntilMs = nowMs + leaseMs;
+      cluster.stopsAtMs = cluster.leaseUntilMs + random.integer(lateMsMax);
+    } else if (nowMs >= cluster.stopsAtMs) cluster.halt();
   }
 
   /** Reads now or, at times, has read a while ago; and may be stopped in the middle of its writes. */
@@ -115,7 +153,10 @@ export class World {
   }
 
   decide(seen: Seen): Decision {
-    const targets = [...this.targets.values()].map((one) => ({ ...one }));
+    const targets = [...this.targets.values()].map((one) => {
+      const silentSinceMs = one.isReady ? undefined : one.changedAtMs;
+      return { ...one, lease: { durationMs: leaseMs, silentSinceMs } };
+    });
     const { nowMs } = this;
     const strategy = deploymentStrategy;
     return decide({ strategy, ...seen, takenNames: new Set(), targets, patience, nowMs });
@@ -127,6 +168,11 @@ export class World {
 
   isTrusted(name: string): boolean {
     return judge(this.targets.get(name), this.nowMs, patience).isTrusted;
+  }
+
+  /** Pods, wherever and in whatever state. */
+  running(): number {
+    return [...this.clusters.values()].reduce((sum, one) => sum + one.running, 0);
   }
 
   /** Pods that run and are ready in clusters that can be relied on, had they the replicas that the API says now. */
@@ -165,7 +211,7 @@ export class World {
     for (const part of decision.removals) {
       if (!this.#isCurrent(part)) return;
       const remove = () => {
-        this.#checkMayGo(part);
+        if (!this.isOnce) this.#checkMayGo(part);
         this.note(`${part.metadata.name} is removed`);
         this.parts.delete(part.metadata.name);
       };
@@ -189,30 +235,77 @@ export class World {
     const isUndisturbed = [...this.clusters.values()].every(
       (one) => (one.isUp || !this.isTrusted(one.name)) && !one.isRolling,
     );
+    // Somebody else wrote another part since it was read: that is theirs.
+    const isMeddledWith = seen.parts.some(
+      ({ metadata: { name, generation } }) =>
+        name !== part.metadata.name && this.parts.get(name)?.metadata.generation !== generation,
+    );
     const isScaledDown = seen.parts.some(
       ({ metadata }) => Number(metadata.annotations?.[askedReplicasAnnotation] ?? 0) > asked,
     );
-    // Of a lost part nobody knows what runs: it is only kept from asking for more than the whole does.
-    const isLost = this.standingOf(part.metadata.name.slice("web--".length)) === "lost";
-    const isEmpty = replicasOf(this.parts.get(part.metadata.name) ?? part) === 0;
-    const floor = isLost || isEmpty ? Math.min(asked, before) : asked;
+    const { unavailable } = budgetOf(rolloutOf(seen.parent.metadata.annotations), {}, asked);
+    const least = Math.max(Math.min(1, asked), asked - unavailable);
+    // What was given up may go though too little is ready: it was not, when it was last heard of.
+    const isGivenUp = moveRecordOf(part.metadata.annotations) !== undefined;
+    const floor = Math.min(least, before);
+    const isTrusted = ({ metadata }: Deployment) =>
+      this.isTrusted(metadata.name.slice("web--".length));
+    const reported = seen.parts.filter(isTrusted).reduce((sum, one) => sum + countsOf(one), 0);
+    this.#checkHold(part);
+    // It breaks before it makes.
+    if (this.isOnce) {
+      cut();
+      return;
+    }
+    this.#checkLastCopy(part, asked);
     cut();
     const after = this.reliablyReady();
     // Who asks for less may lose what became ready since the last report; moves may not.
-    if (!isUndisturbed || isScaledDown) return;
+    if (!isUndisturbed || isMeddledWith || isScaledDown || (isGivenUp && reported < least)) return;
     assert.ok(after >= floor, `${after} ready of ${asked} after a cut, ${before} before it`);
+  }
+
+  #checkHold({ metadata }: Deployment): void {
+    const current = this.parts.get(metadata.name);
+    const name = metadata.name.slice("web--".length);
+    const holders = softFinalizersOf(current?.metadata.annotations, name);
+    // Of what cannot be reached only the claim is made smaller, to what the whole asks for.
+    const isOut = this.standingOf(name) === "lost";
+    assert.ok(isOut || holders.length === 0, `${name} is held by ${holders.join()}`);
+  }
+
+  /** Whoever is emptied leaves somebody behind who says that it has some. */
+  #checkLastCopy(part: Deployment, asked: number): void {
+    const before = this.parts.get(part.metadata.name);
+    const left = this.parts.has(part.metadata.name) ? replicasOf(part) : 0;
+    if (asked === 0 || before === undefined || countsOf(before) === 0 || left > 0) return;
+    const others = [...this.parts.values()].filter((one) => one !== before);
+    const isAnybody = others.some((one) => countsOf(one) > 0);
+    const name = part.metadata.name.slice("web--".length);
+    const isSeen = this.isTrusted(name);
+    assert.ok(isAnybody || !isSeen, `the last copy, in ${name}, is taken away`);
   }
 
   /** What cannot be seen is not removed, unless somebody wants the cluster empty. */
   #checkMayGo({ metadata }: Deployment): void {
     const name = metadata.name.slice("web--".length);
-    const { isDeleting = true, evictAfterMs } = this.targets.get(name) ?? {};
-    const isUnwanted = isDeleting || evictAfterMs !== undefined || this.isWeightless(name);
+    const { isDeleting = true, evictAfterMs, drain, labels = {} } = this.targets.get(name) ?? {};
+    const isOutside = !this.isSelected(labels);
+    const isUnwanted =
+      isDeleting ||
+      evictAfterMs !== undefined ||
+      drain !== undefined ||
+      isOutside ||
+      this.isWeightless(name);
     assert.ok(isUnwanted || this.standingOf(name) !== "lost", `${name} is lost`);
   }
 
   isWeightless(name: string): boolean {
     return this.parent.metadata.annotations?.[weightsAnnotation] === `${name}=0`;
+  }
+
+  isSelected(labels: Readonly<Record<string, string>>): boolean {
+    return placementOf(this.parent.metadata.annotations).selector?.matches(labels) !== false;
   }
 
   #watchHealth(name: string, cluster: Cluster): void {
@@ -257,4 +350,20 @@ export class World {
     const resourceVersion = String(this.#version++);
     return { ...object, metadata: { ...object.metadata, resourceVersion } };
   }
+}
+
+function countsOf(part: Deployment): number {
+  return Math.min(part.status?.availableReplicas ?? 0, replicasOf(part));
+}
+
+function merged(
+  before: Readonly<Record<string, string>> | undefined,
+  changes: Readonly<Record<string, string | null>>,
+): Record<string, string> {
+  const after = { ...before };
+  for (const [name, value] of Object.entries(changes)) {
+    if (value === null) delete after[name];
+    else after[name] = value;
+  }
+  return after;
 }

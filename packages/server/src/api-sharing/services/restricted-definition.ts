@@ -3,7 +3,7 @@ import type { JsonObject } from "@kcp-ts/machinery/json";
 import type {
   CollectionKey,
   Draft,
-  KindSchemas,
+  OpenApiSource,
   ResourceDefinition,
   StoredForm,
   Strategy,
@@ -88,8 +88,8 @@ export class RestrictedDefinition implements ResourceDefinition {
     const { group, resource, identity, storedAs } = this.#base;
     return storedAs ?? { group, resource, identity };
   }
-  get openApi(): () => KindSchemas {
-    return this.#base.openApi as () => KindSchemas;
+  get openApi(): OpenApiSource {
+    return this.#base.openApi as OpenApiSource;
   }
   get companions() {
     return this.#base.companions as NonNullable<ResourceDefinition["companions"]>;

@@ -1,0 +1,150 @@
+/**
+ * Goal: 1,000 replicas of a lost cluster begin elsewhere within a second of the time that it is tolerated, and not before; what comes back kills nothing early.
+ * Method: a splitter on a clock that stands still; where clusters would report, the test does.
+ */
+import assert from "node:assert/strict";
+import { describe, it, type TestContext } from "node:test";
+import { deploymentSplitter, syncTargets } from "@kcp-ts/multicluster";
+import { type Client, timestamp } from "@kcp-ts/sdk";
+import { FakeClock, SeededRandom, settle } from "@kcp-ts/testkit";
+import { passUntil } from "./pass-until.ts";
+import { deployments, namespaces, Side } from "./side.ts";
+
+const wholes = 100;
+const replicas = 20;
+const namespace = "shop";
+const toleration = { "workloads.kcp.io/toleration-seconds": "90" };
+
+class Failover {
+  readonly clock: FakeClock;
+  readonly client: Client;
+
+  private constructor(up: Side, clock: FakeClock) {
+    this.client = up.client.inCluster("tenant");
+    this.clock = clock;
+  }
+
+  static async open(t: TestContext): Promise<Failover> {
+    const clock = new FakeClock();
+    const up = await Side.start(clock, new SeededRandom(1));
+    const one = new Failover(up, clock);
+    const stop = new AbortController();
+    const patience = { graceMs: 60_000, settleMs: 10_000 };
+    const errors: unknown[] = [];
+    const onError = (error: unknown) => errors.push(error);
+    const splitter = deploymentSplitter({ client: up.client, clock, ...patience, onError });
+    await one.client.resource(namespaces).create({ metadata: { name: namespace } });
+    for (const name of ["east", "west"]) {
+      await one.client.resource(syncTargets).create({ metadata: { name }, spec: {} });
+      await one.sayReady(name, true);
+    }
+    const running = splitter.run(stop.signal);
+    t.after(async () => {
+      stop.abort();
+      await passUntil(clock, running);
+      const closing = up.close();
+      await clock.advanceAndSettle(60_000);
+      await closing;
+      assert.deepEqual(errors, []);
+    });
+    return one;
+  }
+
+  async sayReady(name: string, isReady: boolean): Promise<void> {
+    const lastTransitionTime = timestamp(this.clock.now());
+    const status = isReady ? "True" : "False";
+    const conditions = [
+      { type: "Ready", status, reason: "ForTest", message: "", lastTransitionTime },
+    ];
+    const patch = { status: { conditions } };
+    await this.client.resource(syncTargets).patchStatus({ name }, { type: "merge", patch });
+  }
+
+  async create(annotations: (index: number) => Record<string, string>): Promise<void> {
+    for (let index = 0; index < wholes; index++) {
+      const metadata = { name: `w${index}`, namespace, annotations: annotations(index) };
+      const spec = { replicas, template: { image: "web:0" } };
+      await this.client.resource(deployments).create({ metadata, spec });
+    }
+  }
+
+  async pass(ms: number): Promise<void> {
+    await this.clock.advanceAndSettle(ms);
+    await settle(20);
+  }
+
+  /** What is asked for in a cluster, by whole. */
+  async asked(cluster: string): Promise<ReadonlyMap<string, number>> {
+    const labelSelector = `workloads.kcp.io/cluster=${cluster}`;
+    const { items } = await this.client.resource(deployments).list({ labelSelector });
+    return new Map(
+      items.map(({ metadata, ...rest }) => [
+        metadata.name.slice(0, metadata.name.indexOf("--")),
+        (rest["spec"] as { replicas: number }).replicas,
+      ]),
+    );
+  }
+
+  async untilAsked(cluster: string, wanted: number): Promise<void> {
+    for (let turn = 0; turn < 60; turn++) {
+      if (sum(await this.asked(cluster)) === wanted) return;
+      await this.report();
+      await this.pass(1000);
+    }
+    assert.equal(sum(await this.asked(cluster)), wanted);
+  }
+
+  /** Clusters run what they are told. */
+  async report(...clusters: readonly string[]): Promise<void> {
+    const { items } = await this.client.resource(deployments).list({});
+    for (const { metadata, ...rest } of items) {
+      const cluster = metadata.labels?.["workloads.kcp.io/cluster"];
+      if (cluster === undefined || (clusters.length > 0 && !clusters.includes(cluster))) continue;
+      const { replicas: count } = rest["spec"] as { replicas: number };
+      const { generation: observedGeneration = 0, name } = metadata;
+      const counts = { replicas: count, readyReplicas: count, availableReplicas: count };
+      const patch = { status: { observedGeneration, ...counts } };
+      const at = { namespace, name };
+      await this.client.resource(deployments).patchStatus(at, { type: "merge", patch });
+    }
+  }
+}
+
+function sum(asked: ReadonlyMap<string, number>): number {
+  return [...asked.values()].reduce((total, one) => total + one, 0);
+}
+
+describe("failover", () => {
+  it("of 1,000 replicas begins within a second of the toleration, each whole's own", async (t) => {
+    const stage = await Failover.open(t);
+    // Half of them wait longer.
+    await stage.create((index) => (index < wholes / 2 ? {} : toleration));
+    await stage.untilAsked("east", (wholes * replicas) / 2);
+    await stage.untilAsked("west", (wholes * replicas) / 2);
+    await stage.report();
+    await stage.pass(20_000);
+    await stage.sayReady("east", false);
+    const before = sum(await stage.asked("west"));
+    await stage.pass(59_000);
+    assert.equal(sum(await stage.asked("west")), before, "nothing begins before its time");
+    await stage.pass(2000);
+    assert.equal(sum(await stage.asked("west")), before + before / 2, "half of it, 60 s after");
+    await stage.pass(28_000);
+    assert.equal(sum(await stage.asked("west")), before + before / 2, "the others wait 90 s");
+    await stage.pass(2000);
+    assert.equal(sum(await stage.asked("west")), wholes * replicas);
+    // What is lost is left as it is.
+    assert.equal(sum(await stage.asked("east")), before);
+    assert.equal(before, 1000);
+
+    // It comes back: nothing that replaced it goes before it has settled.
+    await stage.report("west");
+    await stage.sayReady("east", true);
+    await stage.pass(9000);
+    assert.equal(sum(await stage.asked("west")), wholes * replicas);
+    await stage.pass(2000);
+    await stage.report();
+    await stage.untilAsked("west", 1000);
+    assert.equal(sum(await stage.asked("east")), 1000);
+  });
+});

@@ -1,0 +1,280 @@
+/**
+ * Events of the cluster about one's workloads, copied up. An Event there is about a Deployment's part, a ReplicaSet that nobody upstream has
+ * heard of, or a Pod; the copy is about what its reader knows: the whole, the object that was synced, or the Pod's copy.
+ *
+ * Copies are written once for every change and expire like all Events; nothing is kept here but what waits. How many are written is bounded:
+ * a workload that fails in a loop costs no more than so many writes a second, and the newest of each Event is what counts.
+ */
+import { rootCluster } from "@kcp-ts/machinery/names";
+import { isStatusError } from "@kcp-ts/machinery/status";
+import {
+  type DynamicObject,
+  defineResource,
+  ExponentialLimiter,
+  Follower,
+  type KubernetesObject,
+  type ObjectInput,
+  type ObjectKey,
+  type Resource,
+  stringMember,
+  WorkQueue,
+} from "@kcp-ts/sdk";
+import { ownedByLabels, stateLabel, stateUpsync, syncerFieldManager } from "../api/index.ts";
+import type { SyncContext } from "./context.ts";
+import type { DownstreamNamespaces } from "./downstream-namespaces.ts";
+import { EventPace } from "./event-pace.ts";
+import type { KindView } from "./kind-view.ts";
+
+export interface EventSyncOptions {
+  readonly context: SyncContext;
+  readonly namespaces: DownstreamNamespaces;
+  /** What is synced of a kind, if it is. */
+  readonly viewOf: (group: string, kind: string) => KindOf | undefined;
+  readonly signal: AbortSignal;
+}
+
+export interface KindOf {
+  readonly resource: Resource;
+  readonly view: KindView;
+}
+
+interface Reference {
+  readonly apiVersion?: string;
+  readonly kind?: string;
+  readonly name?: string;
+  readonly uid?: string;
+  readonly fieldPath?: string;
+}
+
+export interface Event extends KubernetesObject {
+  readonly involvedObject?: Reference;
+  readonly reason?: string;
+  readonly message?: string;
+  readonly type?: string;
+  readonly count?: number;
+  readonly source?: object;
+  readonly firstTimestamp?: string;
+  readonly lastTimestamp?: string;
+  readonly eventTime?: string;
+  readonly series?: object;
+  readonly action?: string;
+  readonly reportingComponent?: string;
+  readonly reportingInstance?: string;
+}
+
+const events = defineResource<Event>({
+  group: "",
+  version: "v1",
+  resource: "events",
+  kind: "Event",
+  namespaced: true,
+});
+
+/** Kinds between what is synced and Pods, which are made in the cluster. */
+const between: readonly Resource[] = [
+  { group: "apps", version: "v1", resource: "replicasets", kind: "ReplicaSet", namespaced: true },
+  { group: "batch", version: "v1", resource: "jobs", kind: "Job", namespaced: true },
+].map((one) => defineResource<KubernetesObject>(one));
+
+/** What happened longer ago is about to expire, or has upstream. */
+const oldMs = 3_600_000;
+const waitingMax = 2000;
+const retry = { firstMs: 100, mostMs: 30_000 };
+const triesMax = 10;
+const ownersMax = 1000;
+const generationsMax = 4;
+
+export class EventSync {
+  readonly #options: EventSyncOptions;
+  /** The newest state of what waits. */
+  readonly #waiting = new Map<string, Event>();
+  readonly #queue: WorkQueue<string>;
+  readonly #pace: EventPace;
+  /** Who controls objects that were made in the cluster, by their uid. */
+  readonly #owners = new Map<string, Reference | undefined>();
+  readonly #tries = new Map<string, number>();
+
+  constructor(options: EventSyncOptions) {
+    this.#options = options;
+    const { clock, target } = options.context;
+    this.#pace = new EventPace(clock);
+    this.#queue = new WorkQueue<string>({
+      name: `events_${target.name}`,
+      keyOf: (text) => text,
+      // One tenant's loop does not stand before another's one Event.
+      flowOf: (text) => text.split("/", 1)[0] ?? "",
+      rateLimiter: new ExponentialLimiter(retry),
+      clock,
+    });
+  }
+
+  async run(): Promise<void> {
+    const { context, signal } = this.#options;
+    const { downstream, clock, random, onError } = context;
+    const follower = new Follower<Event>({
+      client: downstream,
+      resource: events,
+      scope: { cluster: rootCluster },
+      handler: { told: (event) => this.#told(event) },
+      clock,
+      random,
+      onError,
+    });
+    const stop = () => this.#queue.shutDown();
+    signal.addEventListener("abort", stop, { once: true });
+    await Promise.all([follower.run(signal), this.#work()]);
+  }
+
+  #told(event: Event): void {
+    const { namespace = "", name } = event.metadata;
+    if (!namespace.startsWith("kcp-") || this.#waiting.size >= waitingMax) return;
+    const atMs = Date.parse(event.lastTimestamp ?? event.eventTime ?? "");
+    if (this.#options.context.clock.now() - atMs > oldMs) return;
+    const text = `${namespace}/${name}`;
+    this.#waiting.set(text, event);
+    this.#queue.add(text);
+  }
+
+  async #work(): Promise<void> {
+    for (let text = await this.#queue.take(); text !== undefined; text = await this.#queue.take()) {
+      try {
+        await this.#next(text);
+      } catch (error) {
+        this.#forget(text);
+        if (!isOver(error) && !this.#options.signal.aborted) this.#options.context.onError(error);
+      } finally {
+        this.#queue.done(text);
+      }
+    }
+  }
+
+  async #next(text: string): Promise<void> {
+    const event = this.#waiting.get(text);
+    if (event === undefined) return;
+    const waitMs = this.#pace.waitMs(text.split("/", 1)[0] ?? "");
+    if (waitMs > 0) {
+      this.#queue.addAfter(text, waitMs);
+      return;
+    }
+    if (!(await this.#copy(event))) {
+      this.#later(text);
+      return;
+    }
+    if (this.#waiting.get(text) === event) this.#forget(text);
+    else this.#queue.add(text);
+  }
+
+  /** What it is about may not be upstream yet; or it is nothing of ours, and never will be. */
+  #later(text: string): void {
+    const tries = (this.#tries.get(text) ?? 0) + 1;
+    this.#tries.set(text, tries);
+    if (tries >= triesMax) this.#forget(text);
+    else this.#queue.addRateLimited(text);
+  }
+
+  #forget(text: string): void {
+    this.#waiting.delete(text);
+    this.#tries.delete(text);
+    this.#queue.forget(text);
+  }
+
+  async #copy(event: Event): Promise<boolean> {
+    const { namespaces, context, signal } = this.#options;
+    const at = namespaces.locate(event.metadata.namespace ?? "");
+    if (at === undefined || !context.serves(at.cluster)) return false;
+    const known = await this.#knownAs(event.involvedObject ?? {}, event.metadata.namespace ?? "", {
+      ...at,
+      name: "",
+    });
+    if (known === undefined) return false;
+    const object = copyOf(event, known, context.target.name, at.namespace);
+    const resource = context.upstreamIn(at.cluster).resource<DynamicObject>(events as never);
+    await resource.apply(object, { fieldManager: syncerFieldManager, force: true, signal });
+    return true;
+  }
+
+  /** What a reader upstream knows the object as. */
+  async #knownAs(
+    reference: Reference,
+    namespace: string,
+    at: ObjectKey,
+    depth = 0,
+  ): Promise<Reference | undefined> {
+    const { apiVersion = "v1", kind = "", name = "" } = reference;
+    const group = apiVersion.includes("/") ? (apiVersion.split("/", 1)[0] ?? "") : "";
+    const synced = this.#options.viewOf(group, kind);
+    const upstream = synced?.view.upstreamObject({ ...at, name });
+    if (upstream !== undefined) {
+      const { uid, labels, controller } = upstream.metadata;
+      const isPart = ownedByLabels.some((label) => stringMember(labels, label) !== undefined);
+      return isPart && controller !== undefined ? controller : { apiVersion, kind, name, uid };
+    }
+    const resource =
+      synced?.resource ?? between.find((one) => one.group === group && one.kind === kind);
+    if (resource === undefined || kind === "Pod" || depth >= generationsMax) return undefined;
+    const owner = await this.#ownerOf(reference, resource, namespace);
+    return owner && this.#knownAs(owner, namespace, at, depth + 1);
+  }
+
+  async #ownerOf(
+    { uid = "", name = "" }: Reference,
+    resource: Resource,
+    namespace: string,
+  ): Promise<Reference | undefined> {
+    if (this.#owners.has(uid)) return this.#owners.get(uid);
+    const { context, signal } = this.#options;
+    const found = await context.downstream.resource(resource).find({ namespace, name }, { signal });
+    if (found === undefined || found.metadata.uid !== uid) return undefined;
+    const owner = found.metadata.ownerReferences?.find(({ controller }) => controller === true);
+    if (this.#owners.size >= ownersMax) this.#owners.clear();
+    this.#owners.set(uid, owner);
+    return owner;
+  }
+}
+
+function copyOf(
+  event: Event,
+  known: Reference,
+  target: string,
+  namespace: string,
+): ObjectInput<DynamicObject> {
+  const { metadata, involvedObject, message = "", reason, type, count, source } = event;
+  const { firstTimestamp, lastTimestamp, eventTime, series, action } = event;
+  const { reportingComponent, reportingInstance } = event;
+  const { apiVersion, kind, name, uid } = known;
+  const isSame = involvedObject?.name === name;
+  const fieldPath = isSame ? involvedObject?.fieldPath : undefined;
+  const told = {
+    metadata: {
+      name: `${metadata.name.slice(0, nameCharactersMax - target.length - 1)}.${target}`,
+      namespace,
+      labels: { [stateLabel(target)]: stateUpsync },
+    },
+    involvedObject: { apiVersion, kind, name, uid, namespace, fieldPath },
+    // Who reads it sees one Deployment, which is in many clusters.
+    message: kind === "Pod" ? message : `${target}: ${message}`,
+    ...{ reason, type, count, source, firstTimestamp, lastTimestamp, eventTime, series, action },
+    ...{ reportingComponent, reportingInstance },
+  };
+  return withoutEmpty(told) as unknown as ObjectInput<DynamicObject>;
+}
+
+const nameCharactersMax = 253;
+
+function withoutEmpty(value: object): object {
+  const isThere = ([, member]: [string, unknown]) => member !== undefined && member !== null;
+  const entries = Object.entries(value).filter(isThere);
+  return Object.fromEntries(
+    entries.map(([key, member]) => [
+      key,
+      typeof member === "object" && !Array.isArray(member)
+        ? withoutEmpty(member as object)
+        : member,
+    ]),
+  );
+}
+
+/** The namespace goes, or the tenant's rules do not want it: an Event is worth no second try. */
+function isOver(error: unknown): boolean {
+  return isStatusError(error) && error.code >= 400 && error.code < 500;
+}

@@ -1,0 +1,59 @@
+/** What the controllers of this room share. */
+import type { Clock } from "@kcp-ts/machinery/base";
+import { type JsonValue, jsonEqual } from "@kcp-ts/machinery/json";
+import { isStatusError } from "@kcp-ts/machinery/status";
+import type {
+  Client,
+  Clusters,
+  KubernetesObject,
+  ObjectKey,
+  ObjectStore,
+  ReconcileResult,
+  Resource,
+} from "@kcp-ts/sdk";
+import type { Target } from "../coordination/index.ts";
+import type { SightPatience } from "./sight.ts";
+
+export interface TrafficWork {
+  readonly clusters: Clusters;
+  readonly targets: ObjectStore<Target>;
+  readonly patience: SightPatience;
+  readonly clock: Clock;
+  /** Objects of a kind at a time. */
+  readonly concurrency: number;
+  readonly onError: (error: unknown, key?: ObjectKey) => void;
+}
+
+/** A clock that is a little behind another's must not make this a busy loop. */
+const wakeMsMin = 100;
+
+export function wakeIn(wakeAtMs: number | undefined, nowMs: number): ReconcileResult {
+  if (wakeAtMs === undefined) return undefined;
+  return { requeueAfterMs: Math.max(wakeMsMin, wakeAtMs - nowMs) };
+}
+
+/** The object of this uid; that it is gone already is fine. */
+export async function removed<Object extends KubernetesObject>(
+  client: Client,
+  resource: Resource<Object>,
+  { metadata: { name, namespace, uid, deletionTimestamp } }: Object,
+  signal: AbortSignal,
+): Promise<void> {
+  if (deletionTimestamp !== undefined) return;
+  const preconditions = uid === undefined ? {} : { uid };
+  try {
+    await client.resource(resource).delete({ name, namespace }, { preconditions, signal });
+  } catch (error) {
+    if (!isStatusError(error, "NotFound")) throw error;
+  }
+}
+
+/** Heartbeats are no news. */
+export function isSameTarget(a: Target, b: Target): boolean {
+  const { isReady, changedAtMs } = b;
+  return a.isReady === isReady && a.changedAtMs === changedAtMs;
+}
+
+export function same(a: unknown, b: unknown): boolean {
+  return jsonEqual(a as JsonValue, b as JsonValue);
+}

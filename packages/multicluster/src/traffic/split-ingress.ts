@@ -1,0 +1,216 @@
+/**
+ * What to do about one Ingress that is assigned to no cluster: it becomes a leaf, `<name>--<cluster>`, in each cluster that has one of the Services behind it, and
+ * the addresses that the clusters give the leaves are its own.
+ *
+ * Make before break: a leaf that is wanted no more stays until one that is wanted has an address, and its address counts as long. An address in a cluster that is
+ * not seen is withdrawn, unless there are no others.
+ */
+import type { JsonObject } from "@kcp-ts/machinery/json";
+import {
+  defineResource,
+  type Happening,
+  type KubernetesObject,
+  type ObjectInput,
+  type StringMap,
+} from "@kcp-ts/sdk";
+import {
+  assignedCluster,
+  clusterLabel,
+  ingressOwnedByClusterLabel,
+  ingressOwnedByIngressLabel,
+  ingressOwnedByNamespaceLabel,
+  ownedByLabel,
+} from "../api/index.ts";
+import {
+  isMachinery,
+  ownerLabelValue,
+  ownerReference,
+  partName,
+  plain,
+  shortened,
+  type Target,
+} from "../coordination/index.ts";
+import { same } from "./acting.ts";
+import { addressesIn, foldAddresses, isAmong, withAddresses } from "./fold-addresses.ts";
+import { memberObject, memberObjects, memberText, type Service, targetsOf } from "./objects.ts";
+import { type SightPatience, sightOf } from "./sight.ts";
+
+export interface Ingress extends KubernetesObject {
+  readonly spec: JsonObject;
+  readonly status?: JsonObject;
+}
+
+export const ingresses = defineResource<Ingress>({
+  group: "networking.k8s.io",
+  version: "v1",
+  resource: "ingresses",
+  kind: "Ingress",
+  namespaced: true,
+});
+
+export interface IngressState {
+  /** The logical cluster. */
+  readonly cluster: string;
+  readonly whole: Ingress;
+  /** Those that belong to the whole. */
+  readonly leaves: readonly Ingress[];
+  /** Those behind it, as far as they exist. */
+  readonly services: readonly Service[];
+  /** Names of leaves that other objects have. */
+  readonly takenNames: ReadonlySet<string>;
+  readonly targets: ReadonlyMap<string, Target>;
+  readonly patience: SightPatience;
+  readonly nowMs: number;
+}
+
+export interface IngressDecision {
+  readonly creations: readonly ObjectInput<Ingress>[];
+  readonly updates: readonly Ingress[];
+  readonly removals: readonly Ingress[];
+  /** The whole's. The very one that it has when nothing changes. */
+  readonly status: JsonObject | undefined;
+  readonly happenings: readonly Happening[];
+  readonly wakeAtMs: number | undefined;
+}
+
+/** The Services that requests are sent to. */
+export function backendsOf({ spec }: Pick<Ingress, "spec">): ReadonlySet<string> {
+  const backends = [
+    memberObject(spec, "defaultBackend"),
+    ...memberObjects(spec, "rules").flatMap((rule) =>
+      memberObjects(memberObject(rule, "http"), "paths").map((path) =>
+        memberObject(path, "backend"),
+      ),
+    ),
+  ];
+  const names = backends.map((backend) => memberText(memberObject(backend, "service"), "name"));
+  return new Set(names.filter((name) => name !== undefined));
+}
+
+export function splitIngress(state: IngressState): IngressDecision {
+  const { whole, leaves, services, takenNames } = state;
+  const wanted = new Set(services.flatMap(({ metadata }) => [...targetsOf(metadata.labels)]));
+  const byCluster = new Map(leaves.map((leaf) => [clusterOf(leaf), leaf]));
+  const isReplaced = [...wanted].some((cluster) => addressesOf(byCluster.get(cluster)).length > 0);
+  const creations: ObjectInput<Ingress>[] = [];
+  const updates: Ingress[] = [];
+  const removals: Ingress[] = [];
+  for (const cluster of [...wanted].sort()) {
+    const leaf = byCluster.get(cluster);
+    if (leaf === undefined) {
+      const made = leafFor(state, cluster, undefined);
+      if (!takenNames.has(made.metadata.name ?? "")) creations.push(made);
+      continue;
+    }
+    const adjusted = adjustedLeaf(state, cluster, leaf);
+    if (adjusted !== leaf) updates.push(adjusted);
+  }
+  for (const leaf of leaves) {
+    if (wanted.has(clusterOf(leaf)) || leaf.metadata.deletionTimestamp !== undefined) continue;
+    // Without any Service there is nowhere to go.
+    const isIdle = addressesOf(leaf).length === 0 && wanted.size > 0;
+    if (isReplaced || isIdle || !state.targets.has(clusterOf(leaf))) removals.push(leaf);
+  }
+  const counted = isReplaced ? leaves.filter((leaf) => wanted.has(clusterOf(leaf))) : leaves;
+  const { addresses, wakeAtMs } = foldLeaves(state, counted);
+  return {
+    creations,
+    updates,
+    removals,
+    status: withAddresses(whole.status, addresses),
+    happenings: happeningsOf(state),
+    wakeAtMs,
+  };
+}
+
+function clusterOf({ metadata }: Ingress): string {
+  return assignedCluster(metadata.labels) ?? "";
+}
+
+function addressesOf(ingress: Ingress | undefined): readonly JsonObject[] {
+  return addressesIn(ingress?.status);
+}
+
+interface Folded {
+  readonly addresses: readonly JsonObject[];
+  readonly wakeAtMs: number | undefined;
+}
+
+function foldLeaves(
+  { whole, targets, patience, nowMs }: IngressState,
+  leaves: readonly Ingress[],
+): Folded {
+  const shown = addressesOf(whole);
+  const times: number[] = [];
+  const given = leaves.map((leaf) => {
+    const [cluster, addresses] = [clusterOf(leaf), addressesOf(leaf)];
+    const isShown = shown.length === 0 || addresses.some((one) => isAmong(one, shown));
+    const wasWithdrawn = addresses.length > 0 && !isShown;
+    const { counts, untilMs } = sightOf(targets.get(cluster), wasWithdrawn, nowMs, patience);
+    if (untilMs !== undefined) times.push(untilMs);
+    return { cluster, counts, addresses };
+  });
+  const wakeAtMs = times.length === 0 ? undefined : Math.min(...times);
+  return { addresses: foldAddresses(given), wakeAtMs };
+}
+
+function adjustedLeaf(state: IngressState, cluster: string, leaf: Ingress): Ingress {
+  const { metadata } = leafFor(state, cluster, leaf);
+  const { labels = {}, annotations = {} } = metadata;
+  const { spec } = state.whole;
+  const isSame =
+    same(spec, leaf.spec) &&
+    same(labels, leaf.metadata.labels ?? {}) &&
+    same(annotations, leaf.metadata.annotations ?? {});
+  return isSame ? leaf : { ...leaf, metadata: { ...leaf.metadata, labels, annotations }, spec };
+}
+
+function leafFor(
+  { cluster: logical, whole }: IngressState,
+  cluster: string,
+  leaf: Ingress | undefined,
+): ObjectInput<Ingress> {
+  const { name, namespace = "", labels, annotations } = whole.metadata;
+  return {
+    metadata: {
+      name: partName(name, cluster),
+      namespace,
+      labels: {
+        ...plain(labels),
+        ...ofMachinery(leaf?.metadata.labels),
+        [clusterLabel]: cluster,
+        [ownedByLabel]: ownerLabelValue(name),
+        [ingressOwnedByClusterLabel]: labelValue(logical),
+        [ingressOwnedByIngressLabel]: ownerLabelValue(name),
+        [ingressOwnedByNamespaceLabel]: namespace,
+      },
+      annotations: { ...plain(annotations), ...ofMachinery(leaf?.metadata.annotations) },
+      ownerReferences: [ownerReference(ingresses, whole)],
+    },
+    spec: whole.spec,
+  };
+}
+
+function ofMachinery(map: StringMap | undefined): StringMap {
+  return Object.fromEntries(Object.entries(map ?? {}).filter(([key]) => isMachinery(key)));
+}
+
+/** Names of logical clusters may have colons. */
+function labelValue(text: string): string {
+  return shortened(text.replaceAll(":", "."), 63);
+}
+
+function happeningsOf({ whole, services, takenNames }: IngressState): readonly Happening[] {
+  const happenings: Happening[] = [];
+  const found = new Set(services.map(({ metadata }) => metadata.name));
+  const missing = [...backendsOf(whole)].filter((name) => !found.has(name)).sort();
+  if (missing.length > 0) {
+    const message = `Services ${missing.join(", ")} do not exist in this namespace; requests to them are not answered until they do`;
+    happenings.push({ type: "Warning", reason: "ServiceNotFound", message });
+  }
+  if (takenNames.size > 0) {
+    const message = `other Ingresses have the names of its parts: ${[...takenNames].sort().join(", ")}; delete or rename them`;
+    happenings.push({ type: "Warning", reason: "NameTaken", message });
+  }
+  return happenings;
+}

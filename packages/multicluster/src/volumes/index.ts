@@ -1,0 +1,9 @@
+/** Volumes of workloads that are in several clusters, or move between them. */
+export {
+  type ClaimEvent,
+  type ClaimState,
+  claimEvents,
+  claimStates,
+  nextClaimState,
+} from "./claim-machine.ts";
+export { type Volumes, type VolumesOptions, volumes } from "./volumes.ts";

@@ -1,0 +1,355 @@
+/**
+ * A model of everything around the decision: three clusters that do what they are told late, a coordinator that drains and places, and a controller that may die between
+ * any two of its writes. Laws are checked after every step.
+ */
+import assert from "node:assert/strict";
+import type { SeededRandom } from "@kcp-ts/testkit";
+import type { ClaimState } from "../claim-machine.ts";
+import {
+  type Claim,
+  decideVolumes,
+  type VolumesDecision,
+  type WorkloadPart,
+} from "../decide-volumes.ts";
+
+const clusters = ["a", "b", "c"] as const;
+type Cluster = (typeof clusters)[number];
+
+interface UpstreamClaim {
+  readonly name: string;
+  readonly isShared: boolean;
+  mayDetach: boolean;
+  home: string | undefined;
+  assigned: Set<string>;
+  opened: Set<string>;
+  states: Map<string, ClaimState>;
+  /** The volume that it is to have in a cluster. */
+  brought: Map<string, string>;
+}
+
+interface UpstreamPart {
+  readonly whole: string;
+  readonly cluster: Cluster;
+  replicas: number;
+  takesOverFrom: string | undefined;
+  isOpened: boolean;
+  isFenced: boolean;
+  /** What the cluster said last: how many run, and whether that is about the fence as it is. */
+  running: number;
+  saidOf: "fence" | "freedom" | undefined;
+}
+
+/** What is really in a cluster. */
+class Physical {
+  readonly copies = new Map<string, { replicas: number; running: number }>();
+  readonly claims = new Map<string, string | undefined>();
+  readonly attached = new Set<string>();
+}
+
+export class World {
+  readonly history: string[] = [];
+  readonly #random: SeededRandom;
+  readonly #claims: UpstreamClaim[];
+  readonly #wholes: readonly string[];
+  readonly #ties = new Map<string, string | undefined>();
+  readonly #parts: UpstreamPart[] = [];
+  readonly #physical = new Map(clusters.map((name) => [name, new Physical()]));
+  readonly #reported = new Map<string, { bound: Map<string, string>; attached: Set<string> }>();
+  readonly #drained = new Set<string>();
+  readonly #lost = new Set<string>();
+  #handles = 0;
+
+  constructor(random: SeededRandom) {
+    this.#random = random;
+    this.#wholes = random.chance(0.3) ? ["web", "log"] : ["web"];
+    const names = random.chance(0.4) ? ["data", "more"] : ["data"];
+    this.#claims = names.map((name) => ({
+      name,
+      isShared: random.chance(0.4),
+      mayDetach: random.chance(0.7),
+      home: undefined,
+      assigned: new Set(),
+      opened: new Set(),
+      states: new Map(),
+      brought: new Map(),
+    }));
+  }
+
+  step(): void {
+    const { chance } = { chance: (share: number) => this.#random.chance(share) };
+    const cluster = clusters[this.#random.integer(clusters.length)] as Cluster;
+    const pick = this.#random.integer(12);
+    if (pick < 3) this.#control(chance(0.2));
+    else if (pick < 5) this.#coordinate();
+    else if (pick < 8) this.#sync(cluster);
+    else if (pick < 10) this.#live(cluster);
+    else if (pick === 10) this.#toggle(this.#drained, cluster, "drain");
+    else if (chance(0.5)) this.#toggle(this.#lost, cluster, "loss");
+    else this.#changeMind();
+    this.#check();
+  }
+
+  /** Without further trouble everything comes to rest, and what may run runs. */
+  settle(): void {
+    this.#lost.clear();
+    this.#drained.clear();
+    this.history.push("settle");
+    for (let round = 0; round < 60; round++) {
+      this.#control(false);
+      this.#coordinate();
+      for (const cluster of clusters) {
+        this.#sync(cluster);
+        this.#live(cluster);
+        this.#check();
+      }
+    }
+    for (const whole of this.#wholes) {
+      const running = this.#parts
+        .filter((part) => part.whole === whole)
+        .reduce((sum, part) => sum + part.running, 0);
+      assert.ok(running >= 1, `${whole} does not run: ${JSON.stringify(this.#parts)}`);
+    }
+  }
+
+  #toggle(set: Set<string>, cluster: string, what: string): void {
+    if (set.delete(cluster)) this.history.push(`${what} of ${cluster} ends`);
+    else {
+      set.add(cluster);
+      this.history.push(`${what} of ${cluster}`);
+    }
+  }
+
+  #changeMind(): void {
+    const claim = this.#claims[this.#random.integer(this.#claims.length)];
+    if (claim === undefined) return;
+    claim.mayDetach = !claim.mayDetach;
+    this.history.push(`${claim.name} may detach: ${claim.mayDetach}`);
+  }
+
+  /** The coordinator, as far as it matters: one cluster for those that are tied, two for others; make before break. */
+  #coordinate(): void {
+    for (const whole of this.#wholes) {
+      const own = this.#parts.filter((part) => part.whole === whole);
+      const open = clusters.filter((one) => !this.#drained.has(one) && !this.#lost.has(one));
+      const tie = this.#ties.get(whole);
+      let wanted: readonly string[] = open.slice(0, 2);
+      let takeover: string | undefined;
+      if (tie !== undefined) {
+        takeover =
+          this.#drained.has(tie) && !this.#lost.has(tie)
+            ? (own.find((part) => part.takesOverFrom === tie && open.includes(part.cluster))
+                ?.cluster ?? open.find((one) => one !== tie))
+            : undefined;
+        wanted = [takeover ?? tie];
+      }
+      for (const cluster of wanted as Cluster[]) {
+        const takesOverFrom = cluster === takeover ? tie : undefined;
+        const found = own.find((part) => part.cluster === cluster);
+        if (found !== undefined) {
+          found.takesOverFrom = takesOverFrom;
+          found.replicas = 1;
+        } else if (!this.#lost.has(cluster)) {
+          this.#parts.push({
+            whole,
+            cluster,
+            replicas: 1,
+            takesOverFrom,
+            isOpened: false,
+            isFenced: false,
+            running: 0,
+            saidOf: undefined,
+          });
+        }
+      }
+      const isEnough = own.some((part) => wanted.includes(part.cluster) && part.running > 0);
+      for (const part of own) {
+        if (wanted.includes(part.cluster)) continue;
+        part.takesOverFrom = undefined;
+        if (!isEnough || this.#lost.has(part.cluster)) continue;
+        // Held by its finalizer until the cluster says that it is gone.
+        part.replicas = 0;
+        if (part.running === 0 && !this.#inside(part.cluster).copies.has(whole))
+          this.#parts.splice(this.#parts.indexOf(part), 1);
+      }
+    }
+  }
+
+  #control(dies: boolean): void {
+    const sight = (name: string) => (this.#lost.has(name) ? ("lost" as const) : ("seen" as const));
+    const parts = new Map<WorkloadPart, UpstreamPart>();
+    for (const part of this.#parts) {
+      const isStopped = part.isFenced && part.saidOf === "fence" && part.running === 0;
+      const { whole, cluster, replicas, takesOverFrom, isOpened, isFenced } = part;
+      const seen = {
+        whole,
+        cluster,
+        replicas,
+        takesOverFrom,
+        isOpened,
+        isFenced,
+        isStopped,
+        isGoing: false,
+      };
+      parts.set(seen, part);
+    }
+    const decision = decideVolumes({
+      claims: this.#claims.map((claim) => this.#seen(claim)),
+      parts: [...parts.keys()],
+      sight,
+    });
+    const writes = this.#writes(decision, parts);
+    const most = dies ? this.#random.integer(writes.length + 1) : writes.length;
+    this.history.push(`controller: ${summary(decision)}${dies ? `, dies after ${most}` : ""}`);
+    for (const write of writes.slice(0, most)) write();
+  }
+
+  #writes(
+    decision: VolumesDecision,
+    parts: ReadonlyMap<WorkloadPart, UpstreamPart>,
+  ): readonly (() => void)[] {
+    const places = [...decision.claims.values()].flatMap((one) => [...one.places.values()]);
+    const isRefused = places.some(({ state }) => state === "refused");
+    const writes: (() => void)[] = [];
+    for (const [seen, part] of parts) {
+      const { isFenced } = decision.parts.get(seen) ?? assert.fail();
+      const isMoving = places.some(({ state }) => state === "fencing" || state === "detaching");
+      if (isRefused && isMoving) assert.fail("a refused move stops something");
+      if (isRefused && isFenced && !part.isFenced && part.cluster === decision.tie)
+        assert.fail(`${part.whole} is stopped in ${part.cluster} for a refused move`);
+      if (isFenced) writes.push(() => (part.isFenced = true));
+    }
+    for (const claim of this.#claims) {
+      const next = decision.claims.get(claim.name) ?? assert.fail();
+      writes.push(() => {
+        for (const [cluster, { from }] of next.brought) {
+          const handle = this.#reported.get(from)?.bound.get(claim.name);
+          assert.ok(handle !== undefined, `no volume of ${claim.name} in ${from}`);
+          claim.brought.set(cluster, handle);
+        }
+        claim.home = next.home;
+        claim.assigned = new Set(next.assigned);
+        claim.opened = new Set(next.opened);
+        claim.states = new Map([...next.places].map(([name, { state }]) => [name, state]));
+        for (const name of claim.brought.keys())
+          if (!claim.assigned.has(name)) claim.brought.delete(name);
+      });
+    }
+    for (const whole of this.#wholes) writes.push(() => this.#ties.set(whole, decision.tie));
+    for (const [seen, part] of parts) {
+      const { isFenced, isOpened } = decision.parts.get(seen) ?? assert.fail();
+      writes.push(() => {
+        part.isOpened = isOpened;
+        if (!isFenced) part.isFenced = false;
+      });
+    }
+    return writes;
+  }
+
+  #seen(claim: UpstreamClaim): Claim {
+    const boundIn = new Set<string>();
+    const volumes = new Map<
+      string,
+      Claim["volumes"] extends ReadonlyMap<string, infer One> ? One : never
+    >();
+    for (const [cluster, { bound, attached }] of this.#reported) {
+      const handle = bound.get(claim.name);
+      if (handle === undefined) continue;
+      boundIn.add(cluster);
+      volumes.set(cluster, {
+        name: handle,
+        isRetained: true,
+        isPortable: true,
+        isAttached: attached.has(handle),
+      });
+    }
+    const { name, isShared, home, mayDetach, states, assigned } = claim;
+    const broughtTo = new Set(claim.brought.keys());
+    const known = { states: new Map(states), assigned: new Set(assigned), broughtTo };
+    return {
+      name,
+      isShared,
+      home,
+      mayDetach,
+      ...known,
+      boundIn,
+      volumes,
+      hook: undefined,
+      copies: new Map(),
+    };
+  }
+
+  /** The syncer of a cluster: what is upstream goes down, what is there is said. */
+  #sync(cluster: Cluster): void {
+    if (this.#lost.has(cluster)) return;
+    const inside = this.#inside(cluster);
+    for (const part of this.#parts.filter((one) => one.cluster === cluster)) {
+      const copy = inside.copies.get(part.whole);
+      if (copy === undefined && part.isOpened && part.replicas > 0)
+        inside.copies.set(part.whole, { replicas: part.isFenced ? 0 : part.replicas, running: 0 });
+      else if (copy !== undefined) copy.replicas = part.isFenced ? 0 : part.replicas;
+      const now = inside.copies.get(part.whole);
+      if (part.replicas === 0 && now?.running === 0) inside.copies.delete(part.whole);
+      part.running = now?.running ?? 0;
+      part.saidOf = now === undefined ? undefined : part.isFenced ? "fence" : "freedom";
+    }
+    for (const claim of this.#claims) {
+      const isHere = inside.claims.has(claim.name);
+      if (!isHere && claim.assigned.has(cluster) && claim.opened.has(cluster))
+        inside.claims.set(claim.name, claim.brought.get(cluster));
+      if (isHere && !claim.assigned.has(cluster)) inside.claims.delete(claim.name);
+    }
+    const bound = new Map<string, string>();
+    for (const [name, handle] of inside.claims) if (handle !== undefined) bound.set(name, handle);
+    this.#reported.set(cluster, { bound, attached: new Set(inside.attached) });
+  }
+
+  /** The cluster itself: provisions, starts, stops, attaches, detaches, one thing at a time. */
+  #live(cluster: Cluster): void {
+    const inside = this.#inside(cluster);
+    for (const [name, handle] of inside.claims) {
+      if (handle === undefined && this.#random.chance(0.7))
+        inside.claims.set(name, `${name}-${++this.#handles}`);
+    }
+    const handles = [...inside.claims.values()];
+    const isComplete = this.#claims.every(({ name }) => inside.claims.get(name) !== undefined);
+    for (const copy of inside.copies.values()) {
+      if (copy.running < copy.replicas && isComplete) {
+        copy.running++;
+        for (const handle of handles) inside.attached.add(handle as string);
+      } else if (copy.running > copy.replicas) copy.running--;
+    }
+    const isIdle = [...inside.copies.values()].every(({ running }) => running === 0);
+    if (isIdle && this.#random.chance(0.6)) inside.attached.clear();
+  }
+
+  #inside(cluster: Cluster): Physical {
+    return this.#physical.get(cluster) as Physical;
+  }
+
+  #check(): void {
+    for (const { name, isShared } of this.#claims) {
+      const handles = new Set<string>();
+      const attached: string[] = [];
+      for (const [cluster, inside] of this.#physical) {
+        const handle = inside.claims.get(name);
+        if (handle !== undefined) handles.add(handle);
+        if ([...inside.attached].some((one) => one.startsWith(`${name}-`))) attached.push(cluster);
+      }
+      assert.ok(handles.size <= 1, `${name} has two volumes: ${[...handles].join()}`);
+      const hadOne = this.#handles > 0 && this.#provisioned.has(name);
+      if (handles.size === 1) this.#provisioned.add(name);
+      assert.ok(!hadOne || handles.size === 1, `${name} is lost`);
+      assert.ok(isShared || attached.length <= 1, `${name} is attached in ${attached.join()}`);
+    }
+  }
+
+  readonly #provisioned = new Set<string>();
+}
+
+function summary({ claims, tie }: VolumesDecision): string {
+  const texts = [...claims].map(([name, { home, places }]) => {
+    const states = [...places].map(([cluster, { state }]) => `${cluster} ${state}`);
+    return `${name} in ${home ?? "-"} (${states.join(", ")})`;
+  });
+  return `${texts.join("; ")}, tie ${tie ?? "-"}`;
+}
