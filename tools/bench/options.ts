@@ -41,7 +41,9 @@ export const groups = [
   "informers",
   "sdk",
   "syncing",
+  "tunnel",
   "moves",
+  "placement",
 ] as const;
 export type Group = (typeof groups)[number];
 
@@ -104,6 +106,11 @@ export interface Sizes {
   /** Physical clusters whose memory is of interest. */
   readonly syncManyTargets: number;
   readonly syncManyObjects: number;
+  readonly tunnelLogBytes: number;
+  readonly tunnelSessions: number;
+  /** Workloads that are placed, and clusters that they are placed in. */
+  readonly placedWorkloads: number;
+  readonly placementClusters: number;
 }
 
 const full: Sizes = {
@@ -133,7 +140,7 @@ const full: Sizes = {
   neighbourWatches: 10_000,
   holdCases: 1_000,
   holdRepeats: 2,
-  holdSettleMs: 400,
+  holdSettleMs: 250,
   definitions: 1_000,
   definedClusters: 10_000,
   customObjects: 3_000,
@@ -149,6 +156,10 @@ const full: Sizes = {
   syncMs: 10_000,
   syncManyTargets: 50,
   syncManyObjects: 1000,
+  tunnelLogBytes: 500_000_000,
+  tunnelSessions: 200,
+  placedWorkloads: 1000,
+  placementClusters: 100,
 };
 
 /** Seconds altogether: shows that everything still runs, says nothing about speed. */
@@ -195,6 +206,10 @@ const quick: Sizes = {
   syncMs: 500,
   syncManyTargets: 3,
   syncManyObjects: 10,
+  tunnelLogBytes: 2_000_000,
+  tunnelSessions: 5,
+  placedWorkloads: 20,
+  placementClusters: 5,
 };
 
 /** Throws an Error with a text for people when the command line makes no sense. */

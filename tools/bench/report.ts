@@ -14,7 +14,17 @@ export interface Row {
   readonly wanted?: Wanted | undefined;
 }
 
-export type Unit = "/s" | "ms" | "µs" | "MB" | "bytes" | "errors" | "series" | "requests";
+export type Unit =
+  | "/s"
+  | "ms"
+  | "µs"
+  | "MB"
+  | "bytes"
+  | "errors"
+  | "series"
+  | "requests"
+  | "MB/s"
+  | "replicas";
 
 export interface Against {
   readonly name: string;

@@ -176,13 +176,20 @@ export const roomTable: Readonly<Record<string, Readonly<Record<string, readonly
     syncer: ["api"],
     scheduling: ["api"],
     coordination: ["api", "scheduling"],
-    drain: ["api"],
+    // Decides as they do, about what might be: docs/adr/0026.
+    explain: ["api", "scheduling", "coordination"],
+    // Where agents see what is theirs in other workspaces, too: docs/adr/0031.
+    drain: ["api", "agent"],
     // Parts, clusters and how far they are trusted are the splitter's words.
     traffic: ["api", "coordination"],
+    // Claims are read off what is synced, and their parts off what is split.
+    volumes: ["api", "coordination", "syncer"],
     // Copies of lost clusters: docs/adr/0030.
     copies: ["api", "syncer"],
     // Ways to Pods, directly and through agents: docs/adr/0030.
     tunnel: ["api", "registration", "syncer"],
+    // Offers what was negotiated, and says which clusters a workspace may use: docs/adr/0031.
+    compute: ["api", "negotiation"],
   },
   controlplane: {
     certificates: [],

@@ -7,14 +7,16 @@
 import { type Clock, type Random, systemClock, systemRandom } from "@kcp-ts/machinery/base";
 import {
   type Client,
+  type Clusters,
   type Controller,
   logicalClusters,
   Manager,
   type ObjectKey,
   type PermitsAddress,
 } from "@kcp-ts/sdk";
-import { AgentInstaller, type AgentInstallerOptions } from "./agent/index.ts";
+import { AgentInstaller, type AgentInstallerOptions, agentViewPath } from "./agent/index.ts";
 import { ApiImporter } from "./api-importer/index.ts";
+import { OfferController, SharedPlaces, TenantTargets } from "./compute/index.ts";
 import { graceMsDefault, type Patience, workloadCoordinators } from "./coordination/index.ts";
 import { lostCopies } from "./copies/index.ts";
 import { DrainController } from "./drain/index.ts";
@@ -23,12 +25,20 @@ import {
   type LinkSettings,
   leftoverOf,
   type OpenSealed,
+  originalsOf,
   TargetController,
   Targets,
 } from "./registration/index.ts";
-import { ReservedController, Scheduler, WorkspaceController } from "./scheduling/index.ts";
+import {
+  ReservedController,
+  Scheduler,
+  WorkspaceController,
+  type WorkspaceControllerOptions,
+} from "./scheduling/index.ts";
+import type { TargetIdentity } from "./syncer/index.ts";
 import { Syncers } from "./syncers.ts";
 import { type SightPatience, traffic } from "./traffic/index.ts";
+import { volumes } from "./volumes/index.ts";
 
 /** Each runs alone, too; the importer works where the connections are. */
 export const multiclusterParts = [
@@ -39,6 +49,7 @@ export const multiclusterParts = [
   "scheduler",
   "deployment-splitter",
   "traffic",
+  "volumes",
 ] as const;
 export type MulticlusterPart = (typeof multiclusterParts)[number];
 
@@ -114,7 +125,8 @@ export async function runMulticluster(
       autoPublish,
       onError: report("api-negotiation"),
     });
-    controllers.push(part.controller);
+    const offers = new OfferController({ ...shared, onError: report("compute") });
+    controllers.push(part.controller, offers.controller);
     closing.push(() => part.close());
   }
   if (parts.has("api-importer")) {
@@ -123,49 +135,101 @@ export async function runMulticluster(
     controllers.push(part.controller);
   }
   if (parts.has("cluster-controller")) {
-    const { openSealed, drainTimeoutMs, permits, link: settings } = options;
-    const installer = options.agents && new AgentInstaller({ ...options.agents, clock });
-    const onError = report("cluster-controller");
-    const own = { openSealed, drainTimeoutMs, permits, settings, installer, onError };
-    const part = new TargetController({ ...shared, ...own });
-    const drains = new DrainController({ clusters, clock, leftoverOf, onError: report("drain") });
-    const graceMs = options.patience?.graceMs ?? graceMsDefault;
-    const copies = lostCopies({ clusters, graceMs, clock, onError: report("lost-copies") });
-    controllers.push(part.controller, drains.controller, copies.controller);
-    closing.push(
-      () => part.close(),
-      () => drains.close(),
-    );
+    const part = clusterParts(options, { ...shared, report });
+    controllers.push(...part.controllers);
+    closing.push(...part.closing);
   }
   if (parts.has("syncer")) {
-    const part = new Syncers({ ...working, onError: report("syncer") });
+    const viewOf = (target: TargetIdentity) => client.withBasePath(agentViewPath(target));
+    const part = new Syncers({ ...working, viewOf, onError: report("syncer") });
     closing.unshift(() => part.close());
   }
-  const isScheduling = parts.has("scheduler") || parts.has("deployment-splitter");
-  const scheduler = isScheduling ? new Scheduler({ clusters }) : undefined;
-  if (parts.has("scheduler")) {
-    const part = new WorkspaceController({ ...shared, onError: report("scheduler") });
-    controllers.push(part.controller);
-  }
-  // Who decides knows what is reserved.
-  if (scheduler !== undefined && parts.has("deployment-splitter")) {
-    const part = new ReservedController({ ...shared, scheduler, onError: report("scheduler") });
-    controllers.push(part.controller);
-  }
-  const loops: { run(signal: AbortSignal): Promise<void> }[] = [
-    new Manager({ clusters: [clusters], controllers }),
-  ];
-  if (parts.has("deployment-splitter")) {
-    const own = { ...options.patience, onError: report("deployment-splitter") };
-    loops.push(workloadCoordinators({ client, clock, scheduler, ...own }));
-  }
-  if (parts.has("traffic")) {
-    const own = { ...options.sight, onError: report("traffic") };
-    loops.push(traffic({ client, clock, ...own }));
-  }
+  const users = new TenantTargets({ client, clock, random, onError: report("compute") });
+  const scheduling = schedulerFor(parts, { ...shared, users, onError: report("scheduler") });
+  controllers.push(...scheduling.controllers);
+  const manager = new Manager({ clusters: [clusters], controllers });
+  const { scheduler } = scheduling;
+  const loops = [manager, ...loopsOf({ ...options, parts }, { users, scheduler, clock, report })];
   try {
     await Promise.all(loops.map((loop) => loop.run(signal)));
   } finally {
     await Promise.all(closing.map((close) => close()));
   }
+}
+
+type Report = (controller: string) => (error: unknown, key?: ObjectKey) => void;
+
+interface LoopParts {
+  readonly users: TenantTargets;
+  readonly scheduler: Scheduler | undefined;
+  readonly clock: Clock;
+  readonly report: Report;
+}
+
+/** Those that watch for themselves. */
+function loopsOf(
+  options: MulticlusterOptions,
+  { users, scheduler, clock, report }: LoopParts,
+): readonly { run(signal: AbortSignal): Promise<void> }[] {
+  const { client, parts = new Set() } = options;
+  const loops: { run(signal: AbortSignal): Promise<void> }[] = [];
+  const needUsers = ["scheduler", "deployment-splitter", "traffic"] as const;
+  if (needUsers.some((part) => parts.has(part))) loops.push(users);
+  if (parts.has("deployment-splitter")) {
+    const own = { ...options.patience, onError: report("deployment-splitter") };
+    loops.push(workloadCoordinators({ client, clock, targets: users, scheduler, ...own }));
+  }
+  if (parts.has("traffic")) {
+    const own = { ...options.sight, onError: report("traffic") };
+    loops.push(traffic({ client, clock, targets: users, ...own }));
+  }
+  if (parts.has("volumes")) loops.push(volumes({ client, clock, onError: report("volumes") }));
+  return loops;
+}
+
+/** Who decides where things go knows the policies and what is reserved; somebody says both to people. */
+function schedulerFor(
+  parts: ReadonlySet<MulticlusterPart>,
+  shared: WorkspaceControllerOptions,
+): { readonly scheduler?: Scheduler; readonly controllers: readonly Controller[] } {
+  const controllers: Controller[] = [];
+  if (parts.has("scheduler")) controllers.push(new WorkspaceController(shared).controller);
+  if (!parts.has("deployment-splitter")) return { controllers };
+  const places = new SharedPlaces(shared.clusters);
+  const placeOf = (cluster: string, target: string) => places.placeOf(cluster, target);
+  const scheduler = new Scheduler({ clusters: shared.clusters, placeOf });
+  controllers.push(new ReservedController({ ...shared, scheduler }).controller);
+  return { scheduler, controllers };
+}
+
+interface SharedParts {
+  readonly client: Client;
+  readonly clusters: Clusters;
+  readonly targets: Targets;
+  readonly resources: readonly string[];
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly report: Report;
+}
+
+/** Who connects to clusters, empties them, and says what became of those that are lost. */
+function clusterParts(options: MulticlusterOptions, { report, ...shared }: SharedParts) {
+  const { clusters, clock, resources } = shared;
+  const { openSealed, drainTimeoutMs, permits, link: settings } = options;
+  const installer = options.agents && new AgentInstaller({ ...options.agents, clock });
+  const own = { openSealed, drainTimeoutMs, permits, settings, installer };
+  const part = new TargetController({ ...shared, ...own, onError: report("cluster-controller") });
+  const drains = new DrainController({
+    clusters,
+    clock,
+    leftoverOf: (home, target, cluster, signal) =>
+      leftoverOf(originalsOf(home, target, cluster, { resources, signal })),
+    onError: report("drain"),
+  });
+  const graceMs = options.patience?.graceMs ?? graceMsDefault;
+  const copies = lostCopies({ clusters, graceMs, clock, onError: report("lost-copies") });
+  return {
+    controllers: [part.controller, drains.controller, copies.controller],
+    closing: [() => part.close(), () => drains.close()],
+  };
 }

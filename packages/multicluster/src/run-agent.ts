@@ -39,7 +39,9 @@ export async function runAgent(options: AgentOptions, signal: AbortSignal): Prom
   const targets = new Targets();
   const shared = { client: upstream, clusters, targets, resources, clock, random };
   const importer = new ApiImporter({ ...shared, pollMs, onError: report("api-importer") });
-  const syncers = new Syncers({ ...shared, onError: report("syncer") });
+  const viewOf = () => upstream;
+  const own = { viewOf, isAgent: true, onError: report("syncer") };
+  const syncers = new Syncers({ ...shared, ...own });
   targets.add({ cluster, name, uid, client: downstream, signal });
   const { reportMs: intervalMs } = options;
   const telling = { target, upstream: home, downstream, resources, intervalMs, clock, random };

@@ -25,6 +25,7 @@ import {
   type StringMap,
   stringMember,
 } from "@kcp-ts/sdk";
+import { syncerFieldManager } from "./api/index.ts";
 import { type Policies, parsePolicies, syncPolicyLabel } from "./syncer/index.ts";
 
 interface ConfigMap extends KubernetesObject {
@@ -72,7 +73,8 @@ export class SyncPolicies {
     const source = clusters.source(configMaps, { selector: { labelSelector: syncPolicyLabel } });
     this.#store = source.store;
     this.#events = new EventRecorder({
-      component: "kcp-syncers",
+      // An agent writes Events of syncers, about its own SyncTarget, and no others.
+      component: syncerFieldManager,
       client: (cluster) => client.inCluster(cluster),
       clock,
       onError,
@@ -99,8 +101,8 @@ export class SyncPolicies {
   of(cluster: ClusterName, target: string): Policies {
     const found = this.#store
       .list({ cluster })
-      .flatMap((object) => this.#read(object, cluster))
-      .filter((one) => one.target === "" || one.target === target)
+      .filter(({ metadata }) => isFor(metadata.labels, target))
+      .flatMap((object) => this.#read(object, cluster, target))
       .sort((a, b) => (rank(a) < rank(b) ? -1 : 1));
     const policies: Record<string, Policies[string]> = Object.create(null);
     for (const one of found) {
@@ -109,7 +111,7 @@ export class SyncPolicies {
     return policies;
   }
 
-  #read(object: ConfigMap, cluster: ClusterName): readonly ReadPolicies[] {
+  #read(object: ConfigMap, cluster: ClusterName, of: string): readonly ReadPolicies[] {
     const { name, namespace = "", labels, resourceVersion = "" } = object.metadata;
     try {
       const policies = parsePolicies(textOf(object.data ?? {}));
@@ -120,12 +122,17 @@ export class SyncPolicies {
       if (this.#told.get(place) === resourceVersion) return [];
       this.#told.set(place, resourceVersion);
       const why = error instanceof Error ? error.message : String(error);
-      const message = `the sync policies of ConfigMap ${name} count for nothing: ${why}; correct it`;
+      const message = `the sync policies of ConfigMap ${name} count for nothing, for SyncTarget ${of} as for others: ${why}; correct it`;
       this.#events.record(cluster, object, { type: "Warning", reason: "InvalidPolicy", message });
       this.#onError(new Error(message, { cause: error }));
       return [];
     }
   }
+}
+
+function isFor(labels: StringMap | undefined, target: string): boolean {
+  const value = stringMember(labels, syncPolicyLabel);
+  return value === "" || value === target;
 }
 
 function rank({ target, place }: ReadPolicies): string {

@@ -5,12 +5,16 @@
  * Syncers of one logical cluster share their upstream informers: what a kind costs upstream does not grow with the number of physical clusters. Those of different
  * ones share nothing: a watch over all logical clusters has metadata only where they define a kind each in their own way.
  *
+ * Where a compute workspace offers its clusters to others, their objects are synced as well, through the view that is made for whoever syncs to the SyncTarget: the
+ * control plane decides whose those are, the same for this process and for agents.
+ *
  * Whether it works is said on the SyncTarget, in the condition SyncerReady. It is not true while a watch is broken: then what clusters last reported may be
  * old, and nobody should rely on it.
  *
  * A SyncTarget that is being deleted is held while something is still assigned to it: what can go elsewhere gets the time to do so.
  */
 import type { Clock, Random, Timer } from "@kcp-ts/machinery/base";
+import type { ClusterName } from "@kcp-ts/machinery/names";
 import { formatGroupResource } from "@kcp-ts/machinery/status";
 import {
   type Client,
@@ -20,6 +24,7 @@ import {
   isConditionTrue,
   type KubernetesObject,
   type ObjectKey,
+  type ObjectSource,
   type ObjectStore,
   timestamp,
 } from "@kcp-ts/sdk";
@@ -35,6 +40,13 @@ import {
   syncTargets,
   targetConditions,
 } from "./api/index.ts";
+import {
+  apiExports,
+  computeExportName,
+  consentLabel,
+  type Offer,
+  offerInformer,
+} from "./compute/index.ts";
 import { carriedKinds, NativeKinds } from "./native-kinds.ts";
 import {
   type DrainHook,
@@ -51,6 +63,7 @@ import {
   type SyncerCondition,
   startSyncer,
   syncerCondition,
+  type TargetIdentity,
   UpstreamInformers,
 } from "./syncer/index.ts";
 
@@ -62,6 +75,10 @@ export interface SyncersOptions {
   readonly targets: Targets;
   /** What is synced where a SyncTarget does not say. */
   readonly resources: readonly string[];
+  /** An agent in its own cluster. */
+  readonly isAgent?: boolean | undefined;
+  /** The control plane as it is shown to who syncs to a SyncTarget; not one cluster of it. */
+  readonly viewOf: (target: TargetIdentity) => Client;
   readonly clock: Clock;
   readonly random: Random;
   readonly onError: (error: unknown) => void;
@@ -84,7 +101,8 @@ const lookMs = 500;
 export class Syncers {
   readonly #options: SyncersOptions;
   readonly #imports: ObjectStore<APIResourceImport>;
-  readonly #syncTargets: ObjectStore<SyncTarget>;
+  readonly #targets: ObjectStore<SyncTarget>;
+  readonly #offers: ObjectStore<Offer>;
   readonly #policies: SyncPolicies;
   readonly #running = new Map<string, Running>();
   /** By logical cluster, as long as one of its syncers runs. */
@@ -108,20 +126,11 @@ export class Syncers {
       updated: (object, { key }) => look(object, key.cluster),
       deleted: (object, { key }) => look(object, key.cluster),
     });
-    const found = clusters.source(syncTargets);
-    this.#syncTargets = found.store;
-    const lookAt = (_target: SyncTarget, { key }: { readonly key: ObjectKey }) => {
-      const running = this.#running.get(formatKey(key));
-      running?.resources.set(this.#synced(running));
-    };
-    found.addHandler({ added: lookAt, updated: lookAt });
+    this.#targets = this.#followed(clusters.source(syncTargets));
+    this.#offers = this.#followed(clusters.source(apiExports, offerInformer));
     this.#policies = new SyncPolicies({
       ...options,
-      onSynced: () => {
-        for (const running of this.#running.values()) {
-          running.resources.set(this.#synced(running));
-        }
-      },
+      onSynced: () => this.#lookAgain(),
       onChange: (cluster) => {
         for (const { connection, policies } of this.#running.values()) {
           if (connection.cluster === cluster)
@@ -137,6 +146,21 @@ export class Syncers {
       targets.onDrain(this.#drain),
     ];
     this.#timer = options.clock.schedule(lookMs, this.#look);
+  }
+
+  /** What decides which kinds are synced. */
+  #followed<Cached>(source: ObjectSource<Cached>): ObjectStore<Cached> {
+    const look = (_object: Cached, { key }: { readonly key: ObjectKey }) =>
+      this.#lookAgain(key.cluster);
+    source.addHandler({ added: look, updated: look, deleted: look });
+    return source.store;
+  }
+
+  #lookAgain(cluster?: ClusterName): void {
+    for (const running of this.#running.values()) {
+      if (cluster === undefined || running.connection.cluster === cluster)
+        running.resources.set(this.#synced(running));
+    }
   }
 
   async close(): Promise<void> {
@@ -163,10 +187,12 @@ export class Syncers {
       upstream: home,
       scope: { cluster },
       upstreamInformers: this.#informersOf(cluster),
+      shared: this.#options.viewOf({ cluster, name, uid }),
       downstream: connection.client,
       target: { cluster, name, uid },
       resources,
       policies,
+      isAgent: this.#options.isAgent,
       home,
       clock,
       random,
@@ -248,6 +274,7 @@ export class Syncers {
     const { cluster, name } = connection;
     if (!this.#policies.hasSynced) return [];
     const { compatible, available } = importConditions;
+    const offer = this.#offers.get(keyOf({ cluster, name: computeExportName }));
     const negotiated = this.#imports
       .list({ cluster })
       .filter(
@@ -256,12 +283,19 @@ export class Syncers {
           isConditionTrue(status?.conditions, compatible) &&
           isConditionTrue(status?.conditions, available),
       )
-      .map(syncedResource);
-    const spec = this.#syncTargets.get(keyOf(connection))?.spec;
+      .map(syncedResource)
+      .map((one) => {
+        const isShared = offer?.resources.has(formatGroupResource(one.resource)) === true;
+        return { ...one, isShared };
+      });
+    const spec = this.#targets.get(keyOf(connection))?.spec;
     // Before the SyncTarget is seen, nobody knows what it asks for.
-    const carried = carriedKinds(
-      spec === undefined ? [] : (spec.resources ?? this.#options.resources),
-    );
+    const asked = spec === undefined ? [] : (spec.resources ?? this.#options.resources);
+    const carried = carriedKinds(asked).map((one) => ({
+      ...one,
+      isShared: offer?.claims.has(formatGroupResource(one.resource)) === true,
+      consentLabel: consentLabel(cluster),
+    }));
     return [...negotiated, ...carried, ...natives.besides(negotiated)].sort((a, b) =>
       a.resource.resource < b.resource.resource ? -1 : 1,
     );
@@ -274,11 +308,16 @@ export class Syncers {
       ...clusterLabels.map((label) => `${label}=${name}`),
       `${stateLabel(name)}=${stateSync}`,
     ];
-    for (const { resource } of running?.resources.current ?? []) {
+    for (const { resource, isShared } of running?.resources.current ?? []) {
       for (const labelSelector of assignments) {
         const { items } = await home.resource(resource).list({ labelSelector, limit: 1, signal });
         if (items.length > 0) return "pending";
       }
+      if (isShared !== true || running === undefined) continue;
+      // Nothing else is in there.
+      const others = this.#options.viewOf(running.syncer.target).inCluster("*");
+      const { items } = await others.resource(resource).list({ limit: 1, signal });
+      if (items.length > 0) return "pending";
     }
     // No longer assigned, and not yet gone from the cluster.
     if (running?.syncer.holdsSomething() === true) return "pending";

@@ -8,6 +8,8 @@ export {
   type Operation,
 } from "./admission/index.ts";
 export {
+  type ExportConsumers,
+  type ExportPlace,
   type SeenObject,
   type ServiceDecision,
   type ShownPart,

@@ -18,7 +18,12 @@ import {
 } from "./admission/index.ts";
 import { PolicyChecker } from "./admission-sources/index.ts";
 import { configuredAdmission } from "./admission-wiring.ts";
-import { ApiSharing, type SyncerViews, VirtualWorkspaces } from "./api-sharing/index.ts";
+import {
+  ApiSharing,
+  type ExportConsumers,
+  type SyncerViews,
+  VirtualWorkspaces,
+} from "./api-sharing/index.ts";
 import { type AuditTrailOptions, composeAudit } from "./audit-trail.ts";
 import {
   type AccountObjects,
@@ -45,6 +50,7 @@ import { observe } from "./request-sample.ts";
 import type { PublishedDocuments } from "./routing/index.ts";
 import { signerRules } from "./signer-rules.ts";
 import type { SnapshotSource, Storage } from "./storage/index.ts";
+import type { SyncerViewSources } from "./syncer-view-sources.ts";
 import { Tenancy } from "./tenancy/index.ts";
 import { composeTraffic, objectLimitPlugins, type TrafficOptions } from "./traffic.ts";
 import { useOfType } from "./type-use.ts";
@@ -91,7 +97,7 @@ export interface ApiServerOptions extends TrafficOptions {
   /** How workspaces that are mounts are reached; private addresses are denied to them as to webhooks. */
   readonly mounts?: Pick<ForwarderOptions, "certificatePem" | "privateKeyPem" | "caPem">;
   /** Virtual workspaces for the agents of physical clusters; there are none if it is left out. */
-  readonly syncerViews?: ((authorizer: Authorizer, catalog: Catalog) => SyncerViews) | undefined;
+  readonly syncerViews?: ((sources: SyncerViewSources) => SyncerViews) | undefined;
   /** Things to do with objects that their definitions do not name: `pods/exec` of Pods that run elsewhere. */
   readonly furtherSubresources?: ((authorizer: Authorizer) => FurtherSubresource) | undefined;
   /** Gives memory back that is no longer needed; called while everything is read through. */
@@ -218,7 +224,11 @@ export class ApiServer {
 
   #virtualWorkspaces(): VirtualWorkspaces {
     const { authorizer, rules } = this.#access;
-    const views = this.#options.syncerViews?.(authorizer, this.#sharing.catalog);
+    const { syncerViews } = this.#options;
+    const { catalog } = this.#sharing;
+    const views =
+      syncerViews &&
+      ((consumers: ExportConsumers) => syncerViews({ authorizer, catalog, consumers }));
     return new VirtualWorkspaces(this.#sharing, serviceAccess(authorizer, rules), views);
   }
 

@@ -5,7 +5,7 @@ import { StatusError } from "@kcp-ts/machinery/status";
 import type { Client } from "@kcp-ts/sdk";
 import { type Pod, podDisruptionBudgets, pods, writeStatus } from "./api/index.ts";
 import { disruptionRefused, type LogRequest, type PodEndpointsOptions } from "./kinds/index.ts";
-import { logsOf } from "./nodes/index.ts";
+import { bulkLog, logsOf } from "./nodes/index.ts";
 import { covers } from "./workloads/index.ts";
 
 export interface PodServices extends PodEndpointsOptions {
@@ -41,11 +41,18 @@ export function podServices(clock: Clock): PodServices {
           },
         );
     },
-    logs: (pod, request) =>
-      request.isFollowed
+    logs: (pod, request) => {
+      const bulk = bulkLog(pod as unknown as Pod);
+      if (bulk !== undefined) return streamed(bulk);
+      return request.isFollowed
         ? followed(pod, request, clock, attached())
-        : bytes(linesOf(pod, request, clock.now(), undefined)),
+        : bytes(linesOf(pod, request, clock.now(), undefined));
+    },
   };
+}
+
+async function* streamed(parts: Iterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  yield* parts;
 }
 
 /** One disruption less is allowed for everybody from here on, until the budget is counted again. */

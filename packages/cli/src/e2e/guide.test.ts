@@ -34,11 +34,32 @@ ${commands}`;
 
 /** What a reader sees, among other things. */
 const guides: Readonly<Record<string, readonly RegExp[]>> = {
+  "physical-clusters.md": [
+    /synctarget\.workload\.kcp\.io\/us-east1 condition met/,
+    /us-east1 +True +ClusterReady +v1\.36/,
+    /deployments\.us-east1\.v1\.apps/,
+    /deployments\.v1\.apps/,
+  ],
+  "simulated-clusters.md": [
+    /deployment "web" successfully rolled out/,
+    /web-[0-9a-z]+-[0-9a-z]+ +1\/1 +Running/,
+    /deployment\.apps\/web image updated/,
+    /deployment\.apps\/web rolled back/,
+    /node\/us-east1-node-1 drained/,
+  ],
   "pull-mode.md": [
     /synctarget\.workload\.kcp\.io\/us-east1 condition met/,
     /deployment "web" successfully rolled out/,
     /us-east1 +True +ClusterReady +v1\.36/,
     /web--us-east1 +2\/2/,
+  ],
+  "compute.md": [
+    /deployments replicasets, claimed: configmaps\n/,
+    /APIBinding "kubernetes-[a-z0-9]{8}" created\.\nPlacement "everywhere" is ready\.\n/,
+    /deployment "kuard" successfully rolled out\nNAME +READY .*\nkuard +1\/1 .*\nkuard--us-east1-[a-z0-9]{10} +1\/1 /,
+    /\nkcp-[a-z0-9]{20} +kuard--us-east1-[a-z0-9-]+ +1\/1 +Running /,
+    /kuard: \nkuard--us-east1-[a-z0-9]{10}: us-east1\.[a-z0-9]{10}\n/,
+    /apibinding\.apis\.kcp\.io "kubernetes-[a-z0-9]{8}" deleted/,
   ],
   "drain.md": [
     /web +6\/6 .*\nweb--us-east1 +3\/3 .*\nweb--us-west1 +3\/3/,
@@ -57,6 +78,17 @@ const guides: Readonly<Record<string, readonly RegExp[]>> = {
     /configmap\/settings created/,
     /└── acme\n +└── shop\n/,
     /clusterrolebinding\.rbac\.authorization\.k8s\.io\/shop-edit created/,
+  ],
+  "placement.md": [
+    /default +synctargets +2 +2/,
+    /asks for 4, by no policy: all clusters, evenly/,
+    /us-east1 +2 +2 +2 +\d+ +it takes its share/,
+    /default +deployment\/web +eu-west1 2, us-east1 2 +eu-west1 4\n\n2 replicas of 1 workload would move/,
+    /web +Bound +eu +True +True/,
+    /eu-west1 +0 .* it is not in Location us of Placement web/,
+    /2 of 8 replicas have no cluster to go to: .*us-east1: 0 of 6 pods is reserved by others/,
+    /deployment\/web +us-east1 6 +us-east1 4, us-east2 4/,
+    /8 of deployment\/web in namespace default would have no place/,
   ],
   "sharing-apis.md": [
     /apiresourceschema\.apis\.kcp\.io\/v1\.cowboys\.wildwest\.dev created/,

@@ -122,12 +122,13 @@ export function nameOf({ group, resource }: Claim): string {
   return group === "" || group === undefined ? resource : `${resource}.${group}`;
 }
 
-function phaseOf(binding: DynamicObject): string | undefined {
+export function phaseOf(binding: DynamicObject): string | undefined {
   return (binding["status"] as { phase?: string } | undefined)?.phase;
 }
 
-function reasonOf(binding: DynamicObject): string {
-  const { conditions = [] } = (binding["status"] ?? {}) as {
+/** The first condition that is false, in its own words. */
+export function reasonOf(object: DynamicObject): string {
+  const { conditions = [] } = (object["status"] ?? {}) as {
     conditions?: readonly { status: string; message?: string }[];
   };
   const told = conditions.find(

@@ -2,6 +2,7 @@
 import type { DynamicObject } from "@kcp-ts/sdk";
 import { apiBindings, nameOf, parseClaim } from "./bind-export.ts";
 import type { Session } from "./session.ts";
+import { textTable } from "./text-table.ts";
 
 export interface AnswerOptions {
   readonly resource?: string;
@@ -29,14 +30,7 @@ export async function printClaims(session: Session, name: string | undefined): P
         (claim.verbs ?? []).join(","),
         claim.state,
       ]);
-  const widths = [0, 1, 2].map((at) => Math.max(...rows.map((row) => (row[at] ?? "").length)));
-  for (const row of rows)
-    session.print(
-      row
-        .map((cell, at) => cell.padEnd((widths[at] ?? -3) + 3))
-        .join("")
-        .trimEnd(),
-    );
+  for (const line of textTable(rows)) session.print(line);
 }
 
 /** Changes the answer to claims that the binding speaks of already. */

@@ -1,9 +1,11 @@
 /** The three plugins as command lines: `kubectl ws`, `kubectl create workspace`, `kubectl kcp`. */
 import { Command } from "commander";
+import { type BindComputeOptions, bindCompute } from "./bind-compute.ts";
 import { type BindOptions, bindExport } from "./bind-export.ts";
 import { type CommandFrame, moveCommand, schedulingCommands } from "./cluster-commands.ts";
 import { type CreateOptions, createWorkspace } from "./create-workspace.ts";
 import { type AnswerOptions, answerClaims, printClaims } from "./permission-claims.ts";
+import { explainCommand, planCommand } from "./placement-commands.ts";
 import { Session, type SessionFlags } from "./session.ts";
 import { printSnapshot, type SnapshotOptions } from "./snapshot-definitions.ts";
 import { type SyncOptions, syncWorkload } from "./sync-workload.ts";
@@ -33,8 +35,8 @@ export function kcpPluginMain(argv: readonly string[]): Promise<void> {
   program.addCommand(claimsCommand());
   program.addCommand(definitionCommand());
   program.addCommand(workloadCommand());
-  for (const command of [...schedulingCommands(frame), moveCommand(frame)])
-    program.addCommand(command);
+  const placing = [moveCommand(frame), explainCommand(frame), planCommand(frame)];
+  for (const command of [...schedulingCommands(frame), ...placing]) program.addCommand(command);
   return run(program, argv);
 }
 
@@ -77,6 +79,8 @@ function workspaceCommand(name: string, usage: string): Command {
 
 function bindCommand(): Command {
   const several = (text: string, before: readonly string[] = []) => [...before, ...text.split(",")];
+  // A selector has commas of its own.
+  const each = (text: string, before: readonly string[] = []) => [...before, text];
   const bind = new Command("bind").description("Bring shared APIs into the current workspace.");
   bind.addCommand(
     withFlags(new Command("apiexport").argument("<path:export>"))
@@ -88,6 +92,18 @@ function bindCommand(): Command {
       .option("--reject-all-permission-claims", "refuse all that the export claims")
       .action((reference: string, flags: SessionFlags & BindOptions) =>
         inSession(flags, (session) => bindExport(session, reference, flags)),
+      ),
+  );
+  bind.addCommand(
+    withFlags(new Command("compute").argument("<workspace>", "that offers its clusters"))
+      .description("Use the physical clusters of another workspace in this one.")
+      .option("--name <name>", "of the Placement")
+      .option("--apiexports <path:export>", "what to bind to; kubernetes of the workspace", several)
+      .option("--namespace-selector <labels>", "which namespaces use them; all if left out")
+      .option("--location-selectors <labels>", "which Locations, any of several", each)
+      .option("--timeout <time>", "how long to wait until it can be used", "30s")
+      .action((workspace: string, flags: SessionFlags & BindComputeOptions) =>
+        inSession(flags, (session) => bindCompute(session, workspace, flags)),
       ),
   );
   return bind;
@@ -144,6 +160,7 @@ function workloadCommand(): Command {
       .option("--labels <key=value>", "on the SyncTarget", several)
       .option("--server <url>", "where the agent reaches this control plane, without a path")
       .option("--token-lifetime <time>", "how long its token is good for, at least 10m", "24h")
+      .option("--no-offer", "do not let other workspaces bind to what the clusters serve")
       .action((name: string, flags: SessionFlags & SyncOptions) =>
         // Where the agent goes is not where we go.
         inSession({ ...flags, server: undefined }, (session) => syncWorkload(session, name, flags)),

@@ -11,6 +11,9 @@ import {
   agentKubeconfig,
   agentManifest,
   agentTokenSecondsDefault,
+  computeExportAnnotation,
+  computeExportName,
+  apiExports as computeExports,
   requestToken,
   serviceAccounts,
   syncedResourcesDefault,
@@ -18,6 +21,7 @@ import {
   toYaml,
 } from "@kcp-ts/controlplane";
 import { sleep, systemClock } from "@kcp-ts/machinery/base";
+import { isStatusError } from "@kcp-ts/machinery/status";
 import type { Client, KubernetesObject } from "@kcp-ts/sdk";
 import type { Session } from "./session.ts";
 
@@ -28,6 +32,8 @@ export interface SyncOptions {
   readonly labels?: readonly string[];
   readonly server?: string;
   readonly tokenLifetime?: string;
+  /** Whether other workspaces may bind to what the clusters of this one serve, if they are allowed to. */
+  readonly offer?: boolean;
 }
 
 /** `24h`, `30m`. */
@@ -50,6 +56,7 @@ export async function syncWorkload(
 ): Promise<void> {
   const client = session.clientIn(session.address.workspace);
   const target = await makeTarget(client, name, options);
+  if (options.offer !== false) await makeOffer(client, session);
   const { uid = "" } = target.metadata;
   const cluster = clusterOf(target, session);
   const account = agentId({ name, uid });
@@ -76,6 +83,20 @@ export async function syncWorkload(
   session.note(`  kubectl --kubeconfig <of the cluster> --namespace ${account} get deployments`);
   session.note(`Then here: kubectl wait synctarget/${name} --for condition=Ready`);
   session.note(`${output} holds a token: keep it to yourself, and delete it when it is applied.`);
+}
+
+/** One that there is already is as good, or somebody's decision. */
+async function makeOffer(client: Client, session: Session): Promise<void> {
+  const annotations = { [computeExportAnnotation]: "true" };
+  try {
+    await client
+      .resource(computeExports)
+      .create({ metadata: { name: computeExportName, annotations } });
+  } catch (error) {
+    if (isStatusError(error, "AlreadyExists")) return;
+    if (!isStatusError(error, "Forbidden")) throw error;
+    session.note(`Others cannot use the clusters of this workspace: ${error.message}`);
+  }
 }
 
 async function makeTarget(client: Client, name: string, options: SyncOptions) {

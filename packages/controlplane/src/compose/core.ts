@@ -174,10 +174,9 @@ export class Core {
         copiesAdmission(() => this.server.authorizer),
         ...(extensions.admissionPlugins ?? []),
       ],
-      syncerViews: (authorizer, catalog) =>
+      syncerViews: (sources) =>
         syncerViews({
-          authorizer,
-          catalog,
+          ...sources,
           client: () => this.#client(parts.credential.authorization),
         }),
       furtherSubresources: (authorizer) =>

@@ -1,29 +1,27 @@
 /**
- * What the agent of a physical cluster sees of the logical cluster that its SyncTarget is in: `/services/syncer/<cluster>/<SyncTarget>/<uid>`.
+ * What whoever syncs to a SyncTarget sees of the control plane: `/services/syncer/<cluster>/<SyncTarget>/<uid>`.
  *
- * Its own SyncTarget and the imports of its own APIs; of what is synced, the objects that are assigned to it or still held by it; nothing
- * else. Who may use the view says the verb `sync` on the SyncTarget. A token of an agent opens this view and no other.
+ * In the logical cluster of the SyncTarget: the SyncTarget and the imports of its own APIs; of what is synced, the objects that are assigned to it or still held by it;
+ * nothing else. In logical clusters that are bound to what it offers: of the offered kinds, the objects that are assigned or held, and of what they agreed to show, the
+ * same. `/clusters/*` is all of these. Who may use the view says the verb `sync` on the SyncTarget. A token of an agent opens this view and no other.
  */
-import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery/json";
 import type { ClusterName } from "@kcp-ts/machinery/names";
-import { statusError } from "@kcp-ts/machinery/status";
 import {
+  apiExports,
   apiResourceImports,
-  clusterLabels,
-  concernedTargets,
+  computeExportName,
+  isComputeExport,
+  isSyncedNative,
   serviceImports,
-  stateLabel,
-  stateLabelPrefix,
-  stateUpsync,
-  syncerFieldManager,
-  syncerFinalizer,
+  sharedTargetName,
   syncTargets,
 } from "@kcp-ts/multicluster";
 import type { Client } from "@kcp-ts/sdk";
 import {
   type Authorizer,
   type Catalog,
-  type Draft,
+  type ExportConsumers,
+  type ExportPlace,
   type ResourceDefinition,
   type SeenObject,
   type ShownPart,
@@ -31,10 +29,23 @@ import {
   type SyncerViews,
   shownPart,
 } from "@kcp-ts/server";
+import {
+  assignedTo,
+  configMapsOf,
+  eventsOf,
+  importsOf,
+  namespacesByName,
+  nativesOf,
+  nativesOfTenants,
+  noneByName,
+  onlyNamed,
+  ownTarget,
+} from "./syncer-view-parts.ts";
 
 export interface SyncerViewsOptions {
   readonly authorizer: Authorizer;
   readonly catalog: Catalog;
+  readonly consumers: ExportConsumers;
   /** May do everything. */
   readonly client: () => Client;
 }
@@ -42,16 +53,15 @@ export interface SyncerViewsOptions {
 /** Nobody defines anything in there: what it serves is built in, and the same everywhere. */
 const systemCluster = "system:admin" as ClusterName;
 const discoveryPath = /^\/apis?(\/|$)/;
-const readVerbs = ["get", "list", "watch"];
+const importedServices = `${serviceImports.resource}.${serviceImports.group}`;
 const refused = { allowed: false, reason: "" };
+const granted = { allowed: true, reason: "" };
 
-export function syncerViews({ authorizer, catalog, client }: SyncerViewsOptions): SyncerViews {
+export function syncerViews(options: SyncerViewsOptions): SyncerViews {
+  const { authorizer, catalog, consumers, client } = options;
   return {
     async authorize(service, attributes) {
       const { user, cluster, isResourceRequest, path, verb } = attributes;
-      const isSystemDiscovery =
-        cluster === systemCluster && !isResourceRequest && discoveryPath.test(path);
-      if (cluster !== service.cluster && !(isSystemDiscovery && verb === "get")) return refused;
       const { group, version, resource } = syncTargets;
       const { cluster: home, target: name, uid } = service;
       const { allowed } = await authorizer.authorize({
@@ -63,38 +73,66 @@ export function syncerViews({ authorizer, catalog, client }: SyncerViewsOptions)
       });
       // Whether there is such a SyncTarget is known only to those who may sync to it.
       if (!allowed) return refused;
-      const found = await client().inCluster(home).resource(syncTargets).find({ name });
-      if (found?.metadata.uid === uid) return { allowed: true, reason: "" };
-      return { allowed: false, reason: `SyncTarget ${name} with uid ${uid} is not there` };
+      const inHome = client().inCluster(home);
+      const found = await inHome.resource(syncTargets).find({ name });
+      if (found?.metadata.uid !== uid)
+        return { allowed: false, reason: `SyncTarget ${name} with uid ${uid} is not there` };
+      if (cluster === home) return granted;
+      const isSystemDiscovery =
+        cluster === systemCluster && !isResourceRequest && discoveryPath.test(path);
+      if (isSystemDiscovery) return verb === "get" ? granted : refused;
+      const offer = await inHome.resource(apiExports).find({ name: computeExportName });
+      if (offer === undefined || !isComputeExport(offer)) return refused;
+      const isTenant = cluster === "*" || consumers.isBound(cluster, placeOf(service));
+      // A tenant that has left has no namespaces: theirs in the cluster may go.
+      const isLookForGone = attributes.resource === "namespaces" && verb === "get";
+      return isTenant || (isResourceRequest && isLookForGone) ? granted : refused;
     },
-    catalogOf: (service, cluster) =>
-      cluster === systemCluster && service.cluster !== systemCluster
-        ? undefined
-        : new SyncerView(service, catalog),
+    catalogOf: (service, cluster) => {
+      if (cluster === service.cluster) return new HomeView(service, catalog);
+      if (cluster === systemCluster) return undefined;
+      return new TenantsView(service, catalog, consumers);
+    },
   };
 }
 
-class SyncerView implements Catalog {
-  readonly #service: SyncerScope;
-  readonly #base: Catalog;
+function placeOf({ cluster }: SyncerScope): ExportPlace {
+  return { cluster, name: computeExportName };
+}
+
+abstract class View implements Catalog {
+  protected readonly service: SyncerScope;
+  protected readonly base: Catalog;
 
   constructor(service: SyncerScope, base: Catalog) {
-    this.#service = service;
-    this.#base = base;
+    this.service = service;
+    this.base = base;
   }
 
-  async find(
+  abstract find(
     cluster: ClusterName | "*",
     group: string,
     version: string,
     resource: string,
-  ): Promise<ResourceDefinition | undefined> {
-    const base = await this.#base.find(cluster, group, version, resource);
+  ): Promise<ResourceDefinition | undefined>;
+
+  abstract all(cluster: ClusterName | "*"): Promise<readonly ResourceDefinition[]>;
+
+  /** What the control plane serves by itself, and not by a definition. */
+  protected async isNative(group: string, version: string, resource: string): Promise<boolean> {
+    return (await this.base.find(systemCluster, group, version, resource)) !== undefined;
+  }
+}
+
+/** The logical cluster of the SyncTarget. */
+class HomeView extends View {
+  async find(cluster: ClusterName | "*", group: string, version: string, resource: string) {
+    const base = await this.base.find(cluster, group, version, resource);
     return base && this.#shown(base);
   }
 
-  async all(cluster: ClusterName | "*"): Promise<readonly ResourceDefinition[]> {
-    const shown = (await this.#base.all(cluster)).map((base) => this.#shown(base));
+  async all(cluster: ClusterName | "*") {
+    const shown = (await this.base.all(cluster)).map((base) => this.#shown(base));
     return (await Promise.all(shown)).filter((one) => one !== undefined);
   }
 
@@ -105,121 +143,86 @@ class SyncerView implements Catalog {
   }
 
   async #partOf({ group, version, resource }: ResourceDefinition): Promise<ShownPart | undefined> {
-    const { target } = this.#service;
-    switch (group === "" ? resource : `${resource}.${group}`) {
+    const { target } = this.service;
+    const name = group === "" ? resource : `${resource}.${group}`;
+    switch (name) {
       case `${syncTargets.resource}.${syncTargets.group}`:
-        return {
-          verbs: readVerbs,
-          statusVerbs: ["get", "patch"],
-          isShown: ({ name }) => name === target,
-        };
+        return ownTarget(target);
       case `${apiResourceImports.resource}.${apiResourceImports.group}`:
         return importsOf(target);
+      case `${apiExports.resource}.${apiExports.group}`:
+        return onlyNamed(computeExportName);
       case "namespaces":
-        // Whether one is gone is looked at before its counterpart in the cluster is deleted.
-        return { verbs: ["get"], isShown: () => true };
+        return namespacesByName;
       case "events":
         return eventsOf(target);
+      case "configmaps":
+        return configMapsOf(target);
     }
-    const isNative = (await this.#base.find(systemCluster, group, version, resource)) !== undefined;
-    if (!isNative) return assignedTo(target);
-    const { verbs, ...read } = assignedTo(target);
-    // What is native has a meaning here: nobody brings such an object up from a cluster.
-    return syncedNatives.has(group === "" ? resource : `${resource}.${group}`)
-      ? { ...read, verbs: verbs.filter((verb) => verb !== "create" && verb !== "delete") }
-      : undefined;
+    if (!(await this.isNative(group, version, resource))) return assignedTo(target);
+    return isSyncedNative(name) || name === importedServices ? nativesOf(target) : undefined;
   }
 }
 
-/** Of what the control plane serves by itself, what workloads take along. */
-const syncedNatives: ReadonlySet<string> = new Set([
-  "configmaps",
-  "secrets",
-  "serviceaccounts",
-  `${serviceImports.resource}.${serviceImports.group}`,
-]);
+/** Logical clusters that use the clusters of this one: one of them, or all. */
+class TenantsView extends View {
+  readonly #consumers: ExportConsumers;
+  /** What their objects call the SyncTarget. */
+  readonly #name: string;
 
-/** What is synced to the target, or is still there. */
-function assignedTo(target: string): ShownPart {
-  const finalizer = Buffer.from(syncerFinalizer(target));
-  const isShown = (seen: SeenObject) => {
-    const { labels } = seen;
-    if (labels !== undefined && concernedTargets({ labels }).has(target)) return true;
-    if (!seen.mentions(finalizer)) return false;
-    const { finalizers } = metadataOf(seen.object());
-    return Array.isArray(finalizers) && finalizers.includes(syncerFinalizer(target));
-  };
-  return {
-    verbs: [...readVerbs, "create", "patch", "delete"],
-    statusVerbs: ["get", "patch"],
-    isShown,
-    check: (draft, old) => checkLabels(draft, old, target),
-  };
-}
-
-/** An agent assigns nothing to anybody: it takes its own state off, and what it brings up says so. What it brought up, it labels. */
-function checkLabels(draft: Draft, old: JsonObject | undefined, target: string): void {
-  const [now, before] = [labelsOf(draft), labelsOf(old ?? {})];
-  const own = stateLabel(target);
-  if (old === undefined && now.get(own) !== stateUpsync)
-    throw refusal(draft, `an agent creates only what has the label ${own}: ${stateUpsync}`);
-  const isCopy = (old === undefined ? now : before).get(own) === stateUpsync;
-  for (const label of new Set([...now.keys(), ...before.keys()])) {
-    if (label === own || now.get(label) === before.get(label)) continue;
-    if (isCopy && !assigns(label)) continue;
-    throw refusal(draft, `an agent does not change the label ${label}`);
+  constructor(service: SyncerScope, base: Catalog, consumers: ExportConsumers) {
+    super(service, base);
+    this.#consumers = consumers;
+    this.#name = sharedTargetName({ cluster: service.cluster, name: service.target });
   }
-}
 
-function assigns(label: string): boolean {
-  return label.startsWith(stateLabelPrefix) || clusterLabels.includes(label);
-}
+  async find(cluster: ClusterName | "*", group: string, version: string, resource: string) {
+    if (await this.isNative(group, version, resource))
+      return this.#native(cluster, group, version, resource);
+    const offered = this.#consumers.catalogOf(placeOf(this.service));
+    const base = await offered?.find(cluster, group, version, resource);
+    if (base === undefined) return undefined;
+    const part = assignedTo(this.#name);
+    return shownPart(base, {
+      ...part,
+      isShown: (seen) => part.isShown(seen) && this.#isTenant(seen),
+    });
+  }
 
-/** `<plural>.<location>.<version>.<group>`: neither of the first two has a dot in it. */
-function importsOf(target: string): ShownPart {
-  return {
-    verbs: [...readVerbs, "create", "patch", "delete"],
-    statusVerbs: ["get"],
-    isShown: ({ name }) => name.split(".")[1] === target,
-    check: (draft) => {
-      const { spec } = draft;
-      const isOwn =
-        isJsonObject(spec) &&
-        spec["location"] === target &&
-        String(metadataOf(draft)["name"]).split(".")[1] === target;
-      if (!isOwn) throw refusal(draft, `an agent imports only what ${target} serves`);
-    },
-  };
-}
+  async all(cluster: ClusterName | "*") {
+    const offered = this.#consumers.catalogOf(placeOf(this.service));
+    const all = (await offered?.all(cluster)) ?? [];
+    const shown = all.map(({ group, version, resource }) =>
+      this.find(cluster, group, version, resource),
+    );
+    return (await Promise.all(shown)).filter((one) => one !== undefined);
+  }
 
-/** Written, and counted up; never read. Those that are copied up say where from; those of the agent itself speak of the cluster. */
-function eventsOf(target: string): ShownPart {
-  const isOwn = (event: JsonObject) =>
-    labelsOf(event).get(stateLabel(target)) === stateUpsync ||
-    (event["reportingComponent"] === syncerFieldManager &&
-      String(event["message"])
-        .split(/[^-a-z0-9]/i)
-        .includes(target));
-  return {
-    verbs: ["create", "patch"],
-    isShown: (seen) => isOwn(seen.object()),
-    check: (draft) => {
-      if (!isOwn(draft)) throw refusal(draft, `an agent tells only of ${target}`);
-    },
-  };
-}
+  async #native(cluster: ClusterName | "*", group: string, version: string, resource: string) {
+    const base = await this.base.find(cluster, group, version, resource);
+    const part = group === "" ? this.#partOf(cluster, resource) : undefined;
+    return base && part && shownPart(base, part);
+  }
 
-function metadataOf(object: JsonObject): JsonObject {
-  const { metadata } = object as { metadata?: JsonValue };
-  return isJsonObject(metadata) ? metadata : {};
-}
+  #partOf(cluster: ClusterName | "*", resource: string): ShownPart | undefined {
+    const place = placeOf(this.service);
+    if (isSyncedNative(resource))
+      return nativesOfTenants(this.#name, (seen) =>
+        this.#consumers.hasAccepted(seen.cluster, place, "", resource),
+      );
+    if (cluster === "*") return undefined;
+    switch (resource) {
+      case "namespaces":
+        return this.#consumers.isBound(cluster, place) ? namespacesByName : noneByName;
+      case "events":
+        return eventsOf(this.#name);
+      default:
+        return undefined;
+    }
+  }
 
-function labelsOf(object: JsonObject): ReadonlyMap<string, JsonValue | undefined> {
-  const { labels } = metadataOf(object) as { labels?: JsonValue };
-  return new Map(isJsonObject(labels) ? Object.entries(labels) : []);
-}
-
-function refusal(draft: Draft, message: string): Error {
-  const resource = String(draft["kind"]).toLowerCase();
-  return statusError.forbidden({ group: "", resource }, String(metadataOf(draft)["name"]), message);
+  /** The same identity may be offered by others, whose consumers are none of ours. */
+  #isTenant({ cluster }: SeenObject): boolean {
+    return this.#consumers.isBound(cluster, placeOf(this.service));
+  }
 }

@@ -109,6 +109,19 @@ export async function untilCondition(
   });
 }
 
+/** Ready comes with the first kind that is synced: who is asked before a cluster takes its kind goes elsewhere. */
+export async function untilSynced(
+  client: Client,
+  name: string,
+  resources: readonly string[],
+): Promise<void> {
+  await eventually(async () => {
+    const { status } = await client.resource(syncTargets).get({ name });
+    const missing = resources.filter((one) => !status?.syncedResources?.includes(one));
+    if (missing.length > 0) throw new Error(`${name} does not sync ${missing.join(", ")} yet`);
+  });
+}
+
 export async function untilImport(
   client: Client,
   name: string,

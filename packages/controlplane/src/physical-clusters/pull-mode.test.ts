@@ -3,33 +3,22 @@ import assert from "node:assert/strict";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { describe, it, type TestContext } from "node:test";
+import { describe, it } from "node:test";
 import { systemClock, systemRandom } from "@kcp-ts/machinery/base";
 import type { ClusterName } from "@kcp-ts/machinery/names";
-import { StatusError } from "@kcp-ts/machinery/status";
 import {
   AgentTokenKeeper,
   agentId,
-  agentKubeconfig,
   agentViewPath,
   apiResourceImports,
   clusterLabel,
   readToken,
-  requestToken,
-  runAgent,
   stateLabel,
   syncerFinalizer,
   syncTargets,
 } from "@kcp-ts/multicluster";
-import {
-  type Client,
-  connect,
-  defineResource,
-  findCondition,
-  type KubernetesObject,
-  parseKubeconfig,
-} from "@kcp-ts/sdk";
-import type { TestControlPlane } from "../testing/index.ts";
+import { defineResource, findCondition, type KubernetesObject } from "@kcp-ts/sdk";
+import { clientWith, joined, secretFiles, startedAgent, statusOf } from "./agents.ts";
 import {
   deployment,
   deployments,
@@ -65,57 +54,6 @@ const clusterRoles = defineResource<KubernetesObject>({
   kind: "ClusterRole",
   namespaced: false,
 });
-
-interface Agent {
-  readonly target: { readonly cluster: ClusterName; readonly name: string; readonly uid: string };
-  readonly token: string;
-  /** With the agent's token and nothing else, over the network; not in a cluster. */
-  readonly client: Client;
-  readonly view: Client;
-}
-
-/** A SyncTarget in Pull mode, and whoever has its token. */
-async function joined(
-  t: TestContext,
-  plane: TestControlPlane,
-  name: string,
-  cluster = "root",
-): Promise<Agent> {
-  const client = plane.clientFor(cluster);
-  const { metadata } = await register(client, name, { mode: "Pull" });
-  const { uid = "" } = metadata;
-  const target = { cluster: cluster as ClusterName, name, uid };
-  const account = agentId(target);
-  await eventually(() => client.resource(accounts).get({ namespace: "default", name: account }));
-  const token = await requestToken(client, { name: account }, { expirationSeconds: 600 });
-  const view = await clientWith(t, plane, target, token);
-  return { target, token, client: view.withBasePath(""), view };
-}
-
-/** Of whoever has this token, in the view of the SyncTarget. */
-async function clientWith(
-  t: TestContext,
-  plane: TestControlPlane,
-  target: Agent["target"],
-  token: string,
-): Promise<Client> {
-  const { url, caPem } = await plane.listen();
-  const kubeconfig = agentKubeconfig({ url, caPem }, target);
-  const text = kubeconfig.replace('"tokenFile": "token"', `"token": "${token}"`);
-  const connection = connect(parseKubeconfig(text, { trust: "inline" }));
-  t.after(() => connection.close());
-  return connection.client;
-}
-
-async function statusOf(answer: Promise<unknown>): Promise<number> {
-  try {
-    await answer;
-    return 200;
-  } catch (error) {
-    assert.ok(error instanceof StatusError, String(error));
-    return error.code;
-  }
-}
 
 describe("the token of an agent", () => {
   it("opens its own view, and nothing else", async (t) => {
@@ -457,42 +395,3 @@ describe("an agent", () => {
     assert.ok((await east.client.resource(namespaces).find({ name })) !== undefined);
   });
 });
-
-async function secretFiles(client: Client, id: string): Promise<Record<string, string>> {
-  const { data = {} } = await client.resource(secrets).get({ namespace: id, name: id });
-  return Object.fromEntries(
-    Object.entries(data).map(([name, value]) => [name, Buffer.from(value, "base64").toString()]),
-  );
-}
-
-/** The agent in this process, with the token that was installed for it. Returns what ends it. */
-async function startedAgent(
-  t: TestContext,
-  at: {
-    readonly plane: TestControlPlane;
-    readonly target: Agent["target"];
-    readonly downstream: Client;
-  },
-): Promise<() => Promise<void>> {
-  const { kubeconfig = "", token = "" } = await secretFiles(at.downstream, agentId(at.target));
-  const text = kubeconfig.replace('"tokenFile": "token"', `"token": "${token}"`);
-  const connection = connect(parseKubeconfig(text, { trust: "inline" }));
-  const stopping = new AbortController();
-  const running = runAgent(
-    {
-      ...{ upstream: connection.client, downstream: at.downstream, target: at.target },
-      resources: ["deployments.apps"],
-      importPollMs: 500,
-      reportMs: 500,
-      onError: () => {},
-    },
-    stopping.signal,
-  );
-  const stop = async () => {
-    stopping.abort();
-    await running;
-    await connection.close();
-  };
-  t.after(stop);
-  return stop;
-}

@@ -57,6 +57,14 @@ export const services = defineResource<DynamicObject>({
   namespaced: true,
 });
 
+export const configMaps = defineResource<DynamicObject>({
+  group: "",
+  version: "v1",
+  resource: "configmaps",
+  kind: "ConfigMap",
+  namespaced: true,
+});
+
 const definitions = defineResource<DynamicObject>({
   group: "apiextensions.k8s.io",
   version: "v1",

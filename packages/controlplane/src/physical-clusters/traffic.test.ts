@@ -7,8 +7,10 @@ import {
   syncTargets,
   weightsAnnotation,
 } from "@kcp-ts/multicluster";
+import { type Condition, findCondition, type KubernetesObject } from "@kcp-ts/sdk";
 import { deployments, eventually, untilCondition } from "./fixture.ts";
 import {
+  configMaps,
   EndpointRecord,
   endpointSlices,
   exportCondition,
@@ -21,6 +23,10 @@ import {
   TrafficStage,
   total,
 } from "./traffic-stage.ts";
+
+interface Placed extends KubernetesObject {
+  readonly status?: { readonly conditions?: readonly Condition[] };
+}
 
 const both = ["us-east1", "us-west1"];
 const web = { namespace, name: "web" };
@@ -65,6 +71,13 @@ describe("a Service over two clusters", () => {
       const { items } = await inside.resource(services).list();
       assert.equal(items.filter(({ metadata }) => metadata.name === "web").length, 1);
     }
+    const outside = { spec: { type: "LoadBalancer" } };
+    await client.resource(services).patch(web, { type: "merge", patch: outside });
+    await eventually(async () => {
+      const { status } = await client.resource(services).get(web);
+      const { loadBalancer } = status as { loadBalancer?: { ingress?: readonly object[] } };
+      assert.equal(loadBalancer?.ingress?.length, 2);
+    });
     await client.resource(services).delete(web);
     await eventually(async () => {
       assert.equal(await client.resource(services).find(web), undefined);
@@ -146,6 +159,51 @@ describe("a Service over two clusters", () => {
         items.filter(({ metadata }) => metadata.name === "web"),
         [],
       );
+    });
+  });
+
+  it("keeps a workload where it is until its endpoints elsewhere are published, however late", async (t) => {
+    const stage = await stageWith(t, ...both);
+    const { client } = stage.plane;
+    // Nothing of this kind comes up from there.
+    const late = { namespace, name: "late" };
+    const labels = { "workload.kcp.io/sync-policy": "us-west1" };
+    const data = { "endpointslices.discovery.k8s.io": '{"direction": "down"}' };
+    await client.resource(configMaps).create({ metadata: { ...late, labels }, data });
+    await stage.deploy(3, { annotations: { [weightsAnnotation]: "us-west1=0" } });
+    await eventually(async () => assert.deepEqual(await readyBySource(client), { "us-east1": 3 }));
+    const record = await EndpointRecord.start(t, client);
+    const move = { metadata: { annotations: { [weightsAnnotation]: "us-east1=0" } } };
+    await client.resource(deployments).patch(web, { type: "merge", patch: move });
+    await eventually(async () => {
+      const { status } = (await client.resource(deployments).get(web)) as Placed;
+      assert.equal(findCondition(status?.conditions, "Placed")?.reason, "Held");
+    });
+    const east = await client.resource(deployments).get({ namespace, name: "web--us-east1" });
+    assert.equal(east.spec?.replicas, 3);
+    assert.deepEqual(await readyBySource(client), { "us-east1": 3 });
+    await client.resource(configMaps).delete(late);
+    await eventually(async () => {
+      assert.deepEqual(await readyBySource(client), { "us-west1": 3 });
+      const { items } = await client.resource(deployments).list({ namespace });
+      assert.deepEqual(items.map(({ metadata }) => metadata.name).sort(), ["web", "web--us-west1"]);
+    });
+    await record.stop();
+    assert.ok(Math.min(...record.states.map(total)) >= 3, JSON.stringify(record.states));
+  });
+
+  it("lets go of workloads that a Service held which is no more", async (t) => {
+    const stage = await stageWith(t, ...both);
+    const { client } = stage.plane;
+    await stage.deploy(2);
+    await eventually(async () => assert.equal(total(await readyBySource(client)), 2));
+    const part = { namespace, name: "web--us-east1" };
+    const annotation = "finalizers.workload.kcp.io/us-east1";
+    const hold = { metadata: { annotations: { [annotation]: "dns,traffic/gone" } } };
+    await client.resource(deployments).patch(part, { type: "merge", patch: hold });
+    await eventually(async () => {
+      const { metadata } = await client.resource(deployments).get(part);
+      assert.equal(metadata.annotations?.[annotation], "dns");
     });
   });
 

@@ -1,6 +1,7 @@
 /** Goal: each kind of workload is spread over real (simulated) clusters by its strategy, and looks like one to whoever made it. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { syncTargets } from "@kcp-ts/multicluster";
 import { eventually, untilCondition } from "./fixture.ts";
 import { namespace, podSpec, startStage, template, workload } from "./workload-stage.ts";
 
@@ -107,5 +108,52 @@ describe("workloads by kind", () => {
     assert.deepEqual(await stage.inCluster("pods", "west"), []);
     await stage.at("pods").delete({ namespace, name: "once" });
     await eventually(async () => assert.deepEqual(await stage.inCluster("pods", "east"), []));
+  });
+
+  it("numbers and schedules are in one cluster at a time, through loss, return and eviction", async (t) => {
+    const stage = await startStage(t, "east", "west");
+    await stage.make("statefulSets", workload("db", { replicas: 4, serviceName: "db" }));
+    const jobTemplate = { spec: { template: { spec: { restartPolicy: "Never", ...podSpec } } } };
+    const metadata = { name: "nightly", namespace };
+    await stage.make("cronJobs", { metadata, spec: { schedule: "0 3 * * *", jobTemplate } });
+    const twice: string[] = [];
+    const ready = (count: number) =>
+      stage.untilStatus("statefulSets", "db", (status) =>
+        assert.equal(status["readyReplicas"], count),
+      );
+    await ready(4);
+    await eventually(async () =>
+      assert.deepEqual(await stage.inCluster("cronJobs", "east"), ["nightly--east"]),
+    );
+
+    // Lost: the schedule is kept elsewhere; of the numbers nobody knows whether they run, so nobody else does.
+    await stage.cluster("east").faults.cut();
+    await eventually(async () =>
+      assert.deepEqual(await stage.inCluster("cronJobs", "west"), ["nightly--west"]),
+    );
+    await ready(2);
+    assert.deepEqual(await stage.inCluster("pods", "west"), ["db-2", "db-3"]);
+
+    // Back: what replaced stays, what was replaced goes.
+    await stage.cluster("east").faults.heal();
+    await untilCondition(stage.client, "east", { status: "True" });
+    await eventually(async () => assert.deepEqual(await stage.inCluster("cronJobs", "east"), []));
+    assert.deepEqual(await stage.inCluster("cronJobs", "west"), ["nightly--west"]);
+    await ready(4);
+
+    // To be emptied: one by one, and no number is there before it is gone here.
+    const patch = { spec: { evictAfter: "2020-01-01T00:00:00Z" } };
+    await stage.client.resource(syncTargets).patch({ name: "west" }, { type: "merge", patch });
+    await eventually(async () => {
+      const there = await stage.inCluster("pods", "east");
+      const here = await stage.inCluster("pods", "west");
+      twice.push(...here.filter((one) => there.includes(one)));
+      assert.deepEqual([there, here], [["db-0", "db-1", "db-2", "db-3"], []]);
+    });
+    assert.deepEqual(twice, []);
+    await eventually(async () =>
+      assert.deepEqual(await stage.inCluster("cronJobs", "east"), ["nightly--east"]),
+    );
+    await ready(4);
   });
 });

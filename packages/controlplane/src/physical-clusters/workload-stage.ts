@@ -8,7 +8,14 @@ import {
   type KubernetesObject,
   type ResourceClient,
 } from "@kcp-ts/sdk";
-import { eventually, register, startPhysical, startPlane, untilCondition } from "./fixture.ts";
+import {
+  eventually,
+  register,
+  startPhysical,
+  startPlane,
+  untilCondition,
+  untilSynced,
+} from "./fixture.ts";
 
 export interface Thing extends KubernetesObject {
   readonly spec?: Readonly<Record<string, unknown>>;
@@ -30,6 +37,7 @@ export const kinds = {
   pods: of("", "v1", "pods", "Pod"),
   configMaps: of("", "v1", "configmaps", "ConfigMap"),
   secrets: of("", "v1", "secrets", "Secret"),
+  accounts: of("", "v1", "serviceaccounts", "ServiceAccount"),
   services: of("", "v1", "services", "Service"),
 } as const;
 export type Kind = keyof typeof kinds;
@@ -98,12 +106,7 @@ export async function startStage(t: TestContext, ...names: string[]): Promise<St
       await register(client, name, { kubeconfig });
       if (Object.keys(labels).length > 0) await label(client, name, labels);
       await untilCondition(client, name, { status: "True" });
-      // Who is asked before a cluster takes its kind goes elsewhere.
-      await eventually(async () => {
-        const { status } = await client.resource(syncTargets).get({ name });
-        const missing = coordinated.filter((one) => !status?.syncedResources?.includes(one));
-        assert.deepEqual(missing, []);
-      });
+      await untilSynced(client, name, coordinated);
     },
   };
   for (const name of names) await stage.join(name);

@@ -2,12 +2,14 @@
 import { systemClock, systemRandom } from "@kcp-ts/machinery/base";
 import { type ClusterName, parseClusterName } from "@kcp-ts/machinery/names";
 import {
+  agentViewPath,
   apiResourceImports,
   type SyncedResource,
   Syncers,
   type SyncTarget,
   syncTargets,
   type TargetConnection,
+  type TargetIdentity,
   Targets,
 } from "@kcp-ts/multicluster";
 import { type Client, logicalClusters, timestamp } from "@kcp-ts/sdk";
@@ -42,13 +44,9 @@ export class Fleet {
     const onError = (error: unknown) => void this.errors.push(error);
     const shared = { client: this.up.syncerClient, clock: systemClock, random: systemRandom };
     const clusters = logicalClusters({ ...shared, onError });
-    this.#syncers = new Syncers({
-      ...shared,
-      clusters,
-      targets: this.targets,
-      resources: [],
-      onError,
-    });
+    const viewOf = (target: TargetIdentity) => shared.client.withBasePath(agentViewPath(target));
+    const work = { clusters, targets: this.targets, resources: [], viewOf, onError };
+    this.#syncers = new Syncers({ ...shared, ...work });
     this.#running = clusters.run(this.#stop.signal);
   }
 

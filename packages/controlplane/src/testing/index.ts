@@ -3,6 +3,12 @@ export { type ActiveFault, type Fault, type FaultStatus, Faults, InjectedFault }
 export { type CustomResourceDefinition, customResourceDefinitions } from "./install-crds.ts";
 export type { RequestMatch } from "./request-match.ts";
 export {
+  type AgentTarget,
+  agentConnection,
+  startAgent,
+  type TestAgent,
+} from "./start-agent.ts";
+export {
   type KubeconfigOptions,
   startTestControlPlane,
   type TestControlPlane,

@@ -1,18 +1,14 @@
 /** For the transcript of debugging: two clusters whose Pods run, which lend them in the mode that is asked for, and a terminal. */
 
-import type { ClusterName } from "@kcp-ts/machinery/names";
+import { syncTargets } from "@kcp-ts/multicluster";
+import { isConditionTrue } from "@kcp-ts/sdk";
+import { startListeningCluster } from "../simulation.ts";
 import {
-  accountNamespace,
-  agentId,
-  agentKubeconfig,
-  requestToken,
-  runAgent,
-  serviceAccounts,
-  syncTargets,
-} from "@kcp-ts/multicluster";
-import { connect, isConditionTrue, parseKubeconfig } from "@kcp-ts/sdk";
-import { type SimulatedCluster, startListeningCluster } from "../simulation.ts";
-import { eventually, startTestControlPlane, type TestControlPlane } from "../testing/index.ts";
+  eventually,
+  startAgent,
+  startTestControlPlane,
+  type TestControlPlane,
+} from "../testing/index.ts";
 import { Terminal } from "./terminal.ts";
 
 export type Mode = "Push" | "Pull";
@@ -67,48 +63,17 @@ export class DebuggingStage {
     const physical = await startListeningCluster({ name, nodes, kubelet });
     this.#closing.push(() => physical.close());
     const targets = this.plane.client.resource(syncTargets);
-    const spec = mode === "Push" ? { kubeconfig: physical.kubeconfig ?? "" } : { mode };
-    const { metadata } = await targets.create({ metadata: { name }, spec });
-    if (mode === "Pull") await this.#startAgent(physical, name, metadata.uid ?? "");
+    const kubeconfig = physical.kubeconfig ?? "";
+    if (mode === "Push") await targets.create({ metadata: { name }, spec: { kubeconfig } });
+    else {
+      const agent = await startAgent(this.plane, kubeconfig, { cluster: "root", name });
+      this.#closing.push(() => agent.stop());
+    }
     await eventually(async () => {
       const { status } = await targets.get({ name });
       if (!isConditionTrue(status?.conditions, "Ready"))
         throw new Error(`${name} is ${JSON.stringify(status?.conditions)}`);
       if (status?.syncedResources?.includes("pods") !== true) throw new Error("Pods are not lent");
     }, patience);
-  }
-
-  /** As it would run in a Pod of the cluster: with a token of its own, over the network. */
-  async #startAgent(physical: SimulatedCluster, name: string, uid: string): Promise<void> {
-    const { plane } = this;
-    const target = { cluster: "root" as ClusterName, name, uid };
-    const account = { namespace: accountNamespace, name: agentId(target) };
-    await eventually(() => plane.client.resource(serviceAccounts).get(account), patience);
-    const token = await requestToken(plane.client, account, { expirationSeconds: 3600 });
-    const { url, caPem } = await plane.listen();
-    const text = agentKubeconfig({ url, caPem }, target).replace(
-      '"tokenFile": "token"',
-      `"token": "${token}"`,
-    );
-    const up = connect(parseKubeconfig(text, { trust: "inline" }));
-    const down = connect(parseKubeconfig(physical.kubeconfig ?? "", { trust: "inline" }));
-    const stop = new AbortController();
-    const running = runAgent(
-      {
-        upstream: up.client,
-        downstream: down.client,
-        target,
-        resources: ["deployments.apps", "replicasets.apps", "pods"],
-        importPollMs: 500,
-        onError: () => {},
-      },
-      stop.signal,
-    );
-    this.#closing.push(async () => {
-      stop.abort();
-      await running;
-      await up.close();
-      await down.close();
-    });
   }
 }

@@ -4,6 +4,8 @@ import { cordon } from "./cordon.ts";
 import { httpecho, ingressStory } from "./ingress.ts";
 import { integrationDefinitions, kubecon, myDeployment } from "./kubecon.ts";
 import { byHand, negotiation } from "./negotiation.ts";
+import { prototype2 } from "./prototype2.ts";
+import { binding, offer, quickstart } from "./quickstart.ts";
 import { rollouts } from "./rollouts.ts";
 import { Stage, type StageCluster, type StageOptions, simulated } from "./stage.ts";
 import { readTranscript } from "./transcript.ts";
@@ -21,8 +23,25 @@ export function playsRollouts(start: Starts): void {
   plays(rollouts, { clusters: eastAndWest(start), files: {} });
 }
 
+export function playsQuickstart(start: Starts): void {
+  plays(quickstart, {
+    clusters: new Map([["us-east1", () => start("us-east1")]]),
+    files: { "offer.yaml": offer, "binding.yaml": binding },
+  });
+}
+
 export function playsIngress(start: Starts): void {
   plays(ingressStory, { clusters: eastAndWest(start), files: { "httpecho.yaml": httpecho } });
+}
+
+export function playsPrototype2(start: Starts): void {
+  plays(prototype2, {
+    // A lost cluster is given up soon: somebody waits at the terminal.
+    physicalClusters: { patience: { graceMs: 3000, settleMs: 0 } },
+    clusters: eastAndWest(start),
+    pulled: ["deployments.apps"],
+    files: {},
+  });
 }
 
 function eastAndWest(start: Starts): StageOptions["clusters"] {

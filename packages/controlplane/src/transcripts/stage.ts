@@ -1,5 +1,6 @@
 /** For transcripts: a control plane with a port, two clusters whose Pods run when the transcript says so, and a terminal with the manifests. */
-import type { SyncTargetSpec } from "@kcp-ts/multicluster";
+import { definitionOf, importApis, type SyncTargetSpec } from "@kcp-ts/multicluster";
+import { connect, parseKubeconfig } from "@kcp-ts/sdk";
 import type { PhysicalClusterOptions } from "../compose/physical-clusters.ts";
 import { type Generation, startListeningCluster } from "../simulation.ts";
 import { startTestControlPlane, type TestControlPlane } from "../testing/index.ts";
@@ -16,12 +17,16 @@ const impatient: PhysicalClusterOptions = {
 export interface StageCluster {
   readonly kubeconfig: string;
   start(): Promise<void>;
+  /** From then on nobody gets through to it. */
+  lose?(): Promise<void>;
   close(): Promise<void>;
 }
 
 export interface StageOptions {
   readonly physicalClusters?: PhysicalClusterOptions;
   readonly clusters: ReadonlyMap<string, () => Promise<StageCluster>>;
+  /** APIs of the first cluster whose definitions lie in the terminal's folder, as `kcp crd-puller` writes them. */
+  readonly pulled?: readonly string[];
   /** What lies in the terminal's folder, beside a manifest for each cluster. */
   readonly files: Readonly<Record<string, object>>;
 }
@@ -41,22 +46,27 @@ export class Stage {
     this.#clusters = clusters;
   }
 
-  static async set({ physicalClusters, clusters: wanted, files }: StageOptions): Promise<Stage> {
+  static async set(options: StageOptions): Promise<Stage> {
+    const { physicalClusters, clusters: wanted, files } = options;
     const clusters = new Map<string, StageCluster>();
     const plane = await startTestControlPlane({
       physicalClusters: { ...impatient, ...physicalClusters },
     });
     const terminal = await Terminal.open(async (words) => {
-      const name = /^(\S+) gets nodes$/.exec(words)?.[1] ?? "";
+      const [, name = "", what = ""] = /^(\S+) (gets nodes|is lost)$/.exec(words) ?? [];
       const cluster = clusters.get(name);
-      if (cluster === undefined) throw new Error(`nobody knows what to do: ${words}`);
-      await cluster.start();
+      const act = what === "is lost" ? cluster?.lose : cluster?.start;
+      if (act === undefined) throw new Error(`nobody knows what to do: ${words}`);
+      await act();
     });
     const stage = new Stage(plane, terminal, clusters);
     try {
       for (const [name, start] of wanted) clusters.set(name, await start());
       await terminal.write("kubeconfig", await kubeconfigOf(plane, ["admin", "user", "history"]));
       for (const [name, content] of Object.entries(files)) await terminal.write(name, content);
+      const [first] = clusters.values();
+      for (const name of options.pulled ?? [])
+        await terminal.write(`${name}.yaml`, await pulled(first?.kubeconfig ?? "", name));
       const resources = ["deployments.apps"];
       for (const [name, { kubeconfig }] of clusters) {
         await terminal.write(`${name}.yaml`, syncTarget(name, { kubeconfig, resources }));
@@ -87,8 +97,19 @@ export async function simulated(
   return {
     kubeconfig: cluster.kubeconfig ?? "",
     start: () => cluster.nodes.add({ name: `${name}-node` }),
+    lose: () => cluster.faults.cut(),
     close: () => cluster.close(),
   };
+}
+
+async function pulled(kubeconfig: string, resource: string): Promise<object> {
+  const { client, close } = connect(parseKubeconfig(kubeconfig, { trust: "inline" }));
+  const { signal } = new AbortController();
+  const { apis } = await importApis(client, { resources: [resource], signal });
+  await close();
+  const [api] = apis;
+  if (api === undefined) throw new Error(`the cluster does not serve ${resource}`);
+  return definitionOf(api);
 }
 
 function syncTarget(name: string, spec: SyncTargetSpec): object {

@@ -45,6 +45,26 @@ describe("writes in pieces", () => {
     assert.ok(rests >= 5, `${rests} rests`);
   });
 
+  it("an apply rests more often the more managers there are", () => {
+    const rests = (managers: number): number => {
+      let live: JsonObject | undefined;
+      for (let i = 0; i < managers; i++) {
+        const each = { ...write, live, manager: `m${i}`, config: config({ set: [`i${i}`] }) };
+        live = applyConfiguration({ ...each, force: false });
+      }
+      const next = { ...write, live, config: config({ set: ["last"] }), force: false };
+      return counted(applyInPieces({ ...next, manager: "last" })).rests;
+    };
+    assert.ok(rests(5) - rests(1) >= 4 * 2);
+  });
+
+  it("a create rests when items are owned one by one", () => {
+    const create = { ...write, updated: sent };
+    const { rests, result } = counted(updateInPieces(create));
+    assert.deepEqual(result, updateManagedFields(create));
+    assert.equal(rests, 1);
+  });
+
   it("an update rests between its steps and gives the same", () => {
     const live = updateManagedFields({ ...write, updated: sent });
     const next = { ...write, live, manager: "n", updated: config({ set: ["c"] }) };

@@ -1,12 +1,15 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import fc from "fast-check";
+import { atOnce } from "../base/index.ts";
 import {
+  cloneInPieces,
   cloneJson,
   exceededLimit,
   type JsonValue,
   jsonDepthMax,
   jsonEqual,
+  parseInPieces,
   parseJson,
   setMember,
   stringifyJson,
@@ -32,16 +35,17 @@ describe("parseJson", () => {
     });
   });
 
-  it("counts no value less than there is, however it is written", () => {
+  it("counts every value once, however it is written", () => {
     fc.assert(
-      fc.property(fc.jsonValue({ maxDepth: 4 }), (value) => {
-        const text = JSON.stringify(value);
+      fc.property(fc.jsonValue({ maxDepth: 4 }), fc.nat(2), (value, indent) => {
+        const text = JSON.stringify(value, undefined, indent);
         const count = (each: unknown): number =>
           1 +
           (typeof each === "object" && each !== null
             ? Object.values(each).reduce((sum: number, member) => sum + count(member), 0)
             : 0);
         assert.throws(() => parseJson(text, { valuesMax: count(value) - 1 }), /limit is/);
+        assert.doesNotThrow(() => parseJson(text, { valuesMax: count(value) }));
         const limits = { valuesMax: count(value), membersMax: 1_000 };
         assert.equal(exceededLimit(value as JsonValue, limits), undefined);
         const less = { ...limits, valuesMax: count(value) - 1 };
@@ -113,6 +117,54 @@ describe("parseJson", () => {
         assert.deepEqual(parseLossless(text), { value: exact, duplicates: [] });
       }),
     );
+  });
+});
+
+describe("parseInPieces", () => {
+  it("gives what parseJson gives, and refuses what it refuses", () => {
+    const attempt = (parse: () => unknown): unknown => {
+      try {
+        return parse();
+      } catch (error) {
+        return String(error);
+      }
+    };
+    const text = fc.oneof(
+      fc.json(),
+      fc.string(),
+      fc.constant('{"a":1,"a":9007199254740993}'),
+      fc.constant('{"a":1,"a":2}'),
+    );
+    fc.assert(
+      fc.property(text, fc.nat(20), (json, valuesMax) => {
+        assert.deepEqual(
+          attempt(() => atOnce(parseInPieces(json, { valuesMax }))),
+          attempt(() => parseJson(json, { valuesMax })),
+        );
+      }),
+    );
+  });
+});
+
+describe("cloneInPieces", () => {
+  it("gives an equal value that shares nothing, __proto__ and all", () => {
+    fc.assert(
+      fc.property(fc.json(), (json) => {
+        const { value } = parseJson(json);
+        const copy = atOnce(cloneInPieces(value));
+        assert.equal(stringifyJson(copy), stringifyJson(value));
+        if (typeof value === "object" && value !== null) assert.notEqual(copy, value);
+      }),
+    );
+    const { value } = parseJson('{"__proto__":{"polluted":true}}');
+    assert.equal(stringifyJson(atOnce(cloneInPieces(value))), '{"__proto__":{"polluted":true}}');
+  });
+
+  it("rests after every few thousand values, wherever they are", () => {
+    const rests = (value: JsonValue): number => [...cloneInPieces(value)].length;
+    assert.equal(rests(Array.from({ length: 100 }, () => 1)), 0);
+    assert.equal(rests(Array.from({ length: 20_500 }, () => 1)), 4);
+    assert.equal(rests(Array.from({ length: 5_125 }, () => ({ a: [1, 2] }))), 4);
   });
 });
 

@@ -5,6 +5,7 @@
  * walks the value recursively can bear, and duplicate members (by count: text members against parsed members). Only a text that
  * has one of the first two, or the third, takes the slow way.
  */
+import type { Pieces } from "../base/index.ts";
 import { type ParsedJson, parseLossless } from "./parse-lossless.ts";
 import { JsonSyntaxError, JsonTooManyValuesError } from "./syntax-error.ts";
 import { isJsonObject, type JsonValue } from "./value.ts";
@@ -13,15 +14,35 @@ import { isJsonObject, type JsonValue } from "./value.ts";
 export const jsonDepthMax = 1000;
 
 export interface ParseOptions {
-  /** Values (objects, arrays and what is in them) that the text may have; an empty object or array counts as two. */
+  /** Values (objects, arrays and what is in them) that the text may have. */
   readonly valuesMax?: number;
   /** Members that one object may have: objects with very many are slow to make and to walk. */
   readonly membersMax?: number;
 }
 
 /** Throws a JsonSyntaxError, or a JsonTooManyValuesError before anything is parsed. */
-export function parseJson(text: string, { valuesMax, membersMax }: ParseOptions = {}): ParsedJson {
+export function parseJson(text: string, options: ParseOptions = {}): ParsedJson {
   const look = lookAt(text);
+  refuseBeyond(look, options);
+  if (look.bigNumber) return parseLossless(text);
+  const value = parsePlain(text);
+  return countMembers(value) === look.members ? { value, duplicates: [] } : parseLossless(text);
+}
+
+/** The same for a text that may be long, resting between the looks and the parsing. */
+export function* parseInPieces(text: string, options: ParseOptions = {}): Pieces<ParsedJson> {
+  const look = lookAt(text);
+  refuseBeyond(look, options);
+  yield;
+  if (look.bigNumber) return parseLossless(text);
+  const value = parsePlain(text);
+  yield;
+  if (countMembers(value) === look.members) return { value, duplicates: [] };
+  yield;
+  return parseLossless(text);
+}
+
+function refuseBeyond(look: Look, { valuesMax, membersMax }: ParseOptions): void {
   if (look.depth > jsonDepthMax) {
     throw new JsonSyntaxError(`exceeded max depth of ${jsonDepthMax} levels`);
   }
@@ -29,19 +50,16 @@ export function parseJson(text: string, { valuesMax, membersMax }: ParseOptions 
     throw new JsonTooManyValuesError(`limit is ${valuesMax} values`);
   if (membersMax !== undefined && look.widest > membersMax)
     throw new JsonTooManyValuesError(`limit is ${membersMax} members of one object`);
-  let value: JsonValue;
-  if (look.bigNumber) {
-    return parseLossless(text);
-  }
+}
+
+function parsePlain(text: string): JsonValue {
   try {
-    value = JSON.parse(text) as JsonValue;
+    return JSON.parse(text) as JsonValue;
   } catch (error) {
     throw new JsonSyntaxError(error instanceof Error ? error.message : String(error), {
       cause: error,
     });
   }
-  if (countMembers(value) === look.members) return { value, duplicates: [] };
-  return parseLossless(text);
 }
 
 interface Look {
@@ -68,14 +86,18 @@ function lookAt(text: string): Look {
   width[0] = 0;
   let digits = 0;
   let bigNumber = false;
+  /** Nothing but space since an object or array was opened: if it stays so, it has no first value. */
+  let isEmpty = false;
   for (let i = 0; i < text.length; i++) {
     const code = text.charCodeAt(i);
     if (code === 0x22) {
       i = skipString(text, i);
       digits = 0;
+      isEmpty = false;
     } else if (code >= 0x30 && code <= 0x39) {
       if (++digits > digitsSafeMax) bigNumber = true;
-    } else {
+      isEmpty = false;
+    } else if (code > 0x20) {
       digits = 0;
       if (code === 0x3a) {
         members++;
@@ -87,8 +109,14 @@ function lookAt(text: string): Look {
         values++;
         if (++depth > depthMax) depthMax = depth;
         width[depth] = 0;
-      } else if (code === 0x7d || code === 0x5d) depth--;
-    }
+        isEmpty = true;
+        continue;
+      } else if (code === 0x7d || code === 0x5d) {
+        depth--;
+        if (isEmpty) values--;
+      }
+      isEmpty = false;
+    } else digits = 0;
   }
   return { depth: depthMax, members, values, widest, bigNumber };
 }

@@ -4,6 +4,7 @@ import fc from "fast-check";
 import { cloneJson, isJsonObject, type JsonValue, jsonEqual, parseJson } from "../json/index.ts";
 import {
   applyJsonPatch,
+  applyJsonPatchInPieces,
   formatPointer,
   type JsonPatchOperation,
   PatchError,
@@ -19,6 +20,23 @@ function check(document: JsonValue, operations: JsonValue): JsonValue {
   assert.deepEqual(applyJsonPatch(document, patch), patched, "a patch can be applied again");
   return patched;
 }
+
+it("a patch in pieces rests after each operation and gives the same", () => {
+  const patch = readJsonPatch({
+    value: [
+      { op: "add", path: "/b", value: 1 },
+      { op: "copy", from: "/b", path: "/c" },
+    ],
+    duplicates: [],
+  });
+  const work = applyJsonPatchInPieces({ a: 0 }, patch);
+  const steps = [work.next(), work.next(), work.next()];
+  assert.deepEqual(
+    steps.map(({ done }) => done),
+    [false, false, true],
+  );
+  assert.deepEqual(steps.at(-1)?.value, applyJsonPatch({ a: 0 }, patch));
+});
 
 function refusal(document: JsonValue, operations: JsonValue): PatchError {
   try {

@@ -26,6 +26,7 @@ import {
   unknownFieldsMax,
   validationStepsMax,
 } from "./index.ts";
+import { alternativeStepsMax } from "./limits.ts";
 import { compilePattern, patternWeight } from "./pattern.ts";
 
 const problems = (json: JsonValue): readonly string[] =>
@@ -173,6 +174,17 @@ describe("limits of an object", () => {
     assert.deepEqual(bodies(schema, repeat(validationStepsMax - 1, {})), [
       `Invalid value: "": validating the object takes more than ${validationStepsMax} steps`,
     ]);
+  });
+
+  it("steps that the alternatives of one value take", () => {
+    const text = { type: "string" };
+    const below = { type: "array", items: text, anyOf: [{ items: { maxLength: 1 } }] };
+    assert.deepEqual(bodies(below, repeat(alternativeStepsMax - 1, "a")), []);
+    assert.deepEqual(bodies(below, repeat(alternativeStepsMax, "a")), [
+      `Invalid value: "": trying the alternatives of one value takes more than ${alternativeStepsMax} steps`,
+    ]);
+    const each = { type: "array", items: { ...text, anyOf: [{ maxLength: 0 }, { maxLength: 1 }] } };
+    assert.deepEqual(bodies(each, repeat(alternativeStepsMax, "a")), [], "each value has its own");
   });
 
   it("work of matching patterns", () => {

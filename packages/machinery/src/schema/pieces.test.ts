@@ -12,6 +12,7 @@ import {
 } from "./index.ts";
 import { crd, read, version } from "./test-support/crontab-definition.ts";
 import { rulePieceCost } from "./validate-rules.ts";
+import { stepsOfPiece } from "./validate-value.ts";
 
 const rule = { rule: "true" };
 
@@ -152,6 +153,62 @@ describe("validating an object in pieces", () => {
     const { engine, compiled } = prepared(1);
     const { most } = watched(compiled.validateInPieces(object(50_000)), engine);
     assert.ok(most <= rulePieceCost / 50, `${most} in one piece`);
+  });
+
+  it("rests while there is much to look at, without any rules", () => {
+    const plain = compileSchema({
+      type: "object",
+      properties: { x: { type: "array", items: { type: "string", minLength: 1 } } },
+    });
+    const rests = (items: number) => [...plain.validateInPieces(object(items))].length;
+    assert.equal(rests(1_000), 0);
+    assert.ok(rests(10 * stepsOfPiece) >= 10);
+  });
+
+  it("rests for patterns, which take longer than other checks", () => {
+    const text = { type: "string", pattern: "^[0-9]{1,10}$" };
+    const matching = compileSchema({
+      type: "object",
+      properties: { x: { type: "array", items: text } },
+    });
+    const rests = (items: number) => [...matching.validateInPieces(object(items))].length;
+    assert.ok(rests(4_000) > 0);
+  });
+
+  it("finds in a large object what it finds in a small one, in the same order", () => {
+    const item = { type: "string", maxLength: 3, enum: ["a", "b", "long"] };
+    const fields = {
+      type: "object",
+      maxProperties: 2_000,
+      additionalProperties: item,
+      required: ["must"],
+    };
+    const wide = compileSchema({
+      type: "object",
+      properties: { x: { type: "array", items: item, maxItems: 2_000 }, y: fields },
+    });
+    const errors = (value: JsonObject, old?: JsonObject) =>
+      wide.validate(value, { old }).map(({ field, body }) => `${field}: ${body}`);
+    const filled = (count: number) => Array.from({ length: count }, () => "a");
+    const y = (count: number) => Object.fromEntries(filled(count).map((it, i) => [`k${i}`, it]));
+    const small = errors({ x: ["a", "long", 1], y: { k: "z" } });
+    const large = errors({ x: [...filled(1_500), "long", 1], y: { ...y(1_500), k: "z" } });
+    assert.equal(small.length, 5);
+    assert.deepEqual(
+      large,
+      small.map((error) =>
+        error.replace(/x\[(\d)\]/g, (_, i: string) => `x[${1_499 + Number(i)}]`),
+      ),
+    );
+    assert.deepEqual(errors({ x: filled(2_001) }), [
+      "x: Too many: 2001: must have at most 2000 items",
+    ]);
+    const before = { y: { ...y(1_500), k: "z", l: "z" } };
+    assert.deepEqual(errors(before, before), [], "unchanged: forgiven");
+    assert.deepEqual(errors({ y: { ...before.y, l: "y" } }, before), [
+      'y.l: Unsupported value: "y": supported values: "a", "b", "long"',
+      "y.must: Required value",
+    ]);
   });
 
   it("does not rest for a few cheap rules", () => {

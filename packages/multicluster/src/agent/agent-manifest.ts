@@ -3,8 +3,8 @@
  * the control plane in a Secret, and a Deployment of one.
  */
 import type { JsonObject } from "@kcp-ts/machinery/json";
-import { agentAnnotation, allResources } from "../api/index.ts";
-import { hashDigits, type TargetIdentity } from "../syncer/index.ts";
+import { agentAnnotation, allResources, hashDigits, isSyncedNative } from "../api/index.ts";
+import type { TargetIdentity } from "../syncer/index.ts";
 
 export interface AgentManifestOptions {
   readonly target: TargetIdentity;
@@ -70,10 +70,12 @@ function ownSecret(id: string): JsonObject {
 
 function rulesFor(names: readonly string[]): JsonObject[] {
   const byGroup = new Map<string, string[]>();
-  for (const { group, resource } of names.map(parseName)) {
+  for (const name of names) {
+    const { group, resource } = parseName(name);
     const resources = byGroup.get(group) ?? [];
     byGroup.set(group, resources);
-    resources.push(...(resource === "*" ? ["*"] : [resource, `${resource}/status`]));
+    const isPlain = resource === "*" || isSyncedNative(name);
+    resources.push(...(isPlain ? [resource] : [resource, `${resource}/status`]));
   }
   return [
     { apiGroups: [""], resources: ["namespaces"], verbs: [...namespaceVerbs] },

@@ -19,6 +19,7 @@ export {
   drainedCondition,
   evictAnnotation,
 } from "./drain.ts";
+export { hashDigits } from "./hash-digits.ts";
 export {
   byDefinition,
   byLocation,
@@ -55,11 +56,13 @@ export {
   agentFieldManager,
   apiVersionAnnotation,
   assignedCluster,
+  atMostOneLabel,
   chosenTargetAnnotation,
   clusterLabel,
   clusterLabels,
   clusterLostReason,
   computeExportAnnotation,
+  computeFieldManager,
   copyOfAnnotation,
   deletionAnnotation,
   deletionAnnotationPrefix,
@@ -68,7 +71,9 @@ export {
   drainFieldManager,
   exportAnnotation,
   exportedSinceAnnotation,
+  followedTargets,
   followsAnnotation,
+  heldInClusterAnnotation,
   importerFieldManager,
   ingressEnvoyLabel,
   ingressOwnedByClusterLabel,
@@ -78,6 +83,8 @@ export {
   namespaceLocatorAnnotation,
   namespaceLocatorAnnotations,
   negotiationFieldManager,
+  openedAnnotation,
+  openedAnnotationPrefix,
   orphanAnnotation,
   ownedByLabel,
   ownedByLabels,
@@ -105,11 +112,19 @@ export {
   syncTargetFinalizer,
   syncTargetKeyLabel,
   syncTargetNameCharactersMax,
+  takesOverFromAnnotation,
   tenantLabel,
   trafficHolderPrefix,
   upsyncDerivedAnnotation,
   upsyncDiffAnnotationPrefix,
   upsyncedVersionAnnotation,
+  volumeCopiedAnnotation,
+  volumeCopyAnnotation,
+  volumeHookAnnotation,
+  volumeMoveAnnotation,
+  volumesAnnotation,
+  volumesHolder,
+  volumesInAnnotation,
   workspaceUrlAnnotation,
 } from "./names.ts";
 export { formatNanos, type Nanos, nanosOf } from "./quantities.ts";
@@ -160,6 +175,8 @@ export {
   syncTargets,
   targetConditions,
 } from "./sync-target.ts";
+export { isSyncedNative, syncedNative } from "./synced-natives.ts";
+export { type NamedTarget, sharedTargetName, targetNameIn } from "./target-name.ts";
 export {
   type ClusterDaemonSet,
   clusterDaemonSetKind,

@@ -126,6 +126,12 @@ export const syncTargetKind: KindDefinition = {
       reserved: { ...quantities, description: "What is asked for by what is placed here." },
       syncedResources: list(text(), { description: "What is synced, by resource.group." }),
       lastHeartbeatTime: text("When the syncer was last heard of.", { format: "date-time" }),
+      leaseDurationSeconds: {
+        type: "integer",
+        format: "int32",
+        description:
+          "So long after its last heartbeat that counted, the agent stops what may run once at most.",
+      },
       drain: drainStatusSchema,
     }),
   ),

@@ -117,12 +117,7 @@ export const serviceImportKind: KindDefinition = {
   shortNames: ["svcim", "svcimport"],
   categories: [],
   hasStatus: true,
-  columns: [
-    column("Type", ".spec.type"),
-    column("IP", ".spec.ips"),
-    column("Clusters", ".status.clusters[*].cluster"),
-    ageColumn,
-  ],
+  columns: [column("Type", ".spec.type"), column("IP", ".spec.ips"), ageColumn],
   schema: root(
     "A Service that is exported from one or more clusters, as it is used.",
     object(

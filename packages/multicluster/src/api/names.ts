@@ -36,6 +36,8 @@ export const stateUpsync = "Upsync";
 export const deletionAnnotationPrefix = "deletion.internal.workload.kcp.io/";
 /** A list with commas: who still needs the object in a SyncTarget. It is not deleted there while the list has members. */
 export const softFinalizersAnnotationPrefix = "finalizers.workload.kcp.io/";
+/** On parts and on their copies, "true": an agent whose lease is gone stops it, because another one is started elsewhere then. */
+export const atMostOneLabel = "workloads.kcp.io/at-most-one";
 /** A real finalizer: held by the syncer from before it creates downstream until what it made there is gone. */
 export const syncerFinalizerPrefix = "workload.kcp.io/syncer-";
 /** A JSON patch of `.spec` for one SyncTarget. */
@@ -132,8 +134,15 @@ export const skipDefaultObjectsAnnotation = "workload.kcp.io/skip-default-object
 
 /** On Services, "false": it is not exported though the workload behind it is in several clusters. */
 export const exportAnnotation = "workloads.kcp.io/export";
-/** On Services: the SyncTargets that they were assigned to because Pods behind them are there. Assignments that are not in it are people's. */
+/** On what follows others (Services their Pods, ConfigMaps what refers to them): the SyncTargets that it was assigned to for that. Assignments that are not in it are people's. */
 export const followsAnnotation = "workloads.kcp.io/follows";
+
+/** Where an object is because it follows others. */
+export function followedTargets(annotations: StringMap | undefined): ReadonlySet<string> {
+  const text = stringMember(annotations, followsAnnotation) ?? "";
+  return new Set(text.split(",").filter((target) => target !== ""));
+}
+
 /** On ServiceImports: since when each cluster exports, as JSON. The one that has done so for longest decides what they disagree on. */
 export const exportedSinceAnnotation = "workloads.kcp.io/exported-since";
 /** Among soft finalizers of workloads, followed by the name of a Service: its endpoints have not shifted yet. */
@@ -189,4 +198,5 @@ export const drainFieldManager = "kcp-drain";
 export const agentFieldManager = "kcp-agent";
 export const importerFieldManager = "kcp-api-importer";
 export const negotiationFieldManager = "kcp-api-negotiation";
+export const computeFieldManager = "kcp-compute";
 export const schedulerFieldManager = "kcp-scheduler";

@@ -48,6 +48,8 @@ export interface SyncTargetStatus {
   readonly syncedResources?: readonly string[];
   /** Of the syncer. */
   readonly lastHeartbeatTime?: string;
+  /** What the agent promises: so long after a heartbeat that counted it stops what may run once at most. */
+  readonly leaseDurationSeconds?: number;
   readonly drain?: DrainStatus;
 }
 

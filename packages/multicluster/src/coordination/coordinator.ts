@@ -25,12 +25,15 @@ import {
 } from "@kcp-ts/sdk";
 import { ownedByLabel, type SyncTarget, syncTargets } from "../api/index.ts";
 import type { Scheduler } from "../scheduling/index.ts";
-import { type Decision, decide } from "./decide.ts";
+import { type Decision, isOnce } from "./decide.ts";
 import { deployments } from "./deployment.ts";
+import { FencedTargets } from "./fencing.ts";
 import { keepHistory, readHistory } from "./keep-history.ts";
+import { decideWithOverrides } from "./overrides.ts";
 import { belongsTo, isWhole, ownerLabelOf, ownerLabelValue, partName } from "./part.ts";
 import { placementHistoryAnnotation } from "./placement-history.ts";
 import { Reservations } from "./reservations.ts";
+import { SettledStatuses } from "./settled-statuses.ts";
 import { type Patience, type Target, targetOf } from "./standing.ts";
 import type { Strategy } from "./strategy.ts";
 import { metadataAndTargets } from "./watched-clusters.ts";
@@ -71,7 +74,8 @@ export async function coordinate(options: CoordinatorOptions, signal: AbortSigna
     onError,
   });
   const reservations = options.scheduler && new Reservations(options.scheduler, strategy);
-  const work = { strategy, client, clock, seenParts, targets, events, patience, reservations };
+  const seeing = { strategy, client, clock, seenParts, targets, fenced: new FencedTargets(clock) };
+  const work = { ...seeing, events, patience, reservations, settled: new SettledStatuses() };
   const wholesIn = (key: Pick<ObjectKey, "cluster">) =>
     seen.keysByIndex("wholes", { cluster: key.cluster, value: "" });
   const controller = new Controller({
@@ -97,6 +101,10 @@ export async function coordinate(options: CoordinatorOptions, signal: AbortSigna
       map: (_object, key) => wholesIn(key).filter(({ namespace }) => namespace === key.namespace),
     });
   }
+  strategy.onChange?.((cluster) => {
+    for (const key of wholesIn({ cluster: cluster as ObjectKey["cluster"] }))
+      controller.enqueue(key);
+  });
   const partSource = clusters.source(parts, { indexers });
   reservations?.follow(partSource, seen, (key) => controller.enqueue(key));
   await new Manager({ clusters: [clusters], controllers: [controller] }).run(signal);
@@ -135,9 +143,11 @@ interface Work {
   readonly clock: Clock;
   readonly seenParts: ObjectStore<KubernetesObject>;
   readonly targets: ObjectStore<Target>;
+  readonly fenced: FencedTargets;
   readonly events: EventRecorder;
   readonly patience: Patience;
   readonly reservations: Reservations | undefined;
+  readonly settled: SettledStatuses;
 }
 
 async function coordinateOne(
@@ -145,14 +155,17 @@ async function coordinateOne(
   work: Work,
   signal: AbortSignal,
 ): Promise<ReconcileResult> {
-  const { strategy } = work;
   const { namespace, name, cluster } = key;
+  const { inCluster } = work.strategy;
+  const strategy = inCluster === undefined ? work.strategy : inCluster(cluster);
+  if (strategy === undefined) return;
   const client = work.client.inCluster(cluster);
   const found = await client.resource(strategy.wholes).find({ namespace, name }, { signal });
   const parent = found === undefined ? undefined : strategy.accept(found);
   // What is being deleted takes its parts along by itself.
   if (parent === undefined || !isWhole(parent) || isBeingDeleted(parent)) {
     work.reservations?.release(key);
+    work.settled.forget(key);
     return;
   }
   const resource = client.resource(strategy.parts);
@@ -168,10 +181,13 @@ async function coordinateOne(
     const part = belongsTo(one, parent) ? strategy.acceptPart(one) : undefined;
     return part === undefined ? [] : [part];
   });
-  const targets = work.targets.list({ cluster });
   const surroundings = await work.reservations?.facts(key, parent);
+  const known = work.targets.list({ cluster });
+  const targets = isOnce(parent, surroundings?.policy)
+    ? await work.fenced.read(client, cluster, known, signal)
+    : known;
   const nowMs = work.clock.now();
-  const decision = (strategy.decide ?? decide)({
+  const decision = decideWithOverrides({
     strategy,
     parent,
     parts,
@@ -183,16 +199,34 @@ async function coordinateOne(
     surroundings,
   });
   work.reservations?.hold(key, parent, decision);
-  if (decision.isExpired === true)
-    return deleteExpired(client.resource(strategy.wholes), parent, signal);
-  for (const happening of decision.happenings) work.events.record(cluster, parent, happening);
+  await carryOut({ key, work, strategy, parent, decision, history }, signal);
+  const { wakeAtMs, annotations, isExpired } = decision;
+  if (wakeAtMs === undefined || annotations !== undefined || isExpired === true) return;
+  return { requeueAfterMs: Math.max(wakeMsMin, wakeAtMs - nowMs) };
+}
+
+interface Decided {
+  readonly key: ObjectKey;
+  readonly work: Work;
+  readonly strategy: Strategy;
+  readonly parent: Workload;
+  readonly decision: Decision;
+  readonly history: Awaited<ReturnType<typeof readHistory>> | undefined;
+}
+
+async function carryOut(decided: Decided, signal: AbortSignal): Promise<void> {
+  const { key, work, strategy, parent, decision, history } = decided;
+  const { cluster } = key;
+  const client = work.client.inCluster(cluster);
   const whole = client.resource(strategy.wholes);
+  if (decision.isExpired === true) return deleteExpired(whole, parent, signal);
+  for (const happening of decision.happenings) work.events.record(cluster, parent, happening);
   if (decision.annotations !== undefined) {
     // What depends on it is done by the look that this write leads to.
     await annotate(whole, parent, decision.annotations, signal);
     return;
   }
-  await writeParts(resource, parent, decision, signal);
+  await writeParts(client.resource(strategy.parts), parent, decision, signal);
   if (decision.scale !== undefined) await writeScale(client, parent, decision.scale, signal);
   const { placementHistory: record } = decision;
   const recorded =
@@ -204,12 +238,11 @@ async function coordinateOne(
     : { parent: recorded, happenings: [] };
   for (const happening of kept.happenings) work.events.record(cluster, parent, happening);
   // What is said comes last: who has waited for a rollout finds it in the history.
-  if (!sameStatus(decision.status, parent.status)) {
+  if (!work.settled.isSettled(key, decision.status, parent.status)) {
     const said = { ...kept.parent, status: decision.status };
-    await writeStatus(whole, said, signal);
+    const written = await writeStatus(whole, said, signal);
+    work.settled.wrote(key, decision.status, written?.status);
   }
-  if (decision.wakeAtMs === undefined) return;
-  return { requeueAfterMs: Math.max(wakeMsMin, decision.wakeAtMs - nowMs) };
 }
 
 const unservedMs = 2000;
@@ -280,23 +313,23 @@ async function deleteExpired(
   resource: ResourceClient<Workload>,
   { metadata: { namespace, name, uid } }: Workload,
   signal: AbortSignal,
-): Promise<undefined> {
+): Promise<void> {
   const preconditions = uid === undefined ? {} : { uid };
   const options = { preconditions, propagationPolicy: "Background" as const, signal };
   await resource.delete({ namespace, name }, options);
-  return undefined;
 }
 
 async function writeStatus(
   resource: ResourceClient<Workload>,
   parent: Workload,
   signal: AbortSignal,
-): Promise<void> {
+): Promise<Workload | undefined> {
   try {
-    await resource.updateStatus(parent, { signal });
+    return await resource.updateStatus(parent, { signal });
   } catch (error) {
     // Gone meanwhile; or a type of that name without a status, which is nobody's to split.
     if (!isStatusError(error, "NotFound")) throw error;
+    return undefined;
   }
 }
 
@@ -313,10 +346,6 @@ function takenNames(
     if (!own.has(wanted) && seen.has({ cluster, namespace, name: wanted })) taken.add(wanted);
   }
   return taken;
-}
-
-function sameStatus(a: object, b: object | undefined): boolean {
-  return a === b || jsonEqual(a as JsonValue, (b ?? {}) as JsonValue);
 }
 
 function same(a: Target, b: Target): boolean {

@@ -3,11 +3,13 @@
  */
 import { type Clock, systemClock } from "@kcp-ts/machinery/base";
 import { formatGroupResource } from "@kcp-ts/machinery/status";
-import { type Client, logicalClusters, type ObjectKey } from "@kcp-ts/sdk";
+import { type Client, type Clusters, logicalClusters, type ObjectKey } from "@kcp-ts/sdk";
 import { type SyncTarget, syncTargets } from "../api/index.ts";
 import type { Scheduler } from "../scheduling/index.ts";
 import { coordinate } from "./coordinator.ts";
+import { CustomStrategies } from "./custom-strategies.ts";
 import { deploymentStrategy } from "./deployment-strategy.ts";
+import { follow } from "./follow/follower.ts";
 import { autoscalerStrategy } from "./kinds/autoscaler.ts";
 import { clusterDaemonSetStrategy } from "./kinds/cluster-daemon-set.ts";
 import { cronJobStrategy } from "./kinds/cron-job.ts";
@@ -21,6 +23,8 @@ import type { Strategy } from "./strategy.ts";
 export interface CoordinatorsOptions extends Partial<Patience> {
   /** Of the server, not of one cluster of it. Must be allowed everything. */
   readonly client: Client;
+  /** Which SyncTargets each logical cluster has; its own if left out. Run here. */
+  readonly targets?: Clusters | undefined;
   /** Policy and capacity; without it, every cluster takes everything. */
   readonly scheduler?: Scheduler | undefined;
   readonly clock?: Clock;
@@ -58,31 +62,46 @@ export function workloadCoordinators(options: CoordinatorsOptions): Coordinators
   const { client, clock = systemClock, onError, concurrency = concurrencyDefault } = options;
   const { strategies = strategiesDefault } = options;
   const { graceMs = graceMsDefault, settleMs = settleMsDefault } = options;
-  const targets = logicalClusters({ client, clock, onError });
+  const targets = options.targets ?? logicalClusters({ client, clock, onError });
   const { scheduler } = options;
   const patience = { graceMs, settleMs };
   const shared = { client, clock, onError, concurrency, targets, scheduler, patience };
-  const running = new Map<Strategy, Promise<void>>();
+  const known = targets.source<SyncTarget, Target>(syncTargets, { transform: targetOf });
+  const running = new Map<Strategy | "follower", Promise<void>>();
+  const referrers = [...new Set(strategies.map(({ parts }) => parts))].filter(
+    (kind) => kind !== autoscalerStrategy.parts,
+  );
   return {
     async run(signal) {
       const failed = new AbortController();
       const stop = AbortSignal.any([signal, failed.signal]);
-      const start = (strategy: Strategy) => {
-        if (running.has(strategy) || stop.aborted) return;
-        const ending = coordinate({ ...shared, strategy }, stop).catch((error: unknown) => {
+      const run = (what: Strategy | "follower", work: () => Promise<void>) => {
+        if (running.has(what) || stop.aborted) return;
+        const ending = work().catch((error: unknown) => {
           failed.abort(error);
           throw error;
         });
         // Looked at when all have ended.
         ending.catch(() => {});
-        running.set(strategy, ending);
+        running.set(what, ending);
       };
+      const start = (strategy: Strategy) =>
+        run(strategy, () => coordinate({ ...shared, strategy }, stop));
+      const startFollower = () => run("follower", () => follow({ ...shared, referrers }, stop));
+      const all = new Set(strategies);
       const look = (target: Target) => {
-        for (const strategy of strategies) if (isSynced(strategy, target)) start(strategy);
+        for (const strategy of all) if (isSynced(strategy, target)) start(strategy);
+        if (options.strategies === undefined && target.isReady) startFollower();
       };
-      targets
-        .source<SyncTarget, Target>(syncTargets, { transform: targetOf })
-        .addHandler({ added: look, updated: look });
+      if (options.strategies === undefined) {
+        const taken = new Set(strategies.map(({ name }) => name));
+        const onKind = (strategy: Strategy) => {
+          all.add(strategy);
+          for (const target of known.store.list()) look(target);
+        };
+        new CustomStrategies({ client, clusters: targets, taken, clock, onKind, onError });
+      }
+      known.addHandler({ added: look, updated: look });
       await targets.run(stop);
       await Promise.all(running.values());
     },

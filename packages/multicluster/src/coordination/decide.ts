@@ -23,8 +23,10 @@ import {
   type Usage,
   workloadOf,
 } from "../scheduling/index.ts";
+import { fencedAtMs } from "./fencing.ts";
 import type { FoldedPart } from "./fold-parts.ts";
 import { moveRecordOf } from "./move-record.ts";
+import { inOneCluster, type OneCluster } from "./one-cluster.ts";
 import {
   adjustedPart,
   askedReplicasAnnotation,
@@ -37,7 +39,7 @@ import { type Placement, PlacementError, placementOf } from "./placement.ts";
 import { withPlacementRecord } from "./placement-history.ts";
 import type { Member, Part, Plan, PlanInput } from "./plan-moves.ts";
 import { podTemplateOf } from "./pod-template.ts";
-import { budgetOf } from "./rollout.ts";
+import { atMostOneAnnotation, budgetOf } from "./rollout.ts";
 import {
   earliest,
   forKind,
@@ -56,6 +58,8 @@ export interface DecideInput {
   readonly parent: Workload;
   /** Those that belong to the parent. */
   readonly parts: readonly Workload[];
+  /** Why what is asked for cannot be done: said, and nothing else. */
+  readonly problem?: string;
   /** What the strategy's relations brought. */
   readonly related?: readonly Workload[];
   /** Names of parts that other objects have. */
@@ -113,7 +117,9 @@ export interface Place {
 
 export function decide(input: DecideInput): Decision {
   const { strategy, parent, nowMs, takenNames } = input;
-  const { places, assessment, problem, placement } = placesFor(input);
+  const { places: open, assessment, problem, placement } = placesFor(input);
+  const { annotations } = parent.metadata;
+  const { places, takeover } = inOneCluster(open, annotations, (place) => expelled(place));
   const replicas = strategy.asked(parent);
   const asked = Math.max(...places.map(({ object }) => askedOf(object)), replicas);
   const members = places.map(({ member }) => member);
@@ -123,7 +129,7 @@ export function decide(input: DecideInput): Decision {
   const moving = { ...movingOf(placement, replicas), nowMs, of: wishOf(parent) };
   const plan = strategy.plan({ replicas, members, scaledDownBy, ...bounds, ...moving }, parent);
   const isHeld = problem !== undefined && input.parts.length > 0;
-  const writes = writesOf(input, places, isHeld ? heldPlan(places) : plan);
+  const writes = writesOf(input, places, { ...(isHeld ? heldPlan(places) : plan), takeover });
   const verdict = verdictOf({
     replicas,
     places,
@@ -176,12 +182,12 @@ export function placesFor(input: DecideInput): {
   readonly problem: string | undefined;
   readonly placement: Placement | undefined;
 } {
-  const placement = readPlacement(input.parent);
+  const placement = readPlacement(input.parent, input.surroundings?.policy);
   const isRead = !(placement instanceof PlacementError);
   const wish = isRead ? placement : undefined;
   const assessment = assessmentOf(input, wish);
   const places = placesOf(input, wish, assessment);
-  const problem = isRead ? undefined : placement.message;
+  const problem = input.problem ?? (isRead ? undefined : placement.message);
   return { places, assessment, problem, placement: wish };
 }
 
@@ -194,9 +200,12 @@ function foldedPart({ name, object, judgement, member }: Place): readonly Folded
   return [{ cluster: name, object, isKnown, isLeftAlone, trouble }];
 }
 
-function readPlacement({ metadata }: Workload): Placement | PlacementError {
+function readPlacement(
+  { metadata }: Workload,
+  policy: Policy | undefined,
+): Placement | PlacementError {
   try {
-    return placementOf(metadata.annotations);
+    return placementOf(metadata.annotations, policy);
   } catch (error) {
     if (error instanceof PlacementError) return error;
     throw error;
@@ -206,6 +215,13 @@ function readPlacement({ metadata }: Workload): Placement | PlacementError {
 function movingOf(placement: Placement | undefined, replicas: number): Pick<PlanInput, "budget"> {
   if (placement === undefined) return {};
   return { budget: budgetOf(placement.rollout, placement.failover, replicas) };
+}
+
+/** Whether it may run once at most. What cannot be read stays as it was said to be. */
+export function isOnce(whole: Workload, policy: Policy | undefined): boolean {
+  const placement = readPlacement(whole, policy);
+  if (!(placement instanceof PlacementError)) return placement.failover.atMostOne === true;
+  return stringMember(whole.metadata.annotations, atMostOneAnnotation) === "true";
 }
 
 /** What is asked for, in short: what was given up is tried again when it changes. */
@@ -270,7 +286,10 @@ function placesOf(
     const registered = target && forKind(target, formatGroupResource(strategy.parts));
     const judged = judge(inTurn(registered, object), nowMs, patienceOf(placement, patience));
     const prospect = prospects.get(name);
-    const judgement = permitted(judged, prospect);
+    const permission = permitted(judged, prospect);
+    const isAtMostOne = placement?.failover.atMostOne === true;
+    const fence = isAtMostOne ? fencedAtMs(target, parent) : undefined;
+    const judgement = { ...permission, untilMs: earliest(permission.untilMs, ahead(fence, nowMs)) };
     const member: Member = {
       name,
       ...judgement,
@@ -278,12 +297,22 @@ function placesOf(
       capacity: placement?.capacity.get(name),
       room: prospect?.room?.replicas,
       domains: prospect?.domains,
-      mayReturn: judgement !== judged && !judged.isLeaving,
+      mayReturn: permission !== judged && !judged.isLeaving,
+      isFenced: isAtMostOne ? fence !== undefined && fence <= nowMs : undefined,
       part: object === undefined ? undefined : partOf(object, strategy, name),
     };
     places.push({ name, judgement, prospect, object, member });
   }
   return places;
+}
+
+function ahead(atMs: number | undefined, nowMs: number): number | undefined {
+  return atMs !== undefined && atMs > nowMs ? atMs : undefined;
+}
+
+function expelled(place: Place): Place {
+  const judgement = excluded(place.judgement);
+  return { ...place, judgement, member: { ...place.member, ...judgement } };
 }
 
 /** What the scheduler says is on top of how the cluster is. */
@@ -319,6 +348,7 @@ function partOf(object: Workload, strategy: Strategy, cluster: string): Part {
     ...strategy.shareOf(object),
     ...strategy.report(object),
     isGoing: metadata.deletionTimestamp !== undefined,
+    wasLost: stringMember(metadata.annotations, lostSinceAnnotation) !== undefined,
     isPinned: stringMember(metadata.annotations, handsOffAnnotation) === "true",
     isHeld: softFinalizersOf(metadata.annotations, cluster).length > 0,
     move: moveRecordOf(metadata.annotations),
@@ -342,16 +372,18 @@ function heldPlan(places: readonly Place[]): Pick<Plan, "next" | "records"> {
 type Writes = Pick<Decision, "creations" | "updates" | "cuts" | "removals" | "lost">;
 
 function writesOf(
-  { strategy, parent, nowMs }: DecideInput,
+  { strategy, parent, nowMs, surroundings }: DecideInput,
   places: readonly Place[],
-  { next, starts, records }: Pick<Plan, "next" | "starts" | "records">,
+  steps: Pick<Plan, "next" | "starts" | "records"> & Pick<OneCluster, "takeover">,
 ): Writes {
+  const { next, starts, records, takeover } = steps;
   const creations: ObjectInput<Workload>[] = [];
   const updates: Workload[] = [];
   const cuts: Workload[] = [];
   const removals: Workload[] = [];
   const lost: string[] = [];
   const askedReplicas = strategy.asked(parent);
+  const isAtMostOne = isOnce(parent, surroundings?.policy);
   for (const { name, judgement, object, member } of places) {
     const wanted = next.get(name);
     if (wanted === undefined) continue;
@@ -362,7 +394,9 @@ function writesOf(
     const start = starts?.get(name);
     const share = { replicas: wanted, ...(start === undefined ? {} : { start }) };
     const move = records?.get(name);
-    const wish = { strategy, parent, cluster: name, share, askedReplicas, move };
+    const takesOverFrom = takeover?.to === name ? takeover.from : undefined;
+    const asked = { askedReplicas, isAtMostOne };
+    const wish = { strategy, parent, cluster: name, share, ...asked, move, takesOverFrom };
     if (object === undefined) {
       creations.push(newPart(wish));
       continue;

@@ -104,21 +104,26 @@ function spread(
   replicas: number,
   members: readonly Member[],
   shares: Map<string, number>,
-  [maxSkew = 1, ...narrower]: readonly number[],
+  maxSkews: readonly number[],
+  level = 0,
 ): number {
-  if (!members.some(({ domains }) => domains.length > 0)) return fill(replicas, members, shares);
+  if (!members.some(({ domains }) => domains.length > level))
+    return fill(replicas, members, shares);
   const inside = new Map<string, Member[]>();
   for (const member of members) {
-    const [domain = "", ...domains] = member.domains;
+    const domain = member.domains[level] ?? "";
     const known = inside.get(domain);
-    if (known === undefined) inside.set(domain, [{ ...member, domains }]);
-    else known.push({ ...member, domains });
+    if (known === undefined) inside.set(domain, [member]);
+    else known.push(member);
   }
   const outside = [...inside].map(([name, all]) => domainOf(name, all));
   outside.sort((a, b) => (a.name < b.name ? -1 : 1));
-  const parts = keptDomains(replicas, outside, maxSkew) ?? new Map<string, number>();
+  const parts = keptDomains(replicas, outside, maxSkews[level] ?? 1) ?? new Map<string, number>();
   const left = parts.size > 0 ? 0 : fill(replicas, outside, parts);
-  for (const [domain, all] of inside) spread(parts.get(domain) ?? 0, all, shares, narrower);
+  for (const [domain, all] of inside) {
+    const share = parts.get(domain) ?? 0;
+    if (share > 0) spread(share, all, shares, maxSkews, level + 1);
+  }
   return left;
 }
 
@@ -168,10 +173,10 @@ function fill(replicas: number, members: readonly Member[], shares: Map<string, 
 
 function round(replicas: number, members: readonly Member[], shares: Map<string, number>): void {
   const weights = sumOf(members, ({ weight }) => weight);
-  const quotas = members.map((member) => {
-    const exact = replicas * member.weight;
+  const quotas = members.map(({ name, weight, current }) => {
+    const exact = replicas * weight;
     const floor = Math.floor(exact / weights);
-    return { ...member, floor, rest: exact - floor * weights };
+    return { name, current, floor, rest: exact - floor * weights };
   });
   let over = replicas - sumOf(quotas, ({ floor }) => floor);
   for (const { name, floor } of quotas) add(shares, name, floor);

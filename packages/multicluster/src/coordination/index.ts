@@ -8,9 +8,12 @@ export {
   strategiesDefault,
   workloadCoordinators,
 } from "./coordinators.ts";
-export { type DecideInput, type Decision, decide } from "./decide.ts";
+export { type DecideInput, type Decision, decide, type Place, schedulable } from "./decide.ts";
+export { deploymentStrategy } from "./deployment-strategy.ts";
 export { distribute, type Share, weightMax } from "./distribute.ts";
 export { placedCondition } from "./fold-parts.ts";
+export { following, isFollowing } from "./follow/following.ts";
+export { overridesAnnotation } from "./overrides.ts";
 export {
   askedReplicasAnnotation,
   belongsTo,
@@ -26,7 +29,13 @@ export {
   shortened,
 } from "./part.ts";
 export { capacityAnnotation, selectorAnnotation, weightsAnnotation } from "./placement.ts";
+export {
+  type PlacementRecord,
+  placementHistoryAnnotation,
+  readPlacementHistory,
+} from "./placement-history.ts";
 export { type Patience, type Target, targetOf } from "./standing.ts";
 export type { PartShare, Sharing, Strategy } from "./strategy.ts";
+export { obstacle } from "./verdict.ts";
 export { metadataAndTargets } from "./watched-clusters.ts";
 export type { Workload } from "./workload.ts";

@@ -12,7 +12,7 @@ export interface Member {
   /** It is to be emptied by the author's wish alone: what does not succeed elsewhere may come back. */
   readonly mayReturn?: boolean;
   /** Lost for so long that its agent has stopped what may run once at most. */
-  readonly isFenced?: boolean;
+  readonly isFenced?: boolean | undefined;
   readonly weight?: number | undefined;
   readonly capacity?: number | undefined;
   /** Replicas that it can have at all; unbounded if left out. */
@@ -34,6 +34,8 @@ export interface Part {
   readonly isStuck: boolean;
   /** Being deleted: it can be neither changed nor made anew before it is gone. */
   readonly isGoing: boolean;
+  /** It was in a lost cluster when it was last written: others may have taken its place. */
+  readonly wasLost?: boolean;
   /** Somebody else decides about its replicas. */
   readonly isPinned: boolean;
   /** Somebody still needs all of it: soft finalizers. */
@@ -142,6 +144,16 @@ export function isFrozen({ budget }: Pick<Wish, "budget">, member: Member): bool
 /** What a lost cluster has can neither be seen nor stopped. */
 export function isLeftAlone({ standing, isLeaving }: Member): boolean {
   return standing === "lost" && isLeaving !== true;
+}
+
+/** At most one: its agent has surely stopped what it has. Others may have it when its part says none, so that it is not started again when the cluster is back. */
+export function isStopped({ standing, isFenced }: Member): boolean {
+  return standing === "lost" && isFenced === true;
+}
+
+/** At most one: what it has may run, though nobody can see it. */
+export function isUnfenced({ standing, isFenced }: Member): boolean {
+  return standing === "lost" && isFenced === false;
 }
 
 export function isToBeEmptied({ standing }: Member): boolean {

@@ -238,7 +238,11 @@ describe("the deadline", () => {
     assert.deepEqual(states(one), { west: "starting" });
     const before = part(0, 0, { move: record({ isRolledBack: true }) });
     const again = [member("west", "accepting", before), member("east", "lost", part(10))];
-    assert.deepEqual(next({ ...one, members: again }), { east: 10, west: 10 });
+    const retried = plan({ ...one, members: again });
+    assert.deepEqual(Object.fromEntries(retried.next), { east: 10, west: 10 });
+    // And then for good: what has no other place is waited for, not given up in turns for ever.
+    assert.equal(retried.records.get("west")?.isRolledBack, true);
+    assert.equal(retried.wakeAtMs, undefined);
   });
 
   it("ends with the move: what is available is not given up later", () => {

@@ -18,11 +18,13 @@ import {
 } from "@kcp-ts/sdk";
 import {
   assignedCluster,
+  atMostOneLabel,
   clusterLabel,
   ownedByLabel,
   ownedByLabels,
   reservedAnnotation,
   statesOf,
+  takesOverFromAnnotation,
 } from "../api/index.ts";
 import { formatReservation, reservationOf, workloadOf } from "../scheduling/index.ts";
 import { type MoveRecord, moveAnnotation, moveRecordText } from "./move-record.ts";
@@ -67,8 +69,9 @@ export function ownerLabelValue(name: string): string {
   return shortened(name, 63);
 }
 
+/** Without the dot that names of other workspaces' clusters have: Pods are named after it. */
 export function partName(parent: string, cluster: string): string {
-  return shortened(`${parent}--${cluster}`, 253);
+  return shortened(`${parent}--${cluster.replaceAll(".", "-")}`, 253);
 }
 
 /** Whose part it is, and where. */
@@ -82,7 +85,11 @@ export interface PartWish extends PartOf {
   readonly share: PartShare;
   readonly askedReplicas: number;
   readonly lostSince?: string | undefined;
+  /** The cluster that has the volumes, as long as this one is to get them. */
+  readonly takesOverFrom?: string | undefined;
   readonly move?: MoveRecord | undefined;
+  /** Agents stop it when their lease is gone. */
+  readonly isAtMostOne?: boolean;
 }
 
 export function newPart(wish: PartWish): ObjectInput<Workload> {
@@ -132,10 +139,13 @@ function specFor({
   return strategy.specFor(parent, share, cluster);
 }
 
-function labelsFor({ parent, cluster }: PartOf, current: StringMap | undefined): StringMap {
+function labelsFor(wish: PartWish, current: StringMap | undefined): StringMap {
+  const { parent, cluster, isAtMostOne = false } = wish;
+  const { [atMostOneLabel]: _, ...kept } = ofMachinery(current);
   return {
     ...plain(parent.metadata.labels),
-    ...ofMachinery(current),
+    ...kept,
+    ...(isAtMostOne ? { [atMostOneLabel]: "true" } : {}),
     [clusterLabel]: cluster,
     [ownedByLabel]: ownerLabelValue(parent.metadata.name),
   };
@@ -143,9 +153,10 @@ function labelsFor({ parent, cluster }: PartOf, current: StringMap | undefined):
 
 function annotationsFor(wish: PartWish, current: StringMap | undefined): StringMap {
   const {
-    [lostSinceAnnotation]: _,
-    [moveAnnotation]: __,
-    [reservedAnnotation]: ___,
+    [lostSinceAnnotation]: _lost,
+    [reservedAnnotation]: _reserved,
+    [moveAnnotation]: _move,
+    [takesOverFromAnnotation]: _takesOverFrom,
     ...kept
   } = ofMachinery(current);
   return {
@@ -154,6 +165,7 @@ function annotationsFor(wish: PartWish, current: StringMap | undefined): StringM
     [askedReplicasAnnotation]: String(wish.askedReplicas),
     ...reservedBy(wish),
     ...(wish.lostSince === undefined ? {} : { [lostSinceAnnotation]: wish.lostSince }),
+    ...(wish.takesOverFrom === undefined ? {} : { [takesOverFromAnnotation]: wish.takesOverFrom }),
     ...(wish.move === undefined ? {} : { [moveAnnotation]: moveRecordText(wish.move) }),
   };
 }
@@ -168,8 +180,17 @@ function reservedBy({ strategy, parent, share }: PartWish): StringMap {
 
 /** What people wrote, without what the machinery did. */
 export function plain(map: StringMap | undefined): StringMap {
-  return Object.fromEntries(Object.entries(map ?? {}).filter(([key]) => !isMachinery(key)));
+  if (map === undefined) return {};
+  let kept = plainMaps.get(map);
+  if (kept === undefined) {
+    kept = Object.fromEntries(Object.entries(map).filter(([key]) => !isMachinery(key)));
+    plainMaps.set(map, kept);
+  }
+  return kept;
 }
+
+/** A whole has many parts. */
+const plainMaps = new WeakMap<StringMap, StringMap>();
 
 function ofMachinery(map: StringMap | undefined): StringMap {
   return Object.fromEntries(Object.entries(map ?? {}).filter(([key]) => isMachinery(key)));

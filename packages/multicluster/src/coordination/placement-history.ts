@@ -5,7 +5,7 @@
 import { type JsonValue, jsonEqual } from "@kcp-ts/machinery/json";
 import { type StringMap, stringMember, timestamp } from "@kcp-ts/sdk";
 
-export const placementHistoryAnnotation = "workloads.kcp.io/placement-history";
+export const placementHistoryAnnotation = "scheduling.kcp.io/placement-history";
 
 export interface PlacementRecord {
   readonly time: string;

@@ -35,12 +35,16 @@ export interface Placement {
 /** Characters in one of the annotations. */
 export const placementTextMax = 16_384;
 
-/** Throws a PlacementError that names the annotation. */
-export function placementOf(annotations: StringMap | undefined): Placement {
+/** With what the policy says of moves where annotations do not. Throws a PlacementError that names the annotation. */
+export function placementOf(
+  annotations: StringMap | undefined,
+  policy: { readonly rollout?: Rollout; readonly failover?: Failover } = {},
+): Placement {
   const weights = amounts(annotations, weightsAnnotation, weightMax);
   const capacity = amounts(annotations, capacityAnnotation, replicasMax);
   const selector = selectorOf(annotations);
-  const [rollout, failover] = [rolloutOf(annotations), failoverOf(annotations)];
+  const rollout = rolloutOf(annotations, policy.rollout);
+  const failover = failoverOf(annotations, policy.failover);
   return { selector, weights, capacity, rollout, failover };
 }
 

@@ -7,12 +7,20 @@
  * Invariants:
  * 1. Nothing is started while a part is in another cluster that is not lost.
  * 2. A part that may stay stays: no other cluster is so much better that it is worth a gap.
- * 3. What a lost cluster has is left alone, and replaced elsewhere. When it is back, what replaced it stays.
+ * 3. What a lost cluster has is left alone, and replaced elsewhere; at most one: when its agent has surely stopped it and its part says so. When it
+ *    is back, what replaced it stays.
  * 4. While there is nowhere to go, nothing is removed.
  */
 import { distribute } from "./distribute.ts";
 import { receivers } from "./goal.ts";
-import { isLeftAlone, isToBeEmptied, type Member, type Part } from "./members.ts";
+import {
+  isLeftAlone,
+  isStopped,
+  isToBeEmptied,
+  isUnfenced,
+  type Member,
+  type Part,
+} from "./members.ts";
 import { type Plan, unrecorded } from "./plan-moves.ts";
 
 export interface ExclusiveInput {
@@ -36,12 +44,17 @@ export function planExclusive({ replicas, members, canRest = false }: ExclusiveI
   for (const member of others) {
     const { name, part } = member;
     if (part.isGoing || part.isPinned) continue;
-    if (isLeftAlone(member) || (chosen === undefined && replicas > 0))
+    if (isStopped(member) && chosen !== undefined) next.set(name, canRest ? 0 : "remove");
+    else if (isLeftAlone(member) || (chosen === undefined && replicas > 0))
       next.set(name, part.replicas);
     else if (!canRest || isAtRest(member)) next.set(name, "remove");
     else next.set(name, 0);
   }
-  const isInTheWay = others.some((member) => !isLeftAlone(member));
+  const isInTheWay = others.some((member) => {
+    const { part } = member;
+    if (isStopped(member)) return !part.isGoing && !(canRest && part.replicas === 0);
+    return isUnfenced(member) || !isLeftAlone(member);
+  });
   const current = holders.find(({ name }) => name === chosen)?.part;
   const isLeft = current?.isGoing === true || current?.isPinned === true;
   if (chosen !== undefined && !isLeft && (current !== undefined || !isInTheWay)) {
@@ -72,7 +85,9 @@ export function endingInPlace<Input extends ExclusiveInput>(input: Input): Input
 /** Of several that may stay, the one that can be relied on most. */
 function stayingOf(holders: readonly Holder[]): Holder | undefined {
   const rank = ({ standing, isTrusted, part }: Holder) =>
-    (part.isPinned ? 8 : 0) +
+    (part.isPinned ? 64 : 0) +
+    (part.wasLost === true ? 0 : 32) +
+    (part.replicas > 0 ? 16 : 0) +
     (standing === "accepting" && isTrusted !== false ? 4 : 0) +
     (standing === "cordoned" ? 2 : 0) +
     (standing === "wavering" ? 0 : 1);

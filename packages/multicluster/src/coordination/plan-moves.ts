@@ -244,7 +244,9 @@ function remember(
     if (view.givenUp.has(name)) {
       records.set(name, { from, sinceMs: known?.sinceMs ?? sinceMs, isRolledBack: true, of });
     } else if (wanted > has || (known === undefined && wanted < has)) {
-      records.set(name, { from, sinceMs, isRolledBack: false, of });
+      // What has failed once is not put to the test again: it grows because nothing else is left.
+      const isRolledBack = known?.isRolledBack === true;
+      records.set(name, { from, sinceMs, isRolledBack, of });
     } else if (known !== undefined && !isDone) {
       records.set(name, known);
     }

@@ -6,12 +6,13 @@
  *    to the next when the cluster has said that it is gone.
  * 2. Numbers stay where they are. They move only when their cluster is to be emptied, one at a time; a cluster that joins gets numbers when
  *    there are new ones.
- * 3. A lost cluster keeps its numbers: nobody can say that they do not run. They are free when its SyncTarget is deleted.
+ * 3. A lost cluster keeps its numbers: nobody can say that they do not run. They are free when its SyncTarget is deleted, or when its agent has
+ *    surely stopped them and its part says none.
  * 4. While there is nowhere to go, nothing is taken away.
  */
 import { distribute } from "./distribute.ts";
 import { receivers } from "./goal.ts";
-import { isLeftAlone, isToBeEmptied, type Member, type PlanInput } from "./members.ts";
+import { isLeftAlone, isStopped, isToBeEmptied, type Member, type PlanInput } from "./members.ts";
 import { type Plan, unrecorded } from "./plan-moves.ts";
 
 export interface OrdinalInput extends Pick<PlanInput, "replicas" | "members"> {
@@ -27,8 +28,8 @@ interface Range {
 
 export function planOrdinals({ replicas, members, first }: OrdinalInput): Plan {
   const all: Range = { start: first, end: first + replicas };
-  const kept = keptRanges(members, all);
   const open = receivers(members);
+  const kept = keptRanges(members, all, open.size > 0);
   const isSettled = members.every(hasOnlyItsOwn);
   const next = new Map<string, Range>(kept);
   const free = freeIn(all, kept);
@@ -40,13 +41,22 @@ export function planOrdinals({ replicas, members, first }: OrdinalInput): Plan {
 }
 
 /** What each has of what is asked for. Who comes first by name keeps what two should never have had. */
-function keptRanges(members: readonly Member[], all: Range): Map<string, Range> {
+function keptRanges(
+  members: readonly Member[],
+  all: Range,
+  hasReceiver: boolean,
+): Map<string, Range> {
   const kept = new Map<string, Range>();
   let taken: readonly Range[] = [];
-  for (const { name, standing, part } of byName(members)) {
+  for (const member of byName(members)) {
+    const { name, standing, part } = member;
     // Without its SyncTarget nothing runs for us.
     if (part === undefined || standing === "gone") continue;
     const { start = 0, replicas } = part;
+    if (isStopped(member) && hasReceiver) {
+      kept.set(name, { start, end: start });
+      continue;
+    }
     const own = part.isPinned
       ? { start, end: start + replicas }
       : firstFree(
@@ -70,8 +80,10 @@ function firstFree(range: Range, taken: readonly Range[]): Range {
 }
 
 /** Whether the cluster has said that it runs no more than it should. A lost one that has not may run what it no longer has. */
-function hasOnlyItsOwn({ standing, part }: Member): boolean {
+function hasOnlyItsOwn(member: Member): boolean {
+  const { standing, part } = member;
   if (part === undefined || standing === "gone") return true;
+  if (isStopped(member)) return part.isGoing || part.replicas === 0;
   if (part.isGoing) return false;
   return part.isObserved && (part.running ?? 0) <= part.replicas;
 }
@@ -195,6 +207,7 @@ function planOf(
     } else if (
       size === 0 &&
       isToBeEmptied(member) &&
+      (!isStopped(member) || member.isLeaving === true) &&
       hasOnlyItsOwn(member) &&
       part.replicas === 0
     ) {

@@ -50,6 +50,14 @@ export interface Target extends Candidate {
   /** Being drained: everything at once, or each in its turn. */
   readonly drain?: "all" | "inTurn" | undefined;
   readonly isDeleting: boolean;
+  /** Its agent stops what may run once at most when it is silent for so long. */
+  readonly lease?: TargetLease | undefined;
+}
+
+export interface TargetLease {
+  readonly durationMs: number;
+  /** Since when no heartbeat counts; undefined while they do. */
+  readonly silentSinceMs: number | undefined;
 }
 
 export interface Patience {
@@ -85,7 +93,17 @@ export function targetOf(object: SyncTarget): Target {
     evictAfterMs: Number.isNaN(evictAfterMs) ? undefined : evictAfterMs,
     drain: spec?.drain && (spec.drain.budget === undefined ? "all" : "inTurn"),
     isDeleting,
+    lease: leaseOf(object),
   };
+}
+
+function leaseOf({ status }: SyncTarget): TargetLease | undefined {
+  const { leaseDurationSeconds, conditions } = status ?? {};
+  if (leaseDurationSeconds === undefined) return undefined;
+  const healthy = findCondition(conditions, targetConditions.heartbeatHealthy);
+  const silentSinceMs =
+    healthy?.status === "True" ? undefined : timeOf(healthy?.lastTransitionTime);
+  return { durationMs: leaseDurationSeconds * 1000, silentSinceMs };
 }
 
 /** A cluster that does not sync a kind gets none of it. Where nobody says what is synced, everything may be. */

@@ -39,6 +39,10 @@ export interface Strategy {
   /** Instead of what is done for all kinds. */
   readonly decide?: (input: DecideInput) => Decision;
   readonly relations?: Relations;
+  /** Where logical clusters differ: what counts in one of them, or that it is not coordinated there. */
+  readonly inCluster?: (cluster: string) => Strategy | undefined;
+  /** Told when what counts in a logical cluster has changed. */
+  readonly onChange?: (listener: (cluster: string) => void) => void;
   /** Whether former templates are kept for `kubectl rollout undo`. */
   readonly keepsHistory?: boolean;
 }

@@ -49,6 +49,7 @@ export function verdictOf(input: VerdictInput): Verdict {
     return blocked(reason, message);
   }
   const verdict =
+    unfenced(places) ??
     rolledBack(plan) ??
     paused(plan, places) ??
     held(plan) ??
@@ -135,6 +136,17 @@ function inState({ states }: Plan, state: MoveState): string {
     .map(([name]) => name)
     .sort()
     .join(", ");
+}
+
+function unfenced(places: VerdictInput["places"]): Verdict | undefined {
+  const running = places.filter(
+    ({ member: { standing, isFenced, part } }) =>
+      standing === "lost" && isFenced === false && (part?.replicas ?? 0) > 0,
+  );
+  if (running.length === 0) return undefined;
+  const names = running.map(({ name }) => name).join(", ");
+  const message = `at most one: ${names} may still run what it has. It is replaced when the lease of the cluster's agent is surely over; a cluster in mode Push has none: delete its SyncTarget when you know that it is down`;
+  return placing("Unfenced", message);
 }
 
 function rolledBack(plan: Plan): Verdict | undefined {

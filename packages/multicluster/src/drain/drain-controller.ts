@@ -37,7 +37,8 @@ export interface DrainControllerOptions {
   /** What of a SyncTarget is still in its cluster though nothing is assigned to it: a name, for people. */
   readonly leftoverOf: (
     client: Client,
-    target: string,
+    target: SyncTarget,
+    cluster: string,
     signal: AbortSignal,
   ) => Promise<string | undefined>;
   /** Between looks, while a drain is under way. */
@@ -91,9 +92,12 @@ export class DrainController {
       if (status.drain !== undefined) await this.#takeBack(key, target, client, signal);
       return;
     }
-    const occupants = await occupantsOf(client, name, signal);
+    const { uid = "" } = target.metadata;
+    const occupants = await occupantsOf(client, { cluster, name, uid }, signal);
     const leftover =
-      occupants.length > 0 ? undefined : await this.#options.leftoverOf(client, name, signal);
+      occupants.length > 0
+        ? undefined
+        : await this.#options.leftoverOf(client, target, cluster, signal);
     const step = drainStep({
       target: name,
       spec: spec.drain,
@@ -103,8 +107,7 @@ export class DrainController {
       wasDrained: isConditionTrue(status.conditions, drainedCondition),
       nowMs: this.#clock.now(),
     });
-    for (const one of step.toMark as readonly FoundOccupant[])
-      await mark(client, one, true, signal);
+    for (const one of step.toMark as readonly FoundOccupant[]) await mark(one, true, signal);
     await this.#say(target, step, client, signal);
     for (const happening of step.happenings) this.#events.record(cluster, target, happening);
     if (step.isDrained && spec.drain.decommission === true) {
@@ -146,8 +149,9 @@ export class DrainController {
     client: Client,
     signal: AbortSignal,
   ): Promise<void> {
-    for (const one of await occupantsOf(client, name, signal))
-      if (one.isMarked) await mark(client, one, false, signal);
+    const { uid = "" } = target.metadata;
+    for (const one of await occupantsOf(client, { cluster, name, uid }, signal))
+      if (one.isMarked) await mark(one, false, signal);
     await applyOwn(client, name, {}, signal);
     const message = `${name} is no longer drained: what is in the cluster stays`;
     this.#events.record(cluster, target, { type: "Normal", reason: "DrainUndone", message });
@@ -155,8 +159,7 @@ export class DrainController {
 }
 
 async function mark(
-  client: Client,
-  { resource, namespace, name, uid }: FoundOccupant,
+  { client, resource, namespace, name, uid }: FoundOccupant,
   isMarked: boolean,
   signal: AbortSignal,
 ): Promise<void> {

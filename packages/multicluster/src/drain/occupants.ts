@@ -1,19 +1,23 @@
-/** What is assigned to a cluster, of all APIs that it lends; read live, because a SyncTarget may be deleted for there being nothing. */
-import { isStatusError } from "@kcp-ts/machinery/status";
+/** What is assigned to a cluster, of all APIs that it lends, in its own workspace and in all that use it; read live, because a SyncTarget may be deleted for there being nothing. */
+import { isStatusError, type StatusReason } from "@kcp-ts/machinery/status";
 import {
   type Client,
   type Condition,
+  clusterAnnotation,
   defineResource,
   findCondition,
   type KubernetesObject,
   type Resource,
   stringMember,
 } from "@kcp-ts/sdk";
+import { agentViewPath } from "../agent/index.ts";
 import {
   apiResourceImports,
   clusterLabels,
   evictAnnotation,
+  followedTargets,
   ownedByLabels,
+  sharedTargetName,
   stateLabel,
   stateSync,
 } from "../api/index.ts";
@@ -22,6 +26,15 @@ import type { Occupant } from "./drain-step.ts";
 export interface FoundOccupant extends Occupant {
   readonly resource: Resource<KubernetesObject>;
   readonly uid: string | undefined;
+  /** Of the logical cluster that it is in. */
+  readonly client: Client;
+}
+
+/** A SyncTarget, for those who look for it in other logical clusters, too. */
+export interface DrainedTarget {
+  readonly cluster: string;
+  readonly name: string;
+  readonly uid: string;
 }
 
 interface Workload extends KubernetesObject {
@@ -31,17 +44,32 @@ interface Workload extends KubernetesObject {
 
 export async function occupantsOf(
   client: Client,
-  target: string,
+  target: DrainedTarget,
   signal: AbortSignal,
 ): Promise<readonly FoundOccupant[]> {
   const found = new Map<string, FoundOccupant>();
-  for (const resource of await lentResources(client, target, signal)) {
-    for (const labelSelector of assignments(target)) {
-      for (const object of await objectsOf(client, resource, labelSelector, signal)) {
-        const { namespace = "", name } = object.metadata;
-        const key = `${resource.group}/${resource.resource}/${namespace}/${name}`;
-        if (found.has(key)) continue;
-        found.set(key, await occupant(client, resource, object, target, signal));
+  const others = client.withBasePath(agentViewPath(target)).inCluster("*");
+  for (const resource of await lentResources(client, target.name, signal)) {
+    const ways = [
+      { listed: client, name: target.name, absences: ["NotFound"] as const },
+      // Where nobody else may use the SyncTarget, there is no view of others.
+      {
+        listed: others,
+        name: sharedTargetName(target),
+        absences: ["NotFound", "Forbidden"] as const,
+      },
+    ];
+    for (const { listed, name: targetName, absences } of ways) {
+      for (const labelSelector of assignments(targetName)) {
+        const request = { labelSelector, absences, signal };
+        for (const object of await objectsOf(listed, resource, request)) {
+          const { namespace = "", name, annotations } = object.metadata;
+          const cluster = stringMember(annotations, clusterAnnotation) ?? target.cluster;
+          const key = `${cluster}/${resource.group}/${resource.resource}/${namespace}/${name}`;
+          if (found.has(key)) continue;
+          const owner = client.inCluster(cluster);
+          found.set(key, await occupant(owner, resource, object, targetName, signal));
+        }
       }
     }
   }
@@ -82,16 +110,20 @@ async function lentResources(
 async function objectsOf(
   client: Client,
   resource: Resource<KubernetesObject>,
-  labelSelector: string,
-  signal: AbortSignal,
+  request: {
+    readonly labelSelector: string;
+    /** What says that there is nothing: an API that is not served has no objects. */
+    readonly absences: readonly StatusReason[];
+    readonly signal: AbortSignal;
+  },
 ): Promise<readonly Workload[]> {
+  const { labelSelector, absences, signal } = request;
   const objects: Workload[] = [];
   try {
     for await (const { items } of client.resource(resource).pages({ labelSelector, signal }))
       objects.push(...(items as readonly Workload[]));
   } catch (error) {
-    // An API that is not served here has no objects.
-    if (!isStatusError(error, "NotFound")) throw error;
+    if (!absences.some((reason) => isStatusError(error, reason))) throw error;
   }
   return objects;
 }
@@ -110,6 +142,7 @@ async function occupant(
     name,
     uid,
     resource,
+    client,
     replicas: object.spec?.replicas ?? 1,
     isMarked: stringMember(annotations, evictAnnotation) === "true",
     block: await blockOf(client, resource, object, target, signal),
@@ -125,6 +158,8 @@ async function blockOf(
   signal: AbortSignal,
 ): Promise<Occupant["block"]> {
   if (metadata.deletionTimestamp !== undefined) return undefined;
+  // What follows others leaves with them.
+  if (followedTargets(metadata.annotations).has(target)) return undefined;
   const owner = metadata.ownerReferences?.find(({ controller }) => controller === true);
   const isPart = ownedByLabels.some((label) => stringMember(metadata.labels, label) !== undefined);
   if (owner === undefined || !isPart) {

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { FakeClock } from "@kcp-ts/testkit";
+import type { SeverityCondition } from "../api/index.ts";
 import { Heartbeats, heartbeatLateMs, heartbeatLostMs, skewMaxMs } from "./heartbeats.ts";
 import { targetStatus } from "./target-status.ts";
 
@@ -48,6 +49,27 @@ describe("an agent's heartbeat", () => {
     assert.deepEqual([look().status, look().reason], ["False", "ErrorHeartbeat"]);
     assert.match(look().message, /look at the syncer's log/);
     assert.equal(beat().status, "True");
+  });
+
+  it("tells since when it is not healthy, however bad it has become since", async () => {
+    const clock = new FakeClock();
+    const heartbeats = new Heartbeats(clock);
+    const last = new Date(clock.now()).toISOString();
+    let conditions: readonly SeverityCondition[] = [];
+    const sinceOf = (type: string) => {
+      const observation = { kind: "agent", heartbeat: heartbeats.observe("east", last) } as const;
+      const known = { ...target, status: { conditions } };
+      ({ conditions = [] } = targetStatus(known, observation, clock.now()));
+      const found = conditions.find((one) => one.type === type);
+      return `${found?.status} ${found?.lastTransitionTime}`;
+    };
+    sinceOf("Ready");
+    await clock.advance(heartbeatLateMs + 1);
+    const late = sinceOf("Ready");
+    assert.match(late, /^Unknown/);
+    await clock.advance(heartbeatLostMs - heartbeatLateMs);
+    for (const type of ["Ready", "HeartbeatHealthy"])
+      assert.equal(sinceOf(type), late.replace("Unknown", "False"));
   });
 
   it("counts by the listener's clock, however wrong the agent's is, and the difference is said", async () => {

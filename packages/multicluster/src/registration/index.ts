@@ -4,7 +4,7 @@ export { answerBytesMax, boundedTransport } from "./bounded-transport.ts";
 export { checkKubeconfig, isProblem, kubeconfigTextMax } from "./check-kubeconfig.ts";
 export { diagnose } from "./diagnose.ts";
 export type { OpenSealed } from "./kubeconfig-source.ts";
-export { leftoverOf } from "./originals.ts";
+export { leftoverOf, originalsOf } from "./originals.ts";
 export { isSealed, type SealedPlace, seal, sealingKeyBytes, unseal } from "./seal.ts";
 export { runSelfReport, type SelfReportOptions, selfReportMs } from "./self-report.ts";
 export {

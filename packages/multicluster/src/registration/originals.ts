@@ -1,8 +1,24 @@
-/** Objects of the logical cluster that a SyncTarget holds: something of them is in its cluster, or may be. */
-import { isStatusError } from "@kcp-ts/machinery/status";
-import { type Client, defineResource, type KubernetesObject } from "@kcp-ts/sdk";
-import { apiResourceImports, registrationFieldManager, syncerFinalizer } from "../api/index.ts";
-import { releasePatch } from "../syncer/index.ts";
+/** Objects that a SyncTarget holds, in its logical cluster and in all that use it: something of them is in its cluster, or may be. */
+import { isStatusError, type StatusReason } from "@kcp-ts/machinery/status";
+import {
+  type Client,
+  clusterAnnotation,
+  defineResource,
+  type KubernetesObject,
+  type Resource,
+  stringMember,
+} from "@kcp-ts/sdk";
+import { agentViewPath } from "../agent/index.ts";
+import {
+  apiResourceImports,
+  isSyncedNative,
+  registrationFieldManager,
+  type SyncTarget,
+  syncedNative,
+  syncerFinalizer,
+  targetNameIn,
+} from "../api/index.ts";
+import { releasePatch, type TargetIdentity } from "../syncer/index.ts";
 
 export interface HeldOriginal {
   readonly object: KubernetesObject;
@@ -10,62 +26,109 @@ export interface HeldOriginal {
   release(): Promise<void>;
 }
 
+export interface HeldOriginalsOptions {
+  /** Of the logical cluster of the SyncTarget; may do everything. */
+  readonly client: Client;
+  readonly target: TargetIdentity;
+  /** What of the control plane's own kinds is synced. */
+  readonly natives: readonly string[];
+  readonly signal: AbortSignal;
+}
+
 /** Of all APIs that the cluster lends. One by one: there may be many. */
-export async function* heldOriginals(
-  client: Client,
-  target: string,
-  signal: AbortSignal,
-): AsyncGenerator<HeldOriginal> {
-  const finalizer = syncerFinalizer(target);
+export async function* heldOriginals(options: HeldOriginalsOptions): AsyncGenerator<HeldOriginal> {
+  const { client, target, natives, signal } = options;
+  for (const name of natives) yield* heldOf(syncedNative(name), options);
   for await (const page of client.resource(apiResourceImports).pages({ signal })) {
     for (const { spec } of page.items) {
-      if (spec.location !== target) continue;
+      if (spec.location !== target.name) continue;
       const { groupVersion, plural, kind, scope } = spec;
       const { group = "", version } = groupVersion;
-      const resource = client.resource(
-        defineResource<KubernetesObject>({
-          group: group === "core" ? "" : group,
-          version,
-          resource: plural,
-          kind,
-          namespaced: scope === "Namespaced",
-        }),
-      );
-      try {
-        for await (const { items } of resource.pages({ signal })) {
-          for (const object of items) {
-            const { metadata } = object;
-            if (metadata.finalizers?.includes(finalizer) !== true) continue;
-            const patch = releasePatch(metadata, target);
-            const release = async () => {
-              if (patch === undefined) return;
-              const { name, namespace } = metadata;
-              const at = namespace === undefined ? { name } : { name, namespace };
-              try {
-                const options = { fieldManager: registrationFieldManager, signal };
-                await resource.patch(at, { type: "merge", patch }, options);
-              } catch (error) {
-                if (!isStatusError(error, "NotFound")) throw error;
-              }
-            };
-            yield { object, release };
-          }
-        }
-      } catch (error) {
-        // An API that is not served here has no objects.
-        if (!isStatusError(error, "NotFound")) throw error;
-      }
+      const resource = defineResource<KubernetesObject>({
+        group: group === "core" ? "" : group,
+        version,
+        resource: plural,
+        kind,
+        namespaced: scope === "Namespaced",
+      });
+      yield* heldOf(resource, options);
     }
   }
 }
 
-/** One of them, for people to read. */
-export async function leftoverOf(
-  client: Client,
-  target: string,
+async function* heldOf(
+  resource: Resource,
+  { client, target, signal }: HeldOriginalsOptions,
+): AsyncGenerator<HeldOriginal> {
+  const own: Way = { listed: client, inCluster: () => client, absences: ["NotFound"] };
+  yield* heldIn(own, resource, target, signal);
+  const view = client.withBasePath(agentViewPath(target));
+  const shared: Way = {
+    listed: view.inCluster("*"),
+    inCluster: (cluster) => view.inCluster(cluster),
+    // Where nobody else may use the SyncTarget, there is no view of others.
+    absences: ["NotFound", "Forbidden"],
+  };
+  yield* heldIn(shared, resource, target, signal);
+}
+
+interface Way {
+  readonly listed: Client;
+  readonly inCluster: (cluster: string) => Client;
+  /** What says that there is nothing: an API that is not served has no objects. */
+  readonly absences: readonly StatusReason[];
+}
+
+async function* heldIn(
+  { listed, inCluster, absences }: Way,
+  resource: Resource,
+  target: TargetIdentity,
   signal: AbortSignal,
-): Promise<string | undefined> {
-  for await (const { object } of heldOriginals(client, target, signal)) {
+): AsyncGenerator<HeldOriginal> {
+  try {
+    for await (const { items } of listed.resource<KubernetesObject>(resource as never).pages({
+      signal,
+    })) {
+      for (const object of items) {
+        const { metadata } = object;
+        const cluster = stringMember(metadata.annotations, clusterAnnotation) ?? target.cluster;
+        const targetName = targetNameIn(cluster, target);
+        if (metadata.finalizers?.includes(syncerFinalizer(targetName)) !== true) continue;
+        const patch = releasePatch(metadata, targetName);
+        const release = async () => {
+          if (patch === undefined) return;
+          const { name, namespace } = metadata;
+          const at = namespace === undefined ? { name } : { name, namespace };
+          const owner = inCluster(cluster).resource<KubernetesObject>(resource as never);
+          try {
+            const options = { fieldManager: registrationFieldManager, signal };
+            await owner.patch(at, { type: "merge", patch }, options);
+          } catch (error) {
+            if (!isStatusError(error, "NotFound")) throw error;
+          }
+        };
+        yield { object, release };
+      }
+    }
+  } catch (error) {
+    if (!absences.some((reason) => isStatusError(error, reason))) throw error;
+  }
+}
+
+/** What of a SyncTarget's originals there is to look for. */
+export function originalsOf(
+  client: Client,
+  { metadata: { name, uid = "" }, spec }: SyncTarget,
+  cluster: string,
+  { resources, signal }: { readonly resources: readonly string[]; readonly signal: AbortSignal },
+): HeldOriginalsOptions {
+  const natives = (spec?.resources ?? resources).filter(isSyncedNative);
+  return { client, target: { cluster, name, uid }, natives, signal };
+}
+
+/** One of them, for people to read. */
+export async function leftoverOf(options: HeldOriginalsOptions): Promise<string | undefined> {
+  for await (const { object } of heldOriginals(options)) {
     const { namespace = "", name } = object.metadata;
     return `${object.kind ?? "the object"} ${namespace}/${name}`;
   }

@@ -38,7 +38,7 @@ import { connectCluster } from "./connect-cluster.ts";
 import { diagnose } from "./diagnose.ts";
 import { Heartbeats, heartbeatLateMs } from "./heartbeats.ts";
 import { type OpenSealed, readKubeconfig } from "./kubeconfig-source.ts";
-import { heldOriginals, leftoverOf } from "./originals.ts";
+import { heldOriginals, leftoverOf, originalsOf } from "./originals.ts";
 import { happenings } from "./status-events.ts";
 import { type LinkReport, type LinkSettings, linkDefaults, TargetLink } from "./target-link.ts";
 import { isSaid, type Observation, targetStatus } from "./target-status.ts";
@@ -257,7 +257,8 @@ export class TargetController {
     }
     // Nobody works in the cluster from here on: what is let go of is not taken again.
     await this.#close(id);
-    for await (const held of heldOriginals(client, key.name, signal)) await held.release();
+    const held = heldOriginals(this.#held(key, target, client, signal));
+    for await (const original of held) await original.release();
     await this.#agents.revoke(client, target, signal);
     await this.#removeImports(key, target, client, signal);
     const resource = client.resource(syncTargets);
@@ -278,7 +279,7 @@ export class TargetController {
     const { cluster } = key;
     const state = await targets.drain(target, { cluster, connection, signal });
     if (state === "pending") return "what was synced to the cluster is being removed from it";
-    const leftover = await leftoverOf(client, key.name, signal);
+    const leftover = await leftoverOf(this.#held(key, target, client, signal));
     if (leftover !== undefined) return `${leftover} is still in the cluster`;
     try {
       await this.#agents.uninstall(target, connection, signal);
@@ -286,6 +287,11 @@ export class TargetController {
     } catch (error) {
       return `the agent could not be removed from the cluster: ${diagnose(error).message}`;
     }
+  }
+
+  #held({ cluster }: ObjectKey, target: SyncTarget, client: Client, signal: AbortSignal) {
+    const { resources } = this.#options;
+    return originalsOf(client, target, cluster, { resources, signal });
   }
 
   #tellOrphaned({ cluster }: ObjectKey, target: SyncTarget, drainTimeoutMs: number): void {

@@ -197,8 +197,12 @@ export function settled(
   draft: Draft,
   nowMs: number,
 ): SeverityCondition {
-  const { type } = draft;
+  const { type, status } = draft;
   const before = findCondition(known, type);
+  // How long a cluster is tolerated counts from when it was last well, whether it is unknown or bad by now.
+  const isStillNot = before !== undefined && before.status !== "True" && status !== "True";
+  if (isStillNot)
+    return { ...withoutObserved(draft), lastTransitionTime: before.lastTransitionTime };
   const after = findCondition(
     setCondition(before === undefined ? [] : [before], draft, nowMs),
     type,

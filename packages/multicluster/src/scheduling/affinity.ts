@@ -28,7 +28,8 @@ interface Term {
   isViolatedBy(candidate: Candidate): string | undefined;
 }
 
-const indifferent: Affinity = { refusals: () => [], dislikes: () => [] };
+const none: readonly string[] = [];
+const indifferent: Affinity = { refusals: () => none, dislikes: () => none };
 
 export function affinityTo(
   { affinity = [], antiAffinity = [] }: Policy,

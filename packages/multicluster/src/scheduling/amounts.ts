@@ -37,9 +37,18 @@ function amountOf(quantity: JsonValue): number | undefined {
   return amount;
 }
 
+const printed = { binary: new Map<number, string>(), decimal: new Map<number, string>() };
+
 export function formatAmount(name: string, amount: number): string {
   const isBinary = binaries.test(name);
-  return formatNanos({ nanos: BigInt(Math.round(amount)) * 1_000_000n, isBinary });
+  const texts = isBinary ? printed.binary : printed.decimal;
+  let text = texts.get(amount);
+  if (text === undefined) {
+    text = formatNanos({ nanos: BigInt(Math.round(amount)) * 1_000_000n, isBinary });
+    if (texts.size >= knownMax) texts.clear();
+    texts.set(amount, text);
+  }
+  return text;
 }
 
 /** What people count in powers of two. */

@@ -137,7 +137,7 @@ describe("affinity between workloads", () => {
 
 describe("room", () => {
   const used = (quantities: Record<string, string>) => ({
-    inCluster: () => amountsOf(quantities),
+    inCluster: () => (resource: string) => amountsOf(quantities).get(resource) ?? 0,
     byWorkspace: () => amountsOf(quantities),
   });
   const allocatable = { cpu: "4", memory: "6Gi", pods: "110" };

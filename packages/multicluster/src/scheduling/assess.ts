@@ -38,6 +38,8 @@ export interface Presence {
 }
 
 export interface Assessment {
+  /** What was followed. */
+  readonly policy: Policy;
   readonly prospects: ReadonlyMap<string, Prospect>;
   /** How many there may be in all clusters together; undefined: as many as are asked for. */
   readonly total: Bound | undefined;
@@ -79,12 +81,22 @@ const preferencesMax = 3;
 /** The greatest weight that there can be, for sums that are exact. */
 export const prospectWeightMax = 1000 * preference ** preferencesMax;
 
+/** Most clusters have nothing against a workload: that costs nothing to say. */
+const none: readonly string[] = [];
+const noScores: readonly Score[] = [];
+
+function joined(one: readonly string[], other: readonly string[]): readonly string[] {
+  if (one.length === 0) return other;
+  return other.length === 0 ? one : [...one, ...other];
+}
+
 export function assess(input: AssessInput): Assessment {
   const { workload, candidates, policy = builtIn, wish, usage = noUsage } = input;
   const selected = candidates.filter((one) => isSelected(one, policy, wish));
   const affinity = affinityTo(policy, input.neighbours ?? [], candidates);
+  const spread = policy.spread ?? [];
   const opinions = candidates.map((one) => {
-    const penalties = [...preferNoSchedule(one, workload, policy), ...affinity.dislikes(one)];
+    const penalties = joined(preferNoSchedule(one, workload, policy), affinity.dislikes(one));
     return { candidate: one, penalties: penalties.slice(0, preferencesMax) };
   });
   const worst = Math.max(0, ...opinions.map(({ penalties }) => penalties.length));
@@ -93,17 +105,24 @@ export function assess(input: AssessInput): Assessment {
     const { name } = candidate;
     const weight = weightOf(name, policy, wish);
     const demand: Demand = { requests: workload.requests, present: input.present(name) };
-    const scores = penalties.map((text) => ({ text, factor: 1 / preference }));
+    const scores: readonly Score[] =
+      penalties.length === 0
+        ? noScores
+        : penalties.map((text) => ({ text, factor: 1 / preference }));
     prospects.set(name, {
       expelled: expulsions(candidate, input, weight),
       refused: refusals(candidate, input, affinity.refusals(candidate)),
       weight: Math.max(1, weight) * preference ** (worst - penalties.length),
       scores: weight === 1 ? scores : [{ text: `weight ${weight}`, factor: weight }, ...scores],
       room: roomIn(candidate, demand, usage),
-      domains: (policy.spread ?? []).map(({ topologyKey }) => candidate.labels[topologyKey] ?? ""),
+      domains:
+        spread.length === 0
+          ? none
+          : spread.map(({ topologyKey }) => candidate.labels[topologyKey] ?? ""),
     });
   }
   return {
+    policy,
     prospects,
     total: totalRoomOf(policy.choice, workload.requests, presencesOf(selected, input), usage),
     maxSkews: (policy.spread ?? []).map(({ maxSkew = 1 }) => maxSkew),
@@ -133,8 +152,10 @@ function expulsions(
   { policy = builtIn, wish, workload }: AssessInput,
   weight: number,
 ): readonly string[] {
-  const found: string[] = [];
   const { choice } = policy;
+  const isPlain = weight !== 0 && candidate.taints === undefined;
+  if (isPlain && isSelected(candidate, policy, wish)) return none;
+  const found: string[] = [];
   if (!isSelected(candidate, policy, wish)) {
     if (wish?.selector !== undefined)
       found.push(`the annotation cluster-selector ${wish.selector} does not select it`);
@@ -152,11 +173,13 @@ function refusals(
   { policy = builtIn, wish, workload }: AssessInput,
   byAffinity: readonly string[],
 ): readonly string[] {
-  const found: string[] = [];
   const { choice } = policy;
+  const isServed = candidate.resources?.includes(workload.resource) !== false;
+  if (isServed && choice === undefined && candidate.taints === undefined) return byAffinity;
+  const found: string[] = [];
   if (choice !== undefined && choice.location === undefined && wish?.selector === undefined)
     found.push(`Placement ${choice.placement} has no Location`);
-  if (candidate.resources?.includes(workload.resource) === false)
+  if (!isServed)
     found.push(
       `it does not serve ${workload.resource} in a compatible way (kubectl get apiresourceimports says why)`,
     );
@@ -171,18 +194,22 @@ function preferNoSchedule(
   workload: Workload,
   policy: Policy,
 ): readonly string[] {
-  return untolerated(candidate, workload, policy, "PreferNoSchedule").map(notTolerated);
+  const found = untolerated(candidate, workload, policy, "PreferNoSchedule");
+  return found.length === 0 ? none : found.map(notTolerated);
 }
 
 function untolerated(
-  { taints = [] }: Candidate,
+  { taints }: Candidate,
   workload: Workload,
   { tolerations = [] }: Policy,
   effect: Taint["effect"],
 ): readonly Taint[] {
+  if (taints === undefined) return noTaints;
   const all = [...tolerations, ...workload.tolerations];
   return taints.filter((taint) => taint.effect === effect && !all.some(tolerates(taint)));
 }
+
+const noTaints: readonly Taint[] = [];
 
 function tolerates(taint: Taint): (toleration: Toleration) => boolean {
   return ({ key = "", operator = "Equal", value = "", effect = "" as never }) => {

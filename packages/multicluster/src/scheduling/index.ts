@@ -23,7 +23,13 @@ export {
   type WorkspacePlan,
   type WorkspaceState,
 } from "./plan-workspace.ts";
-export { type Namespace, type NamespaceFacts, namespaces, Policies } from "./policies.ts";
+export {
+  type Namespace,
+  type NamespaceFacts,
+  namespaces,
+  Policies,
+  type PolicyFacts,
+} from "./policies.ts";
 export {
   builtIn,
   choosesLocation,
@@ -43,11 +49,13 @@ export { formatReservation, readReservation } from "./reservation.ts";
 export { ReservedController, type ReservedControllerOptions } from "./reserved-controller.ts";
 export { noUsage, type Usage } from "./room.ts";
 export {
+  factsFrom,
   type News,
   Scheduler,
   type SchedulerOptions,
   type SchedulingFacts,
   type Subject,
+  seenPart,
 } from "./scheduler.ts";
 export {
   requestsOf,

@@ -43,7 +43,8 @@ interface Whole extends WholeName {
 /** What one workload takes of one cluster. */
 interface Cell {
   readonly target: string;
-  readonly seen: Map<string, Amounts>;
+  /** By part: one, but for a moment. */
+  seen: Map<string, Amounts> | undefined;
   held: Amounts | undefined;
   counted: Amounts;
 }
@@ -70,7 +71,8 @@ export class Ledger {
     const whole = this.#whole(part);
     whole.labels = part.labels;
     const isNew = !whole.cells.has(part.target);
-    this.#cell(whole, part.target).seen.set(part.key, part.amounts);
+    const cell = this.#cell(whole, part.target);
+    cell.seen = (cell.seen ?? new Map()).set(part.key, part.amounts);
     this.#count(whole, part.target);
     if (isNew) this.#options.onMoved?.(part);
   }
@@ -80,7 +82,7 @@ export class Ledger {
     if (part === undefined) return;
     this.#parts.delete(key);
     const whole = this.#whole(part);
-    whole.cells.get(part.target)?.seen.delete(key);
+    whole.cells.get(part.target)?.seen?.delete(key);
     this.#count(whole, part.target);
     if (!whole.cells.has(part.target)) this.#options.onMoved?.(part);
   }
@@ -96,11 +98,11 @@ export class Ledger {
     }
   }
 
-  /** By all but one workload, of the cluster that it calls so. */
-  usedByOthers(name: WholeName, target: string, home = name.cluster): Amounts {
+  /** How much of a resource all but one workload have of the cluster that it calls so. */
+  usedByOthers(name: WholeName, target: string, home = name.cluster): (resource: string) => number {
     const sum = this.#places.get(this.#placeOf(home, target)) ?? nothing;
-    const own = this.#wholes.get(idOf(name))?.cells.get(target)?.counted;
-    return own === undefined ? sum : less(sum, own);
+    const own = this.#wholes.get(idOf(name))?.cells.get(target)?.counted ?? nothing;
+    return (resource) => (sum.get(resource) ?? 0) - (own.get(resource) ?? 0);
   }
 
   /** By all but one workload of its workspace, of some clusters together. */
@@ -144,7 +146,7 @@ export class Ledger {
   #cell(whole: Whole, target: string): Cell {
     let cell = whole.cells.get(target);
     if (cell === undefined) {
-      cell = { target, seen: new Map(), held: undefined, counted: nothing };
+      cell = { target, seen: undefined, held: undefined, counted: nothing };
       whole.cells.set(target, cell);
     }
     return cell;
@@ -154,13 +156,14 @@ export class Ledger {
     const cell = whole.cells.get(target);
     if (cell === undefined) return;
     let seen: Amounts = nothing;
-    for (const amounts of cell.seen.values())
+    for (const amounts of cell.seen?.values() ?? [])
       seen = seen === nothing ? amounts : total(seen, amounts);
-    const counted = cell.held === undefined ? seen : atLeast(seen, cell.held);
+    const { held } = cell;
+    const counted = held === undefined ? seen : seen.size === 0 ? held : atLeast(seen, held);
     const before = cell.counted;
     cell.counted = counted;
     this.#move(whole, target, before, counted);
-    if (cell.seen.size > 0 || cell.held !== undefined) return;
+    if ((cell.seen?.size ?? 0) > 0 || held !== undefined) return;
     whole.cells.delete(target);
     if (whole.cells.size === 0) this.#forget(whole);
   }
@@ -207,12 +210,6 @@ function total(one: Amounts, other: Amounts): Amounts {
   const sum = new Map(one);
   addTo(sum, other);
   return sum;
-}
-
-function less(sum: Amounts, own: Amounts): Amounts {
-  const rest = new Map(sum);
-  addTo(rest, own, -1);
-  return rest;
 }
 
 function isSame(one: Amounts, other: Amounts): boolean {

@@ -21,9 +21,17 @@ export interface WorkspaceState {
   readonly cluster: string;
   readonly targets: readonly SyncTarget[];
   readonly locations: readonly Location[];
+  /** Of workspaces whose clusters this one uses, by their names and paths. */
+  readonly offered?: ReadonlyMap<string, OfferedLocations> | undefined;
   readonly placements: readonly Placement[];
   readonly namespaces: readonly NamespaceFacts[];
   readonly nowMs: number;
+}
+
+export interface OfferedLocations {
+  /** The logical cluster that they are in. */
+  readonly path: string;
+  readonly locations: readonly Location[];
 }
 
 export interface WorkspacePlan {
@@ -60,7 +68,7 @@ export function planWorkspace(state: WorkspaceState): WorkspacePlan {
   const placements = state.placements.map((placement) => placementSaying(placement, state));
   return {
     needsDefaultLocation:
-      state.targets.some(({ metadata }) => metadata.deletionTimestamp === undefined) &&
+      state.targets.some(({ metadata }) => isOwn(metadata) && !isGoing(metadata)) &&
       !state.locations.some(({ metadata }) => metadata.name === defaultLocationName),
     locations: locations.filter(isNews),
     placements: placements.filter(({ placement, status }) => !same(placement.status ?? {}, status)),
@@ -69,6 +77,15 @@ export function planWorkspace(state: WorkspaceState): WorkspacePlan {
       .flatMap((namespace) => namespaceSaying(namespace, placements, state)),
     wakeAtMs: nextEviction(state),
   };
+}
+
+/** Those of other workspaces, which this one uses, have a dot in their names. */
+function isOwn({ name }: SyncTarget["metadata"]): boolean {
+  return !name.includes(".");
+}
+
+function isGoing({ deletionTimestamp }: SyncTarget["metadata"]): boolean {
+  return deletionTimestamp !== undefined;
 }
 
 function nextEviction({ targets, nowMs }: WorkspaceState): number | undefined {
@@ -127,12 +144,28 @@ function placementSaying(placement: Placement, state: WorkspaceState): Placement
   const selected =
     location === undefined
       ? {}
-      : { selectedLocation: { path: state.cluster, locationName: location.metadata.name } };
+      : {
+          selectedLocation: {
+            path: choice.path ?? state.cluster,
+            locationName: location.metadata.name,
+          },
+        };
   return { placement, status: { phase, ...selected, conditions } };
+}
+
+/** Of this workspace, or of one whose clusters it uses. */
+function locationsIn(
+  workspace: string,
+  { cluster, locations, offered }: WorkspaceState,
+): OfferedLocations | undefined {
+  if (workspace === "" || workspace === cluster) return { path: cluster, locations };
+  return offered?.get(workspace);
 }
 
 interface Choice {
   readonly location?: Location;
+  /** The logical cluster of the Location. */
+  readonly path?: string;
   readonly words: string;
   readonly problem?: { readonly reason: string; readonly message: string };
 }
@@ -142,16 +175,17 @@ function choose(placement: Placement, state: WorkspaceState): Choice {
   const { spec, status } = placement;
   if (!choosesLocation(placement)) return { words: "it is about every cluster of the workspace" };
   const { locationWorkspace = "" } = spec;
-  if (locationWorkspace !== "" && locationWorkspace !== state.cluster) {
-    const message = `Locations of ${locationWorkspace} cannot be used from here: bind the APIExport that offers its clusters`;
+  const there = locationsIn(locationWorkspace, state);
+  if (there === undefined) {
+    const message = `Locations of ${locationWorkspace} cannot be used from here: bind the APIExport that offers its clusters (kubectl kcp bind compute ${locationWorkspace})`;
     return { words: "", problem: { reason: "LocationNotFound", message } };
   }
-  const valid = state.locations.filter((location) => selectsLocation(placement, location));
+  const valid = there.locations.filter((location) => selectsLocation(placement, location));
   const known = status?.selectedLocation?.locationName;
   const kept = valid.find(({ metadata }) => metadata.name === known);
   const location = kept ?? [...valid].sort(byAvailability(state))[0];
   if (location !== undefined)
-    return { location, words: `Location ${location.metadata.name} is selected` };
+    return { location, path: there.path, words: `Location ${location.metadata.name} is selected` };
   const message = "No valid location is found";
   return { words: "", problem: { reason: "LocationNoMatch", message } };
 }

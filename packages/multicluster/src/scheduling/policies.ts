@@ -85,51 +85,67 @@ export function policyStores(clusters: Clusters): PolicyStores {
   };
 }
 
+/** Where Placements, Locations and namespaces are known from. */
+export interface PolicyFacts {
+  placementsIn(cluster: ClusterName): readonly Placement[];
+  placement(cluster: ClusterName, name: string): Placement | undefined;
+  locationsIn(cluster: ClusterName): readonly Location[];
+  /** Undefined for a namespace that is not known. */
+  namespaceLabels(cluster: ClusterName, namespace: string): StringMap | undefined;
+}
+
+export function watchedFacts(stores: PolicyStores): PolicyFacts {
+  return {
+    placementsIn: (cluster) => allIn(stores.placements, cluster),
+    placement: (cluster, name) => stores.placements.get({ cluster, namespace: "", name }),
+    locationsIn: (cluster) => allIn(stores.locations, cluster),
+    namespaceLabels: (cluster, name) =>
+      stores.namespaces.get({ cluster, namespace: "", name })?.labels,
+  };
+}
+
 export interface PolicyKey {
   readonly cluster: ClusterName;
   readonly namespace: string;
   readonly labels: StringMap;
 }
 
-const globalKey = { cluster: rootCluster, namespace: "", name: globalPlacement.name };
-
 export class Policies {
-  readonly #stores: PolicyStores;
+  readonly #facts: PolicyFacts;
 
-  constructor(stores: PolicyStores) {
-    this.#stores = stores;
+  constructor(facts: PolicyFacts) {
+    this.#facts = facts;
   }
 
   policyFor({ cluster, namespace, labels: workloadLabels }: PolicyKey): Policy {
     const own = this.placementsOf(cluster);
     const global = this.globalPlacement();
     if (own.length === 0 && global === undefined) return builtIn;
-    const found = this.#stores.namespaces.get({ cluster, namespace: "", name: namespace });
-    const subject = { namespaceLabels: found?.labels ?? {}, workloadLabels };
+    const namespaceLabels = this.#facts.namespaceLabels(cluster, namespace) ?? {};
     const located = (placement: Placement, level: Level) =>
       this.#locationsOf(cluster, placement, level);
-    return policyOf(statementsFor(subject, own, global, located));
+    return policyOf(statementsFor({ namespaceLabels, workloadLabels }, own, global, located));
   }
 
   placementsOf(cluster: ClusterName): readonly Placement[] {
-    return allIn(this.#stores.placements, cluster);
+    return this.#facts.placementsIn(cluster);
   }
 
   globalPlacement(): Placement | undefined {
-    return this.#stores.placements.get(globalKey);
+    return this.#facts.placement(rootCluster, globalPlacement.name);
   }
 
   /** The Placement of all has no status for each workspace: whatever it selects there is meant. */
   #locationsOf(cluster: ClusterName, placement: Placement, level: Level): readonly Location[] {
     if (level === "global")
-      return allIn(this.#stores.locations, cluster).filter((location) =>
-        selectsLocation(placement, location),
-      );
+      return this.#facts
+        .locationsIn(cluster)
+        .filter((location) => selectsLocation(placement, location));
     const { selectedLocation } = placement.status ?? {};
     if (selectedLocation === undefined) return [];
-    const { path, locationName: name } = selectedLocation;
+    const { path, locationName } = selectedLocation;
     const home = parseClusterName(path);
-    const location = home && this.#stores.locations.get({ cluster: home, namespace: "", name });
-    return location === undefined ? [] : [location];
+    const all = home === undefined ? [] : this.#facts.locationsIn(home);
+    return all.filter(({ metadata }) => metadata.name === locationName);
   }
 }

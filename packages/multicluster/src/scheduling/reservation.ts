@@ -3,15 +3,36 @@ import { type StringMap, stringMember } from "@kcp-ts/sdk";
 import { reservedAnnotation } from "../api/index.ts";
 import { type Amounts, amountsOf, quantitiesOf } from "./amounts.ts";
 
+const texts = new WeakMap<Amounts, string>();
+
 export function formatReservation(amounts: Amounts): string {
-  return Object.entries(quantitiesOf(amounts))
-    .map(([name, quantity]) => `${name}=${quantity}`)
-    .join(",");
+  let text = texts.get(amounts);
+  if (text === undefined) {
+    text = Object.entries(quantitiesOf(amounts))
+      .map(([name, quantity]) => `${name}=${quantity}`)
+      .join(",");
+    texts.set(amounts, text);
+  }
+  return text;
 }
 
 /** What cannot be read reserves nothing. */
 export function readReservation(annotations: StringMap | undefined): Amounts {
   const text = stringMember(annotations, reservedAnnotation) ?? "";
+  let amounts = readings.get(text);
+  if (amounts === undefined) {
+    amounts = readText(text);
+    if (readings.size >= readingsMax) readings.clear();
+    readings.set(text, amounts);
+  }
+  return amounts;
+}
+
+/** Many parts say the same. */
+const readings = new Map<string, Amounts>();
+const readingsMax = 4096;
+
+function readText(text: string): Amounts {
   const quantities: Record<string, string> = {};
   for (const piece of text.split(",")) {
     const [, name = "", quantity = ""] = /^([^=]+)=(.+)$/.exec(piece) ?? [];

@@ -12,8 +12,8 @@ import type { LocationChoice } from "./policy.ts";
 
 /** What others take: all but the workload itself. */
 export interface Usage {
-  /** Of one cluster, from all workspaces. */
-  inCluster(candidate: Candidate): Amounts;
+  /** How much of a resource of one cluster, from all workspaces. */
+  inCluster(candidate: Candidate): (resource: string) => number;
   /** Of some clusters together, by the workspace of the workload. */
   byWorkspace(targets: readonly string[]): Amounts;
 }
@@ -25,7 +25,8 @@ export interface Demand {
 }
 
 const none: Amounts = new Map();
-export const noUsage: Usage = { inCluster: () => none, byWorkspace: () => none };
+const noneOf = () => 0;
+export const noUsage: Usage = { inCluster: () => noneOf, byWorkspace: () => none };
 
 export function roomIn(candidate: Candidate, demand: Demand, usage: Usage): Bound | undefined {
   const limits = limitsOf(candidate);
@@ -45,9 +46,11 @@ export function totalRoomOf(
   const sum = (field: keyof Presence) =>
     [...presences.values()].reduce((total, one) => total + one[field], 0);
   const present = { replicas: sum("replicas"), available: sum("available") };
-  const room = roomFor(limits, usage.byWorkspace([...presences.keys()]), { requests, present });
+  const used = usage.byWorkspace([...presences.keys()]);
+  const room = roomFor(limits, (resource) => used.get(resource) ?? 0, { requests, present });
   const bound = atLeastPresent(room, present);
-  return bound && { ...bound, because: `Location ${choice.location}: ${bound.because}` };
+  if (bound === undefined) return undefined;
+  return { replicas: bound.replicas, because: `Location ${choice.location}: ${bound.because}` };
 }
 
 type Limits = (resource: string) => number | undefined;
@@ -85,35 +88,63 @@ function isExtended(resource: string): boolean {
   return resource.includes("/") || resource.startsWith("hugepages-");
 }
 
-/** The tightest. */
-function roomFor(limits: Limits, used: Amounts, { requests, present }: Demand): Bound | undefined {
-  let tightest: Bound | undefined;
-  const consider = (replicas: number, because: string) => {
-    if (tightest === undefined || replicas < tightest.replicas) tightest = { replicas, because };
-  };
-  for (const resource of [...requests.keys()].sort()) {
-    const each = requests.get(resource) ?? 0;
+/** The tightest. Why is only said when it is asked for: most clusters have more room than anybody wants. */
+function roomFor(
+  limits: Limits,
+  used: (resource: string) => number,
+  { requests, present }: Demand,
+): Bound | undefined {
+  let tightest: Shortage | undefined;
+  for (const [resource, each] of requests) {
     const limit = limits(resource);
     if (limit === undefined || each <= 0) continue;
-    const taken = used.get(resource) ?? 0;
+    const taken = used(resource);
     const replicas = Math.max(0, Math.floor((limit - taken) / each));
-    consider(replicas, fullness(resource, limit, taken, each));
+    const isTighter =
+      tightest === undefined ||
+      replicas < tightest.replicas ||
+      (replicas === tightest.replicas && resource < tightest.resource);
+    if (isTighter) tightest = { replicas, resource, limit, taken, each };
   }
   const workloads = limits(workloadsResource);
-  const others = used.get(workloadsResource) ?? 0;
+  const others = workloads === undefined ? 0 : used(workloadsResource);
   if (workloads !== undefined && others + 1000 > workloads && present.replicas === 0)
-    consider(0, `${others / 1000} of ${workloads / 1000} workloads are here`);
-  return tightest;
+    return { replicas: 0, because: `${others / 1000} of ${workloads / 1000} workloads are here` };
+  return tightest && new ShortageBound(tightest.replicas, tightest);
 }
 
-function fullness(resource: string, limit: number, taken: number, each: number): string {
-  const text = (amount: number) => formatAmount(resource, amount);
-  const asked = resource === podsResource ? "" : `, and each replica asks for ${text(each)}`;
-  return `${text(taken)} of ${text(limit)} ${resource} is reserved by others${asked}`;
+interface Shortage {
+  readonly replicas: number;
+  readonly resource: string;
+  readonly limit: number;
+  readonly taken: number;
+  readonly each: number;
+}
+
+class ShortageBound implements Bound {
+  readonly replicas: number;
+  readonly #shortage: Shortage;
+
+  constructor(replicas: number, shortage: Shortage) {
+    this.replicas = replicas;
+    this.#shortage = shortage;
+  }
+
+  get because(): string {
+    const { resource, limit, taken, each } = this.#shortage;
+    const text = (amount: number) => formatAmount(resource, amount);
+    const asked = resource === podsResource ? "" : `, and each replica asks for ${text(each)}`;
+    return `${text(taken)} of ${text(limit)} ${resource} is reserved by others${asked}`;
+  }
+
+  withReplicas(replicas: number): Bound {
+    return new ShortageBound(replicas, this.#shortage);
+  }
 }
 
 function atLeastPresent(bound: Bound | undefined, present: Presence): Bound | undefined {
-  if (bound === undefined) return undefined;
   const running = Math.min(present.replicas, present.available);
-  return bound.replicas >= running ? bound : { ...bound, replicas: running };
+  return bound instanceof ShortageBound && bound.replicas < running
+    ? bound.withReplicas(running)
+    : bound;
 }

@@ -21,7 +21,7 @@ import {
 } from "../api/index.ts";
 import type { Neighbour } from "./affinity.ts";
 import type { Amounts } from "./amounts.ts";
-import { Ledger, type LedgerOptions, type WholeName } from "./ledger.ts";
+import { Ledger, type LedgerOptions, type SeenPart, type WholeName } from "./ledger.ts";
 import {
   type Namespace,
   type NamespaceFacts,
@@ -30,6 +30,7 @@ import {
   ofCluster,
   Policies,
   policyStores,
+  watchedFacts,
 } from "./policies.ts";
 import type { Policy } from "./policy.ts";
 import { readReservation } from "./reservation.ts";
@@ -59,6 +60,31 @@ export interface SchedulingFacts {
   readonly neighbours: readonly Neighbour[];
 }
 
+export function factsFrom(policies: Policies, ledger: Ledger, subject: Subject): SchedulingFacts {
+  const policy = policies.policyFor(subject);
+  const usage: Usage = {
+    inCluster: ({ name, home }) => ledger.usedByOthers(subject, name, home),
+    byWorkspace: (targets) => ledger.usedInWorkspace(subject, targets),
+  };
+  const isSocial = (policy.affinity ?? []).length + (policy.antiAffinity ?? []).length > 0;
+  return { policy, usage, neighbours: isSocial ? ledger.neighbours(subject) : [] };
+}
+
+/** What a part says for the ledger; undefined for what is none. */
+export function seenPart(
+  { metadata }: KubernetesObject,
+  { cluster, namespace, name }: ObjectKey,
+  resource: string,
+): SeenPart | undefined {
+  const { labels = {}, annotations } = metadata;
+  const target = assignedCluster(labels);
+  const whole = wholeNameOf(labels);
+  if (target === undefined || whole === undefined) return undefined;
+  const key = `${resource} ${formatKey({ cluster, namespace, name })}`;
+  const amounts = readReservation(annotations);
+  return { key, cluster, namespace, resource, name: whole, target, labels, amounts };
+}
+
 export class Scheduler {
   readonly policies: Policies;
   readonly ledger: Ledger;
@@ -68,7 +94,7 @@ export class Scheduler {
 
   constructor({ clusters, ...options }: SchedulerOptions) {
     this.#clusters = clusters;
-    this.policies = new Policies(policyStores(clusters));
+    this.policies = new Policies(watchedFacts(policyStores(clusters)));
     this.ledger = new Ledger({
       ...options,
       onFreed: () => this.#tell({ kind: "room" }),
@@ -89,14 +115,7 @@ export class Scheduler {
   }
 
   factsFor(subject: Subject): SchedulingFacts {
-    const policy = this.policies.policyFor(subject);
-    const usage: Usage = {
-      inCluster: ({ name, home }) => this.ledger.usedByOthers(subject, name, home),
-      byWorkspace: (targets) => this.ledger.usedInWorkspace(subject, targets),
-    };
-    const isSocial = (policy.affinity ?? []).length + (policy.antiAffinity ?? []).length > 0;
-    const neighbours = isSocial ? this.ledger.neighbours(subject) : [];
-    return { policy, usage, neighbours };
+    return factsFrom(this.policies, this.ledger, subject);
   }
 
   /** What was decided, until it can be seen. */
@@ -107,17 +126,9 @@ export class Scheduler {
   /** Parts of one kind, by their metadata. */
   follow(source: ObjectSource<KubernetesObject>, resource: string): void {
     const see = (part: KubernetesObject, { key }: { readonly key: ObjectKey }) => {
-      const id = `${resource} ${formatKey(key)}`;
-      const target = assignedCluster(part.metadata.labels);
-      const name = wholeNameOf(part);
-      if (target === undefined || name === undefined) {
-        this.ledger.unsee(id);
-        return;
-      }
-      const { cluster, namespace } = key;
-      const { labels = {}, annotations } = part.metadata;
-      const amounts = readReservation(annotations);
-      this.ledger.see({ key: id, cluster, namespace, resource, name, target, labels, amounts });
+      const seen = seenPart(part, key, resource);
+      if (seen === undefined) this.ledger.unsee(`${resource} ${formatKey(key)}`);
+      else this.ledger.see(seen);
     };
     source.addHandler({
       added: see,
@@ -181,9 +192,9 @@ export class Scheduler {
   }
 }
 
-function wholeNameOf({ metadata }: KubernetesObject): string | undefined {
+function wholeNameOf(labels: StringMap): string | undefined {
   for (const label of ownedByLabels) {
-    const value = metadata.labels?.[label];
+    const value = labels[label];
     if (value !== undefined && value !== "") return value;
   }
   return undefined;

@@ -51,12 +51,47 @@ export interface WorkloadShape {
 export function reservationOf(requests: Amounts, replicas: number): Amounts {
   // What makes no Pods takes nothing.
   if (requests.size === 0) return requests;
-  return new Map([...times(requests, replicas), [workloadsResource, 1000]]);
+  return recall(reservations, requests, replicas, () => {
+    const reserved = new Map(times(requests, replicas));
+    return reserved.set(workloadsResource, 1000);
+  });
+}
+
+/** Of the same requests, parts with the same share take the same. */
+const reservations = new WeakMap<Amounts, Map<number, Amounts>>();
+
+function recall<Value>(
+  known: WeakMap<Amounts, Map<number, Value>>,
+  requests: Amounts,
+  replicas: number,
+  compute: () => Value,
+): Value {
+  const bySize = known.get(requests) ?? new Map<number, Value>();
+  known.set(requests, bySize);
+  let value = bySize.get(replicas);
+  if (value === undefined) {
+    value = compute();
+    bySize.set(replicas, value);
+  }
+  return value;
 }
 
 /** As a scheduler of Pods counts: containers add up, what runs before them only counts where it is more. */
 export function requestsOf(pod: JsonObject | undefined): Amounts {
   if (pod === undefined) return nothing;
+  if (!isJsonObject(pod)) return sumRequests(pod);
+  let requests = known.get(pod);
+  if (requests === undefined) {
+    requests = sumRequests(pod);
+    known.set(pod, requests);
+  }
+  return requests;
+}
+
+/** A whole is asked about for each of its parts. */
+const known = new WeakMap<JsonObject, Amounts>();
+
+function sumRequests(pod: JsonObject): Amounts {
   const sum = new Map<string, number>();
   for (const container of listOf(pod, "containers")) addTo(sum, requestsIn(container));
   let before: Amounts = new Map();

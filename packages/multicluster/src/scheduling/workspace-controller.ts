@@ -4,6 +4,7 @@
  * A workspace is looked at as a whole, when something in it changes; it writes only what differs.
  */
 import type { Clock } from "@kcp-ts/machinery/base";
+import type { ClusterName } from "@kcp-ts/machinery/names";
 import { isStatusError } from "@kcp-ts/machinery/status";
 import {
   type Client,
@@ -31,6 +32,7 @@ import {
 import {
   type LocationSaying,
   type NamespaceSaying,
+  type OfferedLocations,
   type PlacementSaying,
   planWorkspace,
 } from "./plan-workspace.ts";
@@ -46,8 +48,17 @@ import {
 
 export interface WorkspaceControllerOptions {
   readonly clusters: Clusters;
+  /** Which SyncTargets each workspace has, those that it uses of others included; its own if left out. Run by the caller. */
+  readonly users?: ClusterUsers | undefined;
   readonly clock: Clock;
   readonly onError: (error: unknown, key: ObjectKey) => void;
+}
+
+export interface ClusterUsers extends Clusters {
+  /** Workspaces whose clusters this one uses, by names and paths. */
+  homesOf(tenant: ClusterName): ReadonlyMap<string, ClusterName>;
+  /** Workspaces that use the clusters of this one. */
+  tenantsOf(home: ClusterName): readonly ClusterName[];
 }
 
 export class WorkspaceController {
@@ -55,14 +66,17 @@ export class WorkspaceController {
   readonly #clock: Clock;
   readonly #stores: ReturnType<typeof policyStores>;
   readonly #targets: ObjectStore<SyncTarget>;
+  readonly #users: ClusterUsers | undefined;
 
-  constructor({ clusters, clock, onError }: WorkspaceControllerOptions) {
+  constructor({ clusters, users, clock, onError }: WorkspaceControllerOptions) {
+    this.#users = users;
     this.#clock = clock;
     this.#stores = policyStores(clusters);
-    this.#targets = clusters.source<SyncTarget>(syncTargets).store;
-    const toWorkspace = (_: unknown, { cluster }: ObjectKey) => [
-      { cluster, namespace: "", name: "workspace" },
-    ];
+    this.#targets = (users ?? clusters).source<SyncTarget>(syncTargets).store;
+    const keyOf = (cluster: ClusterName) => ({ cluster, namespace: "", name: "workspace" });
+    const toWorkspace = (_: unknown, { cluster }: ObjectKey) => [keyOf(cluster)];
+    const toUsers = (_: unknown, { cluster }: ObjectKey) =>
+      [cluster, ...(users?.tenantsOf(cluster) ?? [])].map(keyOf);
     const hasPlacements = ({ key: { cluster } }: { readonly key: ObjectKey }) =>
       allIn(this.#stores.placements, cluster).length > 0;
     this.controller = new Controller({
@@ -77,7 +91,7 @@ export class WorkspaceController {
           change.type !== "updated" || facts(change.object) !== facts(change.previous),
         map: toWorkspace,
       })
-      .watch<Location>(locations, { indexers: ofCluster, map: toWorkspace })
+      .watch<Location>(locations, { indexers: ofCluster, map: toUsers })
       .watch<Placement>(placements, { indexers: ofCluster, map: toWorkspace })
       .watch<Namespace, NamespaceFacts>(namespaces, {
         transform: namespaceFacts,
@@ -85,6 +99,16 @@ export class WorkspaceController {
         predicate: hasPlacements,
         map: toWorkspace,
       });
+    const tell = (_: unknown, { key }: { readonly key: ObjectKey }) => {
+      if (hasPlacements({ key })) this.controller.enqueue(keyOf(key.cluster));
+    };
+    users?.source<SyncTarget>(syncTargets).addHandler({
+      added: tell,
+      updated: (now, { key, previous }) => {
+        if (facts(now) !== facts(previous)) tell(now, { key });
+      },
+      deleted: tell,
+    });
   }
 
   async #reconcile(
@@ -97,6 +121,7 @@ export class WorkspaceController {
       cluster,
       targets: this.#targets.list({ cluster }),
       locations: allIn(this.#stores.locations, cluster),
+      offered: this.#offeredTo(cluster),
       placements: allIn(this.#stores.placements, cluster),
       namespaces: allIn(this.#stores.namespaces, cluster),
       nowMs,
@@ -107,6 +132,13 @@ export class WorkspaceController {
     for (const one of plan.namespaces) await ignoringGone(sayNamespace(client, one, signal));
     if (plan.wakeAtMs === undefined) return;
     return { requeueAfterMs: Math.min(plan.wakeAtMs - nowMs + 1, wakeMsMax) };
+  }
+
+  #offeredTo(cluster: ClusterName): ReadonlyMap<string, OfferedLocations> {
+    const offered = new Map<string, OfferedLocations>();
+    for (const [name, home] of this.#users?.homesOf(cluster) ?? [])
+      offered.set(name, { path: home, locations: allIn(this.#stores.locations, home) });
+    return offered;
   }
 }
 

@@ -26,5 +26,6 @@ export function nameInCluster(name: string, target: string): string | undefined 
 }
 
 function suffixOf(target: string): string {
-  return `--${target}`;
+  // Names of other workspaces' clusters have a dot, which names of Pods had better not.
+  return `--${target.replaceAll(".", "-")}`;
 }

@@ -18,10 +18,16 @@ import {
   type StringMap,
   stringMember,
 } from "@kcp-ts/sdk";
-import { downstreamLabel, specDiffAnnotation, stateLabelPrefix } from "../api/index.ts";
+import {
+  downstreamLabel,
+  hashDigits,
+  specDiffAnnotation,
+  stateLabelPrefix,
+  targetNameIn,
+} from "../api/index.ts";
 import { bodyOf, type CachedObject } from "./cached-object.ts";
 import { withoutField } from "./field-path.ts";
-import { formatOrigin, hashDigits, type TargetIdentity, targetKey } from "./origin.ts";
+import { formatOrigin, type TargetIdentity, targetKey } from "./origin.ts";
 import type { KindPolicy } from "./policy.ts";
 import {
   appliedGenerationAnnotation,
@@ -58,7 +64,8 @@ export function desiredObject(upstream: CachedObject, options: DesiredOptions): 
   const { resource, target, policy, key, place, foreignPaths } = options;
   const { metadata } = upstream;
   let body = bodyOf(upstream);
-  body = withSpecDiff(body, stringMember(metadata.annotations, specDiffAnnotation(target.name)));
+  const name = targetNameIn(key.cluster, target);
+  body = withSpecDiff(body, stringMember(metadata.annotations, specDiffAnnotation(name)));
   for (const path of [...policy.omitted, ...foreignPaths]) body = withoutField(body, path);
   if (resource.kind === "Secret" && resource.group === "") body = plainSecret(body);
   const labels = { ...downstreamLabels(metadata.labels), [downstreamLabel]: targetKey(target) };

@@ -18,7 +18,13 @@ import {
   type ResourceClient,
   stringMember,
 } from "@kcp-ts/sdk";
-import { syncerFieldManager, syncerFinalizer } from "../api/index.ts";
+import {
+  atMostOneLabel,
+  heldInClusterAnnotation,
+  specDiffAnnotation,
+  syncerFieldManager,
+  syncerFinalizer,
+} from "../api/index.ts";
 import { isHeldBy, type Metadata, wishFor } from "./assignment.ts";
 import { bodyOf, type CachedObject, cachedObject, contentDigest } from "./cached-object.ts";
 import { isContained } from "./containment.ts";
@@ -28,12 +34,14 @@ import type { DownstreamNamespaces } from "./downstream-namespaces.ts";
 import { DriftPatience } from "./drift-patience.ts";
 import type { KindView } from "./kind-view.ts";
 import { liftFields } from "./lift-fields.ts";
+import { diffHash } from "./origin.ts";
 import type { KindPolicy } from "./policy.ts";
-import { appliedHashAnnotation, originAnnotation } from "./protocol.ts";
+import { appliedDiffAnnotation, appliedHashAnnotation, originAnnotation } from "./protocol.ts";
 import { releasePatch } from "./release-patch.ts";
 import { StatusSync } from "./status-sync.ts";
 import { isObjectNotFound, Trouble } from "./trouble.ts";
 import type { UpstreamObjects } from "./upstream-objects.ts";
+import { heldInCluster, waitsForVolumes } from "./volume-gate.ts";
 
 export interface DownSyncOptions {
   readonly context: SyncContext;
@@ -51,6 +59,8 @@ export interface SyncResult {
 
 /** A deletion is told by the informer; this is for one that was missed. */
 const lookAgainMs = 10_000;
+/** Whether there is a lease again. */
+const leaseLookMs = 1000;
 /** So often in a row, seconds apart, is not the watch being late. */
 const contradictionsMax = 3;
 const done: SyncResult = {};
@@ -74,18 +84,28 @@ export class DownSync {
 
   async sync(key: ObjectKey): Promise<SyncResult> {
     const { view, context } = this.#options;
-    const upstream = view.upstreamObject(key);
-    if (upstream !== undefined && wishFor(upstream.metadata, context.target.name) === "stay") {
+    const known = view.upstreamObject(key);
+    const isOnce = context.lease !== undefined && isAtMostOne(known);
+    // Without the lease it is stopped, and stays so; with it again, what counts is what is asked for now.
+    if (isOnce && context.lease?.isHeld !== true) return { againAfterMs: leaseLookMs };
+    const upstream = isOnce ? await this.#asked(key) : known;
+    if (upstream !== undefined && this.#wish(key, upstream.metadata) === "stay") {
       this.#contradictions.delete(formatKey(key));
       return this.#keep(key, upstream);
     }
     const hasNothingToRelease =
-      upstream === undefined || releasePatch(upstream.metadata, context.target.name) === undefined;
+      upstream === undefined ||
+      releasePatch(upstream.metadata, context.nameIn(key.cluster)) === undefined;
     if (hasNothingToRelease && view.downstreamObject(key) === undefined) {
       this.forget(key);
       return done;
     }
     return this.#remove(key);
+  }
+
+  async #asked(key: ObjectKey): Promise<CachedObject | undefined> {
+    const live = await this.#options.upstreamObjects.find(key);
+    return live && cachedObject(live);
   }
 
   forget(key: ObjectKey): void {
@@ -97,12 +117,25 @@ export class DownSync {
     this.#status.forget(text);
   }
 
+  #wish({ cluster }: ObjectKey, metadata: Metadata): "stay" | "leave" {
+    const { context, synced } = this.#options;
+    const { consentLabel } = synced;
+    const isAgreed =
+      cluster === context.target.cluster ||
+      consentLabel === undefined ||
+      stringMember(metadata.labels, consentLabel) !== undefined;
+    return isAgreed ? wishFor(metadata, context.nameIn(cluster)) : "leave";
+  }
+
   async #keep(key: ObjectKey, known: CachedObject): Promise<SyncResult> {
-    const { view, synced, namespaces } = this.#options;
+    const { view, synced, namespaces, context } = this.#options;
+    const isClosed = waitsForVolumes(known, synced.resource, context.target.name);
+    if (isClosed && view.downstreamObject(key) === undefined) return done;
     const upstream = await this.#hold(key, known);
     if (synced.resource.namespaced) await namespaces.ensure(key);
     const downstream = view.downstreamObject(key) ?? (await this.#findDownstream(key));
     if (downstream === undefined) {
+      if (isClosed) return done;
       if (await this.#propagatesDeletion(key, upstream)) return done;
       const made = await this.#apply(key, this.#desired(key, upstream, []), true);
       return await this.#bringUp(key, upstream, made, done);
@@ -124,8 +157,30 @@ export class DownSync {
   ): Promise<SyncResult> {
     await liftFields({ ...this.#options, key, upstream, downstream: copy });
     const waitMs = await this.#status.sync(key, upstream, copy);
+    await this.#tellMarks(key, copy);
     if (waitMs === undefined) return result;
     return { againAfterMs: Math.min(waitMs, result.againAfterMs ?? waitMs) };
+  }
+
+  /** What the status alone does not say. Told behind it, so that who reads it here knows that the status is as new. */
+  async #tellMarks(key: ObjectKey, copy: CachedObject): Promise<void> {
+    const { context, view, synced, upstreamObjects } = this.#options;
+    const { metadata } = view.upstreamObject(key) ?? {};
+    if (metadata === undefined || metadata.deletionTimestamp !== undefined) return;
+    const { name } = context.target;
+    const diff = stringMember(metadata.annotations, specDiffAnnotation(name));
+    const marks = {
+      [appliedDiffAnnotation(name)]: diff === undefined ? undefined : diffHash(diff),
+      [heldInClusterAnnotation]: heldInCluster(synced.resource, copy),
+    };
+    const changed = Object.entries(marks).filter(
+      ([mark, value]) => stringMember(metadata.annotations, mark) !== value,
+    );
+    if (changed.length === 0) return;
+    const annotations = Object.fromEntries(changed.map(([mark, value]) => [mark, value ?? null]));
+    const patch = { metadata: { uid: metadata.uid, annotations } };
+    const answer = await upstreamObjects.patch(key, { type: "merge", patch });
+    view.wroteUpstream(key, answer, "other");
   }
 
   async #bringInLine(
@@ -191,8 +246,9 @@ export class DownSync {
   async #hold(key: ObjectKey, upstream: CachedObject): Promise<CachedObject> {
     const { context, view } = this.#options;
     const { metadata } = upstream;
-    if (isHeldBy(metadata, context.target.name)) return upstream;
-    const finalizers = [...(metadata.finalizers ?? []), syncerFinalizer(context.target.name)];
+    const name = context.nameIn(key.cluster);
+    if (isHeldBy(metadata, name)) return upstream;
+    const finalizers = [...(metadata.finalizers ?? []), syncerFinalizer(name)];
     const { uid, resourceVersion } = metadata;
     const answer = await this.#options.upstreamObjects.patch(key, {
       type: "merge",
@@ -214,7 +270,7 @@ export class DownSync {
     const original = await upstreamObjects.find(key);
     const isStaying =
       original !== undefined &&
-      wishFor(original.metadata, context.target.name) === "stay" &&
+      this.#wish(key, original.metadata) === "stay" &&
       (origin === undefined || origin.uid === original.metadata.uid);
     if (isStaying) return this.#contradicted(key);
     this.#contradictions.delete(formatKey(key));
@@ -236,7 +292,7 @@ export class DownSync {
 
   async #release(key: ObjectKey, original: KubernetesObject): Promise<void> {
     const { context, view, policy } = this.#options;
-    const patch = releasePatch(original.metadata, context.target.name);
+    const patch = releasePatch(original.metadata, context.nameIn(key.cluster));
     if (patch === undefined) return;
     const answer = await this.#options.upstreamObjects.patch(key, { type: "merge", patch });
     if (answer.metadata.deletionTimestamp === undefined) view.wroteUpstream(key, answer, "other");
@@ -325,4 +381,8 @@ async function findLive(
     if (isObjectNotFound(error, name)) return undefined;
     throw error;
   }
+}
+
+function isAtMostOne(object: CachedObject | undefined): boolean {
+  return stringMember(object?.metadata.labels, atMostOneLabel) === "true";
 }

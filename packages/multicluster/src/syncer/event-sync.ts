@@ -20,10 +20,13 @@ import {
   WorkQueue,
 } from "@kcp-ts/sdk";
 import { ownedByLabels, stateLabel, stateUpsync, syncerFieldManager } from "../api/index.ts";
+import type { CachedObject } from "./cached-object.ts";
 import type { SyncContext } from "./context.ts";
+import { copyName, isShorterInCluster } from "./copy-names.ts";
 import type { DownstreamNamespaces } from "./downstream-namespaces.ts";
 import { EventPace } from "./event-pace.ts";
 import type { KindView } from "./kind-view.ts";
+import type { KindPolicy } from "./policy.ts";
 
 export interface EventSyncOptions {
   readonly context: SyncContext;
@@ -35,6 +38,7 @@ export interface EventSyncOptions {
 
 export interface KindOf {
   readonly resource: Resource;
+  readonly policy: KindPolicy;
   readonly view: KindView;
 }
 
@@ -203,9 +207,9 @@ export class EventSync {
     const { apiVersion = "v1", kind = "", name = "" } = reference;
     const group = apiVersion.includes("/") ? (apiVersion.split("/", 1)[0] ?? "") : "";
     const synced = this.#options.viewOf(group, kind);
-    const upstream = synced?.view.upstreamObject({ ...at, name });
+    const upstream = synced && this.#upstreamOf(synced, { ...at, name });
     if (upstream !== undefined) {
-      const { uid, labels, controller } = upstream.metadata;
+      const { name, uid, labels, controller } = upstream.metadata;
       const isPart = ownedByLabels.some((label) => stringMember(labels, label) !== undefined);
       return isPart && controller !== undefined ? controller : { apiVersion, kind, name, uid };
     }
@@ -214,6 +218,13 @@ export class EventSync {
     if (resource === undefined || kind === "Pod" || depth >= generationsMax) return undefined;
     const owner = await this.#ownerOf(reference, resource, namespace);
     return owner && this.#knownAs(owner, namespace, at, depth + 1);
+  }
+
+  /** By its name in the cluster. */
+  #upstreamOf({ view, policy }: KindOf, key: ObjectKey): CachedObject | undefined {
+    const { target } = this.#options.context;
+    const longer = isShorterInCluster(policy) ? copyName(key.name, target.name) : key.name;
+    return view.upstreamObject({ ...key, name: longer }) ?? view.upstreamObject(key);
   }
 
   async #ownerOf(

@@ -1,8 +1,8 @@
 /** Says on the SyncTarget that the syncer lives. A SyncTarget of another uid is another one: then nothing more is synced. */
 
 import { isStatusError } from "@kcp-ts/machinery/status";
-import { type Client, pause, timestamp } from "@kcp-ts/sdk";
-import { syncTargets } from "../api/index.ts";
+import { type Client, isConditionTrue, pause, timestamp } from "@kcp-ts/sdk";
+import { syncTargets, targetConditions } from "../api/index.ts";
 import type { SyncContext } from "./context.ts";
 import { Trouble } from "./trouble.ts";
 
@@ -24,9 +24,12 @@ export async function runHeartbeat(options: HeartbeatOptions): Promise<void> {
   while (!signal.aborted) {
     let waitMs = intervalMs;
     try {
-      await beat(options);
+      const counts = await beat(options);
+      // Held for silent: until the control plane has heard of us, which is soon.
+      if (!counts) waitMs = retryMs * (1 + random.next());
     } catch (error) {
       if (signal.aborted) return;
+      context.lease?.refused();
       context.onError(error);
       waitMs = retryMs * (1 + random.next());
     }
@@ -65,8 +68,9 @@ export function targetConfirmation(options: {
   };
 }
 
-async function beat({ client, context, onLost }: HeartbeatOptions): Promise<void> {
-  const { target, clock, signal } = context;
+/** Whether it counts for the lease, if there is one. */
+async function beat({ client, context, onLost }: HeartbeatOptions): Promise<boolean> {
+  const { target, clock, signal, lease } = context;
   const resource = client.resource(syncTargets);
   const { name, uid } = target;
   let found: string | undefined;
@@ -75,16 +79,23 @@ async function beat({ client, context, onLost }: HeartbeatOptions): Promise<void
   } catch (error) {
     if (!isStatusError(error, "NotFound") || error.status.details?.name !== name) throw error;
     onLost(`there is no SyncTarget ${name} any more, refusing to sync`);
-    return;
+    return true;
   }
   if (found !== uid) {
     onLost(`unexpected SyncTarget UID ${found}, expected ${uid}, refusing to sync`);
-    return;
+    return true;
   }
   const lastHeartbeatTime = timestamp(clock.now());
-  await resource.patchStatus(
+  const promise = lease && { leaseDurationSeconds: Math.ceil(lease.durationMs / 1000) };
+  const sentAtMs = clock.monotonic();
+  const { status } = await resource.patchStatus(
     { name },
-    { type: "merge", patch: { metadata: { uid }, status: { lastHeartbeatTime } } },
+    { type: "merge", patch: { metadata: { uid }, status: { lastHeartbeatTime, ...promise } } },
     { fieldManager: "kcp-syncer-heartbeat", signal },
   );
+  if (lease === undefined) return true;
+  const counts = isConditionTrue(status?.conditions, targetConditions.heartbeatHealthy);
+  if (counts) lease.renewed(sentAtMs);
+  else lease.refused();
+  return counts;
 }

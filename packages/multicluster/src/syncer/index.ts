@@ -4,8 +4,8 @@ export { auditGraceMs, auditPeriodMs } from "./audit.ts";
 export type { SyncedResource } from "./context.ts";
 export {
   type CopyOf,
+  diffHash,
   downstreamNamespace,
-  hashDigits,
   type NamespaceLocator,
   type Origin,
   parseCopyOf,
@@ -24,10 +24,11 @@ export {
   policyFor,
 } from "./policy.ts";
 export { PolicySet } from "./policy-set.ts";
-export { syncPolicyLabel } from "./protocol.ts";
+export { appliedDiffAnnotation, syncPolicyLabel } from "./protocol.ts";
 export { releasePatch } from "./release-patch.ts";
 export { type ResolvedResources, resolveResources } from "./resolve-resources.ts";
 export { ResourceSet } from "./resource-set.ts";
 export { type Syncer, type SyncerHealth, type SyncerOptions, startSyncer } from "./syncer.ts";
 export { type SyncerCondition, syncerCondition } from "./syncer-condition.ts";
 export { UpstreamInformers, type UpstreamInformersOptions } from "./upstream-informers.ts";
+export { claimNamesOf } from "./volume-gate.ts";

@@ -19,6 +19,7 @@ export interface KindSyncOptions {
   readonly policy: KindPolicy;
   readonly namespaces: DownstreamNamespaces;
   readonly upstreamInformers: UpstreamInformers;
+  readonly sharedInformers?: UpstreamInformers | undefined;
   readonly reporter: Reporter;
   readonly onChange: (key: ObjectKey) => void;
 }
@@ -113,7 +114,7 @@ export class KindSync {
     const { context } = this.#options;
     const trouble = troubleOf(error, {
       resource: this.synced.resource,
-      target: context.target.name,
+      target: context.nameIn(key.cluster),
     });
     // A conflict is a race that the next look decides; what a tenant's logical cluster answers is its own affair.
     if (trouble === undefined || isUpstreamError(error)) {

@@ -5,7 +5,7 @@
  * The echo of an own write is no news: who wrote it has looked at the answer. What somebody else did just before is in the answer too, and may never be told by
  * itself; so an answer that holds more than was written is looked at again.
  */
-import { rootCluster } from "@kcp-ts/machinery/names";
+import { type ClusterName, parseClusterName, rootCluster } from "@kcp-ts/machinery/names";
 import {
   formatKey,
   Informer,
@@ -18,6 +18,7 @@ import { downstreamLabel, statesOf, stateUpsync } from "../api/index.ts";
 import { assignedTargets, isHeldBy, type Metadata } from "./assignment.ts";
 import { type AuditOptions, runAudit } from "./audit.ts";
 import {
+  bodyOf,
   type CachedObject,
   cachedObject,
   hasSameContent,
@@ -27,10 +28,12 @@ import type { SyncContext, SyncedResource } from "./context.ts";
 import { copyName, isNamedByCluster, isShorterInCluster, nameInCluster } from "./copy-names.ts";
 import { type Place, placeOf } from "./desired-object.ts";
 import type { DownstreamNamespaces } from "./downstream-namespaces.ts";
+import { JoinedKind } from "./joined-kind.ts";
 import { type Origin, parseOrigin, targetKey } from "./origin.ts";
 import type { KindPolicy } from "./policy.ts";
 import { originAnnotation } from "./protocol.ts";
-import type { UpstreamInformers, UpstreamKind } from "./upstream-informers.ts";
+import type { UpstreamHandler, UpstreamInformers, UpstreamKind } from "./upstream-informers.ts";
+import { claimNamespaceOf } from "./volume-gate.ts";
 
 export interface KindViewOptions {
   readonly context: SyncContext;
@@ -38,6 +41,8 @@ export interface KindViewOptions {
   readonly policy: KindPolicy;
   readonly namespaces: DownstreamNamespaces;
   readonly upstreamInformers: UpstreamInformers;
+  /** Over the logical clusters that use this one's physical clusters. */
+  readonly sharedInformers?: UpstreamInformers | undefined;
   readonly signal: AbortSignal;
   /** Something about the object has changed on one of the sides. */
   readonly onChange: (key: ObjectKey) => void;
@@ -64,12 +69,18 @@ export class KindView {
   constructor(options: KindViewOptions) {
     this.#options = options;
     // What is born downstream does not carry our label; where it is says that it concerns us.
+    const ownKey = targetKey(options.context.target);
+    const isOfOurs = (object: KubernetesObject) =>
+      options.synced.resource.namespaced
+        ? object.metadata.namespace?.startsWith("kcp-") === true
+        : stringMember(object.metadata.labels, downstreamLabel) === ownKey ||
+          claimNamespaceOf(object as never).startsWith("kcp-");
     this.#selection =
       options.policy.direction !== "down"
-        ? { keep: ({ metadata }) => metadata.namespace?.startsWith("kcp-") === true }
-        : { labelSelector: `${downstreamLabel}=${targetKey(options.context.target)}` };
-    const { context, synced, policy, upstreamInformers } = options;
-    const { downstream, target, clock, random, onError } = context;
+        ? { keep: isOfOurs }
+        : { labelSelector: `${downstreamLabel}=${ownKey}` };
+    const { context, synced, policy } = options;
+    const { downstream, clock, random, onError } = context;
     const paths = policy.contested.map(({ path }) => path);
     this.#downstream = new Informer<KubernetesObject, CachedObject>({
       client: downstream,
@@ -88,14 +99,14 @@ export class KindView {
       updated: (object) => this.#toldDownstream(object),
       deleted: (object, { finalStateUnknown }) => this.#goneDownstream(object, finalStateUnknown),
     });
-    this.#upstream = upstreamInformers.open(synced.resource, target.name, {
+    this.#upstream = this.#open({
       changed: (key) => {
-        if (!context.serves(key.cluster)) return;
+        if (!this.#serves(key.cluster)) return;
         const told = this.#upstream.get(key);
         if (isNews(this.#freshUpstream, formatKey(key), told)) options.onChange(key);
       },
       deleted: (key) => {
-        if (!context.serves(key.cluster)) return;
+        if (!this.#serves(key.cluster)) return;
         const wasFresh = this.#freshUpstream.delete(formatKey(key));
         if (wasFresh || this.downstreamObject(key) !== undefined) options.onChange(key);
       },
@@ -104,9 +115,25 @@ export class KindView {
     });
   }
 
+  #open(handler: UpstreamHandler): UpstreamKind {
+    const { context, synced, upstreamInformers, sharedInformers } = this.#options;
+    const { target, nameIn } = context;
+    const own = upstreamInformers.open(synced.resource, target.name, handler);
+    if (synced.isShared !== true || sharedInformers === undefined) return own;
+    const shared = sharedInformers.open(synced.resource, nameIn(everyOther), handler);
+    return new JoinedKind({ home: target.cluster, own, shared });
+  }
+
+  /** Whose objects of this kind may be in the cluster. */
+  #serves(cluster: ClusterName): boolean {
+    const { context, synced, policy } = this.#options;
+    if (policy.of === "home") return cluster === context.target.cluster;
+    return context.serves(cluster) || (synced.isShared === true && context.isShared);
+  }
+
   async run(): Promise<void> {
     const { signal, onChange, context } = this.#options;
-    for (const key of this.#upstream.keys()) if (context.serves(key.cluster)) onChange(key);
+    for (const key of this.#upstream.keys()) if (this.#serves(key.cluster)) onChange(key);
     const { downstream, clock, random, onError } = context;
     const audited = {
       informer: this.#downstream,
@@ -176,7 +203,7 @@ export class KindView {
     const { synced, namespaces, policy, context } = this.#options;
     const namespace = synced.resource.namespaced ? namespaces.nameFor(key) : "";
     if (!isShorterInCluster(policy)) return placeOf(key, policy, namespace);
-    const name = nameInCluster(key.name, context.target.name);
+    const name = nameInCluster(key.name, context.nameIn(key.cluster));
     return name === undefined ? placeOf(key, policy, namespace) : { namespace, name };
   }
 
@@ -184,10 +211,10 @@ export class KindView {
   comesUp(key: ObjectKey): boolean {
     const { policy, context } = this.#options;
     if (policy.direction !== "both") return policy.direction === "up";
-    const isNamed = nameInCluster(key.name, context.target.name) !== undefined;
+    const name = context.nameIn(key.cluster);
+    const isNamed = nameInCluster(key.name, name) !== undefined;
     if (isNamedByCluster(policy) && !isNamed) return false;
     // A part of a whole may have such a name, too.
-    const { name } = context.target;
     const metadata: Metadata = this.upstreamObject(key)?.metadata ?? {};
     if (statesOf(metadata.labels).get(name) === stateUpsync) return true;
     if (assignedTargets(metadata).has(name) || isHeldBy(metadata, name)) return false;
@@ -237,29 +264,33 @@ export class KindView {
       return undefined;
     const place = this.placeOf(origin);
     if (place.namespace !== namespace || place.name !== name) return undefined;
-    return this.#options.context.serves(origin.cluster) ? origin : undefined;
+    return this.#serves(origin.cluster) ? origin : undefined;
   }
 
   /** Of an object in a namespace of ours, whoever made it. */
   keyOf(object: CachedObject): ObjectKey | undefined {
-    const { policy, namespaces, context } = this.#options;
+    const { policy, namespaces, context, synced } = this.#options;
     const origin = policy.direction === "up" ? undefined : this.originOf(object);
     if (origin !== undefined || policy.direction === "down")
       return origin && { cluster: origin.cluster, namespace: origin.namespace, name: origin.name };
-    const at = namespaces.locate(object.metadata.namespace);
+    const { namespaced } = synced.resource;
     const { name } = object.metadata;
-    return (
-      at && {
-        cluster: at.cluster,
-        namespace: at.namespace,
-        name: isNamedByCluster(policy) ? copyName(name, context.target.name) : name,
-      }
-    );
+    const inside = namespaced ? object.metadata.namespace : claimNamespaceOf(bodyOf(object));
+    const at = namespaces.locate(inside);
+    if (at === undefined) return undefined;
+    const cluster = policy.of === "home" ? parseClusterName(context.target.cluster) : at.cluster;
+    if (cluster === undefined || !this.#serves(cluster)) return undefined;
+    return {
+      cluster,
+      namespace: namespaced ? at.namespace : "",
+      name: isNamedByCluster(policy) ? copyName(name, context.nameIn(cluster)) : name,
+    };
   }
 
   /** All that is in the cluster, or in one namespace of it. */
   requeueDownstream(namespace?: string): void {
-    const filter = namespace === undefined ? undefined : { cluster: rootCluster, namespace };
+    const isAll = namespace === undefined || !this.#options.synced.resource.namespaced;
+    const filter = isAll ? undefined : { cluster: rootCluster, namespace };
     for (const object of this.#downstream.store.list(filter)) {
       const key = this.keyOf(object);
       if (key !== undefined) this.#options.onChange(key);
@@ -288,6 +319,9 @@ export class KindView {
     this.#options.onChange(key);
   }
 }
+
+/** Stands for all logical clusters but the SyncTarget's: they call it the same. */
+const everyOther = "" as ClusterName;
 
 /** What a write was meant to change; `hold`: nothing but the list of finalizers; `created`: it was not there, or not known. */
 export type Written = "hold" | "status" | "created" | "other";

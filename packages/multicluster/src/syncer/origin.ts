@@ -4,10 +4,10 @@
  * A downstream namespace belongs to one namespace of one logical cluster and one SyncTarget, told apart by the hash of all three: tenants never
  * meet. The hash is a name, not a proof: who finds an object under it reads the locator or the origin before touching it.
  */
-import { createHash } from "node:crypto";
 import { isJsonObject, member, parseJson } from "@kcp-ts/machinery/json";
 import { type ClusterName, parseClusterName } from "@kcp-ts/machinery/names";
 import type { ObjectKey } from "@kcp-ts/sdk";
+import { hashDigits } from "../api/index.ts";
 
 /** A SyncTarget for those who sync to it. The uid tells it from an earlier one of the same name, and from one of another control plane. */
 export interface TargetIdentity {
@@ -108,26 +108,29 @@ export function parseOrigin(text: string | undefined): Origin | undefined {
   return parsed === undefined ? undefined : { cluster: parsed, namespace, name, uid, target };
 }
 
+/** Of a spec diff, to say which one a cluster has. */
+export function diffHash(diff: string): string {
+  return hashDigits(diff, 16);
+}
+
 /** What an upsynced object is a copy of. */
 export interface CopyOf {
   /** Of the object in the cluster. */
   readonly uid: string;
   /** The uid of the SyncTarget. */
   readonly target: string;
+  /** In the cluster, where that is another one. */
+  readonly name?: string | undefined;
 }
 
-export function formatCopyOf({ uid, target }: CopyOf): string {
-  return JSON.stringify({ uid, target });
+export function formatCopyOf({ uid, target, name }: CopyOf): string {
+  return JSON.stringify({ uid, target, name });
 }
 
 export function parseCopyOf(text: string | undefined): CopyOf | undefined {
-  const { uid, target } = (parseObject(text) ?? {}) as Record<string, unknown>;
-  return typeof uid === "string" && typeof target === "string" ? { uid, target } : undefined;
-}
-
-export function hashDigits(text: string, digits: number): string {
-  const hex = createHash("sha224").update(text).digest("hex");
-  return BigInt(`0x${hex}`).toString(36).padStart(44, "0").slice(-digits);
+  const { uid, target, name } = (parseObject(text) ?? {}) as Record<string, unknown>;
+  if (typeof uid !== "string" || typeof target !== "string") return undefined;
+  return { uid, target, ...(typeof name === "string" ? { name } : {}) };
 }
 
 /** Far more than any of ours is long. */

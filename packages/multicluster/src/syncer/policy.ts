@@ -34,6 +34,11 @@ export interface KindPolicy {
   readonly omitted: readonly string[];
   /** Names that the cluster has for itself. */
   readonly renamed: Readonly<Record<string, string>>;
+  /**
+   * Whose objects are synced: those of all logical clusters that the SyncTarget serves, or those of its own alone. A PersistentVolume names storage that may be anybody's,
+   * so nobody but the owner of the cluster may bring one there.
+   */
+  readonly of: "tenants" | "home";
 }
 
 export interface ContestedField {
@@ -56,6 +61,7 @@ export const ordinaryPolicy: KindPolicy = {
   contested: [],
   omitted: [],
   renamed: {},
+  of: "tenants",
 };
 
 const scaled = { contested: [{ path: "spec.replicas", mode: "leave" }] } as const;
@@ -68,6 +74,10 @@ export const defaultPolicies: Policies = {
   // Every namespace of a cluster has one already.
   configmaps: { renamed: { "kube-root-ca.crt": "kcp-root-ca.crt" }, statusOwner: "nobody" },
   secrets: { statusOwner: "nobody" },
+  // Tokens are each side's own.
+  serviceaccounts: { statusOwner: "nobody", omitted: ["secrets"] },
+  // Those of claims of ours come up; those that are bound in another cluster go down.
+  persistentvolumes: { direction: "both", copyNames: "by-cluster", of: "home" },
   // Those of workloads come up, bare ones go down. Who deletes one that came up wants it restarted; one that went down and is deleted there has ended.
   pods: { direction: "both", onDownstreamDeletion: "propagate", onUpstreamDeletion: "propagate" },
   endpoints: { direction: "up", statusOwner: "nobody" },
@@ -107,6 +117,7 @@ const choices = {
   partNames: ["same", "whole"],
   statusOwner: ["downstream", "upstream", "nobody"],
   onDownstreamDeletion: ["recreate", "propagate"],
+  of: ["tenants", "home"],
   onUpstreamDeletion: ["recreate", "propagate"],
 } as const;
 

@@ -17,6 +17,13 @@ export function syncedAnnotation(target: string): string {
   return syncedAnnotationPrefix + target;
 }
 
+/** On upstream objects, `<prefix><SyncTarget>`: the hash of the spec diff that the cluster has. What the status says is not from before it. */
+export const appliedDiffAnnotationPrefix = "applied-spec-diff.workload.kcp.io/";
+
+export function appliedDiffAnnotation(target: string): string {
+  return appliedDiffAnnotationPrefix + target;
+}
+
 /** On upstream ConfigMaps: they hold policies for the SyncTarget of this name; for all, if empty. */
 export const syncPolicyLabel = "workload.kcp.io/sync-policy";
 

@@ -34,7 +34,7 @@ export class Reporter {
 
   async tell(at: Told, trouble: Trouble): Promise<void> {
     const { key, upstream, synced } = at;
-    const { name } = this.#context.target;
+    const name = this.#context.nameIn(key.cluster);
     const message = `${synced.resource.kind} ${key.name} is not in sync with SyncTarget ${name}: ${trouble.message}`;
     const value = JSON.stringify({ status: "False", reason: trouble.reason, message });
     if (stringMember(upstream.metadata.annotations, syncedAnnotation(name)) === value) return;
@@ -48,7 +48,7 @@ export class Reporter {
 
   /** The trouble is over. */
   async clear(at: Told): Promise<void> {
-    const { name } = this.#context.target;
+    const name = this.#context.nameIn(at.key.cluster);
     const annotation = syncedAnnotation(name);
     if (stringMember(at.upstream.metadata.annotations, annotation) === undefined) return;
     const message = `${at.synced.resource.kind} ${at.key.name} is in sync with SyncTarget ${name} again`;
@@ -62,9 +62,9 @@ export class Reporter {
 
   async #annotate(told: Told, value: string | null): Promise<void> {
     const { key, upstream, upstreamObjects, view } = told;
-    const { target, onError } = this.#context;
+    const { nameIn, onError } = this.#context;
     const { uid } = upstream.metadata;
-    const annotations = { [syncedAnnotation(target.name)]: value };
+    const annotations = { [syncedAnnotation(nameIn(key.cluster))]: value };
     try {
       const patch = { metadata: { uid, annotations } };
       const answer = await upstreamObjects.patch(key, { type: "merge", patch });

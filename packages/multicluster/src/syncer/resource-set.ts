@@ -28,6 +28,7 @@ export class ResourceSet {
   }
 }
 
-export function idOf({ resource, hasStatus }: SyncedResource): string {
-  return `${formatResource(resource)}${hasStatus ? "+status" : ""}`;
+export function idOf({ resource, hasStatus, isShared }: SyncedResource): string {
+  const marks = `${hasStatus ? "+status" : ""}${isShared === true ? "+shared" : ""}`;
+  return `${formatResource(resource)}${marks}`;
 }

@@ -20,14 +20,13 @@ import {
   type ObjectKey,
   stringMember,
 } from "@kcp-ts/sdk";
-import { statusAnnotation, syncerFieldManager } from "../api/index.ts";
+import { hashDigits, statusAnnotation, syncerFieldManager } from "../api/index.ts";
 import { assignedTargets } from "./assignment.ts";
 import { type CachedObject, statusOf } from "./cached-object.ts";
 import { isContained } from "./containment.ts";
 import type { SyncContext, SyncedResource } from "./context.ts";
 import { DriftPatience } from "./drift-patience.ts";
 import type { KindView } from "./kind-view.ts";
-import { hashDigits } from "./origin.ts";
 import type { KindPolicy } from "./policy.ts";
 import { appliedGenerationAnnotation } from "./protocol.ts";
 import type { UpstreamObjects } from "./upstream-objects.ts";
@@ -112,7 +111,7 @@ export class StatusSync {
 
   async #annotate(key: ObjectKey, upstream: CachedObject, status: JsonValue): Promise<void> {
     const { context, upstreamObjects, view } = this.#options;
-    const name = statusAnnotation(context.target.name);
+    const name = statusAnnotation(context.nameIn(key.cluster));
     const value = stringifyJson(status);
     if (value.length > statusAnnotationCharactersMax) return;
     if (stringMember(upstream.metadata.annotations, name) === value) return;

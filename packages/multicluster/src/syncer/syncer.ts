@@ -18,11 +18,14 @@ import {
   onAbort,
   WorkQueue,
 } from "@kcp-ts/sdk";
+import { sharedTargetName, targetNameIn } from "../api/index.ts";
 import type { SyncContext, SyncedResource } from "./context.ts";
 import { DownstreamNamespaces } from "./downstream-namespaces.ts";
 import { EventSync } from "./event-sync.ts";
+import { runFence } from "./fence.ts";
 import { runHeartbeat, targetConfirmation } from "./heartbeat.ts";
 import { isRace, type KindHealth, KindSync } from "./kind-sync.ts";
+import { Lease } from "./lease.ts";
 import type { TargetIdentity } from "./origin.ts";
 import { type KindPolicy, type Policies, policyFor } from "./policy.ts";
 import { PolicySet } from "./policy-set.ts";
@@ -35,6 +38,11 @@ export interface SyncerOptions {
   readonly upstream: Client;
   /** Whose objects are synced: those of all logical clusters, or of the one that `upstream` speaks to. */
   readonly scope: InformerScope;
+  /**
+   * The control plane as it is shown to who syncs to this SyncTarget; not one cluster of it. By it objects of other logical clusters are synced, of kinds that are
+   * shared; nobody else's are if it is left out.
+   */
+  readonly shared?: Client | undefined;
   /** Logical clusters whose objects may go to this SyncTarget; only its own if left out. */
   readonly serves?: ((cluster: ClusterName) => boolean) | undefined;
   readonly downstream: Client;
@@ -45,6 +53,8 @@ export interface SyncerOptions {
   readonly upstreamInformers?: UpstreamInformers | undefined;
   /** The logical cluster of the SyncTarget: it is looked at before anything is deleted, and told that the syncer lives. */
   readonly home?: Client | undefined;
+  /** Works in the cluster itself, so it can stop what may run once at most when the control plane is out of reach. Needs a `home`. */
+  readonly isAgent?: boolean | undefined;
   /** Objects worked on at a time. */
   readonly workers?: number | undefined;
   readonly metrics?: MetricsRegistry | undefined;
@@ -95,6 +105,7 @@ class RunningSyncer implements Syncer {
   readonly #resources: ResourceSet;
   readonly #policies: PolicySet;
   readonly #informers: UpstreamInformers;
+  readonly #sharedInformers: UpstreamInformers | undefined;
   readonly #namespaces: DownstreamNamespaces;
   readonly #reporter: Reporter;
   readonly #queue: WorkQueue<Item>;
@@ -109,20 +120,19 @@ class RunningSyncer implements Syncer {
     this.#options = options;
     const { target, clock = systemClock, random = systemRandom, metrics } = options;
     this.target = target;
-    const { upstream, scope, downstream } = options;
+    const { upstream, scope, downstream, shared } = options;
     const onError = options.onError ?? (() => {});
-    const upstreamIn =
-      scope === "all-clusters"
-        ? (cluster: ClusterName) => upstream.inCluster(cluster)
-        : () => upstream;
     const { signal } = this.#stop;
     const { serves = (cluster) => cluster === target.cluster, home } = options;
     this.#context = {
       target,
       downstream,
-      upstreamIn,
+      upstreamIn: waysUp(options),
+      nameIn: (cluster) => targetNameIn(cluster, target),
       serves,
+      isShared: shared !== undefined,
       confirmTarget: targetConfirmation({ home, target, clock, signal }),
+      lease: options.isAgent === true && home !== undefined ? new Lease(clock) : undefined,
       clock,
       random,
       signal,
@@ -140,6 +150,16 @@ class RunningSyncer implements Syncer {
         client: upstream,
         scope,
         target: target.name,
+        clock,
+        random,
+        onError,
+      });
+    this.#sharedInformers =
+      shared &&
+      new UpstreamInformers({
+        client: shared,
+        scope: "all-clusters",
+        target: sharedTargetName(target),
         clock,
         random,
         onError,
@@ -190,7 +210,9 @@ class RunningSyncer implements Syncer {
       this.#context.onError(new Error(message));
       void this.stop();
     };
+    const { lease } = this.#context;
     this.#running.push(runHeartbeat({ context: this.#context, client, onLost }));
+    if (lease !== undefined) this.#running.push(runFence({ context: this.#context, lease }));
   }
 
   async synced(signal: AbortSignal): Promise<void> {
@@ -234,9 +256,9 @@ class RunningSyncer implements Syncer {
       context: this.#context,
       namespaces: this.#namespaces,
       viewOf: (group, name) => {
-        for (const { synced, view } of this.#kinds.values()) {
+        for (const { synced, policy, view } of this.#kinds.values()) {
           const { resource } = synced;
-          if (resource.group === group && resource.kind === name) return { resource, view };
+          if (resource.group === group && resource.kind === name) return { resource, policy, view };
         }
         return undefined;
       },
@@ -252,6 +274,7 @@ class RunningSyncer implements Syncer {
       policy: this.#policyFor(synced),
       namespaces: this.#namespaces,
       upstreamInformers: this.#informers,
+      sharedInformers: this.#sharedInformers,
       reporter: this.#reporter,
       onChange: (key) => this.#queue.add({ kind: id, key }),
     });
@@ -284,6 +307,12 @@ class RunningSyncer implements Syncer {
     this.#queue.forget(item);
     if (againAfterMs !== undefined) this.#queue.addAfter(item, againAfterMs);
   }
+}
+
+function waysUp({ upstream, scope, target, shared }: SyncerOptions): SyncContext["upstreamIn"] {
+  if (scope === "all-clusters") return (cluster) => upstream.inCluster(cluster);
+  return (cluster) =>
+    cluster === target.cluster || shared === undefined ? upstream : shared.inCluster(cluster);
 }
 
 function isPods({ synced: { resource }, policy }: KindSync): boolean {

@@ -12,6 +12,8 @@ import { type DynamicObject, type ObjectInput, type ObjectKey, stringMember } fr
 import {
   clusterLostReason,
   copyOfAnnotation,
+  hashDigits,
+  heldInClusterAnnotation,
   stateLabel,
   stateUpsync,
   syncerFinalizer,
@@ -21,12 +23,13 @@ import type { SyncContext, SyncedResource } from "./context.ts";
 import { userAnnotations, userLabels } from "./desired-object.ts";
 import type { SyncResult } from "./down-sync.ts";
 import type { KindView } from "./kind-view.ts";
-import { formatCopyOf, hashDigits, parseCopyOf } from "./origin.ts";
+import { formatCopyOf, parseCopyOf } from "./origin.ts";
 import type { KindPolicy } from "./policy.ts";
 import { appliedHashAnnotation } from "./protocol.ts";
 import { releasePatch } from "./release-patch.ts";
 import { isObjectNotFound, Trouble } from "./trouble.ts";
 import type { UpstreamObjects } from "./upstream-objects.ts";
+import { heldInCluster } from "./volume-gate.ts";
 
 export interface UpSyncOptions {
   readonly context: SyncContext;
@@ -52,7 +55,7 @@ export class UpSync {
     if (original !== undefined && view.originOf(original) !== undefined) return done;
     if (original === undefined) return this.#remove(key);
     const copy = view.upstreamObject(key);
-    if (copy?.metadata.deletionTimestamp !== undefined && this.#isOurs(copy))
+    if (copy?.metadata.deletionTimestamp !== undefined && this.#isOurs(key, copy))
       return this.#followDeletion(key, original, copy);
     const written = await this.#copy(key, original, copy);
     await this.#copyStatus(key, original, written);
@@ -87,7 +90,7 @@ export class UpSync {
 
   /** Lets go of the copy; what is being deleted goes by that. */
   async #release(key: ObjectKey, copy: CachedObject): Promise<void> {
-    const patch = releasePatch(copy.metadata, this.#options.context.target.name);
+    const patch = releasePatch(copy.metadata, this.#options.context.nameIn(key.cluster));
     if (patch === undefined) return;
     await this.#options.upstreamObjects.patch(key, { type: "merge", patch });
   }
@@ -97,23 +100,30 @@ export class UpSync {
     original: CachedObject,
     known: CachedObject | undefined,
   ): Promise<CachedObject> {
-    const { context, view } = this.#options;
+    const { context, view, synced } = this.#options;
     const copy = known ?? (await this.#findUpstream(key));
-    if (copy !== undefined && !this.#isOurs(copy)) {
+    if (copy !== undefined && !this.#isOurs(key, copy)) {
       const message = `${key.namespace}/${key.name} exists upstream and was not copied up from this cluster; delete it, or rename it`;
       throw new Trouble("AlreadyExists", message);
     }
     const body = bodyOf(original);
     const { labels, annotations } = original.metadata;
-    const { name: target, uid: targetUid } = context.target;
+    const held = heldInCluster(synced.resource, original);
+    const target = context.nameIn(key.cluster);
+    const { uid: targetUid } = context.target;
     const isHeld = this.#options.policy.onUpstreamDeletion === "propagate";
     const metadata = {
       name: key.name,
-      namespace: key.namespace,
+      ...(key.namespace === "" ? {} : { namespace: key.namespace }),
       labels: { ...userLabels(labels), [stateLabel(target)]: stateUpsync },
       annotations: {
         ...userAnnotations(annotations),
-        [copyOfAnnotation]: formatCopyOf({ uid: original.metadata.uid, target: targetUid }),
+        [copyOfAnnotation]: formatCopyOf({
+          uid: original.metadata.uid,
+          target: targetUid,
+          name: original.metadata.name === key.name ? undefined : original.metadata.name,
+        }),
+        ...(held === undefined ? {} : { [heldInClusterAnnotation]: held }),
       },
       ...(isHeld ? { finalizers: [syncerFinalizer(target)] } : {}),
     };
@@ -151,7 +161,7 @@ export class UpSync {
   async #remove(key: ObjectKey): Promise<SyncResult> {
     const { context, view } = this.#options;
     const copy = view.upstreamObject(key);
-    if (copy === undefined || !this.#isOurs(copy)) return done;
+    if (copy === undefined || !this.#isOurs(key, copy)) return done;
     const resource = context.downstream.resource<DynamicObject>(
       this.#options.synced.resource as never,
     );
@@ -167,8 +177,8 @@ export class UpSync {
     return done;
   }
 
-  #isOurs({ metadata }: CachedObject): boolean {
-    const state = stateLabel(this.#options.context.target.name);
+  #isOurs({ cluster }: ObjectKey, { metadata }: CachedObject): boolean {
+    const state = stateLabel(this.#options.context.nameIn(cluster));
     return stringMember(metadata.labels, state) === stateUpsync;
   }
 

@@ -13,13 +13,21 @@ import {
   type ServiceImport,
   sourceClusterLabel,
   specDiffAnnotation,
+  statusAnnotation,
 } from "../api/index.ts";
-import type { Target } from "../coordination/index.ts";
+import { following, isFollowing, type Target } from "../coordination/index.ts";
+import { addressesIn, foldAddresses, withAddresses } from "./fold-addresses.ts";
 import { type Holds, holdsOf } from "./holds.ts";
 import { type Constituent, type MergedExports, mergeExports } from "./merge-exports.ts";
 import { type ImportedSlice, mergeSlices, sourceOf } from "./merge-slices.ts";
-import { type EndpointSlice, endpointsOf, readyCount, type Service, targetsOf } from "./objects.ts";
-import { isFollowing, placedService } from "./place-service.ts";
+import {
+  type EndpointSlice,
+  endpointsOf,
+  objectOf,
+  readyCount,
+  type Service,
+  targetsOf,
+} from "./objects.ts";
 import { type SightPatience, sightOf } from "./sight.ts";
 import { isBehind, type Workload } from "./workload.ts";
 
@@ -42,6 +50,8 @@ export interface ServiceState {
 export interface ServiceDecision {
   /** Where it is to go; the very Service when it is there. */
   readonly service: Service | undefined;
+  /** With the addresses that its clusters give it; the very one that it has when nothing changes. */
+  readonly status: JsonObject | undefined;
   /** Whether there should be an export of our making; undefined when that is people's business. */
   readonly automaticExport: boolean | undefined;
   readonly verdict: ExportVerdict;
@@ -75,7 +85,7 @@ export function decideService(state: ServiceState): ServiceDecision {
   const { name, service, workloads } = state;
   const behind = (workload: Workload) => isBehind(workload, service?.spec);
   const hosts = new Set(workloads.filter(behind).map(({ target }) => target));
-  const placed = service && placedService(service, hosts);
+  const placed = service && following(service, hosts);
   const verdict = verdictOf(state, placed);
   const sight = sightOfClusters(state);
   const slices = mergeSlices(name, state.sources, sight.counts);
@@ -85,12 +95,25 @@ export function decideService(state: ServiceState): ServiceDecision {
     published.set(slice.cluster, (published.get(slice.cluster) ?? 0) + readyCount([slice]));
   return {
     service: placed,
+    status: service && statusOf(service, sight),
     automaticExport: automaticExport(service, hosts),
     verdict,
     import: wanted,
     holds: holdsOf({ service: name, workloads, isBehind: behind, published, counts: sight.counts }),
     wakeAtMs: sight.wakeAtMs,
   };
+}
+
+/** In one cluster a Service has that one's status, which the syncer brings up; in several, they are put together here. */
+function statusOf({ metadata, status }: Service, { counts }: ClusterSight): JsonObject | undefined {
+  const { labels, annotations } = metadata;
+  const clusters = [...targetsOf(labels)];
+  if (clusters.length < 2) return status;
+  const given = clusters.map((cluster) => {
+    const own = objectOf(stringMember(annotations, statusAnnotation(cluster)));
+    return { cluster, counts: counts(cluster), addresses: addressesIn(own) };
+  });
+  return withAddresses(status, foldAddresses(given));
 }
 
 /** Of a Service that follows its Pods: then it is in several clusters without anybody having asked for it, and works from each only if it is imported. */
@@ -146,16 +169,12 @@ function specIn({ metadata, spec = {} }: Service, cluster: string): JsonObject {
 }
 
 function exportedSince(serviceImport: ServiceImport | undefined): ReadonlyMap<string, number> {
-  const text = stringMember(serviceImport?.metadata.annotations, exportedSinceAnnotation) ?? "{}";
+  const text = stringMember(serviceImport?.metadata.annotations, exportedSinceAnnotation);
   const since = new Map<string, number>();
-  try {
-    for (const [cluster, time] of Object.entries(JSON.parse(text) as object)) {
-      const ms = Date.parse(String(time));
-      if (!Number.isNaN(ms)) since.set(cluster, ms);
-    }
-  } catch (error) {
-    // Somebody else has written it: all begin anew.
-    if (!(error instanceof SyntaxError)) throw error;
+  // Where somebody else has written it, all begin anew.
+  for (const [cluster, time] of Object.entries(objectOf(text))) {
+    const ms = Date.parse(String(time));
+    if (!Number.isNaN(ms)) since.set(cluster, ms);
   }
   return since;
 }

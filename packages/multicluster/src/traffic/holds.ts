@@ -4,7 +4,8 @@
  *
  * Said by a soft finalizer on the workload. It does not wait for a cluster that is not seen, nor for what a cluster has given up on.
  */
-import { trafficHolderPrefix } from "../api/index.ts";
+import type { StringMap } from "@kcp-ts/sdk";
+import { softFinalizersAnnotationPrefix, trafficHolderPrefix } from "../api/index.ts";
 import type { Workload } from "./workload.ts";
 
 export interface HoldsInput {
@@ -26,6 +27,18 @@ export interface HoldChange {
 export interface Holds {
   readonly added: readonly HoldChange[];
   readonly released: readonly HoldChange[];
+}
+
+/** By the annotations of a workload: the Services that hold it, in whatever cluster. */
+export function holdingServices(annotations: StringMap | undefined): readonly string[] {
+  const names = new Set<string>();
+  for (const [key, value] of Object.entries(annotations ?? {})) {
+    if (!key.startsWith(softFinalizersAnnotationPrefix)) continue;
+    for (const holder of value.split(",").map((one) => one.trim()))
+      if (holder.startsWith(trafficHolderPrefix))
+        names.add(holder.slice(trafficHolderPrefix.length));
+  }
+  return [...names];
 }
 
 export function holdsOf({ service, workloads, isBehind, published, counts }: HoldsInput): Holds {

@@ -2,12 +2,13 @@
  * Services, EndpointSlices and workloads as traffic reads and writes them. Clusters define these types for themselves, so an object may be anything: what
  * does not look right is read as nothing.
  */
-import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery/json";
+import { isJsonObject, type JsonObject, type JsonValue, parseJson } from "@kcp-ts/machinery/json";
 import { defineResource, type KubernetesObject, type Resource, type StringMap } from "@kcp-ts/sdk";
 import { assignedCluster, stateSync, statesOf } from "../api/index.ts";
 
 export interface Service extends KubernetesObject {
   readonly spec?: JsonObject;
+  readonly status?: JsonObject;
 }
 
 export interface EndpointSlice extends KubernetesObject {
@@ -72,6 +73,18 @@ export function memberObjects(object: JsonObject | undefined, name: string): rea
   const value = object?.[name];
   if (!Array.isArray(value)) return [];
   return (value as readonly JsonValue[]).filter((one) => isJsonObject(one)) as JsonObject[];
+}
+
+/** From an annotation, which anybody may have written: nothing when it is no object. */
+export function objectOf(text: string | undefined): JsonObject {
+  if (text === undefined) return {};
+  try {
+    const { value } = parseJson(text);
+    return isJsonObject(value) ? value : {};
+  } catch (error) {
+    if (error instanceof Error && error.name === "JsonSyntaxError") return {};
+    throw error;
+  }
 }
 
 /** An endpoint that says nothing of it is ready, as everywhere in Kubernetes. */

@@ -33,7 +33,7 @@ import {
 import { type Target, targetOf } from "../coordination/index.ts";
 import { isSameTarget, removed, type TrafficWork, wakeIn } from "./acting.ts";
 import { decideService, type ServiceDecision, type WantedImport } from "./decide-service.ts";
-import type { HoldChange } from "./holds.ts";
+import { type HoldChange, holdingServices } from "./holds.ts";
 import {
   adjustedImport,
   adjustedSlice,
@@ -68,8 +68,11 @@ const indexers = {
 export function serviceController(work: TrafficWork): Controller {
   const { clusters, clock, concurrency, onError } = work;
   const seen = clusters.source(services, { indexers }).store;
-  const ofNamespace = (_object: KubernetesObject, { cluster, namespace }: ObjectKey) =>
-    seen.keysByIndex("namespace", { cluster, value: namespace });
+  const concerned = ({ metadata }: KubernetesObject, key: ObjectKey) => [
+    ...seen.keysByIndex("namespace", { cluster: key.cluster, value: key.namespace }),
+    // Services that hold it and are gone would never let go.
+    ...holdingServices(metadata.annotations).map((name) => ({ ...key, name })),
+  ];
   const controller = new Controller({
     name: "service-traffic",
     clusters,
@@ -91,7 +94,7 @@ export function serviceController(work: TrafficWork): Controller {
   for (const resource of workloadKinds)
     controller.watch(resource, {
       predicate: anyOf(generationChanged, labelsChanged, annotationsChanged),
-      map: ofNamespace,
+      map: concerned,
     });
   return controller;
 }
@@ -197,6 +200,8 @@ async function withoutGone(
     const name = sourceOf(source) ?? "";
     const isKnown =
       targets.has(name) ||
+      // Of another logical cluster: whether it is still there cannot be asked here.
+      name.includes(".") ||
       (await client.resource(syncTargets).find({ name }, { signal })) !== undefined;
     if (isKnown) kept.push(source);
     else await removed(client, endpointSlices, source, signal);
@@ -239,10 +244,12 @@ class Acting {
   }
 
   async place(service: Service | undefined, decision: ServiceDecision): Promise<void> {
-    const placed = decision.service;
-    if (placed === undefined || placed === service) return;
-    if (placed.metadata.deletionTimestamp !== undefined) return;
-    await this.#client.resource(services).update(placed, this.#options);
+    const { service: placed, status } = decision;
+    if (placed === undefined || placed.metadata.deletionTimestamp !== undefined) return;
+    const resource = this.#client.resource(services);
+    const written = placed === service ? placed : await resource.update(placed, this.#options);
+    if (status === undefined || status === service?.status) return;
+    await resource.updateStatus({ ...written, status }, this.#options);
   }
 
   /** The export as it is now. */

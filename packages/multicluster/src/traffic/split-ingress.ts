@@ -5,7 +5,7 @@
  * Make before break: a leaf that is wanted no more stays until one that is wanted has an address, and its address counts as long. An address in a cluster that is
  * not seen is withdrawn, unless there are no others.
  */
-import { type JsonObject, jsonEqual } from "@kcp-ts/machinery/json";
+import type { JsonObject } from "@kcp-ts/machinery/json";
 import {
   defineResource,
   type Happening,
@@ -31,6 +31,7 @@ import {
   type Target,
 } from "../coordination/index.ts";
 import { same } from "./acting.ts";
+import { addressesIn, foldAddresses, isAmong, withAddresses } from "./fold-addresses.ts";
 import { memberObject, memberObjects, memberText, type Service, targetsOf } from "./objects.ts";
 import { type SightPatience, sightOf } from "./sight.ts";
 
@@ -111,12 +112,12 @@ export function splitIngress(state: IngressState): IngressDecision {
     if (isReplaced || isIdle || !state.targets.has(clusterOf(leaf))) removals.push(leaf);
   }
   const counted = isReplaced ? leaves.filter((leaf) => wanted.has(clusterOf(leaf))) : leaves;
-  const { addresses, wakeAtMs } = foldAddresses(state, counted);
+  const { addresses, wakeAtMs } = foldLeaves(state, counted);
   return {
     creations,
     updates,
     removals,
-    status: statusWith(whole, addresses),
+    status: withAddresses(whole.status, addresses),
     happenings: happeningsOf(state),
     wakeAtMs,
   };
@@ -127,7 +128,7 @@ function clusterOf({ metadata }: Ingress): string {
 }
 
 function addressesOf(ingress: Ingress | undefined): readonly JsonObject[] {
-  return memberObjects(memberObject(ingress?.status, "loadBalancer"), "ingress");
+  return addressesIn(ingress?.status);
 }
 
 interface Folded {
@@ -135,35 +136,22 @@ interface Folded {
   readonly wakeAtMs: number | undefined;
 }
 
-function foldAddresses(
+function foldLeaves(
   { whole, targets, patience, nowMs }: IngressState,
   leaves: readonly Ingress[],
 ): Folded {
-  const ordered = [...leaves].sort((a, b) => (clusterOf(a) < clusterOf(b) ? -1 : 1));
   const shown = addressesOf(whole);
   const times: number[] = [];
-  const seen = ordered.filter((leaf) => {
-    const own = addressesOf(leaf);
-    const wasWithdrawn = own.length > 0 && shown.length > 0 && !own.some((one) => isIn(one, shown));
-    const sight = sightOf(targets.get(clusterOf(leaf)), wasWithdrawn, nowMs, patience);
-    if (sight.untilMs !== undefined) times.push(sight.untilMs);
-    return sight.counts;
+  const given = leaves.map((leaf) => {
+    const [cluster, addresses] = [clusterOf(leaf), addressesOf(leaf)];
+    const isShown = shown.length === 0 || addresses.some((one) => isAmong(one, shown));
+    const wasWithdrawn = addresses.length > 0 && !isShown;
+    const { counts, untilMs } = sightOf(targets.get(cluster), wasWithdrawn, nowMs, patience);
+    if (untilMs !== undefined) times.push(untilMs);
+    return { cluster, counts, addresses };
   });
-  const isAnybodySeen = seen.some((leaf) => addressesOf(leaf).length > 0);
-  const addresses: JsonObject[] = [];
-  for (const address of (isAnybodySeen ? seen : ordered).flatMap(addressesOf))
-    if (!isIn(address, addresses)) addresses.push(address);
-  return { addresses, wakeAtMs: times.length === 0 ? undefined : Math.min(...times) };
-}
-
-function isIn(address: JsonObject, addresses: readonly JsonObject[]): boolean {
-  return addresses.some((one) => jsonEqual(one, address));
-}
-
-function statusWith(whole: Ingress, addresses: readonly JsonObject[]): JsonObject | undefined {
-  if (same(addressesOf(whole), addresses)) return whole.status;
-  const loadBalancer = addresses.length === 0 ? {} : { ingress: [...addresses] };
-  return { ...whole.status, loadBalancer };
+  const wakeAtMs = times.length === 0 ? undefined : Math.min(...times);
+  return { addresses: foldAddresses(given), wakeAtMs };
 }
 
 function adjustedLeaf(state: IngressState, cluster: string, leaf: Ingress): Ingress {

@@ -3,7 +3,7 @@
  * nobody syncs costs nothing.
  */
 import { type Clock, systemClock } from "@kcp-ts/machinery/base";
-import { type Client, logicalClusters, Manager, type ObjectKey } from "@kcp-ts/sdk";
+import { type Client, type Clusters, logicalClusters, Manager, type ObjectKey } from "@kcp-ts/sdk";
 import { type SyncTarget, syncTargets } from "../api/index.ts";
 import { metadataAndTargets, type Target, targetOf } from "../coordination/index.ts";
 import { ingressController } from "./ingress-controller.ts";
@@ -14,6 +14,8 @@ import { type SightPatience, sightPatienceDefault } from "./sight.ts";
 export interface TrafficOptions extends Partial<SightPatience> {
   /** Of the server, not of one cluster of it. Must be allowed everything. */
   readonly client: Client;
+  /** Which SyncTargets each logical cluster has; its own if left out. Run here. */
+  readonly targets?: Clusters | undefined;
   readonly clock?: Clock;
   /** Services, and Ingresses, at a time. */
   readonly concurrency?: number;
@@ -32,7 +34,7 @@ export function traffic(options: TrafficOptions): Traffic {
   const { client, clock = systemClock, onError, concurrency = concurrencyDefault } = options;
   const { withdrawMs, returnMs } = { ...sightPatienceDefault, ...options };
   const patience = { withdrawMs, returnMs };
-  const targets = logicalClusters({ client, clock, onError });
+  const targets = options.targets ?? logicalClusters({ client, clock, onError });
   const source = targets.source<SyncTarget, Target>(syncTargets, { transform: targetOf });
   return {
     async run(signal) {

@@ -1,6 +1,5 @@
 /** Goal: streams through one tunnel arrive whole, do not hold each other up, and end with it; a side that breaks the rules is cut off. */
 import assert from "node:assert/strict";
-import { Duplex } from "node:stream";
 import { afterEach, describe, it } from "node:test";
 import { systemClock } from "@kcp-ts/machinery/base";
 import type { JsonValue } from "@kcp-ts/machinery/json";
@@ -9,36 +8,10 @@ import { FakeClock, SeededRandom } from "@kcp-ts/testkit";
 import { Multiplexer, pingMs, silenceMaxMs } from "./multiplexer.ts";
 import { firstCreditBytes, frameHead, frameKind, muxProtocol } from "./mux-frames.ts";
 import type { MuxStream } from "./mux-stream.ts";
+import { Wires } from "./test-support/wire.ts";
 
-/** What is open would ping until the end of days. */
-const wires: Duplex[] = [];
-afterEach(() => {
-  for (const end of wires.splice(0)) end.destroy();
-});
-
-/** Two ends of a wire; what is written to one is read from the other, in a later turn. */
-function wire(): [Duplex, Duplex] {
-  const end = (other: () => Duplex): Duplex =>
-    new Duplex({
-      read() {},
-      write(chunk: Buffer, _encoding, done) {
-        other().push(Buffer.from(chunk));
-        setImmediate(done);
-      },
-      final(done) {
-        other().push(null);
-        done();
-      },
-      destroy(error, done) {
-        if (!other().destroyed && !other().readableEnded) other().push(null);
-        done(error);
-      },
-    });
-  const one: Duplex = end(() => two);
-  const two: Duplex = end(() => one);
-  wires.push(one, two);
-  return [one, two];
-}
+const wires = new Wires();
+afterEach(() => wires.cutAll());
 
 interface Opened {
   readonly stream: MuxStream;
@@ -46,7 +19,7 @@ interface Opened {
 }
 
 function tunnel(onOpen: (opened: Opened, agent: Multiplexer) => void) {
-  const [near, far] = wire();
+  const [near, far] = wires.make();
   const closed: (Error | undefined)[] = [];
   const plane = new Multiplexer({
     connection: near,
@@ -176,7 +149,7 @@ describe("the multiplexer", () => {
       (socket) => socket.send(Buffer.from([1])),
     ];
     for (const misbehave of bad) {
-      const [near, far] = wire();
+      const [near, far] = wires.make();
       const error = await new Promise<Error | undefined>((resolve) => {
         const plane = new Multiplexer({
           connection: near,
@@ -200,7 +173,7 @@ describe("the multiplexer", () => {
 
   it("gives a side up that has been silent for too long", async () => {
     const clock = new FakeClock();
-    const [near, far] = wire();
+    const [near, far] = wires.make();
     far.resume();
     const ended = new Promise<Error | undefined>((resolve) => {
       new Multiplexer({ connection: near, role: "server", clock, onClose: resolve });

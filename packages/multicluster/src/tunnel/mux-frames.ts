@@ -15,7 +15,8 @@ export const muxProtocol = "v1.tunnel.workload.kcp.io";
 
 export const frameKind = { open: 1, answer: 2, data: 3, credit: 4, end: 5, reset: 6 } as const;
 
-export const dataBytesMax = 32 << 10;
+/** With its heads, less than 64 KiB. */
+export const dataBytesMax = 60 << 10;
 export const headBytes = 5;
 export const firstCreditBytes = 256 << 10;
 /** A stream whose reader keeps up is given more and more, up to this: far clusters have long ways. */

@@ -110,13 +110,15 @@ export class PodConnections {
 }
 
 function requestOf({ cluster, pod, subresource, method, query, headers }: PodCall): PodRequest {
-  const { name, namespace = "" } = pod.metadata;
-  if (!isName(name) || !isName(namespace)) throw notACopy(name);
+  const { namespace = "" } = pod.metadata;
+  const copy = copyOf(pod);
+  const { name = pod.metadata.name } = copy;
+  if (!isName(name) || !isName(namespace)) throw notACopy(pod.metadata.name);
   return {
     cluster,
     namespace,
     name,
-    uid: copyOf(pod).uid,
+    uid: copy.uid,
     subresource,
     method,
     query: passedQuery(subresource, query),

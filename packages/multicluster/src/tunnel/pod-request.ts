@@ -37,9 +37,8 @@ export interface PodRequest {
   /** Of the Pod, upstream. */
   readonly cluster: ClusterName;
   readonly namespace: string;
-  /** The same in both places. */
+  /** In the cluster, as is the uid. */
   readonly name: string;
-  /** In the cluster. */
   readonly uid: string;
   readonly subresource: PodSubresource;
   readonly method: "GET" | "POST";

@@ -142,6 +142,14 @@ describe("what becomes of claims", () => {
     });
   }
 
+  it("a move of what cannot be seen is refused with what to do", () => {
+    const showsVolumes = (name: string) => name === "a";
+    const input = { claims: [claim()], parts: [there, asking], sight: seen, showsVolumes };
+    const { claims, parts } = decideVolumes(input);
+    assert.equal(claims.get("data")?.places.get("b")?.reason, "VolumeUnknown");
+    assert.equal(parts.get(there)?.isFenced, false);
+  });
+
   it("all claims of a workload move, or none", () => {
     const other = claim({ name: "logs", mayDetach: false });
     const { claims, parts } = decideVolumes({
@@ -203,7 +211,7 @@ describe("what becomes of claims", () => {
 });
 
 describe("seeded histories of volumes", () => {
-  const histories = Number(process.env["KCP_VOLUME_HISTORIES"] ?? 400);
+  const histories = Number(process.env["KCP_VOLUME_HISTORIES"] ?? 2000);
   it(`${histories} of them: nothing is attached twice, no claim is lost, no refusal stops anything, and all settle`, () => {
     for (let seed = 1; seed <= histories; seed++) {
       const world = new World(new SeededRandom(seed));

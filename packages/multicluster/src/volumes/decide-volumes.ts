@@ -61,6 +61,8 @@ export interface VolumesInput {
   readonly claims: readonly Claim[];
   readonly parts: readonly WorkloadPart[];
   readonly sight: (cluster: string) => Sight;
+  /** Whether PersistentVolumes of the cluster can be seen here. They can if left out. */
+  readonly showsVolumes?: (cluster: string) => boolean;
 }
 
 export interface ClaimPlace {
@@ -176,7 +178,7 @@ function refusalOf(
   claim: Claim,
   groupHome: string | undefined,
   to: string,
-  { sight }: Pick<VolumesInput, "sight">,
+  { sight, showsVolumes = () => true }: Pick<VolumesInput, "sight" | "showsVolumes">,
 ): Refusal | undefined {
   const home = claim.home ?? groupHome ?? "";
   const name = `claim ${claim.name}`;
@@ -188,6 +190,11 @@ function refusalOf(
   if (!claim.isShared && !claim.mayDetach) {
     const message = `${name} can be in one cluster at a time and is in ${home}: to stop its workloads there before they start in ${to}, annotate it with workloads.kcp.io/volume-move=detach, or name a hook that copies it`;
     return { reason: "AccessMode", message };
+  }
+  const hidden = [home, to].find((cluster) => !showsVolumes(cluster));
+  if (hidden !== undefined) {
+    const message = `the volume of ${name} cannot be seen: add persistentvolumes to spec.resources of SyncTarget ${hidden}`;
+    return { reason: "VolumeUnknown", message };
   }
   const volume = claim.volumes.get(home);
   if (volume === undefined) return undefined;

@@ -6,12 +6,4 @@ export {
   claimStates,
   nextClaimState,
 } from "./claim-machine.ts";
-export {
-  type Claim,
-  type ClaimDecision,
-  decideVolumes,
-  type Volume,
-  type VolumesDecision,
-  type VolumesInput,
-  type WorkloadPart,
-} from "./decide-volumes.ts";
+export { type Volumes, type VolumesOptions, volumes } from "./volumes.ts";

@@ -154,6 +154,19 @@ export class Client {
     }
   }
 
+  /** Sends a request and hands the answer on as it comes, in the time that a request has. */
+  async *chunks(request: ClientRequest): AsyncGenerator<Uint8Array> {
+    const { signal, method, path } = request;
+    const what = `${method} ${path}`;
+    const timeoutMs = this.#requestTimeoutMs;
+    const deadline = startDeadline({ clock: this.clock, timeoutMs, signal, what });
+    try {
+      yield* (await this.#send(request, deadline.signal)).body;
+    } finally {
+      deadline.cancel();
+    }
+  }
+
   /** Sends a request and resolves with the head of a successful response; the body is the caller's, and so is its time. */
   send(request: ClientRequest): Promise<TransportResponse> {
     return this.#send(request, request.signal);

@@ -38,12 +38,12 @@ function wholeList<Object extends KubernetesObject>(text: string): LazyList<Obje
   };
 }
 
-function metadataOf(list: JsonObject): ListMeta {
+export function metadataOf(list: JsonObject): ListMeta {
   return (isJsonObject(list["metadata"]) ? list["metadata"] : {}) as unknown as ListMeta;
 }
 
 /** Items of built-in types come without kind and apiVersion; the list's own tell them. */
-function completed<Item extends KubernetesObject>(item: unknown, list: JsonObject): Item {
+export function completed<Item extends KubernetesObject>(item: unknown, list: JsonObject): Item {
   if (isJsonObject(item) && item["kind"] === undefined) {
     const kind = String(list["kind"] ?? "").replace(/List$/, "");
     Object.assign(item, { kind, apiVersion: list["apiVersion"] ?? "" });

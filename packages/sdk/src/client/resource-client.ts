@@ -6,10 +6,12 @@
  */
 import { isJsonObject, type JsonObject, type JsonValue, parseJson } from "@kcp-ts/machinery/json";
 import { isStatusError } from "@kcp-ts/machinery/status";
-import type { CallOptions, Client } from "./client.ts";
+import type { CallOptions, Client, ClientRequest } from "./client.ts";
+import { ListReader } from "./list-stream.ts";
 import { type LazyList, readList } from "./list-text.ts";
 import type {
   KubernetesObject,
+  ListMeta,
   ObjectInput,
   ObjectList,
   PartialObjectMetadata,
@@ -103,6 +105,25 @@ export class ResourceClient<Object extends KubernetesObject> {
 
   async *items(options: PageOptions = {}): AsyncGenerator<Object> {
     for await (const page of this.lazyPages(options)) yield* page.items;
+  }
+
+  /**
+   * The items of one consistent listing as they come, a few at a time: never a page of them at once. For who takes them quickly: the time that a request
+   * has goes on meanwhile. Returns what the last page says of the list. A `pageSize` of 0 asks for everything in one answer.
+   */
+  async *batches(options: PageOptions = {}): AsyncGenerator<Object[], ListMeta> {
+    const { pageSize, resourceVersion, resourceVersionMatch, ...rest } = options;
+    const limit = pageSize ?? pageSizeDefault;
+    let page: ListOptions = { ...rest, resourceVersion, resourceVersionMatch, limit };
+    for (;;) {
+      const reader = new ListReader<Object>();
+      for await (const chunk of this.client.chunks(this.#listRequest(page, {})))
+        for (const batch of reader.take(chunk)) yield batch;
+      const { items, metadata } = reader.end();
+      if (items.length > 0) yield items;
+      if (!metadata.continue) return metadata;
+      page = { ...rest, limit, continue: metadata.continue };
+    }
   }
 
   /** Like `pages`, with items that are parsed one by one: for who looks at many and keeps few. */
@@ -238,6 +259,14 @@ export class ResourceClient<Object extends KubernetesObject> {
     headers: Readonly<Record<string, string>>,
     extra: Readonly<Record<string, string | undefined>> = {},
   ): Promise<string> {
+    return (await this.client.read(this.#listRequest(options, headers, extra))).text;
+  }
+
+  #listRequest(
+    options: ListOptions,
+    headers: Readonly<Record<string, string>>,
+    extra: Readonly<Record<string, string | undefined>> = {},
+  ): ClientRequest {
     const { signal, namespace, retriesMax, limit, labelSelector, fieldSelector } = options;
     const { resourceVersion, resourceVersionMatch } = options;
     const path = withQuery(this.#path({ namespace }), {
@@ -249,8 +278,7 @@ export class ResourceClient<Object extends KubernetesObject> {
       resourceVersionMatch,
       ...extra,
     });
-    const request = { method: "GET", path, headers, signal, retriesMax, mayBeLong: true } as const;
-    return (await this.client.read(request)).text;
+    return { method: "GET", path, headers, signal, retriesMax, mayBeLong: true };
   }
 
   async #apply(

@@ -60,15 +60,14 @@ export class Feed<Object extends KubernetesObject, Cached> implements Feeding {
   async list({ signal, paged }: ListingOptions): Promise<string> {
     const { selector, pageSize = pageSizeDefault } = this.#options;
     const next = this.#options.store.nextTable();
-    let resourceVersion = "";
-    const options = { ...selector, signal, retriesMax: 0 };
-    const pages = paged ? this.#resource.lazyPages({ ...options, pageSize }) : this.#whole(options);
-    for await (const page of pages) {
-      for (const item of page.items) this.#collect(next, item);
-      resourceVersion = page.metadata.resourceVersion ?? "";
-    }
+    const size = paged ? pageSize : 0;
+    const options = { ...selector, signal, retriesMax: 0, pageSize: size };
+    const batches = this.#resource.batches(options);
+    let batch = await batches.next();
+    for (; batch.done !== true; batch = await batches.next())
+      for (const item of batch.value) this.#collect(next, item);
     await this.#replace(next, signal);
-    return resourceVersion;
+    return batch.value.resourceVersion ?? "";
   }
 
   /** Fetches the state by a watch that begins with it, tells `synced`, and follows the changes on the same stream. */
@@ -98,10 +97,6 @@ export class Feed<Object extends KubernetesObject, Cached> implements Feeding {
     const count = this.#count;
     this.#count = 0;
     return count;
-  }
-
-  async *#whole(options: { signal: AbortSignal; retriesMax: number }) {
-    yield await this.#resource.lazyList(options);
   }
 
   #applyAll(batch: readonly WatchEvent<Object>[], tell: FollowOptions["tell"]): void {

@@ -1,6 +1,7 @@
 /** Sharing APIs: exports, bindings, and what is served because of them. */
 export { ApiSharing, type ApiSharingOptions } from "./api-sharing.ts";
 export { apiBindings, apiExports } from "./kinds/definitions.ts";
+export type { ExportConsumers, ExportPlace } from "./services/export-consumers.ts";
 export { type SeenObject, type ShownPart, shownPart } from "./services/shown-part.ts";
 export {
   type ServiceAccess,

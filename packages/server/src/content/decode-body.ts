@@ -1,6 +1,7 @@
 /**
  * From request bytes to a JSON value: JSON, YAML, and protobuf for the kinds that have a shape.
  */
+import { atOnce, type Pieces } from "@kcp-ts/machinery/base";
 import {
   isJsonObject,
   type JsonObject,
@@ -8,7 +9,7 @@ import {
   JsonTooManyValuesError,
   type JsonValue,
   type ParsedJson,
-  parseJson,
+  parseInPieces,
   stringifyJson,
 } from "@kcp-ts/machinery/json";
 import { decodeEnvelope, decodeMessage, type MessageShape } from "@kcp-ts/machinery/shape";
@@ -32,7 +33,7 @@ export interface BodyKind {
 export const yamlBytesMax = 512 << 10;
 
 /** Values of a JSON body (objects, arrays and what is in them), managedFields included: what is parsed in a few tens of milliseconds. */
-export const bodyValuesMax = 250_000;
+export const bodyValuesMax = 100_000;
 
 /** Members of one object in a JSON body: from some ten thousand on, every look at an object takes milliseconds. */
 export const bodyMembersMax = 20_000;
@@ -54,9 +55,18 @@ export function decodeBody(
   contentType: string | undefined,
   expected: BodyKind,
 ): DecodedBody {
+  return atOnce(decodeInPieces(bytes, contentType, expected));
+}
+
+/** The same, resting between the steps of parsing JSON. */
+export function* decodeInPieces(
+  bytes: Uint8Array,
+  contentType: string | undefined,
+  expected: BodyKind,
+): Pieces<DecodedBody> {
   switch (mediaTypeOf(contentType)) {
     case "application/json":
-      return asObject(decodeJson(bytes, expected), expected);
+      return asObject(yield* decodeJson(bytes, expected), expected);
     case "application/yaml":
       return asObject(decodeYaml(bytes, expected), expected);
     case protobufType:
@@ -81,13 +91,13 @@ export function decodeText(bytes: Uint8Array): string {
 
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
-function decodeJson(
+function* decodeJson(
   bytes: Uint8Array,
   { kind }: BodyKind,
-): { value: JsonValue; duplicates: readonly string[] } {
+): Pieces<{ value: JsonValue; duplicates: readonly string[] }> {
   const text = decodeText(bytes);
   try {
-    return parseBody(text);
+    return yield* parseBody(text);
   } catch (error) {
     if (!(error instanceof JsonSyntaxError)) throw error;
     throw unrecognized(kind, error.message, text);
@@ -95,9 +105,9 @@ function decodeJson(
 }
 
 /** JSON from a client. Throws a JsonSyntaxError, or a 413. */
-export function parseBody(text: string): ParsedJson {
+export function* parseBody(text: string): Pieces<ParsedJson> {
   try {
-    return parseJson(text, { valuesMax: bodyValuesMax, membersMax: bodyMembersMax });
+    return yield* parseInPieces(text, { valuesMax: bodyValuesMax, membersMax: bodyMembersMax });
   } catch (error) {
     if (!(error instanceof JsonTooManyValuesError)) throw error;
     throw statusError.tooLarge(error.message);

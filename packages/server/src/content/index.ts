@@ -4,6 +4,7 @@ export {
   bodyValuesMax,
   type DecodedBody,
   decodeBody,
+  decodeInPieces,
   decodeText,
   isProtobuf,
   mediaTypeOf,

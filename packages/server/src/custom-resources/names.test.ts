@@ -18,7 +18,14 @@ before(async () => {
 });
 after(() => server.close());
 
-const conflicts: [reason: string, names: object, message: string][] = [
+type AnyNames = { readonly plural?: string; readonly [name: string]: unknown };
+
+const conflicts: [reason: string, names: AnyNames, message: string][] = [
+  [
+    "PluralConflict",
+    { plural: "ct", singular: "e", kind: "E", shortNames: [] },
+    '"ct" is already in use',
+  ],
   [
     "SingularConflict",
     { singular: "crontab", kind: "A", shortNames: [] },
@@ -44,7 +51,7 @@ const conflicts: [reason: string, names: object, message: string][] = [
 describe("a definition that asks for a taken name", () => {
   for (const [i, [reason, names, message]] of conflicts.entries()) {
     it(`is not established: ${reason}`, async () => {
-      const plural = `plural${i}`;
+      const plural = names.plural ?? `plural${i}`;
       await server.must("POST", path, { body: cronTabs({ names: { ...names, plural } }) });
       const object = await condition(
         server,
@@ -71,7 +78,7 @@ describe("a definition that asks for a taken name", () => {
 
   it("gets it when it becomes free", async () => {
     await server.must("DELETE", `${path}/crontabs.stable.example.com`);
-    const object = await condition(server, "plural2.stable.example.com", "Established", "True");
+    const object = await condition(server, "plural3.stable.example.com", "Established", "True");
     const { acceptedNames } = object["status"] as { acceptedNames: AnyObject };
     assert.equal(acceptedNames.kind, "CronTab");
   });

@@ -290,6 +290,21 @@ const failures: [title: string, answer: Answer, message: string | RegExp][] = [
     "returned invalid metadata: metadata.labels[a] must be a string in converted object",
   ],
   [
+    "no metadata",
+    (review) =>
+      converted(review, ({ metadata: _, ...object }) => object as typeof object & AnyObject),
+    "returned invalid object: must have the same name: one != ",
+  ],
+  [
+    "labels that are none",
+    (review) =>
+      converted(review, (object) => ({
+        ...object,
+        metadata: { ...object.metadata, labels: "a" as unknown as Record<string, string> },
+      })),
+    "returned invalid metadata: invalid metadata.labels in converted object",
+  ],
+  [
     "no objects",
     (review) => ({
       ...converted(review),
@@ -317,6 +332,11 @@ const failures: [title: string, answer: Answer, message: string | RegExp][] = [
       response: { uid: review.request.uid, result: { status: "Failure" } },
     }),
     "failed: response.result.status was 'Failure', not 'Success'",
+  ],
+  [
+    "another uid for the review",
+    (review) => ({ ...review, response: { uid: "x", result: { status: "Success" } } }),
+    /^failed: expected response.uid="[0-9a-f-]{36}", got "x"$/,
   ],
   ["no response", (review) => ({ ...review }), "failed: no response provided"],
   [

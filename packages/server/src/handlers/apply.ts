@@ -2,6 +2,7 @@
  * Server-side apply: the configuration is merged into the newest object by who owns what, and again when that changed meanwhile.
  */
 import { applyConfiguration, applyInPieces } from "@kcp-ts/machinery/apply";
+import type { Pieces } from "@kcp-ts/machinery/base";
 import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery/json";
 import { quote, StatusError, statusError } from "@kcp-ts/machinery/status";
 import { decodeText, parseYaml, yamlBytesMax } from "../content/index.ts";
@@ -12,7 +13,7 @@ import {
   managedWrite,
   timestamp,
 } from "../registry/index.ts";
-import { inPieces, otherWork } from "../request/other-work.ts";
+import { inPieces, otherWork, promptly } from "../request/other-work.ts";
 import type { HandlerRequest, HandlerRooms } from "./context.ts";
 import {
   checkAddress,
@@ -32,13 +33,13 @@ export interface ApplyRequest {
   readonly force: boolean;
 }
 
-export function applyBuild(
+export async function applyBuild(
   handled: HandlerRequest,
   rooms: HandlerRooms,
   request: ApplyRequest,
-): Build {
+): Promise<Build> {
   const { definition, scope } = handled;
-  const body = decodeConfiguration(request.bytes);
+  const body = await promptly(decodeConfiguration(request.bytes));
   const { fieldValidation } = request.options;
   if (fieldValidation === "Strict" && body.problems.length > 0) {
     throw statusError.badRequest(
@@ -97,12 +98,12 @@ interface Configuration {
 }
 
 /** JSON first, because nearly everybody sends it and it is an order of magnitude faster. */
-function decodeConfiguration(bytes: Uint8Array): Configuration {
+function* decodeConfiguration(bytes: Uint8Array): Pieces<Configuration> {
   const text = decodeText(bytes);
   // Nothing at all is an object with nothing in it.
   const isJson = /^\s*(?:\{|$)/.test(text);
   const parsed: ParsedText = isJson
-    ? parseJsonPatchBody(text.trim() || "{}")
+    ? yield* parseJsonPatchBody(text.trim() || "{}")
     : decodeYaml(text, bytes.length);
   if (!isJsonObject(parsed.value))
     throw statusError.badRequest("error decoding YAML: the configuration must be an object");

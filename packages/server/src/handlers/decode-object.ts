@@ -14,11 +14,12 @@ import {
   bodyMembersMax,
   type DecodedBody,
   decodeBody,
+  decodeInPieces,
   isProtobuf,
 } from "../content/index.ts";
 import { apiVersionOf, type Draft, type ResourceDefinition } from "../registry/index.ts";
-import { header } from "../request/api-request.ts";
-import { inPieces, otherWork } from "../request/other-work.ts";
+import { header, type MaybePromise } from "../request/api-request.ts";
+import { inPieces, otherWork, promptly } from "../request/other-work.ts";
 import { bodyBytesMax, type HandlerRequest } from "./context.ts";
 import type { MutationOptions } from "./options.ts";
 
@@ -40,7 +41,7 @@ export async function readObject(
   const body =
     protobufShape !== undefined && isProtobuf(contentType)
       ? decodeForeign(bytes, contentType, { ...expected, shape: await protobufShape() })
-      : decodeBody(bytes, contentType, {
+      : await decode(bytes, contentType, {
           ...expected,
           // Other custom kinds have no protobuf form.
           shape: definition.itemsCarryKind ? undefined : shape,
@@ -53,6 +54,16 @@ export async function readObject(
   const draft = await decodeLargeDraft(definition, body, options, warnings);
   await otherWork();
   return { draft, isLarge: true };
+}
+
+function decode(
+  bytes: Uint8Array,
+  contentType: string | undefined,
+  expected: BodyKind,
+): MaybePromise<DecodedBody> {
+  return bytes.length < largeBodyBytes
+    ? decodeBody(bytes, contentType, expected)
+    : promptly(decodeInPieces(bytes, contentType, expected));
 }
 
 /** Protobuf of a kind that a definition stands in for: Go clients write zeros that JSON leaves out, and the definition's schema need not allow them. */
@@ -72,9 +83,9 @@ export const largeBodyBytes = 32 << 10;
 
 /**
  * Values of an object (objects, arrays and what is in them), its managedFields aside. Every step of a write looks at each of them in one turn of the event
- * loop; the largest real objects, definitions with long schemas, have half as many.
+ * loop; the largest real objects, definitions with long schemas, have some 50,000.
  */
-export const objectValuesMax = 100_000;
+export const objectValuesMax = 80_000;
 
 export function refuseTooManyValues(object: JsonObject): void {
   const exceeded = exceededLimit(withoutManagers(object), objectLimits);

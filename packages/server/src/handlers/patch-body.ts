@@ -1,11 +1,12 @@
 /** The body of a patch as JSON, or a 400. */
+import type { Pieces } from "@kcp-ts/machinery/base";
 import { JsonSyntaxError, type ParsedJson } from "@kcp-ts/machinery/json";
 import { statusError } from "@kcp-ts/machinery/status";
 import { parseBody } from "../content/index.ts";
 
-export function parseJsonPatchBody(text: string): ParsedJson {
+export function* parseJsonPatchBody(text: string): Pieces<ParsedJson> {
   try {
-    return parseBody(text);
+    return yield* parseBody(text);
   } catch (error) {
     if (!(error instanceof JsonSyntaxError)) throw error;
     throw statusError.badRequest(`error decoding patch: ${error.message}`);

@@ -76,8 +76,8 @@ export async function handlePatch(
   const bytes = await request.readBody(bodyBytesMax);
   const isLarge = bytes.length >= largeBodyBytes;
   const build = isApply
-    ? applyBuild(handled, rooms, { bytes, options, owner, force: force === true })
-    : patchBuild(handled, readPatch(bytes, type, definition), options);
+    ? await applyBuild(handled, rooms, { bytes, options, owner, force: force === true })
+    : patchBuild(handled, await readPatch(bytes, type, definition), options);
   if (isLarge) await otherWork();
   const admitted = admissionRequest(handled, "UPDATE", options.isDryRun);
   const admission = rooms.admission.admit(admitted);
@@ -202,12 +202,12 @@ function strategicRules({ strategy }: ResourceDefinition): PatchSchema {
   return patchRules === undefined || patchRules === "none" ? patchRulesOf(shape) : patchRules;
 }
 
-export function readPatch(
+export async function readPatch(
   bytes: Uint8Array,
   type: string,
   definition: ResourceDefinition,
-): ReadPatch {
-  const parsed = parseJsonPatchBody(decodeText(bytes));
+): Promise<ReadPatch> {
+  const parsed = await promptly(parseJsonPatchBody(decodeText(bytes)));
   return translatePatchErrors((): ReadPatch => {
     switch (type) {
       case "application/json-patch+json": {
@@ -238,6 +238,7 @@ export function readPatch(
 
 function inOnePiece(apply: (old: JsonObject) => JsonObject): ReadPatch["apply"] {
   return function* (old) {
+    yield;
     return apply(old);
   };
 }

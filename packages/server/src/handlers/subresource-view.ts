@@ -122,7 +122,7 @@ async function readChange(
   const bytes = await request.readBody(bodyBytesMax);
   const contentType = header(request.headers, "content-type");
   if (scope.verb === "patch") {
-    const patch = readPatch(bytes, viewPatchType(contentType, definition), definition);
+    const patch = await readPatch(bytes, viewPatchType(contentType, definition), definition);
     return async (shown) => {
       const value = await applyPatch(patch, shown);
       if (!isJsonObject(value)) throw statusError.badRequest("a patch must leave an object");

@@ -1,8 +1,11 @@
 /** Which documents are shared, and how custom kinds are described. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import type { Pieces } from "@kcp-ts/machinery/base";
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import { builtIns, type ResourceDefinition } from "../registry/index.ts";
+import { documentOf } from "./document-v2.ts";
+import { documentV3 } from "./document-v3.ts";
 import { type Document, documentsV3, documentV2 } from "./documents.ts";
 
 function custom(kind: string, properties: JsonObject): ResourceDefinition {
@@ -96,5 +99,14 @@ describe("documents", () => {
     await assert.rejects(async () => documentsV3(list), /no schema today/);
     await assert.rejects(async () => documentsV3(list), /no schema today/);
     assert.equal(calls, 2);
+  });
+
+  it("rest between the kinds, and where a kind's schema does", () => {
+    const kinds = (count: number) =>
+      Array.from({ length: count }, (_, i) => custom(`Kind${i}`, { spec: { type: "object" } }));
+    const rests = (count: number, make: (of: readonly ResourceDefinition[]) => Pieces<unknown>) =>
+      [...make(kinds(count))].length;
+    for (const make of [documentOf, documentV3])
+      assert.ok(rests(11, make) - rests(1, make) >= 10 * 3, make.name);
   });
 });

@@ -9,6 +9,7 @@ export type {
   Ingress,
   Job,
   Lease,
+  PersistentVolume,
   PersistentVolumeClaim,
   PodDisruptionBudget,
   Service,

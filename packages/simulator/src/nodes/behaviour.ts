@@ -9,6 +9,7 @@
  *     sim.kcp.io/exit-after: 3s         ends by itself, with sim.kcp.io/exit-code, 0 if left out
  *     sim.kcp.io/log: text              what it prints when it starts
  *     sim.kcp.io/log-every: 1s          a line at a time, from then on
+ *     sim.kcp.io/log-bytes: "1000000"   has printed so much, in lines of 100 characters, and nothing else
  */
 import { durationMs, type Pod } from "../api/index.ts";
 

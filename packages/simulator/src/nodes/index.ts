@@ -1,7 +1,7 @@
 export { DownNodes } from "./down-nodes.ts";
 export { runHeartbeats } from "./heartbeats.ts";
 export { type KubeletOptions, kubeletController } from "./kubelet.ts";
-export { type LogQuery, logsOf } from "./logs.ts";
+export { bulkLog, type LogQuery, logsOf } from "./logs.ts";
 export { nodeLifecycleController } from "./node-lifecycle.ts";
 export { type NodeOptions, nodeConditions, nodeObject } from "./pretend-nodes.ts";
 export { schedulerController } from "./scheduler.ts";

@@ -1,13 +1,22 @@
-/** PersistentVolumeClaims: every claim gets a volume of the size it asks for, made for it. There is no disk behind it. */
+/**
+ * PersistentVolumeClaims and PersistentVolumes, without disks. A claim that names a volume gets that one when it is there and free; every other claim gets one that is
+ * made for it. Storage classes whose name begins with `shared` make volumes that other clusters can reach by their handle, and that outlive their claims; all others are
+ * on a node and go with their claims.
+ */
+import type { JsonObject } from "@kcp-ts/machinery/json";
 import { isStatusError } from "@kcp-ts/machinery/status";
-import { Controller } from "@kcp-ts/sdk";
+import { type Client, Controller, type KubernetesObject, type ObjectKey } from "@kcp-ts/sdk";
 import {
   isTerminating,
+  type PersistentVolume,
+  type PersistentVolumeClaim,
   persistentVolumeClaims,
   persistentVolumes,
   writeStatus,
 } from "../api/index.ts";
 import type { WorkloadContext } from "./context.ts";
+
+export const sharedDriver = "shared.sim.kcp.io";
 
 export function claimController({ clusters, clock, onError }: WorkloadContext): Controller {
   const found = clusters.source(persistentVolumeClaims);
@@ -19,35 +28,127 @@ export function claimController({ clusters, clock, onError }: WorkloadContext): 
     async reconcile(key, { client }) {
       const claim = found.store.get(key);
       if (claim === undefined || isTerminating(claim) || claim.status?.phase === "Bound") return;
-      const { name, namespace = "", uid = "" } = claim.metadata;
-      const { accessModes = [], storageClassName = "sim", volumeMode = "Filesystem" } = claim.spec;
-      const storage = claim.spec.resources?.requests?.["storage"] ?? "1Gi";
-      const volumeName = claim.spec.volumeName || `pvc-${uid}`;
-      if (!claim.spec.volumeName) {
-        const spec = {
-          capacity: { storage },
-          accessModes,
-          storageClassName,
-          volumeMode,
-          persistentVolumeReclaimPolicy: "Delete",
-          hostPath: { path: `/sim/${volumeName}` },
-          claimRef: { apiVersion: "v1", kind: "PersistentVolumeClaim", name, namespace, uid },
-        };
-        const volumes = client.resource(persistentVolumes);
-        try {
-          const volume = await volumes.create({ metadata: { name: volumeName }, spec });
-          await writeStatus(client, persistentVolumes, volume, { phase: "Bound" });
-        } catch (error) {
-          if (!isStatusError(error, "AlreadyExists")) throw error;
-        }
-        // The next pass sees the volume's name, and says that the claim is bound.
-        await client
-          .resource(persistentVolumeClaims)
-          .update({ ...claim, spec: { ...claim.spec, volumeName, storageClassName } });
-        return;
-      }
-      const status = { phase: "Bound", accessModes, capacity: { storage } };
+      const { volumeName } = claim.spec;
+      if (!volumeName) return provision(claim, client);
+      const volume = await client.resource(persistentVolumes).find({ name: volumeName });
+      if (volume === undefined) return;
+      if (!(await take(volume, claim, client))) return;
+      const { accessModes = [] } = claim.spec;
+      const capacity = volume.spec["capacity"] as Record<string, string> | undefined;
+      const status = {
+        phase: "Bound",
+        accessModes,
+        ...(capacity === undefined ? {} : { capacity }),
+      };
       await writeStatus(client, persistentVolumeClaims, claim, status);
     },
-  }).watch(persistentVolumeClaims);
+  })
+    .watch(persistentVolumeClaims)
+    .watch(persistentVolumes, {
+      // One that names a volume may have waited for it.
+      map: ({ metadata }: KubernetesObject, { cluster }: ObjectKey) =>
+        found.store
+          .list({ cluster })
+          .filter(({ spec }) => spec.volumeName === metadata.name)
+          .map((claim) => keyOf(claim, cluster)),
+    });
+}
+
+/** Volumes whose claims are gone: they go, too, or are left for people. */
+export function reclaimController({ clusters, clock, onError }: WorkloadContext): Controller {
+  const found = clusters.source(persistentVolumes);
+  return new Controller({
+    name: "persistentvolume-reclaimer",
+    clusters,
+    clock,
+    onError,
+    async reconcile(key, { client }) {
+      const volume = found.store.get(key);
+      const { namespace = "", name, uid } = claimRefOf(volume);
+      if (volume === undefined || name === undefined || isTerminating(volume)) return;
+      const claim = await client.resource(persistentVolumeClaims).find({ namespace, name });
+      if (claim !== undefined && claim.metadata.uid === uid) return;
+      if (volume.spec["persistentVolumeReclaimPolicy"] === "Delete") {
+        await client.resource(persistentVolumes).delete({ name: volume.metadata.name });
+      } else if (volume.status?.phase !== "Released") {
+        await writeStatus(client, persistentVolumes, volume, { phase: "Released" });
+      }
+    },
+  })
+    .watch(persistentVolumes)
+    .watch(persistentVolumeClaims, {
+      map: ({ metadata }: KubernetesObject, { cluster }: ObjectKey) =>
+        found.store
+          .list({ cluster })
+          .filter((volume) => claimRefOf(volume).uid === metadata.uid)
+          .map((volume) => keyOf(volume, cluster)),
+    });
+}
+
+async function provision(claim: PersistentVolumeClaim, client: Client): Promise<void> {
+  const { accessModes = [], storageClassName = "sim", volumeMode = "Filesystem" } = claim.spec;
+  const storage = claim.spec.resources?.requests?.["storage"] ?? "1Gi";
+  const volumeName = `pvc-${claim.metadata.uid ?? ""}`;
+  const isShared = storageClassName.startsWith("shared");
+  const spec = {
+    capacity: { storage },
+    accessModes,
+    storageClassName,
+    volumeMode,
+    persistentVolumeReclaimPolicy: isShared ? "Retain" : "Delete",
+    ...(isShared
+      ? { csi: { driver: sharedDriver, volumeHandle: volumeName } }
+      : { hostPath: { path: `/sim/${volumeName}` } }),
+    claimRef: referenceTo(claim),
+  };
+  try {
+    const volume = await client
+      .resource(persistentVolumes)
+      .create({ metadata: { name: volumeName }, spec });
+    await writeStatus(client, persistentVolumes, volume, { phase: "Bound" });
+  } catch (error) {
+    if (!isStatusError(error, "AlreadyExists")) throw error;
+  }
+  // The next pass sees the volume's name, and says that the claim is bound.
+  await client
+    .resource(persistentVolumeClaims)
+    .update({ ...claim, spec: { ...claim.spec, volumeName, storageClassName } });
+}
+
+/** False when it is another's. */
+async function take(
+  volume: PersistentVolume,
+  claim: PersistentVolumeClaim,
+  client: Client,
+): Promise<boolean> {
+  const { uid } = claimRefOf(volume);
+  if (uid !== undefined && uid !== claim.metadata.uid) return false;
+  const taken =
+    uid !== undefined
+      ? volume
+      : await client
+          .resource(persistentVolumes)
+          .update({ ...volume, spec: { ...volume.spec, claimRef: referenceTo(claim) } });
+  if (taken.status?.phase !== "Bound")
+    await writeStatus(client, persistentVolumes, taken, { phase: "Bound" });
+  return true;
+}
+
+function referenceTo({ metadata: { name, namespace = "", uid = "" } }: PersistentVolumeClaim) {
+  return { apiVersion: "v1", kind: "PersistentVolumeClaim", name, namespace, uid };
+}
+
+export function claimRefOf(volume: PersistentVolume | undefined): {
+  readonly namespace?: string;
+  readonly name?: string;
+  readonly uid?: string;
+} {
+  return (volume?.spec["claimRef"] as JsonObject | undefined) ?? {};
+}
+
+function keyOf(
+  { metadata: { name, namespace = "" } }: KubernetesObject,
+  cluster: ObjectKey["cluster"],
+) {
+  return { cluster, namespace, name };
 }

@@ -1,7 +1,8 @@
 /** All workload controllers of a cluster. */
 import type { Controller } from "@kcp-ts/sdk";
+import { attacherController } from "./attacher.ts";
 import { autoscalerController } from "./autoscaler.ts";
-import { claimController } from "./claim.ts";
+import { claimController, reclaimController } from "./claim.ts";
 import type { WorkloadContext } from "./context.ts";
 import { cronJobController } from "./cron-job.ts";
 import { daemonSetController } from "./daemon-set.ts";
@@ -26,5 +27,7 @@ export function workloadControllers(context: WorkloadContext): Controller[] {
     autoscalerController(context),
     disruptionBudgetController(context),
     claimController(context),
+    reclaimController(context),
+    attacherController(context),
   ];
 }

@@ -3,8 +3,17 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { isStatusError } from "@kcp-ts/machinery/status";
 import { syncTargets } from "@kcp-ts/multicluster";
+import { defineResource, type KubernetesObject } from "@kcp-ts/sdk";
 import { deployments, eventually, startPhysical, startPlane } from "../fixture.ts";
-import { pods, registered, runningPods, web } from "./fixture.ts";
+import { exec, networkClient, podPath, pods, registered, runningPods, web } from "./fixture.ts";
+
+const configMaps = defineResource<KubernetesObject & { data: Record<string, string> }>({
+  group: "",
+  version: "v1",
+  resource: "configmaps",
+  kind: "ConfigMap",
+  namespaced: true,
+});
 
 describe("Pods of one's workloads", () => {
   it("are seen upstream, found by the labels of their Deployment, and named by their cluster", async (t) => {
@@ -102,5 +111,29 @@ describe("Pods of one's workloads", () => {
     await east.faults.cut();
     await client.resource(syncTargets).delete({ name: "us-east1" });
     await runningPods(client, "web", 0);
+  });
+
+  it("are called by their cluster where a policy says so, and are reached by that name", async (t) => {
+    const plane = await startPlane(t);
+    const east = await startPhysical(t, { name: "us-east1" });
+    const { client } = plane;
+    await client.resource(configMaps).create({
+      metadata: {
+        name: "policies",
+        namespace: "default",
+        labels: { "workload.kcp.io/sync-policy": "" },
+      },
+      data: { pods: '{"copyNames": "by-cluster"}' },
+    });
+    await registered(client, "us-east1", east.kubeconfig);
+    const { metadata, ...rest } = web("api", 1);
+    const labels = { ...metadata.labels, "workloads.kcp.io/cluster": "us-east1" };
+    await client.resource(deployments).create({ ...rest, metadata: { ...metadata, labels } });
+    const [pod] = await runningPods(client, "api", 1);
+    const { name = "" } = pod?.metadata ?? {};
+    assert.match(name, /^api-.*--us-east1$/);
+    const user = await networkClient(t, plane, { cluster: "root" });
+    const inside = name.slice(0, -"--us-east1".length);
+    assert.deepEqual(await exec(user, podPath(name)), { status: 101, text: `${inside}\n` });
   });
 });

@@ -1,6 +1,18 @@
 /** For the tests of this folder: a control plane with a port, simulated clusters behind sockets, and a Deployment whose Pods can be looked at. */
 import assert from "node:assert/strict";
-import { type Client, defineResource, type KubernetesObject } from "@kcp-ts/sdk";
+import type { Duplex } from "node:stream";
+import type { TestContext } from "node:test";
+import { isStatusError } from "@kcp-ts/machinery/status";
+import {
+  type Client,
+  connect,
+  defineResource,
+  isUpgraded,
+  type KubernetesObject,
+  parseKubeconfig,
+} from "@kcp-ts/sdk";
+import { clientHandshake, WebSocketConnection } from "@kcp-ts/sdk/websocket";
+import type { KubeconfigOptions, TestControlPlane } from "../../testing/index.ts";
 import { deployment, deployments, eventually, register } from "../fixture.ts";
 
 export interface Pod extends KubernetesObject {
@@ -49,4 +61,70 @@ export function web(name = "web", replicas = 2, annotations: Record<string, stri
     spec: made.spec?.template?.spec ?? {},
   };
   return { ...made, spec: { ...made.spec, replicas, template } };
+}
+
+/** Over the network, as that user or as an administrator. */
+export async function networkClient(
+  t: Pick<TestContext, "after">,
+  plane: TestControlPlane,
+  options: KubeconfigOptions,
+): Promise<Client> {
+  const connection = connect(parseKubeconfig(await plane.kubeconfig(options), { trust: "inline" }));
+  t.after(() => connection.close());
+  return connection.client;
+}
+
+export interface Session {
+  readonly status: number;
+  /** What was printed, or what was said in place of a session. */
+  readonly text: string;
+}
+
+const stdout = 1;
+
+/** Runs a command in a Pod by a WebSocket, as kubectl does. `path` is of the Pod, below the client's cluster. */
+export async function exec(
+  client: Client,
+  path: string,
+  command: readonly string[] = ["hostname"],
+  headers: Readonly<Record<string, string>> = {},
+): Promise<Session> {
+  const shake = clientHandshake(["v5.channel.k8s.io"]);
+  const query = new URLSearchParams([
+    ...command.map((word): [string, string] => ["command", word]),
+    ["stdout", "true"],
+  ]);
+  const response = await client.upgrade({
+    method: "GET",
+    path: `${path}/exec?${query}`,
+    headers: { ...shake.headers, ...headers },
+  });
+  if (!isUpgraded(response)) return { status: response.status, text: await response.body.text() };
+  return await new Promise((resolve, reject) => {
+    let text = "";
+    new WebSocketConnection({
+      stream: response.connection as Duplex,
+      role: "client",
+      messageBytesMax: 1 << 20,
+      onMessage: (message) => {
+        if (message[0] === stdout) text += message.toString("utf8", 1);
+      },
+      onClose: (error) => (error === undefined ? resolve({ status: 101, text }) : reject(error)),
+    });
+  });
+}
+
+export function podPath(name: string): string {
+  return `/api/v1/namespaces/default/pods/${name}`;
+}
+
+/** The status, and what was said. */
+export async function log(client: Client, path: string): Promise<Session> {
+  try {
+    const response = await client.send({ method: "GET", path: `${path}/log`, retriesMax: 0 });
+    return { status: response.status, text: await response.body.text() };
+  } catch (error) {
+    if (!isStatusError(error)) throw error;
+    return { status: error.code, text: error.message };
+  }
 }

@@ -24,7 +24,7 @@ export const jobs = defineResource<Workload>({
   namespaced: true,
 });
 
-const base: Omit<Strategy, "specFor" | "plan"> = {
+export const jobStrategy: Strategy = {
   name: "jobs.batch",
   sharing: "divide",
   wholes: jobs,
@@ -38,28 +38,22 @@ const base: Omit<Strategy, "specFor" | "plan"> = {
     isObserved: true,
     isStuck: endOf(part) === "Failed",
   }),
-  fold: foldJob,
-};
-
-/** For one that cannot be divided. What runs ends where it is; it is begun anew only when its cluster is lost or gone. */
-const undivided: Strategy = {
-  ...base,
-  sharing: "single",
-  asked: (whole) => (endOf(whole) === undefined ? 1 : 0),
-  shareOf: () => ({ replicas: 1 }),
-  specFor: (whole) => partSpec(whole),
+  specFor: (whole, { replicas }) =>
+    isDivisible(whole) ? sharedSpec(whole, replicas) : partSpec(whole),
   plan: (input) => planExclusive(endingInPlace(input)),
+  fold: foldJob,
+  decide: (input) => expiring(input, isDivisible(input.parent) ? decideJob : decideUndivided),
 };
 
-export const jobStrategy: Strategy = {
-  ...base,
-  specFor: (whole, { replicas }) => sharedSpec(whole, replicas),
-  plan: undivided.plan,
-  decide: (input) => expiring(input, isDivisible(input.parent) ? decideJob : undividedDecision),
-};
-
-function undividedDecision(input: DecideInput): Decision {
-  return decide({ ...input, strategy: undivided });
+/** One that cannot be divided: what runs ends where it is; it is begun anew only when its cluster is lost or gone. */
+function decideUndivided(input: DecideInput): Decision {
+  const strategy: Strategy = {
+    ...input.strategy,
+    sharing: "single",
+    asked: (whole) => (endOf(whole) === undefined ? 1 : 0),
+    shareOf: () => ({ replicas: 1 }),
+  };
+  return decide({ ...input, strategy });
 }
 
 function expiring(input: DecideInput, decideIt: (input: DecideInput) => Decision): Decision {

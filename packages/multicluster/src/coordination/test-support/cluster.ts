@@ -13,6 +13,10 @@ export class Cluster {
   isUp = true;
   /** What is started does not become ready: no image, no room. */
   isBroken = false;
+  /** Of its agent, where something may run once at most. */
+  leaseUntilMs = Number.NEGATIVE_INFINITY;
+  /** The agent stops when its lease is over, but not in that very moment. */
+  stopsAtMs = Number.POSITIVE_INFINITY;
   readonly #random: SeededRandom;
   #received:
     | { readonly replicas: number; readonly template: string; readonly generation: number }
@@ -60,6 +64,16 @@ export class Cluster {
       const readyAtMs = this.isBroken ? Number.POSITIVE_INFINITY : nowMs + delayMs;
       this.#pods.push({ template, readyAtMs });
     }
+  }
+
+  get running(): number {
+    return this.#pods.length;
+  }
+
+  /** Nothing runs, and nothing is started before it is told anew. */
+  halt(): void {
+    this.#received = undefined;
+    this.#pods = [];
   }
 
   mend(nowMs: number): void {

@@ -18,6 +18,9 @@ import { Cluster } from "./cluster.ts";
 
 export const patience: Patience = { graceMs: 30_000, settleMs: 5000 };
 export const tickMs = 500;
+const leaseMs = 20_000;
+/** The margin, and Pods that end. */
+const lateMsMax = 44_000;
 
 type Mutable<Type> = { -readonly [Key in keyof Type]: Type[Key] };
 
@@ -35,8 +38,11 @@ export class World {
   parent: Deployment;
   nowMs = Date.UTC(2026, 0, 1);
   writes = 0;
+  /** It may run once at most. */
+  isOnce = false;
   #version = 1;
   #looks: Seen | undefined;
+  #settled: { readonly state: string; readonly untilMs: number } | undefined;
 
   constructor(seed: number) {
     this.random = new SeededRandom(seed);
@@ -111,14 +117,27 @@ export class World {
       this.#watchHealth(name, cluster);
       const id = `web--${name}`;
       const part = this.parts.get(id);
-      if (cluster.isUp && this.random.chance(0.5)) cluster.receive(part);
+      const mayHear = !this.isOnce || this.nowMs < cluster.leaseUntilMs;
+      if (cluster.isUp && mayHear && this.random.chance(0.5)) cluster.receive(part);
+      if (this.isOnce) this.#keepLease(name, cluster, part);
       cluster.tick(this.nowMs);
       if (cluster.isUp && part !== undefined && this.random.chance(0.5))
         this.#report(cluster, part);
       const target = this.targets.get(name);
       if (target?.isDeleting === true && part === undefined) this.targets.delete(name);
     }
-    if (this.random.chance(0.6)) this.split();
+    if (this.random.chance(0.6) && this.#isNews()) this.split();
+  }
+
+  /** Heartbeats count while the API says that they are heard. Late by what the control plane allows for at most. */
+  #keepLease(name: string, cluster: Cluster, part: Deployment | undefined): void {
+    const { nowMs, random } = this;
+    if (cluster.isUp && this.targets.get(name)?.isReady === true) {
+      // With the lease again, what counts is what is asked for now.
+      if (nowMs >= cluster.leaseUntilMs) cluster.receive(part);
+      cluster.leaseUntilMs = nowMs + leaseMs;
+      cluster.stopsAtMs = cluster.leaseUntilMs + random.integer(lateMsMax);
+    } else if (nowMs >= cluster.stopsAtMs) cluster.halt();
   }
 
   /** Reads now or, at times, has read a while ago; and may be stopped in the middle of its writes. */
@@ -127,15 +146,32 @@ export class World {
     const seen = this.#looks !== undefined && this.random.chance(0.2) ? this.#looks : fresh;
     this.#looks = fresh;
     const decision = this.decide(seen);
+    const state = this.#state();
     const mishap = this.random.chance(0.1) ? this.random.integer(4) : Number.POSITIVE_INFINITY;
     const before = this.writes;
     this.#execute(decision, seen, mishap);
     // There is one splitter, and it reads what it wrote: only what others do can be news to it.
     if (this.writes > before) this.#looks = undefined;
+    const isDone = this.writes === before && mishap === Number.POSITIVE_INFINITY && seen === fresh;
+    this.#settled = isDone ? { state, untilMs: decision.wakeAtMs ?? Infinity } : undefined;
+  }
+
+  /** Nobody looks again where nothing has changed, but at the time that was said. */
+  #isNews(): boolean {
+    const known = this.#settled;
+    return known === undefined || this.nowMs >= known.untilMs || known.state !== this.#state();
+  }
+
+  #state(): string {
+    const parts = [...this.parts.values()].map(({ metadata }) => metadata.resourceVersion);
+    return JSON.stringify([this.parent.metadata, parts, [...this.targets.values()]]);
   }
 
   decide(seen: Seen): Decision {
-    const targets = [...this.targets.values()].map((one) => ({ ...one }));
+    const targets = [...this.targets.values()].map((one) => {
+      const silentSinceMs = one.isReady ? undefined : one.changedAtMs;
+      return { ...one, lease: { durationMs: leaseMs, silentSinceMs } };
+    });
     const { nowMs } = this;
     const strategy = deploymentStrategy;
     return decide({ strategy, ...seen, takenNames: new Set(), targets, patience, nowMs });
@@ -147,6 +183,11 @@ export class World {
 
   isTrusted(name: string): boolean {
     return judge(this.targets.get(name), this.nowMs, patience).isTrusted;
+  }
+
+  /** Pods, wherever and in whatever state. */
+  running(): number {
+    return [...this.clusters.values()].reduce((sum, one) => sum + one.running, 0);
   }
 
   /** Pods that run and are ready in clusters that can be relied on, had they the replicas that the API says now. */
@@ -185,7 +226,7 @@ export class World {
     for (const part of decision.removals) {
       if (!this.#isCurrent(part)) return;
       const remove = () => {
-        this.#checkMayGo(part);
+        if (!this.isOnce) this.#checkMayGo(part);
         this.note(`${part.metadata.name} is removed`);
         this.parts.delete(part.metadata.name);
       };
@@ -226,6 +267,11 @@ export class World {
       this.isTrusted(metadata.name.slice("web--".length));
     const reported = seen.parts.filter(isTrusted).reduce((sum, one) => sum + countsOf(one), 0);
     this.#checkHold(part);
+    // It breaks before it makes.
+    if (this.isOnce) {
+      cut();
+      return;
+    }
     this.#checkLastCopy(part, asked);
     cut();
     const after = this.reliablyReady();

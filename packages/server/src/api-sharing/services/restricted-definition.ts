@@ -95,10 +95,12 @@ export class RestrictedDefinition implements ResourceDefinition {
     return this.#base.companions as NonNullable<ResourceDefinition["companions"]>;
   }
   get isVisible(): ((entry: Entry) => boolean) | undefined {
-    return this.#restriction.isVisible;
+    return both(this.#base.isVisible, this.#restriction.isVisible);
   }
   get wasVisible(): ((entry: Entry) => boolean) | undefined {
-    return this.#restriction.wasVisible;
+    const [base, own] = [this.#base, this.#restriction];
+    if (base.wasVisible === undefined && own.wasVisible === undefined) return undefined;
+    return both(base.wasVisible ?? base.isVisible, own.wasVisible ?? own.isVisible);
   }
   get onRetired(): (callback: () => void) => () => void {
     return this.#restriction.onRetired ?? this.#base.onRetired ?? never;
@@ -144,6 +146,14 @@ export class RestrictedDefinition implements ResourceDefinition {
       },
     ) as Strategy;
   }
+}
+
+type Judge = (entry: Entry) => boolean;
+
+/** What is shown of a resource that is restricted already is shown by both. */
+function both(one: Judge | undefined, other: Judge | undefined): Judge | undefined {
+  if (one === undefined || other === undefined) return one ?? other;
+  return (entry) => one(entry) && other(entry);
 }
 
 function never(): () => void {

@@ -1,5 +1,6 @@
 /** Part of a resource, for virtual workspaces that are defined outside this package: which objects, which verbs, and what may be written. */
 import type { JsonObject } from "@kcp-ts/machinery/json";
+import type { ClusterName } from "@kcp-ts/machinery/names";
 import type { Draft, ResourceDefinition, SubresourceStrategy } from "../../registry/index.ts";
 import { type Entry, parseObjectKey } from "../../storage/index.ts";
 import { decodeObject, mentions } from "../../stored-object/index.ts";
@@ -8,6 +9,7 @@ import { RestrictedDefinition } from "./restricted-definition.ts";
 
 /** An object that is about to be shown, or not. What costs something is a function. */
 export interface SeenObject {
+  readonly cluster: ClusterName;
   readonly namespace: string;
   readonly name: string;
   readonly labels: Readonly<Record<string, string>> | undefined;
@@ -21,16 +23,19 @@ export interface ShownPart {
   /** Of the status subresource; none, and there is no such subresource. */
   readonly statusVerbs?: readonly string[];
   readonly isShown: (object: SeenObject) => boolean;
+  /** Whether a watch may have shown it before it changed; `isShown` if left out. For what depends on more than the object. */
+  readonly wasShown?: (object: SeenObject) => boolean;
   /** Looks at what is about to be stored; throws when it may not be. `old` is undefined for what is created. */
   readonly check?: (draft: Draft, old: JsonObject | undefined) => void;
 }
 
 export function shownPart(base: ResourceDefinition, part: ShownPart): ResourceDefinition {
-  const { verbs, statusVerbs = [], isShown, check } = part;
+  const { verbs, statusVerbs = [], isShown, wasShown, check } = part;
   const status = base.subresources.get("status");
   return new RestrictedDefinition(base, {
     verbs: base.verbs.filter((verb) => verbs.includes(verb)),
     isVisible: (entry) => isShown(seen(entry)),
+    ...(wasShown === undefined ? {} : { wasVisible: (entry) => wasShown(seen(entry)) }),
     prepare: check,
     ...(status === undefined ? {} : { status: limited(status, statusVerbs) }),
   });
@@ -41,8 +46,9 @@ function limited(status: SubresourceStrategy, allowed: readonly string[]): Subre
 }
 
 function seen(entry: Entry): SeenObject {
-  const { namespace, name } = parseObjectKey(entry.key);
+  const { cluster, namespace, name } = parseObjectKey(entry.key);
   return {
+    cluster,
     namespace,
     name,
     get labels() {

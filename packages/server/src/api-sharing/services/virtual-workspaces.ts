@@ -23,7 +23,7 @@ import { apiBindings, apiExports, apiResourceSchemas } from "../kinds/definition
 import { keyOf, type SharingParts } from "../parts.ts";
 import type { ExportRecord } from "../records.ts";
 import type { SharingCatalog } from "../sharing-catalog.ts";
-import { ExportView } from "./export-view.ts";
+import { ConsumersOfExports, type ExportConsumers } from "./export-consumers.ts";
 import {
   isLogicalClusters,
   type LifecycleService,
@@ -75,9 +75,9 @@ export interface SyncerViews {
 
 interface VirtualWorkspacesOptions {
   readonly parts: SharingParts;
-  readonly catalog: SharingCatalog;
   readonly access: ServiceAccess;
   readonly syncerViews: SyncerViews | undefined;
+  readonly consumers: ConsumersOfExports;
 }
 
 const granted: ServiceDecision = { allowed: true, reason: "" };
@@ -86,14 +86,14 @@ const servedPath = /^\/(?:$|(?:apis?|openapi|version)(?:\/|$))/;
 
 export class VirtualWorkspaces {
   readonly #options: VirtualWorkspacesOptions;
-  readonly #views = new WeakMap<ExportRecord, ExportView>();
 
   constructor(
     { parts, catalog }: { readonly parts: SharingParts; readonly catalog: SharingCatalog },
     access: ServiceAccess,
-    syncerViews?: SyncerViews,
+    syncerViews?: (consumers: ExportConsumers) => SyncerViews,
   ) {
-    this.#options = { parts, catalog, access, syncerViews };
+    const consumers = new ConsumersOfExports({ parts, catalog });
+    this.#options = { parts, access, consumers, syncerViews: syncerViews?.(consumers) };
   }
 
   async authorize(service: ServiceScope, attributes: Attributes): Promise<ServiceDecision> {
@@ -116,12 +116,9 @@ export class VirtualWorkspaces {
   catalogOf({ service, ...scope }: RequestScope): Catalog | undefined {
     switch (service?.name) {
       case "apiexport": {
-        const record = this.#exportOf(service);
-        if (record === undefined) throw statusError.pathNotFound();
-        const view =
-          this.#views.get(record) ??
-          new ExportView(this.#options.parts, this.#options.catalog, record);
-        this.#views.set(record, view);
+        const { cluster, export: name } = service;
+        const view = this.#options.consumers.catalogOf({ cluster, name });
+        if (view === undefined) throw statusError.pathNotFound();
         return view;
       }
       case "apiresourceschema":

@@ -1,0 +1,197 @@
+/**
+ * `kubectl kcp bind compute <workspace>`: the current workspace uses the clusters that another one offers. An APIBinding brings the APIs, and a Placement says which
+ * clusters for which namespaces, where the control plane has that kind.
+ */
+import { computeExportName, hashDigits, syncTargetResource } from "@kcp-ts/controlplane";
+import { sleep, systemClock } from "@kcp-ts/machinery/base";
+import { parseLabelSelector } from "@kcp-ts/machinery/selectors";
+import { isStatusError } from "@kcp-ts/machinery/status";
+import { type DynamicObject, defineResource, type ResourceClient } from "@kcp-ts/sdk";
+import { apiBindings, phaseOf, reasonOf } from "./bind-export.ts";
+import { durationMs } from "./durations.ts";
+import type { Session } from "./session.ts";
+
+export interface BindComputeOptions {
+  /** Of the Placement. */
+  readonly name?: string;
+  /** `<workspace>:<export>`. */
+  readonly apiexports?: readonly string[];
+  readonly namespaceSelector?: string;
+  readonly locationSelectors?: readonly string[];
+  readonly timeout?: string;
+}
+
+const placements = defineResource<DynamicObject>({
+  group: "scheduling.kcp.io",
+  version: "v1alpha1",
+  resource: "placements",
+  kind: "Placement",
+  namespaced: false,
+});
+
+interface Claim {
+  readonly group?: string;
+  readonly resource: string;
+  readonly identityHash?: string;
+  readonly verbs?: readonly string[];
+}
+
+interface BindingStatus {
+  readonly apiExportClusterName?: string;
+  readonly exportPermissionClaims?: readonly Claim[];
+}
+
+const pollMs = 300;
+const timeoutDefault = "30s";
+const hashLength = 8;
+
+export async function bindCompute(
+  session: Session,
+  workspace: string,
+  options: BindComputeOptions,
+): Promise<void> {
+  const path = workspace.replace(/^:/, "");
+  const timeoutMs = durationMs(options.timeout ?? timeoutDefault, "--timeout");
+  const until = systemClock.monotonic() + timeoutMs;
+  const exports = options.apiexports ?? [`${path}:${computeExportName}`];
+  let home: string | undefined;
+  for (const reference of exports) {
+    const at = reference.lastIndexOf(":");
+    if (at < 1) throw new Error(`invalid --apiexports ${reference}: <workspace>:<export>`);
+    const place = { path: reference.slice(0, at).replace(/^:/, ""), name: reference.slice(at + 1) };
+    // Its own clusters a workspace has without binding to anything.
+    if (place.path === session.address.workspace) continue;
+    const bound = await bind(session, place, until);
+    if (place.path === path) home = (bound["status"] as BindingStatus).apiExportClusterName;
+  }
+  await place(session, { workspace: home ?? "", path }, options, until);
+}
+
+/** The one that there is, or a new one; when it is bound, and all that it claims is agreed to. */
+async function bind(
+  session: Session,
+  place: { readonly path: string; readonly name: string },
+  until: number,
+): Promise<DynamicObject> {
+  const resource = session.clientIn(session.address.workspace).resource(apiBindings);
+  const known = (await resource.list()).items.find((one) => isTo(one, place));
+  const name =
+    known?.metadata.name ??
+    `${place.name}-${hashDigits(`${place.path}:${place.name}`, hashLength)}`;
+  if (known === undefined) {
+    const spec = { reference: { export: { ...place } } };
+    await resource.create({ metadata: { name }, spec });
+    session.print(`APIBinding "${name}" created.`);
+  }
+  const bound = await awaited(resource, name, until, (one) => phaseOf(one) === "Bound");
+  if (bound === undefined)
+    throw new Error(`could not bind ${name}: ${reasonOf(await resource.get({ name }))}`);
+  await agree(resource, bound);
+  return bound;
+}
+
+function isTo(binding: DynamicObject, { path, name }: { path: string; name: string }): boolean {
+  const { reference } = (binding["spec"] ?? {}) as {
+    reference?: { export?: { path?: string; name?: string } };
+  };
+  return reference?.export?.path === path && reference.export.name === name;
+}
+
+/** Whoever wants workloads to run elsewhere wants what they need to be there. What was answered stays as it was answered. */
+async function agree(
+  resource: ResourceClient<DynamicObject>,
+  { metadata: { name }, spec, status }: DynamicObject & { spec?: unknown; status?: unknown },
+): Promise<void> {
+  const { permissionClaims: answered = [] } = (spec ?? {}) as {
+    permissionClaims?: readonly Claim[];
+  };
+  const { exportPermissionClaims: asked = [] } = (status ?? {}) as BindingStatus;
+  const isSame = (one: Claim, other: Claim) =>
+    one.resource === other.resource && (one.group ?? "") === (other.group ?? "");
+  const open = asked.filter((claim) => !answered.some((one) => isSame(one, claim)));
+  if (open.length === 0) return;
+  const agreed = open.map(({ group = "", resource: of, identityHash = "", verbs = ["*"] }) => ({
+    ...{ group, resource: of, identityHash, verbs: [...verbs] },
+    selector: { matchAll: true },
+    state: "Accepted",
+  }));
+  const patch = { spec: { permissionClaims: [...answered, ...agreed] } };
+  await resource.patch({ name }, { type: "merge", patch: patch as never });
+}
+
+async function place(
+  session: Session,
+  home: { readonly workspace: string; readonly path: string },
+  options: BindComputeOptions,
+  until: number,
+): Promise<void> {
+  const resource = session.clientIn(session.address.workspace).resource(placements);
+  const { namespaceSelector = "", locationSelectors = [""] } = options;
+  const spec = {
+    locationResource: syncTargetResource,
+    locationSelectors: locationSelectors.map(selectorOf),
+    namespaceSelector: selectorOf(namespaceSelector),
+    ...(home.workspace === "" ? {} : { locationWorkspace: home.workspace }),
+  };
+  const hash = hashDigits(JSON.stringify([home.path, spec]), hashLength);
+  const name = options.name ?? `placement-${hash}`;
+  try {
+    await resource.create({ metadata: { name }, spec } as never);
+  } catch (error) {
+    if (isStatusError(error, "NotFound")) {
+      session.print("Bound. This control plane has no Placements: all clusters are used.");
+      return;
+    }
+    if (!isStatusError(error, "AlreadyExists")) throw error;
+  }
+  const isReady = (one: DynamicObject) =>
+    ["Ready", "Scheduled"].every((type) => conditionOf(one, type) === "True");
+  if ((await awaited(resource, name, until, isReady)) === undefined)
+    throw new Error(`Placement "${name}" is not ready: ${reasonOf(await resource.get({ name }))}`);
+  session.print(`Placement "${name}" is ready.`);
+}
+
+function conditionOf({ status }: DynamicObject & { status?: unknown }, wanted: string) {
+  const { conditions = [] } = (status ?? {}) as {
+    conditions?: readonly { readonly type: string; readonly status: string }[];
+  };
+  return conditions.find(({ type }) => type === wanted)?.status;
+}
+
+/** Undefined when the time is over. */
+async function awaited(
+  resource: ResourceClient<DynamicObject>,
+  name: string,
+  until: number,
+  isIt: (object: DynamicObject) => boolean,
+): Promise<DynamicObject | undefined> {
+  for (;;) {
+    const found = await resource.get({ name });
+    if (isIt(found)) return found;
+    if (systemClock.monotonic() > until) return undefined;
+    await sleep(systemClock, pollMs);
+  }
+}
+
+const operators: Readonly<Record<string, string>> = {
+  "=": "In",
+  "==": "In",
+  in: "In",
+  "!=": "NotIn",
+  notin: "NotIn",
+  exists: "Exists",
+  "!": "DoesNotExist",
+};
+
+/** `region in (us, eu)` as objects have it. */
+function selectorOf(text: string) {
+  const { requirements } = parseLabelSelector(text);
+  if (requirements.length === 0) return {};
+  return {
+    matchExpressions: requirements.map(({ key, operator, values }) => {
+      const named = operators[operator];
+      if (named === undefined) throw new Error(`a selector cannot have ${operator}: ${text}`);
+      return { key, operator: named, ...(values.length > 0 ? { values: [...values] } : {}) };
+    }),
+  };
+}

@@ -1,0 +1,161 @@
+/** `kubectl kcp plan drain us-east1`, `plan join …`, `plan -f edited.yaml`: what would move, without doing it. */
+import { readFile } from "node:fs/promises";
+import { text } from "node:stream/consumers";
+import {
+  applied,
+  cordoned,
+  drained,
+  type FleetChange,
+  type FleetPlan,
+  joined,
+  parseManifests,
+  planChange,
+} from "@kcp-ts/controlplane";
+import { systemClock } from "@kcp-ts/machinery/base";
+import { isStatusError } from "@kcp-ts/machinery/status";
+import {
+  type Client,
+  type DynamicObject,
+  defineResource,
+  type KubernetesObject,
+  RestMapper,
+} from "@kcp-ts/sdk";
+import { fleetOf, momentNow, splitText } from "./explain-placement.ts";
+import type { Session } from "./session.ts";
+import { textTable } from "./text-table.ts";
+
+export interface PlanOptions {
+  readonly filename?: readonly string[];
+  readonly output?: string;
+}
+
+export interface JoinOptions extends PlanOptions {
+  readonly labels?: readonly string[];
+  readonly allocatable?: readonly string[];
+}
+
+export function planDrain(session: Session, name: string, options: PlanOptions): Promise<void> {
+  return printPlan(session, [drained(name)], options);
+}
+
+export function planCordon(
+  session: Session,
+  name: string,
+  isCordoned: boolean,
+  options: PlanOptions,
+): Promise<void> {
+  return printPlan(session, [cordoned(name, isCordoned)], options);
+}
+
+/** A cluster that would be registered, Ready, and serve what the others do. */
+export function planJoin(session: Session, name: string, options: JoinOptions): Promise<void> {
+  const allocatable = pairs(options.allocatable, "--allocatable cpu=64");
+  const target = {
+    apiVersion: "workload.kcp.io/v1alpha1",
+    kind: "SyncTarget",
+    metadata: { name, labels: pairs(options.labels, "--labels region=eu") },
+    spec: {},
+    status: Object.keys(allocatable).length === 0 ? {} : { allocatable },
+  };
+  return printPlan(session, [joined(target, systemClock.now())], options);
+}
+
+/** What the server would store of each object, were it applied: it is asked, and stores nothing. */
+export async function planFiles(session: Session, options: PlanOptions): Promise<void> {
+  const { filename = [] } = options;
+  if (filename.length === 0)
+    throw new Error("name what would happen, as in plan drain us-east1, or objects with -f");
+  const client = session.clientIn(session.address.workspace);
+  const mapper = new RestMapper(client);
+  const changes: FleetChange[] = [];
+  for (const file of filename) {
+    const source = file === "-" ? await text(process.stdin) : await readFile(file, "utf8");
+    for (const manifest of parseManifests(source, file)) {
+      const object = manifest as unknown as DynamicObject;
+      const stored = await storedForm(client, mapper, object, session.namespace);
+      changes.push(applied(stored, systemClock.now()));
+    }
+  }
+  await printPlan(session, changes, options);
+}
+
+async function storedForm(
+  client: Client,
+  mapper: RestMapper,
+  object: DynamicObject,
+  namespace: string,
+): Promise<KubernetesObject> {
+  const [version = "", group = ""] = String(object["apiVersion"]).split("/").reverse();
+  const kind = String(object["kind"]);
+  const found = await mapper.resourceOf({ group, version, kind });
+  if (found === undefined)
+    throw new Error(`this workspace serves no ${kind} of ${group}/${version}`);
+  const { resource, namespaced } = found;
+  const type = client.resource(
+    defineResource<DynamicObject>({ group, version, resource, kind, namespaced }),
+  );
+  const { managedFields: _, ...metadata } = object.metadata;
+  const at = namespaced ? { namespace: metadata.namespace ?? namespace } : {};
+  const whole = { ...object, metadata: { ...metadata, ...at } };
+  // What was read from the server and edited replaces all of it; a manifest says what it says.
+  if (metadata.resourceVersion !== undefined) return await type.update(whole, { dryRun: true });
+  try {
+    const options = { dryRun: true, force: true, fieldManager: "kubectl-kcp-plan" };
+    return await type.apply(whole, options);
+  } catch (error) {
+    if (isStatusError(error, "NotFound"))
+      throw new Error(`${kind} ${metadata.name} cannot be applied: ${(error as Error).message}`);
+    throw error;
+  }
+}
+
+async function printPlan(
+  session: Session,
+  changes: readonly FleetChange[],
+  options: PlanOptions,
+): Promise<void> {
+  const fleet = await fleetOf(session);
+  const change: FleetChange = (before) => changes.reduce((now, one) => one(now), before);
+  const plan = planChange(fleet, change, momentNow());
+  if (options.output === "json") session.print(JSON.stringify(plan, undefined, 2));
+  else for (const line of linesOf(plan)) session.print(line);
+}
+
+function linesOf({ moves, replicas, staying }: FleetPlan): readonly string[] {
+  const stay = `${counted(staying, "workload")} ${staying === 1 ? "stays" : "stay"}`;
+  if (moves.length === 0) return [`nothing would move: ${stay}`];
+  const what = (kind: string, name: string) => `${kind.toLowerCase()}/${name}`;
+  const stuck = moves.filter(({ unplaced }) => unplaced > 0);
+  return [
+    ...textTable([
+      ["NAMESPACE", "WORKLOAD", "FROM", "TO"],
+      ...moves.map(({ kind, namespace, name, from, to }) => [
+        namespace,
+        what(kind, name),
+        splitText(from),
+        splitText(to),
+      ]),
+    ]),
+    "",
+    `${counted(replicas, "replica")} of ${counted(moves.length, "workload")} would move, ${stay}`,
+    ...stuck.map(
+      ({ kind, namespace, name, unplaced, because }) =>
+        `${unplaced} of ${what(kind, name)} in namespace ${namespace} would have no place, and stay where they are as long as they can: ${because.join("; ")}`,
+    ),
+  ];
+}
+
+function counted(count: number, word: string): string {
+  return `${count} ${word}${count === 1 ? "" : "s"}`;
+}
+
+function pairs(texts: readonly string[] = [], example: string): Record<string, string> {
+  return Object.fromEntries(
+    texts.map((one) => {
+      const [, key, value] = /^([^=]+)=(.*)$/.exec(one) ?? [];
+      if (key === undefined || value === undefined)
+        throw new Error(`invalid ${JSON.stringify(one)}: as in ${example}`);
+      return [key, value];
+    }),
+  );
+}

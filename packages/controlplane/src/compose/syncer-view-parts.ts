@@ -1,0 +1,187 @@
+/** What an agent sees of each kind, and what it may write: the rules of the views in `syncer-views.ts`, one by one. */
+import { isJsonObject, type JsonObject, type JsonValue, jsonEqual } from "@kcp-ts/machinery/json";
+import { statusError } from "@kcp-ts/machinery/status";
+import {
+  clusterLabels,
+  concernedTargets,
+  stateLabel,
+  stateLabelPrefix,
+  stateUpsync,
+  syncerFieldManager,
+  syncerFinalizer,
+  syncPolicyLabel,
+} from "@kcp-ts/multicluster";
+import type { Draft, SeenObject, ShownPart } from "@kcp-ts/server";
+
+export const readVerbs: readonly string[] = ["get", "list", "watch"];
+
+/** Only the object of this name; its status may be written. */
+export function ownTarget(target: string): ShownPart {
+  return {
+    verbs: readVerbs,
+    statusVerbs: ["get", "patch"],
+    isShown: ({ name }) => name === target,
+  };
+}
+
+/** Only the object of this name. */
+export function onlyNamed(wanted: string): ShownPart {
+  return { verbs: readVerbs, isShown: ({ name }) => name === wanted };
+}
+
+/** Whether one is gone is looked at before its counterpart in the cluster is deleted. */
+export const namespacesByName: ShownPart = { verbs: ["get"], isShown: () => true };
+
+/** What is not there for this agent. */
+export const noneByName: ShownPart = { verbs: ["get"], isShown: () => false };
+
+/** What is synced to the target, or is still there. `target` is what objects call it. */
+export function assignedTo(target: string): ShownPart {
+  const isHeld = heldBy(target);
+  return {
+    verbs: [...readVerbs, "create", "patch", "delete"],
+    statusVerbs: ["get", "patch"],
+    isShown: (seen) => isAssigned(seen, target) || isHeld(seen),
+    check: (draft, old) => checkLabels(draft, old, target),
+  };
+}
+
+/** The same of what has a meaning in the control plane: nobody brings such an object up from a cluster, or takes it away. */
+export function nativesOf(target: string): ShownPart {
+  const { verbs, ...rest } = assignedTo(target);
+  return { ...rest, verbs: verbs.filter((verb) => verb !== "create" && verb !== "delete") };
+}
+
+/** And the policies by which it is synced, to be read. */
+export function configMapsOf(target: string): ShownPart {
+  const natives = nativesOf(target);
+  const isShown = (seen: SeenObject) => isPolicyFor(seen.labels, target) || natives.isShown(seen);
+  const check = (draft: Draft, old: JsonObject | undefined) => {
+    natives.check?.(draft, old);
+    if (old !== undefined && !isConcerned(old, target))
+      throw refusal(draft, "an agent does not change the policies that it syncs by");
+  };
+  return { ...natives, isShown, check };
+}
+
+/**
+ * Objects of tenants that the control plane serves by itself: as long as their owner agrees, or something of them is still in the cluster. What they hold is the
+ * owner's; an agent only marks them.
+ */
+export function nativesOfTenants(
+  target: string,
+  isAgreed: (seen: SeenObject) => boolean,
+): ShownPart {
+  const natives = nativesOf(target);
+  const isHeld = heldBy(target);
+  return {
+    verbs: natives.verbs,
+    isShown: (seen) => isHeld(seen) || (isAssigned(seen, target) && isAgreed(seen)),
+    wasShown: natives.isShown,
+    check: (draft, old) => {
+      natives.check?.(draft, old);
+      if (old !== undefined && !jsonEqual(contentOf(draft as JsonObject), contentOf(old)))
+        throw refusal(draft, "an agent does not change what a tenant's object holds");
+    },
+  };
+}
+
+function isAssigned({ labels }: SeenObject, target: string): boolean {
+  return labels !== undefined && concernedTargets({ labels }).has(target);
+}
+
+function heldBy(target: string): (seen: SeenObject) => boolean {
+  const finalizer = syncerFinalizer(target);
+  const bytes = Buffer.from(finalizer);
+  return (seen) => {
+    if (!seen.mentions(bytes)) return false;
+    const { finalizers } = metadataOf(seen.object());
+    return Array.isArray(finalizers) && finalizers.includes(finalizer);
+  };
+}
+
+function isConcerned(object: JsonObject, target: string): boolean {
+  return concernedTargets(metadataOf(object)).has(target);
+}
+
+function isPolicyFor(labels: SeenObject["labels"], target: string): boolean {
+  const value = labels?.[syncPolicyLabel];
+  return value === "" || value === target;
+}
+
+/** An agent assigns nothing to anybody: it takes its own state off, and what it brings up says so. What it brought up, it labels. */
+function checkLabels(draft: Draft, old: JsonObject | undefined, target: string): void {
+  const [now, before] = [labelsOf(draft), labelsOf(old ?? {})];
+  const own = stateLabel(target);
+  if (old === undefined && now.get(own) !== stateUpsync)
+    throw refusal(draft, `an agent creates only what has the label ${own}: ${stateUpsync}`);
+  const isCopy = (old === undefined ? now : before).get(own) === stateUpsync;
+  for (const label of new Set([...now.keys(), ...before.keys()])) {
+    if (label === own || now.get(label) === before.get(label)) continue;
+    if (isCopy && !assigns(label)) continue;
+    throw refusal(draft, `an agent does not change the label ${label}`);
+  }
+}
+
+function assigns(label: string): boolean {
+  return label.startsWith(stateLabelPrefix) || clusterLabels.includes(label);
+}
+
+/** `<plural>.<location>.<version>.<group>`: neither of the first two has a dot in it. */
+export function importsOf(target: string): ShownPart {
+  return {
+    verbs: [...readVerbs, "create", "patch", "delete"],
+    statusVerbs: ["get"],
+    isShown: ({ name }) => name.split(".")[1] === target,
+    check: (draft) => {
+      const { spec } = draft;
+      const isOwn =
+        isJsonObject(spec) &&
+        spec["location"] === target &&
+        String(metadataOf(draft)["name"]).split(".")[1] === target;
+      if (!isOwn) throw refusal(draft, `an agent imports only what ${target} serves`);
+    },
+  };
+}
+
+/** Written, and counted up; never read. Those that are copied up say where from; those of the agent itself speak of the cluster. */
+export function eventsOf(target: string): ShownPart {
+  const isOwn = (event: JsonObject) =>
+    labelsOf(event).get(stateLabel(target)) === stateUpsync ||
+    (event["reportingComponent"] === syncerFieldManager && names(String(event["message"]), target));
+  return {
+    verbs: ["create", "patch"],
+    isShown: (seen) => isOwn(seen.object()),
+    check: (draft) => {
+      if (!isOwn(draft)) throw refusal(draft, `an agent tells only of ${target}`);
+    },
+  };
+}
+
+/** Whether a text has the name in it, and not only as a part of another. */
+function names(text: string, target: string): boolean {
+  for (let at = text.indexOf(target); at >= 0; at = text.indexOf(target, at + 1)) {
+    const [before, after] = [text.charAt(at - 1), text.charAt(at + target.length)];
+    if (!/[-.a-z0-9]/i.test(before) && !/[-a-z0-9]/i.test(after)) return true;
+  }
+  return false;
+}
+
+function contentOf({ metadata: _metadata, ...content }: JsonObject): JsonObject {
+  return content;
+}
+
+function metadataOf(object: JsonObject): JsonObject {
+  const { metadata } = object as { metadata?: JsonValue };
+  return isJsonObject(metadata) ? metadata : {};
+}
+
+function labelsOf(object: JsonObject): ReadonlyMap<string, JsonValue | undefined> {
+  const { labels } = metadataOf(object) as { labels?: JsonValue };
+  return new Map(isJsonObject(labels) ? Object.entries(labels) : []);
+}
+
+function refusal(draft: Draft, message: string): Error {
+  const resource = String(draft["kind"]).toLowerCase();
+  return statusError.forbidden({ group: "", resource }, String(metadataOf(draft)["name"]), message);
+}

@@ -1,0 +1,146 @@
+/** Goal: a kind that nobody knows is spread over clusters as a WorkloadStrategy says, in the logical cluster that says so and in no other. */
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { syncTargets, workloadStrategies } from "@kcp-ts/multicluster";
+import {
+  type Client,
+  defineResource,
+  findCondition,
+  type KubernetesObject,
+  type ResourceClient,
+} from "@kcp-ts/sdk";
+import { eventually, register, startPhysical, startPlane, untilCondition } from "./fixture.ts";
+
+interface Widget extends KubernetesObject {
+  readonly spec: { readonly size?: number };
+  readonly status?: { readonly healthy?: number };
+}
+
+const widgets = defineResource<Widget>({
+  group: "example.com",
+  version: "v1",
+  resource: "widgets",
+  kind: "Widget",
+  namespaced: true,
+});
+
+const definitions = defineResource<KubernetesObject & { readonly spec: object }>({
+  group: "apiextensions.k8s.io",
+  version: "v1",
+  resource: "customresourcedefinitions",
+  kind: "CustomResourceDefinition",
+  namespaced: false,
+});
+
+const integer = { type: "integer" };
+const definition = {
+  metadata: { name: "widgets.example.com" },
+  spec: {
+    group: "example.com",
+    scope: "Namespaced",
+    names: { plural: "widgets", singular: "widget", kind: "Widget", listKind: "WidgetList" },
+    versions: [
+      {
+        name: "v1",
+        served: true,
+        storage: true,
+        subresources: { status: {} },
+        schema: {
+          openAPIV3Schema: {
+            type: "object",
+            properties: {
+              spec: { type: "object", properties: { size: integer } },
+              status: { type: "object", properties: { healthy: integer } },
+            },
+          },
+        },
+      },
+    ],
+  },
+};
+
+const namespace = "default";
+const big = { metadata: { name: "big", namespace }, spec: { size: 5 } };
+
+const sizes = async (resource: ResourceClient<Widget>) => {
+  const { items } = await resource.list({ namespace });
+  return Object.fromEntries(items.map(({ metadata, spec }) => [metadata.name, spec.size]));
+};
+
+const strategy = {
+  group: "example.com",
+  version: "v1",
+  resource: "widgets",
+  kind: "Widget",
+  strategy: "Divide",
+  replicasPath: "spec.size",
+  available: "self.status.healthy",
+  observed: "has(self.status)",
+  status: { healthy: "parts.filter(p, has(p.status.healthy)).map(p, p.status.healthy).sum()" },
+} as const;
+
+describe("a kind with a WorkloadStrategy", () => {
+  it("is divided and folded by it, where it counts", async (t) => {
+    const patience = { graceMs: 1500, settleMs: 0 };
+    const plane = await startPlane(t, { patience });
+    const other = plane.clientFor("other");
+    const clusters = new Map<string, Client>();
+    for (const name of ["east", "west"]) {
+      const { client, kubeconfig } = await startPhysical(t, { name });
+      clusters.set(name, client);
+      await client.resource(definitions).create(definition as never);
+      await register(plane.client, name, { kubeconfig, resources: ["widgets.example.com"] });
+      await untilCondition(plane.client, name, { status: "True" });
+      await eventually(async () => {
+        const { status } = await plane.client.resource(syncTargets).get({ name });
+        assert.deepEqual(status?.syncedResources, ["widgets.example.com"]);
+      });
+      if (name === "west")
+        await register(other, name, { kubeconfig, resources: ["widgets.example.com"] });
+    }
+    const [mine, theirs] = [plane.client.resource(widgets), other.resource(widgets)];
+    await eventually(() => theirs.create(big));
+    await eventually(() => mine.create(big));
+    const strategies = plane.client.resource(workloadStrategies);
+    const wrong = { ...strategy, available: "self.status." };
+    await strategies.create({ metadata: { name: "widgets" }, spec: wrong });
+    const accepted = async () => {
+      const { status } = await strategies.get({ name: "widgets" });
+      return findCondition(status?.conditions, "Accepted");
+    };
+    await eventually(async () => {
+      assert.equal((await accepted())?.status, "False");
+      assert.match((await accepted())?.message ?? "", /^available: /);
+    });
+    assert.deepEqual(await sizes(mine), { big: 5 });
+
+    const patch = { spec: { available: strategy.available } };
+    await strategies.patch({ name: "widgets" }, { type: "merge", patch });
+    await eventually(async () =>
+      assert.deepEqual(await sizes(mine), { big: 5, "big--east": 3, "big--west": 2 }),
+    );
+    assert.equal((await accepted())?.status, "True");
+    for (const [name, client] of clusters) {
+      const resource = client.resource(widgets);
+      const copy = await eventually(async () => {
+        const found = (await resource.list({})).items.find(
+          ({ metadata }) => metadata.name === `big--${name}`,
+        );
+        assert.ok(found !== undefined);
+        return found;
+      });
+      const { namespace: at, name: called } = copy.metadata;
+      const status = {
+        type: "merge" as const,
+        patch: { status: { healthy: copy.spec.size ?? 0 } },
+      };
+      await resource.patchStatus({ namespace: at, name: called }, status);
+    }
+    await eventually(async () =>
+      assert.equal((await mine.get({ namespace, name: "big" })).status?.healthy, 5),
+    );
+    // Where nobody says how, it stays as it is.
+    assert.deepEqual(await sizes(theirs), { big: 5 });
+    assert.equal((await theirs.get({ namespace, name: "big" })).status?.healthy, undefined);
+  });
+});

@@ -1,0 +1,35 @@
+/** Goal: kinds that name what may be anybody's, as PersistentVolumes name storage, come from the owner of the cluster alone. */
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { defaultPolicies } from "@kcp-ts/multicluster";
+import { assigned, Pair } from "./pair.ts";
+import { namespaces, widgets } from "./side.ts";
+
+describe("kinds of the owner of a cluster", () => {
+  it("are synced from the logical cluster of the SyncTarget, and from no tenant's", async (t) => {
+    assert.equal(defaultPolicies["persistentvolumes"]?.of, "home");
+    const policies = { "widgets.example.com": { of: "home" } } as const;
+    const pair = await Pair.start(t, { policies });
+    const tenant = pair.in("tenant");
+    await tenant.resource(namespaces).create({ metadata: { name: "shop" } });
+    const metadata = { name: "theirs", namespace: "shop", labels: assigned };
+    await tenant.resource(widgets).create({ metadata, spec: { color: "red" } });
+    await pair.widget("ours");
+    await pair.copied("ours");
+    await pair.quiet();
+    const { items } = await pair.down.client.resource(widgets).list();
+    assert.deepEqual(
+      items.map((one) => one.metadata.name),
+      ["ours"],
+    );
+  });
+
+  it("are every tenant's otherwise", async (t) => {
+    const pair = await Pair.start(t);
+    const tenant = pair.in("tenant");
+    await tenant.resource(namespaces).create({ metadata: { name: "shop" } });
+    const metadata = { name: "theirs", namespace: "shop", labels: assigned };
+    await tenant.resource(widgets).create({ metadata, spec: { color: "red" } });
+    await pair.copied("theirs", "tenant");
+  });
+});

@@ -1,0 +1,10 @@
+/** Goal: one workspace uses the clusters of another, from registration to leaving. */
+
+import { describe } from "node:test";
+import { kubectlMissing } from "@kcp-ts/testkit";
+import { playsQuickstart } from "./plays.ts";
+import { simulated } from "./stage.ts";
+
+describe("the quickstart over a simulated cluster", { skip: kubectlMissing() ?? false }, () => {
+  playsQuickstart(simulated);
+});

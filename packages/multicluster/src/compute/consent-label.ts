@@ -1,0 +1,13 @@
+/** The label that the control plane puts on objects which their owner lets the compute workspace see (a permission claim), and takes off when that is over. Nobody else can set it. */
+import { createHash } from "node:crypto";
+import { computeExportName } from "./compute-export.ts";
+
+const alphabet = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+
+export function consentLabel(cluster: string): string {
+  const hash = createHash("sha224").update(`${cluster}:${computeExportName}`).digest("hex");
+  let text = "";
+  for (let rest = BigInt(`0x${hash}`); rest > 0n; rest /= 62n)
+    text = alphabet.charAt(Number(rest % 62n)) + text;
+  return `claimed.internal.apis.kcp.io/${text}`;
+}

@@ -1,0 +1,20 @@
+/** Compute workspaces: what was negotiated among their clusters is offered to others, who use the clusters without seeing them. */
+export {
+  type APIExport,
+  apiExports,
+  apiResourceSchemas,
+  computeExportName,
+  consumersPath,
+  isComputeExport,
+  type Offer,
+  offerInformer,
+} from "./compute-export.ts";
+export { consentLabel } from "./consent-label.ts";
+export {
+  OfferController,
+  type OfferControllerOptions,
+  offerRecheckMs,
+} from "./offer-controller.ts";
+export { type PlannedOffer, planOffer } from "./plan-offer.ts";
+export { SharedPlaces } from "./shared-places.ts";
+export { TenantTargets } from "./tenant-targets.ts";

@@ -1,0 +1,165 @@
+/**
+ * The WorkloadStrategies of all logical clusters, and what has become of them. Each counts in its own logical cluster only: tenants may treat the same
+ * kind in different ways.
+ */
+import type { Clock } from "@kcp-ts/machinery/base";
+import { formatGroupResource } from "@kcp-ts/machinery/status";
+import {
+  type Client,
+  type Clusters,
+  findCondition,
+  type ObjectInput,
+  type ObjectKey,
+  type ObjectStore,
+  setCondition,
+} from "@kcp-ts/sdk";
+import { type WorkloadStrategy, workloadStrategies } from "../api/index.ts";
+import { customStrategy, resourceOf } from "./kinds/custom.ts";
+import type { Strategy } from "./strategy.ts";
+
+export interface CustomStrategiesOptions {
+  readonly client: Client;
+  /** Run by the caller. */
+  readonly clusters: Clusters;
+  /** Kinds that have a strategy already, by `resource.group`. */
+  readonly taken: ReadonlySet<string>;
+  readonly clock: Clock;
+  /** A kind is coordinated from now on. */
+  readonly onKind: (strategy: Strategy) => void;
+  readonly onError: (error: unknown, key?: ObjectKey) => void;
+}
+
+const fieldManager = "kcp-coordinator";
+
+export class CustomStrategies {
+  readonly #options: CustomStrategiesOptions;
+  readonly #store: ObjectStore<WorkloadStrategy>;
+  /** By kind and version: what coordinates it, in all logical clusters. */
+  readonly #kinds = new Map<
+    string,
+    { readonly strategy: Strategy; readonly listeners: Set<Listener> }
+  >();
+  /** By uid, for the generation that was compiled. */
+  readonly #compiled = new Map<
+    string,
+    { readonly generation: number; readonly result: Strategy | string }
+  >();
+
+  constructor(options: CustomStrategiesOptions) {
+    this.#options = options;
+    const source = options.clusters.source(workloadStrategies);
+    this.#store = source.store;
+    source.addHandler({
+      added: (object, { key }) => this.#changed(object, key),
+      updated: (object, { key, previous }) => {
+        if (idOf(previous) !== idOf(object)) this.#tell(previous, key);
+        this.#changed(object, key);
+      },
+      deleted: (object, { key }) => {
+        this.#compiled.delete(object.metadata.uid ?? "");
+        this.#tell(object, key);
+      },
+    });
+  }
+
+  #changed(object: WorkloadStrategy, key: ObjectKey): void {
+    const { strategy } = this.#kindOf(object);
+    const compiled = this.#compile(object);
+    this.#say(object, key, compiled).catch((error: unknown) => this.#options.onError(error, key));
+    if (typeof compiled === "string") return;
+    this.#options.onKind(strategy);
+    this.#tell(object, key);
+  }
+
+  #tell(object: WorkloadStrategy, { cluster }: ObjectKey): void {
+    for (const listener of this.#kindOf(object).listeners) listener(cluster);
+  }
+
+  /** The same for all logical clusters; what it does in one of them, it asks for. */
+  #kindOf(object: WorkloadStrategy) {
+    const id = idOf(object);
+    const known = this.#kinds.get(id);
+    if (known !== undefined) return known;
+    const listeners = new Set<Listener>();
+    const resource = resourceOf(object.spec);
+    const plain = customStrategy({
+      ...object,
+      spec: {
+        ...object.spec,
+        strategy: "Duplicate",
+        available: "0",
+        observed: "false",
+        status: {},
+      },
+    });
+    if (typeof plain === "string") throw new Error(plain);
+    const strategy: Strategy = {
+      ...plain,
+      wholes: resource,
+      parts: resource,
+      inCluster: (cluster) => this.#inCluster(cluster, id),
+      onChange: (listener) => listeners.add(listener),
+    };
+    const made = { strategy, listeners };
+    this.#kinds.set(id, made);
+    return made;
+  }
+
+  /** The first by name that can be used. */
+  #inCluster(cluster: string, id: string): Strategy | undefined {
+    const found = this.#store
+      .list({ cluster: cluster as ObjectKey["cluster"] })
+      .filter((one) => idOf(one) === id && one.metadata.deletionTimestamp === undefined)
+      .sort((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1));
+    for (const one of found) {
+      const compiled = this.#compile(one);
+      if (typeof compiled !== "string") return compiled;
+    }
+    return undefined;
+  }
+
+  #compile(object: WorkloadStrategy): Strategy | string {
+    const { uid = "", generation = 0 } = object.metadata;
+    const known = this.#compiled.get(uid);
+    if (known?.generation === generation) return known.result;
+    const name = formatGroupResource(resourceOf(object.spec));
+    const result = this.#options.taken.has(name)
+      ? `${name} has a strategy of its own, which cannot be replaced`
+      : customStrategy(object);
+    this.#compiled.set(uid, { generation, result });
+    return result;
+  }
+
+  async #say(
+    { metadata: { name }, status }: WorkloadStrategy,
+    { cluster }: ObjectKey,
+    compiled: Strategy | string,
+  ): Promise<void> {
+    const type = "Accepted";
+    const before = findCondition(status?.conditions, type);
+    const after = setCondition(
+      before === undefined ? [] : [before],
+      typeof compiled === "string"
+        ? { type, status: "False", reason: "Invalid", message: compiled }
+        : {
+            type,
+            status: "True",
+            reason: "Valid",
+            message: "objects of this kind are coordinated",
+          },
+      this.#options.clock.now(),
+    );
+    if (before !== undefined && after[0] === before) return;
+    const resource = this.#options.client.inCluster(cluster).resource(workloadStrategies);
+    const options = { fieldManager, force: true };
+    const said = { metadata: { name }, status: { conditions: after } };
+    await resource.applyStatus(said as unknown as ObjectInput<WorkloadStrategy>, options);
+  }
+}
+
+type Listener = (cluster: string) => void;
+
+function idOf({ spec }: WorkloadStrategy): string {
+  const { group = "", version, resource, kind } = spec;
+  return `${resource}.${version}.${group} ${kind}`;
+}

@@ -1,0 +1,87 @@
+/**
+ * When what a lost cluster has has surely stopped, for what may run once at most.
+ *
+ *     agent     renews, sent at s ─────────── lease, by its own clock ───────────▶ stops ── Pods end ──▶ stopped
+ *     here           received ──▶ silent: no heartbeat counts ── lease + margin + time to end, by our clock ──▶ fenced
+ *
+ * Every heartbeat that counts was sent before its cluster was called silent, so the agent's lease ends at most its duration after that. What is added
+ * is for clocks that do not run alike, for the agent's look once a second and its requests, and for Pods to end. docs/adr/0028 has the argument.
+ */
+import type { Clock } from "@kcp-ts/machinery/base";
+import { isJsonObject, type JsonValue } from "@kcp-ts/machinery/json";
+import type { Client } from "@kcp-ts/sdk";
+import { syncTargets } from "../api/index.ts";
+import { type Target, targetOf } from "./standing.ts";
+import type { Workload } from "./workload.ts";
+
+export const fenceMarginMs = 15_000;
+/** What Kubernetes gives a Pod to end, if it does not say. */
+const terminationSecondsDefault = 30;
+
+/** Undefined while it cannot be told: heartbeats still count, or nobody in the cluster stops anything. */
+export function fencedAtMs(target: Target | undefined, whole: Workload): number | undefined {
+  const { durationMs, silentSinceMs } = target?.lease ?? {};
+  if (durationMs === undefined || silentSinceMs === undefined) return undefined;
+  return silentSinceMs + durationMs + fenceMarginMs + terminationMs(whole);
+}
+
+function terminationMs({ spec }: Workload): number {
+  const template = member(spec as JsonValue, "template") ?? (spec as JsonValue);
+  const seconds = member(member(template, "spec"), "terminationGracePeriodSeconds");
+  return (typeof seconds === "number" ? seconds : terminationSecondsDefault) * 1000;
+}
+
+function member(value: JsonValue | undefined, name: string): JsonValue | undefined {
+  return isJsonObject(value) ? value[name] : undefined;
+}
+
+/**
+ * SyncTargets for what may run once at most: read now, not from a watch that may be late, and silent only since this process saw it. A restart waits longer, never
+ * shorter.
+ */
+export class FencedTargets {
+  readonly #clock: Clock;
+  readonly #firstSeen = new Map<
+    string,
+    { readonly silentSinceMs: number; readonly atMs: number }
+  >();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** `known` as far as they are of this logical cluster. Of those of another, which it only uses, nothing is read here: they are never held for stopped. */
+  async read(
+    client: Client,
+    cluster: string,
+    known: readonly Target[],
+    signal: AbortSignal,
+  ): Promise<readonly Target[]> {
+    const live = new Map<string, Target>();
+    for await (const { items } of client.resource(syncTargets).pages({ signal }))
+      for (const item of items) {
+        const key = `${cluster} ${item.metadata.uid}`;
+        live.set(item.metadata.name, this.#seen(key, targetOf(item)));
+      }
+    return known.map((target) => {
+      const found = live.get(target.name);
+      if (found === undefined) return { ...target, lease: undefined };
+      const { isReady, changedAtMs, isDeleting, lease } = found;
+      return { ...target, isReady, changedAtMs, isDeleting, lease };
+    });
+  }
+
+  #seen(key: string, target: Target): Target {
+    const { lease } = target;
+    if (lease?.silentSinceMs === undefined) {
+      this.#firstSeen.delete(key);
+      return target;
+    }
+    const known = this.#firstSeen.get(key);
+    const isKnown = known?.silentSinceMs === lease.silentSinceMs;
+    const atMs = isKnown ? known.atMs : this.#clock.monotonic();
+    if (!isKnown) this.#firstSeen.set(key, { silentSinceMs: lease.silentSinceMs, atMs });
+    const silentSinceMs = this.#clock.now() - (this.#clock.monotonic() - atMs);
+    return { ...target, lease: { ...lease, silentSinceMs } };
+  }
+}

@@ -1,0 +1,92 @@
+/**
+ * Which objects of a namespace go to which clusters because of what is there: the closure of what workloads refer to. Pure.
+ *
+ * Promises: an object is in exactly the clusters where something refers to it, by however many steps; one that nothing refers to is in none.
+ */
+import type { JsonObject } from "@kcp-ts/machinery/json";
+import {
+  type LabelSelectorObject,
+  SelectorSyntaxError,
+  selectorFromLabelSelectorObject,
+} from "@kcp-ts/machinery/selectors";
+import type { KubernetesObject, StringMap } from "@kcp-ts/sdk";
+import { assignedCluster, stateSync, statesOf, syncerFinalizerPrefix } from "../../api/index.ts";
+import {
+  accountReferences,
+  ingressReferences,
+  podReferences,
+  type Reference,
+} from "./references.ts";
+
+/** A workload with its Pod template. */
+export interface Referrer {
+  readonly object: KubernetesObject;
+  readonly template: JsonObject | undefined;
+}
+
+export interface Namespace {
+  readonly referrers: readonly Referrer[];
+  readonly ingresses: readonly KubernetesObject[];
+  readonly accounts: readonly KubernetesObject[];
+  readonly budgets: readonly KubernetesObject[];
+}
+
+export type Closure = ReadonlyMap<Reference, ReadonlySet<string>>;
+
+export function closureOf({ referrers, ingresses, accounts, budgets }: Namespace): Closure {
+  const closure = new Map<Reference, Set<string>>();
+  const add = (references: Iterable<Reference>, targets: Iterable<string>) => {
+    for (const reference of references) {
+      const known = closure.get(reference) ?? new Set();
+      closure.set(reference, known);
+      for (const target of targets) known.add(target);
+    }
+  };
+  for (const { object, template } of referrers) add(podReferences(template), presentIn(object));
+  for (const ingress of ingresses) {
+    add(ingressReferences(ingress as unknown as JsonObject), presentIn(ingress));
+  }
+  for (const account of accounts) {
+    const targets = closure.get(`serviceaccounts/${account.metadata.name}`);
+    if (targets !== undefined) add(accountReferences(account as unknown as JsonObject), targets);
+  }
+  for (const budget of budgets) {
+    const selected = referrers.filter(({ template }) => selects(budget, template));
+    const name: Reference = `poddisruptionbudgets/${budget.metadata.name}`;
+    add(
+      [name],
+      selected.flatMap(({ object }) => [...presentIn(object)]),
+    );
+  }
+  return closure;
+}
+
+/** Where it is assigned to, and where something of it may still be. */
+export function presentIn({ metadata }: KubernetesObject): ReadonlySet<string> {
+  const { labels, finalizers = [] } = metadata;
+  const targets = new Set<string>();
+  const one = assignedCluster(labels);
+  if (one !== undefined) targets.add(one);
+  for (const [target, state] of statesOf(labels)) if (state === stateSync) targets.add(target);
+  for (const finalizer of finalizers) {
+    if (finalizer.startsWith(syncerFinalizerPrefix)) {
+      targets.add(finalizer.slice(syncerFinalizerPrefix.length));
+    }
+  }
+  return targets;
+}
+
+/** Whether a budget counts the Pods of a template. One whose selector cannot be read counts none. */
+function selects(budget: KubernetesObject, template: JsonObject | undefined): boolean {
+  const { selector } = ((budget as { spec?: object }).spec ?? {}) as { selector?: unknown };
+  const { labels = {} } = ((template as { metadata?: object } | undefined)?.metadata ?? {}) as {
+    labels?: StringMap;
+  };
+  if (template === undefined || typeof selector !== "object" || selector === null) return false;
+  try {
+    return selectorFromLabelSelectorObject(selector as LabelSelectorObject).matches(labels);
+  } catch (error) {
+    if (error instanceof SelectorSyntaxError) return false;
+    throw error;
+  }
+}

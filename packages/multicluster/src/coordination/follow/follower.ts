@@ -1,0 +1,207 @@
+/**
+ * ConfigMaps, Secrets, ServiceAccounts and PodDisruptionBudgets go where the workloads are that need them, and leave when nothing there does. Services and
+ * claims have rooms of their own.
+ *
+ * A namespace is looked at as a whole: what refers to what is read then, and not from a cache, because an object that leaves is deleted in a cluster.
+ * Nothing outside of the namespace is read or written for it.
+ */
+import type { Clock } from "@kcp-ts/machinery/base";
+import type { JsonObject } from "@kcp-ts/machinery/json";
+import { isStatusError } from "@kcp-ts/machinery/status";
+import {
+  type Client,
+  type Clusters,
+  Controller,
+  defineResource,
+  type KubernetesObject,
+  Manager,
+  type ObjectKey,
+  type ObjectStore,
+  type Resource,
+} from "@kcp-ts/sdk";
+import { clusterLabel } from "../../api/index.ts";
+import { podTemplateOf } from "../pod-template.ts";
+import { metadataAndTargets } from "../watched-clusters.ts";
+import type { Workload } from "../workload.ts";
+import { closureOf, presentIn, type Referrer } from "./closure.ts";
+import { following } from "./following.ts";
+import type { FollowingResource, Reference } from "./references.ts";
+
+export interface FollowerOptions {
+  /** Of the server, not of one cluster of it. Must be allowed everything. */
+  readonly client: Client;
+  /** Where SyncTargets are watched; run by the caller. */
+  readonly targets: Clusters;
+  /** Kinds whose objects may refer to others. */
+  readonly referrers: readonly Resource<Workload>[];
+  readonly clock: Clock;
+  readonly concurrency: number;
+  readonly onError: (error: unknown, key?: ObjectKey) => void;
+}
+
+const core = { group: "", version: "v1", namespaced: true } as const;
+
+const followers: Readonly<Record<FollowingResource, Resource<KubernetesObject>>> = {
+  configmaps: defineResource({ ...core, resource: "configmaps", kind: "ConfigMap" }),
+  secrets: defineResource({ ...core, resource: "secrets", kind: "Secret" }),
+  serviceaccounts: defineResource({ ...core, resource: "serviceaccounts", kind: "ServiceAccount" }),
+  poddisruptionbudgets: defineResource({
+    group: "policy",
+    version: "v1",
+    resource: "poddisruptionbudgets",
+    kind: "PodDisruptionBudget",
+    namespaced: true,
+  }),
+};
+
+/** Those in clusters are parts, made elsewhere; their certificates follow them. */
+const ingresses = defineResource<KubernetesObject>({
+  group: "networking.k8s.io",
+  version: "v1",
+  resource: "ingresses",
+  kind: "Ingress",
+  namespaced: true,
+});
+
+const fieldManager = "kcp-follower";
+/** Before what was read and what is told agree. */
+const againMs = 1000;
+
+/** Works until the signal aborts, and resolves when what was under way is finished. */
+export async function follow(options: FollowerOptions, signal: AbortSignal): Promise<void> {
+  const { clock, concurrency, onError, referrers } = options;
+  const clusters = metadataAndTargets(options);
+  const placed = [...referrers, ingresses].map((kind) => clusters.source(kind, { indexers }).store);
+  const isActive = ({ cluster, namespace }: ObjectKey) =>
+    placed.some((store) => isPlacedIn(store, { cluster, namespace }));
+  const namespaceOf = (key: ObjectKey) => [{ ...key, name: "" }];
+  const controller = new Controller({
+    name: "follower",
+    clusters,
+    concurrency,
+    clock,
+    onError,
+    reconcile: (key, { signal: stop }) => followIn(key, { ...options, placed }, stop),
+  });
+  for (const kind of [...referrers, ingresses]) {
+    controller.watch(kind, {
+      indexers,
+      // What is assigned to no cluster needs nothing there.
+      predicate: ({ object, ...change }) =>
+        isPlaced(object) || (change.type === "updated" && isPlaced(change.previous)),
+      map: (_object, key) => namespaceOf(key),
+    });
+  }
+  for (const kind of Object.values(followers)) {
+    controller.watch(kind, { map: (_object, key) => (isActive(key) ? namespaceOf(key) : []) });
+  }
+  await new Manager({ clusters: [clusters], controllers: [controller] }).run(signal);
+}
+
+function isPlaced(object: KubernetesObject): boolean {
+  return presentIn(object).size > 0;
+}
+
+const indexers = {
+  placed: {
+    values: (object: KubernetesObject) =>
+      isPlaced(object) ? [object.metadata.namespace ?? ""] : [],
+  },
+};
+
+function isPlacedIn(
+  store: ObjectStore<KubernetesObject>,
+  { cluster, namespace }: Pick<ObjectKey, "cluster" | "namespace">,
+): boolean {
+  return store.keysByIndex("placed", { cluster, value: namespace }).length > 0;
+}
+
+interface Work extends FollowerOptions {
+  readonly placed: readonly ObjectStore<KubernetesObject>[];
+}
+
+async function followIn(
+  key: ObjectKey,
+  work: Work,
+  signal: AbortSignal,
+): Promise<{ readonly requeueAfterMs: number } | undefined> {
+  const { cluster, namespace } = key;
+  const client = work.client.inCluster(cluster);
+  const read = async (kind: Resource<KubernetesObject>, labelSelector?: string) =>
+    await listed(client, kind, { namespace, labelSelector }, signal);
+  const referrers: Referrer[] = [];
+  const kinds = [...work.referrers, ingresses];
+  const leaves: KubernetesObject[] = [];
+  for (const [index, kind] of kinds.entries()) {
+    // Of Pods, most are copies of what runs in clusters.
+    const objects = await read(kind, kind.kind === "Pod" ? clusterLabel : undefined);
+    const store = work.placed[index];
+    // A kind that is not served for a moment is no reason to take things away.
+    if (objects === undefined && store !== undefined && isPlacedIn(store, key)) {
+      return { requeueAfterMs: againMs };
+    }
+    for (const object of (objects ?? []).filter(isPlaced)) {
+      if (kind === ingresses) leaves.push(object);
+      else referrers.push({ object, template: podTemplateOf(kind, object as Workload) });
+    }
+  }
+  const found = new Map<FollowingResource, readonly KubernetesObject[]>();
+  for (const [resource, kind] of Object.entries(followers)) {
+    found.set(resource as FollowingResource, (await read(kind)) ?? []);
+  }
+  const closure = closureOf({
+    referrers,
+    ingresses: leaves,
+    accounts: found.get("serviceaccounts") ?? [],
+    budgets: found.get("poddisruptionbudgets") ?? [],
+  });
+  for (const [resource, objects] of found) {
+    for (const object of objects) {
+      const reference: Reference = `${resource}/${object.metadata.name}`;
+      const next = following(object, closure.get(reference) ?? new Set());
+      if (next !== object) await write(client, followers[resource], object, next, signal);
+    }
+  }
+  return undefined;
+}
+
+/** Undefined when the kind is not served. */
+async function listed(
+  client: Client,
+  kind: Resource<KubernetesObject>,
+  { namespace, labelSelector }: { namespace: string; labelSelector: string | undefined },
+  signal: AbortSignal,
+): Promise<readonly KubernetesObject[] | undefined> {
+  const selector = labelSelector === undefined ? {} : { labelSelector };
+  try {
+    return (await client.resource(kind).list({ namespace, ...selector, signal })).items;
+  } catch (error) {
+    if (isStatusError(error, "NotFound")) return undefined;
+    throw error;
+  }
+}
+
+/** Nothing but the assignments, of the very object that was looked at. */
+async function write(
+  client: Client,
+  kind: Resource<KubernetesObject>,
+  { metadata: before }: KubernetesObject,
+  { metadata: after }: KubernetesObject,
+  signal: AbortSignal,
+): Promise<void> {
+  const { namespace, name, uid = "", resourceVersion = "" } = before;
+  const changed = (from: object | undefined, to: object | undefined): JsonObject => {
+    const [old, now] = [from ?? {}, to ?? {}] as Record<string, string>[];
+    const keys = new Set([...Object.keys(old ?? {}), ...Object.keys(now ?? {})]);
+    const different = [...keys].filter((key) => old?.[key] !== now?.[key]);
+    return Object.fromEntries(different.map((key) => [key, now?.[key] ?? null]));
+  };
+  const metadata = {
+    uid,
+    resourceVersion,
+    labels: changed(before.labels, after.labels),
+    annotations: changed(before.annotations, after.annotations),
+  };
+  const patch = { type: "merge" as const, patch: { metadata } };
+  await client.resource(kind).patch({ namespace, name }, patch, { fieldManager, signal });
+}

@@ -1,0 +1,158 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import fc from "fast-check";
+import { clusterLabel } from "../../api/index.ts";
+import type { DecideInput } from "../decide.ts";
+import type { Target } from "../standing.ts";
+import type { Workload } from "../workload.ts";
+import { boundsFor, autoscalerStrategy as strategy } from "./autoscaler.ts";
+
+const nowMs = Date.UTC(2026, 0, 1);
+const target = (name: string, more: Partial<Target> = {}) =>
+  ({
+    name,
+    labels: {},
+    isReady: true,
+    changedAtMs: 0,
+    isUnschedulable: false,
+    evictAfterMs: undefined,
+    isDeleting: false,
+    taints: [],
+    ...more,
+  }) as Target;
+
+const scaler = (minReplicas: number, maxReplicas: number): Workload => ({
+  apiVersion: "autoscaling/v2",
+  kind: "HorizontalPodAutoscaler",
+  metadata: { name: "web", namespace: "demo", uid: "whole", generation: 1 },
+  spec: {
+    scaleTargetRef: { apiVersion: "apps/v1", kind: "Deployment", name: "web" },
+    minReplicas,
+    maxReplicas,
+  },
+});
+
+const deployment = (
+  cluster: string | undefined,
+  replicas: number,
+  status: object = {},
+): Workload => ({
+  apiVersion: "apps/v1",
+  kind: "Deployment",
+  metadata: {
+    name: cluster === undefined ? "web" : `web--${cluster}`,
+    namespace: "demo",
+    ...(cluster === undefined ? {} : { labels: { [clusterLabel]: cluster } }),
+  },
+  spec: { replicas },
+  status,
+});
+
+const part = (cluster: string, desiredReplicas: number): Workload => ({
+  ...scaler(1, 5),
+  metadata: { name: `web--${cluster}`, labels: { [clusterLabel]: cluster }, generation: 1 },
+  status: { desiredReplicas },
+});
+
+function decided(
+  parent: Workload,
+  related: readonly Workload[],
+  parts: readonly Workload[] = [],
+  targets: readonly Target[] = [target("east"), target("west")],
+) {
+  const input: DecideInput = {
+    strategy,
+    parent,
+    parts,
+    related,
+    takenNames: new Set(),
+    targets,
+    patience: { graceMs: 60_000, settleMs: 0 },
+    nowMs,
+  };
+  assert.ok(strategy.decide !== undefined);
+  return strategy.decide(input);
+}
+
+describe("an autoscaler over clusters", () => {
+  it("has shares of its bounds that add up, and at least one replica everywhere", () => {
+    const bounds = fc.record({
+      min: fc.integer({ min: 1, max: 50 }),
+      more: fc.integer({ min: 0, max: 50 }),
+      replicas: fc.array(fc.integer({ min: 0, max: 30 }), { minLength: 1, maxLength: 8 }),
+    });
+    fc.assert(
+      fc.property(bounds, ({ min, more, replicas }) => {
+        const parts = replicas.map((one, index) => deployment(`c${index}`, one));
+        const shares = [...boundsFor(scaler(min, min + more), parts, false).values()];
+        const sum = (field: "min" | "max") => shares.reduce((total, one) => total + one[field], 0);
+        for (const one of shares) assert.ok(one.min >= 1 && one.max >= one.min);
+        assert.ok(sum("min") >= min && sum("min") <= Math.max(min, min + shares.length - 1));
+        assert.ok(sum("max") >= min + more);
+        if (min >= 31 * shares.length) assert.equal(sum("max"), min + more);
+      }),
+    );
+  });
+
+  it("is where its Deployment is, scales the part there, and goes with it", () => {
+    const related = [deployment(undefined, 4), deployment("east", 4)];
+    const { creations, removals } = decided(scaler(2, 8), related, [part("west", 2)]);
+    assert.deepEqual(
+      creations.map(({ spec }) => spec),
+      [
+        {
+          scaleTargetRef: { apiVersion: "apps/v1", kind: "Deployment", name: "web--east" },
+          minReplicas: 2,
+          maxReplicas: 8,
+        },
+      ],
+    );
+    assert.deepEqual(
+      removals.map(({ metadata }) => metadata.name),
+      ["web--west"],
+    );
+  });
+
+  it("gives the whole Deployment what all of them wish for", () => {
+    const related = [deployment(undefined, 4), deployment("east", 2), deployment("west", 2)];
+    const parts = [part("east", 5), part("west", 2)];
+    assert.deepEqual(decided(scaler(2, 10), related, parts).scale, { name: "web", replicas: 7 });
+    assert.deepEqual(decided(scaler(2, 6), related, parts).scale, { name: "web", replicas: 6 });
+    const off = [deployment(undefined, 0), ...related.slice(1)];
+    assert.equal(decided(scaler(2, 10), off, parts).scale, undefined);
+  });
+
+  it("does not count twice what moves, and asks for no less while a cluster is lost", () => {
+    const moving = { conditions: [{ type: "Placed", status: "False", reason: "Moving" }] };
+    const related = [
+      deployment(undefined, 4, moving),
+      deployment("east", 4),
+      deployment("west", 2),
+    ];
+    const parts = [part("east", 4), part("west", 2)];
+    const move = decided(scaler(1, 10), related, parts);
+    assert.equal(move.scale, undefined);
+    // What is to be there is the least: load comes only when it is.
+    assert.deepEqual(
+      move.updates.map(({ spec }) => (spec as Record<string, unknown>)["minReplicas"]),
+      [4, 2],
+    );
+    const placed = [deployment(undefined, 6), deployment("east", 6), deployment("west", 2)];
+    const targets = [target("east"), target("west", { isReady: false })];
+    const loss = decided(scaler(1, 10), placed, parts, targets);
+    assert.equal(loss.scale, undefined);
+    assert.deepEqual(loss.removals, []);
+    const busy = [part("east", 8), part("west", 2)];
+    assert.deepEqual(decided(scaler(1, 10), placed, busy, targets).scale, {
+      name: "web",
+      replicas: 8,
+    });
+  });
+
+  it("says what it cannot scale", () => {
+    const set = { apiVersion: "apps/v1", kind: "StatefulSet", name: "db" };
+    const odd = { ...scaler(1, 3), spec: { scaleTargetRef: set, maxReplicas: 3 } };
+    assert.match(JSON.stringify(decided(odd, []).status), /UnsupportedTarget/);
+    assert.match(JSON.stringify(decided(scaler(1, 3), []).status), /TargetNotFound/);
+  });
+});

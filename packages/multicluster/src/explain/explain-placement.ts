@@ -1,0 +1,94 @@
+/** Why a workload is where it is, and why not elsewhere: said by the same functions that decide it. */
+import {
+  obstacle,
+  type Place,
+  type PlacementRecord,
+  readPlacementHistory,
+} from "../coordination/index.ts";
+import { decideOne, type Fleet, type FleetWorkload, type Moment } from "./fleet.ts";
+
+export interface Explanation {
+  readonly kind: string;
+  readonly namespace: string;
+  readonly name: string;
+  readonly replicas: number;
+  /** Placements that have a say, the most specific first; none: all clusters, evenly. */
+  readonly policy: readonly string[];
+  readonly clusters: readonly ClusterExplanation[];
+  /** What has no place. */
+  readonly unplaced: number;
+  /** What bounds all clusters together. */
+  readonly bound?: string;
+  /** The newest first. */
+  readonly history: readonly PlacementRecord[];
+}
+
+export interface ClusterExplanation {
+  readonly name: string;
+  /** What it is to have, has, and has available. */
+  readonly share: number;
+  readonly replicas: number;
+  readonly available: number;
+  readonly weight: number;
+  /** How many fit at most, those that are there included. */
+  readonly room?: number;
+  readonly reasons: readonly string[];
+}
+
+export function explainPlacement(
+  fleet: Fleet,
+  workload: FleetWorkload,
+  moment: Moment,
+): Explanation {
+  const { whole, strategy } = workload;
+  const { plan, places, assessment } = decideOne(fleet, workload, moment);
+  const { total, policy } = assessment;
+  const replicas = strategy.asked(whole);
+  const { namespace = "", name, annotations } = whole.metadata;
+  const clusters = places.map((place) =>
+    explainPlace(place, plan.goal.get(place.name) ?? 0, places),
+  );
+  return {
+    kind: strategy.wholes.kind,
+    namespace,
+    name,
+    replicas,
+    policy: policy.sources,
+    clusters,
+    unplaced: plan.unplaced,
+    ...(total !== undefined && total.replicas < replicas ? { bound: total.because } : {}),
+    history: readPlacementHistory(annotations),
+  };
+}
+
+function explainPlace(place: Place, share: number, all: readonly Place[]): ClusterExplanation {
+  const { name, member, prospect } = place;
+  const { part, room, weight = 1 } = member;
+  const isFull = room !== undefined && share >= room;
+  const hindered = member.standing !== "accepting" || isFull ? obstacle(place) : undefined;
+  const weights = all.filter((one) => one.member.standing === "accepting");
+  const isOrdinary = weights.every((one) => (one.member.weight ?? 1) === weight);
+  const reasons = [
+    ...(hindered === undefined ? [] : [withoutName(hindered, name)]),
+    ...(hindered !== undefined && share > 0 && !isFull ? ["it keeps what it has"] : []),
+    ...(isFull && share > 0 ? [`it is full with ${share}`] : []),
+    ...(isOrdinary ? [] : (prospect?.scores ?? []).map(({ text }) => text)),
+    ...(prospect?.domains ?? []).filter((domain) => domain !== "").map((domain) => `in ${domain}`),
+  ];
+  return {
+    name,
+    share,
+    replicas: part?.replicas ?? 0,
+    available: part?.available ?? 0,
+    weight,
+    ...(room === undefined ? {} : { room }),
+    reasons:
+      reasons.length === 0 ? [share > 0 ? "it takes its share" : "its share is none"] : reasons,
+  };
+}
+
+function withoutName(text: string, name: string): string {
+  return text.startsWith(`${name}: `)
+    ? text.slice(name.length + 2)
+    : text.replace(`${name} is`, "it is");
+}

@@ -1,0 +1,172 @@
+/**
+ * A fleet: everything in one workspace that decides where its workloads go, as it is at one time or as it would be.
+ *
+ * What of the clusters is reserved from elsewhere is known from the status of their SyncTargets.
+ */
+import type { ClusterName } from "@kcp-ts/machinery/names";
+import { formatGroupResource } from "@kcp-ts/machinery/status";
+import { keyInCluster, type StringMap } from "@kcp-ts/sdk";
+import type { Location, Placement, SyncTarget } from "../api/index.ts";
+import {
+  type Decision,
+  decide,
+  ownerLabelValue,
+  type Patience,
+  type Strategy,
+  schedulable,
+  type Target,
+  targetOf,
+  type Workload,
+} from "../coordination/index.ts";
+import {
+  type Amounts,
+  amountsOf,
+  factsFrom,
+  Ledger,
+  Policies,
+  planWorkspace,
+  reservationOf,
+  type Subject,
+  seenPart,
+} from "../scheduling/index.ts";
+
+export interface Fleet {
+  readonly cluster: ClusterName;
+  readonly targets: readonly SyncTarget[];
+  readonly locations: readonly Location[];
+  readonly placements: readonly Placement[];
+  /** The one of root for all, where it can be seen. */
+  readonly global: Placement | undefined;
+  /** To their labels. */
+  readonly namespaces: ReadonlyMap<string, StringMap>;
+  readonly workloads: readonly FleetWorkload[];
+}
+
+export interface FleetWorkload {
+  readonly strategy: Strategy;
+  readonly whole: Workload;
+  readonly parts: readonly Workload[];
+}
+
+export interface Moment {
+  readonly patience: Patience;
+  readonly nowMs: number;
+}
+
+/**
+ * What would be decided for each workload, one after the other: what one takes, the next cannot have. In the order of their names. Each is handed over and
+ * not kept: of a large fleet, all of them together are a lot.
+ */
+export function* decideEach(
+  fleet: Fleet,
+  moment: Moment,
+): Generator<readonly [FleetWorkload, Decision]> {
+  const state = stateOf(fleet);
+  for (const workload of [...fleet.workloads].sort(byName)) {
+    const decision = decideIn(fleet, state, workload, moment);
+    const { requests } = schedulable(workload.strategy, workload.whole);
+    const held = new Map<string, Amounts>();
+    for (const [target, share] of decision.plan.goal)
+      if (share > 0) held.set(target, reservationOf(requests, share));
+    state.ledger.hold(subjectOf(fleet, workload), held, workload.whole.metadata.labels);
+    yield [workload, decision];
+  }
+}
+
+export function decideOne(fleet: Fleet, workload: FleetWorkload, moment: Moment): Decision {
+  return decideIn(fleet, stateOf(fleet), workload, moment);
+}
+
+interface State {
+  readonly ledger: Ledger;
+  readonly policies: Policies;
+  readonly targets: readonly Target[];
+}
+
+/** Policies as they are said; a Location that is selected anew is selected now. */
+function stateOf(fleet: Fleet): State {
+  const { cluster, locations, placements, global, namespaces } = fleet;
+  const own = global === undefined ? [] : [global];
+  const policies = new Policies({
+    placementsIn: (asked) => (asked === cluster ? placements : []),
+    placement: (_, name) => own.find(({ metadata }) => metadata.name === name),
+    locationsIn: (asked) => (asked === cluster ? locations : []),
+    namespaceLabels: (_, name) => namespaces.get(name),
+  });
+  return { policies, ledger: ledgerOf(fleet), targets: fleet.targets.map(targetOf) };
+}
+
+function ledgerOf({ cluster, workloads, targets }: Fleet): Ledger {
+  const ledger = new Ledger({ placeOf: (_, target) => target });
+  for (const { strategy, parts } of workloads) {
+    const resource = formatGroupResource(strategy.parts);
+    for (const part of parts) {
+      const seen = seenPart(part, keyInCluster(cluster, part), resource);
+      if (seen !== undefined) ledger.see(seen);
+    }
+  }
+  for (const { metadata, status } of targets) {
+    const own = ledger.reserved(cluster, metadata.name);
+    const amounts = new Map(
+      [...amountsOf(status?.reserved)]
+        .map(([name, amount]) => [name, amount - (own.get(name) ?? 0)] as const)
+        .filter(([, amount]) => amount > 0),
+    );
+    if (amounts.size > 0) ledger.see(elsewhere(metadata.name, amounts));
+  }
+  return ledger;
+}
+
+function elsewhere(target: string, amounts: Amounts) {
+  const nobody = { namespace: "", resource: "", name: "", labels: {} };
+  return { ...nobody, key: `elsewhere ${target}`, cluster: "elsewhere", target, amounts };
+}
+
+function decideIn(
+  fleet: Fleet,
+  { policies, ledger, targets }: State,
+  workload: FleetWorkload,
+  moment: Moment,
+): Decision {
+  const { strategy, whole: parent, parts } = workload;
+  return (strategy.decide ?? decide)({
+    strategy,
+    parent,
+    parts,
+    takenNames: new Set(),
+    targets,
+    ...moment,
+    surroundings: factsFrom(policies, ledger, subjectOf(fleet, workload)),
+  });
+}
+
+function subjectOf({ cluster }: Fleet, { strategy, whole }: FleetWorkload): Subject {
+  const { namespace = "", name, labels = {} } = whole.metadata;
+  const resource = formatGroupResource(strategy.parts);
+  return { cluster, namespace, resource, name: ownerLabelValue(name), labels };
+}
+
+/** With what Placements would say: which Location they select is in their status. */
+export function settled(fleet: Fleet, nowMs: number): Fleet {
+  const namespaces = [...fleet.namespaces].map(([name, labels]) => ({
+    name,
+    labels,
+    isAnnotated: false,
+    isDeleting: false,
+    scheduled: undefined,
+  }));
+  const said = planWorkspace({ ...fleet, namespaces, nowMs }).placements;
+  const statuses = new Map(said.map(({ placement, status }) => [placement, status]));
+  const placements = fleet.placements.map((placement) => {
+    const status = statuses.get(placement);
+    return status === undefined ? placement : { ...placement, status };
+  });
+  return { ...fleet, placements };
+}
+
+function byName({ whole: a }: FleetWorkload, { whole: b }: FleetWorkload): number {
+  const text = ({ metadata, kind }: Workload) => `${metadata.namespace}/${metadata.name}/${kind}`;
+  const [one, other] = [text(a), text(b)];
+  if (one === other) return 0;
+  return one < other ? -1 : 1;
+}

@@ -1,0 +1,128 @@
+/** What would move if something were another way: the fleet as it is and the fleet as it would be, decided alike, and compared. */
+import type { SyncTarget } from "../api/index.ts";
+import { type Decision, obstacle } from "../coordination/index.ts";
+import { decideEach, type Fleet, type FleetWorkload, type Moment, settled } from "./fleet.ts";
+
+export interface FleetPlan {
+  readonly moves: readonly PlannedMove[];
+  /** Replicas that would be started somewhere else. */
+  readonly replicas: number;
+  /** Workloads that stay as they are. */
+  readonly staying: number;
+}
+
+export interface PlannedMove {
+  readonly kind: string;
+  readonly namespace: string;
+  readonly name: string;
+  readonly from: Readonly<Record<string, number>>;
+  readonly to: Readonly<Record<string, number>>;
+  /** What would have no place that has one now. */
+  readonly unplaced: number;
+  /** Why, if something has none. */
+  readonly because: readonly string[];
+}
+
+/** A change of a fleet, as somebody would make it. */
+export type FleetChange = (fleet: Fleet) => Fleet;
+
+export function planChange(fleet: Fleet, change: FleetChange, moment: Moment): FleetPlan {
+  const before = new Map<string, Outcome>();
+  for (const [workload, { plan }] of decideEach(fleet, moment))
+    before.set(idOf(workload), { shares: sharesOf(plan), unplaced: plan.unplaced });
+  const moves: PlannedMove[] = [];
+  let staying = 0;
+  for (const [workload, decision] of decideEach(settled(change(fleet), moment.nowMs), moment)) {
+    const move = moveOf(workload, before.get(idOf(workload)) ?? nothingYet, decision);
+    if (move === undefined) staying++;
+    else moves.push(move);
+  }
+  return { moves, replicas: moves.reduce((sum, move) => sum + started(move), 0), staying };
+}
+
+interface Outcome {
+  readonly shares: Readonly<Record<string, number>>;
+  readonly unplaced: number;
+}
+
+/** Of a workload that is new. */
+const nothingYet: Outcome = { shares: {}, unplaced: 0 };
+
+export function withTarget(name: string, edit: (target: SyncTarget) => SyncTarget): FleetChange {
+  return (fleet) => {
+    const found = fleet.targets.some(({ metadata }) => metadata.name === name);
+    if (!found) {
+      const names = fleet.targets.map(({ metadata }) => metadata.name).sort();
+      throw new Error(`there is no SyncTarget ${name}: there are ${names.join(", ") || "none"}`);
+    }
+    const targets = fleet.targets.map((one) => (one.metadata.name === name ? edit(one) : one));
+    return { ...fleet, targets };
+  };
+}
+
+export function drained(name: string): FleetChange {
+  return withTarget(name, (target) => ({
+    ...target,
+    spec: { ...target.spec, unschedulable: true, drain: {} },
+  }));
+}
+
+export function cordoned(name: string, isCordoned: boolean): FleetChange {
+  return withTarget(name, (target) => {
+    const { drain: _, evictAfter: __, ...spec } = target.spec ?? {};
+    return { ...target, spec: { ...spec, unschedulable: isCordoned } };
+  });
+}
+
+/** A cluster that is Ready and serves what the others do. */
+export function joined(target: SyncTarget, nowMs: number): FleetChange {
+  return (fleet) => {
+    const resources = new Set(fleet.targets.flatMap(({ status }) => status?.syncedResources ?? []));
+    const ready = {
+      type: "Ready",
+      status: "True",
+      reason: "ClusterReady",
+      message: "",
+      lastTransitionTime: new Date(nowMs).toISOString(),
+    } as const;
+    const status = {
+      ...(resources.size === 0 ? {} : { syncedResources: [...resources].sort() }),
+      ...target.status,
+      conditions: [ready],
+    };
+    const others = fleet.targets.filter(({ metadata }) => metadata.name !== target.metadata.name);
+    return { ...fleet, targets: [...others, { ...target, status }] };
+  };
+}
+
+function moveOf(
+  { strategy, whole }: FleetWorkload,
+  before: Outcome,
+  after: Decision,
+): PlannedMove | undefined {
+  const [from, to] = [before.shares, sharesOf(after.plan)];
+  const unplaced = Math.max(0, after.plan.unplaced - before.unplaced);
+  const names = new Set([...Object.keys(from), ...Object.keys(to)]);
+  const isSame = [...names].every((name) => from[name] === to[name]);
+  if (isSame && unplaced === 0) return undefined;
+  const { namespace = "", name } = whole.metadata;
+  const because =
+    unplaced === 0 ? [] : after.places.map(obstacle).filter((text) => text !== undefined);
+  return { kind: strategy.wholes.kind, namespace, name, from, to, unplaced, because };
+}
+
+function sharesOf({ goal }: Decision["plan"]): Readonly<Record<string, number>> {
+  const shares = [...goal].filter(([, share]) => share > 0);
+  return Object.fromEntries(shares.sort(([one], [other]) => (one < other ? -1 : 1)));
+}
+
+function started({ from, to }: PlannedMove): number {
+  return Object.entries(to).reduce(
+    (sum, [name, share]) => sum + Math.max(0, share - (from[name] ?? 0)),
+    0,
+  );
+}
+
+function idOf({ strategy, whole: { metadata } }: FleetWorkload): string {
+  return `${strategy.name} ${metadata.namespace}/${metadata.name}`;
+}

@@ -1,0 +1,105 @@
+/** Reads a fleet as its owner may: what is not served is not there, and what may not be read is said. */
+import { parseClusterName, rootCluster } from "@kcp-ts/machinery/names";
+import { isStatusError } from "@kcp-ts/machinery/status";
+import {
+  type Client,
+  clusterOf,
+  type KubernetesObject,
+  type Resource,
+  type StringMap,
+} from "@kcp-ts/sdk";
+import {
+  globalPlacement,
+  locations,
+  type Placement,
+  placements,
+  syncTargets,
+} from "../api/index.ts";
+import {
+  belongsTo,
+  isWhole,
+  ownerLabelOf,
+  ownerLabelValue,
+  type Strategy,
+  strategiesDefault,
+} from "../coordination/index.ts";
+import { namespaces } from "../scheduling/index.ts";
+import type { Fleet, FleetWorkload } from "./fleet.ts";
+
+export interface ReadFleetOptions {
+  /** Of the workspace. */
+  readonly client: Client;
+  /** Of `root`, for the Placement that is everybody's; it is left out for who may not read it. */
+  readonly root?: Client;
+  readonly strategies?: readonly Strategy[];
+  readonly signal?: AbortSignal;
+}
+
+export async function readFleet(options: ReadFleetOptions): Promise<Fleet> {
+  const { client, root, strategies = strategiesDefault } = options;
+  const call = options.signal === undefined ? {} : { signal: options.signal };
+  const all = async <Object extends KubernetesObject>(resource: Resource<Object>) => {
+    try {
+      return (await client.resource(resource).list(call)).items;
+    } catch (error) {
+      if (isStatusError(error, "NotFound")) return [];
+      throw error;
+    }
+  };
+  const [targets, locationList, placementList, namespaceList] = await Promise.all([
+    all(syncTargets),
+    all(locations),
+    all(placements),
+    all(namespaces),
+  ]);
+  const known = await Promise.all(strategies.map((strategy) => workloadsOf(strategy, all)));
+  const cluster = [...targets, ...namespaceList].map(clusterOf).find((one) => one !== undefined);
+  return {
+    cluster: cluster ?? parseClusterName("unknown") ?? rootCluster,
+    targets,
+    locations: locationList,
+    placements: placementList,
+    global: await readGlobal(root, call),
+    namespaces: new Map<string, StringMap>(
+      namespaceList.map(({ metadata }) => [metadata.name, metadata.labels ?? {}]),
+    ),
+    workloads: known.flat(),
+  };
+}
+
+async function workloadsOf(
+  strategy: Strategy,
+  all: (resource: Resource<KubernetesObject>) => Promise<readonly KubernetesObject[]>,
+): Promise<readonly FleetWorkload[]> {
+  const { wholes, parts } = strategy;
+  const objects = await all(wholes);
+  const made = parts === wholes ? objects : await all(parts);
+  const accepted = objects.filter(isWhole).flatMap((one) => strategy.accept(one) ?? []);
+  const byOwner = new Map<string, KubernetesObject[]>();
+  for (const part of made) {
+    const { namespace = "", labels } = part.metadata;
+    const key = `${namespace}/${ownerLabelOf(labels)}`;
+    const known = byOwner.get(key);
+    if (known === undefined) byOwner.set(key, [part]);
+    else known.push(part);
+  }
+  return accepted.map((whole) => {
+    const { namespace = "", name } = whole.metadata;
+    const near = byOwner.get(`${namespace}/${ownerLabelValue(name)}`) ?? [];
+    const own = near.filter((one) => belongsTo(one, whole));
+    return { strategy, whole, parts: own.flatMap((one) => strategy.acceptPart(one) ?? []) };
+  });
+}
+
+async function readGlobal(
+  root: Client | undefined,
+  call: { readonly signal?: AbortSignal },
+): Promise<Placement | undefined> {
+  if (root === undefined) return undefined;
+  try {
+    return await root.resource(placements).find({ name: globalPlacement.name }, call);
+  } catch (error) {
+    if (isStatusError(error, "Forbidden") || isStatusError(error, "NotFound")) return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,88 @@
+/**
+ * The fence: while an agent's lease is gone, whatever of its copies may run once at most is stopped, again and again, and by what is in the cluster alone: the control
+ * plane may be out of reach, and may have been when the agent started.
+ */
+import type { JsonObject } from "@kcp-ts/machinery/json";
+import { isStatusError } from "@kcp-ts/machinery/status";
+import { type DynamicObject, defineResource, pause, type Resource } from "@kcp-ts/sdk";
+import { atMostOneLabel, downstreamLabel, syncerFieldManager } from "../api/index.ts";
+import type { SyncContext } from "./context.ts";
+import type { Lease } from "./lease.ts";
+import { targetKey } from "./origin.ts";
+
+export interface FenceOptions {
+  readonly context: SyncContext;
+  readonly lease: Lease;
+}
+
+/** What can be stopped. Not what is synced: who starts without the control plane does not know yet. */
+const stoppable: readonly Resource<DynamicObject>[] = (
+  [
+    ["apps", "deployments", "Deployment"],
+    ["apps", "statefulsets", "StatefulSet"],
+    ["apps", "replicasets", "ReplicaSet"],
+    ["batch", "jobs", "Job"],
+    ["batch", "cronjobs", "CronJob"],
+    ["", "pods", "Pod"],
+  ] as const
+).map(([group, resource, kind]) =>
+  defineResource<DynamicObject>({ group, version: "v1", resource, kind, namespaced: true }),
+);
+
+/** Between looks. The control plane waits some seconds more than this for it. */
+const lookMs = 1000;
+
+export async function runFence(options: FenceOptions): Promise<void> {
+  const { context, lease } = options;
+  const { clock, signal, onError } = context;
+  while (!signal.aborted) {
+    try {
+      await pause(clock, lookMs, signal);
+      if (lease.isGone) await stopAll(options);
+    } catch (error) {
+      if (!signal.aborted) onError(error);
+    }
+  }
+}
+
+async function stopAll({ context }: FenceOptions): Promise<void> {
+  const { downstream, target, signal } = context;
+  const labelSelector = `${downstreamLabel}=${targetKey(target)},${atMostOneLabel}=true`;
+  for (const resource of stoppable) {
+    const client = downstream.resource(resource);
+    try {
+      for await (const { items } of client.pages({ labelSelector, signal })) {
+        for (const object of items) {
+          const stop = stopOf(resource.kind, object);
+          const { name, namespace = "" } = object.metadata;
+          // In the syncer's name: it takes the field back when the lease is.
+          const as = { fieldManager: syncerFieldManager, signal };
+          if (stop === "delete") await client.delete({ namespace, name }, { signal });
+          else if (stop !== undefined)
+            await client.patch({ namespace, name }, { type: "merge", patch: stop }, as);
+        }
+      }
+    } catch (error) {
+      // A kind that the cluster does not have, or that the agent may not touch and so has nothing of; or an object that went by itself.
+      if (!isStatusError(error, "NotFound") && !isStatusError(error, "Forbidden")) throw error;
+    }
+  }
+}
+
+/** What stops it; undefined when it is stopped, or cannot be. */
+export function stopOf(kind: string, object: DynamicObject): JsonObject | "delete" | undefined {
+  const spec = (object["spec"] ?? {}) as { replicas?: number; suspend?: boolean };
+  switch (kind) {
+    case "Deployment":
+    case "StatefulSet":
+    case "ReplicaSet":
+      return spec.replicas === 0 ? undefined : { spec: { replicas: 0 } };
+    case "Job":
+    case "CronJob":
+      return spec.suspend === true ? undefined : { spec: { suspend: true } };
+    case "Pod":
+      return object.metadata.deletionTimestamp === undefined ? "delete" : undefined;
+    default:
+      return undefined;
+  }
+}

@@ -1,0 +1,358 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import type { JsonObject } from "@kcp-ts/machinery/json";
+import { timestamp } from "@kcp-ts/sdk";
+import type { ServiceExport, ServiceImport } from "../api/index.ts";
+import { type Target, targetOf } from "../coordination/index.ts";
+import { decideService, type ServiceDecision, type ServiceState } from "./decide-service.ts";
+import { adjustedSlice, newSlice } from "./imports.ts";
+import { type EndpointSlice, readyCount, type Service, workloadKinds } from "./objects.ts";
+import { workloadsOf } from "./workload.ts";
+
+const nowMs = Date.parse("2026-01-01T12:00:00Z");
+const patience = { withdrawMs: 5000, returnMs: 2000 };
+const [deployments] = workloadKinds;
+
+function target(name: string, isReady = true, changedAtMs = 0): Target {
+  const condition = {
+    type: "Ready",
+    status: isReady ? "True" : "False",
+    reason: "ForTest",
+    message: "",
+    lastTransitionTime: timestamp(changedAtMs),
+  } as const;
+  return targetOf({
+    apiVersion: "workload.kcp.io/v1alpha1",
+    kind: "SyncTarget",
+    metadata: { name },
+    status: { conditions: [condition] },
+  });
+}
+
+function part(cluster: string, replicas: number, more: { holders?: string; app?: string } = {}) {
+  assert.ok(deployments !== undefined);
+  const annotation = `finalizers.workload.kcp.io/${cluster}`;
+  const { holders, app = "web" } = more;
+  const object = {
+    apiVersion: "apps/v1",
+    kind: "Deployment",
+    metadata: {
+      name: `${app}--${cluster}`,
+      labels: { "workloads.kcp.io/cluster": cluster },
+      ...(holders === undefined ? {} : { annotations: { [annotation]: holders } }),
+    },
+    spec: { replicas, template: { metadata: { labels: { app } } } },
+  };
+  return workloadsOf(object, deployments);
+}
+
+function copy(cluster: string, ready: number, notReady = 0): EndpointSlice {
+  const endpoint = (index: number, isReady: boolean): JsonObject => ({
+    addresses: [`10.0.${isReady ? 0 : 1}.${index}`],
+    conditions: { ready: isReady },
+  });
+  return {
+    apiVersion: "discovery.k8s.io/v1",
+    kind: "EndpointSlice",
+    metadata: {
+      name: `web-1--${cluster}`,
+      labels: { [`state.workload.kcp.io/${cluster}`]: "Upsync" },
+    },
+    addressType: "IPv4",
+    endpoints: [
+      ...Array.from({ length: ready }, (_, index) => endpoint(index, true)),
+      ...Array.from({ length: notReady }, (_, index) => endpoint(index, false)),
+    ],
+    ports: [{ name: "http", port: 8080, protocol: "TCP" }],
+  };
+}
+
+const service: Service = {
+  apiVersion: "v1",
+  kind: "Service",
+  metadata: { name: "web", namespace: "default" },
+  spec: { selector: { app: "web" }, ports: [{ name: "http", port: 80 }] },
+};
+const serviceExport: ServiceExport = {
+  apiVersion: "multicluster.x-k8s.io/v1alpha1",
+  kind: "ServiceExport",
+  metadata: { name: "web", namespace: "default", uid: "export" },
+};
+const serviceImport: ServiceImport = {
+  apiVersion: "multicluster.x-k8s.io/v1alpha1",
+  kind: "ServiceImport",
+  metadata: { name: "web", namespace: "default", uid: "import" },
+  spec: { type: "ClusterSetIP", ports: [] },
+};
+
+function state(more: Partial<ServiceState> = {}): ServiceState {
+  return {
+    name: "web",
+    service,
+    serviceExport,
+    serviceImport: undefined,
+    sources: [],
+    imported: [],
+    workloads: [],
+    targets: new Map(["east", "west"].map((name) => [name, target(name)])),
+    patience,
+    nowMs,
+    ...more,
+  };
+}
+
+/** What is published by the decision, as the next one finds it. */
+function written(
+  decision: ServiceDecision,
+  before: readonly EndpointSlice[],
+): readonly EndpointSlice[] {
+  const { slices = [], consumers = new Set<string>() } = decision.import ?? {};
+  return slices.map((slice) => {
+    const present = before.find(({ metadata }) => metadata.name === slice.name);
+    return present === undefined
+      ? (newSlice(slice, serviceImport, consumers) as EndpointSlice)
+      : adjustedSlice(present, slice, serviceImport, consumers);
+  });
+}
+
+function readyIn(decision: ServiceDecision): Record<string, number> {
+  const counts: Record<string, number> = {};
+  for (const slice of decision.import?.slices ?? [])
+    counts[slice.cluster] = (counts[slice.cluster] ?? 0) + readyCount([slice]);
+  return counts;
+}
+
+describe("where a Service goes", () => {
+  it("is where workloads are whose Pods it selects, and no others", () => {
+    const workloads = [...part("east", 1), ...part("west", 1, { app: "other" })];
+    const { service: placed, automaticExport } = decideService(state({ workloads }));
+    assert.deepEqual(placed?.metadata.labels, { "state.workload.kcp.io/east": "Sync" });
+    assert.deepEqual(placed?.metadata.annotations, { "workloads.kcp.io/follows": "east" });
+    assert.equal(automaticExport, true);
+  });
+
+  it("changes with them, and leaves what people assigned", () => {
+    const labels = { "state.workload.kcp.io/east": "Sync", tier: "front" };
+    const annotations = { "workloads.kcp.io/follows": "east" };
+    const followed = { ...service, metadata: { ...service.metadata, labels, annotations } };
+    const moved = decideService(state({ service: followed, workloads: part("west", 1) }));
+    assert.deepEqual(moved.service?.metadata.labels, {
+      "state.workload.kcp.io/west": "Sync",
+      tier: "front",
+    });
+    const theirs = { ...service, metadata: { ...service.metadata, labels } };
+    const left = decideService(state({ service: theirs, workloads: part("west", 1) }));
+    assert.equal(left.service, theirs);
+    assert.equal(left.automaticExport, undefined);
+  });
+
+  it("is where people say from when they say so", () => {
+    const labels = { "state.workload.kcp.io/east": "Sync", "kcp.dev/cluster": "west" };
+    const annotations = { "workloads.kcp.io/follows": "east" };
+    const pinned = { ...service, metadata: { ...service.metadata, labels, annotations } };
+    const { service: placed } = decideService(
+      state({ service: pinned, workloads: part("east", 1) }),
+    );
+    assert.deepEqual(placed?.metadata.labels, { "kcp.dev/cluster": "west" });
+    assert.deepEqual(placed?.metadata.annotations, {});
+    const held = { ...annotations, "workloads.kcp.io/hands-off": "true" };
+    const left = { ...pinned, metadata: { ...pinned.metadata, annotations: held } };
+    assert.equal(decideService(state({ service: left })).service, left);
+  });
+
+  it("is nowhere of its own for one without a selector", () => {
+    const bare = { ...service, spec: { ports: [{ port: 80 }] } };
+    const decision = decideService(state({ service: bare, workloads: part("east", 1) }));
+    assert.equal(decision.service, bare);
+    assert.equal(decision.automaticExport, false);
+  });
+});
+
+describe("what is imported", () => {
+  it("is used in all clusters that have something in the namespace", () => {
+    const workloads = [...part("east", 1), ...part("west", 1, { app: "other" })];
+    const decision = decideService(state({ workloads, sources: [copy("east", 1)] }));
+    assert.deepEqual([...(decision.import?.consumers ?? [])].sort(), ["east", "west"]);
+    assert.deepEqual(decision.import?.clusters, ["east"]);
+  });
+
+  it("stays as it is while the Service is in no cluster", () => {
+    const known = { ...serviceImport, spec: { ...serviceImport.spec, ports: [{ port: 80 }] } };
+    const decision = decideService(state({ serviceImport: known }));
+    assert.equal(decision.verdict.kind, "pending");
+    assert.deepEqual(decision.import?.spec, known.spec);
+    assert.deepEqual(decision.import?.clusters, []);
+  });
+
+  it("is nothing without an export, or without a Service", () => {
+    const workloads = part("east", 1);
+    assert.equal(decideService(state({ workloads, serviceExport: undefined })).import, undefined);
+    const decision = decideService(state({ workloads, service: undefined }));
+    assert.equal(decision.import, undefined);
+    assert.equal(decision.verdict.kind, "invalid");
+    assert.equal(decision.automaticExport, false);
+  });
+
+  it("remembers who has exported for longest", () => {
+    const annotations = {
+      "workloads.kcp.io/exported-since": '{"west":"2025-01-01T00:00:00Z"}',
+      "experimental.spec-diff.workload.kcp.io/east":
+        '[{"op":"replace","path":"/ports/0/port","value":81}]',
+    };
+    const known = { ...serviceImport, metadata: { ...serviceImport.metadata, annotations } };
+    const patched = { ...service, metadata: { ...service.metadata, annotations } };
+    const workloads = [...part("east", 1), ...part("west", 1)];
+    const decision = decideService(state({ workloads, serviceImport: known, service: patched }));
+    assert.deepEqual(
+      decision.import?.spec.ports.map(({ port }) => port),
+      [80],
+    );
+    assert.deepEqual(decision.import?.since, {
+      east: "2026-01-01T12:00:00Z",
+      west: "2025-01-01T00:00:00Z",
+    });
+  });
+});
+
+describe("the addresses of a Service from outside", () => {
+  const given = (status: JsonObject, annotations: Record<string, string>): Service => ({
+    ...service,
+    metadata: {
+      ...service.metadata,
+      labels: { "state.workload.kcp.io/east": "Sync", "state.workload.kcp.io/west": "Sync" },
+      annotations,
+    },
+    status,
+  });
+  const said = (ip: string) => JSON.stringify({ loadBalancer: { ingress: [{ ip }] } });
+  const annotations = {
+    "experimental.status.workload.kcp.io/east": said("192.0.2.1"),
+    "experimental.status.workload.kcp.io/west": said("192.0.2.2"),
+  };
+
+  it("are those of all of its clusters that count", () => {
+    const both = { loadBalancer: { ingress: [{ ip: "192.0.2.1" }, { ip: "192.0.2.2" }] } };
+    const found = given({ conditions: [] }, annotations);
+    assert.deepEqual(decideService(state({ service: found })).status, { conditions: [], ...both });
+    const targets = new Map([
+      ["east", target("east", false, nowMs - 60_000)],
+      ["west", target("west")],
+    ]);
+    const decision = decideService(state({ service: given(both, annotations), targets }));
+    assert.deepEqual(decision.status, { loadBalancer: { ingress: [{ ip: "192.0.2.2" }] } });
+  });
+
+  it("are left to the syncer in one cluster, and as they are when nothing changes", () => {
+    const one: Service = {
+      ...given({}, {}),
+      metadata: { name: "web", labels: { "kcp.dev/cluster": "east" } },
+    };
+    assert.equal(decideService(state({ service: one })).status, one.status);
+    const spoilt = given({}, { "experimental.status.workload.kcp.io/east": "{" });
+    assert.equal(decideService(state({ service: spoilt })).status, spoilt.status);
+  });
+});
+
+describe("endpoints of a cluster that is not Ready", () => {
+  const workloads = [...part("east", 2), ...part("west", 2)];
+  const sources = [copy("east", 2), copy("west", 2)];
+  const lostAt = (changedAtMs: number) =>
+    new Map([
+      ["east", target("east")],
+      ["west", target("west", false, changedAtMs)],
+    ]);
+
+  it("are withdrawn within ten seconds, and not for a moment's silence", () => {
+    const at = (ms: number) =>
+      decideService(state({ workloads, sources, targets: lostAt(nowMs), nowMs: nowMs + ms }));
+    assert.deepEqual(readyIn(at(0)), { east: 2, west: 2 });
+    assert.equal(at(0).wakeAtMs, nowMs + 5000);
+    assert.deepEqual(readyIn(at(4999)), { east: 2, west: 2 });
+    assert.deepEqual(readyIn(at(5000)), { east: 2, west: 0 });
+    assert.deepEqual(at(5000).import?.clusters, ["east"]);
+    assert.ok(patience.withdrawMs <= 10_000);
+  });
+
+  it("come back when it has been Ready for a moment; one that was not withdrawn does not leave for that", () => {
+    const lost = decideService(state({ workloads, sources, targets: lostAt(nowMs - 60_000) }));
+    const imported = written(lost, []);
+    const targets = new Map([
+      ["east", target("east")],
+      ["west", target("west", true, nowMs)],
+    ]);
+    const at = (ms: number, slices: readonly EndpointSlice[]) =>
+      decideService(state({ workloads, sources, imported: slices, targets, nowMs: nowMs + ms }));
+    assert.deepEqual(readyIn(at(0, imported)), { east: 2, west: 0 });
+    assert.equal(at(0, imported).wakeAtMs, nowMs + 2000);
+    assert.deepEqual(readyIn(at(2000, imported)), { east: 2, west: 2 });
+    const full = written(decideService(state({ workloads, sources })), []);
+    assert.deepEqual(readyIn(at(0, full)), { east: 2, west: 2 });
+  });
+
+  it("stay when no other cluster has a ready one, until one has", () => {
+    const targets = lostAt(nowMs - 60_000);
+    const only = decideService(
+      state({ workloads, sources: [copy("east", 0, 2), copy("west", 2)], targets }),
+    );
+    assert.deepEqual(readyIn(only), { east: 0, west: 2 });
+    const imported = written(only, []);
+    const one = [copy("east", 1, 1), copy("west", 2)];
+    const then = decideService(state({ workloads, sources: one, imported, targets }));
+    assert.deepEqual(readyIn(then), { east: 1, west: 0 });
+  });
+});
+
+describe("a workload that others take over from", () => {
+  const sources = (east: number, west: number) => [copy("east", east), copy("west", west)];
+  const holds = (more: Partial<ServiceState>) => {
+    const { added, released } = decideService(state(more)).holds;
+    const said = ({ workload, holders }: (typeof added)[number]) =>
+      `${workload.object.metadata.name} ${holders.join()}`;
+    return { added: added.map(said), released: released.map(said) };
+  };
+  const none = { added: [], released: [] };
+
+  it("is held from when another is made until all of its endpoints are published", () => {
+    const moving = [...part("east", 3), ...part("west", 3)];
+    assert.deepEqual(holds({ workloads: moving, sources: [copy("east", 3)] }), {
+      added: ["web--east traffic/web"],
+      released: [],
+    });
+    const held = [...part("east", 3, { holders: "traffic/web" }), ...part("west", 3)];
+    // Until west is there in full; by then it has something to lose too.
+    assert.deepEqual(holds({ workloads: held, sources: sources(3, 2) }), none);
+    assert.deepEqual(holds({ workloads: held, sources: sources(3, 3) }), {
+      added: [],
+      released: ["web--east "],
+    });
+  });
+
+  it("keeps the holders of others", () => {
+    const shared = [...part("east", 3, { holders: "dns,traffic/web" }), ...part("west", 3)];
+    assert.deepEqual(holds({ workloads: shared, sources: sources(3, 3) }).released, [
+      "web--east dns",
+    ]);
+  });
+
+  it("waits for no cluster that is lost or has given up, and is not held for nothing", () => {
+    const workloads = [...part("east", 3), ...part("west", 3)];
+    const targets = new Map([
+      ["east", target("east")],
+      ["west", target("west", false, nowMs - 60_000)],
+    ]);
+    assert.deepEqual(holds({ workloads, sources: sources(3, 1), targets }), none);
+    const [west] = part("west", 3);
+    assert.ok(west !== undefined);
+    const stuck = [...part("east", 3), { ...west, isStuck: true }];
+    assert.deepEqual(holds({ workloads: stuck, sources: sources(3, 1) }), none);
+    assert.deepEqual(holds({ workloads, sources: [] }), none);
+    assert.deepEqual(holds({ workloads: part("east", 3), sources: [copy("east", 1)] }), none);
+  });
+
+  it("is let go of when its Service is gone", () => {
+    const workloads = [...part("east", 3, { holders: "traffic/web" }), ...part("west", 3)];
+    assert.deepEqual(holds({ workloads, service: undefined, sources: sources(3, 0) }).released, [
+      "web--east ",
+    ]);
+  });
+});

@@ -1,0 +1,187 @@
+/** Goal: whoever is in the cluster looks for himself: nothing but Pods of ours is reached, and nothing of the client but parameters gets there. */
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import type { ClusterName } from "@kcp-ts/machinery/names";
+import { isStatusError } from "@kcp-ts/machinery/status";
+import { Client, responseBody, type TransportRequest } from "@kcp-ts/sdk";
+import { downstreamNamespace } from "../syncer/index.ts";
+import { PodDoor } from "./pod-door.ts";
+import { type PodRequest, passedOn, readPodRequest } from "./pod-request.ts";
+
+const target = { name: "east", cluster: "root", uid: "target-1" };
+const at = { cluster: "tenant-a" as ClusterName, namespace: "shop" };
+const home = downstreamNamespace(target, at);
+
+const request: PodRequest = {
+  ...at,
+  name: "web-1",
+  uid: "pod-1",
+  subresource: "log",
+  method: "GET",
+  query: [["container", "a b&c"]],
+  headers: {},
+};
+
+function locator(changes: object = {}): string {
+  const { name, cluster, uid } = target;
+  return JSON.stringify({ syncTarget: { name, cluster, uid }, ...at, ...changes });
+}
+
+/** A cluster with one namespace and one Pod in it, which writes down what it is asked. */
+function cluster(options: { locator?: string; status?: number } = {}) {
+  const asked: TransportRequest[] = [];
+  const answer = (status: number, value: object) => ({
+    status,
+    headers: { "content-type": "application/json", "set-cookie": "x", server: "secret" },
+    body: responseBody(JSON.stringify(value)),
+  });
+  const send = async (sent: TransportRequest) => {
+    asked.push(sent);
+    const annotations = { "kcp.io/namespace-locator": options.locator ?? locator() };
+    if (sent.path === `/api/v1/namespaces/${home}`)
+      return answer(200, { metadata: { name: home, annotations } });
+    if (sent.path === `/api/v1/namespaces/${home}/pods/web-1`)
+      return answer(200, { metadata: { name: "web-1", namespace: home, uid: "pod-1" } });
+    if (sent.path.startsWith(`/api/v1/namespaces/${home}/pods/web-1/log?`)) {
+      const status = options.status ?? 200;
+      const said = { kind: "Status", code: status, message: "no, says the cluster" };
+      return answer(status, status === 200 ? { line: 1 } : said);
+    }
+    const missing = { kind: "Status", reason: "NotFound", code: 404, details: { name: "x" } };
+    return answer(404, missing);
+  };
+  const client = new Client({ transport: { send, close: async () => {} } });
+  return { asked, door: new PodDoor({ client, target }) };
+}
+
+const { signal } = new AbortController();
+
+async function refusal(opening: Promise<unknown>) {
+  const error = await opening.then(
+    () => assert.fail("it was opened"),
+    (reason: unknown) => reason,
+  );
+  assert.ok(isStatusError(error), String(error));
+  return error;
+}
+
+describe("the door to Pods", () => {
+  it("computes where the Pod is, and sends what was asked for", async () => {
+    const { door, asked } = cluster();
+    const answer = await door.open(request, signal);
+    assert.equal(answer.status, 200);
+    assert.deepEqual(answer.headers, { "content-type": "application/json" });
+    assert.equal(asked.at(-1)?.path, `/api/v1/namespaces/${home}/pods/web-1/log?container=a+b%26c`);
+  });
+
+  it("refuses a namespace that another SyncTarget, logical cluster or namespace was given", async () => {
+    const foreign = [
+      { syncTarget: { ...target, uid: "target-2" } },
+      { cluster: "tenant-b" },
+      { namespace: "kube-system" },
+    ];
+    for (const changes of foreign) {
+      const { door, asked } = cluster({ locator: locator(changes) });
+      const error = await refusal(door.open(request, signal));
+      assert.equal(error.code, 403);
+      assert.equal(asked.length, 2);
+    }
+    assert.equal((await refusal(cluster({ locator: "{}" }).door.open(request, signal))).code, 403);
+  });
+
+  it("refuses a Pod that is another one of the same name", async () => {
+    const { door, asked } = cluster();
+    const error = await refusal(door.open({ ...request, uid: "pod-0" }, signal));
+    assert.equal(error.code, 404);
+    assert.match(error.message, /is not in east any more/);
+    assert.equal(asked.length, 2);
+  });
+
+  it("finds nothing for another tenant: its namespace is another", async () => {
+    const { door } = cluster();
+    const other = { ...request, cluster: "tenant-b" as ClusterName };
+    assert.equal((await refusal(door.open(other, signal))).code, 404);
+  });
+
+  it("says whose fault a refusal is, and asks nobody to log in elsewhere", async () => {
+    const unauthorized = await refusal(cluster({ status: 401 }).door.open(request, signal));
+    assert.equal(unauthorized.code, 503);
+    assert.match(unauthorized.message, /does not accept the credentials of the control plane/);
+    const forbidden = await refusal(cluster({ status: 403 }).door.open(request, signal));
+    assert.equal(forbidden.code, 403);
+    assert.match(forbidden.message, /its account needs get and create on pods\/log/);
+    assert.equal((await refusal(cluster({ status: 400 }).door.open(request, signal))).code, 400);
+  });
+});
+
+describe("a request that came over a wire", () => {
+  const good = JSON.parse(JSON.stringify(request));
+
+  it("is read when it is one", () => {
+    assert.deepEqual(readPodRequest(good), request);
+  });
+
+  it("is none when it asks for anything but a subresource of a Pod", () => {
+    const bad = [
+      { subresource: "" },
+      { subresource: "proxy" },
+      { subresource: "log/../../../../secrets" },
+      { subresource: "constructor" },
+      { name: "a/b" },
+      { name: "..", uid: "u" },
+      { name: "a..b" },
+      { name: "" },
+      { namespace: "../kube-system" },
+      { namespace: "kube-system/secrets" },
+      { uid: "" },
+      { uid: 3 },
+      { method: "DELETE" },
+      { cluster: "*" },
+      { cluster: "a/b" },
+      { query: "x" },
+      { query: [["a"]] },
+      { headers: { a: 1 } },
+      { headers: null },
+    ];
+    for (const changes of bad)
+      assert.equal(readPodRequest({ ...good, ...changes }), undefined, JSON.stringify(changes));
+    assert.equal(readPodRequest("x"), undefined);
+  });
+
+  it("keeps parameters that mean something, and no others", () => {
+    const query = [
+      ["follow", "true"],
+      ["insecureSkipTLSVerifyBackend", "true"],
+      ["command", "rm"],
+    ];
+    assert.deepEqual(readPodRequest({ ...good, query })?.query, [["follow", "true"]]);
+  });
+});
+
+describe("headers of a client", () => {
+  it("go along when they are about the protocol, and never when they say who somebody is", () => {
+    const kept = passedOn({
+      authorization: "Bearer secret",
+      cookie: "session",
+      "impersonate-user": "system:admin",
+      "x-remote-user": "system:admin",
+      "x-forwarded-for": "1.2.3.4",
+      "x-kubernetes-cluster": "b",
+      connection: "Upgrade, X-Secret",
+      host: "kcp",
+      "transfer-encoding": "chunked",
+      upgrade: "websocket",
+      "sec-websocket-key": "k",
+      "sec-websocket-protocol": [
+        "v5.channel.k8s.io",
+        "base64url.bearer.authorization.k8s.io.c2VjcmV0",
+      ],
+    });
+    assert.deepEqual(kept, {
+      upgrade: "websocket",
+      connection: "Upgrade",
+      "sec-websocket-key": "k",
+      "sec-websocket-protocol": "v5.channel.k8s.io",
+    });
+  });
+});

@@ -1,0 +1,266 @@
+/** Goal: an agent dials until it is connected, answers what it may answer and nothing else, and comes back when the connection breaks. */
+import assert from "node:assert/strict";
+import type { Duplex } from "node:stream";
+import { afterEach, describe, it } from "node:test";
+import { systemClock } from "@kcp-ts/machinery/base";
+import type { ClusterName } from "@kcp-ts/machinery/names";
+import { isStatusError, statusError } from "@kcp-ts/machinery/status";
+import { Client, TransportError, type TransportRequest } from "@kcp-ts/sdk";
+import { acceptKey } from "@kcp-ts/sdk/websocket";
+import { FakeClock, SeededRandom, settle } from "@kcp-ts/testkit";
+import { Targets } from "../registration/index.ts";
+import { Multiplexer } from "./multiplexer.ts";
+import { PodConnections } from "./pod-connections.ts";
+import type { PodAnswer, PodWay } from "./pod-door.ts";
+import type { PodRequest } from "./pod-request.ts";
+import { runTunnel } from "./run-tunnel.ts";
+import { Wires } from "./test-support/wire.ts";
+import { Tunnels, welcomeMs } from "./tunnels.ts";
+
+const target = { cluster: "a" as ClusterName, name: "east", uid: "t-1" };
+const request: PodRequest = {
+  cluster: target.cluster,
+  namespace: "shop",
+  name: "web-1",
+  uid: "p-1",
+  subresource: "exec",
+  method: "GET",
+  query: [["command", "cat"]],
+  headers: { upgrade: "websocket", connection: "Upgrade" },
+};
+const { signal } = new AbortController();
+
+const wires = new Wires();
+const stops: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const stop of stops.splice(0)) await stop();
+  wires.cutAll();
+});
+
+/** A control plane that takes every connection, and an agent whose cluster answers by `door`. */
+function started(door: PodWay, accept: (near: Duplex) => void) {
+  const paths: string[] = [];
+  const fars: Duplex[] = [];
+  const upgrade = async ({ path, headers }: TransportRequest) => {
+    paths.push(path);
+    const [near, far] = wires.make();
+    fars.push(far);
+    accept(near);
+    const key = String(headers["sec-websocket-key"]);
+    const answered = { "sec-websocket-accept": acceptKey(key) };
+    return { status: 101 as const, headers: answered, connection: far };
+  };
+  const send = () => Promise.reject(new Error("nothing else is asked"));
+  const home = new Client({ transport: { send, upgrade, close: async () => {} } });
+  const stopping = new AbortController();
+  const errors: unknown[] = [];
+  const running = runTunnel(
+    {
+      home,
+      target: "east",
+      door,
+      clock: systemClock,
+      random: new SeededRandom(1),
+      onError: (error) => errors.push(error),
+    },
+    stopping.signal,
+  );
+  stops.push(async () => {
+    stopping.abort();
+    await running;
+  });
+  return { paths, fars, errors };
+}
+
+const until = async (check: () => boolean): Promise<void> => {
+  while (!check()) await new Promise((resolve) => setImmediate(resolve));
+};
+
+const echoing: PodWay = {
+  open: async (asked): Promise<PodAnswer> => {
+    const [near, far] = wires.make();
+    far.write(JSON.stringify(asked));
+    far.pipe(far);
+    return { status: 101, headers: { upgrade: "websocket", server: "secret" }, connection: near };
+  },
+};
+
+async function first(stream: Duplex): Promise<string> {
+  for await (const part of stream.iterator({ destroyOnReturn: false })) return String(part);
+  return "";
+}
+
+describe("a tunnel", () => {
+  it("is dialled by the agent, and carries what is asked and what is said", async () => {
+    const tunnels = new Tunnels({ clock: systemClock });
+    const { paths } = started(echoing, (near) => tunnels.accept(target, near));
+    await until(() => tunnels.find(target) !== undefined);
+    assert.deepEqual(paths, ["/apis/workload.kcp.io/v1alpha1/synctargets/east/tunnel"]);
+    const answer = await tunnels.find(target)?.open(request, signal);
+    assert.ok(answer !== undefined && "connection" in answer);
+    assert.deepEqual(answer.headers, { upgrade: "websocket", connection: "Upgrade" });
+    assert.deepEqual(JSON.parse(await first(answer.connection)), request);
+    answer.connection.write("and back");
+    assert.equal(await first(answer.connection), "and back");
+    answer.connection.destroy();
+  });
+
+  it("belongs to one SyncTarget: its uid, its name and its logical cluster", async () => {
+    const tunnels = new Tunnels({ clock: systemClock });
+    started(echoing, (near) => tunnels.accept(target, near));
+    await until(() => tunnels.find(target) !== undefined);
+    assert.equal(tunnels.find({ ...target, uid: "t-2" }), undefined);
+    assert.equal(tunnels.find({ ...target, name: "west" }), undefined);
+    assert.equal(tunnels.find({ ...target, cluster: "b" }), undefined);
+  });
+
+  it("answers 403 to what is no request about a Pod", async () => {
+    let plane: Multiplexer | undefined;
+    started(echoing, (connection) => {
+      plane = new Multiplexer({
+        connection,
+        role: "server",
+        clock: systemClock,
+        onClose: () => {},
+      });
+    });
+    await until(() => plane !== undefined);
+    const asked = { ...request, subresource: "../../secrets" } as unknown as Record<string, string>;
+    const head = (await plane?.open(asked).answer) as { code: number; message: string };
+    assert.equal(head.code, 403);
+    assert.match(head.message, /logs and sessions of Pods that it brought up, and nothing else/);
+  });
+
+  it("brings the cluster's refusals as they are, but no 401", async () => {
+    let refusal = statusError.badRequest("container x is not valid for pod y");
+    const tunnels = new Tunnels({ clock: systemClock });
+    const door = { open: () => Promise.reject(refusal) };
+    started(door, (near) => tunnels.accept(target, near));
+    await until(() => tunnels.find(target) !== undefined);
+    const code = async () =>
+      await (tunnels.find(target) as PodWay).open(request, signal).catch((error: unknown) => {
+        assert.ok(isStatusError(error));
+        return error.code;
+      });
+    assert.equal(await code(), 400);
+    refusal = statusError.unauthorized();
+    assert.equal(await code(), 502);
+  });
+
+  it("is dialled again when it breaks, and what was open in it ends", async () => {
+    const tunnels = new Tunnels({ clock: systemClock });
+    const { fars } = started(echoing, (near) => tunnels.accept(target, near));
+    await until(() => tunnels.find(target) !== undefined);
+    const answer = await tunnels.find(target)?.open(request, signal);
+    assert.ok(answer !== undefined && "connection" in answer);
+    const ended = new Promise((resolve) => answer.connection.once("close", resolve));
+    answer.connection.on("error", () => {});
+    answer.connection.resume();
+    fars[0]?.destroy();
+    await ended;
+    assert.equal(tunnels.find(target), undefined);
+    await until(() => fars.length === 2 && tunnels.find(target) !== undefined);
+    const again = await tunnels.find(target)?.open(request, signal);
+    assert.equal(again?.status, 101);
+    if (again !== undefined && "connection" in again) again.connection.destroy();
+  });
+
+  it("is dialled less and less often where nobody answers, and never all at once", async () => {
+    const clock = new FakeClock();
+    const dials: number[] = [];
+    const upgrade = async (): Promise<never> => {
+      dials.push(clock.monotonic());
+      throw new TransportError("connect", "nobody is there");
+    };
+    const send = () => Promise.reject(new Error("nothing else is asked"));
+    const stopping = new AbortController();
+    const running = runTunnel(
+      {
+        home: new Client({ transport: { send, upgrade, close: async () => {} } }),
+        target: "east",
+        door: echoing,
+        clock,
+        random: new SeededRandom(7),
+        onError: () => {},
+      },
+      stopping.signal,
+    );
+    for (let seconds = 0; seconds < 600; seconds++) await clock.advanceAndSettle(1000);
+    const gaps = dials.slice(1).map((at, index) => at - (dials[index] as number));
+    assert.ok(dials.length > 12 && dials.length < 40, `${dials.length} dials in ten minutes`);
+    assert.ok(Math.max(...gaps) <= 91_000);
+    assert.ok((gaps[0] as number) <= 1000);
+    assert.ok(new Set(gaps.slice(-5)).size > 1, "chance is in it");
+    stopping.abort();
+    await clock.advanceAndSettle(100_000);
+    await running;
+  });
+
+  it("ends when its agent may not sync any more", async () => {
+    const clock = new FakeClock();
+    const tunnels = new Tunnels({ clock });
+    let isWelcome = true;
+    const [near, far] = wires.make();
+    far.resume();
+    tunnels.accept(target, near, async () => isWelcome);
+    await clock.advanceAndSettle(welcomeMs);
+    assert.notEqual(tunnels.find(target), undefined);
+    isWelcome = false;
+    await clock.advanceAndSettle(welcomeMs);
+    await settle();
+    assert.equal(tunnels.find(target), undefined);
+  });
+});
+
+describe("sessions with Pods", () => {
+  const pod = {
+    apiVersion: "v1",
+    kind: "Pod",
+    metadata: {
+      name: "web-1",
+      namespace: "shop",
+      labels: { "state.workload.kcp.io/east": "Upsync" },
+      annotations: { "workload.kcp.io/copy-of": JSON.stringify({ uid: "p-1", target: "t-1" }) },
+    },
+  };
+  const call = (cluster = target.cluster) => ({
+    cluster,
+    pod,
+    subresource: "log" as const,
+    method: "GET" as const,
+    query: new URLSearchParams(),
+    headers: {},
+    signal,
+  });
+
+  it("are so many for a logical cluster, and no more; another has its own", async () => {
+    const tunnels = new Tunnels({ clock: systemClock });
+    const found = { open: async () => ({ status: 200, headers: {}, body: wires.make()[0] }) };
+    tunnels.find = () => found;
+    const targets = new Targets();
+    const connections = new PodConnections({ targets, tunnels, sessionsPerClusterMax: 2 });
+    const open = await Promise.all([connections.open(call()), connections.open(call())]);
+    await assert.rejects(connections.open(call()), /2 sessions with Pods are open/);
+    await connections.open(call("b" as ClusterName));
+    open[0]?.done();
+    open[0]?.done();
+    await connections.open(call());
+    await assert.rejects(connections.open(call()), (error) => {
+      assert.ok(isStatusError(error));
+      assert.deepEqual([error.code, error.status.details?.retryAfterSeconds], [429, 1]);
+      return true;
+    });
+  });
+
+  it("without a way are a 503 that says what to look at, and are not counted", async () => {
+    const tunnels = new Tunnels({ clock: systemClock });
+    const connections = new PodConnections({ targets: new Targets(), tunnels });
+    await assert.rejects(connections.open(call()), (error) => {
+      assert.ok(isStatusError(error));
+      assert.deepEqual([error.code, error.status.details?.retryAfterSeconds], [503, 1]);
+      assert.match(error.message, /see kubectl describe synctarget east, and the log of its agent/);
+      return true;
+    });
+    assert.equal(connections.openSessions.size, 0);
+  });
+});

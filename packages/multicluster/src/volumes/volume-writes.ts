@@ -1,0 +1,271 @@
+/** Carries out what was decided: marks on claims and parts, and PersistentVolumes for other clusters. Writes nothing that is so already. */
+import { createHash } from "node:crypto";
+import type { JsonObject, JsonValue } from "@kcp-ts/machinery/json";
+import { isStatusError } from "@kcp-ts/machinery/status";
+import {
+  type Client,
+  type EventRecorder,
+  type ObjectKey,
+  type Resource,
+  stringMember,
+} from "@kcp-ts/sdk";
+import {
+  clusterLabel,
+  openedAnnotation,
+  softFinalizersAnnotation,
+  softFinalizersOf,
+  specDiffAnnotation,
+  stateLabel,
+  stateSync,
+  syncerFinalizer,
+  volumeCopyAnnotation,
+  volumesAnnotation,
+  volumesHolder,
+  volumesInAnnotation,
+} from "../api/index.ts";
+import type {
+  Claim,
+  ClaimDecision,
+  PartDecision,
+  VolumesDecision,
+  WorkloadPart,
+} from "./decide-volumes.ts";
+import { persistentVolumeClaims, persistentVolumes, type StoredObject } from "./objects.ts";
+import { broughtDiff, fence, type KnownVolume } from "./read-facts.ts";
+
+export interface FoundClaim {
+  readonly object: StoredObject;
+  readonly facts: Claim;
+}
+
+export interface FoundPart {
+  readonly object: StoredObject;
+  readonly resource: Resource<StoredObject>;
+  readonly facts: WorkloadPart;
+}
+
+export interface FoundWhole {
+  readonly object: StoredObject;
+  readonly resource: Resource<StoredObject>;
+  readonly parts: readonly FoundPart[];
+}
+
+interface GroupWork {
+  readonly wholes: readonly FoundWhole[];
+  readonly claims: readonly FoundClaim[];
+  readonly parts: readonly FoundPart[];
+  readonly decision: VolumesDecision;
+}
+
+type Marks = Record<string, string | null>;
+
+export class VolumeWrites {
+  readonly #client: Client;
+  readonly #cluster: ObjectKey["cluster"];
+  readonly #events: EventRecorder;
+  readonly #signal: AbortSignal;
+
+  constructor(context: {
+    readonly client: Client;
+    readonly cluster: ObjectKey["cluster"];
+    readonly signal: AbortSignal;
+    readonly events: EventRecorder;
+  }) {
+    this.#client = context.client;
+    this.#cluster = context.cluster;
+    this.#signal = context.signal;
+    this.#events = context.events;
+  }
+
+  /** Whether everything is where it should be. */
+  async carryOut({ wholes, claims, parts, decision }: GroupWork): Promise<boolean> {
+    const decided = (part: FoundPart) => decision.parts.get(part.facts) as PartDecision;
+    for (const part of parts) if (decided(part).isFenced) await this.#markPart(part, decided(part));
+    for (const claim of claims) {
+      const next = decision.claims.get(claim.facts.name) as ClaimDecision;
+      const brought = await this.#bring(claim, next);
+      await this.#markClaim(claim, next, brought);
+    }
+    for (const whole of wholes) await this.#tie(whole, decision, claims);
+    for (const part of parts)
+      if (!decided(part).isFenced) await this.#markPart(part, decided(part));
+    const states = [...decision.claims.values()].flatMap(({ places }) => [...places.values()]);
+    return states.every(({ state }) => state === "bound" || state === "refused");
+  }
+
+  /** A claim that is being deleted, or that has left a cluster, is not held there any more. */
+  async letGo({ object, facts }: FoundClaim): Promise<boolean> {
+    const { annotations = {}, deletionTimestamp, finalizers = [] } = object.metadata;
+    const marks: Marks = {};
+    if (deletionTimestamp !== undefined) {
+      for (const target of facts.assigned) Object.assign(marks, holderMarks(object, target, false));
+    }
+    for (const target of facts.broughtTo) {
+      const isGone = !facts.assigned.has(target) && !finalizers.includes(syncerFinalizer(target));
+      if (isGone && specDiffAnnotation(target) in annotations)
+        marks[specDiffAnnotation(target)] = null;
+      if (isGone) await this.#removeVolume(facts, target);
+    }
+    return this.#mark(persistentVolumeClaims, object, marks);
+  }
+
+  async #markPart(part: FoundPart, { isFenced, isOpened }: PartDecision): Promise<void> {
+    const { cluster } = part.facts;
+    const marks: Marks = { [openedAnnotation(cluster)]: isOpened ? volumesHolder : null };
+    // What people lay over the spec themselves is theirs.
+    if (isFenced || part.facts.isFenced)
+      marks[specDiffAnnotation(cluster)] = isFenced ? fence : null;
+    await this.#mark(part.resource, part.object, marks);
+    if (!isFenced || part.facts.isFenced) return;
+    const message = `it is stopped in ${cluster} until its volumes are where it is to be`;
+    this.#events.record(this.#cluster, part.object, { type: "Normal", reason: "Fenced", message });
+  }
+
+  /** Volumes for clusters that the claim is new in: by cluster, what they are called there. */
+  async #bring(
+    { object, facts }: FoundClaim,
+    next: ClaimDecision,
+  ): Promise<ReadonlyMap<string, string>> {
+    const names = new Map<string, string>();
+    for (const [cluster, { from, copy }] of next.brought) {
+      if (copy !== undefined) {
+        names.set(cluster, copy);
+        continue;
+      }
+      const volume = facts.volumes.get(from) as KnownVolume;
+      const name = broughtName(object, cluster);
+      const { claimRef: _claim, nodeAffinity: _nodes, ...spec } = volume.spec;
+      const resource = this.#client.resource(persistentVolumes);
+      const wanted = {
+        metadata: { name, labels: { [clusterLabel]: cluster } },
+        spec: { ...spec, persistentVolumeReclaimPolicy: "Retain" } as JsonObject,
+      };
+      try {
+        await resource.create(wanted, { signal: this.#signal });
+      } catch (error) {
+        if (!isStatusError(error, "AlreadyExists")) throw error;
+      }
+      names.set(cluster, name);
+    }
+    return names;
+  }
+
+  async #removeVolume(facts: Claim, target: string): Promise<void> {
+    const volume = facts.volumes.get(target);
+    if (volume === undefined) return;
+    try {
+      await this.#client
+        .resource(persistentVolumes)
+        .delete({ name: volume.name }, { signal: this.#signal });
+    } catch (error) {
+      if (!isStatusError(error, "NotFound")) throw error;
+    }
+  }
+
+  /** In one write: where the data is, and where the claim may be, belong together. */
+  async #markClaim(
+    { object, facts }: FoundClaim,
+    next: ClaimDecision,
+    brought: ReadonlyMap<string, string>,
+  ): Promise<void> {
+    const marks: Marks = { [volumesInAnnotation]: next.home ?? null };
+    const labels: Marks = {};
+    const said: Record<string, JsonValue> = {};
+    for (const [cluster, place] of [...next.places].sort()) {
+      said[cluster] = place as unknown as JsonObject;
+      marks[openedAnnotation(cluster)] = next.opened.has(cluster) ? volumesHolder : null;
+      if (next.assigned.has(cluster)) labels[stateLabel(cluster)] = stateSync;
+      else if (place.state === "releasing") labels[stateLabel(cluster)] = null;
+      Object.assign(marks, holderMarks(object, cluster, next.opened.has(cluster)));
+    }
+    for (const [cluster, volume] of brought)
+      marks[specDiffAnnotation(cluster)] = broughtDiff(volume);
+    const places = JSON.stringify(said);
+    marks[volumesAnnotation] = places;
+    marks[volumeCopyAnnotation] =
+      next.copyTo === undefined
+        ? null
+        : JSON.stringify({ hook: facts.hook, from: facts.home, to: next.copyTo });
+    const isNews = stringMember(object.metadata.annotations, volumesAnnotation) !== places;
+    await this.#mark(persistentVolumeClaims, object, marks, labels);
+    if (isNews) this.#tell(object, next);
+  }
+
+  #tell(object: StoredObject, { places }: ClaimDecision): void {
+    for (const { state, reason, message } of places.values()) {
+      if (state !== "refused" || message === undefined) continue;
+      const refusal = { type: "Warning" as const, reason: reason ?? "Refused", message };
+      this.#events.record(this.#cluster, object, refusal);
+    }
+  }
+
+  async #tie(
+    whole: FoundWhole,
+    { tie, claims }: VolumesDecision,
+    found: readonly FoundClaim[],
+  ): Promise<void> {
+    const waiting: Record<string, JsonValue> = {};
+    for (const { facts } of found) {
+      for (const [cluster, place] of claims.get(facts.name)?.places ?? []) {
+        if (place.state === "bound" || place.state === "releasing") continue;
+        waiting[cluster] = { claim: facts.name, ...place } as unknown as JsonObject;
+      }
+    }
+    const isQuiet = Object.keys(waiting).length === 0;
+    await this.#mark(whole.resource, whole.object, {
+      [volumesInAnnotation]: tie ?? null,
+      [volumesAnnotation]: isQuiet ? null : JSON.stringify(waiting),
+    });
+  }
+
+  /** Only what differs; whether there was something. A conflict means that somebody was faster: the next look decides anew. */
+  async #mark(
+    resource: Resource<StoredObject>,
+    { metadata }: StoredObject,
+    annotations: Marks,
+    labels: Marks = {},
+  ): Promise<boolean> {
+    const changedMarks = changed(annotations, metadata.annotations);
+    const changedLabels = changed(labels, metadata.labels);
+    if (Object.keys(changedMarks).length + Object.keys(changedLabels).length === 0) return false;
+    const { name, namespace, uid, resourceVersion } = metadata;
+    const patch = {
+      metadata: {
+        ...(uid === undefined ? {} : { uid }),
+        ...(resourceVersion === undefined ? {} : { resourceVersion }),
+        annotations: changedMarks,
+        labels: changedLabels,
+      },
+    };
+    await this.#client
+      .resource(resource)
+      .patch(
+        { name, ...(namespace === undefined ? {} : { namespace }) },
+        { type: "merge", patch },
+        { signal: this.#signal },
+      );
+    return true;
+  }
+}
+
+function changed(wanted: Marks, current: Readonly<Record<string, string>> | undefined): Marks {
+  return Object.fromEntries(
+    Object.entries(wanted).filter(
+      ([name, value]) => (stringMember(current, name) ?? null) !== value,
+    ),
+  );
+}
+
+/** The syncer keeps a claim in a cluster, assigned or not, as long as this name is in the list. */
+function holderMarks({ metadata }: StoredObject, target: string, isHeld: boolean): Marks {
+  const holders = softFinalizersOf(metadata.annotations, target);
+  const others = holders.filter((one) => one !== volumesHolder);
+  const next = isHeld ? [...others, volumesHolder] : others;
+  return { [softFinalizersAnnotation(target)]: next.length === 0 ? null : next.join(",") };
+}
+
+/** The same for every try. PersistentVolumes of a cluster have no namespaces to keep them apart. */
+function broughtName({ metadata }: StoredObject, cluster: string): string {
+  const text = `${metadata.uid ?? ""} ${cluster}`;
+  return `kcp-${createHash("sha256").update(text).digest("hex").slice(0, 20)}`;
+}

@@ -1,0 +1,168 @@
+/**
+ * Lists read as they come: items are cut out of the bytes of the answer, and each is parsed when it is complete.
+ *
+ * A page of text is half a megabyte that V8 holds in one piece, and as much again while it is put together; of a list in chunks there is never more
+ * than an item and the chunk that it ends in. What is not cut easily is read as a whole.
+ */
+import { isJsonObject, type JsonObject, parseJson } from "@kcp-ts/machinery/json";
+import { completed, metadataOf, readList } from "./list-text.ts";
+import type { KubernetesObject, ListMeta } from "./object.ts";
+
+/** As few as a watch hands on at a time, and for the same reason: whatever is being worked on is kept by the garbage collector. */
+const batchItemsMax = 4;
+
+/** Reads one list: `take` for every chunk of it, `end` behind the last. */
+export class ListReader<Object extends KubernetesObject> {
+  readonly #cutter = new ItemCutter();
+  #head: JsonObject | undefined;
+  /** Items without a kind, in a list that tells its own behind them. */
+  readonly #early: unknown[] = [];
+
+  /** The items that the chunk completes, in batches. */
+  *take(chunk: Uint8Array): Generator<Object[]> {
+    let batch: Object[] = [];
+    for (const text of this.#cutter.cut(chunk)) {
+      const item = parseJson(text).value;
+      this.#head ??= this.#cutter.headSoFar();
+      const isEarly = isJsonObject(item) && item["kind"] === undefined;
+      if (isEarly && this.#head["kind"] === undefined) {
+        this.#early.push(item);
+        continue;
+      }
+      batch.push(completed<Object>(item, this.#head));
+      if (batch.length < batchItemsMax) continue;
+      yield batch;
+      batch = [];
+    }
+    if (batch.length > 0) yield batch;
+  }
+
+  /** The items that are left, and what the list says of itself. */
+  end(): { readonly items: Object[]; readonly metadata: ListMeta } {
+    const rest = this.#cutter.outside();
+    if (!this.#cutter.hasItems) {
+      const { items, metadata } = readList<Object>(rest);
+      return { items: [...items], metadata };
+    }
+    const whole = parseJson(rest).value;
+    const list = isJsonObject(whole) ? whole : {};
+    const items = this.#early.map((item) => completed<Object>(item, list));
+    return { items, metadata: metadataOf(list) };
+  }
+}
+
+const itemsKey = new TextEncoder().encode('"items":[');
+
+/** Tells the bytes of the items from those around them, over the borders of chunks. */
+class ItemCutter {
+  readonly #decoder = new TextDecoder();
+  /** The bytes outside of the items. */
+  readonly #around: Uint8Array[] = [];
+  /** Of the item that the last chunk ended in. */
+  #begun: Uint8Array[] = [];
+  #isInItems = false;
+  #depth = 0;
+  #isInText = false;
+  #isEscaped = false;
+  /** Bytes of the key that have come, one after the other. */
+  #matched = 0;
+  #hasItems = false;
+
+  get hasItems(): boolean {
+    return this.#hasItems;
+  }
+
+  /** The texts of the items that this chunk completes. */
+  *cut(chunk: Uint8Array): Generator<string> {
+    let from = 0;
+    for (let i = 0; i < chunk.length; i++) {
+      const byte = chunk[i] as number;
+      if (this.#isInText) {
+        this.#inText(byte);
+        continue;
+      }
+      const isEnd =
+        this.#isInItems && this.#depth === 0 && (byte === comma || byte === closeBracket);
+      if (isEnd) {
+        const text = this.#item(chunk.subarray(from, i));
+        from = i + 1;
+        if (text.trim() !== "") yield text;
+        if (byte === closeBracket) {
+          this.#isInItems = false;
+          this.#depth = 2;
+          from = i;
+        } else continue;
+      }
+      if (this.#outsideText(byte)) {
+        this.#around.push(chunk.slice(from, i + 1));
+        from = i + 1;
+      }
+    }
+    if (from >= chunk.length) return;
+    if (this.#isInItems) this.#begun.push(chunk.subarray(from));
+    else this.#around.push(chunk.slice(from));
+  }
+
+  /** What the list has said of itself before its items. */
+  headSoFar(): JsonObject {
+    const head = parseJson(`${this.outside()}]}`).value;
+    return isJsonObject(head) ? head : {};
+  }
+
+  /** The text of everything but the items. */
+  outside(): string {
+    const decoder = new TextDecoder();
+    let text = "";
+    for (const part of this.#around) text += decoder.decode(part, { stream: true });
+    return text + decoder.decode();
+  }
+
+  #inText(byte: number): void {
+    if (!this.#isInItems) this.#match(byte);
+    if (this.#isEscaped) this.#isEscaped = false;
+    else if (byte === backslash) this.#isEscaped = true;
+    else if (byte === quote) this.#isInText = false;
+  }
+
+  /** Whether the items begin behind this byte. */
+  #outsideText(byte: number): boolean {
+    if (byte === quote) {
+      this.#isInText = true;
+      this.#matched = 0;
+    }
+    if (byte === openBrace || byte === openBracket) this.#depth++;
+    else if (byte === closeBrace || byte === closeBracket) this.#depth--;
+    if (this.#isInItems || this.#hasItems || !this.#match(byte)) return false;
+    this.#hasItems = true;
+    this.#isInItems = true;
+    this.#depth = 0;
+    return true;
+  }
+
+  /** A key of the outermost object, written without spaces; the bracket behind it has been counted. */
+  #match(byte: number): boolean {
+    const isHere = this.#depth === 1 || (this.#depth === 2 && byte === openBracket);
+    if (!isHere || byte !== itemsKey[this.#matched]) {
+      this.#matched = 0;
+      return false;
+    }
+    this.#matched++;
+    return this.#matched === itemsKey.length;
+  }
+
+  #item(end: Uint8Array): string {
+    if (this.#begun.length === 0) return this.#decoder.decode(end);
+    let text = "";
+    for (const part of this.#begun) text += this.#decoder.decode(part, { stream: true });
+    this.#begun = [];
+    return text + this.#decoder.decode(end);
+  }
+}
+
+const quote = 0x22;
+const comma = 0x2c;
+const openBracket = 0x5b;
+const backslash = 0x5c;
+const closeBracket = 0x5d;
+const openBrace = 0x7b;
+const closeBrace = 0x7d;

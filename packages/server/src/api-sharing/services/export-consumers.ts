@@ -1,0 +1,60 @@
+/** The consumers of an export, for virtual workspaces that are defined outside this package: what they have of it, and what they agreed to. */
+import type { ClusterName } from "@kcp-ts/machinery/names";
+import type { Catalog } from "../../registry/index.ts";
+import { acceptedClaim, bindingTo } from "../claims.ts";
+import { apiExports } from "../kinds/definitions.ts";
+import { keyOf, type SharingParts } from "../parts.ts";
+import type { ExportRecord } from "../records.ts";
+import type { SharingCatalog } from "../sharing-catalog.ts";
+import { ExportView } from "./export-view.ts";
+
+/** An export by the workspace that it is in. */
+export interface ExportPlace {
+  readonly cluster: ClusterName;
+  readonly name: string;
+}
+
+export interface ExportConsumers {
+  /** The resources of an export as its consumers have them, in one of them or in all; undefined when there is no such export. */
+  catalogOf(place: ExportPlace): Catalog | undefined;
+  /** Whether a workspace is bound to it, or still has objects of it. */
+  isBound(consumer: ClusterName, place: ExportPlace): boolean;
+  /** Whether a workspace agrees that the provider sees this resource of it. */
+  hasAccepted(consumer: ClusterName, place: ExportPlace, group: string, resource: string): boolean;
+}
+
+export class ConsumersOfExports implements ExportConsumers {
+  readonly #parts: SharingParts;
+  readonly #catalog: SharingCatalog;
+  readonly #views = new WeakMap<ExportRecord, ExportView>();
+
+  constructor({ parts, catalog }: { parts: SharingParts; catalog: SharingCatalog }) {
+    this.#parts = parts;
+    this.#catalog = catalog;
+  }
+
+  catalogOf(place: ExportPlace): ExportView | undefined {
+    const record = this.#recordOf(place);
+    if (record === undefined) return undefined;
+    const known = this.#views.get(record);
+    if (known !== undefined) return known;
+    const view = new ExportView(this.#parts, this.#catalog, record);
+    this.#views.set(record, view);
+    return view;
+  }
+
+  isBound(consumer: ClusterName, place: ExportPlace): boolean {
+    return bindingTo(this.#parts.bindings, consumer, place) !== undefined;
+  }
+
+  hasAccepted(consumer: ClusterName, place: ExportPlace, group: string, resource: string): boolean {
+    const record = this.#recordOf(place);
+    const binding = bindingTo(this.#parts.bindings, consumer, place);
+    if (record === undefined || binding === undefined) return false;
+    return acceptedClaim(record, binding, group, resource) !== undefined;
+  }
+
+  #recordOf({ cluster, name }: ExportPlace): ExportRecord | undefined {
+    return this.#parts.exports.get(keyOf(apiExports, cluster, name));
+  }
+}

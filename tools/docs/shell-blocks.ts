@@ -1,0 +1,142 @@
+/** What people type, in documents: played by a test as it stands, or named here with the reason why it is not. */
+
+/** Tests that play all blocks of one language, in their order, of every guide that they name. */
+export const players: readonly Player[] = [
+  { by: "packages/cli/src/e2e/guide.test.ts", language: "sh" },
+  { by: "packages/controlplane/src/transcripts/debugging.test.ts", language: "console" },
+];
+
+export interface Player {
+  readonly by: string;
+  readonly language: "sh" | "console";
+}
+
+/** Whether the source of a test names the guide: as `"drain.md"`, or by its path. */
+export function isPlayedBy(source: string, path: string): boolean {
+  const name = path.split("/").at(-1) ?? "";
+  return source.includes(`"${name}"`) || source.includes(`/${path}"`);
+}
+
+export interface Unplayed {
+  readonly document: string;
+  /** The first line of the block. */
+  readonly first: string;
+  readonly reason: string;
+}
+
+const installs = "installs packages and runs what runs this test";
+const outside = "needs binaries that are not part of the checkout";
+const traffic = "the tests of traffic do the same with clusters in their own process";
+const endless = "starts a server that runs until it is stopped; its flags are checked";
+
+/** Each block is left out for a reason of its own; its flags are checked all the same, where it is about `kcp`. */
+export const unplayed: readonly Unplayed[] = [
+  { document: "README.md", first: "npm ci && npm start", reason: installs },
+  { document: "README.md", first: "npm ci && npm test", reason: installs },
+  {
+    document: "README.md",
+    first: "npx kcp demo --auto",
+    reason: "the tests of the demo play it, with a clock of their own",
+  },
+  {
+    document: "README.md",
+    first: "export KUBECONFIG=$PWD/.kcp/admin.kubeconfig",
+    reason: "ends in a watch, and in port 6443; packages/cli/src/e2e does the same on free ports",
+  },
+  {
+    document: "README.md",
+    first: "npx kcp backup --out kcp.backup",
+    reason: "restores into an etcd, which is not part of the checkout",
+  },
+  { document: "CONTRIBUTING.md", first: "npm ci && npm test", reason: installs },
+  {
+    document: "docs/multicluster.md",
+    first: "$ kubectl set image deployment/web nginx=nginx:1.28",
+    reason: "played as a transcript: packages/controlplane/src/transcripts/rollouts.ts",
+  },
+  {
+    document: "docs/multicluster.md",
+    first: "KUBEBUILDER_ASSETS=~/envtest npm test",
+    reason: outside,
+  },
+  {
+    document: "docs/multicluster.md",
+    first: "$ kcp start &",
+    reason:
+      "begins with a cluster that the reader has; docs/guides/physical-clusters.md does it with a simulated one",
+  },
+  {
+    document: "docs/guides/admission.md",
+    first: "$ kubectl create quota small",
+    reason: "is about a refusal; packages/server/src/admission/quota tests its words",
+  },
+  { document: "docs/guides/audit.md", first: "kcp start --audit-policy-file", reason: endless },
+  {
+    document: "docs/guides/authentication.md",
+    first: "$ kubectl create serviceaccount robot",
+    reason: "binds to a Secret that the reader has",
+  },
+  {
+    document: "docs/guides/authentication.md",
+    first: "$ kcp start --service-account-signing-key-file",
+    reason: endless,
+  },
+  {
+    document: "docs/guides/authentication.md",
+    first: "$ kcp start --oidc-issuer-url",
+    reason: endless,
+  },
+  {
+    document: "docs/guides/authentication.md",
+    first: "$ kubectl apply -f csr.yaml",
+    reason: "begins with a request that the reader has signed with a key of his own",
+  },
+  {
+    document: "docs/guides/authorization.md",
+    first: "kubectl create rolebinding developers-edit",
+    reason: "ends with a file of roles that the reader has",
+  },
+  {
+    document: "docs/guides/comparing-with-kubernetes.md",
+    first: "npm test -- side-by-side",
+    reason: installs,
+  },
+  {
+    document: "docs/guides/comparing-with-kubernetes.md",
+    first: "KUBEBUILDER_ASSETS=/path/to/binaries npm test",
+    reason: outside,
+  },
+  {
+    document: "docs/guides/comparing-with-kubernetes.md",
+    first: "KUBEBUILDER_ASSETS=/path/to/binaries SIDE_BY_SIDE=record",
+    reason: outside,
+  },
+  {
+    document: "docs/guides/sync-protocol.md",
+    first: "kcp syncer --from-kubeconfig",
+    reason: endless,
+  },
+  {
+    document: "docs/guides/debugging.md",
+    first: "$ kubectl port-forward deployment/web 8080:80 &",
+    reason: "takes a port of the reader's",
+  },
+  { document: "docs/guides/traffic.md", first: "kcp start &", reason: traffic },
+  { document: "docs/guides/traffic.md", first: "kcp crd-puller --kubeconfig", reason: traffic },
+  {
+    document: "docs/guides/traffic.md",
+    first: "kubectl create deployment web --image=nginx:1.27",
+    reason: traffic,
+  },
+  {
+    document: "docs/guides/testing.md",
+    first: "npx kcp test-server -- pytest",
+    reason: "runs test suites of the reader",
+  },
+  {
+    document: "docs/guides/types.md",
+    first: "npx kcp generate types --out src/types",
+    reason:
+      "reads a cluster and files of the reader; packages/cli/src/e2e/test-server.test.ts generates types of both",
+  },
+];
