@@ -294,7 +294,7 @@ class RunningSyncer implements Syncer {
 }
 
 function isPods({ synced: { resource }, policy }: KindSync): boolean {
-  return resource.resource === "pods" && resource.group === "" && policy.direction === "up";
+  return resource.resource === "pods" && resource.group === "" && policy.direction !== "down";
 }
 
 function isSame(one: KindPolicy, other: KindPolicy): boolean {
