@@ -63,6 +63,8 @@ export {
   type Decision,
   type Draft,
   denied,
+  type ExportConsumers,
+  type ExportPlace,
   encodeBackup,
   type FetchDocument,
   type FurtherSubresource,

@@ -159,6 +159,10 @@ export function decide(input: DecideInput): Decision {
   };
 }
 
+function isReceiving({ standing }: Member): boolean {
+  return standing === "accepting" || standing === "settling";
+}
+
 function historyOf(
   { strategy, parent, nowMs }: DecideInput,
   places: readonly Place[],
@@ -168,7 +172,7 @@ function historyOf(
   const split = Object.fromEntries(shares);
   const isFull = ({ member }: Place) => (goal.get(member.name) ?? 0) >= (member.room ?? Infinity);
   const because = places
-    .filter((place) => place.member.standing !== "accepting" || isFull(place))
+    .filter((place) => !isReceiving(place.member) || isFull(place))
     .map(obstacle)
     .filter((text) => text !== undefined);
   const record = { replicas: strategy.asked(parent), split, because };

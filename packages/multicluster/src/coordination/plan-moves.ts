@@ -21,6 +21,7 @@ import {
   availableAtLeast,
   availableAtMost,
   isExpired,
+  isFailed,
   isFrozen,
   isToBeEmptied,
   type Member,
@@ -245,10 +246,9 @@ function remember(
       records.set(name, { from, sinceMs: known?.sinceMs ?? sinceMs, isRolledBack: true, of });
     } else if (wanted > has || (known === undefined && wanted < has)) {
       // What has failed once is not put to the test again: it grows because nothing else is left.
-      const isRolledBack = known?.isRolledBack === true;
-      records.set(name, { from, sinceMs, isRolledBack, of });
+      records.set(name, { from, sinceMs, isRolledBack: isFailed(view, member), of });
     } else if (known !== undefined && !isDone) {
-      records.set(name, known);
+      records.set(name, { ...known, isRolledBack: isFailed(view, member) });
     }
     const record = records.get(name);
     if (record === undefined || record.isRolledBack || wanted <= record.from) continue;

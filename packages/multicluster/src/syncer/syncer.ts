@@ -316,7 +316,7 @@ function waysUp({ upstream, scope, target, shared }: SyncerOptions): SyncContext
 }
 
 function isPods({ synced: { resource }, policy }: KindSync): boolean {
-  return resource.resource === "pods" && resource.group === "" && policy.direction === "up";
+  return resource.resource === "pods" && resource.group === "" && policy.direction !== "down";
 }
 
 function isSame(one: KindPolicy, other: KindPolicy): boolean {
