@@ -202,6 +202,16 @@ describe("what becomes of claims", () => {
     );
   });
 
+  it("what could be shared, but no other cluster can reach, ties its workloads, whoever asks for it", () => {
+    const local = { ...volume, isPortable: false };
+    const shared = claim({ isShared: true, volumes: new Map([["a", local]]) });
+    for (const parts of [[there], [there, part("b")]])
+      assert.equal(decideVolumes({ claims: [shared], parts, sight: seen }).tie, "a");
+    const hidden = { claims: [claim({ isShared: true })], parts: [there], sight: seen };
+    assert.equal(decideVolumes({ ...hidden, showsVolumes: () => false }).tie, "a");
+    assert.equal(decideVolumes(hidden).tie, undefined);
+  });
+
   it("of a cluster that cannot be seen nothing is taken", () => {
     const sight = (name: string) => (name === "a" ? ("lost" as const) : ("seen" as const));
     const { claims, parts } = decideVolumes({ claims: [claim()], parts: [there, asking], sight });

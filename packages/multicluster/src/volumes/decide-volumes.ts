@@ -112,7 +112,20 @@ export function decideVolumes(input: VolumesInput): VolumesDecision {
     const decision = group === undefined ? undefined : fencing(part, group, input);
     parts.set(part, decision ?? { isFenced: false, isOpened: isUsable(part, input, claims) });
   }
-  return { claims, parts, tie: group?.settledHome };
+  return { claims, parts, tie: group === undefined ? sharedTie(input, claims) : group.settledHome };
+}
+
+/** What could be shared, but by no other cluster: its workloads are where it is. Whoever wants it elsewhere does not matter, or it would come and go. */
+function sharedTie(
+  input: VolumesInput,
+  decisions: ReadonlyMap<string, ClaimDecision>,
+): string | undefined {
+  for (const claim of input.claims) {
+    const home = decisions.get(claim.name)?.home;
+    if (home === undefined || input.sight(home) === "gone") continue;
+    if (refusalOf({ ...claim, hook: undefined }, home, home, input) !== undefined) return home;
+  }
+  return undefined;
 }
 
 interface Refusal {

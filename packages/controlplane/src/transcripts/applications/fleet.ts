@@ -1,8 +1,8 @@
 /** For the test of applications: physical clusters, and where in them the objects of a namespace of the control plane are. */
 import { namespaceLocatorAnnotation } from "@kcp-ts/multicluster";
 import { defineResource, type KubernetesObject } from "@kcp-ts/sdk";
-import type { Manifest } from "../manifests/index.ts";
-import type { SimulatedCluster } from "../simulation.ts";
+import type { Manifest } from "../../manifests/index.ts";
+import type { SimulatedCluster } from "../../simulation.ts";
 import { resourceOf } from "./resource-of.ts";
 
 export interface Found<Object> {

@@ -1,6 +1,6 @@
 /** For the test of applications: the resource of a manifest, by the rules that all its kinds keep to. */
 import { defineResource, type KubernetesObject, type Resource } from "@kcp-ts/sdk";
-import type { Manifest } from "../manifests/index.ts";
+import type { Manifest } from "../../manifests/index.ts";
 
 const clusterScoped = new Set(["CustomResourceDefinition"]);
 
