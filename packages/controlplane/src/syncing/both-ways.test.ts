@@ -7,7 +7,9 @@ import { widgets } from "./side.ts";
 
 describe("kinds that go both ways", () => {
   it("send down what is assigned, and copy up what is born there under the cluster's name", async (t) => {
-    const policies = { "widgets.example.com": { direction: "both" } } as const;
+    const policies = {
+      "widgets.example.com": { direction: "both", copyNames: "by-cluster" },
+    } as const;
     const pair = await Pair.start(t, { policies });
     await pair.widget("a");
     const { metadata } = await pair.copied("a");

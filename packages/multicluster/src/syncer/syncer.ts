@@ -128,7 +128,8 @@ class RunningSyncer implements Syncer {
       target,
       downstream,
       upstreamIn: waysUp(options),
-      nameIn: (cluster) => targetNameIn(cluster, target),
+      // Who is served without an offer knows it by its name.
+      nameIn: (cluster) => (shared === undefined ? target.name : targetNameIn(cluster, target)),
       serves,
       isShared: shared !== undefined,
       confirmTarget: targetConfirmation({ home, target, clock, signal }),
