@@ -70,6 +70,29 @@ export const unplayed: readonly Unplayed[] = [
     first: "$ kubectl create quota small",
     reason: "is about a refusal; packages/server/src/admission/quota tests its words",
   },
+  {
+    document: "docs/guides/stateful.md",
+    first: "$ kubectl get pvc data -o jsonpath",
+    reason:
+      "packages/controlplane/src/physical-clusters/volumes.test.ts looks at the same annotation",
+  },
+  {
+    document: "docs/guides/stateful.md",
+    first: "kubectl annotate pvc data workloads.kcp.io/volume-move",
+    reason:
+      "packages/controlplane/src/physical-clusters/volumes.test.ts reads this line, and does it",
+  },
+  {
+    document: "docs/guides/stateful.md",
+    first: "kubectl annotate pvc data workloads.kcp.io/volume-hook",
+    reason: "needs a hook, which packages/controlplane/src/physical-clusters/volumes.test.ts plays",
+  },
+  {
+    document: "docs/guides/workload-kinds.md",
+    first: "$ kubectl get secret key -o jsonpath",
+    reason:
+      "packages/controlplane/src/physical-clusters/follow.test.ts looks at the same annotation",
+  },
   { document: "docs/guides/audit.md", first: "kcp start --audit-policy-file", reason: endless },
   {
     document: "docs/guides/authentication.md",

@@ -8,6 +8,7 @@ import { readdir, readFile } from "node:fs/promises";
 import { describe, it } from "node:test";
 import { promisify } from "node:util";
 import { type Manifest, parseManifests } from "@kcp-ts/controlplane";
+import { startSimulatedCluster } from "@kcp-ts/controlplane/simulation";
 import { startTestControlPlane } from "@kcp-ts/controlplane/testing";
 import { RestMapper } from "@kcp-ts/sdk";
 import { codeBlocks } from "./code-blocks.ts";
@@ -26,7 +27,13 @@ describe("manifests in documents", () => {
   it("are taken by a server, every field of them known", async (t) => {
     const k = await startTestControlPlane({ controlLoops: false });
     t.after(() => k.close());
-    const mapper = new RestMapper(k.client);
+    // What a logical cluster serves only when clusters are registered is asked of one of those.
+    const physical = await startSimulatedCluster({ name: "physical", nodes: 0 });
+    t.after(() => physical.close());
+    const servers = [k.client, physical.client].map((client) => ({
+      client,
+      mapper: new RestMapper(client),
+    }));
     const shown: string[] = [];
     for (const [path, text] of texts) {
       for (const block of codeBlocks(path, text, ["yaml"])) {
@@ -41,13 +48,19 @@ describe("manifests in documents", () => {
     async function wouldBeTaken(manifest: Manifest, place: string): Promise<void> {
       const { apiVersion, kind } = manifest;
       const [group, version] = apiVersion.includes("/") ? apiVersion.split("/") : ["", apiVersion];
-      const resource = await mapper.resourceOf({ group: group ?? "", version, kind });
-      assert.ok(resource !== undefined, `${place}: nobody serves ${apiVersion} ${kind}`);
       const options = { dryRun: true, fieldValidation: "Strict" } as const;
-      await assert.doesNotReject(
-        k.client.resource(resource).create(manifest as never, options),
-        place,
-      );
+      for (const { client, mapper } of servers) {
+        const resource = await mapper.resourceOf({ group: group ?? "", version, kind });
+        if (resource === undefined) continue;
+        // As kubectl does it for what does not say.
+        const namespace = resource.namespaced ? { namespace: "default" } : {};
+        const metadata = { ...namespace, ...(manifest["metadata"] as object) };
+        const object = { ...manifest, metadata };
+        const created = client.resource(resource).create(object as never, options);
+        await assert.doesNotReject(created, place);
+        return;
+      }
+      assert.fail(`${place}: nobody serves ${apiVersion} ${kind}`);
     }
   });
 });

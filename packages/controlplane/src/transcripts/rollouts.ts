@@ -36,8 +36,10 @@ $ kubectl wait clusters --all --for condition=Ready --timeout=100s
 synctarget.workload.kcp.io/us-east1 condition met
 synctarget.workload.kcp.io/us-west1 condition met
 ~ kubectl api-resources --api-group=apps --no-headers
+daemonsets ds apps/v1 true DaemonSet
 deployments deploy apps/v1 true Deployment
 replicasets rs apps/v1 true ReplicaSet
+statefulsets sts apps/v1 true StatefulSet
 # The same clusters lend to each logical cluster what its own SyncTargets say.
 $ kubectl get replicasets --context admin
 ! error: the server doesn't have a resource type "replicasets"
