@@ -26,7 +26,8 @@ interface Deployment extends KubernetesObject {
 
 const namespace = "default";
 const kubelet = { startDelayMs: { min: 10, max: 300 }, stopDelayMs: 20, runMs: 100 };
-const patience = { graceMs: 500, settleMs: 0 };
+/** Longer than a syncer takes to see a kind again that was negotiated anew: no cluster counts as lost for that. */
+const patience = { graceMs: 5000, settleMs: 0 };
 const web = { namespace, name: "web" };
 const slowly = { timeoutMs: 30_000, intervalMs: 20 };
 

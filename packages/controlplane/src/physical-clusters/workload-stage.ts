@@ -45,7 +45,7 @@ export type Kind = keyof typeof kinds;
 export const namespace = "default";
 /** Nothing is started faster than it can be seen, and nothing is waited for longer than needed. */
 const kubelet = { startDelayMs: { min: 10, max: 50 }, stopDelayMs: 20, runMs: 100 };
-const patience = { graceMs: 1500, settleMs: 0 };
+const patience = { graceMs: 5000, settleMs: 0 };
 
 const coordinated = [
   "deployments.apps",

@@ -81,7 +81,7 @@ const strategy = {
 
 describe("a kind with a WorkloadStrategy", () => {
   it("is divided and folded by it, where it counts", async (t) => {
-    const patience = { graceMs: 1500, settleMs: 0 };
+    const patience = { graceMs: 5000, settleMs: 0 };
     const plane = await startPlane(t, { patience });
     const other = plane.clientFor("other");
     const clusters = new Map<string, Client>();
