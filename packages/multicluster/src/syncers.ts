@@ -92,6 +92,7 @@ interface Running {
   readonly natives: NativeKinds;
   /** What was said last. */
   said: string | undefined;
+  isReady: boolean;
 }
 
 const fieldManager = "kcp-syncers";
@@ -205,6 +206,7 @@ export class Syncers {
       policies,
       natives,
       said: undefined,
+      isReady: false,
     });
   }
 
@@ -228,7 +230,8 @@ export class Syncers {
     if (this.#isClosed) return;
     this.#timer = this.#options.clock.schedule(lookMs, this.#look);
     for (const running of this.#running.values()) {
-      const condition = syncerCondition(running.syncer.health);
+      const condition = syncerCondition(running.syncer.health, running.isReady);
+      running.isReady = condition.status === "True";
       const synced = running.resources.current.map(({ resource }) => formatGroupResource(resource));
       const saying = [condition.reason, condition.message, ...synced.sort()].join();
       if (running.said === saying) continue;

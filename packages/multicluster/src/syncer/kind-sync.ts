@@ -28,6 +28,8 @@ export interface KindHealth {
   readonly hasSynced: boolean;
   /** Both sides tell of changes as they happen: what is known is not from before a connection broke. */
   readonly isLive: boolean;
+  /** It is being looked at for the first time, and nothing speaks against it. */
+  readonly isNew: boolean;
   /** The fuse is out: everything of this kind failed lately. */
   readonly isResting: boolean;
   /** Why nothing of this kind gets through, if so. */
@@ -76,10 +78,16 @@ export class KindSync {
 
   get health(): KindHealth {
     const { hasSynced, health } = this.view;
-    const isLive = health.upstream.state === "watching" && health.downstream.state === "watching";
+    const { upstream, downstream } = health;
+    // Watches of the control plane end when a definition changes, and begin anew: no failure, and nothing of the cluster is missed.
+    const isUpstreamLive =
+      upstream.state === "watching" || (hasSynced && upstream.failuresInARow === 0);
+    const isLive = isUpstreamLive && downstream.state === "watching";
+    const isNew =
+      !hasSynced && upstream.lastError === undefined && downstream.lastError === undefined;
     const isResting = this.#breaker.isOpen;
     const trouble = isResting ? this.#lastTrouble : this.#watchTrouble;
-    return { hasSynced, isLive, isResting, trouble };
+    return { hasSynced, isLive, isNew, isResting, trouble };
   }
 
   /** Of the watch in the cluster: a verb that is missing, a kind that is not served. */

@@ -11,9 +11,13 @@ export interface SyncerCondition {
 /** Of kinds that are named; the others are counted. */
 const kindsNamedMax = 3;
 
-export function syncerCondition({ refused, kinds }: SyncerHealth): SyncerCondition {
+/** `wasReady`: a kind that comes in addition takes nothing from what is known of the others. */
+export function syncerCondition(
+  { refused, kinds }: SyncerHealth,
+  wasReady: boolean,
+): SyncerCondition {
   if (refused !== undefined) return notReady("SyncerRefused", refused);
-  const waiting = [...kinds].filter(([, { isLive }]) => !isLive);
+  const waiting = [...kinds].filter(([, { isLive, isNew }]) => !isLive && !(wasReady && isNew));
   const failing = [...kinds].filter(([, { trouble }]) => trouble !== undefined);
   const [first] = failing;
   const words = named([...new Set(failing.map(([, { trouble }]) => trouble?.message ?? ""))], "; ");
