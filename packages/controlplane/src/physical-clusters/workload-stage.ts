@@ -107,6 +107,7 @@ export async function startStage(t: TestContext, ...names: string[]): Promise<St
       if (Object.keys(labels).length > 0) await label(client, name, labels);
       await untilCondition(client, name, { status: "True" });
       await untilSynced(client, name, coordinated);
+      await untilUsed(stage, name);
     },
   };
   for (const name of names) await stage.join(name);
@@ -133,4 +134,19 @@ export function workload(name: string, spec: object): object {
       ...spec,
     },
   };
+}
+
+/** The coordinators have seen it, too: some kinds stay where they are put first. A Deployment is evened out, so it tells. */
+async function untilUsed({ make, at }: Stage, cluster: string): Promise<void> {
+  const key = { namespace, name: `probe-${cluster}` };
+  await make("deployments", workload(key.name, { replicas: 4 }));
+  await eventually(() => at("deployments").get({ namespace, name: `${key.name}--${cluster}` }));
+  await at("deployments").delete(key);
+  await eventually(async () => {
+    const { items } = await at("deployments").list({ namespace });
+    assert.deepEqual(
+      items.filter(({ metadata }) => metadata.name.startsWith("probe-")),
+      [],
+    );
+  });
 }

@@ -185,7 +185,7 @@ async function coordinateOne(
   const known = work.targets.list({ cluster });
   const targets = isOnce(parent, surroundings?.policy)
     ? await work.fenced.read(client, cluster, known, signal)
-    : await targetsFor(parts, known, client, signal);
+    : known;
   const nowMs = work.clock.now();
   const decision = decideWithOverrides({
     strategy,
@@ -243,20 +243,6 @@ async function carryOut(decided: Decided, signal: AbortSignal): Promise<void> {
     const written = await writeStatus(whole, said, signal);
     work.settled.wrote(key, decision.status, written?.status);
   }
-}
-
-/** What has no part yet is placed by what is so now: some kinds stay where they are put first, and a watch may be late. */
-async function targetsFor(
-  parts: readonly Workload[],
-  known: readonly Target[],
-  client: Client,
-  signal: AbortSignal,
-): Promise<readonly Target[]> {
-  if (parts.length > 0) return known;
-  const live = new Map<string, Target>();
-  for await (const { items } of client.resource(syncTargets).pages({ signal }))
-    for (const item of items) live.set(item.metadata.name, targetOf(item));
-  return known.map((target) => live.get(target.name) ?? target);
 }
 
 const unservedMs = 2000;
