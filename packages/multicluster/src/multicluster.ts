@@ -2,7 +2,7 @@
  * The controllers of physical clusters as one thing that runs, over any client that may do everything in every logical cluster: in the
  * control plane's own process or beside it.
  *
- * Without a SyncTarget it is three watches that say nothing.
+ * Without a SyncTarget it is some watches that say nothing.
  */
 import { type Clock, type Random, systemClock, systemRandom } from "@kcp-ts/machinery/base";
 import {

@@ -12,9 +12,9 @@ import {
   stateLabelPrefix,
   stateUpsync,
   syncerFieldManager,
-  syncTargets,
 } from "@kcp-ts/multicluster";
 import type { AdmissionPlugin, AdmissionRequest, Authorizer } from "@kcp-ts/server";
+import { maySync } from "./may-sync.ts";
 
 export function copiesAdmission(authorizer: () => Authorizer): AdmissionPlugin {
   return {
@@ -55,19 +55,11 @@ const writers: ReadonlySet<JsonValue | undefined> = new Set([
 ]);
 
 /** Who may sync to the cluster, and says that it is what they do: an administrator who types is no syncer. */
-async function isSyncer(
+function isSyncer(
   { user, cluster, options }: AdmissionRequest,
   name: string,
   authorizer: Authorizer,
 ): Promise<boolean> {
-  if (!writers.has(options["fieldManager"])) return false;
-  const { group, version, resource } = syncTargets;
-  const { allowed } = await authorizer.authorize({
-    ...{ user, cluster, group, version, resource, name, verb: "sync" },
-    subresource: "",
-    namespace: "",
-    path: `/apis/${group}/${version}/${resource}/${name}`,
-    isResourceRequest: true,
-  });
-  return allowed;
+  if (!writers.has(options["fieldManager"])) return Promise.resolve(false);
+  return maySync(authorizer, user, { cluster, name });
 }

@@ -28,6 +28,7 @@ import type {
   SubresourceStrategy,
   UserInfo,
 } from "@kcp-ts/server";
+import { maySync } from "./may-sync.ts";
 
 export interface PodEndpointsOptions {
   readonly connections: PodConnections;
@@ -134,12 +135,12 @@ async function acceptTunnel(
   const { service } = scope;
   const isOwnView =
     service === undefined || (service.name === "syncer" && service.uid === target.uid);
-  if (!isOwnView || !(await maySync(user, target, options)))
+  if (!isOwnView || !(await isItsAgent(user, target, options)))
     throw statusError.forbidden(syncTargets, name, "the tunnel is for who may sync to it");
   const handshake = serverHandshake(headers, [muxProtocol]);
   if (handshake === undefined)
     throw statusError.badRequest(`the tunnel is a WebSocket that speaks ${muxProtocol}`);
-  const isWelcome = () => maySync(user, target, options);
+  const isWelcome = () => isItsAgent(user, target, options);
   return {
     status: 101,
     headers: handshake.headers,
@@ -155,20 +156,12 @@ interface Target {
 }
 
 /** Asked again from time to time: roles are taken away, accounts and SyncTargets deleted. */
-async function maySync(
+async function isItsAgent(
   user: UserInfo,
   { cluster, name, uid }: Target,
   { authorizer, client }: PodEndpointsOptions,
 ): Promise<boolean> {
-  const { group, version, resource } = syncTargets;
-  const { allowed } = await authorizer.authorize({
-    ...{ user, cluster, group, version, resource, name, verb: "sync" },
-    subresource: "",
-    namespace: "",
-    path: `/apis/${group}/${version}/${resource}/${name}`,
-    isResourceRequest: true,
-  });
-  if (!allowed) return false;
+  if (!(await maySync(authorizer, user, { cluster, name }))) return false;
   const home = client().inCluster(cluster);
   const target = await home.resource(syncTargets).find({ name });
   if (target?.metadata.uid !== uid) return false;

@@ -29,6 +29,7 @@ import {
   type SyncerViews,
   shownPart,
 } from "@kcp-ts/server";
+import { maySync } from "./may-sync.ts";
 import {
   assignedTo,
   configMapsOf,
@@ -62,15 +63,8 @@ export function syncerViews(options: SyncerViewsOptions): SyncerViews {
   return {
     async authorize(service, attributes) {
       const { user, cluster, isResourceRequest, path, verb } = attributes;
-      const { group, version, resource } = syncTargets;
       const { cluster: home, target: name, uid } = service;
-      const { allowed } = await authorizer.authorize({
-        ...{ user, cluster: home, group, version, resource, name, verb: "sync" },
-        subresource: "",
-        namespace: "",
-        path: `/apis/${group}/${version}/${resource}/${name}`,
-        isResourceRequest: true,
-      });
+      const allowed = await maySync(authorizer, user, { cluster: home, name });
       // Whether there is such a SyncTarget is known only to those who may sync to it.
       if (!allowed) return refused;
       const inHome = client().inCluster(home);

@@ -1,6 +1,8 @@
 /** The tokens of agents: bound to a ServiceAccount of the SyncTarget's logical cluster, good for a while, and nothing without the account. */
-import { isJsonObject, type JsonObject, member, parseJson } from "@kcp-ts/machinery/json";
+
+import { isJsonObject, type JsonObject, member } from "@kcp-ts/machinery/json";
 import type { Client } from "@kcp-ts/sdk";
+import { jsonObjectOf } from "../api/index.ts";
 import { accountNamespace, serviceAccounts, type TokenRequest } from "./agent-objects.ts";
 
 /** A day: renewed in good time, and over soon when it was stolen and its SyncTarget is gone. */
@@ -60,11 +62,5 @@ export async function requestToken(
 function claimsOf(token: string): JsonObject | undefined {
   const [, payload = "", signature] = token.trim().split(".");
   if (signature === undefined) return undefined;
-  try {
-    const { value } = parseJson(Buffer.from(payload, "base64url").toString("utf8"));
-    return isJsonObject(value) ? value : undefined;
-  } catch (error) {
-    if (error instanceof Error && error.name === "JsonSyntaxError") return undefined;
-    throw error;
-  }
+  return jsonObjectOf(Buffer.from(payload, "base64url").toString("utf8"));
 }

@@ -28,6 +28,7 @@ export {
   importInformer,
   schemaDigest,
 } from "./import-informer.ts";
+export { jsonObjectOf } from "./json-object.ts";
 export {
   apiResourceImportKind,
   definitionOfKind,
@@ -56,6 +57,7 @@ export {
   agentFieldManager,
   apiVersionAnnotation,
   assignedCluster,
+  assignedTargets,
   atMostOneLabel,
   chosenTargetAnnotation,
   clusterLabel,

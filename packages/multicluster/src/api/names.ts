@@ -96,6 +96,15 @@ export function statesOf(labels: StringMap | undefined): ReadonlyMap<string, str
   return states;
 }
 
+/** The SyncTargets that an object with such labels is synced down to. */
+export function assignedTargets(labels: StringMap | undefined): ReadonlySet<string> {
+  const targets = new Set<string>();
+  const one = assignedCluster(labels);
+  if (one !== undefined) targets.add(one);
+  for (const [target, state] of statesOf(labels)) if (state === stateSync) targets.add(target);
+  return targets;
+}
+
 /** On downstream namespaces and objects without one: where they come from, as JSON. */
 export const namespaceLocatorAnnotation = "kcp.io/namespace-locator";
 export const namespaceLocatorAnnotations: readonly string[] = [

@@ -1,10 +1,9 @@
 /** Which SyncTargets an upstream object concerns: those it is assigned to, and those that still hold it. */
 import { type StringMap, stringMember } from "@kcp-ts/sdk";
 import {
-  assignedCluster,
+  assignedTargets,
   deletionAnnotation,
   softFinalizersOf,
-  stateSync,
   statesOf,
   stateUpsync,
   syncerFinalizer,
@@ -18,18 +17,9 @@ export interface Metadata {
   readonly deletionTimestamp?: string | undefined;
 }
 
-/** The ones that sync it down. */
-export function assignedTargets({ labels }: Metadata): ReadonlySet<string> {
-  const targets = new Set<string>();
-  const one = assignedCluster(labels);
-  if (one !== undefined) targets.add(one);
-  for (const [target, state] of statesOf(labels)) if (state === stateSync) targets.add(target);
-  return targets;
-}
-
 /** Assigned, held by a finalizer, or copied up from there. */
 export function concernedTargets(metadata: Metadata): ReadonlySet<string> {
-  const targets = new Set(assignedTargets(metadata));
+  const targets = new Set(assignedTargets(metadata.labels));
   for (const [target, state] of statesOf(metadata.labels)) {
     if (state === stateUpsync) targets.add(target);
   }
@@ -50,7 +40,7 @@ export function wishFor(metadata: Metadata, target: string): "stay" | "leave" {
   const isLeaving =
     metadata.deletionTimestamp !== undefined ||
     stringMember(metadata.annotations, deletionAnnotation(target)) !== undefined;
-  if (!isLeaving && assignedTargets(metadata).has(target)) return "stay";
+  if (!isLeaving && assignedTargets(metadata.labels).has(target)) return "stay";
   const isNeeded = softFinalizersOf(metadata.annotations, target).length > 0;
   return isNeeded && isHeldBy(metadata, target) ? "stay" : "leave";
 }

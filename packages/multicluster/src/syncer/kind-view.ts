@@ -14,8 +14,8 @@ import {
   parseKey,
   stringMember,
 } from "@kcp-ts/sdk";
-import { downstreamLabel, statesOf, stateUpsync } from "../api/index.ts";
-import { assignedTargets, isHeldBy, type Metadata } from "./assignment.ts";
+import { assignedTargets, downstreamLabel, statesOf, stateUpsync } from "../api/index.ts";
+import { isHeldBy, type Metadata } from "./assignment.ts";
 import { type AuditOptions, runAudit } from "./audit.ts";
 import {
   bodyOf,
@@ -217,7 +217,7 @@ export class KindView {
     // A part of a whole may have such a name, too.
     const metadata: Metadata = this.upstreamObject(key)?.metadata ?? {};
     if (statesOf(metadata.labels).get(name) === stateUpsync) return true;
-    if (assignedTargets(metadata).has(name) || isHeldBy(metadata, name)) return false;
+    if (assignedTargets(metadata.labels).has(name) || isHeldBy(metadata, name)) return false;
     const there = this.downstreamObject(key);
     return there === undefined || this.originOf(there) === undefined;
   }

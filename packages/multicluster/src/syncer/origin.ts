@@ -4,10 +4,10 @@
  * A downstream namespace belongs to one namespace of one logical cluster and one SyncTarget, told apart by the hash of all three: tenants never
  * meet. The hash is a name, not a proof: who finds an object under it reads the locator or the origin before touching it.
  */
-import { isJsonObject, member, parseJson } from "@kcp-ts/machinery/json";
+import { isJsonObject, member } from "@kcp-ts/machinery/json";
 import { type ClusterName, parseClusterName } from "@kcp-ts/machinery/names";
 import type { ObjectKey } from "@kcp-ts/sdk";
-import { hashDigits } from "../api/index.ts";
+import { hashDigits, jsonObjectOf } from "../api/index.ts";
 
 /** A SyncTarget for those who sync to it. The uid tells it from an earlier one of the same name, and from one of another control plane. */
 export interface TargetIdentity {
@@ -73,7 +73,7 @@ export function formatLocator(
 
 /** Undefined when it is none: the annotation can be written by everybody downstream. */
 export function parseLocator(text: string | undefined): NamespaceLocator | undefined {
-  const value = parseObject(text);
+  const value = jsonObjectOf(text, annotationCharactersMax);
   const target = value === undefined ? undefined : member(value, "syncTarget");
   if (value === undefined || target === undefined || !isJsonObject(target)) return undefined;
   const [cluster, namespace] = [member(value, "cluster"), member(value, "namespace")];
@@ -97,7 +97,7 @@ export function formatOrigin(target: TargetIdentity, key: ObjectKey, uid: string
 }
 
 export function parseOrigin(text: string | undefined): Origin | undefined {
-  const value = parseObject(text);
+  const value = jsonObjectOf(text, annotationCharactersMax);
   if (value === undefined) return undefined;
   const { cluster, namespace, name, uid, target } = value as Record<string, unknown>;
   if (typeof cluster !== "string" || typeof namespace !== "string") return undefined;
@@ -128,21 +128,13 @@ export function formatCopyOf({ uid, target, name }: CopyOf): string {
 }
 
 export function parseCopyOf(text: string | undefined): CopyOf | undefined {
-  const { uid, target, name } = (parseObject(text) ?? {}) as Record<string, unknown>;
+  const { uid, target, name } = (jsonObjectOf(text, annotationCharactersMax) ?? {}) as Record<
+    string,
+    unknown
+  >;
   if (typeof uid !== "string" || typeof target !== "string") return undefined;
   return { uid, target, ...(typeof name === "string" ? { name } : {}) };
 }
 
 /** Far more than any of ours is long. */
 const annotationCharactersMax = 4096;
-
-function parseObject(text: string | undefined) {
-  if (text === undefined || text.length > annotationCharactersMax) return undefined;
-  try {
-    const { value } = parseJson(text);
-    return isJsonObject(value) ? value : undefined;
-  } catch (error) {
-    if (error instanceof Error && error.name === "JsonSyntaxError") return undefined;
-    throw error;
-  }
-}

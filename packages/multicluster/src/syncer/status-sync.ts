@@ -20,8 +20,7 @@ import {
   type ObjectKey,
   stringMember,
 } from "@kcp-ts/sdk";
-import { hashDigits, statusAnnotation, syncerFieldManager } from "../api/index.ts";
-import { assignedTargets } from "./assignment.ts";
+import { assignedTargets, hashDigits, statusAnnotation, syncerFieldManager } from "../api/index.ts";
 import { type CachedObject, statusOf } from "./cached-object.ts";
 import { isContained } from "./containment.ts";
 import type { SyncContext, SyncedResource } from "./context.ts";
@@ -72,7 +71,8 @@ export class StatusSync {
     if (statusOwner !== "downstream" || downstream.status === undefined) return undefined;
     const status = translated(statusOf(downstream), downstream);
     if (status === undefined) return undefined;
-    if (assignedTargets(upstream.metadata).size > 1) await this.#annotate(key, upstream, status);
+    if (assignedTargets(upstream.metadata.labels).size > 1)
+      await this.#annotate(key, upstream, status);
     else await this.#raise(key, upstream, status);
     return undefined;
   }
@@ -81,7 +81,7 @@ export class StatusSync {
   async clear(key: ObjectKey, original: CachedObject): Promise<void> {
     const { metadata, status } = original;
     if (status === undefined || metadata.deletionTimestamp !== undefined) return;
-    if (assignedTargets(metadata).size > 0) return;
+    if (assignedTargets(metadata.labels).size > 0) return;
     await this.#write(key, metadata.uid, [{ op: "remove", path: "/status" }]);
   }
 

@@ -7,8 +7,10 @@ import { type JsonObject, parseJson } from "@kcp-ts/machinery/json";
 import { applyJsonPatch, readJsonPatch } from "@kcp-ts/machinery/patch";
 import { stringMember, timestamp } from "@kcp-ts/sdk";
 import {
+  assignedTargets,
   exportAnnotation,
   exportedSinceAnnotation,
+  jsonObjectOf,
   type ServiceExport,
   type ServiceImport,
   sourceClusterLabel,
@@ -20,14 +22,7 @@ import { addressesIn, foldAddresses, withAddresses } from "./fold-addresses.ts";
 import { type Holds, holdsOf } from "./holds.ts";
 import { type Constituent, type MergedExports, mergeExports } from "./merge-exports.ts";
 import { type ImportedSlice, mergeSlices, sourceOf } from "./merge-slices.ts";
-import {
-  type EndpointSlice,
-  endpointsOf,
-  objectOf,
-  readyCount,
-  type Service,
-  targetsOf,
-} from "./objects.ts";
+import { type EndpointSlice, endpointsOf, readyCount, type Service } from "./objects.ts";
 import { type SightPatience, sightOf } from "./sight.ts";
 import { isBehind, type Workload } from "./workload.ts";
 
@@ -107,10 +102,10 @@ export function decideService(state: ServiceState): ServiceDecision {
 /** In one cluster a Service has that one's status, which the syncer brings up; in several, they are put together here. */
 function statusOf({ metadata, status }: Service, { counts }: ClusterSight): JsonObject | undefined {
   const { labels, annotations } = metadata;
-  const clusters = [...targetsOf(labels)];
+  const clusters = [...assignedTargets(labels)];
   if (clusters.length < 2) return status;
   const given = clusters.map((cluster) => {
-    const own = objectOf(stringMember(annotations, statusAnnotation(cluster)));
+    const own = jsonObjectOf(stringMember(annotations, statusAnnotation(cluster))) ?? {};
     return { cluster, counts: counts(cluster), addresses: addressesIn(own) };
   });
   return withAddresses(status, foldAddresses(given));
@@ -149,7 +144,7 @@ function verdictOf(state: ServiceState, placed: Service | undefined): ExportVerd
 
 function constituentsOf(state: ServiceState, placed: Service): readonly Constituent[] {
   const since = exportedSince(state.serviceImport);
-  return [...targetsOf(placed.metadata.labels)].map((cluster) => ({
+  return [...assignedTargets(placed.metadata.labels)].map((cluster) => ({
     cluster,
     sinceMs: since.get(cluster) ?? state.nowMs,
     spec: specIn(placed, cluster),
@@ -172,7 +167,7 @@ function exportedSince(serviceImport: ServiceImport | undefined): ReadonlyMap<st
   const text = stringMember(serviceImport?.metadata.annotations, exportedSinceAnnotation);
   const since = new Map<string, number>();
   // Where somebody else has written it, all begin anew.
-  for (const [cluster, time] of Object.entries(objectOf(text))) {
+  for (const [cluster, time] of Object.entries(jsonObjectOf(text) ?? {})) {
     const ms = Date.parse(String(time));
     if (!Number.isNaN(ms)) since.set(cluster, ms);
   }
@@ -234,7 +229,7 @@ function wantedImport(
   if (state.serviceExport === undefined || verdict.kind === "invalid") return undefined;
   const spec = verdict.kind === "exported" ? verdict.merged.spec : state.serviceImport?.spec;
   if (spec === undefined) return undefined;
-  const exporting = [...targetsOf(placed?.metadata.labels)].sort();
+  const exporting = [...assignedTargets(placed?.metadata.labels)].sort();
   const known = exportedSince(state.serviceImport);
   const since = Object.fromEntries(
     exporting.map((cluster) => [cluster, timestamp(known.get(cluster) ?? state.nowMs)]),

@@ -11,7 +11,7 @@ import {
   type ObjectKey,
   type ReconcileResult,
 } from "@kcp-ts/sdk";
-import { ownedByLabel, type SyncTarget, syncTargets } from "../api/index.ts";
+import { assignedTargets, ownedByLabel, type SyncTarget, syncTargets } from "../api/index.ts";
 import {
   belongsTo,
   isWhole,
@@ -22,7 +22,7 @@ import {
   targetOf,
 } from "../coordination/index.ts";
 import { isSameTarget, removed, type TrafficWork, wakeIn } from "./acting.ts";
-import { type Service, services, targetsOf } from "./objects.ts";
+import { type Service, services } from "./objects.ts";
 import {
   backendsOf,
   type Ingress,
@@ -138,7 +138,9 @@ async function takenNames(
 ): Promise<ReadonlySet<string>> {
   const own = new Set(leaves.map(({ metadata }) => metadata.name));
   const taken = new Set<string>();
-  for (const cluster of new Set(found.flatMap(({ metadata }) => [...targetsOf(metadata.labels)]))) {
+  for (const cluster of new Set(
+    found.flatMap(({ metadata }) => [...assignedTargets(metadata.labels)]),
+  )) {
     const wanted = partName(name, cluster);
     if (own.has(wanted)) continue;
     const at = { namespace, name: wanted };

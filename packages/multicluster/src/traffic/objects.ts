@@ -2,9 +2,8 @@
  * Services, EndpointSlices and workloads as traffic reads and writes them. Clusters define these types for themselves, so an object may be anything: what
  * does not look right is read as nothing.
  */
-import { isJsonObject, type JsonObject, type JsonValue, parseJson } from "@kcp-ts/machinery/json";
-import { defineResource, type KubernetesObject, type Resource, type StringMap } from "@kcp-ts/sdk";
-import { assignedCluster, stateSync, statesOf } from "../api/index.ts";
+import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery/json";
+import { defineResource, type KubernetesObject, type Resource } from "@kcp-ts/sdk";
 
 export interface Service extends KubernetesObject {
   readonly spec?: JsonObject;
@@ -50,15 +49,6 @@ export const workloadKinds: readonly Resource<TemplatedObject>[] = [
 /** On EndpointSlices in a cluster: the Service that they are of. */
 export const serviceNameLabel = "kubernetes.io/service-name";
 
-/** The SyncTargets that an object goes to. */
-export function targetsOf(labels: StringMap | undefined): ReadonlySet<string> {
-  const targets = new Set<string>();
-  const one = assignedCluster(labels);
-  if (one !== undefined) targets.add(one);
-  for (const [target, state] of statesOf(labels)) if (state === stateSync) targets.add(target);
-  return targets;
-}
-
 export function memberObject(object: JsonObject | undefined, name: string): JsonObject {
   const value = object?.[name];
   return value !== undefined && isJsonObject(value) ? value : {};
@@ -73,18 +63,6 @@ export function memberObjects(object: JsonObject | undefined, name: string): rea
   const value = object?.[name];
   if (!Array.isArray(value)) return [];
   return (value as readonly JsonValue[]).filter((one) => isJsonObject(one)) as JsonObject[];
-}
-
-/** From an annotation, which anybody may have written: nothing when it is no object. */
-export function objectOf(text: string | undefined): JsonObject {
-  if (text === undefined) return {};
-  try {
-    const { value } = parseJson(text);
-    return isJsonObject(value) ? value : {};
-  } catch (error) {
-    if (error instanceof Error && error.name === "JsonSyntaxError") return {};
-    throw error;
-  }
 }
 
 /** An endpoint that says nothing of it is ready, as everywhere in Kubernetes. */

@@ -21,6 +21,7 @@ import {
   stringMember,
 } from "@kcp-ts/sdk";
 import {
+  assignedTargets,
   importedServiceLabel,
   type ServiceExport,
   type ServiceImport,
@@ -53,7 +54,6 @@ import {
   type Service,
   serviceNameLabel,
   services,
-  targetsOf,
   workloadKinds,
 } from "./objects.ts";
 import { type Workload, workloadsOf } from "./workload.ts";
@@ -61,7 +61,8 @@ import { type Workload, workloadsOf } from "./workload.ts";
 const indexers = {
   ...(byNamespace as Indexers<KubernetesObject>),
   placed: {
-    values: ({ metadata }: KubernetesObject) => (targetsOf(metadata.labels).size > 0 ? [""] : []),
+    values: ({ metadata }: KubernetesObject) =>
+      assignedTargets(metadata.labels).size > 0 ? [""] : [],
   },
 } satisfies Indexers<KubernetesObject>;
 

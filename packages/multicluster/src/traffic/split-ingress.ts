@@ -15,6 +15,7 @@ import {
 } from "@kcp-ts/sdk";
 import {
   assignedCluster,
+  assignedTargets,
   clusterLabel,
   ingressOwnedByClusterLabel,
   ingressOwnedByIngressLabel,
@@ -32,7 +33,7 @@ import {
 } from "../coordination/index.ts";
 import { same } from "./acting.ts";
 import { addressesIn, foldAddresses, isAmong, withAddresses } from "./fold-addresses.ts";
-import { memberObject, memberObjects, memberText, type Service, targetsOf } from "./objects.ts";
+import { memberObject, memberObjects, memberText, type Service } from "./objects.ts";
 import { type SightPatience, sightOf } from "./sight.ts";
 
 export interface Ingress extends KubernetesObject {
@@ -89,7 +90,7 @@ export function backendsOf({ spec }: Pick<Ingress, "spec">): ReadonlySet<string>
 
 export function splitIngress(state: IngressState): IngressDecision {
   const { whole, leaves, services, takenNames } = state;
-  const wanted = new Set(services.flatMap(({ metadata }) => [...targetsOf(metadata.labels)]));
+  const wanted = new Set(services.flatMap(({ metadata }) => [...assignedTargets(metadata.labels)]));
   const byCluster = new Map(leaves.map((leaf) => [clusterOf(leaf), leaf]));
   const isReplaced = [...wanted].some((cluster) => addressesOf(byCluster.get(cluster)).length > 0);
   const creations: ObjectInput<Ingress>[] = [];

@@ -1,14 +1,8 @@
 /** A workload in one cluster, as far as traffic goes: whose Pods it has, how many, and who holds it. */
 import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery/json";
 import type { Resource, StringMap } from "@kcp-ts/sdk";
-import { softFinalizersOf } from "../api/index.ts";
-import {
-  memberObject,
-  memberObjects,
-  memberText,
-  type TemplatedObject,
-  targetsOf,
-} from "./objects.ts";
+import { assignedTargets, softFinalizersOf } from "../api/index.ts";
+import { memberObject, memberObjects, memberText, type TemplatedObject } from "./objects.ts";
 
 export interface Workload {
   readonly object: TemplatedObject;
@@ -35,7 +29,7 @@ export function workloadsOf(
       memberText(one, "type") === "Progressing" &&
       memberText(one, "reason") === "ProgressDeadlineExceeded",
   );
-  return [...targetsOf(metadata.labels)].map((target) => ({
+  return [...assignedTargets(metadata.labels)].map((target) => ({
     object,
     resource,
     target,

@@ -1,7 +1,6 @@
 /** Claims, volumes and workloads as this room reads them. Clusters define these types for themselves: what does not look right is read as nothing. */
-import { isJsonObject, type JsonObject, type JsonValue, parseJson } from "@kcp-ts/machinery/json";
-import { defineResource, type KubernetesObject, type Resource, type StringMap } from "@kcp-ts/sdk";
-import { assignedCluster, stateSync, statesOf } from "../api/index.ts";
+import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery/json";
+import { defineResource, type KubernetesObject, type Resource } from "@kcp-ts/sdk";
 
 export interface StoredObject extends KubernetesObject {
   readonly spec?: JsonObject;
@@ -54,24 +53,5 @@ export function textsAt(value: JsonObject | undefined, name: string): readonly s
     : [];
 }
 
-/** Undefined for what is no JSON object: annotations are written by everybody. */
-export function jsonObjectOf(text: string | undefined): JsonObject | undefined {
-  if (text === undefined || text.length > annotationCharactersMax) return undefined;
-  try {
-    const { value } = parseJson(text);
-    return isJsonObject(value) ? value : undefined;
-  } catch (error) {
-    if (error instanceof Error && error.name === "JsonSyntaxError") return undefined;
-    throw error;
-  }
-}
-
-const annotationCharactersMax = 16_384;
-
-export function targetsOf(labels: StringMap | undefined): ReadonlySet<string> {
-  const targets = new Set<string>();
-  const one = assignedCluster(labels);
-  if (one !== undefined) targets.add(one);
-  for (const [target, state] of statesOf(labels)) if (state === stateSync) targets.add(target);
-  return targets;
-}
+/** Of annotations, which are written by everybody. */
+export const annotationCharactersMax = 16_384;

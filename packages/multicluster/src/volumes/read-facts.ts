@@ -3,7 +3,9 @@ import type { JsonObject } from "@kcp-ts/machinery/json";
 import { stringMember } from "@kcp-ts/sdk";
 import {
   assignedCluster,
+  assignedTargets,
   heldInClusterAnnotation,
+  jsonObjectOf,
   openedAnnotation,
   ownedByLabel,
   specDiffAnnotation,
@@ -22,11 +24,10 @@ import { appliedDiffAnnotation, claimNamesOf, diffHash } from "../syncer/index.t
 import { type ClaimState, claimStates } from "./claim-machine.ts";
 import type { Claim, Volume, WorkloadPart } from "./decide-volumes.ts";
 import {
+  annotationCharactersMax,
   countAt,
-  jsonObjectOf,
   objectAt,
   type StoredObject,
-  targetsOf,
   textAt,
   textsAt,
 } from "./objects.ts";
@@ -89,7 +90,7 @@ export function claimOf(
   const { metadata, spec } = object;
   const { annotations, labels } = metadata;
   const modes = textsAt(spec, "accessModes");
-  const assigned = targetsOf(labels);
+  const assigned = assignedTargets(labels);
   const boundIn = new Set([...assigned].filter((cluster) => isBoundIn(object, cluster, assigned)));
   const broughtTo = new Map<string, string>();
   for (const [key, text] of Object.entries(annotations ?? {})) {
@@ -128,20 +129,25 @@ function isBoundIn(
 ): boolean {
   const said =
     assigned.size > 1
-      ? jsonObjectOf(stringMember(metadata.annotations, statusAnnotation(cluster)))
+      ? jsonObjectOf(
+          stringMember(metadata.annotations, statusAnnotation(cluster)),
+          annotationCharactersMax,
+        )
       : status;
   return textAt(said, "phase") === "Bound";
 }
 
 function copiesOf(text: string | undefined): ReadonlyMap<string, string> {
-  const value = jsonObjectOf(text);
+  const value = jsonObjectOf(text, annotationCharactersMax);
   const [to, volume] = [textAt(value, "to"), textAt(value, "volume")];
   return new Map(to === "" || volume === "" ? [] : [[to, volume]]);
 }
 
 function statesIn(text: string | undefined): ReadonlyMap<string, ClaimState> {
   const states = new Map<string, ClaimState>();
-  for (const [cluster, place] of Object.entries(jsonObjectOf(text) ?? {})) {
+  for (const [cluster, place] of Object.entries(
+    jsonObjectOf(text, annotationCharactersMax) ?? {},
+  )) {
     const state = textAt(place as JsonObject, "state");
     const known = claimStates.find((one) => one === state);
     if (known !== undefined) states.set(cluster, known);
