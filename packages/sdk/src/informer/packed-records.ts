@@ -1,21 +1,22 @@
 /**
- * PackedRecords: texts by key, kept as bytes outside the garbage collector's heap.
+ * PackedRecords: bytes by key, kept outside the garbage collector's heap.
  *
  * An object of a kilobyte costs V8 more than a kilobyte, and everything that lives long is copied twice on its way into the old
  * generation, whose room is then kept. Bytes in slabs cost what they are long. A record is written once and never changed; what takes its
  * place stands elsewhere, and a slab that is mostly past is moved together with what is left of it.
+ *
+ *     slab:    record record record …            written from its start on
+ *     record:  key length (2)  value length (4)  key  value
  */
 import { assert } from "@kcp-ts/machinery/base";
-import { hashText } from "./hash-text.ts";
+import { hashBytes } from "./hash-bytes.ts";
 
 /** Small, so that moving what is left of one takes some ten microseconds. */
 const slabBytes = 256 << 10;
 /** Below this share of what still counts, a slab is cleared. */
 const liveShareMin = 0.75;
-/** In front of each record: its id, the length of its key, the length of its text. */
-const headerBytes = 12;
-/** A UTF-16 unit takes at most three bytes. */
-const unitBytesMax = 3;
+const headerBytes = 6;
+const keyBytesMax = 0xffff;
 const firstCapacity = 1024;
 const none = -1;
 
@@ -25,11 +26,6 @@ interface Slab {
   used: number;
   live: number;
 }
-
-const encoder = new TextEncoder();
-const decoder = new TextDecoder();
-/** For keys and texts between two steps of one call; all stores share it, because a program may have hundreds of small ones. */
-const scratch = new Uint8Array(64 << 10);
 
 export class PackedRecords {
   #slabs: (Slab | undefined)[] = [];
@@ -54,26 +50,26 @@ export class PackedRecords {
     return this.#slabs.reduce((total, slab) => total + (slab?.bytes.length ?? 0), 0);
   }
 
-  has(key: string): boolean {
-    return this.#find(key, this.#encodeKey(key)) !== none;
+  has(key: Uint8Array): boolean {
+    return this.#find(key) !== none;
   }
 
-  get(key: string): string | undefined {
-    const id = this.#find(key, this.#encodeKey(key));
-    return id === none ? undefined : decoder.decode(this.#textOf(id));
+  /** A view that is good until something is written. */
+  get(key: Uint8Array): Uint8Array | undefined {
+    const id = this.#find(key);
+    return id === none ? undefined : this.#valueOf(id);
   }
 
-  set(key: string, text: string): void {
-    const keyBytes = this.#encodeKey(key);
-    const bytes = this.#encode(text, keyBytes.length);
-    let id = this.#find(key, keyBytes);
+  set(key: Uint8Array, value: Uint8Array): void {
+    assert(key.length <= keyBytesMax, "a key is longer than any name");
+    let id = this.#find(key);
     if (id === none) id = this.#add(key);
     else this.#forget(id);
-    this.#write(id, keyBytes, bytes);
+    this.#write(id, key, value);
   }
 
-  delete(key: string): boolean {
-    const id = this.#find(key, this.#encodeKey(key));
+  delete(key: Uint8Array): boolean {
+    const id = this.#find(key);
     if (id === none) return false;
     this.#unlink(id, this.#bucketOf(key));
     this.#forget(id);
@@ -83,41 +79,50 @@ export class PackedRecords {
     return true;
   }
 
-  *keys(): IterableIterator<string> {
+  /** Views that are good until something is written. */
+  *entries(): IterableIterator<[key: Uint8Array, value: Uint8Array]> {
     for (let id = 0; id < this.#ids; id++) {
-      if (at(this.#slabOf, id) !== none) yield decoder.decode(this.#keyOf(id));
+      if (at(this.#slabOf, id) !== none) yield [this.#keyOf(id), this.#valueOf(id)];
     }
   }
 
-  *entries(): IterableIterator<[key: string, text: string]> {
-    for (let id = 0; id < this.#ids; id++) {
-      if (at(this.#slabOf, id) === none) continue;
-      yield [decoder.decode(this.#keyOf(id)), decoder.decode(this.#textOf(id))];
-    }
-  }
-
-  #find(key: string, keyBytes: Uint8Array): number {
+  #find(key: Uint8Array): number {
     let id = at(this.#buckets, this.#bucketOf(key));
-    while (id !== none && !areEqual(this.#keyOf(id), keyBytes)) id = at(this.#nextOf, id);
+    while (id !== none && !this.#hasKey(id, key)) id = at(this.#nextOf, id);
     return id;
   }
 
-  #bucketOf(key: string): number {
-    return hashText(key) & (this.#buckets.length - 1);
+  #hasKey(id: number, key: Uint8Array): boolean {
+    const index = at(this.#slabOf, id);
+    // It is being replaced.
+    if (index === none) return false;
+    const { bytes, view } = this.#slab(index);
+    const offset = at(this.#offsetOf, id);
+    if (view.getUint16(offset) !== key.length) return false;
+    const start = offset + headerBytes;
+    for (let i = 0; i < key.length; i++) if (bytes[start + i] !== key[i]) return false;
+    return true;
   }
 
-  #add(key: string): number {
+  #bucketOf(key: Uint8Array): number {
+    return hashBytes(key, 0, key.length) & (this.#buckets.length - 1);
+  }
+
+  #add(key: Uint8Array): number {
     let id = this.#freeId;
     if (id !== none) this.#freeId = at(this.#nextOf, id);
     else {
       if (this.#ids === this.#slabOf.length) this.#grow();
       id = this.#ids++;
     }
-    const bucket = this.#bucketOf(key);
-    this.#nextOf[id] = at(this.#buckets, bucket);
-    this.#buckets[bucket] = id;
+    this.#link(id, this.#bucketOf(key));
     this.#size++;
     return id;
+  }
+
+  #link(id: number, bucket: number): void {
+    this.#nextOf[id] = at(this.#buckets, bucket);
+    this.#buckets[bucket] = id;
   }
 
   #unlink(id: number, bucket: number): void {
@@ -141,24 +146,19 @@ export class PackedRecords {
     this.#offsetOf = offsetOf;
     this.#nextOf = new Int32Array(capacity);
     this.#buckets = new Int32Array(capacity).fill(none);
-    for (let id = 0; id < this.#ids; id++) {
-      // Nothing is free when this is needed, so every id has a record.
-      const bucket = this.#bucketOf(decoder.decode(this.#keyOf(id)));
-      this.#nextOf[id] = at(this.#buckets, bucket);
-      this.#buckets[bucket] = id;
-    }
+    // Nothing is free when this is needed, so every id has a record.
+    for (let id = 0; id < this.#ids; id++) this.#link(id, this.#bucketOf(this.#keyOf(id)));
   }
 
-  #write(id: number, key: Uint8Array, text: Uint8Array): void {
-    const length = headerBytes + key.length + text.length;
+  #write(id: number, key: Uint8Array, value: Uint8Array): void {
+    const length = headerBytes + key.length + value.length;
     const index = this.#slabFor(length);
     const slab = this.#slab(index);
     const offset = slab.used;
-    slab.view.setUint32(offset, id);
-    slab.view.setUint32(offset + 4, key.length);
-    slab.view.setUint32(offset + 8, text.length);
+    slab.view.setUint16(offset, key.length);
+    slab.view.setUint32(offset + 2, value.length);
     slab.bytes.set(key, offset + headerBytes);
-    slab.bytes.set(text, offset + headerBytes + key.length);
+    slab.bytes.set(value, offset + headerBytes + key.length);
     slab.used += length;
     slab.live += length;
     this.#slabOf[id] = index;
@@ -172,12 +172,18 @@ export class PackedRecords {
     slab.live -= lengthAt(slab, at(this.#offsetOf, id));
     this.#slabOf[id] = none;
     if (index === this.#current || slab.live > slab.used * liveShareMin) return;
-    this.#slabs[index] = undefined;
+    this.#moveOut(index, slab);
+  }
+
+  #moveOut(index: number, slab: Slab): void {
     for (let offset = 0; offset < slab.used; offset += lengthAt(slab, offset)) {
-      const moved = slab.view.getUint32(offset);
-      if (at(this.#slabOf, moved) !== index || at(this.#offsetOf, moved) !== offset) continue;
-      this.#write(moved, keyAt(slab, offset), textAt(slab, offset));
+      const key = keyAt(slab, offset);
+      const id = this.#find(key);
+      const isPast =
+        id === none || at(this.#slabOf, id) !== index || at(this.#offsetOf, id) !== offset;
+      if (!isPast) this.#write(id, key, valueAt(slab, offset));
     }
+    this.#slabs[index] = undefined;
     this.#freeSlabs.push(index);
   }
 
@@ -204,41 +210,23 @@ export class PackedRecords {
     return keyAt(this.#slab(at(this.#slabOf, id)), at(this.#offsetOf, id));
   }
 
-  #textOf(id: number): Uint8Array {
-    return textAt(this.#slab(at(this.#slabOf, id)), at(this.#offsetOf, id));
-  }
-
-  /** At the start of the scratch. */
-  #encodeKey(key: string): Uint8Array {
-    return this.#encode(key, 0);
-  }
-
-  /** Behind what stands in the scratch already. What has no room in it gets an array of its own. */
-  #encode(text: string, from: number): Uint8Array {
-    if (from + text.length * unitBytesMax > scratch.length) return encoder.encode(text);
-    const room = scratch.subarray(from);
-    return room.subarray(0, encoder.encodeInto(text, room).written);
+  #valueOf(id: number): Uint8Array {
+    return valueAt(this.#slab(at(this.#slabOf, id)), at(this.#offsetOf, id));
   }
 }
 
-function keyAt(slab: Slab, offset: number): Uint8Array {
+function keyAt({ bytes, view }: Slab, offset: number): Uint8Array {
   const start = offset + headerBytes;
-  return slab.bytes.subarray(start, start + slab.view.getUint32(offset + 4));
+  return bytes.subarray(start, start + view.getUint16(offset));
 }
 
-function textAt(slab: Slab, offset: number): Uint8Array {
-  const start = offset + headerBytes + slab.view.getUint32(offset + 4);
-  return slab.bytes.subarray(start, start + slab.view.getUint32(offset + 8));
+function valueAt({ bytes, view }: Slab, offset: number): Uint8Array {
+  const start = offset + headerBytes + view.getUint16(offset);
+  return bytes.subarray(start, start + view.getUint32(offset + 2));
 }
 
-function lengthAt(slab: Slab, offset: number): number {
-  return headerBytes + slab.view.getUint32(offset + 4) + slab.view.getUint32(offset + 8);
-}
-
-function areEqual(a: Uint8Array, b: Uint8Array): boolean {
-  if (a.length !== b.length) return false;
-  for (let i = 0; i < a.length; i++) if (a[i] !== b[i]) return false;
-  return true;
+function lengthAt({ view }: Slab, offset: number): number {
+  return headerBytes + view.getUint16(offset) + view.getUint32(offset + 2);
 }
 
 /** An index that is known to be inside. */
