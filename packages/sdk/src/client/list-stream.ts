@@ -85,11 +85,11 @@ class ItemCutter {
   *cut(chunk: Uint8Array): Generator<Uint8Array> {
     let from = 0;
     for (let i = 0; i < chunk.length; i++) {
-      const byte = chunk[i] as number;
       if (this.#isInText) {
-        this.#inText(byte);
+        i = this.#isInItems ? this.#skipText(chunk, i) : this.#inText(chunk, i);
         continue;
       }
+      const byte = chunk[i] as number;
       const isEnd =
         this.#isInItems && this.#depth === 0 && (byte === comma || byte === closeBracket);
       if (isEnd) {
@@ -127,11 +127,34 @@ class ItemCutter {
     return text + decoder.decode();
   }
 
-  #inText(byte: number): void {
-    if (!this.#isInItems) this.#match(byte);
+  /** Looks at one byte of a text outside of the items: it may be their key. */
+  #inText(chunk: Uint8Array, at: number): number {
+    const byte = chunk[at] as number;
+    this.#match(byte);
     if (this.#isEscaped) this.#isEscaped = false;
     else if (byte === backslash) this.#isEscaped = true;
     else if (byte === quote) this.#isInText = false;
+    return at;
+  }
+
+  /** To the end of a text in an item, or of the chunk; returns the last byte that was looked at. */
+  #skipText(chunk: Uint8Array, from: number): number {
+    let i = from;
+    if (this.#isEscaped) {
+      this.#isEscaped = false;
+      i++;
+    }
+    for (; i < chunk.length; i++) {
+      const byte = chunk[i];
+      if (byte === quote) {
+        this.#isInText = false;
+        return i;
+      }
+      if (byte !== backslash) continue;
+      i++;
+      this.#isEscaped = i === chunk.length;
+    }
+    return i;
   }
 
   /** Whether the items begin behind this byte. */

@@ -161,7 +161,7 @@ export class Feed<Object extends KubernetesObject, Cached> implements Feeding {
     const { store } = this.#options;
     const isKnown = this.#hasState && isSameVersion(store.peek(text), object);
     if (isKnown) store.carryOver(text, next);
-    else next.set(text, this.#transform(object));
+    else next.set(text, next.packsNew ? this.#cut(object) : this.#transform(object));
   }
 
   async #replace(next: ObjectTable<Cached>, signal: AbortSignal): Promise<void> {
@@ -211,11 +211,16 @@ export class Feed<Object extends KubernetesObject, Cached> implements Feeding {
     return undefined;
   }
 
-  #transform(object: Object): Cached {
+  #cut(object: Object): Cached {
     const { transform } = this.#options;
+    return transform === undefined ? (object as unknown as Cached) : transform(object);
+  }
+
+  /** For an object that stays one: its parts are shared with others. */
+  #transform(object: Object): Cached {
     const { managedFields } = object.metadata;
     this.#interner.share(object);
-    const cached = transform === undefined ? (object as unknown as Cached) : transform(object);
+    const cached = this.#cut(object);
     const kept = (cached as Partial<KubernetesObject> | undefined)?.metadata?.managedFields;
     if (managedFields !== undefined && kept === managedFields) {
       this.#interner.shareManagedFields(managedFields);

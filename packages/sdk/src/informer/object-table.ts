@@ -25,6 +25,11 @@ export class ObjectTable<Cached> {
     return this.#live.size + this.#packed.size;
   }
 
+  /** Whether an object that is not here yet would be packed. */
+  get packsNew(): boolean {
+    return this.#live.size >= this.#liveMax;
+  }
+
   get(key: string): Cached | undefined {
     const live = this.#live.get(key);
     if (live !== undefined) return live;
@@ -38,12 +43,9 @@ export class ObjectTable<Cached> {
 
   /** An object stays what it was when it came, live or packed. */
   set(key: string, object: Cached): void {
-    const isPacked = this.#packed.has(key);
-    if (!isPacked && (this.#live.size < this.#liveMax || this.#live.has(key))) {
-      this.#live.set(key, object);
-    } else {
-      this.#packed.set(key, stringify(object));
-    }
+    const isRoom = !this.packsNew && !this.#packed.has(key);
+    if (isRoom || this.#live.has(key)) this.#live.set(key, object);
+    else this.#packed.set(key, stringify(object));
   }
 
   /** Takes over an object of another table as it is there: live objects stay the same. */

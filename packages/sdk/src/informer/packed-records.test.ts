@@ -3,9 +3,19 @@ import { describe, it } from "node:test";
 import { SeededRandom } from "@kcp-ts/testkit";
 import fc from "fast-check";
 import { PackedRecords } from "./packed-records.ts";
+import type { Bytes } from "./scratch.ts";
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
+
+function bytesOf(text: string): Bytes {
+  const encoded = encoder.encode(`?${text}?`);
+  return { array: encoded, start: 1, end: encoded.length - 1 };
+}
+
+function textOf({ array, start, end }: Bytes): string {
+  return decoder.decode(array.subarray(start, end));
+}
 
 /** The same with texts, which are easier to compare. */
 class TextRecords {
@@ -20,26 +30,26 @@ class TextRecords {
   }
 
   has(key: string): boolean {
-    return this.#records.has(encoder.encode(key));
+    return this.#records.has(bytesOf(key));
   }
 
   get(key: string): string | undefined {
-    const value = this.#records.get(encoder.encode(key));
-    return value === undefined ? undefined : decoder.decode(value);
+    const value = this.#records.get(bytesOf(key));
+    return value === undefined ? undefined : textOf(value);
   }
 
   set(key: string, text: string): void {
-    this.#records.set(encoder.encode(key), encoder.encode(text));
+    this.#records.set(bytesOf(key), bytesOf(text));
   }
 
   delete(key: string): boolean {
-    return this.#records.delete(encoder.encode(key));
+    return this.#records.delete(bytesOf(key));
   }
 
   entries(): [string, string][] {
     return [...this.#records.entries()].map(([key, value]) => [
-      decoder.decode(key),
-      decoder.decode(value),
+      textOf(key),
+      textOf(value),
     ]);
   }
 }

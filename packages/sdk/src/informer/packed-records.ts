@@ -10,6 +10,7 @@
  */
 import { assert } from "@kcp-ts/machinery/base";
 import { hashBytes } from "./hash-bytes.ts";
+import type { Bytes } from "./scratch.ts";
 
 /** Small, so that moving what is left of one takes some ten microseconds. */
 const slabBytes = 256 << 10;
@@ -50,25 +51,25 @@ export class PackedRecords {
     return this.#slabs.reduce((total, slab) => total + (slab?.bytes.length ?? 0), 0);
   }
 
-  has(key: Uint8Array): boolean {
+  has(key: Bytes): boolean {
     return this.#find(key) !== none;
   }
 
-  /** A view that is good until something is written. */
-  get(key: Uint8Array): Uint8Array | undefined {
+  /** Good until something is written. */
+  get(key: Bytes): Bytes | undefined {
     const id = this.#find(key);
     return id === none ? undefined : this.#valueOf(id);
   }
 
-  set(key: Uint8Array, value: Uint8Array): void {
-    assert(key.length <= keyBytesMax, "a key is longer than any name");
+  set(key: Bytes, value: Bytes): void {
+    assert(key.end - key.start <= keyBytesMax, "a key is longer than any name");
     let id = this.#find(key);
     if (id === none) id = this.#add(key);
     else this.#forget(id);
     this.#write(id, key, value);
   }
 
-  delete(key: Uint8Array): boolean {
+  delete(key: Bytes): boolean {
     const id = this.#find(key);
     if (id === none) return false;
     this.#unlink(id, this.#bucketOf(key));
@@ -79,36 +80,37 @@ export class PackedRecords {
     return true;
   }
 
-  /** Views that are good until something is written. */
-  *entries(): IterableIterator<[key: Uint8Array, value: Uint8Array]> {
+  /** Good until something is written. */
+  *entries(): IterableIterator<[key: Bytes, value: Bytes]> {
     for (let id = 0; id < this.#ids; id++) {
       if (at(this.#slabOf, id) !== none) yield [this.#keyOf(id), this.#valueOf(id)];
     }
   }
 
-  #find(key: Uint8Array): number {
+  #find(key: Bytes): number {
     let id = at(this.#buckets, this.#bucketOf(key));
     while (id !== none && !this.#hasKey(id, key)) id = at(this.#nextOf, id);
     return id;
   }
 
-  #hasKey(id: number, key: Uint8Array): boolean {
+  #hasKey(id: number, key: Bytes): boolean {
     const index = at(this.#slabOf, id);
     // It is being replaced.
     if (index === none) return false;
     const { bytes, view } = this.#slab(index);
     const offset = at(this.#offsetOf, id);
-    if (view.getUint16(offset) !== key.length) return false;
-    const start = offset + headerBytes;
-    for (let i = 0; i < key.length; i++) if (bytes[start + i] !== key[i]) return false;
+    const { array, start, end } = key;
+    if (view.getUint16(offset) !== end - start) return false;
+    const shift = offset + headerBytes - start;
+    for (let i = start; i < end; i++) if (bytes[shift + i] !== array[i]) return false;
     return true;
   }
 
-  #bucketOf(key: Uint8Array): number {
-    return hashBytes(key, 0, key.length) & (this.#buckets.length - 1);
+  #bucketOf(key: Bytes): number {
+    return hashBytes(key.array, key.start, key.end) & (this.#buckets.length - 1);
   }
 
-  #add(key: Uint8Array): number {
+  #add(key: Bytes): number {
     let id = this.#freeId;
     if (id !== none) this.#freeId = at(this.#nextOf, id);
     else {
@@ -150,15 +152,17 @@ export class PackedRecords {
     for (let id = 0; id < this.#ids; id++) this.#link(id, this.#bucketOf(this.#keyOf(id)));
   }
 
-  #write(id: number, key: Uint8Array, value: Uint8Array): void {
-    const length = headerBytes + key.length + value.length;
+  #write(id: number, key: Bytes, value: Bytes): void {
+    const keyLength = key.end - key.start;
+    const valueLength = value.end - value.start;
+    const length = headerBytes + keyLength + valueLength;
     const index = this.#slabFor(length);
     const slab = this.#slab(index);
     const offset = slab.used;
-    slab.view.setUint16(offset, key.length);
-    slab.view.setUint32(offset + 2, value.length);
-    slab.bytes.set(key, offset + headerBytes);
-    slab.bytes.set(value, offset + headerBytes + key.length);
+    slab.view.setUint16(offset, keyLength);
+    slab.view.setUint32(offset + 2, valueLength);
+    copy(key, slab.bytes, offset + headerBytes);
+    copy(value, slab.bytes, offset + headerBytes + keyLength);
     slab.used += length;
     slab.live += length;
     this.#slabOf[id] = index;
@@ -206,23 +210,29 @@ export class PackedRecords {
     return slab;
   }
 
-  #keyOf(id: number): Uint8Array {
+  #keyOf(id: number): Bytes {
     return keyAt(this.#slab(at(this.#slabOf, id)), at(this.#offsetOf, id));
   }
 
-  #valueOf(id: number): Uint8Array {
+  #valueOf(id: number): Bytes {
     return valueAt(this.#slab(at(this.#slabOf, id)), at(this.#offsetOf, id));
   }
 }
 
-function keyAt({ bytes, view }: Slab, offset: number): Uint8Array {
+function keyAt({ bytes, view }: Slab, offset: number): Bytes {
   const start = offset + headerBytes;
-  return bytes.subarray(start, start + view.getUint16(offset));
+  return { array: bytes, start, end: start + view.getUint16(offset) };
 }
 
-function valueAt({ bytes, view }: Slab, offset: number): Uint8Array {
+function valueAt({ bytes, view }: Slab, offset: number): Bytes {
   const start = offset + headerBytes + view.getUint16(offset);
-  return bytes.subarray(start, start + view.getUint32(offset + 2));
+  return { array: bytes, start, end: start + view.getUint32(offset + 2) };
+}
+
+/** By hand: for a hundred bytes, a call out of JavaScript costs more than they do. */
+function copy({ array, start, end }: Bytes, target: Uint8Array, at: number): void {
+  const shift = at - start;
+  for (let i = start; i < end; i++) target[shift + i] = array[i] as number;
 }
 
 function lengthAt({ view }: Slab, offset: number): number {

@@ -5,7 +5,7 @@
  */
 import { KeyPrefixes } from "./key-prefixes.ts";
 import { PackedRecords } from "./packed-records.ts";
-import { encodeInto, Scratch } from "./scratch.ts";
+import { type Bytes, Scratch } from "./scratch.ts";
 import { TokenDictionary } from "./token-dictionary.ts";
 
 const decoder = new TextDecoder();
@@ -18,12 +18,12 @@ class Packing {
   readonly prefixes = new KeyPrefixes();
   readonly tokens = new TokenDictionary();
 
-  shortKey(key: string): Uint8Array {
-    return encodeInto(this.prefixes.shorten(key), keyScratch);
+  shortKey(key: string): Bytes {
+    return keyScratch.write(this.prefixes.shorten(key));
   }
 
-  text(short: Uint8Array, name: Uint8Array): string {
-    return decoder.decode(this.tokens.restore(short, name));
+  text(short: Bytes, name: Bytes): string {
+    return decoded(this.tokens.restore(short, name));
   }
 }
 
@@ -56,8 +56,8 @@ export class PackedTexts {
   set(key: string, text: string): void {
     this.#packing ??= new Packing();
     const { records, prefixes, tokens } = this.#packing;
-    const short = encodeInto(prefixes.learn(key), keyScratch);
-    records.set(short, tokens.shorten(encodeInto(text, textScratch), nameIn(short)));
+    const short = keyScratch.write(prefixes.learn(key));
+    records.set(short, tokens.shorten(textScratch.write(text), nameIn(short)));
   }
 
   delete(key: string): boolean {
@@ -69,19 +69,24 @@ export class PackedTexts {
     const packing = this.#packing;
     if (packing === undefined) return;
     for (const [key] of packing.records.entries())
-      yield packing.prefixes.restore(decoder.decode(key));
+      yield packing.prefixes.restore(decoded(key));
   }
 
   *entries(): IterableIterator<[key: string, text: string]> {
     const packing = this.#packing;
     if (packing === undefined) return;
     for (const [key, value] of packing.records.entries()) {
-      yield [packing.prefixes.restore(decoder.decode(key)), packing.text(value, nameIn(key))];
+      yield [packing.prefixes.restore(decoded(key)), packing.text(value, nameIn(key))];
     }
   }
 }
 
 /** Behind a short prefix; of a key whose prefix was not learnt, all of it, which is in no text. */
-function nameIn(key: Uint8Array): Uint8Array {
-  return (key[0] as number) < 0x20 ? key.subarray(2) : key;
+function nameIn({ array, start, end }: Bytes): Bytes {
+  const isShort = end > start && (array[start] as number) < 0x20;
+  return { array, start: isShort ? start + 2 : start, end };
+}
+
+function decoded({ array, start, end }: Bytes): string {
+  return decoder.decode(array.subarray(start, end));
 }

@@ -1,19 +1,30 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import fc from "fast-check";
+import type { Bytes } from "./scratch.ts";
 import { TokenDictionary, tokensMax } from "./token-dictionary.ts";
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
-const noName = new Uint8Array(0);
 
-/** The bytes, copied: a dictionary's own are good until its next call. */
-function shorten(dictionary: TokenDictionary, text: string, name: Uint8Array = noName): Uint8Array {
-  return dictionary.shorten(encoder.encode(text), name).slice();
+/** Between others that are none of its business. */
+function bytesOf(content: Uint8Array): Bytes {
+  const array = new Uint8Array(content.length + 2).fill(0x3a);
+  array.set(content, 1);
+  return { array, start: 1, end: content.length + 1 };
 }
 
-function restore(dictionary: TokenDictionary, short: Uint8Array, name: Uint8Array = noName): string {
-  return decoder.decode(dictionary.restore(short, name));
+/** The bytes, copied: a dictionary's own are good until its next call. */
+function shorten(dictionary: TokenDictionary, text: string, name = ""): Uint8Array {
+  const own = bytesOf(encoder.encode(name));
+  const { array, start, end } = dictionary.shorten(bytesOf(encoder.encode(text)), own);
+  return array.slice(start, end);
+}
+
+function restore(dictionary: TokenDictionary, short: Uint8Array, name = ""): string {
+  const own = bytesOf(encoder.encode(name));
+  const { array, start, end } = dictionary.restore(bytesOf(short), own);
+  return decoder.decode(array.subarray(start, end));
 }
 
 describe("a token dictionary", () => {
@@ -38,7 +49,7 @@ describe("a token dictionary", () => {
     })).any;
     const property = fc.property(fc.array(value, { maxLength: 20 }), (values) => {
       const dictionary = new TokenDictionary();
-      const name = encoder.encode("own");
+      const name = "own";
       const texts = [...values, ...values].map((one) => JSON.stringify(one));
       const short = texts.map((text) => shorten(dictionary, text, name));
       assert.deepEqual(
@@ -67,7 +78,7 @@ describe("a token dictionary", () => {
 
   it("spells an object's own name, uids and versions short, and needs not have seen them", () => {
     const dictionary = new TokenDictionary();
-    const name = encoder.encode("web-1");
+    const name = "web-1";
     const uid = "0b9f6c1e-5d3a-4f0e-9c57-0123456789ab";
     const text = JSON.stringify(["web-1", uid, "1000001", "123456789012"]);
     const short = shorten(dictionary, text, name);

@@ -12,7 +12,7 @@
  * more. It works on bytes in arrays that are there, because a string for every token would be ten for each object.
  */
 import { hashBytes } from "./hash-bytes.ts";
-import { Scratch } from "./scratch.ts";
+import { type Bytes, Scratch } from "./scratch.ts";
 import { firstShortCode, plainBytes, shortBytes, writePlain, writeShort } from "./short-strings.ts";
 
 const ownName = 0x00;
@@ -42,14 +42,14 @@ export class TokenDictionary {
   #texts = 0;
 
   /** `text` is compact JSON as JSON.stringify writes it. What is returned is good until the next call, of whichever dictionary. */
-  shorten(text: Uint8Array, name: Uint8Array): Uint8Array {
-    const short = shortScratch.room(text.length);
+  shorten({ array: text, start: textStart, end: textEnd }: Bytes, name: Bytes): Bytes {
+    const short = shortScratch.room(textEnd - textStart);
     this.#texts = (this.#texts + 1) | 0;
     let written = 0;
-    let from = 0;
-    for (let open = quoteBehind(text, 0); open < text.length; ) {
+    let from = textStart;
+    for (let open = quoteBehind(text, textStart, textEnd); open < textEnd; ) {
       const close = closingQuote(text, open);
-      const isMember = text[close + 1] === colon;
+      const isMember = close + 1 < textEnd && text[close + 1] === colon;
       const end = isMember ? close + 2 : close + 1;
       const start = isMember && open > from && isBeforeMember(text[open - 1]) ? open - 1 : open;
       const at = written + start - from;
@@ -61,31 +61,35 @@ export class TokenDictionary {
         written = at + codeBytes;
         from = end;
       }
-      open = quoteBehind(text, end);
+      open = quoteBehind(text, end, textEnd);
     }
-    copy(text, from, text.length, short, written);
-    return short.subarray(0, written + text.length - from);
+    copy(text, from, textEnd, short, written);
+    shortScratch.end = written + textEnd - from;
+    return shortScratch;
   }
 
   /** What is returned is good until the next call, of whichever dictionary. */
-  restore(short: Uint8Array, name: Uint8Array): Uint8Array {
+  restore(short: Bytes, name: Bytes): Bytes {
     const length = this.#restored(short, name, undefined);
-    const text = longScratch.room(length);
-    this.#restored(short, name, text);
-    return text.subarray(0, length);
+    this.#restored(short, name, longScratch.room(length));
+    return longScratch;
   }
 
   /** The length of the text, which is also written if there is room for it. */
-  #restored(short: Uint8Array, name: Uint8Array, text: Uint8Array | undefined): number {
+  #restored(
+    { array: short, start: shortStart, end: shortEnd }: Bytes,
+    name: Bytes,
+    text: Uint8Array | undefined,
+  ): number {
     let length = 0;
-    for (let i = 0; i < short.length; i++) {
+    for (let i = shortStart; i < shortEnd; i++) {
       const code = short[i] as number;
       if (code >= firstPlain) {
         if (text !== undefined) text[length] = code;
         length++;
       } else if (code === ownName) {
         if (text !== undefined) writeQuoted(name, text, length);
-        length += name.length + 2;
+        length += name.end - name.start + 2;
       } else if (code >= firstShortCode) {
         const plain = plainBytes(short, i);
         if (text !== undefined) writePlain(short, i, text, length, plain);
@@ -106,11 +110,11 @@ export class TokenDictionary {
     text: Uint8Array,
     start: number,
     end: number,
-    name: Uint8Array,
+    name: Bytes,
     short: Uint8Array,
     at: number,
   ): number {
-    if (end - start === name.length + 2 && isAt(text, start + 1, name)) {
+    if (end - start === name.end - name.start + 2 && isAt(text, start + 1, name)) {
       short[at] = ownName;
       return 1;
     }
@@ -188,15 +192,15 @@ function isBeforeMember(byte: number | undefined): boolean {
   return byte === comma || byte === openBrace;
 }
 
-function isAt(text: Uint8Array, start: number, part: Uint8Array): boolean {
-  for (let i = 0; i < part.length; i++) if (text[start + i] !== part[i]) return false;
+function isAt(text: Uint8Array, at: number, { array, start, end }: Bytes): boolean {
+  for (let i = start; i < end; i++) if (text[at + i - start] !== array[i]) return false;
   return true;
 }
 
-function writeQuoted(name: Uint8Array, text: Uint8Array, start: number): void {
-  text[start] = quote;
-  copy(name, 0, name.length, text, start + 1);
-  text[start + 1 + name.length] = quote;
+function writeQuoted({ array, start, end }: Bytes, text: Uint8Array, at: number): void {
+  text[at] = quote;
+  copy(array, start, end, text, at + 1);
+  text[at + 1 + end - start] = quote;
 }
 
 /** A few bytes at a time: a call out of JavaScript costs more than they do. */
@@ -211,9 +215,9 @@ function copy(
 }
 
 /** The end of the text if there is none. */
-function quoteBehind(text: Uint8Array, start: number): number {
+function quoteBehind(text: Uint8Array, start: number, end: number): number {
   let i = start;
-  while (i < text.length && text[i] !== quote) i++;
+  while (i < end && text[i] !== quote) i++;
   return i;
 }
 
