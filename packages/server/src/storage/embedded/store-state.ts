@@ -10,6 +10,7 @@ import type { ChangeFeed, DataChange } from "../feed.ts";
 import type { StorageKey } from "../key.ts";
 import type { Revision } from "../revision.ts";
 import type { Entry, StorageFault } from "../storage.ts";
+import type { AbsentKeys } from "./absent-keys.ts";
 import type { Batch } from "./batch.ts";
 import { corruption } from "./corruption.ts";
 import type { Engine } from "./engine.ts";
@@ -21,6 +22,7 @@ export class StoreState {
   readonly where: string;
   readonly feed: ChangeFeed;
   readonly cache: EntryCache;
+  readonly absent: AbsentKeys;
   meta: Meta;
   /**
    * Written to the engine with an outcome that is not known yet; stays after a failure until recovery learns
@@ -33,12 +35,20 @@ export class StoreState {
   closed = false;
   #engine: Engine | undefined;
 
-  constructor(where: string, engine: Engine, meta: Meta, feed: ChangeFeed, cache: EntryCache) {
+  constructor(
+    where: string,
+    engine: Engine,
+    meta: Meta,
+    feed: ChangeFeed,
+    cache: EntryCache,
+    absent: AbsentKeys,
+  ) {
     this.where = where;
     this.#engine = engine;
     this.meta = meta;
     this.feed = feed;
     this.cache = cache;
+    this.absent = absent;
   }
 
   /** Throws `unavailable` while recovery has the files closed. */
@@ -56,6 +66,12 @@ export class StoreState {
     const engine = this.#engine;
     this.#engine = undefined;
     return engine;
+  }
+
+  /** What memory knows of the engine's keys, when they have changed in other ways than by batches. */
+  forget(): void {
+    this.cache.clear();
+    this.absent.clear();
   }
 
   unavailable(cause?: unknown): StorageError {
