@@ -84,7 +84,8 @@ export class StoreState {
     this.meta = batch.meta;
     this.inFlight = undefined;
     for (const change of batch.changes) {
-      if (change.kind === "put") this.cache.update(change.entry.key, change.entry);
+      if (change.kind === "put" && change.previous === undefined) this.cache.insert(change.entry);
+      else if (change.kind === "put") this.cache.update(change.entry.key, change.entry);
       else this.cache.update(change.previous.key, undefined);
     }
     this.feed.publish(batch.changes);
