@@ -17,6 +17,7 @@ import {
   specDiffAnnotation,
   stateLabel,
   stateSync,
+  stoppedForVolumes,
   syncerFinalizer,
   volumeCopyAnnotation,
   volumesAnnotation,
@@ -30,8 +31,13 @@ import type {
   VolumesDecision,
   WorkloadPart,
 } from "./decide-volumes.ts";
-import { persistentVolumeClaims, persistentVolumes, type StoredObject } from "./objects.ts";
-import { broughtDiff, fence, type KnownVolume } from "./read-facts.ts";
+import {
+  persistentVolumeClaims,
+  persistentVolumes,
+  type StoredObject,
+  type UserKind,
+} from "./objects.ts";
+import { broughtDiff, type KnownVolume } from "./read-facts.ts";
 
 export interface FoundClaim {
   readonly object: StoredObject;
@@ -40,13 +46,13 @@ export interface FoundClaim {
 
 export interface FoundPart {
   readonly object: StoredObject;
-  readonly resource: Resource<StoredObject>;
+  readonly kind: UserKind;
   readonly facts: WorkloadPart;
 }
 
 export interface FoundWhole {
   readonly object: StoredObject;
-  readonly resource: Resource<StoredObject>;
+  readonly kind: UserKind;
   readonly parts: readonly FoundPart[];
 }
 
@@ -109,14 +115,10 @@ export class VolumeWrites {
     return this.#mark(persistentVolumeClaims, object, marks);
   }
 
-  async #markPart(part: FoundPart, { isFenced, isOpened }: PartDecision): Promise<void> {
+  async #markPart(part: FoundPart, next: PartDecision): Promise<void> {
     const { cluster } = part.facts;
-    const marks: Marks = { [openedAnnotation(cluster)]: isOpened ? volumesHolder : null };
-    // What people lay over the spec themselves is theirs.
-    if (isFenced || part.facts.isFenced)
-      marks[specDiffAnnotation(cluster)] = isFenced ? fence : null;
-    await this.#mark(part.resource, part.object, marks);
-    if (!isFenced || part.facts.isFenced) return;
+    await this.#mark(part.kind.resource, part.object, marksOf(part, next));
+    if (!next.isFenced || part.facts.isFenced) return;
     const message = `it is stopped in ${cluster} until its volumes are where it is to be`;
     this.#events.record(this.#cluster, part.object, { type: "Normal", reason: "Fenced", message });
   }
@@ -212,7 +214,7 @@ export class VolumeWrites {
       }
     }
     const isQuiet = Object.keys(waiting).length === 0;
-    await this.#mark(whole.resource, whole.object, {
+    await this.#mark(whole.kind.resource, whole.object, {
       [volumesInAnnotation]: tie ?? null,
       [volumesAnnotation]: isQuiet ? null : JSON.stringify(waiting),
     });
@@ -246,6 +248,19 @@ export class VolumeWrites {
       );
     return true;
   }
+}
+
+function marksOf({ object, kind, facts }: FoundPart, { isFenced, isOpened }: PartDecision): Marks {
+  const { cluster } = facts;
+  const stop = kind.stopOf(object);
+  const opened = openedAnnotation(cluster);
+  if (stop.by === "removal")
+    return { [opened]: isFenced ? stoppedForVolumes : isOpened ? volumesHolder : null };
+  const marks: Marks = { [opened]: isOpened ? volumesHolder : null };
+  // What people lay over the spec themselves is theirs.
+  if (stop.by === "diff" && (isFenced || facts.isFenced))
+    marks[specDiffAnnotation(cluster)] = isFenced ? stop.diff : null;
+  return marks;
 }
 
 function changed(wanted: Marks, current: Readonly<Record<string, string>> | undefined): Marks {

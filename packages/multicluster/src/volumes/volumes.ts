@@ -34,7 +34,8 @@ import {
   persistentVolumeClaims,
   persistentVolumes,
   type StoredObject,
-  workloadKinds,
+  type UserKind,
+  userKinds,
 } from "./objects.ts";
 import { claimOf, claimsUsedBy, type KnownVolume, partOf, volumeOf } from "./read-facts.ts";
 import { type FoundClaim, type FoundPart, type FoundWhole, VolumeWrites } from "./volume-writes.ts";
@@ -93,13 +94,21 @@ export function volumes(options: VolumesOptions): Volumes {
     .watch(persistentVolumeClaims, { map: ofNamespace })
     .watch(persistentVolumes, { map: ofCluster })
     .watch<SyncTarget, Target>(syncTargets, { transform: targetOf, map: ofCluster });
-  for (const resource of workloadKinds) controller.watch(resource, { map: ofNamespace });
+  for (const { resource } of userKinds) {
+    const predicate = ({ object }: { readonly object: KubernetesObject }) => isConcerned(object);
+    controller.watch(resource, { predicate, map: ofNamespace });
+  }
   return {
     async run(signal) {
       await new Manager({ clusters: [whole, clusters], controllers: [controller] }).run(signal);
       await events.flush();
     },
   };
+}
+
+/** A whole or a part; not what was copied up from a cluster, of which there may be many. */
+function isConcerned(object: KubernetesObject): boolean {
+  return isWhole(object) || object.metadata.labels?.[ownedByLabel] !== undefined;
 }
 
 interface Work {
@@ -169,29 +178,27 @@ async function read(client: Client, namespace: string, signal: AbortSignal): Pro
     client.resource(syncTargets).list({ signal }),
     listed(client, persistentVolumeClaims, { namespace, signal }),
     listed(client, persistentVolumes, { signal }),
-    ...workloadKinds.map((kind) => listed(client, kind, { namespace, signal })),
+    ...userKinds.map(({ resource }) => listed(client, resource, { namespace, signal })),
   ]);
-  const users = workloads.flatMap((items, index) =>
-    usersOf(items, workloadKinds[index] as Resource<StoredObject>),
-  );
+  const users = workloads.flatMap((items, index) => usersOf(items, userKinds[index] as UserKind));
   const found = known.flatMap((object) => volumeOf(object) ?? []);
   const byName = new Map(targets.map((target) => [target.metadata.name, target]));
   return { targets: byName, claims, volumes: found, users };
 }
 
-function usersOf(items: readonly StoredObject[], resource: Resource<StoredObject>): Found["users"] {
-  const wholes = items.filter((object) => isWhole(object) && claimsUsedBy(object).size > 0);
+function usersOf(items: readonly StoredObject[], kind: UserKind): Found["users"] {
+  const wholes = items.filter(
+    (object) => isWhole(object) && !kind.hasEnded(object) && claimsUsedBy(object, kind).size > 0,
+  );
   return wholes.map((object) => {
-    const label = ownerLabelValue(object.metadata.name);
+    const { name } = object.metadata;
+    const label = ownerLabelValue(name);
     const parts = items.flatMap((part): readonly FoundPart[] => {
       if (part.metadata.labels?.[ownedByLabel] !== label) return [];
-      const facts: WorkloadPart | undefined = partOf(
-        part,
-        `${resource.kind}/${object.metadata.name}`,
-      );
-      return facts === undefined ? [] : [{ object: part, resource, facts }];
+      const facts: WorkloadPart | undefined = partOf(part, kind, name);
+      return facts === undefined ? [] : [{ object: part, kind, facts }];
     });
-    return { whole: { object, resource, parts }, claims: claimsUsedBy(object) };
+    return { whole: { object, kind, parts }, claims: claimsUsedBy(object, kind) };
   });
 }
 
