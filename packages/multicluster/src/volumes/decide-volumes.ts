@@ -368,7 +368,8 @@ function whereabouts(
     opened.add(cluster);
     const from = cluster === home ? claim.home : home;
     if (from === undefined || from === cluster) continue;
-    if (claim.boundIn.has(cluster) || claim.broughtTo.has(cluster)) continue;
+    const wasThere = claim.states.get(cluster) === "bound" || claim.boundIn.has(cluster);
+    if (wasThere || claim.broughtTo.has(cluster)) continue;
     const copy = claim.copies.get(cluster);
     brought.set(cluster, { from, ...(copy === undefined ? {} : { copy }) });
   }

@@ -56,7 +56,11 @@ export function broughtDiff(volume: string): string {
 const localSources = ["hostPath", "local", "emptyDir"];
 const sharedModes: ReadonlySet<string> = new Set(["ReadWriteMany", "ReadOnlyMany"]);
 
-export function volumeOf({ metadata, spec = {} }: StoredObject): KnownVolume | undefined {
+/** `nameOf` is how the SyncTarget is called where the claim is. */
+export function volumeOf(
+  { metadata, spec = {} }: StoredObject,
+  nameOf: (target: string) => string,
+): KnownVolume | undefined {
   const { labels, annotations } = metadata;
   const born = [...Object.keys(labels ?? {})]
     .filter((label) => stringMember(labels, label) === stateUpsync)
@@ -71,7 +75,7 @@ export function volumeOf({ metadata, spec = {} }: StoredObject): KnownVolume | u
   const held = stringMember(annotations, heldInClusterAnnotation) ?? "";
   const reference = objectAt(spec, "claimRef");
   return {
-    cluster,
+    cluster: nameOf(cluster),
     name,
     spec,
     isRetained: textAt(spec, "persistentVolumeReclaimPolicy") === "Retain",

@@ -65,22 +65,35 @@ interface GroupWork {
 
 type Marks = Record<string, string | null>;
 
+/** A cluster that the claims of a namespace may be in. */
+export interface Whereabouts {
+  /** Of the logical cluster that has its SyncTarget, and so its volumes. */
+  readonly client: Client;
+  /** What the SyncTarget is called there. */
+  readonly name: string;
+  /** What the namespace is called in the cluster. */
+  readonly namespace: string;
+}
+
 export class VolumeWrites {
   readonly #client: Client;
   readonly #cluster: ObjectKey["cluster"];
   readonly #events: EventRecorder;
   readonly #signal: AbortSignal;
+  readonly #whereabouts: (target: string) => Whereabouts | undefined;
 
   constructor(context: {
     readonly client: Client;
     readonly cluster: ObjectKey["cluster"];
     readonly signal: AbortSignal;
     readonly events: EventRecorder;
+    readonly whereabouts: (target: string) => Whereabouts | undefined;
   }) {
     this.#client = context.client;
     this.#cluster = context.cluster;
     this.#signal = context.signal;
     this.#events = context.events;
+    this.#whereabouts = context.whereabouts;
   }
 
   /** Whether everything is where it should be. */
@@ -134,13 +147,15 @@ export class VolumeWrites {
         names.set(cluster, copy);
         continue;
       }
+      const where = this.#whereabouts(cluster);
+      // Not registered any more: who wanted it there is told otherwise by the next look.
+      if (where === undefined) continue;
       const volume = facts.volumes.get(from) as KnownVolume;
       const name = broughtName(object, cluster);
-      const { claimRef: _claim, nodeAffinity: _nodes, ...spec } = volume.spec;
-      const resource = this.#client.resource(persistentVolumes);
+      const resource = where.client.resource(persistentVolumes);
       const wanted = {
-        metadata: { name, labels: { [clusterLabel]: cluster } },
-        spec: { ...spec, persistentVolumeReclaimPolicy: "Retain" } as JsonObject,
+        metadata: { name, labels: { [clusterLabel]: where.name } },
+        spec: broughtSpec(volume, { namespace: where.namespace, name: facts.name }),
       };
       try {
         await resource.create(wanted, { signal: this.#signal });
@@ -154,9 +169,10 @@ export class VolumeWrites {
 
   async #removeVolume(facts: Claim, target: string): Promise<void> {
     const volume = facts.volumes.get(target);
-    if (volume === undefined) return;
+    const where = this.#whereabouts(target);
+    if (volume === undefined || where === undefined) return;
     try {
-      await this.#client
+      await where.client
         .resource(persistentVolumes)
         .delete({ name: volume.name }, { signal: this.#signal });
     } catch (error) {
@@ -277,6 +293,19 @@ function holderMarks({ metadata }: StoredObject, target: string, isHeld: boolean
   const others = holders.filter((one) => one !== volumesHolder);
   const next = isHeld ? [...others, volumesHolder] : others;
   return { [softFinalizersAnnotation(target)]: next.length === 0 ? null : next.join(",") };
+}
+
+/** The same storage, kept for this claim: without its name anybody's claim in the cluster could have it. */
+function broughtSpec(
+  { spec }: KnownVolume,
+  claim: { readonly namespace: string; readonly name: string },
+): JsonObject {
+  const { nodeAffinity: _nodes, ...rest } = spec as { nodeAffinity?: JsonObject };
+  return {
+    ...rest,
+    persistentVolumeReclaimPolicy: "Retain",
+    claimRef: { apiVersion: "v1", kind: "PersistentVolumeClaim", ...claim },
+  } as JsonObject;
 }
 
 /** The same for every try. PersistentVolumes of a cluster have no namespaces to keep them apart. */
