@@ -107,6 +107,7 @@ export {
   stateUpsync,
   statusAnnotation,
   statusAnnotationPrefix,
+  stoppedForVolumes,
   summarizingAnnotation,
   syncerFieldManager,
   syncerFinalizer,
