@@ -6,3 +6,4 @@ export {
 } from "./channel-session.ts";
 export { runPortSession, tunnelledSpdy, webSocketBytes } from "./port-session.ts";
 export { type CommandResult, type Container, pretendCommand } from "./pretend-command.ts";
+export { runSpdyCommand, spdyCommandProtocols } from "./spdy-command-session.ts";

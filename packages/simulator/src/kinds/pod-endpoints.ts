@@ -20,6 +20,8 @@ import {
   pretendCommand,
   runChannelSession,
   runPortSession,
+  runSpdyCommand,
+  spdyCommandProtocols,
   tunnelledSpdy,
   webSocketBytes,
 } from "../containers/index.ts";
@@ -136,10 +138,18 @@ function openAttach(call: SubresourceCall): ApiResponse {
 }
 
 function openChannels({ query, headers }: SubresourceCall, result: CommandResult): ApiResponse {
-  const handshake = serverHandshake(headers, channelProtocols);
-  if (handshake === undefined) throw notUpgradable(channelProtocols);
   const hasStdin = query.get("stdin") === "true";
   const isTerminal = query.get("tty") === "true";
+  if (wantedUpgrade(headers) === spdy) {
+    const asked = String(headers["x-stream-protocol-version"] ?? "").split(/, */);
+    const protocol = spdyCommandProtocols.find((one) => asked.includes(one));
+    if (protocol === undefined) throw notUpgradable(spdyCommandProtocols);
+    return speakSpdy(protocol, (stream) =>
+      runSpdyCommand({ stream, result, hasStdin, isTerminal }),
+    );
+  }
+  const handshake = serverHandshake(headers, channelProtocols);
+  if (handshake === undefined) throw notUpgradable(channelProtocols);
   return {
     status: 101,
     headers: handshake.headers,
@@ -151,22 +161,30 @@ function openChannels({ query, headers }: SubresourceCall, result: CommandResult
 /** SPDY in a WebSocket, or by itself. */
 function openPorts(call: SubresourceCall): ApiResponse {
   const { pod } = runningContainer(call, anyContainer);
-  const run = (stream: Duplex) => {
-    // Who goes away in the middle has said all there is to say.
-    runPortSession(stream, pod).catch(() => stream.destroy());
-  };
+  const run = (stream: Duplex) => runPortSession(stream, pod);
   const handshake = serverHandshake(call.headers, [tunnelledSpdy]);
   if (handshake !== undefined) {
-    const takeOver = (stream: Duplex) => run(webSocketBytes(stream));
+    const takeOver = (stream: Duplex) => toTheEnd(webSocketBytes(stream), run);
     return { status: 101, headers: handshake.headers, body: undefined, takeOver };
   }
-  if (wantedUpgrade(call.headers) !== "spdy/3.1") throw notUpgradable([tunnelledSpdy]);
+  if (wantedUpgrade(call.headers) !== spdy) throw notUpgradable([tunnelledSpdy]);
+  return speakSpdy("portforward.k8s.io", run);
+}
+
+const spdy = "spdy/3.1";
+
+function speakSpdy(protocol: string, run: (stream: Duplex) => Promise<void>): ApiResponse {
   const headers = {
     connection: "Upgrade",
     upgrade: "SPDY/3.1",
-    "x-stream-protocol-version": "portforward.k8s.io",
+    "x-stream-protocol-version": protocol,
   };
-  return { status: 101, headers, body: undefined, takeOver: run };
+  return { status: 101, headers, body: undefined, takeOver: (stream) => toTheEnd(stream, run) };
+}
+
+/** Who goes away in the middle has said all there is to say. */
+function toTheEnd(stream: Duplex, run: (stream: Duplex) => Promise<void>): void {
+  run(stream).catch(() => stream.destroy());
 }
 
 function notUpgradable(known: readonly string[]): StatusError {
