@@ -26,6 +26,8 @@ import {
   apiAccessLabel,
   apiAccessResources,
   apiAccessSecretName,
+  clusterLabels,
+  stateLabelPrefix,
   wantsApiAccess,
 } from "../api/index.ts";
 import { presentIn } from "../coordination/index.ts";
@@ -209,17 +211,21 @@ export class AccessRound {
     const { client, signal } = this.#options;
     const { namespace = "", name, uid = "", resourceVersion = "" } = metadata;
     const annotations = { [accountAnnotation]: wanted.account };
+    // It goes to one cluster, whatever somebody else has written on it.
+    const elsewhere = Object.keys(metadata.labels ?? {}).filter(
+      (label) => isAssignment(label) && !(label in wanted.labels),
+    );
     const isSame =
+      elsewhere.length === 0 &&
       jsonEqual((data ?? {}) as JsonObject, wanted.data as JsonObject) &&
       hasAll(metadata.labels, wanted.labels) &&
       hasAll(metadata.annotations, annotations);
     if (isSame) return;
     const strangers = Object.keys(data ?? {}).filter((member) => !(member in wanted.data));
-    const members = {
-      ...Object.fromEntries(strangers.map((member) => [member, null])),
-      ...wanted.data,
-    };
-    const { labels } = wanted;
+    const without = (names: readonly string[]) =>
+      Object.fromEntries(names.map((one) => [one, null]));
+    const members = { ...without(strangers), ...wanted.data };
+    const labels = { ...without(elsewhere), ...wanted.labels };
     const patch = { metadata: { uid, resourceVersion, labels, annotations }, data: members };
     await client
       .resource(secrets)
@@ -256,6 +262,10 @@ export class AccessRound {
 
 function hasAll(map: StringMap | undefined, wanted: StringMap): boolean {
   return Object.entries(wanted).every(([key, value]) => stringMember(map, key) === value);
+}
+
+function isAssignment(label: string): boolean {
+  return label.startsWith(stateLabelPrefix) || clusterLabels.includes(label);
 }
 
 /** A quota, a policy, a webhook: it may be told to who reads the workload. */
