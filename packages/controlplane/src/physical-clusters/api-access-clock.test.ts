@@ -66,10 +66,13 @@ async function start(t: TestContext, tokenSeconds?: number) {
     return client.resource(deployments).create({ ...rest, metadata: { ...metadata, labels } });
   };
   const patch = (metadata: object) =>
-    client.resource(deployments).patch({ namespace, name: "web" }, {
-      type: "merge",
-      patch: { metadata } as JsonObject,
-    });
+    client.resource(deployments).patch(
+      { namespace, name: "web" },
+      {
+        type: "merge",
+        patch: { metadata } as JsonObject,
+      },
+    );
   const secret = (target: string) =>
     client.resource(secrets).find({ namespace, name: secretOf(target) });
   const filled = async (target: string) => {
@@ -203,9 +206,7 @@ describe("the Secret by which Pods have access", () => {
     await eventually(async () => assert.notEqual(await tokenOf(client, probe), ""));
     assert.equal(await secret("east"), undefined);
     const template = { spec: { automountServiceAccountToken: null } };
-    await client
-      .resource(deployments)
-      .patch(at, { type: "merge", patch: { spec: { template } } });
+    await client.resource(deployments).patch(at, { type: "merge", patch: { spec: { template } } });
     await filled("east");
   });
 

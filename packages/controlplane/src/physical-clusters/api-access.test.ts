@@ -98,10 +98,16 @@ async function actsAsOperator(connection: Connection, upstream: Client): Promise
   await running;
   await upstream.resource(queues).delete({ namespace, name: "fresh" });
   const status = { status: { ready: true } };
-  await client.resource(queues).subresource("status").patch(orders, { type: "merge", patch: status });
+  await client
+    .resource(queues)
+    .subresource("status")
+    .patch(orders, { type: "merge", patch: status });
   assert.equal((await upstream.resource(queues).get(orders)).status?.ready, true);
   const undone = { status: { ready: false } };
-  await client.resource(queues).subresource("status").patch(orders, { type: "merge", patch: undone });
+  await client
+    .resource(queues)
+    .subresource("status")
+    .patch(orders, { type: "merge", patch: undone });
 }
 
 /** With a token and nothing else, over the network. */
