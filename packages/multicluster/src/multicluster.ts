@@ -15,6 +15,7 @@ import {
   type PermitsAddress,
 } from "@kcp-ts/sdk";
 import { AgentInstaller, type AgentInstallerOptions, agentViewPath } from "./agent/index.ts";
+import { apiAccess } from "./api-access/index.ts";
 import { ApiImporter } from "./api-importer/index.ts";
 import { OfferController, SharedPlaces, TenantTargets } from "./compute/index.ts";
 import { graceMsDefault, type Patience, workloadCoordinators } from "./coordination/index.ts";
@@ -50,6 +51,7 @@ export const multiclusterParts = [
   "deployment-splitter",
   "traffic",
   "volumes",
+  "api-access",
 ] as const;
 export type MulticlusterPart = (typeof multiclusterParts)[number];
 
@@ -72,6 +74,8 @@ export interface MulticlusterOptions {
   readonly drainTimeoutMs?: number | undefined;
   /** How agents are installed; where it is left out, people install them. */
   readonly agents?: Omit<AgentInstallerOptions, "clock"> | undefined;
+  /** How long the tokens are good for by which Pods talk to their logical clusters. */
+  readonly apiAccessTokenSeconds?: number | undefined;
   /** How patient the splitter is with clusters that fail. */
   readonly patience?: Partial<Patience> | undefined;
   /** How patient traffic is with endpoints of clusters that fail. */
@@ -190,6 +194,11 @@ function loopsOf(
   if (parts.has("volumes")) {
     const meant = { targetOf: (cluster: string, name: string) => places.targetOf(cluster, name) };
     loops.push(volumes({ client, clock, targets: users, ...meant, onError: report("volumes") }));
+  }
+  if (parts.has("api-access")) {
+    const { agents, apiAccessTokenSeconds: tokenSeconds } = options;
+    const own = { server: () => agents?.server(), tokenSeconds, onError: report("api-access") };
+    loops.push(apiAccess({ client, clock, ...own }));
   }
   return loops;
 }

@@ -20,6 +20,7 @@ import {
   workspaceContent,
 } from "@kcp-ts/server";
 import { type CertificateAuthority, clientSigner } from "../certificates/index.ts";
+import { apiAccessAdmission } from "./api-access-admission.ts";
 import { type AuthenticationOptions, composeAuthentication } from "./authentication.ts";
 import { type ClientAuthorityOptions, loadClientAuthority } from "./client-authority.ts";
 import {
@@ -172,6 +173,7 @@ export class Core {
       admissionPlugins: [
         this.#physicalClusters.admissionPlugin,
         copiesAdmission(() => this.server.authorizer),
+        apiAccessAdmission(() => this.#client(parts.credential.authorization)),
         ...(extensions.admissionPlugins ?? []),
       ],
       syncerViews: (sources) =>
