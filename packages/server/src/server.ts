@@ -125,6 +125,7 @@ export class ApiServer {
   readonly #forwarder: RequestForwarder;
   readonly #policyChecker: PolicyChecker;
   readonly #access: AccessControl;
+  readonly #services: VirtualWorkspaces;
   readonly #inFlight = { readOnly: 0, mutating: 0 };
   #flowObjects: FlowObjects | undefined;
   #isStarted = false;
@@ -160,6 +161,7 @@ export class ApiServer {
     this.#tenancy = tenancy;
     this.#sharing = sharing;
     this.#customResources = customResources;
+    this.#services = this.#virtualWorkspaces();
     this.#policyChecker = this.#checkPolicies(registry);
     this.#compactor = new Compactor({
       storage,
@@ -187,7 +189,7 @@ export class ApiServer {
       reviewers: this.#access.reviewers,
       tenancy: this.#tenancy,
       forwarder: this.#forwarder,
-      services: this.#virtualWorkspaces(),
+      services: this.#services,
       catalog: sharing.catalog,
       health: this.#healthChecks(),
       metrics,
@@ -243,6 +245,11 @@ export class ApiServer {
   /** The whole of authorization, for those in this process who must ask. */
   get authorizer(): Authorizer {
     return this.#access.authorizer;
+  }
+
+  /** Who is bound to whose exports, for those in this process who must know. */
+  get exportConsumers(): ExportConsumers {
+    return this.#services.consumers;
   }
 
   async start(): Promise<void> {

@@ -11,6 +11,7 @@ import {
   type Patience,
   PodConnections,
   runMulticluster,
+  type SharedTarget,
   type SightPatience,
   Targets,
   Tunnels,
@@ -96,6 +97,15 @@ export interface PhysicalClusterOptions {
   readonly sight?: Partial<SightPatience> | undefined;
 }
 
+export interface PhysicalClustersParts {
+  /** May do everything in the system's own logical cluster. */
+  readonly client: () => Client;
+  readonly clock: Clock;
+  readonly log?: Pick<ServerLog, "info"> | undefined;
+  /** By which names workspaces use clusters of others; nobody does if it is left out. */
+  readonly sharedTarget?: SharedTarget | undefined;
+}
+
 export class PhysicalClusters {
   readonly resources: readonly ResourceDefinition[] = multiclusterKinds.map(systemDefinition);
   readonly admissionPlugin: AdmissionPlugin;
@@ -105,8 +115,7 @@ export class PhysicalClusters {
   readonly #key: SealingKey;
   readonly #targets = new Targets();
 
-  /** `client` may do everything in the system's own logical cluster. */
-  constructor(client: () => Client, clock: Clock, log?: Pick<ServerLog, "info">) {
+  constructor({ client, clock, log, sharedTarget }: PhysicalClustersParts) {
     this.#key = new SealingKey(client);
     this.admissionPlugin = syncTargetAdmission(this.#key);
     this.tunnels = new Tunnels({
@@ -117,7 +126,11 @@ export class PhysicalClusters {
           isConnected ? "an agent's tunnel is open" : "an agent's tunnel has ended",
         ),
     });
-    this.connections = new PodConnections({ targets: this.#targets, tunnels: this.tunnels });
+    this.connections = new PodConnections({
+      targets: this.#targets,
+      tunnels: this.tunnels,
+      sharedTarget,
+    });
   }
 
   /** What the controllers are to do. `server` is where agents reach this one, as soon as that is known. */
@@ -156,7 +169,7 @@ export async function runPhysicalClusters(
   { client, onError, agentServer, ...options }: PhysicalClusterProgram,
   signal: AbortSignal,
 ): Promise<void> {
-  const program = new PhysicalClusters(() => client, client.clock).programOf(
+  const program = new PhysicalClusters({ client: () => client, clock: client.clock }).programOf(
     options,
     () => agentServer,
   );

@@ -3,11 +3,14 @@
  *
  * The label says which SyncTarget, and that one's uid must be the one that the copy was made from. So a SyncTarget of the same name that came
  * later reaches nothing of the former's, and a Pod that somebody made by hand is nowhere.
+ *
+ * Who uses clusters of another workspace has other names for them. What those mean is asked anew each time, since offers end; and such users are told what
+ * concerns their Pods, not how the control plane gets on with somebody else's cluster.
  */
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { StatusError, statusError } from "@kcp-ts/machinery/status";
 import { type KubernetesObject, type StringMap, stringMember } from "@kcp-ts/sdk";
-import { copyOfAnnotation, statesOf, stateUpsync } from "../api/index.ts";
+import { copyOfAnnotation, isSharedTargetName, statesOf, stateUpsync } from "../api/index.ts";
 import type { Targets } from "../registration/index.ts";
 import { parseCopyOf } from "../syncer/index.ts";
 import { type PodAnswer, PodDoor, type PodWay } from "./pod-door.ts";
@@ -25,8 +28,22 @@ export interface PodConnectionsOptions {
   readonly targets: Targets;
   /** Clusters whose agents are connected to this process. */
   readonly tunnels: Tunnels;
+  /** Which SyncTarget of another logical cluster is meant by a name; undefined when none is offered. Nobody uses others' clusters if it is left out. */
+  readonly sharedTarget?: SharedTarget | undefined;
   /** Sessions that one logical cluster may have open at a time. */
   readonly sessionsPerClusterMax?: number | undefined;
+}
+
+export type SharedTarget = (
+  cluster: ClusterName,
+  name: string,
+  signal: AbortSignal,
+) => Promise<Place | undefined>;
+
+/** Where a SyncTarget is, and its name there. */
+export interface Place {
+  readonly cluster: ClusterName;
+  readonly name: string;
 }
 
 export interface PodCall {
@@ -55,13 +72,14 @@ export class PodConnections {
   /** Counted until `done` of the answer is called. */
   async open(call: PodCall): Promise<PodAnswer & { readonly done: () => void }> {
     const request = requestOf(call);
-    const way = this.#wayTo(call, request);
+    const where = whereabouts(call.pod);
+    const way = await this.#wayTo(call, where);
     const done = this.#count(call.cluster);
     try {
       return { ...(await way.open(request, call.signal)), done };
     } catch (error) {
       done();
-      throw error;
+      throw isSharedTargetName(where.target) ? asToldToTenants(error, where.target) : error;
     }
   }
 
@@ -70,21 +88,29 @@ export class PodConnections {
     return this.#open;
   }
 
-  #wayTo({ cluster, pod }: PodCall, { name }: PodRequest): PodWay {
-    const { target, uid } = whereabouts(pod);
+  async #wayTo(call: PodCall, { target, uid }: Whereabouts): Promise<PodWay> {
     const { targets, tunnels } = this.#options;
-    const key = { cluster, namespace: "", name: target };
-    const connection = targets.get(key);
+    const { cluster, name } = await this.#placeOf(call, target);
+    const connection = targets.get({ cluster, namespace: "", name });
     if (connection !== undefined && connection.worker !== "agent" && connection.uid === uid)
       return new PodDoor({ client: connection.client, target: connection });
-    const tunnel = tunnels.find({ cluster, name: target, uid });
+    const tunnel = tunnels.find({ cluster, name, uid });
     if (tunnel !== undefined) return tunnel;
-    throw new StatusError({
-      code: 503,
-      reason: "ServiceUnavailable",
-      message: `there is no way to pod ${JSON.stringify(name)}: neither is this server connected to ${target}, nor is the agent of ${target} connected to this server; see kubectl describe synctarget ${target}, and the log of its agent`,
-      details: { retryAfterSeconds: 1 },
-    });
+    const next = isSharedTargetName(target)
+      ? askProvider
+      : `see kubectl describe synctarget ${target}, and the log of its agent`;
+    throw unavailable(
+      `there is no way to pod ${JSON.stringify(call.pod.metadata.name)}: neither is this server connected to ${target}, nor is the agent of ${target} connected to this server; ${next}`,
+    );
+  }
+
+  async #placeOf({ cluster, signal }: PodCall, target: string): Promise<Place> {
+    if (!isSharedTargetName(target)) return { cluster, name: target };
+    const place = await this.#options.sharedTarget?.(cluster, target, signal);
+    if (place !== undefined) return place;
+    throw unavailable(
+      `who has ${target} does not offer its clusters to this workspace, or not any more; see kubectl get apibindings`,
+    );
   }
 
   #count(cluster: ClusterName): () => void {
@@ -126,8 +152,13 @@ function requestOf({ cluster, pod, subresource, method, query, headers }: PodCal
   };
 }
 
-/** The SyncTarget that a copy is from: its name, and its uid at the time. */
-function whereabouts(pod: KubernetesObject): { readonly target: string; readonly uid: string } {
+/** The SyncTarget that a copy is from: what its logical cluster calls it, and its uid at the time. */
+interface Whereabouts {
+  readonly target: string;
+  readonly uid: string;
+}
+
+function whereabouts(pod: KubernetesObject): Whereabouts {
   const [target, another] = [...statesOf(pod.metadata.labels as StringMap | undefined)]
     .filter(([, state]) => state === stateUpsync)
     .map(([name]) => name);
@@ -140,6 +171,25 @@ function copyOf(pod: KubernetesObject) {
   const found = parseCopyOf(stringMember(annotations as StringMap | undefined, copyOfAnnotation));
   if (found === undefined) throw notACopy(name);
   return found;
+}
+
+const askProvider = "ask who offers it";
+
+function unavailable(message: string): StatusError {
+  const details = { retryAfterSeconds: 1 };
+  return new StatusError({ code: 503, reason: "ServiceUnavailable", message, details });
+}
+
+/** Addresses, accounts and rights in a cluster are the affair of whoever has it. What it says about a Pod is said to the Pod's owner. */
+function asToldToTenants(error: unknown, target: string): unknown {
+  if (!(error instanceof StatusError)) return error;
+  const { code } = error;
+  if (code === 401 || code === 403)
+    return new StatusError({
+      ...{ code: 403, reason: "Forbidden" },
+      message: `${target} lets nobody of the control plane do this: ${askProvider}`,
+    });
+  return code < 500 ? error : unavailable(`${target} cannot be reached now: ${askProvider}`);
 }
 
 function notACopy(name: string): StatusError {
