@@ -324,6 +324,11 @@ export {
 export {
   isPodSubresource,
   join,
+  type MetricsCall,
+  type MetricsRequest,
+  metricsQuestionsAtOnce,
+  metricsQuestionsMax,
+  metricsTimeoutMs,
   muxProtocol,
   type Place,
   type PodAnswer,
@@ -332,6 +337,9 @@ export {
   type PodConnectionsOptions,
   PodDoor,
   type PodDoorOptions,
+  PodMetrics,
+  type PodMetricsOptions,
+  type PodMetricsQuestion,
   type PodRequest,
   type PodSubresource,
   type PodWay,
@@ -342,4 +350,5 @@ export {
   type TunnelOptions,
   Tunnels,
   type TunnelsOptions,
+  type Whereabouts,
 } from "./tunnel/index.ts";

@@ -44,7 +44,14 @@ import { type HealthChecks, pingCheck } from "./health/index.ts";
 import { type ServerGauges, ServerMetrics } from "./metrics/index.ts";
 import { namespaceGuard, namespaceSource } from "./namespace-source.ts";
 import { answer, type PipelineRooms } from "./pipeline.ts";
-import { builtIns, type Catalog, Registry, type ResourceDefinition } from "./registry/index.ts";
+import {
+  type BesideResource,
+  builtIns,
+  type Catalog,
+  ExtendedCatalog,
+  Registry,
+  type ResourceDefinition,
+} from "./registry/index.ts";
 import type { ApiRequest, ApiResponse, MaybePromise } from "./request/api-request.ts";
 import { observe } from "./request-sample.ts";
 import type { PublishedDocuments } from "./routing/index.ts";
@@ -100,6 +107,8 @@ export interface ApiServerOptions extends TrafficOptions {
   readonly syncerViews?: ((sources: SyncerViewSources) => SyncerViews) | undefined;
   /** Things to do with objects that their definitions do not name: `pods/exec` of Pods that run elsewhere. */
   readonly furtherSubresources?: ((authorizer: Authorizer) => FurtherSubresource) | undefined;
+  /** Served where other resources are. They are for those who ask, and do not count as content of a logical cluster. */
+  readonly besides?: readonly BesideResource[] | undefined;
   /** Gives memory back that is no longer needed; called while everything is read through. */
   readonly tidyMemory?: (() => void) | undefined;
 }
@@ -190,7 +199,7 @@ export class ApiServer {
       tenancy: this.#tenancy,
       forwarder: this.#forwarder,
       services: this.#services,
-      catalog: sharing.catalog,
+      catalog: this.#shownCatalog(),
       health: this.#healthChecks(),
       metrics,
       snapshots: options.snapshots,
@@ -222,6 +231,12 @@ export class ApiServer {
       onError: (error, issuer) =>
         log.warn({ err: error, issuer }, "an issuer of a workspace type cannot be used"),
     });
+  }
+
+  #shownCatalog(): Catalog {
+    const { besides = [] } = this.#options;
+    const { catalog } = this.#sharing;
+    return besides.length === 0 ? catalog : new ExtendedCatalog(catalog, besides);
   }
 
   #virtualWorkspaces(): VirtualWorkspaces {

@@ -11,6 +11,8 @@ import { covers } from "./workloads/index.ts";
 export interface PodServices extends PodEndpointsOptions {
   /** The server is made first, the client of it second. */
   attach(client: Client): void;
+  /** Throws while there is none. */
+  readonly client: () => Client;
 }
 
 const followMs = 1000;
@@ -24,6 +26,7 @@ export function podServices(clock: Clock): PodServices {
   };
   return {
     clock,
+    client: attached,
     attach: (given) => {
       client = given;
     },

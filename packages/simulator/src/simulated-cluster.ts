@@ -29,6 +29,7 @@ import {
   type PortOptions,
 } from "./front/index.ts";
 import { ownManager, workloadKinds } from "./kinds/index.ts";
+import { metricsKinds } from "./metrics-services.ts";
 import type { NodeOptions } from "./nodes/index.ts";
 import { podServices } from "./pod-services.ts";
 import type { Generation } from "./shapes/index.ts";
@@ -46,6 +47,8 @@ export interface SimulatedClusterOptions {
   /** Opens a port; without it, the cluster is reached in process only. */
   readonly listen?: PortOptions;
   readonly kubelet?: Partial<KubeletSettings>;
+  /** False for a cluster without metrics-server: it does not say what Pods use. */
+  readonly metrics?: boolean;
   /** Warnings and errors go to stderr if left out. */
   readonly log?: ServerLog;
 }
@@ -85,7 +88,10 @@ export async function startSimulatedCluster(
   const authorization = `Bearer ${token}`;
   const storage = new MemoryStorage();
   const services = podServices(clock);
-  const resources = workloadKinds(generation, services);
+  const resources = [
+    ...workloadKinds(generation, services),
+    ...(options.metrics === false ? [] : metricsKinds(services.client, clock)),
+  ];
   const gates = { authenticator: authenticatorFor(token), authorizer: bootstrapAuthorizer };
   const server = new ApiServer({ storage, clock, random, log, ...gates, resources });
   // Its own controllers go straight in: what befalls clients does not befall them.

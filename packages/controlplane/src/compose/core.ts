@@ -13,6 +13,7 @@ import {
   anyOf,
   bootstrapAuthorizer,
   clusterUnit,
+  podMetricsKind,
   type RequestAuthenticator,
   type ServerLog,
   type TrafficOptions,
@@ -187,6 +188,12 @@ export class Core {
           client,
         }),
       resources: [...this.#physicalClusters.resources, ...(extensions.resources ?? [])],
+      besides: [
+        {
+          definition: podMetricsKind(this.#physicalClusters.podMetrics),
+          beside: { group: "", version: "v1", resource: "pods" },
+        },
+      ],
       webhooks: { denyPrivateAddresses: parts.webhookDenyPrivateAddresses === true },
       ...(parts.mounts === undefined ? {} : { mounts: parts.mounts }),
       audit: parts.trail,

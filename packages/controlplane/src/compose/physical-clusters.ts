@@ -10,6 +10,7 @@ import {
   multiclusterParts,
   type Patience,
   PodConnections,
+  PodMetrics,
   runMulticluster,
   type SharedTarget,
   type SightPatience,
@@ -112,6 +113,8 @@ export class PhysicalClusters {
   /** Agents that are connected to this process. */
   readonly tunnels: Tunnels;
   readonly connections: PodConnections;
+  /** What the Pods of a logical cluster use. */
+  readonly podMetrics: PodMetrics;
   readonly #key: SealingKey;
   readonly #targets = new Targets();
 
@@ -131,6 +134,7 @@ export class PhysicalClusters {
       tunnels: this.tunnels,
       sharedTarget,
     });
+    this.podMetrics = new PodMetrics({ connections: this.connections, client, clock });
   }
 
   /** What the controllers are to do. `server` is where agents reach this one, as soon as that is known. */

@@ -59,6 +59,18 @@ export interface PodCall {
   readonly signal: AbortSignal;
 }
 
+/** Who asks. */
+type From = Pick<PodCall, "cluster" | "signal">;
+
+export interface MetricsCall {
+  readonly from: From;
+  readonly where: Whereabouts;
+  /** Upstream. */
+  readonly namespace: string;
+  /** Of one Pod, in the cluster. */
+  readonly name?: string | undefined;
+}
+
 export const sessionsPerClusterMaxDefault = 256;
 
 export class PodConnections {
@@ -72,8 +84,8 @@ export class PodConnections {
   /** Counted until `done` of the answer is called. */
   async open(call: PodCall): Promise<PodAnswer & { readonly done: () => void }> {
     const request = requestOf(call);
-    const where = whereabouts(call.pod);
-    const way = await this.#wayTo(call, where);
+    const { where } = copied(call.pod);
+    const way = await this.#wayTo(call, where, `pod ${JSON.stringify(call.pod.metadata.name)}`);
     const done = this.#count(call.cluster);
     try {
       return { ...(await way.open(request, call.signal)), done };
@@ -83,12 +95,28 @@ export class PodConnections {
     }
   }
 
+  /** What the Pods of a namespace use in one cluster, as that says it: PodMetrics as JSON. */
+  async metrics({ from, where, namespace, name }: MetricsCall): Promise<AsyncIterable<Uint8Array>> {
+    const way = await this.#wayTo(from, where, "what Pods use");
+    try {
+      const request = { metrics: "pods", cluster: from.cluster, namespace, name } as const;
+      const answer = await way.open(request, from.signal);
+      if ("body" in answer) return answer.body;
+      answer.connection.destroy();
+      throw statusError.unavailable(
+        `${where.target} makes no sense: it answered by another protocol`,
+      );
+    } catch (error) {
+      throw isSharedTargetName(where.target) ? asToldToTenants(error, where.target) : error;
+    }
+  }
+
   /** Logical clusters with sessions, for tests and metrics. */
   get openSessions(): ReadonlyMap<ClusterName, number> {
     return this.#open;
   }
 
-  async #wayTo(call: PodCall, { target, uid }: Whereabouts): Promise<PodWay> {
+  async #wayTo(call: From, { target, uid }: Whereabouts, what: string): Promise<PodWay> {
     const { targets, tunnels } = this.#options;
     const { cluster, name } = await this.#placeOf(call, target);
     const connection = targets.get({ cluster, namespace: "", name });
@@ -100,11 +128,11 @@ export class PodConnections {
       ? askProvider
       : `see kubectl describe synctarget ${target}, and the log of its agent`;
     throw unavailable(
-      `there is no way to pod ${JSON.stringify(call.pod.metadata.name)}: neither is this server connected to ${target}, nor is the agent of ${target} connected to this server; ${next}`,
+      `there is no way to ${what}: neither is this server connected to ${target}, nor is the agent of ${target} connected to this server; ${next}`,
     );
   }
 
-  async #placeOf({ cluster, signal }: PodCall, target: string): Promise<Place> {
+  async #placeOf({ cluster, signal }: From, target: string): Promise<Place> {
     if (!isSharedTargetName(target)) return { cluster, name: target };
     const place = await this.#options.sharedTarget?.(cluster, target, signal);
     if (place !== undefined) return place;
@@ -137,7 +165,7 @@ export class PodConnections {
 
 function requestOf({ cluster, pod, subresource, method, query, headers }: PodCall): PodRequest {
   const { namespace = "" } = pod.metadata;
-  const copy = copyOf(pod);
+  const { copy } = copied(pod);
   const { name = pod.metadata.name } = copy;
   if (!isName(name) || !isName(namespace)) throw notACopy(pod.metadata.name);
   return {
@@ -153,23 +181,26 @@ function requestOf({ cluster, pod, subresource, method, query, headers }: PodCal
 }
 
 /** The SyncTarget that a copy is from: what its logical cluster calls it, and its uid at the time. */
-interface Whereabouts {
+export interface Whereabouts {
   readonly target: string;
   readonly uid: string;
 }
 
-function whereabouts(pod: KubernetesObject): Whereabouts {
-  const [target, another] = [...statesOf(pod.metadata.labels as StringMap | undefined)]
+/** Undefined for what is no copy. */
+export function whereabouts({ metadata }: Pick<KubernetesObject, "metadata">) {
+  const [target, another] = [...statesOf(metadata.labels as StringMap | undefined)]
     .filter(([, state]) => state === stateUpsync)
     .map(([name]) => name);
-  if (target === undefined || another !== undefined) throw notACopy(pod.metadata.name);
-  return { target, uid: copyOf(pod).target };
+  const annotations = metadata.annotations as StringMap | undefined;
+  const copy = parseCopyOf(stringMember(annotations, copyOfAnnotation));
+  if (target === undefined || another !== undefined || copy === undefined) return undefined;
+  const where: Whereabouts = { target, uid: copy.target };
+  return { where, copy };
 }
 
-function copyOf(pod: KubernetesObject) {
-  const { name, annotations } = pod.metadata;
-  const found = parseCopyOf(stringMember(annotations as StringMap | undefined, copyOfAnnotation));
-  if (found === undefined) throw notACopy(name);
+function copied(pod: KubernetesObject) {
+  const found = whereabouts(pod);
+  if (found === undefined) throw notACopy(pod.metadata.name);
   return found;
 }
 

@@ -5,6 +5,7 @@ import type { ClusterName } from "@kcp-ts/machinery/names";
 import { isStatusError } from "@kcp-ts/machinery/status";
 import { Client, responseBody, type TransportRequest } from "@kcp-ts/sdk";
 import { downstreamNamespace } from "../syncer/index.ts";
+import { type MetricsRequest, readMetricsRequest } from "./metrics-request.ts";
 import { PodDoor } from "./pod-door.ts";
 import { type PodRequest, passedOn, readPodRequest } from "./pod-request.ts";
 
@@ -47,6 +48,8 @@ function cluster(options: { locator?: string; status?: number } = {}) {
       const said = { kind: "Status", code: status, message: "no, says the cluster" };
       return answer(status, status === 200 ? { line: 1 } : said);
     }
+    if (sent.path.startsWith(`/apis/metrics.k8s.io/v1beta1/namespaces/${home}/pods`))
+      return answer(options.status ?? 200, { items: [] });
     const missing = { kind: "Status", reason: "NotFound", code: 404, details: { name: "x" } };
     return answer(404, missing);
   };
@@ -55,6 +58,7 @@ function cluster(options: { locator?: string; status?: number } = {}) {
 }
 
 const { signal } = new AbortController();
+const ofNamespace: MetricsRequest = { metrics: "pods", ...at };
 
 async function refusal(opening: Promise<unknown>) {
   const error = await opening.then(
@@ -183,5 +187,48 @@ describe("headers of a client", () => {
       "sec-websocket-key": "k",
       "sec-websocket-protocol": "v5.channel.k8s.io",
     });
+  });
+});
+
+describe("a question about what Pods use", () => {
+  it("goes to the namespace that was made for it, and to no other", async () => {
+    const { asked, door } = cluster();
+    await door.open(ofNamespace, signal);
+    await door.open({ ...ofNamespace, name: "web-1" }, signal);
+    const path = `/apis/metrics.k8s.io/v1beta1/namespaces/${home}/pods`;
+    assert.deepEqual(
+      asked.map((one) => one.path).filter((one) => one.startsWith("/apis/")),
+      [path, `${path}?fieldSelector=metadata.name%3Dweb-1`],
+    );
+    for (const changes of [
+      { cluster: "tenant-b" },
+      { namespace: "other" },
+      { syncTarget: { name: "east", cluster: "root", uid: "target-2" } },
+    ]) {
+      const { asked, door } = cluster({ locator: locator(changes) });
+      await assert.rejects(door.open(ofNamespace, signal), /is not ours/);
+      assert.ok(asked.every((one) => !one.path.startsWith("/apis/")));
+    }
+  });
+
+  it("says which right is missing", async () => {
+    const { door } = cluster({ status: 403 });
+    await assert.rejects(door.open(ofNamespace, signal), /needs list on pods\.metrics\.k8s\.io/);
+  });
+
+  it("is read strictly when it came over a wire", () => {
+    assert.deepEqual(readMetricsRequest({ ...ofNamespace, more: 1 } as never), ofNamespace);
+    const one = { ...ofNamespace, name: "web-1" };
+    assert.deepEqual(readMetricsRequest(one as never), one);
+    for (const wrong of [
+      null,
+      { ...ofNamespace, metrics: "nodes" },
+      { ...ofNamespace, namespace: "../kube-system" },
+      { ...ofNamespace, namespace: "a/b" },
+      { ...ofNamespace, name: "x?labelSelector=" },
+      { ...ofNamespace, cluster: "*" },
+      { ...ofNamespace, name: 1 },
+    ])
+      assert.equal(readMetricsRequest(wrong as never), undefined, JSON.stringify(wrong));
   });
 });

@@ -19,6 +19,7 @@ import {
 } from "@kcp-ts/sdk";
 import { namespaceLocatorAnnotations } from "../api/index.ts";
 import { downstreamNamespace, parseLocator, type TargetIdentity } from "../syncer/index.ts";
+import type { MetricsRequest } from "./metrics-request.ts";
 import { type PodRequest, picked, returnedHeaders } from "./pod-request.ts";
 
 /** The connection itself, or what the cluster says instead. */
@@ -32,7 +33,7 @@ export type PodAnswer =
 
 /** Throws a StatusError when there is no way. */
 export interface PodWay {
-  open(request: PodRequest, signal: AbortSignal): Promise<PodAnswer>;
+  open(request: PodRequest | MetricsRequest, signal: AbortSignal): Promise<PodAnswer>;
 }
 
 export interface PodDoorOptions {
@@ -64,11 +65,33 @@ export class PodDoor implements PodWay {
     this.#options = options;
   }
 
-  async open(request: PodRequest, signal: AbortSignal): Promise<PodAnswer> {
+  open(request: PodRequest | MetricsRequest, signal: AbortSignal): Promise<PodAnswer> {
+    return "metrics" in request ? this.#metrics(request, signal) : this.#session(request, signal);
+  }
+
+  /** Of a namespace that was not made here, there is nothing to tell. */
+  async #metrics(request: MetricsRequest, signal: AbortSignal): Promise<PodAnswer> {
     const { client, target } = this.#options;
+    const { name } = request;
+    const namespace = downstreamNamespace(target, request);
+    const right = "list on pods.metrics.k8s.io";
+    const home = await this.#asked(right, () =>
+      client.resource(namespaces).find({ name: namespace }, { signal }),
+    );
+    this.#checkNamespace(request, home);
+    const selector = name === undefined ? "" : `?fieldSelector=metadata.name%3D${name}`;
+    const path = `/apis/metrics.k8s.io/v1beta1/namespaces/${namespace}/pods${selector}`;
+    const headers = { accept: "application/json" };
+    const sent = { method: "GET", path, headers, signal, retriesMax: 0 } as const;
+    return await this.#answered(right, await this.#asked(right, () => client.send(sent)));
+  }
+
+  async #session(request: PodRequest, signal: AbortSignal): Promise<PodAnswer> {
+    const { client, target } = this.#options;
+    const right = `get and create on pods/${request.subresource}`;
     const namespace = downstreamNamespace(target, request);
     const { name, subresource, method, query, headers } = request;
-    const [home, pod] = await this.#asked(request, () =>
+    const [home, pod] = await this.#asked(right, () =>
       Promise.all([
         client.resource(namespaces).find({ name: namespace }, { signal }),
         client.resource(pods).find({ namespace, name }, { signal }),
@@ -81,16 +104,31 @@ export class PodDoor implements PodWay {
     const path = `/api/v1/namespaces/${namespace}/pods/${name}/${subresource}?${parameters}`;
     const sent = { method, path, headers, signal, retriesMax: 0 } as const;
     const isUpgrade = headers["upgrade"] !== undefined;
-    const response = await this.#asked<UpgradeResponse>(request, () =>
+    const response = await this.#asked<UpgradeResponse>(right, () =>
       isUpgrade ? client.upgrade(sent) : client.send(sent),
     );
-    return await this.#answered(request, response);
+    return await this.#answered(right, response);
   }
 
   #check(
-    { cluster, namespace, name, uid }: PodRequest,
+    request: PodRequest,
     home: KubernetesObject | undefined,
     pod: KubernetesObject | undefined,
+  ): void {
+    const { target } = this.#options;
+    const { name, uid } = request;
+    this.#checkNamespace(request, home);
+    if (pod === undefined || pod.metadata.uid !== uid)
+      throw new StatusError({
+        code: 404,
+        reason: "NotFound",
+        message: `pod ${JSON.stringify(name)} is not in ${target.name} any more: look for its successor with kubectl get pods`,
+      });
+  }
+
+  #checkNamespace(
+    { cluster, namespace, name = "" }: PodRequest | MetricsRequest,
+    home: KubernetesObject | undefined,
   ): void {
     const { target } = this.#options;
     const annotations = home?.metadata.annotations;
@@ -103,15 +141,9 @@ export class PodDoor implements PodWay {
       locator.namespace === namespace;
     if (home !== undefined && !isOurs)
       throw statusError.forbidden(podResource, name, `its namespace in ${target.name} is not ours`);
-    if (pod === undefined || pod.metadata.uid !== uid)
-      throw new StatusError({
-        code: 404,
-        reason: "NotFound",
-        message: `pod ${JSON.stringify(name)} is not in ${target.name} any more: look for its successor with kubectl get pods`,
-      });
   }
 
-  async #answered(request: PodRequest, response: UpgradeResponse): Promise<PodAnswer> {
+  async #answered(right: string, response: UpgradeResponse): Promise<PodAnswer> {
     const headers = picked(response.headers, returnedHeaders);
     if (isUpgraded(response)) {
       const connection = response.connection as Duplex;
@@ -121,21 +153,21 @@ export class PodDoor implements PodWay {
     if (status < 400) return { status, headers, body };
     const said = await shortText(body);
     throw this.#refusal(
-      request,
+      right,
       status,
       messageOf(said, headerText(response.headers, "content-type")),
     );
   }
 
   /** What the cluster means is said as the cluster's: that its credentials are bad is not the user's fault. */
-  async #asked<Answer>(request: PodRequest, ask: () => Promise<Answer>): Promise<Answer> {
+  async #asked<Answer>(right: string, ask: () => Promise<Answer>): Promise<Answer> {
     const { name: target } = this.#options.target;
     try {
       return await ask();
     } catch (error) {
       if (error instanceof StatusError)
         throw error.code === 401 || error.code === 403
-          ? this.#refusal(request, error.code, error.message)
+          ? this.#refusal(right, error.code, error.message)
           : error;
       if (!isTransportError(error)) throw error;
       throw statusError.unavailable(
@@ -144,7 +176,7 @@ export class PodDoor implements PodWay {
     }
   }
 
-  #refusal({ subresource }: PodRequest, code: number, said: string): StatusError {
+  #refusal(right: string, code: number, said: string): StatusError {
     const { name: target } = this.#options.target;
     if (code === 401)
       return statusError.unavailable(
@@ -154,7 +186,7 @@ export class PodDoor implements PodWay {
       return new StatusError({
         code,
         reason: "Forbidden",
-        message: `${target} lets nobody of the control plane do this (${said}): its account needs get and create on pods/${subresource}`,
+        message: `${target} lets nobody of the control plane do this (${said}): its account needs ${right}`,
       });
     return new StatusError({ code, reason: reasons.get(code) ?? "InternalError", message: said });
   }

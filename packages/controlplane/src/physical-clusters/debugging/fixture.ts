@@ -118,6 +118,40 @@ export function podPath(name: string): string {
   return `/api/v1/namespaces/default/pods/${name}`;
 }
 
+export interface Usage {
+  readonly status: number;
+  readonly text: string;
+  readonly warnings: string;
+  /** Names of Pods with what their containers use, as in `web-1: web cpu=5m memory=8Mi`. */
+  readonly pods: readonly string[];
+}
+
+interface PodMetrics {
+  readonly metadata: { readonly name: string };
+  readonly containers: readonly { readonly name: string; readonly usage: object }[];
+}
+
+/** What `kubectl top pods` asks. `query` begins with a question mark, or is `/` and the name of a Pod. */
+export async function top(client: Client, query = "", namespace = "default"): Promise<Usage> {
+  const path = `/apis/metrics.k8s.io/v1beta1/namespaces/${namespace}/pods${query}`;
+  try {
+    const response = await client.send({ method: "GET", path, retriesMax: 0 });
+    const text = await response.body.text();
+    const said = JSON.parse(text) as PodMetrics & { items?: readonly PodMetrics[] };
+    const pods = (said.items ?? [said]).map(({ metadata, containers }) => {
+      const used = containers.map(({ name, usage }) =>
+        [name, ...Object.entries(usage).map((pair) => pair.join("="))].join(" "),
+      );
+      return `${metadata.name}: ${used.join(", ")}`;
+    });
+    const warnings = String(response.headers["warning"] ?? "");
+    return { status: response.status, text, warnings, pods };
+  } catch (error) {
+    if (!isStatusError(error)) throw error;
+    return { status: error.code, text: error.message, warnings: "", pods: [] };
+  }
+}
+
 /** The status, and what was said. */
 export async function log(client: Client, path: string): Promise<Session> {
   try {

@@ -14,6 +14,9 @@ export const modes: readonly Mode[] = ["Push", "Pull"];
 export const tenants = ["one", "two"] as const;
 export type Tenant = (typeof tenants)[number];
 
+/** By which the metrics of one are told from the other's. */
+export const usage: Readonly<Record<Tenant, string>> = { one: "111m", two: "222m" };
+
 const rbac = { group: "rbac.authorization.k8s.io", version: "v1", namespaced: false };
 const clusterRoles = defineResource<DynamicObject>({
   ...{ ...rbac, resource: "clusterroles", kind: "ClusterRole" },
@@ -77,9 +80,12 @@ export async function setTenantsStage(
     tenants.map(async (name) => {
       const client = plane.clientFor(name);
       await bind(client, "compute");
-      await client
-        .resource(deployments)
-        .create(web("web", 1, { "sim.kcp.io/log": `treasure of ${name}` }));
+      await client.resource(deployments).create(
+        web("web", 1, {
+          "sim.kcp.io/log": `treasure of ${name}`,
+          "sim.kcp.io/usage": `cpu=${usage[name]}`,
+        }),
+      );
       const [pod] = await runningPods(client, "web", 1);
       assert.ok(pod !== undefined);
       return [name, pod] as const;

@@ -16,8 +16,8 @@ import {
 } from "@kcp-ts/multicluster";
 import { type DynamicObject, defineResource } from "@kcp-ts/sdk";
 import { deployments, eventually } from "../fixture.ts";
-import { apiBindings, called } from "../tenants.ts";
-import { exec, log, networkClient, podPath, pods, runningPods } from "./fixture.ts";
+import { apiBindings, called, namespacesByOwner } from "../tenants.ts";
+import { exec, log, networkClient, podPath, pods, runningPods, top } from "./fixture.ts";
 import {
   grant,
   modes,
@@ -25,6 +25,7 @@ import {
   type Tenant,
   type TenantsStage,
   tenants,
+  usage,
 } from "./tenants-stage.ts";
 
 const events = defineResource<DynamicObject>({
@@ -100,6 +101,29 @@ for (const mode of modes) {
       }
     });
 
+    it("are told what their own Pods use, and nothing of others'", async () => {
+      for (const tenant of tenants) {
+        const client = await stage.inside(tenant);
+        const { name } = stage.pods[tenant].metadata;
+        const mine = [`${name}: web cpu=${usage[tenant]} memory=8Mi`];
+        // In Pull mode the tunnel may be a moment behind.
+        await eventually(async () => assert.equal((await top(client)).status, 200));
+        for (const query of ["", "?labelSelector=app%3Dweb", `/${name}`])
+          assert.deepEqual((await top(client, query)).pods, mine);
+        const theirs = stage.pods[other(tenant)].metadata.name;
+        assert.equal((await top(client, `/${theirs}`)).status, 404);
+        const [inCluster = ""] =
+          (await namespacesByOwner(stage.east.client)).get(other(tenant)) ?? [];
+        assert.deepEqual((await top(client, "", inCluster)).pods, []);
+        assert.equal((await top(client, `/..%2f..%2f${inCluster}%2fpods`)).pods.length, 0);
+        const elsewhere = client.withBasePath(`/clusters/${other(tenant)}`);
+        for (const query of ["", `/${theirs}`]) {
+          assert.equal((await top(elsewhere, query)).status, 403);
+          assert.equal((await top(client.withBasePath("/clusters/*"), query)).status, 403);
+        }
+      }
+    });
+
     it("are the only ones: neither who offers the clusters nor who syncs gets at Pods by a view", async () => {
       const { metadata } = await stage.plane
         .clientFor("compute")
@@ -120,6 +144,7 @@ for (const mode of modes) {
             assert.ok(status >= 400 && status < 500, `${who} got ${status} by ${base}`);
             assert.ok(!text.includes("treasure"));
           }
+          assert.ok((await top(client.withBasePath(base))).status >= 400, `${who} by ${base}`);
         }
       }
     });
@@ -167,6 +192,7 @@ for (const mode of modes) {
       const path = podPath(stage.pods.one.metadata.name);
       await eventually(async () => assert.equal((await log(client, path)).status, 200));
       assert.equal((await exec(client, path)).status, 403);
+      assert.equal((await top(client)).status, 403);
       // The same role somewhere else is none here.
       const elsewhere = await networkClient(t, plane, { cluster: "two", user: bob });
       const theirs = podPath(stage.pods.two.metadata.name);
@@ -214,6 +240,8 @@ for (const mode of modes) {
         assert.equal(await client.resource(apiBindings).find({ name: "kubernetes" }), undefined),
       );
       for (const ask of [exec, log]) assert.equal((await ask(client, path)).status, 404);
+      // Where no Pods are served, nothing is said of what they use.
+      assert.equal((await top(client)).status, 404);
       // Who stays, stays.
       const two = await stage.inside("two");
       const [pod] = await runningPods(two, "web", 1);
@@ -243,7 +271,10 @@ describe("copies of tenants", () => {
       const { status, text } = await log(client, path);
       assert.equal(status, 503);
       assert.match(text, /cannot be reached/);
-      assert.doesNotMatch(text, /127\.0\.0\.1|ECONN|synctarget/);
+      const used = await top(client);
+      assert.equal(used.status, 503);
+      for (const told of [text, used.text])
+        assert.doesNotMatch(told, /127\.0\.0\.1|ECONN|synctarget/);
     }
     await stage.east.faults.heal();
     for (const tenant of tenants) {
