@@ -322,6 +322,10 @@ export {
   traffic,
 } from "./traffic/index.ts";
 export {
+  type ClusterRequest,
+  type EphemeralRequest,
+  ephemeralBytesMax,
+  ephemeralOf,
   isPodSubresource,
   join,
   type MetricsCall,
@@ -347,6 +351,7 @@ export {
   runTunnel,
   type SharedTarget,
   sessionsPerClusterMaxDefault,
+  strategicMergePatch,
   type TunnelOptions,
   Tunnels,
   type TunnelsOptions,

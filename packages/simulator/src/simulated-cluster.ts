@@ -31,7 +31,7 @@ import {
 import { ownManager, workloadKinds } from "./kinds/index.ts";
 import { metricsKinds } from "./metrics-services.ts";
 import type { NodeOptions } from "./nodes/index.ts";
-import { podServices } from "./pod-services.ts";
+import { type PodServices, podServices } from "./pod-services.ts";
 import type { Generation } from "./shapes/index.ts";
 import { warningsToStderr } from "./warnings-log.ts";
 
@@ -88,10 +88,7 @@ export async function startSimulatedCluster(
   const authorization = `Bearer ${token}`;
   const storage = new MemoryStorage();
   const services = podServices(clock);
-  const resources = [
-    ...workloadKinds(generation, services),
-    ...(options.metrics === false ? [] : metricsKinds(services.client, clock)),
-  ];
+  const resources = [...workloadKinds(generation, services), ...metricsOf(options, services)];
   const gates = { authenticator: authenticatorFor(token), authorizer: bootstrapAuthorizer };
   const server = new ApiServer({ storage, clock, random, log, ...gates, resources });
   // Its own controllers go straight in: what befalls clients does not befall them.
@@ -150,6 +147,13 @@ export async function startSimulatedCluster(
     close,
     [Symbol.asyncDispose]: close,
   };
+}
+
+function metricsOf(
+  { metrics, clock = systemClock }: SimulatedClusterOptions,
+  { client }: PodServices,
+) {
+  return metrics === false ? [] : metricsKinds(client, clock);
 }
 
 function authenticatorFor(token: string): RequestAuthenticator {

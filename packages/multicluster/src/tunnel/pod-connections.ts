@@ -7,6 +7,7 @@
  * Who uses clusters of another workspace has other names for them. What those mean is asked anew each time, since offers end; and such users are told what
  * concerns their Pods, not how the control plane gets on with somebody else's cluster.
  */
+import type { JsonObject, JsonValue } from "@kcp-ts/machinery/json";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { StatusError, statusError } from "@kcp-ts/machinery/status";
 import { type KubernetesObject, type StringMap, stringMember } from "@kcp-ts/sdk";
@@ -95,17 +96,33 @@ export class PodConnections {
     }
   }
 
+  /** Adds ephemeral containers to a Pod. Answers with those that it has then. */
+  async addContainers(
+    call: Pick<PodCall, "cluster" | "pod" | "signal">,
+    patch: JsonObject,
+    isDryRun: boolean,
+  ): Promise<readonly JsonValue[]> {
+    const { where, copy } = copied(call.pod);
+    const { name, namespace = "" } = call.pod.metadata;
+    const inside = copy.name ?? name;
+    if (!isName(inside) || !isName(namespace)) throw notACopy(name);
+    const way = await this.#wayTo(call, where, `pod ${JSON.stringify(name)}`);
+    const { cluster, signal } = call;
+    const of = { cluster, namespace, name: inside, uid: copy.uid };
+    try {
+      const answer = await way.open({ ephemeral: patch, isDryRun, ...of }, signal);
+      return containersOf(await wholeText(answer));
+    } catch (error) {
+      throw isSharedTargetName(where.target) ? asToldToTenants(error, where.target) : error;
+    }
+  }
+
   /** What the Pods of a namespace use in one cluster, as that says it: PodMetrics as JSON. */
   async metrics({ from, where, namespace, name }: MetricsCall): Promise<AsyncIterable<Uint8Array>> {
     const way = await this.#wayTo(from, where, "what Pods use");
     try {
       const request = { metrics: "pods", cluster: from.cluster, namespace, name } as const;
-      const answer = await way.open(request, from.signal);
-      if ("body" in answer) return answer.body;
-      answer.connection.destroy();
-      throw statusError.unavailable(
-        `${where.target} makes no sense: it answered by another protocol`,
-      );
+      return bodyOf(await way.open(request, from.signal));
     } catch (error) {
       throw isSharedTargetName(where.target) ? asToldToTenants(error, where.target) : error;
     }
@@ -221,6 +238,37 @@ function asToldToTenants(error: unknown, target: string): unknown {
       message: `${target} lets nobody of the control plane do this: ${askProvider}`,
     });
   return code < 500 ? error : unavailable(`${target} cannot be reached now: ${askProvider}`);
+}
+
+function bodyOf(answer: PodAnswer): AsyncIterable<Uint8Array> {
+  if ("body" in answer) return answer.body;
+  answer.connection.destroy();
+  throw statusError.unavailable("the cluster answered by another protocol than it was asked");
+}
+
+/** Of a Pod: as large as an object may be. */
+const podBytesMax = 3 << 20;
+
+async function wholeText(answer: PodAnswer): Promise<string> {
+  const parts: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const part of bodyOf(answer)) {
+    bytes += part.length;
+    if (bytes > podBytesMax) throw statusError.unavailable("the cluster's answer is no Pod");
+    parts.push(part);
+  }
+  return Buffer.concat(parts).toString("utf8");
+}
+
+function containersOf(text: string): readonly JsonValue[] {
+  try {
+    const { spec } = JSON.parse(text) as { spec?: { ephemeralContainers?: JsonValue } };
+    const { ephemeralContainers: found } = spec ?? {};
+    if (Array.isArray(found)) return found as readonly JsonValue[];
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
+  }
+  throw statusError.unavailable("the cluster's answer is no Pod with ephemeral containers");
 }
 
 function notACopy(name: string): StatusError {

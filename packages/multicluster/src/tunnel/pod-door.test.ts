@@ -5,6 +5,7 @@ import type { ClusterName } from "@kcp-ts/machinery/names";
 import { isStatusError } from "@kcp-ts/machinery/status";
 import { Client, responseBody, type TransportRequest } from "@kcp-ts/sdk";
 import { downstreamNamespace } from "../syncer/index.ts";
+import { ephemeralOf, readEphemeralRequest } from "./ephemeral-request.ts";
 import { type MetricsRequest, readMetricsRequest } from "./metrics-request.ts";
 import { PodDoor } from "./pod-door.ts";
 import { type PodRequest, passedOn, readPodRequest } from "./pod-request.ts";
@@ -48,6 +49,8 @@ function cluster(options: { locator?: string; status?: number } = {}) {
       const said = { kind: "Status", code: status, message: "no, says the cluster" };
       return answer(status, status === 200 ? { line: 1 } : said);
     }
+    if (sent.path.startsWith(`/api/v1/namespaces/${home}/pods/web-1/ephemeralcontainers?`))
+      return answer(options.status ?? 200, { spec: { ephemeralContainers: [] } });
     if (sent.path.startsWith(`/apis/metrics.k8s.io/v1beta1/namespaces/${home}/pods`))
       return answer(options.status ?? 200, { items: [] });
     const missing = { kind: "Status", reason: "NotFound", code: 404, details: { name: "x" } };
@@ -230,5 +233,57 @@ describe("a question about what Pods use", () => {
       { ...ofNamespace, name: 1 },
     ])
       assert.equal(readMetricsRequest(wrong as never), undefined, JSON.stringify(wrong));
+  });
+});
+
+describe("a wish for ephemeral containers", () => {
+  const ephemeral = { ephemeralContainers: [{ name: "look", image: "busybox" }] };
+  const wish = { ephemeral, isDryRun: false, ...at, name: "web-1", uid: "pod-1" };
+
+  it("has containers in it and nothing else, for one Pod", async () => {
+    const { asked, door } = cluster();
+    await door.open(wish, signal);
+    await door.open({ ...wish, isDryRun: true }, signal);
+    const sent = asked.filter(({ method }) => method === "PATCH");
+    const path = `/api/v1/namespaces/${home}/pods/web-1/ephemeralcontainers?fieldManager=kcp-syncer`;
+    assert.deepEqual(
+      sent.map((one) => one.path),
+      [path, `${path}&dryRun=All`],
+    );
+    for (const { body, headers } of sent) {
+      assert.deepEqual(JSON.parse(String(body)), { metadata: { uid: "pod-1" }, spec: ephemeral });
+      assert.equal(headers["content-type"], "application/strategic-merge-patch+json");
+    }
+    const patch = { metadata: { labels: { a: "b" } }, spec: { ...ephemeral, nodeName: "x" } };
+    assert.deepEqual(ephemeralOf(patch), ephemeral);
+    for (const wrong of [{}, [], "x", { spec: {} }, { spec: { ephemeralContainers: {} } }])
+      assert.throws(() => ephemeralOf(wrong), /has a list spec\.ephemeralContainers/);
+  });
+
+  it("does not go to another Pod of that name, nor to a namespace that is another's", async () => {
+    for (const [door, asked] of [
+      [cluster({ locator: locator({ cluster: "tenant-b" }) }), wish],
+      [cluster(), { ...wish, uid: "pod-2" }],
+      [cluster(), { ...wish, cluster: "tenant-b" as ClusterName }],
+    ] as const) {
+      await assert.rejects(door.door.open(asked, signal));
+      assert.ok(door.asked.every(({ method }) => method === "GET"));
+    }
+  });
+
+  it("is read strictly when it came over a wire", () => {
+    const more = { ...wish, ephemeral: { ...ephemeral, hostPID: true }, more: 1 };
+    assert.deepEqual(readEphemeralRequest(more as never), wish);
+    for (const wrong of [
+      null,
+      { ...wish, ephemeral: {} },
+      { ...wish, ephemeral: { ephemeralContainers: "x" } },
+      { ...wish, name: "web-1/exec" },
+      { ...wish, namespace: ".." },
+      { ...wish, uid: "" },
+      { ...wish, isDryRun: "no" },
+      { ...wish, cluster: "*" },
+    ])
+      assert.equal(readEphemeralRequest(wrong as never), undefined, JSON.stringify(wrong));
   });
 });

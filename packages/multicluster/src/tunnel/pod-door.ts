@@ -17,8 +17,9 @@ import {
   stringMember,
   type UpgradeResponse,
 } from "@kcp-ts/sdk";
-import { namespaceLocatorAnnotations } from "../api/index.ts";
+import { namespaceLocatorAnnotations, syncerFieldManager } from "../api/index.ts";
 import { downstreamNamespace, parseLocator, type TargetIdentity } from "../syncer/index.ts";
+import { type EphemeralRequest, strategicMergePatch } from "./ephemeral-request.ts";
 import type { MetricsRequest } from "./metrics-request.ts";
 import { type PodRequest, picked, returnedHeaders } from "./pod-request.ts";
 
@@ -31,9 +32,12 @@ export type PodAnswer =
       readonly body: AsyncIterable<Uint8Array>;
     };
 
+/** What can be asked of a cluster. */
+export type ClusterRequest = PodRequest | MetricsRequest | EphemeralRequest;
+
 /** Throws a StatusError when there is no way. */
 export interface PodWay {
-  open(request: PodRequest | MetricsRequest, signal: AbortSignal): Promise<PodAnswer>;
+  open(request: ClusterRequest, signal: AbortSignal): Promise<PodAnswer>;
 }
 
 export interface PodDoorOptions {
@@ -65,8 +69,35 @@ export class PodDoor implements PodWay {
     this.#options = options;
   }
 
-  open(request: PodRequest | MetricsRequest, signal: AbortSignal): Promise<PodAnswer> {
-    return "metrics" in request ? this.#metrics(request, signal) : this.#session(request, signal);
+  open(request: ClusterRequest, signal: AbortSignal): Promise<PodAnswer> {
+    if ("metrics" in request) return this.#metrics(request, signal);
+    return "ephemeral" in request
+      ? this.#addContainers(request, signal)
+      : this.#session(request, signal);
+  }
+
+  /** The cluster's answer is the Pod as it is then. */
+  async #addContainers(request: EphemeralRequest, signal: AbortSignal): Promise<PodAnswer> {
+    const right = "patch on pods/ephemeralcontainers";
+    const namespace = await this.#found(request, right, signal);
+    const { name, uid, ephemeral, isDryRun } = request;
+    const query = `fieldManager=${syncerFieldManager}${isDryRun ? "&dryRun=All" : ""}`;
+    const path = `/api/v1/namespaces/${namespace}/pods/${name}/ephemeralcontainers?${query}`;
+    // With its uid: the Pod that was looked at, or none.
+    const body = { metadata: { uid }, spec: ephemeral };
+    const headers = { accept: "application/json" };
+    const patch = {
+      method: "PATCH",
+      path,
+      headers,
+      body,
+      contentType: strategicMergePatch,
+    } as const;
+    const { client } = this.#options;
+    const response = await this.#asked(right, () =>
+      client.send({ ...patch, signal, retriesMax: 0 }),
+    );
+    return await this.#answered(right, response);
   }
 
   /** Of a namespace that was not made here, there is nothing to tell. */
@@ -87,17 +118,10 @@ export class PodDoor implements PodWay {
   }
 
   async #session(request: PodRequest, signal: AbortSignal): Promise<PodAnswer> {
-    const { client, target } = this.#options;
+    const { client } = this.#options;
     const right = `get and create on pods/${request.subresource}`;
-    const namespace = downstreamNamespace(target, request);
+    const namespace = await this.#found(request, right, signal);
     const { name, subresource, method, query, headers } = request;
-    const [home, pod] = await this.#asked(right, () =>
-      Promise.all([
-        client.resource(namespaces).find({ name: namespace }, { signal }),
-        client.resource(pods).find({ namespace, name }, { signal }),
-      ]),
-    );
-    this.#check(request, home, pod);
     const parameters = new URLSearchParams(
       query.map(([key, value]): [string, string] => [key, value]),
     );
@@ -110,8 +134,27 @@ export class PodDoor implements PodWay {
     return await this.#answered(right, response);
   }
 
+  /** Its namespace in the cluster, when both have been looked at. */
+  async #found(
+    request: PodRequest | EphemeralRequest,
+    right: string,
+    signal: AbortSignal,
+  ): Promise<string> {
+    const { client, target } = this.#options;
+    const namespace = downstreamNamespace(target, request);
+    const { name } = request;
+    const [home, pod] = await this.#asked(right, () =>
+      Promise.all([
+        client.resource(namespaces).find({ name: namespace }, { signal }),
+        client.resource(pods).find({ namespace, name }, { signal }),
+      ]),
+    );
+    this.#check(request, home, pod);
+    return namespace;
+  }
+
   #check(
-    request: PodRequest,
+    request: PodRequest | EphemeralRequest,
     home: KubernetesObject | undefined,
     pod: KubernetesObject | undefined,
   ): void {
@@ -127,7 +170,7 @@ export class PodDoor implements PodWay {
   }
 
   #checkNamespace(
-    { cluster, namespace, name = "" }: PodRequest | MetricsRequest,
+    { cluster, namespace, name = "" }: ClusterRequest,
     home: KubernetesObject | undefined,
   ): void {
     const { target } = this.#options;
@@ -198,6 +241,7 @@ const reasons: ReadonlyMap<number, string> = new Map([
   [404, "NotFound"],
   [405, "MethodNotAllowed"],
   [409, "Conflict"],
+  [422, "Invalid"],
   [429, "TooManyRequests"],
   [503, "ServiceUnavailable"],
 ]);

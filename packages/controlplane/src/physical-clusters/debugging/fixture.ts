@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import type { Duplex } from "node:stream";
 import type { TestContext } from "node:test";
+import type { JsonObject } from "@kcp-ts/machinery/json";
 import { isStatusError } from "@kcp-ts/machinery/status";
 import {
   type Client,
@@ -20,6 +21,7 @@ export interface Pod extends KubernetesObject {
   readonly status?: {
     readonly phase?: string;
     readonly reason?: string;
+    readonly ephemeralContainerStatuses?: readonly { readonly name: string }[];
     readonly conditions?: readonly { readonly type: string; readonly status: string }[];
   };
 }
@@ -116,6 +118,30 @@ export async function exec(
 
 export function podPath(name: string): string {
   return `/api/v1/namespaces/default/pods/${name}`;
+}
+
+/** As `kubectl debug` does. `path` is of the Pod. Answers with the status and the names of its ephemeral containers. */
+export async function debug(
+  client: Client,
+  path: string,
+  container: string,
+  more: JsonObject = {},
+): Promise<{ readonly status: number; readonly text: string; readonly containers: string[] }> {
+  const patch = { spec: { ephemeralContainers: [{ name: container, image: "busybox:1.37" }] } };
+  try {
+    const pod = (await client.json({
+      ...{ method: "PATCH", path: `${path}/ephemeralcontainers` },
+      contentType: "application/strategic-merge-patch+json",
+      body: { ...more, spec: { ...(more["spec"] as JsonObject | undefined), ...patch.spec } },
+    })) as {
+      readonly spec: { readonly ephemeralContainers: readonly { readonly name: string }[] };
+    };
+    const containers = pod.spec.ephemeralContainers.map(({ name }) => name);
+    return { status: 200, text: "", containers };
+  } catch (error) {
+    if (!isStatusError(error)) throw error;
+    return { status: error.code, text: error.message, containers: [] };
+  }
 }
 
 export interface Usage {

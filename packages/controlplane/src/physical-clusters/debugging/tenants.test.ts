@@ -17,7 +17,7 @@ import {
 import { type DynamicObject, defineResource } from "@kcp-ts/sdk";
 import { deployments, eventually } from "../fixture.ts";
 import { apiBindings, called, namespacesByOwner } from "../tenants.ts";
-import { exec, log, networkClient, podPath, pods, runningPods, top } from "./fixture.ts";
+import { debug, exec, log, networkClient, podPath, pods, runningPods, top } from "./fixture.ts";
 import {
   grant,
   modes,
@@ -124,6 +124,50 @@ for (const mode of modes) {
       }
     });
 
+    it("add containers to their own Pods, and to no others", async () => {
+      for (const tenant of tenants) {
+        const client = await stage.inside(tenant);
+        const { name } = stage.pods[tenant].metadata;
+        const mine = podPath(name);
+        const smuggled = {
+          metadata: { labels: { app: "other" } },
+          spec: { nodeName: "elsewhere" },
+        };
+        assert.deepEqual(await debug(client, mine, "look", smuggled), {
+          ...{ status: 200, text: "", containers: ["look"] },
+        });
+        // The copy follows, and the container can be talked to.
+        const pod = await eventually(async () => {
+          const found = await client.resource(pods).get({ namespace: "default", name });
+          const [status] = found.status?.ephemeralContainerStatuses ?? [];
+          assert.equal(status?.name, "look");
+          return found;
+        });
+        assert.equal(pod.metadata.labels?.["app"], "web");
+        assert.notEqual(pod.spec?.nodeName, "elsewhere");
+        const path = `${mine}/log?container=look`;
+        const said = await client.send({ method: "GET", path });
+        assert.equal(await said.body.text(), `treasure of ${tenant}\n`);
+        // What is there stays; a second one comes beside it.
+        const { containers } = await debug(client, mine, "again");
+        assert.deepEqual(containers.toSorted(), ["again", "look"]);
+        const theirs = podPath(stage.pods[other(tenant)].metadata.name);
+        assert.equal((await debug(client, theirs, "spy")).status, 404);
+        const elsewhere = client.withBasePath(`/clusters/${other(tenant)}`);
+        assert.equal((await debug(elsewhere, theirs, "spy")).status, 403);
+        const plain = { spec: { ephemeralContainers: [] } };
+        const merge = {
+          method: "PATCH",
+          path: `${mine}/ephemeralcontainers`,
+          body: plain,
+        } as const;
+        await assert.rejects(
+          client.json({ ...merge, contentType: "application/merge-patch+json" }),
+          { code: 400 },
+        );
+      }
+    });
+
     it("are the only ones: neither who offers the clusters nor who syncs gets at Pods by a view", async () => {
       const { metadata } = await stage.plane
         .clientFor("compute")
@@ -144,6 +188,7 @@ for (const mode of modes) {
             assert.ok(status >= 400 && status < 500, `${who} got ${status} by ${base}`);
             assert.ok(!text.includes("treasure"));
           }
+          assert.ok((await debug(client.withBasePath(base), path, "spy")).status >= 400);
           assert.ok((await top(client.withBasePath(base))).status >= 400, `${who} by ${base}`);
         }
       }
@@ -193,6 +238,7 @@ for (const mode of modes) {
       await eventually(async () => assert.equal((await log(client, path)).status, 200));
       assert.equal((await exec(client, path)).status, 403);
       assert.equal((await top(client)).status, 403);
+      assert.equal((await debug(client, path, "spy")).status, 403);
       // The same role somewhere else is none here.
       const elsewhere = await networkClient(t, plane, { cluster: "two", user: bob });
       const theirs = podPath(stage.pods.two.metadata.name);
