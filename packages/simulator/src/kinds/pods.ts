@@ -70,7 +70,9 @@ const ephemeralContainers: SubresourceStrategy = {
     const wanted = objectIn(draft, "spec")["ephemeralContainers"];
     for (const member of Object.keys(draft)) delete draft[member];
     Object.assign(draft, old);
-    if (wanted !== undefined) ownObject(draft, "spec")["ephemeralContainers"] = wanted;
+    const spec = ownObject(draft, "spec");
+    if (wanted === undefined) delete spec["ephemeralContainers"];
+    else spec["ephemeralContainers"] = wanted;
     setPodDefaults(draft);
   },
   validateUpdate(updated, old) {
