@@ -138,8 +138,9 @@ export async function runMulticluster(
     const part = new ApiImporter({ ...working, pollMs, onError: report("api-importer") });
     controllers.push(part.controller);
   }
+  const users = new TenantTargets({ client, clock, random, onError: report("compute") });
   if (parts.has("cluster-controller")) {
-    const part = clusterParts(options, { ...shared, report });
+    const part = clusterParts(options, { ...shared, users, report });
     controllers.push(...part.controllers);
     closing.push(...part.closing);
   }
@@ -148,7 +149,6 @@ export async function runMulticluster(
     const part = new Syncers({ ...working, viewOf, onError: report("syncer") });
     closing.unshift(() => part.close());
   }
-  const users = new TenantTargets({ client, clock, random, onError: report("compute") });
   const places = new SharedPlaces(clusters);
   const own = { ...shared, users, onError: report("scheduler") };
   const scheduling = schedulerFor(parts, own, places);
@@ -181,7 +181,13 @@ function loopsOf(
 ): readonly { run(signal: AbortSignal): Promise<void> }[] {
   const { client, parts = new Set() } = options;
   const loops: { run(signal: AbortSignal): Promise<void> }[] = [];
-  const needUsers = ["scheduler", "deployment-splitter", "traffic", "volumes"] as const;
+  const needUsers = [
+    "cluster-controller",
+    "scheduler",
+    "deployment-splitter",
+    "traffic",
+    "volumes",
+  ] as const;
   if (needUsers.some((part) => parts.has(part))) loops.push(users);
   if (parts.has("deployment-splitter")) {
     const own = { ...options.patience, onError: report("deployment-splitter") };
@@ -222,6 +228,7 @@ interface SharedParts {
   readonly client: Client;
   readonly clusters: Clusters;
   readonly targets: Targets;
+  readonly users: TenantTargets;
   readonly resources: readonly string[];
   readonly clock: Clock;
   readonly random: Random;
@@ -229,7 +236,7 @@ interface SharedParts {
 }
 
 /** Who connects to clusters, empties them, and says what became of those that are lost. */
-function clusterParts(options: MulticlusterOptions, { report, ...shared }: SharedParts) {
+function clusterParts(options: MulticlusterOptions, { report, users, ...shared }: SharedParts) {
   const { clusters, clock, resources } = shared;
   const { openSealed, drainTimeoutMs, permits, link: settings } = options;
   const installer = options.agents && new AgentInstaller({ ...options.agents, clock });
@@ -243,7 +250,11 @@ function clusterParts(options: MulticlusterOptions, { report, ...shared }: Share
     onError: report("drain"),
   });
   const graceMs = options.patience?.graceMs ?? graceMsDefault;
-  const copies = lostCopies({ clusters, graceMs, clock, onError: report("lost-copies") });
+  const copies = lostCopies({
+    clusters: users,
+    look: (key, signal) => users.look(key, signal),
+    ...{ graceMs, clock, onError: report("lost-copies") },
+  });
   return {
     controllers: [part.controller, drains.controller, copies.controller],
     closing: [() => part.close(), () => drains.close()],

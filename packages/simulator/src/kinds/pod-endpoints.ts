@@ -212,7 +212,8 @@ function runningContainer(
   const { phase } = objectIn(object, "status");
   if (phase !== "Running")
     throw statusError.badRequest(`pod ${pod} does not run: its phase is ${String(phase)}`);
-  const image = textIn(containers.find((one) => one["name"] === name) ?? {}, "image");
+  const all = [...containers, ...listIn(objectIn(object, "spec")["ephemeralContainers"])];
+  const image = textIn((all as JsonObject[]).find((one) => one["name"] === name) ?? {}, "image");
   return { pod, name, image };
 }
 
@@ -233,7 +234,8 @@ function containerOf(pod: JsonObject, asked: string): string {
       `a container name must be specified for pod ${name}, choose one of: [${containers.join(" ")}]`,
     );
   }
-  if (containers.includes(asked) || names("initContainers").includes(asked)) return asked;
+  const others = [...names("initContainers"), ...names("ephemeralContainers")];
+  if (containers.includes(asked) || others.includes(asked)) return asked;
   throw statusError.badRequest(`container ${asked} is not valid for pod ${name}`);
 }
 
@@ -243,6 +245,7 @@ function checkStarted(pod: JsonObject, { container, isPrevious }: LogRequest): v
   const statuses = [
     ...listIn(status["containerStatuses"]),
     ...listIn(status["initContainerStatuses"]),
+    ...listIn(status["ephemeralContainerStatuses"]),
   ] as JsonObject[];
   const found = statuses.find((one) => one["name"] === container);
   const refuse = (why: string) =>
