@@ -24,7 +24,9 @@ import {
   specDiffAnnotation,
   stateLabelPrefix,
   targetNameIn,
+  wantsApiAccess,
 } from "../api/index.ts";
+import { withApiAccess } from "./api-access.ts";
 import { bodyOf, type CachedObject } from "./cached-object.ts";
 import { withoutField } from "./field-path.ts";
 import { formatOrigin, type TargetIdentity, targetKey } from "./origin.ts";
@@ -67,6 +69,10 @@ export function desiredObject(upstream: CachedObject, options: DesiredOptions): 
   let body = own;
   const name = targetNameIn(key.cluster, target);
   body = withSpecDiff(body, stringMember(metadata.annotations, specDiffAnnotation(name)));
+  if (wantsApiAccess(metadata.labels)) {
+    const { namespace, name: of } = key;
+    body = withApiAccess(body, { resource, namespace, name: of, target: name });
+  }
   for (const path of [...policy.omitted, ...foreignPaths]) body = withoutField(body, path);
   if (resource.kind === "Secret" && resource.group === "") body = plainSecret(body);
   const labels = { ...downstreamLabels(metadata.labels), [downstreamLabel]: targetKey(target) };
