@@ -3,9 +3,9 @@ import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import { apiAccessLabel, apiAccessResources } from "@kcp-ts/multicluster";
 import type { Client, DynamicObject } from "@kcp-ts/sdk";
+import { InsidePod, type PodSpec } from "../testing/index.ts";
 import { accessSecrets } from "./api-access-stage.ts";
 import { deployment, deployments, eventually, register, startPhysical } from "./fixture.ts";
-import { InsidePod, type PodSpec } from "./inside-pod.ts";
 import {
   bind,
   namespacesByOwner,

@@ -2,8 +2,8 @@
 import { namespaceLocatorAnnotation } from "@kcp-ts/multicluster";
 import { type Client, defineResource, type KubernetesObject } from "@kcp-ts/sdk";
 import type { Manifest } from "../../manifests/index.ts";
-import { type Pod, pods } from "../../physical-clusters/inside-pod.ts";
 import type { SimulatedCluster } from "../../simulation.ts";
+import { type Pod, pods } from "../../testing/index.ts";
 import { resourceOf } from "./resource-of.ts";
 
 export interface Found<Object> {

@@ -1,7 +1,7 @@
 /** For the test of applications: what has become of an object that was applied, in words for the documentation; throws until it has. */
 import { type Client, type Condition, isConditionTrue, type KubernetesObject } from "@kcp-ts/sdk";
 import type { Manifest } from "../../manifests/index.ts";
-import { InsidePod } from "../../physical-clusters/inside-pod.ts";
+import { InsidePod } from "../../testing/index.ts";
 import type { Fleet } from "./fleet.ts";
 import { resourceOf } from "./resource-of.ts";
 
