@@ -138,8 +138,9 @@ export async function runMulticluster(
     const part = new ApiImporter({ ...working, pollMs, onError: report("api-importer") });
     controllers.push(part.controller);
   }
+  const users = new TenantTargets({ client, clock, random, onError: report("compute") });
   if (parts.has("cluster-controller")) {
-    const part = clusterParts(options, { ...shared, report });
+    const part = clusterParts(options, { ...shared, users, report });
     controllers.push(...part.controllers);
     closing.push(...part.closing);
   }
@@ -148,12 +149,14 @@ export async function runMulticluster(
     const part = new Syncers({ ...working, viewOf, onError: report("syncer") });
     closing.unshift(() => part.close());
   }
-  const users = new TenantTargets({ client, clock, random, onError: report("compute") });
-  const scheduling = schedulerFor(parts, { ...shared, users, onError: report("scheduler") });
+  const places = new SharedPlaces(clusters);
+  const own = { ...shared, users, onError: report("scheduler") };
+  const scheduling = schedulerFor(parts, own, places);
   controllers.push(...scheduling.controllers);
   const manager = new Manager({ clusters: [clusters], controllers });
   const { scheduler } = scheduling;
-  const loops = [manager, ...loopsOf({ ...options, parts }, { users, scheduler, clock, report })];
+  const used = { users, places, scheduler, clock, report };
+  const loops = [manager, ...loopsOf({ ...options, parts }, used)];
   try {
     await Promise.all(loops.map((loop) => loop.run(signal)));
   } finally {
@@ -165,6 +168,7 @@ type Report = (controller: string) => (error: unknown, key?: ObjectKey) => void;
 
 interface LoopParts {
   readonly users: TenantTargets;
+  readonly places: SharedPlaces;
   readonly scheduler: Scheduler | undefined;
   readonly clock: Clock;
   readonly report: Report;
@@ -173,11 +177,17 @@ interface LoopParts {
 /** Those that watch for themselves. */
 function loopsOf(
   options: MulticlusterOptions,
-  { users, scheduler, clock, report }: LoopParts,
+  { users, places, scheduler, clock, report }: LoopParts,
 ): readonly { run(signal: AbortSignal): Promise<void> }[] {
   const { client, parts = new Set() } = options;
   const loops: { run(signal: AbortSignal): Promise<void> }[] = [];
-  const needUsers = ["scheduler", "deployment-splitter", "traffic"] as const;
+  const needUsers = [
+    "cluster-controller",
+    "scheduler",
+    "deployment-splitter",
+    "traffic",
+    "volumes",
+  ] as const;
   if (needUsers.some((part) => parts.has(part))) loops.push(users);
   if (parts.has("deployment-splitter")) {
     const own = { ...options.patience, onError: report("deployment-splitter") };
@@ -187,7 +197,10 @@ function loopsOf(
     const own = { ...options.sight, onError: report("traffic") };
     loops.push(traffic({ client, clock, targets: users, ...own }));
   }
-  if (parts.has("volumes")) loops.push(volumes({ client, clock, onError: report("volumes") }));
+  if (parts.has("volumes")) {
+    const meant = { targetOf: (cluster: string, name: string) => places.targetOf(cluster, name) };
+    loops.push(volumes({ client, clock, targets: users, ...meant, onError: report("volumes") }));
+  }
   if (parts.has("api-access")) {
     const { agents, apiAccessTokenSeconds: tokenSeconds } = options;
     const own = { server: () => agents?.server(), tokenSeconds, onError: report("api-access") };
@@ -200,11 +213,11 @@ function loopsOf(
 function schedulerFor(
   parts: ReadonlySet<MulticlusterPart>,
   shared: WorkspaceControllerOptions,
+  places: SharedPlaces,
 ): { readonly scheduler?: Scheduler; readonly controllers: readonly Controller[] } {
   const controllers: Controller[] = [];
   if (parts.has("scheduler")) controllers.push(new WorkspaceController(shared).controller);
   if (!parts.has("deployment-splitter")) return { controllers };
-  const places = new SharedPlaces(shared.clusters);
   const placeOf = (cluster: string, target: string) => places.placeOf(cluster, target);
   const scheduler = new Scheduler({ clusters: shared.clusters, placeOf });
   controllers.push(new ReservedController({ ...shared, scheduler }).controller);
@@ -215,6 +228,7 @@ interface SharedParts {
   readonly client: Client;
   readonly clusters: Clusters;
   readonly targets: Targets;
+  readonly users: TenantTargets;
   readonly resources: readonly string[];
   readonly clock: Clock;
   readonly random: Random;
@@ -222,7 +236,7 @@ interface SharedParts {
 }
 
 /** Who connects to clusters, empties them, and says what became of those that are lost. */
-function clusterParts(options: MulticlusterOptions, { report, ...shared }: SharedParts) {
+function clusterParts(options: MulticlusterOptions, { report, users, ...shared }: SharedParts) {
   const { clusters, clock, resources } = shared;
   const { openSealed, drainTimeoutMs, permits, link: settings } = options;
   const installer = options.agents && new AgentInstaller({ ...options.agents, clock });
@@ -236,7 +250,11 @@ function clusterParts(options: MulticlusterOptions, { report, ...shared }: Share
     onError: report("drain"),
   });
   const graceMs = options.patience?.graceMs ?? graceMsDefault;
-  const copies = lostCopies({ clusters, graceMs, clock, onError: report("lost-copies") });
+  const copies = lostCopies({
+    clusters: users,
+    look: (key, signal) => users.look(key, signal),
+    ...{ graceMs, clock, onError: report("lost-copies") },
+  });
   return {
     controllers: [part.controller, drains.controller, copies.controller],
     closing: [() => part.close(), () => drains.close()],

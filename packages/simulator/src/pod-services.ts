@@ -12,6 +12,8 @@ import { covers } from "./workloads/index.ts";
 export interface PodServices extends PodEndpointsOptions {
   /** The server is made first, the client of it second. */
   attach(client: Client): void;
+  /** Throws while there is none. */
+  readonly client: () => Client;
 }
 
 const followMs = 1000;
@@ -25,6 +27,7 @@ export function podServices(clock: Clock): PodServices {
   };
   return {
     clock,
+    client: attached,
     attach: (given) => {
       client = given;
     },

@@ -10,7 +10,9 @@ import {
   multiclusterParts,
   type Patience,
   PodConnections,
+  PodMetrics,
   runMulticluster,
+  type SharedTarget,
   type SightPatience,
   Targets,
   Tunnels,
@@ -98,17 +100,27 @@ export interface PhysicalClusterOptions {
   readonly sight?: Partial<SightPatience> | undefined;
 }
 
+export interface PhysicalClustersParts {
+  /** May do everything in the system's own logical cluster. */
+  readonly client: () => Client;
+  readonly clock: Clock;
+  readonly log?: Pick<ServerLog, "info"> | undefined;
+  /** By which names workspaces use clusters of others; nobody does if it is left out. */
+  readonly sharedTarget?: SharedTarget | undefined;
+}
+
 export class PhysicalClusters {
   readonly resources: readonly ResourceDefinition[] = multiclusterKinds.map(systemDefinition);
   readonly admissionPlugin: AdmissionPlugin;
   /** Agents that are connected to this process. */
   readonly tunnels: Tunnels;
   readonly connections: PodConnections;
+  /** What the Pods of a logical cluster use. */
+  readonly podMetrics: PodMetrics;
   readonly #key: SealingKey;
   readonly #targets = new Targets();
 
-  /** `client` may do everything in the system's own logical cluster. */
-  constructor(client: () => Client, clock: Clock, log?: Pick<ServerLog, "info">) {
+  constructor({ client, clock, log, sharedTarget }: PhysicalClustersParts) {
     this.#key = new SealingKey(client);
     this.admissionPlugin = syncTargetAdmission(this.#key);
     this.tunnels = new Tunnels({
@@ -119,7 +131,12 @@ export class PhysicalClusters {
           isConnected ? "an agent's tunnel is open" : "an agent's tunnel has ended",
         ),
     });
-    this.connections = new PodConnections({ targets: this.#targets, tunnels: this.tunnels });
+    this.connections = new PodConnections({
+      targets: this.#targets,
+      tunnels: this.tunnels,
+      sharedTarget,
+    });
+    this.podMetrics = new PodMetrics({ connections: this.connections, client, clock });
   }
 
   /** What the controllers are to do. `server` is where agents reach this one, as soon as that is known. */
@@ -159,7 +176,7 @@ export async function runPhysicalClusters(
   { client, onError, agentServer, ...options }: PhysicalClusterProgram,
   signal: AbortSignal,
 ): Promise<void> {
-  const program = new PhysicalClusters(() => client, client.clock).programOf(
+  const program = new PhysicalClusters({ client: () => client, clock: client.clock }).programOf(
     options,
     () => agentServer,
   );

@@ -16,6 +16,7 @@ import {
   defineResource,
   formatKey,
   keyInCluster,
+  metadataOnly,
   NodeTransport,
   type NodeTransportOptions,
 } from "@kcp-ts/sdk";
@@ -109,6 +110,14 @@ async function soak(server: SoakServer, clock: Clock, seed: number): Promise<voi
   const inRoot = server.clusters.length > 1 ? client().inCluster("root") : client();
   const witnesses = [
     new Witness("a stream", { ...common, client: inRoot, scope: root }),
+    new Witness("metadata only, packed", {
+      ...common,
+      client: inRoot,
+      scope: root,
+      transform: metadataOnly,
+      liveObjectsMax: random.integer(5),
+      watchList: random.chance(0.5),
+    }),
     new Witness("pages over HTTP/1.1", {
       ...common,
       client: server.clusters.length > 1 ? client("http1").inCluster("root") : client("http1"),

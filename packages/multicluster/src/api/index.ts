@@ -116,6 +116,7 @@ export {
   stateUpsync,
   statusAnnotation,
   statusAnnotationPrefix,
+  stoppedForVolumes,
   summarizingAnnotation,
   syncerFieldManager,
   syncerFinalizer,
@@ -188,7 +189,14 @@ export {
   targetConditions,
 } from "./sync-target.ts";
 export { isSyncedNative, syncedNative } from "./synced-natives.ts";
-export { type NamedTarget, sharedTargetName, targetNameIn } from "./target-name.ts";
+export {
+  isSharedFrom,
+  isSharedTargetName,
+  type NamedTarget,
+  nameAtHome,
+  sharedTargetName,
+  targetNameIn,
+} from "./target-name.ts";
 export {
   type ClusterDaemonSet,
   clusterDaemonSetKind,

@@ -159,6 +159,8 @@ export const trafficHolderPrefix = "traffic/";
 
 /** On claims, and on parts of workloads that use claims, `<prefix><SyncTarget>`: volumes are in place there. Before that, nothing of it is created there. */
 export const openedAnnotationPrefix = "opened.workload.kcp.io/";
+/** Its value on what cannot be stopped otherwise: nothing of it may be there until its volumes are where it is to be. */
+export const stoppedForVolumes = "stopped";
 /** On claims, and on workloads whose volumes can be in one cluster only: the SyncTarget that has the data. */
 export const volumesInAnnotation = "workloads.kcp.io/volumes-in";
 /** On a part: the SyncTarget that it is to take over from, volumes included. */

@@ -41,7 +41,7 @@ import { releasePatch } from "./release-patch.ts";
 import { StatusSync } from "./status-sync.ts";
 import { isObjectNotFound, Trouble } from "./trouble.ts";
 import type { UpstreamObjects } from "./upstream-objects.ts";
-import { heldInCluster, waitsForVolumes } from "./volume-gate.ts";
+import { heldInCluster, volumeGateOf } from "./volume-gate.ts";
 
 export interface DownSyncOptions {
   readonly context: SyncContext;
@@ -129,7 +129,9 @@ export class DownSync {
 
   async #keep(key: ObjectKey, known: CachedObject): Promise<SyncResult> {
     const { view, synced, namespaces, context } = this.#options;
-    const isClosed = waitsForVolumes(known, synced.resource, context.target.name);
+    const gate = volumeGateOf(known, synced.resource, context.nameIn(key.cluster));
+    if (gate === "stopped") return this.#stop(key);
+    const isClosed = gate === "closed";
     if (isClosed && view.downstreamObject(key) === undefined) return done;
     const upstream = await this.#hold(key, known);
     if (synced.resource.namespaced) await namespaces.ensure(key);
@@ -167,7 +169,7 @@ export class DownSync {
     const { context, view, synced, upstreamObjects } = this.#options;
     const { metadata } = view.upstreamObject(key) ?? {};
     if (metadata === undefined || metadata.deletionTimestamp !== undefined) return;
-    const { name } = context.target;
+    const name = context.nameIn(key.cluster);
     const diff = stringMember(metadata.annotations, specDiffAnnotation(name));
     const marks = {
       [appliedDiffAnnotation(name)]: diff === undefined ? undefined : diffHash(diff),
@@ -277,6 +279,22 @@ export class DownSync {
     if (isLeft) return this.#deleteDownstream(key, copy);
     if (original !== undefined) await this.#release(key, original);
     this.forget(key);
+    return done;
+  }
+
+  /** Assigned, but not to be there for now. The finalizer goes when nothing of it is there: that is how it is known that it has stopped. */
+  async #stop(key: ObjectKey): Promise<SyncResult> {
+    const { context, view, synced, upstreamObjects } = this.#options;
+    const copy = await this.#findDownstream(key);
+    const isOurs = copy !== undefined && view.originOf(copy) !== undefined;
+    if (isOurs && copy.metadata.deletionTimestamp === undefined) await context.confirmTarget();
+    const original = await upstreamObjects.find(key);
+    if (original === undefined) return this.#contradicted(key);
+    const gate = volumeGateOf(cachedObject(original), synced.resource, context.nameIn(key.cluster));
+    if (gate !== "stopped") return this.#contradicted(key);
+    this.#contradictions.delete(formatKey(key));
+    if (isOurs) return this.#deleteDownstream(key, copy);
+    await this.#release(key, original);
     return done;
   }
 

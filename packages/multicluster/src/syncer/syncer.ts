@@ -256,6 +256,8 @@ class RunningSyncer implements Syncer {
     const events = new EventSync({
       context: this.#context,
       namespaces: this.#namespaces,
+      serves: (cluster) =>
+        [...this.#kinds.values()].some((one) => isPods(one) && one.view.serves(cluster)),
       viewOf: (group, name) => {
         for (const { synced, policy, view } of this.#kinds.values()) {
           const { resource } = synced;

@@ -11,3 +11,4 @@ export {
   type Inside,
   pretendCommand,
 } from "./pretend-command.ts";
+export { runSpdyCommand, spdyCommandProtocols } from "./spdy-command-session.ts";

@@ -87,3 +87,16 @@ function shell(args: readonly string[], container: Container): CommandResult {
   }
   return result({ stdout, stderr });
 }
+
+/** What the client of a command is told when it has ended. */
+export function statusOf(exitCode: number): object {
+  const status = { metadata: {}, kind: "Status", apiVersion: "v1" };
+  if (exitCode === 0) return { ...status, status: "Success" };
+  return {
+    ...status,
+    status: "Failure",
+    message: `command terminated with non-zero exit code: exit status ${exitCode}`,
+    reason: "NonZeroExitCode",
+    details: { causes: [{ reason: "ExitCode", message: String(exitCode) }] },
+  };
+}
