@@ -126,6 +126,7 @@ export {
   volumeHookAnnotation,
   volumeMoveAnnotation,
   volumesAnnotation,
+  volumesForAnnotation,
   volumesHolder,
   volumesInAnnotation,
   workspaceUrlAnnotation,

@@ -31,6 +31,7 @@ import {
   volumeHookAnnotation,
   volumeMoveAnnotation,
   volumesAnnotation,
+  volumesForAnnotation,
   volumesInAnnotation,
 } from "../api/index.ts";
 import {
@@ -62,6 +63,7 @@ describe("docs/guides/sync-protocol.md", () => {
       takesOverFromAnnotation,
       heldInClusterAnnotation,
       volumesAnnotation,
+      volumesForAnnotation,
       volumesInAnnotation,
       volumeMoveAnnotation,
       volumeHookAnnotation,
