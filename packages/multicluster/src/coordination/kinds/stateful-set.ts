@@ -10,6 +10,7 @@ import { type DecideInput, type Decision, decide } from "../decide.ts";
 import { replicasOf } from "../deployment.ts";
 import { foldedConditions, knownParts, observed, sums, unlessSame } from "../fold-parts.ts";
 import { asksText, claimTemplatesOf, ordinalVolumesOf } from "../ordinal-volumes.ts";
+import { planGently } from "../plan-gently.ts";
 import { type OrdinalPlan, planOrdinals } from "../plan-ordinals.ts";
 import type { Strategy } from "../strategy.ts";
 import {
@@ -63,7 +64,8 @@ export const statefulSetStrategy: Strategy = {
     const { ordinals: _, ...rest } = withoutScaledClaims(spec) as { ordinals?: JsonObject };
     return { ...(rest as JsonObject), replicas, ...(start === 0 ? {} : { ordinals: { start } }) };
   },
-  plan: (input, whole) => planOrdinals({ ...input, first: startOf(whole) }),
+  plan: (input, whole) =>
+    planGently(input, (wish) => planOrdinals({ ...wish, first: startOf(whole) })),
   decide: decideSet,
   relations: {
     kinds: [persistentVolumeClaims],
@@ -98,7 +100,9 @@ function decideSet(input: DecideInput): Decision {
   if (volumes === undefined) return decide(input);
   let asks: OrdinalPlan["asks"];
   const plan: Strategy["plan"] = (wish, whole) => {
-    const planned = planOrdinals({ ...wish, first: startOf(whole), volumes });
+    const planned = planGently(wish, (gentle) =>
+      planOrdinals({ ...gentle, first: startOf(whole), volumes }),
+    );
     asks = planned.asks;
     return planned;
   };
