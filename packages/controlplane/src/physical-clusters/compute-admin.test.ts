@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import { clusterLabel, computeExportName, syncTargets } from "@kcp-ts/multicluster";
-import { type Client, findCondition } from "@kcp-ts/sdk";
+import { type Client, defineResource, findCondition, type KubernetesObject } from "@kcp-ts/sdk";
 import type { SimulatedCluster } from "../simulation.ts";
 import {
   deployment,
@@ -23,6 +23,15 @@ import {
   untilReplicas,
 } from "./tenants.ts";
 
+const workspaces = defineResource<
+  KubernetesObject & { readonly spec?: { readonly cluster?: string } }
+>({
+  group: "tenancy.kcp.io",
+  version: "v1alpha1",
+  resource: "workspaces",
+  kind: "Workspace",
+  namespaced: false,
+});
 const kubelet = { startDelayMs: { min: 10, max: 50 }, stopDelayMs: 20, runMs: 100 };
 const at = { namespace: "default", name: "web" };
 
@@ -168,6 +177,31 @@ describe("who has the clusters that others use", () => {
     assert.ok(owners.some((found) => (found["two"] ?? 0) > 0));
     const after = await two.resource(deployments).get(at);
     assert.equal(after.metadata.generation, before.metadata.generation);
+    await untilReplicas(two, "web", 2);
+  });
+
+  it("is left by a workspace that is deleted: nothing of it stays, and nobody else notices", async (t) => {
+    const { plane, clusters, tenants } = await offered(t);
+    const root = plane.clientFor("root").resource(workspaces);
+    const { spec } = await root.create({ metadata: { name: "team" } });
+    const cluster = spec?.cluster ?? assert.fail();
+    const team = plane.clientFor(cluster);
+    await bind(team, "compute");
+    const two = tenants.get("two") ?? assert.fail();
+    for (const client of [team, two]) {
+      await client.resource(deployments).create(asking(2));
+      await untilReplicas(client, "web", 2);
+    }
+    const owned = async () => {
+      const found = await Promise.all([...clusters.values()].map(inCluster));
+      return found.reduce((sum, each) => sum + (each[cluster] ?? 0), 0);
+    };
+    assert.notEqual(await owned(), 0);
+    await root.delete({ name: "team" });
+    await eventually(async () => {
+      assert.equal(await root.find({ name: "team" }), undefined);
+      assert.equal(await owned(), 0);
+    });
     await untilReplicas(two, "web", 2);
   });
 });
