@@ -23,6 +23,10 @@ export {
   advancedSchedulingAnnotation,
   agentAnnotation,
   allResources,
+  apiAccessKeys,
+  apiAccessLabel,
+  apiAccessResources,
+  apiAccessSecretName,
   apiResourceImportKind,
   apiResourceImports,
   apiVersionAnnotation,
@@ -156,12 +160,20 @@ export {
   type WorkloadAffinity,
   type WorkloadStrategy,
   type WorkloadStrategySpec,
+  wantsApiAccess,
   workloadStrategies,
   workloadStrategyKind,
   workloadsResource,
   workspaceUrlAnnotation,
   zoneLabel,
 } from "./api/index.ts";
+export {
+  type ApiAccess,
+  type ApiAccessOptions,
+  accountOf,
+  apiAccess,
+  apiAccessTokenSecondsDefault,
+} from "./api-access/index.ts";
 export {
   definitionOf,
   type ImportedApi,

@@ -20,7 +20,7 @@ import {
   StaticTokenAuthenticator,
 } from "@kcp-ts/server";
 import { MemoryStorage } from "@kcp-ts/server/storage/memory";
-import { ClusterInside, type KubeletSettings } from "./cluster-inside.ts";
+import { ClusterInside } from "./cluster-inside.ts";
 import {
   asOneCluster,
   ClusterFaults,
@@ -29,6 +29,7 @@ import {
   type PortOptions,
 } from "./front/index.ts";
 import { ownManager, workloadKinds } from "./kinds/index.ts";
+import type { KubeletSettings, SimulatedNodes } from "./machines.ts";
 import { metricsKinds } from "./metrics-services.ts";
 import type { NodeOptions } from "./nodes/index.ts";
 import { type PodServices, podServices } from "./pod-services.ts";
@@ -67,14 +68,6 @@ export interface SimulatedCluster {
   /** Ends controllers, watches and the port. Idempotent. */
   close(): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
-}
-
-export interface SimulatedNodes {
-  readonly names: readonly string[];
-  add(node: NodeOptions): Promise<void>;
-  /** Its kubelet is gone: after 40 seconds it counts as lost, and its Pods go elsewhere when their patience ends. */
-  takeDown(name: string): void;
-  bringUp(name: string): void;
 }
 
 const tokenBytes = 32;

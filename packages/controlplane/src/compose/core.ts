@@ -21,6 +21,7 @@ import {
   workspaceContent,
 } from "@kcp-ts/server";
 import { type CertificateAuthority, clientSigner } from "../certificates/index.ts";
+import { apiAccessAdmission } from "./api-access-admission.ts";
 import { type AuthenticationOptions, composeAuthentication } from "./authentication.ts";
 import { type ClientAuthorityOptions, loadClientAuthority } from "./client-authority.ts";
 import {
@@ -178,6 +179,7 @@ export class Core {
           authorizer: () => this.server.authorizer,
           sharedPlace: (cluster, name) => shared.placeOf(cluster, name),
         }),
+        apiAccessAdmission(client),
         ...(extensions.admissionPlugins ?? []),
       ],
       syncerViews: (sources) => syncerViews({ ...sources, client }),

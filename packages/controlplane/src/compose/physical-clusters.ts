@@ -92,6 +92,8 @@ export interface PhysicalClusterOptions {
   readonly drainTimeoutMs?: number | undefined;
   /** What agents are run from, where they are installed from here. */
   readonly agentImage?: string | undefined;
+  /** How long the tokens are good for by which Pods talk to their logical clusters; a day if left out. */
+  readonly apiAccessTokenSeconds?: number | undefined;
   /** How patient the splitter is with clusters that fail. */
   readonly patience?: Partial<Patience> | undefined;
   /** How patient traffic is with endpoints of clusters that fail. */
@@ -153,6 +155,7 @@ export class PhysicalClusters {
       drainTimeoutMs: options.drainTimeoutMs,
       permits:
         options.denyPrivateAddresses === true ? (address) => !isPrivateAddress(address) : undefined,
+      apiAccessTokenSeconds: options.apiAccessTokenSeconds,
       patience: options.patience,
       sight: options.sight,
       openSealed: (sealed, place) => this.#key.unseal(sealed, place),

@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { isJsonObject, type JsonValue, setMember } from "@kcp-ts/machinery/json";
+import { isJsonObject, type JsonValue, parseJson, setMember } from "@kcp-ts/machinery/json";
 import fc from "fast-check";
 import { MemberPicker, type MemberTree } from "./member-picker.ts";
-import { parseLean } from "./parse-lean.ts";
+import { LeanParser } from "./parse-lean.ts";
 
 const encoder = new TextEncoder();
-const tree: MemberTree = { a: true, b: { a: true, "é": { b: true } }, empty: {} };
+const tree: MemberTree = { a: true, b: { a: true, é: { b: true } }, empty: {} };
 const string = fc.oneof(
   fc.constantFrom("a", "b", "é", "empty", "__proto__", "other", "aa", ""),
   fc.string({ unit: "binary", maxLength: 4 }),
@@ -58,7 +58,19 @@ describe("a member picker", () => {
 
   it("leaves alone what is not one object", () => {
     const picker = new MemberPicker(tree);
-    const texts = ["", " ", "1", '"a"', "[]", "{", '{"a"', '{"a":', '{"a":1', '{"a":1,', '{"a":1,}'];
+    const texts = [
+      "",
+      " ",
+      "1",
+      '"a"',
+      "[]",
+      "{",
+      '{"a"',
+      '{"a":',
+      '{"a":1',
+      '{"a":1,',
+      '{"a":1,}',
+    ];
     texts.push('{"a":1}}', '{"a":1}x', '{"a":"x}', '{"x":[}', '{"x":{"y":"z}', "{a:1}", '{"a" 1}');
     texts.push('{"\\u0061":1}', '{"x":}', '{"a":1 "b":2}');
     for (const text of texts) assert.equal(picker.pick(encoder.encode(text)), undefined, text);
@@ -72,27 +84,37 @@ describe("a member picker", () => {
   });
 });
 
-describe("the lean parser", () => {
-  it("reads what JSON.parse reads", () => {
+describe("a lean parser", () => {
+  it("reads what the other parser reads, whatever it has read before", () => {
+    const parser = new LeanParser();
     const property = fc.property(value.any, fc.constantFrom(undefined, 2), (one, space) => {
       const text = JSON.stringify(one, undefined, space);
-      assert.deepEqual(parseLean(text), JSON.parse(text));
+      assert.deepEqual(parser.parse(text), parseJson(text).value);
+      assert.deepEqual(parser.parse(text), parseJson(text).value);
     });
     fc.assert(property, { numRuns: 1000 });
   });
 
+  it("does not take the start of a string for all of it", () => {
+    const parser = new LeanParser();
+    for (const text of ['["web"]', '["web-1"]', '["web"]', '[""]', '["w"]'])
+      assert.deepEqual(parser.parse(text), JSON.parse(text));
+  });
+
   it("refuses what JSON.parse refuses", () => {
+    const parser = new LeanParser();
     const texts = ["", "{", '{"a":tru}', "[1,]", '"a', '{"a":1}x', '"\n"', "nul", '{"a":true,}'];
     for (const text of texts) {
       assert.throws(() => JSON.parse(text), text);
-      assert.throws(() => parseLean(text), { name: "JsonSyntaxError" }, text);
+      assert.throws(() => parser.parse(text), { name: "JsonSyntaxError" }, text);
     }
   });
 
   it("keeps integers beyond 2^53, and bears what is nested deeply", () => {
-    assert.equal(parseLean("9007199254740993"), 9007199254740993n);
+    const parser = new LeanParser();
+    assert.equal(parser.parse("9007199254740993"), 9007199254740993n);
     const deep = `${"[".repeat(500)}${"]".repeat(500)}`;
-    assert.deepEqual(parseLean(deep), JSON.parse(deep));
-    assert.throws(() => parseLean("[".repeat(100_000)), { name: "JsonSyntaxError" });
+    assert.deepEqual(parser.parse(deep), JSON.parse(deep));
+    assert.throws(() => parser.parse("[".repeat(100_000)), { name: "JsonSyntaxError" });
   });
 });

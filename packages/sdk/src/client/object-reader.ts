@@ -1,7 +1,7 @@
 /** From the bytes of one object, or of one event with it, to its value: all of it, or what is wanted of it. */
 import { type JsonValue, parseJson } from "@kcp-ts/machinery/json";
 import { MemberPicker, type MemberTree } from "./member-picker.ts";
-import { parseLean } from "./parse-lean.ts";
+import { LeanParser } from "./parse-lean.ts";
 
 export type ReadObject = (bytes: Uint8Array) => JsonValue;
 
@@ -11,9 +11,10 @@ export function objectReader(wanted: MemberTree | undefined): ReadObject {
   const whole = (bytes: Uint8Array) => parseJson(decoder.decode(bytes)).value;
   if (wanted === undefined) return whole;
   const picker = new MemberPicker(wanted);
+  const parser = new LeanParser();
   return (bytes) => {
     const text = picker.pick(bytes);
-    return text === undefined ? whole(bytes) : parseLean(text);
+    return text === undefined ? whole(bytes) : parser.parse(text);
   };
 }
 

@@ -2,32 +2,36 @@
  * A JSON parser that leaves nothing behind, for values that are looked at and dropped.
  *
  * V8's own keeps every string of up to ten characters in its table of unique strings, outside of the young generation: names and versions of a hundred
- * thousand objects are ten megabytes that nobody wants. This one cuts strings out of the text. What it does not know it hands to the other.
+ * thousand objects are ten megabytes that nobody wants. This one cuts strings out of the text, unless the text before had the same in this place, as
+ * names of members do in objects of one kind. What it does not know it hands to the other.
  */
 import { type JsonValue, parseJson, setMember } from "@kcp-ts/machinery/json";
-
-/** Throws a JsonSyntaxError. Longer strings share the text that they were cut from: it should not be much longer than what is wanted of it. */
-export function parseLean(text: string): JsonValue {
-  const parser = new LeanParser(text);
-  const value = parser.parse();
-  return value === unknown ? parseJson(text).value : value;
-}
 
 /** No value of JSON. */
 const unknown = Symbol("unknown");
 type Parsed = JsonValue | typeof unknown;
 /** Of what is wanted of an object; what is deeper is for a parser that counts. */
 const depthMax = 32;
+/** That are remembered of a text for the next one. */
+const stringsMax = 64;
 
-class LeanParser {
-  readonly #text: string;
+/** One for texts that are alike. */
+export class LeanParser {
+  #text = "";
   #at = 0;
+  readonly #strings: string[] = [];
+  #stringsSeen = 0;
 
-  constructor(text: string) {
+  /** Throws a JsonSyntaxError. Longer strings share the text that they were cut from: it should not be much longer than what is wanted of it. */
+  parse(text: string): JsonValue {
     this.#text = text;
+    this.#at = 0;
+    this.#stringsSeen = 0;
+    const value = this.#document();
+    return value === unknown ? parseJson(text).value : value;
   }
 
-  parse(): Parsed {
+  #document(): Parsed {
     const value = this.#value(0);
     return this.#next() === undefined ? value : unknown;
   }
@@ -74,6 +78,23 @@ class LeanParser {
   }
 
   #string(): string | typeof unknown {
+    const place = this.#stringsSeen++;
+    const known = this.#strings[place];
+    if (known !== undefined && this.#takeString(known)) return known;
+    const string = this.#cutString();
+    if (string !== unknown && place < stringsMax) this.#strings[place] = string;
+    return string;
+  }
+
+  #takeString(known: string): boolean {
+    const start = this.#at + 1;
+    const end = start + known.length;
+    if (this.#text.charCodeAt(end) !== quote || !this.#text.startsWith(known, start)) return false;
+    this.#at = end + 1;
+    return true;
+  }
+
+  #cutString(): string | typeof unknown {
     const start = this.#at + 1;
     for (let i = start; i < this.#text.length; i++) {
       const code = this.#text.charCodeAt(i);

@@ -112,9 +112,7 @@ export class ResourceClient<Object extends KubernetesObject> {
    * The items of one consistent listing as they come, a few at a time: never a page of them at once. For who takes them quickly: the time that a request
    * has goes on meanwhile. Returns what the last page says of the list. A `pageSize` of 0 asks for everything in one answer.
    */
-  async *batches(
-    options: PageOptions & MemberOptions = {},
-  ): AsyncGenerator<Object[], ListMeta> {
+  async *batches(options: PageOptions & MemberOptions = {}): AsyncGenerator<Object[], ListMeta> {
     const { pageSize, resourceVersion, resourceVersionMatch, members, ...rest } = options;
     const limit = pageSize ?? pageSizeDefault;
     let page: ListOptions = { ...rest, resourceVersion, resourceVersionMatch, limit };

@@ -17,8 +17,8 @@ export class KeyPrefixes {
   /** For a key that is about to be stored: `cluster|namespace/name`. */
   learn(key: string): string {
     const prefix = prefixOf(key);
-    if (prefix !== "" && !this.#codes.has(prefix)) this.#add(prefix);
-    return this.shorten(key);
+    const code = this.#codes.get(prefix) ?? this.#add(prefix);
+    return code === undefined ? key : code + key.slice(prefix.length);
   }
 
   /** For a key that is looked for: with a part that was never learnt it comes back as it is, and so it was stored, if at all. */
@@ -35,14 +35,15 @@ export class KeyPrefixes {
     return `${this.#prefixes[(first - 1) * secondCodes + short.charCodeAt(1)]}${short.slice(2)}`;
   }
 
-  #add(prefix: string): void {
+  #add(prefix: string): string | undefined {
     const index = this.#prefixes.length;
-    if (index === prefixesMax) return;
+    if (prefix === "" || index === prefixesMax) return undefined;
     const code = String.fromCharCode(1 + Math.floor(index / secondCodes), index % secondCodes);
     // A slice keeps the whole key alive that it was cut from; this one does not.
     const own = JSON.parse(JSON.stringify(prefix)) as string;
     this.#prefixes.push(own);
     this.#codes.set(own, code);
+    return code;
   }
 }
 

@@ -47,20 +47,14 @@ class TextRecords {
   }
 
   entries(): [string, string][] {
-    return [...this.#records.entries()].map(([key, value]) => [
-      textOf(key),
-      textOf(value),
-    ]);
+    return [...this.#records.entries()].map(([key, value]) => [textOf(key), textOf(value)]);
   }
 }
 
 describe("packed records", () => {
   it("agree with a map, whatever is asked of them in whatever order", () => {
     const key = fc.string({ unit: fc.constantFrom("a", "b", "é", "🙂"), maxLength: 3 });
-    const text = fc.oneof(
-      fc.string({ maxLength: 40 }),
-      fc.constant("x".repeat(3000)),
-    );
+    const text = fc.oneof(fc.string({ maxLength: 40 }), fc.constant("x".repeat(3000)));
     const step = fc.record({ key, text, remove: fc.boolean() });
     const property = fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
       const records = new TextRecords();
@@ -110,14 +104,11 @@ describe("packed records", () => {
     records.set("a", "1");
     records.set("long", long);
     records.set("b", "2");
-    assert.deepEqual(
-      records.entries(),
-      [
-        ["a", "1"],
-        ["long", long],
-        ["b", "2"],
-      ],
-    );
+    assert.deepEqual(records.entries(), [
+      ["a", "1"],
+      ["long", long],
+      ["b", "2"],
+    ]);
     const before = records.bytes;
     records.delete("long");
     assert.ok(records.bytes < before - 500_000, "the slab of a long text goes with it");

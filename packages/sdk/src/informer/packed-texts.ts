@@ -68,8 +68,7 @@ export class PackedTexts {
   *keys(): IterableIterator<string> {
     const packing = this.#packing;
     if (packing === undefined) return;
-    for (const [key] of packing.records.entries())
-      yield packing.prefixes.restore(decoded(key));
+    for (const [key] of packing.records.entries()) yield packing.prefixes.restore(decoded(key));
   }
 
   *entries(): IterableIterator<[key: string, text: string]> {

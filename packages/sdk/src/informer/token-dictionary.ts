@@ -159,8 +159,7 @@ export class TokenDictionary {
   #isToken(token: number, text: Uint8Array, start: number, end: number): boolean {
     const from = this.#starts[token] as number;
     if ((this.#starts[token + 1] as number) - from !== end - start) return false;
-    for (let i = start; i < end; i++)
-      if (text[i] !== this.#bytes[from + i - start]) return false;
+    for (let i = start; i < end; i++) if (text[i] !== this.#bytes[from + i - start]) return false;
     return true;
   }
 
