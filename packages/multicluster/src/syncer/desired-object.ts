@@ -65,7 +65,8 @@ const hashLength = 32;
 export function desiredObject(upstream: CachedObject, options: DesiredOptions): DesiredObject {
   const { resource, target, policy, key, place, foreignPaths } = options;
   const { metadata } = upstream;
-  let body = bodyOf(upstream);
+  const own = bodyOf(upstream);
+  let body = own;
   const name = targetNameIn(key.cluster, target);
   body = withSpecDiff(body, stringMember(metadata.annotations, specDiffAnnotation(name)));
   if (wantsApiAccess(metadata.labels)) {
@@ -82,7 +83,12 @@ export function desiredObject(upstream: CachedObject, options: DesiredOptions): 
       ? {}
       : { [appliedGenerationAnnotation]: String(metadata.generation) }),
   };
-  const hash = hashDigits(stringifyJson([body, labels, annotations]), hashLength);
+  // The text of a body that is as it was is at hand.
+  const bodyText = body === own ? upstream.body : stringifyJson(body);
+  const hash = hashDigits(
+    `[${bodyText},${stringifyJson(labels)},${stringifyJson(annotations)}]`,
+    hashLength,
+  );
   const desiredMetadata = {
     name: place.name,
     ...(place.namespace === "" ? {} : { namespace: place.namespace }),

@@ -89,7 +89,7 @@ export class KindView {
       selector: { labelSelector: this.#selection.labelSelector },
       keep: this.#selection.keep,
       transform: (object) => cachedObject(object, paths),
-      liveObjectsMax,
+      liveObjectsMax: liveObjectsMax.downstream,
       clock,
       random,
       onError,
