@@ -184,6 +184,8 @@ export const roomTable: Readonly<Record<string, Readonly<Record<string, readonly
     traffic: ["api", "coordination"],
     // Claims are read off what is synced, and their parts off what is split.
     volumes: ["api", "coordination", "syncer"],
+    // Secrets by which Pods talk to the control plane, as syncers make them use it: docs/adr/0033.
+    "api-access": ["api", "agent", "coordination", "syncer"],
     // Copies of lost clusters: docs/adr/0030.
     copies: ["api", "syncer"],
     // Ways to Pods, directly and through agents: docs/adr/0030.

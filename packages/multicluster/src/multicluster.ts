@@ -15,6 +15,7 @@ import {
   type PermitsAddress,
 } from "@kcp-ts/sdk";
 import { AgentInstaller, type AgentInstallerOptions, agentViewPath } from "./agent/index.ts";
+import { apiAccess } from "./api-access/index.ts";
 import { ApiImporter } from "./api-importer/index.ts";
 import { OfferController, SharedPlaces, TenantTargets } from "./compute/index.ts";
 import { graceMsDefault, type Patience, workloadCoordinators } from "./coordination/index.ts";
@@ -50,6 +51,7 @@ export const multiclusterParts = [
   "deployment-splitter",
   "traffic",
   "volumes",
+  "api-access",
 ] as const;
 export type MulticlusterPart = (typeof multiclusterParts)[number];
 
@@ -72,6 +74,8 @@ export interface MulticlusterOptions {
   readonly drainTimeoutMs?: number | undefined;
   /** How agents are installed; where it is left out, people install them. */
   readonly agents?: Omit<AgentInstallerOptions, "clock"> | undefined;
+  /** How long the tokens are good for by which Pods talk to their logical clusters. */
+  readonly apiAccessTokenSeconds?: number | undefined;
   /** How patient the splitter is with clusters that fail. */
   readonly patience?: Partial<Patience> | undefined;
   /** How patient traffic is with endpoints of clusters that fail. */
@@ -134,8 +138,9 @@ export async function runMulticluster(
     const part = new ApiImporter({ ...working, pollMs, onError: report("api-importer") });
     controllers.push(part.controller);
   }
+  const users = new TenantTargets({ client, clock, random, onError: report("compute") });
   if (parts.has("cluster-controller")) {
-    const part = clusterParts(options, { ...shared, report });
+    const part = clusterParts(options, { ...shared, users, report });
     controllers.push(...part.controllers);
     closing.push(...part.closing);
   }
@@ -144,7 +149,6 @@ export async function runMulticluster(
     const part = new Syncers({ ...working, viewOf, onError: report("syncer") });
     closing.unshift(() => part.close());
   }
-  const users = new TenantTargets({ client, clock, random, onError: report("compute") });
   const places = new SharedPlaces(clusters);
   const own = { ...shared, users, onError: report("scheduler") };
   const scheduling = schedulerFor(parts, own, places);
@@ -177,7 +181,13 @@ function loopsOf(
 ): readonly { run(signal: AbortSignal): Promise<void> }[] {
   const { client, parts = new Set() } = options;
   const loops: { run(signal: AbortSignal): Promise<void> }[] = [];
-  const needUsers = ["scheduler", "deployment-splitter", "traffic", "volumes"] as const;
+  const needUsers = [
+    "cluster-controller",
+    "scheduler",
+    "deployment-splitter",
+    "traffic",
+    "volumes",
+  ] as const;
   if (needUsers.some((part) => parts.has(part))) loops.push(users);
   if (parts.has("deployment-splitter")) {
     const own = { ...options.patience, onError: report("deployment-splitter") };
@@ -190,6 +200,11 @@ function loopsOf(
   if (parts.has("volumes")) {
     const meant = { targetOf: (cluster: string, name: string) => places.targetOf(cluster, name) };
     loops.push(volumes({ client, clock, targets: users, ...meant, onError: report("volumes") }));
+  }
+  if (parts.has("api-access")) {
+    const { agents, apiAccessTokenSeconds: tokenSeconds } = options;
+    const own = { server: () => agents?.server(), tokenSeconds, onError: report("api-access") };
+    loops.push(apiAccess({ client, clock, ...own }));
   }
   return loops;
 }
@@ -213,6 +228,7 @@ interface SharedParts {
   readonly client: Client;
   readonly clusters: Clusters;
   readonly targets: Targets;
+  readonly users: TenantTargets;
   readonly resources: readonly string[];
   readonly clock: Clock;
   readonly random: Random;
@@ -220,7 +236,7 @@ interface SharedParts {
 }
 
 /** Who connects to clusters, empties them, and says what became of those that are lost. */
-function clusterParts(options: MulticlusterOptions, { report, ...shared }: SharedParts) {
+function clusterParts(options: MulticlusterOptions, { report, users, ...shared }: SharedParts) {
   const { clusters, clock, resources } = shared;
   const { openSealed, drainTimeoutMs, permits, link: settings } = options;
   const installer = options.agents && new AgentInstaller({ ...options.agents, clock });
@@ -234,7 +250,11 @@ function clusterParts(options: MulticlusterOptions, { report, ...shared }: Share
     onError: report("drain"),
   });
   const graceMs = options.patience?.graceMs ?? graceMsDefault;
-  const copies = lostCopies({ clusters, graceMs, clock, onError: report("lost-copies") });
+  const copies = lostCopies({
+    clusters: users,
+    look: (key, signal) => users.look(key, signal),
+    ...{ graceMs, clock, onError: report("lost-copies") },
+  });
   return {
     controllers: [part.controller, drains.controller, copies.controller],
     closing: [() => part.close(), () => drains.close()],

@@ -1,6 +1,13 @@
 /** What users see of physical clusters: the kinds, and the names that stand on objects. */
 
 export {
+  type ApiAccessOf,
+  apiAccessKeys,
+  apiAccessResources,
+  apiAccessSecretName,
+  wantsApiAccess,
+} from "./api-access.ts";
+export {
   type APIResourceImport,
   type ApiResourceSpec,
   apiResourceImports,
@@ -55,6 +62,8 @@ export {
   advancedSchedulingAnnotation,
   agentAnnotation,
   agentFieldManager,
+  apiAccessFieldManager,
+  apiAccessLabel,
   apiVersionAnnotation,
   assignedCluster,
   assignedTargets,
@@ -131,6 +140,7 @@ export {
   volumesInAnnotation,
   workspaceUrlAnnotation,
 } from "./names.ts";
+export { podTemplatePath } from "./pod-template-path.ts";
 export { formatNanos, type Nanos, nanosOf } from "./quantities.ts";
 export {
   type AvailableSelectorLabel,
@@ -180,7 +190,14 @@ export {
   targetConditions,
 } from "./sync-target.ts";
 export { isSyncedNative, syncedNative } from "./synced-natives.ts";
-export { type NamedTarget, sharedTargetName, targetNameIn } from "./target-name.ts";
+export {
+  isSharedFrom,
+  isSharedTargetName,
+  type NamedTarget,
+  nameAtHome,
+  sharedTargetName,
+  targetNameIn,
+} from "./target-name.ts";
 export {
   type ClusterDaemonSet,
   clusterDaemonSetKind,

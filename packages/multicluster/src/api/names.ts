@@ -185,6 +185,9 @@ export function openedAnnotation(target: string): string {
   return openedAnnotationPrefix + target;
 }
 
+/** On workloads and namespaces, "true": Pods talk to their logical cluster. On Secrets, "true": by these they do. */
+export const apiAccessLabel = "workloads.kcp.io/api-access";
+
 /** On leaf ingresses: the coordinates of their root. */
 export const ingressOwnedByClusterLabel = "ingress.kcp.dev/owned-by-cluster";
 export const ingressOwnedByIngressLabel = "ingress.kcp.dev/owned-by-ingress";
@@ -213,3 +216,4 @@ export const importerFieldManager = "kcp-api-importer";
 export const negotiationFieldManager = "kcp-api-negotiation";
 export const computeFieldManager = "kcp-compute";
 export const schedulerFieldManager = "kcp-scheduler";
+export const apiAccessFieldManager = "kcp-api-access";

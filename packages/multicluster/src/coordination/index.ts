@@ -12,6 +12,7 @@ export { type DecideInput, type Decision, decide, type Place, schedulable } from
 export { deploymentStrategy } from "./deployment-strategy.ts";
 export { distribute, type Share, weightMax } from "./distribute.ts";
 export { placedCondition } from "./fold-parts.ts";
+export { presentIn } from "./follow/closure.ts";
 export { following, isFollowing } from "./follow/following.ts";
 export {
   asksOf,
@@ -45,5 +46,5 @@ export {
 export { type Patience, type Target, targetOf } from "./standing.ts";
 export type { PartShare, Sharing, Strategy } from "./strategy.ts";
 export { obstacle } from "./verdict.ts";
-export { metadataAndTargets } from "./watched-clusters.ts";
+export { metadataAndTargets, metadataClusters } from "./watched-clusters.ts";
 export type { Workload } from "./workload.ts";

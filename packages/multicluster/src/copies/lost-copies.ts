@@ -6,7 +6,8 @@
  *      ▲                                    │
  *      └────────────── Ready ───────────────┘
  *
- * Pods are listed when a SyncTarget goes from one to another, and once for each after a start; else they cost nothing.
+ * Pods are listed when a SyncTarget goes from one to another, and once for each after a start; else they cost nothing. Who uses clusters of another workspace has
+ * copies from there, too: they are told the same, and the SyncTargets that they are told of have other names.
  */
 import { type Clock, systemClock } from "@kcp-ts/machinery/base";
 import type { JsonValue } from "@kcp-ts/machinery/json";
@@ -30,6 +31,7 @@ import {
 import {
   clusterLostReason,
   copyOfAnnotation,
+  isSharedTargetName,
   type SyncTarget,
   stateLabel,
   stateUpsync,
@@ -40,7 +42,10 @@ import {
 import { parseCopyOf, releasePatch } from "../syncer/index.ts";
 
 export interface LostCopiesOptions {
+  /** With the SyncTargets that each logical cluster has, its own and others'. */
   readonly clusters: Clusters;
+  /** Whether a SyncTarget that is not told of any more is there, looked at live. */
+  readonly look: (key: ObjectKey, signal: AbortSignal) => Promise<"there" | "gone" | "unknown">;
   /** So long a cluster may be not Ready before its Pods are called lost. */
   readonly graceMs: number;
   readonly clock?: Clock | undefined;
@@ -76,7 +81,8 @@ const pageSize = 500;
 const atOnce = 8;
 const timeoutMs = 600_000;
 
-export function lostCopies({ clusters, graceMs, clock = systemClock, onError }: LostCopiesOptions) {
+export function lostCopies(options: LostCopiesOptions): LostCopies {
+  const { clusters, look, graceMs, clock = systemClock, onError } = options;
   /** What the copies of a SyncTarget were last told, with its uid. */
   const told = new Map<string, string>();
   const source = clusters.source(syncTargets);
@@ -84,8 +90,9 @@ export function lostCopies({ clusters, graceMs, clock = systemClock, onError }: 
     key: ObjectKey,
     { client, signal }: ReconcileContext,
   ): Promise<ReconcileResult> => {
-    const target =
-      source.store.get(key) ?? (await client.resource(syncTargets).find(key, { signal }));
+    const target = source.store.get(key);
+    // No longer told of is not gone: a workspace may have left an offer, or be seen late.
+    if (target === undefined && (await look(key, signal)) !== "gone") return undefined;
     const waitMs = target === undefined ? 0 : lostInMs(target, graceMs, clock.now());
     if (waitMs !== undefined && waitMs > 0) return { requeueAfterMs: waitMs };
     const standing = target === undefined ? "gone" : waitMs === undefined ? "well" : "lost";
@@ -195,11 +202,14 @@ function removal(field: "reason" | "message"): JsonPatchOperation {
 function lostStatus(pod: Pod, target: string, since: string | undefined): JsonValue {
   const status = pod.status ?? {};
   const from = since === undefined ? "" : ` since ${timestamp(Date.parse(since))}`;
+  const next = isSharedTargetName(target)
+    ? "ask who offers it"
+    : `see kubectl describe synctarget ${target}`;
   return {
     ...status,
     phase: "Unknown",
     reason: clusterLostReason,
-    message: `${target} cannot be seen${from}: see kubectl describe synctarget ${target}`,
+    message: `${target} cannot be seen${from}: ${next}`,
     conditions: (status.conditions ?? []).map((one) =>
       one.type === "Ready" || one.type === "ContainersReady"
         ? { ...one, status: "Unknown", reason: clusterLostReason }

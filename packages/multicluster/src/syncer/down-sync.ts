@@ -191,12 +191,15 @@ export class DownSync {
     downstream: CachedObject,
   ): Promise<{ readonly result: SyncResult; readonly copy: CachedObject }> {
     const text = formatKey(key);
-    const pair = contentDigest(upstream) + contentDigest(downstream);
+    const pair = pairOf(upstream, downstream);
     if (this.#agreed.get(text) === pair) return { result: done, copy: downstream };
     const desired = this.#desired(key, upstream, downstream.foreignPaths);
     const { annotations, generation, resourceVersion } = downstream.metadata;
     if (stringMember(annotations, appliedHashAnnotation) !== desired.hash) {
-      return { result: done, copy: await this.#apply(key, desired, false) };
+      const copy = await this.#apply(key, desired, false);
+      // The next look, for its status, need not compare anything again.
+      if (this.#settled.get(text) === undefined) this.#agreed.set(text, pairOf(upstream, copy));
+      return { result: done, copy };
     }
     const isSettled =
       this.#settled.get(text) === `${desired.hash} ${generation ?? resourceVersion}`;
@@ -368,6 +371,10 @@ export class DownSync {
     const { context, synced } = this.#options;
     return context.downstream.resource<DynamicObject>(synced.resource as never);
   }
+}
+
+function pairOf(upstream: CachedObject, downstream: CachedObject): string {
+  return contentDigest(upstream) + contentDigest(downstream);
 }
 
 function isApplied(

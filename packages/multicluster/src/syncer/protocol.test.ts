@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import { describe, it } from "node:test";
 import {
   agentAnnotation,
+  apiAccessLabel,
   apiVersionAnnotation,
   atMostOneLabel,
   clusterLabel,
@@ -78,6 +79,7 @@ describe("docs/guides/sync-protocol.md", () => {
       syncPolicyLabel,
       syncTargetFinalizer,
       orphanAnnotation,
+      apiAccessLabel,
       agentAnnotation,
       apiVersionAnnotation,
       copyOfAnnotation,
