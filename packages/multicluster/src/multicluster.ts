@@ -138,9 +138,8 @@ export async function runMulticluster(
     const part = new ApiImporter({ ...working, pollMs, onError: report("api-importer") });
     controllers.push(part.controller);
   }
-  const users = new TenantTargets({ client, clock, random, onError: report("compute") });
   if (parts.has("cluster-controller")) {
-    const part = clusterParts(options, { ...shared, users, report });
+    const part = clusterParts(options, { ...shared, report });
     controllers.push(...part.controllers);
     closing.push(...part.closing);
   }
@@ -149,6 +148,7 @@ export async function runMulticluster(
     const part = new Syncers({ ...working, viewOf, onError: report("syncer") });
     closing.unshift(() => part.close());
   }
+  const users = new TenantTargets({ client, clock, random, onError: report("compute") });
   const places = new SharedPlaces(clusters);
   const own = { ...shared, users, onError: report("scheduler") };
   const scheduling = schedulerFor(parts, own, places);
@@ -181,13 +181,7 @@ function loopsOf(
 ): readonly { run(signal: AbortSignal): Promise<void> }[] {
   const { client, parts = new Set() } = options;
   const loops: { run(signal: AbortSignal): Promise<void> }[] = [];
-  const needUsers = [
-    "cluster-controller",
-    "scheduler",
-    "deployment-splitter",
-    "traffic",
-    "volumes",
-  ] as const;
+  const needUsers = ["scheduler", "deployment-splitter", "traffic", "volumes"] as const;
   if (needUsers.some((part) => parts.has(part))) loops.push(users);
   if (parts.has("deployment-splitter")) {
     const own = { ...options.patience, onError: report("deployment-splitter") };
@@ -228,7 +222,6 @@ interface SharedParts {
   readonly client: Client;
   readonly clusters: Clusters;
   readonly targets: Targets;
-  readonly users: TenantTargets;
   readonly resources: readonly string[];
   readonly clock: Clock;
   readonly random: Random;
@@ -236,8 +229,8 @@ interface SharedParts {
 }
 
 /** Who connects to clusters, empties them, and says what became of those that are lost. */
-function clusterParts(options: MulticlusterOptions, { report, users, ...shared }: SharedParts) {
-  const { clusters, clock, resources } = shared;
+function clusterParts(options: MulticlusterOptions, { report, ...shared }: SharedParts) {
+  const { client, clusters, clock, resources } = shared;
   const { openSealed, drainTimeoutMs, permits, link: settings } = options;
   const installer = options.agents && new AgentInstaller({ ...options.agents, clock });
   const awaitsImport = options.parts === undefined || options.parts.has("api-importer");
@@ -252,9 +245,7 @@ function clusterParts(options: MulticlusterOptions, { report, users, ...shared }
   });
   const graceMs = options.patience?.graceMs ?? graceMsDefault;
   const copies = lostCopies({
-    clusters: users,
-    look: (key, signal) => users.look(key, signal),
-    ...{ graceMs, clock, onError: report("lost-copies") },
+    ...{ client, clusters, graceMs, clock, onError: report("lost-copies") },
   });
   return {
     controllers: [part.controller, drains.controller, copies.controller],

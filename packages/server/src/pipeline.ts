@@ -309,14 +309,28 @@ function impersonateStage(
 }
 
 function authorize(exchange: Exchange, rooms: PipelineRooms): Promise<undefined> | undefined {
-  const { authorizer, tenancy } = rooms;
+  const { tenancy } = rooms;
   const attributes = attributesOf(exchange);
   if (exchange.detour?.kind === "mount")
     return authorizeMount(exchange, exchange.detour.parent, rooms);
   if (exchange.detour !== undefined) throw leadsNowhere(exchange, attributes);
   const { cluster } = attributes;
-  if (cluster !== "*" && tenancy.isInactive(cluster) && !servedWhileInactive(attributes.path))
-    throw inactive(attributes);
+  const isInactive = cluster !== "*" && tenancy.isInactive(cluster);
+  if (isInactive instanceof Promise)
+    return isInactive.then((is) => {
+      if (is && !servedWhileInactive(attributes.path)) throw inactive(attributes);
+      return authorizeActive(exchange, attributes, rooms);
+    });
+  if (isInactive && !servedWhileInactive(attributes.path)) throw inactive(attributes);
+  return authorizeActive(exchange, attributes, rooms);
+}
+
+function authorizeActive(
+  exchange: Exchange,
+  attributes: Attributes,
+  rooms: PipelineRooms,
+): Promise<undefined> | undefined {
+  const { authorizer } = rooms;
   if (exchange.scope?.service !== undefined)
     return authorizeService(exchange, exchange.scope.service, attributes, rooms);
   const wantsHome = isHome(exchange.scope);
@@ -340,7 +354,7 @@ async function authorizeMount(
     ...{ user: exchange.user, verb: "get", cluster: parent, path: "/api" },
     ...{ isResourceRequest: false, ...noResource },
   };
-  if (tenancy.isInactive(parent)) throw forbidden(attributes, accessDenied);
+  if (await tenancy.isInactive(parent)) throw forbidden(attributes, accessDenied);
   const decision = await authorizer.authorize(asked);
   noteDecision(exchange, decision);
   if (!decision.allowed) throw forbidden(attributes, accessDenied);

@@ -17,10 +17,9 @@ import {
   syncerFinalizer,
 } from "@kcp-ts/multicluster";
 import { type DynamicObject, defineResource, type KubernetesObject } from "@kcp-ts/sdk";
-import { startTestControlPlane } from "../testing/index.ts";
+import { secrets, startTestControlPlane } from "../testing/index.ts";
 import { accounts, tokenOf } from "./api-access-stage.ts";
 import { deployment, deployments, eventually } from "./fixture.ts";
-import { secrets } from "./inside-pod.ts";
 
 const definitions = defineResource<DynamicObject>({
   group: "apiextensions.k8s.io",

@@ -11,8 +11,8 @@ import {
   type KubernetesObject,
 } from "@kcp-ts/sdk";
 import { type Manifest, parseManifests } from "../manifests/index.ts";
+import { InsidePod, type Pod, pods, secrets } from "../testing/index.ts";
 import { eventually } from "./fixture.ts";
-import { InsidePod, type Pod, pods, secrets } from "./inside-pod.ts";
 
 export interface Queue extends KubernetesObject {
   readonly spec: { readonly partitions: number };

@@ -10,7 +10,7 @@ import { type Clock, systemClock } from "@kcp-ts/machinery/base";
 import { rootCluster } from "@kcp-ts/machinery/names";
 import { agentViewPath, apiAccessLabel, readToken } from "@kcp-ts/multicluster";
 import { type Client, type Connection, connect, Informer, parseKubeconfig } from "@kcp-ts/sdk";
-import { startTestControlPlane, type TestControlPlane } from "../testing/index.ts";
+import { secrets, startTestControlPlane, type TestControlPlane } from "../testing/index.ts";
 import { joined, runningAgent, statusOf } from "./agents.ts";
 import {
   accessSecrets,
@@ -30,7 +30,6 @@ import {
   untilCondition,
   untilSynced,
 } from "./fixture.ts";
-import { secrets } from "./inside-pod.ts";
 
 const tokenSeconds = 600;
 const orders = { namespace, name: "orders" };

@@ -126,8 +126,8 @@ describe("volumes of workspaces that use the clusters of another one", () => {
     const owners = await namespacesByOwner((clusters.get(other) as SimulatedCluster).client);
     assert.deepEqual(
       brought.map(({ spec }) => {
-        const { namespace, name } = spec?.["claimRef"] as StoredObject["metadata"];
-        return [namespace, name];
+        const claim = spec?.["claimRef"] as StoredObject["metadata"] | undefined;
+        return [claim?.namespace, claim?.name];
       }),
       [[owners.get("free")?.[0], "data"]],
     );

@@ -7,7 +7,9 @@ export async function readGuide(guide: URL, letter: string): Promise<readonly Sc
   const sections = (await readFile(guide, "utf8")).split(/^## /m).slice(1);
   const lines = sections.flatMap((section, index) => {
     const [title = ""] = section.split("\n", 1);
-    const blocks = [...section.matchAll(/^```console\n([\s\S]*?)^```$/gm)].map(([, block]) => block);
+    const blocks = [...section.matchAll(/^```console\n([\s\S]*?)^```$/gm)].map(
+      ([, block]) => block,
+    );
     return blocks.length === 0 ? [] : [`${letter}${index + 1}  ${title}`, ...blocks];
   });
   return readTranscript(lines.join("\n"));

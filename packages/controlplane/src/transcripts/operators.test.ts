@@ -5,10 +5,11 @@ import { kubectlMissing } from "@kcp-ts/testkit";
 import { DebuggingStage } from "./debugging-stage.ts";
 import { readGuide } from "./guide.ts";
 
-const root = new URL("../../../../", import.meta.url);
-const scenarios = await readGuide(new URL("docs/guides/operators.md", root), "O");
+const guide = new URL("../../../../docs/guides/operators.md", import.meta.url);
+const scenarios = await readGuide(guide, "O");
 const file = "queue-operator.yaml";
-const manifests = await readFile(new URL(`examples/applications/${file}`, root), "utf8");
+const example = new URL(`../../../../examples/applications/${file}`, import.meta.url);
+const manifests = await readFile(example, "utf8");
 
 for (const mode of ["Push", "Pull"] as const) {
   describe(`operators in ${mode} mode`, { skip: kubectlMissing() ?? false }, () => {

@@ -135,6 +135,7 @@ export {
   volumeHookAnnotation,
   volumeMoveAnnotation,
   volumesAnnotation,
+  volumesForAnnotation,
   volumesHolder,
   volumesInAnnotation,
   workspaceUrlAnnotation,

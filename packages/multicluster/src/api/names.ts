@@ -163,6 +163,8 @@ export const openedAnnotationPrefix = "opened.workload.kcp.io/";
 export const stoppedForVolumes = "stopped";
 /** On claims, and on workloads whose volumes can be in one cluster only: the SyncTarget that has the data. */
 export const volumesInAnnotation = "workloads.kcp.io/volumes-in";
+/** On a StatefulSet with claim templates: the numbers that SyncTargets are to have, with their claims, as JSON. */
+export const volumesForAnnotation = "workloads.kcp.io/volumes-for";
 /** On a part: the SyncTarget that it is to take over from, volumes included. */
 export const takesOverFromAnnotation = "workloads.kcp.io/takes-over-from";
 /** On claims: how the volume may get into another cluster, `detach` or `never`. */

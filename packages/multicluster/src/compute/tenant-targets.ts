@@ -19,7 +19,7 @@ import {
   type Resource,
   type SharedInformerOptions,
 } from "@kcp-ts/sdk";
-import { isSharedFrom, isSharedTargetName, type SyncTarget, syncTargets } from "../api/index.ts";
+import { type SyncTarget, syncTargets } from "../api/index.ts";
 import {
   apiExports,
   computeExportName,
@@ -27,7 +27,6 @@ import {
   type Offer,
   offerInformer,
 } from "./compute-export.ts";
-import { findSharedTarget } from "./find-shared-target.ts";
 import { TargetsSource } from "./targets-source.ts";
 
 export interface TenantTargetsOptions {
@@ -165,25 +164,6 @@ export class TenantTargets implements Clusters {
   /** Workspaces that use the clusters of this one. */
   tenantsOf(home: ClusterName): readonly ClusterName[] {
     return [...(this.#followed.get(home)?.bound.keys() ?? [])];
-  }
-
-  /**
-   * A SyncTarget as the logical cluster of the key calls it, looked at live: whether it is there. Unknown where nobody can say by whom it is offered: the
-   * workspace is not bound any more, or that has not been seen yet.
-   */
-  async look(
-    { cluster, name }: ObjectKey,
-    signal: AbortSignal,
-  ): Promise<"there" | "gone" | "unknown"> {
-    const isOwn = !isSharedTargetName(name);
-    const homes = this.#homes.get(cluster) ?? [];
-    const home = isOwn ? cluster : [...homes].find((one) => isSharedFrom(name, one));
-    if (home === undefined) return "unknown";
-    const client = this.client(home);
-    const found = isOwn
-      ? await client.resource(syncTargets).find({ name }, { signal })
-      : await findSharedTarget(client, home, name, signal);
-    return found === undefined ? "gone" : "there";
   }
 
   /** Whoever comes first runs it; others wait until they are to end. */

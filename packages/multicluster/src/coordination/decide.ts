@@ -98,6 +98,8 @@ export interface Decision {
   readonly wakeAtMs: number | undefined;
   /** To be written on the whole before its parts are touched. */
   readonly annotations?: StringMap;
+  /** Annotations to be taken off it, likewise. */
+  readonly obsolete?: readonly string[];
   /** What the whole scales is to have so many. */
   readonly scale?: { readonly name: string; readonly replicas: number };
   /** The whole is to be deleted: it said for how long it wanted to be kept. */

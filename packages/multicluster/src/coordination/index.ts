@@ -14,6 +14,14 @@ export { distribute, type Share, weightMax } from "./distribute.ts";
 export { placedCondition } from "./fold-parts.ts";
 export { presentIn } from "./follow/closure.ts";
 export { following, isFollowing } from "./follow/following.ts";
+export {
+  asksOf,
+  type ClaimTemplate,
+  claimPhaseIn,
+  claimTemplatesOf,
+  ordinalClaimName,
+  syncsClaims,
+} from "./ordinal-volumes.ts";
 export { overridesAnnotation } from "./overrides.ts";
 export {
   askedReplicasAnnotation,

@@ -6,8 +6,8 @@
  *      ▲                                    │
  *      └────────────── Ready ───────────────┘
  *
- * Pods are listed when a SyncTarget goes from one to another, and once for each after a start; else they cost nothing. Who uses clusters of another workspace has
- * copies from there, too: they are told the same, and the SyncTargets that they are told of have other names.
+ * Pods are listed when a SyncTarget goes from one to another, and once for each after a start; else they cost nothing. Those of all workspaces that use the clusters of
+ * this one are one list more, however many they are.
  */
 import { type Clock, systemClock } from "@kcp-ts/machinery/base";
 import type { JsonValue } from "@kcp-ts/machinery/json";
@@ -16,6 +16,7 @@ import {
   type Client,
   type Clusters,
   Controller,
+  clusterOf,
   defineResource,
   findCondition,
   formatKey,
@@ -33,19 +34,20 @@ import {
   copyOfAnnotation,
   isSharedTargetName,
   type SyncTarget,
+  sharedTargetName,
   stateLabel,
   stateUpsync,
   syncerFieldManager,
   syncTargets,
   targetConditions,
 } from "../api/index.ts";
+import { apiExports, computeExportName, consumersPath, offerInformer } from "../compute/index.ts";
 import { parseCopyOf, releasePatch } from "../syncer/index.ts";
 
 export interface LostCopiesOptions {
-  /** With the SyncTargets that each logical cluster has, its own and others'. */
+  /** Of the control plane, not of one cluster of it. */
+  readonly client: Client;
   readonly clusters: Clusters;
-  /** Whether a SyncTarget that is not told of any more is there, looked at live. */
-  readonly look: (key: ObjectKey, signal: AbortSignal) => Promise<"there" | "gone" | "unknown">;
   /** So long a cluster may be not Ready before its Pods are called lost. */
   readonly graceMs: number;
   readonly clock?: Clock | undefined;
@@ -82,17 +84,29 @@ const atOnce = 8;
 const timeoutMs = 600_000;
 
 export function lostCopies(options: LostCopiesOptions): LostCopies {
-  const { clusters, look, graceMs, clock = systemClock, onError } = options;
+  const { client: whole, clusters, graceMs, clock = systemClock, onError } = options;
   /** What the copies of a SyncTarget were last told, with its uid. */
   const told = new Map<string, string>();
   const source = clusters.source(syncTargets);
+  const offers = clusters.source(apiExports, offerInformer);
+  const copiesOf = (key: ObjectKey, client: Client): readonly Copies[] => {
+    const { cluster, name } = key;
+    const own = { client, target: name, home: () => client };
+    if (offers.store.get({ ...key, name: computeExportName }) === undefined) return [own];
+    const consumers = whole.withBasePath(consumersPath(cluster)).inCluster("*");
+    const home = (pod: Pod) => {
+      const at = clusterOf(pod);
+      if (at === undefined) throw new Error(`${pod.metadata.name} does not say whose it is`);
+      return whole.inCluster(at);
+    };
+    return [own, { client: consumers, target: sharedTargetName(key), home }];
+  };
   const reconcile = async (
     key: ObjectKey,
     { client, signal }: ReconcileContext,
   ): Promise<ReconcileResult> => {
-    const target = source.store.get(key);
-    // No longer told of is not gone: a workspace may have left an offer, or be seen late.
-    if (target === undefined && (await look(key, signal)) !== "gone") return undefined;
+    const target =
+      source.store.get(key) ?? (await client.resource(syncTargets).find(key, { signal }));
     const waitMs = target === undefined ? 0 : lostInMs(target, graceMs, clock.now());
     if (waitMs !== undefined && waitMs > 0) return { requeueAfterMs: waitMs };
     const standing = target === undefined ? "gone" : waitMs === undefined ? "well" : "lost";
@@ -100,18 +114,17 @@ export function lostCopies(options: LostCopiesOptions): LostCopies {
     const text = formatKey(key);
     if (told.get(text) === state) return undefined;
     const since = findCondition(target?.status?.conditions, targetConditions.ready);
-    await eachCopy(client, key.name, signal, (pod) => {
-      const copy = parseCopyOf(stringMember(pod.metadata.annotations, copyOfAnnotation));
-      // A copy of an earlier SyncTarget of this name is nobody's.
-      const isNobodys = target === undefined || copy?.target !== target.metadata.uid;
-      const now = isNobodys ? "gone" : standing;
-      return settle(client, pod, {
-        target: key.name,
-        now,
-        since: since?.lastTransitionTime,
-        signal,
+    for (const copies of copiesOf(key, client)) {
+      await eachCopy(copies, signal, (pod) => {
+        const copy = parseCopyOf(stringMember(pod.metadata.annotations, copyOfAnnotation));
+        // A copy of an earlier SyncTarget of this name is nobody's.
+        const isNobodys = target === undefined || copy?.target !== target.metadata.uid;
+        const now: Standing = isNobodys ? "gone" : standing;
+        return settle(copies.home(pod), pod, {
+          ...{ target: copies.target, now, since: since?.lastTransitionTime, signal },
+        });
       });
-    });
+    }
     if (standing === "gone") told.delete(text);
     else told.set(text, state);
     return undefined;
@@ -139,9 +152,16 @@ function lostInMs({ metadata, status }: SyncTarget, graceMs: number, nowMs: numb
   return Math.max(0, sinceMs + graceMs - nowMs);
 }
 
+/** Of one cluster or of many, which call the SyncTarget the same. */
+interface Copies {
+  readonly client: Client;
+  readonly target: string;
+  /** The logical cluster that a copy is in. */
+  readonly home: (pod: Pod) => Client;
+}
+
 async function eachCopy(
-  client: Client,
-  target: string,
+  { client, target }: Copies,
   signal: AbortSignal,
   visit: (pod: Pod) => Promise<void>,
 ): Promise<void> {

@@ -32,6 +32,7 @@ import {
   volumeHookAnnotation,
   volumeMoveAnnotation,
   volumesAnnotation,
+  volumesForAnnotation,
   volumesInAnnotation,
 } from "../api/index.ts";
 import {
@@ -63,6 +64,7 @@ describe("docs/guides/sync-protocol.md", () => {
       takesOverFromAnnotation,
       heldInClusterAnnotation,
       volumesAnnotation,
+      volumesForAnnotation,
       volumesInAnnotation,
       volumeMoveAnnotation,
       volumeHookAnnotation,

@@ -42,7 +42,8 @@ export function volumeGateOf(object: CachedObject, kind: Kind, target: string): 
 
 /** Whose claims the control plane makes from templates waits for them, too. */
 function usesClaims(body: JsonObject, kind: Kind): boolean {
-  return claimNamesOf(body, kind).size > 0;
+  const templates = kind.kind === "StatefulSet" ? at(at(body, "spec"), "volumeClaimTemplates") : [];
+  return claimNamesOf(body, kind).size > 0 || (Array.isArray(templates) && templates.length > 0);
 }
 
 /** Who holds a volume in the cluster: the one who attaches it, as long as it is attached. Undefined for other kinds. */

@@ -124,7 +124,7 @@ async function serve(
 
 const pods = { group: "", resource: "pods" } as const;
 const notAPodRequest =
-  "an agent opens logs and sessions of Pods that it brought up, adds ephemeral containers, tells what they use, and nothing else";
+  "an agent opens logs and sessions of Pods that it brought up, adds containers to them, says what they use, and nothing else";
 
 function refusalOf(error: unknown): JsonObject {
   const { code, reason, message } =

@@ -43,6 +43,12 @@ export interface UserKind {
 const apps = { group: "apps", version: "v1", namespaced: true } as const;
 const batch = { group: "batch", version: "v1", namespaced: true } as const;
 
+export const statefulSets = defineResource<StoredObject>({
+  ...apps,
+  resource: "statefulsets",
+  kind: "StatefulSet",
+});
+
 /** Nothing runs: what is laid over the spec of a part that is fenced. */
 const noReplicas: Stop = { by: "diff", diff: '[{"op":"replace","path":"/replicas","value":0}]' };
 const suspension: Stop = { by: "diff", diff: '[{"op":"add","path":"/suspend","value":true}]' };
@@ -65,7 +71,7 @@ export const userKinds: readonly UserKind[] = [
   },
   {
     ...replicated,
-    resource: defineResource({ ...apps, resource: "statefulsets", kind: "StatefulSet" }),
+    resource: statefulSets,
   },
   {
     resource: defineResource({ ...batch, resource: "jobs", kind: "Job" }),

@@ -48,6 +48,8 @@ export interface FoundPart {
   readonly object: StoredObject;
   readonly kind: UserKind;
   readonly facts: WorkloadPart;
+  /** One number of it: what becomes of that is its coordinator's affair, who sees the claims. */
+  readonly isOrdinal?: boolean;
 }
 
 export interface FoundWhole {
@@ -56,11 +58,13 @@ export interface FoundWhole {
   readonly parts: readonly FoundPart[];
 }
 
-interface GroupWork {
+export interface GroupWork {
   readonly wholes: readonly FoundWhole[];
   readonly claims: readonly FoundClaim[];
   readonly parts: readonly FoundPart[];
   readonly decision: VolumesDecision;
+  /** Whether what else a part needs is there, before it may be. */
+  readonly isComplete: (part: FoundPart) => boolean;
 }
 
 type Marks = Record<string, string | null>;
@@ -97,8 +101,13 @@ export class VolumeWrites {
   }
 
   /** Whether everything is where it should be. */
-  async carryOut({ wholes, claims, parts, decision }: GroupWork): Promise<boolean> {
-    const decided = (part: FoundPart) => decision.parts.get(part.facts) as PartDecision;
+  async carryOut(work: GroupWork): Promise<boolean> {
+    const { wholes, claims, decision, isComplete } = work;
+    const parts = work.parts.filter(({ isOrdinal }) => isOrdinal !== true);
+    const decided = (part: FoundPart) => {
+      const { isFenced, isOpened } = decision.parts.get(part.facts) as PartDecision;
+      return { isFenced, isOpened: isOpened && (part.facts.isOpened || isComplete(part)) };
+    };
     for (const part of parts) if (decided(part).isFenced) await this.#markPart(part, decided(part));
     for (const claim of claims) {
       const next = decision.claims.get(claim.facts.name) as ClaimDecision;
@@ -126,6 +135,20 @@ export class VolumeWrites {
       if (isGone) await this.#removeVolume(facts, target);
     }
     return this.#mark(persistentVolumeClaims, object, marks);
+  }
+
+  /** For one that nothing else keeps. */
+  async open(part: FoundPart): Promise<boolean> {
+    const marks = { [openedAnnotation(part.facts.cluster)]: volumesHolder };
+    return this.#mark(part.kind.resource, part.object, marks);
+  }
+
+  async make(claim: Pick<StoredObject, "metadata" | "spec">): Promise<void> {
+    try {
+      await this.#client.resource(persistentVolumeClaims).create(claim, { signal: this.#signal });
+    } catch (error) {
+      if (!isStatusError(error, "AlreadyExists")) throw error;
+    }
   }
 
   async #markPart(part: FoundPart, next: PartDecision): Promise<void> {

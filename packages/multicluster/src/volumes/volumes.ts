@@ -28,27 +28,37 @@ import {
   targetNameIn,
 } from "../api/index.ts";
 import {
+  claimTemplatesOf,
   isWhole,
   metadataAndTargets,
   ownerLabelValue,
+  syncsClaims,
   type Target,
   targetOf,
 } from "../coordination/index.ts";
 import { downstreamNamespace } from "../syncer/index.ts";
-import { decideVolumes, type Sight, type WorkloadPart } from "./decide-volumes.ts";
-import { groupsOf } from "./groups.ts";
+import {
+  decideVolumes,
+  type Sight,
+  type VolumesInput,
+  type WorkloadPart,
+} from "./decide-volumes.ts";
+import { type Group, groupsOf } from "./groups.ts";
 import {
   persistentVolumeClaims,
   persistentVolumes,
   type StoredObject,
+  statefulSets,
   type UserKind,
   userKinds,
 } from "./objects.ts";
+import { claimFrom, isComplete, type OrdinalSet, ordinalSetOf } from "./ordinal-users.ts";
 import { claimOf, claimsUsedBy, type KnownVolume, partOf, volumeOf } from "./read-facts.ts";
 import {
   type FoundClaim,
   type FoundPart,
   type FoundWhole,
+  type GroupWork,
   VolumeWrites,
   type Whereabouts,
 } from "./volume-writes.ts";
@@ -93,13 +103,15 @@ export function volumes(options: VolumesOptions): Volumes {
   });
   const seenClaims = clusters.source(persistentVolumeClaims).store;
   const usedTargets = clusters.source<SyncTarget, string>(syncTargets, { transform: nameOf }).store;
-  const work = { ...options, events, seenClaims, usedTargets };
+  const seenSets = clusters.source(statefulSets).store;
+  const work = { ...options, events, seenClaims, seenSets, usedTargets };
   const ofNamespace = (_object: KubernetesObject, { cluster, namespace }: ObjectKey) => [
     { cluster, namespace, name: "" },
   ];
   /** Volumes and clusters are of no namespace: all that have claims are looked at. */
   const ofCluster = (_object: unknown, { cluster }: Pick<ObjectKey, "cluster">) => {
-    const namespaces = new Set(seenClaims.list({ cluster }).map((one) => one.metadata.namespace));
+    const seen = [...seenClaims.list({ cluster }), ...seenSets.list({ cluster })];
+    const namespaces = new Set(seen.map((one) => one.metadata.namespace));
     return [...namespaces].map((namespace = "") => ({ cluster, namespace, name: "" }));
   };
   /** Volumes are where the SyncTarget is, claims may be in all that use it. */
@@ -140,6 +152,7 @@ function isConcerned(object: KubernetesObject): boolean {
 interface Work extends VolumesOptions {
   readonly events: EventRecorder;
   readonly seenClaims: ObjectStore<KubernetesObject>;
+  readonly seenSets: ObjectStore<KubernetesObject>;
   /** Names of SyncTargets, as the logical clusters that use them have them. */
   readonly usedTargets: ObjectStore<string>;
 }
@@ -150,53 +163,138 @@ async function reconcile(
   signal: AbortSignal,
 ): Promise<ReconcileResult> {
   const { cluster, namespace } = key;
-  if (work.seenClaims.list({ cluster, namespace }).length === 0) return;
+  const seen = [work.seenClaims, work.seenSets];
+  if (seen.every((store) => store.list({ cluster, namespace }).length === 0)) return;
   const client = work.client.inCluster(cluster);
   const [places, found] = await Promise.all([
     readPlaces(key, work, signal),
     read(client, namespace, signal),
   ]);
-  const { targets, volumes: known } = places;
-  const sight = (name: string): Sight => {
-    const target = targets.get(name)?.target;
-    return target === undefined ? "gone" : targetOf(target).isReady ? "seen" : "lost";
-  };
-  const showsVolumes = (name: string) => {
-    const target = targets.get(name)?.target;
-    return target !== undefined && targetOf(target).synced?.includes("persistentvolumes") !== false;
-  };
-  const namespaceIn = (name: string) => targets.get(name)?.namespace;
-  const whereabouts = (name: string) => targets.get(name);
+  const view = viewOf(places.targets);
+  const { whereabouts, isManaged } = view;
   const writes = new VolumeWrites({ client, cluster, events: work.events, signal, whereabouts });
   const claims = new Map<string, FoundClaim>();
   for (const object of found.claims) {
     const { name } = object.metadata;
-    const facts = claimOf(object, known, { name, namespaceIn });
-    claims.set(name, { object, facts });
+    const namespaceIn = (target: string) => whereabouts(target)?.namespace;
+    claims.set(name, { object, facts: claimOf(object, places.volumes, { name, namespaceIn }) });
   }
   let isSettled = true;
   for (const claim of claims.values()) if (await writes.letGo(claim)) isSettled = false;
   // What was written leads to another look.
   if (!isSettled) return;
-  for (const group of groupsOf(found.users)) {
-    const own = [...group.claims].flatMap((name) => {
-      const claim = claims.get(name);
-      return claim === undefined || claim.object.metadata.deletionTimestamp !== undefined
-        ? []
-        : [claim];
-    });
-    // A claim that is not there yet, or not any more: its Pods wait for it in every cluster.
-    if (own.length < group.claims.size) continue;
-    const parts = group.wholes.flatMap(({ parts }) => parts);
-    const decision = decideVolumes({
-      claims: own.map(({ facts }) => facts),
-      parts: parts.map(({ facts }) => facts),
-      sight,
-      showsVolumes,
-    });
-    isSettled = (await writes.carryOut({ ...group, claims: own, parts, decision })) && isSettled;
+  const homeOf = (name: string) => claims.get(name)?.facts.home;
+  const sets = found.wholes.flatMap((whole) => ordinalSetOf(whole, homeOf) ?? []);
+  if (await makeClaims(sets, claims, isManaged, writes)) return;
+  const isReady = (part: FoundPart) => {
+    const set = sets.find(({ whole }) => whole.parts.includes(part));
+    if (set === undefined || !isManaged(part.facts.cluster)) return true;
+    return isComplete(part, set, (name) => claims.get(name));
+  };
+  const users = [...usersOf(found.wholes), ...sets.flatMap(ordinalUsersOf)];
+  for (const group of groupsOf(users)) {
+    const decided = decideGroup(group, claims, view);
+    if (decided === undefined) continue;
+    isSettled = (await writes.carryOut({ ...decided, isComplete: isReady })) && isSettled;
+  }
+  for (const { whole } of sets) {
+    if (claimsUsedBy(whole.object, whole.kind).size > 0) continue;
+    for (const part of whole.parts) if (isReady(part)) await writes.open(part);
   }
   return isSettled ? undefined : { requeueAfterMs: lookAgainMs };
+}
+
+/** What is to be known of clusters, by the names that objects have for them. */
+interface View extends Required<Pick<VolumesInput, "sight" | "showsVolumes">> {
+  readonly whereabouts: (name: string) => Whereabouts | undefined;
+  /** Whether claims are synced to it. */
+  readonly isManaged: (name: string) => boolean;
+}
+
+function viewOf(targets: ReadonlyMap<string, Place>): View {
+  const known = (name: string) => {
+    const target = targets.get(name)?.target;
+    return target === undefined ? undefined : targetOf(target);
+  };
+  return {
+    whereabouts: (name) => targets.get(name),
+    isManaged(name) {
+      const target = known(name);
+      return target !== undefined && syncsClaims(target);
+    },
+    sight(name): Sight {
+      const target = known(name);
+      return target === undefined ? "gone" : target.isReady ? "seen" : "lost";
+    },
+    showsVolumes(name) {
+      const target = known(name);
+      return target !== undefined && target.synced?.includes("persistentvolumes") !== false;
+    },
+  };
+}
+
+/** Undefined as long as a claim is not there yet, or not any more: Pods wait for it in every cluster. */
+function decideGroup(
+  group: Group<User["whole"]>,
+  claims: ReadonlyMap<string, FoundClaim>,
+  view: View,
+): Omit<GroupWork, "isComplete"> | undefined {
+  const own = [...group.claims].flatMap((name) => {
+    const claim = claims.get(name);
+    return claim?.object.metadata.deletionTimestamp === undefined ? (claim ?? []) : [];
+  });
+  if (own.length < group.claims.size) return undefined;
+  const parts = group.wholes.flatMap((whole) => whole.parts);
+  const decision = decideVolumes({
+    ...view,
+    claims: own.map(({ facts }) => facts),
+    parts: parts.map(({ facts }) => facts),
+  });
+  const wholes = group.wholes.filter(({ isOrdinal }) => isOrdinal !== true);
+  return { wholes, claims: own, parts, decision };
+}
+
+/** Those that are missing for numbers in clusters that sync claims. Whether there were any. */
+async function makeClaims(
+  sets: readonly OrdinalSet[],
+  claims: ReadonlyMap<string, FoundClaim>,
+  isManaged: (cluster: string) => boolean,
+  writes: VolumeWrites,
+): Promise<boolean> {
+  let isAnyMissing = false;
+  for (const { whole, templates, users } of sets) {
+    for (const { ordinal, cluster } of users) {
+      if (!isManaged(cluster)) continue;
+      for (const template of templates) {
+        const claim = claimFrom(template, whole.object, ordinal);
+        if (claims.has(claim.metadata.name)) continue;
+        isAnyMissing = true;
+        await writes.make(claim);
+      }
+    }
+  }
+  return isAnyMissing;
+}
+
+interface User {
+  readonly whole: FoundWhole & { readonly isOrdinal?: boolean };
+  readonly claims: ReadonlySet<string>;
+}
+
+function usersOf(wholes: readonly FoundWhole[]): readonly User[] {
+  return wholes.flatMap((whole) => {
+    const claims = claimsUsedBy(whole.object, whole.kind);
+    return claims.size === 0 ? [] : [{ whole, claims }];
+  });
+}
+
+/** Each number for itself. */
+function ordinalUsersOf({ whole, users }: OrdinalSet): readonly User[] {
+  const { object, kind } = whole;
+  return users.map(({ claims, parts }) => {
+    const found = parts.map((facts) => ({ object, kind, facts, isOrdinal: true }));
+    return { whole: { object, kind, parts: found, isOrdinal: true }, claims };
+  });
 }
 
 interface Place extends Whereabouts {
@@ -237,7 +335,8 @@ async function readPlaces(
 
 interface Found {
   readonly claims: readonly StoredObject[];
-  readonly users: readonly { readonly whole: FoundWhole; readonly claims: ReadonlySet<string> }[];
+  /** What may use claims. */
+  readonly wholes: readonly FoundWhole[];
 }
 
 async function read(client: Client, namespace: string, signal: AbortSignal): Promise<Found> {
@@ -245,13 +344,15 @@ async function read(client: Client, namespace: string, signal: AbortSignal): Pro
     listed(client, persistentVolumeClaims, { namespace, signal }),
     ...userKinds.map(({ resource }) => listed(client, resource, { namespace, signal })),
   ]);
-  const users = workloads.flatMap((items, index) => usersOf(items, userKinds[index] as UserKind));
-  return { claims, users };
+  const wholes = workloads.flatMap((items, index) => wholesOf(items, userKinds[index] as UserKind));
+  return { claims, wholes };
 }
 
-function usersOf(items: readonly StoredObject[], kind: UserKind): Found["users"] {
+function wholesOf(items: readonly StoredObject[], kind: UserKind): readonly FoundWhole[] {
+  const usesClaims = (object: StoredObject) =>
+    claimsUsedBy(object, kind).size > 0 || claimTemplatesOf(object).length > 0;
   const wholes = items.filter(
-    (object) => isWhole(object) && !kind.hasEnded(object) && claimsUsedBy(object, kind).size > 0,
+    (object) => isWhole(object) && !kind.hasEnded(object) && usesClaims(object),
   );
   return wholes.map((object) => {
     const { name } = object.metadata;
@@ -261,7 +362,7 @@ function usersOf(items: readonly StoredObject[], kind: UserKind): Found["users"]
       const facts: WorkloadPart | undefined = partOf(part, kind, name);
       return facts === undefined ? [] : [{ object: part, kind, facts }];
     });
-    return { whole: { object, kind, parts }, claims: claimsUsedBy(object, kind) };
+    return { object, kind, parts };
   });
 }
 

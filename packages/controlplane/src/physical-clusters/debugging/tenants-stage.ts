@@ -21,7 +21,7 @@ const rbac = { group: "rbac.authorization.k8s.io", version: "v1", namespaced: fa
 const clusterRoles = defineResource<DynamicObject>({
   ...{ ...rbac, resource: "clusterroles", kind: "ClusterRole" },
 });
-const clusterRoleBindings = defineResource<DynamicObject>({
+export const clusterRoleBindings = defineResource<DynamicObject>({
   ...{ ...rbac, resource: "clusterrolebindings", kind: "ClusterRoleBinding" },
 });
 

@@ -106,10 +106,9 @@ for (const mode of modes) {
         const client = await stage.inside(tenant);
         const { name } = stage.pods[tenant].metadata;
         const mine = [`${name}: web cpu=${usage[tenant]} memory=8Mi`];
-        // In Pull mode the tunnel may be a moment behind.
-        await eventually(async () => assert.equal((await top(client)).status, 200));
+        // In Pull mode the tunnel may be a moment behind, and a machine may be slow.
         for (const query of ["", "?labelSelector=app%3Dweb", `/${name}`])
-          assert.deepEqual((await top(client, query)).pods, mine);
+          await eventually(async () => assert.deepEqual((await top(client, query)).pods, mine));
         const theirs = stage.pods[other(tenant)].metadata.name;
         assert.equal((await top(client, `/${theirs}`)).status, 404);
         const [inCluster = ""] =

@@ -149,14 +149,18 @@ class LevelSnapshot implements EngineSnapshot {
 }
 
 /**
- * An iterator keeps room for as many pairs as it was asked for at once, and the last of them, until its garbage is collected: so few are asked for first,
- * and more when there are more.
+ * An iterator keeps room for as many pairs as it was asked for at once, and a copy of the last of them, until its wrapper is collected as garbage: under a load of
+ * lists that was hundreds of megabytes. So few pairs are asked for first, and more when there are more; and one that holds much is made to read nothing
+ * before it is closed, which empties it.
  */
 class LevelCursor implements EngineCursor {
   readonly #iterator: Iterator<Database, string, Buffer>;
+  readonly #end: string;
   #pairsAtOnce = firstPairs;
+  #heldBytes = 0;
 
   constructor(database: Database, range: EngineRange, snapshot: Snapshot | undefined) {
+    this.#end = range.reverse === true ? range.from : range.to;
     this.#iterator = database.iterator<string, Buffer>({
       gte: range.from,
       lt: range.to,
@@ -167,15 +171,30 @@ class LevelCursor implements EngineCursor {
     });
   }
 
-  next(pairsMax: number): Promise<readonly (readonly [string, Buffer])[]> {
-    const pairs = Math.min(pairsMax, this.#pairsAtOnce);
+  async next(pairsMax: number): Promise<readonly (readonly [string, Buffer])[]> {
+    const pairs = await this.#iterator.nextv(Math.min(pairsMax, this.#pairsAtOnce));
     this.#pairsAtOnce *= 4;
-    return this.#iterator.nextv(pairs);
+    // At its end it is not asked any more, and holds what it held.
+    if (pairs.length > 0) this.#heldBytes = bytesOf(pairs);
+    return pairs;
   }
 
-  close(): Promise<void> {
-    return this.#iterator.close();
+  async close(): Promise<void> {
+    try {
+      if (this.#heldBytes > heldBytesMax) {
+        this.#iterator.seek(this.#end);
+        await this.#iterator.nextv(1);
+      }
+    } finally {
+      await this.#iterator.close();
+    }
   }
+}
+
+function bytesOf(pairs: readonly (readonly [string, Buffer | undefined])[]): number {
+  let bytes = 0;
+  for (const [key, value] of pairs) bytes += key.length + (value?.length ?? 0);
+  return bytes;
 }
 
 /**
@@ -205,3 +224,5 @@ export function openError(directory: string, error: unknown): unknown {
 const writeBufferSize = 8 << 20;
 const maxFileSize = 4 << 20;
 const firstPairs = 8;
+/** What a closed cursor may hold until its garbage is collected. */
+const heldBytesMax = 16 << 10;

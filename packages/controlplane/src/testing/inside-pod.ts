@@ -6,7 +6,6 @@ import assert from "node:assert/strict";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { TestContext } from "node:test";
 import {
   type Client,
   type Connection,
@@ -62,6 +61,11 @@ const core = { group: "", version: "v1", namespaced: true } as const;
 export const pods = defineResource<Pod>({ ...core, resource: "pods", kind: "Pod" });
 export const secrets = defineResource<Secret>({ ...core, resource: "secrets", kind: "Secret" });
 
+/** A test, or whoever else cleans up in the end. */
+export interface Ending {
+  after(clean: () => Promise<unknown>): void;
+}
+
 const accountFolder = "/var/run/secrets/kubernetes.io/serviceaccount";
 
 export class InsidePod {
@@ -76,7 +80,7 @@ export class InsidePod {
   }
 
   /** `cluster` is the physical one. Throws, as a kubelet waits, until all is there that the Pod needs. */
-  static async start(t: TestContext, cluster: Client, pod: Pod): Promise<InsidePod> {
+  static async start(t: Ending, cluster: Client, pod: Pod): Promise<InsidePod> {
     const root = await mkdtemp(join(tmpdir(), "inside-pod-"));
     t.after(() => rm(root, { recursive: true, force: true }));
     const inside = new InsidePod(cluster, pod, root);
@@ -85,7 +89,7 @@ export class InsidePod {
   }
 
   /** As an unmodified client does it: by environment and files, and by nothing else. */
-  async connect(t: TestContext): Promise<Connection> {
+  async connect(t: Ending): Promise<Connection> {
     const folder = join(this.#root, accountFolder);
     const kubeconfig = await inClusterKubeconfig({ env: await this.env(), folder });
     assert.ok(kubeconfig !== undefined, "it does not look like a Pod");
