@@ -42,6 +42,7 @@ export const groups = [
   "informers",
   "sdk",
   "syncing",
+  "syncing-memory",
   "tunnel",
   "moves",
   "placement",
