@@ -20,7 +20,7 @@ import {
   StaticTokenAuthenticator,
 } from "@kcp-ts/server";
 import { MemoryStorage } from "@kcp-ts/server/storage/memory";
-import { ClusterInside, type KubeletSettings } from "./cluster-inside.ts";
+import { ClusterInside } from "./cluster-inside.ts";
 import {
   asOneCluster,
   ClusterFaults,
@@ -29,8 +29,10 @@ import {
   type PortOptions,
 } from "./front/index.ts";
 import { ownManager, workloadKinds } from "./kinds/index.ts";
+import type { KubeletSettings, SimulatedNodes } from "./machines.ts";
+import { metricsKinds } from "./metrics-services.ts";
 import type { NodeOptions } from "./nodes/index.ts";
-import { podServices } from "./pod-services.ts";
+import { type PodServices, podServices } from "./pod-services.ts";
 import type { Generation } from "./shapes/index.ts";
 import { warningsToStderr } from "./warnings-log.ts";
 
@@ -46,6 +48,8 @@ export interface SimulatedClusterOptions {
   /** Opens a port; without it, the cluster is reached in process only. */
   readonly listen?: PortOptions;
   readonly kubelet?: Partial<KubeletSettings>;
+  /** False for a cluster without metrics-server: it does not say what Pods use. */
+  readonly metrics?: boolean;
   /** Warnings and errors go to stderr if left out. */
   readonly log?: ServerLog;
 }
@@ -66,14 +70,6 @@ export interface SimulatedCluster {
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-export interface SimulatedNodes {
-  readonly names: readonly string[];
-  add(node: NodeOptions): Promise<void>;
-  /** Its kubelet is gone: after 40 seconds it counts as lost, and its Pods go elsewhere when their patience ends. */
-  takeDown(name: string): void;
-  bringUp(name: string): void;
-}
-
 const tokenBytes = 32;
 
 export async function startSimulatedCluster(
@@ -85,7 +81,7 @@ export async function startSimulatedCluster(
   const authorization = `Bearer ${token}`;
   const storage = new MemoryStorage();
   const services = podServices(clock);
-  const resources = workloadKinds(generation, services);
+  const resources = [...workloadKinds(generation, services), ...metricsOf(options, services)];
   const gates = { authenticator: authenticatorFor(token), authorizer: bootstrapAuthorizer };
   const server = new ApiServer({ storage, clock, random, log, ...gates, resources });
   // Its own controllers go straight in: what befalls clients does not befall them.
@@ -144,6 +140,13 @@ export async function startSimulatedCluster(
     close,
     [Symbol.asyncDispose]: close,
   };
+}
+
+function metricsOf(
+  { metrics, clock = systemClock }: SimulatedClusterOptions,
+  { client }: PodServices,
+) {
+  return metrics === false ? [] : metricsKinds(client, clock);
 }
 
 function authenticatorFor(token: string): RequestAuthenticator {

@@ -15,11 +15,14 @@ export { HastyClock } from "./hasty-clock.ts";
 export {
   findKubeApiserver,
   type KubeApiserver,
+  type KubeApiserverOptions,
   kubeApiserverMissing,
   startKubeApiserver,
 } from "./kube-apiserver.ts";
 export {
+  allControllers,
   type KubeControllerManager,
+  type KubeControllerManagerOptions,
   kubeControllerManagerMissing,
   kubeconfigOf,
   startKubeControllerManager,

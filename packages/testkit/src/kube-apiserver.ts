@@ -22,6 +22,8 @@ export interface KubeApiserver {
   /** Of a member of system:masters. */
   readonly token: string;
   readonly etcd: EtcdCluster;
+  /** What a controller manager needs: what clients must trust, and the key that signs the tokens of ServiceAccounts. */
+  readonly files: { readonly ca: string; readonly accountsKey: string };
   /** Kills it and starts it again on the same port and data. */
   restart(): Promise<void>;
   dispose(): Promise<void>;
@@ -42,13 +44,20 @@ export function kubeApiserverMissing(): string | undefined {
     : undefined;
 }
 
-export async function startKubeApiserver(): Promise<KubeApiserver> {
+export interface KubeApiserverOptions {
+  /** As clusters have it: Pods need the ServiceAccount of their namespace, which somebody has to make. Off if left out. */
+  readonly admitsByAccount?: boolean;
+}
+
+export async function startKubeApiserver(
+  options: KubeApiserverOptions = {},
+): Promise<KubeApiserver> {
   const binary = findKubeApiserver();
   if (binary === undefined) throw new Error(kubeApiserverMissing());
   const folder = await mkdtemp(join(tmpdir(), "kube-apiserver-"));
   const etcd = await startEtcd();
   const [port = 0] = await freePorts(1);
-  const { ca, flags } = await prepare(folder, port);
+  const { ca, flags, files } = await prepare(folder, port, options);
   const program = new Program(binary, [...flags, "--etcd-servers", etcd.endpoints.join(",")]);
   const isReady = () => answersReadyz(port, ca);
   const dispose = async () => {
@@ -68,13 +77,17 @@ export async function startKubeApiserver(): Promise<KubeApiserver> {
     program.start();
     await program.until(isReady);
   };
-  return { url: `https://127.0.0.1:${port}`, port, ca, token, etcd, restart, dispose };
+  return { url: `https://127.0.0.1:${port}`, port, ca, token, etcd, files, restart, dispose };
 }
 
 /** Of a server that lives as long as a test. */
 const token = "test-administrator";
 
-async function prepare(folder: string, port: number): Promise<{ ca: string; flags: string[] }> {
+async function prepare(
+  folder: string,
+  port: number,
+  { admitsByAccount = false }: KubeApiserverOptions,
+): Promise<Pick<KubeApiserver, "ca" | "files"> & { readonly flags: string[] }> {
   const authority = createTestAuthority(folder);
   const serving = authority.issue("serving", ["IP:127.0.0.1", "DNS:localhost"]);
   const accounts = authority.issue("accounts");
@@ -92,10 +105,13 @@ async function prepare(folder: string, port: number): Promise<{ ca: string; flag
     "service-cluster-ip-range": "10.0.0.0/24",
     "token-auth-file": tokens,
     "authorization-mode": "RBAC",
-    "disable-admission-plugins": "ServiceAccount",
+    // Kubelets of tests are on this machine, and have no other address.
+    "kubelet-preferred-address-types": "InternalIP",
+    ...(admitsByAccount ? {} : { "disable-admission-plugins": "ServiceAccount" }),
   };
   return {
     ca: authority.ca,
+    files: { ca: authority.caFile, accountsKey: accounts.keyFile },
     flags: Object.entries(flags).map(([flag, value]) => `--${flag}=${value}`),
   };
 }

@@ -1,4 +1,4 @@
-/** A real kube-controller-manager for tests, beside a `KubeApiserver`, from the same folder: Deployments get ReplicaSets, and those get Pods, which nobody runs. */
+/** A real kube-controller-manager for tests, beside a `KubeApiserver`, from the same folder: Deployments get ReplicaSets, and those get Pods, which it does not run. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
@@ -40,8 +40,17 @@ export function kubeconfigOf({ url, ca, token }: Pick<KubeApiserver, "url" | "ca
   })}\n`;
 }
 
+/** All controllers but the one that waits for storage drivers to attach volumes: there are none. */
+export const allControllers = "*,-persistentvolume-attach-detach-controller";
+
+export interface KubeControllerManagerOptions {
+  /** As its flag wants them; those of Deployments and namespaces if left out. */
+  readonly controllers?: string;
+}
+
 export async function startKubeControllerManager(
   server: KubeApiserver,
+  options: KubeControllerManagerOptions = {},
 ): Promise<KubeControllerManager> {
   const binary = findControllerManager();
   if (binary === undefined) throw new Error(kubeControllerManagerMissing());
@@ -53,8 +62,14 @@ export async function startKubeControllerManager(
     "leader-elect": "false",
     // It is asked nothing: it need not listen.
     "secure-port": "0",
-    controllers: "deployment-controller,replicaset-controller,namespace-controller",
+    controllers:
+      options.controllers ?? "deployment-controller,replicaset-controller,namespace-controller",
     "min-resync-period": "1h",
+    "service-account-private-key-file": server.files.accountsKey,
+    "root-ca-file": server.files.ca,
+    // Nobody waits for anybody else's turn.
+    "kube-api-qps": "500",
+    "kube-api-burst": "1000",
   };
   const args = Object.entries(flags).map(([flag, value]) => `--${flag}=${value}`);
   const child = spawn(binary, args, { stdio: "ignore", cwd: folder });

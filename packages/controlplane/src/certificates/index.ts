@@ -38,6 +38,7 @@ export {
   type ServingCertificates,
   servingRenewalMs,
 } from "./serving-certificates.ts";
+export { issueServingMaterial, type ServingMaterial } from "./serving-material.ts";
 export {
   parseCertificateSigningRequest,
   rsaBitsMax,

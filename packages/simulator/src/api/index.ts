@@ -15,6 +15,7 @@ export type {
   Service,
   ServicePort,
   StatefulSet,
+  StorageClass,
 } from "./more-objects.ts";
 export type {
   Condition,
@@ -60,5 +61,6 @@ export {
   replicaSets,
   services,
   statefulSets,
+  storageClasses,
 } from "./resources.ts";
 export { createUnread, writeStatus } from "./writes.ts";

@@ -169,6 +169,12 @@ export interface PersistentVolume extends KubernetesObject {
   readonly status?: { readonly phase?: string };
 }
 
+export interface StorageClass extends KubernetesObject {
+  readonly provisioner: string;
+  readonly reclaimPolicy?: string;
+  readonly volumeBindingMode?: string;
+}
+
 export interface HorizontalPodAutoscaler extends KubernetesObject {
   readonly spec: {
     readonly scaleTargetRef: {

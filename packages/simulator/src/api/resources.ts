@@ -15,6 +15,7 @@ import type {
   PodDisruptionBudget,
   Service,
   StatefulSet,
+  StorageClass,
 } from "./more-objects.ts";
 import type { Deployment, Node, Pod, ReplicaSet } from "./objects.ts";
 
@@ -128,4 +129,12 @@ export const leases = defineResource<Lease>({
   resource: "leases",
   kind: "Lease",
   namespaced: true,
+});
+
+export const storageClasses = defineResource<StorageClass>({
+  group: "storage.k8s.io",
+  version: "v1",
+  resource: "storageclasses",
+  kind: "StorageClass",
+  namespaced: false,
 });

@@ -19,12 +19,14 @@ export async function writeStatus<Object extends KubernetesObject & { readonly s
   { metadata }: Object,
   status: NonNullable<Object["status"]>,
 ): Promise<void> {
-  const { name, namespace, uid, resourceVersion } = metadata;
+  const { name, namespace } = metadata;
   const path = resourcePath(resource, { name, namespace, subresource: "status" });
+  // Real servers take labels and annotations from here for some kinds: what is left out would be removed.
+  const { managedFields: _, ...kept } = metadata;
   const body = {
     apiVersion: apiVersionOf(resource),
     kind: resource.kind,
-    metadata: { name, namespace, uid, resourceVersion },
+    metadata: kept,
     status,
   } as unknown as JsonValue;
   await client.send({ method: "PUT", path, body });

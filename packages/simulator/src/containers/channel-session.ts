@@ -5,7 +5,7 @@
  */
 import type { Duplex } from "node:stream";
 import { WebSocketConnection } from "@kcp-ts/sdk/websocket";
-import type { CommandResult } from "./pretend-command.ts";
+import { type CommandResult, statusOf } from "./pretend-command.ts";
 
 /** In the order in which we like them. The older one cannot say that stdin has ended. */
 export const channelProtocols = ["v5.channel.k8s.io", "v4.channel.k8s.io"] as const;
@@ -50,16 +50,4 @@ export function runChannelSession(options: ChannelSessionOptions): void {
   });
   if (result.stdout !== "") say(channel.stdout, Buffer.from(result.stdout));
   if (!result.echoes || !hasStdin) finish();
-}
-
-function statusOf(exitCode: number): object {
-  const status = { metadata: {}, kind: "Status", apiVersion: "v1" };
-  if (exitCode === 0) return { ...status, status: "Success" };
-  return {
-    ...status,
-    status: "Failure",
-    message: `command terminated with non-zero exit code: exit status ${exitCode}`,
-    reason: "NonZeroExitCode",
-    details: { causes: [{ reason: "ExitCode", message: String(exitCode) }] },
-  };
 }

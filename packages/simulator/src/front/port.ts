@@ -26,6 +26,11 @@ export class Port {
     this.#port = options.port ?? 0;
   }
 
+  /** The one that was found when it was opened. */
+  get number(): number {
+    return this.#port;
+  }
+
   get url(): string {
     return `https://${this.host.includes(":") ? `[${this.host}]` : this.host}:${this.#port}`;
   }

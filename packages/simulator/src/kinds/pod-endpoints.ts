@@ -17,9 +17,12 @@ import {
   type CommandResult,
   type Container,
   channelProtocols,
+  type Inside,
   pretendCommand,
   runChannelSession,
   runPortSession,
+  runSpdyCommand,
+  spdyCommandProtocols,
   tunnelledSpdy,
   webSocketBytes,
 } from "../containers/index.ts";
@@ -30,6 +33,8 @@ export interface PodEndpointsOptions {
   /** Deletes the Pod if budgets allow it; throws the 429 if not. */
   readonly evict: (pod: JsonObject, deleteOptions: JsonObject) => Promise<void>;
   readonly logs: (pod: JsonObject, query: LogRequest) => AsyncIterable<Uint8Array> | Uint8Array;
+  /** What is in a container of this name. */
+  readonly inside: (pod: JsonObject, container: string) => Promise<Inside>;
 }
 
 export interface LogRequest {
@@ -51,7 +56,7 @@ export function podEndpoints(
     ["binding", { ...unchanged, verbs: ["create"], connect: (call) => bind(call, options) }],
     ["eviction", { ...unchanged, verbs: ["create"], connect: (call) => evict(call, options) }],
     ["log", { ...unchanged, verbs: ["get"], connect: (call) => showLog(call, options) }],
-    ["exec", { ...unchanged, verbs: sessionVerbs, connect: openExec }],
+    ["exec", { ...unchanged, verbs: sessionVerbs, connect: (call) => openExec(call, options) }],
     ["attach", { ...unchanged, verbs: sessionVerbs, connect: openAttach }],
     ["portforward", { ...unchanged, verbs: sessionVerbs, connect: openPorts }],
   ];
@@ -123,9 +128,13 @@ function showLog(
   };
 }
 
-function openExec(call: SubresourceCall): ApiResponse {
+async function openExec(
+  call: SubresourceCall,
+  { inside }: PodEndpointsOptions,
+): Promise<ApiResponse> {
   const container = runningContainer(call);
-  return openChannels(call, pretendCommand(call.query.getAll("command"), container));
+  const found = { ...container, ...(await inside(call.object, container.name)) };
+  return openChannels(call, pretendCommand(call.query.getAll("command"), found));
 }
 
 /** What the container prints from here on is nothing; what it is told comes back. */
@@ -136,10 +145,18 @@ function openAttach(call: SubresourceCall): ApiResponse {
 }
 
 function openChannels({ query, headers }: SubresourceCall, result: CommandResult): ApiResponse {
-  const handshake = serverHandshake(headers, channelProtocols);
-  if (handshake === undefined) throw notUpgradable(channelProtocols);
   const hasStdin = query.get("stdin") === "true";
   const isTerminal = query.get("tty") === "true";
+  if (wantedUpgrade(headers) === spdy) {
+    const asked = String(headers["x-stream-protocol-version"] ?? "").split(/, */);
+    const protocol = spdyCommandProtocols.find((one) => asked.includes(one));
+    if (protocol === undefined) throw notUpgradable(spdyCommandProtocols);
+    return speakSpdy(protocol, (stream) =>
+      runSpdyCommand({ stream, result, hasStdin, isTerminal }),
+    );
+  }
+  const handshake = serverHandshake(headers, channelProtocols);
+  if (handshake === undefined) throw notUpgradable(channelProtocols);
   return {
     status: 101,
     headers: handshake.headers,
@@ -151,22 +168,30 @@ function openChannels({ query, headers }: SubresourceCall, result: CommandResult
 /** SPDY in a WebSocket, or by itself. */
 function openPorts(call: SubresourceCall): ApiResponse {
   const { pod } = runningContainer(call, anyContainer);
-  const run = (stream: Duplex) => {
-    // Who goes away in the middle has said all there is to say.
-    runPortSession(stream, pod).catch(() => stream.destroy());
-  };
+  const run = (stream: Duplex) => runPortSession(stream, pod);
   const handshake = serverHandshake(call.headers, [tunnelledSpdy]);
   if (handshake !== undefined) {
-    const takeOver = (stream: Duplex) => run(webSocketBytes(stream));
+    const takeOver = (stream: Duplex) => toTheEnd(webSocketBytes(stream), run);
     return { status: 101, headers: handshake.headers, body: undefined, takeOver };
   }
-  if (wantedUpgrade(call.headers) !== "spdy/3.1") throw notUpgradable([tunnelledSpdy]);
+  if (wantedUpgrade(call.headers) !== spdy) throw notUpgradable([tunnelledSpdy]);
+  return speakSpdy("portforward.k8s.io", run);
+}
+
+const spdy = "spdy/3.1";
+
+function speakSpdy(protocol: string, run: (stream: Duplex) => Promise<void>): ApiResponse {
   const headers = {
     connection: "Upgrade",
     upgrade: "SPDY/3.1",
-    "x-stream-protocol-version": "portforward.k8s.io",
+    "x-stream-protocol-version": protocol,
   };
-  return { status: 101, headers, body: undefined, takeOver: run };
+  return { status: 101, headers, body: undefined, takeOver: (stream) => toTheEnd(stream, run) };
+}
+
+/** Who goes away in the middle has said all there is to say. */
+function toTheEnd(stream: Duplex, run: (stream: Duplex) => Promise<void>): void {
+  run(stream).catch(() => stream.destroy());
 }
 
 function notUpgradable(known: readonly string[]): StatusError {
@@ -187,7 +212,8 @@ function runningContainer(
   const { phase } = objectIn(object, "status");
   if (phase !== "Running")
     throw statusError.badRequest(`pod ${pod} does not run: its phase is ${String(phase)}`);
-  const image = textIn(containers.find((one) => one["name"] === name) ?? {}, "image");
+  const all = [...containers, ...listIn(objectIn(object, "spec")["ephemeralContainers"])];
+  const image = textIn((all as JsonObject[]).find((one) => one["name"] === name) ?? {}, "image");
   return { pod, name, image };
 }
 
@@ -208,7 +234,8 @@ function containerOf(pod: JsonObject, asked: string): string {
       `a container name must be specified for pod ${name}, choose one of: [${containers.join(" ")}]`,
     );
   }
-  if (containers.includes(asked) || names("initContainers").includes(asked)) return asked;
+  const others = [...names("initContainers"), ...names("ephemeralContainers")];
+  if (containers.includes(asked) || others.includes(asked)) return asked;
   throw statusError.badRequest(`container ${asked} is not valid for pod ${name}`);
 }
 
@@ -218,6 +245,7 @@ function checkStarted(pod: JsonObject, { container, isPrevious }: LogRequest): v
   const statuses = [
     ...listIn(status["containerStatuses"]),
     ...listIn(status["initContainerStatuses"]),
+    ...listIn(status["ephemeralContainerStatuses"]),
   ] as JsonObject[];
   const found = statuses.find((one) => one["name"] === container);
   const refuse = (why: string) =>

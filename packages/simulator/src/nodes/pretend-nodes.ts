@@ -18,11 +18,13 @@ export interface NodeFacts {
   readonly index: number;
   readonly kubeletVersion: string;
   readonly nowMs: number;
+  /** Where its kubelet listens, if it does. */
+  readonly kubeletAt?: { readonly host: string; readonly port: number } | undefined;
 }
 
 export function nodeObject(
   { name, capacity = {}, labels = {}, taints = [] }: NodeOptions,
-  { index, kubeletVersion, nowMs }: NodeFacts,
+  { index, kubeletVersion, nowMs, kubeletAt }: NodeFacts,
 ): Pick<Node, "metadata" | "spec" | "status"> {
   const resources = {
     cpu: capacity.cpu ?? "4",
@@ -30,6 +32,7 @@ export function nodeObject(
     memory: capacity.memory ?? "16Gi",
     pods: capacity.pods ?? "110",
   };
+  const address = kubeletAt?.host ?? `172.18.${index >> 8}.${(index & 255) + 2}`;
   return {
     metadata: {
       name,
@@ -52,10 +55,10 @@ export function nodeObject(
       allocatable: resources,
       conditions: nodeConditions(nowMs),
       addresses: [
-        { type: "InternalIP", address: `172.18.${index >> 8}.${(index & 255) + 2}` },
+        { type: "InternalIP", address },
         { type: "Hostname", address: name },
       ],
-      daemonEndpoints: { kubeletEndpoint: { Port: 10250 } },
+      daemonEndpoints: { kubeletEndpoint: { Port: kubeletAt?.port ?? 10250 } },
       nodeInfo: {
         machineID: `sim${index}`,
         systemUUID: `sim${index}`,

@@ -86,21 +86,7 @@ export function reclaimController({ clusters, clock, onError }: WorkloadContext)
 }
 
 async function provision(claim: PersistentVolumeClaim, client: Client): Promise<void> {
-  const { accessModes = [], storageClassName = "sim", volumeMode = "Filesystem" } = claim.spec;
-  const storage = claim.spec.resources?.requests?.["storage"] ?? "1Gi";
-  const volumeName = `pvc-${claim.metadata.uid ?? ""}`;
-  const isShared = storageClassName.startsWith("shared");
-  const spec = {
-    capacity: { storage },
-    accessModes,
-    storageClassName,
-    volumeMode,
-    persistentVolumeReclaimPolicy: isShared ? "Retain" : "Delete",
-    ...(isShared
-      ? { csi: { driver: sharedDriver, volumeHandle: volumeName } }
-      : { hostPath: { path: `/sim/${volumeName}` } }),
-    claimRef: referenceTo(claim),
-  };
+  const { name: volumeName, spec } = volumeFor(claim);
   try {
     const volume = await client
       .resource(persistentVolumes)
@@ -109,10 +95,33 @@ async function provision(claim: PersistentVolumeClaim, client: Client): Promise<
   } catch (error) {
     if (!isStatusError(error, "AlreadyExists")) throw error;
   }
+  const { storageClassName = "sim" } = claim.spec;
   // The next pass sees the volume's name, and says that the claim is bound.
   await client
     .resource(persistentVolumeClaims)
     .update({ ...claim, spec: { ...claim.spec, volumeName, storageClassName } });
+}
+
+export function volumeFor(claim: PersistentVolumeClaim): {
+  readonly name: string;
+  readonly spec: JsonObject;
+} {
+  const { accessModes = [], storageClassName = "sim", volumeMode = "Filesystem" } = claim.spec;
+  const storage = claim.spec.resources?.requests?.["storage"] ?? "1Gi";
+  const name = `pvc-${claim.metadata.uid ?? ""}`;
+  const isShared = storageClassName.startsWith("shared");
+  const spec = {
+    capacity: { storage },
+    accessModes: [...accessModes],
+    storageClassName,
+    volumeMode,
+    persistentVolumeReclaimPolicy: isShared ? "Retain" : "Delete",
+    ...(isShared
+      ? { csi: { driver: sharedDriver, volumeHandle: name } }
+      : { hostPath: { path: `/sim/${name}` } }),
+    claimRef: referenceTo(claim),
+  };
+  return { name, spec };
 }
 
 /** False when it is another's. */

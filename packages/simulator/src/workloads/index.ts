@@ -1,4 +1,5 @@
 export type { WorkloadContext } from "./context.ts";
 export { covers } from "./disruption-budget.ts";
+export { createStorageClasses } from "./provisioner.ts";
 export { boundsOf } from "./rollout.ts";
-export { workloadControllers } from "./workload-controllers.ts";
+export { cloudControllers, workloadControllers } from "./workload-controllers.ts";

@@ -13,9 +13,9 @@ import {
   type Service,
   type ServicePort,
   services,
-  writeStatus,
 } from "../api/index.ts";
 import type { WorkloadContext } from "./context.ts";
+import { giveAddress } from "./load-balancer.ts";
 import { hashText } from "./revisions.ts";
 
 /** Addresses in one slice, and in Endpoints, as upstream. */
@@ -60,7 +60,7 @@ class Services {
     // What is left behind is collected with its owner; Endpoints go by hand, having none.
     if (service === undefined) return this.#remove(key, client);
     if (isTerminating(service)) return;
-    await this.#giveAddress(service, client);
+    await giveAddress(service, client);
     if (Object.keys(service.spec.selector ?? {}).length === 0) return;
     const behind = this.#pods.store
       .list({ cluster: key.cluster, namespace: key.namespace })
@@ -118,15 +118,6 @@ class Services {
     const present = await resource.find({ name, namespace });
     if (present === undefined) await resource.create({ metadata: { name, namespace }, subsets });
     else if (!same(present.subsets ?? [], subsets)) await resource.update({ ...present, subsets });
-  }
-
-  async #giveAddress(service: Service, client: Client): Promise<void> {
-    const isWanted = service.spec.type === "LoadBalancer";
-    if (!isWanted || service.status?.loadBalancer?.ingress !== undefined) return;
-    const [, third = "0", fourth = "1"] =
-      /\.(\d+)\.(\d+)$/.exec(service.spec.clusterIP ?? "") ?? [];
-    const ingress = [{ ip: `192.168.${third}.${fourth}` }];
-    await writeStatus(client, services, service, { loadBalancer: { ingress } });
   }
 
   async #remove({ name, namespace }: ObjectKey, client: Client): Promise<undefined> {

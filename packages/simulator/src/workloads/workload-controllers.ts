@@ -1,4 +1,4 @@
-/** All workload controllers of a cluster. */
+/** The workload controllers of a cluster: all of them, or those that a real control plane leaves to others. */
 import type { Controller } from "@kcp-ts/sdk";
 import { attacherController } from "./attacher.ts";
 import { autoscalerController } from "./autoscaler.ts";
@@ -10,6 +10,8 @@ import { deploymentController } from "./deployment.ts";
 import { disruptionBudgetController } from "./disruption-budget.ts";
 import { ingressController } from "./ingress.ts";
 import { jobController } from "./job.ts";
+import { loadBalancerController } from "./load-balancer.ts";
+import { provisionerController } from "./provisioner.ts";
 import { replicaSetController } from "./replica-set.ts";
 import { serviceController } from "./service.ts";
 import { statefulSetController } from "./stateful-set.ts";
@@ -27,6 +29,17 @@ export function workloadControllers(context: WorkloadContext): Controller[] {
     autoscalerController(context),
     disruptionBudgetController(context),
     claimController(context),
+    reclaimController(context),
+    attacherController(context),
+  ];
+}
+
+/** What a cloud runs beside a control plane: addresses and volumes. */
+export function cloudControllers(context: WorkloadContext): Controller[] {
+  return [
+    loadBalancerController(context),
+    ingressController(context),
+    provisionerController(context),
     reclaimController(context),
     attacherController(context),
   ];

@@ -88,12 +88,18 @@ describe("applications, unchanged", { skip: kubectlMissing() ?? false }, () => {
   });
 });
 
+/** Those whose Pods talk to their cluster: docs/guides/operators.md. */
+const talking: ReadonlySet<string> = new Set(["queue-operator"]);
+
 /** As with any Kubernetes, objects of a kind in the same file need a second apply. */
 function installs(namespace: string, file: string, definesKinds: boolean): string {
+  const asks = `
+$ kubectl label namespace ${namespace} workloads.kcp.io/api-access=true
+namespace/${namespace} labeled`;
   return `
 A1  ${namespace}
 $ kubectl create namespace ${namespace}
-namespace/${namespace} created
+namespace/${namespace} created${talking.has(namespace) ? asks : ""}
 ${definesKinds ? "~" : "$"} kubectl apply --namespace ${namespace} -f ${file}
 ...
 `;

@@ -136,6 +136,7 @@ export class CommitQueue {
 
   async #flush(): Promise<void> {
     if (this.#state.fault !== undefined) return;
+    this.#state.absent.readDue(() => this.#state.engine);
     const builder = new BatchBuilder(this.#state.meta, (key) => this.#lookup(key));
     const accepted = this.#evaluate(builder);
     const upkeep = this.#upkeeps.shift();
@@ -191,6 +192,7 @@ export class CommitQueue {
       }
       try {
         accepted.push({ item, revision: builder.add(item.write) });
+        if (item.write.expected === "absent") this.#state.absent.noteCreate(item.write.key);
       } catch (error) {
         item.reject(this.#state.storageError(error));
       }
@@ -201,10 +203,14 @@ export class CommitQueue {
 
   /** No batch is in flight here, so the engine shows the acknowledged state. */
   #lookup(key: StorageKey): Entry | undefined {
-    const cached = this.#state.cache.get(key);
+    const { absent, cache, engine, where } = this.#state;
+    if (absent.has(key)) return undefined;
+    const cached = cache.get(key);
     if (cached !== undefined) return cached;
-    const record = this.#state.engine.getSync(newestKey(key));
-    return record === undefined ? undefined : decodeEntry(key, record, this.#state.where);
+    const record = engine.getSync(newestKey(key));
+    if (record !== undefined) return decodeEntry(key, record, where);
+    absent.noteMiss(key);
+    return undefined;
   }
 
   #afterBatch(): void {

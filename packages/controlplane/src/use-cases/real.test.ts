@@ -1,0 +1,15 @@
+/** Goal: what people do with many clusters works on real ones, too: kube-apiserver, kube-controller-manager, and nodes that pretend. */
+import { after, describe } from "node:test";
+import { kubeControllerManagerMissing, kubectlMissing } from "@kcp-ts/testkit";
+import { RealGround } from "../grounds/real-ground.ts";
+import { adminUseCases } from "./admin.ts";
+import { appTeamUseCases } from "./app-team.ts";
+
+const missing = kubectlMissing() ?? kubeControllerManagerMissing();
+
+describe("use cases on real clusters", { skip: missing ?? false }, () => {
+  const ground = new RealGround();
+  after(() => ground.close());
+  appTeamUseCases(ground);
+  adminUseCases(ground);
+});

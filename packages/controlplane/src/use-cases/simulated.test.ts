@@ -1,0 +1,11 @@
+/** Goal: what people do with many clusters works, on simulated ones. */
+import { describe } from "node:test";
+import { kubectlMissing } from "@kcp-ts/testkit";
+import { simulatedGround } from "../grounds/ground.ts";
+import { adminUseCases } from "./admin.ts";
+import { appTeamUseCases } from "./app-team.ts";
+
+describe("use cases on simulated clusters", { skip: kubectlMissing() ?? false }, () => {
+  appTeamUseCases(simulatedGround);
+  adminUseCases(simulatedGround);
+});

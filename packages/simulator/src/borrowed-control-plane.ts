@@ -1,0 +1,60 @@
+/**
+ * Machines for a control plane that is somebody else's: a real kube-apiserver with a kube-controller-manager, and nothing to run Pods on. They get
+ * nodes whose kubelets can be asked for logs and sessions, volumes for their claims, and addresses for their Services and Ingresses.
+ */
+import { type Clock, type Random, systemClock, systemRandom } from "@kcp-ts/machinery/base";
+import type { Client } from "@kcp-ts/sdk";
+import type { ServerLog } from "@kcp-ts/server";
+import { gitVersionOf, Port, type PortOptions } from "./front/index.ts";
+import { kubeletHandle } from "./kubelet-port.ts";
+import { type KubeletSettings, Machines, type SimulatedNodes } from "./machines.ts";
+import type { NodeOptions } from "./nodes/index.ts";
+import { warningsToStderr } from "./warnings-log.ts";
+import { cloudControllers, createStorageClasses } from "./workloads/index.ts";
+
+export interface BorrowedControlPlane {
+  /** An administrator's. */
+  readonly client: Client;
+  readonly name: string;
+  readonly nodes: number | readonly NodeOptions[];
+  readonly kubelet?: Partial<KubeletSettings>;
+  /** Where the API server reaches kubelets. They ask nobody who he is: for loopback addresses. */
+  readonly listen: PortOptions;
+  readonly clock?: Clock;
+  readonly random?: Random;
+  /** Warnings and errors go to stderr if left out. */
+  readonly log?: ServerLog;
+}
+
+export async function startMachines(
+  options: BorrowedControlPlane,
+): Promise<{ readonly nodes: SimulatedNodes; stop(): Promise<void> }> {
+  const { client, clock = systemClock, random = systemRandom, kubelet = {} } = options;
+  const port = new Port(options.listen, kubeletHandle(client, clock));
+  await port.open();
+  const machines = new Machines({
+    ...options,
+    clock,
+    random,
+    kubelet,
+    log: options.log ?? warningsToStderr(),
+    kubeletVersion: gitVersionOf("1.36"),
+    kubeletAt: { host: port.host, port: port.number },
+    isNew: true,
+    controllers: cloudControllers,
+  });
+  try {
+    await createStorageClasses(client);
+    await machines.start();
+  } catch (error) {
+    await port.close();
+    throw error;
+  }
+  return {
+    nodes: machines.nodes,
+    async stop() {
+      await machines.stop();
+      await port.close();
+    },
+  };
+}

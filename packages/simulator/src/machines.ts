@@ -1,0 +1,190 @@
+/**
+ * Machines that nobody has: nodes, the scheduler that fills them and the kubelets that run nothing, for a control plane of any make. A simulated
+ * cluster has them; so has a real kube-apiserver that stands alone in a test.
+ */
+import type { Clock, Random } from "@kcp-ts/machinery/base";
+import { rootCluster } from "@kcp-ts/machinery/names";
+import { isStatusError } from "@kcp-ts/machinery/status";
+import {
+  type Client,
+  type Controller,
+  EventRecorder,
+  type Happening,
+  type KubernetesObject,
+  Manager,
+  type ObjectKey,
+  singleCluster,
+} from "@kcp-ts/sdk";
+import type { ServerLog } from "@kcp-ts/server";
+import { nodes } from "./api/index.ts";
+import { EventBudget } from "./event-budget.ts";
+import {
+  DownNodes,
+  kubeletController,
+  type NodeFacts,
+  type NodeOptions,
+  nodeObject,
+  runHeartbeats,
+  schedulerController,
+} from "./nodes/index.ts";
+import type { WorkloadContext } from "./workloads/index.ts";
+
+export interface KubeletSettings {
+  /** From a Pod's binding to its containers running; each Pod takes a time in between. */
+  readonly startDelayMs: { readonly min: number; readonly max: number };
+  /** How long containers run that are meant to end, such as those of Jobs. */
+  readonly runMs: number;
+  /** From the wish to delete a Pod to its end, if its grace period is not shorter. */
+  readonly stopDelayMs: number;
+}
+
+export const kubeletDefaults: KubeletSettings = {
+  startDelayMs: { min: 200, max: 1000 },
+  runMs: 2000,
+  stopDelayMs: 500,
+};
+
+export interface MachinesOptions {
+  readonly client: Client;
+  /** In the names of nodes. */
+  readonly name: string;
+  readonly nodes: number | readonly NodeOptions[];
+  readonly kubelet: Partial<KubeletSettings>;
+  readonly kubeletVersion: string;
+  readonly kubeletAt?: NodeFacts["kubeletAt"];
+  /** Fields that came with 1.29 and later are written. */
+  readonly isNew: boolean;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: ServerLog;
+  /** What runs beside scheduler and kubelets, on the same caches. */
+  readonly controllers: (context: WorkloadContext) => readonly Controller[];
+}
+
+export interface SimulatedNodes {
+  readonly names: readonly string[];
+  add(node: NodeOptions): Promise<void>;
+  /** The machine is no longer there, nor is what ran on it. */
+  remove(name: string): Promise<void>;
+  /** Its kubelet is gone: after 40 seconds it counts as lost, and its Pods go elsewhere when their patience ends. */
+  takeDown(name: string): void;
+  bringUp(name: string): void;
+}
+
+const eventBudget = { burst: 500, perSecond: 50 };
+
+export class Machines {
+  readonly nodes: SimulatedNodes;
+  readonly #options: MachinesOptions;
+  readonly #down = new DownNodes();
+  readonly #stopping = new AbortController();
+  readonly #names: string[] = [];
+  #added = 0;
+  readonly #events: EventRecorder;
+  readonly #budget: EventBudget;
+  #running: Promise<unknown> = Promise.resolve();
+
+  constructor(options: MachinesOptions) {
+    this.#options = options;
+    const { client, clock, log } = options;
+    this.#budget = new EventBudget(clock, eventBudget);
+    this.#events = new EventRecorder({
+      component: "simulator",
+      client: () => client,
+      clock,
+      onError: (error) => log.debug({ err: error }, "an event was not written"),
+    });
+    this.nodes = {
+      names: this.#names,
+      add: (node) => this.#addNode(node),
+      remove: (name) => this.#removeNode(name),
+      takeDown: (name) => this.#down.add(name),
+      bringUp: (name) => this.#down.remove(name),
+    };
+  }
+
+  /** Resolves when there are nodes. */
+  async start(): Promise<void> {
+    const { nodes: wanted, name } = this.#options;
+    const list =
+      typeof wanted === "number"
+        ? Array.from({ length: wanted }, (_, index) => ({ name: `${name}-node-${index + 1}` }))
+        : wanted;
+    for (const node of list) await this.#addNode(node);
+    this.#running = Promise.all([
+      this.#runControllers(),
+      runHeartbeats(this.#heartbeats(), this.#stopping.signal),
+    ]);
+    this.#running.catch((error: unknown) => {
+      if (!this.#stopping.signal.aborted)
+        this.#options.log.error({ err: error }, "the controllers have ended");
+    });
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    await this.#running;
+    await this.#events.flush();
+  }
+
+  report(error: unknown): void {
+    // Somebody else wrote first: the next try sees what they wrote.
+    const { log } = this.#options;
+    if (isStatusError(error, "Conflict")) log.debug({ err: error }, "a controller was overtaken");
+    else log.warn({ err: error }, "a controller tries again");
+  }
+
+  async #runControllers(): Promise<void> {
+    const { client, clock, random, isNew, kubelet, controllers: others } = this.#options;
+    const onError = (error: unknown, _key?: ObjectKey) => this.report(error);
+    const tell = (object: KubernetesObject, happening: Happening) => this.#tell(object, happening);
+    const clusters = singleCluster({ client, cluster: rootCluster, clock, random, onError });
+    const controllers = [
+      ...others({ clusters, clock, random, knowsTerminatingReplicas: isNew, tell, onError }),
+      schedulerController({ clusters, clock, random, tell, onError }),
+      kubeletController({
+        clusters,
+        clock,
+        random,
+        down: this.#down,
+        ...kubeletDefaults,
+        ...kubelet,
+        hasSandboxCondition: isNew,
+        tell,
+        onError,
+      }),
+    ];
+    await new Manager({ clusters: [clusters], controllers }).run(this.#stopping.signal);
+  }
+
+  #heartbeats() {
+    const { client, clock } = this.#options;
+    const onError = (error: unknown) => this.report(error);
+    return { client, clock, names: () => this.#names, down: this.#down, onError };
+  }
+
+  #tell(object: KubernetesObject, happening: Happening): void {
+    if (this.#budget.take()) this.#events.record(rootCluster, object, happening);
+  }
+
+  async #addNode(options: NodeOptions): Promise<void> {
+    const { client, clock, kubeletVersion, kubeletAt } = this.#options;
+    const { status, ...node } = nodeObject(options, {
+      index: this.#added++,
+      kubeletVersion,
+      kubeletAt,
+      nowMs: clock.now(),
+    });
+    this.#names.push(options.name);
+    await client.resource(nodes).create(node);
+    // By a patch: others write to a node as soon as it is there.
+    const patch = { type: "merge" as const, patch: { status } as never };
+    await client.resource(nodes).patchStatus({ name: options.name }, patch);
+  }
+
+  async #removeNode(name: string): Promise<void> {
+    const at = this.#names.indexOf(name);
+    if (at >= 0) this.#names.splice(at, 1);
+    await this.#options.client.resource(nodes).delete({ name });
+  }
+}

@@ -1,0 +1,27 @@
+/** Addresses from outside for Services, as a cloud's controller gives them. Nothing listens there. */
+import { type Client, Controller } from "@kcp-ts/sdk";
+import { isTerminating, type Service, services, writeStatus } from "../api/index.ts";
+import type { WorkloadContext } from "./context.ts";
+
+/** For clusters whose endpoints somebody else writes. */
+export function loadBalancerController({ clusters, clock, onError }: WorkloadContext): Controller {
+  const found = clusters.source<Service>(services);
+  return new Controller({
+    name: "load-balancer",
+    clusters,
+    clock,
+    onError,
+    async reconcile(key, { client }) {
+      const service = found.store.get(key);
+      if (service !== undefined && !isTerminating(service)) await giveAddress(service, client);
+    },
+  }).watch(services);
+}
+
+export async function giveAddress(service: Service, client: Client): Promise<void> {
+  const isWanted = service.spec.type === "LoadBalancer";
+  if (!isWanted || service.status?.loadBalancer?.ingress !== undefined) return;
+  const [, third = "0", fourth = "1"] = /\.(\d+)\.(\d+)$/.exec(service.spec.clusterIP ?? "") ?? [];
+  const ingress = [{ ip: `192.168.${third}.${fourth}` }];
+  await writeStatus(client, services, service, { loadBalancer: { ingress } });
+}
