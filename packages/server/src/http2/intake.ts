@@ -27,7 +27,7 @@ export const intakeDefaults: IntakeLimits = {
   unitsFree: 4,
   bytesPerUnit: 8 << 10,
   atWorkMax: 64,
-  atWorkOfAllMax: 256,
+  atWorkOfAllMax: 128,
   arrivingMax: 2048,
 };
 
