@@ -28,6 +28,8 @@ export const batchWritesMax = 128;
 export const batchBytesMax = 4 << 20;
 /** When so many wait and the disk is free, they go at once: it works while the rest of the turn's requests are heard, instead of after them. */
 export const batchWritesEager = 32;
+/** When so many have waited for the disk, they do not wait for the answers to those before them. */
+export const batchWritesPrompt = 8;
 /** Writes that are acknowledged in one turn of the event loop: each is answered in it, and others want to be heard in between. */
 export const acknowledgedPerTurnMax = 64;
 
@@ -157,6 +159,8 @@ export class CommitQueue {
     }
     this.#state.acknowledge(batch);
     upkeep?.resolve();
+    // The disk first: it works while the answers are made.
+    if (this.#writes.length >= batchWritesPrompt) void this.#flush();
     this.#tell(accepted);
     this.#afterBatch();
   }
