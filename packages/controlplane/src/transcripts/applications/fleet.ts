@@ -1,8 +1,8 @@
 /** For the test of applications: physical clusters, and where in them the objects of a namespace of the control plane are. */
 import { namespaceLocatorAnnotation } from "@kcp-ts/multicluster";
 import { defineResource, type KubernetesObject } from "@kcp-ts/sdk";
+import type { GroundCluster } from "../../grounds/ground.ts";
 import type { Manifest } from "../../manifests/index.ts";
-import type { SimulatedCluster } from "../../simulation.ts";
 import { resourceOf } from "./resource-of.ts";
 
 export interface Found<Object> {
@@ -19,10 +19,10 @@ const namespaces = defineResource({
 });
 
 export class Fleet {
-  readonly clusters: readonly SimulatedCluster[];
+  readonly clusters: readonly GroundCluster[];
   readonly nodesEach: number;
 
-  constructor(clusters: readonly SimulatedCluster[], nodesEach: number) {
+  constructor(clusters: readonly GroundCluster[], nodesEach: number) {
     this.clusters = clusters;
     this.nodesEach = nodesEach;
   }
@@ -50,7 +50,7 @@ export class Fleet {
   }
 
   async #placesOf(cluster: string, namespace: string): Promise<readonly string[]> {
-    const { client } = this.clusters.find(({ name }) => name === cluster) as SimulatedCluster;
+    const { client } = this.clusters.find(({ name }) => name === cluster) as GroundCluster;
     const { items } = await client.resource(namespaces).list({});
     return items.flatMap(({ metadata }) => {
       const text = metadata.annotations?.[namespaceLocatorAnnotation];
