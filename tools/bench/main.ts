@@ -26,7 +26,7 @@ import { Report, tableHeader, tableLine } from "./report.ts";
 import { createRows, getRows, latencyRows } from "./request-rows.ts";
 import { informerRows, sdkRows } from "./sdk-rows.ts";
 import { startRows } from "./start-rows.ts";
-import { syncingRows } from "./syncing-rows.ts";
+import { syncingMemoryRows, syncingRows } from "./syncing-rows.ts";
 import { tunnelRows } from "./tunnel-rows.ts";
 import { watchRows } from "./watch-rows.ts";
 import { workspaceRows } from "./workspace-rows.ts";
@@ -87,6 +87,7 @@ async function run(bench: Bench): Promise<void> {
   if (chosen.has("informers")) await informerRows(bench);
   if (chosen.has("sdk")) await sdkRows(bench);
   if (chosen.has("syncing")) await syncingRows(bench);
+  if (chosen.has("syncing-memory")) await syncingMemoryRows(bench);
   if (chosen.has("tunnel")) await tunnelRows(bench);
   if (chosen.has("moves")) await movesRows(bench);
   if (chosen.has("placement")) placementRows(bench);

@@ -41,6 +41,7 @@ export const groups = [
   "informers",
   "sdk",
   "syncing",
+  "syncing-memory",
   "tunnel",
   "moves",
   "placement",

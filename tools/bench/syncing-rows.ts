@@ -36,6 +36,11 @@ export async function syncingRows(bench: Bench): Promise<void> {
       await paceRows(bench, fleet, names);
     },
   );
+}
+
+/** Apart from the pace: it takes minutes. */
+export async function syncingMemoryRows(bench: Bench): Promise<void> {
+  const { sizes } = bench.options;
   await withFleet(
     bench,
     { name: "many", count: sizes.syncManyTargets, kind: widgets },
@@ -123,7 +128,7 @@ async function versions(client: ApiClient): Promise<ReadonlyMap<string, string>>
 }
 
 async function paceRows(bench: Bench, fleet: Fleet, names: readonly string[]): Promise<void> {
-  const { syncChangesPerSecond: perSecond, syncMs } = bench.options.sizes;
+  const { syncChangesPerSecond: perSecond, syncMs, warmUps } = bench.options.sizes;
   const { plane, physical, targets } = fleet;
   const down = new Waits();
   const back = new Waits();
@@ -148,15 +153,21 @@ async function paceRows(bench: Bench, fleet: Fleet, names: readonly string[]): P
     if (status !== undefined) back.seen(metadata.name, Number(status.phase));
   });
   const total = Math.floor((perSecond * syncMs) / 1000);
+  const round = async (number: number) => {
+    await atPace({ perSecond, total }, (index, dueAt) => {
+      const change = number * total + index;
+      const name = names[change % names.length] ?? "";
+      down.begin(name, change, dueAt);
+      const patch = JSON.stringify({ spec: { color: String(change) } });
+      void upstream.must("PATCH", `${widgetsPath}/${name}`, patch, "application/merge-patch+json");
+    });
+    await until("all is in the clusters and back", async () => down.open + back.open === 0);
+  };
+  for (let number = 0; number < warmUps; number++) await round(number);
+  for (const { waits } of [down, back]) waits.length = 0;
   const before = await Promise.all([requestsOf(plane), requestsOf(physical)]);
   const cpuBefore = cpuMicrosOf(plane.pid);
-  await atPace({ perSecond, total }, (change, dueAt) => {
-    const name = names[change % names.length] ?? "";
-    down.begin(name, change, dueAt);
-    const patch = JSON.stringify({ spec: { color: String(change) } });
-    void upstream.must("PATCH", `${widgetsPath}/${name}`, patch, "application/merge-patch+json");
-  });
-  await until("all is in the clusters and back", async () => down.open + back.open === 0);
+  await round(warmUps);
   const cpuMicros = (cpuMicrosOf(plane.pid) - cpuBefore) / total;
   const after = await Promise.all([requestsOf(plane), requestsOf(physical)]);
   const pace = `${perSecond} changes/s over ${targets.length} clusters`;

@@ -184,8 +184,10 @@ export const roomTable: Readonly<Record<string, Readonly<Record<string, readonly
     traffic: ["api", "coordination"],
     // Claims are read off what is synced, and their parts off what is split.
     volumes: ["api", "coordination", "syncer"],
-    // Copies of lost clusters: docs/adr/0030.
-    copies: ["api", "syncer"],
+    // Secrets by which Pods talk to the control plane, as syncers make them use it: docs/adr/0033.
+    "api-access": ["api", "agent", "coordination", "syncer"],
+    // Copies of lost clusters, also those of tenants: docs/adr/0030, 0034.
+    copies: ["api", "syncer", "compute"],
     // Ways to Pods, directly and through agents: docs/adr/0030.
     tunnel: ["api", "registration", "syncer"],
     // Offers what was negotiated, and says which clusters a workspace may use: docs/adr/0031.

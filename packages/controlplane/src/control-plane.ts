@@ -10,7 +10,7 @@ import { ensureServingCertificates, keepServingCertificates } from "./certificat
 import { composeAudit } from "./compose/audit.ts";
 import { Core, processUser } from "./compose/core.ts";
 import type { Extensions } from "./compose/extensions.ts";
-import { garbageCollector, memoryTidier } from "./compose/garbage-collector.ts";
+import { garbageCollector, memoryReturner, memoryTidier } from "./compose/garbage-collector.ts";
 import { loadMounts } from "./compose/mounts.ts";
 import { QuietCollector } from "./compose/quiet-collector.ts";
 import { listen, makeRootDirectory } from "./compose/start-up.ts";
@@ -112,7 +112,7 @@ async function compose(
   await writeAdminKubeconfig({ ...kubeconfig, caPem: certificates.caPem, ...tokens });
   startControlLoops(core, options, { caPem: certificates.caPem, externalUrl });
   core.startControllers();
-  const collector = startCollector(clock, collectGarbage);
+  const collector = startCollector(clock, memoryReturner(collectGarbage));
   const stop = once(async () => {
     collector.stop();
     keeper.stop();

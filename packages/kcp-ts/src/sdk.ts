@@ -159,6 +159,8 @@ export {
   Manager,
   type ManagerOptions,
   type Mapping,
+  type MemberOptions,
+  type MemberTree,
   type Method,
   type MetricOptions,
   MetricsRegistry,

@@ -15,6 +15,7 @@ import {
   type PermitsAddress,
 } from "@kcp-ts/sdk";
 import { AgentInstaller, type AgentInstallerOptions, agentViewPath } from "./agent/index.ts";
+import { apiAccess } from "./api-access/index.ts";
 import { ApiImporter } from "./api-importer/index.ts";
 import { OfferController, SharedPlaces, TenantTargets } from "./compute/index.ts";
 import { graceMsDefault, type Patience, workloadCoordinators } from "./coordination/index.ts";
@@ -50,6 +51,7 @@ export const multiclusterParts = [
   "deployment-splitter",
   "traffic",
   "volumes",
+  "api-access",
 ] as const;
 export type MulticlusterPart = (typeof multiclusterParts)[number];
 
@@ -72,6 +74,8 @@ export interface MulticlusterOptions {
   readonly drainTimeoutMs?: number | undefined;
   /** How agents are installed; where it is left out, people install them. */
   readonly agents?: Omit<AgentInstallerOptions, "clock"> | undefined;
+  /** How long the tokens are good for by which Pods talk to their logical clusters. */
+  readonly apiAccessTokenSeconds?: number | undefined;
   /** How patient the splitter is with clusters that fail. */
   readonly patience?: Partial<Patience> | undefined;
   /** How patient traffic is with endpoints of clusters that fail. */
@@ -145,11 +149,14 @@ export async function runMulticluster(
     closing.unshift(() => part.close());
   }
   const users = new TenantTargets({ client, clock, random, onError: report("compute") });
-  const scheduling = schedulerFor(parts, { ...shared, users, onError: report("scheduler") });
+  const places = new SharedPlaces(clusters);
+  const own = { ...shared, users, onError: report("scheduler") };
+  const scheduling = schedulerFor(parts, own, places);
   controllers.push(...scheduling.controllers);
   const manager = new Manager({ clusters: [clusters], controllers });
   const { scheduler } = scheduling;
-  const loops = [manager, ...loopsOf({ ...options, parts }, { users, scheduler, clock, report })];
+  const used = { users, places, scheduler, clock, report };
+  const loops = [manager, ...loopsOf({ ...options, parts }, used)];
   try {
     await Promise.all(loops.map((loop) => loop.run(signal)));
   } finally {
@@ -161,6 +168,7 @@ type Report = (controller: string) => (error: unknown, key?: ObjectKey) => void;
 
 interface LoopParts {
   readonly users: TenantTargets;
+  readonly places: SharedPlaces;
   readonly scheduler: Scheduler | undefined;
   readonly clock: Clock;
   readonly report: Report;
@@ -169,11 +177,11 @@ interface LoopParts {
 /** Those that watch for themselves. */
 function loopsOf(
   options: MulticlusterOptions,
-  { users, scheduler, clock, report }: LoopParts,
+  { users, places, scheduler, clock, report }: LoopParts,
 ): readonly { run(signal: AbortSignal): Promise<void> }[] {
   const { client, parts = new Set() } = options;
   const loops: { run(signal: AbortSignal): Promise<void> }[] = [];
-  const needUsers = ["scheduler", "deployment-splitter", "traffic"] as const;
+  const needUsers = ["scheduler", "deployment-splitter", "traffic", "volumes"] as const;
   if (needUsers.some((part) => parts.has(part))) loops.push(users);
   if (parts.has("deployment-splitter")) {
     const own = { ...options.patience, onError: report("deployment-splitter") };
@@ -183,7 +191,15 @@ function loopsOf(
     const own = { ...options.sight, onError: report("traffic") };
     loops.push(traffic({ client, clock, targets: users, ...own }));
   }
-  if (parts.has("volumes")) loops.push(volumes({ client, clock, onError: report("volumes") }));
+  if (parts.has("volumes")) {
+    const meant = { targetOf: (cluster: string, name: string) => places.targetOf(cluster, name) };
+    loops.push(volumes({ client, clock, targets: users, ...meant, onError: report("volumes") }));
+  }
+  if (parts.has("api-access")) {
+    const { agents, apiAccessTokenSeconds: tokenSeconds } = options;
+    const own = { server: () => agents?.server(), tokenSeconds, onError: report("api-access") };
+    loops.push(apiAccess({ client, clock, ...own }));
+  }
   return loops;
 }
 
@@ -191,11 +207,11 @@ function loopsOf(
 function schedulerFor(
   parts: ReadonlySet<MulticlusterPart>,
   shared: WorkspaceControllerOptions,
+  places: SharedPlaces,
 ): { readonly scheduler?: Scheduler; readonly controllers: readonly Controller[] } {
   const controllers: Controller[] = [];
   if (parts.has("scheduler")) controllers.push(new WorkspaceController(shared).controller);
   if (!parts.has("deployment-splitter")) return { controllers };
-  const places = new SharedPlaces(shared.clusters);
   const placeOf = (cluster: string, target: string) => places.placeOf(cluster, target);
   const scheduler = new Scheduler({ clusters: shared.clusters, placeOf });
   controllers.push(new ReservedController({ ...shared, scheduler }).controller);
@@ -214,7 +230,7 @@ interface SharedParts {
 
 /** Who connects to clusters, empties them, and says what became of those that are lost. */
 function clusterParts(options: MulticlusterOptions, { report, ...shared }: SharedParts) {
-  const { clusters, clock, resources } = shared;
+  const { client, clusters, clock, resources } = shared;
   const { openSealed, drainTimeoutMs, permits, link: settings } = options;
   const installer = options.agents && new AgentInstaller({ ...options.agents, clock });
   const own = { openSealed, drainTimeoutMs, permits, settings, installer };
@@ -227,7 +243,9 @@ function clusterParts(options: MulticlusterOptions, { report, ...shared }: Share
     onError: report("drain"),
   });
   const graceMs = options.patience?.graceMs ?? graceMsDefault;
-  const copies = lostCopies({ clusters, graceMs, clock, onError: report("lost-copies") });
+  const copies = lostCopies({
+    ...{ client, clusters, graceMs, clock, onError: report("lost-copies") },
+  });
   return {
     controllers: [part.controller, drains.controller, copies.controller],
     closing: [() => part.close(), () => drains.close()],

@@ -35,6 +35,8 @@ export {
   type ListMeta,
   type ListOptions,
   type ManagedFieldsEntry,
+  type MemberOptions,
+  type MemberTree,
   type Method,
   type ObjectInput,
   type ObjectList,

@@ -91,8 +91,12 @@ export {
 } from "./http/index.ts";
 export { pipeline } from "./pipeline.ts";
 export {
+  type BesideResource,
   type Catalog,
+  type ComputedObjects,
+  type ComputedQuestion,
   type Draft,
+  podMetricsKind,
   type ResourceDefinition,
   type SimpleColumn,
   type SimpleResource,

@@ -9,7 +9,7 @@ import { StatusError, statusError } from "@kcp-ts/machinery/status";
 import type { VirtualWorkspaces } from "./api-sharing/index.ts";
 import type { Audit } from "./audit/index.ts";
 import { beginTrail, endTrail } from "./audit-trail.ts";
-import { hasImpersonation, isAuthenticationError } from "./authentication/index.ts";
+import { hasImpersonation, homeOfAccount, isAuthenticationError } from "./authentication/index.ts";
 import {
   type Authorizer,
   accessDenied,
@@ -236,17 +236,24 @@ function authenticate(
       path: exchange.scope?.path,
     };
     const user = authenticator.authenticate(credentials, whereKnown(exchange));
-    if (!(user instanceof Promise)) {
-      exchange.user = user;
-      return undefined;
-    }
-    return user.then((resolved) => {
-      exchange.user = resolved;
-      return undefined;
-    }, refuse);
+    if (!(user instanceof Promise)) return recognize(exchange, user);
+    return user.then((resolved) => recognize(exchange, resolved), refuse);
   } catch (error) {
     return refuse(error);
   }
+}
+
+/**
+ * Who asks without naming a cluster means root; a service account, whose clients know one cluster only, means its own. It is as if it had been named:
+ * what comes later sees no difference.
+ */
+function recognize(exchange: Exchange, user: UserInfo): undefined {
+  exchange.user = user;
+  const { scope } = exchange;
+  if (scope?.isClusterUnnamed !== true) return undefined;
+  const cluster = homeOfAccount(user);
+  if (cluster !== undefined && cluster !== scope.cluster) exchange.scope = { ...scope, cluster };
+  return undefined;
 }
 
 /** Virtual workspaces are entered by those who are known to all logical clusters, and so is what leads nowhere. */
@@ -302,14 +309,28 @@ function impersonateStage(
 }
 
 function authorize(exchange: Exchange, rooms: PipelineRooms): Promise<undefined> | undefined {
-  const { authorizer, tenancy } = rooms;
+  const { tenancy } = rooms;
   const attributes = attributesOf(exchange);
   if (exchange.detour?.kind === "mount")
     return authorizeMount(exchange, exchange.detour.parent, rooms);
   if (exchange.detour !== undefined) throw leadsNowhere(exchange, attributes);
   const { cluster } = attributes;
-  if (cluster !== "*" && tenancy.isInactive(cluster) && !servedWhileInactive(attributes.path))
-    throw inactive(attributes);
+  const isInactive = cluster !== "*" && tenancy.isInactive(cluster);
+  if (isInactive instanceof Promise)
+    return isInactive.then((is) => {
+      if (is && !servedWhileInactive(attributes.path)) throw inactive(attributes);
+      return authorizeActive(exchange, attributes, rooms);
+    });
+  if (isInactive && !servedWhileInactive(attributes.path)) throw inactive(attributes);
+  return authorizeActive(exchange, attributes, rooms);
+}
+
+function authorizeActive(
+  exchange: Exchange,
+  attributes: Attributes,
+  rooms: PipelineRooms,
+): Promise<undefined> | undefined {
+  const { authorizer } = rooms;
   if (exchange.scope?.service !== undefined)
     return authorizeService(exchange, exchange.scope.service, attributes, rooms);
   const wantsHome = isHome(exchange.scope);
@@ -333,7 +354,7 @@ async function authorizeMount(
     ...{ user: exchange.user, verb: "get", cluster: parent, path: "/api" },
     ...{ isResourceRequest: false, ...noResource },
   };
-  if (tenancy.isInactive(parent)) throw forbidden(attributes, accessDenied);
+  if (await tenancy.isInactive(parent)) throw forbidden(attributes, accessDenied);
   const decision = await authorizer.authorize(asked);
   noteDecision(exchange, decision);
   if (!decision.allowed) throw forbidden(attributes, accessDenied);

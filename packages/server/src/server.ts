@@ -5,7 +5,6 @@
  */
 import { randomUUID } from "node:crypto";
 import type { Clock, Random } from "@kcp-ts/machinery/base";
-import type { ClusterName } from "@kcp-ts/machinery/names";
 import { type AccessControl, accessControl, type ComposeAuthorization } from "./access-control.ts";
 import { accountObjects } from "./account-objects.ts";
 import {
@@ -19,7 +18,7 @@ import {
 import { PolicyChecker } from "./admission-sources/index.ts";
 import { configuredAdmission } from "./admission-wiring.ts";
 import {
-  ApiSharing,
+  type ApiSharing,
   type ExportConsumers,
   type SyncerViews,
   VirtualWorkspaces,
@@ -34,26 +33,26 @@ import type { Authorizer, LogicalClusterSource } from "./authorization/index.ts"
 import { createAuthorization } from "./authorize-create.ts";
 import { ClusterAuthenticator } from "./cluster-authenticator.ts";
 import { Compactor, type CompactorOptions } from "./compactor.ts";
-import { CustomResources, customResourceDefinitions } from "./custom-resources/index.ts";
+import type { CustomResources } from "./custom-resources/index.ts";
 import { Deadlines } from "./deadlines.ts";
 import type { Exchange } from "./exchange.ts";
-import { bindingToExport, maximalPermissions, serviceAccess } from "./export-access.ts";
+import { maximalPermissions, serviceAccess } from "./export-access.ts";
 import { FlowObjects } from "./flow-objects.ts";
 import type { FurtherSubresource, TokenSource } from "./handlers/index.ts";
 import { type HealthChecks, pingCheck } from "./health/index.ts";
 import { type ServerGauges, ServerMetrics } from "./metrics/index.ts";
 import { namespaceGuard, namespaceSource } from "./namespace-source.ts";
 import { answer, type PipelineRooms } from "./pipeline.ts";
-import { builtIns, type Catalog, Registry, type ResourceDefinition } from "./registry/index.ts";
+import { type BesideResource, Registry, type ResourceDefinition } from "./registry/index.ts";
 import type { ApiRequest, ApiResponse, MaybePromise } from "./request/api-request.ts";
 import { observe } from "./request-sample.ts";
 import type { PublishedDocuments } from "./routing/index.ts";
+import { servedKinds } from "./served-kinds.ts";
 import { signerRules } from "./signer-rules.ts";
 import type { SnapshotSource, Storage } from "./storage/index.ts";
 import type { SyncerViewSources } from "./syncer-view-sources.ts";
-import { Tenancy } from "./tenancy/index.ts";
+import type { Tenancy } from "./tenancy/index.ts";
 import { composeTraffic, objectLimitPlugins, type TrafficOptions } from "./traffic.ts";
-import { useOfType } from "./type-use.ts";
 import { WatchCache } from "./watch-cache/index.ts";
 import {
   type ForwarderOptions,
@@ -100,6 +99,8 @@ export interface ApiServerOptions extends TrafficOptions {
   readonly syncerViews?: ((sources: SyncerViewSources) => SyncerViews) | undefined;
   /** Things to do with objects that their definitions do not name: `pods/exec` of Pods that run elsewhere. */
   readonly furtherSubresources?: ((authorizer: Authorizer) => FurtherSubresource) | undefined;
+  /** Served where other resources are. They are for those who ask, and do not count as content of a logical cluster. */
+  readonly besides?: readonly BesideResource[] | undefined;
   /** Gives memory back that is no longer needed; called while everything is read through. */
   readonly tidyMemory?: (() => void) | undefined;
 }
@@ -125,6 +126,7 @@ export class ApiServer {
   readonly #forwarder: RequestForwarder;
   readonly #policyChecker: PolicyChecker;
   readonly #access: AccessControl;
+  readonly #services: VirtualWorkspaces;
   readonly #inFlight = { readOnly: 0, mutating: 0 };
   #flowObjects: FlowObjects | undefined;
   #isStarted = false;
@@ -154,12 +156,12 @@ export class ApiServer {
     const { rules } = this.#access;
     this.#webhooks = new WebhookClient({ ...options.webhooks, clock });
     this.#forwarder = forwarderOf(options);
-    const webhooks = this.#webhooks;
-    const rooms = { registry, watchCache, rules, webhooks };
-    const { tenancy, customResources, sharing } = servedKinds(options, rooms);
-    this.#tenancy = tenancy;
-    this.#sharing = sharing;
-    this.#customResources = customResources;
+    const rooms = { registry, watchCache, rules, webhooks: this.#webhooks };
+    const kinds = servedKinds(options, rooms);
+    this.#tenancy = kinds.tenancy;
+    this.#sharing = kinds.sharing;
+    this.#customResources = kinds.customResources;
+    this.#services = this.#virtualWorkspaces();
     this.#policyChecker = this.#checkPolicies(registry);
     this.#compactor = new Compactor({
       storage,
@@ -187,8 +189,8 @@ export class ApiServer {
       reviewers: this.#access.reviewers,
       tenancy: this.#tenancy,
       forwarder: this.#forwarder,
-      services: this.#virtualWorkspaces(),
-      catalog: sharing.catalog,
+      services: this.#services,
+      catalog: kinds.catalog,
       health: this.#healthChecks(),
       metrics,
       snapshots: options.snapshots,
@@ -243,6 +245,11 @@ export class ApiServer {
   /** The whole of authorization, for those in this process who must ask. */
   get authorizer(): Authorizer {
     return this.#access.authorizer;
+  }
+
+  /** Who is bound to whose exports, for those in this process who must know. */
+  get exportConsumers(): ExportConsumers {
+    return this.#services.consumers;
   }
 
   async start(): Promise<void> {
@@ -401,78 +408,6 @@ function kindOf({ method }: ApiRequest): "readOnly" | "mutating" {
 
 function pathOf(exchange: Exchange): string {
   return exchange.scope?.path ?? "";
-}
-
-interface ServedKinds {
-  readonly tenancy: Tenancy;
-  readonly customResources: CustomResources;
-  readonly sharing: ApiSharing;
-}
-
-/** Everything that is served: what is built in, what tenancy adds to it, and what logical clusters define themselves. */
-function servedKinds(
-  { storage, clock, random, log, resources = [] }: ApiServerOptions,
-  rooms: {
-    registry: Registry;
-    watchCache: WatchCache;
-    rules: Authorizer;
-    webhooks: WebhookClient;
-  },
-): ServedKinds {
-  const { registry, watchCache, rules, webhooks } = rooms;
-  const shared = ApiSharing.resources;
-  const tenancy = new Tenancy({
-    storage,
-    registry,
-    watchCache,
-    clock,
-    random,
-    mayUse: useOfType(rules),
-    bindDefaults: (cluster, path, bindings) => sharing.bindDefaults(cluster, path, bindings),
-    keepDefaults: (cluster, path, bindings) => sharing.keepDefaults(cluster, path, bindings),
-    kindIn: (cluster, group, version, kind) =>
-      definitionOfKind(sharing.catalog, cluster, { group, version, kind }),
-    builtIns: [...builtIns, customResourceDefinitions, ...shared, ...resources],
-    onError: (error) => log.warn({ err: error }, "a workspace has to wait"),
-  });
-  const allBuiltIns = [...builtIns, ...tenancy.resources, ...shared, ...resources];
-  const customResources = new CustomResources({
-    storage,
-    watchCache,
-    clock,
-    registry,
-    builtIns: allBuiltIns,
-    rootOnly: tenancy.rootResources,
-    webhooks,
-    onError: (error) => log.warn({ err: error }, "a custom resource definition has to wait"),
-  });
-  const sharing: ApiSharing = new ApiSharing({
-    storage,
-    registry,
-    watchCache,
-    clock,
-    builtIns: [customResourceDefinitions, ...allBuiltIns],
-    inner: customResources.catalog,
-    conversion: customResources.conversion,
-    resolve: (path) => tenancy.resolve(path),
-    maintainedIn: (cluster) => tenancy.maintainedIn(cluster),
-    ownNames: (cluster) => customResources.namesIn(cluster),
-    mayBind: bindingToExport(rules),
-    onError: (error) => log.warn({ err: error }, "a shared API has to wait"),
-  });
-  return { tenancy, customResources, sharing };
-}
-
-/** What is listed is shared by those who serve the same; what is found is the cluster's own. */
-async function definitionOfKind(
-  catalog: Catalog,
-  cluster: ClusterName,
-  { group, version, kind }: { group: string; version: string; kind: string },
-): Promise<ResourceDefinition | undefined> {
-  const listed = (await catalog.all(cluster)).find(
-    (one) => one.kind === kind && one.group === group && one.version === version,
-  );
-  return listed === undefined ? undefined : catalog.find(cluster, group, version, listed.resource);
 }
 
 function forwarderOf({ webhooks, mounts, log }: ApiServerOptions): RequestForwarder {

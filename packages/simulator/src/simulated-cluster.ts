@@ -30,8 +30,9 @@ import {
 } from "./front/index.ts";
 import { ownManager, workloadKinds } from "./kinds/index.ts";
 import type { KubeletSettings, SimulatedNodes } from "./machines.ts";
+import { metricsKinds } from "./metrics-services.ts";
 import type { NodeOptions } from "./nodes/index.ts";
-import { podServices } from "./pod-services.ts";
+import { type PodServices, podServices } from "./pod-services.ts";
 import type { Generation } from "./shapes/index.ts";
 import { warningsToStderr } from "./warnings-log.ts";
 
@@ -47,6 +48,8 @@ export interface SimulatedClusterOptions {
   /** Opens a port; without it, the cluster is reached in process only. */
   readonly listen?: PortOptions;
   readonly kubelet?: Partial<KubeletSettings>;
+  /** False for a cluster without metrics-server: it does not say what Pods use. */
+  readonly metrics?: boolean;
   /** Warnings and errors go to stderr if left out. */
   readonly log?: ServerLog;
 }
@@ -78,7 +81,7 @@ export async function startSimulatedCluster(
   const authorization = `Bearer ${token}`;
   const storage = new MemoryStorage();
   const services = podServices(clock);
-  const resources = workloadKinds(generation, services);
+  const resources = [...workloadKinds(generation, services), ...metricsOf(options, services)];
   const gates = { authenticator: authenticatorFor(token), authorizer: bootstrapAuthorizer };
   const server = new ApiServer({ storage, clock, random, log, ...gates, resources });
   // Its own controllers go straight in: what befalls clients does not befall them.
@@ -137,6 +140,13 @@ export async function startSimulatedCluster(
     close,
     [Symbol.asyncDispose]: close,
   };
+}
+
+function metricsOf(
+  { metrics, clock = systemClock }: SimulatedClusterOptions,
+  { client }: PodServices,
+) {
+  return metrics === false ? [] : metricsKinds(client, clock);
 }
 
 function authenticatorFor(token: string): RequestAuthenticator {

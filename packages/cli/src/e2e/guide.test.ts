@@ -54,11 +54,12 @@ const guides: Readonly<Record<string, readonly RegExp[]>> = {
     /web--us-east1 +2\/2/,
   ],
   "compute.md": [
-    /deployments replicasets, claimed: configmaps\n/,
+    /deployments pods replicasets, claimed: configmaps\n/,
     /APIBinding "kubernetes-[a-z0-9]{8}" created\.\nPlacement "everywhere" is ready\.\n/,
     /deployment "kuard" successfully rolled out\nNAME +READY .*\nkuard +1\/1 .*\nkuard--us-east1-[a-z0-9]{10} +1\/1 /,
     /\nkcp-[a-z0-9]{20} +kuard--us-east1-[a-z0-9-]+ +1\/1 +Running /,
     /kuard: \nkuard--us-east1-[a-z0-9]{10}: us-east1\.[a-z0-9]{10}\n/,
+    /\nkuard--us-east1-[a-z0-9-]+ +1\/1 +Running .*\nsimulated container kuard-amd64 of image .*\nkuard--us-east1-[a-z0-9-]+\nNAME +CPU\(cores\) +MEMORY\(bytes\) *\nkuard--us-east1-[a-z0-9-]+ +1m +8Mi/,
     /apibinding\.apis\.kcp\.io "kubernetes-[a-z0-9]{8}" deleted/,
   ],
   "drain.md": [

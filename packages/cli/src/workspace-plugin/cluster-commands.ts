@@ -1,6 +1,7 @@
 /** The commands about physical clusters and what moves between them. Upstream has some of them below `workload`; both ways lead to the same. */
 import { Command } from "commander";
 import { type MoveOptions, moveWorkload } from "./move-workload.ts";
+import { type PlanOptions, planDrain } from "./plan-placement.ts";
 import { type DrainOptions, scheduleTarget } from "./schedule-target.ts";
 import type { Session, SessionFlags } from "./session.ts";
 
@@ -10,6 +11,10 @@ export interface CommandFrame {
     flags: SessionFlags,
     body: (session: Session) => Promise<void>,
   ) => Promise<void>;
+}
+
+interface DryRun {
+  readonly dryRun?: boolean;
 }
 
 /** `cordon`, `uncordon` and `drain`. */
@@ -37,8 +42,14 @@ export function schedulingCommands({ withFlags, inSession }: CommandFrame): read
     .option("--wait", "tell how far it is until the cluster is empty; so it is on a terminal")
     .option("--no-wait", "return at once")
     .option("--timeout <time>", "how long to wait, such as 10m; the drain goes on all the same")
-    .action((name: string, flags: SessionFlags & DrainOptions) =>
-      inSession(flags, (session) => scheduleTarget(session, name, "drain", flags)),
+    .option("--dry-run", "say what would move, and do nothing: as plan drain does")
+    .option("-o, --output <format>", "of what would move: json")
+    .action((name: string, flags: SessionFlags & DrainOptions & PlanOptions & DryRun) =>
+      inSession(flags, (session) =>
+        flags.dryRun === true
+          ? planDrain(session, name, flags)
+          : scheduleTarget(session, name, "drain", flags),
+      ),
     );
   return [cordon, uncordon, drain];
 }

@@ -5,8 +5,10 @@
  * this is so that people do not change what changes nothing, and do not make what is nowhere.
  */
 import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery/json";
+import type { ClusterName } from "@kcp-ts/machinery/names";
 import { statusError } from "@kcp-ts/machinery/status";
 import {
+  type Place,
   registrationFieldManager,
   stateLabel,
   stateLabelPrefix,
@@ -16,7 +18,13 @@ import {
 import type { AdmissionPlugin, AdmissionRequest, Authorizer } from "@kcp-ts/server";
 import { maySync } from "./may-sync.ts";
 
-export function copiesAdmission(authorizer: () => Authorizer): AdmissionPlugin {
+export interface CopiesAdmissionOptions {
+  readonly authorizer: () => Authorizer;
+  /** Where a SyncTarget is that is called so by a logical cluster that it is not in. */
+  readonly sharedPlace: (cluster: ClusterName, name: string) => Promise<Place | undefined>;
+}
+
+export function copiesAdmission(options: CopiesAdmissionOptions): AdmissionPlugin {
   return {
     name: "CopiesOfPods",
     concerns: ({ group, resource, operation }) =>
@@ -25,7 +33,7 @@ export function copiesAdmission(authorizer: () => Authorizer): AdmissionPlugin {
       const before = new Set(old === undefined ? [] : copiedFrom(old));
       const concerned = new Set([...before, ...copiedFrom(object)]);
       for (const target of concerned) {
-        if (await isSyncer(request, target, authorizer())) continue;
+        if (await isSyncer(request, target, options)) continue;
         const { group, resource, name } = request;
         throw statusError.forbidden(
           { group, resource },
@@ -55,11 +63,13 @@ const writers: ReadonlySet<JsonValue | undefined> = new Set([
 ]);
 
 /** Who may sync to the cluster, and says that it is what they do: an administrator who types is no syncer. */
-function isSyncer(
+async function isSyncer(
   { user, cluster, options }: AdmissionRequest,
   name: string,
-  authorizer: Authorizer,
+  { authorizer, sharedPlace }: CopiesAdmissionOptions,
 ): Promise<boolean> {
-  if (!writers.has(options["fieldManager"])) return Promise.resolve(false);
-  return maySync(authorizer, user, { cluster, name });
+  if (!writers.has(options["fieldManager"])) return false;
+  // Who may sync to a cluster of another workspace is said there, not by those who use it.
+  const place = (await sharedPlace(cluster, name)) ?? { cluster, name };
+  return maySync(authorizer(), user, place);
 }

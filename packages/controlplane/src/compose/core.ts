@@ -13,6 +13,7 @@ import {
   anyOf,
   bootstrapAuthorizer,
   clusterUnit,
+  podMetricsKind,
   type RequestAuthenticator,
   type ServerLog,
   type TrafficOptions,
@@ -20,6 +21,7 @@ import {
   workspaceContent,
 } from "@kcp-ts/server";
 import { type CertificateAuthority, clientSigner } from "../certificates/index.ts";
+import { apiAccessAdmission } from "./api-access-admission.ts";
 import { type AuthenticationOptions, composeAuthentication } from "./authentication.ts";
 import { type ClientAuthorityOptions, loadClientAuthority } from "./client-authority.ts";
 import {
@@ -46,6 +48,7 @@ import {
   type ServiceAccountOptions,
   type ServiceAccounts,
 } from "./service-accounts.ts";
+import { SharedTargets } from "./shared-targets.ts";
 import { snapshotsOf } from "./snapshots.ts";
 import type { OpenedStorage } from "./storage.ts";
 import { syncerViews } from "./syncer-views.ts";
@@ -149,11 +152,12 @@ export class Core {
   private constructor(parts: Parts) {
     const { storage, authenticator, clock, random, log, extensions } = parts;
     this.#parts = parts;
-    this.#physicalClusters = new PhysicalClusters(
-      () => this.#client(parts.credential.authorization),
-      parts.clock,
-      parts.log,
-    );
+    const client = () => this.#client(parts.credential.authorization);
+    const shared = new SharedTargets({ consumers: () => this.server.exportConsumers, client });
+    this.#physicalClusters = new PhysicalClusters({
+      ...{ client, clock, log },
+      sharedTarget: (cluster, name, signal) => shared.offered(cluster, name, signal),
+    });
     this.identities = parts.identities;
     this.files = parts.files;
     this.server = new ApiServer({
@@ -171,21 +175,27 @@ export class Core {
       issuerDocuments: parts.serviceAccounts.documents,
       admissionPlugins: [
         this.#physicalClusters.admissionPlugin,
-        copiesAdmission(() => this.server.authorizer),
+        copiesAdmission({
+          authorizer: () => this.server.authorizer,
+          sharedPlace: (cluster, name) => shared.placeOf(cluster, name),
+        }),
+        apiAccessAdmission(client),
         ...(extensions.admissionPlugins ?? []),
       ],
-      syncerViews: (sources) =>
-        syncerViews({
-          ...sources,
-          client: () => this.#client(parts.credential.authorization),
-        }),
+      syncerViews: (sources) => syncerViews({ ...sources, client }),
       furtherSubresources: (authorizer) =>
         podEndpoints({
           ...this.#physicalClusters,
           authorizer,
-          client: () => this.#client(parts.credential.authorization),
+          client,
         }),
       resources: [...this.#physicalClusters.resources, ...(extensions.resources ?? [])],
+      besides: [
+        {
+          definition: podMetricsKind(this.#physicalClusters.podMetrics),
+          beside: { group: "", version: "v1", resource: "pods" },
+        },
+      ],
       webhooks: { denyPrivateAddresses: parts.webhookDenyPrivateAddresses === true },
       ...(parts.mounts === undefined ? {} : { mounts: parts.mounts }),
       audit: parts.trail,

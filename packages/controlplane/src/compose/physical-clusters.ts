@@ -10,7 +10,9 @@ import {
   multiclusterParts,
   type Patience,
   PodConnections,
+  PodMetrics,
   runMulticluster,
+  type SharedTarget,
   type SightPatience,
   Targets,
   Tunnels,
@@ -90,10 +92,21 @@ export interface PhysicalClusterOptions {
   readonly drainTimeoutMs?: number | undefined;
   /** What agents are run from, where they are installed from here. */
   readonly agentImage?: string | undefined;
+  /** How long the tokens are good for by which Pods talk to their logical clusters; a day if left out. */
+  readonly apiAccessTokenSeconds?: number | undefined;
   /** How patient the splitter is with clusters that fail. */
   readonly patience?: Partial<Patience> | undefined;
   /** How patient traffic is with endpoints of clusters that fail. */
   readonly sight?: Partial<SightPatience> | undefined;
+}
+
+export interface PhysicalClustersParts {
+  /** May do everything in the system's own logical cluster. */
+  readonly client: () => Client;
+  readonly clock: Clock;
+  readonly log?: Pick<ServerLog, "info"> | undefined;
+  /** By which names workspaces use clusters of others; nobody does if it is left out. */
+  readonly sharedTarget?: SharedTarget | undefined;
 }
 
 export class PhysicalClusters {
@@ -102,11 +115,12 @@ export class PhysicalClusters {
   /** Agents that are connected to this process. */
   readonly tunnels: Tunnels;
   readonly connections: PodConnections;
+  /** What the Pods of a logical cluster use. */
+  readonly podMetrics: PodMetrics;
   readonly #key: SealingKey;
   readonly #targets = new Targets();
 
-  /** `client` may do everything in the system's own logical cluster. */
-  constructor(client: () => Client, clock: Clock, log?: Pick<ServerLog, "info">) {
+  constructor({ client, clock, log, sharedTarget }: PhysicalClustersParts) {
     this.#key = new SealingKey(client);
     this.admissionPlugin = syncTargetAdmission(this.#key);
     this.tunnels = new Tunnels({
@@ -117,7 +131,12 @@ export class PhysicalClusters {
           isConnected ? "an agent's tunnel is open" : "an agent's tunnel has ended",
         ),
     });
-    this.connections = new PodConnections({ targets: this.#targets, tunnels: this.tunnels });
+    this.connections = new PodConnections({
+      targets: this.#targets,
+      tunnels: this.tunnels,
+      sharedTarget,
+    });
+    this.podMetrics = new PodMetrics({ connections: this.connections, client, clock });
   }
 
   /** What the controllers are to do. `server` is where agents reach this one, as soon as that is known. */
@@ -136,6 +155,7 @@ export class PhysicalClusters {
       drainTimeoutMs: options.drainTimeoutMs,
       permits:
         options.denyPrivateAddresses === true ? (address) => !isPrivateAddress(address) : undefined,
+      apiAccessTokenSeconds: options.apiAccessTokenSeconds,
       patience: options.patience,
       sight: options.sight,
       openSealed: (sealed, place) => this.#key.unseal(sealed, place),
@@ -156,7 +176,7 @@ export async function runPhysicalClusters(
   { client, onError, agentServer, ...options }: PhysicalClusterProgram,
   signal: AbortSignal,
 ): Promise<void> {
-  const program = new PhysicalClusters(() => client, client.clock).programOf(
+  const program = new PhysicalClusters({ client: () => client, clock: client.clock }).programOf(
     options,
     () => agentServer,
   );

@@ -5,15 +5,19 @@
  * Requests have passed every gate by now: the roles of the logical cluster say who may. Which Pod is reached is computed from the stored
  * copy, never from the request.
  */
+import type { JsonObject, JsonValue } from "@kcp-ts/machinery/json";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { statusError } from "@kcp-ts/machinery/status";
 import {
+  ephemeralBytesMax,
+  ephemeralOf,
   isPodSubresource,
   join,
   muxProtocol,
   type PodConnections,
   type PodSubresource,
   serviceAccounts,
+  strategicMergePatch,
   syncTargets,
   type Tunnels,
 } from "@kcp-ts/multicluster";
@@ -47,11 +51,17 @@ export function podEndpoints(options: PodEndpointsOptions): FurtherSubresource {
     verbs: ["get"],
     connect: (call) => acceptTunnel(call, options),
   };
+  const ephemeral: SubresourceStrategy = {
+    ...unchanged,
+    verbs: ["get", "patch"],
+    connect: (call) => addContainers(call, options),
+  };
   return ({ group, resource }, { subresource, service }) => {
     if (group === syncTargets.group && resource === syncTargets.resource)
       return subresource === "tunnel" ? tunnel : undefined;
     // Views have rules of their own for who may do what, and none for this.
     if (group !== "" || resource !== "pods" || service !== undefined) return undefined;
+    if (subresource === "ephemeralcontainers") return ephemeral;
     if (!isPodSubresource(subresource)) return undefined;
     const known = ofPods.get(subresource);
     if (known !== undefined) return known;
@@ -92,6 +102,51 @@ async function connectPod(
   onAbort(signal, () => connection.destroy());
   const takeOver: ApiResponse["takeOver"] = (client) => join(client, connection);
   return { status, headers: answered, body: undefined, takeOver };
+}
+
+/** The copy is the syncer's, and nobody else's to write: the patch goes to the Pod, and the copy follows. */
+async function addContainers(
+  call: SubresourceCall,
+  { connections }: PodEndpointsOptions,
+): Promise<ApiResponse> {
+  const { verb, object, query, headers, signal } = call;
+  const about = { kind: "Pod", apiVersion: "v1" };
+  if (verb === "get") return jsonAnswer({ ...about, ...object });
+  const [type = ""] = String(headers["content-type"] ?? "").split(";", 1);
+  if (type.trim() !== strategicMergePatch)
+    throw statusError.badRequest(
+      `ephemeral containers of Pods in clusters are added by ${strategicMergePatch}, as kubectl debug does`,
+    );
+  const bytes = await call.bytes();
+  if (bytes.length > ephemeralBytesMax)
+    throw statusError.tooLarge(
+      `a patch of ephemeral containers has ${ephemeralBytesMax} bytes at most`,
+    );
+  const patch = ephemeralOf(readJson(bytes));
+  const pod = object as unknown as KubernetesObject;
+  const cluster = call.scope.cluster as ClusterName;
+  const isDryRun = query.getAll("dryRun").includes("All");
+  const containers = await connections.addContainers({ cluster, pod, signal }, patch, isDryRun);
+  const { spec = {} } = object as { spec?: JsonObject };
+  return jsonAnswer({
+    ...about,
+    ...object,
+    spec: { ...spec, ephemeralContainers: [...containers] },
+  });
+}
+
+function readJson(bytes: Uint8Array): JsonValue {
+  try {
+    return JSON.parse(Buffer.from(bytes).toString("utf8")) as JsonValue;
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
+    throw statusError.badRequest("the patch is no JSON");
+  }
+}
+
+function jsonAnswer(object: JsonObject): ApiResponse {
+  const headers = { "content-type": "application/json" };
+  return { status: 200, headers, body: Buffer.from(JSON.stringify(object)) };
 }
 
 async function* counted(

@@ -11,14 +11,14 @@ export interface QuietCollectorOptions {
   readonly clock: Clock;
   /** How long this thread has been at work since it began, in milliseconds. */
   readonly busyMs: () => number;
-  readonly collect: () => void;
+  readonly collect: () => Promise<void> | void;
 }
 
-const checkMs = 5000;
+const checkMs = 1000;
 /** A thread that works more than this part of the time is not disturbed. */
 const busyShareMax = 0.1;
 /** How long it must have been quiet: the second gives back the pages that the first has emptied, and caches forget within two minutes. */
-const quietMs = [10_000, 15_000, 180_000] as const;
+const quietMs = [3000, 15_000, 180_000] as const;
 /** A collection is followed by at least so many times its own length without one. */
 const restFactor = 200;
 
@@ -31,6 +31,7 @@ export class QuietCollector {
   /** How many collections have followed the last busy time: none is wanted before the first. */
   #done: number = quietMs.length;
   #notBefore = 0;
+  #isStopped = false;
 
   constructor(options: QuietCollectorOptions) {
     this.#options = options;
@@ -43,17 +44,20 @@ export class QuietCollector {
   }
 
   stop(): void {
+    this.#isStopped = true;
     this.#timer?.cancel();
   }
 
   #schedule(): void {
+    if (this.#isStopped) return;
     this.#timer = this.#options.clock.schedule(checkMs, () => {
-      this.#check();
-      this.#schedule();
+      const collecting = this.#check();
+      if (collecting === undefined) this.#schedule();
+      else void collecting.then(() => this.#schedule());
     });
   }
 
-  #check(): void {
+  #check(): Promise<void> | undefined {
     const now = this.#options.clock.monotonic();
     const busyMs = this.#options.busyMs();
     const share = (busyMs - this.#checkedBusyMs) / Math.max(1, now - this.#checkedAt);
@@ -62,18 +66,19 @@ export class QuietCollector {
     if (share > busyShareMax) {
       this.#busyAt = now;
       this.#done = 0;
-      return;
+      return undefined;
     }
     const wanted = quietMs[this.#done];
-    if (wanted === undefined || now - this.#busyAt < wanted || now < this.#notBefore) return;
+    if (wanted === undefined || now - this.#busyAt < wanted || now < this.#notBefore)
+      return undefined;
     this.#done++;
-    this.#collect();
+    return this.#collect();
   }
 
-  #collect(): void {
+  async #collect(): Promise<void> {
     const { clock, collect, busyMs } = this.#options;
     const startedAt = clock.monotonic();
-    collect();
+    await collect();
     const endedAt = clock.monotonic();
     this.#notBefore = endedAt + (endedAt - startedAt) * restFactor;
     // Its own work is no sign of life.

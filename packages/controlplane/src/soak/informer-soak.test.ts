@@ -10,30 +10,17 @@ import { after, before, describe, it } from "node:test";
 import { type Clock, sleep, systemClock } from "@kcp-ts/machinery/base";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import {
-  authenticatedTransport,
-  Client,
   type DynamicObject,
   defineResource,
   formatKey,
   keyInCluster,
-  NodeTransport,
+  metadataOnly,
+  type NodeTransport,
   type NodeTransportOptions,
 } from "@kcp-ts/sdk";
-import {
-  etcdMissing,
-  FaultProxy,
-  HastyClock,
-  kubeApiserverMissing,
-  SeededRandom,
-} from "@kcp-ts/testkit";
-import {
-  embeddedBackend,
-  etcdBackend,
-  memoryBackend,
-  type SoakServer,
-  startRealServer,
-  startSoakServer,
-} from "./soak-server.ts";
+import { FaultProxy, HastyClock, SeededRandom } from "@kcp-ts/testkit";
+import { clientOver, servers, throughProxy } from "./faulty-network.ts";
+import type { SoakServer } from "./soak-server.ts";
 import { Witness } from "./witness.ts";
 
 const configMaps = defineResource<DynamicObject>({
@@ -54,13 +41,6 @@ const seedsWanted = Number(process.env["SOAK_SEEDS"] ?? 2);
 const seeds = process.env["SOAK_SEED"]
   ? [Number(process.env["SOAK_SEED"])]
   : Array.from({ length: seedsWanted }, (_, i) => i + 1);
-
-const servers: readonly [string, (clock: Clock) => Promise<SoakServer>, string | undefined][] = [
-  ["memory", async (clock) => startSoakServer(await memoryBackend(), clock), undefined],
-  ["embedded", async (clock) => startSoakServer(await embeddedBackend(), clock), undefined],
-  ["etcd", async (clock) => startSoakServer(await etcdBackend(), clock), etcdMissing()],
-  ["a real kube-apiserver", () => startRealServer(), kubeApiserverMissing()],
-];
 
 for (const [name, start, missing] of servers) {
   describe(`informers on ${name}, through a faulty network`, { skip: missing ?? false }, () => {
@@ -109,6 +89,14 @@ async function soak(server: SoakServer, clock: Clock, seed: number): Promise<voi
   const inRoot = server.clusters.length > 1 ? client().inCluster("root") : client();
   const witnesses = [
     new Witness("a stream", { ...common, client: inRoot, scope: root }),
+    new Witness("metadata only, packed", {
+      ...common,
+      client: inRoot,
+      scope: root,
+      transform: metadataOnly,
+      liveObjectsMax: random.integer(5),
+      watchList: random.chance(0.5),
+    }),
     new Witness("pages over HTTP/1.1", {
       ...common,
       client: server.clusters.length > 1 ? client("http1").inCluster("root") : client("http1"),
@@ -205,22 +193,4 @@ async function stateOf(
     }
   }
   return lines.sort();
-}
-
-function throughProxy(
-  server: SoakServer,
-  proxy: FaultProxy,
-  options: Pick<NodeTransportOptions, "clock" | "protocol">,
-): NodeTransport {
-  const url = new URL(`https://127.0.0.1:${proxy.port}`);
-  return new NodeTransport({ ...options, url, tls: () => ({ ca: server.ca }) });
-}
-
-function clientOver(transport: NodeTransport, server: SoakServer, clock: Clock): Client {
-  const authenticated = authenticatedTransport(transport, {
-    headers: () => ({ authorization: `Bearer ${server.token}` }),
-    certificate: async () => undefined,
-    refresh: async () => false,
-  });
-  return new Client({ transport: authenticated, clock });
 }

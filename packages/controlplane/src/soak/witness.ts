@@ -2,15 +2,20 @@
 import assert from "node:assert/strict";
 import { formatKey, Informer, type InformerOptions, type KubernetesObject } from "@kcp-ts/sdk";
 
+/** All that a witness looks at, and all that is left by the leanest transform. */
+export interface Versioned {
+  readonly metadata: { readonly resourceVersion?: string | undefined };
+}
+
 export class Witness {
   readonly name: string;
-  readonly informer: Informer<KubernetesObject>;
+  readonly informer: Informer<KubernetesObject, Versioned>;
   readonly contradictions: Error[] = [];
   readonly #heard = new Map<string, string>();
   readonly #stop = new AbortController();
   readonly #done: Promise<void>;
 
-  constructor(name: string, options: InformerOptions<KubernetesObject, KubernetesObject>) {
+  constructor(name: string, options: InformerOptions<KubernetesObject, Versioned>) {
     this.name = name;
     this.informer = new Informer({
       ...options,

@@ -231,7 +231,7 @@ export class History {
     const client = target.side.client.resource(resource);
     const found = await copiesIn(target, resource);
     const one = found[this.#random.integer(found.length)];
-    return one && { target, resource, client, at: placeOf(one) };
+    return one && { target, resource, client, at: placeOf(one), uid: one.metadata.uid ?? "" };
   }
 
   async #editDownstream(): Promise<void> {
@@ -254,7 +254,8 @@ export class History {
     const one = await this.#somethingDownstream();
     if (one === undefined) return;
     const what = `delete in ${one.target.name} ${one.resource.kind} ${one.at.namespace}/${one.at.name}`;
-    await this.#try(what, one.client.delete(one.at));
+    // Only what was looked at: a stranger may stand there by now, which is not ours to delete either.
+    await this.#try(what, one.client.delete(one.at, { preconditions: { uid: one.uid } }));
   }
 
   async #fault(): Promise<void> {

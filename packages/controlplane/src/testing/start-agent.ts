@@ -49,9 +49,15 @@ export async function agentConnection(
 export async function startAgent(
   plane: TestControlPlane,
   kubeconfig: string,
-  at: { readonly cluster: string; readonly name: string; readonly by?: string | undefined },
+  at: {
+    readonly cluster: string;
+    readonly name: string;
+    readonly by?: string | undefined;
+    /** What it syncs; Deployments and Pods if left out. */
+    readonly resources?: readonly string[] | undefined;
+  },
 ): Promise<TestAgent> {
-  const { cluster, name } = at;
+  const { cluster, name, resources = ["deployments.apps", "replicasets.apps", "pods"] } = at;
   const { metadata } = await plane
     .clientFor(cluster)
     .resource(syncTargets)
@@ -66,7 +72,7 @@ export async function startAgent(
       upstream: up.client,
       downstream: down.client,
       target,
-      resources: ["deployments.apps", "replicasets.apps", "pods"],
+      resources,
       importPollMs: 500,
       reportMs: 500,
       onError: (error) => errors.push(error),

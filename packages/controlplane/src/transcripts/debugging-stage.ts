@@ -1,4 +1,4 @@
-/** For the transcript of debugging: two clusters of a ground, which lend their Pods in the mode that is asked for, and a terminal. */
+/** For the transcripts of debugging and of operators: two clusters of a ground, which lend their Pods in the mode that is asked for, and a terminal. */
 import { syncTargets } from "@kcp-ts/multicluster";
 import { isConditionTrue } from "@kcp-ts/sdk";
 import type { Ground } from "../grounds/ground.ts";
@@ -18,6 +18,7 @@ const impatient = {
   importPollMs: 500,
   patience: { settleMs: 0 },
 };
+const resources = ["deployments.apps", "replicasets.apps", "pods", "secrets", "serviceaccounts"];
 const patience = { timeoutMs: 120_000, intervalMs: 50 };
 
 export class DebuggingStage {
@@ -31,15 +32,17 @@ export class DebuggingStage {
     this.terminal = terminal;
   }
 
-  static async set(ground: Ground, mode: Mode): Promise<DebuggingStage> {
+  /** `cluster` is the logical one. */
+  static async set(ground: Ground, mode: Mode, cluster = "root"): Promise<DebuggingStage> {
     const plane = await startTestControlPlane({ physicalClusters: impatient });
     const terminal = await Terminal.open(async (words) => {
       throw new Error(`nobody knows what to do: ${words}`);
     });
     const stage = new DebuggingStage(plane, terminal);
     try {
-      await terminal.write("kubeconfig", await plane.kubeconfig({ cluster: "root" }));
-      await Promise.all(["us-east1", "us-west1"].map((name) => stage.#add(ground, name, mode)));
+      await terminal.write("kubeconfig", await plane.kubeconfig({ cluster }));
+      const add = (name: string) => stage.#add(ground, { name, mode, cluster });
+      await Promise.all(["us-east1", "us-west1"].map(add));
     } catch (error) {
       await stage.close();
       throw error;
@@ -55,20 +58,28 @@ export class DebuggingStage {
     for (const close of this.#closing) await close();
   }
 
-  async #add(ground: Ground, name: string, mode: Mode): Promise<void> {
+  async #add(
+    ground: Ground,
+    {
+      name,
+      mode,
+      cluster,
+    }: { readonly name: string; readonly mode: Mode; readonly cluster: string },
+  ): Promise<void> {
     const until = { after: (close: () => Promise<void>) => void this.#closing.push(close) };
     const { kubeconfig } = await ground.lend(until, name);
-    const targets = this.plane.client.resource(syncTargets);
+    const targets = this.plane.clientFor(cluster).resource(syncTargets);
     if (mode === "Push") await targets.create({ metadata: { name }, spec: { kubeconfig } });
     else {
-      const agent = await startAgent(this.plane, kubeconfig, { cluster: "root", name });
+      const agent = await startAgent(this.plane, kubeconfig, { cluster, name, resources });
       this.#agents.push(agent);
     }
     await eventually(async () => {
       const { status } = await targets.get({ name });
       if (!isConditionTrue(status?.conditions, "Ready"))
         throw new Error(`${name} is ${JSON.stringify(status?.conditions)}`);
-      if (status?.syncedResources?.includes("pods") !== true) throw new Error("Pods are not lent");
+      for (const one of ["pods", "secrets"])
+        if (status?.syncedResources?.includes(one) !== true) throw new Error(`no ${one} are lent`);
     }, patience);
   }
 }

@@ -1,26 +1,11 @@
 /** The page on debugging as a transcript, played in both modes on the clusters of a ground. */
-import { readFile } from "node:fs/promises";
 import { after, before, describe, it } from "node:test";
 import type { Ground } from "../grounds/ground.ts";
 import { DebuggingStage } from "./debugging-stage.ts";
-import { readTranscript } from "./transcript.ts";
+import { readGuide } from "./guide.ts";
 
 const guide = new URL("../../../../docs/guides/debugging.md", import.meta.url);
-const text = await readFile(guide, "utf8");
-
-/** A section is a scenario; what is typed in it stands in its blocks. */
-function transcriptOf(page: string): string {
-  const sections = page.split(/^## /m).slice(1);
-  return sections
-    .flatMap((section, index) => {
-      const [title = ""] = section.split("\n", 1);
-      const blocks = [...section.matchAll(/^```console\n([\s\S]*?)^```$/gm)].map(
-        ([, block]) => block,
-      );
-      return blocks.length === 0 ? [] : [`D${index + 1}  ${title}`, ...blocks];
-    })
-    .join("\n");
-}
+const scenarios = await readGuide(guide, "D");
 
 export function playsDebugging(ground: Ground): void {
   for (const mode of ["Push", "Pull"] as const) {
@@ -30,8 +15,7 @@ export function playsDebugging(ground: Ground): void {
         stage = await DebuggingStage.set(ground, mode);
       });
       after(() => stage?.close());
-      for (const scenario of readTranscript(transcriptOf(text)))
-        it(scenario.title, () => stage.terminal.play(scenario));
+      for (const scenario of scenarios) it(scenario.title, () => stage.terminal.play(scenario));
     });
   }
 }

@@ -24,10 +24,20 @@ export const systemClock: Clock = {
   now: () => Date.now(),
   monotonic: () => performance.now(),
   schedule(delayMs, callback) {
-    const handle = setTimeout(callback, delayMs);
+    let leftMs = delayMs;
+    let handle: ReturnType<typeof setTimeout>;
+    const wait = () => {
+      const stepMs = Math.min(leftMs, timeoutMsMax);
+      leftMs -= stepMs;
+      handle = setTimeout(leftMs > 0 ? wait : callback, stepMs);
+    };
+    wait();
     return { cancel: () => clearTimeout(handle) };
   },
 };
+
+/** Longer than that, Node does not wait at all: the next run of what is due once a year would be now, again and again. */
+const timeoutMsMax = 2 ** 31 - 1;
 
 /** Resolves after `delayMs`; rejects with the signal's reason when it aborts first. */
 export function sleep(clock: Clock, delayMs: number, signal?: AbortSignal): Promise<void> {

@@ -33,6 +33,7 @@ export { type Decoded, decodeShape, isBase64, ShapeError } from "./decode.ts";
 export { eventsV1Event } from "./events-v1.ts";
 export { flowSchema, priorityLevelConfiguration } from "./flowcontrol-v1.ts";
 export { condition, deleteOptions, labelSelector, listMeta, objectMeta, status } from "./meta.ts";
+export { nodeMetrics, podMetrics } from "./metrics-v1beta1.ts";
 export { patchRulesOf } from "./patch-rules.ts";
 export {
   decodeEnvelope,

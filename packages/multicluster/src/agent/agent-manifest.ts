@@ -98,6 +98,8 @@ const podRules: readonly JsonObject[] = [
     resources: ["pods/attach", "pods/exec", "pods/portforward"],
     verbs: ["create", "get"],
   },
+  { apiGroups: [""], resources: ["pods/ephemeralcontainers"], verbs: ["patch"] },
+  { apiGroups: ["metrics.k8s.io"], resources: ["pods"], verbs: ["get", "list"] },
   { apiGroups: [""], resources: ["events"], verbs: ["get", "list", "watch"] },
 ];
 

@@ -12,7 +12,15 @@ import {
 export const accountNamespace = "default";
 
 export interface TokenRequest {
-  readonly spec: { readonly expirationSeconds: number };
+  readonly spec: {
+    readonly expirationSeconds: number;
+    readonly boundObjectRef?: {
+      readonly apiVersion: "v1";
+      readonly kind: "Secret";
+      readonly name: string;
+      readonly uid: string;
+    };
+  };
   readonly status?: { readonly token?: string };
 }
 

@@ -15,6 +15,8 @@ export interface TokenFacts {
   readonly namespace: string;
   readonly name: string;
   readonly uid: string;
+  /** Of the Secret that it is bound to. */
+  readonly secretUid: string | undefined;
 }
 
 /** Whoever has to believe a token verifies it; its owner only wants to know how long it lasts. Undefined when it is none of ours. */
@@ -34,7 +36,12 @@ export function readToken(token: string): TokenFacts | undefined {
   if (typeof iat !== "number" || typeof exp !== "number") return undefined;
   if (typeof namespace !== "string" || typeof name !== "string" || typeof uid !== "string")
     return undefined;
-  return { issuedAtMs: iat * 1000, expiresAtMs: exp * 1000, namespace, name, uid };
+  const secret = member(kubernetes, "secret");
+  const bound = secret !== undefined && isJsonObject(secret) ? member(secret, "uid") : undefined;
+  return {
+    ...{ issuedAtMs: iat * 1000, expiresAtMs: exp * 1000, namespace, name, uid },
+    secretUid: typeof bound === "string" ? bound : undefined,
+  };
 }
 
 /** Whether this share of its life is over. */
@@ -46,14 +53,23 @@ export function isWorn({ issuedAtMs, expiresAtMs }: TokenFacts, nowMs: number, s
 export async function requestToken(
   client: Client,
   account: { readonly name: string; readonly namespace?: string },
-  options: { readonly expirationSeconds: number; readonly signal?: AbortSignal | undefined },
+  options: {
+    readonly expirationSeconds: number;
+    /** A Secret of the same namespace: without it, the token is worth nothing. */
+    readonly boundTo?: { readonly name: string; readonly uid: string } | undefined;
+    readonly signal?: AbortSignal | undefined;
+  },
 ): Promise<string> {
   const { name, namespace = accountNamespace } = account;
-  const { expirationSeconds, signal } = options;
+  const { expirationSeconds, boundTo, signal } = options;
+  const bound =
+    boundTo === undefined
+      ? {}
+      : { boundObjectRef: { apiVersion: "v1", kind: "Secret", ...boundTo } as const };
   const { status } = await client
     .resource(serviceAccounts)
     .subresource<TokenRequest>("token")
-    .create({ namespace, name }, { spec: { expirationSeconds } }, { signal });
+    .create({ namespace, name }, { spec: { expirationSeconds, ...bound } }, { signal });
   const token = status?.token ?? "";
   if (token === "") throw new Error(`the control plane gave no token for ${namespace}/${name}`);
   return token;

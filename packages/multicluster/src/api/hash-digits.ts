@@ -1,7 +1,7 @@
 /** Hashes as parts of names: SHA-224 in base 36, as many digits as are asked for. */
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 
 export function hashDigits(text: string, digits: number): string {
-  const hex = createHash("sha224").update(text).digest("hex");
+  const hex = hash("sha224", text, "hex");
   return BigInt(`0x${hex}`).toString(36).padStart(44, "0").slice(-digits);
 }

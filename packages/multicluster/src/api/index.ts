@@ -1,6 +1,13 @@
 /** What users see of physical clusters: the kinds, and the names that stand on objects. */
 
 export {
+  type ApiAccessOf,
+  apiAccessKeys,
+  apiAccessResources,
+  apiAccessSecretName,
+  wantsApiAccess,
+} from "./api-access.ts";
+export {
   type APIResourceImport,
   type ApiResourceSpec,
   apiResourceImports,
@@ -55,6 +62,8 @@ export {
   advancedSchedulingAnnotation,
   agentAnnotation,
   agentFieldManager,
+  apiAccessFieldManager,
+  apiAccessLabel,
   apiVersionAnnotation,
   assignedCluster,
   assignedTargets,
@@ -107,6 +116,7 @@ export {
   stateUpsync,
   statusAnnotation,
   statusAnnotationPrefix,
+  stoppedForVolumes,
   summarizingAnnotation,
   syncerFieldManager,
   syncerFinalizer,
@@ -125,10 +135,12 @@ export {
   volumeHookAnnotation,
   volumeMoveAnnotation,
   volumesAnnotation,
+  volumesForAnnotation,
   volumesHolder,
   volumesInAnnotation,
   workspaceUrlAnnotation,
 } from "./names.ts";
+export { podTemplatePath } from "./pod-template-path.ts";
 export { formatNanos, type Nanos, nanosOf } from "./quantities.ts";
 export {
   type AvailableSelectorLabel,
@@ -178,7 +190,14 @@ export {
   targetConditions,
 } from "./sync-target.ts";
 export { isSyncedNative, syncedNative } from "./synced-natives.ts";
-export { type NamedTarget, sharedTargetName, targetNameIn } from "./target-name.ts";
+export {
+  isSharedFrom,
+  isSharedTargetName,
+  type NamedTarget,
+  nameAtHome,
+  sharedTargetName,
+  targetNameIn,
+} from "./target-name.ts";
 export {
   type ClusterDaemonSet,
   clusterDaemonSetKind,

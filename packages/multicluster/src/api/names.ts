@@ -159,8 +159,12 @@ export const trafficHolderPrefix = "traffic/";
 
 /** On claims, and on parts of workloads that use claims, `<prefix><SyncTarget>`: volumes are in place there. Before that, nothing of it is created there. */
 export const openedAnnotationPrefix = "opened.workload.kcp.io/";
+/** Its value on what cannot be stopped otherwise: nothing of it may be there until its volumes are where it is to be. */
+export const stoppedForVolumes = "stopped";
 /** On claims, and on workloads whose volumes can be in one cluster only: the SyncTarget that has the data. */
 export const volumesInAnnotation = "workloads.kcp.io/volumes-in";
+/** On a StatefulSet with claim templates: the numbers that SyncTargets are to have, with their claims, as JSON. */
+export const volumesForAnnotation = "workloads.kcp.io/volumes-for";
 /** On a part: the SyncTarget that it is to take over from, volumes included. */
 export const takesOverFromAnnotation = "workloads.kcp.io/takes-over-from";
 /** On claims: how the volume may get into another cluster, `detach` or `never`. */
@@ -180,6 +184,9 @@ export const volumesHolder = "volumes";
 export function openedAnnotation(target: string): string {
   return openedAnnotationPrefix + target;
 }
+
+/** On workloads and namespaces, "true": Pods talk to their logical cluster. On Secrets, "true": by these they do. */
+export const apiAccessLabel = "workloads.kcp.io/api-access";
 
 /** On leaf ingresses: the coordinates of their root. */
 export const ingressOwnedByClusterLabel = "ingress.kcp.dev/owned-by-cluster";
@@ -209,3 +216,4 @@ export const importerFieldManager = "kcp-api-importer";
 export const negotiationFieldManager = "kcp-api-negotiation";
 export const computeFieldManager = "kcp-compute";
 export const schedulerFieldManager = "kcp-scheduler";
+export const apiAccessFieldManager = "kcp-api-access";

@@ -29,6 +29,22 @@ export function sharedTargetName({ name, cluster }: NamedTarget): string {
   return `${shortened(name)}.${hashDigits(`compute:${cluster}`, homeDigits)}`;
 }
 
+/** Whether objects mean a SyncTarget of another logical cluster by it. */
+export function isSharedTargetName(name: string): boolean {
+  return name.includes(".");
+}
+
+/** Whether the SyncTarget that others call so is in that logical cluster. */
+export function isSharedFrom(name: string, cluster: string): boolean {
+  return name.endsWith(`.${hashDigits(`compute:${cluster}`, homeDigits)}`);
+}
+
+/** What a SyncTarget is called at home, by what others call it; undefined where that name may be a shortened one. */
+export function nameAtHome(shared: string): string | undefined {
+  const [name = ""] = shared.split(".", 1);
+  return name.length < nameCharactersMax ? name : undefined;
+}
+
 /** A name that is too long for both keeps what tells it from others. */
 function shortened(name: string): string {
   if (name.length <= nameCharactersMax) return name;

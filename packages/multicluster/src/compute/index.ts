@@ -10,6 +10,7 @@ export {
   offerInformer,
 } from "./compute-export.ts";
 export { consentLabel } from "./consent-label.ts";
+export { findSharedTarget } from "./find-shared-target.ts";
 export {
   OfferController,
   type OfferControllerOptions,

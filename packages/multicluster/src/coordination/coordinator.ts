@@ -21,7 +21,6 @@ import {
   EventRecorder as Recorder,
   type Resource,
   type ResourceClient,
-  type StringMap,
 } from "@kcp-ts/sdk";
 import { ownedByLabel, type SyncTarget, syncTargets } from "../api/index.ts";
 import type { Scheduler } from "../scheduling/index.ts";
@@ -200,9 +199,13 @@ async function coordinateOne(
   });
   work.reservations?.hold(key, parent, decision);
   await carryOut({ key, work, strategy, parent, decision, history }, signal);
-  const { wakeAtMs, annotations, isExpired } = decision;
-  if (wakeAtMs === undefined || annotations !== undefined || isExpired === true) return;
+  const { wakeAtMs, isExpired } = decision;
+  if (wakeAtMs === undefined || isAnnotating(decision) || isExpired === true) return;
   return { requeueAfterMs: Math.max(wakeMsMin, wakeAtMs - nowMs) };
+}
+
+function isAnnotating({ annotations, obsolete }: Decision): boolean {
+  return annotations !== undefined || obsolete !== undefined;
 }
 
 interface Decided {
@@ -221,9 +224,10 @@ async function carryOut(decided: Decided, signal: AbortSignal): Promise<void> {
   const whole = client.resource(strategy.wholes);
   if (decision.isExpired === true) return deleteExpired(whole, parent, signal);
   for (const happening of decision.happenings) work.events.record(cluster, parent, happening);
-  if (decision.annotations !== undefined) {
+  if (isAnnotating(decision)) {
     // What depends on it is done by the look that this write leads to.
-    await annotate(whole, parent, decision.annotations, signal);
+    const obsolete = Object.fromEntries((decision.obsolete ?? []).map((name) => [name, null]));
+    await annotate(whole, parent, { ...decision.annotations, ...obsolete }, signal);
     return;
   }
   await writeParts(client.resource(strategy.parts), parent, decision, signal);
@@ -288,7 +292,7 @@ async function writeParts(
 async function annotate(
   resource: ResourceClient<Workload>,
   { metadata: { namespace, name, resourceVersion = "" } }: Workload,
-  annotations: StringMap,
+  annotations: Readonly<Record<string, string | null>>,
   signal: AbortSignal,
 ): Promise<Workload> {
   const patch = { metadata: { annotations, resourceVersion } };

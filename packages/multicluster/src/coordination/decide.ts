@@ -12,7 +12,12 @@ import {
   stringMember,
   timestamp,
 } from "@kcp-ts/sdk";
-import { assignedCluster, evictAnnotation, softFinalizersOf } from "../api/index.ts";
+import {
+  assignedCluster,
+  evictAnnotation,
+  openedAnnotation,
+  softFinalizersOf,
+} from "../api/index.ts";
 import {
   type Assessment,
   assess,
@@ -93,6 +98,8 @@ export interface Decision {
   readonly wakeAtMs: number | undefined;
   /** To be written on the whole before its parts are touched. */
   readonly annotations?: StringMap;
+  /** Annotations to be taken off it, likewise. */
+  readonly obsolete?: readonly string[];
   /** What the whole scales is to have so many. */
   readonly scale?: { readonly name: string; readonly replicas: number };
   /** The whole is to be deleted: it said for how long it wanted to be kept. */
@@ -119,7 +126,7 @@ export function decide(input: DecideInput): Decision {
   const { strategy, parent, nowMs, takenNames } = input;
   const { places: open, assessment, problem, placement } = placesFor(input);
   const { annotations } = parent.metadata;
-  const { places, takeover } = inOneCluster(open, annotations, (place) => expelled(place));
+  const { places, takeover } = inOneCluster(open, annotations, expelled);
   const replicas = strategy.asked(parent);
   const asked = Math.max(...places.map(({ object }) => askedOf(object)), replicas);
   const members = places.map(({ member }) => member);
@@ -127,7 +134,8 @@ export function decide(input: DecideInput): Decision {
   const scaledDownBy = asked - replicas;
   const bounds = { placeable: total?.replicas, maxSkews };
   const moving = { ...movingOf(placement, replicas), nowMs, of: wishOf(parent) };
-  const plan = strategy.plan({ replicas, members, scaledDownBy, ...bounds, ...moving }, parent);
+  const wish = { replicas, members, scaledDownBy, takeover };
+  const plan = strategy.plan({ ...wish, ...bounds, ...moving }, parent);
   const isHeld = problem !== undefined && input.parts.length > 0;
   const writes = writesOf(input, places, { ...(isHeld ? heldPlan(places) : plan), takeover });
   const verdict = verdictOf({
@@ -314,7 +322,8 @@ function ahead(atMs: number | undefined, nowMs: number): number | undefined {
   return atMs !== undefined && atMs > nowMs ? atMs : undefined;
 }
 
-function expelled(place: Place): Place {
+/** As if its author had excluded it. */
+export function expelled(place: Place): Place {
   const judgement = excluded(place.judgement);
   return { ...place, judgement, member: { ...place.member, ...judgement } };
 }
@@ -356,6 +365,7 @@ function partOf(object: Workload, strategy: Strategy, cluster: string): Part {
     isPinned: stringMember(metadata.annotations, handsOffAnnotation) === "true",
     isHeld: softFinalizersOf(metadata.annotations, cluster).length > 0,
     move: moveRecordOf(metadata.annotations),
+    isOpened: stringMember(metadata.annotations, openedAnnotation(cluster)) !== undefined,
   };
 }
 

@@ -12,7 +12,16 @@ export { type DecideInput, type Decision, decide, type Place, schedulable } from
 export { deploymentStrategy } from "./deployment-strategy.ts";
 export { distribute, type Share, weightMax } from "./distribute.ts";
 export { placedCondition } from "./fold-parts.ts";
+export { presentIn } from "./follow/closure.ts";
 export { following, isFollowing } from "./follow/following.ts";
+export {
+  asksOf,
+  type ClaimTemplate,
+  claimPhaseIn,
+  claimTemplatesOf,
+  ordinalClaimName,
+  syncsClaims,
+} from "./ordinal-volumes.ts";
 export { overridesAnnotation } from "./overrides.ts";
 export {
   askedReplicasAnnotation,
@@ -37,5 +46,5 @@ export {
 export { type Patience, type Target, targetOf } from "./standing.ts";
 export type { PartShare, Sharing, Strategy } from "./strategy.ts";
 export { obstacle } from "./verdict.ts";
-export { metadataAndTargets } from "./watched-clusters.ts";
+export { metadataAndTargets, metadataClusters } from "./watched-clusters.ts";
 export type { Workload } from "./workload.ts";

@@ -43,6 +43,14 @@ export interface Part {
   /** Replicas that the cluster says exist, those that are ending included. */
   readonly running?: number;
   readonly move?: MoveRecord | undefined;
+  /** Its volumes are in place: it may run. */
+  readonly isOpened?: boolean;
+}
+
+/** From which cluster to which the volumes of a whole are to go, and the whole with them. */
+export interface Takeover {
+  readonly from: string;
+  readonly to: string;
 }
 
 /** Over all clusters together, in replicas. */
@@ -82,6 +90,8 @@ export interface PlanInput {
   readonly nowMs?: number | undefined;
   /** Stands for what is asked for: records of other wishes do not count. */
   readonly of?: string | undefined;
+  /** Who has its volumes stops it there before it is started elsewhere. */
+  readonly takeover?: Takeover | undefined;
 }
 
 /** What is asked for, and what it may cost. */

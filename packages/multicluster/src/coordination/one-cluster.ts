@@ -5,10 +5,11 @@
 import { type StringMap, stringMember } from "@kcp-ts/sdk";
 import { takesOverFromAnnotation, volumesInAnnotation } from "../api/index.ts";
 import type { Place } from "./decide.ts";
+import type { Takeover } from "./members.ts";
 
 export interface OneCluster {
   readonly places: readonly Place[];
-  readonly takeover: { readonly from: string; readonly to: string } | undefined;
+  readonly takeover: Takeover | undefined;
 }
 
 export function inOneCluster(

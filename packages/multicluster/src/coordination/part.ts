@@ -17,6 +17,7 @@ import {
   stringMember,
 } from "@kcp-ts/sdk";
 import {
+  apiAccessLabel,
   assignedCluster,
   atMostOneLabel,
   clusterLabel,
@@ -141,10 +142,12 @@ function specFor({
 
 function labelsFor(wish: PartWish, current: StringMap | undefined): StringMap {
   const { parent, cluster, isAtMostOne = false } = wish;
-  const { [atMostOneLabel]: _, ...kept } = ofMachinery(current);
+  const { [atMostOneLabel]: _once, [apiAccessLabel]: _access, ...kept } = ofMachinery(current);
+  const access = stringMember(parent.metadata.labels, apiAccessLabel);
   return {
     ...plain(parent.metadata.labels),
     ...kept,
+    ...(access === undefined ? {} : { [apiAccessLabel]: access }),
     ...(isAtMostOne ? { [atMostOneLabel]: "true" } : {}),
     [clusterLabel]: cluster,
     [ownedByLabel]: ownerLabelValue(parent.metadata.name),

@@ -10,6 +10,8 @@
  * 3. What a lost cluster has is left alone, and replaced elsewhere; at most one: when its agent has surely stopped it and its part says so. When it
  *    is back, what replaced it stays.
  * 4. While there is nowhere to go, nothing is removed.
+ * 5. With volumes that are to be taken over, who has them decides: the new part is made at once, and runs when its volumes are there, which they are when
+ *    nothing of the old one runs. The old one stays until then, so that a refusal stops nothing.
  */
 import { distribute } from "./distribute.ts";
 import { receivers } from "./goal.ts";
@@ -20,6 +22,7 @@ import {
   isUnfenced,
   type Member,
   type Part,
+  type Takeover,
 } from "./members.ts";
 import { type Plan, unrecorded } from "./plan-moves.ts";
 
@@ -29,13 +32,17 @@ export interface ExclusiveInput {
   readonly members: readonly Member[];
   /** Whether a part can be brought to rest before it is removed. */
   readonly canRest?: boolean;
+  readonly takeover?: Takeover | undefined;
 }
 
 interface Holder extends Member {
   readonly part: Part;
 }
 
-export function planExclusive({ replicas, members, canRest = false }: ExclusiveInput): Plan {
+export function planExclusive(input: ExclusiveInput): Plan {
+  const { replicas, members, canRest = false, takeover } = input;
+  if (takeover !== undefined && replicas > 0 && members.some(isHomeOf(takeover)))
+    return planTakeover(input, takeover);
   const next = new Map<string, number | "remove">();
   const holders = members.filter((member): member is Holder => member.part !== undefined);
   const chosen = stayingOf(holders)?.name ?? (replicas > 0 ? newPlace(members) : undefined);
@@ -73,13 +80,42 @@ export function planExclusive({ replicas, members, canRest = false }: ExclusiveI
   };
 }
 
-/** For what runs to an end: as long as it runs, a cluster that is to be emptied keeps it. */
+function isHomeOf({ from }: Takeover): (member: Member) => boolean {
+  return ({ name, part }) => name === from && part !== undefined && !part.isGoing;
+}
+
+function planTakeover({ replicas, members, canRest = false }: ExclusiveInput, to: Takeover): Plan {
+  const heir = members.find(({ name }) => name === to.to);
+  const isTaken = heir?.part?.isOpened === true && !heir.part.isGoing;
+  const others = members.filter(({ name }) => name !== to.to && (isTaken || name !== to.from));
+  const { next } = planExclusive({ replicas: 0, members: others, canRest });
+  const steps = new Map(next);
+  if (!isTaken) steps.set(to.from, membersPart(members, to.from)?.replicas ?? replicas);
+  if (heir?.part?.isGoing !== true) steps.set(to.to, replicas);
+  return {
+    next: steps,
+    goal: new Map([[to.to, replicas]]),
+    unplaced: 0,
+    surplus: others.filter(({ part }) => part !== undefined).length + (isTaken ? 0 : 1),
+    ...unrecorded,
+  };
+}
+
+function membersPart(members: readonly Member[], name: string): Part | undefined {
+  return members.find((member) => member.name === name)?.part;
+}
+
+/** For what runs to an end: as long as it runs, a cluster that is to be emptied keeps it, and nobody takes over. */
 export function endingInPlace<Input extends ExclusiveInput>(input: Input): Input {
-  const members = input.members.map((member): Member => {
-    const isBusy = member.standing === "leaving" && (member.part?.available ?? 0) > 0;
-    return isBusy ? { ...member, standing: "cordoned" } : member;
-  });
-  return { ...input, members };
+  const isBusy = ({ standing, part }: Member) =>
+    standing === "leaving" && (part?.available ?? 0) > 0;
+  const members = input.members.map(
+    (member): Member => (isBusy(member) ? { ...member, standing: "cordoned" } : member),
+  );
+  const isLeft = input.members.some(
+    ({ name, ...member }) => name === input.takeover?.from && isBusy({ name, ...member }),
+  );
+  return { ...input, members, ...(isLeft ? { takeover: undefined } : {}) };
 }
 
 /** Of several that may stay, the one that can be relied on most. */

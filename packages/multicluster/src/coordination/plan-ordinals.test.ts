@@ -5,90 +5,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { SeededRandom } from "@kcp-ts/testkit";
-import type { Member } from "./plan-moves.ts";
-import { planOrdinals } from "./plan-ordinals.ts";
-import type { Standing } from "./standing.ts";
-
-interface Told {
-  readonly start: number;
-  readonly replicas: number;
-}
-
-/** What a cluster was told, has heard of it, and runs. */
-class Place {
-  told: Told | undefined;
-  heard: Told | undefined;
-  readonly running = new Set<number>();
-  standing: Standing = "accepting";
-
-  readonly name: string;
-
-  constructor(name: string) {
-    this.name = name;
-  }
-
-  /** One step: it hears, or stops one, or starts one. */
-  step(random: SeededRandom): void {
-    if (this.standing === "lost") return;
-    if (random.chance(0.4)) this.heard = this.told;
-    const { start = 0, replicas = 0 } = this.heard ?? {};
-    const wanted = Array.from({ length: replicas }, (_, index) => start + index);
-    const surplus = [...this.running].find((one) => !wanted.includes(one));
-    const missing = wanted.find((one) => !this.running.has(one));
-    if (missing !== undefined && random.chance(0.7)) this.running.add(missing);
-    else if (surplus !== undefined && random.chance(0.5)) this.running.delete(surplus);
-  }
-
-  get member(): Member {
-    const { name, standing, told, heard, running } = this;
-    if (told === undefined) return { name, standing };
-    const part = {
-      ...told,
-      running: running.size,
-      available: running.size,
-      isObserved: heard === told,
-      isStuck: false,
-      isGoing: false,
-      isPinned: false,
-    };
-    return { name, standing, part };
-  }
-}
-
-function plan(places: readonly Place[], replicas: number, first = 0) {
-  return planOrdinals({ replicas, first, members: places.map(({ member }) => member) });
-}
-
-function carryOut(places: Place[], replicas: number): void {
-  const { next, starts } = plan(places, replicas);
-  for (const place of [...places]) {
-    const wanted = next.get(place.name);
-    if (wanted === undefined) continue;
-    if (wanted === "remove") {
-      place.told = undefined;
-      place.heard = undefined;
-      place.running.clear();
-      continue;
-    }
-    const start = starts?.get(place.name) ?? 0;
-    const isSame = place.told?.replicas === wanted && place.told.start === start;
-    if (!isSame) place.told = { start, replicas: wanted };
-  }
-}
-
-function checkDisjoint(places: readonly Place[]): void {
-  const seen = new Map<number, string>();
-  for (const { name, running } of places) {
-    for (const ordinal of running) {
-      assert.equal(
-        seen.get(ordinal),
-        undefined,
-        `${ordinal} is in ${seen.get(ordinal)} and ${name}`,
-      );
-      seen.set(ordinal, name);
-    }
-  }
-}
+import { carryOut, checkDisjoint, Place, plan } from "./test-support/ordinal-places.ts";
 
 function play(seed: number): void {
   const random = new SeededRandom(seed);
@@ -102,13 +19,13 @@ function play(seed: number): void {
         const standing = random.pick(["accepting", "leaving", "lost", "cordoned"] as const);
         if (place !== undefined) place.standing = standing;
       }
-      if (random.chance(0.6)) carryOut(places, replicas);
+      if (random.chance(0.6)) carryOut(places, { replicas });
       for (const place of places) place.step(random);
       checkDisjoint(places);
     }
     for (const place of places) place.standing = "accepting";
     for (let step = 0; step < 200; step++) {
-      carryOut(places, replicas);
+      carryOut(places, { replicas });
       for (const place of places) place.step(random);
       checkDisjoint(places);
     }
@@ -137,7 +54,7 @@ describe("ranges of ordinals", () => {
 
   it("are even at the beginning, and begin where the whole does", () => {
     const places = ["east", "west"].map((name) => new Place(name));
-    const { next, starts } = plan(places, 5, 10);
+    const { next, starts } = plan(places, { replicas: 5, first: 10 });
     assert.deepEqual([...next].sort(), [
       ["east", 3],
       ["west", 2],
@@ -150,7 +67,7 @@ describe("ranges of ordinals", () => {
 
   it("stay where they are when a cluster joins, and when one is lost", () => {
     const places = ["east", "west"].map((name) => new Place(name));
-    carryOut(places, 4);
+    carryOut(places, { replicas: 4 });
     for (const place of places) {
       place.heard = place.told;
       for (let one = 0; one < 2; one++) place.running.add((place.told?.start ?? 0) + one);
@@ -159,7 +76,7 @@ describe("ranges of ordinals", () => {
     assert.ok(east !== undefined);
     east.standing = "lost";
     places.push(new Place("north"));
-    const { next, unplaced } = plan(places, 4);
+    const { next, unplaced } = plan(places, { replicas: 4 });
     assert.deepEqual([...next].sort(), [
       ["east", 2],
       ["west", 2],
@@ -169,7 +86,7 @@ describe("ranges of ordinals", () => {
 
   it("leave a cluster one by one, from the end that the next can have", () => {
     const places = ["east", "west"].map((name) => new Place(name));
-    carryOut(places, 4);
+    carryOut(places, { replicas: 4 });
     const settle = () => {
       for (const place of places) {
         place.heard = place.told;
@@ -182,30 +99,30 @@ describe("ranges of ordinals", () => {
     const [east, west] = places;
     assert.ok(east !== undefined && west !== undefined);
     west.standing = "leaving";
-    carryOut(places, 4);
+    carryOut(places, { replicas: 4 });
     assert.deepEqual(west.told, { start: 3, replicas: 1 });
     assert.deepEqual(east.told, { start: 0, replicas: 2 });
     // Before west has said that it is gone, nobody gets it.
-    carryOut(places, 4);
+    carryOut(places, { replicas: 4 });
     assert.deepEqual(east.told, { start: 0, replicas: 2 });
     settle();
-    carryOut(places, 4);
+    carryOut(places, { replicas: 4 });
     assert.deepEqual(east.told, { start: 0, replicas: 3 });
     settle();
-    carryOut(places, 4);
+    carryOut(places, { replicas: 4 });
     assert.deepEqual(west.told, { start: 4, replicas: 0 });
     settle();
-    carryOut(places, 4);
+    carryOut(places, { replicas: 4 });
     assert.equal(west.told, undefined);
     assert.deepEqual(east.told, { start: 0, replicas: 4 });
   });
 
   it("stay in the last cluster when there is nowhere to go", () => {
     const place = new Place("east");
-    carryOut([place], 3);
+    carryOut([place], { replicas: 3 });
     place.heard = place.told;
     for (const ordinal of [0, 1, 2]) place.running.add(ordinal);
     place.standing = "leaving";
-    assert.deepEqual([...plan([place], 3).next], [["east", 3]]);
+    assert.deepEqual([...plan([place], { replicas: 3 }).next], [["east", 3]]);
   });
 });

@@ -9,6 +9,7 @@
  * 3. A lost cluster keeps its numbers: nobody can say that they do not run. They are free when its SyncTarget is deleted, or when its agent has
  *    surely stopped them and its part says none.
  * 4. While there is nowhere to go, nothing is taken away.
+ * 5. A number with claims is taken away only when these may go where it is to go, and given only where they are: they are asked for before.
  */
 import { distribute } from "./distribute.ts";
 import { receivers } from "./goal.ts";
@@ -18,26 +19,100 @@ import { type Plan, unrecorded } from "./plan-moves.ts";
 export interface OrdinalInput extends Pick<PlanInput, "replicas" | "members"> {
   /** The first of all numbers. */
   readonly first: number;
+  /** Where the claims of numbers are; they have none if left out. */
+  readonly volumes?: OrdinalVolumes | undefined;
+}
+
+/** What is known of the claims of numbers. */
+export interface OrdinalVolumes {
+  /** They are in place there. */
+  isIn(ordinal: number, cluster: string): boolean;
+  /** They were asked for there, and may go. */
+  mayLeaveFor(ordinal: number, cluster: string): boolean;
+  /** The cluster that has them, when they may not leave it though they were asked for elsewhere. */
+  keptBy(ordinal: number): string | undefined;
+}
+
+export interface OrdinalPlan extends Plan {
+  /** By cluster: the numbers that it is to have, with their claims. Undefined while nothing new can be asked for. */
+  readonly asks: ReadonlyMap<string, Range> | undefined;
 }
 
 /** From `start`, up to and without `end`. */
-interface Range {
+export interface Range {
   readonly start: number;
   readonly end: number;
 }
 
-export function planOrdinals({ replicas, members, first }: OrdinalInput): Plan {
+export function planOrdinals({ replicas, members, first, volumes }: OrdinalInput): OrdinalPlan {
   const all: Range = { start: first, end: first + replicas };
   const open = receivers(members);
   const kept = keptRanges(members, all, open.size > 0);
   const isSettled = members.every(hasOnlyItsOwn);
   const next = new Map<string, Range>(kept);
   const free = freeIn(all, kept);
-  const given = isSettled ? give(free, { replicas, members, open, kept }) : new Map();
+  const wanted = isSettled ? give(free, { replicas, members, open, kept }) : new Map();
+  const { given, asks } = inPlace(wanted, kept, volumes);
   for (const [name, range] of given) next.set(name, range);
-  if (isSettled && given.size === 0 && members.every(isReady)) takeOne(members, open, next);
-  const isStuck = isSettled && given.size === 0;
-  return planOf(members, next, isStuck ? free : []);
+  if (isSettled && volumes !== undefined) giveBack(free, next, members, volumes);
+  if (isSettled && wanted.size === 0 && members.every(isReady)) {
+    const taken = takeOne(leavingOnes(members, open, next), volumes);
+    for (const { from, rest } of taken.now) next.set(from, rest);
+    for (const { to, ordinal } of taken.asked) {
+      const one = { start: ordinal, end: ordinal + 1 };
+      const range = next.get(to) ?? empty;
+      asks.set(to, sizeOf(range) === 0 ? one : joined(range, one));
+    }
+  }
+  const isStuck = isSettled && wanted.size === 0;
+  const plan = planOf(members, next, isStuck ? free : []);
+  const waiting = [...asks].reduce(
+    (sum, [name, range]) => sum + sizeOf(range) - sizeOf(next.get(name) ?? empty),
+    0,
+  );
+  return { ...plan, deferred: waiting, asks: isSettled ? asks : undefined };
+}
+
+/** As much of what clusters are to have as is there with its claims; the rest is asked for. */
+function inPlace(
+  wanted: ReadonlyMap<string, Range>,
+  kept: ReadonlyMap<string, Range>,
+  volumes: OrdinalVolumes | undefined,
+): { readonly given: ReadonlyMap<string, Range>; readonly asks: Map<string, Range> } {
+  const asks = new Map<string, Range>();
+  if (volumes === undefined) return { given: wanted, asks };
+  const given = new Map<string, Range>();
+  for (const [name, range] of wanted) {
+    const own = kept.get(name) ?? empty;
+    let { start, end } = sizeOf(own) === 0 ? { start: range.start, end: range.start } : own;
+    while (end < range.end && volumes.isIn(end, name)) end++;
+    while (start > range.start && volumes.isIn(start - 1, name)) start--;
+    if (end - start > sizeOf(own)) given.set(name, { start, end });
+    if (end - start < sizeOf(range)) asks.set(name, range);
+  }
+  return { given, asks };
+}
+
+/** What was taken from a cluster, and then was not allowed to leave, goes back. */
+function giveBack(
+  free: readonly Range[],
+  next: Map<string, Range>,
+  members: readonly Member[],
+  volumes: OrdinalVolumes,
+): void {
+  for (const { start, end } of free) {
+    for (let ordinal = start; ordinal < end; ordinal++) {
+      const name = volumes.keptBy(ordinal);
+      const home = members.find((member) => member.name === name);
+      const isOpen = home !== undefined && home.standing !== "gone" && !isLeftAlone(home);
+      if (name === undefined || !isOpen || !volumes.isIn(ordinal, name)) continue;
+      if (home.part?.isPinned === true || home.part?.isGoing === true) continue;
+      const range = next.get(name) ?? empty;
+      const one = { start: ordinal, end: ordinal + 1 };
+      if (sizeOf(range) === 0) next.set(name, one);
+      else if (range.end === ordinal || range.start === one.end) next.set(name, joined(range, one));
+    }
+  }
 }
 
 /** What each has of what is asked for. Who comes first by name keeps what two should never have had. */
@@ -165,27 +240,50 @@ function give(free: readonly Range[], givers: Givers): ReadonlyMap<string, Range
   return given;
 }
 
-/** Takes one number from a cluster that is to be emptied, at the end where a receiver can have it. */
-function takeOne(
+/** A number that may be taken: what is left of the range, and who can have it. */
+interface Leaving {
+  readonly from: string;
+  readonly to: string;
+  readonly ordinal: number;
+  readonly rest: Range;
+}
+
+/** Of clusters that are to be emptied, the number at the end where a receiver can have it. */
+function leavingOnes(
   members: readonly Member[],
   open: ReadonlySet<Member>,
-  next: Map<string, Range>,
-): void {
-  const ranges = byName([...open]).map(({ name }) => next.get(name) ?? empty);
+  next: ReadonlyMap<string, Range>,
+): readonly Leaving[] {
+  const others = byName([...open]).map(({ name }) => ({ name, range: next.get(name) ?? empty }));
+  const found: Leaving[] = [];
   for (const member of byName(members)) {
-    const range = next.get(member.name);
+    const { name: from } = member;
+    const range = next.get(from);
     const isLeaving =
       isToBeEmptied(member) && !isLeftAlone(member) && member.part?.isPinned !== true;
     if (!isLeaving || range === undefined || sizeOf(range) === 0) continue;
-    if (ranges.some((other) => sizeOf(other) > 0 && other.end === range.start)) {
-      next.set(member.name, { start: range.start + 1, end: range.end });
-      return;
-    }
-    const canHaveLast = ranges.some((other) => sizeOf(other) === 0 || other.start === range.end);
-    if (!canHaveLast) continue;
-    next.set(member.name, { start: range.start, end: range.end - 1 });
-    return;
+    const { start, end } = range;
+    const below = others.find((other) => sizeOf(other.range) > 0 && other.range.end === start);
+    const above = others.find((other) => sizeOf(other.range) === 0 || other.range.start === end);
+    if (below !== undefined)
+      found.push({ from, to: below.name, ordinal: start, rest: { start: start + 1, end } });
+    else if (above !== undefined)
+      found.push({ from, to: above.name, ordinal: end - 1, rest: { start, end: end - 1 } });
   }
+  return found;
+}
+
+/** One at a time; with claims, one that may go. What may not is asked for on, so that its claims say why. */
+function takeOne(
+  leaving: readonly Leaving[],
+  volumes: OrdinalVolumes | undefined,
+): { readonly now: readonly Leaving[]; readonly asked: readonly Leaving[] } {
+  if (volumes === undefined) return { now: leaving.slice(0, 1), asked: [] };
+  const allowed = leaving.find(({ ordinal, to }) => volumes.mayLeaveFor(ordinal, to));
+  if (allowed !== undefined) return { now: [allowed], asked: [allowed] };
+  const undecided = leaving.find(({ ordinal }) => volumes.keptBy(ordinal) === undefined);
+  const kept = leaving.filter(({ ordinal }) => volumes.keptBy(ordinal) !== undefined);
+  return { now: [], asked: undecided === undefined ? kept : [...kept, undecided] };
 }
 
 function planOf(

@@ -179,7 +179,7 @@ function deferred({ deferred: count, goal }: Plan): Verdict | undefined {
   const split = shares.map(([name, share]) => `${name} ${share}`).join(", ");
   return placing(
     "Waiting",
-    `${count} replicas wait for the budget, or for others to stop: ${split}`,
+    `${count} replicas wait for the budget, for volumes, or for others to stop: ${split}`,
   );
 }
 

@@ -24,10 +24,10 @@ export interface WatchedClustersOptions {
 }
 
 export function metadataAndTargets(options: WatchedClustersOptions): Clusters {
-  const { client, targets: whole } = options;
-  const metadata = logicalClusters({ ...options, client: metadataClient(client) });
+  const { targets: whole } = options;
+  const metadata = metadataClusters(options);
   return {
-    client: (cluster) => client.inCluster(cluster),
+    client: (cluster) => metadata.client(cluster),
     source<Object extends KubernetesObject, Cached = Object>(
       resource: Resource<Object>,
       shared?: SharedInformerOptions<Object, Cached>,
@@ -47,6 +47,21 @@ export function metadataAndTargets(options: WatchedClustersOptions): Clusters {
     async run(signal) {
       await metadata.run(signal);
     },
+  };
+}
+
+/** The metadata of everything; its clients read objects whole. */
+export function metadataClusters(options: Omit<WatchedClustersOptions, "targets">): Clusters {
+  const { client } = options;
+  const metadata = logicalClusters({ ...options, client: metadataClient(client) });
+  return {
+    client: (cluster) => client.inCluster(cluster),
+    source: (resource, shared) => metadata.source(resource, shared),
+    get hasSynced() {
+      return metadata.hasSynced;
+    },
+    ready: (cluster) => metadata.ready(cluster),
+    run: (signal) => metadata.run(signal),
   };
 }
 

@@ -6,7 +6,8 @@
  *      ▲                                    │
  *      └────────────── Ready ───────────────┘
  *
- * Pods are listed when a SyncTarget goes from one to another, and once for each after a start; else they cost nothing.
+ * Pods are listed when a SyncTarget goes from one to another, and once for each after a start; else they cost nothing. Those of all workspaces that use the clusters of
+ * this one are one list more, however many they are.
  */
 import { type Clock, systemClock } from "@kcp-ts/machinery/base";
 import type { JsonValue } from "@kcp-ts/machinery/json";
@@ -15,6 +16,7 @@ import {
   type Client,
   type Clusters,
   Controller,
+  clusterOf,
   defineResource,
   findCondition,
   formatKey,
@@ -30,16 +32,21 @@ import {
 import {
   clusterLostReason,
   copyOfAnnotation,
+  isSharedTargetName,
   type SyncTarget,
+  sharedTargetName,
   stateLabel,
   stateUpsync,
   syncerFieldManager,
   syncTargets,
   targetConditions,
 } from "../api/index.ts";
+import { apiExports, computeExportName, consumersPath, offerInformer } from "../compute/index.ts";
 import { parseCopyOf, releasePatch } from "../syncer/index.ts";
 
 export interface LostCopiesOptions {
+  /** Of the control plane, not of one cluster of it. */
+  readonly client: Client;
   readonly clusters: Clusters;
   /** So long a cluster may be not Ready before its Pods are called lost. */
   readonly graceMs: number;
@@ -76,10 +83,24 @@ const pageSize = 500;
 const atOnce = 8;
 const timeoutMs = 600_000;
 
-export function lostCopies({ clusters, graceMs, clock = systemClock, onError }: LostCopiesOptions) {
+export function lostCopies(options: LostCopiesOptions): LostCopies {
+  const { client: whole, clusters, graceMs, clock = systemClock, onError } = options;
   /** What the copies of a SyncTarget were last told, with its uid. */
   const told = new Map<string, string>();
   const source = clusters.source(syncTargets);
+  const offers = clusters.source(apiExports, offerInformer);
+  const copiesOf = (key: ObjectKey, client: Client): readonly Copies[] => {
+    const { cluster, name } = key;
+    const own = { client, target: name, home: () => client };
+    if (offers.store.get({ ...key, name: computeExportName }) === undefined) return [own];
+    const consumers = whole.withBasePath(consumersPath(cluster)).inCluster("*");
+    const home = (pod: Pod) => {
+      const at = clusterOf(pod);
+      if (at === undefined) throw new Error(`${pod.metadata.name} does not say whose it is`);
+      return whole.inCluster(at);
+    };
+    return [own, { client: consumers, target: sharedTargetName(key), home }];
+  };
   const reconcile = async (
     key: ObjectKey,
     { client, signal }: ReconcileContext,
@@ -93,18 +114,17 @@ export function lostCopies({ clusters, graceMs, clock = systemClock, onError }: 
     const text = formatKey(key);
     if (told.get(text) === state) return undefined;
     const since = findCondition(target?.status?.conditions, targetConditions.ready);
-    await eachCopy(client, key.name, signal, (pod) => {
-      const copy = parseCopyOf(stringMember(pod.metadata.annotations, copyOfAnnotation));
-      // A copy of an earlier SyncTarget of this name is nobody's.
-      const isNobodys = target === undefined || copy?.target !== target.metadata.uid;
-      const now = isNobodys ? "gone" : standing;
-      return settle(client, pod, {
-        target: key.name,
-        now,
-        since: since?.lastTransitionTime,
-        signal,
+    for (const copies of copiesOf(key, client)) {
+      await eachCopy(copies, signal, (pod) => {
+        const copy = parseCopyOf(stringMember(pod.metadata.annotations, copyOfAnnotation));
+        // A copy of an earlier SyncTarget of this name is nobody's.
+        const isNobodys = target === undefined || copy?.target !== target.metadata.uid;
+        const now: Standing = isNobodys ? "gone" : standing;
+        return settle(copies.home(pod), pod, {
+          ...{ target: copies.target, now, since: since?.lastTransitionTime, signal },
+        });
       });
-    });
+    }
     if (standing === "gone") told.delete(text);
     else told.set(text, state);
     return undefined;
@@ -132,9 +152,16 @@ function lostInMs({ metadata, status }: SyncTarget, graceMs: number, nowMs: numb
   return Math.max(0, sinceMs + graceMs - nowMs);
 }
 
+/** Of one cluster or of many, which call the SyncTarget the same. */
+interface Copies {
+  readonly client: Client;
+  readonly target: string;
+  /** The logical cluster that a copy is in. */
+  readonly home: (pod: Pod) => Client;
+}
+
 async function eachCopy(
-  client: Client,
-  target: string,
+  { client, target }: Copies,
   signal: AbortSignal,
   visit: (pod: Pod) => Promise<void>,
 ): Promise<void> {
@@ -195,11 +222,14 @@ function removal(field: "reason" | "message"): JsonPatchOperation {
 function lostStatus(pod: Pod, target: string, since: string | undefined): JsonValue {
   const status = pod.status ?? {};
   const from = since === undefined ? "" : ` since ${timestamp(Date.parse(since))}`;
+  const next = isSharedTargetName(target)
+    ? "ask who offers it"
+    : `see kubectl describe synctarget ${target}`;
   return {
     ...status,
     phase: "Unknown",
     reason: clusterLostReason,
-    message: `${target} cannot be seen${from}: see kubectl describe synctarget ${target}`,
+    message: `${target} cannot be seen${from}: ${next}`,
     conditions: (status.conditions ?? []).map((one) =>
       one.type === "Ready" || one.type === "ContainersReady"
         ? { ...one, status: "Unknown", reason: clusterLostReason }

@@ -8,6 +8,7 @@ import {
   findCondition,
   type KubernetesObject,
   type Resource,
+  type StringMap,
   stringMember,
 } from "@kcp-ts/sdk";
 import { agentViewPath } from "../agent/index.ts";
@@ -16,10 +17,13 @@ import {
   clusterLabels,
   evictAnnotation,
   followedTargets,
+  jsonObjectOf,
+  openedAnnotation,
   ownedByLabels,
   sharedTargetName,
   stateLabel,
   stateSync,
+  volumesAnnotation,
 } from "../api/index.ts";
 import type { Occupant } from "./drain-step.ts";
 
@@ -160,6 +164,10 @@ async function blockOf(
   if (metadata.deletionTimestamp !== undefined) return undefined;
   // What follows others leaves with them.
   if (followedTargets(metadata.annotations).has(target)) return undefined;
+  const isPlacedClaim =
+    resource.kind === "PersistentVolumeClaim" &&
+    stringMember(metadata.annotations, openedAnnotation(target)) !== undefined;
+  if (isPlacedClaim) return claimBlockOf(metadata.annotations, target);
   const owner = metadata.ownerReferences?.find(({ controller }) => controller === true);
   const isPart = ownedByLabels.some((label) => stringMember(metadata.labels, label) !== undefined);
   if (owner === undefined || !isPart) {
@@ -177,5 +185,23 @@ async function blockOf(
     return undefined;
   return { reason: placed.reason ?? "Unknown", message: placed.message ?? "" };
 }
+
+/** A claim leaves with what uses it, unless it may not, or nothing does. */
+function claimBlockOf(annotations: StringMap | undefined, target: string): Occupant["block"] {
+  const text = stringMember(annotations, volumesAnnotation);
+  const places = Object.entries(jsonObjectOf(text, annotationCharactersMax) ?? {});
+  const others = places.filter(([cluster]) => cluster !== target);
+  const refusal = others
+    .map(([, place]) => place as { state?: string; reason?: string; message?: string })
+    .find(({ state }) => state === "refused");
+  if (refusal !== undefined)
+    return { reason: refusal.reason ?? "Refused", message: refusal.message ?? "" };
+  if (others.length > 0) return undefined;
+  const message =
+    "its data is here, and no workload that uses it goes elsewhere; delete the claim if it is not needed";
+  return { reason: "DataStays", message };
+}
+
+const annotationCharactersMax = 16_384;
 
 const onTheMove: ReadonlySet<string> = new Set(["Moving", "Waiting", "Split"]);

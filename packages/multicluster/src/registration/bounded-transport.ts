@@ -1,7 +1,6 @@
 /** A transport to a cluster that need not mean well: an answer that would fill the memory is broken off. Watches have no end, and no bound. */
 import {
   type ResponseBody,
-  responseBody,
   type Transport,
   TransportError,
   type TransportRequest,
@@ -35,7 +34,10 @@ function isLog(path: string): boolean {
 }
 
 function boundedBody(body: ResponseBody, bytesMax: number): ResponseBody {
-  return responseBody(limited(body, bytesMax));
+  return {
+    text: () => body.text(bytesMax),
+    [Symbol.asyncIterator]: () => limited(body, bytesMax),
+  };
 }
 
 async function* limited(body: AsyncIterable<Uint8Array>, bytesMax: number) {
@@ -43,7 +45,7 @@ async function* limited(body: AsyncIterable<Uint8Array>, bytesMax: number) {
   for await (const chunk of body) {
     bytes += chunk.byteLength;
     if (bytes > bytesMax)
-      throw new TransportError("connection-lost", `the answer has more than ${bytesMax} bytes`);
+      throw new TransportError("connection-lost", `the answer is longer than ${bytesMax} bytes`);
     yield chunk;
   }
 }

@@ -2,7 +2,7 @@
  * What a syncer remembers of an object: metadata that it looks at all the time, and the rest as text, which is a third of what the parsed form takes
  * and is read only when something has changed.
  */
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import {
   isJsonObject,
   type JsonObject,
@@ -46,10 +46,10 @@ export interface CachedMetadata {
 }
 
 /**
- * So many of a kind and side are kept as objects; beyond it they are packed, and each look makes a new one in some ten microseconds. Few, because there is a
- * store for every kind of every SyncTarget.
+ * So many of a kind are kept as objects; beyond it they are packed, and each look makes a new one in some ten microseconds. Few of a cluster's, because there is a
+ * store for every kind of every SyncTarget; upstream there is one for each kind.
  */
-export const liveObjectsMax = 128;
+export const liveObjectsMax = { downstream: 128, upstream: 1024 } as const;
 
 const lastAppliedAnnotation = "kubectl.kubernetes.io/last-applied-configuration";
 const none: readonly string[] = [];
@@ -111,14 +111,23 @@ export function hasSameContent(one: CachedObject, other: CachedObject): boolean 
   );
 }
 
+const digests = new WeakMap<CachedObject, string>();
+
 /** Equal for objects with the same content, and 30 bytes instead of the object. */
-export function contentDigest({ metadata, body, foreignPaths }: CachedObject): string {
+export function contentDigest(object: CachedObject): string {
+  const known = digests.get(object);
+  if (known !== undefined) return known;
+  const digest = digestOf(object);
+  digests.set(object, digest);
+  return digest;
+}
+
+function digestOf({ metadata, body, foreignPaths }: CachedObject): string {
   const { uid, generation, deletionTimestamp, labels = {}, annotations = {} } = metadata;
   const sorted = (map: StringMap) => Object.entries(map).sort(([a], [b]) => (a < b ? -1 : 1));
   const facts = [uid, generation, deletionTimestamp, foreignPaths];
   const marks = JSON.stringify([facts, sorted(labels), sorted(annotations)]);
-  const hash = createHash("sha256").update(marks).update("\n").update(body);
-  return hash.digest("base64").slice(0, digestCharacters);
+  return hash("sha256", `${marks}\n${body}`, "base64").slice(0, digestCharacters);
 }
 
 /** 132 bits. */

@@ -24,7 +24,9 @@ import {
   specDiffAnnotation,
   stateLabelPrefix,
   targetNameIn,
+  wantsApiAccess,
 } from "../api/index.ts";
+import { withApiAccess } from "./api-access.ts";
 import { bodyOf, type CachedObject } from "./cached-object.ts";
 import { withoutField } from "./field-path.ts";
 import { formatOrigin, type TargetIdentity, targetKey } from "./origin.ts";
@@ -63,9 +65,14 @@ const hashLength = 32;
 export function desiredObject(upstream: CachedObject, options: DesiredOptions): DesiredObject {
   const { resource, target, policy, key, place, foreignPaths } = options;
   const { metadata } = upstream;
-  let body = bodyOf(upstream);
+  const own = bodyOf(upstream);
+  let body = own;
   const name = targetNameIn(key.cluster, target);
   body = withSpecDiff(body, stringMember(metadata.annotations, specDiffAnnotation(name)));
+  if (wantsApiAccess(metadata.labels)) {
+    const { namespace, name: of } = key;
+    body = withApiAccess(body, { resource, namespace, name: of, target: name });
+  }
   for (const path of [...policy.omitted, ...foreignPaths]) body = withoutField(body, path);
   if (resource.kind === "Secret" && resource.group === "") body = plainSecret(body);
   const labels = { ...downstreamLabels(metadata.labels), [downstreamLabel]: targetKey(target) };
@@ -76,7 +83,12 @@ export function desiredObject(upstream: CachedObject, options: DesiredOptions): 
       ? {}
       : { [appliedGenerationAnnotation]: String(metadata.generation) }),
   };
-  const hash = hashDigits(stringifyJson([body, labels, annotations]), hashLength);
+  // The text of a body that is as it was is at hand.
+  const bodyText = body === own ? upstream.body : stringifyJson(body);
+  const hash = hashDigits(
+    `[${bodyText},${stringifyJson(labels)},${stringifyJson(annotations)}]`,
+    hashLength,
+  );
   const desiredMetadata = {
     name: place.name,
     ...(place.namespace === "" ? {} : { namespace: place.namespace }),

@@ -41,7 +41,7 @@ import { releasePatch } from "./release-patch.ts";
 import { StatusSync } from "./status-sync.ts";
 import { isObjectNotFound, Trouble } from "./trouble.ts";
 import type { UpstreamObjects } from "./upstream-objects.ts";
-import { heldInCluster, waitsForVolumes } from "./volume-gate.ts";
+import { heldInCluster, volumeGateOf } from "./volume-gate.ts";
 
 export interface DownSyncOptions {
   readonly context: SyncContext;
@@ -129,7 +129,9 @@ export class DownSync {
 
   async #keep(key: ObjectKey, known: CachedObject): Promise<SyncResult> {
     const { view, synced, namespaces, context } = this.#options;
-    const isClosed = waitsForVolumes(known, synced.resource, context.target.name);
+    const gate = volumeGateOf(known, synced.resource, context.nameIn(key.cluster));
+    if (gate === "stopped") return this.#stop(key);
+    const isClosed = gate === "closed";
     if (isClosed && view.downstreamObject(key) === undefined) return done;
     const upstream = await this.#hold(key, known);
     if (synced.resource.namespaced) await namespaces.ensure(key);
@@ -167,7 +169,7 @@ export class DownSync {
     const { context, view, synced, upstreamObjects } = this.#options;
     const { metadata } = view.upstreamObject(key) ?? {};
     if (metadata === undefined || metadata.deletionTimestamp !== undefined) return;
-    const { name } = context.target;
+    const name = context.nameIn(key.cluster);
     const diff = stringMember(metadata.annotations, specDiffAnnotation(name));
     const marks = {
       [appliedDiffAnnotation(name)]: diff === undefined ? undefined : diffHash(diff),
@@ -189,12 +191,15 @@ export class DownSync {
     downstream: CachedObject,
   ): Promise<{ readonly result: SyncResult; readonly copy: CachedObject }> {
     const text = formatKey(key);
-    const pair = contentDigest(upstream) + contentDigest(downstream);
+    const pair = pairOf(upstream, downstream);
     if (this.#agreed.get(text) === pair) return { result: done, copy: downstream };
     const desired = this.#desired(key, upstream, downstream.foreignPaths);
     const { annotations, generation, resourceVersion } = downstream.metadata;
     if (stringMember(annotations, appliedHashAnnotation) !== desired.hash) {
-      return { result: done, copy: await this.#apply(key, desired, false) };
+      const copy = await this.#apply(key, desired, false);
+      // The next look, for its status, need not compare anything again.
+      if (this.#settled.get(text) === undefined) this.#agreed.set(text, pairOf(upstream, copy));
+      return { result: done, copy };
     }
     const isSettled =
       this.#settled.get(text) === `${desired.hash} ${generation ?? resourceVersion}`;
@@ -280,6 +285,22 @@ export class DownSync {
     return done;
   }
 
+  /** Assigned, but not to be there for now. The finalizer goes when nothing of it is there: that is how it is known that it has stopped. */
+  async #stop(key: ObjectKey): Promise<SyncResult> {
+    const { context, view, synced, upstreamObjects } = this.#options;
+    const copy = await this.#findDownstream(key);
+    const isOurs = copy !== undefined && view.originOf(copy) !== undefined;
+    if (isOurs && copy.metadata.deletionTimestamp === undefined) await context.confirmTarget();
+    const original = await upstreamObjects.find(key);
+    if (original === undefined) return this.#contradicted(key);
+    const gate = volumeGateOf(cachedObject(original), synced.resource, context.nameIn(key.cluster));
+    if (gate !== "stopped") return this.#contradicted(key);
+    this.#contradictions.delete(formatKey(key));
+    if (isOurs) return this.#deleteDownstream(key, copy);
+    await this.#release(key, original);
+    return done;
+  }
+
   /** The control plane says otherwise than what was told of it. Most often that is on its way; if it stays so, it was missed. */
   #contradicted(key: ObjectKey): SyncResult {
     const text = formatKey(key);
@@ -350,6 +371,10 @@ export class DownSync {
     const { context, synced } = this.#options;
     return context.downstream.resource<DynamicObject>(synced.resource as never);
   }
+}
+
+function pairOf(upstream: CachedObject, downstream: CachedObject): string {
+  return contentDigest(upstream) + contentDigest(downstream);
 }
 
 function isApplied(

@@ -5,7 +5,7 @@
  * Copies are written once for every change and expire like all Events; nothing is kept here but what waits. How many are written is bounded:
  * a workload that fails in a loop costs no more than so many writes a second, and the newest of each Event is what counts.
  */
-import { rootCluster } from "@kcp-ts/machinery/names";
+import { type ClusterName, rootCluster } from "@kcp-ts/machinery/names";
 import { isStatusError } from "@kcp-ts/machinery/status";
 import {
   type DynamicObject,
@@ -31,6 +31,8 @@ import type { KindPolicy } from "./policy.ts";
 export interface EventSyncOptions {
   readonly context: SyncContext;
   readonly namespaces: DownstreamNamespaces;
+  /** Whether Pods of a logical cluster come up, and so what befell them. */
+  readonly serves: (cluster: ClusterName) => boolean;
   /** What is synced of a kind, if it is. */
   readonly viewOf: (group: string, kind: string) => KindOf | undefined;
   readonly signal: AbortSignal;
@@ -183,15 +185,15 @@ export class EventSync {
   }
 
   async #copy(event: Event): Promise<boolean> {
-    const { namespaces, context, signal } = this.#options;
+    const { namespaces, context, serves, signal } = this.#options;
     const at = namespaces.locate(event.metadata.namespace ?? "");
-    if (at === undefined || !context.serves(at.cluster)) return false;
+    if (at === undefined || !serves(at.cluster)) return false;
     const known = await this.#knownAs(event.involvedObject ?? {}, event.metadata.namespace ?? "", {
       ...at,
       name: "",
     });
     if (known === undefined) return false;
-    const object = copyOf(event, known, context.target.name, at.namespace);
+    const object = copyOf(event, known, context.nameIn(at.cluster), at.namespace);
     const resource = context.upstreamIn(at.cluster).resource<DynamicObject>(events as never);
     await resource.apply(object, { fieldManager: syncerFieldManager, force: true, signal });
     return true;
@@ -222,8 +224,8 @@ export class EventSync {
 
   /** By its name in the cluster. */
   #upstreamOf({ view, policy }: KindOf, key: ObjectKey): CachedObject | undefined {
-    const { target } = this.#options.context;
-    const longer = isShorterInCluster(policy) ? copyName(key.name, target.name) : key.name;
+    const target = this.#options.context.nameIn(key.cluster);
+    const longer = isShorterInCluster(policy) ? copyName(key.name, target) : key.name;
     return view.upstreamObject({ ...key, name: longer }) ?? view.upstreamObject(key);
   }
 

@@ -89,7 +89,7 @@ export class KindView {
       selector: { labelSelector: this.#selection.labelSelector },
       keep: this.#selection.keep,
       transform: (object) => cachedObject(object, paths),
-      liveObjectsMax,
+      liveObjectsMax: liveObjectsMax.downstream,
       clock,
       random,
       onError,
@@ -101,12 +101,12 @@ export class KindView {
     });
     this.#upstream = this.#open({
       changed: (key) => {
-        if (!this.#serves(key.cluster)) return;
+        if (!this.serves(key.cluster)) return;
         const told = this.#upstream.get(key);
         if (isNews(this.#freshUpstream, formatKey(key), told)) options.onChange(key);
       },
       deleted: (key) => {
-        if (!this.#serves(key.cluster)) return;
+        if (!this.serves(key.cluster)) return;
         const wasFresh = this.#freshUpstream.delete(formatKey(key));
         if (wasFresh || this.downstreamObject(key) !== undefined) options.onChange(key);
       },
@@ -125,7 +125,7 @@ export class KindView {
   }
 
   /** Whose objects of this kind may be in the cluster. */
-  #serves(cluster: ClusterName): boolean {
+  serves(cluster: ClusterName): boolean {
     const { context, synced, policy } = this.#options;
     if (policy.of === "home") return cluster === context.target.cluster;
     return context.serves(cluster) || (synced.isShared === true && context.isShared);
@@ -133,7 +133,7 @@ export class KindView {
 
   async run(): Promise<void> {
     const { signal, onChange, context } = this.#options;
-    for (const key of this.#upstream.keys()) if (this.#serves(key.cluster)) onChange(key);
+    for (const key of this.#upstream.keys()) if (this.serves(key.cluster)) onChange(key);
     const { downstream, clock, random, onError } = context;
     const audited = {
       informer: this.#downstream,
@@ -264,7 +264,7 @@ export class KindView {
       return undefined;
     const place = this.placeOf(origin);
     if (place.namespace !== namespace || place.name !== name) return undefined;
-    return this.#serves(origin.cluster) ? origin : undefined;
+    return this.serves(origin.cluster) ? origin : undefined;
   }
 
   /** Of an object in a namespace of ours, whoever made it. */
@@ -279,7 +279,7 @@ export class KindView {
     const at = namespaces.locate(inside);
     if (at === undefined) return undefined;
     const cluster = policy.of === "home" ? parseClusterName(context.target.cluster) : at.cluster;
-    if (cluster === undefined || !this.#serves(cluster)) return undefined;
+    if (cluster === undefined || !this.serves(cluster)) return undefined;
     return {
       cluster,
       namespace: namespaced ? at.namespace : "",

@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import { describe, it } from "node:test";
 import {
   agentAnnotation,
+  apiAccessLabel,
   apiVersionAnnotation,
   atMostOneLabel,
   clusterLabel,
@@ -31,6 +32,7 @@ import {
   volumeHookAnnotation,
   volumeMoveAnnotation,
   volumesAnnotation,
+  volumesForAnnotation,
   volumesInAnnotation,
 } from "../api/index.ts";
 import {
@@ -62,6 +64,7 @@ describe("docs/guides/sync-protocol.md", () => {
       takesOverFromAnnotation,
       heldInClusterAnnotation,
       volumesAnnotation,
+      volumesForAnnotation,
       volumesInAnnotation,
       volumeMoveAnnotation,
       volumeHookAnnotation,
@@ -76,6 +79,7 @@ describe("docs/guides/sync-protocol.md", () => {
       syncPolicyLabel,
       syncTargetFinalizer,
       orphanAnnotation,
+      apiAccessLabel,
       agentAnnotation,
       apiVersionAnnotation,
       copyOfAnnotation,

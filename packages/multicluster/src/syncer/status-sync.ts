@@ -69,6 +69,7 @@ export class StatusSync {
     const { statusOwner } = this.#options.policy;
     if (statusOwner === "upstream") return await this.#lower(key, upstream, downstream);
     if (statusOwner !== "downstream" || downstream.status === undefined) return undefined;
+    if (isRaised(upstream, downstream)) return undefined;
     const status = translated(statusOf(downstream), downstream);
     if (status === undefined) return undefined;
     if (assignedTargets(upstream.metadata.labels).size > 1)
@@ -154,6 +155,16 @@ export class StatusSync {
     else this.#settled.set(text, settlement(wanted, written.status));
     return undefined;
   }
+}
+
+/** Told by the texts alone, as it mostly can: what goes up is what is there, unless it speaks of generations. */
+function isRaised(upstream: CachedObject, downstream: CachedObject): boolean {
+  const { status } = downstream;
+  return (
+    status === upstream.status &&
+    status?.includes('"observedGeneration"') === false &&
+    assignedTargets(upstream.metadata.labels).size === 1
+  );
 }
 
 function settlement(wanted: string, result: string | undefined): string {

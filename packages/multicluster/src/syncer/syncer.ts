@@ -256,6 +256,8 @@ class RunningSyncer implements Syncer {
     const events = new EventSync({
       context: this.#context,
       namespaces: this.#namespaces,
+      serves: (cluster) =>
+        [...this.#kinds.values()].some((one) => isPods(one) && one.view.serves(cluster)),
       viewOf: (group, name) => {
         for (const { synced, policy, view } of this.#kinds.values()) {
           const { resource } = synced;
@@ -311,9 +313,25 @@ class RunningSyncer implements Syncer {
 }
 
 function waysUp({ upstream, scope, target, shared }: SyncerOptions): SyncContext["upstreamIn"] {
-  if (scope === "all-clusters") return (cluster) => upstream.inCluster(cluster);
-  return (cluster) =>
-    cluster === target.cluster || shared === undefined ? upstream : shared.inCluster(cluster);
+  if (scope === "all-clusters") return remembered((cluster) => upstream.inCluster(cluster));
+  return remembered((cluster) =>
+    cluster === target.cluster || shared === undefined ? upstream : shared.inCluster(cluster),
+  );
+}
+
+const clientsMax = 64;
+
+/** A client costs nothing to keep and microseconds to make, which every write would have to pay. */
+function remembered(make: (cluster: ClusterName) => Client): (cluster: ClusterName) => Client {
+  const clients = new Map<ClusterName, Client>();
+  return (cluster) => {
+    const known = clients.get(cluster);
+    if (known !== undefined) return known;
+    const client = make(cluster);
+    if (clients.size >= clientsMax) clients.clear();
+    clients.set(cluster, client);
+    return client;
+  };
 }
 
 function isPods({ synced: { resource }, policy }: KindSync): boolean {

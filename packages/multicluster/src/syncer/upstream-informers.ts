@@ -110,7 +110,7 @@ export class UpstreamInformers {
       onError,
       keep,
       transform: (object) => cachedObject(object),
-      liveObjectsMax,
+      liveObjectsMax: liveObjectsMax.upstream,
       indexers: {
         target: {
           acrossClusters: true,

@@ -6,21 +6,44 @@
  */
 import { isJsonObject, type JsonObject, type JsonValue, member } from "@kcp-ts/machinery/json";
 import { type Resource, stringMember } from "@kcp-ts/sdk";
-import { openedAnnotation, ownedByLabel, stateLabel, stateSync } from "../api/index.ts";
+import {
+  openedAnnotation,
+  ownedByLabel,
+  stateLabel,
+  stateSync,
+  stoppedForVolumes,
+} from "../api/index.ts";
 import { bodyOf, type CachedObject } from "./cached-object.ts";
 
-export function waitsForVolumes(
-  object: CachedObject,
-  { group, kind }: Pick<Resource, "group" | "kind">,
-  target: string,
-): boolean {
+/** Closed: not created. Stopped: what is there goes, and is not created again before that is taken back. */
+export type VolumeGate = "open" | "closed" | "stopped";
+
+type Kind = Pick<Resource, "group" | "kind">;
+
+/** What makes Pods that use claims by name, by group: where the spec of these Pods is. */
+const podSpecs: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>> = {
+  apps: { Deployment: ["spec", "template", "spec"], StatefulSet: ["spec", "template", "spec"] },
+  batch: {
+    Job: ["spec", "template", "spec"],
+    CronJob: ["spec", "jobTemplate", "spec", "template", "spec"],
+  },
+  "": { Pod: ["spec"] },
+};
+
+export function volumeGateOf(object: CachedObject, kind: Kind, target: string): VolumeGate {
   const { labels, annotations } = object.metadata;
-  if (stringMember(annotations, openedAnnotation(target)) !== undefined) return false;
-  if (group === "" && kind === "PersistentVolumeClaim")
-    return stringMember(labels, stateLabel(target)) === stateSync;
+  const mark = stringMember(annotations, openedAnnotation(target));
+  if (mark !== undefined) return mark === stoppedForVolumes ? "stopped" : "open";
+  if (kind.group === "" && kind.kind === "PersistentVolumeClaim")
+    return stringMember(labels, stateLabel(target)) === stateSync ? "closed" : "open";
   const isPart = stringMember(labels, ownedByLabel) !== undefined;
-  const isGuarded = group === "apps" && (kind === "Deployment" || kind === "StatefulSet");
-  return isPart && isGuarded && claimNamesOf(bodyOf(object)).size > 0;
+  return isPart && usesClaims(bodyOf(object), kind) ? "closed" : "open";
+}
+
+/** Whose claims the control plane makes from templates waits for them, too. */
+function usesClaims(body: JsonObject, kind: Kind): boolean {
+  const templates = kind.kind === "StatefulSet" ? at(at(body, "spec"), "volumeClaimTemplates") : [];
+  return claimNamesOf(body, kind).size > 0 || (Array.isArray(templates) && templates.length > 0);
 }
 
 /** Who holds a volume in the cluster: the one who attaches it, as long as it is attached. Undefined for other kinds. */
@@ -39,10 +62,14 @@ export function claimNamespaceOf(object: { readonly [member: string]: unknown })
   return typeof name === "string" ? name : "";
 }
 
-/** The claims that the Pods of a workload use by name. */
-export function claimNamesOf(body: JsonObject): ReadonlySet<string> {
-  const volumes = at(at(at(at(body, "spec"), "template"), "spec"), "volumes");
+/** The claims that the Pods of a workload use by name. None for a kind that is not guarded. */
+export function claimNamesOf(body: JsonObject, { group, kind }: Kind): ReadonlySet<string> {
   const names = new Set<string>();
+  const path = podSpecs[group]?.[kind];
+  if (path === undefined) return names;
+  let spec: JsonValue | undefined = body;
+  for (const field of path) spec = at(spec, field);
+  const volumes = at(spec, "volumes");
   for (const volume of Array.isArray(volumes) ? (volumes as readonly JsonValue[]) : []) {
     const name = at(at(volume, "persistentVolumeClaim"), "claimName");
     if (typeof name === "string" && name !== "") names.add(name);

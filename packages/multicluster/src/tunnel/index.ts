@@ -1,12 +1,37 @@
 /** Ways to Pods: from a Pod upstream to its log, a command in it or its ports, directly or through the agent of its cluster (docs/adr/0030). */
+export {
+  type EphemeralRequest,
+  ephemeralBytesMax,
+  ephemeralOf,
+  strategicMergePatch,
+} from "./ephemeral-request.ts";
+export type { MetricsRequest } from "./metrics-request.ts";
 export { muxProtocol } from "./mux-frames.ts";
 export {
+  type MetricsCall,
+  type Place,
   type PodCall,
   PodConnections,
   type PodConnectionsOptions,
+  type SharedTarget,
   sessionsPerClusterMaxDefault,
+  type Whereabouts,
 } from "./pod-connections.ts";
-export { type PodAnswer, PodDoor, type PodDoorOptions, type PodWay } from "./pod-door.ts";
+export {
+  type ClusterRequest,
+  type PodAnswer,
+  PodDoor,
+  type PodDoorOptions,
+  type PodWay,
+} from "./pod-door.ts";
+export {
+  metricsQuestionsAtOnce,
+  metricsQuestionsMax,
+  metricsTimeoutMs,
+  PodMetrics,
+  type PodMetricsOptions,
+  type PodMetricsQuestion,
+} from "./pod-metrics.ts";
 export {
   isPodSubresource,
   type PodRequest,

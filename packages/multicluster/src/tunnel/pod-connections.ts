@@ -3,11 +3,15 @@
  *
  * The label says which SyncTarget, and that one's uid must be the one that the copy was made from. So a SyncTarget of the same name that came
  * later reaches nothing of the former's, and a Pod that somebody made by hand is nowhere.
+ *
+ * Who uses clusters of another workspace has other names for them. What those mean is asked anew each time, since offers end; and such users are told what
+ * concerns their Pods, not how the control plane gets on with somebody else's cluster.
  */
+import type { JsonObject, JsonValue } from "@kcp-ts/machinery/json";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { StatusError, statusError } from "@kcp-ts/machinery/status";
 import { type KubernetesObject, type StringMap, stringMember } from "@kcp-ts/sdk";
-import { copyOfAnnotation, statesOf, stateUpsync } from "../api/index.ts";
+import { copyOfAnnotation, isSharedTargetName, statesOf, stateUpsync } from "../api/index.ts";
 import type { Targets } from "../registration/index.ts";
 import { parseCopyOf } from "../syncer/index.ts";
 import { type PodAnswer, PodDoor, type PodWay } from "./pod-door.ts";
@@ -25,8 +29,22 @@ export interface PodConnectionsOptions {
   readonly targets: Targets;
   /** Clusters whose agents are connected to this process. */
   readonly tunnels: Tunnels;
+  /** Which SyncTarget of another logical cluster is meant by a name; undefined when none is offered. Nobody uses others' clusters if it is left out. */
+  readonly sharedTarget?: SharedTarget | undefined;
   /** Sessions that one logical cluster may have open at a time. */
   readonly sessionsPerClusterMax?: number | undefined;
+}
+
+export type SharedTarget = (
+  cluster: ClusterName,
+  name: string,
+  signal: AbortSignal,
+) => Promise<Place | undefined>;
+
+/** Where a SyncTarget is, and its name there. */
+export interface Place {
+  readonly cluster: ClusterName;
+  readonly name: string;
 }
 
 export interface PodCall {
@@ -42,6 +60,18 @@ export interface PodCall {
   readonly signal: AbortSignal;
 }
 
+/** Who asks. */
+type From = Pick<PodCall, "cluster" | "signal">;
+
+export interface MetricsCall {
+  readonly from: From;
+  readonly where: Whereabouts;
+  /** Upstream. */
+  readonly namespace: string;
+  /** Of one Pod, in the cluster. */
+  readonly name?: string | undefined;
+}
+
 export const sessionsPerClusterMaxDefault = 256;
 
 export class PodConnections {
@@ -55,13 +85,46 @@ export class PodConnections {
   /** Counted until `done` of the answer is called. */
   async open(call: PodCall): Promise<PodAnswer & { readonly done: () => void }> {
     const request = requestOf(call);
-    const way = this.#wayTo(call, request);
+    const { where } = copied(call.pod);
+    const way = await this.#wayTo(call, where, `pod ${JSON.stringify(call.pod.metadata.name)}`);
     const done = this.#count(call.cluster);
     try {
       return { ...(await way.open(request, call.signal)), done };
     } catch (error) {
       done();
-      throw error;
+      throw isSharedTargetName(where.target) ? asToldToTenants(error, where.target) : error;
+    }
+  }
+
+  /** Adds ephemeral containers to a Pod. Answers with those that it has then. */
+  async addContainers(
+    call: Pick<PodCall, "cluster" | "pod" | "signal">,
+    patch: JsonObject,
+    isDryRun: boolean,
+  ): Promise<readonly JsonValue[]> {
+    const { where, copy } = copied(call.pod);
+    const { name, namespace = "" } = call.pod.metadata;
+    const inside = copy.name ?? name;
+    if (!isName(inside) || !isName(namespace)) throw notACopy(name);
+    const way = await this.#wayTo(call, where, `pod ${JSON.stringify(name)}`);
+    const { cluster, signal } = call;
+    const of = { cluster, namespace, name: inside, uid: copy.uid };
+    try {
+      const answer = await way.open({ ephemeral: patch, isDryRun, ...of }, signal);
+      return containersOf(await wholeText(answer));
+    } catch (error) {
+      throw isSharedTargetName(where.target) ? asToldToTenants(error, where.target) : error;
+    }
+  }
+
+  /** What the Pods of a namespace use in one cluster, as that says it: PodMetrics as JSON. */
+  async metrics({ from, where, namespace, name }: MetricsCall): Promise<AsyncIterable<Uint8Array>> {
+    const way = await this.#wayTo(from, where, "what Pods use");
+    try {
+      const request = { metrics: "pods", cluster: from.cluster, namespace, name } as const;
+      return bodyOf(await way.open(request, from.signal));
+    } catch (error) {
+      throw isSharedTargetName(where.target) ? asToldToTenants(error, where.target) : error;
     }
   }
 
@@ -70,21 +133,29 @@ export class PodConnections {
     return this.#open;
   }
 
-  #wayTo({ cluster, pod }: PodCall, { name }: PodRequest): PodWay {
-    const { target, uid } = whereabouts(pod);
+  async #wayTo(call: From, { target, uid }: Whereabouts, what: string): Promise<PodWay> {
     const { targets, tunnels } = this.#options;
-    const key = { cluster, namespace: "", name: target };
-    const connection = targets.get(key);
+    const { cluster, name } = await this.#placeOf(call, target);
+    const connection = targets.get({ cluster, namespace: "", name });
     if (connection !== undefined && connection.worker !== "agent" && connection.uid === uid)
       return new PodDoor({ client: connection.client, target: connection });
-    const tunnel = tunnels.find({ cluster, name: target, uid });
+    const tunnel = tunnels.find({ cluster, name, uid });
     if (tunnel !== undefined) return tunnel;
-    throw new StatusError({
-      code: 503,
-      reason: "ServiceUnavailable",
-      message: `there is no way to pod ${JSON.stringify(name)}: neither is this server connected to ${target}, nor is the agent of ${target} connected to this server; see kubectl describe synctarget ${target}, and the log of its agent`,
-      details: { retryAfterSeconds: 1 },
-    });
+    const next = isSharedTargetName(target)
+      ? askProvider
+      : `see kubectl describe synctarget ${target}, and the log of its agent`;
+    throw unavailable(
+      `there is no way to ${what}: neither is this server connected to ${target}, nor is the agent of ${target} connected to this server; ${next}`,
+    );
+  }
+
+  async #placeOf({ cluster, signal }: From, target: string): Promise<Place> {
+    if (!isSharedTargetName(target)) return { cluster, name: target };
+    const place = await this.#options.sharedTarget?.(cluster, target, signal);
+    if (place !== undefined) return place;
+    throw unavailable(
+      `who has ${target} does not offer its clusters to this workspace, or not any more; see kubectl get apibindings`,
+    );
   }
 
   #count(cluster: ClusterName): () => void {
@@ -111,7 +182,7 @@ export class PodConnections {
 
 function requestOf({ cluster, pod, subresource, method, query, headers }: PodCall): PodRequest {
   const { namespace = "" } = pod.metadata;
-  const copy = copyOf(pod);
+  const { copy } = copied(pod);
   const { name = pod.metadata.name } = copy;
   if (!isName(name) || !isName(namespace)) throw notACopy(pod.metadata.name);
   return {
@@ -126,20 +197,78 @@ function requestOf({ cluster, pod, subresource, method, query, headers }: PodCal
   };
 }
 
-/** The SyncTarget that a copy is from: its name, and its uid at the time. */
-function whereabouts(pod: KubernetesObject): { readonly target: string; readonly uid: string } {
-  const [target, another] = [...statesOf(pod.metadata.labels as StringMap | undefined)]
-    .filter(([, state]) => state === stateUpsync)
-    .map(([name]) => name);
-  if (target === undefined || another !== undefined) throw notACopy(pod.metadata.name);
-  return { target, uid: copyOf(pod).target };
+/** The SyncTarget that a copy is from: what its logical cluster calls it, and its uid at the time. */
+export interface Whereabouts {
+  readonly target: string;
+  readonly uid: string;
 }
 
-function copyOf(pod: KubernetesObject) {
-  const { name, annotations } = pod.metadata;
-  const found = parseCopyOf(stringMember(annotations as StringMap | undefined, copyOfAnnotation));
-  if (found === undefined) throw notACopy(name);
+/** Undefined for what is no copy. */
+export function whereabouts({ metadata }: Pick<KubernetesObject, "metadata">) {
+  const [target, another] = [...statesOf(metadata.labels as StringMap | undefined)]
+    .filter(([, state]) => state === stateUpsync)
+    .map(([name]) => name);
+  const annotations = metadata.annotations as StringMap | undefined;
+  const copy = parseCopyOf(stringMember(annotations, copyOfAnnotation));
+  if (target === undefined || another !== undefined || copy === undefined) return undefined;
+  const where: Whereabouts = { target, uid: copy.target };
+  return { where, copy };
+}
+
+function copied(pod: KubernetesObject) {
+  const found = whereabouts(pod);
+  if (found === undefined) throw notACopy(pod.metadata.name);
   return found;
+}
+
+const askProvider = "ask who offers it";
+
+function unavailable(message: string): StatusError {
+  const details = { retryAfterSeconds: 1 };
+  return new StatusError({ code: 503, reason: "ServiceUnavailable", message, details });
+}
+
+/** Addresses, accounts and rights in a cluster are the affair of whoever has it. What it says about a Pod is said to the Pod's owner. */
+function asToldToTenants(error: unknown, target: string): unknown {
+  if (!(error instanceof StatusError)) return error;
+  const { code } = error;
+  if (code === 401 || code === 403)
+    return new StatusError({
+      ...{ code: 403, reason: "Forbidden" },
+      message: `${target} lets nobody of the control plane do this: ${askProvider}`,
+    });
+  return code < 500 ? error : unavailable(`${target} cannot be reached now: ${askProvider}`);
+}
+
+function bodyOf(answer: PodAnswer): AsyncIterable<Uint8Array> {
+  if ("body" in answer) return answer.body;
+  answer.connection.destroy();
+  throw statusError.unavailable("the cluster answered by another protocol than it was asked");
+}
+
+/** Of a Pod: as large as an object may be. */
+const podBytesMax = 3 << 20;
+
+async function wholeText(answer: PodAnswer): Promise<string> {
+  const parts: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const part of bodyOf(answer)) {
+    bytes += part.length;
+    if (bytes > podBytesMax) throw statusError.unavailable("the cluster's answer is no Pod");
+    parts.push(part);
+  }
+  return Buffer.concat(parts).toString("utf8");
+}
+
+function containersOf(text: string): readonly JsonValue[] {
+  try {
+    const { spec } = JSON.parse(text) as { spec?: { ephemeralContainers?: JsonValue } };
+    const { ephemeralContainers: found } = spec ?? {};
+    if (Array.isArray(found)) return found as readonly JsonValue[];
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
+  }
+  throw statusError.unavailable("the cluster's answer is no Pod with ephemeral containers");
 }
 
 function notACopy(name: string): StatusError {

@@ -5,6 +5,8 @@ import type { ClusterName } from "@kcp-ts/machinery/names";
 import { isStatusError } from "@kcp-ts/machinery/status";
 import { Client, responseBody, type TransportRequest } from "@kcp-ts/sdk";
 import { downstreamNamespace } from "../syncer/index.ts";
+import { ephemeralOf, readEphemeralRequest } from "./ephemeral-request.ts";
+import { type MetricsRequest, readMetricsRequest } from "./metrics-request.ts";
 import { PodDoor } from "./pod-door.ts";
 import { type PodRequest, passedOn, readPodRequest } from "./pod-request.ts";
 
@@ -47,6 +49,10 @@ function cluster(options: { locator?: string; status?: number } = {}) {
       const said = { kind: "Status", code: status, message: "no, says the cluster" };
       return answer(status, status === 200 ? { line: 1 } : said);
     }
+    if (sent.path.startsWith(`/api/v1/namespaces/${home}/pods/web-1/ephemeralcontainers?`))
+      return answer(options.status ?? 200, { spec: { ephemeralContainers: [] } });
+    if (sent.path.startsWith(`/apis/metrics.k8s.io/v1beta1/namespaces/${home}/pods`))
+      return answer(options.status ?? 200, { items: [] });
     const missing = { kind: "Status", reason: "NotFound", code: 404, details: { name: "x" } };
     return answer(404, missing);
   };
@@ -55,6 +61,7 @@ function cluster(options: { locator?: string; status?: number } = {}) {
 }
 
 const { signal } = new AbortController();
+const ofNamespace: MetricsRequest = { metrics: "pods", ...at };
 
 async function refusal(opening: Promise<unknown>) {
   const error = await opening.then(
@@ -183,5 +190,100 @@ describe("headers of a client", () => {
       "sec-websocket-key": "k",
       "sec-websocket-protocol": "v5.channel.k8s.io",
     });
+  });
+});
+
+describe("a question about what Pods use", () => {
+  it("goes to the namespace that was made for it, and to no other", async () => {
+    const { asked, door } = cluster();
+    await door.open(ofNamespace, signal);
+    await door.open({ ...ofNamespace, name: "web-1" }, signal);
+    const path = `/apis/metrics.k8s.io/v1beta1/namespaces/${home}/pods`;
+    assert.deepEqual(
+      asked.map((one) => one.path).filter((one) => one.startsWith("/apis/")),
+      [path, `${path}?fieldSelector=metadata.name%3Dweb-1`],
+    );
+    for (const changes of [
+      { cluster: "tenant-b" },
+      { namespace: "other" },
+      { syncTarget: { name: "east", cluster: "root", uid: "target-2" } },
+    ]) {
+      const { asked, door } = cluster({ locator: locator(changes) });
+      await assert.rejects(door.open(ofNamespace, signal), /is not ours/);
+      assert.ok(asked.every((one) => !one.path.startsWith("/apis/")));
+    }
+  });
+
+  it("says which right is missing", async () => {
+    const { door } = cluster({ status: 403 });
+    await assert.rejects(door.open(ofNamespace, signal), /needs list on pods\.metrics\.k8s\.io/);
+  });
+
+  it("is read strictly when it came over a wire", () => {
+    assert.deepEqual(readMetricsRequest({ ...ofNamespace, more: 1 } as never), ofNamespace);
+    const one = { ...ofNamespace, name: "web-1" };
+    assert.deepEqual(readMetricsRequest(one as never), one);
+    for (const wrong of [
+      null,
+      { ...ofNamespace, metrics: "nodes" },
+      { ...ofNamespace, namespace: "../kube-system" },
+      { ...ofNamespace, namespace: "a/b" },
+      { ...ofNamespace, name: "x?labelSelector=" },
+      { ...ofNamespace, cluster: "*" },
+      { ...ofNamespace, name: 1 },
+    ])
+      assert.equal(readMetricsRequest(wrong as never), undefined, JSON.stringify(wrong));
+  });
+});
+
+describe("a wish for ephemeral containers", () => {
+  const ephemeral = { ephemeralContainers: [{ name: "look", image: "busybox" }] };
+  const wish = { ephemeral, isDryRun: false, ...at, name: "web-1", uid: "pod-1" };
+
+  it("has containers in it and nothing else, for one Pod", async () => {
+    const { asked, door } = cluster();
+    await door.open(wish, signal);
+    await door.open({ ...wish, isDryRun: true }, signal);
+    const sent = asked.filter(({ method }) => method === "PATCH");
+    const path = `/api/v1/namespaces/${home}/pods/web-1/ephemeralcontainers?fieldManager=kcp-syncer`;
+    assert.deepEqual(
+      sent.map((one) => one.path),
+      [path, `${path}&dryRun=All`],
+    );
+    for (const { body, headers } of sent) {
+      assert.deepEqual(JSON.parse(String(body)), { metadata: { uid: "pod-1" }, spec: ephemeral });
+      assert.equal(headers["content-type"], "application/strategic-merge-patch+json");
+    }
+    const patch = { metadata: { labels: { a: "b" } }, spec: { ...ephemeral, nodeName: "x" } };
+    assert.deepEqual(ephemeralOf(patch), ephemeral);
+    for (const wrong of [{}, [], "x", { spec: {} }, { spec: { ephemeralContainers: {} } }])
+      assert.throws(() => ephemeralOf(wrong), /has a list spec\.ephemeralContainers/);
+  });
+
+  it("does not go to another Pod of that name, nor to a namespace that is another's", async () => {
+    for (const [door, asked] of [
+      [cluster({ locator: locator({ cluster: "tenant-b" }) }), wish],
+      [cluster(), { ...wish, uid: "pod-2" }],
+      [cluster(), { ...wish, cluster: "tenant-b" as ClusterName }],
+    ] as const) {
+      await assert.rejects(door.door.open(asked, signal));
+      assert.ok(door.asked.every(({ method }) => method === "GET"));
+    }
+  });
+
+  it("is read strictly when it came over a wire", () => {
+    const more = { ...wish, ephemeral: { ...ephemeral, hostPID: true }, more: 1 };
+    assert.deepEqual(readEphemeralRequest(more as never), wish);
+    for (const wrong of [
+      null,
+      { ...wish, ephemeral: {} },
+      { ...wish, ephemeral: { ephemeralContainers: "x" } },
+      { ...wish, name: "web-1/exec" },
+      { ...wish, namespace: ".." },
+      { ...wish, uid: "" },
+      { ...wish, isDryRun: "no" },
+      { ...wish, cluster: "*" },
+    ])
+      assert.equal(readEphemeralRequest(wrong as never), undefined, JSON.stringify(wrong));
   });
 });

@@ -17,8 +17,10 @@ import {
   stringMember,
   type UpgradeResponse,
 } from "@kcp-ts/sdk";
-import { namespaceLocatorAnnotations } from "../api/index.ts";
+import { namespaceLocatorAnnotations, syncerFieldManager } from "../api/index.ts";
 import { downstreamNamespace, parseLocator, type TargetIdentity } from "../syncer/index.ts";
+import { type EphemeralRequest, strategicMergePatch } from "./ephemeral-request.ts";
+import type { MetricsRequest } from "./metrics-request.ts";
 import { type PodRequest, picked, returnedHeaders } from "./pod-request.ts";
 
 /** The connection itself, or what the cluster says instead. */
@@ -30,9 +32,12 @@ export type PodAnswer =
       readonly body: AsyncIterable<Uint8Array>;
     };
 
+/** What can be asked of a cluster. */
+export type ClusterRequest = PodRequest | MetricsRequest | EphemeralRequest;
+
 /** Throws a StatusError when there is no way. */
 export interface PodWay {
-  open(request: PodRequest, signal: AbortSignal): Promise<PodAnswer>;
+  open(request: ClusterRequest, signal: AbortSignal): Promise<PodAnswer>;
 }
 
 export interface PodDoorOptions {
@@ -64,33 +69,109 @@ export class PodDoor implements PodWay {
     this.#options = options;
   }
 
-  async open(request: PodRequest, signal: AbortSignal): Promise<PodAnswer> {
-    const { client, target } = this.#options;
-    const namespace = downstreamNamespace(target, request);
-    const { name, subresource, method, query, headers } = request;
-    const [home, pod] = await this.#asked(request, () =>
-      Promise.all([
-        client.resource(namespaces).find({ name: namespace }, { signal }),
-        client.resource(pods).find({ namespace, name }, { signal }),
-      ]),
+  open(request: ClusterRequest, signal: AbortSignal): Promise<PodAnswer> {
+    if ("metrics" in request) return this.#metrics(request, signal);
+    return "ephemeral" in request
+      ? this.#addContainers(request, signal)
+      : this.#session(request, signal);
+  }
+
+  /** The cluster's answer is the Pod as it is then. */
+  async #addContainers(request: EphemeralRequest, signal: AbortSignal): Promise<PodAnswer> {
+    const right = "patch on pods/ephemeralcontainers";
+    const namespace = await this.#found(request, right, signal);
+    const { name, uid, ephemeral, isDryRun } = request;
+    const query = `fieldManager=${syncerFieldManager}${isDryRun ? "&dryRun=All" : ""}`;
+    const path = `/api/v1/namespaces/${namespace}/pods/${name}/ephemeralcontainers?${query}`;
+    // With its uid: the Pod that was looked at, or none.
+    const body = { metadata: { uid }, spec: ephemeral };
+    const headers = { accept: "application/json" };
+    const patch = {
+      method: "PATCH",
+      path,
+      headers,
+      body,
+      contentType: strategicMergePatch,
+    } as const;
+    const { client } = this.#options;
+    const response = await this.#asked(right, () =>
+      client.send({ ...patch, signal, retriesMax: 0 }),
     );
-    this.#check(request, home, pod);
+    return await this.#answered(right, response);
+  }
+
+  /** Of a namespace that was not made here, there is nothing to tell. */
+  async #metrics(request: MetricsRequest, signal: AbortSignal): Promise<PodAnswer> {
+    const { client, target } = this.#options;
+    const { name } = request;
+    const namespace = downstreamNamespace(target, request);
+    const right = "list on pods.metrics.k8s.io";
+    const home = await this.#asked(right, () =>
+      client.resource(namespaces).find({ name: namespace }, { signal }),
+    );
+    this.#checkNamespace(request, home);
+    const selector = name === undefined ? "" : `?fieldSelector=metadata.name%3D${name}`;
+    const path = `/apis/metrics.k8s.io/v1beta1/namespaces/${namespace}/pods${selector}`;
+    const headers = { accept: "application/json" };
+    const sent = { method: "GET", path, headers, signal, retriesMax: 0 } as const;
+    return await this.#answered(right, await this.#asked(right, () => client.send(sent)));
+  }
+
+  async #session(request: PodRequest, signal: AbortSignal): Promise<PodAnswer> {
+    const { client } = this.#options;
+    const right = `get and create on pods/${request.subresource}`;
+    const namespace = await this.#found(request, right, signal);
+    const { name, subresource, method, query, headers } = request;
     const parameters = new URLSearchParams(
       query.map(([key, value]): [string, string] => [key, value]),
     );
     const path = `/api/v1/namespaces/${namespace}/pods/${name}/${subresource}?${parameters}`;
     const sent = { method, path, headers, signal, retriesMax: 0 } as const;
     const isUpgrade = headers["upgrade"] !== undefined;
-    const response = await this.#asked<UpgradeResponse>(request, () =>
+    const response = await this.#asked<UpgradeResponse>(right, () =>
       isUpgrade ? client.upgrade(sent) : client.send(sent),
     );
-    return await this.#answered(request, response);
+    return await this.#answered(right, response);
+  }
+
+  /** Its namespace in the cluster, when both have been looked at. */
+  async #found(
+    request: PodRequest | EphemeralRequest,
+    right: string,
+    signal: AbortSignal,
+  ): Promise<string> {
+    const { client, target } = this.#options;
+    const namespace = downstreamNamespace(target, request);
+    const { name } = request;
+    const [home, pod] = await this.#asked(right, () =>
+      Promise.all([
+        client.resource(namespaces).find({ name: namespace }, { signal }),
+        client.resource(pods).find({ namespace, name }, { signal }),
+      ]),
+    );
+    this.#check(request, home, pod);
+    return namespace;
   }
 
   #check(
-    { cluster, namespace, name, uid }: PodRequest,
+    request: PodRequest | EphemeralRequest,
     home: KubernetesObject | undefined,
     pod: KubernetesObject | undefined,
+  ): void {
+    const { target } = this.#options;
+    const { name, uid } = request;
+    this.#checkNamespace(request, home);
+    if (pod === undefined || pod.metadata.uid !== uid)
+      throw new StatusError({
+        code: 404,
+        reason: "NotFound",
+        message: `pod ${JSON.stringify(name)} is not in ${target.name} any more: look for its successor with kubectl get pods`,
+      });
+  }
+
+  #checkNamespace(
+    { cluster, namespace, name = "" }: ClusterRequest,
+    home: KubernetesObject | undefined,
   ): void {
     const { target } = this.#options;
     const annotations = home?.metadata.annotations;
@@ -103,15 +184,9 @@ export class PodDoor implements PodWay {
       locator.namespace === namespace;
     if (home !== undefined && !isOurs)
       throw statusError.forbidden(podResource, name, `its namespace in ${target.name} is not ours`);
-    if (pod === undefined || pod.metadata.uid !== uid)
-      throw new StatusError({
-        code: 404,
-        reason: "NotFound",
-        message: `pod ${JSON.stringify(name)} is not in ${target.name} any more: look for its successor with kubectl get pods`,
-      });
   }
 
-  async #answered(request: PodRequest, response: UpgradeResponse): Promise<PodAnswer> {
+  async #answered(right: string, response: UpgradeResponse): Promise<PodAnswer> {
     const headers = picked(response.headers, returnedHeaders);
     if (isUpgraded(response)) {
       const connection = response.connection as Duplex;
@@ -121,21 +196,21 @@ export class PodDoor implements PodWay {
     if (status < 400) return { status, headers, body };
     const said = await shortText(body);
     throw this.#refusal(
-      request,
+      right,
       status,
       messageOf(said, headerText(response.headers, "content-type")),
     );
   }
 
   /** What the cluster means is said as the cluster's: that its credentials are bad is not the user's fault. */
-  async #asked<Answer>(request: PodRequest, ask: () => Promise<Answer>): Promise<Answer> {
+  async #asked<Answer>(right: string, ask: () => Promise<Answer>): Promise<Answer> {
     const { name: target } = this.#options.target;
     try {
       return await ask();
     } catch (error) {
       if (error instanceof StatusError)
         throw error.code === 401 || error.code === 403
-          ? this.#refusal(request, error.code, error.message)
+          ? this.#refusal(right, error.code, error.message)
           : error;
       if (!isTransportError(error)) throw error;
       throw statusError.unavailable(
@@ -144,7 +219,7 @@ export class PodDoor implements PodWay {
     }
   }
 
-  #refusal({ subresource }: PodRequest, code: number, said: string): StatusError {
+  #refusal(right: string, code: number, said: string): StatusError {
     const { name: target } = this.#options.target;
     if (code === 401)
       return statusError.unavailable(
@@ -154,7 +229,7 @@ export class PodDoor implements PodWay {
       return new StatusError({
         code,
         reason: "Forbidden",
-        message: `${target} lets nobody of the control plane do this (${said}): its account needs get and create on pods/${subresource}`,
+        message: `${target} lets nobody of the control plane do this (${said}): its account needs ${right}`,
       });
     return new StatusError({ code, reason: reasons.get(code) ?? "InternalError", message: said });
   }
@@ -166,6 +241,7 @@ const reasons: ReadonlyMap<number, string> = new Map([
   [404, "NotFound"],
   [405, "MethodNotAllowed"],
   [409, "Conflict"],
+  [422, "Invalid"],
   [429, "TooManyRequests"],
   [503, "ServiceUnavailable"],
 ]);

@@ -9,6 +9,8 @@ import { isStatusError, StatusError, statusError } from "@kcp-ts/machinery/statu
 import { type Client, headerText, isUpgraded, onAbort, resourcePath } from "@kcp-ts/sdk";
 import { clientHandshake } from "@kcp-ts/sdk/websocket";
 import { syncTargets } from "../api/index.ts";
+import { readEphemeralRequest } from "./ephemeral-request.ts";
+import { readMetricsRequest } from "./metrics-request.ts";
 import { Multiplexer } from "./multiplexer.ts";
 import { muxProtocol } from "./mux-frames.ts";
 import type { MuxStream } from "./mux-stream.ts";
@@ -102,7 +104,7 @@ async function serve(
   stream.once("close", () => leaving.abort(new Error("the other side went away")));
   let answer: PodAnswer;
   try {
-    const request = readPodRequest(head);
+    const request = readPodRequest(head) ?? readMetricsRequest(head) ?? readEphemeralRequest(head);
     if (request === undefined) throw statusError.forbidden(pods, "", notAPodRequest);
     answer = await door.open(request, leaving.signal);
   } catch (error) {
@@ -122,7 +124,7 @@ async function serve(
 
 const pods = { group: "", resource: "pods" } as const;
 const notAPodRequest =
-  "an agent opens logs and sessions of Pods that it brought up, and nothing else";
+  "an agent opens logs and sessions of Pods that it brought up, adds containers to them, says what they use, and nothing else";
 
 function refusalOf(error: unknown): JsonObject {
   const { code, reason, message } =

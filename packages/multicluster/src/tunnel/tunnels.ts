@@ -9,8 +9,8 @@ import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery
 import { StatusError, statusError } from "@kcp-ts/machinery/status";
 import type { TargetIdentity } from "../syncer/index.ts";
 import { Multiplexer } from "./multiplexer.ts";
-import type { PodAnswer, PodWay } from "./pod-door.ts";
-import { isTexts, type PodRequest, picked, returnedHeaders } from "./pod-request.ts";
+import type { ClusterRequest, PodAnswer, PodWay } from "./pod-door.ts";
+import { isTexts, picked, returnedHeaders } from "./pod-request.ts";
 
 export interface TunnelsOptions {
   readonly clock: Clock;
@@ -98,7 +98,7 @@ function keyOf({ cluster, name, uid }: TargetIdentity): string {
 async function throughTunnel(
   tunnel: Multiplexer,
   target: TargetIdentity,
-  request: PodRequest,
+  request: ClusterRequest,
   signal: AbortSignal,
 ): Promise<PodAnswer> {
   signal.throwIfAborted();

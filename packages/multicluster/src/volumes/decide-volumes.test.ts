@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { SeededRandom } from "@kcp-ts/testkit";
+import type { ClaimState } from "./claim-machine.ts";
 import { type Claim, decideVolumes, type Volume, type WorkloadPart } from "./decide-volumes.ts";
 import { World } from "./test-support/world.ts";
 
@@ -39,6 +40,7 @@ function part(cluster: string, more: Partial<WorkloadPart> = {}): WorkloadPart {
 }
 
 const seen = () => "seen" as const;
+const states = (a: ClaimState, b: ClaimState) => new Map([...Object.entries({ a, b })]);
 
 describe("what becomes of claims", () => {
   const there = part("a", { isOpened: true });
@@ -107,6 +109,9 @@ describe("what becomes of claims", () => {
       b: closed,
       brought: [],
     });
+    // What it left says nothing for a moment: it is asked for by another name from now on.
+    const unheard = { ...arrived, boundIn: new Set<string>(), states: states("bound", "binding") };
+    assert.deepEqual(steps(unheard, stopped, asking).brought, []);
     const bound = { ...arrived, boundIn: new Set(["a", "b"]) };
     assert.deepEqual(steps(bound, stopped, asking), {
       home: "b",

@@ -53,6 +53,8 @@ export interface WorkloadPart {
   /** Whether it may be, or is, in the cluster; and whether it may run there. */
   readonly isOpened: boolean;
   readonly isFenced: boolean;
+  /** It cannot be stopped: it runs to its end where it is. */
+  readonly endsByItself?: boolean;
 }
 
 export type Sight = "seen" | "lost" | "gone";
@@ -160,7 +162,9 @@ function exclusiveGroup(input: VolumesInput): Group {
   if (destination === undefined || moving.length === 0) return { ...settled, event: "bound" };
   const origins = new Set(moving.map((claim) => claim.home ?? home ?? ""));
   if ([...origins].some((origin) => sight(origin) === "lost")) return { ...settled, event: "lost" };
-  const refusal = moving.map((claim) => refusalOf(claim, home, destination, input)).find(Boolean);
+  const refusal =
+    moving.map((claim) => refusalOf(claim, home, destination, input)).find(Boolean) ??
+    busyWith(moving, destination, parts);
   if (refusal !== undefined) return { ...settled, destination: home, event: "refusal", refusal };
   if (moving.some((claim) => !claim.volumes.has(claim.home ?? "")))
     return { ...settled, destination: home, event: "undecided" };
@@ -168,10 +172,29 @@ function exclusiveGroup(input: VolumesInput): Group {
   return { ...settled, event, settledHome: event === "free" ? destination : home };
 }
 
+/** What cannot be stopped is waited for, before anything else is. */
+function busyWith(
+  [claim]: readonly Claim[],
+  destination: string,
+  parts: readonly WorkloadPart[],
+): Refusal | undefined {
+  const busy = parts.find(
+    (part) => part.cluster !== destination && part.endsByItself === true && isRunning(part),
+  );
+  if (busy === undefined) return undefined;
+  const { whole, cluster } = busy;
+  const message = `${whole} runs to its end in ${cluster}, and with it claim ${claim?.name} stays there until then; to move now, delete it`;
+  return { reason: "Busy", message };
+}
+
+function isRunning({ isOpened, isStopped }: WorkloadPart): boolean {
+  return isOpened && !isStopped;
+}
+
 /** What is still in the way. Whatever is not the destination must be at rest. */
 function obstacle(moving: readonly Claim[], destination: string, input: VolumesInput): ClaimEvent {
-  const elsewhere = input.parts.filter((part) => part.cluster !== destination && part.isOpened);
-  if (elsewhere.some(({ isStopped }) => !isStopped)) return "running";
+  const elsewhere = input.parts.filter((part) => part.cluster !== destination);
+  if (elsewhere.some(isRunning)) return "running";
   if (input.claims.some((claim) => isAttachedElsewhere(claim, destination))) return "attached";
   const isUncopied = moving.some((claim) => needsCopy(claim) && !claim.copies.has(destination));
   return isUncopied ? "uncopied" : "free";
@@ -345,7 +368,8 @@ function whereabouts(
     opened.add(cluster);
     const from = cluster === home ? claim.home : home;
     if (from === undefined || from === cluster) continue;
-    if (claim.boundIn.has(cluster) || claim.broughtTo.has(cluster)) continue;
+    const wasThere = claim.states.get(cluster) === "bound" || claim.boundIn.has(cluster);
+    if (wasThere || claim.broughtTo.has(cluster)) continue;
     const copy = claim.copies.get(cluster);
     brought.set(cluster, { from, ...(copy === undefined ? {} : { copy }) });
   }
@@ -364,7 +388,7 @@ function fencing(
     return { isFenced: part.isOpened, isOpened: part.isOpened };
   const others = input.parts.filter((one) => one.cluster !== part.cluster);
   const isFree =
-    others.every(({ isOpened, isStopped }) => !isOpened || isStopped) &&
+    !others.some(isRunning) &&
     input.claims.every((claim) => !isAttachedElsewhere(claim, part.cluster));
   return isFree ? undefined : { isFenced: part.isFenced, isOpened: part.isOpened };
 }

@@ -6,4 +6,4 @@ export {
   claimStates,
   nextClaimState,
 } from "./claim-machine.ts";
-export { type Volumes, type VolumesOptions, volumes } from "./volumes.ts";
+export { type UsedTargets, type Volumes, type VolumesOptions, volumes } from "./volumes.ts";

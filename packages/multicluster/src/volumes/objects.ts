@@ -23,13 +23,100 @@ export const persistentVolumes = defineResource<StoredObject>({
   namespaced: false,
 });
 
-const apps = { group: "apps", version: "v1", namespaced: true } as const;
+/** How what uses claims is stopped in a cluster: by a patch of its spec there, by taking it away, or not at all: it ends by itself. */
+export type Stop =
+  | { readonly by: "diff"; readonly diff: string }
+  | { readonly by: "removal" | "end" };
 
-/** Those whose Pods can be stopped by a number. */
-export const workloadKinds: readonly Resource<StoredObject>[] = [
-  defineResource({ ...apps, resource: "deployments", kind: "Deployment" }),
-  defineResource({ ...apps, resource: "statefulsets", kind: "StatefulSet" }),
+/** A kind whose Pods use claims. */
+export interface UserKind {
+  readonly resource: Resource<StoredObject>;
+  stopOf(object: StoredObject): Stop;
+  /** Neither runs nor ever will. */
+  hasEnded(object: StoredObject): boolean;
+  /** Whether it wants its claims at all. */
+  replicasOf(object: StoredObject): number;
+  /** What the cluster says runs of it; undefined while what it says is not about the newest spec. */
+  runningOf(object: StoredObject): number | undefined;
+}
+
+const apps = { group: "apps", version: "v1", namespaced: true } as const;
+const batch = { group: "batch", version: "v1", namespaced: true } as const;
+
+export const statefulSets = defineResource<StoredObject>({
+  ...apps,
+  resource: "statefulsets",
+  kind: "StatefulSet",
+});
+
+/** Nothing runs: what is laid over the spec of a part that is fenced. */
+const noReplicas: Stop = { by: "diff", diff: '[{"op":"replace","path":"/replicas","value":0}]' };
+const suspension: Stop = { by: "diff", diff: '[{"op":"add","path":"/suspend","value":true}]' };
+
+const replicated: Omit<UserKind, "resource"> = {
+  stopOf: () => noReplicas,
+  hasEnded: () => false,
+  replicasOf: ({ spec }) => countAt(spec, "replicas", 1),
+  runningOf({ metadata, status }) {
+    if (countAt(status, "observedGeneration", -1) < (metadata.generation ?? 0)) return undefined;
+    // Pods that are ending still have their volumes. Clusters before 1.33 do not count them: there, only detaching tells.
+    return countAt(status, "replicas", 0) + countAt(status, "terminatingReplicas", 0);
+  },
+};
+
+export const userKinds: readonly UserKind[] = [
+  {
+    ...replicated,
+    resource: defineResource({ ...apps, resource: "deployments", kind: "Deployment" }),
+  },
+  {
+    ...replicated,
+    resource: statefulSets,
+  },
+  {
+    resource: defineResource({ ...batch, resource: "jobs", kind: "Job" }),
+    stopOf: () => ({ by: "end" }),
+    hasEnded: ({ status }) =>
+      listAt(status, "conditions").some(
+        (one) =>
+          ["Complete", "Failed"].includes(textAt(one, "type")) && textAt(one, "status") === "True",
+      ),
+    replicasOf: () => 1,
+    runningOf: () => 1,
+  },
+  {
+    resource: defineResource({ ...batch, resource: "cronjobs", kind: "CronJob" }),
+    stopOf: () => suspension,
+    hasEnded: () => false,
+    replicasOf: () => 1,
+    // Nothing in it says of which spec its status is.
+    runningOf: ({ status }) => listAt(status, "active").length,
+  },
+  {
+    resource: defineResource({
+      group: "",
+      version: "v1",
+      namespaced: true,
+      resource: "pods",
+      kind: "Pod",
+    }),
+    stopOf: (pod) => ({ by: runsOnce(pod) ? "end" : "removal" }),
+    hasEnded: (pod) =>
+      runsOnce(pod) && ["Succeeded", "Failed"].includes(textAt(pod.status, "phase")),
+    replicasOf: () => 1,
+    runningOf: () => 1,
+  },
 ];
+
+function runsOnce({ spec }: StoredObject): boolean {
+  const policy = textAt(spec, "restartPolicy");
+  return policy !== "" && policy !== "Always";
+}
+
+export function listAt(value: JsonObject | undefined, name: string): readonly JsonObject[] {
+  const found = value?.[name];
+  return Array.isArray(found) ? (found as readonly JsonValue[]).filter(isJsonObject) : [];
+}
 
 export function objectAt(value: JsonValue | undefined, name: string): JsonObject {
   const found = value !== undefined && isJsonObject(value) ? value[name] : undefined;

@@ -13,6 +13,8 @@ import {
   stateLabel,
   stateUpsync,
   statusAnnotation,
+  stoppedForVolumes,
+  syncerFinalizer,
   takesOverFromAnnotation,
   volumeCopiedAnnotation,
   volumeHookAnnotation,
@@ -25,11 +27,11 @@ import { type ClaimState, claimStates } from "./claim-machine.ts";
 import type { Claim, Volume, WorkloadPart } from "./decide-volumes.ts";
 import {
   annotationCharactersMax,
-  countAt,
   objectAt,
   type StoredObject,
   textAt,
   textsAt,
+  type UserKind,
 } from "./objects.ts";
 
 /** A volume as it is upstream: which cluster it is in, and what it is. */
@@ -46,9 +48,6 @@ export interface Where {
   readonly namespaceIn: (cluster: string) => string | undefined;
 }
 
-/** Nothing runs: what is laid over the spec of a part that is fenced. */
-export const fence = '[{"op":"replace","path":"/replicas","value":0}]';
-
 export function broughtDiff(volume: string): string {
   return JSON.stringify([{ op: "add", path: "/volumeName", value: volume }]);
 }
@@ -57,7 +56,11 @@ export function broughtDiff(volume: string): string {
 const localSources = ["hostPath", "local", "emptyDir"];
 const sharedModes: ReadonlySet<string> = new Set(["ReadWriteMany", "ReadOnlyMany"]);
 
-export function volumeOf({ metadata, spec = {} }: StoredObject): KnownVolume | undefined {
+/** `nameOf` is how the SyncTarget is called where the claim is. */
+export function volumeOf(
+  { metadata, spec = {} }: StoredObject,
+  nameOf: (target: string) => string,
+): KnownVolume | undefined {
   const { labels, annotations } = metadata;
   const born = [...Object.keys(labels ?? {})]
     .filter((label) => stringMember(labels, label) === stateUpsync)
@@ -72,7 +75,7 @@ export function volumeOf({ metadata, spec = {} }: StoredObject): KnownVolume | u
   const held = stringMember(annotations, heldInClusterAnnotation) ?? "";
   const reference = objectAt(spec, "claimRef");
   return {
-    cluster,
+    cluster: nameOf(cluster),
     name,
     spec,
     isRetained: textAt(spec, "persistentVolumeReclaimPolicy") === "Retain",
@@ -156,31 +159,49 @@ function statesIn(text: string | undefined): ReadonlyMap<string, ClaimState> {
 }
 
 /** The claims that a workload uses by name. */
-export function claimsUsedBy({ spec = {} }: StoredObject): ReadonlySet<string> {
-  return claimNamesOf({ spec });
+export function claimsUsedBy({ spec = {} }: StoredObject, kind: UserKind): ReadonlySet<string> {
+  return claimNamesOf({ spec }, kind.resource);
 }
 
-/** Undefined for what is no part. */
-export function partOf(object: StoredObject, whole: string): WorkloadPart | undefined {
-  const { metadata, spec, status } = object;
-  const { labels, annotations } = metadata;
+/** Undefined for what is no part, and for one that has ended. */
+export function partOf(
+  object: StoredObject,
+  kind: UserKind,
+  whole: string,
+): WorkloadPart | undefined {
+  const { metadata } = object;
+  const { labels } = metadata;
   const cluster = assignedCluster(labels);
   if (cluster === undefined || stringMember(labels, ownedByLabel) === undefined) return undefined;
-  const diff = stringMember(annotations, specDiffAnnotation(cluster));
-  const isFenced = diff === fence;
-  const isTold =
-    isFenced && stringMember(annotations, appliedDiffAnnotation(cluster)) === diffHash(fence);
-  const isObserved = countAt(status, "observedGeneration", -1) >= (metadata.generation ?? 0);
-  // Pods that are ending still have their volumes. Clusters before 1.33 do not count them: there, only detaching tells.
-  const running = countAt(status, "replicas", 0) + countAt(status, "terminatingReplicas", 0);
+  if (kind.hasEnded(object)) return undefined;
   return {
-    whole,
+    whole: `${kind.resource.kind} ${whole}`,
     cluster,
-    replicas: countAt(spec, "replicas", 1),
+    replicas: kind.replicasOf(object),
     isGoing: metadata.deletionTimestamp !== undefined,
-    isStopped: isTold && isObserved && running === 0,
-    takesOverFrom: stringMember(annotations, takesOverFromAnnotation),
-    isOpened: stringMember(annotations, openedAnnotation(cluster)) !== undefined,
-    isFenced,
+    takesOverFrom: stringMember(metadata.annotations, takesOverFromAnnotation),
+    ...stoppingOf(object, kind, cluster),
   };
+}
+
+type Stopping = Pick<WorkloadPart, "isStopped" | "isOpened" | "isFenced" | "endsByItself">;
+
+function stoppingOf(object: StoredObject, kind: UserKind, cluster: string): Stopping {
+  const { annotations, finalizers = [] } = object.metadata;
+  const mark = stringMember(annotations, openedAnnotation(cluster));
+  const stop = kind.stopOf(object);
+  if (stop.by === "diff") {
+    const isFenced = stringMember(annotations, specDiffAnnotation(cluster)) === stop.diff;
+    const isTold =
+      isFenced && stringMember(annotations, appliedDiffAnnotation(cluster)) === diffHash(stop.diff);
+    const isStopped = isTold && kind.runningOf(object) === 0;
+    return { isStopped, isOpened: mark !== undefined, isFenced };
+  }
+  const isOpened = mark !== undefined;
+  if (stop.by === "end")
+    return { isStopped: !isOpened, isOpened, isFenced: false, endsByItself: true };
+  // Nothing of it is in the cluster without the syncer's finalizer, which is not put on while it is stopped.
+  const isFenced = mark === stoppedForVolumes;
+  const isStopped = isFenced && !finalizers.includes(syncerFinalizer(cluster));
+  return { isStopped, isOpened: isOpened && !isStopped, isFenced };
 }

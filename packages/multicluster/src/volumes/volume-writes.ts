@@ -17,6 +17,7 @@ import {
   specDiffAnnotation,
   stateLabel,
   stateSync,
+  stoppedForVolumes,
   syncerFinalizer,
   volumeCopyAnnotation,
   volumesAnnotation,
@@ -30,8 +31,13 @@ import type {
   VolumesDecision,
   WorkloadPart,
 } from "./decide-volumes.ts";
-import { persistentVolumeClaims, persistentVolumes, type StoredObject } from "./objects.ts";
-import { broughtDiff, fence, type KnownVolume } from "./read-facts.ts";
+import {
+  persistentVolumeClaims,
+  persistentVolumes,
+  type StoredObject,
+  type UserKind,
+} from "./objects.ts";
+import { broughtDiff, type KnownVolume } from "./read-facts.ts";
 
 export interface FoundClaim {
   readonly object: StoredObject;
@@ -40,46 +46,68 @@ export interface FoundClaim {
 
 export interface FoundPart {
   readonly object: StoredObject;
-  readonly resource: Resource<StoredObject>;
+  readonly kind: UserKind;
   readonly facts: WorkloadPart;
+  /** One number of it: what becomes of that is its coordinator's affair, who sees the claims. */
+  readonly isOrdinal?: boolean;
 }
 
 export interface FoundWhole {
   readonly object: StoredObject;
-  readonly resource: Resource<StoredObject>;
+  readonly kind: UserKind;
   readonly parts: readonly FoundPart[];
 }
 
-interface GroupWork {
+export interface GroupWork {
   readonly wholes: readonly FoundWhole[];
   readonly claims: readonly FoundClaim[];
   readonly parts: readonly FoundPart[];
   readonly decision: VolumesDecision;
+  /** Whether what else a part needs is there, before it may be. */
+  readonly isComplete: (part: FoundPart) => boolean;
 }
 
 type Marks = Record<string, string | null>;
+
+/** A cluster that the claims of a namespace may be in. */
+export interface Whereabouts {
+  /** Of the logical cluster that has its SyncTarget, and so its volumes. */
+  readonly client: Client;
+  /** What the SyncTarget is called there. */
+  readonly name: string;
+  /** What the namespace is called in the cluster. */
+  readonly namespace: string;
+}
 
 export class VolumeWrites {
   readonly #client: Client;
   readonly #cluster: ObjectKey["cluster"];
   readonly #events: EventRecorder;
   readonly #signal: AbortSignal;
+  readonly #whereabouts: (target: string) => Whereabouts | undefined;
 
   constructor(context: {
     readonly client: Client;
     readonly cluster: ObjectKey["cluster"];
     readonly signal: AbortSignal;
     readonly events: EventRecorder;
+    readonly whereabouts: (target: string) => Whereabouts | undefined;
   }) {
     this.#client = context.client;
     this.#cluster = context.cluster;
     this.#signal = context.signal;
     this.#events = context.events;
+    this.#whereabouts = context.whereabouts;
   }
 
   /** Whether everything is where it should be. */
-  async carryOut({ wholes, claims, parts, decision }: GroupWork): Promise<boolean> {
-    const decided = (part: FoundPart) => decision.parts.get(part.facts) as PartDecision;
+  async carryOut(work: GroupWork): Promise<boolean> {
+    const { wholes, claims, decision, isComplete } = work;
+    const parts = work.parts.filter(({ isOrdinal }) => isOrdinal !== true);
+    const decided = (part: FoundPart) => {
+      const { isFenced, isOpened } = decision.parts.get(part.facts) as PartDecision;
+      return { isFenced, isOpened: isOpened && (part.facts.isOpened || isComplete(part)) };
+    };
     for (const part of parts) if (decided(part).isFenced) await this.#markPart(part, decided(part));
     for (const claim of claims) {
       const next = decision.claims.get(claim.facts.name) as ClaimDecision;
@@ -109,14 +137,24 @@ export class VolumeWrites {
     return this.#mark(persistentVolumeClaims, object, marks);
   }
 
-  async #markPart(part: FoundPart, { isFenced, isOpened }: PartDecision): Promise<void> {
+  /** For one that nothing else keeps. */
+  async open(part: FoundPart): Promise<boolean> {
+    const marks = { [openedAnnotation(part.facts.cluster)]: volumesHolder };
+    return this.#mark(part.kind.resource, part.object, marks);
+  }
+
+  async make(claim: Pick<StoredObject, "metadata" | "spec">): Promise<void> {
+    try {
+      await this.#client.resource(persistentVolumeClaims).create(claim, { signal: this.#signal });
+    } catch (error) {
+      if (!isStatusError(error, "AlreadyExists")) throw error;
+    }
+  }
+
+  async #markPart(part: FoundPart, next: PartDecision): Promise<void> {
     const { cluster } = part.facts;
-    const marks: Marks = { [openedAnnotation(cluster)]: isOpened ? volumesHolder : null };
-    // What people lay over the spec themselves is theirs.
-    if (isFenced || part.facts.isFenced)
-      marks[specDiffAnnotation(cluster)] = isFenced ? fence : null;
-    await this.#mark(part.resource, part.object, marks);
-    if (!isFenced || part.facts.isFenced) return;
+    await this.#mark(part.kind.resource, part.object, marksOf(part, next));
+    if (!next.isFenced || part.facts.isFenced) return;
     const message = `it is stopped in ${cluster} until its volumes are where it is to be`;
     this.#events.record(this.#cluster, part.object, { type: "Normal", reason: "Fenced", message });
   }
@@ -132,13 +170,15 @@ export class VolumeWrites {
         names.set(cluster, copy);
         continue;
       }
+      const where = this.#whereabouts(cluster);
+      // Not registered any more: who wanted it there is told otherwise by the next look.
+      if (where === undefined) continue;
       const volume = facts.volumes.get(from) as KnownVolume;
       const name = broughtName(object, cluster);
-      const { claimRef: _claim, nodeAffinity: _nodes, ...spec } = volume.spec;
-      const resource = this.#client.resource(persistentVolumes);
+      const resource = where.client.resource(persistentVolumes);
       const wanted = {
-        metadata: { name, labels: { [clusterLabel]: cluster } },
-        spec: { ...spec, persistentVolumeReclaimPolicy: "Retain" } as JsonObject,
+        metadata: { name, labels: { [clusterLabel]: where.name } },
+        spec: broughtSpec(volume, { namespace: where.namespace, name: facts.name }),
       };
       try {
         await resource.create(wanted, { signal: this.#signal });
@@ -152,9 +192,10 @@ export class VolumeWrites {
 
   async #removeVolume(facts: Claim, target: string): Promise<void> {
     const volume = facts.volumes.get(target);
-    if (volume === undefined) return;
+    const where = this.#whereabouts(target);
+    if (volume === undefined || where === undefined) return;
     try {
-      await this.#client
+      await where.client
         .resource(persistentVolumes)
         .delete({ name: volume.name }, { signal: this.#signal });
     } catch (error) {
@@ -212,7 +253,7 @@ export class VolumeWrites {
       }
     }
     const isQuiet = Object.keys(waiting).length === 0;
-    await this.#mark(whole.resource, whole.object, {
+    await this.#mark(whole.kind.resource, whole.object, {
       [volumesInAnnotation]: tie ?? null,
       [volumesAnnotation]: isQuiet ? null : JSON.stringify(waiting),
     });
@@ -248,6 +289,19 @@ export class VolumeWrites {
   }
 }
 
+function marksOf({ object, kind, facts }: FoundPart, { isFenced, isOpened }: PartDecision): Marks {
+  const { cluster } = facts;
+  const stop = kind.stopOf(object);
+  const opened = openedAnnotation(cluster);
+  if (stop.by === "removal")
+    return { [opened]: isFenced ? stoppedForVolumes : isOpened ? volumesHolder : null };
+  const marks: Marks = { [opened]: isOpened ? volumesHolder : null };
+  // What people lay over the spec themselves is theirs.
+  if (stop.by === "diff" && (isFenced || facts.isFenced))
+    marks[specDiffAnnotation(cluster)] = isFenced ? stop.diff : null;
+  return marks;
+}
+
 function changed(wanted: Marks, current: Readonly<Record<string, string>> | undefined): Marks {
   return Object.fromEntries(
     Object.entries(wanted).filter(
@@ -262,6 +316,19 @@ function holderMarks({ metadata }: StoredObject, target: string, isHeld: boolean
   const others = holders.filter((one) => one !== volumesHolder);
   const next = isHeld ? [...others, volumesHolder] : others;
   return { [softFinalizersAnnotation(target)]: next.length === 0 ? null : next.join(",") };
+}
+
+/** The same storage, kept for this claim: without its name anybody's claim in the cluster could have it. */
+function broughtSpec(
+  { spec }: KnownVolume,
+  claim: { readonly namespace: string; readonly name: string },
+): JsonObject {
+  const { nodeAffinity: _nodes, ...rest } = spec as { nodeAffinity?: JsonObject };
+  return {
+    ...rest,
+    persistentVolumeReclaimPolicy: "Retain",
+    claimRef: { apiVersion: "v1", kind: "PersistentVolumeClaim", ...claim },
+  } as JsonObject;
 }
 
 /** The same for every try. PersistentVolumes of a cluster have no namespaces to keep them apart. */

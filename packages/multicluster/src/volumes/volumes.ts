@@ -6,42 +6,76 @@
  * start.
  */
 import { type Clock, systemClock } from "@kcp-ts/machinery/base";
+import type { ClusterName } from "@kcp-ts/machinery/names";
 import { isStatusError } from "@kcp-ts/machinery/status";
 import {
   type Client,
+  type Clusters,
   Controller,
   EventRecorder,
   type KubernetesObject,
-  logicalClusters,
   Manager,
   type ObjectKey,
   type ObjectStore,
   type ReconcileResult,
   type Resource,
 } from "@kcp-ts/sdk";
-import { ownedByLabel, type SyncTarget, syncTargets } from "../api/index.ts";
 import {
+  type NamedTarget,
+  ownedByLabel,
+  type SyncTarget,
+  syncTargets,
+  targetNameIn,
+} from "../api/index.ts";
+import {
+  claimTemplatesOf,
   isWhole,
   metadataAndTargets,
   ownerLabelValue,
+  syncsClaims,
   type Target,
   targetOf,
 } from "../coordination/index.ts";
 import { downstreamNamespace } from "../syncer/index.ts";
-import { decideVolumes, type Sight, type WorkloadPart } from "./decide-volumes.ts";
-import { groupsOf } from "./groups.ts";
+import {
+  decideVolumes,
+  type Sight,
+  type VolumesInput,
+  type WorkloadPart,
+} from "./decide-volumes.ts";
+import { type Group, groupsOf } from "./groups.ts";
 import {
   persistentVolumeClaims,
   persistentVolumes,
   type StoredObject,
-  workloadKinds,
+  statefulSets,
+  type UserKind,
+  userKinds,
 } from "./objects.ts";
+import { claimFrom, isComplete, type OrdinalSet, ordinalSetOf } from "./ordinal-users.ts";
 import { claimOf, claimsUsedBy, type KnownVolume, partOf, volumeOf } from "./read-facts.ts";
-import { type FoundClaim, type FoundPart, type FoundWhole, VolumeWrites } from "./volume-writes.ts";
+import {
+  type FoundClaim,
+  type FoundPart,
+  type FoundWhole,
+  type GroupWork,
+  VolumeWrites,
+  type Whereabouts,
+} from "./volume-writes.ts";
+
+/** Which SyncTargets logical clusters use, their own and those of others. */
+export interface UsedTargets extends Clusters {
+  /** Workspaces that use the clusters of this one. */
+  tenantsOf(home: ClusterName): readonly ClusterName[];
+}
 
 export interface VolumesOptions {
   /** Of the server, not of one cluster of it. Must be allowed everything. */
   readonly client: Client;
+  /** Where SyncTargets are watched; run by the caller. */
+  readonly targets: UsedTargets;
+  /** The SyncTarget that objects in a logical cluster mean by a name. */
+  readonly targetOf: (cluster: string, target: string) => NamedTarget;
   readonly clock?: Clock;
   /** Namespaces at a time. */
   readonly concurrency?: number;
@@ -60,8 +94,7 @@ const lookAgainMs = 10_000;
 
 export function volumes(options: VolumesOptions): Volumes {
   const { client, clock = systemClock, onError, concurrency = concurrencyDefault } = options;
-  const whole = logicalClusters({ client, clock, onError });
-  const clusters = metadataAndTargets({ client, targets: whole, clock, onError });
+  const clusters = metadataAndTargets({ ...options, clock, onError });
   const events = new EventRecorder({
     component: "volumes",
     client: (cluster) => client.inCluster(cluster),
@@ -69,129 +102,267 @@ export function volumes(options: VolumesOptions): Volumes {
     onError,
   });
   const seenClaims = clusters.source(persistentVolumeClaims).store;
+  const usedTargets = clusters.source<SyncTarget, string>(syncTargets, { transform: nameOf }).store;
+  const seenSets = clusters.source(statefulSets).store;
+  const work = { ...options, events, seenClaims, seenSets, usedTargets };
   const ofNamespace = (_object: KubernetesObject, { cluster, namespace }: ObjectKey) => [
     { cluster, namespace, name: "" },
   ];
   /** Volumes and clusters are of no namespace: all that have claims are looked at. */
-  const ofCluster = (_object: unknown, { cluster }: ObjectKey) => {
-    const namespaces = new Set(seenClaims.list({ cluster }).map((one) => one.metadata.namespace));
+  const ofCluster = (_object: unknown, { cluster }: Pick<ObjectKey, "cluster">) => {
+    const seen = [...seenClaims.list({ cluster }), ...seenSets.list({ cluster })];
+    const namespaces = new Set(seen.map((one) => one.metadata.namespace));
     return [...namespaces].map((namespace = "") => ({ cluster, namespace, name: "" }));
   };
+  /** Volumes are where the SyncTarget is, claims may be in all that use it. */
+  const ofUsers = (object: unknown, key: ObjectKey) =>
+    [key.cluster, ...options.targets.tenantsOf(key.cluster)].flatMap((cluster) =>
+      ofCluster(object, { cluster }),
+    );
   const controller = new Controller({
     name: "volumes",
     clusters,
     concurrency,
     clock,
     onError,
-    reconcile: (key, context) =>
-      reconcile(key, {
-        ...context,
-        seenClaims,
-        writes: new VolumeWrites({ ...context, cluster: key.cluster, events }),
-      }),
+    reconcile: (key, { signal }) => reconcile(key, work, signal),
   })
     .watch(persistentVolumeClaims, { map: ofNamespace })
-    .watch(persistentVolumes, { map: ofCluster })
+    .watch(persistentVolumes, { map: ofUsers })
     .watch<SyncTarget, Target>(syncTargets, { transform: targetOf, map: ofCluster });
-  for (const resource of workloadKinds) controller.watch(resource, { map: ofNamespace });
+  for (const { resource } of userKinds) {
+    const predicate = ({ object }: { readonly object: KubernetesObject }) => isConcerned(object);
+    controller.watch(resource, { predicate, map: ofNamespace });
+  }
   return {
     async run(signal) {
-      await new Manager({ clusters: [whole, clusters], controllers: [controller] }).run(signal);
+      await new Manager({ clusters: [clusters], controllers: [controller] }).run(signal);
       await events.flush();
     },
   };
 }
 
-interface Work {
-  readonly client: Client;
-  readonly signal: AbortSignal;
-  readonly seenClaims: ObjectStore<KubernetesObject>;
-  readonly writes: VolumeWrites;
+const nameOf = ({ metadata }: SyncTarget) => metadata.name;
+
+/** A whole or a part; not what was copied up from a cluster, of which there may be many. */
+function isConcerned(object: KubernetesObject): boolean {
+  return isWhole(object) || object.metadata.labels?.[ownedByLabel] !== undefined;
 }
 
-async function reconcile(key: ObjectKey, work: Work): Promise<ReconcileResult> {
-  const { client, signal, seenClaims, writes } = work;
+interface Work extends VolumesOptions {
+  readonly events: EventRecorder;
+  readonly seenClaims: ObjectStore<KubernetesObject>;
+  readonly seenSets: ObjectStore<KubernetesObject>;
+  /** Names of SyncTargets, as the logical clusters that use them have them. */
+  readonly usedTargets: ObjectStore<string>;
+}
+
+async function reconcile(
+  key: ObjectKey,
+  work: Work,
+  signal: AbortSignal,
+): Promise<ReconcileResult> {
   const { cluster, namespace } = key;
-  if (seenClaims.list({ cluster, namespace }).length === 0) return;
-  const found = await read(client, namespace, signal);
-  const sight = (name: string): Sight => {
-    const target = found.targets.get(name);
-    return target === undefined ? "gone" : targetOf(target).isReady ? "seen" : "lost";
-  };
-  const showsVolumes = (name: string) => {
-    const target = found.targets.get(name);
-    return target !== undefined && targetOf(target).synced?.includes("persistentvolumes") !== false;
-  };
-  const namespaceIn = (name: string) => {
-    const uid = found.targets.get(name)?.metadata.uid;
-    return uid && downstreamNamespace({ cluster, name, uid }, { cluster, namespace });
-  };
+  const seen = [work.seenClaims, work.seenSets];
+  if (seen.every((store) => store.list({ cluster, namespace }).length === 0)) return;
+  const client = work.client.inCluster(cluster);
+  const [places, found] = await Promise.all([
+    readPlaces(key, work, signal),
+    read(client, namespace, signal),
+  ]);
+  const view = viewOf(places.targets);
+  const { whereabouts, isManaged } = view;
+  const writes = new VolumeWrites({ client, cluster, events: work.events, signal, whereabouts });
   const claims = new Map<string, FoundClaim>();
   for (const object of found.claims) {
     const { name } = object.metadata;
-    const facts = claimOf(object, found.volumes, { name, namespaceIn });
-    claims.set(name, { object, facts });
+    const namespaceIn = (target: string) => whereabouts(target)?.namespace;
+    claims.set(name, { object, facts: claimOf(object, places.volumes, { name, namespaceIn }) });
   }
   let isSettled = true;
   for (const claim of claims.values()) if (await writes.letGo(claim)) isSettled = false;
   // What was written leads to another look.
   if (!isSettled) return;
-  for (const group of groupsOf(found.users)) {
-    const own = [...group.claims].flatMap((name) => {
-      const claim = claims.get(name);
-      return claim === undefined || claim.object.metadata.deletionTimestamp !== undefined
-        ? []
-        : [claim];
-    });
-    // A claim that is not there yet, or not any more: its Pods wait for it in every cluster.
-    if (own.length < group.claims.size) continue;
-    const parts = group.wholes.flatMap(({ parts }) => parts);
-    const decision = decideVolumes({
-      claims: own.map(({ facts }) => facts),
-      parts: parts.map(({ facts }) => facts),
-      sight,
-      showsVolumes,
-    });
-    isSettled = (await writes.carryOut({ ...group, claims: own, parts, decision })) && isSettled;
+  const homeOf = (name: string) => claims.get(name)?.facts.home;
+  const sets = found.wholes.flatMap((whole) => ordinalSetOf(whole, homeOf) ?? []);
+  if (await makeClaims(sets, claims, isManaged, writes)) return;
+  const isReady = (part: FoundPart) => {
+    const set = sets.find(({ whole }) => whole.parts.includes(part));
+    if (set === undefined || !isManaged(part.facts.cluster)) return true;
+    return isComplete(part, set, (name) => claims.get(name));
+  };
+  const users = [...usersOf(found.wholes), ...sets.flatMap(ordinalUsersOf)];
+  for (const group of groupsOf(users)) {
+    const decided = decideGroup(group, claims, view);
+    if (decided === undefined) continue;
+    isSettled = (await writes.carryOut({ ...decided, isComplete: isReady })) && isSettled;
+  }
+  for (const { whole } of sets) {
+    if (claimsUsedBy(whole.object, whole.kind).size > 0) continue;
+    for (const part of whole.parts) if (isReady(part)) await writes.open(part);
   }
   return isSettled ? undefined : { requeueAfterMs: lookAgainMs };
 }
 
-interface Found {
-  readonly targets: ReadonlyMap<string, SyncTarget>;
-  readonly claims: readonly StoredObject[];
+/** What is to be known of clusters, by the names that objects have for them. */
+interface View extends Required<Pick<VolumesInput, "sight" | "showsVolumes">> {
+  readonly whereabouts: (name: string) => Whereabouts | undefined;
+  /** Whether claims are synced to it. */
+  readonly isManaged: (name: string) => boolean;
+}
+
+function viewOf(targets: ReadonlyMap<string, Place>): View {
+  const known = (name: string) => {
+    const target = targets.get(name)?.target;
+    return target === undefined ? undefined : targetOf(target);
+  };
+  return {
+    whereabouts: (name) => targets.get(name),
+    isManaged(name) {
+      const target = known(name);
+      return target !== undefined && syncsClaims(target);
+    },
+    sight(name): Sight {
+      const target = known(name);
+      return target === undefined ? "gone" : target.isReady ? "seen" : "lost";
+    },
+    showsVolumes(name) {
+      const target = known(name);
+      return target !== undefined && target.synced?.includes("persistentvolumes") !== false;
+    },
+  };
+}
+
+/** Undefined as long as a claim is not there yet, or not any more: Pods wait for it in every cluster. */
+function decideGroup(
+  group: Group<User["whole"]>,
+  claims: ReadonlyMap<string, FoundClaim>,
+  view: View,
+): Omit<GroupWork, "isComplete"> | undefined {
+  const own = [...group.claims].flatMap((name) => {
+    const claim = claims.get(name);
+    return claim?.object.metadata.deletionTimestamp === undefined ? (claim ?? []) : [];
+  });
+  if (own.length < group.claims.size) return undefined;
+  const parts = group.wholes.flatMap((whole) => whole.parts);
+  const decision = decideVolumes({
+    ...view,
+    claims: own.map(({ facts }) => facts),
+    parts: parts.map(({ facts }) => facts),
+  });
+  const wholes = group.wholes.filter(({ isOrdinal }) => isOrdinal !== true);
+  return { wholes, claims: own, parts, decision };
+}
+
+/** Those that are missing for numbers in clusters that sync claims. Whether there were any. */
+async function makeClaims(
+  sets: readonly OrdinalSet[],
+  claims: ReadonlyMap<string, FoundClaim>,
+  isManaged: (cluster: string) => boolean,
+  writes: VolumeWrites,
+): Promise<boolean> {
+  let isAnyMissing = false;
+  for (const { whole, templates, users } of sets) {
+    for (const { ordinal, cluster } of users) {
+      if (!isManaged(cluster)) continue;
+      for (const template of templates) {
+        const claim = claimFrom(template, whole.object, ordinal);
+        if (claims.has(claim.metadata.name)) continue;
+        isAnyMissing = true;
+        await writes.make(claim);
+      }
+    }
+  }
+  return isAnyMissing;
+}
+
+interface User {
+  readonly whole: FoundWhole & { readonly isOrdinal?: boolean };
+  readonly claims: ReadonlySet<string>;
+}
+
+function usersOf(wholes: readonly FoundWhole[]): readonly User[] {
+  return wholes.flatMap((whole) => {
+    const claims = claimsUsedBy(whole.object, whole.kind);
+    return claims.size === 0 ? [] : [{ whole, claims }];
+  });
+}
+
+/** Each number for itself. */
+function ordinalUsersOf({ whole, users }: OrdinalSet): readonly User[] {
+  const { object, kind } = whole;
+  return users.map(({ claims, parts }) => {
+    const found = parts.map((facts) => ({ object, kind, facts, isOrdinal: true }));
+    return { whole: { object, kind, parts: found, isOrdinal: true }, claims };
+  });
+}
+
+interface Place extends Whereabouts {
+  readonly target: SyncTarget;
+}
+
+/** The clusters that objects of a namespace may be in, by the names that they have there, and the volumes that are known of them. Read where their SyncTargets are. */
+async function readPlaces(
+  { cluster, namespace }: ObjectKey,
+  { client, usedTargets, targetOf: meant }: Work,
+  signal: AbortSignal,
+): Promise<{
+  readonly targets: ReadonlyMap<string, Place>;
   readonly volumes: readonly KnownVolume[];
-  readonly users: readonly { readonly whole: FoundWhole; readonly claims: ReadonlySet<string> }[];
+}> {
+  const used = new Map(usedTargets.list({ cluster }).map((name) => [name, meant(cluster, name)]));
+  const homes = new Set([cluster as string, ...[...used.values()].map((one) => one.cluster)]);
+  const targets = new Map<string, Place>();
+  const volumes: KnownVolume[] = [];
+  for (const home of homes) {
+    const there = client.inCluster(home);
+    const [{ items }, known] = await Promise.all([
+      there.resource(syncTargets).list({ signal }),
+      listed(there, persistentVolumes, { signal }),
+    ]);
+    const nameHere = (name: string) => targetNameIn(cluster, { cluster: home, name });
+    for (const target of items) {
+      const { name, uid = "" } = target.metadata;
+      const isUsed = home === cluster || used.has(nameHere(name));
+      const own = { cluster: home, name, uid };
+      const inside = downstreamNamespace(own, { cluster, namespace });
+      if (isUsed) targets.set(nameHere(name), { target, client: there, name, namespace: inside });
+    }
+    volumes.push(...known.flatMap((object) => volumeOf(object, nameHere) ?? []));
+  }
+  return { targets, volumes };
+}
+
+interface Found {
+  readonly claims: readonly StoredObject[];
+  /** What may use claims. */
+  readonly wholes: readonly FoundWhole[];
 }
 
 async function read(client: Client, namespace: string, signal: AbortSignal): Promise<Found> {
-  const [{ items: targets }, claims, known, ...workloads] = await Promise.all([
-    client.resource(syncTargets).list({ signal }),
+  const [claims, ...workloads] = await Promise.all([
     listed(client, persistentVolumeClaims, { namespace, signal }),
-    listed(client, persistentVolumes, { signal }),
-    ...workloadKinds.map((kind) => listed(client, kind, { namespace, signal })),
+    ...userKinds.map(({ resource }) => listed(client, resource, { namespace, signal })),
   ]);
-  const users = workloads.flatMap((items, index) =>
-    usersOf(items, workloadKinds[index] as Resource<StoredObject>),
-  );
-  const found = known.flatMap((object) => volumeOf(object) ?? []);
-  const byName = new Map(targets.map((target) => [target.metadata.name, target]));
-  return { targets: byName, claims, volumes: found, users };
+  const wholes = workloads.flatMap((items, index) => wholesOf(items, userKinds[index] as UserKind));
+  return { claims, wholes };
 }
 
-function usersOf(items: readonly StoredObject[], resource: Resource<StoredObject>): Found["users"] {
-  const wholes = items.filter((object) => isWhole(object) && claimsUsedBy(object).size > 0);
+function wholesOf(items: readonly StoredObject[], kind: UserKind): readonly FoundWhole[] {
+  const usesClaims = (object: StoredObject) =>
+    claimsUsedBy(object, kind).size > 0 || claimTemplatesOf(object).length > 0;
+  const wholes = items.filter(
+    (object) => isWhole(object) && !kind.hasEnded(object) && usesClaims(object),
+  );
   return wholes.map((object) => {
-    const label = ownerLabelValue(object.metadata.name);
+    const { name } = object.metadata;
+    const label = ownerLabelValue(name);
     const parts = items.flatMap((part): readonly FoundPart[] => {
       if (part.metadata.labels?.[ownedByLabel] !== label) return [];
-      const facts: WorkloadPart | undefined = partOf(
-        part,
-        `${resource.kind}/${object.metadata.name}`,
-      );
-      return facts === undefined ? [] : [{ object: part, resource, facts }];
+      const facts: WorkloadPart | undefined = partOf(part, kind, name);
+      return facts === undefined ? [] : [{ object: part, kind, facts }];
     });
-    return { whole: { object, resource, parts }, claims: claimsUsedBy(object) };
+    return { object, kind, parts };
   });
 }
 

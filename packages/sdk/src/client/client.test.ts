@@ -378,6 +378,22 @@ describe("reading a watch", () => {
     assert.deepEqual(await names([encode(event + event.slice(0, 20))]), ["ä€"]);
   });
 
+  it("gives the members asked for and no others, and errors whole", async () => {
+    const object =
+      '{"apiVersion":"v1","kind":"ConfigMap","metadata":{"uid":"u","name":"a"},"data":{"b":"c"}}';
+    const error = '{"kind":"Status","code":410,"reason":"Expired","message":"too old"}';
+    const lines = [`{"type":"ADDED","object":${object}}`, `{"type":"ERROR","object":${error}}`];
+    const { maps } = scripted(() => ({
+      status: 200,
+      body: chunks(encode(`${lines.join("\n")}\n`)),
+    }));
+    const batches = maps.watchBatches({ members: { metadata: { name: true } } });
+    const expected = { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "a" } };
+    const first = await batches.next();
+    assert.deepEqual(first.value, [{ type: "ADDED", object: expected }]);
+    await assert.rejects(batches.next(), { reason: "Expired", message: "too old" });
+  });
+
   it("refuses what is not an event, and a line without end", async () => {
     await assert.rejects(names([encode('{"type":"NEWS","object":{"metadata":{}}}\n')]));
     await assert.rejects(names([encode("[]\n")]));

@@ -136,19 +136,15 @@ export class Client {
 
   /** Sends a request and reads the answer whole, in the time that a request has. */
   async read(request: ClientRequest): Promise<ReadResponse> {
-    const { signal } = request;
-    const deadline =
-      signal === undefined
-        ? this.#deadlines.start()
-        : startDeadline({
-            clock: this.clock,
-            timeoutMs: this.#requestTimeoutMs,
-            signal,
-            what: `${request.method} ${request.path}`,
-          });
+    const deadline = this.#deadlines.start(request.signal);
     try {
       const response = await this.#send(request, deadline.signal);
       return { headers: response.headers, text: await response.body.text() };
+    } catch (error) {
+      const isOurs = error === deadline.signal.reason && request.signal?.aborted !== true;
+      if (!isOurs) throw error;
+      const what = `${request.method} ${request.path}`;
+      throw new TransportError("timeout", `${what} took longer than ${this.#requestTimeoutMs} ms`);
     } finally {
       deadline.cancel();
     }

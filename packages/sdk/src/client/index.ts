@@ -18,6 +18,7 @@ export {
   InProcessTransport,
 } from "./in-process-transport.ts";
 export type { LazyList } from "./list-text.ts";
+export type { MemberTree } from "./member-picker.ts";
 export {
   clusterAnnotation,
   type DynamicObject,
@@ -41,6 +42,7 @@ export type {
   GetOptions,
   JsonPatchOperation,
   ListOptions,
+  MemberOptions,
   ObjectName,
   PageOptions,
   Patch,

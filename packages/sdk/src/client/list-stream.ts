@@ -6,7 +6,9 @@
  */
 import { isJsonObject, type JsonObject, parseJson } from "@kcp-ts/machinery/json";
 import { completed, metadataOf, readList } from "./list-text.ts";
+import type { MemberTree } from "./member-picker.ts";
 import type { KubernetesObject, ListMeta } from "./object.ts";
+import { joined, objectReader, type ReadObject } from "./object-reader.ts";
 
 /** As few as a watch hands on at a time, and for the same reason: whatever is being worked on is kept by the garbage collector. */
 const batchItemsMax = 4;
@@ -14,15 +16,23 @@ const batchItemsMax = 4;
 /** Reads one list: `take` for every chunk of it, `end` behind the last. */
 export class ListReader<Object extends KubernetesObject> {
   readonly #cutter = new ItemCutter();
+  readonly #read: ReadObject;
   #head: JsonObject | undefined;
   /** Items without a kind, in a list that tells its own behind them. */
   readonly #early: unknown[] = [];
 
+  /** With `members`, objects have no others; apiVersion and kind are always there. A list that is read as a whole has all. */
+  constructor(members?: MemberTree) {
+    this.#read = objectReader(
+      members === undefined ? undefined : { apiVersion: true, kind: true, ...members },
+    );
+  }
+
   /** The items that the chunk completes, in batches. */
   *take(chunk: Uint8Array): Generator<Object[]> {
     let batch: Object[] = [];
-    for (const text of this.#cutter.cut(chunk)) {
-      const item = parseJson(text).value;
+    for (const bytes of this.#cutter.cut(chunk)) {
+      const item = this.#read(bytes);
       this.#head ??= this.#cutter.headSoFar();
       const isEarly = isJsonObject(item) && item["kind"] === undefined;
       if (isEarly && this.#head["kind"] === undefined) {
@@ -55,7 +65,6 @@ const itemsKey = new TextEncoder().encode('"items":[');
 
 /** Tells the bytes of the items from those around them, over the borders of chunks. */
 class ItemCutter {
-  readonly #decoder = new TextDecoder();
   /** The bytes outside of the items. */
   readonly #around: Uint8Array[] = [];
   /** Of the item that the last chunk ended in. */
@@ -72,21 +81,22 @@ class ItemCutter {
     return this.#hasItems;
   }
 
-  /** The texts of the items that this chunk completes. */
-  *cut(chunk: Uint8Array): Generator<string> {
+  /** The bytes of the items that this chunk completes. */
+  *cut(chunk: Uint8Array): Generator<Uint8Array> {
     let from = 0;
     for (let i = 0; i < chunk.length; i++) {
-      const byte = chunk[i] as number;
       if (this.#isInText) {
-        this.#inText(byte);
+        i = this.#isInItems ? this.#skipText(chunk, i) : this.#inText(chunk, i);
         continue;
       }
+      const byte = chunk[i] as number;
       const isEnd =
         this.#isInItems && this.#depth === 0 && (byte === comma || byte === closeBracket);
       if (isEnd) {
-        const text = this.#item(chunk.subarray(from, i));
+        const item = joined(this.#begun, chunk.subarray(from, i));
+        if (this.#begun.length > 0) this.#begun = [];
         from = i + 1;
-        if (text.trim() !== "") yield text;
+        if (!item.every(isSpace)) yield item;
         if (byte === closeBracket) {
           this.#isInItems = false;
           this.#depth = 2;
@@ -117,11 +127,34 @@ class ItemCutter {
     return text + decoder.decode();
   }
 
-  #inText(byte: number): void {
-    if (!this.#isInItems) this.#match(byte);
+  /** Looks at one byte of a text outside of the items: it may be their key. */
+  #inText(chunk: Uint8Array, at: number): number {
+    const byte = chunk[at] as number;
+    this.#match(byte);
     if (this.#isEscaped) this.#isEscaped = false;
     else if (byte === backslash) this.#isEscaped = true;
     else if (byte === quote) this.#isInText = false;
+    return at;
+  }
+
+  /** To the end of a text in an item, or of the chunk; returns the last byte that was looked at. */
+  #skipText(chunk: Uint8Array, from: number): number {
+    let i = from;
+    if (this.#isEscaped) {
+      this.#isEscaped = false;
+      i++;
+    }
+    for (; i < chunk.length; i++) {
+      const byte = chunk[i];
+      if (byte === quote) {
+        this.#isInText = false;
+        return i;
+      }
+      if (byte !== backslash) continue;
+      i++;
+      this.#isEscaped = i === chunk.length;
+    }
+    return i;
   }
 
   /** Whether the items begin behind this byte. */
@@ -149,14 +182,10 @@ class ItemCutter {
     this.#matched++;
     return this.#matched === itemsKey.length;
   }
+}
 
-  #item(end: Uint8Array): string {
-    if (this.#begun.length === 0) return this.#decoder.decode(end);
-    let text = "";
-    for (const part of this.#begun) text += this.#decoder.decode(part, { stream: true });
-    this.#begun = [];
-    return text + this.#decoder.decode(end);
-  }
+function isSpace(byte: number): boolean {
+  return byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
 }
 
 const quote = 0x22;

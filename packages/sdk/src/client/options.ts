@@ -1,6 +1,7 @@
 /** What the verbs take. Names and meanings are those of the Kubernetes API; booleans stand for their only value. */
 import type { JsonValue } from "@kcp-ts/machinery/json";
 import type { CallOptions } from "./client.ts";
+import type { MemberTree } from "./member-picker.ts";
 
 export interface ObjectName {
   /** Left out for resources without namespaces. */
@@ -30,6 +31,12 @@ export interface ListOptions extends CallOptions, SelectorOptions {
 export interface PageOptions extends Omit<ListOptions, "limit" | "continue"> {
   /** Objects per request. */
   readonly pageSize?: number;
+}
+
+/** For who looks at little of many objects: the rest of them is not even parsed. */
+export interface MemberOptions {
+  /** Objects have these members, apiVersion and kind, and hardly ever others: `{ metadata: { name: true, labels: true } }`. */
+  readonly members?: MemberTree | undefined;
 }
 
 export interface WatchOptions extends CallOptions, SelectorOptions {

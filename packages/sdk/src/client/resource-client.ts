@@ -23,6 +23,7 @@ import {
   type DeleteOptions,
   type GetOptions,
   type ListOptions,
+  type MemberOptions,
   type ObjectName,
   type PageOptions,
   type Patch,
@@ -111,12 +112,12 @@ export class ResourceClient<Object extends KubernetesObject> {
    * The items of one consistent listing as they come, a few at a time: never a page of them at once. For who takes them quickly: the time that a request
    * has goes on meanwhile. Returns what the last page says of the list. A `pageSize` of 0 asks for everything in one answer.
    */
-  async *batches(options: PageOptions = {}): AsyncGenerator<Object[], ListMeta> {
-    const { pageSize, resourceVersion, resourceVersionMatch, ...rest } = options;
+  async *batches(options: PageOptions & MemberOptions = {}): AsyncGenerator<Object[], ListMeta> {
+    const { pageSize, resourceVersion, resourceVersionMatch, members, ...rest } = options;
     const limit = pageSize ?? pageSizeDefault;
     let page: ListOptions = { ...rest, resourceVersion, resourceVersionMatch, limit };
     for (;;) {
-      const reader = new ListReader<Object>();
+      const reader = new ListReader<Object>(members);
       for await (const chunk of this.client.chunks(this.#listRequest(page, {})))
         for (const batch of reader.take(chunk)) yield batch;
       const { items, metadata } = reader.end();
@@ -151,8 +152,11 @@ export class ResourceClient<Object extends KubernetesObject> {
     for await (const batch of this.watchBatches(options)) yield* batch;
   }
 
-  async *watchBatches(options: WatchOptions = {}): AsyncGenerator<WatchEvent<Object>[]> {
-    const { signal, namespace, retriesMax, onOpen, sendInitialEvents, ...query } = options;
+  /** The same as they come, a few at a time. */
+  async *watchBatches(
+    options: WatchOptions & MemberOptions = {},
+  ): AsyncGenerator<WatchEvent<Object>[]> {
+    const { signal, namespace, retriesMax, onOpen, sendInitialEvents, members, ...query } = options;
     const path = withQuery(this.#path({ namespace }), {
       watch: true,
       ...query,
@@ -163,7 +167,7 @@ export class ResourceClient<Object extends KubernetesObject> {
     try {
       const response = await this.client.send({ method: "GET", path, signal, retriesMax });
       onOpen?.();
-      yield* watchBatches<Object>(response.body);
+      yield* watchBatches<Object>(response.body, members);
     } catch (error) {
       if (!signal?.aborted) throw error;
     }

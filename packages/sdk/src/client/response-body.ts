@@ -1,12 +1,17 @@
 /** A ResponseBody out of what a server in the same process has at hand. Text stays text: nothing is encoded to be decoded. */
-import type { ResponseBody } from "./transport.ts";
+import { type ResponseBody, TransportError } from "./transport.ts";
 
 export type BodySource = string | Uint8Array | AsyncIterable<Uint8Array>;
 
 export function responseBody(source: BodySource): ResponseBody {
   if (typeof source === "string") {
     return {
-      text: () => Promise.resolve(source),
+      text: async (bytesMax = Number.POSITIVE_INFINITY) => {
+        // Most often a look at the length will do: a character has three bytes at most.
+        if (3 * source.length > bytesMax)
+          refuseBeyond(bytesMax, new TextEncoder().encode(source).length);
+        return source;
+      },
       async *[Symbol.asyncIterator]() {
         yield new TextEncoder().encode(source);
       },
@@ -14,21 +19,38 @@ export function responseBody(source: BodySource): ResponseBody {
   }
   if (source instanceof Uint8Array) {
     return {
-      text: () => Promise.resolve(new TextDecoder().decode(source)),
+      text: async (bytesMax = Number.POSITIVE_INFINITY) => {
+        refuseBeyond(bytesMax, source.length);
+        return new TextDecoder().decode(source);
+      },
       async *[Symbol.asyncIterator]() {
         yield source;
       },
     };
   }
   return {
-    text: () => readText(source),
+    text: (bytesMax) => readText(source, bytesMax),
     [Symbol.asyncIterator]: () => source[Symbol.asyncIterator](),
   };
 }
 
-async function readText(source: AsyncIterable<Uint8Array>): Promise<string> {
+async function readText(
+  source: AsyncIterable<Uint8Array>,
+  bytesMax = Number.POSITIVE_INFINITY,
+): Promise<string> {
   const decoder = new TextDecoder();
   let text = "";
-  for await (const chunk of source) text += decoder.decode(chunk, { stream: true });
+  let bytes = 0;
+  for await (const chunk of source) {
+    bytes += chunk.length;
+    refuseBeyond(bytesMax, bytes);
+    text += decoder.decode(chunk, { stream: true });
+  }
   return text + decoder.decode();
+}
+
+/** Throws out of the loop over a body, which ends it. */
+function refuseBeyond(bytesMax: number, bytes: number): void {
+  if (bytes > bytesMax)
+    throw new TransportError("connection-lost", `the answer is longer than ${bytesMax} bytes`);
 }

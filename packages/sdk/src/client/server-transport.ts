@@ -21,7 +21,7 @@ export interface ServerRequest {
 
 export interface ServerResponse {
   readonly status: number;
-  readonly headers: Record<string, string | string[]>;
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   readonly body: Uint8Array | AsyncIterable<Uint8Array> | undefined;
 }
 

@@ -1,10 +1,10 @@
 /**
- * Deadlines for requests that nobody else can abort: those that start within the same second share one signal.
+ * Deadlines for requests: those that start within the same second, and that the same caller's signal aborts or none at all, share one signal.
  *
  * An AbortController with a listener costs as much as a tenth of a whole request, most of it in the garbage collector. The price of
  * sharing is a deadline that comes up to a second late.
  */
-import type { Clock, Timer } from "@kcp-ts/machinery/base";
+import { type Clock, onAbort, type Timer } from "@kcp-ts/machinery/base";
 import type { Deadline } from "./deadline.ts";
 import { TransportError } from "./transport.ts";
 
@@ -13,6 +13,7 @@ interface Bucket {
   readonly startedAtMs: number;
   users: number;
   timer: Timer | undefined;
+  stopListening: () => void;
 }
 
 export const sharedDeadlineMs = 1000;
@@ -21,26 +22,34 @@ export class SharedDeadlines {
   readonly #clock: Clock;
   readonly #timeoutMs: number;
   #current: Bucket | undefined;
+  /** By the signal of the caller: a controller has one for all its requests. */
+  readonly #currentOf = new WeakMap<AbortSignal, Bucket>();
 
   constructor(clock: Clock, timeoutMs: number) {
     this.#clock = clock;
     this.#timeoutMs = timeoutMs;
   }
 
-  start(): Deadline {
+  start(callerSignal?: AbortSignal): Deadline {
     const nowMs = this.#clock.monotonic();
-    let bucket = this.#current;
+    let bucket = callerSignal === undefined ? this.#current : this.#currentOf.get(callerSignal);
     if (bucket === undefined || nowMs - bucket.startedAtMs >= sharedDeadlineMs) {
       const controller = new AbortController();
-      bucket = { controller, startedAtMs: nowMs, users: 0, timer: undefined };
-      this.#current = bucket;
+      const stopListening = () => {};
+      bucket = { controller, startedAtMs: nowMs, users: 0, timer: undefined, stopListening };
+      if (callerSignal === undefined) this.#current = bucket;
+      else this.#currentOf.set(callerSignal, bucket);
     }
-    if (bucket.users++ === 0) this.#arm(bucket, nowMs);
+    if (bucket.users++ === 0) this.#arm(bucket, nowMs, callerSignal);
     const { signal } = bucket.controller;
-    return { signal, cancel: () => release(bucket) };
+    const own = bucket;
+    return { signal, cancel: () => release(own) };
   }
 
-  #arm(bucket: Bucket, nowMs: number): void {
+  #arm(bucket: Bucket, nowMs: number, callerSignal: AbortSignal | undefined): void {
+    bucket.stopListening = onAbort(callerSignal, () =>
+      bucket.controller.abort(callerSignal?.reason),
+    );
     const dueAtMs = bucket.startedAtMs + sharedDeadlineMs + this.#timeoutMs;
     bucket.timer = this.#clock.schedule(dueAtMs - nowMs, () => {
       const message = `the request took longer than ${this.#timeoutMs} ms`;
@@ -51,5 +60,7 @@ export class SharedDeadlines {
 
 /** Without users there is no timer: a program that has nothing else to do can end. */
 function release(bucket: Bucket): void {
-  if (--bucket.users === 0) bucket.timer?.cancel();
+  if (--bucket.users > 0) return;
+  bucket.timer?.cancel();
+  bucket.stopListening();
 }

@@ -68,7 +68,8 @@ export interface ByteStream extends AsyncIterable<Uint8Array> {
 
 /** Read once: either as a whole or in chunks. Leaving the iteration early cancels the rest. */
 export interface ResponseBody extends AsyncIterable<Uint8Array> {
-  text(): Promise<string>;
+  /** One that is longer than `bytesMax` is broken off, and an error. */
+  text(bytesMax?: number): Promise<string>;
 }
 
 export type TransportErrorCode =

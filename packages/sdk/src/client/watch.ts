@@ -3,9 +3,11 @@
  *
  * Events come in batches because they arrive in batches: a wait for each of them would cost more than they do.
  */
-import { isJsonObject, type JsonObject, parseJson } from "@kcp-ts/machinery/json";
+import { isJsonObject, type JsonObject } from "@kcp-ts/machinery/json";
 import { type Status, StatusError } from "@kcp-ts/machinery/status";
+import type { MemberTree } from "./member-picker.ts";
 import type { KubernetesObject } from "./object.ts";
+import { joined, objectReader } from "./object-reader.ts";
 import { statusErrorOf } from "./response-error.ts";
 import { TransportError } from "./transport.ts";
 
@@ -35,21 +37,27 @@ export const watchLineBytesMax = 32 << 20;
  */
 const batchEventsMax = 4;
 
-/** Throws the StatusError of an ERROR event, and ends when the server ends the stream. */
+/**
+ * Throws the StatusError of an ERROR event, and ends when the server ends the stream. With `members`, objects have no others; apiVersion and kind
+ * are always there.
+ */
 export async function* watchBatches<Object extends KubernetesObject>(
   body: AsyncIterable<Uint8Array>,
+  members?: MemberTree,
 ): AsyncGenerator<WatchEvent<Object>[]> {
-  for await (const lines of readLines(body)) {
+  const lines = new LineCutter();
+  const read = objectReader(members === undefined ? undefined : eventMembers(members));
+  for await (const chunk of body) {
     let events: WatchEvent<Object>[] = [];
-    for (const line of lines) {
-      if (line.length < 2) continue;
-      const event = parseJson(line).value;
+    for (const line of lines.cut(chunk)) {
+      const event = read(line);
       if (!isJsonObject(event) || !isJsonObject(event["object"])) throw notAnEvent(line);
       if (event["type"] === "ERROR") {
         if (events.length > 0) yield events;
-        throw statusErrorOf(event["object"] as unknown as Partial<Status>);
+        throw errorOf(line);
       }
-      events.push(checked<Object>(event, line));
+      if (!isEvent<Object>(event)) throw notAnEvent(line);
+      events.push(event);
       if (events.length < batchEventsMax) continue;
       yield events;
       events = [];
@@ -58,48 +66,59 @@ export async function* watchBatches<Object extends KubernetesObject>(
   }
 }
 
-/** Whole lines, as many as a chunk completes. What is left behind the last newline when the stream ends was cut off, and is dropped. */
-async function* readLines(body: AsyncIterable<Uint8Array>): AsyncGenerator<string[]> {
-  const decoder = new TextDecoder();
-  let rest: Uint8Array[] = [];
-  let restBytes = 0;
-  for await (const chunk of body) {
-    const end = chunk.lastIndexOf(0x0a);
-    if (end === -1) {
-      rest.push(chunk);
-      restBytes += chunk.length;
-      if (restBytes > watchLineBytesMax) {
-        throw new TransportError(
-          "connection-lost",
-          `a watch event is longer than ${watchLineBytesMax} bytes`,
-        );
-      }
-      continue;
+function eventMembers(members: MemberTree): MemberTree {
+  return { type: true, object: { apiVersion: true, kind: true, ...members } };
+}
+
+/** Whole lines out of chunks. What is left behind the last newline when the stream ends was cut off, and is dropped. */
+class LineCutter {
+  #begun: Uint8Array[] = [];
+  #begunBytes = 0;
+
+  /** The lines that this chunk completes, empty ones left out. One by one: a hundred of them at once would all be kept by the garbage collector. */
+  *cut(chunk: Uint8Array): Generator<Uint8Array> {
+    let from = 0;
+    for (;;) {
+      const end = chunk.indexOf(newline, from);
+      if (end === -1) break;
+      const line = joined(this.#begun, chunk.subarray(from, end));
+      if (this.#begun.length > 0) this.#begun = [];
+      this.#begunBytes = 0;
+      from = end + 1;
+      if (line.length >= lineBytesMin) yield line;
     }
-    let text = "";
-    for (const part of rest) text += decoder.decode(part, { stream: true });
-    text += decoder.decode(chunk.subarray(0, end));
-    rest = end + 1 < chunk.length ? [chunk.subarray(end + 1)] : [];
-    restBytes = chunk.length - end - 1;
-    yield text.split("\n");
+    if (from === chunk.length) return;
+    this.#begun.push(chunk.subarray(from));
+    this.#begunBytes += chunk.length - from;
+    if (this.#begunBytes <= watchLineBytesMax) return;
+    const most = `a watch event is longer than ${watchLineBytesMax} bytes`;
+    throw new TransportError("connection-lost", most);
   }
 }
 
+const newline = 0x0a;
+/** Less is the end of a line in another manner. */
+const lineBytesMin = 2;
+
 const eventTypes: ReadonlySet<unknown> = new Set(["ADDED", "MODIFIED", "DELETED", "BOOKMARK"]);
 
-function checked<Object extends KubernetesObject>(
-  event: JsonObject,
-  line: string,
-): WatchEvent<Object> {
-  const object = event["object"] as JsonObject;
-  if (!eventTypes.has(event["type"]) || !isJsonObject(object["metadata"])) throw notAnEvent(line);
-  return event as unknown as WatchEvent<Object>;
+function isEvent<Object extends KubernetesObject>(event: unknown): event is WatchEvent<Object> {
+  const { type, object } = event as { readonly type: unknown; readonly object: JsonObject };
+  return eventTypes.has(type) && isJsonObject(object["metadata"]);
 }
 
-function notAnEvent(line: string): StatusError {
+/** Of the whole event: what is wanted of objects is nothing of a Status. */
+function errorOf(line: Uint8Array): StatusError {
+  const event = objectReader(undefined)(line);
+  const { object } = event as unknown as { readonly object: Partial<Status> };
+  return statusErrorOf(object);
+}
+
+function notAnEvent(line: Uint8Array): StatusError {
+  const text = new TextDecoder().decode(line.subarray(0, 200));
   return new StatusError({
     code: 500,
     reason: "InternalError",
-    message: `the server sent something that is not a watch event: ${line.slice(0, 200)}`,
+    message: `the server sent something that is not a watch event: ${text}`,
   });
 }

@@ -8,6 +8,7 @@ import type { Clock, Random } from "@kcp-ts/machinery/base";
 import {
   type Client,
   type KubernetesObject,
+  type MemberTree,
   pause,
   type Resource,
   type ResourceClient,
@@ -21,6 +22,7 @@ import { Interner } from "./interner.ts";
 import { clusterOf, formatKey, keyInCluster, type ObjectKey, parseKey } from "./object-key.ts";
 import type { ObjectTable } from "./object-table.ts";
 import type { IndexedStore } from "./store.ts";
+import { membersFor } from "./transforms.ts";
 import { type StateEvent, WatchReader } from "./watch-reader.ts";
 
 export interface FeedOptions<Object extends KubernetesObject, Cached> {
@@ -47,13 +49,17 @@ export class Feed<Object extends KubernetesObject, Cached> implements Feeding {
   readonly #resource: ResourceClient<Object>;
   readonly #interner = new Interner();
   readonly #reader: WatchReader<Object>;
+  readonly #members: MemberTree | undefined;
   #hasState = false;
   #count = 0;
 
   constructor(options: FeedOptions<Object, Cached>) {
     this.#options = options;
     this.#resource = options.client.resource(options.resource);
-    this.#reader = new WatchReader({ ...options, resource: this.#resource });
+    // Who decides what to keep looks at whole objects.
+    const members = options.keep === undefined ? membersFor(options.transform) : undefined;
+    this.#members = members;
+    this.#reader = new WatchReader({ ...options, resource: this.#resource, members });
   }
 
   /** Fetches the whole state and returns its version. */
@@ -61,7 +67,7 @@ export class Feed<Object extends KubernetesObject, Cached> implements Feeding {
     const { selector, pageSize = pageSizeDefault } = this.#options;
     const next = this.#options.store.nextTable();
     const size = paged ? pageSize : 0;
-    const options = { ...selector, signal, retriesMax: 0, pageSize: size };
+    const options = { ...selector, signal, retriesMax: 0, pageSize: size, members: this.#members };
     const batches = this.#resource.batches(options);
     let batch = await batches.next();
     for (; batch.done !== true; batch = await batches.next())
@@ -155,7 +161,7 @@ export class Feed<Object extends KubernetesObject, Cached> implements Feeding {
     const { store } = this.#options;
     const isKnown = this.#hasState && isSameVersion(store.peek(text), object);
     if (isKnown) store.carryOver(text, next);
-    else next.set(text, this.#transform(object));
+    else next.set(text, next.packsNew ? this.#cut(object) : this.#transform(object));
   }
 
   async #replace(next: ObjectTable<Cached>, signal: AbortSignal): Promise<void> {
@@ -205,11 +211,16 @@ export class Feed<Object extends KubernetesObject, Cached> implements Feeding {
     return undefined;
   }
 
-  #transform(object: Object): Cached {
+  #cut(object: Object): Cached {
     const { transform } = this.#options;
+    return transform === undefined ? (object as unknown as Cached) : transform(object);
+  }
+
+  /** For an object that stays one: its parts are shared with others. */
+  #transform(object: Object): Cached {
     const { managedFields } = object.metadata;
     this.#interner.share(object);
-    const cached = transform === undefined ? (object as unknown as Cached) : transform(object);
+    const cached = this.#cut(object);
     const kept = (cached as Partial<KubernetesObject> | undefined)?.metadata?.managedFields;
     if (managedFields !== undefined && kept === managedFields) {
       this.#interner.shareManagedFields(managedFields);

@@ -13,6 +13,7 @@ import { FakeApiServer } from "../fake-server/index.ts";
 import { Informer } from "./informer.ts";
 import { mishap } from "./mishaps.ts";
 import { formatKey } from "./object-key.ts";
+import { metadataOnly } from "./transforms.ts";
 
 const resource = "example.io/v1/things";
 const things = defineResource<KubernetesObject>({
@@ -27,6 +28,11 @@ const seeds = process.env["SOAK_SEED"]
   ? [Number(process.env["SOAK_SEED"])]
   : Array.from({ length: Number(process.env["SOAK_SEEDS"] ?? 400) }, (_, i) => i + 1);
 const stepsPerSeed = 120;
+
+/** All that is looked at here, and all that is left by the leanest transform. */
+interface Versioned {
+  readonly metadata: { readonly resourceVersion?: string | undefined };
+}
 
 describe("an informer under mishaps", () => {
   it(`ends up with the server's state for ${seeds.length} seeds`, async () => {
@@ -47,9 +53,10 @@ async function soak(seed: number): Promise<void> {
   const client = new Client({ transport: server.transport(), clock, random: random.fork() });
   const isWild = random.chance(0.5);
   const contradictions: Error[] = [];
-  const informer = new Informer({
+  const informer = new Informer<KubernetesObject, Versioned>({
     client,
     resource: things,
+    transform: random.chance(0.4) ? metadataOnly : undefined,
     scope: isWild ? "all-clusters" : { cluster: "root" as ClusterName },
     pageSize: 1 + random.integer(5),
     liveObjectsMax: random.pick([0, 2, 5, 1000]),
@@ -90,7 +97,7 @@ async function soak(seed: number): Promise<void> {
 
 function compare(
   server: FakeApiServer,
-  informer: Informer<KubernetesObject>,
+  informer: Informer<KubernetesObject, Versioned>,
   mirror: ReadonlyMap<string, string>,
   isWild: boolean,
 ): void {

@@ -4,8 +4,7 @@
  * Who reads a packed object gets a new copy each time, made in a few microseconds for a kilobyte. Only what JSON can say may be packed.
  */
 import { type JsonValue, parseJson, stringifyJson } from "@kcp-ts/machinery/json";
-import { PackedRecords } from "./packed-records.ts";
-import { TokenDictionary } from "./token-dictionary.ts";
+import { PackedTexts } from "./packed-texts.ts";
 
 /** A megabyte or two of objects of a kilobyte: programs with less than this notice nothing. */
 export const liveObjectsMaxDefault = 1024;
@@ -16,8 +15,7 @@ const exactMark = "!";
 export class ObjectTable<Cached> {
   readonly #liveMax: number;
   readonly #live = new Map<string, Cached>();
-  readonly #packed = new PackedRecords();
-  readonly #dictionary = new TokenDictionary();
+  readonly #packed = new PackedTexts();
 
   constructor(liveMax: number) {
     this.#liveMax = liveMax;
@@ -27,46 +25,48 @@ export class ObjectTable<Cached> {
     return this.#live.size + this.#packed.size;
   }
 
+  /** Whether an object that is not here yet would be packed. */
+  get packsNew(): boolean {
+    return this.#live.size >= this.#liveMax;
+  }
+
   get(key: string): Cached | undefined {
     const live = this.#live.get(key);
-    if (live !== undefined || this.#packed.size === 0) return live;
-    const text = this.#text(key);
+    if (live !== undefined) return live;
+    const text = this.#packed.get(key);
     return text === undefined ? undefined : parse<Cached>(text);
   }
 
   has(key: string): boolean {
-    return this.#live.has(key) || (this.#packed.size > 0 && this.#packed.has(key));
+    return this.#live.has(key) || this.#packed.has(key);
   }
 
   /** An object stays what it was when it came, live or packed. */
   set(key: string, object: Cached): void {
-    const isPacked = this.#packed.size > 0 && this.#packed.has(key);
-    if (!isPacked && (this.#live.size < this.#liveMax || this.#live.has(key))) {
-      this.#live.set(key, object);
-    } else {
-      this.#pack(key, stringify(object));
-    }
+    const isRoom = !this.packsNew && !this.#packed.has(key);
+    if (isRoom || this.#live.has(key)) this.#live.set(key, object);
+    else this.#packed.set(key, stringify(object));
   }
 
   /** Takes over an object of another table as it is there: live objects stay the same. */
   adopt(key: string, from: ObjectTable<Cached>): void {
     this.delete(key);
     const live = from.#live.get(key);
-    const text = live === undefined ? from.#text(key) : undefined;
+    const text = live === undefined ? from.#packed.get(key) : undefined;
     if (live !== undefined) this.#live.set(key, live);
-    else if (text !== undefined) this.#pack(key, text);
+    else if (text !== undefined) this.#packed.set(key, text);
   }
 
   delete(key: string): boolean {
-    return this.#live.delete(key) || (this.#packed.size > 0 && this.#packed.delete(key));
+    return this.#live.delete(key) || this.#packed.delete(key);
   }
 
   /** Whether both hold the same object, or packed ones that read the same. */
   isSameIn(other: ObjectTable<Cached>, key: string): boolean {
     const live = this.#live.get(key);
     if (live !== undefined) return other.#live.get(key) === live;
-    const text = other.#text(key);
-    return text !== undefined && this.#text(key) === text;
+    const text = other.#packed.get(key);
+    return text !== undefined && this.#packed.get(key) === text;
   }
 
   *keys(): IterableIterator<string> {
@@ -77,17 +77,8 @@ export class ObjectTable<Cached> {
   *entries(): IterableIterator<[string, Cached]> {
     yield* this.#live.entries();
     for (const [key, text] of this.#packed.entries()) {
-      yield [key, parse<Cached>(this.#dictionary.restore(text))];
+      yield [key, parse<Cached>(text)];
     }
-  }
-
-  #pack(key: string, text: string): void {
-    this.#packed.set(key, this.#dictionary.shorten(text));
-  }
-
-  #text(key: string): string | undefined {
-    const short = this.#packed.get(key);
-    return short === undefined ? undefined : this.#dictionary.restore(short);
   }
 }
 

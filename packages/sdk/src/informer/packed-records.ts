@@ -1,21 +1,23 @@
 /**
- * PackedRecords: texts by key, kept as bytes outside the garbage collector's heap.
+ * PackedRecords: bytes by key, kept outside the garbage collector's heap.
  *
  * An object of a kilobyte costs V8 more than a kilobyte, and everything that lives long is copied twice on its way into the old
  * generation, whose room is then kept. Bytes in slabs cost what they are long. A record is written once and never changed; what takes its
  * place stands elsewhere, and a slab that is mostly past is moved together with what is left of it.
+ *
+ *     slab:    record record record …            written from its start on
+ *     record:  key length (2)  value length (4)  key  value
  */
 import { assert } from "@kcp-ts/machinery/base";
-import { hashText } from "./hash-text.ts";
+import { hashBytes } from "./hash-bytes.ts";
+import type { Bytes } from "./scratch.ts";
 
 /** Small, so that moving what is left of one takes some ten microseconds. */
 const slabBytes = 256 << 10;
 /** Below this share of what still counts, a slab is cleared. */
 const liveShareMin = 0.75;
-/** In front of each record: its id, the length of its key, the length of its text. */
-const headerBytes = 12;
-/** A UTF-16 unit takes at most three bytes. */
-const unitBytesMax = 3;
+const headerBytes = 6;
+const keyBytesMax = 0xffff;
 const firstCapacity = 1024;
 const none = -1;
 
@@ -25,11 +27,6 @@ interface Slab {
   used: number;
   live: number;
 }
-
-const encoder = new TextEncoder();
-const decoder = new TextDecoder();
-/** For keys and texts between two steps of one call; all stores share it, because a program may have hundreds of small ones. */
-const scratch = new Uint8Array(64 << 10);
 
 export class PackedRecords {
   #slabs: (Slab | undefined)[] = [];
@@ -54,26 +51,26 @@ export class PackedRecords {
     return this.#slabs.reduce((total, slab) => total + (slab?.bytes.length ?? 0), 0);
   }
 
-  has(key: string): boolean {
-    return this.#find(key, this.#encodeKey(key)) !== none;
+  has(key: Bytes): boolean {
+    return this.#find(key) !== none;
   }
 
-  get(key: string): string | undefined {
-    const id = this.#find(key, this.#encodeKey(key));
-    return id === none ? undefined : decoder.decode(this.#textOf(id));
+  /** Good until something is written. */
+  get(key: Bytes): Bytes | undefined {
+    const id = this.#find(key);
+    return id === none ? undefined : this.#valueOf(id);
   }
 
-  set(key: string, text: string): void {
-    const keyBytes = this.#encodeKey(key);
-    const bytes = this.#encode(text, keyBytes.length);
-    let id = this.#find(key, keyBytes);
+  set(key: Bytes, value: Bytes): void {
+    assert(key.end - key.start <= keyBytesMax, "a key is longer than any name");
+    let id = this.#find(key);
     if (id === none) id = this.#add(key);
     else this.#forget(id);
-    this.#write(id, keyBytes, bytes);
+    this.#write(id, key, value);
   }
 
-  delete(key: string): boolean {
-    const id = this.#find(key, this.#encodeKey(key));
+  delete(key: Bytes): boolean {
+    const id = this.#find(key);
     if (id === none) return false;
     this.#unlink(id, this.#bucketOf(key));
     this.#forget(id);
@@ -83,41 +80,51 @@ export class PackedRecords {
     return true;
   }
 
-  *keys(): IterableIterator<string> {
+  /** Good until something is written. */
+  *entries(): IterableIterator<[key: Bytes, value: Bytes]> {
     for (let id = 0; id < this.#ids; id++) {
-      if (at(this.#slabOf, id) !== none) yield decoder.decode(this.#keyOf(id));
+      if (at(this.#slabOf, id) !== none) yield [this.#keyOf(id), this.#valueOf(id)];
     }
   }
 
-  *entries(): IterableIterator<[key: string, text: string]> {
-    for (let id = 0; id < this.#ids; id++) {
-      if (at(this.#slabOf, id) === none) continue;
-      yield [decoder.decode(this.#keyOf(id)), decoder.decode(this.#textOf(id))];
-    }
-  }
-
-  #find(key: string, keyBytes: Uint8Array): number {
+  #find(key: Bytes): number {
     let id = at(this.#buckets, this.#bucketOf(key));
-    while (id !== none && !areEqual(this.#keyOf(id), keyBytes)) id = at(this.#nextOf, id);
+    while (id !== none && !this.#hasKey(id, key)) id = at(this.#nextOf, id);
     return id;
   }
 
-  #bucketOf(key: string): number {
-    return hashText(key) & (this.#buckets.length - 1);
+  #hasKey(id: number, key: Bytes): boolean {
+    const index = at(this.#slabOf, id);
+    // It is being replaced.
+    if (index === none) return false;
+    const { bytes, view } = this.#slab(index);
+    const offset = at(this.#offsetOf, id);
+    const { array, start, end } = key;
+    if (view.getUint16(offset) !== end - start) return false;
+    const shift = offset + headerBytes - start;
+    for (let i = start; i < end; i++) if (bytes[shift + i] !== array[i]) return false;
+    return true;
   }
 
-  #add(key: string): number {
+  #bucketOf(key: Bytes): number {
+    return hashBytes(key.array, key.start, key.end) & (this.#buckets.length - 1);
+  }
+
+  #add(key: Bytes): number {
     let id = this.#freeId;
     if (id !== none) this.#freeId = at(this.#nextOf, id);
     else {
       if (this.#ids === this.#slabOf.length) this.#grow();
       id = this.#ids++;
     }
-    const bucket = this.#bucketOf(key);
-    this.#nextOf[id] = at(this.#buckets, bucket);
-    this.#buckets[bucket] = id;
+    this.#link(id, this.#bucketOf(key));
     this.#size++;
     return id;
+  }
+
+  #link(id: number, bucket: number): void {
+    this.#nextOf[id] = at(this.#buckets, bucket);
+    this.#buckets[bucket] = id;
   }
 
   #unlink(id: number, bucket: number): void {
@@ -141,24 +148,21 @@ export class PackedRecords {
     this.#offsetOf = offsetOf;
     this.#nextOf = new Int32Array(capacity);
     this.#buckets = new Int32Array(capacity).fill(none);
-    for (let id = 0; id < this.#ids; id++) {
-      // Nothing is free when this is needed, so every id has a record.
-      const bucket = this.#bucketOf(decoder.decode(this.#keyOf(id)));
-      this.#nextOf[id] = at(this.#buckets, bucket);
-      this.#buckets[bucket] = id;
-    }
+    // Nothing is free when this is needed, so every id has a record.
+    for (let id = 0; id < this.#ids; id++) this.#link(id, this.#bucketOf(this.#keyOf(id)));
   }
 
-  #write(id: number, key: Uint8Array, text: Uint8Array): void {
-    const length = headerBytes + key.length + text.length;
+  #write(id: number, key: Bytes, value: Bytes): void {
+    const keyLength = key.end - key.start;
+    const valueLength = value.end - value.start;
+    const length = headerBytes + keyLength + valueLength;
     const index = this.#slabFor(length);
     const slab = this.#slab(index);
     const offset = slab.used;
-    slab.view.setUint32(offset, id);
-    slab.view.setUint32(offset + 4, key.length);
-    slab.view.setUint32(offset + 8, text.length);
-    slab.bytes.set(key, offset + headerBytes);
-    slab.bytes.set(text, offset + headerBytes + key.length);
+    slab.view.setUint16(offset, keyLength);
+    slab.view.setUint32(offset + 2, valueLength);
+    copy(key, slab.bytes, offset + headerBytes);
+    copy(value, slab.bytes, offset + headerBytes + keyLength);
     slab.used += length;
     slab.live += length;
     this.#slabOf[id] = index;
@@ -172,12 +176,18 @@ export class PackedRecords {
     slab.live -= lengthAt(slab, at(this.#offsetOf, id));
     this.#slabOf[id] = none;
     if (index === this.#current || slab.live > slab.used * liveShareMin) return;
-    this.#slabs[index] = undefined;
+    this.#moveOut(index, slab);
+  }
+
+  #moveOut(index: number, slab: Slab): void {
     for (let offset = 0; offset < slab.used; offset += lengthAt(slab, offset)) {
-      const moved = slab.view.getUint32(offset);
-      if (at(this.#slabOf, moved) !== index || at(this.#offsetOf, moved) !== offset) continue;
-      this.#write(moved, keyAt(slab, offset), textAt(slab, offset));
+      const key = keyAt(slab, offset);
+      const id = this.#find(key);
+      const isPast =
+        id === none || at(this.#slabOf, id) !== index || at(this.#offsetOf, id) !== offset;
+      if (!isPast) this.#write(id, key, valueAt(slab, offset));
     }
+    this.#slabs[index] = undefined;
     this.#freeSlabs.push(index);
   }
 
@@ -200,45 +210,33 @@ export class PackedRecords {
     return slab;
   }
 
-  #keyOf(id: number): Uint8Array {
+  #keyOf(id: number): Bytes {
     return keyAt(this.#slab(at(this.#slabOf, id)), at(this.#offsetOf, id));
   }
 
-  #textOf(id: number): Uint8Array {
-    return textAt(this.#slab(at(this.#slabOf, id)), at(this.#offsetOf, id));
-  }
-
-  /** At the start of the scratch. */
-  #encodeKey(key: string): Uint8Array {
-    return this.#encode(key, 0);
-  }
-
-  /** Behind what stands in the scratch already. What has no room in it gets an array of its own. */
-  #encode(text: string, from: number): Uint8Array {
-    if (from + text.length * unitBytesMax > scratch.length) return encoder.encode(text);
-    const room = scratch.subarray(from);
-    return room.subarray(0, encoder.encodeInto(text, room).written);
+  #valueOf(id: number): Bytes {
+    return valueAt(this.#slab(at(this.#slabOf, id)), at(this.#offsetOf, id));
   }
 }
 
-function keyAt(slab: Slab, offset: number): Uint8Array {
+function keyAt({ bytes, view }: Slab, offset: number): Bytes {
   const start = offset + headerBytes;
-  return slab.bytes.subarray(start, start + slab.view.getUint32(offset + 4));
+  return { array: bytes, start, end: start + view.getUint16(offset) };
 }
 
-function textAt(slab: Slab, offset: number): Uint8Array {
-  const start = offset + headerBytes + slab.view.getUint32(offset + 4);
-  return slab.bytes.subarray(start, start + slab.view.getUint32(offset + 8));
+function valueAt({ bytes, view }: Slab, offset: number): Bytes {
+  const start = offset + headerBytes + view.getUint16(offset);
+  return { array: bytes, start, end: start + view.getUint32(offset + 2) };
 }
 
-function lengthAt(slab: Slab, offset: number): number {
-  return headerBytes + slab.view.getUint32(offset + 4) + slab.view.getUint32(offset + 8);
+/** By hand: for a hundred bytes, a call out of JavaScript costs more than they do. */
+function copy({ array, start, end }: Bytes, target: Uint8Array, at: number): void {
+  const shift = at - start;
+  for (let i = start; i < end; i++) target[shift + i] = array[i] as number;
 }
 
-function areEqual(a: Uint8Array, b: Uint8Array): boolean {
-  if (a.length !== b.length) return false;
-  for (let i = 0; i < a.length; i++) if (a[i] !== b[i]) return false;
-  return true;
+function lengthAt({ view }: Slab, offset: number): number {
+  return headerBytes + view.getUint16(offset) + view.getUint32(offset + 2);
 }
 
 /** An index that is known to be inside. */

@@ -1,103 +1,233 @@
 /**
  * TokenDictionary: JSON texts made shorter by what many of them have in common.
  *
- * Member names, namespaces, images, the names of managers: most of an object's text stands in the next object, too. A string that was
- * seen before is replaced by two characters below 0x20, which compact JSON never contains. What is in the dictionary stays, so that
- * everything that was packed can be read as long as the dictionary lives; when it is full it learns no more.
+ * Member names, namespaces, images, the names of managers: most of an object's text stands in the next object, too. Compact JSON has no bytes
+ * below 0x20, so these stand for something else:
+ *
+ *     0x00                 the object's own name, in quotes: most labels have it, too
+ *     0x01 … 0x1b, byte    a token: a name of a member with its colon and what is before it, or a value in quotes
+ *     0x1c …               strings that are spelt shorter (short-strings.ts)
+ *
+ * What is in the dictionary stays, so that everything that was packed can be read as long as the dictionary lives; when it is full it learns no
+ * more. It works on bytes in arrays that are there, because a string for every token would be ten for each object.
  */
-import { hashText } from "./hash-text.ts";
+import { hashBytes } from "./hash-bytes.ts";
+import { type Bytes, Scratch } from "./scratch.ts";
+import { firstShortCode, plainBytes, shortBytes, writePlain, writeShort } from "./short-strings.ts";
 
-/** Codes 0x01 to 0x1f, and 127 characters of one byte behind each. */
-const secondCodes = 127;
-export const tokensMax = 31 * secondCodes;
-/** Quotes included. Shorter ones are not worth two characters, longer ones are hardly ever the same. */
-const tokenCharactersMin = 4;
-const tokenCharactersMax = 96;
-/** Of values that were seen once, the hash is remembered until another one takes its place. */
-const seenSlots = 1 << 14;
+const ownName = 0x00;
+const tokenCodes = 27;
+export const tokensMax = tokenCodes * 256;
+const firstPlain = 0x20;
+/** Shorter ones are not worth two bytes, longer ones are hardly ever the same. */
+const tokenBytesMin = 4;
+const tokenBytesMax = 96;
+/** Twice as many as tokens, at least: a search ends soon. */
+const slots = 1 << 14;
+
+const shortScratch = new Scratch();
+const longScratch = new Scratch();
 
 export class TokenDictionary {
-  readonly #codes = new Map<string, string>();
-  readonly #tokens: string[] = [];
-  /** Made with the first text: most stores are small and never pack one. */
-  #seen: Int32Array | undefined;
-  #seenIn: Int32Array | undefined;
+  /** The bytes of all tokens, one behind the other. */
+  #bytes = new Uint8Array(4096);
+  #count = 0;
+  /** Where each token starts in them, and where the last one ends. */
+  readonly #starts = new Uint32Array(tokensMax + 1);
+  /** By hash: a token's number and one more. */
+  readonly #slots = new Uint16Array(slots);
+  /** By hash: of a value that was seen, until another one takes its place, its hash and the text that had it. */
+  readonly #seen = new Int32Array(slots);
+  readonly #seenIn = new Int32Array(slots);
   #texts = 0;
 
-  /** `text` is compact JSON as JSON.stringify writes it. */
-  shorten(text: string): string {
-    let short = "";
-    let from = 0;
+  /** `text` is compact JSON as JSON.stringify writes it. What is returned is good until the next call, of whichever dictionary. */
+  shorten({ array: text, start: textStart, end: textEnd }: Bytes, name: Bytes): Bytes {
+    const short = shortScratch.room(textEnd - textStart);
     this.#texts = (this.#texts + 1) | 0;
-    for (let open = text.indexOf('"'); open !== -1; ) {
+    let written = 0;
+    let from = textStart;
+    for (let open = quoteBehind(text, textStart, textEnd); open < textEnd; ) {
       const close = closingQuote(text, open);
-      const end = text.charCodeAt(close + 1) === 0x3a ? close + 2 : close + 1;
-      if (end - open >= tokenCharactersMin && end - open <= tokenCharactersMax) {
-        const code = this.#codeOf(text.slice(open, end), end > close + 1);
-        if (code !== undefined) {
-          short += text.slice(from, open) + code;
-          from = end;
-        }
+      const isMember = close + 1 < textEnd && text[close + 1] === colon;
+      const end = isMember ? close + 2 : close + 1;
+      const start = isMember && open > from && isBeforeMember(text[open - 1]) ? open - 1 : open;
+      const at = written + start - from;
+      const codeBytes = isMember
+        ? this.#writeToken(text, start, end, short, at, true)
+        : this.#writeValue(text, start, end, name, short, at);
+      if (codeBytes > 0) {
+        copy(text, from, start, short, written);
+        written = at + codeBytes;
+        from = end;
       }
-      open = text.indexOf('"', end);
+      open = quoteBehind(text, end, textEnd);
     }
-    return short + text.slice(from);
+    copy(text, from, textEnd, short, written);
+    shortScratch.end = written + textEnd - from;
+    return shortScratch;
   }
 
-  restore(short: string): string {
-    let text = "";
-    let from = 0;
-    for (let i = 0; i < short.length; i++) {
-      const first = short.charCodeAt(i);
-      if (first >= 0x20) continue;
-      const index = (first - 1) * secondCodes + short.charCodeAt(i + 1);
-      text += short.slice(from, i) + this.#tokens[index];
-      i++;
-      from = i + 1;
+  /** What is returned is good until the next call, of whichever dictionary. */
+  restore(short: Bytes, name: Bytes): Bytes {
+    const length = this.#restored(short, name, undefined);
+    this.#restored(short, name, longScratch.room(length));
+    return longScratch;
+  }
+
+  /** The length of the text, which is also written if there is room for it. */
+  #restored(
+    { array: short, start: shortStart, end: shortEnd }: Bytes,
+    name: Bytes,
+    text: Uint8Array | undefined,
+  ): number {
+    let length = 0;
+    for (let i = shortStart; i < shortEnd; i++) {
+      const code = short[i] as number;
+      if (code >= firstPlain) {
+        if (text !== undefined) text[length] = code;
+        length++;
+      } else if (code === ownName) {
+        if (text !== undefined) writeQuoted(name, text, length);
+        length += name.end - name.start + 2;
+      } else if (code >= firstShortCode) {
+        const plain = plainBytes(short, i);
+        if (text !== undefined) writePlain(short, i, text, length, plain);
+        length += plain;
+        i += shortBytes(short, i) - 1;
+      } else {
+        const token = (code - 1) * 256 + (short[++i] as number);
+        const start = this.#starts[token] as number;
+        const end = this.#starts[token + 1] as number;
+        if (text !== undefined) copy(this.#bytes, start, end, text, length);
+        length += end - start;
+      }
     }
-    return text + short.slice(from);
+    return length;
+  }
+
+  #writeValue(
+    text: Uint8Array,
+    start: number,
+    end: number,
+    name: Bytes,
+    short: Uint8Array,
+    at: number,
+  ): number {
+    if (end - start === name.end - name.start + 2 && isAt(text, start + 1, name)) {
+      short[at] = ownName;
+      return 1;
+    }
+    return (
+      writeShort(text, start, end, short, at) ||
+      this.#writeToken(text, start, end, short, at, false)
+    );
   }
 
   /** Names of members are learnt at once: they always come again. */
-  #codeOf(token: string, isName: boolean): string | undefined {
-    const known = this.#codes.get(token);
-    if (known !== undefined || this.#tokens.length === tokensMax) return known;
-    if (!isName && !this.#wasSeen(token)) return undefined;
-    const index = this.#tokens.length;
-    const code = String.fromCharCode(1 + Math.floor(index / secondCodes), index % secondCodes);
-    const own = copied(token);
-    this.#tokens.push(own);
-    this.#codes.set(own, code);
-    return code;
+  #writeToken(
+    text: Uint8Array,
+    start: number,
+    end: number,
+    short: Uint8Array,
+    at: number,
+    isMember: boolean,
+  ): number {
+    if (end - start < tokenBytesMin || end - start > tokenBytesMax) return 0;
+    const hash = hashBytes(text, start, end);
+    const slot = this.#slotOf(hash, text, start, end);
+    let token = (this.#slots[slot] as number) - 1;
+    if (token === -1) {
+      if (this.#count === tokensMax) return 0;
+      if (!isMember && !this.#wasSeen(hash)) return 0;
+      token = this.#learn(text, start, end);
+      this.#slots[slot] = token + 1;
+    }
+    short[at] = 1 + (token >> 8);
+    short[at + 1] = token & 255;
+    return 2;
   }
 
-  /**
-   * Whether another text had it: an object's name stands in it several times, and in no other. Hashes are kept and no texts: most values
-   * never come again, and would be work for the garbage collector.
-   */
-  #wasSeen(token: string): boolean {
-    const value = hashText(token);
-    const slot = value & (seenSlots - 1);
-    this.#seen ??= new Int32Array(seenSlots);
-    this.#seenIn ??= new Int32Array(seenSlots);
-    if (this.#seen[slot] === value) return this.#seenIn[slot] !== this.#texts;
-    this.#seen[slot] = value;
+  /** Where the token's number stands, or has to. */
+  #slotOf(hash: number, text: Uint8Array, start: number, end: number): number {
+    for (let slot = hash & (slots - 1); ; slot = (slot + 1) & (slots - 1)) {
+      const token = (this.#slots[slot] as number) - 1;
+      if (token === -1 || this.#isToken(token, text, start, end)) return slot;
+    }
+  }
+
+  #isToken(token: number, text: Uint8Array, start: number, end: number): boolean {
+    const from = this.#starts[token] as number;
+    if ((this.#starts[token + 1] as number) - from !== end - start) return false;
+    for (let i = start; i < end; i++) if (text[i] !== this.#bytes[from + i - start]) return false;
+    return true;
+  }
+
+  #learn(text: Uint8Array, start: number, end: number): number {
+    const token = this.#count++;
+    const from = this.#starts[token] as number;
+    const to = from + end - start;
+    if (to > this.#bytes.length) {
+      const more = new Uint8Array(this.#bytes.length * 2);
+      more.set(this.#bytes);
+      this.#bytes = more;
+    }
+    copy(text, start, end, this.#bytes, from);
+    this.#starts[token + 1] = to;
+    return token;
+  }
+
+  /** Whether another text had it: most values never come again, and some stand several times in one text. */
+  #wasSeen(hash: number): boolean {
+    const slot = hash & (slots - 1);
+    if (this.#seen[slot] === hash) return this.#seenIn[slot] !== this.#texts;
+    this.#seen[slot] = hash;
     this.#seenIn[slot] = this.#texts;
     return false;
   }
 }
 
-/** A slice keeps the whole text alive that it was cut from; this one does not. */
-function copied(token: string): string {
-  return JSON.parse(JSON.stringify(token)) as string;
+function isBeforeMember(byte: number | undefined): boolean {
+  return byte === comma || byte === openBrace;
 }
 
-function closingQuote(text: string, open: number): number {
-  let close = text.indexOf('"', open + 1);
-  for (;;) {
-    let backslashes = 0;
-    while (text.charCodeAt(close - 1 - backslashes) === 0x5c) backslashes++;
-    if ((backslashes & 1) === 0) return close;
-    close = text.indexOf('"', close + 1);
-  }
+function isAt(text: Uint8Array, at: number, { array, start, end }: Bytes): boolean {
+  for (let i = start; i < end; i++) if (text[at + i - start] !== array[i]) return false;
+  return true;
 }
+
+function writeQuoted({ array, start, end }: Bytes, text: Uint8Array, at: number): void {
+  text[at] = quote;
+  copy(array, start, end, text, at + 1);
+  text[at + 1 + end - start] = quote;
+}
+
+/** A few bytes at a time: a call out of JavaScript costs more than they do. */
+function copy(
+  source: Uint8Array,
+  start: number,
+  end: number,
+  target: Uint8Array,
+  at: number,
+): void {
+  for (let i = start; i < end; i++) target[at + i - start] = source[i] as number;
+}
+
+/** The end of the text if there is none. */
+function quoteBehind(text: Uint8Array, start: number, end: number): number {
+  let i = start;
+  while (i < end && text[i] !== quote) i++;
+  return i;
+}
+
+function closingQuote(text: Uint8Array, open: number): number {
+  let i = open + 1;
+  while (text[i] !== quote) i += text[i] === backslash ? 2 : 1;
+  return i;
+}
+
+const quote = 0x22;
+const comma = 0x2c;
+const colon = 0x3a;
+const backslash = 0x5c;
+const openBrace = 0x7b;

@@ -1,8 +1,24 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import type { KubernetesObject } from "../client/index.ts";
+import type { ClusterName } from "@kcp-ts/machinery/names";
+import { FakeClock } from "@kcp-ts/testkit";
+import { Client, defineResource, type KubernetesObject } from "../client/index.ts";
+import { FakeApiServer } from "../fake-server/index.ts";
+import { Informer } from "./informer.ts";
 import { Interner } from "./interner.ts";
 import { metadataOnly, withoutManagedFields } from "./transforms.ts";
+
+interface Thing extends KubernetesObject {
+  readonly size?: number;
+}
+
+const things = defineResource<Thing>({
+  group: "example.io",
+  version: "v1",
+  resource: "things",
+  kind: "Thing",
+  namespaced: true,
+});
 
 const object = (i: number): KubernetesObject =>
   JSON.parse(
@@ -56,4 +72,55 @@ describe("transforms", () => {
     assert.equal(metadata.deletionTimestamp, undefined);
     assert.deepEqual(Object.keys(metadata).includes("managedFields"), false);
   });
+
+  for (const [name, watchList] of [
+    ["streamed", true],
+    ["in pages", false],
+  ] as const) {
+    it(`see all that they look at of objects that come ${name}, and who keeps some sees them whole`, async () => {
+      const clock = new FakeClock();
+      const server = new FakeApiServer({ clock, watchList });
+      const client = new Client({ transport: server.transport(), clock });
+      const key = (i: number) => ({
+        resource: "example.io/v1/things",
+        namespace: "a",
+        name: `n${i}`,
+      });
+      const common = { client, resource: things, liveObjectsMax: 1 };
+      const scope = { cluster: "root" as ClusterName };
+      const all = new Informer({ ...common, scope, transform: metadataOnly });
+      const everywhere = new Informer({
+        ...common,
+        scope: "all-clusters",
+        transform: metadataOnly,
+      });
+      const keep = ({ size = 0 }: Thing) => size > 1;
+      const some = new Informer({ ...common, scope, transform: metadataOnly, keep });
+      const rich = {
+        labels: { app: "a", quoted: '"é"' },
+        finalizers: ["f"],
+        ownerReferences: [
+          { apiVersion: "v1", kind: "Owner", name: "o", uid: "u", controller: true },
+        ],
+        deletionTimestamp: "2026-11-15T20:00:00Z",
+      };
+      const put = (i: number) => server.put(key(i), { size: i, metadata: { ...rich, name: "" } });
+      const stored = [1, 2, 3].map(put);
+      const stop = new AbortController();
+      const done = [all, everywhere, some].map((informer) => informer.run(stop.signal));
+      await clock.advanceAndSettle(0);
+      stored.push(put(4));
+      await clock.advanceAndSettle(0);
+      const expected = stored.map(
+        (one) => JSON.parse(JSON.stringify(metadataOnly(one))) as unknown,
+      );
+      const known = (informer: typeof all) =>
+        JSON.parse(JSON.stringify(informer.store.list())) as unknown;
+      assert.deepEqual(known(all), expected);
+      assert.deepEqual(known(everywhere), expected);
+      assert.deepEqual(known(some), expected.slice(1));
+      stop.abort();
+      await Promise.all(done);
+    });
+  }
 });

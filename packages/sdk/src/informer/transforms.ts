@@ -1,5 +1,12 @@
 /** What to keep of an object before it is cached. Managed fields are often half of an object and read by nobody. */
-import type { KubernetesObject, OwnerReference, StringMap } from "../client/index.ts";
+import {
+  clusterAnnotation,
+  initialEventsEndAnnotation,
+  type KubernetesObject,
+  type MemberTree,
+  type OwnerReference,
+  type StringMap,
+} from "../client/index.ts";
 
 const lastAppliedAnnotation = "kubectl.kubernetes.io/last-applied-configuration";
 
@@ -53,4 +60,24 @@ export function makesJson(transform: unknown): boolean {
   return (
     transform === undefined || transform === withoutManagedFields || transform === metadataOnly
   );
+}
+
+/** All that `metadataOnly` and an informer look at. */
+const slimMembers: MemberTree = {
+  metadata: {
+    name: true,
+    namespace: true,
+    uid: true,
+    resourceVersion: true,
+    labels: true,
+    ownerReferences: true,
+    finalizers: true,
+    deletionTimestamp: true,
+    annotations: { [clusterAnnotation]: true, [initialEventsEndAnnotation]: true },
+  },
+};
+
+/** The members that a transform looks at; undefined if nobody knows. */
+export function membersFor(transform: unknown): MemberTree | undefined {
+  return transform === metadataOnly ? slimMembers : undefined;
 }

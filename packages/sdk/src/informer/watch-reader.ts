@@ -7,6 +7,7 @@ import {
   initialEventsEndAnnotation,
   isTransportError,
   type KubernetesObject,
+  type MemberTree,
   type ResourceClient,
   type SelectorOptions,
   stringMember,
@@ -19,6 +20,8 @@ import { ReadLimit } from "./read-limit.ts";
 export interface WatchReaderOptions<Object extends KubernetesObject> {
   readonly resource: ResourceClient<Object>;
   readonly selector?: SelectorOptions | undefined;
+  /** All that anybody looks at; everything if left out. */
+  readonly members?: MemberTree | undefined;
   readonly clock: Clock;
   readonly random: Random;
 }
@@ -105,7 +108,7 @@ export class WatchReader<Object extends KubernetesObject> {
       readonly pauseMs: () => number | undefined;
     },
   ): Promise<void> {
-    const { resource, clock, random, selector } = this.#options;
+    const { resource, clock, random, selector, members } = this.#options;
     const timeoutSeconds = Math.floor(watchSecondsMin * (1 + random.next()));
     const limit = new ReadLimit(clock, options.signal);
     limit.set(openTimeoutMs, "the server has not answered a watch");
@@ -120,6 +123,7 @@ export class WatchReader<Object extends KubernetesObject> {
       const batches = resource.watchBatches({
         ...selector,
         ...options,
+        members,
         signal: limit.signal,
         retriesMax: 0,
         allowWatchBookmarks: true,
@@ -130,9 +134,11 @@ export class WatchReader<Object extends KubernetesObject> {
         },
       });
       for await (const batch of batches) {
-        const wasPausing = reader.pauseMs() !== undefined;
+        const pausedMs = reader.pauseMs();
         await reader.take(batch);
-        if (wasPausing) setLimit();
+        const pauseMs = reader.pauseMs();
+        if (pauseMs !== undefined) limit.extend(pauseMs);
+        else if (pausedMs !== undefined) setLimit();
       }
       limit.throwIfExceeded();
     } finally {

@@ -41,7 +41,7 @@ export function decodedBody(options: DecodedBodyOptions): DecodedBody {
   });
   stream.pipe(gunzip);
   return {
-    text: () => body.text(),
+    text: (bytesMax) => body.text(bytesMax),
     [Symbol.asyncIterator]: () => body[Symbol.asyncIterator](),
     closed(cause) {
       // All bytes are here: what is still being unpacked comes to its own end.

@@ -45,6 +45,7 @@ export class StreamBody implements ResponseBody, AsyncIterator<Uint8Array> {
   #outcome: { readonly error?: unknown } | undefined;
   #wake: (() => void) | undefined;
   #isText = false;
+  #textBytesMax = bodyTextBytesMax;
   #takenBytes = 0;
   /** From the second chunk on: most bodies have one. */
   #text: GrowingText | undefined;
@@ -63,10 +64,13 @@ export class StreamBody implements ResponseBody, AsyncIterator<Uint8Array> {
   }
 
   /** Chunks become text as they come: the buffers of a long body are gone before it is whole. */
-  text(): Promise<string> {
+  text(bytesMax?: number): Promise<string> {
+    const { textBytesMax = bodyTextBytesMax } = this.#options;
+    this.#textBytesMax = Math.min(bytesMax ?? textBytesMax, textBytesMax);
     this.#bufferedBytesMax = Number.POSITIVE_INFINITY;
-    this.#resume();
     this.#isText = true;
+    if (this.#takenBytes > this.#textBytesMax) this.#refuse();
+    this.#resume();
     return new Promise((resolve, reject) => {
       const settle = () => {
         if (this.#outcome === undefined) return;
@@ -112,7 +116,7 @@ export class StreamBody implements ResponseBody, AsyncIterator<Uint8Array> {
   #take(chunk: Uint8Array): void {
     if (this.#outcome !== undefined) return;
     this.#takenBytes += chunk.length;
-    if (this.#isText && this.#takenBytes > (this.#options.textBytesMax ?? bodyTextBytesMax)) {
+    if (this.#isText && this.#takenBytes > this.#textBytesMax) {
       this.#refuse();
       return;
     }
@@ -131,12 +135,11 @@ export class StreamBody implements ResponseBody, AsyncIterator<Uint8Array> {
   }
 
   #refuse(): void {
-    const most = this.#options.textBytesMax ?? bodyTextBytesMax;
     this.#chunks = [];
     this.#text = undefined;
-    this.#finish({
-      error: new TransportError("connection-lost", `the answer is longer than ${most} bytes`),
-    });
+    const message = `the answer is longer than ${this.#textBytesMax} bytes`;
+    this.#outcome = { error: new TransportError("connection-lost", message) };
+    this.#wake?.();
     this.#options.cancel();
   }
 

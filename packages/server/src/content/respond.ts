@@ -2,6 +2,7 @@
 import { type JsonObject, type JsonValue, stringifyJson } from "@kcp-ts/machinery/json";
 import { type Status, StatusError, statusError } from "@kcp-ts/machinery/status";
 import type { ApiResponse } from "../request/api-request.ts";
+import { responseHeaders } from "../request/response-headers.ts";
 
 export const jsonType = "application/json";
 
@@ -10,7 +11,7 @@ export function jsonBytes(
   bytes: Uint8Array,
   contentType: string = jsonType,
 ): ApiResponse {
-  return { status, headers: { "content-type": contentType }, body: bytes };
+  return { status, headers: responseHeaders(contentType), body: bytes };
 }
 
 export function json(
@@ -24,7 +25,7 @@ export function json(
 export function text(status: number, body: string): ApiResponse {
   return {
     status,
-    headers: { "content-type": "text/plain; charset=utf-8" },
+    headers: responseHeaders("text/plain; charset=utf-8"),
     body: Buffer.from(body),
   };
 }

@@ -50,6 +50,7 @@ export async function handleConnect(
     get object() {
       return decodeObject(entry);
     },
+    bytes: () => handled.request.readBody(bodyBytesMax),
     body: (kind) => readKind(handled, kind),
     update: async (build) => {
       const options = parseMutationOptions(query, "UpdateOptions");

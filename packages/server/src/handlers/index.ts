@@ -2,6 +2,7 @@
 import { type StatusError, statusError } from "@kcp-ts/machinery/status";
 import type { ApiResponse, MaybePromise } from "../request/api-request.ts";
 import type { Verb } from "../request/request-scope.ts";
+import { handleComputed } from "./computed.ts";
 import { handleConnect } from "./connect.ts";
 import type { HandlerRequest, HandlerRooms } from "./context.ts";
 import { handleCreate } from "./create.ts";
@@ -72,6 +73,7 @@ export function handleResource(
   }
   if (definition.warnings !== undefined) handled.warnings.push(...definition.warnings);
   if (definition.isReview === true) return handleReview(handled, rooms);
+  if (definition.computed !== undefined) return handleComputed(handled, rooms, definition.computed);
   return handlers[scope.verb](handled, rooms);
 }
 

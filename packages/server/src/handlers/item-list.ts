@@ -1,6 +1,8 @@
 /** Lists of whole objects: stored bytes, copied into chunks. */
+
 import { jsonBytes } from "../content/index.ts";
 import type { ApiResponse, LendingBody } from "../request/api-request.ts";
+import { responseHeaders } from "../request/response-headers.ts";
 import type { Entry } from "../storage/index.ts";
 import { itemBytesMax, writeListItem } from "../stored-object/index.ts";
 import type { Listing } from "../watch-cache/index.ts";
@@ -20,7 +22,7 @@ export function itemList(
   const body = new ItemList(opening, entries, itemsCarryKind);
   if (!(Symbol.asyncIterator in entries) && body.fitsInto(wholeBytesMax))
     return jsonBytes(200, body.whole(entries));
-  return { status: 200, headers: { "content-type": "application/json" }, body };
+  return { status: 200, headers: responseHeaders("application/json"), body };
 }
 
 type NewChunk = (bytes: number) => Buffer;

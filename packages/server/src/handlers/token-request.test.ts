@@ -72,10 +72,15 @@ describe("a token request", () => {
     assert.equal(elsewhere.status, 403);
     for (const target of [
       "/clusters/*/api/v1/configmaps",
-      "/api/v1/namespaces/default/configmaps/c",
+      "/clusters/root/api/v1/namespaces/default/configmaps/c",
     ]) {
       assert.equal((await server.get(target, withToken(token))).status, 403, target);
     }
+    // Who names no cluster means its own.
+    const unnamed = "/api/v1/namespaces/default/configmaps/c";
+    const { status, object } = await server.get(unnamed, withToken(token));
+    assert.equal(status, 200);
+    assert.equal(object.metadata.uid, (await read("a", token)).object.metadata.uid);
   });
 
   it("is for those who may: not for strangers, other tenants, or for clusters at once", async () => {

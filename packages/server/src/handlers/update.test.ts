@@ -82,6 +82,22 @@ describe("update", () => {
     await watch.leave();
   });
 
+  it("with the same bytes in another order is one or none, as its values are", async () => {
+    const first = await put(changed({}, { k: "ab", l: "cd" }));
+    const { resourceVersion } = first.object.metadata;
+    const reordered = await put(changed({}, { l: "cd", k: "ab" }));
+    assert.equal(reordered.object.metadata.resourceVersion, resourceVersion);
+    for (const data of [
+      { k: "ba", l: "cd" },
+      { k: "cd", l: "ab" },
+    ]) {
+      const before = (await put(changed({}, { k: "ab", l: "cd" }))).object.metadata;
+      const { object } = await put(changed({}, data));
+      assert.deepEqual(object.data, data);
+      assert.notEqual(object.metadata.resourceVersion, before.resourceVersion);
+    }
+  });
+
   it("takes a uid as a precondition", async () => {
     const { status, object } = await put(changed({ uid: "other" }));
     assert.equal(status, 409);

@@ -1,4 +1,5 @@
 /** Watches: a stream of events from a revision, or from the present state on. */
+
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import { statusError } from "@kcp-ts/machinery/status";
 import {
@@ -17,6 +18,7 @@ import {
   translating,
 } from "../registry/index.ts";
 import { type ApiResponse, header } from "../request/api-request.ts";
+import { responseHeaders } from "../request/response-headers.ts";
 import type { Entry, Revision } from "../storage/index.ts";
 import { decodeObject, partialBytesAt } from "../stored-object/index.ts";
 import { type EventForm, type Freshness, type Listing, wholeObject } from "../watch-cache/index.ts";
@@ -84,7 +86,7 @@ export async function handleWatch(
     ? convertedEvents(events, definition, { form: eventForm, ofServed })
     : events;
   const body = definition.onRetired === undefined ? shown : ended(shown, end);
-  return { status: 200, headers: { "content-type": "application/json" }, body, isWatch: true };
+  return { status: 200, headers: responseHeaders("application/json"), body, isWatch: true };
 }
 
 interface Lifetime {

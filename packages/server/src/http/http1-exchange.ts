@@ -9,6 +9,7 @@ import type {
   HeaderRecord,
   MaybePromise,
 } from "../request/api-request.ts";
+import { sentHeaders } from "../request/response-headers.ts";
 import { compressed } from "./compress.ts";
 import { pipe } from "./pipe.ts";
 import { readStream } from "./read-body.ts";
@@ -92,7 +93,7 @@ export class Http1Exchange implements ApiRequest {
     const isUnread = !this.#request.complete && this.#hasBody();
     if (isUnread || this.#connection !== undefined) response.setHeader("connection", "close");
     if (body instanceof Uint8Array) headers["content-length"] = String(body.length);
-    response.writeHead(status, headers);
+    response.writeHead(status, sentHeaders(headers));
     if (body !== undefined && this.method !== "HEAD" && !(body instanceof Uint8Array))
       return this.#pipe(body, answer.pace);
     response.end(this.method === "HEAD" ? undefined : body);
@@ -106,7 +107,7 @@ export class Http1Exchange implements ApiRequest {
     const response = this.#response;
     const connection = this.#connection;
     if (connection === undefined) throw new Error("a connection was taken that nobody offered");
-    response.writeHead(status, headers);
+    response.writeHead(status, sentHeaders(headers));
     response.flushHeaders();
     response.detachSocket(connection);
     takeOver(connection);

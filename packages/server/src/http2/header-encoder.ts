@@ -42,14 +42,17 @@ export class HeaderEncoder {
   }
 
   /** The block, valid until the next call. */
-  encode(status: number, headers: Readonly<Record<string, string | readonly string[]>>): Buffer {
+  encode(
+    status: number,
+    headers: Readonly<Record<string, string | readonly string[] | undefined>>,
+  ): Buffer {
     this.#length = 0;
     if (this.#resizedTo !== undefined) this.#confirmSize(this.#resizedTo);
     this.#write(":status", String(status));
     for (const name in headers) {
-      const value = headers[name] as string | readonly string[];
+      const value = headers[name];
       if (typeof value === "string") this.#write(name, value);
-      else for (const each of value) this.#write(name, each);
+      else if (value !== undefined) for (const each of value) this.#write(name, each);
     }
     return scratch.subarray(0, this.#length);
   }

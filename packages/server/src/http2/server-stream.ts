@@ -7,7 +7,7 @@
 import { type ErrorCode, errorCode } from "./protocol.ts";
 import type { RequestHead } from "./request-head.ts";
 
-export type AnswerHeaders = Readonly<Record<string, string | readonly string[]>>;
+export type AnswerHeaders = Readonly<Record<string, string | readonly string[] | undefined>>;
 
 /** The connection, as its streams see it. */
 export interface StreamHost {

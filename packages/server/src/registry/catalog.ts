@@ -53,6 +53,61 @@ export class BuiltInCatalog implements Catalog {
   }
 }
 
+/** A resource that is served wherever another one is. */
+export interface BesideResource {
+  readonly definition: ResourceDefinition;
+  readonly beside: Pick<ResourceDefinition, "group" | "version" | "resource">;
+}
+
+/** A catalog with what is served beside some of it. What a logical cluster defines itself under such a name comes first. */
+export class ExtendedCatalog implements Catalog {
+  readonly #inner: Catalog;
+  readonly #besides: ReadonlyMap<string, BesideResource>;
+
+  constructor(inner: Catalog, besides: readonly BesideResource[]) {
+    this.#inner = inner;
+    this.#besides = new Map(besides.map((one) => [nameOf(one.definition), one]));
+  }
+
+  find(
+    cluster: ClusterScope,
+    group: string,
+    version: string,
+    resource: string,
+  ): MaybePromise<ResourceDefinition | undefined> {
+    const own = this.#inner.find(cluster, group, version, resource);
+    const known = this.#besides.get(nameOf({ group, version, resource }));
+    if (known === undefined || cluster === "*") return own;
+    return own instanceof Promise
+      ? own.then((found) => found ?? this.#beside(cluster, known))
+      : (own ?? this.#beside(cluster, known));
+  }
+
+  async all(cluster: ClusterScope): Promise<readonly ResourceDefinition[]> {
+    const all = await this.#inner.all(cluster);
+    if (cluster === "*") return all;
+    const names = new Set(all.map(nameOf));
+    const further = [...this.#besides.values()].filter(
+      ({ definition, beside }) => names.has(nameOf(beside)) && !names.has(nameOf(definition)),
+    );
+    return further.length === 0 ? all : [...all, ...further.map(({ definition }) => definition)];
+  }
+
+  async #beside(cluster: ClusterScope, { definition, beside }: BesideResource) {
+    const { group, version, resource } = beside;
+    const found = await this.#inner.find(cluster, group, version, resource);
+    return found && definition;
+  }
+}
+
+function nameOf({
+  group,
+  version,
+  resource,
+}: Pick<ResourceDefinition, "group" | "version" | "resource">): string {
+  return `${group}/${version}/${resource}`;
+}
+
 function isRoot(cluster: ClusterScope): boolean {
   return cluster === rootCluster || cluster === "*";
 }

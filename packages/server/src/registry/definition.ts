@@ -4,6 +4,7 @@ import type { JsonObject } from "@kcp-ts/machinery/json";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import type { UserInfo } from "../request/user.ts";
 import type { Entry } from "../storage/index.ts";
+import type { ComputedObjects } from "./computed.ts";
 import type { StoredForm } from "./stored-form.ts";
 import type { Strategy, SubresourceStrategy } from "./strategy.ts";
 
@@ -33,6 +34,8 @@ export interface ResourceDefinition {
   readonly isSeenOnAnswer?: boolean;
   /** A question: posted, answered, never stored. */
   readonly isReview?: boolean;
+  /** Nothing of it is stored, and this says what there is. Its verbs are `get` and `list`. */
+  readonly computed?: ComputedObjects;
   /** Sent with every answer. */
   readonly warnings?: readonly string[] | undefined;
   /** Stands for a resource whoever defined it, of which only metadata can be told: objects of all owners are shown together. */

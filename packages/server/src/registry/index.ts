@@ -1,4 +1,5 @@
-export { BuiltInCatalog, type Catalog } from "./catalog.ts";
+export { type BesideResource, BuiltInCatalog, type Catalog, ExtendedCatalog } from "./catalog.ts";
+export type { ComputedObjects, ComputedQuestion } from "./computed.ts";
 export { type Conversion, convertedForm } from "./converted-form.ts";
 export {
   apiVersionOf,
@@ -29,6 +30,7 @@ export { resourceQuotas } from "./resources/core/resourcequotas.ts";
 export { secrets } from "./resources/core/secrets.ts";
 export { serviceAccounts } from "./resources/core/serviceaccounts.ts";
 export { labelSelectorErrors } from "./resources/label-selector-errors.ts";
+export { nodeMetricsKind, podMetricsKind } from "./resources/metrics/metrics.ts";
 export { clusterRoleBindings, roleBindings } from "./resources/rbac/bindings.ts";
 export { clusterRoles, roles } from "./resources/rbac/roles.ts";
 export {

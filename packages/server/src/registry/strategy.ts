@@ -147,6 +147,8 @@ export interface SubresourceCall {
   readonly user: UserInfo;
   /** Aborts when the client goes away. */
   readonly signal: AbortSignal;
+  /** The body as it was sent, up to the size that objects may have. */
+  bytes(): Promise<Uint8Array>;
   /** The body as an object of that kind; a 400 when it is another. */
   body(kind: SubresourceKind): Promise<JsonObject>;
   /** Changes the object under the rules of the subresource; `build` is called again when somebody else was faster. */

@@ -5,6 +5,7 @@
  */
 import type { X509Certificate } from "node:crypto";
 import type { Duplex } from "node:stream";
+import type { ResponseHeaders } from "./response-headers.ts";
 
 export type HeaderRecord = Readonly<Record<string, string | readonly string[] | undefined>>;
 
@@ -30,7 +31,7 @@ export interface ApiRequest {
 
 export interface ApiResponse {
   readonly status: number;
-  readonly headers: Record<string, string | string[]>;
+  readonly headers: ResponseHeaders;
   /** Whole bytes, or a stream whose reader sets the pace. */
   readonly body: Uint8Array | AsyncIterable<Uint8Array> | undefined;
   /**

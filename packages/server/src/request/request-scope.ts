@@ -42,6 +42,8 @@ export interface ResourceScope {
   readonly cluster: ClusterScope;
   /** Set as long as the cluster is known by a path only; `cluster` says nothing until it is resolved. */
   readonly clusterPath?: ClusterPath;
+  /** Set when the request names no cluster: `cluster` is what it means by that, which may depend on who asks. */
+  readonly isClusterUnnamed?: true;
   /** Set when the request is to a virtual workspace. */
   readonly service?: ServiceScope;
   /** The path behind the cluster prefix, without the query. */
@@ -62,6 +64,7 @@ export interface PathScope {
   readonly kind: "path";
   readonly cluster: ClusterScope;
   readonly clusterPath?: ClusterPath;
+  readonly isClusterUnnamed?: true;
   readonly service?: ServiceScope;
   readonly path: string;
   readonly query: URLSearchParams;

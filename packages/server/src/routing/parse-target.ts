@@ -36,6 +36,8 @@ export function parseTarget({ method, target, clusterHeader }: Target): RequestS
       return { ...parseScope(method, view.cluster, view.path, query), service: view.service };
   }
   const { cluster: reference, path } = splitCluster(rawPath, clusterHeader);
+  if (reference === undefined)
+    return { ...parseScope(method, rootCluster, path, query), isClusterUnnamed: true };
   if (typeof reference === "string") return parseScope(method, reference, path, query);
   return { ...parseScope(method, unresolvedCluster, path, query), clusterPath: reference };
 }
@@ -69,7 +71,8 @@ function parseScope(
 const noQuery = new URLSearchParams();
 
 interface ClusterSplit {
-  readonly cluster: ClusterScope | ClusterPath;
+  /** Undefined when none is named. */
+  readonly cluster: ClusterScope | ClusterPath | undefined;
   readonly path: string;
 }
 
@@ -80,7 +83,7 @@ function splitCluster(rawPath: string, clusterHeader: string | undefined): Clust
     return {
       cluster:
         clusterHeader === undefined || clusterHeader === ""
-          ? rootCluster
+          ? undefined
           : parseCluster(clusterHeader),
       path: rawPath,
     };

@@ -31,6 +31,7 @@ import {
 } from "./kinds/definitions.ts";
 import { deletionFinalizer, put, textsOf } from "./kinds/phases.ts";
 import { Mounts } from "./mounts.ts";
+import { OwnedClusters } from "./owned-clusters.ts";
 import {
   clusterScoped,
   logicalClusterKey,
@@ -57,6 +58,8 @@ type Job = StorageKey;
 export class Lifecycle {
   readonly closing: ClosingClusters;
   readonly inactive = new Set<ClusterName>();
+  /** Until then nothing is known of a logical cluster that has not changed: whoever must know reads it. */
+  hasSeenAll = false;
   readonly #options: LifecycleOptions;
   readonly #jobs: JobQueue<Job>;
   readonly #emptier: ClusterEmptier;
@@ -86,9 +89,17 @@ export class Lifecycle {
 
   /** Takes up what an earlier run, or another server, left unfinished. */
   start(): void {
+    const owned = new OwnedClusters();
     this.#survey.run([
-      { definition: workspaces, look: (entry) => this.#lookAtWorkspace(entry) },
-      { definition: logicalClusters, look: (entry) => this.#lookAtLogicalCluster(entry) },
+      { definition: workspaces, look: (entry) => this.#lookAtWorkspace(entry, owned) },
+      {
+        definition: logicalClusters,
+        look: (entry) => this.#lookAtLogicalCluster(entry, owned),
+        end: () => {
+          owned.clear();
+          this.hasSeenAll = true;
+        },
+      },
     ]);
   }
 
@@ -162,17 +173,23 @@ export class Lifecycle {
     else this.#tellOwner(decodeObject(current));
   }
 
-  #lookAtWorkspace(entry: Entry): void {
+  #lookAtWorkspace(entry: Entry, owned: OwnedClusters): void {
     const object = decodeObject(entry);
     const { phase } = member(object, "status");
-    const isDeleted = member(object, "metadata")["deletionTimestamp"] !== undefined;
-    const isMount = member(object, "spec")["mount"] !== undefined;
-    if (isDeleted || isMount || phase !== "Ready") this.#jobs.add(entry.key);
+    const { deletionTimestamp, uid } = member(object, "metadata");
+    const { cluster, mount } = member(object, "spec");
+    if (cluster !== undefined) owned.add(String(cluster), String(uid));
+    if (deletionTimestamp !== undefined || mount !== undefined || phase !== "Ready")
+      this.#jobs.add(entry.key);
   }
 
-  #lookAtLogicalCluster(entry: Entry): void {
-    this.#noteActivity(parseObjectKey(entry.key).cluster, entry);
-    this.#jobs.add(entry.key);
+  #lookAtLogicalCluster(entry: Entry, owned: OwnedClusters): void {
+    const { cluster } = parseObjectKey(entry.key);
+    this.#noteActivity(cluster, entry);
+    const isDeleted = mentions(entry, "deletionTimestamp");
+    const owner = isDeleted ? undefined : ownerOf(decodeObject(entry));
+    if (isDeleted || (owner !== undefined && !owned.has(cluster, owner.uid)))
+      this.#jobs.add(entry.key);
   }
 
   #noteActivity(cluster: ClusterName, entry: Entry | undefined): void {

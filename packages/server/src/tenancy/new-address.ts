@@ -14,8 +14,8 @@ export function readdressing(parts: Parts, url: string, onError: (error: unknown
   const rewrite = (definition: ResourceDefinition, change: (draft: Draft) => boolean): Look => ({
     definition,
     look: (entry) => {
-      if (!change({ ...decodeObject(entry) })) return;
-      update(parts, definition, entry, change).catch(onError);
+      if (!change({ ...decodeObject(entry) })) return undefined;
+      return update(parts, definition, entry, change).catch(onError);
     },
   });
   return [

@@ -1,19 +1,32 @@
-/** Looks once at every stored object of some kinds, page by page, without holding anything up. */
+/**
+ * Looks once at every stored object of some kinds, page by page, without holding anything up.
+ *
+ * At a start there may be very many, and requests to answer meanwhile: all surveys together take turns and have a third of the time at most, and what comes
+ * of one page is done before the next is read.
+ */
+import { sleep, systemClock } from "@kcp-ts/machinery/base";
 import { collectionKeyOf, type ResourceDefinition } from "../registry/index.ts";
-import { otherWork } from "../request/other-work.ts";
 import { type Entry, resourcePrefix, type Storage, type StorageKey } from "../storage/index.ts";
 
 export interface Look {
   readonly definition: ResourceDefinition;
-  readonly look: (entry: Entry) => void;
+  /** A promise is waited for; it must not reject. */
+  readonly look: (entry: Entry) => unknown;
+  /** When all of them were looked at. */
+  readonly end?: () => void;
 }
 
 const pageEntries = 200;
+/** So many times as long as a page took is nothing done. */
+const restFactor = 2;
+const restMsMax = 100;
 
 export class Survey {
   readonly #storage: Storage;
   readonly #onError: (error: unknown) => void;
   readonly #stopping = new AbortController();
+  /** Resolves when whoever is at work has done a page and rested. */
+  #turn: Promise<void> = Promise.resolve();
 
   constructor({ storage, onError }: { storage: Storage; onError: (error: unknown) => void }) {
     this.#storage = storage;
@@ -31,20 +44,43 @@ export class Survey {
   }
 
   async #run(looks: readonly Look[]): Promise<void> {
-    const { signal } = this.#stopping;
-    for (const { definition, look } of looks) {
-      const prefix = resourcePrefix(collectionKeyOf(definition));
-      for (let continueAfter: StorageKey | undefined; ; ) {
-        const page = await this.#storage.list(prefix, {
-          signal,
-          entriesMax: pageEntries,
-          continueAfter,
-        });
-        for (const entry of page.entries) look(entry);
-        if (!page.more || signal.aborted) break;
-        continueAfter = page.entries.at(-1)?.key;
-        await otherWork();
+    for (const one of looks) {
+      for (let after: StorageKey | undefined, more = true; more; ) {
+        const page = this.#turn.then(() => this.#page(one, after));
+        this.#turn = page.then(
+          ({ restMs }) => (restMs === 0 ? undefined : this.#rest(restMs)),
+          () => undefined,
+        );
+        ({ after, more } = await page);
       }
+      one.end?.();
+    }
+  }
+
+  async #page(
+    { definition, look }: Look,
+    continueAfter: StorageKey | undefined,
+  ): Promise<{ after: StorageKey | undefined; more: boolean; restMs: number }> {
+    const { signal } = this.#stopping;
+    signal.throwIfAborted();
+    const startedAt = systemClock.monotonic();
+    const { entries, more } = await this.#storage.list(
+      resourcePrefix(collectionKeyOf(definition)),
+      { signal, entriesMax: pageEntries, continueAfter },
+    );
+    await Promise.all(entries.map(look));
+    const tookMs = systemClock.monotonic() - startedAt;
+    // A store of a page or two is nobody's burden.
+    const restMs = more ? Math.min(restMsMax, tookMs * restFactor) : 0;
+    return { after: entries.at(-1)?.key, more, restMs };
+  }
+
+  /** By the clock of the machine, whose time it is about. */
+  async #rest(ms: number): Promise<void> {
+    try {
+      await sleep(systemClock, ms, this.#stopping.signal);
+    } catch {
+      // It stops: the next page notices.
     }
   }
 }

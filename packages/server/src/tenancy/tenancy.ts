@@ -127,7 +127,7 @@ export class Tenancy {
       onError,
     });
     this.admissionPlugins = [
-      closingGate(this.#lifecycle.closing),
+      closingGate((cluster) => this.#isClosing(cluster)),
       typeAdmission({ clock: options.clock, externalUrl }),
       logicalClusterAdmission,
       workspaceAdmission(admission),
@@ -176,8 +176,30 @@ export class Tenancy {
   }
 
   /** Its users are kept out until somebody says otherwise. */
-  isInactive(cluster: ClusterName): boolean {
-    return this.#lifecycle.inactive.size > 0 && this.#lifecycle.inactive.has(cluster);
+  isInactive(cluster: ClusterName): MaybePromise<boolean> {
+    const { inactive, hasSeenAll } = this.#lifecycle;
+    if (hasSeenAll || inactive.has(cluster)) return inactive.size > 0 && inactive.has(cluster);
+    return this.#whether(cluster, ({ phase }) => phase === "Inactive");
+  }
+
+  /** It is being emptied, or will be when it is its turn. */
+  #isClosing(cluster: ClusterName): MaybePromise<boolean> {
+    const { closing, hasSeenAll } = this.#lifecycle;
+    if (hasSeenAll || closing.has(cluster)) return closing.has(cluster);
+    return this.#whether(
+      cluster,
+      ({ isDeleted, terminators }) => isDeleted && terminators.length === 0,
+    );
+  }
+
+  /** False of one that is not there. */
+  #whether(
+    cluster: ClusterName,
+    is: (record: LogicalClusterRecord) => boolean,
+  ): MaybePromise<boolean> {
+    const record = this.logicalCluster(cluster);
+    if (record instanceof Promise) return record.then((one) => one !== undefined && is(one));
+    return record !== undefined && is(record);
   }
 
   /** False when nobody has put anything there, as far as the hub has come: then it need not be read. */

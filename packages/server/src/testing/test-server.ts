@@ -2,6 +2,7 @@
  * An ApiServer on a memory store, called in process: real authentication by token, administrators through the bootstrap
  * authorizer, and tenants who may do everything in their own logical cluster and nothing elsewhere.
  */
+
 import type { Clock } from "@kcp-ts/machinery/base";
 import {
   adminTokens,
@@ -12,6 +13,7 @@ import {
 } from "../authentication/index.ts";
 import { type Authorizer, anyOf, bootstrapAuthorizer } from "../authorization/index.ts";
 import type { ApiRequest, ApiResponse } from "../request/api-request.ts";
+import { sentHeaders } from "../request/response-headers.ts";
 import { ApiServer, type ApiServerOptions, type ServerLog } from "../server.ts";
 import type { Storage } from "../storage/index.ts";
 import { MemoryStorage } from "../storage/memory/index.ts";
@@ -68,7 +70,7 @@ export class Answer {
 
   constructor({ status, headers }: ApiResponse, bytes: Buffer) {
     this.status = status;
-    this.headers = headers;
+    this.headers = sentHeaders(headers);
     this.bytes = bytes;
   }
 

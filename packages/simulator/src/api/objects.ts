@@ -43,6 +43,7 @@ export interface Toleration {
 export interface PodSpec {
   readonly containers: readonly Container[];
   readonly initContainers?: readonly Container[];
+  readonly ephemeralContainers?: readonly Container[];
   readonly nodeName?: string;
   readonly nodeSelector?: StringMap;
   readonly affinity?: JsonObject;
@@ -104,6 +105,7 @@ export interface PodStatus {
   readonly qosClass?: string;
   readonly containerStatuses?: readonly ContainerStatus[];
   readonly initContainerStatuses?: readonly ContainerStatus[];
+  readonly ephemeralContainerStatuses?: readonly ContainerStatus[];
 }
 
 export interface Pod extends KubernetesObject {

@@ -5,5 +5,10 @@ export {
   runChannelSession,
 } from "./channel-session.ts";
 export { runPortSession, tunnelledSpdy, webSocketBytes } from "./port-session.ts";
-export { type CommandResult, type Container, pretendCommand } from "./pretend-command.ts";
+export {
+  type CommandResult,
+  type Container,
+  type Inside,
+  pretendCommand,
+} from "./pretend-command.ts";
 export { runSpdyCommand, spdyCommandProtocols } from "./spdy-command-session.ts";

@@ -1,11 +1,18 @@
 /**
  * What commands do in a container that does not run. A handful is known, so that there is something to type; all of them are pure but for
- * `cat`, which gives back what it is given.
+ * `cat`, which gives back what it is given when it is given no files.
  */
-export interface Container {
+export interface Container extends Partial<Inside> {
   readonly pod: string;
   readonly name: string;
   readonly image: string;
+}
+
+/** What a container finds. */
+export interface Inside {
+  readonly env: ReadonlyMap<string, string>;
+  /** By their paths. */
+  readonly files: ReadonlyMap<string, string>;
 }
 
 /** `echoes`: standard input comes back until it ends. */
@@ -28,7 +35,10 @@ export function pretendCommand(command: readonly string[], container: Container)
   const [program = "", ...args] = command;
   switch (program.replace(/^.*\//, "")) {
     case "cat":
-      return result({ echoes: true });
+      return args.length === 0 ? result({ echoes: true }) : concatenated(args, container);
+    case "env":
+    case "printenv":
+      return printed(args, container);
     case "echo":
       return result({ stdout: `${args.join(" ")}\n` });
     case "hostname":
@@ -42,10 +52,24 @@ export function pretendCommand(command: readonly string[], container: Container)
       return shell(args, container);
     default:
       return result({
-        stderr: `exec: "${program}": a simulated container knows cat, echo, false, hostname, sh -c and true\n`,
+        stderr: `exec: "${program}": a simulated container knows cat, echo, env, false, hostname, printenv, sh -c and true\n`,
         exitCode: 126,
       });
   }
+}
+
+function concatenated(paths: readonly string[], { files }: Container): CommandResult {
+  const texts = paths.map((path) => files?.get(path));
+  const missing = paths.filter((_path, index) => texts[index] === undefined);
+  const stderr = missing.map((path) => `cat: ${path}: No such file or directory\n`).join("");
+  return result({ stdout: texts.join(""), stderr, exitCode: missing.length === 0 ? 0 : 1 });
+}
+
+function printed(names: readonly string[], { env = new Map() }: Container): CommandResult {
+  const all = [...env].map(([name, value]) => `${name}=${value}`);
+  if (names.length === 0) return result({ stdout: all.map((line) => `${line}\n`).join("") });
+  const found = names.filter((name) => env.has(name)).map((name) => `${env.get(name)}\n`);
+  return result({ stdout: found.join(""), exitCode: found.length === names.length ? 0 : 1 });
 }
 
 /** `sh -c "exit 3"`, and whatever else is known, one after the other. Without `-c` it is a shell that repeats what it is told. */

@@ -17,6 +17,7 @@ import {
   type CommandResult,
   type Container,
   channelProtocols,
+  type Inside,
   pretendCommand,
   runChannelSession,
   runPortSession,
@@ -32,6 +33,8 @@ export interface PodEndpointsOptions {
   /** Deletes the Pod if budgets allow it; throws the 429 if not. */
   readonly evict: (pod: JsonObject, deleteOptions: JsonObject) => Promise<void>;
   readonly logs: (pod: JsonObject, query: LogRequest) => AsyncIterable<Uint8Array> | Uint8Array;
+  /** What is in a container of this name. */
+  readonly inside: (pod: JsonObject, container: string) => Promise<Inside>;
 }
 
 export interface LogRequest {
@@ -53,7 +56,7 @@ export function podEndpoints(
     ["binding", { ...unchanged, verbs: ["create"], connect: (call) => bind(call, options) }],
     ["eviction", { ...unchanged, verbs: ["create"], connect: (call) => evict(call, options) }],
     ["log", { ...unchanged, verbs: ["get"], connect: (call) => showLog(call, options) }],
-    ["exec", { ...unchanged, verbs: sessionVerbs, connect: openExec }],
+    ["exec", { ...unchanged, verbs: sessionVerbs, connect: (call) => openExec(call, options) }],
     ["attach", { ...unchanged, verbs: sessionVerbs, connect: openAttach }],
     ["portforward", { ...unchanged, verbs: sessionVerbs, connect: openPorts }],
   ];
@@ -125,9 +128,13 @@ function showLog(
   };
 }
 
-function openExec(call: SubresourceCall): ApiResponse {
+async function openExec(
+  call: SubresourceCall,
+  { inside }: PodEndpointsOptions,
+): Promise<ApiResponse> {
   const container = runningContainer(call);
-  return openChannels(call, pretendCommand(call.query.getAll("command"), container));
+  const found = { ...container, ...(await inside(call.object, container.name)) };
+  return openChannels(call, pretendCommand(call.query.getAll("command"), found));
 }
 
 /** What the container prints from here on is nothing; what it is told comes back. */
@@ -204,7 +211,8 @@ function runningContainer(
   const { phase } = objectIn(object, "status");
   if (phase !== "Running")
     throw statusError.badRequest(`pod ${pod} does not run: its phase is ${String(phase)}`);
-  const image = textIn(containers.find((one) => one["name"] === name) ?? {}, "image");
+  const all = [...containers, ...listIn(objectIn(object, "spec")["ephemeralContainers"])];
+  const image = textIn((all as JsonObject[]).find((one) => one["name"] === name) ?? {}, "image");
   return { pod, name, image };
 }
 
@@ -225,7 +233,8 @@ function containerOf(pod: JsonObject, asked: string): string {
       `a container name must be specified for pod ${name}, choose one of: [${containers.join(" ")}]`,
     );
   }
-  if (containers.includes(asked) || names("initContainers").includes(asked)) return asked;
+  const others = [...names("initContainers"), ...names("ephemeralContainers")];
+  if (containers.includes(asked) || others.includes(asked)) return asked;
   throw statusError.badRequest(`container ${asked} is not valid for pod ${name}`);
 }
 
@@ -235,6 +244,7 @@ function checkStarted(pod: JsonObject, { container, isPrevious }: LogRequest): v
   const statuses = [
     ...listIn(status["containerStatuses"]),
     ...listIn(status["initContainerStatuses"]),
+    ...listIn(status["ephemeralContainerStatuses"]),
   ] as JsonObject[];
   const found = statuses.find((one) => one["name"] === container);
   const refuse = (why: string) =>

@@ -4,6 +4,7 @@ import { type FieldError, fieldError } from "@kcp-ts/machinery/status";
 import { pod } from "@kcp-ts/machinery/workload-shapes";
 import {
   type Draft,
+  listIn,
   objectIn,
   type ResourceDefinition,
   type SubresourceStrategy,
@@ -41,7 +42,7 @@ export function podsKind(
     validateUpdate: updateErrors,
     columns: podColumns,
     cells: podCells,
-    subresources,
+    subresources: [["ephemeralcontainers", ephemeralContainers], ...subresources],
     strategy: {
       returnsDeletedObject: true,
       recordsOwner: (manager) => manager !== ownManager,
@@ -61,6 +62,50 @@ export function podsKind(
     },
   });
 }
+
+/** Adds containers to a running Pod, and changes nothing else of it. */
+const ephemeralContainers: SubresourceStrategy = {
+  verbs: ["get", "patch", "update"],
+  prepareForUpdate(draft, old) {
+    const wanted = objectIn(draft, "spec")["ephemeralContainers"];
+    for (const member of Object.keys(draft)) delete draft[member];
+    Object.assign(draft, old);
+    const spec = ownObject(draft, "spec");
+    if (wanted === undefined) delete spec["ephemeralContainers"];
+    else spec["ephemeralContainers"] = wanted;
+    setPodDefaults(draft);
+  },
+  validateUpdate(updated, old) {
+    const field = "spec.ephemeralContainers";
+    const [now, before] = [updated, old].map((one) =>
+      listIn(objectIn(one, "spec")["ephemeralContainers"]).filter(isJsonObject),
+    ) as [JsonObject[], JsonObject[]];
+    const errors = now.flatMap((one, index) =>
+      ["name", "image"]
+        .filter((member) => textIn(one, member) === "")
+        .map((member) => fieldError.required(`${field}[${index}].${member}`)),
+    );
+    for (const one of before) {
+      const same = now.find((other) => other["name"] === one["name"]);
+      const name = textIn(one, "name");
+      if (same === undefined)
+        errors.push(
+          fieldError.forbidden(
+            field,
+            `existing ephemeral containers ${JSON.stringify(name)} may not be removed`,
+          ),
+        );
+      else if (!jsonEqual(same, one))
+        errors.push(
+          fieldError.forbidden(
+            field,
+            `existing ephemeral containers ${JSON.stringify(name)} may not be changed`,
+          ),
+        );
+    }
+    return errors;
+  },
+};
 
 function textAt(object: JsonObject, path: string): string {
   const [outer = "", inner = ""] = path.split(".");

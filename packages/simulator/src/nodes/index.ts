@@ -5,3 +5,4 @@ export { bulkLog, type LogQuery, logsOf } from "./logs.ts";
 export { nodeLifecycleController } from "./node-lifecycle.ts";
 export { type NodeFacts, type NodeOptions, nodeConditions, nodeObject } from "./pretend-nodes.ts";
 export { schedulerController } from "./scheduler.ts";
+export { nodeMetricsOf, podMetricsOf } from "./usage.ts";

@@ -72,6 +72,7 @@ function concernsKubelet(change: Change<Pod>): boolean {
     now.deletionTimestamp !== before.deletionTimestamp ||
     now.finalizers?.length !== before.finalizers?.length ||
     JSON.stringify(now.annotations) !== JSON.stringify(before.annotations) ||
+    object.spec.ephemeralContainers?.length !== change.previous.spec.ephemeralContainers?.length ||
     object.status?.phase === "Pending"
   );
 }

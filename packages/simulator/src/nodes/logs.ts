@@ -17,7 +17,9 @@ export interface LogQuery {
 const linesMax = 10_000;
 
 export function logsOf(pod: Pod, query: LogQuery, nowMs: number): string[] {
-  const status = pod.status?.containerStatuses?.find(({ name }) => name === query.container);
+  const { containerStatuses = [], ephemeralContainerStatuses = [] } = pod.status ?? {};
+  const statuses = [...containerStatuses, ...ephemeralContainerStatuses];
+  const status = statuses.find(({ name }) => name === query.container);
   const state = query.isPrevious ? status?.lastState : status?.state;
   const startedAt = state?.running?.startedAt ?? state?.terminated?.startedAt;
   if (startedAt === undefined) return [];
@@ -25,7 +27,8 @@ export function logsOf(pod: Pod, query: LogQuery, nowMs: number): string[] {
   const endMs =
     state?.terminated?.finishedAt === undefined ? nowMs : Date.parse(state.terminated.finishedAt);
   const said = (name: string) => pod.metadata.annotations?.[`${annotationPrefix}${name}`];
-  const image = pod.spec.containers.find(({ name }) => name === query.container)?.image ?? "";
+  const containers = [...pod.spec.containers, ...(pod.spec.ephemeralContainers ?? [])];
+  const image = containers.find(({ name }) => name === query.container)?.image ?? "";
   const text = said("log") ?? `simulated container ${query.container} of image ${image} started`;
   const lines = text.split("\n").map((line) => ({ atMs: startMs, line }));
   const everyMs = durationMs(said("log-every"));

@@ -57,6 +57,7 @@ export function reportAt(
     ...(isStarted ? { podIP: place.podIP, podIPs: [{ ip: place.podIP }] } : {}),
     conditions: conditionsOf(pod, { isStarted, isReady, isOver, nowMs, place }),
     ...initStatuses(pod, startAtMs, nowMs),
+    ...(isStarted ? ephemeralStatuses(pod, nowMs) : {}),
     containerStatuses: pod.spec.containers.map((container) =>
       containerStatus(pod, container, life, isReady, behaviour.exitCode),
     ),
@@ -158,6 +159,22 @@ function initStatuses(pod: Pod, startAtMs: number, nowMs: number): Partial<PodSt
         nextAtMs: undefined,
       };
       return containerStatus(pod, container, life, isDone, 0);
+    }),
+  };
+}
+
+/** They run from the moment that somebody adds them, until the Pod ends. */
+function ephemeralStatuses(pod: Pod, nowMs: number): Partial<PodStatus> {
+  const { ephemeralContainers = [] } = pod.spec;
+  if (ephemeralContainers.length === 0) return {};
+  const known = pod.status?.ephemeralContainerStatuses ?? [];
+  return {
+    ephemeralContainerStatuses: ephemeralContainers.map((container) => {
+      const there = known.find(({ name }) => name === container.name);
+      if (there !== undefined) return there;
+      const phase = { kind: "running", sinceMs: nowMs } as const;
+      const life = { phase, restarts: 0, last: undefined, nextAtMs: undefined };
+      return containerStatus(pod, container, life, false, 0);
     }),
   };
 }

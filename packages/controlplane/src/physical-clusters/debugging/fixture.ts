@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import type { Duplex } from "node:stream";
 import type { TestContext } from "node:test";
+import type { JsonObject } from "@kcp-ts/machinery/json";
 import { isStatusError } from "@kcp-ts/machinery/status";
 import {
   type Client,
@@ -20,6 +21,7 @@ export interface Pod extends KubernetesObject {
   readonly status?: {
     readonly phase?: string;
     readonly reason?: string;
+    readonly ephemeralContainerStatuses?: readonly { readonly name: string }[];
     readonly conditions?: readonly { readonly type: string; readonly status: string }[];
   };
 }
@@ -116,6 +118,64 @@ export async function exec(
 
 export function podPath(name: string): string {
   return `/api/v1/namespaces/default/pods/${name}`;
+}
+
+/** As `kubectl debug` does. `path` is of the Pod. Answers with the status and the names of its ephemeral containers. */
+export async function debug(
+  client: Client,
+  path: string,
+  container: string,
+  more: JsonObject = {},
+): Promise<{ readonly status: number; readonly text: string; readonly containers: string[] }> {
+  const patch = { spec: { ephemeralContainers: [{ name: container, image: "busybox:1.37" }] } };
+  try {
+    const pod = (await client.json({
+      ...{ method: "PATCH", path: `${path}/ephemeralcontainers` },
+      contentType: "application/strategic-merge-patch+json",
+      body: { ...more, spec: { ...(more["spec"] as JsonObject | undefined), ...patch.spec } },
+    })) as {
+      readonly spec: { readonly ephemeralContainers: readonly { readonly name: string }[] };
+    };
+    const containers = pod.spec.ephemeralContainers.map(({ name }) => name);
+    return { status: 200, text: "", containers };
+  } catch (error) {
+    if (!isStatusError(error)) throw error;
+    return { status: error.code, text: error.message, containers: [] };
+  }
+}
+
+export interface Usage {
+  readonly status: number;
+  readonly text: string;
+  readonly warnings: string;
+  /** Names of Pods with what their containers use, as in `web-1: web cpu=5m memory=8Mi`. */
+  readonly pods: readonly string[];
+}
+
+interface PodMetrics {
+  readonly metadata: { readonly name: string };
+  readonly containers: readonly { readonly name: string; readonly usage: object }[];
+}
+
+/** What `kubectl top pods` asks. `query` begins with a question mark, or is `/` and the name of a Pod. */
+export async function top(client: Client, query = "", namespace = "default"): Promise<Usage> {
+  const path = `/apis/metrics.k8s.io/v1beta1/namespaces/${namespace}/pods${query}`;
+  try {
+    const response = await client.send({ method: "GET", path, retriesMax: 0 });
+    const text = await response.body.text();
+    const said = JSON.parse(text) as PodMetrics & { items?: readonly PodMetrics[] };
+    const pods = (said.items ?? [said]).map(({ metadata, containers }) => {
+      const used = containers.map(({ name, usage }) =>
+        [name, ...Object.entries(usage).map((pair) => pair.join("="))].join(" "),
+      );
+      return `${metadata.name}: ${used.join(", ")}`;
+    });
+    const warnings = String(response.headers["warning"] ?? "");
+    return { status: response.status, text, warnings, pods };
+  } catch (error) {
+    if (!isStatusError(error)) throw error;
+    return { status: error.code, text: error.message, warnings: "", pods: [] };
+  }
 }
 
 /** The status, and what was said. */

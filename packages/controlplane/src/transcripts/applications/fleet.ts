@@ -1,8 +1,9 @@
 /** For the test of applications: physical clusters, and where in them the objects of a namespace of the control plane are. */
 import { namespaceLocatorAnnotation } from "@kcp-ts/multicluster";
-import { defineResource, type KubernetesObject } from "@kcp-ts/sdk";
+import { type Client, defineResource, type KubernetesObject } from "@kcp-ts/sdk";
 import type { GroundCluster } from "../../grounds/ground.ts";
 import type { Manifest } from "../../manifests/index.ts";
+import { type Pod, pods } from "../../testing/index.ts";
 import { resourceOf } from "./resource-of.ts";
 
 export interface Found<Object> {
@@ -47,6 +48,21 @@ export class Fleet {
       }
     }
     return found;
+  }
+
+  /** A Pod that runs, with the client of its cluster. */
+  async podOf(
+    namespace: string,
+    labelSelector: string,
+  ): Promise<{ readonly client: Client; readonly object: Pod } | undefined> {
+    for (const { name: cluster, client } of this.clusters) {
+      for (const place of await this.#placesOf(cluster, namespace)) {
+        const { items } = await client.resource(pods).list({ namespace: place, labelSelector });
+        const object = items.find(({ status }) => status?.phase === "Running");
+        if (object !== undefined) return { client, object };
+      }
+    }
+    return undefined;
   }
 
   async #placesOf(cluster: string, namespace: string): Promise<readonly string[]> {

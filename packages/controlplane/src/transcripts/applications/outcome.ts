@@ -1,6 +1,7 @@
 /** For the test of applications: what has become of an object that was applied, in words for the documentation; throws until it has. */
 import { type Client, type Condition, isConditionTrue, type KubernetesObject } from "@kcp-ts/sdk";
 import type { Manifest } from "../../manifests/index.ts";
+import { InsidePod } from "../../testing/index.ts";
 import type { Fleet } from "./fleet.ts";
 import { resourceOf } from "./resource-of.ts";
 
@@ -107,10 +108,38 @@ const outcomes: Readonly<Record<string, Outcome>> = {
   },
   Role: () => staysHere,
   RoleBinding: () => staysHere,
-  Queue: () => staysHere,
+  Queue: servedByOperator,
 };
 
 const staysHere = "stays in the logical cluster";
+
+/** Somebody has to be the program in the operator's Pod: it says that the object is ready, by what it finds in there. */
+async function servedByOperator(applied: Applied): Promise<string> {
+  const { namespace, manifest, fleet, client } = applied;
+  const ending: (() => Promise<unknown>)[] = [];
+  try {
+    const pod = await fleet.podOf(namespace, "app=queue-operator");
+    demand(pod !== undefined, "its operator has no Pod");
+    const end = { after: (clean: () => Promise<unknown>) => void ending.push(clean) };
+    const inside = await InsidePod.start(end, pod.client, pod.object);
+    const connection = await inside.connect(end);
+    const resource = resourceOf<Seen>(manifest);
+    const { items } = await connection.client
+      .resource(resource)
+      .list({ namespace: connection.namespace });
+    for (const { metadata } of items) {
+      const patch = { type: "merge" as const, patch: { status: { ready: true } } };
+      const at = { namespace: connection.namespace, name: metadata.name };
+      await connection.client.resource(resource).subresource("status").patch(at, patch);
+    }
+    const { name } = manifest["metadata"] as unknown as { name: string };
+    const { status } = await client.resource(resource).get({ namespace, name });
+    demand((status as { ready?: boolean } | undefined)?.ready === true, "it is not ready");
+    return "stays in the logical cluster, where its operator serves it from within its Pod";
+  } finally {
+    for (const clean of ending.reverse()) await clean();
+  }
+}
 
 async function follows(applied: Applied): Promise<string> {
   await someCluster(applied);

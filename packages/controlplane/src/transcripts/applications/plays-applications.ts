@@ -70,8 +70,7 @@ export function playsApplications(ground: Ground): void {
       const text = await readFile(folder + file, "utf8");
       await terminal.write(file, text);
       const manifests = parseManifests(text, file);
-      const definesKinds = manifests.some(({ kind }) => kind === "CustomResourceDefinition");
-      for (const scenario of readTranscript(installs(namespace, file, definesKinds)))
+      for (const scenario of readTranscript(installs(namespace, file)))
         await terminal.play(scenario);
       for (const manifest of manifests) {
         const { client } = plane;
@@ -94,13 +93,19 @@ export function playsApplications(ground: Ground): void {
   });
 }
 
-/** As with any Kubernetes, objects of a kind in the same file need a second apply. */
-function installs(namespace: string, file: string, definesKinds: boolean): string {
+/** Those whose Pods talk to their cluster: docs/guides/operators.md. */
+const talking: ReadonlySet<string> = new Set(["queue-operator"]);
+
+/** As with any Kubernetes, objects of a kind in the same file need a second apply; and a machine may be too slow for kubectl's patience. */
+function installs(namespace: string, file: string): string {
+  const asks = `
+$ kubectl label namespace ${namespace} workloads.kcp.io/api-access=true
+namespace/${namespace} labeled`;
   return `
 A1  ${namespace}
 $ kubectl create namespace ${namespace}
-namespace/${namespace} created
-${definesKinds ? "~" : "$"} kubectl apply --namespace ${namespace} -f ${file}
+namespace/${namespace} created${talking.has(namespace) ? asks : ""}
+~ kubectl apply --namespace ${namespace} -f ${file}
 ...
 `;
 }

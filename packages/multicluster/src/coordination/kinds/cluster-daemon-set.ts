@@ -5,6 +5,7 @@ import { clusterDaemonSets } from "../../api/index.ts";
 import { asDeployment, deployments, replicasOf } from "../deployment.ts";
 import { foldedConditions, knownParts, observed, unlessSame } from "../fold-parts.ts";
 import { planCopies } from "../plan-copies.ts";
+import { planGently } from "../plan-gently.ts";
 import type { Strategy } from "../strategy.ts";
 import { asWorkload, isObserved, statusCount, type Workload } from "../workload.ts";
 
@@ -30,7 +31,7 @@ export const clusterDaemonSetStrategy: Strategy = {
     const asked = replicasOf({ ...whole, spec: template });
     return { ...template, replicas: Math.max(1, asked) };
   },
-  plan: planCopies,
+  plan: (input) => planGently(input, planCopies),
   fold(input) {
     const known = knownParts(input);
     const isReady = ({ object }: { readonly object: Workload }) =>

@@ -5,6 +5,7 @@
 import { defineResource } from "@kcp-ts/sdk";
 import { type FoldedPart, knownParts, unlessSame } from "../fold-parts.ts";
 import { planExclusive } from "../plan-exclusive.ts";
+import { planGently } from "../plan-gently.ts";
 import type { Strategy } from "../strategy.ts";
 import { asWorkload, statusText, type Workload } from "../workload.ts";
 
@@ -27,7 +28,7 @@ export const cronJobStrategy: Strategy = {
   shareOf: ({ spec }) => ({ replicas: (spec as { suspend?: unknown }).suspend === true ? 0 : 1 }),
   report: (part) => ({ available: activeOf(part).length, isObserved: true, isStuck: false }),
   specFor: ({ spec }, { replicas }) => (replicas === 0 ? { ...spec, suspend: true } : spec),
-  plan: (input) => planExclusive({ ...input, canRest: true }),
+  plan: (input) => planGently(input, (wish) => planExclusive({ ...wish, canRest: true })),
   /** A CronJob has no conditions: where it is, Events say. */
   fold(input) {
     const known = knownParts(input);

@@ -27,6 +27,7 @@ import {
   withTimes,
 } from "../fold-parts.ts";
 import { planCopies } from "../plan-copies.ts";
+import { planGently } from "../plan-gently.ts";
 import { planMoves } from "../plan-moves.ts";
 import type { Sharing, Strategy } from "../strategy.ts";
 import {
@@ -110,7 +111,7 @@ function strategyOf(spec: WorkloadStrategySpec, programs: Programs): Strategy {
     }),
     specFor: (whole, share) =>
       path === undefined ? whole.spec : withCount(whole.spec, path.slice(1), share.replicas),
-    plan: spec.strategy === "Duplicate" ? planCopies : planMoves,
+    plan: spec.strategy === "Duplicate" ? (input) => planGently(input, planCopies) : planMoves,
     fold: (input) => foldCustom(input, programs.folding),
   };
 }

@@ -2,6 +2,7 @@
 import { defineResource } from "@kcp-ts/sdk";
 import { foldedConditions, knownParts, observed, sums, unlessSame } from "../fold-parts.ts";
 import { planCopies } from "../plan-copies.ts";
+import { planGently } from "../plan-gently.ts";
 import type { Strategy } from "../strategy.ts";
 import { asWorkload, isObserved, statusCount, type Workload } from "../workload.ts";
 
@@ -36,7 +37,7 @@ export const daemonSetStrategy: Strategy = {
     isStuck: false,
   }),
   specFor: ({ spec }) => spec,
-  plan: planCopies,
+  plan: (input) => planGently(input, planCopies),
   fold(input) {
     const known = knownParts(input);
     return unlessSame(input.parent, {

@@ -1,11 +1,17 @@
 /** What to do about a Job whose completions are divided. Parts are only ever added: see `job.ts`. Pure. */
 import { type Happening, type ObjectInput, stringMember } from "@kcp-ts/sdk";
-import { assignedCluster } from "../../api/index.ts";
-import { type DecideInput, type Decision, type Place, placesFor } from "../decide.ts";
+import {
+  assignedCluster,
+  openedAnnotation,
+  syncerFinalizer,
+  volumesInAnnotation,
+} from "../../api/index.ts";
+import { type DecideInput, type Decision, expelled, type Place, placesFor } from "../decide.ts";
 import { distribute } from "../distribute.ts";
 import type { FoldedPart } from "../fold-parts.ts";
 import { receivers } from "../goal.ts";
 import { isToBeEmptied } from "../members.ts";
+import { inOneCluster, type OneCluster } from "../one-cluster.ts";
 import { adjustedPart, newPart, partName } from "../part.ts";
 import { unrecorded } from "../plan-moves.ts";
 import { earliest } from "../standing.ts";
@@ -28,20 +34,25 @@ interface JobPart {
 
 export function decideJob(input: DecideInput): Decision {
   const { parent, parts, nowMs, takenNames } = input;
-  const { places, assessment, problem } = placesFor(input);
+  const { places: open, assessment, problem } = placesFor(input);
+  const { places, takeover } = inOneCluster(open, parent.metadata.annotations, expelled);
   const all = parts.map((object): JobPart => {
     const cluster = assignedCluster(object.metadata.labels) ?? "";
     return { object, cluster, place: places.find(({ name }) => name === cluster) };
   });
   const completed = completedOf(parent);
-  const removals = all.filter((part) => isOver(part, parent)).map(({ object }) => object);
+  const over = all.filter((part) => isOver(part, parent)).map(({ object }) => object);
   const newlyCompleted = new Map(completed);
-  for (const { metadata, ...part } of removals) {
+  for (const { metadata, ...part } of over) {
     newlyCompleted.set(metadata.name, statusCount({ metadata, ...part }, "succeeded"));
   }
+  const idle = all.filter((part) => waitsInVain(part, parent)).map(({ object }) => object);
+  const leaving = new Set([...over, ...idle]);
   const missing = endOf(parent) === undefined ? missingUnits(parent, all, completed) : 0;
-  const creations = problem === undefined ? started(input, places, all, missing) : [];
-  const updates = all.flatMap((part) => adjusted(input, part, removals));
+  const creations = problem === undefined ? started(input, { places, takeover }, all, missing) : [];
+  const updates = all.flatMap((part) =>
+    leaving.has(part.object) ? [] : adjusted(input, part, takeover),
+  );
   const unplaced = creations.length === 0 ? missing : 0;
   const goal = new Map<string, number>();
   for (const { cluster, object } of all) {
@@ -71,7 +82,7 @@ export function decideJob(input: DecideInput): Decision {
     updates,
     cuts: [],
     // What it has completed is written down first.
-    removals: isRecorded ? removals : [],
+    removals: isRecorded ? [...leaving] : idle,
     lost: [],
     status,
     happenings: happeningsOf(creations, unitsOf(parent)),
@@ -124,9 +135,20 @@ function isOver({ object, place }: JobPart, parent: Workload): boolean {
   return endOf(parent) === "Complete" && place.judgement.standing !== "lost";
 }
 
+/** It was given to a cluster that its volumes are not in, and nothing of it is there: it is begun where they are. */
+function waitsInVain({ object, cluster, place }: JobPart, parent: Workload): boolean {
+  const { annotations, finalizers, deletionTimestamp } = object.metadata;
+  const isTied = stringMember(parent.metadata.annotations, volumesInAnnotation) !== undefined;
+  if (!isTied || deletionTimestamp !== undefined || endOf(object) !== undefined) return false;
+  const isThere =
+    stringMember(annotations, openedAnnotation(cluster)) !== undefined ||
+    finalizers?.includes(syncerFinalizer(cluster)) === true;
+  return !isThere && place?.judgement.standing === "leaving";
+}
+
 function started(
   { strategy, parent, takenNames }: DecideInput,
-  places: readonly Place[],
+  { places, takeover }: OneCluster,
   parts: readonly JobPart[],
   missing: number,
 ): readonly ObjectInput<Workload>[] {
@@ -147,7 +169,9 @@ function started(
   const used = new Set([...takenNames, ...parts.map(({ object }) => object.metadata.name)]);
   return [...shares].flatMap(([cluster, units]) => {
     if (units === 0) return [];
-    const wish = { strategy, parent, cluster, share: { replicas: units }, askedReplicas: units };
+    const share = { replicas: units };
+    const takesOverFrom = takeover?.to === cluster ? takeover.from : undefined;
+    const wish = { strategy, parent, cluster, share, askedReplicas: units, takesOverFrom };
     const made = newPart(wish);
     const name = freeName(parent.metadata.name, cluster, used);
     return [{ ...made, metadata: { ...made.metadata, name } }];
@@ -165,14 +189,14 @@ function freeName(parent: string, cluster: string, used: ReadonlySet<string>): s
 /** Edits reach parts; their share stays. Those of a Job that has failed come to rest. */
 function adjusted(
   { strategy, parent }: DecideInput,
-  part: JobPart,
-  removals: readonly Workload[],
+  { object, cluster }: JobPart,
+  takeover: OneCluster["takeover"],
 ): readonly Workload[] {
-  const { object, cluster } = part;
-  if (removals.includes(object) || object.metadata.deletionTimestamp !== undefined) return [];
-  if (endOf(object) !== undefined) return [];
+  if (object.metadata.deletionTimestamp !== undefined || endOf(object) !== undefined) return [];
   const share = strategy.shareOf(object);
-  const wish = { strategy, parent, cluster, share, askedReplicas: share.replicas };
+  const takesOverFrom = takeover?.to === cluster ? takeover.from : undefined;
+  const asked = { share, askedReplicas: share.replicas };
+  const wish = { strategy, parent, cluster, ...asked, takesOverFrom };
   const next = adjustedPart(object, wish);
   const isFailed = endOf(parent) === "Failed";
   const resting = isFailed ? { ...next, spec: { ...next.spec, parallelism: 0 } } : next;

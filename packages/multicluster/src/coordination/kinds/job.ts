@@ -9,6 +9,7 @@ import type { JsonObject } from "@kcp-ts/machinery/json";
 import { defineResource } from "@kcp-ts/sdk";
 import { type DecideInput, type Decision, decide } from "../decide.ts";
 import { endingInPlace, planExclusive } from "../plan-exclusive.ts";
+import { planGently } from "../plan-gently.ts";
 import { earliest } from "../standing.ts";
 import type { Strategy } from "../strategy.ts";
 import { asWorkload, specCount, statusCount, type Workload } from "../workload.ts";
@@ -40,7 +41,7 @@ export const jobStrategy: Strategy = {
   }),
   specFor: (whole, { replicas }) =>
     isDivisible(whole) ? sharedSpec(whole, replicas) : partSpec(whole),
-  plan: (input) => planExclusive(endingInPlace(input)),
+  plan: (input) => planGently(input, (wish) => planExclusive(endingInPlace(wish))),
   fold: foldJob,
   decide: (input) => expiring(input, isDivisible(input.parent) ? decideJob : decideUndivided),
 };

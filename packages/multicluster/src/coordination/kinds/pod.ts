@@ -5,6 +5,7 @@
 import { defineResource } from "@kcp-ts/sdk";
 import { foldedConditions, knownParts, unlessSame } from "../fold-parts.ts";
 import { endingInPlace, planExclusive } from "../plan-exclusive.ts";
+import { planGently } from "../plan-gently.ts";
 import { planMoves } from "../plan-moves.ts";
 import type { Strategy } from "../strategy.ts";
 import { asWorkload, conditionsOf, statusText, type Workload } from "../workload.ts";
@@ -33,7 +34,9 @@ export const podStrategy: Strategy = {
   }),
   specFor: ({ spec }) => spec,
   plan: (input, whole) =>
-    runsOnce(whole) ? planExclusive(endingInPlace(input)) : planMoves(input),
+    runsOnce(whole)
+      ? planGently(input, (wish) => planExclusive(endingInPlace(wish)))
+      : planMoves(input),
   fold(input) {
     const known = knownParts(input);
     const { parent } = input;

@@ -3,10 +3,15 @@
  * whole is (see the sync policy), so that `db-3` is `db-3` wherever it runs.
  */
 import type { JsonObject } from "@kcp-ts/machinery/json";
-import { defineResource } from "@kcp-ts/sdk";
+import { isStatusError } from "@kcp-ts/machinery/status";
+import { defineResource, stringMember } from "@kcp-ts/sdk";
+import { volumesForAnnotation } from "../../api/index.ts";
+import { type DecideInput, type Decision, decide } from "../decide.ts";
 import { replicasOf } from "../deployment.ts";
 import { foldedConditions, knownParts, observed, sums, unlessSame } from "../fold-parts.ts";
-import { planOrdinals } from "../plan-ordinals.ts";
+import { asksText, claimTemplatesOf, ordinalVolumesOf } from "../ordinal-volumes.ts";
+import { planGently } from "../plan-gently.ts";
+import { type OrdinalPlan, planOrdinals } from "../plan-ordinals.ts";
 import type { Strategy } from "../strategy.ts";
 import {
   asWorkload,
@@ -22,6 +27,14 @@ export const statefulSets = defineResource<Workload>({
   version: "v1",
   resource: "statefulsets",
   kind: "StatefulSet",
+  namespaced: true,
+});
+
+const persistentVolumeClaims = defineResource<Workload>({
+  group: "",
+  version: "v1",
+  resource: "persistentvolumeclaims",
+  kind: "PersistentVolumeClaim",
   namespaced: true,
 });
 
@@ -48,10 +61,27 @@ export const statefulSetStrategy: Strategy = {
     isStuck: false,
   }),
   specFor({ spec }, { replicas, start = 0 }) {
-    const { ordinals: _, ...rest } = spec as { ordinals?: JsonObject };
+    const { ordinals: _, ...rest } = withoutScaledClaims(spec) as { ordinals?: JsonObject };
     return { ...(rest as JsonObject), replicas, ...(start === 0 ? {} : { ordinals: { start } }) };
   },
-  plan: (input, whole) => planOrdinals({ ...input, first: startOf(whole) }),
+  plan: (input, whole) =>
+    planGently(input, (wish) => planOrdinals({ ...wish, first: startOf(whole) })),
+  decide: decideSet,
+  relations: {
+    kinds: [persistentVolumeClaims],
+    async read(client, whole, signal) {
+      if (claimTemplatesOf(whole).length === 0) return [];
+      const { namespace = "" } = whole.metadata;
+      try {
+        const { items } = await client.resource(persistentVolumeClaims).list({ namespace, signal });
+        return items;
+      } catch (error) {
+        // Where no cluster has brought claims, there are none.
+        if (isStatusError(error, "NotFound")) return [];
+        throw error;
+      }
+    },
+  },
   fold(input) {
     const known = knownParts(input);
     return unlessSame(input.parent, {
@@ -62,6 +92,36 @@ export const statefulSetStrategy: Strategy = {
     });
   },
 };
+
+/** With claims from templates, numbers and claims move in turns: what is asked for is written on the whole, and the claims say how far they are. */
+function decideSet(input: DecideInput): Decision {
+  const { strategy, parent, related, targets } = input;
+  const volumes = ordinalVolumesOf(parent, related, targets);
+  if (volumes === undefined) return decide(input);
+  let asks: OrdinalPlan["asks"];
+  const plan: Strategy["plan"] = (wish, whole) => {
+    const planned = planGently(wish, (gentle) =>
+      planOrdinals({ ...gentle, first: startOf(whole), volumes }),
+    );
+    asks = planned.asks;
+    return planned;
+  };
+  const decision = decide({ ...input, strategy: { ...strategy, plan } });
+  if (asks === undefined) return decision;
+  const text = asksText(asks);
+  if (text === stringMember(parent.metadata.annotations, volumesForAnnotation)) return decision;
+  if (text === undefined) return { ...decision, obsolete: [volumesForAnnotation] };
+  return { ...decision, annotations: { [volumesForAnnotation]: text } };
+}
+
+/** A number that leaves a cluster takes its claims along: who would delete them there is not to. */
+function withoutScaledClaims(spec: JsonObject): JsonObject {
+  const { persistentVolumeClaimRetentionPolicy: policy } = spec as {
+    persistentVolumeClaimRetentionPolicy?: JsonObject;
+  };
+  if (policy === undefined || policy["whenScaled"] !== "Delete") return spec;
+  return { ...spec, persistentVolumeClaimRetentionPolicy: { ...policy, whenScaled: "Retain" } };
+}
 
 function startOf({ spec }: Workload): number {
   const { ordinals } = spec as { ordinals?: { start?: number } };

@@ -27,8 +27,13 @@ interface UpstreamClaim {
   brought: Map<string, string>;
 }
 
+/** How a workload is stopped: Deployments and CronJobs by what is laid over their spec, Pods by taking them away, Jobs not at all. */
+const stops = ["diff", "removal", "end"] as const;
+type Stop = (typeof stops)[number];
+
 interface UpstreamPart {
   readonly whole: string;
+  readonly stop: Stop;
   readonly cluster: Cluster;
   replicas: number;
   takesOverFrom: string | undefined;
@@ -37,11 +42,14 @@ interface UpstreamPart {
   /** What the cluster said last: how many run, and whether that is about the fence as it is. */
   running: number;
   saidOf: "fence" | "freedom" | undefined;
+  /** There is, or may be, a copy in the cluster. */
+  isHeld: boolean;
+  hasEnded: boolean;
 }
 
 /** What is really in a cluster. */
 class Physical {
-  readonly copies = new Map<string, { replicas: number; running: number }>();
+  readonly copies = new Map<string, { replicas: number; running: number; hasEnded?: boolean }>();
   readonly claims = new Map<string, string | undefined>();
   readonly attached = new Set<string>();
 }
@@ -51,6 +59,7 @@ export class World {
   readonly #random: SeededRandom;
   readonly #claims: UpstreamClaim[];
   readonly #wholes: readonly string[];
+  readonly #stops = new Map<string, Stop>();
   readonly #ties = new Map<string, string | undefined>();
   readonly #parts: UpstreamPart[] = [];
   readonly #physical = new Map(clusters.map((name) => [name, new Physical()]));
@@ -62,6 +71,10 @@ export class World {
   constructor(random: SeededRandom) {
     this.#random = random;
     this.#wholes = random.chance(0.3) ? ["web", "log"] : ["web"];
+    for (const whole of this.#wholes) {
+      const isOther = random.chance(0.5);
+      this.#stops.set(whole, isOther ? (stops[random.integer(stops.length)] as Stop) : "diff");
+    }
     const names = random.chance(0.4) ? ["data", "more"] : ["data"];
     this.#claims = names.map((name) => ({
       name,
@@ -104,10 +117,12 @@ export class World {
       }
     }
     for (const whole of this.#wholes) {
-      const running = this.#parts
-        .filter((part) => part.whole === whole)
-        .reduce((sum, part) => sum + part.running, 0);
-      assert.ok(running >= 1, `${whole} does not run: ${JSON.stringify(this.#parts)}`);
+      const own = this.#parts.filter((part) => part.whole === whole);
+      const running = own.reduce((sum, part) => sum + part.running, 0);
+      assert.ok(
+        running >= 1 || own.some(({ hasEnded }) => hasEnded),
+        `${whole} does not run: ${JSON.stringify(this.#parts)}`,
+      );
     }
   }
 
@@ -129,7 +144,9 @@ export class World {
   /** The coordinator, as far as it matters: one cluster for those that are tied, two for others; make before break. */
   #coordinate(): void {
     for (const whole of this.#wholes) {
+      const stop = this.#stops.get(whole) as Stop;
       const own = this.#parts.filter((part) => part.whole === whole);
+      if (own.some(({ hasEnded }) => hasEnded)) continue;
       const open = clusters.filter((one) => !this.#drained.has(one) && !this.#lost.has(one));
       const tie = this.#ties.get(whole);
       let wanted: readonly string[] = open.slice(0, 2);
@@ -142,7 +159,9 @@ export class World {
             : undefined;
         wanted = [takeover ?? tie];
       }
+      const isBegun = stop === "end" && own.some(({ isOpened }) => isOpened);
       for (const cluster of wanted as Cluster[]) {
+        if (isBegun && !own.some((part) => part.cluster === cluster)) continue;
         const takesOverFrom = cluster === takeover ? tie : undefined;
         const found = own.find((part) => part.cluster === cluster);
         if (found !== undefined) {
@@ -151,6 +170,7 @@ export class World {
         } else if (!this.#lost.has(cluster)) {
           this.#parts.push({
             whole,
+            stop,
             cluster,
             replicas: 1,
             takesOverFrom,
@@ -158,6 +178,8 @@ export class World {
             isFenced: false,
             running: 0,
             saidOf: undefined,
+            isHeld: false,
+            hasEnded: false,
           });
         }
       }
@@ -165,6 +187,12 @@ export class World {
       for (const part of own) {
         if (wanted.includes(part.cluster)) continue;
         part.takesOverFrom = undefined;
+        // What is begun ends where it is; what is not, is begun where its volumes are.
+        if (stop === "end") {
+          const isThere = part.isOpened || part.isHeld;
+          if (!isThere && tie !== undefined) this.#parts.splice(this.#parts.indexOf(part), 1);
+          continue;
+        }
         if (!isEnough || this.#lost.has(part.cluster)) continue;
         // Held by its finalizer until the cluster says that it is gone.
         part.replicas = 0;
@@ -178,9 +206,12 @@ export class World {
     const sight = (name: string) => (this.#lost.has(name) ? ("lost" as const) : ("seen" as const));
     const parts = new Map<WorkloadPart, UpstreamPart>();
     for (const part of this.#parts) {
-      const isStopped = part.isFenced && part.saidOf === "fence" && part.running === 0;
-      const { whole, cluster, replicas, takesOverFrom, isOpened, isFenced } = part;
+      if (part.hasEnded) continue;
+      const { whole, cluster, replicas, takesOverFrom, isFenced } = part;
+      const isStopped = isStoppedPart(part);
+      const isOpened = part.isOpened && !(part.stop === "removal" && isStopped);
       const seen = {
+        endsByItself: part.stop === "end",
         whole,
         cluster,
         replicas,
@@ -216,6 +247,7 @@ export class World {
       if (isRefused && isMoving) assert.fail("a refused move stops something");
       if (isRefused && isFenced && !part.isFenced && part.cluster === decision.tie)
         assert.fail(`${part.whole} is stopped in ${part.cluster} for a refused move`);
+      if (isFenced && part.stop === "end") continue;
       if (isFenced) writes.push(() => (part.isFenced = true));
     }
     for (const claim of this.#claims) {
@@ -284,13 +316,19 @@ export class World {
     const inside = this.#inside(cluster);
     for (const part of this.#parts.filter((one) => one.cluster === cluster)) {
       const copy = inside.copies.get(part.whole);
-      if (copy === undefined && part.isOpened && part.replicas > 0)
+      const isMade =
+        part.isOpened && part.replicas > 0 && !(part.stop === "removal" && part.isFenced);
+      if (copy === undefined && isMade)
         inside.copies.set(part.whole, { replicas: part.isFenced ? 0 : part.replicas, running: 0 });
       else if (copy !== undefined) copy.replicas = part.isFenced ? 0 : part.replicas;
       const now = inside.copies.get(part.whole);
-      if (part.replicas === 0 && now?.running === 0) inside.copies.delete(part.whole);
+      const isTakenAway = part.stop === "removal" && part.isFenced;
+      if ((part.replicas === 0 || isTakenAway) && now?.running === 0)
+        inside.copies.delete(part.whole);
       part.running = now?.running ?? 0;
       part.saidOf = now === undefined ? undefined : part.isFenced ? "fence" : "freedom";
+      part.isHeld = inside.copies.has(part.whole);
+      part.hasEnded = now?.hasEnded === true;
     }
     for (const claim of this.#claims) {
       const isHere = inside.claims.has(claim.name);
@@ -312,8 +350,12 @@ export class World {
     }
     const handles = [...inside.claims.values()];
     const isComplete = this.#claims.every(({ name }) => inside.claims.get(name) !== undefined);
-    for (const copy of inside.copies.values()) {
-      if (copy.running < copy.replicas && isComplete) {
+    for (const [whole, copy] of inside.copies) {
+      if (copy.hasEnded) continue;
+      if (this.#stops.get(whole) === "end" && copy.running > 0 && this.#random.chance(0.1)) {
+        copy.hasEnded = true;
+        copy.running = 0;
+      } else if (copy.running < copy.replicas && isComplete) {
         copy.running++;
         for (const handle of handles) inside.attached.add(handle as string);
       } else if (copy.running > copy.replicas) copy.running--;
@@ -327,6 +369,12 @@ export class World {
   }
 
   #check(): void {
+    for (const [cluster, { copies }] of this.#physical) {
+      for (const [whole, { replicas, hasEnded }] of copies) {
+        const isLeftAlone = this.#stops.get(whole) !== "end" || hasEnded === true;
+        assert.ok(isLeftAlone || replicas > 0, `${whole} is stopped in ${cluster} before its end`);
+      }
+    }
     for (const { name, isShared } of this.#claims) {
       const handles = new Set<string>();
       const attached: string[] = [];
@@ -344,6 +392,12 @@ export class World {
   }
 
   readonly #provisioned = new Set<string>();
+}
+
+function isStoppedPart(part: UpstreamPart): boolean {
+  if (part.stop === "end") return !part.isOpened;
+  if (part.stop === "removal") return part.isFenced && !part.isHeld;
+  return part.isFenced && part.saidOf === "fence" && part.running === 0;
 }
 
 function summary({ claims, tie }: VolumesDecision): string {

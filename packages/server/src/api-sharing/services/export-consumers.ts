@@ -19,6 +19,8 @@ export interface ExportConsumers {
   catalogOf(place: ExportPlace): Catalog | undefined;
   /** Whether a workspace is bound to it, or still has objects of it. */
   isBound(consumer: ClusterName, place: ExportPlace): boolean;
+  /** Where the exports of this name are that a workspace is bound to, or still has objects of. */
+  providersOf(consumer: ClusterName, name: string): Promise<readonly ClusterName[]>;
   /** Whether a workspace agrees that the provider sees this resource of it. */
   hasAccepted(consumer: ClusterName, place: ExportPlace, group: string, resource: string): boolean;
 }
@@ -45,6 +47,14 @@ export class ConsumersOfExports implements ExportConsumers {
 
   isBound(consumer: ClusterName, place: ExportPlace): boolean {
     return bindingTo(this.#parts.bindings, consumer, place) !== undefined;
+  }
+
+  async providersOf(consumer: ClusterName, name: string): Promise<readonly ClusterName[]> {
+    await this.#parts.loading();
+    const bound = [...(this.#parts.bindings.in(consumer)?.records.values() ?? [])];
+    return bound.flatMap(({ exportName, exportCluster }) =>
+      exportName === name && exportCluster !== undefined ? [exportCluster] : [],
+    );
   }
 
   hasAccepted(consumer: ClusterName, place: ExportPlace, group: string, resource: string): boolean {

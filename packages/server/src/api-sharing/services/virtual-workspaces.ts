@@ -96,6 +96,10 @@ export class VirtualWorkspaces {
     this.#options = { parts, access, consumers, syncerViews: syncerViews?.(consumers) };
   }
 
+  get consumers(): ExportConsumers {
+    return this.#options.consumers;
+  }
+
   async authorize(service: ServiceScope, attributes: Attributes): Promise<ServiceDecision> {
     if (!attributes.isResourceRequest && !servedPath.test(attributes.path))
       throw statusError.pathNotFound();

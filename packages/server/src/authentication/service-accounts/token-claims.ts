@@ -41,8 +41,11 @@ export const legacyIssuer = "kubernetes/serviceaccount";
 const privateClaims = "kubernetes.io";
 const legacyPrefix = "kubernetes.io/serviceaccount/";
 
+/** Of the usernames of service accounts, and of no others. */
+export const accountPrefix = "system:serviceaccount:";
+
 export function usernameOf({ namespace, name }: { namespace: string; name: string }): string {
-  return `system:serviceaccount:${namespace}:${name}`;
+  return `${accountPrefix}${namespace}:${name}`;
 }
 
 export function boundClaims(claims: BoundClaims, issuer: string, issuedAt: number): Claims {

@@ -33,6 +33,8 @@ const viewing = [
   on(read, "autoscaling", "horizontalpodautoscalers horizontalpodautoscalers/status"),
   on(read, "batch", "cronjobs cronjobs/status jobs jobs/status"),
   on(read, "discovery.k8s.io", "endpointslices"),
+  // As metrics-server adds it to a cluster.
+  on(["get", "list"], "metrics.k8s.io", "pods"),
   on(read, "networking.k8s.io", "ingresses ingresses/status networkpolicies"),
   on(read, "policy", "poddisruptionbudgets poddisruptionbudgets/status"),
 ];

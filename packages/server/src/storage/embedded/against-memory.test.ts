@@ -18,7 +18,7 @@ const names = ["/a", "/a-b", "/a/x", "/a/y", "/b/x", "/b0"];
 const prefixes = ["", "/", "/a", "/a/", "/b/", "/none"];
 
 type Step =
-  | { readonly do: "put" | "remove"; readonly name: number; readonly size: number }
+  | { readonly do: "put" | "create" | "remove"; readonly name: number; readonly size: number }
   | { readonly do: "read"; readonly prefix: number; readonly back: number; readonly max: number }
   | { readonly do: "watch"; readonly prefix: number; readonly back: number }
   | { readonly do: "compact"; readonly back: number }
@@ -28,6 +28,7 @@ const index = fc.nat({ max: names.length - 1 });
 const back = fc.nat({ max: 30 });
 const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 8, arbitrary: fc.record({ do: fc.constant("put"), name: index, size: fc.nat(50) }) },
+  { weight: 4, arbitrary: fc.record({ do: fc.constant("create"), name: index, size: fc.nat(50) }) },
   { weight: 4, arbitrary: fc.record({ do: fc.constant("remove"), name: index, size: fc.nat(1) }) },
   {
     weight: 5,
@@ -75,7 +76,8 @@ class Pair {
   }
 
   async play(each: Step): Promise<void> {
-    if (each.do === "put" || each.do === "remove") await this.#write(each.do, each.name, each.size);
+    if (each.do === "put" || each.do === "create" || each.do === "remove")
+      await this.#write(each.do, each.name, each.size);
     else if (each.do === "read")
       await this.#reads(each.prefix, await this.#ago(each.back), each.max);
     else if (each.do === "watch") await this.#watch(each.prefix, await this.#ago(each.back));
@@ -88,11 +90,12 @@ class Pair {
     }
   }
 
-  async #write(kind: "put" | "remove", name: number, size: number): Promise<void> {
+  async #write(kind: "put" | "create" | "remove", name: number, size: number): Promise<void> {
     const at = key(names[name] as string);
-    const expected = (await this.#memory.get(at, call()))?.modifiedAt ?? "absent";
+    const current = (await this.#memory.get(at, call()))?.modifiedAt ?? "absent";
+    const expected = kind === "create" ? "absent" : current;
     const value = new Uint8Array(size).fill(this.#writes++);
-    const write: Write = { key: at, value: kind === "put" ? value : "delete", expected };
+    const write: Write = { key: at, value: kind === "remove" ? "delete" : value, expected };
     await this.#same((storage) => storage.commit(write, call()));
   }
 
@@ -145,6 +148,7 @@ function openAt(directory: string, tailChangesMax: number): Promise<EmbeddedStor
     clock: systemClock,
     tailChangesMax,
     cacheBytesMax: 900,
+    absentKeys: { missesMin: 2, keysMax: 4 },
   });
 }
 

@@ -28,6 +28,8 @@ export const batchWritesMax = 128;
 export const batchBytesMax = 4 << 20;
 /** When so many wait and the disk is free, they go at once: it works while the rest of the turn's requests are heard, instead of after them. */
 export const batchWritesEager = 32;
+/** When so many have waited for the disk, they do not wait for the answers to those before them. */
+export const batchWritesPrompt = 8;
 /** Writes that are acknowledged in one turn of the event loop: each is answered in it, and others want to be heard in between. */
 export const acknowledgedPerTurnMax = 64;
 
@@ -136,6 +138,7 @@ export class CommitQueue {
 
   async #flush(): Promise<void> {
     if (this.#state.fault !== undefined) return;
+    this.#state.absent.readDue(() => this.#state.engine);
     const builder = new BatchBuilder(this.#state.meta, (key) => this.#lookup(key));
     const accepted = this.#evaluate(builder);
     const upkeep = this.#upkeeps.shift();
@@ -156,6 +159,8 @@ export class CommitQueue {
     }
     this.#state.acknowledge(batch);
     upkeep?.resolve();
+    // The disk first: it works while the answers are made.
+    if (this.#writes.length >= batchWritesPrompt) void this.#flush();
     this.#tell(accepted);
     this.#afterBatch();
   }
@@ -191,6 +196,7 @@ export class CommitQueue {
       }
       try {
         accepted.push({ item, revision: builder.add(item.write) });
+        if (item.write.expected === "absent") this.#state.absent.noteCreate(item.write.key);
       } catch (error) {
         item.reject(this.#state.storageError(error));
       }
@@ -201,10 +207,14 @@ export class CommitQueue {
 
   /** No batch is in flight here, so the engine shows the acknowledged state. */
   #lookup(key: StorageKey): Entry | undefined {
-    const cached = this.#state.cache.get(key);
+    const { absent, cache, engine, where } = this.#state;
+    if (absent.has(key)) return undefined;
+    const cached = cache.get(key);
     if (cached !== undefined) return cached;
-    const record = this.#state.engine.getSync(newestKey(key));
-    return record === undefined ? undefined : decodeEntry(key, record, this.#state.where);
+    const record = engine.getSync(newestKey(key));
+    if (record !== undefined) return decodeEntry(key, record, where);
+    absent.noteMiss(key);
+    return undefined;
   }
 
   #afterBatch(): void {

@@ -155,7 +155,9 @@ describe("the embedded store with damaged files", () => {
     await withEngine(await damagedCopy(async () => undefined), async (home, where) => {
       const engine = await home.open();
       const cursor = engine.scan({ from: "h", to: "i", keysOnly: true });
-      const keys = (await cursor.next(1000)).map(([name]) => name);
+      const keys: string[] = [];
+      for (let pairs = await cursor.next(1000); pairs.length > 0; pairs = await cursor.next(1000))
+        keys.push(...pairs.map(([name]) => name));
       await cursor.close();
       await engine.write([{ type: "del", key: keys[250] as string }]);
       await engine.close();

@@ -28,6 +28,7 @@ import type {
   WatchOptions,
   Write,
 } from "../storage.ts";
+import { AbsentKeys, type AbsentKeysLimits } from "./absent-keys.ts";
 import { CommitQueue } from "./commit-queue.ts";
 import { Compaction } from "./compaction.ts";
 import type { EngineHome } from "./engine.ts";
@@ -61,6 +62,8 @@ export interface EmbeddedStorageOptions {
   readonly queuedBytesMax?: number;
   /** Larger values are refused with `too-large`. */
   readonly valueBytesMax?: number;
+  /** When a collection's names are remembered, so that creates need not ask for them. */
+  readonly absentKeys?: AbsentKeysLimits;
   /** For tests: where the engine comes from. */
   readonly home?: EngineHome;
 }
@@ -87,7 +90,8 @@ export class EmbeddedStorage implements Storage, SnapshotSource, SnapshotTarget 
         tailBytesMax: options.tailBytesMax ?? 8 << 20,
       });
       const cache = new EntryCache(options.cacheBytesMax ?? 32 << 20);
-      const state = new StoreState(home.name, engine, meta, feed, cache);
+      const absent = new AbsentKeys(options.absentKeys);
+      const state = new StoreState(home.name, engine, meta, feed, cache, absent);
       return new EmbeddedStorage(state, home, options);
     } catch (error) {
       await engine.close();

@@ -55,6 +55,12 @@ export class EntryCache {
     if (entry !== undefined) this.#add(entry);
   }
 
+  /** Takes the acknowledged state of a key that did not exist before it. */
+  insert(entry: Entry): void {
+    if (this.#loads.size > 0) this.#loads.delete(entry.key);
+    this.#add(entry);
+  }
+
   startLoad(key: StorageKey): Load {
     const load = { key };
     this.#loads.set(key, load);

@@ -12,7 +12,12 @@ import {
   text,
 } from "../contract/storage-contract.ts";
 import type { Revision } from "../revision.ts";
-import { acknowledgedPerTurnMax, batchWritesEager, batchWritesMax } from "./commit-queue.ts";
+import {
+  acknowledgedPerTurnMax,
+  batchWritesEager,
+  batchWritesMax,
+  batchWritesPrompt,
+} from "./commit-queue.ts";
 import type { EmbeddedStorage, EmbeddedStorageOptions } from "./embedded-storage.ts";
 import { FaultyHome } from "./faulty-home.ts";
 import { openTemporary, temporaryDirectory } from "./temporary-store.ts";
@@ -50,6 +55,22 @@ describe("group commit", () => {
         [...revisions].sort((a, b) => a - b),
       );
       assert.equal(home.batches - before, 2);
+    });
+  });
+
+  it("goes on with those who wait before it answers those who are done", async () => {
+    await withHome({}, async (storage, home) => {
+      const before = home.batches;
+      const gate = new Gate();
+      home.beforeWrite = () => gate.wait();
+      const write = (name: string) => storage.commit(put(name, "v", "absent"), call());
+      const first = write("/first");
+      await gate.reached;
+      const waiting = numbered("/p/", batchWritesPrompt).map(write);
+      gate.open();
+      await first;
+      assert.equal(home.batches - before, 2);
+      await Promise.all(waiting);
     });
   });
 

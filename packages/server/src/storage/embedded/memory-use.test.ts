@@ -12,6 +12,7 @@ import { call, key } from "../contract/storage-contract.ts";
 import type { Revision } from "../revision.ts";
 import type { Entry } from "../storage.ts";
 import { EmbeddedStorage } from "./embedded-storage.ts";
+import { LevelHome } from "./level-engine.ts";
 import { temporaryDirectory } from "./temporary-store.ts";
 
 const clusters = 10_000;
@@ -36,6 +37,47 @@ describe("the embedded store's memory", () => {
     await rm(full, { recursive: true });
   });
 });
+
+describe("cursors that are closed", () => {
+  it("hold nothing of what they have read, whenever they are collected", async () => {
+    const directory = await temporaryDirectory();
+    const engine = await new LevelHome(directory).open();
+    const value = Buffer.alloc(1024, 65);
+    const names = Array.from(
+      { length: pairsPerCursor },
+      (_, i) => `k${String(i).padStart(6, "0")}`,
+    );
+    await engine.write(names.map((name) => ({ type: "put", key: name, value })));
+    const read = async () => {
+      const cursor = engine.scan({ from: "k", to: "l" });
+      let pairs = 0;
+      for (let some = await cursor.next(1000); some.length > 0; some = await cursor.next(1000))
+        pairs += some.length;
+      await cursor.close();
+      assert.equal(pairs, pairsPerCursor);
+      return cursor;
+    };
+    for (let i = 0; i < 20; i++) await read();
+    const before = await residentBytes();
+    // Kept, as garbage is that nobody has collected yet.
+    const closed = [];
+    for (let i = 0; i < cursors; i++) closed.push(await read());
+    const grown = (await residentBytes()) - before;
+    const readBytes = cursors * pairsPerCursor * value.length;
+    assert.ok(grown < readBytes / 4, `${grown} bytes more after reading ${readBytes}`);
+    assert.equal(closed.length, cursors);
+    await engine.close();
+    await rm(directory, { recursive: true });
+  });
+});
+
+const cursors = 600;
+const pairsPerCursor = 300;
+
+async function residentBytes(): Promise<number> {
+  await heapBytes();
+  return process.memoryUsage.rss();
+}
 
 /** What an open store holds of this process's heap. */
 async function heapOf(directory: string): Promise<number> {

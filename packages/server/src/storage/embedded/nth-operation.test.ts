@@ -7,7 +7,7 @@
 import assert from "node:assert/strict";
 import { rm } from "node:fs/promises";
 import { describe, it } from "node:test";
-import { type Clock, systemClock } from "@kcp-ts/machinery/base";
+import { systemClock } from "@kcp-ts/machinery/base";
 import { call, collect, key, put, remove, text } from "../contract/storage-contract.ts";
 import { isStorageError } from "../errors.ts";
 import type { DataChange } from "../feed.ts";
@@ -16,6 +16,7 @@ import { type Revision, revisionZero } from "../revision.ts";
 import type { Entry, Write } from "../storage.ts";
 import { EmbeddedStorage } from "./embedded-storage.ts";
 import { FaultyHome } from "./faulty-home.ts";
+import { promptClock, turn, untilAvailable } from "./prompt-recovery.ts";
 import { temporaryDirectory } from "./temporary-store.ts";
 
 describe("the embedded store with a failing operation", () => {
@@ -69,6 +70,7 @@ class Run {
       // Next to nothing in memory, so that reads meet the engine.
       cacheBytesMax: 700,
       tailChangesMax: 3,
+      absentKeys: { missesMin: 2, keysMax: 100 },
     };
     const storage = await untilAvailable(() => EmbeddedStorage.open(options));
     return new Run(home, storage);
@@ -245,31 +247,6 @@ class Run {
     await rm(this.home.name, { recursive: true, force: true });
   }
 }
-
-async function untilAvailable<T>(run: () => Promise<T>): Promise<T> {
-  for (;;) {
-    try {
-      return await run();
-    } catch (error) {
-      if (!isStorageError(error, "unavailable")) throw error;
-      await turn();
-    }
-  }
-}
-
-function turn(): Promise<void> {
-  return new Promise((resolve) => setImmediate(resolve));
-}
-
-/** Waits never last: recovery tries again in the next turn. */
-const promptClock: Clock = {
-  now: systemClock.now,
-  monotonic: systemClock.monotonic,
-  schedule(_delayMs, callback) {
-    const handle = setImmediate(callback);
-    return { cancel: () => clearImmediate(handle) };
-  },
-};
 
 function decode(value: Uint8Array): string {
   return new TextDecoder().decode(value);

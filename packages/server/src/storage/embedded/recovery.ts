@@ -87,12 +87,12 @@ export class Recovery {
     if (batch !== undefined && sameMeta(found, batch.meta)) {
       const record = batch.history && (await engine.get(batch.history.key));
       if (batch.history === undefined || record?.equals(batch.history.record) === true) {
-        this.#state.cache.clear();
+        this.#state.forget();
         this.#state.acknowledge(batch);
         return;
       }
     } else if (sameMeta(found, this.#state.meta)) {
-      this.#state.cache.clear();
+      this.#state.forget();
       this.#state.inFlight = undefined;
       return;
     }

@@ -68,6 +68,7 @@ export async function restoreSnapshot(
   } finally {
     // With a part of the snapshot on disk the store stays unusable, also when it is opened again.
     state.restoring = state.meta.state === "restoring";
+    state.forget();
   }
   // Watches of the empty store have missed everything.
   const oldest = snapshot.revision;

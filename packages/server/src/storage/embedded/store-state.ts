@@ -10,6 +10,7 @@ import type { ChangeFeed, DataChange } from "../feed.ts";
 import type { StorageKey } from "../key.ts";
 import type { Revision } from "../revision.ts";
 import type { Entry, StorageFault } from "../storage.ts";
+import type { AbsentKeys } from "./absent-keys.ts";
 import type { Batch } from "./batch.ts";
 import { corruption } from "./corruption.ts";
 import type { Engine } from "./engine.ts";
@@ -21,6 +22,7 @@ export class StoreState {
   readonly where: string;
   readonly feed: ChangeFeed;
   readonly cache: EntryCache;
+  readonly absent: AbsentKeys;
   meta: Meta;
   /**
    * Written to the engine with an outcome that is not known yet; stays after a failure until recovery learns
@@ -33,12 +35,20 @@ export class StoreState {
   closed = false;
   #engine: Engine | undefined;
 
-  constructor(where: string, engine: Engine, meta: Meta, feed: ChangeFeed, cache: EntryCache) {
+  constructor(
+    where: string,
+    engine: Engine,
+    meta: Meta,
+    feed: ChangeFeed,
+    cache: EntryCache,
+    absent: AbsentKeys,
+  ) {
     this.where = where;
     this.#engine = engine;
     this.meta = meta;
     this.feed = feed;
     this.cache = cache;
+    this.absent = absent;
   }
 
   /** Throws `unavailable` while recovery has the files closed. */
@@ -58,6 +68,12 @@ export class StoreState {
     return engine;
   }
 
+  /** What memory knows of the engine's keys, when they have changed in other ways than by batches. */
+  forget(): void {
+    this.cache.clear();
+    this.absent.clear();
+  }
+
   unavailable(cause?: unknown): StorageError {
     const message = this.fault?.message ?? `the data in ${this.where} cannot be reached`;
     return new StorageError("unavailable", message, { cause });
@@ -68,7 +84,8 @@ export class StoreState {
     this.meta = batch.meta;
     this.inFlight = undefined;
     for (const change of batch.changes) {
-      if (change.kind === "put") this.cache.update(change.entry.key, change.entry);
+      if (change.kind === "put" && change.previous === undefined) this.cache.insert(change.entry);
+      else if (change.kind === "put") this.cache.update(change.entry.key, change.entry);
       else this.cache.update(change.previous.key, undefined);
     }
     this.feed.publish(batch.changes);

@@ -1,0 +1,36 @@
+/** The shapes of metrics.k8s.io/v1beta1. Numbers are those of the published protobuf files; a window is a duration, which nobody sends. */
+import { objectMeta } from "./meta.ts";
+import { listMap, map, message, quantity, string, time } from "./shape.ts";
+
+const metrics = "io.k8s.metrics.pkg.apis.metrics.v1beta1";
+
+const containerMetrics = message(
+  `${metrics}.ContainerMetrics`,
+  {
+    name: [1, string, "Of the container."],
+    usage: [2, map(quantity), "What it used, by resource."],
+  },
+  "What one container used.",
+);
+
+export const podMetrics = message(
+  `${metrics}.PodMetrics`,
+  {
+    metadata: [1, objectMeta, "Standard object metadata."],
+    timestamp: [2, time, "When the window ended."],
+    window: [3, string, "How long it was looked at, as in 30s."],
+    containers: [4, listMap(containerMetrics, "name"), "What each container used."],
+  },
+  "What a Pod used lately.",
+);
+
+export const nodeMetrics = message(
+  `${metrics}.NodeMetrics`,
+  {
+    metadata: [1, objectMeta, "Standard object metadata."],
+    timestamp: [2, time, "When the window ended."],
+    window: [3, string, "How long it was looked at, as in 30s."],
+    usage: [4, map(quantity), "What it used, by resource."],
+  },
+  "What a node used lately.",
+);

@@ -1,0 +1,8 @@
+/** Access of Pods to the logical cluster that their workload is from. */
+export { accountOf, secretData } from "./access-secret.ts";
+export {
+  type ApiAccess,
+  type ApiAccessOptions,
+  apiAccess,
+  apiAccessTokenSecondsDefault,
+} from "./api-access.ts";

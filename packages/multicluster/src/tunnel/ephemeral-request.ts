@@ -1,0 +1,60 @@
+/**
+ * The wish to add ephemeral containers to a Pod (`kubectl debug`), as it travels to the cluster that the Pod runs in. Of the patch that a client sends, the containers go along and nothing
+ * else; which Pod is patched says its uid.
+ */
+import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery/json";
+import { type ClusterName, parseClusterName } from "@kcp-ts/machinery/names";
+import { statusError } from "@kcp-ts/machinery/status";
+import { isName } from "./pod-request.ts";
+
+export interface EphemeralRequest {
+  /** Members of `.spec` of a strategic merge patch. */
+  readonly ephemeral: JsonObject;
+  readonly isDryRun: boolean;
+  /** Of the Pod, upstream. */
+  readonly cluster: ClusterName;
+  readonly namespace: string;
+  /** In the cluster, as is the uid. */
+  readonly name: string;
+  readonly uid: string;
+}
+
+export const strategicMergePatch = "application/strategic-merge-patch+json";
+/** Far more than a few containers need, and no more than fits into a frame of a tunnel. */
+export const ephemeralBytesMax = 128 << 10;
+const members = ["ephemeralContainers", "$setElementOrder/ephemeralContainers"] as const;
+
+/** What of a patch is about ephemeral containers. Throws a StatusError when there is none. */
+export function ephemeralOf(patch: JsonValue): JsonObject {
+  const { spec = null } = isJsonObject(patch) ? (patch as { spec?: JsonValue }) : {};
+  const picked = isJsonObject(spec) ? pickedOf(spec) : {};
+  if (!Array.isArray(picked["ephemeralContainers"]))
+    throw statusError.badRequest(
+      "a patch of pods/ephemeralcontainers has a list spec.ephemeralContainers",
+    );
+  return picked;
+}
+
+/** A wish as it came over a wire; undefined when it is none. */
+export function readEphemeralRequest(value: JsonValue): EphemeralRequest | undefined {
+  if (!isJsonObject(value)) return undefined;
+  const { ephemeral, isDryRun, cluster, namespace, name, uid } = value as Record<
+    string,
+    JsonValue | undefined
+  >;
+  if (ephemeral === undefined || !isJsonObject(ephemeral)) return undefined;
+  if (!Array.isArray(ephemeral["ephemeralContainers"])) return undefined;
+  const parsed = typeof cluster === "string" ? parseClusterName(cluster) : undefined;
+  if (parsed === undefined || !isName(namespace) || !isName(name)) return undefined;
+  if (typeof uid !== "string" || uid === "" || typeof isDryRun !== "boolean") return undefined;
+  return { ephemeral: pickedOf(ephemeral), isDryRun, cluster: parsed, namespace, name, uid };
+}
+
+function pickedOf(spec: JsonObject): JsonObject {
+  const picked: Record<string, JsonValue> = {};
+  for (const member of members) {
+    const value = spec[member];
+    if (value !== undefined) picked[member] = value;
+  }
+  return picked;
+}

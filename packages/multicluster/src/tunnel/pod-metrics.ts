@@ -1,0 +1,221 @@
+/**
+ * PodMetrics: what the Pods of a logical cluster use, read through from the clusters that they run in when somebody asks.
+ *
+ *     copies upstream ──▶ which cluster has which of them ──▶ one question for each cluster and namespace ──▶ what copies are called
+ *
+ * Nothing is stored, and nothing is asked of a cluster without a copy from there. What comes back is shown only of Pods that have a copy, under the copy's name and labels. A cluster
+ * that cannot say is warned of, once; when none can, that is the answer.
+ */
+import type { Clock } from "@kcp-ts/machinery/base";
+import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery/json";
+import type { ClusterName } from "@kcp-ts/machinery/names";
+import { StatusError, statusError } from "@kcp-ts/machinery/status";
+import {
+  type Client,
+  defineResource,
+  isTransportError,
+  type KubernetesObject,
+  type PartialObjectMetadata,
+  startDeadline,
+} from "@kcp-ts/sdk";
+import { isSharedTargetName } from "../api/index.ts";
+import { type PodConnections, type Whereabouts, whereabouts } from "./pod-connections.ts";
+
+export interface PodMetricsOptions {
+  readonly connections: Pick<PodConnections, "metrics">;
+  /** May read Pods in every logical cluster. */
+  readonly client: () => Client;
+  readonly clock: Clock;
+}
+
+export interface PodMetricsQuestion {
+  readonly cluster: ClusterName;
+  /** Empty for all of them. */
+  readonly namespace: string;
+  readonly labelSelector: string;
+  readonly fieldSelector: string;
+  readonly signal: AbortSignal;
+  warn(text: string): void;
+}
+
+/** Clusters that are asked at a time, for one who asks. */
+export const metricsQuestionsAtOnce = 8;
+/** How long one of them may take. */
+export const metricsTimeoutMs = 5000;
+/** Clusters times namespaces: who has more asks for a namespace. */
+export const metricsQuestionsMax = 1000;
+/** Of one answer: some ten thousand Pods. */
+const answerBytesMax = 16 << 20;
+
+const pods = defineResource<KubernetesObject>({
+  ...{ group: "", version: "v1", resource: "pods", kind: "Pod", namespaced: true },
+});
+
+/** One cluster and namespace, with the copies from there by their names in the cluster. */
+interface Question {
+  readonly where: Whereabouts;
+  readonly namespace: string;
+  readonly copies: Map<string, PartialObjectMetadata>;
+}
+
+export class PodMetrics {
+  readonly #options: PodMetricsOptions;
+
+  constructor(options: PodMetricsOptions) {
+    this.#options = options;
+  }
+
+  /** In the order of namespaces and names. */
+  async list(question: PodMetricsQuestion): Promise<readonly JsonObject[]> {
+    const questions = await this.#questions(question);
+    const troubles = new Map<string, string>();
+    const found: JsonObject[] = [];
+    let answers = 0;
+    const waiting = [...questions];
+    const work = async () => {
+      for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
+        const { target } = next.where;
+        // What did not answer for one namespace is not waited for again.
+        if (troubles.has(target)) continue;
+        try {
+          found.push(...(await this.#ask(next, question)));
+          answers++;
+        } catch (error) {
+          question.signal.throwIfAborted();
+          troubles.set(target, troubleOf(error, target));
+        }
+      }
+    };
+    await Promise.all(Array.from({ length: metricsQuestionsAtOnce }, work));
+    if (answers === 0 && troubles.size > 0)
+      throw statusError.unavailable(`no metrics: ${[...troubles.values()].sort().join("; ")}`);
+    for (const text of [...troubles.values()].sort()) question.warn(`without metrics of ${text}`);
+    return found.sort((a, b) => (placeOf(a) < placeOf(b) ? -1 : 1));
+  }
+
+  async #questions(question: PodMetricsQuestion): Promise<readonly Question[]> {
+    const { cluster, namespace, labelSelector, fieldSelector, signal } = question;
+    const resource = this.#options.client().inCluster(cluster).resource(pods);
+    const { items } = await resource.listMetadata({
+      ...(namespace === "" ? {} : { namespace }),
+      ...(labelSelector === "" ? {} : { labelSelector }),
+      ...(fieldSelector === "" ? {} : { fieldSelector }),
+      signal,
+    });
+    const questions = new Map<string, Question>();
+    for (const copy of items) {
+      const { name, namespace: home = "" } = copy.metadata;
+      const found = whereabouts(copy);
+      // What was made here by hand runs nowhere, and uses nothing.
+      if (found === undefined) continue;
+      const { where, copy: origin } = found;
+      const id = JSON.stringify([where.target, where.uid, home]);
+      const known = questions.get(id) ?? { where, namespace: home, copies: new Map() };
+      questions.set(id, known);
+      known.copies.set(origin.name ?? name, copy);
+    }
+    if (questions.size > metricsQuestionsMax)
+      throw statusError.badRequest(
+        `metrics are asked for by cluster and namespace, and ${questions.size} of those are more than ${metricsQuestionsMax} at a time: ask for one namespace`,
+      );
+    return [...questions.values()];
+  }
+
+  async #ask(
+    { where, namespace, copies }: Question,
+    { cluster, signal }: PodMetricsQuestion,
+  ): Promise<readonly JsonObject[]> {
+    const { connections, clock } = this.#options;
+    const what = `asking ${where.target} what Pods use`;
+    const deadline = startDeadline({ clock, timeoutMs: metricsTimeoutMs, signal, what });
+    try {
+      const from = { cluster, signal: deadline.signal };
+      const [name] = copies.size === 1 ? [...copies.keys()] : [];
+      const body = await connections.metrics({ from, where, namespace, name });
+      const items = itemsOf(await textOf(body, deadline.signal));
+      return items.flatMap((item) => {
+        const metadata = item["metadata"];
+        const inside = isJsonObject(metadata) ? metadata["name"] : undefined;
+        const copy = typeof inside === "string" ? copies.get(inside) : undefined;
+        return copy === undefined ? [] : [shownOf(copy, item)];
+      });
+    } finally {
+      deadline.cancel();
+    }
+  }
+}
+
+/** An answer is believed as far as it is about the Pods that were asked for, and no further. */
+function shownOf(copy: PartialObjectMetadata, item: JsonObject): JsonObject {
+  const { name, namespace = "", labels, creationTimestamp } = copy.metadata;
+  const containers = Array.isArray(item["containers"]) ? item["containers"] : [];
+  return {
+    metadata: {
+      ...{ name, namespace },
+      ...(creationTimestamp === undefined ? {} : { creationTimestamp }),
+      ...(labels === undefined ? {} : { labels: { ...labels } }),
+    },
+    ...textsIn(item, ["timestamp", "window"]),
+    containers: (containers as readonly JsonValue[]).filter(isJsonObject).map((one) => {
+      const { usage = null } = one as { usage?: JsonValue };
+      return {
+        ...textsIn(one, ["name"]),
+        usage: isJsonObject(usage) ? textsIn(usage, Object.keys(usage)) : {},
+      };
+    }),
+  };
+}
+
+function textsIn(object: JsonObject, members: readonly string[]): Record<string, string> {
+  return Object.fromEntries(
+    members.flatMap((member) => {
+      const value = object[member];
+      return typeof value === "string" ? [[member, value]] : [];
+    }),
+  );
+}
+
+function placeOf(item: JsonObject): string {
+  const { namespace, name } = item["metadata"] as { namespace: string; name: string };
+  return `${namespace}/${name}`;
+}
+
+async function textOf(body: AsyncIterable<Uint8Array>, signal: AbortSignal): Promise<string> {
+  const parts: Uint8Array[] = [];
+  let bytes = 0;
+  try {
+    for await (const part of body) {
+      signal.throwIfAborted();
+      bytes += part.length;
+      if (bytes > answerBytesMax)
+        throw statusError.unavailable(`the answer has more than ${answerBytesMax} bytes`);
+      parts.push(part);
+    }
+  } catch (error) {
+    if (error instanceof StatusError || isTransportError(error)) throw error;
+    // A tunnel has its own ways to break.
+    throw statusError.unavailable("the answer broke off");
+  }
+  return Buffer.concat(parts).toString("utf8");
+}
+
+function itemsOf(text: string): readonly JsonObject[] {
+  try {
+    const { items } = JSON.parse(text) as { items?: JsonValue };
+    if (Array.isArray(items)) return (items as readonly JsonValue[]).filter(isJsonObject);
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
+  }
+  throw statusError.unavailable("the answer is no list of PodMetrics");
+}
+
+/** Why a cluster does not say what its Pods use, and what to do about it. */
+function troubleOf(error: unknown, target: string): string {
+  const next = isSharedTargetName(target) ? "ask who offers it" : "install metrics-server there";
+  if (error instanceof StatusError && error.code === 404)
+    return `${target}: it serves no metrics.k8s.io: ${next}`;
+  if (error instanceof StatusError) return `${target}: ${error.message}`;
+  if (isTransportError(error))
+    return `${target}: it did not answer within ${metricsTimeoutMs / 1000} s`;
+  throw error;
+}

@@ -1,0 +1,148 @@
+/**
+ * A JSON parser that leaves nothing behind, for values that are looked at and dropped.
+ *
+ * V8's own keeps every string of up to ten characters in its table of unique strings, outside of the young generation: names and versions of a hundred
+ * thousand objects are ten megabytes that nobody wants. This one cuts strings out of the text, unless the text before had the same in this place, as
+ * names of members do in objects of one kind. What it does not know it hands to the other.
+ */
+import { type JsonValue, parseJson, setMember } from "@kcp-ts/machinery/json";
+
+/** No value of JSON. */
+const unknown = Symbol("unknown");
+type Parsed = JsonValue | typeof unknown;
+/** Of what is wanted of an object; what is deeper is for a parser that counts. */
+const depthMax = 32;
+/** That are remembered of a text for the next one. */
+const stringsMax = 64;
+
+/** One for texts that are alike. */
+export class LeanParser {
+  #text = "";
+  #at = 0;
+  readonly #strings: string[] = [];
+  #stringsSeen = 0;
+
+  /** Throws a JsonSyntaxError. Longer strings share the text that they were cut from: it should not be much longer than what is wanted of it. */
+  parse(text: string): JsonValue {
+    this.#text = text;
+    this.#at = 0;
+    this.#stringsSeen = 0;
+    const value = this.#document();
+    return value === unknown ? parseJson(text).value : value;
+  }
+
+  #document(): Parsed {
+    const value = this.#value(0);
+    return this.#next() === undefined ? value : unknown;
+  }
+
+  #value(depth: number): Parsed {
+    if (depth > depthMax) return unknown;
+    switch (this.#next()) {
+      case quote:
+        return this.#string();
+      case openBrace:
+        return this.#object(depth);
+      case openBracket:
+        return this.#array(depth);
+      default:
+        return this.#word();
+    }
+  }
+
+  #object(depth: number): Parsed {
+    const object: { [key: string]: JsonValue } = {};
+    this.#at++;
+    if (this.#take(closeBrace)) return object;
+    do {
+      if (this.#next() !== quote) return unknown;
+      const key = this.#string();
+      if (key === unknown || !this.#take(colon)) return unknown;
+      const value = this.#value(depth + 1);
+      if (value === unknown) return unknown;
+      setMember(object, key, value);
+    } while (this.#take(comma));
+    return this.#take(closeBrace) ? object : unknown;
+  }
+
+  #array(depth: number): Parsed {
+    const array: JsonValue[] = [];
+    this.#at++;
+    if (this.#take(closeBracket)) return array;
+    do {
+      const value = this.#value(depth + 1);
+      if (value === unknown) return unknown;
+      array.push(value);
+    } while (this.#take(comma));
+    return this.#take(closeBracket) ? array : unknown;
+  }
+
+  #string(): string | typeof unknown {
+    const place = this.#stringsSeen++;
+    const known = this.#strings[place];
+    if (known !== undefined && this.#takeString(known)) return known;
+    const string = this.#cutString();
+    if (string !== unknown && place < stringsMax) this.#strings[place] = string;
+    return string;
+  }
+
+  #takeString(known: string): boolean {
+    const start = this.#at + 1;
+    const end = start + known.length;
+    if (this.#text.charCodeAt(end) !== quote || !this.#text.startsWith(known, start)) return false;
+    this.#at = end + 1;
+    return true;
+  }
+
+  #cutString(): string | typeof unknown {
+    const start = this.#at + 1;
+    for (let i = start; i < this.#text.length; i++) {
+      const code = this.#text.charCodeAt(i);
+      if (code === backslash || code < firstPrintable) return unknown;
+      if (code !== quote) continue;
+      this.#at = i + 1;
+      return this.#text.slice(start, i);
+    }
+    return unknown;
+  }
+
+  /** Numbers are judged by the other. */
+  #word(): Parsed {
+    for (const [word, value] of words) {
+      if (!this.#text.startsWith(word, this.#at)) continue;
+      this.#at += word.length;
+      return value;
+    }
+    return unknown;
+  }
+
+  /** The next character that is no space; undefined at the end. */
+  #next(): number | undefined {
+    for (; this.#at < this.#text.length; this.#at++) {
+      const code = this.#text.charCodeAt(this.#at);
+      if (code !== 0x20 && code !== 0x0a && code !== 0x0d && code !== 0x09) return code;
+    }
+    return undefined;
+  }
+
+  #take(code: number): boolean {
+    if (this.#next() !== code) return false;
+    this.#at++;
+    return true;
+  }
+}
+
+const words: readonly (readonly [string, JsonValue])[] = [
+  ["true", true],
+  ["false", false],
+  ["null", null],
+];
+const firstPrintable = 0x20;
+const quote = 0x22;
+const comma = 0x2c;
+const colon = 0x3a;
+const openBracket = 0x5b;
+const backslash = 0x5c;
+const closeBracket = 0x5d;
+const openBrace = 0x7b;
+const closeBrace = 0x7d;

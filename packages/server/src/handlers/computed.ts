@@ -1,0 +1,47 @@
+/** Objects that are nowhere stored: who computes them is asked, and the answer is shown like any other. */
+import type { JsonObject } from "@kcp-ts/machinery/json";
+import { statusError } from "@kcp-ts/machinery/status";
+import { negotiate, parseIncludeObject, tableOf } from "../content/index.ts";
+import { apiVersionOf, type ComputedObjects } from "../registry/index.ts";
+import { type ApiResponse, header } from "../request/api-request.ts";
+import { type HandlerRequest, type HandlerRooms, oneCluster } from "./context.ts";
+import { parseListOptions } from "./options.ts";
+import { renderValue } from "./render.ts";
+
+export async function handleComputed(
+  handled: HandlerRequest,
+  { clock }: HandlerRooms,
+  computed: ComputedObjects,
+): Promise<ApiResponse> {
+  const { request, scope, definition, warnings, signal } = handled;
+  const { namespace, name, query } = scope;
+  const form = negotiate(header(request.headers, "accept"), { table: true });
+  const isOne = scope.verb === "get";
+  const { labelSelector, fieldSelector } = isOne ? ofOne(name) : parseListOptions(query, false);
+  const found = await computed.list({
+    ...{ cluster: oneCluster(scope), namespace, labelSelector, fieldSelector, signal },
+    warn: (text) => void warnings.push(text),
+  });
+  const about = { kind: definition.kind, apiVersion: apiVersionOf(definition) };
+  if (form.as === "table") {
+    const includeObject = parseIncludeObject(query);
+    const objects = found.map((one) => ({ ...about, ...one }));
+    const table = { version: form.version, includeObject, nowMs: clock.now(), withColumns: true };
+    if (isOne && objects.length === 0) throw statusError.notFound(definition, name);
+    return renderValue(200, tableOf(definition, objects, {}, table), form);
+  }
+  if (isOne) {
+    const [one] = found;
+    if (one === undefined) throw statusError.notFound(definition, name);
+    return renderValue(200, { ...about, ...one }, form);
+  }
+  const list: JsonObject = {
+    ...{ kind: definition.listKind, apiVersion: about.apiVersion, metadata: {} },
+    items: [...found],
+  };
+  return renderValue(200, list, form);
+}
+
+function ofOne(name: string) {
+  return { labelSelector: "", fieldSelector: `metadata.name=${name}` };
+}

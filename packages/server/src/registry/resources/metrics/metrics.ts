@@ -1,0 +1,66 @@
+/** What Pods and nodes use at the moment, as `kubectl top` asks for it. Who knows is handed in. */
+import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery/json";
+import { nodeMetrics, podMetrics } from "@kcp-ts/machinery/shape";
+import type { ComputedObjects } from "../../computed.ts";
+import type { ResourceDefinition } from "../../definition.ts";
+import {
+  builtIn,
+  column,
+  listIn,
+  nameCell,
+  nameColumn,
+  namespacedNames,
+  noOwnRules,
+  objectIn,
+} from "../standard.ts";
+
+const names = { group: "metrics.k8s.io", version: "v1beta1", singular: "" } as const;
+const verbs = ["get", "list"];
+
+export function podMetricsKind(computed: ComputedObjects): ResourceDefinition {
+  return builtIn({
+    ...{ ...names, resource: "pods", kind: "PodMetrics", isNamespaced: true, verbs, computed },
+    strategy: {
+      ...readOnly,
+      shape: podMetrics,
+      columns: [
+        nameColumn,
+        column("Containers", "integer", "How many were looked at."),
+        column("Window", "string", "How long they were looked at."),
+      ],
+      cells: (object) => [
+        nameCell(object),
+        listIn(object["containers"]).filter(isJsonObject).length,
+        object["window"] ?? "",
+      ],
+    },
+  });
+}
+
+export function nodeMetricsKind(computed: ComputedObjects): ResourceDefinition {
+  return builtIn({
+    ...{ ...names, resource: "nodes", kind: "NodeMetrics", isNamespaced: false, verbs, computed },
+    strategy: {
+      ...readOnly,
+      shape: nodeMetrics,
+      columns: [
+        nameColumn,
+        column("CPU", "string", "What it used of its processors."),
+        column("Memory", "string", "What it used of its memory."),
+        column("Window", "string", "How long it was looked at."),
+      ],
+      cells: (object): JsonValue[] => {
+        const usage: JsonObject = objectIn(object, "usage");
+        return [
+          nameCell(object),
+          usage["cpu"] ?? "",
+          usage["memory"] ?? "",
+          object["window"] ?? "",
+        ];
+      },
+    },
+  });
+}
+
+/** Nobody writes them. */
+const readOnly = { ...noOwnRules, ...namespacedNames };
