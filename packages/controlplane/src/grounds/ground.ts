@@ -2,7 +2,6 @@
  * For tests that are told once and played on several kinds of clusters: a ground has clusters to lend, simulated ones or real ones. What a test
  * left in a cluster is gone when the next one has it.
  */
-import type { TestContext } from "node:test";
 import type { NodeOptions, SimulatedCluster } from "../simulation.ts";
 import { startListeningCluster } from "../simulation.ts";
 
@@ -14,10 +13,15 @@ export interface GroundCluster
   readonly faults: { cut(): Promise<void>; heal(): Promise<void> };
 }
 
+/** A test, or who else says when a cluster is no longer needed. */
+export interface Borrower {
+  after(close: () => Promise<void>): void;
+}
+
 export interface Ground {
   readonly kind: "simulated" | "real";
-  /** Of the test, until it ends. One node with much of everything if none are given. */
-  lend(t: TestContext, name: string, nodes?: readonly NodeOptions[]): Promise<GroundCluster>;
+  /** One node with much of everything if none are given. */
+  lend(to: Borrower, name: string, nodes?: readonly NodeOptions[]): Promise<GroundCluster>;
   close(): Promise<void>;
 }
 
@@ -31,10 +35,10 @@ export function oneNode(cluster: string): readonly NodeOptions[] {
 /** They cost little: every test has its own. */
 export const simulatedGround: Ground = {
   kind: "simulated",
-  async lend(t, name, nodes = oneNode(name)) {
+  async lend(to, name, nodes = oneNode(name)) {
     const kubelet = groundKubelet;
     const cluster = await startListeningCluster({ name, nodes, kubelet });
-    t.after(() => cluster.close());
+    to.after(() => cluster.close());
     const { client, faults, kubeconfig = "" } = cluster;
     return { name, client, nodes: cluster.nodes, faults, kubeconfig, close: () => cluster.close() };
   },

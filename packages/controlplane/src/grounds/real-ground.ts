@@ -34,11 +34,11 @@ export class RealGround implements Ground {
   readonly kind = "real";
   readonly #clusters = new Map<string, Promise<GroundCluster>>();
 
-  async lend(...[t, name, nodes = oneNode(name)]: Parameters<Ground["lend"]>) {
+  async lend(...[to, name, nodes = oneNode(name)]: Parameters<Ground["lend"]>) {
     const starting = this.#clusters.get(name) ?? startRealCluster(name, []);
     this.#clusters.set(name, starting);
     const cluster = await starting;
-    t.after(() => clear(cluster));
+    to.after(() => clear(cluster));
     for (const node of nodes) await cluster.nodes.add(node);
     return cluster;
   }

@@ -1,12 +1,12 @@
-/** For the transcripts of debugging and of operators: two clusters whose Pods run, which lend them in the mode that is asked for, and a terminal. */
-
+/** For the transcripts of debugging and of operators: two clusters of a ground, which lend their Pods in the mode that is asked for, and a terminal. */
 import { syncTargets } from "@kcp-ts/multicluster";
 import { isConditionTrue } from "@kcp-ts/sdk";
-import { startListeningCluster } from "../simulation.ts";
+import type { Ground } from "../grounds/ground.ts";
 import {
   eventually,
   startAgent,
   startTestControlPlane,
+  type TestAgent,
   type TestControlPlane,
 } from "../testing/index.ts";
 import { Terminal } from "./terminal.ts";
@@ -19,34 +19,29 @@ const impatient = {
   patience: { settleMs: 0 },
 };
 const resources = ["deployments.apps", "replicasets.apps", "pods", "secrets", "serviceaccounts"];
-const kubelet = { startDelayMs: { min: 0, max: 50 }, stopDelayMs: 20, runMs: 100 };
 const patience = { timeoutMs: 120_000, intervalMs: 50 };
 
 export class DebuggingStage {
   readonly plane: TestControlPlane;
   readonly terminal: Terminal;
-  readonly #closing: (() => Promise<unknown>)[];
+  readonly #closing: (() => Promise<void>)[] = [];
+  readonly #agents: TestAgent[] = [];
 
-  private constructor(
-    plane: TestControlPlane,
-    terminal: Terminal,
-    closing: (() => Promise<unknown>)[],
-  ) {
+  private constructor(plane: TestControlPlane, terminal: Terminal) {
     this.plane = plane;
     this.terminal = terminal;
-    this.#closing = closing;
   }
 
   /** `cluster` is the logical one. */
-  static async set(mode: Mode, cluster = "root"): Promise<DebuggingStage> {
+  static async set(ground: Ground, mode: Mode, cluster = "root"): Promise<DebuggingStage> {
     const plane = await startTestControlPlane({ physicalClusters: impatient });
     const terminal = await Terminal.open(async (words) => {
       throw new Error(`nobody knows what to do: ${words}`);
     });
-    const stage = new DebuggingStage(plane, terminal, []);
+    const stage = new DebuggingStage(plane, terminal);
     try {
       await terminal.write("kubeconfig", await plane.kubeconfig({ cluster }));
-      const add = (name: string) => stage.#add(name, mode, cluster);
+      const add = (name: string) => stage.#add(ground, { name, mode, cluster });
       await Promise.all(["us-east1", "us-west1"].map(add));
     } catch (error) {
       await stage.close();
@@ -55,22 +50,29 @@ export class DebuggingStage {
     return stage;
   }
 
+  /** Clusters go last, when nobody uses them any more. */
   async close(): Promise<void> {
-    for (const close of this.#closing.reverse()) await close();
+    for (const agent of this.#agents) await agent.stop();
     await this.plane.close();
     await this.terminal.close();
+    for (const close of this.#closing) await close();
   }
 
-  async #add(name: string, mode: Mode, cluster: string): Promise<void> {
-    const nodes = [{ name: `${name}-node` }];
-    const physical = await startListeningCluster({ name, nodes, kubelet });
-    this.#closing.push(() => physical.close());
+  async #add(
+    ground: Ground,
+    {
+      name,
+      mode,
+      cluster,
+    }: { readonly name: string; readonly mode: Mode; readonly cluster: string },
+  ): Promise<void> {
+    const until = { after: (close: () => Promise<void>) => void this.#closing.push(close) };
+    const { kubeconfig } = await ground.lend(until, name);
     const targets = this.plane.clientFor(cluster).resource(syncTargets);
-    const kubeconfig = physical.kubeconfig ?? "";
     if (mode === "Push") await targets.create({ metadata: { name }, spec: { kubeconfig } });
     else {
       const agent = await startAgent(this.plane, kubeconfig, { cluster, name, resources });
-      this.#closing.push(() => agent.stop());
+      this.#agents.push(agent);
     }
     await eventually(async () => {
       const { status } = await targets.get({ name });

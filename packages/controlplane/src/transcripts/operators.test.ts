@@ -2,6 +2,7 @@
 import { readFile } from "node:fs/promises";
 import { after, before, describe, it } from "node:test";
 import { kubectlMissing } from "@kcp-ts/testkit";
+import { simulatedGround } from "../grounds/ground.ts";
 import { DebuggingStage } from "./debugging-stage.ts";
 import { readGuide } from "./guide.ts";
 
@@ -15,7 +16,7 @@ for (const mode of ["Push", "Pull"] as const) {
   describe(`operators in ${mode} mode`, { skip: kubectlMissing() ?? false }, () => {
     let stage: DebuggingStage;
     before(async () => {
-      stage = await DebuggingStage.set(mode, "acme");
+      stage = await DebuggingStage.set(simulatedGround, mode, "acme");
       await stage.terminal.write(file, manifests);
     });
     after(() => stage?.close());

@@ -2,10 +2,10 @@
 import { describe } from "node:test";
 import { kubeControllerManagerMissing, kubectlMissing } from "@kcp-ts/testkit";
 import { playsKubecon } from "./plays.ts";
-import { startRealCluster } from "./real-cluster.ts";
+import { realStageCluster } from "./real-cluster.ts";
 
 const missing = kubectlMissing() ?? kubeControllerManagerMissing();
 
 describe("KubeCon 2021 on real clusters", { skip: missing ?? false }, () => {
-  playsKubecon(startRealCluster);
+  playsKubecon(realStageCluster);
 });

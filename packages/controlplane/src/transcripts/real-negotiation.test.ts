@@ -2,10 +2,10 @@
 import { describe } from "node:test";
 import { kubeControllerManagerMissing, kubectlMissing } from "@kcp-ts/testkit";
 import { playsNegotiation } from "./plays.ts";
-import { startRealCluster } from "./real-cluster.ts";
+import { realStageCluster } from "./real-cluster.ts";
 
 const missing = kubectlMissing() ?? kubeControllerManagerMissing();
 
 describe("negotiation with a real cluster", { skip: missing ?? false }, () => {
-  playsNegotiation(startRealCluster);
+  playsNegotiation(realStageCluster);
 });

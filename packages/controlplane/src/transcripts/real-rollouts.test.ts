@@ -2,10 +2,10 @@
 import { describe } from "node:test";
 import { kubeControllerManagerMissing, kubectlMissing } from "@kcp-ts/testkit";
 import { playsRollouts } from "./plays.ts";
-import { startRealCluster } from "./real-cluster.ts";
+import { realStageCluster } from "./real-cluster.ts";
 
 const missing = kubectlMissing() ?? kubeControllerManagerMissing();
 
 describe("rollouts over real clusters", { skip: missing ?? false }, () => {
-  playsRollouts(startRealCluster);
+  playsRollouts(realStageCluster);
 });

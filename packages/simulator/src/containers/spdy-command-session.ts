@@ -12,14 +12,16 @@ export const spdyCommandProtocols = ["v5.channel.k8s.io", "v4.channel.k8s.io"] a
 export interface SpdyCommandOptions {
   readonly stream: Duplex;
   readonly result: CommandResult;
-  readonly hasStdin: boolean;
+  /** Which of stdin, stdout and stderr the client opens. */
+  readonly opens: readonly string[];
   readonly isTerminal: boolean;
 }
 
 export async function runSpdyCommand(options: SpdyCommandOptions): Promise<void> {
-  const { stream, result, hasStdin, isTerminal } = options;
+  const { stream, result, opens, isTerminal } = options;
   const opened = new Map<string, SpdyStream>();
-  const awaited = ["error", "stdout", ...(hasStdin ? ["stdin"] : [])];
+  // A stream that came after the end would never be ended.
+  const awaited = ["error", ...opens];
   let isBegun = false;
   const finish = () => {
     const { stderr, exitCode } = result;

@@ -151,9 +151,8 @@ function openChannels({ query, headers }: SubresourceCall, result: CommandResult
     const asked = String(headers["x-stream-protocol-version"] ?? "").split(/, */);
     const protocol = spdyCommandProtocols.find((one) => asked.includes(one));
     if (protocol === undefined) throw notUpgradable(spdyCommandProtocols);
-    return speakSpdy(protocol, (stream) =>
-      runSpdyCommand({ stream, result, hasStdin, isTerminal }),
-    );
+    const opens = ["stdin", "stdout", "stderr"].filter((name) => query.get(name) === "true");
+    return speakSpdy(protocol, (stream) => runSpdyCommand({ stream, result, opens, isTerminal }));
   }
   const handshake = serverHandshake(headers, channelProtocols);
   if (handshake === undefined) throw notUpgradable(channelProtocols);

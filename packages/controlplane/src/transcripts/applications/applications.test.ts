@@ -2,110 +2,11 @@
  * Goal: applications as people write them run over two clusters, applied with kubectl and unchanged. What becomes of each of their objects is the
  * table in docs/guides/applications.md: when it differs, the test says what the page has to say.
  */
-import assert from "node:assert/strict";
-import { readdir, readFile } from "node:fs/promises";
-import { after, before, describe, it } from "node:test";
-import { fileURLToPath } from "node:url";
-import { syncedResourcesDefault, syncTargets } from "@kcp-ts/multicluster";
+import { describe } from "node:test";
 import { kubectlMissing } from "@kcp-ts/testkit";
-import { type Manifest, parseManifests } from "../../manifests/index.ts";
-import { startListeningCluster } from "../../simulation.ts";
-import { eventually, startTestControlPlane, type TestControlPlane } from "../../testing/index.ts";
-import { Terminal } from "../terminal.ts";
-import { readTranscript } from "../transcript.ts";
-import { Fleet } from "./fleet.ts";
-import { outcomeOf } from "./outcome.ts";
-
-const root = new URL("../../../../../", import.meta.url);
-const folder = fileURLToPath(new URL("examples/applications/", root));
-const page = new URL("docs/guides/applications.md", root);
-const files = (await readdir(folder)).filter((name) => name.endsWith(".yaml")).sort();
-const clusterNames = ["us-east1", "us-west1"];
-const nodesEach = 2;
-/** `serviceimports` are synced where a cluster has them installed. */
-const needed = syncedResourcesDefault.filter((kind) => !kind.startsWith("serviceimports."));
-/** A machine may be slow: how long something takes decides no test. */
-const patience = { timeoutMs: 120_000, intervalMs: 100 };
+import { simulatedGround } from "../../grounds/ground.ts";
+import { playsApplications } from "./plays-applications.ts";
 
 describe("applications, unchanged", { skip: kubectlMissing() ?? false }, () => {
-  let plane: TestControlPlane;
-  let fleet: Fleet;
-  let terminal: Terminal;
-  const rows: string[] = [];
-
-  before(async () => {
-    plane = await startTestControlPlane({ physicalClusters: { patience: { settleMs: 0 } } });
-    const kubelet = { startDelayMs: { min: 0, max: 50 }, stopDelayMs: 20, runMs: 100 };
-    const start = (name: string) => startListeningCluster({ name, nodes: nodesEach, kubelet });
-    fleet = new Fleet(await Promise.all(clusterNames.map(start)), nodesEach);
-    for (const { name, kubeconfig = "" } of fleet.clusters)
-      await plane.client.resource(syncTargets).create({ metadata: { name }, spec: { kubeconfig } });
-    // Ready is said before every kind is served.
-    await eventually(async () => {
-      const { items } = await plane.client.resource(syncTargets).list({});
-      for (const { metadata, status } of items) {
-        const missing = needed.filter((kind) => !status?.syncedResources?.includes(kind));
-        assert.deepEqual(missing, [], metadata.name);
-      }
-    }, patience);
-    terminal = await Terminal.open(() => Promise.reject(new Error("there are no cues")));
-    await terminal.write("kubeconfig", await plane.kubeconfig({ cluster: "root" }));
-  });
-
-  after(async () => {
-    await plane?.close();
-    await Promise.all(fleet?.clusters.map((cluster) => cluster.close()) ?? []);
-    await terminal?.close();
-  });
-
-  for (const file of files) {
-    const namespace = file.replace(/\.yaml$/, "");
-    it(namespace, async () => {
-      const text = await readFile(folder + file, "utf8");
-      await terminal.write(file, text);
-      const manifests = parseManifests(text, file);
-      const definesKinds = manifests.some(({ kind }) => kind === "CustomResourceDefinition");
-      for (const scenario of readTranscript(installs(namespace, file, definesKinds)))
-        await terminal.play(scenario);
-      for (const manifest of manifests) {
-        const { client } = plane;
-        const applied = { manifest, namespace, client, fleet };
-        const outcome = await eventually(async () => {
-          try {
-            return await outcomeOf(applied);
-          } catch (error) {
-            throw new Error(`${title(manifest)}: ${String(error)}`, { cause: error });
-          }
-        }, patience);
-        rows.push(`| ${namespace} | ${title(manifest)} | ${outcome} |`);
-      }
-    });
-  }
-
-  it("is what the page says", async () => {
-    const said = (await readFile(page, "utf8")).split("\n").filter((line) => line.startsWith("| "));
-    assert.equal(said.slice(1).join("\n"), rows.join("\n"));
-  });
+  playsApplications(simulatedGround);
 });
-
-/** Those whose Pods talk to their cluster: docs/guides/operators.md. */
-const talking: ReadonlySet<string> = new Set(["queue-operator"]);
-
-/** As with any Kubernetes, objects of a kind in the same file need a second apply. */
-function installs(namespace: string, file: string, definesKinds: boolean): string {
-  const asks = `
-$ kubectl label namespace ${namespace} workloads.kcp.io/api-access=true
-namespace/${namespace} labeled`;
-  return `
-A1  ${namespace}
-$ kubectl create namespace ${namespace}
-namespace/${namespace} created${talking.has(namespace) ? asks : ""}
-${definesKinds ? "~" : "$"} kubectl apply --namespace ${namespace} -f ${file}
-...
-`;
-}
-
-function title({ kind, metadata }: Manifest): string {
-  const { name } = metadata as unknown as { name: string };
-  return `${kind} ${name}`;
-}

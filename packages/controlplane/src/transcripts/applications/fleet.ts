@@ -1,8 +1,8 @@
 /** For the test of applications: physical clusters, and where in them the objects of a namespace of the control plane are. */
 import { namespaceLocatorAnnotation } from "@kcp-ts/multicluster";
 import { type Client, defineResource, type KubernetesObject } from "@kcp-ts/sdk";
+import type { GroundCluster } from "../../grounds/ground.ts";
 import type { Manifest } from "../../manifests/index.ts";
-import type { SimulatedCluster } from "../../simulation.ts";
 import { type Pod, pods } from "../../testing/index.ts";
 import { resourceOf } from "./resource-of.ts";
 
@@ -20,10 +20,10 @@ const namespaces = defineResource({
 });
 
 export class Fleet {
-  readonly clusters: readonly SimulatedCluster[];
+  readonly clusters: readonly GroundCluster[];
   readonly nodesEach: number;
 
-  constructor(clusters: readonly SimulatedCluster[], nodesEach: number) {
+  constructor(clusters: readonly GroundCluster[], nodesEach: number) {
     this.clusters = clusters;
     this.nodesEach = nodesEach;
   }
@@ -66,7 +66,7 @@ export class Fleet {
   }
 
   async #placesOf(cluster: string, namespace: string): Promise<readonly string[]> {
-    const { client } = this.clusters.find(({ name }) => name === cluster) as SimulatedCluster;
+    const { client } = this.clusters.find(({ name }) => name === cluster) as GroundCluster;
     const { items } = await client.resource(namespaces).list({});
     return items.flatMap(({ metadata }) => {
       const text = metadata.annotations?.[namespaceLocatorAnnotation];

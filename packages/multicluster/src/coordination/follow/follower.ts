@@ -9,6 +9,7 @@ import type { Clock } from "@kcp-ts/machinery/base";
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import { isStatusError } from "@kcp-ts/machinery/status";
 import {
+  type Change,
   type Client,
   type Clusters,
   Controller,
@@ -25,7 +26,7 @@ import { metadataAndTargets } from "../watched-clusters.ts";
 import type { Workload } from "../workload.ts";
 import { closureOf, presentIn, type Referrer } from "./closure.ts";
 import { following } from "./following.ts";
-import type { FollowingResource, Reference } from "./references.ts";
+import { type FollowingResource, ownOfClusters, type Reference } from "./references.ts";
 
 export interface FollowerOptions {
   /** Of the server, not of one cluster of it. Must be allowed everything. */
@@ -72,6 +73,13 @@ export async function follow(options: FollowerOptions, signal: AbortSignal): Pro
   const { clock, concurrency, onError, referrers } = options;
   const clusters = metadataAndTargets(options);
   const placed = [...referrers, ingresses].map((kind) => clusters.source(kind, { indexers }).store);
+  const kinds = Object.entries(followers).map(([resource, kind]) => ({
+    kind,
+    indexers: candidatesOf(resource as FollowingResource),
+  }));
+  const candidates = kinds.map(
+    ({ kind, indexers: own }) => clusters.source(kind, { indexers: own }).store,
+  );
   const isActive = ({ cluster, namespace }: ObjectKey) =>
     placed.some((store) => isPlacedIn(store, { cluster, namespace }));
   const namespaceOf = (key: ObjectKey) => [{ ...key, name: "" }];
@@ -81,21 +89,40 @@ export async function follow(options: FollowerOptions, signal: AbortSignal): Pro
     concurrency,
     clock,
     onError,
-    reconcile: (key, { signal: stop }) => followIn(key, { ...options, placed }, stop),
+    async reconcile(key, { signal: stop }) {
+      // Most changes are of workloads whose namespace has nothing that could follow them.
+      if (!candidates.some((store) => isAnyIn(store, "candidate", key))) return undefined;
+      return await followIn(key, { ...options, placed }, stop);
+    },
   });
   for (const kind of [...referrers, ingresses]) {
     controller.watch(kind, {
       indexers,
-      // What is assigned to no cluster needs nothing there.
-      predicate: ({ object, ...change }) =>
-        isPlaced(object) || (change.type === "updated" && isPlaced(change.previous)),
+      predicate: (change) => concerns(change),
       map: (_object, key) => namespaceOf(key),
     });
   }
-  for (const kind of Object.values(followers)) {
-    controller.watch(kind, { map: (_object, key) => (isActive(key) ? namespaceOf(key) : []) });
+  for (const { kind, indexers: own } of kinds) {
+    controller.watch(kind, {
+      indexers: own,
+      map: (_object, key) => (isActive(key) ? namespaceOf(key) : []),
+    });
   }
   await new Manager({ clusters: [clusters], controllers: [controller] }).run(signal);
+}
+
+/** What is assigned to no cluster needs nothing there; what runs there and says so needs nothing else than before. */
+function concerns(change: Change<KubernetesObject>): boolean {
+  const { object } = change;
+  if (change.type !== "updated") return isPlaced(object);
+  const { previous } = change;
+  if (!isPlaced(object) && !isPlaced(previous)) return false;
+  return (
+    // Kinds without one change by writes alone.
+    object.metadata.generation === undefined ||
+    object.metadata.generation !== previous.metadata.generation ||
+    [...presentIn(object)].sort().join() !== [...presentIn(previous)].sort().join()
+  );
 }
 
 function isPlaced(object: KubernetesObject): boolean {
@@ -109,11 +136,28 @@ const indexers = {
   },
 };
 
-function isPlacedIn(
+/** Followers that can be assigned at all, by namespace. */
+function candidatesOf(resource: FollowingResource) {
+  return {
+    candidate: {
+      values: ({ metadata: { namespace = "", name } }: KubernetesObject) =>
+        ownOfClusters.has(`${resource}/${name}`) ? [] : [namespace],
+    },
+  };
+}
+
+function isPlacedIn(store: ObjectStore<KubernetesObject>, key: NamespaceKey): boolean {
+  return isAnyIn(store, "placed", key);
+}
+
+type NamespaceKey = Pick<ObjectKey, "cluster" | "namespace">;
+
+function isAnyIn(
   store: ObjectStore<KubernetesObject>,
-  { cluster, namespace }: Pick<ObjectKey, "cluster" | "namespace">,
+  index: string,
+  { cluster, namespace }: NamespaceKey,
 ): boolean {
-  return store.keysByIndex("placed", { cluster, value: namespace }).length > 0;
+  return store.keysByIndex(index, { cluster, value: namespace }).length > 0;
 }
 
 interface Work extends FollowerOptions {

@@ -15,7 +15,7 @@ export type FollowingResource =
 export type Reference = `${FollowingResource}/${string}`;
 
 /** Every namespace of every cluster has these. */
-const ownOfClusters: ReadonlySet<string> = new Set([
+export const ownOfClusters: ReadonlySet<string> = new Set([
   "configmaps/kube-root-ca.crt",
   "serviceaccounts/default",
 ]);

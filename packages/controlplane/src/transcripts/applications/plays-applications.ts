@@ -1,0 +1,116 @@
+/** The applications of examples/ as a test: applied with kubectl and unchanged, over two clusters of a ground. */
+import assert from "node:assert/strict";
+import { readdir, readFile } from "node:fs/promises";
+import { after, before, it } from "node:test";
+import { fileURLToPath } from "node:url";
+import { syncedResourcesDefault, syncTargets } from "@kcp-ts/multicluster";
+import type { Ground } from "../../grounds/ground.ts";
+import { type Manifest, parseManifests } from "../../manifests/index.ts";
+import { eventually, startTestControlPlane, type TestControlPlane } from "../../testing/index.ts";
+import { Terminal } from "../terminal.ts";
+import { readTranscript } from "../transcript.ts";
+import { Fleet } from "./fleet.ts";
+import { outcomeOf } from "./outcome.ts";
+
+const root = new URL("../../../../../", import.meta.url);
+const folder = fileURLToPath(new URL("examples/applications/", root));
+const page = new URL("docs/guides/applications.md", root);
+const files = (await readdir(folder)).filter((name) => name.endsWith(".yaml")).sort();
+const clusterNames = ["us-east1", "us-west1"];
+const nodesEach = 2;
+/** `serviceimports` are synced where a cluster has them installed. */
+const needed = syncedResourcesDefault.filter((kind) => !kind.startsWith("serviceimports."));
+/** A machine may be slow: how long something takes decides no test. */
+const patience = { timeoutMs: 180_000, intervalMs: 100 };
+const physicalClusters = {
+  // A cluster that answers late is not lost.
+  link: { probeMs: 1000, probeTimeoutMs: 20_000, failuresMax: 10, inventoryMs: 2000 },
+  patience: { settleMs: 0 },
+};
+
+export function playsApplications(ground: Ground): void {
+  let plane: TestControlPlane;
+  let fleet: Fleet;
+  let terminal: Terminal;
+  const closing: (() => Promise<void>)[] = [];
+  const rows: string[] = [];
+
+  before(async () => {
+    plane = await startTestControlPlane({ physicalClusters });
+    const until = { after: (close: () => Promise<void>) => void closing.push(close) };
+    const nodes = (name: string) =>
+      Array.from({ length: nodesEach }, (_, index) => ({ name: `${name}-node-${index + 1}` }));
+    const clusters = await Promise.all(
+      clusterNames.map((name) => ground.lend(until, name, nodes(name))),
+    );
+    fleet = new Fleet(clusters, nodesEach);
+    for (const { name, kubeconfig } of clusters)
+      await plane.client.resource(syncTargets).create({ metadata: { name }, spec: { kubeconfig } });
+    // Ready is said before every kind is served.
+    await eventually(async () => {
+      const { items } = await plane.client.resource(syncTargets).list({});
+      for (const { metadata, status } of items) {
+        const missing = needed.filter((kind) => !status?.syncedResources?.includes(kind));
+        assert.deepEqual(missing, [], metadata.name);
+      }
+    }, patience);
+    terminal = await Terminal.open(() => Promise.reject(new Error("there are no cues")));
+    await terminal.write("kubeconfig", await plane.kubeconfig({ cluster: "root" }));
+  });
+
+  after(async () => {
+    await plane?.close();
+    await terminal?.close();
+    for (const close of closing) await close();
+  });
+
+  for (const file of files) {
+    const namespace = file.replace(/\.yaml$/, "");
+    it(namespace, async () => {
+      const text = await readFile(folder + file, "utf8");
+      await terminal.write(file, text);
+      const manifests = parseManifests(text, file);
+      for (const scenario of readTranscript(installs(namespace, file)))
+        await terminal.play(scenario);
+      for (const manifest of manifests) {
+        const { client } = plane;
+        const applied = { manifest, namespace, client, fleet };
+        const outcome = await eventually(async () => {
+          try {
+            return await outcomeOf(applied);
+          } catch (error) {
+            throw new Error(`${title(manifest)}: ${String(error)}`, { cause: error });
+          }
+        }, patience);
+        rows.push(`| ${namespace} | ${title(manifest)} | ${outcome} |`);
+      }
+    });
+  }
+
+  it("is what the page says", async () => {
+    const said = (await readFile(page, "utf8")).split("\n").filter((line) => line.startsWith("| "));
+    assert.equal(said.slice(1).join("\n"), rows.join("\n"));
+  });
+}
+
+/** Those whose Pods talk to their cluster: docs/guides/operators.md. */
+const talking: ReadonlySet<string> = new Set(["queue-operator"]);
+
+/** As with any Kubernetes, objects of a kind in the same file need a second apply; and a machine may be too slow for kubectl's patience. */
+function installs(namespace: string, file: string): string {
+  const asks = `
+$ kubectl label namespace ${namespace} workloads.kcp.io/api-access=true
+namespace/${namespace} labeled`;
+  return `
+A1  ${namespace}
+$ kubectl create namespace ${namespace}
+namespace/${namespace} created${talking.has(namespace) ? asks : ""}
+~ kubectl apply --namespace ${namespace} -f ${file}
+...
+`;
+}
+
+function title({ kind, metadata }: Manifest): string {
+  const { name } = metadata as unknown as { name: string };
+  return `${kind} ${name}`;
+}

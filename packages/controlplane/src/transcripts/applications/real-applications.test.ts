@@ -1,0 +1,13 @@
+/** Goal: what `applications.test.ts` says of simulated clusters holds for real ones. */
+import { after, describe } from "node:test";
+import { kubeControllerManagerMissing, kubectlMissing } from "@kcp-ts/testkit";
+import { RealGround } from "../../grounds/real-ground.ts";
+import { playsApplications } from "./plays-applications.ts";
+
+const missing = kubectlMissing() ?? kubeControllerManagerMissing();
+
+describe("applications, unchanged, on real clusters", { skip: missing ?? false }, () => {
+  const ground = new RealGround();
+  after(() => ground.close());
+  playsApplications(ground);
+});

@@ -1,0 +1,13 @@
+/** Goal: what `debugging.test.ts` says of simulated clusters holds for real ones, whose API servers ask the kubelets. */
+import { after, describe } from "node:test";
+import { kubeControllerManagerMissing, kubectlMissing } from "@kcp-ts/testkit";
+import { RealGround } from "../grounds/real-ground.ts";
+import { playsDebugging } from "./debugging.ts";
+
+const missing = kubectlMissing() ?? kubeControllerManagerMissing();
+
+describe("debugging on real clusters", { skip: missing ?? false }, () => {
+  const ground = new RealGround();
+  after(() => ground.close());
+  playsDebugging(ground);
+});
