@@ -1,6 +1,7 @@
 /** Processes beside ours: everything that is measured, or that measures, runs in one of its own. */
-import { type ChildProcess, spawn } from "node:child_process";
+import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
+import { cpus } from "node:os";
 import { createInterface, type Interface } from "node:readline";
 import { fileURLToPath } from "node:url";
 
@@ -9,7 +10,22 @@ export interface ChildOptions {
   readonly hasInput?: boolean;
   /** Added to ours. */
   readonly env?: Readonly<Record<string, string>>;
+  /** Where it runs; anywhere if left out. */
+  readonly side?: Side;
 }
+
+/** Processors are divided between what is measured, which has one, and those who measure and attack. */
+export type Side = "server" | "clients";
+
+/** Without it a client that attacks takes the server's processor, and what is measured is the machine. Needs Linux and two processors. */
+function onSide(side: Side | undefined, command: string, args: readonly string[]) {
+  const last = cpus().length - 1;
+  if (side === undefined || last < 1 || !canDivide) return { command, args };
+  const processors = side === "server" ? "0" : `1-${last}`;
+  return { command: "taskset", args: ["-c", processors, command, ...args] };
+}
+
+const canDivide = spawnSync("taskset", ["-V"]).status === 0;
 
 const running = new Set<Child>();
 
@@ -29,14 +45,15 @@ export class Child {
   constructor(
     command: string,
     args: readonly string[],
-    { linesFrom = "stdout", hasInput = false, env = {} }: ChildOptions = {},
+    { linesFrom = "stdout", hasInput = false, env = {}, side }: ChildOptions = {},
   ) {
+    const placed = onSide(side, command, args);
     const input = hasInput ? "pipe" : "ignore";
     const stdio =
       linesFrom === "stdout"
         ? ([input, "pipe", "inherit"] as const)
         : ([input, "ignore", "pipe"] as const);
-    this.#process = spawn(command, args, {
+    this.#process = spawn(placed.command, placed.args, {
       stdio: [...stdio],
       env: { ...process.env, ...env },
     });
@@ -77,8 +94,8 @@ export class Child {
 }
 
 /** One of the programs of this folder. */
-export function startProgram(name: string, args: readonly string[]): Child {
-  return new Child(process.execPath, [programPath(name), ...args]);
+export function startProgram(name: string, args: readonly string[], options?: ChildOptions): Child {
+  return new Child(process.execPath, [programPath(name), ...args], options);
 }
 
 export function programPath(name: string): string {

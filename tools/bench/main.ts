@@ -11,6 +11,7 @@ import { cpus, loadavg, tmpdir } from "node:os";
 import { join } from "node:path";
 import { applyRows } from "./apply-rows.ts";
 import { endChildren } from "./child.ts";
+import { consumerRows } from "./consumer-rows.ts";
 import { type Bench, Contest } from "./contest.ts";
 import { crdRows } from "./crd-rows.ts";
 import { holdRows } from "./hold-rows.ts";
@@ -84,6 +85,7 @@ async function run(bench: Bench): Promise<void> {
   if (chosen.has("holds")) await holdRows(bench);
   if (chosen.has("crds")) await crdRows(bench);
   if (chosen.has("workspaces")) await workspaceRows(bench);
+  if (chosen.has("consumers")) await consumerRows(bench);
   if (chosen.has("informers")) await informerRows(bench);
   if (chosen.has("sdk")) await sdkRows(bench);
   if (chosen.has("syncing")) await syncingRows(bench);

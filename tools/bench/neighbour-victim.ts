@@ -4,7 +4,7 @@
  *     neighbour-victim.js <url of the object> <token>
  *
  * For each number of milliseconds on a line of stdin it measures that long and prints `{"p50":…,"p99":…,"errors":…,"count":…}`. A request counts from the
- * moment it was due, not from when there was time to send it.
+ * moment it was due, not from when there was time to send it; from when it was sent, if a timer was early.
  */
 import { connect } from "node:http2";
 import { createInterface } from "node:readline";
@@ -28,9 +28,10 @@ async function measure(durationMs: number) {
   for (let due = startedAt; due < startedAt + durationMs; due += paceMs) {
     const early = due - systemClock.monotonic();
     if (early > 0) await sleep(systemClock, early);
+    const since = Math.min(due, systemClock.monotonic());
     open.push(
       get().then((isOk) => {
-        latencies.push(systemClock.monotonic() - due);
+        latencies.push(systemClock.monotonic() - since);
         if (!isOk) errors++;
       }),
     );

@@ -38,6 +38,7 @@ export const groups = [
   "holds",
   "crds",
   "workspaces",
+  "consumers",
   "informers",
   "sdk",
   "syncing",
@@ -93,6 +94,9 @@ export interface Sizes {
   readonly workspaces: number;
   /** Made in one server, which is started again with all of them. */
   readonly manyWorkspaces: number;
+  /** Logical clusters that bind to one export, and the instances in all of them together. */
+  readonly consumers: number;
+  readonly consumerInstances: number;
   /** Physical clusters that Deployments are split over. */
   readonly moveTargets: number;
   /** Deployments, each over all of them. */
@@ -147,6 +151,8 @@ const full: Sizes = {
   customObjects: 3_000,
   workspaces: 3000,
   manyWorkspaces: 100_000,
+  consumers: 1000,
+  consumerInstances: 100_000,
   moveTargets: 4,
   moveObjects: 50,
   movesPerSecond: 20,
@@ -197,6 +203,8 @@ const quick: Sizes = {
   customObjects: 20,
   workspaces: 20,
   manyWorkspaces: 40,
+  consumers: 10,
+  consumerInstances: 100,
   moveTargets: 2,
   moveObjects: 3,
   movesPerSecond: 10,

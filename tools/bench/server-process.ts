@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { type Clock, sleep, systemClock } from "@kcp-ts/machinery/base";
 import { ApiClient } from "./api-client.ts";
-import { Child, programPath } from "./child.ts";
+import { Child, type ChildOptions, programPath, type Side } from "./child.ts";
 
 export const benchToken = "bench";
 /** Administrators, but none of those whom fairness exempts. */
@@ -15,6 +15,7 @@ export interface ServerProcessOptions {
   readonly clock?: Clock;
   /** A program of this folder that runs inside the server and listens to what it is told. */
   readonly preload?: string;
+  readonly side?: Side;
 }
 
 export class ServerProcess {
@@ -31,7 +32,7 @@ export class ServerProcess {
 
   static async start(
     directory: string,
-    { clock = systemClock, preload }: ServerProcessOptions = {},
+    { clock = systemClock, preload, side }: ServerProcessOptions = {},
   ): Promise<ServerProcess> {
     const tokenFile = join(directory, "..", "tokens.csv");
     const neighbours = [attackerToken, victimToken].map(
@@ -43,11 +44,12 @@ export class ServerProcess {
     );
     const startedAt = clock.monotonic();
     const args = flags(directory, tokenFile);
+    const where: ChildOptions = { linesFrom: "stderr", ...(side === undefined ? {} : { side }) };
     const child =
       preload === undefined
-        ? new Child(command, args, { linesFrom: "stderr" })
+        ? new Child(command, args, where)
         : new Child(process.execPath, [...preloading(preload), command, ...args], {
-            linesFrom: "stderr",
+            ...where,
             hasInput: true,
           });
     const { url } = JSON.parse(await child.line('"kcp is ready"')) as { url: string };

@@ -233,7 +233,8 @@ function clusterParts(options: MulticlusterOptions, { report, ...shared }: Share
   const { client, clusters, clock, resources } = shared;
   const { openSealed, drainTimeoutMs, permits, link: settings } = options;
   const installer = options.agents && new AgentInstaller({ ...options.agents, clock });
-  const own = { openSealed, drainTimeoutMs, permits, settings, installer };
+  const awaitsImport = options.parts === undefined || options.parts.has("api-importer");
+  const own = { openSealed, drainTimeoutMs, permits, settings, installer, awaitsImport };
   const part = new TargetController({ ...shared, ...own, onError: report("cluster-controller") });
   const drains = new DrainController({
     clusters,

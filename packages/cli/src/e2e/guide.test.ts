@@ -69,6 +69,7 @@ const guides: Readonly<Record<string, readonly RegExp[]>> = {
     /us-west1 keeps 3\nus-west1 uncordoned\n/,
     /deployment\.apps\/web moves to us-west1\n(.*\n)*deployment\.apps\/web moved to us-west1: us-west1 9\/9\nworkloads\.kcp\.io\/cluster=us-west1\n/,
     /deployment\.apps\/web moves to wherever there is room\n/,
+    /NAMESPACE +WORKLOAD +FROM +TO\s*\ndefault +deployment\/web +us-east1 \d+, us-west1 \d+ +us-west1 9\s*\n/,
     /us-east1 draining\n(us-east1: .*\n)*us-east1 drained\n\{.*"remaining":0,/,
     /synctarget\.workload\.kcp\.io\/us-east1 condition met\nus-east1 uncordoned\n/,
     /us-east1 drained and removed\nsynctarget\.workload\.kcp\.io\/us-west1\n/,

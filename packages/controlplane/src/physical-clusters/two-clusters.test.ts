@@ -29,7 +29,7 @@ const kubelet = { startDelayMs: { min: 10, max: 300 }, stopDelayMs: 20, runMs: 1
 /** Longer than a syncer takes to see a kind again that was negotiated anew: no cluster counts as lost for that. */
 const patience = { graceMs: 5000, settleMs: 0 };
 const web = { namespace, name: "web" };
-const slowly = { timeoutMs: 30_000, intervalMs: 20 };
+const slowly = { timeoutMs: 120_000, intervalMs: 20 };
 
 describe("a Deployment over two clusters", () => {
   it("runs in both, survives the loss of one, and never has fewer than it asks for", async (t) => {
@@ -53,7 +53,7 @@ describe("a Deployment over two clusters", () => {
     await untilCondition(plane.client, "us-east1", { status: "True" });
     const { metadata, spec } = deployment("web");
     const whole = { metadata, spec: { ...spec, replicas: 15 } };
-    await eventually(() => deployments.create(whole as never));
+    await eventually(() => deployments.create(whole as never), slowly);
     await untilTable({ web: "15/15", "web--us-east1": "15/15" });
 
     // From now on somebody watches.

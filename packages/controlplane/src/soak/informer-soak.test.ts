@@ -130,11 +130,31 @@ async function write(server: SoakServer, random: SeededRandom): Promise<void> {
   const cluster = random.pick(["root", "root", ...server.clusters]);
   const maps = server.clientFor(cluster).resource(configMaps);
   const target = { namespace: "default", name: `n${random.integer(12)}` };
-  if (random.chance(0.3)) return maps.delete(target).then(ignore, refuseUnless(404));
+  if (random.chance(0.3)) {
+    await untilInTime(() => maps.delete(target).then(ignore, refuseUnless(404)));
+    return;
+  }
   const labels = { soak: random.chance(0.85) ? "yes" : "no" };
   const object = { metadata: { ...target, labels }, data: { size: String(random.integer(1e6)) } };
-  const isNew = await maps.create(object).then(() => true, refuseUnless(409));
-  if (isNew !== true) await maps.patch(target, { type: "merge", patch: object });
+  const isNew = await untilInTime(() => maps.create(object).then(() => true, refuseUnless(409)));
+  if (isNew === true) return;
+  // A deletion that was not in time may take effect behind the look that found the object.
+  const patch = () => maps.patch(target, { type: "merge", patch: object });
+  await untilInTime(() => patch().then(ignore, refuseUnless(404)));
+}
+
+/**
+ * The server's patience runs as fast as the informers': on a busy machine a request may be over before it is looked at. It is sent again, since what
+ * the history was does not matter, only what the server has at its end.
+ */
+async function untilInTime<Answer>(ask: () => Promise<Answer>): Promise<Answer> {
+  for (;;) {
+    try {
+      return await ask();
+    } catch (error) {
+      if ((error as { code?: number }).code !== 504) throw error;
+    }
+  }
 }
 
 const ignore = () => undefined;
@@ -161,13 +181,12 @@ async function mishap(server: SoakServer, proxy: FaultProxy, random: SeededRando
 
 /** In peace, the informer arrives at the server's state; nothing of what it told on the way is taken back. */
 async function compare(server: SoakServer, witness: Witness): Promise<void> {
-  const expected = await stateOf(
-    server,
-    witness.name === "all clusters" ? server.clusters : ["root"],
-  );
+  const clusters = witness.name === "all clusters" ? server.clusters : ["root"];
+  let expected = await stateOf(server, clusters);
   for (let waited = 0; waited < patienceMs; waited += 50) {
     if (witness.stored().join() === expected.join()) break;
     await sleep(systemClock, 50);
+    expected = await stateOf(server, clusters);
   }
   const { name, contradictions } = witness;
   const { state, lastError } = witness.informer.health;
@@ -186,7 +205,8 @@ async function stateOf(
 ): Promise<readonly string[]> {
   const lines: string[] = [];
   for (const cluster of clusters) {
-    const { items } = await server.clientFor(cluster).resource(configMaps).list(selector);
+    const maps = server.clientFor(cluster).resource(configMaps);
+    const { items } = await untilInTime(() => maps.list(selector));
     for (const object of items) {
       const key = keyInCluster(cluster as ClusterName, object);
       lines.push(`${formatKey(key)} ${object.metadata.resourceVersion}`);

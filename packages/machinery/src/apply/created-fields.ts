@@ -2,25 +2,45 @@
  * What the creator of an object owns: everything in it that can be owned. The same set that comparing the object with nothing gives,
  * without the comparing: creates are the most frequent of writes that have much to own.
  */
+import { atOnce, type Pieces } from "../base/index.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../json/index.ts";
 import { type FieldSet, hasChildren, type MutableFieldSet, subtractSubtrees } from "./field-set.ts";
 import { fieldElement } from "./path-element.ts";
 import { isSystemMetadata } from "./system-fields.ts";
 import { type TypeSchema, typeOfMember } from "./type-schema.ts";
-import { presentFields } from "./typed-field-set.ts";
+import { presentFields, presentFieldsInPieces } from "./typed-field-set.ts";
 
 export function createdFields(
   object: JsonObject,
   type: TypeSchema,
   resetFields: FieldSet | undefined,
 ): FieldSet {
+  return atOnce(membersFields(object, type, { resetFields, rests: false }));
+}
+
+/** The same for an object that may be large, resting on the way. */
+export function createdFieldsInPieces(
+  object: JsonObject,
+  type: TypeSchema,
+  resetFields: FieldSet | undefined,
+): Pieces<FieldSet> {
+  return membersFields(object, type, { resetFields, rests: true });
+}
+
+function* membersFields(
+  object: JsonObject,
+  type: TypeSchema,
+  { resetFields, rests }: { readonly resetFields: FieldSet | undefined; readonly rests: boolean },
+): Pieces<FieldSet> {
   const fields: MutableFieldSet = {};
   for (const name of Object.keys(object)) {
     if (name === "apiVersion" || name === "kind") continue;
     const value = object[name] as JsonValue;
     const valueType = typeOfMember(type, name);
     if (name !== "metadata" || !isJsonObject(value)) {
-      fields[fieldElement(name)] = presentFields(value, valueType);
+      fields[fieldElement(name)] = rests
+        ? yield* presentFieldsInPieces(value, valueType)
+        : presentFields(value, valueType);
       continue;
     }
     const metadata = metadataFields(value, valueType);

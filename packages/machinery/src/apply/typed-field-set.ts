@@ -1,4 +1,5 @@
 /** The paths of a value: those that whoever sets it owns, and those that come into being with it. */
+import { Pace, type Pieces } from "../base/index.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../json/index.ts";
 import { isEmptyObject } from "./empty-object.ts";
 import { emptyFieldSet, type FieldSet, leaf, type MutableFieldSet, self } from "./field-set.ts";
@@ -24,6 +25,24 @@ export function ownedFields(value: JsonObject, type: TypeSchema): FieldSet {
 /** The node of a value that is added or removed as a whole: every container counts, not only the leaves. */
 export function presentFields(value: JsonValue, type: TypeSchema): FieldSet {
   return walk(value, type, presentMember, itself) ?? leaf;
+}
+
+/** Members of one map that are looked at without a rest: less than a millisecond's worth. */
+export const membersPerPiece = 500;
+
+/** The same as `presentFields` for a value that may be large, resting on the way. */
+export function* presentFieldsInPieces(value: JsonValue, type: TypeSchema): Pieces<FieldSet> {
+  const isMap = shapeOf(type, value) === "map" && type.map?.relationship !== "atomic";
+  if (!isMap || !isJsonObject(value)) return presentFields(value, type);
+  const pace = new Pace(membersPerPiece);
+  let node: MutableFieldSet | undefined;
+  for (const name in value) {
+    const itemType = memberType(type.map as MapType, name) ?? deducedType;
+    node ??= newNode(itself);
+    node[fieldElement(name)] = yield* presentFieldsInPieces(value[name] as JsonValue, itemType);
+    if (pace.isTime()) yield;
+  }
+  return node ?? leaf;
 }
 
 /** Members of maps that no schema declares, and list items, without the declared fields on the way. */

@@ -2,7 +2,7 @@
 import { atOnce, type Pieces } from "../base/index.ts";
 import { isJsonObject, type JsonObject, type JsonValue, jsonEqual } from "../json/index.ts";
 import { capUpdateManagers } from "./cap-managers.ts";
-import { createdFields } from "./created-fields.ts";
+import { createdFields, createdFieldsInPieces } from "./created-fields.ts";
 import {
   type FieldSet,
   isEmptyFieldSet,
@@ -54,14 +54,19 @@ export interface UpdateOptions extends WriteOptions {
 
 /** `updated` with its managedFields. Neither object is modified; parts are shared. Throws only what the converter throws. */
 export function updateManagedFields(options: UpdateOptions): JsonObject {
+  const { live, updated } = options;
+  if (live === undefined && managedFieldsOf(updated) === undefined) {
+    const make = () => fieldsOfCreator(options);
+    return ownedByCreator(options, rememberedFields(updated, options, make) ?? make());
+  }
   return atOnce(updateInPieces(options));
 }
 
-/** The same, resting after each step, so that others may have their turn while a large object is looked at. */
+/** The same, resting after each step, so that others may have their turn while a large object is looked at. Nothing is remembered of those. */
 export function* updateInPieces(options: UpdateOptions): Pieces<JsonObject> {
   const { live, updated } = options;
   if (live === undefined && managedFieldsOf(updated) === undefined)
-    return yield* withCreator(options);
+    return ownedByCreator(options, yield* creatorInPieces(options));
   const managers = startingManagers(options);
   // An object whose managers were cleared stays without: tracking starts again with the first apply.
   if (managers.size === 0 && live !== undefined) return withManagedFields(updated, []);
@@ -74,22 +79,24 @@ export function* updateInPieces(options: UpdateOptions): Pieces<JsonObject> {
   return withManagedFields(updated, encodeManagers(capUpdateManagers(written)));
 }
 
-function* withCreator(options: UpdateOptions): Pieces<JsonObject> {
-  const fields =
-    rememberedFields(options.updated, options, () => atOnce(fieldsOfCreator(options))) ??
-    (yield* fieldsOfCreator(options));
+function ownedByCreator(options: UpdateOptions, fields: FieldSet): JsonObject {
   if (isEmptyFieldSet(fields)) return withManagedFields(options.updated, []);
   return withManagedFields(options.updated, [encodeSorted(updaterOf(options), fields)]);
 }
 
-function* fieldsOfCreator({
-  updated,
-  schema,
-  resetFields,
-  unowned,
-}: UpdateOptions): Pieces<FieldSet> {
-  const created = createdFields(updated, schema, resetFields);
+function fieldsOfCreator(options: UpdateOptions): FieldSet {
+  const { updated, schema, resetFields } = options;
+  return ownable(createdFields(updated, schema, resetFields), options);
+}
+
+function* creatorInPieces(options: UpdateOptions): Pieces<FieldSet> {
+  const { updated, schema, resetFields } = options;
+  const created = yield* createdFieldsInPieces(updated, schema, resetFields);
   yield;
+  return ownable(created, options);
+}
+
+function ownable(created: FieldSet, { unowned }: UpdateOptions): FieldSet {
   return sortFieldSet(unowned === undefined ? created : subtractFieldSet(created, unowned));
 }
 

@@ -58,6 +58,8 @@ export interface TargetControllerOptions {
   readonly permits?: PermitsAddress | undefined;
   /** Installs agents; without it people apply what `kubectl kcp workload sync` prints. */
   readonly installer?: AgentInstaller | undefined;
+  /** Whether somebody imports APIs from where the connections are: a cluster is not ready before that was done once. */
+  readonly awaitsImport?: boolean | undefined;
   readonly clock?: Clock | undefined;
   readonly random?: Random | undefined;
   readonly onError?: ((error: unknown, key?: ObjectKey) => void) | undefined;
@@ -325,7 +327,8 @@ export class TargetController {
     observation: Observation,
     { client, signal }: ReconcileContext,
   ): Promise<void> {
-    const status = targetStatus(target, observation, this.#clock.now());
+    const { awaitsImport } = this.#options;
+    const status = targetStatus(target, observation, this.#clock.now(), { awaitsImport });
     if (isSaid(target, status)) return;
     const options = { fieldManager: registrationFieldManager, force: true, signal };
     await client.resource(syncTargets).applyStatus({ metadata: { name }, status }, options);

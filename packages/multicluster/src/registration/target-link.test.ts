@@ -3,6 +3,7 @@ import { describe, it } from "node:test";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { Client, responseBody, type Transport, TransportError } from "@kcp-ts/sdk";
 import { FakeClock } from "@kcp-ts/testkit";
+import type { SyncTarget } from "../api/index.ts";
 import { boundedTransport } from "./bounded-transport.ts";
 import { diagnose } from "./diagnose.ts";
 import { linkDefaults, TargetLink } from "./target-link.ts";
@@ -151,6 +152,27 @@ describe("the status of a SyncTarget", () => {
     const ready = targetStatus({ ...base, status: { conditions: [syncer] } }, link, 0)
       .conditions?.[0];
     assert.deepEqual([ready?.status, ready?.reason], ["False", "Broken"]);
+  });
+
+  it("is not ready before its APIs were looked at, where somebody does that", () => {
+    const report = { health: "True", missingAccess: [], otherClaims: [], skewMs: 0 } as never;
+    const link = { kind: "link", report } as const;
+    const readyOf = (target: SyncTarget, awaitsImport: boolean) => {
+      const [ready] = targetStatus(target, link, 0, { awaitsImport }).conditions ?? [];
+      return [ready?.status, ready?.reason];
+    };
+    assert.deepEqual(readyOf(base, false), ["True", "ClusterReady"]);
+    assert.deepEqual(readyOf(base, true), ["Unknown", "ImportingAPIs"]);
+    const importer = (status: "True" | "False"): SyncTarget => ({
+      ...base,
+      status: {
+        conditions: [
+          { type: "APIImporterReady", status, reason: "Said", message: "", lastTransitionTime: "" },
+        ],
+      },
+    });
+    assert.deepEqual(readyOf(importer("True"), true), ["True", "ClusterReady"]);
+    assert.deepEqual(readyOf(importer("False"), true), ["False", "Said"]);
   });
 });
 

@@ -37,6 +37,7 @@ export function targetStatus(
   target: SyncTarget,
   observation: Observation,
   nowMs: number,
+  { awaitsImport = false }: { readonly awaitsImport?: boolean | undefined } = {},
 ): SyncTargetStatus {
   const known = target.status?.conditions ?? [];
   const health = healthOf(target, observation);
@@ -48,7 +49,15 @@ export function targetStatus(
   const own = drafts.filter((one) => one !== undefined);
   const isOther = ({ type }: Draft) =>
     others.has(type) || (observation.kind === "agent" && type === accessCondition);
-  const ready = summary([...own, ...known.filter(isOther)]);
+  const isNotImported =
+    awaitsImport &&
+    observation.kind === "link" &&
+    findCondition(known, targetConditions.apiImporterReady) === undefined;
+  const ready = summary([
+    ...own,
+    ...known.filter(isOther),
+    ...(isNotImported ? [notImported] : []),
+  ]);
   const shown = observation.kind === "draining" ? draining(observation.message) : ready;
   const report = observation.kind === "link" ? observation.report : undefined;
   const isOurs = (target.spec?.mode ?? "Push") === "Push";
@@ -65,6 +74,13 @@ const others: ReadonlySet<string> = new Set([
   targetConditions.apiImporterReady,
   targetConditions.syncerReady,
 ]);
+
+/** For who waits for a cluster to be ready and then uses what it lends. */
+const notImported = unknown(
+  targetConditions.apiImporterReady,
+  "ImportingAPIs",
+  "the cluster answers, and its APIs are looked at for the first time",
+);
 
 /** What was found in the cluster, by whoever works there. */
 export function clusterConditions(

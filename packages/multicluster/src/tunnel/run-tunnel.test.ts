@@ -128,7 +128,10 @@ describe("a tunnel", () => {
     const asked = { ...request, subresource: "../../secrets" } as unknown as Record<string, string>;
     const head = (await plane?.open(asked).answer) as { code: number; message: string };
     assert.equal(head.code, 403);
-    assert.match(head.message, /logs and sessions of Pods that it brought up, .*, and nothing else/);
+    assert.match(
+      head.message,
+      /logs and sessions of Pods that it brought up, .*, and nothing else/,
+    );
   });
 
   it("brings the cluster's refusals as they are, but no 401", async () => {

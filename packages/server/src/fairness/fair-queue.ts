@@ -41,12 +41,9 @@ export class FairQueue<Item extends Queued> {
       cluster = { deficit: 0, isVisited: false, size: 0, flows: new Map() };
       this.#clusters.set(item.cluster, cluster);
     }
-    let flow = cluster.flows.get(item.flow);
-    if (flow === undefined) {
-      flow = new Set();
-      cluster.flows.set(item.flow, flow);
-    }
-    flow.add(item);
+    const flow = cluster.flows.get(item.flow);
+    if (flow === undefined) cluster.flows.set(item.flow, new Flow(item));
+    else flow.add(item);
     cluster.size++;
     this.#size++;
   }
@@ -83,7 +80,7 @@ export class FairQueue<Item extends Queued> {
   /** Takes what `select` gave; the turn passes on when its cluster has had its share. */
   take(item: Item): void {
     const cluster = this.#clusters.get(item.cluster) as ClusterQueue<Item>;
-    const flow = cluster.flows.get(item.flow) as Set<Item>;
+    const flow = cluster.flows.get(item.flow) as Flow<Item>;
     cluster.deficit = Math.max(0, cluster.deficit - Math.min(item.cost, costMax));
     // The flow goes behind the others of its cluster.
     cluster.flows.delete(item.flow);
@@ -105,16 +102,17 @@ export class FairQueue<Item extends Queued> {
     for (const cluster of this.#clusters.values())
       if (longest === undefined || cluster.size > longest.size) longest = cluster;
     if (longest === undefined) return undefined;
-    let flow: Set<Item> | undefined;
+    let flow: Flow<Item> | undefined;
     for (const each of longest.flows.values())
       if (flow === undefined || each.size > flow.size) flow = each;
     let newest: Item | undefined;
-    for (const item of flow ?? []) newest = item;
+    for (const item of flow?.items ?? []) newest = item;
     return newest;
   }
 
   *[Symbol.iterator](): Generator<Item> {
-    for (const { flows } of this.#clusters.values()) for (const flow of flows.values()) yield* flow;
+    for (const { flows } of this.#clusters.values())
+      for (const { items } of flows.values()) yield* items;
   }
 }
 
@@ -124,8 +122,39 @@ interface ClusterQueue<Item> {
   /** It has the turn, and its share for it. */
   isVisited: boolean;
   size: number;
-  /** In the order of their turns; sets keep the order of arrival. */
-  readonly flows: Map<string, Set<Item>>;
+  /** In the order of their turns. */
+  readonly flows: Map<string, Flow<Item>>;
+}
+
+/**
+ * What waits of one flow, in the order of arrival; never nothing.
+ *
+ * It goes on where it was: looked at from its beginning, a set of which thousands were taken shows its gaps one by one.
+ */
+class Flow<Item> {
+  readonly items: Set<Item>;
+  readonly #rest: Iterator<Item>;
+  head: Item;
+
+  constructor(first: Item) {
+    this.items = new Set([first]);
+    this.#rest = this.items.values();
+    this.head = this.#rest.next().value as Item;
+  }
+
+  get size(): number {
+    return this.items.size;
+  }
+
+  add(item: Item): void {
+    this.items.add(item);
+  }
+
+  delete(item: Item): boolean {
+    if (!this.items.delete(item)) return false;
+    if (item === this.head && this.items.size > 0) this.head = this.#rest.next().value as Item;
+    return true;
+  }
 }
 
 function firstOf<Value>(map: ReadonlyMap<string, Value>): [string, Value] | undefined {
@@ -133,6 +162,6 @@ function firstOf<Value>(map: ReadonlyMap<string, Value>): [string, Value] | unde
 }
 
 function headOf<Item>({ flows }: ClusterQueue<Item>): Item {
-  const [, flow] = firstOf(flows) as [string, Set<Item>];
-  return flow.values().next().value as Item;
+  const [, flow] = firstOf(flows) as [string, Flow<Item>];
+  return flow.head;
 }

@@ -15,6 +15,7 @@ import { Classifier } from "./classifier.ts";
 import { readLevel, readSchema } from "./flow-config.ts";
 import { FlowSchema } from "./flow-schema.ts";
 import { HeavyLane } from "./heavy-lane.ts";
+import { OpeningLane } from "./opening-lane.ts";
 import { Overtaking } from "./overtaking.ts";
 import { Pacer } from "./pacer.ts";
 import { assignSeats, PriorityLevel, type RejectReason, type Waiter } from "./priority-level.ts";
@@ -69,6 +70,7 @@ export class Fairness {
   readonly #turn: Turn;
   readonly #pacer: Pacer;
   readonly #heavy: HeavyLane;
+  readonly #openings: OpeningLane;
   readonly #bodies: BodyBudget;
   readonly #shares = new Shares();
   readonly #overtaking = new Overtaking();
@@ -92,6 +94,8 @@ export class Fairness {
     this.#turn = new Turn({ ...turns, onTurn: () => this.#startWaiting() });
     this.#pacer = new Pacer(turns);
     this.#heavy = new HeavyLane(options);
+    const hasCompany = () => this.#turn.hasCompany;
+    this.#openings = new OpeningLane({ clock: options.clock, hasCompany });
     this.#bodies = new BodyBudget(options.bodies);
     this.configure([], []);
   }
@@ -160,15 +164,27 @@ export class Fairness {
   }
 
   /** Undefined when the request may begin now; otherwise it begins when the promise resolves, or is refused when it rejects. */
-  admit(visitor: Visitor, { seats, micros }: Estimate): Promise<void> | undefined {
+  admit(visitor: Visitor, estimate: Estimate): Promise<void> | undefined {
     const schema = visitor.flowSchema as FlowSchema;
     const { level } = schema;
     if (level.config.isExempt && !visitor.hasLeft) {
       this.#begin(visitor, schema, 1);
       return undefined;
     }
-    if (micros > heavyMicros) return this.#admitHeavy(visitor, schema, { seats, micros });
-    return this.#admitLight(visitor, schema, { seats, micros });
+    if (estimate.isOpening !== true) return this.#admitAnswer(visitor, schema, estimate);
+    const waiting = this.#openings.enter(visitor.share, flowOf(visitor, schema), visitor);
+    if (waiting === undefined) return this.#admitAnswer(visitor, schema, estimate);
+    return waiting.then(() => this.#admitAnswer(visitor, schema, estimate));
+  }
+
+  #admitAnswer(
+    visitor: Visitor,
+    schema: FlowSchema,
+    estimate: Estimate,
+  ): Promise<void> | undefined {
+    return estimate.micros > heavyMicros
+      ? this.#admitHeavy(visitor, schema, estimate)
+      : this.#admitLight(visitor, schema, estimate);
   }
 
   #admitLight(
@@ -217,6 +233,7 @@ export class Fairness {
       visitor.bodyBytes = 0;
     }
     this.#heavy.leave(visitor);
+    this.#openings.leave(visitor);
     if (waiter !== undefined) waiter.reject("cancelled");
     if (seats === 0) return;
     const schema = visitor.flowSchema as FlowSchema;

@@ -4,34 +4,14 @@
  * have more than a third of the time.
  */
 import type { Clock, Timer } from "@kcp-ts/machinery/base";
-import { FairQueue, type Queued } from "./fair-queue.ts";
-import { tooBusy } from "./too-busy.ts";
+import { LaneQueue, type LaneVisitor } from "./lane-queue.ts";
 
-export interface HeavyVisitor {
-  /** Whose share it takes. */
-  readonly share: string;
-  readonly signal: AbortSignal;
-}
-
-interface Entrant extends Queued {
-  readonly visitor: HeavyVisitor;
-  readonly go: () => void;
-  readonly refuse: (error: unknown) => void;
-}
-
-/** What one flow, and all together, may have waiting. */
-export const heavyLimits = {
-  ofFlowMax: 100,
-  ofAllMax: 1000,
-  restFactor: 2,
-  restMaxMs: 400,
-} as const;
+export const heavyLimits = { restFactor: 2, restMaxMs: 400 } as const;
 
 export class HeavyLane {
   readonly #clock: Clock;
-  readonly #queue = new FairQueue<Entrant>();
-  readonly #waiting = new Map<HeavyVisitor, Entrant>();
-  #holder: HeavyVisitor | undefined;
+  readonly #queue = new LaneQueue<LaneVisitor>();
+  #holder: LaneVisitor | undefined;
   #since = 0;
   /** Somebody of another logical cluster began while this one was in. */
   #hasCompany = false;
@@ -41,49 +21,26 @@ export class HeavyLane {
     this.#clock = clock;
   }
 
-  enter(cluster: string, flow: string, visitor: HeavyVisitor): Promise<void> | undefined {
+  enter(cluster: string, flow: string, visitor: LaneVisitor): Promise<void> | undefined {
     if (this.#holder === undefined && this.#rest === undefined && this.#queue.size === 0) {
       this.#hold(visitor);
       return undefined;
     }
-    return new Promise((resolve, reject) => {
-      const onAbort = () => this.leave(visitor);
-      const entrant: Entrant = {
-        ...{ cluster, flow, cost: 1000, visitor },
-        go: () => {
-          visitor.signal.removeEventListener("abort", onAbort);
-          resolve();
-        },
-        refuse: (error) => {
-          visitor.signal.removeEventListener("abort", onAbort);
-          reject(error);
-        },
-      };
-      this.#queue.push(entrant);
-      this.#waiting.set(visitor, entrant);
-      visitor.signal.addEventListener("abort", onAbort, { once: true });
-      if (visitor.signal.aborted) this.#drop(entrant, visitor.signal.reason);
-      else if (this.#queue.lengthOf(entrant) > heavyLimits.ofFlowMax) this.#drop(entrant, tooBusy);
-      else if (this.#queue.size > heavyLimits.ofAllMax)
-        this.#drop(this.#queue.newestOfLongest() as Entrant, tooBusy);
-    });
+    return this.#queue.wait(cluster, flow, visitor);
   }
 
   /** Done, or no longer interested. Whoever is not in here is not concerned. */
-  leave(visitor: HeavyVisitor): void {
+  leave(visitor: LaneVisitor): void {
     if (this.#holder === visitor) this.#release();
-    else if (this.#waiting.size > 0) {
-      const entrant = this.#waiting.get(visitor);
-      if (entrant !== undefined) this.#drop(entrant, visitor.signal.reason ?? tooBusy);
-    }
+    else this.#queue.leave(visitor);
   }
 
-  noteBegun(visitor: HeavyVisitor): void {
+  noteBegun(visitor: LaneVisitor): void {
     if (this.#holder === undefined || this.#hasCompany || visitor === this.#holder) return;
     this.#hasCompany = visitor.share !== this.#holder.share;
   }
 
-  #hold(visitor: HeavyVisitor): void {
+  #hold(visitor: LaneVisitor): void {
     this.#holder = visitor;
     this.#since = this.#clock.monotonic();
     this.#hasCompany = false;
@@ -104,17 +61,6 @@ export class HeavyLane {
   }
 
   #next(): void {
-    const entrant = this.#queue.select();
-    if (entrant === undefined) return;
-    this.#queue.take(entrant);
-    this.#waiting.delete(entrant.visitor);
-    this.#hold(entrant.visitor);
-    entrant.go();
-  }
-
-  #drop(entrant: Entrant, error: unknown): void {
-    if (!this.#queue.remove(entrant)) return;
-    this.#waiting.delete(entrant.visitor);
-    entrant.refuse(error);
+    this.#queue.admitNext((visitor) => this.#hold(visitor));
   }
 }

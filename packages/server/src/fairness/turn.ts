@@ -53,6 +53,11 @@ export class Turn {
     this.#sharedUntil = this.#number + companyTurns;
   }
 
+  /** Others were noticed lately. */
+  get hasCompany(): boolean {
+    return this.#number < this.#sharedUntil;
+  }
+
   spend(micros: number): void {
     this.#left -= micros;
     if (!this.#isScheduled) this.wake();
@@ -68,7 +73,7 @@ export class Turn {
   readonly #begin = (): void => {
     this.#isScheduled = false;
     this.#number++;
-    this.#left = this.#number < this.#sharedUntil ? this.#sharedBudget : this.#budget;
+    this.#left = this.hasCompany ? this.#sharedBudget : this.#budget;
     if (this.#onTurn()) this.wake();
   };
 }

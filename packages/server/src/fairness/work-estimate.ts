@@ -9,6 +9,8 @@ import type { RequestScope, ResourceScope } from "../request/request-scope.ts";
 export interface Estimate {
   readonly seats: number;
   readonly micros: number;
+  /** It begins something that goes on. */
+  readonly isOpening?: boolean;
 }
 
 /** How many objects a list would go through, where that is known without looking. */
@@ -34,7 +36,8 @@ export function estimateRead(scope: RequestScope, countOf: ObjectCounter): Estim
   if (scope.kind === "path") return path;
   if (scope.verb === "list") return estimateList(scope, countOf, listMicros);
   // The initial events are a list.
-  if (scope.verb === "watch") return estimateList(scope, countOf, watchMicros);
+  if (scope.verb === "watch")
+    return { ...estimateList(scope, countOf, watchMicros), isOpening: true };
   return read;
 }
 

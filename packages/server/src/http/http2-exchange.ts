@@ -77,10 +77,12 @@ export class Http2Exchange implements ApiRequest {
       onDebug("answer failed", error);
       this.#stream.reset(errorCode.internalError);
     };
-    const response = handle(this);
-    if (response instanceof Promise)
-      response.then((resolved) => this.#respond(resolved)).catch(fail);
-    else this.#respond(response)?.catch(fail);
+    this.#stream.whenHere(() => {
+      const response = handle(this);
+      if (response instanceof Promise)
+        response.then((resolved) => this.#respond(resolved)).catch(fail);
+      else this.#respond(response)?.catch(fail);
+    });
   }
 
   /** Whole answers are written at once; streams take as long as their reader. */

@@ -10,7 +10,7 @@ import type { AddressInfo, Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import type { TLSSocket } from "node:tls";
 import { type Clock, systemClock } from "@kcp-ts/machinery/base";
-import { Connection, Intake } from "../http2/index.ts";
+import { Connection, Intake, Outlet } from "../http2/index.ts";
 import type { ApiRequest, ApiResponse, MaybePromise } from "../request/api-request.ts";
 import { httpDate } from "./http-date.ts";
 import { Http1Exchange } from "./http1-exchange.ts";
@@ -67,6 +67,7 @@ export class Listener {
   /** Open connections over HTTP/2. */
   readonly #connections = new Set<Connection>();
   readonly #intake = new Intake();
+  readonly #outlet = new Outlet();
   /** Every open connection, also those that are still shaking hands. */
   readonly #sockets = new Set<Socket>();
   /** Connections that no longer carry HTTP: they would not end by themselves. */
@@ -167,6 +168,7 @@ export class Listener {
       clock: this.#clock,
       limits: this.#limits,
       intake: this.#intake,
+      outlet: this.#outlet,
       hold: (isHeld) => {
         if (isHeld) socket.pause();
         else socket.resume();

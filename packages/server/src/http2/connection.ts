@@ -4,12 +4,13 @@
  * Why our own: Node's costs some 30 us of its one thread per request, in objects and events that nobody here asks for; this costs
  * about 6 (docs/adr/0008). It leaves out what an API server has no use for: push, priorities, CONNECT, trailers of its own.
  */
-import type { Clock } from "@kcp-ts/machinery/base";
+import type { Clock, Timer } from "@kcp-ts/machinery/base";
 import type { Frame } from "./frame-reader.ts";
 import { HeaderDecoder, type HeaderField } from "./header-decoder.ts";
 import { Inbound } from "./inbound.ts";
 import type { Intake } from "./intake.ts";
 import { Outbound } from "./outbound.ts";
+import type { Outlet } from "./outlet.ts";
 import { Patience } from "./patience.ts";
 import {
   ConnectionError,
@@ -30,6 +31,7 @@ export interface ConnectionOptions {
   readonly limits: ConnectionLimits;
   /** Shared by the connections of a listener. */
   readonly intake: Intake;
+  readonly outlet: Outlet;
   /** Nothing more is to be delivered, and again something is. */
   readonly hold: (isHeld: boolean) => void;
   /** A request has come; its body may still be on its way. */
@@ -55,6 +57,9 @@ export const connectionWindowBytes = 8 << 20;
 /** A header block comes in at most so many frames. */
 export const headerFramesMax = 64;
 
+/** A body that is waited for takes no longer, or its request begins without it. */
+export const arrivalMaxMs = 1000;
+
 /** Streams of a connection that is gone that are closed in one turn of the event loop. */
 export const closedPerTurnMax = 32;
 
@@ -72,6 +77,9 @@ export class Connection implements StreamHost {
   readonly #out: Outbound;
   readonly #patience: Patience;
   readonly #streams = new Map<number, ServerStream>();
+  /** Requests whose bodies are waited for, in the order of their numbers. */
+  readonly #arriving = new Set<ServerStream>();
+  #arrivalTimer: Timer | undefined;
   #block: HeaderBlock | undefined;
   #isGreeted = false;
   #isClosed = false;
@@ -91,6 +99,7 @@ export class Connection implements StreamHost {
       hold: options.hold,
     });
     this.#out = new Outbound({
+      outlet: options.outlet,
       write: options.write,
       onAnswered: (stream) => this.#onAnswered(stream),
       onStuck: () => this.#cut(new Error("the client does not read what it is sent")),
@@ -143,6 +152,7 @@ export class Connection implements StreamHost {
   /** The peer is gone. */
   closed(): void {
     this.#isClosed = true;
+    this.#arrivalTimer?.cancel();
     this.#in.closed();
     this.#out.forgetAll();
     this.#closeSome();
@@ -183,6 +193,30 @@ export class Connection implements StreamHost {
 
   proceed(stream: ServerStream): void {
     this.#out.interim(stream, 100);
+  }
+
+  arriving(stream: ServerStream): boolean {
+    if (!this.#options.intake.arriving()) return false;
+    this.#arriving.add(stream);
+    if (this.#arrivalTimer === undefined) this.#awaitArrivals();
+    return true;
+  }
+
+  arrived(stream: ServerStream): void {
+    if (this.#arriving.delete(stream)) this.#options.intake.arrived();
+  }
+
+  /** One timer for all of them: those that were there when it was set have waited long enough when it goes off. */
+  #awaitArrivals(): void {
+    const lastStreamId = this.#lastStreamId;
+    this.#arrivalTimer = this.#options.clock.schedule(arrivalMaxMs, () => {
+      this.#arrivalTimer = undefined;
+      for (const stream of this.#arriving) {
+        if (stream.id > lastStreamId) break;
+        stream.waitNoLonger();
+      }
+      if (this.#arriving.size > 0) this.#awaitArrivals();
+    });
   }
 
   #onFrame(frame: Frame): void {
@@ -413,6 +447,7 @@ export class Connection implements StreamHost {
   #endWhenIdle(): void {
     if (this.#streams.size > 0 || this.#isClosed) return;
     this.#isClosed = true;
+    this.#arrivalTimer?.cancel();
     this.#out.flush();
     this.#options.end();
   }

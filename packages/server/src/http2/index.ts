@@ -4,5 +4,6 @@ export {
   type ConnectionOptions,
 } from "./connection.ts";
 export { Intake, type IntakeLimits } from "./intake.ts";
+export { Outlet } from "./outlet.ts";
 export { errorCode } from "./protocol.ts";
 export { BodyError, type ServerStream } from "./server-stream.ts";

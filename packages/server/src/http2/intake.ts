@@ -17,15 +17,18 @@ export interface IntakeLimits {
   readonly atWorkMax: number;
   /** The same of all connections together, but for `unitsFree` of each. */
   readonly atWorkOfAllMax: number;
+  /** Requests of all connections whose bodies are waited for before they begin. */
+  readonly arrivingMax: number;
 }
 
 export const intakeDefaults: IntakeLimits = {
   unitsPerTurnMax: 64,
   unitsPerConnectionMax: 32,
   unitsFree: 4,
-  bytesPerUnit: 16 << 10,
+  bytesPerUnit: 8 << 10,
   atWorkMax: 64,
-  atWorkOfAllMax: 256,
+  atWorkOfAllMax: 128,
+  arrivingMax: 2048,
 };
 
 export class Intake {
@@ -36,6 +39,7 @@ export class Intake {
   #isScheduled = false;
   #waiting: (() => void)[] = [];
   #atWork = 0;
+  #arriving = 0;
   /** Those who wait until less is worked on. */
   readonly #forRoom = new Set<() => void>();
 
@@ -69,6 +73,17 @@ export class Intake {
 
   begun(): void {
     this.#atWork++;
+  }
+
+  /** A request is to wait for its body; false when too many do. */
+  arriving(): boolean {
+    if (this.#arriving >= this.limits.arrivingMax) return false;
+    this.#arriving++;
+    return true;
+  }
+
+  arrived(): void {
+    this.#arriving--;
   }
 
   ended(): void {

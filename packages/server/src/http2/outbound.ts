@@ -1,6 +1,7 @@
 /** What a connection sends: small frames at once, answers as far as windows and the socket allow, each stream in its turn. */
 import { FrameWriter } from "./frame-writer.ts";
 import { HeaderEncoder } from "./header-encoder.ts";
+import type { Outlet } from "./outlet.ts";
 import {
   ConnectionError,
   type ErrorCode,
@@ -13,6 +14,8 @@ import {
 import type { ServerStream } from "./server-stream.ts";
 
 export interface OutboundOptions {
+  /** Shared by the connections of a listener. */
+  readonly outlet: Outlet;
   /** False when it did not leave at once; `drained` must be called when it has, and `done` when the bytes are no longer needed. */
   readonly write: (bytes: Uint8Array, done?: () => void) => boolean;
   /** The last frame of an answer was sent. */
@@ -25,8 +28,6 @@ export interface OutboundOptions {
 export const unreadBytesMax = 1 << 20;
 /** So much of large answers is gathered before it is written. */
 const gatheredBytesMax = 64 << 10;
-/** So much of large answers is sent in one turn of the event loop: encrypting and writing it takes half a millisecond. */
-export const sentPerTurnBytesMax = 256 << 10;
 
 export class Outbound {
   readonly encoder = new HeaderEncoder();
@@ -34,8 +35,12 @@ export class Outbound {
   readonly #writer: FrameWriter;
   /** Streams with something to send and a window to send it in, in the order of their turns. */
   readonly #ready = new Set<ServerStream>();
+  /** Those that have a head or an end to send, which need neither a window nor a turn. */
+  readonly #light = new Set<ServerStream>();
   #window = windowDefault;
+  /** What was sent in this turn of the outlet. */
   #sentBytes = 0;
+  #turn = 0;
   #isTurnAsked = false;
 
   constructor(options: OutboundOptions) {
@@ -63,15 +68,18 @@ export class Outbound {
   }
 
   ready(stream: ServerStream): void {
-    this.#ready.add(stream);
+    if (stream.hasHead || stream.queuedBytes === 0) this.#light.add(stream);
+    else this.#ready.add(stream);
     this.pump();
   }
 
   forget(stream: ServerStream): void {
+    this.#light.delete(stream);
     this.#ready.delete(stream);
   }
 
   forgetAll(): void {
+    this.#light.clear();
     this.#ready.clear();
   }
 
@@ -116,19 +124,37 @@ export class Outbound {
       this.#options.onStuck();
   }
 
-  /** One frame of each stream that has something to send, round and round. */
+  /** Heads and ends, then one frame of each stream that has something to send, round and round. */
   pump(): void {
-    for (const stream of this.#ready) {
-      if (this.#writer.waitingBytes >= gatheredBytesMax) this.#writer.flush();
-      if (this.#writer.isBlocked) return;
-      if (this.#sentBytes >= sentPerTurnBytesMax && !stream.hasHead) {
-        this.#askForTurn();
-        continue;
-      }
-      if (stream.queuedBytes > 0 && !stream.hasHead && this.#window === 0) continue;
+    for (const stream of this.#light) {
+      if (!this.#hasRoom()) return;
+      this.#light.delete(stream);
       this.#ready.delete(stream);
       if (this.#send(stream)) this.#ready.add(stream);
     }
+    for (const stream of this.#ready) {
+      if (this.#window === 0 || !this.#hasRoom()) return;
+      if (!this.#isTurn()) {
+        this.#askForTurn();
+        return;
+      }
+      this.#ready.delete(stream);
+      if (this.#send(stream)) this.#ready.add(stream);
+    }
+  }
+
+  #hasRoom(): boolean {
+    if (this.#writer.waitingBytes >= gatheredBytesMax) this.#writer.flush();
+    return !this.#writer.isBlocked;
+  }
+
+  #isTurn(): boolean {
+    const { outlet } = this.#options;
+    if (this.#turn !== outlet.turn) {
+      this.#turn = outlet.turn;
+      this.#sentBytes = 0;
+    }
+    return outlet.allows(this.#sentBytes);
   }
 
   #askForTurn(): void {
@@ -136,7 +162,6 @@ export class Outbound {
     this.#isTurnAsked = true;
     setImmediate(() => {
       this.#isTurnAsked = false;
-      this.#sentBytes = 0;
       this.pump();
     });
   }
@@ -154,7 +179,10 @@ export class Outbound {
     } else if (!isEmpty || isEnd) this.#writer.data(stream.id, part, isEnd);
     stream.sendWindow -= part.length;
     this.#window -= part.length;
-    this.#sentBytes += part.length;
+    if (!isEmpty) {
+      this.#sentBytes += part.length;
+      this.#options.outlet.spend(part.length);
+    }
     if (isEnd) this.#options.onAnswered(stream);
     return stream.queuedBytes > 0 && stream.sendWindow > 0;
   }

@@ -19,6 +19,10 @@ export interface StreamHost {
   reset(stream: ServerStream, code: ErrorCode): void;
   /** Tells a client that waits for it that its body is wanted. */
   proceed(stream: ServerStream): void;
+  /** Somebody waits for its body; false when too many do. What is waited for too long is to be told to wait no longer. */
+  arriving(stream: ServerStream): boolean;
+  /** Nobody waits any more. */
+  arrived(stream: ServerStream): void;
 }
 
 export class BodyError extends Error {
@@ -33,6 +37,9 @@ export class BodyError extends Error {
 
 /** `write` says no when this much waits. */
 const waitingBytesMax = 16 << 10;
+
+/** Longer bodies are not waited for: whoever reads them counts what they take. */
+export const awaitedBodyBytesMax = 16 << 10;
 
 interface BodyReader {
   readonly bytesMax: number;
@@ -72,6 +79,8 @@ export class ServerStream {
   #onWritable: (() => void) | undefined;
   #wakeBelow = waitingBytesMax;
   readonly #onClose: (() => void)[] = [];
+  /** Who waits for the body. */
+  #onArrived: (() => void) | undefined;
 
   constructor(
     id: number,
@@ -91,6 +100,31 @@ export class ServerStream {
   onClose(callback: () => void): void {
     if (this.isClosed) callback();
     else this.#onClose.push(callback);
+  }
+
+  /**
+   * Calls back when the whole request is here, at once if it is or is long. Who sends a thousand heads before their bodies has nothing begun
+   * for them, which would only grow old while it waits. Not at all when the client gives up before.
+   */
+  whenHere(begin: () => void): void {
+    const { contentLength = 0, headers } = this.head;
+    const isAwaited =
+      !this.isReceived &&
+      this.#receivedBytes < awaitedBodyBytesMax &&
+      contentLength <= awaitedBodyBytesMax &&
+      headers["expect"] === undefined &&
+      this.#host.arriving(this);
+    if (isAwaited) this.#onArrived = begin;
+    else begin();
+  }
+
+  /** It has been waited for long enough. */
+  waitNoLonger(): void {
+    const begin = this.#onArrived;
+    if (begin === undefined) return;
+    this.#onArrived = undefined;
+    this.#host.arrived(this);
+    begin();
   }
 
   /** Hands over the whole body, or says why it will not come. Beyond `bytesMax` nothing more is taken. */
@@ -185,6 +219,10 @@ export class ServerStream {
     if (isEnd) this.isReceived = true;
     if (this.#isRefused) return undefined;
     if (part.length > 0) this.#parts.push(part);
+    if (this.#onArrived !== undefined) {
+      if (isEnd || this.#receivedBytes >= awaitedBodyBytesMax) this.waitNoLonger();
+      return undefined;
+    }
     const reader = this.#reader;
     if (reader === undefined) return undefined;
     if (this.#receivedBytes > reader.bytesMax) {
@@ -238,6 +276,10 @@ export class ServerStream {
     this.#queue.length = 0;
     this.#queuedBytes = 0;
     this.#answerHead = undefined;
+    if (this.#onArrived !== undefined) {
+      this.#onArrived = undefined;
+      this.#host.arrived(this);
+    }
     const held = this.#heldBytes;
     this.#heldBytes = 0;
     if (!this.isReceived) this.#reader?.done(new BodyError("incomplete"));

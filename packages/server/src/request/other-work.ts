@@ -7,7 +7,7 @@ export function otherWork(): Promise<void> {
 }
 
 /** Milliseconds after which work that is cut into pieces lets others have their turn; the last piece may take it further. */
-const turnMs = 5;
+const turnMs = 1;
 
 /** Does all pieces, a few milliseconds' worth in each turn of the event loop. */
 export async function inPieces<Result>(work: Pieces<Result>): Promise<Result> {

@@ -22,6 +22,8 @@ export interface CollectionCacheOptions {
 
 const pageEntries = 250;
 const entryOverheadBytes = 300;
+/** What a collection without objects takes: whoever may enter every logical cluster can list as many as there are names. */
+const collectionOverheadBytes = 1500;
 const idleDefaultMs = 120_000;
 
 export class CollectionCache {
@@ -175,7 +177,7 @@ export class Collection implements HubListener {
   #deleted: Map<StorageKey, Revision> | undefined = new Map();
   readonly #owner: CollectionOwner;
   usedAt: number;
-  bytes = 0;
+  bytes = collectionOverheadBytes;
   lost = false;
   stop: () => void = () => {};
 

@@ -19,6 +19,7 @@ import {
 import { Crowd, type CrowdMember, FanOut } from "./fan-out.ts";
 import { GoneClusters } from "./gone-clusters.ts";
 import { HubEvent } from "./hub-event.ts";
+import { forgetJoined } from "./joined.ts";
 
 export interface HubListener {
   /** Called in revision order, in the turn in which the change reached the hub. */
@@ -102,6 +103,7 @@ export class WatchHub {
     this.#dropWhile(({ revision }) => revision <= tidiedTo);
     this.#tidiedTo = this.#revision;
     this.gone.tidy();
+    forgetJoined();
   }
 
   /** Events that are held. */

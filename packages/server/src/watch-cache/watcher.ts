@@ -10,6 +10,7 @@ import type { Clock } from "@kcp-ts/machinery/base";
 import type { Entry, Revision, Storage, StorageKey } from "../storage/index.ts";
 import { StorageError } from "../storage/index.ts";
 import { type EventForm, eventTypeFor, frame, HubEvent, type Selection } from "./hub-event.ts";
+import { joined } from "./joined.ts";
 import type { Listing } from "./object-reader.ts";
 import type { Following, HubWatcher, WatchHub } from "./watch-hub.ts";
 
@@ -46,7 +47,8 @@ export const watcherLimits = {
 export class Watcher implements HubWatcher {
   readonly #request: WatchRequest;
   readonly #context: WatcherContext;
-  readonly #stop = new AbortController();
+  /** Only there while it reads history. */
+  #stop: AbortController | undefined;
   #pending: Buffer[] = [];
   #pendingBytes = 0;
   #lastRevision: Revision;
@@ -148,8 +150,9 @@ export class Watcher implements HubWatcher {
   async *#sendHistory(): AsyncGenerator<Uint8Array> {
     const { storage, hub } = this.#context;
     const { prefix, selection } = this.#request;
-    const { signal } = this.#stop;
     if (this.#end !== undefined || this.#lastRevision >= hub.ringStart) return;
+    this.#stop = new AbortController();
+    const { signal } = this.#stop;
     const bufferedChangesMax = watcherLimits.bufferedEventsMax;
     for await (const change of storage.watch(prefix, this.#lastRevision, {
       signal,
@@ -235,7 +238,7 @@ export class Watcher implements HubWatcher {
     }
   }
 
-  /** As much as fits into a chunk. Events are shared by all their watchers; a chunk is this one's own copy, so it is kept small. */
+  /** As much as fits into a chunk. Events are shared by all their watchers, and so are chunks of those that are equally far behind. */
   #takePending(): Buffer {
     const [first] = this.#pending as [Buffer];
     let [count, bytes] = [1, first.length];
@@ -244,7 +247,7 @@ export class Watcher implements HubWatcher {
     }
     const taken = this.#pending.splice(0, count);
     this.#pendingBytes -= bytes;
-    return count === 1 ? first : Buffer.concat(taken);
+    return count === 1 ? first : joined(taken);
   }
 
   /** Some forms say more in the first event than in later ones: a table its columns. */
@@ -273,7 +276,7 @@ export class Watcher implements HubWatcher {
 
   #finish(end: { error?: unknown }): void {
     this.#end ??= end;
-    this.#stop.abort();
+    this.#stop?.abort();
     this.#wake?.();
   }
 }

@@ -2,6 +2,7 @@
 import { FakeClock } from "@kcp-ts/testkit";
 import { Connection, type ConnectionLimits } from "../connection.ts";
 import { Intake, intakeDefaults } from "../intake.ts";
+import { Outlet } from "../outlet.ts";
 import { clientPreface, flag, frameType } from "../protocol.ts";
 import type { ServerStream } from "../server-stream.ts";
 
@@ -111,15 +112,18 @@ export class Peer {
     limits = {},
     greeting = settings(),
     intake = boundless,
+    outlet = new Outlet(),
   }: {
     readonly onStream?: (stream: ServerStream) => void;
     readonly limits?: Partial<ConnectionLimits>;
     readonly greeting?: Buffer;
     readonly intake?: Intake;
+    readonly outlet?: Outlet;
   } = {}) {
     this.connection = new Connection({
       clock: this.clock,
       intake,
+      outlet,
       hold: (isHeld) => {
         this.isHeld = isHeld;
       },

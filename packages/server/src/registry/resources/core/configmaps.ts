@@ -1,3 +1,4 @@
+import { atOnce, type Pieces } from "@kcp-ts/machinery/base";
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import { errorsPerFieldMax } from "@kcp-ts/machinery/meta";
 import { configMap } from "@kcp-ts/machinery/shape";
@@ -36,10 +37,10 @@ export const configMaps: ResourceDefinition = {
     ...namespacedNames,
     shape: configMap,
     allowsUnconditionalUpdate: true,
-    validate: validateConfigMap,
+    validate: (object) => (isLong(object) ? verdict(object) : atOnce(verdict(object))),
     validateUpdate: (updated, old) => [
       ...immutabilityErrors(updated, old, ["data", "binaryData"]),
-      ...validateConfigMap(updated),
+      ...atOnce(verdict(updated)),
     ],
     columns: [
       nameColumn,
@@ -56,10 +57,22 @@ export const configMaps: ResourceDefinition = {
   },
 };
 
-function validateConfigMap(object: JsonObject): FieldError[] {
+/** Keys from which on judging them takes a millisecond or more. */
+const longKeys = 1000;
+
+function isLong({ data }: JsonObject): boolean {
+  let left = longKeys;
+  for (const _ in data as JsonObject | undefined) if (--left < 0) return true;
+  return false;
+}
+
+/** Rests between judging keys and counting bytes. */
+function* verdict(object: JsonObject): Pieces<FieldError[]> {
   const data = (object["data"] ?? {}) as JsonObject;
   const binaryData = (object["binaryData"] ?? {}) as JsonObject;
-  const errors = [...keyErrors("data", data), ...keyErrors("binaryData", binaryData)];
+  const errors = keyErrors("data", data);
+  yield;
+  errors.push(...keyErrors("binaryData", binaryData));
   for (const key of Object.keys(binaryData)) {
     if (errors.length >= errorsPerFieldMax) break;
     if (Object.hasOwn(data, key)) {
@@ -68,6 +81,7 @@ function validateConfigMap(object: JsonObject): FieldError[] {
       );
     }
   }
+  yield;
   if (sizeOf(data, "text") + sizeOf(binaryData, "base64") > configMapBytesMax) {
     errors.push(fieldError.tooLong("", configMapBytesMax));
   }

@@ -1,0 +1,99 @@
+/** Requests begin when their bodies are here. */
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { arrivalMaxMs } from "./connection.ts";
+import { Intake, intakeDefaults } from "./intake.ts";
+import { errorCode } from "./protocol.ts";
+import { awaitedBodyBytesMax } from "./server-stream.ts";
+import { data, frame, get, headers, number, Peer, postFields } from "./test-support/peer.ts";
+
+/** A peer whose requests say when they begin. */
+function peerOf(intake?: Intake) {
+  const begun: number[] = [];
+  const peer = new Peer({
+    onStream: (stream) => stream.whenHere(() => begun.push(stream.id)),
+    ...(intake === undefined ? {} : { intake }),
+  });
+  return { peer, begun };
+}
+
+const open = (streamId: number, ...fields: [string, string][]) =>
+  headers(streamId, [...postFields, ...fields], { isEnd: false });
+
+describe("a request", () => {
+  it("begins with the last byte of its body, and has it then", () => {
+    const bodies: string[] = [];
+    const peer = new Peer({
+      onStream: (stream) =>
+        stream.whenHere(() => stream.readBody(100, (body) => bodies.push(String(body)))),
+    });
+    peer.send(open(1), open(3), data(3, Buffer.from("b")));
+    assert.deepEqual(bodies, []);
+    peer.send(data(3, Buffer.from("c"), true), data(1, Buffer.from("a"), true));
+    assert.deepEqual(bodies, ["bc", "a"]);
+  });
+
+  it("begins at once without a body", () => {
+    const { peer, begun } = peerOf();
+    peer.send(get(1));
+    assert.deepEqual(begun, [1]);
+  });
+
+  it("begins at once when its client waits to be asked for the body", () => {
+    const { peer, begun } = peerOf();
+    peer.send(open(1, ["expect", "100-continue"]));
+    assert.deepEqual(begun, [1]);
+  });
+
+  it("begins at once when a long body is announced", () => {
+    const { peer, begun } = peerOf();
+    peer.send(open(1, ["content-length", String(awaitedBodyBytesMax)]));
+    assert.deepEqual(begun, []);
+    peer.send(open(3, ["content-length", String(awaitedBodyBytesMax + 1)]));
+    assert.deepEqual(begun, [3]);
+  });
+
+  it("begins when its body turns out to be long", () => {
+    const { peer, begun } = peerOf();
+    peer.send(open(1), data(1, Buffer.alloc(awaitedBodyBytesMax - 1)));
+    assert.deepEqual(begun, []);
+    peer.send(data(1, Buffer.alloc(1)));
+    assert.deepEqual(begun, [1]);
+  });
+
+  it("begins without its body when that takes too long, and not before", () => {
+    const { peer, begun } = peerOf();
+    peer.send(open(1));
+    peer.clock.advance(arrivalMaxMs - 1);
+    peer.send(open(3));
+    assert.deepEqual(begun, []);
+    peer.clock.advance(1);
+    assert.deepEqual(begun, [1]);
+    peer.clock.advance(arrivalMaxMs);
+    assert.deepEqual(begun, [1, 3]);
+  });
+
+  it("does not begin when its client gives it up or goes", () => {
+    const { peer, begun } = peerOf();
+    peer.send(open(1), open(3));
+    peer.send(frame({ type: 3, streamId: 1, payload: number(errorCode.cancel) }));
+    peer.connection.closed();
+    peer.clock.advance(10 * arrivalMaxMs);
+    assert.deepEqual(begun, []);
+  });
+
+  it("begins at once when too many are waited for, until some of them have come or gone", () => {
+    const intake = new Intake({ ...intakeDefaults, arrivingMax: 2 });
+    const one = peerOf(intake);
+    const other = peerOf(intake);
+    one.peer.send(open(1), open(3));
+    other.peer.send(open(1));
+    assert.deepEqual(other.begun, [1]);
+    one.peer.send(data(1, Buffer.from("x"), true));
+    other.peer.send(open(3));
+    assert.deepEqual(other.begun, [1]);
+    one.peer.connection.closed();
+    other.peer.send(open(5), open(7));
+    assert.deepEqual(other.begun, [1, 7]);
+  });
+});
