@@ -1,6 +1,6 @@
 /** The page on debugging as a transcript, played in both modes on the clusters of a ground. */
 import { after, before, describe, it } from "node:test";
-import type { Ground } from "../grounds/ground.ts";
+import type { Ground } from "../grounds/index.ts";
 import { DebuggingStage } from "./debugging-stage.ts";
 import { readGuide } from "./guide.ts";
 

@@ -2,7 +2,7 @@
 import { readFile } from "node:fs/promises";
 import { after, before, describe, it } from "node:test";
 import { kubectlMissing } from "@kcp-ts/testkit";
-import { simulatedGround } from "../grounds/ground.ts";
+import { simulatedGround } from "../grounds/index.ts";
 import { DebuggingStage } from "./debugging-stage.ts";
 import { readGuide } from "./guide.ts";
 

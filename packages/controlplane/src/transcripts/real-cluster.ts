@@ -1,5 +1,5 @@
 /** For transcripts: a real cluster, which has no machines before the transcript says so. */
-import { startRealCluster } from "../grounds/real-cluster.ts";
+import { startRealCluster } from "../grounds/index.ts";
 import type { StageCluster } from "./stage.ts";
 
 export async function realStageCluster(name: string): Promise<StageCluster> {

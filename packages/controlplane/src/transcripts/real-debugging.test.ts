@@ -1,7 +1,7 @@
 /** Goal: what `debugging.test.ts` says of simulated clusters holds for real ones, whose API servers ask the kubelets. */
 import { after, describe } from "node:test";
 import { kubeControllerManagerMissing, kubectlMissing } from "@kcp-ts/testkit";
-import { RealGround } from "../grounds/real-ground.ts";
+import { RealGround } from "../grounds/index.ts";
 import { playsDebugging } from "./debugging.ts";
 
 const missing = kubectlMissing() ?? kubeControllerManagerMissing();

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { it } from "node:test";
 import { syncTargets } from "@kcp-ts/multicluster";
 import { findCondition } from "@kcp-ts/sdk";
-import type { Ground } from "../grounds/ground.ts";
+import type { Ground } from "../grounds/index.ts";
 import { webDeployment, webService } from "./manifests.ts";
 import { WatchRecord } from "./records.ts";
 import { eventually, kinds, UseCaseStage } from "./use-case-stage.ts";

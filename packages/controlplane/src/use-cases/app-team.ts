@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { it } from "node:test";
 import { importedServiceLabel } from "@kcp-ts/multicluster";
 import { defineResource } from "@kcp-ts/sdk";
-import type { Ground } from "../grounds/ground.ts";
+import type { Ground } from "../grounds/index.ts";
 import {
   claim,
   locationAndPlacement,
@@ -48,6 +48,13 @@ const moveTo = (cluster: string) =>
   });
 
 export function appTeamUseCases(ground: Ground): void {
+  applies(ground);
+  moves(ground);
+  takesVolumeAlong(ground);
+  sharesVolume(ground);
+}
+
+function applies(ground: Ground): void {
   it("user 1: applies a workload that knows no clusters, sees it run, and its status summed up", async (t) => {
     const stage = await UseCaseStage.set(t, ground);
     await stage.write("web.yaml", webConfig, webDeployment(4, withConfig), webService);
@@ -89,7 +96,9 @@ service "web" deleted*
         assert.deepEqual(await stage.inCluster("services", name), []);
       });
   });
+}
 
+function moves(ground: Ground): void {
   it("user 2 and 3: moves it by one attribute, and neither those inside nor those outside notice", async (t) => {
     const stage = await UseCaseStage.set(t, ground);
     await stage.write("policy.yaml", ...locationAndPlacement(region, both));
@@ -141,7 +150,9 @@ placement.scheduling.kcp.io/web patched
     assert.ok((fewestOutside ?? 0) >= 1, "it had no address");
     assert.ok((fewestReplicas ?? 0) >= 3, `${fewestReplicas} replicas were ready`);
   });
+}
 
+function takesVolumeAlong(ground: Ground): void {
   it("user 5: a volume that cannot be shared moves when that is allowed, and not before", async (t) => {
     const resources = [
       ...["deployments.apps", "replicasets.apps", "pods", "services"],
@@ -176,7 +187,9 @@ persistentvolumeclaim/data annotated
       assert.deepEqual(await stage.inCluster("pods", home), []);
     });
   });
+}
 
+function sharesVolume(ground: Ground): void {
   it("user 5: a volume that can be shared is bound beside, and the workload never stops", async (t) => {
     const resources = [
       ...["deployments.apps", "replicasets.apps", "pods", "services"],

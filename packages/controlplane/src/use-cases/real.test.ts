@@ -1,7 +1,7 @@
 /** Goal: what people do with many clusters works on real ones, too: kube-apiserver, kube-controller-manager, and nodes that pretend. */
 import { after, describe } from "node:test";
 import { kubeControllerManagerMissing, kubectlMissing } from "@kcp-ts/testkit";
-import { RealGround } from "../grounds/real-ground.ts";
+import { RealGround } from "../grounds/index.ts";
 import { adminUseCases } from "./admin.ts";
 import { appTeamUseCases } from "./app-team.ts";
 

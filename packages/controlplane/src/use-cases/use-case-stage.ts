@@ -15,11 +15,10 @@ import {
   findCondition,
   type KubernetesObject,
 } from "@kcp-ts/sdk";
-import type { Ground, GroundCluster } from "../grounds/ground.ts";
+import type { Ground, GroundCluster } from "../grounds/index.ts";
 import type { NodeOptions } from "../simulation.ts";
 import { eventually as eventuallyWithin, startTestControlPlane } from "../testing/index.ts";
-import { Terminal } from "../transcripts/terminal.ts";
-import { readTranscript } from "../transcripts/transcript.ts";
+import { readTranscript, Terminal } from "../transcripts/index.ts";
 
 /** A machine may be slow: how long something takes decides no test. */
 export function eventually<Value>(check: () => Value | Promise<Value>): Promise<Value> {

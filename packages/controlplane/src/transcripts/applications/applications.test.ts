@@ -4,7 +4,7 @@
  */
 import { describe } from "node:test";
 import { kubectlMissing } from "@kcp-ts/testkit";
-import { simulatedGround } from "../../grounds/ground.ts";
+import { simulatedGround } from "../../grounds/index.ts";
 import { playsApplications } from "./plays-applications.ts";
 
 describe("applications, unchanged", { skip: kubectlMissing() ?? false }, () => {

@@ -1,7 +1,7 @@
 /** For the test of applications: physical clusters, and where in them the objects of a namespace of the control plane are. */
 import { namespaceLocatorAnnotation } from "@kcp-ts/multicluster";
 import { type Client, defineResource, type KubernetesObject } from "@kcp-ts/sdk";
-import type { GroundCluster } from "../../grounds/ground.ts";
+import type { GroundCluster } from "../../grounds/index.ts";
 import type { Manifest } from "../../manifests/index.ts";
 import { type Pod, pods } from "../../testing/index.ts";
 import { resourceOf } from "./resource-of.ts";

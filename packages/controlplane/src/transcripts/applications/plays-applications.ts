@@ -4,7 +4,7 @@ import { readdir, readFile } from "node:fs/promises";
 import { after, before, it } from "node:test";
 import { fileURLToPath } from "node:url";
 import { syncedResourcesDefault, syncTargets } from "@kcp-ts/multicluster";
-import type { Ground } from "../../grounds/ground.ts";
+import type { Ground } from "../../grounds/index.ts";
 import { type Manifest, parseManifests } from "../../manifests/index.ts";
 import { eventually, startTestControlPlane, type TestControlPlane } from "../../testing/index.ts";
 import { Terminal } from "../terminal.ts";

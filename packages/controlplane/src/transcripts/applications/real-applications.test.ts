@@ -1,7 +1,7 @@
 /** Goal: what `applications.test.ts` says of simulated clusters holds for real ones. */
 import { after, describe } from "node:test";
 import { kubeControllerManagerMissing, kubectlMissing } from "@kcp-ts/testkit";
-import { RealGround } from "../../grounds/real-ground.ts";
+import { RealGround } from "../../grounds/index.ts";
 import { playsApplications } from "./plays-applications.ts";
 
 const missing = kubectlMissing() ?? kubeControllerManagerMissing();

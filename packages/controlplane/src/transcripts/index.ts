@@ -1,0 +1,2 @@
+export { Terminal } from "./terminal.ts";
+export { readTranscript } from "./transcript.ts";
