@@ -98,6 +98,8 @@ interface Running {
 const fieldManager = "kcp-syncers";
 /** Between looks at all syncers of this process, which cost next to nothing. */
 const lookMs = 500;
+/** And from a change of what is synced: several come together. */
+const lookSoonMs = 10;
 
 export class Syncers {
   readonly #options: SyncersOptions;
@@ -111,16 +113,20 @@ export class Syncers {
   readonly #ending = new Set<Promise<void>>();
   readonly #unsubscribe: readonly (() => void)[];
   #timer: Timer;
+  #isLookSoon = false;
   #isClosed = false;
 
   constructor(options: SyncersOptions) {
     this.#options = options;
+    this.#timer = options.clock.schedule(lookMs, this.#look);
     const { clusters, targets } = options;
     const source = clusters.source(apiResourceImports, importInformer);
     this.#imports = source.store;
     const look = ({ spec }: APIResourceImport, cluster: TargetConnection["cluster"]) => {
       const running = this.#running.get(formatKey(keyOf({ cluster, name: spec.location })));
-      running?.resources.set(this.#synced(running));
+      if (running === undefined) return;
+      running.resources.set(this.#synced(running));
+      this.#lookSoon();
     };
     source.addHandler({
       added: (object, { key }) => look(object, key.cluster),
@@ -146,7 +152,6 @@ export class Syncers {
       }),
       targets.onDrain(this.#drain),
     ];
-    this.#timer = options.clock.schedule(lookMs, this.#look);
   }
 
   /** What decides which kinds are synced. */
@@ -162,6 +167,15 @@ export class Syncers {
       if (cluster === undefined || running.connection.cluster === cluster)
         running.resources.set(this.#synced(running));
     }
+    this.#lookSoon();
+  }
+
+  /** What is synced decides where workloads may go: who waits for the next look is placed without this cluster. */
+  #lookSoon(): void {
+    if (this.#isLookSoon || this.#isClosed) return;
+    this.#isLookSoon = true;
+    this.#timer.cancel();
+    this.#timer = this.#options.clock.schedule(lookSoonMs, this.#look);
   }
 
   async close(): Promise<void> {
@@ -180,7 +194,10 @@ export class Syncers {
       client: connection.client,
       clock,
       onError,
-      onChange: () => resources.set(this.#synced({ connection, natives })),
+      onChange: () => {
+        resources.set(this.#synced({ connection, natives }));
+        this.#lookSoon();
+      },
     });
     const resources = new ResourceSet(this.#synced({ connection, natives }));
     const policies = new PolicySet(this.#policies.of(cluster, name));
@@ -228,6 +245,7 @@ export class Syncers {
 
   readonly #look = () => {
     if (this.#isClosed) return;
+    this.#isLookSoon = false;
     this.#timer = this.#options.clock.schedule(lookMs, this.#look);
     for (const running of this.#running.values()) {
       const condition = syncerCondition(running.syncer.health, running.isReady);
