@@ -4,7 +4,7 @@
  * A request begins at once when its level has a seat and the turn has room: then it costs a few additions and no promise. Otherwise it
  * waits in its level's fair queue, until its turn comes, its time is up, or its client leaves.
  */
-import type { Clock } from "@kcp-ts/machinery/base";
+import { type Clock, systemClock } from "@kcp-ts/machinery/base";
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import type { ApiResponse } from "../request/api-request.ts";
 import type { RequestScope } from "../request/request-scope.ts";
@@ -95,7 +95,8 @@ export class Fairness {
     this.#pacer = new Pacer(turns);
     this.#heavy = new HeavyLane(options);
     const hasCompany = () => this.#turn.hasCompany;
-    this.#openings = new OpeningLane({ clock: options.clock, hasCompany });
+    // Like turns, by the time of the world: what it spreads is work of this thread, whatever the server's clock says.
+    this.#openings = new OpeningLane({ clock: systemClock, hasCompany });
     this.#bodies = new BodyBudget(options.bodies);
     this.configure([], []);
   }
