@@ -3,7 +3,7 @@
 /** Tests that play all blocks of one language, in their order, of every guide that they name. */
 export const players: readonly Player[] = [
   { by: "packages/cli/src/e2e/guide.test.ts", language: "sh" },
-  { by: "packages/controlplane/src/transcripts/debugging.test.ts", language: "console" },
+  { by: "packages/controlplane/src/transcripts/debugging.ts", language: "console" },
   { by: "packages/controlplane/src/transcripts/operators.test.ts", language: "console" },
 ];
 

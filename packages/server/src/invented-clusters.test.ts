@@ -130,7 +130,7 @@ async function seriesOf(server: TestServer): Promise<string[]> {
 
 describe("logical clusters that do not exist", () => {
   const warmUps = 1200;
-  const count = 600;
+  const count = 2400;
 
   it("leave no series, no line and no memory behind, under however many names strangers ask for them", async (t) => {
     const server = await TestServer.start();
