@@ -106,8 +106,6 @@ async function watchAll(server: TestServer, names: readonly string[]): Promise<v
     const target = `/clusters/${name}${configMaps}?watch=true`;
     const watch = await server.watch(target, { user: "admin" });
     await watch.leave();
-    // Watches are opened at a pace.
-    server.clock.advance(10);
   }
 }
 

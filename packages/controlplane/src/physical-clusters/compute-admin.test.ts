@@ -4,22 +4,13 @@ import { describe, it, type TestContext } from "node:test";
 import { clusterLabel, computeExportName, syncTargets } from "@kcp-ts/multicluster";
 import { type Client, defineResource, findCondition, type KubernetesObject } from "@kcp-ts/sdk";
 import type { SimulatedCluster } from "../simulation.ts";
-import {
-  deployment,
-  deployments,
-  eventually,
-  register,
-  startPhysical,
-  startPlane,
-} from "./fixture.ts";
+import { deployment, deployments, eventually } from "./fixture.ts";
 import {
   apiBindings,
   bind,
   called,
   namespacesByOwner,
-  offer,
-  untilOffered,
-  untilReady,
+  startOffered,
   untilReplicas,
 } from "./tenants.ts";
 
@@ -32,26 +23,14 @@ const workspaces = defineResource<
   kind: "Workspace",
   namespaced: false,
 });
-const kubelet = { startDelayMs: { min: 10, max: 50 }, stopDelayMs: 20, runMs: 100 };
 const at = { namespace: "default", name: "web" };
 
 /** A workspace that offers two clusters, and two that use them. */
 async function offered(t: TestContext) {
-  const plane = await startPlane(t, { patience: { graceMs: 60_000, settleMs: 0 } });
-  const compute = plane.clientFor("compute");
-  const clusters = new Map<string, SimulatedCluster>();
-  for (const name of ["east", "west"]) {
-    const cluster = await startPhysical(t, { name, kubelet });
-    clusters.set(name, cluster);
-    const { kubeconfig } = cluster;
-    await register(compute, name, { kubeconfig, resources: ["deployments.apps"] });
-  }
-  await offer(compute);
-  await untilOffered(compute, "deployments.apps");
-  for (const name of clusters.keys()) await untilReady(compute, name);
-  const tenants = new Map(["one", "two"].map((name) => [name, plane.clientFor(name)]));
+  const stage = await startOffered(t, { resources: ["deployments.apps"] });
+  const tenants = new Map(["one", "two"].map((name) => [name, stage.plane.clientFor(name)]));
   for (const client of tenants.values()) await bind(client, "compute");
-  return { plane, compute, clusters, tenants };
+  return { ...stage, tenants };
 }
 
 /** Each replica asks for half a core. */

@@ -4,26 +4,10 @@ import { describe, it, type TestContext } from "node:test";
 import { type SyncTarget, syncTargets } from "@kcp-ts/multicluster";
 import type { Client } from "@kcp-ts/sdk";
 import type { SimulatedCluster } from "../simulation.ts";
-import {
-  deployment,
-  deployments,
-  eventually,
-  register,
-  startPhysical,
-  startPlane,
-} from "./fixture.ts";
-import {
-  bind,
-  called,
-  namespacesByOwner,
-  offer,
-  untilOffered,
-  untilReady,
-  untilReplicas,
-} from "./tenants.ts";
+import { deployment, deployments, eventually } from "./fixture.ts";
+import { bind, called, namespacesByOwner, startOffered, untilReplicas } from "./tenants.ts";
 import { claims, data, type StoredObject, volumes } from "./volume-stage.ts";
 
-const kubelet = { startDelayMs: { min: 10, max: 50 }, stopDelayMs: 20, runMs: 100 };
 const resources = [
   "deployments.apps",
   "replicasets.apps",
@@ -31,19 +15,8 @@ const resources = [
   "persistentvolumes",
 ];
 
-async function offered(t: TestContext) {
-  const plane = await startPlane(t, { patience: { graceMs: 60_000, settleMs: 0 } });
-  const compute = plane.clientFor("compute");
-  const clusters = new Map<string, SimulatedCluster>();
-  for (const name of ["east", "west"]) {
-    const cluster = await startPhysical(t, { name, kubelet });
-    clusters.set(name, cluster);
-    await register(compute, name, { kubeconfig: cluster.kubeconfig, resources });
-  }
-  await offer(compute);
-  await untilOffered(compute, "deployments.apps", "persistentvolumeclaims");
-  for (const name of clusters.keys()) await untilReady(compute, name);
-  return { plane, compute, clusters };
+function offered(t: TestContext) {
+  return startOffered(t, { resources, awaited: ["deployments.apps", "persistentvolumeclaims"] });
 }
 
 async function apply(client: Client, annotations: Readonly<Record<string, string>>) {

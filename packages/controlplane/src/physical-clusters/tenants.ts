@@ -11,8 +11,16 @@ import {
   syncTargets,
 } from "@kcp-ts/multicluster";
 import { type Client, type DynamicObject, defineResource } from "@kcp-ts/sdk";
+import type { SimulatedCluster } from "../simulation.ts";
 import type { TestControlPlane } from "../testing/index.ts";
-import { deployment, deployments, eventually, startPlane } from "./fixture.ts";
+import {
+  deployment,
+  deployments,
+  eventually,
+  register,
+  startPhysical,
+  startPlane,
+} from "./fixture.ts";
 
 export const apiBindings = defineResource<DynamicObject>({
   group: "apis.kcp.io",
@@ -54,6 +62,27 @@ export async function untilOffered(client: Client, ...names: readonly string[]):
       assert.ok(offered.includes(name.includes(".") ? name : `${name}.`), offered.join());
     assert.notEqual(status?.identityHash ?? "", "");
   });
+}
+
+const kubelet = { startDelayMs: { min: 10, max: 50 }, stopDelayMs: 20, runMs: 100 };
+
+/** A control plane with a workspace that offers two clusters, which lend `resources`; it waits until `awaited` of them are offered. */
+export async function startOffered(
+  t: TestContext,
+  { resources, awaited = resources }: { resources: readonly string[]; awaited?: readonly string[] },
+) {
+  const plane = await startPlane(t, { patience: { graceMs: 60_000, settleMs: 0 } });
+  const compute = plane.clientFor("compute");
+  const clusters = new Map<string, SimulatedCluster>();
+  for (const name of ["east", "west"]) {
+    const cluster = await startPhysical(t, { name, kubelet });
+    clusters.set(name, cluster);
+    await register(compute, name, { kubeconfig: cluster.kubeconfig, resources });
+  }
+  await offer(compute);
+  await untilOffered(compute, ...awaited);
+  for (const name of clusters.keys()) await untilReady(compute, name);
+  return { plane, compute, clusters };
 }
 
 /** Binds a logical cluster to what another one offers, and agrees to what it claims. */

@@ -5,6 +5,16 @@
  * than an item and the chunk that it ends in. What is not cut easily is read as a whole.
  */
 import { isJsonObject, type JsonObject, parseJson } from "@kcp-ts/machinery/json";
+import {
+  backslash,
+  closeBrace,
+  closeBracket,
+  comma,
+  isSpace,
+  openBrace,
+  openBracket,
+  quote,
+} from "./json-codes.ts";
 import { completed, metadataOf, readList } from "./list-text.ts";
 import type { MemberTree } from "./member-picker.ts";
 import type { KubernetesObject, ListMeta } from "./object.ts";
@@ -183,15 +193,3 @@ class ItemCutter {
     return this.#matched === itemsKey.length;
   }
 }
-
-function isSpace(byte: number): boolean {
-  return byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
-}
-
-const quote = 0x22;
-const comma = 0x2c;
-const openBracket = 0x5b;
-const backslash = 0x5c;
-const closeBracket = 0x5d;
-const openBrace = 0x7b;
-const closeBrace = 0x7d;

@@ -5,6 +5,7 @@
  * looked at. What is not cut easily is parsed as a whole.
  */
 import { isJsonObject, type JsonObject, parseJson } from "@kcp-ts/machinery/json";
+import { closeBrace, closeBracket, comma, openBrace, openBracket, quote } from "./json-codes.ts";
 import type { KubernetesObject, ListMeta } from "./object.ts";
 
 export interface LazyList<Object extends KubernetesObject> {
@@ -114,13 +115,6 @@ function* cutItems(text: string, { start, end }: Range): IterableIterator<unknow
   }
   yield parseJson(text.slice(from, end)).value;
 }
-
-const quote = 0x22;
-const comma = 0x2c;
-const openBracket = 0x5b;
-const closeBracket = 0x5d;
-const openBrace = 0x7b;
-const closeBrace = 0x7d;
 
 /** -1 for a string without end. */
 function closingQuote(text: string, open: number): number {

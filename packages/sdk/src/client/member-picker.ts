@@ -4,6 +4,17 @@
  * Who keeps the metadata of a hundred thousand objects would otherwise have V8 make their specs only to forget them. What is not wanted is
  * skipped by its brackets and quotes; whether it is correct JSON is not looked at.
  */
+import {
+  backslash,
+  closeBrace,
+  closeBracket,
+  colon,
+  comma,
+  isSpace,
+  openBrace,
+  openBracket,
+  quote,
+} from "./json-codes.ts";
 
 /** `true`: the whole value. A tree: some members of an object, or whatever else stands there. */
 export interface MemberTree {
@@ -173,10 +184,6 @@ function wantedAt(
   return undefined;
 }
 
-function isSpace(byte: number | undefined): boolean {
-  return byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
-}
-
 function isOfWord(byte: number): boolean {
   return byte > 0x20 && byte !== comma && byte !== closeBrace && byte !== closeBracket;
 }
@@ -184,11 +191,3 @@ function isOfWord(byte: number): boolean {
 const nothing = new Uint8Array(0);
 /** Room for an object that was longer than most is not kept. */
 const roomBytesMax = 64 << 10;
-const quote = 0x22;
-const comma = 0x2c;
-const colon = 0x3a;
-const openBracket = 0x5b;
-const backslash = 0x5c;
-const closeBracket = 0x5d;
-const openBrace = 0x7b;
-const closeBrace = 0x7d;

@@ -6,6 +6,17 @@
  * names of members do in objects of one kind. What it does not know it hands to the other.
  */
 import { type JsonValue, parseJson, setMember } from "@kcp-ts/machinery/json";
+import {
+  backslash,
+  closeBrace,
+  closeBracket,
+  colon,
+  comma,
+  isSpace,
+  openBrace,
+  openBracket,
+  quote,
+} from "./json-codes.ts";
 
 /** No value of JSON. */
 const unknown = Symbol("unknown");
@@ -120,7 +131,7 @@ export class LeanParser {
   #next(): number | undefined {
     for (; this.#at < this.#text.length; this.#at++) {
       const code = this.#text.charCodeAt(this.#at);
-      if (code !== 0x20 && code !== 0x0a && code !== 0x0d && code !== 0x09) return code;
+      if (!isSpace(code)) return code;
     }
     return undefined;
   }
@@ -138,11 +149,3 @@ const words: readonly (readonly [string, JsonValue])[] = [
   ["null", null],
 ];
 const firstPrintable = 0x20;
-const quote = 0x22;
-const comma = 0x2c;
-const colon = 0x3a;
-const openBracket = 0x5b;
-const backslash = 0x5c;
-const closeBracket = 0x5d;
-const openBrace = 0x7b;
-const closeBrace = 0x7d;
