@@ -4,6 +4,7 @@
 import { networkInterfaces } from "node:os";
 import { join, resolve } from "node:path";
 import { type Clock, sleep, systemClock, systemRandom } from "@kcp-ts/machinery/base";
+import { serverNames } from "@kcp-ts/multicluster";
 import type { Client } from "@kcp-ts/sdk";
 import { type ApiServer, Listener, type ServerLog } from "@kcp-ts/server";
 import { ensureServingCertificates, keepServingCertificates } from "./certificates/index.ts";
@@ -200,7 +201,7 @@ function hostForUrl({ externalHostname, bindAddress }: ControlPlaneOptions): str
 
 /** Every name and address by which this machine may be reached. */
 function hostnamesOf({ externalHostname, bindAddress }: ControlPlaneOptions): string[] {
-  const names = new Set(["localhost", "127.0.0.1", "::1", "kubernetes", "kubernetes.default.svc"]);
+  const names = new Set(["localhost", "127.0.0.1", "::1", ...serverNames]);
   if (externalHostname !== undefined) names.add(externalHostname);
   if (!anyAddress.has(bindAddress)) names.add(bindAddress);
   else {

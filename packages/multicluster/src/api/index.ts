@@ -64,6 +64,7 @@ export {
   agentFieldManager,
   apiAccessFieldManager,
   apiAccessLabel,
+  apiAddressLabel,
   apiVersionAnnotation,
   assignedCluster,
   assignedTargets,

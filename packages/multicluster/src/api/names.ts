@@ -187,6 +187,8 @@ export function openedAnnotation(target: string): string {
 
 /** On workloads and namespaces, "true": Pods talk to their logical cluster. On Secrets, "true": by these they do. */
 export const apiAccessLabel = "workloads.kcp.io/api-access";
+/** On workloads and namespaces with that label, an IPv4 address: there `kubernetes.default.svc` is found in their Pods. */
+export const apiAddressLabel = "workloads.kcp.io/api-address";
 
 /** On leaf ingresses: the coordinates of their root. */
 export const ingressOwnedByClusterLabel = "ingress.kcp.dev/owned-by-cluster";

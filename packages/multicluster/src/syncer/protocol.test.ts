@@ -4,6 +4,7 @@ import { describe, it } from "node:test";
 import {
   agentAnnotation,
   apiAccessLabel,
+  apiAddressLabel,
   apiVersionAnnotation,
   atMostOneLabel,
   clusterLabel,
@@ -80,6 +81,7 @@ describe("docs/guides/sync-protocol.md", () => {
       syncTargetFinalizer,
       orphanAnnotation,
       apiAccessLabel,
+      apiAddressLabel,
       agentAnnotation,
       apiVersionAnnotation,
       copyOfAnnotation,
