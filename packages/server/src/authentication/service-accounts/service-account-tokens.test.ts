@@ -61,7 +61,7 @@ class World {
     audiences: [issuer, "second"],
     keys: () => this.keys,
     objects: {
-      find: (resource, { cluster, namespace, name }) => {
+      place: (resource, { cluster, namespace, name }) => () => {
         this.lookups++;
         const found = this.objects.get([resource, cluster, namespace, name].join("/"));
         return this.isSlow ? Promise.resolve(found) : found;
