@@ -68,7 +68,10 @@ export class Gate {
       audiences: [own],
       keys: () => keys,
       objects: {
-        place: (resource, { name }) => () => this.objects.get(`${resource}/${name}`),
+        place:
+          (resource, { name }) =>
+          () =>
+            this.objects.get(`${resource}/${name}`),
       },
       clock,
     });
