@@ -5,8 +5,8 @@
  */
 import type { JsonObject, JsonValue } from "@kcp-ts/machinery/json";
 import { quote } from "@kcp-ts/machinery/status";
-import type { UserInfo } from "../../request/index.ts";
 import type { Decision } from "../authorizer.ts";
+import type { RuleSet } from "./rule-set.ts";
 
 export interface RoleRef {
   readonly kind: "Role" | "ClusterRole";
@@ -28,15 +28,34 @@ export interface Subject {
   readonly namespace: string;
 }
 
+/** Where grants find what their roles allow. */
+export interface RoleSource {
+  /** Another one after every change. */
+  readonly version: number;
+  /** Undefined when there is no role of that name. */
+  rulesOf(roleRef: RoleRef, namespace: string): readonly RuleSet[] | undefined;
+}
+
 /** One subject's share of a binding. */
 export class Grant {
   readonly binding: Binding;
   readonly subject: Subject;
   #decision: Decision | undefined;
+  #rules: readonly RuleSet[] | undefined;
+  #rulesVersion = -1;
 
   constructor(binding: Binding, subject: Subject) {
     this.binding = binding;
     this.subject = subject;
+  }
+
+  /** What its role allows; looked up once between two changes of the policy that it is part of. */
+  rulesIn(policy: RoleSource): readonly RuleSet[] | undefined {
+    if (this.#rulesVersion !== policy.version) {
+      this.#rules = policy.rulesOf(this.binding.roleRef, this.binding.namespace);
+      this.#rulesVersion = policy.version;
+    }
+    return this.#rules;
   }
 
   /** What a request is told that this grant allows. */
@@ -90,12 +109,14 @@ export class SubjectIndex {
     return this.#users.size === 0 && this.#groups.size === 0;
   }
 
-  /** Calls back for each role that the user has, until one call returns true. */
-  find(user: UserInfo, visit: (grant: Grant) => boolean): boolean {
-    if (this.#users.size > 0 && tell(this.#users.get(user.username), visit)) return true;
-    if (this.#groups.size === 0) return false;
-    for (const group of user.groups) if (tell(this.#groups.get(group), visit)) return true;
-    return false;
+  /** One grant for each role that bindings give to the user of that name. */
+  ofUser(name: string): readonly Grant[] {
+    return this.#users.size === 0 ? noGrants : firstsOf(this.#users.get(name));
+  }
+
+  /** The same for a group. */
+  ofGroup(name: string): readonly Grant[] {
+    return this.#groups.size === 0 ? noGrants : firstsOf(this.#groups.get(name));
   }
 
   #among({ kind }: Subject): Grants {
@@ -111,11 +132,12 @@ interface RolesOfSubject {
   firsts: readonly Grant[] | undefined;
 }
 
-function tell(roles: RolesOfSubject | undefined, visit: (grant: Grant) => boolean): boolean {
-  if (roles === undefined) return false;
+const noGrants: readonly Grant[] = [];
+
+function firstsOf(roles: RolesOfSubject | undefined): readonly Grant[] {
+  if (roles === undefined) return noGrants;
   roles.firsts ??= [...roles.byRole.values()].map((grants) => grants[0] as Grant);
-  for (const grant of roles.firsts) if (visit(grant)) return true;
-  return false;
+  return roles.firsts;
 }
 
 export function readBinding(namespace: string, name: string, object: JsonObject): Binding {
