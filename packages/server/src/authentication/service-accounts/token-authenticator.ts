@@ -79,11 +79,12 @@ export class ServiceAccountAuthenticator implements TokenAuthenticator {
   }
 
   authenticateToken(token: string): MaybePromise<UserInfo | undefined> {
-    const verified = this.#verify(token);
+    const now = this.#options.clock.now();
+    const verified = this.#verify(token, now);
     if (verified === undefined) return undefined;
     if (!verified.isMeantForUs)
       throw this.#meantForOthers(verified.claims, this.#options.audiences);
-    const alive = this.#checkAlive(verified, token);
+    const alive = this.#checkAlive(verified, token, now);
     return alive === undefined ? verified.user : alive.then(() => verified.user);
   }
 
@@ -91,23 +92,24 @@ export class ServiceAccountAuthenticator implements TokenAuthenticator {
     token: string,
     audiences: readonly string[],
   ): MaybePromise<TokenIdentity | undefined> {
-    const verified = this.#verify(token);
+    const now = this.#options.clock.now();
+    const verified = this.#verify(token, now);
     if (verified === undefined) return undefined;
     const found = this.#meantFor(verified.claims, audiences);
     if (found.length === 0) throw this.#meantForOthers(verified.claims, audiences);
     const identity = { user: verified.user, audiences: found };
-    const alive = this.#checkAlive(verified, token);
+    const alive = this.#checkAlive(verified, token, now);
     return alive === undefined ? identity : alive.then(() => identity);
   }
 
   /** Undefined when it is none of ours. */
-  #verify(token: string): Verified | undefined {
+  #verify(token: string, now: number): Verified | undefined {
     // All of ours begin with `{"` in base64; what does not is not worth a hash.
     if (!token.startsWith("eyJ")) return undefined;
     const keys = this.#options.keys();
     const recent = this.#recent.get(token);
     if (recent?.keys === keys) {
-      this.#checkTime(recent.claims);
+      this.#checkTime(recent.claims, now);
       return recent;
     }
     const key = hash("sha256", token, "base64url");
@@ -116,7 +118,7 @@ export class ServiceAccountAuthenticator implements TokenAuthenticator {
       verified = this.#read(token, keys);
       if (verified === undefined) return undefined;
     }
-    this.#checkTime(verified.claims);
+    this.#checkTime(verified.claims, now);
     this.#verified.delete(key);
     this.#verified.set(key, verified);
     if (this.#verified.size > this.#cacheEntriesMax) {
@@ -148,9 +150,8 @@ export class ServiceAccountAuthenticator implements TokenAuthenticator {
     };
   }
 
-  #checkTime(claims: BoundClaims | SecretClaims): void {
+  #checkTime(claims: BoundClaims | SecretClaims, now: number): void {
     if (claims.kind === "secret") return;
-    const now = this.#options.clock.now();
     if (now >= claims.expiresAt * 1000) throw refusal("it has expired");
     if (now + clockSkewMs < claims.notBefore * 1000) throw refusal("it is not valid yet");
   }
@@ -178,12 +179,11 @@ export class ServiceAccountAuthenticator implements TokenAuthenticator {
   }
 
   /** Throws, now or later, unless the account and what the token is bound to are there. */
-  #checkAlive(verified: Verified, token: string): Promise<void> | undefined {
-    const { clock } = this.#options;
-    if (verified.trustedUntil > clock.now()) return undefined;
+  #checkAlive(verified: Verified, token: string, now: number): Promise<void> | undefined {
+    if (verified.trustedUntil > now) return undefined;
     const pending = this.#checkAccount(verified, token);
     return pending?.then(() => {
-      verified.trustedUntil = clock.now() + accountTrustMs;
+      verified.trustedUntil = this.#options.clock.now() + accountTrustMs;
     });
   }
 
