@@ -40,14 +40,15 @@ describe("ownedObject", () => {
     assert.deepEqual(object, sent("x"));
   });
 
-  it("gives objects of one outline one hidden class, and their metadata as well", () => {
-    const first = stored(sent("first"));
-    for (let i = 0; i < 10; i++) {
-      const other = stored(sent(`other-${i}`));
-      assert.ok(haveSameHiddenClass(first, other));
-      assert.ok(
-        haveSameHiddenClass(first["metadata"] as JsonObject, other["metadata"] as JsonObject),
-      );
-    }
+  it("gives objects of one outline few hidden classes, and their metadata as well", () => {
+    const made = Array.from({ length: 1000 }, (_, i) => stored(sent(`x-${i}`)));
+    assert.ok(changesOfClass(made) < 50);
+    assert.ok(changesOfClass(made.map(({ metadata }) => metadata as JsonObject)) < 50);
   });
 });
+
+/** How often an object is of another hidden class than the one before it: some of the first are, until V8 knows what their members are like. */
+function changesOfClass(objects: readonly object[]): number {
+  return objects.filter((each, i) => i > 0 && !haveSameHiddenClass(objects[i - 1] as object, each))
+    .length;
+}
