@@ -124,7 +124,7 @@ export class Registry {
     draft: Draft,
     options: WriteOptions,
   ): Promise<Written> {
-    const context = { ...this.#options, user: options.user };
+    const context = { user: options.user, ...this.#options };
     const ahead = definition.strategy.judgeAhead?.(draft, undefined);
     if (ahead !== undefined) await ahead;
     const rests = ahead !== undefined || options.isLarge === true;
