@@ -73,6 +73,7 @@ export {
   clusterLabel,
   clusterLabels,
   clusterLostReason,
+  clustersetAnnotation,
   computeExportAnnotation,
   computeFieldManager,
   copyOfAnnotation,
