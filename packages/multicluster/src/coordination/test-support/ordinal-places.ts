@@ -55,10 +55,11 @@ export interface Wished {
   readonly replicas: number;
   readonly first?: number;
   readonly volumes?: OrdinalVolumes;
+  readonly unavailable?: number;
 }
 
-export function plan(places: readonly Place[], { replicas, first = 0, volumes }: Wished) {
-  return planOrdinals({ replicas, first, volumes, members: places.map(({ member }) => member) });
+export function plan(places: readonly Place[], { first = 0, ...wished }: Wished) {
+  return planOrdinals({ ...wished, first, members: places.map(({ member }) => member) });
 }
 
 export function carryOut(places: Place[], wished: Wished): OrdinalPlan {
