@@ -24,6 +24,7 @@ const telling: readonly (readonly [seed: number, found: string])[] = [
   [169, "a drain that stood still between ranges"],
   [198, "a Job's part that was held, and removed"],
   [861, "a Job with two parts in a cluster that is drained on a budget"],
+  [1244, "a number that was taken before it was said to run"],
   [962, "a CronJob with nowhere to go, and a drain on a budget"],
 ];
 

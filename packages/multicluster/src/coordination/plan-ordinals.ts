@@ -188,9 +188,12 @@ function dispensable(
 ): readonly Leaving[] {
   const missing = replicas - sumOf(members, availableAtLeast);
   if (missing < Math.max(1, unavailable)) return leaving;
-  const isIdle = ({ name, part }: Member, from: string) =>
-    name === from && part?.isObserved === true && part.available === 0;
-  return leaving.filter(({ from }) => members.some((member) => isIdle(member, from)));
+  return leaving.filter(({ from }) => members.some((one) => one.name === from && isIdle(one)));
+}
+
+/** All are there, and none is available. Were there fewer, nobody could say afterwards whether the one that was taken is among them. */
+function isIdle({ part }: Member): boolean {
+  return part?.isObserved === true && part.available === 0 && part.running === part.replicas;
 }
 
 function freeIn(all: Range, kept: ReadonlyMap<string, Range>): readonly Range[] {
