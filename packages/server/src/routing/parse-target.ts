@@ -24,7 +24,25 @@ export interface Target {
   readonly clusterHeader: string | undefined;
 }
 
-export function parseTarget({ method, target, clusterHeader }: Target): RequestScope {
+const remembered = new Map<string, RequestScope>();
+const rememberedMax = 1000;
+const rememberedLengthMax = 256;
+
+/** Creates are made at the same few paths over and over: what one is about is remembered. Scopes are read-only, and nothing but the two texts decides. */
+export function parseTarget(given: Target): RequestScope {
+  const { method, target, clusterHeader } = given;
+  if (method !== "POST" || clusterHeader !== undefined || target.length > rememberedLengthMax)
+    return parse(given);
+  const known = remembered.get(target);
+  if (known !== undefined) return known;
+  const scope = parse(given);
+  if (target.includes("?")) return scope;
+  if (remembered.size >= rememberedMax) remembered.clear();
+  remembered.set(target, scope);
+  return scope;
+}
+
+function parse({ method, target, clusterHeader }: Target): RequestScope {
   const mark = target.indexOf("?");
   const rawPath = mark < 0 ? target : target.slice(0, mark);
   const query = mark < 0 ? noQuery : new URLSearchParams(target.slice(mark + 1));
