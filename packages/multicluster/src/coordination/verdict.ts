@@ -43,6 +43,10 @@ export function verdictOf(input: VerdictInput): Verdict {
     return blocked("NameTaken", `other Deployments have the names of its parts: ${names}`);
   }
   if (!isRegistered) return blocked("NoRegisteredClusters", nextStep);
+  if (plan.obstacle !== undefined) {
+    const verdict = blocked("OutOfRange", plan.obstacle);
+    return { ...verdict, isBlocked: plan.unplaced > 0 };
+  }
   if (plan.unplaced > 0) {
     const { reason, why } = shortage(input);
     const message = `${plan.unplaced} of ${replicas} replicas have no cluster to go to: ${why}`;

@@ -25,6 +25,7 @@ import {
   stateSync,
   volumesAnnotation,
 } from "../api/index.ts";
+import { readPlacementHistory } from "../coordination/index.ts";
 import type { Occupant } from "./drain-step.ts";
 
 export interface FoundOccupant extends Occupant {
@@ -180,10 +181,23 @@ async function blockOf(
   const whole = (await client
     .resource(resource)
     .find({ namespace, name: owner.name }, { signal })) as Workload | undefined;
-  const placed = findCondition(whole?.status?.conditions, "Placed");
-  if (placed === undefined || placed.status === "True" || onTheMove.has(placed.reason ?? ""))
-    return undefined;
+  return whole === undefined ? undefined : wholeBlock(whole, target);
+}
+
+/** What a whole says of itself. One that has no conditions, as a CronJob, says it by where it is to be: nowhere else. */
+export function wholeBlock(whole: Workload, target: string): Occupant["block"] {
+  const placed = findCondition(whole.status?.conditions, "Placed");
+  if (placed === undefined) return nowhereBlock(whole, target);
+  if (placed.status === "True" || onTheMove.has(placed.reason ?? "")) return undefined;
   return { reason: placed.reason ?? "Unknown", message: placed.message ?? "" };
+}
+
+function nowhereBlock({ metadata }: Workload, target: string): Occupant["block"] {
+  const [newest] = readPlacementHistory(metadata.annotations);
+  if (newest === undefined || Object.keys(newest.split).some((cluster) => cluster !== target))
+    return undefined;
+  const why = newest.because.length === 0 ? "its moves are paused" : newest.because.join(", ");
+  return { reason: "NowhereToGo", message: `it has no other cluster to go to: ${why}` };
 }
 
 /** A claim leaves with what uses it, unless it may not, or nothing does. */

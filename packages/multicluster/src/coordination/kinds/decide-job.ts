@@ -3,6 +3,7 @@ import { type Happening, type ObjectInput, stringMember } from "@kcp-ts/sdk";
 import {
   assignedCluster,
   openedAnnotation,
+  softFinalizersOf,
   syncerFinalizer,
   volumesInAnnotation,
 } from "../../api/index.ts";
@@ -41,7 +42,9 @@ export function decideJob(input: DecideInput): Decision {
     return { object, cluster, place: places.find(({ name }) => name === cluster) };
   });
   const completed = completedOf(parent);
-  const over = all.filter((part) => isOver(part, parent)).map(({ object }) => object);
+  const over = all
+    .filter((part) => isOver(part, parent) && !isHeld(part))
+    .map(({ object }) => object);
   const newlyCompleted = new Map(completed);
   for (const { metadata, ...part } of over) {
     newlyCompleted.set(metadata.name, statusCount({ metadata, ...part }, "succeeded"));
@@ -133,6 +136,12 @@ function isOver({ object, place }: JobPart, parent: Workload): boolean {
   const end = endOf(object);
   if (end !== undefined) return isToBeEmptied(place.member) && place.judgement.standing !== "lost";
   return endOf(parent) === "Complete" && place.judgement.standing !== "lost";
+}
+
+/** Somebody else still needs it. */
+function isHeld({ object, cluster, place }: JobPart): boolean {
+  const isThere = place !== undefined && place.judgement.standing !== "gone";
+  return isThere && softFinalizersOf(object.metadata.annotations, cluster).length > 0;
 }
 
 /** It was given to a cluster that its volumes are not in, and nothing of it is there: it is begun where they are. */

@@ -11,6 +11,7 @@ import { replicasOf } from "../deployment.ts";
 import { foldedConditions, knownParts, observed, sums, unlessSame } from "../fold-parts.ts";
 import { asksText, claimTemplatesOf, ordinalVolumesOf } from "../ordinal-volumes.ts";
 import { planGently } from "../plan-gently.ts";
+import type { PlanInput } from "../plan-moves.ts";
 import { type OrdinalPlan, planOrdinals } from "../plan-ordinals.ts";
 import type { Strategy } from "../strategy.ts";
 import {
@@ -65,7 +66,7 @@ export const statefulSetStrategy: Strategy = {
     return { ...(rest as JsonObject), replicas, ...(start === 0 ? {} : { ordinals: { start } }) };
   },
   plan: (input, whole) =>
-    planGently(input, (wish) => planOrdinals({ ...wish, first: startOf(whole) })),
+    planGently(input, (wish) => planOrdinals({ ...numbered(wish), first: startOf(whole) })),
   decide: decideSet,
   relations: {
     kinds: [persistentVolumeClaims],
@@ -93,6 +94,10 @@ export const statefulSetStrategy: Strategy = {
   },
 };
 
+function numbered(wish: PlanInput) {
+  return { ...wish, unavailable: wish.budget?.unavailable };
+}
+
 /** With claims from templates, numbers and claims move in turns: what is asked for is written on the whole, and the claims say how far they are. */
 function decideSet(input: DecideInput): Decision {
   const { strategy, parent, related, targets } = input;
@@ -101,7 +106,7 @@ function decideSet(input: DecideInput): Decision {
   let asks: OrdinalPlan["asks"];
   const plan: Strategy["plan"] = (wish, whole) => {
     const planned = planGently(wish, (gentle) =>
-      planOrdinals({ ...gentle, first: startOf(whole), volumes }),
+      planOrdinals({ ...numbered(gentle), first: startOf(whole), volumes }),
     );
     asks = planned.asks;
     return planned;
