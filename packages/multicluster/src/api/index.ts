@@ -75,6 +75,7 @@ export {
   computeExportAnnotation,
   computeFieldManager,
   copyOfAnnotation,
+  deleteWhenScaledAnnotation,
   deletionAnnotation,
   deletionAnnotationPrefix,
   diffAnnotationPrefix,

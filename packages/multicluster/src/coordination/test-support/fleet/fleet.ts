@@ -248,8 +248,7 @@ export class Fleet {
       whole.partsIn(cluster).map((part): FleetOccupant => {
         const { name, annotations, deletionTimestamp } = part.metadata;
         const isGoing = deletionTimestamp !== undefined;
-        const isOwnKind = part.kind === whole.parent.kind;
-        const block = isGoing || !isOwnKind ? undefined : wholeBlock(whole.parent, cluster);
+        const block = isGoing ? undefined : wholeBlock(whole.parent, cluster);
         const { replicas } = whole.kind.strategy.shareOf(part);
         return {
           kind: part.kind,
