@@ -26,6 +26,7 @@ export {
   drainedCondition,
   evictAnnotation,
 } from "./drain.ts";
+export { canBeFenced, fencedKinds } from "./fenced-kinds.ts";
 export { hashDigits } from "./hash-digits.ts";
 export {
   byDefinition,
