@@ -25,7 +25,14 @@ describe("the benchmark", () => {
       assert.ok(works.includes(part), `${part} in\n${works}`);
     for (const part of ["HTTP/1.1", "HTTP/2", "kill -9", "in process", "idle cluster", "is gone"])
       assert.ok(works.includes(part), `${part} in\n${works}`);
-    for (const part of ["Ready, flat", "Ready, in a tree", "deleted", "restart", "metric series"])
+    for (const part of [
+      "Ready, flat",
+      "Ready, in a tree",
+      "deleted",
+      "restart",
+      "metric series",
+      "may they",
+    ])
       assert.ok(works.includes(part), `${part} in\n${works}`);
   });
 

@@ -9,6 +9,7 @@ import { execFileSync } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { cpus, loadavg, tmpdir } from "node:os";
 import { join } from "node:path";
+import { accessRows } from "./access-rows.ts";
 import { applyRows } from "./apply-rows.ts";
 import { endChildren } from "./child.ts";
 import { consumerRows } from "./consumer-rows.ts";
@@ -78,6 +79,7 @@ async function run(bench: Bench): Promise<void> {
       await contest.close();
     }
   }
+  if (chosen.has("access")) await accessRows(bench);
   if (chosen.has("start")) await startRows(bench);
   if (chosen.has("memory")) await memoryRows(bench);
   if (chosen.has("neighbours")) await neighbourRows(bench);

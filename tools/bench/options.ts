@@ -28,6 +28,7 @@ export const groups = [
   "get",
   "create",
   "latency",
+  "access",
   "apply",
   "list",
   "watch",

@@ -24,7 +24,8 @@ export type Unit =
   | "series"
   | "requests"
   | "MB/s"
-  | "replicas";
+  | "replicas"
+  | "%";
 
 export interface Against {
   readonly name: string;

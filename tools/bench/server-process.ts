@@ -10,6 +10,8 @@ export const benchToken = "bench";
 /** Administrators, but none of those whom fairness exempts. */
 export const attackerToken = "attacker";
 export const victimToken = "victim";
+/** Somebody without any rights but those that roles give. */
+export const memberToken = "member";
 
 export interface ServerProcessOptions {
   readonly clock?: Clock;
@@ -40,7 +42,11 @@ export class ServerProcess {
     );
     writeFileSync(
       tokenFile,
-      [`${benchToken},bench,bench,"system:masters"\n`, ...neighbours].join(""),
+      [
+        `${benchToken},bench,bench,"system:masters"\n`,
+        `${memberToken},${memberToken},${memberToken}\n`,
+        ...neighbours,
+      ].join(""),
     );
     const startedAt = clock.monotonic();
     const args = flags(directory, tokenFile);

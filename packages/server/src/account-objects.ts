@@ -9,14 +9,16 @@ import type { WatchCache } from "./watch-cache/index.ts";
 
 export function accountObjects(registry: Registry, watchCache: WatchCache): AccountObjects {
   return {
-    find(resource, address) {
+    place(resource, address) {
       const definition = resource === "secrets" ? secrets : serviceAccounts;
       const key = registry.key(definition, address);
-      const entry = watchCache.peek(key);
-      if (entry !== undefined) return stateOf(entry);
-      return translating({ resource: definition }, () =>
-        watchCache.get(key, { kind: "latest" }, uncancelled),
-      ).then((found) => (found === undefined ? undefined : stateOf(found)));
+      return () => {
+        const entry = watchCache.peek(key);
+        if (entry !== undefined) return stateOf(entry);
+        return translating({ resource: definition }, () =>
+          watchCache.get(key, { kind: "latest" }, uncancelled),
+        ).then((found) => (found === undefined ? undefined : stateOf(found)));
+      };
     },
   };
 }

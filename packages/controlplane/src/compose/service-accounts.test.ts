@@ -38,9 +38,9 @@ describe("the keys of service accounts", () => {
       expirationSeconds: 600,
     }).token;
   const accepts = (accounts: ServiceAccounts, token: string): boolean => {
-    const find = () => ({ uid: "u", deletedAt: undefined, token: undefined });
+    const place = () => () => ({ uid: "u", deletedAt: undefined, token: undefined });
     try {
-      const user = accounts.authenticator({ find }).authenticateToken(token);
+      const user = accounts.authenticator({ place }).authenticateToken(token);
       return (user as UserInfo | undefined) !== undefined;
     } catch (error) {
       if (isAuthenticationError(error)) return false;

@@ -11,6 +11,7 @@ import { type Condition, findCondition, type KubernetesObject } from "@kcp-ts/sd
 import { deployments, eventually, untilCondition } from "./fixture.ts";
 import {
   configMaps,
+  countReady,
   EndpointRecord,
   endpointSlices,
   exportCondition,
@@ -90,6 +91,77 @@ describe("a Service over two clusters", () => {
         assert.equal((await inside.resource(serviceImports).list()).items.length, 0);
       }
     });
+  });
+
+  it("has one name in all of them for the endpoints of all, where it asks for that", async (t) => {
+    const stage = await stageWith(t, ...both);
+    const { client } = stage.plane;
+    await stage.deploy(4);
+    const annotate = (value: string | null) =>
+      client.resource(services).patch(web, {
+        type: "merge",
+        patch: { metadata: { annotations: { "workloads.kcp.io/clusterset": value } } },
+      });
+    await annotate("true");
+    const derived = { namespace, name: "web-clusterset" };
+    // As kube-proxy and DNS see it: the Service, and the slices that name it.
+    const behind = async (name: string) => {
+      const inside = stage.physical(name).client;
+      const { items } = await inside.resource(services).list();
+      const found = items.find(({ metadata }) => metadata.name === derived.name);
+      const labelSelector = `kubernetes.io/service-name=${derived.name}`;
+      const slices = await inside.resource(endpointSlices).list({ labelSelector });
+      const spec = found?.["spec"] as
+        | { readonly selector?: object; readonly ports?: readonly { readonly port: number }[] }
+        | undefined;
+      return { spec, ready: countReady(slices.items) };
+    };
+    const all = { "us-east1": 2, "us-west1": 2 };
+    for (const name of both)
+      await eventually(async () => {
+        const { spec, ready } = await behind(name);
+        assert.deepEqual(ready, all);
+        assert.equal(spec?.selector, undefined);
+        assert.deepEqual(
+          spec?.ports?.map(({ port }) => port),
+          [80],
+        );
+      });
+    // Session affinity is that of the Service.
+    const sticky = { spec: { sessionAffinity: "ClientIP" } };
+    await client.resource(services).patch(web, { type: "merge", patch: sticky });
+    await eventually(async () => {
+      const { spec } = await client.resource(services).get(derived);
+      assert.equal((spec as { sessionAffinity?: string }).sessionAffinity, "ClientIP");
+    });
+    // Who deletes it without saying so on the Service has it again.
+    const { metadata } = await client.resource(services).get(derived);
+    await client.resource(services).delete(derived);
+    await eventually(async () => {
+      const again = await client.resource(services).find(derived);
+      assert.ok(again !== undefined && again.metadata.uid !== metadata.uid);
+    });
+    for (const name of both)
+      await eventually(async () => assert.deepEqual((await behind(name)).ready, all));
+    // It is not exported in its turn.
+    assert.equal(await exportOf(client, derived.name), undefined);
+    await annotate(null);
+    await eventually(async () => {
+      assert.equal(await client.resource(services).find(derived), undefined);
+      for (const name of both) assert.deepEqual(await behind(name), { spec: undefined, ready: {} });
+      assert.deepEqual(await readyBySource(client), all);
+    });
+    // A Service of somebody's that has the name is left alone, and it is said.
+    await client.resource(services).create(service(derived.name, { selector: { app: "other" } }));
+    await annotate("true");
+    await eventually(async () => {
+      const ready = await exportCondition(client, "Ready");
+      assert.deepEqual([ready?.status, ready?.reason], ["False", "Failed"]);
+      assert.match(ready?.message ?? "", /Service web-clusterset exists and was not made/);
+    });
+    const { spec } = await client.resource(services).get(derived);
+    assert.deepEqual((spec as { selector?: object }).selector, { app: "other" });
+    assert.deepEqual(await readyBySource(client), all);
   });
 
   it("loses the endpoints of a lost cluster, and has them again when it is back", async (t) => {

@@ -143,6 +143,8 @@ export const skipDefaultObjectsAnnotation = "workload.kcp.io/skip-default-object
 
 /** On Services, "false": it is not exported though the workload behind it is in several clusters. */
 export const exportAnnotation = "workloads.kcp.io/export";
+/** On Services, "true": in clusters, a Service `<name>-clusterset` has the endpoints of all of them behind it. */
+export const clustersetAnnotation = "workloads.kcp.io/clusterset";
 /** On what follows others (Services their Pods, ConfigMaps what refers to them): the SyncTargets that it was assigned to for that. Assignments that are not in it are people's. */
 export const followsAnnotation = "workloads.kcp.io/follows";
 
@@ -189,6 +191,8 @@ export function openedAnnotation(target: string): string {
 
 /** On workloads and namespaces, "true": Pods talk to their logical cluster. On Secrets, "true": by these they do. */
 export const apiAccessLabel = "workloads.kcp.io/api-access";
+/** On workloads and namespaces with that label, an IPv4 address: there `kubernetes.default.svc` is found in their Pods. */
+export const apiAddressLabel = "workloads.kcp.io/api-address";
 
 /** On leaf ingresses: the coordinates of their root. */
 export const ingressOwnedByClusterLabel = "ingress.kcp.dev/owned-by-cluster";

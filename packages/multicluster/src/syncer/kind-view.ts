@@ -46,6 +46,8 @@ export interface KindViewOptions {
   readonly signal: AbortSignal;
   /** Something about the object has changed on one of the sides. */
   readonly onChange: (key: ObjectKey) => void;
+  /** One of the sides tells of changes again as they happen, so it can be reached. */
+  readonly onResumed: () => void;
 }
 
 export class KindView {
@@ -98,6 +100,7 @@ export class KindView {
       added: (object) => this.#toldDownstream(object),
       updated: (object) => this.#toldDownstream(object),
       deleted: (object, { finalStateUnknown }) => this.#goneDownstream(object, finalStateUnknown),
+      resumed: options.onResumed,
     });
     this.#upstream = this.#open({
       changed: (key) => {
@@ -112,6 +115,7 @@ export class KindView {
       },
       // Copies whose originals are gone are only known from the other side.
       replaced: () => this.requeueDownstream(),
+      resumed: options.onResumed,
     });
   }
 
@@ -132,8 +136,8 @@ export class KindView {
   }
 
   async run(): Promise<void> {
-    const { signal, onChange, context } = this.#options;
-    for (const key of this.#upstream.keys()) if (this.serves(key.cluster)) onChange(key);
+    const { signal, context } = this.#options;
+    this.#requeueUpstream();
     const { downstream, clock, random, onError } = context;
     const audited = {
       informer: this.#downstream,
@@ -285,6 +289,17 @@ export class KindView {
       namespace: namespaced ? at.namespace : "",
       name: isNamedByCluster(policy) ? copyName(name, context.nameIn(cluster)) : name,
     };
+  }
+
+  /** All that is known of either side. */
+  requeue(): void {
+    this.#requeueUpstream();
+    this.requeueDownstream();
+  }
+
+  #requeueUpstream(): void {
+    for (const key of this.#upstream.keys())
+      if (this.serves(key.cluster)) this.#options.onChange(key);
   }
 
   /** All that is in the cluster, or in one namespace of it. */

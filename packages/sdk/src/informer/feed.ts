@@ -87,6 +87,7 @@ export class Feed<Object extends KubernetesObject, Cached> implements Feeding {
       synced: async (resourceVersion) => {
         await this.#replace(next, signal);
         tell({ type: "synced", resourceVersion });
+        this.#resumed();
       },
       changes: (events) => this.#applyAll(events, tell),
     });
@@ -96,7 +97,12 @@ export class Feed<Object extends KubernetesObject, Cached> implements Feeding {
   async watch(options: FollowOptions & { readonly resourceVersion: string }): Promise<void> {
     const { signal, tell, resourceVersion } = options;
     const changes = (events: readonly WatchEvent<Object>[]) => this.#applyAll(events, tell);
-    await this.#reader.watch({ signal, resourceVersion, changes });
+    const onOpen = () => this.#resumed();
+    await this.#reader.watch({ signal, resourceVersion, changes, onOpen });
+  }
+
+  #resumed(): void {
+    this.#options.handlers.tellAll((one) => one.resumed?.());
   }
 
   takeCount(): number {

@@ -45,7 +45,7 @@ const gateWith = (cacheEntriesMax: number) => {
     issuers: audiences,
     audiences,
     keys: () => keys,
-    objects: { find: () => ({ uid: "u", deletedAt: undefined, token: undefined }) },
+    objects: { place: () => () => ({ uid: "u", deletedAt: undefined, token: undefined }) },
     clock: systemClock,
     cacheEntriesMax,
   });

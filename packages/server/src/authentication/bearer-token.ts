@@ -10,12 +10,14 @@ import type {
 import { AuthenticationError } from "./errors.ts";
 import { firstOf } from "./first-of.ts";
 import { RecentTexts } from "./recent-texts.ts";
+import { WhoKnewIt } from "./who-knew-it.ts";
 
 /** Signed tokens with many groups reach a few KiB; a header as a whole is limited by Node to 16 KiB. */
 export const tokenLengthMax = 16 * 1024;
 
 export class BearerTokenAuthenticator implements Authenticator {
   readonly #tokens: readonly TokenAuthenticator[];
+  readonly #known: WhoKnewIt;
   readonly #audiences: readonly string[];
   /** The tokens of headers: the same text each time, whose hash the engine knows by then. */
   readonly #recent = new RecentTexts<string>();
@@ -23,6 +25,7 @@ export class BearerTokenAuthenticator implements Authenticator {
   /** `audiences` are this server's own: whom tokens are meant for that say nothing of it. */
   constructor(tokens: readonly TokenAuthenticator[], audiences: readonly string[] = []) {
     this.#tokens = tokens;
+    this.#known = new WhoKnewIt(tokens);
     this.#audiences = audiences;
   }
 
@@ -32,7 +35,7 @@ export class BearerTokenAuthenticator implements Authenticator {
     const token = recent ?? parseBearerToken(authorization);
     if (token === undefined) return undefined;
     if (recent === undefined) checkLength(token);
-    const user = firstOf(this.#tokens, (each) => each.authenticateToken(token));
+    const user = this.#known.authenticateToken(token);
     if (user instanceof Promise) return user.then(known);
     if (recent === undefined && user !== undefined) this.#recent.keep(authorization, token);
     return known(user);

@@ -70,7 +70,11 @@ export {
 } from "./oidc/issuer-keys.ts";
 export { issuerOfFlags, type JwtIssuer, type OidcFlags } from "./oidc/jwt-issuer.ts";
 export { RequestAuthenticator, type RequestAuthenticatorOptions } from "./request-authenticator.ts";
-export type { AccountObject, AccountObjects } from "./service-accounts/account-objects.ts";
+export type {
+  AccountObject,
+  AccountObjects,
+  AccountPlace,
+} from "./service-accounts/account-objects.ts";
 export { homeOfAccount } from "./service-accounts/home-of-account.ts";
 export {
   IssuerDocuments,

@@ -1,27 +1,27 @@
 /** Token authenticators that are replaced as a whole while the server runs. */
 import type { UserInfo } from "../request/index.ts";
 import type { MaybePromise, TokenAuthenticator, TokenIdentity } from "./authenticator.ts";
-import { firstOf } from "./first-of.ts";
+import { WhoKnewIt } from "./who-knew-it.ts";
 
 export class SwitchedTokens implements TokenAuthenticator {
-  #current: readonly TokenAuthenticator[];
+  #current: WhoKnewIt;
 
   constructor(tokens: readonly TokenAuthenticator[]) {
-    this.#current = tokens;
+    this.#current = new WhoKnewIt(tokens);
   }
 
   switchTo(tokens: readonly TokenAuthenticator[]): void {
-    this.#current = tokens;
+    this.#current = new WhoKnewIt(tokens);
   }
 
   authenticateToken(token: string): MaybePromise<UserInfo | undefined> {
-    return firstOf(this.#current, (each) => each.authenticateToken(token));
+    return this.#current.authenticateToken(token);
   }
 
   reviewToken(
     token: string,
     audiences: readonly string[],
   ): MaybePromise<TokenIdentity | undefined> {
-    return firstOf(this.#current, (each) => each.reviewToken?.(token, audiences));
+    return this.#current.reviewToken(token, audiences);
   }
 }

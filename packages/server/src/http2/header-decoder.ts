@@ -1,7 +1,8 @@
 /**
  * Reads header blocks (HPACK, RFC 7541) with the table that both ends of a connection keep in step.
  *
- * A field is checked once, when its text arrives; what comes by number later is the same object again.
+ * A field is checked once, when its text arrives; what comes by number later is the same object again. So is what a client never wants in the
+ * table and sends with every request, which is how many of them send tokens.
  */
 import { decodeHuffman } from "./huffman.ts";
 import { ConnectionError, errorCode, fieldOverheadBytes } from "./protocol.ts";
@@ -20,6 +21,9 @@ export interface HeaderField {
 /** What we let the peer's table hold: the protocol's default, which we never change. */
 export const decoderTableBytesMax = 4096;
 
+/** The longest literal that is remembered, as it is sent. Tokens of service accounts have less than a thousand bytes. */
+export const rememberedLiteralBytesMax = 4096;
+
 /** RFC 9113, 8.2.1: names in lower case; values without line ends, and without spaces around them. */
 const namePattern = /^:?[!#$%&'*+\-.^_`|~0-9a-z]+$/;
 const badValuePattern = /[\0\r\n]|^[ \t]|[ \t]$/;
@@ -34,6 +38,7 @@ export class HeaderDecoder {
   #block: Buffer = Buffer.alloc(0);
   #at = 0;
   #end = 0;
+  #remembered: RememberedLiteral | undefined;
 
   /** Hands each field of the block to `take`; throws a ConnectionError when the block makes no sense. */
   decode(block: Buffer, take: (field: HeaderField) => void): void {
@@ -45,7 +50,8 @@ export class HeaderDecoder {
       const byte = block[this.#at] as number;
       if (byte >= 0x80) take(this.#field(this.#integer(7)));
       else if (byte >= 0x40) take(this.#keep(this.#literal(6)));
-      else if (byte < 0x20) take(this.#literal(4));
+      else if (byte < 0x10) take(this.#literal(4));
+      else if (byte < 0x20) take(this.#neverKept());
       else if (isFirst) {
         // Sizes may change between blocks only; there may be two changes.
         this.#resize(this.#integer(5));
@@ -65,9 +71,40 @@ export class HeaderDecoder {
   }
 
   #literal(prefixBits: number): HeaderField {
-    const index = this.#integer(prefixBits);
+    return this.#literalOf(this.#integer(prefixBits));
+  }
+
+  #literalOf(index: number): HeaderField {
     const name = index === 0 ? this.#string() : this.#field(index).name;
     return field(name, this.#string());
+  }
+
+  /**
+   * A token that comes again is the text that it was: its code is not read, and its hash not computed anew. How long the comparison takes
+   * is no way to guess it: a guess takes the place of what it was compared with.
+   */
+  #neverKept(): HeaderField {
+    const from = this.#at;
+    const known = this.#remembered;
+    if (known !== undefined) {
+      const to = from + known.bytes.length;
+      if (to <= this.#end && this.#block.compare(known.bytes, 0, undefined, from, to) === 0) {
+        this.#at = to;
+        return known.field;
+      }
+    }
+    const index = this.#integer(4);
+    const found = this.#literalOf(index);
+    const length = this.#at - from;
+    // Numbers beyond the static table are of what is in the table now.
+    const isLasting = index <= staticFields.length;
+    if (isLasting && length >= rememberedLiteralBytesMin && length <= rememberedLiteralBytesMax) {
+      this.#remembered = {
+        bytes: Buffer.from(this.#block.subarray(from, this.#at)),
+        field: found,
+      };
+    }
+    return found;
   }
 
   #keep(added: HeaderField): HeaderField {
@@ -118,6 +155,15 @@ export class HeaderDecoder {
     return this.#block[this.#at++] as number;
   }
 }
+
+interface RememberedLiteral {
+  /** All of it: the number of its name, its code, its length and its text. */
+  readonly bytes: Buffer;
+  readonly field: HeaderField;
+}
+
+/** Shorter ones are as soon read as compared. */
+const rememberedLiteralBytesMin = 32;
 
 function field(name: string, value: string): HeaderField {
   const isValid = namePattern.test(name) && !badValuePattern.test(value);

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import fc from "fast-check";
-import { HeaderDecoder } from "./header-decoder.ts";
+import { HeaderDecoder, type HeaderField, rememberedLiteralBytesMax } from "./header-decoder.ts";
 import { HeaderEncoder } from "./header-encoder.ts";
 
 const decoded = (decoder: HeaderDecoder, bytes: Buffer): [string, string][] => {
@@ -61,6 +61,104 @@ describe("the examples of RFC 7541, appendix C", () => {
     assert.deepEqual(read("100870617373776f726406736563726574"), [["password", "secret"]]);
   });
 });
+
+describe("a literal that is never to be kept and comes again", () => {
+  const token = "t".repeat(200);
+  const literal = (index: number, value: string) =>
+    Buffer.concat([neverKept(index), lengthOf(value.length), Buffer.from(value, "latin1")]);
+  const fieldsOf = (decoder: HeaderDecoder, ...blocks: Buffer[]) => {
+    const fields: HeaderField[] = [];
+    decoder.decode(Buffer.concat(blocks), (field) => fields.push(field));
+    return fields;
+  };
+
+  it("is the same object, so that its text is read, checked and hashed once", () => {
+    const decoder = new HeaderDecoder();
+    const [first] = fieldsOf(decoder, literal(authorization, token));
+    const [again] = fieldsOf(decoder, literal(authorization, token));
+    assert.equal(again, first);
+    assert.equal(first?.value, token);
+  });
+
+  it("is another as soon as one byte, its length or its name is another", () => {
+    const decoder = new HeaderDecoder();
+    for (const [index, value] of [
+      [authorization, token],
+      [authorization, `${token.slice(1)}u`],
+      [authorization, `u${token.slice(1)}`],
+      [authorization, token.slice(1)],
+      [authorization, `${token}t`],
+      [cookie, `${token}t`],
+      [authorization, ""],
+    ] as const) {
+      const [field] = fieldsOf(decoder, literal(index, value));
+      assert.equal(field?.name, index === cookie ? "cookie" : "authorization");
+      assert.equal(field?.value, value);
+    }
+  });
+
+  it("is not taken for the same bytes in another code", () => {
+    // The first byte of 0x1f 0x1f … is no text that Huffman's code has for "\x1f\x1f…".
+    const bytes = Buffer.alloc(40, 0x1f);
+    const asText = Buffer.concat([neverKept(authorization), Buffer.from([40]), bytes]);
+    const asHuffman = Buffer.concat([neverKept(authorization), Buffer.from([0x80 | 40]), bytes]);
+    const decoder = new HeaderDecoder();
+    const [text] = fieldsOf(decoder, asText);
+    assert.equal(text?.value, "\x1f".repeat(40));
+    const [huffman] = fieldsOf(decoder, asHuffman);
+    assert.equal(huffman?.value.startsWith("a"), true);
+    assert.equal(fieldsOf(decoder, asText)[0]?.value, "\x1f".repeat(40));
+  });
+
+  it("is not taken for one whose name had the same number in another state of the table", () => {
+    const decoder = new HeaderDecoder();
+    const firstOfTable = 62;
+    const named = (name: string) =>
+      Buffer.concat([Buffer.from([0x40, name.length]), Buffer.from(name), Buffer.from([1, 0x31])]);
+    fieldsOf(decoder, named("x-first"));
+    assert.equal(fieldsOf(decoder, literal(firstOfTable, token))[0]?.name, "x-first");
+    fieldsOf(decoder, named("x-second"));
+    assert.equal(fieldsOf(decoder, literal(firstOfTable, token))[0]?.name, "x-second");
+  });
+
+  it("holds on to a copy, not to the buffer that it came in", () => {
+    const decoder = new HeaderDecoder();
+    const block = literal(authorization, token);
+    fieldsOf(decoder, block);
+    block.fill(0x75, 5);
+    assert.equal(fieldsOf(decoder, block)[0]?.value.endsWith("uuu"), true);
+    assert.equal(fieldsOf(decoder, literal(authorization, token))[0]?.value, token);
+  });
+
+  it("is not remembered beyond a size, or by another connection", () => {
+    const decoder = new HeaderDecoder();
+    const long = "l".repeat(rememberedLiteralBytesMax + 1);
+    const [first] = fieldsOf(decoder, literal(authorization, long));
+    const [again] = fieldsOf(decoder, literal(authorization, long));
+    assert.notEqual(again, first);
+    assert.equal(again?.value, long);
+    const [other] = fieldsOf(new HeaderDecoder(), literal(authorization, token));
+    assert.notEqual(fieldsOf(decoder, literal(authorization, token))[0], other);
+  });
+});
+
+/** Of the static table. */
+const authorization = 23;
+const cookie = 32;
+
+/** The first byte or two of a literal that is never to be kept, with the name of that number. */
+function neverKept(index: number): Buffer {
+  return Buffer.from([0x1f, index - 15]);
+}
+
+/** Of a string as it is. */
+function lengthOf(length: number): Buffer {
+  if (length < 127) return Buffer.from([length]);
+  const bytes = [127];
+  let left = length - 127;
+  for (; left >= 128; left >>= 7) bytes.push(0x80 | (left & 0x7f));
+  return Buffer.from([...bytes, left]);
+}
 
 describe("what the encoder writes, the decoder reads", () => {
   const name = fc.stringMatching(/^[a-z][a-z0-9-]{0,30}$/);

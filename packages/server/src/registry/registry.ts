@@ -124,7 +124,7 @@ export class Registry {
     draft: Draft,
     options: WriteOptions,
   ): Promise<Written> {
-    const context = { ...this.#options, user: options.user };
+    const context = { user: options.user, ...this.#options };
     const ahead = definition.strategy.judgeAhead?.(draft, undefined);
     if (ahead !== undefined) await ahead;
     const rests = ahead !== undefined || options.isLarge === true;
@@ -146,15 +146,16 @@ export class Registry {
       if (rests) await otherWork();
       const pending = options.validate(object, undefined);
       if (pending !== undefined) await pending;
-      const companions = options.isDryRun
-        ? undefined
-        : await definition.companions?.make(object, address.cluster, options.user);
+      const companions =
+        options.isDryRun || definition.companions === undefined
+          ? undefined
+          : await definition.companions.make(object, address.cluster, options.user);
       const written = await this.#insert(definition, { ...address, name }, object, options);
       if (written !== undefined) {
         companions?.keep();
         return written;
       }
-      await companions?.discard();
+      if (companions !== undefined) await companions.discard();
       const isGenerated =
         (draft["metadata"] as Draft)["name"] === undefined ||
         (draft["metadata"] as Draft)["name"] === "";
@@ -277,7 +278,8 @@ export class Registry {
     { isDryRun, signal, isLarge = false }: WriteOptions,
   ): Promise<Written | undefined> {
     const key = this.key(definition, address);
-    const value = encodeObject(await storedForm(definition, object));
+    const form = storedForm(definition, object);
+    const value = encodeObject(form instanceof Promise ? await form : form);
     if (isLarge) await otherWork();
     if (isDryRun) {
       if ((await this.#read(definition, key, signal)) !== undefined) return undefined;
@@ -292,8 +294,13 @@ export class Registry {
         await pending;
       }
     }
-    const revision = await this.#commit(definition, { key, value, expected: "absent" }, signal);
-    if (revision === undefined) return undefined;
+    let revision: Revision;
+    try {
+      const write: Write = { key, value, expected: "absent" };
+      revision = await this.#options.storage.commit(write, { signal });
+    } catch (error) {
+      return overtaken(definition, error);
+    }
     return {
       entry: { key, value, createdAt: revision, modifiedAt: revision },
       isStored: true,
@@ -336,8 +343,7 @@ export class Registry {
     try {
       return await this.#options.storage.commit(write, { signal });
     } catch (error) {
-      if (isStorageError(error, "conflict")) return undefined;
-      throw fromStorageError(error, { resource: definition });
+      return overtaken(definition, error);
     }
   }
 
@@ -363,6 +369,12 @@ export class Registry {
     if (metadata?.["deletionTimestamp"] === undefined) return exists;
     return statusError.terminating(definition, address.name);
   }
+}
+
+/** Nothing, when a commit failed because somebody else was faster; throws what else was wrong. */
+function overtaken(definition: ResourceDefinition, error: unknown): undefined {
+  if (isStorageError(error, "conflict")) return undefined;
+  throw fromStorageError(error, { resource: definition });
 }
 
 function storedForm({ form }: ResourceDefinition, object: JsonObject): MaybePromise<JsonObject> {

@@ -69,10 +69,19 @@ export const systemWriteOptions = {
 
 const logicalClusterPrefix = resourcePrefix(collectionKeyOf(logicalClusters));
 
-/** Asked for with nearly every request, so it is put together without looking at the parts; names of clusters need no encoding. */
+/**
+ * Asked for with nearly every request, so it is put together without looking at the parts (names of clusters need no encoding), and it is the same
+ * text, whose hash is known, as long as the same cluster is asked for.
+ */
 export function logicalClusterKey(cluster: ClusterName): StorageKey {
-  return `${logicalClusterPrefix}${cluster}//${logicalClusterName}` as StorageKey;
+  if (cluster !== last.cluster) {
+    last.cluster = cluster;
+    last.key = `${logicalClusterPrefix}${cluster}//${logicalClusterName}` as StorageKey;
+  }
+  return last.key;
 }
+
+const last = { cluster: "" as ClusterName, key: "" as StorageKey };
 
 export const shardKey: StorageKey = objectKey({
   ...collectionKeyOf(shards),

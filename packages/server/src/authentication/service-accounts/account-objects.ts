@@ -4,18 +4,21 @@ import type { MaybePromise } from "../authenticator.ts";
 
 export interface AccountObjects {
   /**
-   * The newest state of an object, or undefined when there is none. Without a promise when it is in memory: it is asked on every request
-   * that comes with a service account's token.
+   * Where an object is, or would be. Found once for a token and asked on every request that comes with it, so that nothing is worked out twice
+   * and nothing is believed for longer than one look.
    */
-  find(
+  place(
     resource: "serviceaccounts" | "secrets",
     address: {
       readonly cluster: ClusterName;
       readonly namespace: string;
       readonly name: string;
     },
-  ): MaybePromise<AccountObject | undefined>;
+  ): AccountPlace;
 }
+
+/** The newest state of what is there, or undefined when there is nothing. Without a promise when it is in memory. */
+export type AccountPlace = () => MaybePromise<AccountObject | undefined>;
 
 export interface AccountObject {
   readonly uid: string;

@@ -61,11 +61,13 @@ class World {
     audiences: [issuer, "second"],
     keys: () => this.keys,
     objects: {
-      find: (resource, { cluster, namespace, name }) => {
-        this.lookups++;
-        const found = this.objects.get([resource, cluster, namespace, name].join("/"));
-        return this.isSlow ? Promise.resolve(found) : found;
-      },
+      place:
+        (resource, { cluster, namespace, name }) =>
+        () => {
+          this.lookups++;
+          const found = this.objects.get([resource, cluster, namespace, name].join("/"));
+          return this.isSlow ? Promise.resolve(found) : found;
+        },
     },
     clock: this.clock,
     cacheEntriesMax: 3,

@@ -19,7 +19,7 @@ import { AuthenticationError } from "../errors.ts";
 import { isSignedBy, parseJsonWebToken } from "../jwt/json-web-token.ts";
 import type { VerificationKey } from "../jwt/keys.ts";
 import { RecentTexts } from "../recent-texts.ts";
-import type { AccountObject, AccountObjects } from "./account-objects.ts";
+import type { AccountObject, AccountObjects, AccountPlace } from "./account-objects.ts";
 import {
   type BoundClaims,
   legacyIssuer,
@@ -57,6 +57,10 @@ interface Verified {
   readonly keys: readonly VerificationKey[];
   readonly claims: BoundClaims | SecretClaims;
   readonly user: UserInfo;
+  readonly account: AccountPlace;
+  /** Of the Secret that it is of, or bound to. */
+  readonly secret: AccountPlace | undefined;
+  readonly isMeantForUs: boolean;
   /** Until when the account is believed to exist without a look. */
   trustedUntil: number;
 }
@@ -75,13 +79,12 @@ export class ServiceAccountAuthenticator implements TokenAuthenticator {
   }
 
   authenticateToken(token: string): MaybePromise<UserInfo | undefined> {
-    const verified = this.#verify(token);
+    const now = this.#options.clock.now();
+    const verified = this.#verify(token, now);
     if (verified === undefined) return undefined;
-    const { audiences } = this.#options;
-    if (this.#meantFor(verified.claims, audiences).length === 0) {
-      throw this.#meantForOthers(verified.claims, audiences);
-    }
-    const alive = this.#checkAlive(verified, token);
+    if (!verified.isMeantForUs)
+      throw this.#meantForOthers(verified.claims, this.#options.audiences);
+    const alive = this.#checkAlive(verified, token, now);
     return alive === undefined ? verified.user : alive.then(() => verified.user);
   }
 
@@ -89,23 +92,24 @@ export class ServiceAccountAuthenticator implements TokenAuthenticator {
     token: string,
     audiences: readonly string[],
   ): MaybePromise<TokenIdentity | undefined> {
-    const verified = this.#verify(token);
+    const now = this.#options.clock.now();
+    const verified = this.#verify(token, now);
     if (verified === undefined) return undefined;
     const found = this.#meantFor(verified.claims, audiences);
     if (found.length === 0) throw this.#meantForOthers(verified.claims, audiences);
     const identity = { user: verified.user, audiences: found };
-    const alive = this.#checkAlive(verified, token);
+    const alive = this.#checkAlive(verified, token, now);
     return alive === undefined ? identity : alive.then(() => identity);
   }
 
   /** Undefined when it is none of ours. */
-  #verify(token: string): Verified | undefined {
+  #verify(token: string, now: number): Verified | undefined {
     // All of ours begin with `{"` in base64; what does not is not worth a hash.
     if (!token.startsWith("eyJ")) return undefined;
     const keys = this.#options.keys();
     const recent = this.#recent.get(token);
     if (recent?.keys === keys) {
-      this.#checkTime(recent.claims);
+      this.#checkTime(recent.claims, now);
       return recent;
     }
     const key = hash("sha256", token, "base64url");
@@ -114,7 +118,7 @@ export class ServiceAccountAuthenticator implements TokenAuthenticator {
       verified = this.#read(token, keys);
       if (verified === undefined) return undefined;
     }
-    this.#checkTime(verified.claims);
+    this.#checkTime(verified.claims, now);
     this.#verified.delete(key);
     this.#verified.set(key, verified);
     if (this.#verified.size > this.#cacheEntriesMax) {
@@ -134,12 +138,20 @@ export class ServiceAccountAuthenticator implements TokenAuthenticator {
     if (!isSignedBy(token, keys)) throw refusal("its signature is not right");
     const claims = isLegacy ? readSecretClaims(token.claims) : readBoundClaims(token.claims);
     if (claims === undefined) throw refusal("its claims are not those of a service account");
-    return { keys, claims, user: userOf(claims), trustedUntil: 0 };
+    const { objects, audiences } = this.#options;
+    const { account } = claims;
+    const secret = claims.kind === "secret" ? claims.secretName : claims.secret?.name;
+    return {
+      ...{ keys, claims, user: userOf(claims), trustedUntil: 0 },
+      account: objects.place("serviceaccounts", account),
+      secret:
+        secret === undefined ? undefined : objects.place("secrets", { ...account, name: secret }),
+      isMeantForUs: this.#meantFor(claims, audiences).length > 0,
+    };
   }
 
-  #checkTime(claims: BoundClaims | SecretClaims): void {
+  #checkTime(claims: BoundClaims | SecretClaims, now: number): void {
     if (claims.kind === "secret") return;
-    const now = this.#options.clock.now();
     if (now >= claims.expiresAt * 1000) throw refusal("it has expired");
     if (now + clockSkewMs < claims.notBefore * 1000) throw refusal("it is not valid yet");
   }
@@ -167,39 +179,37 @@ export class ServiceAccountAuthenticator implements TokenAuthenticator {
   }
 
   /** Throws, now or later, unless the account and what the token is bound to are there. */
-  #checkAlive(verified: Verified, token: string): Promise<void> | undefined {
-    const { clock } = this.#options;
-    if (verified.trustedUntil > clock.now()) return undefined;
-    const pending = this.#checkAccount(verified.claims, token);
+  #checkAlive(verified: Verified, token: string, now: number): Promise<void> | undefined {
+    if (verified.trustedUntil > now) return undefined;
+    const pending = this.#checkAccount(verified, token);
     return pending?.then(() => {
-      verified.trustedUntil = clock.now() + accountTrustMs;
+      verified.trustedUntil = this.#options.clock.now() + accountTrustMs;
     });
   }
 
-  #checkAccount(claims: BoundClaims | SecretClaims, token: string): Promise<void> | undefined {
-    const { account } = claims;
-    const found = this.#options.objects.find("serviceaccounts", account);
+  #checkAccount(verified: Verified, token: string): Promise<void> | undefined {
+    const { uid } = verified.claims.account;
+    const found = verified.account();
     if (found instanceof Promise) {
       return found.then((resolved) => {
-        this.#checkObject(resolved, account.uid);
-        return this.#checkSecret(claims, token);
+        this.#checkObject(resolved, uid);
+        return this.#checkSecret(verified, token);
       });
     }
-    this.#checkObject(found, account.uid);
-    return this.#checkSecret(claims, token);
+    this.#checkObject(found, uid);
+    return this.#checkSecret(verified, token);
   }
 
-  #checkSecret(claims: BoundClaims | SecretClaims, token: string): Promise<void> | undefined {
-    const name = claims.kind === "secret" ? claims.secretName : claims.secret?.name;
-    if (name === undefined) return undefined;
-    const check = (secret: AccountObject | undefined) => {
+  #checkSecret({ claims, secret }: Verified, token: string): Promise<void> | undefined {
+    if (secret === undefined) return undefined;
+    const check = (found: AccountObject | undefined) => {
       const uid = claims.kind === "bound" ? claims.secret?.uid : undefined;
-      this.#checkObject(secret, uid);
-      if (claims.kind === "secret" && secret?.token !== token) {
+      this.#checkObject(found, uid);
+      if (claims.kind === "secret" && found?.token !== token) {
         throw refusal("its secret holds another token");
       }
     };
-    const found = this.#options.objects.find("secrets", { ...claims.account, name });
+    const found = secret();
     if (found instanceof Promise) return found.then(check);
     check(found);
     return undefined;

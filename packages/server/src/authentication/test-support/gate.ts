@@ -67,7 +67,12 @@ export class Gate {
       issuers: [own],
       audiences: [own],
       keys: () => keys,
-      objects: { find: (resource, { name }) => this.objects.get(`${resource}/${name}`) },
+      objects: {
+        place:
+          (resource, { name }) =>
+          () =>
+            this.objects.get(`${resource}/${name}`),
+      },
       clock,
     });
     const issuers = new IssuerAuthenticator({

@@ -13,7 +13,13 @@ import {
 } from "@kcp-ts/machinery/selectors";
 import { readRules, ruleObject } from "./policy-rule.ts";
 import { RuleSet } from "./rule-set.ts";
-import { type Binding, type RoleRef, readBinding, SubjectIndex } from "./subject-index.ts";
+import {
+  type Binding,
+  type RoleRef,
+  type RoleSource,
+  readBinding,
+  SubjectIndex,
+} from "./subject-index.ts";
 
 export type PolicyResource = "roles" | "clusterroles" | "rolebindings" | "clusterrolebindings";
 
@@ -49,7 +55,7 @@ interface Namespace {
   readonly subjects: SubjectIndex;
 }
 
-export class ClusterPolicy {
+export class ClusterPolicy implements RoleSource {
   readonly #base: ClusterPolicy | undefined;
   readonly #clusterRoles = new Map<string, RoleRecord>();
   readonly #clusterBindings = new Map<string, Binding>();
@@ -59,9 +65,15 @@ export class ClusterPolicy {
   readonly #gathered = new Map<string, readonly RuleSet[]>();
   #sorted: readonly RoleRecord[] | undefined;
   #comparisonsLeft = gatheringComparisonsMax;
+  #version = 0;
 
   constructor(base?: ClusterPolicy) {
     this.#base = base;
+  }
+
+  /** Another one after every change of it, or of what it stands on. */
+  get version(): number {
+    return this.#base === undefined ? this.#version : this.#version + this.#base.version;
   }
 
   put({ resource, namespace, name }: PolicyKey, object: JsonObject): void {
@@ -88,6 +100,7 @@ export class ClusterPolicy {
   }
 
   remove({ resource, namespace, name }: PolicyKey): void {
+    this.#version++;
     if (resource === "clusterroles") {
       this.#clusterRoles.delete(name);
       this.#gathered.clear();

@@ -14,7 +14,7 @@ import type { ClusterPolicy } from "./cluster-policy.ts";
 import { effectiveUsers } from "./effective-users.ts";
 import type { PolicyRule, ResourceQuestion } from "./policy-rule.ts";
 import type { RuleSet } from "./rule-set.ts";
-import type { Grant, RoleRef } from "./subject-index.ts";
+import type { Grant, RoleRef, SubjectIndex } from "./subject-index.ts";
 
 /** Where roles and bindings come from; wiring supplies it. */
 export interface PolicySource {
@@ -66,18 +66,18 @@ export class RbacAuthorizer implements Authorizer {
     const users = effectiveUsers(user, cluster);
     let left = heldRulesMax;
     for (const from of [bootstrapPolicy, policy]) {
-      const take = (_: Grant, rules: readonly RuleSet[]) => {
-        for (const set of rules) {
-          if (sets.has(set)) continue;
-          left -= set.rules.length;
-          if (left < 0) return true;
-          sets.add(set);
-        }
-        return false;
-      };
-      visit(from, users, namespace, take, (roleRef) => {
-        if (errors.size < missingRolesShownMax) errors.add(notFound(roleRef));
-      });
+      for (const grant of grantsOf(from, users, namespace)) {
+        const rules = grant.rulesIn(from);
+        if (rules !== undefined) {
+          for (const set of rules) {
+            if (sets.has(set)) continue;
+            left -= set.rules.length;
+            if (left < 0) break;
+            sets.add(set);
+          }
+        } else if (errors.size < missingRolesShownMax) errors.add(notFound(grant.binding.roleRef));
+        if (left < 0) break;
+      }
     }
     const rules = [...sets].flatMap((set) => set.rules);
     return { rules, errors: [...errors], isIncomplete: left < 0 };
@@ -107,57 +107,82 @@ function questionOf({ verb, group, resource, subresource, name }: Attributes): R
     : { verb, group, target: `${resource}/${subresource}`, anyTarget: `*/${subresource}`, name };
 }
 
+interface Question {
+  readonly policy: ClusterPolicy;
+  /** Undefined when a path is asked for. */
+  readonly asked: ResourceQuestion | undefined;
+  readonly verb: string;
+  readonly path: string;
+  missing: Set<string> | undefined;
+}
+
+/** Stands before every request: loops, because callbacks would cost as much as what they look at. */
 function decide(
   policy: ClusterPolicy,
   users: readonly UserInfo[],
   { verb, path, namespace }: Attributes,
   asked: ResourceQuestion | undefined,
 ): Decision {
-  let missing: Set<string> | undefined;
-  const grant = visit(
-    policy,
-    users,
-    asked === undefined ? "" : namespace,
-    (_, sets) => {
-      for (const set of sets) {
-        if (asked === undefined ? set.allowsPath(verb, path) : set.allowsResource(asked))
-          return true;
-      }
-      return false;
-    },
-    (roleRef) => {
-      missing ??= new Set();
-      if (missing.size < missingRolesShownMax) missing.add(notFound(roleRef));
-    },
-  );
-  if (grant !== undefined) return grant.decision;
-  return missing === undefined
+  const question: Question = { policy, asked, verb, path, missing: undefined };
+  const inNamespace =
+    asked === undefined || namespace === "" ? undefined : policy.subjectsIn(namespace);
+  for (const user of users) {
+    let grant = allowingAmong(question, policy.clusterSubjects, user);
+    if (grant === undefined && inNamespace !== undefined)
+      grant = allowingAmong(question, inNamespace, user);
+    if (grant !== undefined) return grant.decision;
+  }
+  return question.missing === undefined
     ? refused
-    : { allowed: false, reason: `RBAC: ${aggregated([...missing])}` };
+    : { allowed: false, reason: `RBAC: ${aggregated([...question.missing])}` };
 }
 
-/** Every role that one of the users has here, cluster-wide ones first, until one call returns true. */
-function visit(
+function allowingAmong(
+  question: Question,
+  subjects: SubjectIndex,
+  { username, groups }: UserInfo,
+): Grant | undefined {
+  const own = allowing(question, subjects.ofUser(username));
+  if (own !== undefined) return own;
+  for (const group of groups) {
+    const found = allowing(question, subjects.ofGroup(group));
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+function allowing(question: Question, grants: readonly Grant[]): Grant | undefined {
+  const { policy, asked, verb, path } = question;
+  for (const grant of grants) {
+    const rules = grant.rulesIn(policy);
+    if (rules === undefined) {
+      question.missing ??= new Set();
+      if (question.missing.size < missingRolesShownMax)
+        question.missing.add(notFound(grant.binding.roleRef));
+      continue;
+    }
+    for (const set of rules) {
+      if (asked === undefined ? set.allowsPath(verb, path) : set.allowsResource(asked))
+        return grant;
+    }
+  }
+  return undefined;
+}
+
+/** One for every role that one of the users has here, cluster-wide ones first. */
+function* grantsOf(
   policy: ClusterPolicy,
   users: readonly UserInfo[],
   namespace: string,
-  onRole: (grant: Grant, rules: readonly RuleSet[]) => boolean,
-  onMissing: (roleRef: RoleRef) => void,
-): Grant | undefined {
-  let found: Grant | undefined;
-  const look = (grant: Grant): boolean => {
-    const { roleRef, namespace: within } = grant.binding;
-    const rules = policy.rulesOf(roleRef, within);
-    if (rules === undefined) onMissing(roleRef);
-    else if (onRole(grant, rules)) found = grant;
-    return found !== undefined;
-  };
+): Generator<Grant> {
   const inNamespace = namespace === "" ? undefined : policy.subjectsIn(namespace);
-  for (const user of users) {
-    if (policy.clusterSubjects.find(user, look)) return found;
-    if (inNamespace?.find(user, look) === true) return found;
+  for (const { username, groups } of users) {
+    for (const subjects of [policy.clusterSubjects, inNamespace]) {
+      if (subjects === undefined) continue;
+      yield* subjects.ofUser(username);
+      for (const group of groups) yield* subjects.ofGroup(group);
+    }
   }
-  return undefined;
 }
 
 function notFound({ kind, name }: RoleRef): string {

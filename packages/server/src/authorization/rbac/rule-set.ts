@@ -14,12 +14,16 @@ export class RuleSet {
   /** Made on the first question. */
   #byResource: ReadonlyMap<string, readonly PolicyRule[]> | undefined;
   #ofPaths: readonly PolicyRule[] | undefined;
+  /** Many roles, and most of those that everybody has, are about paths alone. */
+  readonly #hasResources: boolean;
 
   constructor(rules: readonly PolicyRule[]) {
     this.rules = rules;
+    this.#hasResources = rules.some(({ resources }) => resources.length > 0);
   }
 
   allowsResource(asked: ResourceQuestion): boolean {
+    if (!this.#hasResources) return false;
     if (this.rules.length <= walkedRulesMax) return anyAllows(this.rules, asked);
     this.#byResource ??= byResource(this.rules);
     return (

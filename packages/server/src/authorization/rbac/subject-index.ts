@@ -5,8 +5,8 @@
  */
 import type { JsonObject, JsonValue } from "@kcp-ts/machinery/json";
 import { quote } from "@kcp-ts/machinery/status";
-import type { UserInfo } from "../../request/index.ts";
 import type { Decision } from "../authorizer.ts";
+import type { RuleSet } from "./rule-set.ts";
 
 export interface RoleRef {
   readonly kind: "Role" | "ClusterRole";
@@ -28,15 +28,34 @@ export interface Subject {
   readonly namespace: string;
 }
 
+/** Where grants find what their roles allow. */
+export interface RoleSource {
+  /** Another one after every change. */
+  readonly version: number;
+  /** Undefined when there is no role of that name. */
+  rulesOf(roleRef: RoleRef, namespace: string): readonly RuleSet[] | undefined;
+}
+
 /** One subject's share of a binding. */
 export class Grant {
   readonly binding: Binding;
   readonly subject: Subject;
   #decision: Decision | undefined;
+  #rules: readonly RuleSet[] | undefined;
+  #rulesVersion = -1;
 
   constructor(binding: Binding, subject: Subject) {
     this.binding = binding;
     this.subject = subject;
+  }
+
+  /** What its role allows; looked up once between two changes of the policy that it is part of. */
+  rulesIn(policy: RoleSource): readonly RuleSet[] | undefined {
+    if (this.#rulesVersion !== policy.version) {
+      this.#rules = policy.rulesOf(this.binding.roleRef, this.binding.namespace);
+      this.#rulesVersion = policy.version;
+    }
+    return this.#rules;
   }
 
   /** What a request is told that this grant allows. */
@@ -58,12 +77,15 @@ export class SubjectIndex {
       const name = nameOf(subject);
       let roles = among.get(name);
       if (roles === undefined) {
-        roles = new Map();
+        roles = { byRole: new Map(), firsts: undefined };
         among.set(name, roles);
       }
-      const grants = roles.get(role);
-      if (grants === undefined) roles.set(role, [new Grant(binding, subject)]);
-      else grants.push(new Grant(binding, subject));
+      const grants = roles.byRole.get(role);
+      if (grants !== undefined) grants.push(new Grant(binding, subject));
+      else {
+        roles.byRole.set(role, [new Grant(binding, subject)]);
+        roles.firsts = undefined;
+      }
     }
   }
 
@@ -73,12 +95,13 @@ export class SubjectIndex {
       const among = this.#among(subject);
       const name = nameOf(subject);
       const roles = among.get(name);
-      const grants = roles?.get(role);
+      const grants = roles?.byRole.get(role);
       if (roles === undefined || grants === undefined) continue;
       const kept = grants.filter((grant) => grant.binding !== binding);
-      if (kept.length > 0) roles.set(role, kept);
-      else roles.delete(role);
-      if (roles.size === 0) among.delete(name);
+      if (kept.length > 0) roles.byRole.set(role, kept);
+      else roles.byRole.delete(role);
+      roles.firsts = undefined;
+      if (roles.byRole.size === 0) among.delete(name);
     }
   }
 
@@ -86,12 +109,14 @@ export class SubjectIndex {
     return this.#users.size === 0 && this.#groups.size === 0;
   }
 
-  /** Calls back for each role that the user has, until one call returns true. */
-  find(user: UserInfo, visit: (grant: Grant) => boolean): boolean {
-    if (this.#users.size > 0 && tell(this.#users.get(user.username), visit)) return true;
-    if (this.#groups.size === 0) return false;
-    for (const group of user.groups) if (tell(this.#groups.get(group), visit)) return true;
-    return false;
+  /** One grant for each role that bindings give to the user of that name. */
+  ofUser(name: string): readonly Grant[] {
+    return this.#users.size === 0 ? noGrants : firstsOf(this.#users.get(name));
+  }
+
+  /** The same for a group. */
+  ofGroup(name: string): readonly Grant[] {
+    return this.#groups.size === 0 ? noGrants : firstsOf(this.#groups.get(name));
   }
 
   #among({ kind }: Subject): Grants {
@@ -99,15 +124,20 @@ export class SubjectIndex {
   }
 }
 
-type Grants = Map<string, Map<string, Grant[]>>;
+type Grants = Map<string, RolesOfSubject>;
 
-function tell(
-  roles: ReadonlyMap<string, readonly Grant[]> | undefined,
-  visit: (grant: Grant) => boolean,
-): boolean {
-  if (roles === undefined) return false;
-  for (const grants of roles.values()) if (visit(grants[0] as Grant)) return true;
-  return false;
+interface RolesOfSubject {
+  readonly byRole: Map<string, Grant[]>;
+  /** One grant for each role, in the same order; made when they are asked for, because a list is walked through faster than a map. */
+  firsts: readonly Grant[] | undefined;
+}
+
+const noGrants: readonly Grant[] = [];
+
+function firstsOf(roles: RolesOfSubject | undefined): readonly Grant[] {
+  if (roles === undefined) return noGrants;
+  roles.firsts ??= [...roles.byRole.values()].map((grants) => grants[0] as Grant);
+  return roles.firsts;
 }
 
 export function readBinding(namespace: string, name: string, object: JsonObject): Binding {
