@@ -5,6 +5,7 @@ import { type AddressInfo, createServer, connect as netConnect, type Socket } fr
 import { after, before, describe, it } from "node:test";
 import { createServer as createTlsServer, type TLSSocket } from "node:tls";
 import { gzipSync } from "node:zlib";
+import type { Clock } from "@kcp-ts/machinery/base";
 import { FakeClock, settle } from "@kcp-ts/testkit";
 import { isTransportError, type TransportRequest } from "../client/index.ts";
 import {
@@ -336,6 +337,41 @@ describe("NodeTransport", () => {
     }
     assert.equal(answers.length, 4);
     await iterator.return?.();
+  });
+
+  it("counts only time in which it got to run", async () => {
+    const server = await serve(startHttp2Server, (_, response) => {
+      response.writeHead(200);
+      response.write("x");
+    });
+    let frozen = false;
+    const raw = await rawRelay(server.port, () => frozen);
+    const starved = new FakeClock();
+    // Every timer is late by as much as it was to wait, and more.
+    let lagMs = 0;
+    const clock: Clock = {
+      now: () => starved.now(),
+      monotonic: () => starved.monotonic(),
+      schedule: (delayMs, callback) => starved.schedule(delayMs + lagMs, callback),
+    };
+    const transport = transportTo(new URL(`https://localhost:${raw.port}`), { clock });
+    const { body } = await transport.send(get);
+    const iterator = body[Symbol.asyncIterator]();
+    await iterator.next();
+    let isOver = false;
+    const pending = iterator.next().finally(() => {
+      isOver = true;
+    });
+    const refused = assert.rejects(pending, (error) => isTransportError(error, "connection-lost"));
+    frozen = true;
+    lagMs = 5000;
+    starved.advance(30_000 + 40_000);
+    await settle(50);
+    assert.equal(isOver, false);
+    lagMs = 0;
+    starved.advance(60_000);
+    await refused;
+    await raw.close();
   });
 
   it("finds out a dead connection although every request is given up before the next ping", async () => {
