@@ -2,7 +2,7 @@
  * The part that every control plane has, whether it listens or not: a server on an open store, what embedders add, clients in this
  * process, and controllers. `kcp start` puts files and sockets around it, the test server nothing.
  */
-import type { IssueToken } from "@kcp-ts/controllers";
+import { defaultObjectsIn, type IssueToken } from "@kcp-ts/controllers";
 import type { Random } from "@kcp-ts/machinery/base";
 import { Client } from "@kcp-ts/sdk";
 import {
@@ -262,6 +262,9 @@ export class Core {
       physicalClusters &&
       this.#physicalClusters.programOf({ denyPrivateAddresses, ...physicalClusters }, agentServer);
     const shared = { ...keys, server, credential, log, clock, multicluster };
+    if (options.controlLoops !== false) {
+      server.namespacesBeginWith((namespace) => defaultObjectsIn(namespace, caPem));
+    }
     this.#controlLoops = startControllers({ ...options, ...shared });
   }
 

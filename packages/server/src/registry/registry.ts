@@ -79,6 +79,8 @@ export interface WriteOptions {
   readonly owner?: FieldOwner;
   /** What the sender comes to own, when that is not the whole because admission made another object of it. */
   readonly asSent?: { readonly sent?: Draft | undefined };
+  /** Its namespace is stored together with it: nobody looks whether it is there. */
+  readonly comesWithNamespace?: boolean;
 }
 
 /** What a write left behind. `isStored` is false for dry runs, whose object has no resourceVersion yet. */
@@ -275,7 +277,7 @@ export class Registry {
     definition: ResourceDefinition,
     address: ObjectAddress,
     object: JsonObject,
-    { isDryRun, signal, isLarge = false }: WriteOptions,
+    { isDryRun, signal, isLarge = false, comesWithNamespace = false }: WriteOptions,
   ): Promise<Written | undefined> {
     const key = this.key(definition, address);
     const form = storedForm(definition, object);
@@ -287,7 +289,7 @@ export class Registry {
       return { entry, isStored: false, outcome: "created" };
     }
     const { confirmCreate } = this.#options;
-    if (confirmCreate !== undefined) {
+    if (confirmCreate !== undefined && !comesWithNamespace) {
       for (let tries = 0; tries < confirmTriesMax; tries++) {
         const pending = confirmCreate(definition, address);
         if (pending === undefined) break;
