@@ -8,7 +8,8 @@ import {
   weightsAnnotation,
 } from "@kcp-ts/multicluster";
 import { type Condition, findCondition, type KubernetesObject } from "@kcp-ts/sdk";
-import { deployments, eventually, untilCondition } from "./fixture.ts";
+import { FaultProxy } from "@kcp-ts/testkit";
+import { deployments, eventually, register, untilCondition } from "./fixture.ts";
 import {
   configMaps,
   countReady,
@@ -183,6 +184,36 @@ describe("a Service over two clusters", () => {
       assert.deepEqual(await readyBySource(east), whole);
       assert.deepEqual(await readyBySource(stage.physical("us-west1").client), whole);
     });
+  });
+
+  it("loses those of a cluster that has fallen silent, without waiting for somebody to ask how it is", async (t) => {
+    const never = { probeMs: 3_600_000, probeTimeoutMs: 5000, failuresMax: 3 };
+    const stage = await TrafficStage.start(t, both, { link: { ...never, inventoryMs: 400 } });
+    const { client } = stage.plane;
+    const { kubeconfig } = stage.physical("us-west1");
+    const port = Number(/https:\/\/127\.0\.0\.1:(\d+)/.exec(kubeconfig)?.[1]);
+    const proxy = await FaultProxy.start({ host: "127.0.0.1", port });
+    t.after(() => proxy.dispose());
+    const through = kubeconfig.replaceAll(`127.0.0.1:${port}`, `127.0.0.1:${proxy.port}`);
+    await stage.join("us-east1");
+    await register(client, "us-west1", { kubeconfig: through });
+    await untilCondition(client, "us-west1", { status: "True" });
+    await stage.deploy(4);
+    const east = stage.physical("us-east1").client;
+    const whole = { "us-east1": 2, "us-west1": 2 };
+    await eventually(async () => assert.deepEqual(await readyBySource(east), whole));
+    // Half-open: nothing is closed, and no byte gets through.
+    const beganAtMs = performance.now();
+    proxy.setFaults({ swallow: true });
+    const less = { "us-east1": 2, "us-west1": 0 };
+    await eventually(async () => assert.deepEqual(await readyBySource(east), less));
+    t.diagnostic(`withdrawn after ${Math.round(performance.now() - beganAtMs)} ms`);
+    // However long it is tried to reach it, it does not count as seen.
+    const target = await client.resource(syncTargets).get({ name: "us-west1" });
+    assert.equal(findCondition(target.status?.conditions, "Ready")?.status, "False");
+    proxy.setFaults({});
+    proxy.dropConnections();
+    await eventually(async () => assert.deepEqual(await readyBySource(east), whole));
   });
 
   it("keeps the endpoints of lost clusters when there are no others", async (t) => {

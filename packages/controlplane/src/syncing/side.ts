@@ -129,7 +129,12 @@ const deploymentType = simpleResource({
 });
 
 /** What befalls a request of the syncer; undefined: nothing. */
-export type Fault = (request: { readonly method: string; readonly target: string }) => FaultAnswer;
+export type Fault = (request: {
+  readonly method: string;
+  readonly target: string;
+  /** Whose client it is. */
+  readonly who: string;
+}) => FaultAnswer;
 export type FaultAnswer =
   | undefined
   /** Nothing goes through. */
@@ -243,7 +248,7 @@ export class Side {
 
   async #handle(request: ApiRequest, who: string): Promise<ApiResponse> {
     const { method, target } = request;
-    const fault = this.#fault({ method, target });
+    const fault = this.#fault({ method, target, who });
     if (fault === "cut") throw new Error("connection refused");
     if (method !== "GET") {
       this.writes.push(`${method} ${target}`);

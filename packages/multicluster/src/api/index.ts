@@ -26,6 +26,7 @@ export {
   drainedCondition,
   evictAnnotation,
 } from "./drain.ts";
+export { canBeFenced, fencedKinds } from "./fenced-kinds.ts";
 export { hashDigits } from "./hash-digits.ts";
 export {
   byDefinition,
@@ -77,6 +78,7 @@ export {
   computeExportAnnotation,
   computeFieldManager,
   copyOfAnnotation,
+  deleteWhenScaledAnnotation,
   deletionAnnotation,
   deletionAnnotationPrefix,
   diffAnnotationPrefix,

@@ -167,6 +167,8 @@ export const stoppedForVolumes = "stopped";
 export const volumesInAnnotation = "workloads.kcp.io/volumes-in";
 /** On a StatefulSet with claim templates: the numbers that SyncTargets are to have, with their claims, as JSON. */
 export const volumesForAnnotation = "workloads.kcp.io/volumes-for";
+/** On claims of numbers in use: the uid of the set that wants them deleted when their number is scaled away. */
+export const deleteWhenScaledAnnotation = "workloads.kcp.io/delete-when-scaled";
 /** On a part: the SyncTarget that it is to take over from, volumes included. */
 export const takesOverFromAnnotation = "workloads.kcp.io/takes-over-from";
 /** On claims: how the volume may get into another cluster, `detach` or `never`. */

@@ -14,6 +14,7 @@ import {
 } from "@kcp-ts/sdk";
 import {
   assignedCluster,
+  canBeFenced,
   evictAnnotation,
   openedAnnotation,
   softFinalizersOf,
@@ -300,7 +301,8 @@ function placesOf(
     const prospect = prospects.get(name);
     const permission = permitted(judged, prospect);
     const isAtMostOne = placement?.failover.atMostOne === true;
-    const fence = isAtMostOne ? fencedAtMs(target, parent) : undefined;
+    const isStopped = isAtMostOne && canBeFenced(strategy.parts);
+    const fence = isStopped ? fencedAtMs(target, parent) : undefined;
     const judgement = { ...permission, untilMs: earliest(permission.untilMs, ahead(fence, nowMs)) };
     const member: Member = {
       name,

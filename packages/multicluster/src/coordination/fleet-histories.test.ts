@@ -25,6 +25,8 @@ const telling: readonly (readonly [seed: number, found: string])[] = [
   [198, "a Job's part that was held, and removed"],
   [861, "a Job with two parts in a cluster that is drained on a budget"],
   [1244, "a number that was taken before it was said to run"],
+  [1572, "a single one with no surge, that could never leave"],
+  [2093, "a ClusterDaemonSet with nowhere to go, and a drain on a budget"],
   [962, "a CronJob with nowhere to go, and a drain on a budget"],
 ];
 

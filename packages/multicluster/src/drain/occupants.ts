@@ -14,6 +14,7 @@ import {
 import { agentViewPath } from "../agent/index.ts";
 import {
   apiResourceImports,
+  clusterDaemonSets,
   clusterLabels,
   evictAnnotation,
   followedTargets,
@@ -176,10 +177,11 @@ async function blockOf(
     const message = `it is assigned to ${target} by hand: label it with another cluster, or delete it (label ${label ?? stateLabel(target)})`;
     return { reason: "AssignedByHand", message };
   }
-  if (owner.kind !== resource.kind) return undefined;
+  const wholes = [resource, clusterDaemonSets].find(({ kind }) => kind === owner.kind);
+  if (wholes === undefined) return undefined;
   const { namespace = "" } = metadata;
   const whole = (await client
-    .resource(resource)
+    .resource<KubernetesObject>(wholes)
     .find({ namespace, name: owner.name }, { signal })) as Workload | undefined;
   return whole === undefined ? undefined : wholeBlock(whole, target);
 }

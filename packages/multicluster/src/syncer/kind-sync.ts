@@ -88,7 +88,11 @@ export class KindSync {
     // Watches of the control plane end when a definition changes, and begin anew: no failure, and nothing of the cluster is missed.
     const isUpstreamLive =
       upstream.state === "watching" || (hasSynced && upstream.failuresInARow === 0);
-    const isLive = isUpstreamLive && downstream.state === "watching";
+    // One that ended in good order is asked for again at once; one that broke is none until it is accepted, however long that is tried.
+    const isDownstreamLive =
+      downstream.isFollowing ||
+      (downstream.state === "watching" && downstream.failuresInARow === 0);
+    const isLive = isUpstreamLive && isDownstreamLive;
     const isNew =
       !hasSynced && upstream.lastError === undefined && downstream.lastError === undefined;
     const isResting = this.#breaker.isOpen;

@@ -23,6 +23,7 @@ import {
   cachedObject,
   hasSameContent,
   liveObjectsMax,
+  withoutReports,
 } from "./cached-object.ts";
 import type { SyncContext, SyncedResource } from "./context.ts";
 import { copyName, isNamedByCluster, isShorterInCluster, nameInCluster } from "./copy-names.ts";
@@ -338,8 +339,11 @@ export class KindView {
 /** Stands for all logical clusters but the SyncTarget's: they call it the same. */
 const everyOther = "" as ClusterName;
 
-/** What a write was meant to change; `hold`: nothing but the list of finalizers; `created`: it was not there, or not known. */
-export type Written = "hold" | "status" | "created" | "other";
+/**
+ * What a write was meant to change; `hold`: nothing but the list of finalizers; `report`: nothing but what is told of its being in sync; `created`: it
+ * was not there, or not known.
+ */
+export type Written = "hold" | "status" | "report" | "created" | "other";
 
 /** False: something newer than the answer has been told, which may even be that the object is gone. */
 function keepFresh(
@@ -388,6 +392,8 @@ function isOlder(version: string, than: string): boolean {
 
 function isSameBut(what: Written, basis: CachedObject, written: CachedObject): boolean {
   if (what === "other" || what === "created") return false;
-  if (what === "hold" && basis.status !== written.status) return false;
-  return hasSameContent(basis, written);
+  if (what !== "status" && basis.status !== written.status) return false;
+  if (what !== "report") return hasSameContent(basis, written);
+  // Told in other words at every try, it must not be the reason for the next one.
+  return hasSameContent(withoutReports(basis), withoutReports(written));
 }

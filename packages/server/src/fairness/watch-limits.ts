@@ -4,7 +4,7 @@
  * A watch counts from its first chunk to its end; those that begin in the same moment may pass the limit together, by as many as can be
  * at work at once.
  */
-import type { ApiResponse } from "../request/api-request.ts";
+import { type ApiResponse, isNoted } from "../request/api-request.ts";
 import { tooBusy } from "./too-busy.ts";
 
 export interface WatchLimits {
@@ -32,7 +32,13 @@ export class WatchCounter {
   /** The same answer, whose stream is counted while it is open. */
   counted(response: ApiResponse, cluster: string, username: string): ApiResponse {
     const events = response.body as AsyncIterable<Uint8Array>;
-    return { ...response, body: this.#count(events, cluster, keyOf(cluster, username)) };
+    const user = keyOf(cluster, username);
+    if (!isNoted(events)) return { ...response, body: this.#count(events, cluster, user) };
+    events.note({
+      onBegin: () => this.#add(cluster, user, 1),
+      onEnd: () => this.#add(cluster, user, -1),
+    });
+    return response;
   }
 
   /** Clusters and users with open watches. */
@@ -45,14 +51,17 @@ export class WatchCounter {
     cluster: string,
     user: string,
   ): AsyncGenerator<Uint8Array> {
-    add(this.#ofClusters, cluster, 1);
-    add(this.#ofUsers, user, 1);
+    this.#add(cluster, user, 1);
     try {
       yield* events;
     } finally {
-      add(this.#ofClusters, cluster, -1);
-      add(this.#ofUsers, user, -1);
+      this.#add(cluster, user, -1);
     }
+  }
+
+  #add(cluster: string, user: string, by: 1 | -1): void {
+    add(this.#ofClusters, cluster, by);
+    add(this.#ofUsers, user, by);
   }
 }
 

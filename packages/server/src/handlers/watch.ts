@@ -85,8 +85,8 @@ export async function handleWatch(
   const shown = needsConversion
     ? convertedEvents(events, definition, { form: eventForm, ofServed })
     : events;
-  const body = definition.onRetired === undefined ? shown : ended(shown, end);
-  return { status: 200, headers: responseHeaders("application/json"), body, isWatch: true };
+  events.note({ onEnd: end });
+  return { status: 200, headers: responseHeaders("application/json"), body: shown, isWatch: true };
 }
 
 interface Lifetime {
@@ -110,17 +110,6 @@ function untilRetired({ onRetired }: ResourceDefinition, signal: AbortSignal): L
   signal.addEventListener("abort", onAbort, { once: true });
   ending.signal.addEventListener("abort", end, { once: true });
   return { signal: ending.signal, end };
-}
-
-async function* ended(
-  events: AsyncIterable<Uint8Array>,
-  end: () => void,
-): AsyncGenerator<Uint8Array> {
-  try {
-    yield* events;
-  } finally {
-    end();
-  }
 }
 
 /** Events show objects as reads do. */

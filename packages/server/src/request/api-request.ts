@@ -59,6 +59,18 @@ export function isLending(body: AsyncIterable<Uint8Array>): body is LendingBody 
   return "lend" in body;
 }
 
+/**
+ * A stream whose beginning and end can be noted without standing between it and its reader: with ten thousand of them every layer counts.
+ * What is noted is told at most once: the beginning when the first chunk is asked for, the end only after it.
+ */
+export interface NotedBody extends AsyncIterable<Uint8Array> {
+  note(notes: { readonly onBegin?: () => void; readonly onEnd: () => void }): void;
+}
+
+export function isNoted(body: AsyncIterable<Uint8Array>): body is NotedBody {
+  return "note" in body;
+}
+
 export function header(headers: HeaderRecord, name: string): string | undefined {
   const value = headers[name];
   if (value === undefined || typeof value === "string") return value;

@@ -76,17 +76,18 @@ export class WatchCache {
   }
 
   /** The watch begins when its first event is asked for: one that nobody reads costs nothing. */
-  async *watch(request: WatchRequest): AsyncGenerator<Uint8Array> {
+  watch(request: WatchRequest): Watcher {
     const { storage, clock } = this.#options;
     const watcher = new Watcher(request, { storage, hub: this.hub, clock });
     const cluster = clusterOf(request.prefix);
-    this.#enter(cluster, watcher);
-    if (this.#isClosing) watcher.end();
-    try {
-      yield* watcher.stream();
-    } finally {
-      this.#leave(cluster, watcher);
-    }
+    watcher.note({
+      onBegin: () => {
+        this.#enter(cluster, watcher);
+        if (this.#isClosing) watcher.end();
+      },
+      onEnd: () => this.#leave(cluster, watcher),
+    });
+    return watcher;
   }
 
   #enter(cluster: ClusterName | "*", watcher: Watcher): void {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { type StorageKey, toRevision } from "../storage/index.ts";
+import { StorageError, type StorageKey, toRevision } from "../storage/index.ts";
 import { MemoryStorage } from "../storage/memory/index.ts";
 import { FakeClock } from "../testing/index.ts";
 import { WatchHub } from "./watch-hub.ts";
@@ -8,6 +8,135 @@ import { Watcher } from "./watcher.ts";
 
 const { signal } = new AbortController();
 const prefix = "/g/r//a/" as StorageKey;
+
+/** A hub on a store, and watches on it. */
+async function place() {
+  const storage = new MemoryStorage();
+  const clock = new FakeClock();
+  const hub = new WatchHub({ storage, clock, onError: () => undefined });
+  await hub.start();
+  const put = async (name: string) => {
+    const key = `${prefix}n/${name}` as StorageKey;
+    const value = Buffer.from(`{"n":"${name}"}`);
+    const revision = await storage.commit({ key, value, expected: "absent" }, { signal });
+    await hub.reach(revision, signal);
+  };
+  const watch = (left: AbortSignal) =>
+    new Watcher(
+      {
+        prefix,
+        selection: undefined,
+        form: { name: "raw", encode: ({ value }) => Buffer.from(value) },
+        initial: undefined,
+        afterRevision: toRevision(0),
+        bookmark: undefined,
+        errorObject: () => Buffer.from("{}"),
+        timeoutMs: 3_600_000,
+        signal: left,
+      },
+      { storage, hub, clock },
+    );
+  return { hub, clock, put, watch };
+}
+
+const textOf = ({ value }: IteratorResult<Uint8Array>) => Buffer.from(value ?? "").toString();
+
+describe("the reader of a watch", () => {
+  it("gets what waits for it together, and what comes later at once", async () => {
+    const { hub, put, watch } = await place();
+    await put("first");
+    const watcher = watch(signal);
+    assert.match(textOf(await watcher.next()), /"first"/);
+    const waiting = watcher.next();
+    await put("second");
+    assert.match(textOf(await waiting), /"second"/);
+    await put("third");
+    await put("fourth");
+    assert.match(textOf(await watcher.next()), /"third".*\n.*"fourth"/);
+    await watcher.return();
+    await hub.close();
+  });
+
+  it("is told that it is over when it leaves while it waits, and ever after", async () => {
+    const { hub, put, watch } = await place();
+    await put("first");
+    const watcher = watch(signal);
+    await watcher.next();
+    const waiting = watcher.next();
+    assert.equal((await watcher.return()).done, true);
+    assert.equal((await waiting).done, true);
+    await put("later");
+    assert.equal((await watcher.next()).done, true);
+    await hub.close();
+  });
+
+  it("is told that it is over when its time is up, after all that it was told of", async () => {
+    const { hub, clock, put, watch } = await place();
+    await put("first");
+    const watcher = watch(signal);
+    await watcher.next();
+    const waiting = watcher.next();
+    await put("second");
+    await waiting;
+    await put("third");
+    clock.advance(3_600_000);
+    assert.match(textOf(await watcher.next()), /"third"/);
+    assert.equal((await watcher.next()).done, true);
+    await hub.close();
+  });
+
+  it("reads an error when the history is lost while it waits, and nothing after it", async () => {
+    const { hub, put, watch } = await place();
+    await put("first");
+    const watcher = watch(signal);
+    await watcher.next();
+    const waiting = watcher.next();
+    watcher.onLost(new StorageError("compacted", "gone", { oldest: toRevision(9) }));
+    assert.match(textOf(await waiting), /"type":"ERROR"/);
+    assert.equal((await watcher.next()).done, true);
+    await hub.close();
+  });
+});
+
+describe("what is noted of a watch", () => {
+  const noted = (watcher: Watcher) => {
+    const told: string[] = [];
+    watcher.note({ onBegin: () => told.push("begun"), onEnd: () => told.push("ended") });
+    return told;
+  };
+
+  it("is nothing when nobody reads it", async () => {
+    const { hub, watch } = await place();
+    const watcher = watch(signal);
+    const told = noted(watcher);
+    await watcher.return();
+    assert.deepEqual(told, []);
+    await hub.close();
+  });
+
+  it("is its beginning and its end once each, whoever ends it, and however often", async () => {
+    for (const end of ["reader", "client", "server", "history"] as const) {
+      const { hub, put, watch } = await place();
+      const left = new AbortController();
+      await put("first");
+      const watcher = watch(left.signal);
+      const told = noted(watcher);
+      await watcher.next();
+      assert.deepEqual(told, ["begun"]);
+      const waiting = watcher.next();
+      if (end === "reader") await watcher.return();
+      if (end === "client") left.abort();
+      if (end === "server") watcher.end();
+      if (end === "history") watcher.onLost(new StorageError("compacted", "gone", {}));
+      await waiting;
+      watcher.end();
+      left.abort();
+      await watcher.return();
+      assert.deepEqual(told, ["begun", "ended"], end);
+      await hub.close();
+    }
+  });
+});
 
 async function watched(write: (put: (name: string) => Promise<void>) => Promise<void>) {
   const storage = new MemoryStorage();
@@ -40,7 +169,7 @@ async function watched(write: (put: (name: string) => Promise<void>) => Promise<
   );
   let text = "";
   const reading = (async () => {
-    for await (const chunk of watcher.stream()) text += Buffer.from(chunk).toString();
+    for await (const chunk of watcher) text += Buffer.from(chunk).toString();
   })();
   await write(put);
   for (let turn = 0; turn < 5; turn++) await new Promise((resolve) => setImmediate(resolve));

@@ -7,6 +7,7 @@
  * bounded: a client that cannot keep up is ended and resumes from its last resourceVersion.
  */
 import type { Clock } from "@kcp-ts/machinery/base";
+import type { NotedBody } from "../request/api-request.ts";
 import type { Entry, Revision, Storage, StorageKey } from "../storage/index.ts";
 import { StorageError } from "../storage/index.ts";
 import { type EventForm, eventTypeFor, frame, HubEvent, type Selection } from "./hub-event.ts";
@@ -44,7 +45,16 @@ export const watcherLimits = {
   chunkBytes: 256 << 10,
 } as const;
 
-export class Watcher implements HubWatcher {
+type Chunk = IteratorResult<Uint8Array, undefined>;
+type Notes = Parameters<NotedBody["note"]>[0];
+
+const over: Chunk = { done: true, value: undefined };
+
+/**
+ * Read by one reader, chunk by chunk. Once it is live there is no generator in between: an event goes from the hub to whoever waits for it, and
+ * leaves nothing behind but the promise that it was waited for with.
+ */
+export class Watcher implements HubWatcher, NotedBody, AsyncIterator<Uint8Array, undefined> {
   readonly #request: WatchRequest;
   readonly #context: WatcherContext;
   /** Only there while it reads history. */
@@ -58,7 +68,13 @@ export class Watcher implements HubWatcher {
   /** A tick came while the watch was still catching up: it is told as soon as it has. */
   #isBookmarkDue = false;
   #end: { error?: unknown } | undefined;
-  #wake: (() => void) | undefined;
+  /** Who waits for the next chunk. */
+  #reader: ((chunk: Chunk) => void) | undefined;
+  /** Until it is live. */
+  #beginning: AsyncGenerator<Uint8Array, undefined> | undefined;
+  #stage: "new" | "beginning" | "live" | "over" = "new";
+  #timer: { cancel(): void } | undefined;
+  readonly #notes: Notes[] = [];
 
   constructor(request: WatchRequest, context: WatcherContext) {
     this.#request = request;
@@ -98,29 +114,103 @@ export class Watcher implements HubWatcher {
     this.#finish({});
   }
 
-  async *stream(): AsyncGenerator<Uint8Array> {
+  note(notes: Notes): void {
+    this.#notes.push(notes);
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
+
+  next(): Promise<Chunk> {
+    switch (this.#stage) {
+      case "live":
+        return this.#nextLive();
+      case "over":
+        return Promise.resolve(over);
+      case "new":
+        this.#begin();
+    }
+    return this.#nextOfBeginning();
+  }
+
+  /** The reader wants no more. */
+  async return(): Promise<Chunk> {
+    this.#finish({});
+    if (this.#stage === "beginning") await this.#beginning?.return(undefined);
+    this.#conclude();
+    return over;
+  }
+
+  #begin(): void {
     const { signal, timeoutMs } = this.#request;
-    const timer = this.#context.clock.schedule(timeoutMs, () => {
+    this.#stage = "beginning";
+    this.#timer = this.#context.clock.schedule(timeoutMs, () => {
       this.onTick();
       this.#finish({});
     });
-    const onAbort = () => this.#finish({});
     // The client may have left before anybody began to read.
-    if (signal.aborted) onAbort();
-    else signal.addEventListener("abort", onAbort, { once: true });
+    if (signal.aborted) this.#onAbort();
+    else signal.addEventListener("abort", this.#onAbort, { once: true });
+    this.#beginning = this.#catchUp();
+    for (const { onBegin } of this.#notes) onBegin?.();
+  }
+
+  readonly #onAbort = () => this.#finish({});
+
+  async #nextOfBeginning(): Promise<Chunk> {
     try {
-      yield* this.#sendInitial();
-      yield* this.#sendHistory();
-      yield* this.#sendRecent();
+      const chunk = await this.#beginning?.next();
+      if (chunk?.done === false) return chunk;
+      this.#beginning = undefined;
+      // Whoever wanted no more in between has ended it.
+      if ((this.#stage as string) === "over") return over;
       this.#goLive();
-      yield* this.#sendLive();
     } catch (error) {
-      if (!signal.aborted) yield frame("ERROR", this.#request.errorObject(error));
-    } finally {
-      this.#live?.stop();
-      timer.cancel();
-      signal.removeEventListener("abort", onAbort);
+      return this.#failed(error);
     }
+    this.#stage = "live";
+    return this.#nextLive();
+  }
+
+  async *#catchUp(): AsyncGenerator<Uint8Array, undefined> {
+    yield* this.#sendInitial();
+    yield* this.#sendHistory();
+    yield* this.#sendRecent();
+  }
+
+  #nextLive(): Promise<Chunk> {
+    if (this.#pending.length > 0)
+      return Promise.resolve({ done: false, value: this.#takePending() });
+    if (this.#end !== undefined) return Promise.resolve(this.#lastChunk(this.#end));
+    return new Promise((resolve) => {
+      this.#reader = resolve;
+    });
+  }
+
+  /** What a live watch says when there is no more. */
+  #lastChunk({ error }: { readonly error?: unknown }): Chunk {
+    if (error !== undefined) return this.#failed(error);
+    this.#conclude();
+    return over;
+  }
+
+  #failed(error: unknown): Chunk {
+    this.#conclude();
+    const { signal, errorObject } = this.#request;
+    return signal.aborted ? over : { done: false, value: frame("ERROR", errorObject(error)) };
+  }
+
+  #conclude(): void {
+    const wasOpen = this.#stage === "beginning" || this.#stage === "live";
+    this.#stage = "over";
+    this.#pending = [];
+    this.#pendingBytes = 0;
+    if (!wasOpen) return;
+    this.#live?.stop();
+    this.#timer?.cancel();
+    this.#request.signal.removeEventListener("abort", this.#onAbort);
+    for (const { onEnd } of this.#notes) onEnd();
   }
 
   async *#sendInitial(): AsyncGenerator<Uint8Array> {
@@ -221,23 +311,6 @@ export class Watcher implements HubWatcher {
     });
   }
 
-  async *#sendLive(): AsyncGenerator<Uint8Array> {
-    for (;;) {
-      if (this.#pending.length > 0) {
-        yield this.#takePending();
-        continue;
-      }
-      if (this.#end !== undefined) {
-        if (this.#end.error !== undefined) throw this.#end.error;
-        return;
-      }
-      await new Promise<void>((resolve) => {
-        this.#wake = resolve;
-      });
-      this.#wake = undefined;
-    }
-  }
-
   /** As much as fits into a chunk. Events are shared by all their watchers, and so are chunks of those that are equally far behind. */
   #takePending(): Buffer {
     const [first] = this.#pending as [Buffer];
@@ -260,6 +333,10 @@ export class Watcher implements HubWatcher {
 
   #push(bytes: Buffer): void {
     if (this.#end !== undefined) return;
+    if (this.#reader !== undefined) {
+      this.#hand({ done: false, value: bytes });
+      return;
+    }
     this.#pending.push(bytes);
     this.#pendingBytes += bytes.length;
     if (
@@ -269,14 +346,18 @@ export class Watcher implements HubWatcher {
       this.#pending = [];
       this.#pendingBytes = 0;
       this.#finish({});
-      return;
     }
-    this.#wake?.();
+  }
+
+  #hand(chunk: Chunk): void {
+    const reader = this.#reader;
+    this.#reader = undefined;
+    reader?.(chunk);
   }
 
   #finish(end: { error?: unknown }): void {
     this.#end ??= end;
     this.#stop?.abort();
-    this.#wake?.();
+    if (this.#reader !== undefined) this.#hand(this.#lastChunk(this.#end));
   }
 }

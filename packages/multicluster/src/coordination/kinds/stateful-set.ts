@@ -9,7 +9,7 @@ import { volumesForAnnotation } from "../../api/index.ts";
 import { type DecideInput, type Decision, decide } from "../decide.ts";
 import { replicasOf } from "../deployment.ts";
 import { foldedConditions, knownParts, observed, sums, unlessSame } from "../fold-parts.ts";
-import { asksText, claimTemplatesOf, ordinalVolumesOf } from "../ordinal-volumes.ts";
+import { asksText, claimTemplatesOf, ordinalVolumesOf, syncsClaims } from "../ordinal-volumes.ts";
 import { planGently } from "../plan-gently.ts";
 import type { PlanInput } from "../plan-moves.ts";
 import { type OrdinalPlan, planOrdinals } from "../plan-ordinals.ts";
@@ -111,12 +111,26 @@ function decideSet(input: DecideInput): Decision {
     asks = planned.asks;
     return planned;
   };
-  const decision = decide({ ...input, strategy: { ...strategy, plan } });
+  const managed = new Set(targets.filter(syncsClaims).map(({ name }) => name));
+  const specFor: Strategy["specFor"] = (whole, share, cluster) => {
+    const spec = strategy.specFor(whole, share, cluster);
+    return managed.has(cluster) ? withoutOwnedClaims(spec) : spec;
+  };
+  const decision = decide({ ...input, strategy: { ...strategy, plan, specFor } });
   if (asks === undefined) return decision;
   const text = asksText(asks);
   if (text === stringMember(parent.metadata.annotations, volumesForAnnotation)) return decision;
   if (text === undefined) return { ...decision, obsolete: [volumesForAnnotation] };
   return { ...decision, annotations: { [volumesForAnnotation]: text } };
+}
+
+/** Claims that are synced go when the whole does: a part that is removed because its cluster is emptied takes none along. */
+function withoutOwnedClaims(spec: JsonObject): JsonObject {
+  const { persistentVolumeClaimRetentionPolicy: policy } = spec as {
+    persistentVolumeClaimRetentionPolicy?: JsonObject;
+  };
+  if (policy === undefined || policy["whenDeleted"] !== "Delete") return spec;
+  return { ...spec, persistentVolumeClaimRetentionPolicy: { ...policy, whenDeleted: "Retain" } };
 }
 
 /** A number that leaves a cluster takes its claims along: who would delete them there is not to. */

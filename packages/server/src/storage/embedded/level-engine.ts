@@ -16,6 +16,7 @@ import type {
 } from "./engine.ts";
 import { sliceBytes } from "./engine.ts";
 import { checkLevelFiles } from "./level-files.ts";
+import { LogAhead } from "./log-ahead.ts";
 
 /**
  * classic-level, and the doors through which batches go to the engine: operations that are encoded already.
@@ -28,18 +29,11 @@ class Database extends ClassicLevel<string, Buffer> {
   declare _batch: (operations: readonly EngineOperation[], options: WriteOptions) => Promise<void>;
   declare _chainedBatch: () => NativeBatch;
   #reused: NativeBatch | undefined;
-  #isInUse = false;
 
-  writeEncoded(operations: readonly EngineOperation[]): Promise<void> {
-    return this.#isInUse || bytesOfOperations(operations) > reusedBatchBytesMax
-      ? this._batch(operations, durable)
-      : this.#writeReusing(operations);
-  }
-
-  async #writeReusing(operations: readonly EngineOperation[]): Promise<void> {
+  async writeEncoded(operations: readonly EngineOperation[], bytes: number): Promise<void> {
+    if (bytes > reusedBatchBytesMax) return this._batch(operations, durable);
     this.#reused ??= this._chainedBatch();
     const batch = this.#reused;
-    this.#isInUse = true;
     try {
       for (const operation of operations) {
         if (operation.type === "put") batch._put(operation.key, operation.value);
@@ -48,7 +42,6 @@ class Database extends ClassicLevel<string, Buffer> {
       await batch._write(durable);
     } finally {
       batch._clear();
-      this.#isInUse = false;
     }
   }
 }
@@ -84,7 +77,7 @@ export class LevelHome implements EngineHome {
         maxFileSize,
       });
       await database.open();
-      return new LevelEngine(database);
+      return new LevelEngine(database, new LogAhead(this.name));
     } catch (error) {
       throw openError(this.name, error);
     }
@@ -115,9 +108,13 @@ export class LevelHome implements EngineHome {
 
 class LevelEngine implements Engine {
   readonly #database: Database;
+  readonly #ahead: LogAhead;
+  /** Settled when the last write is; the writer itself is told when it failed. */
+  #last: Promise<void> = Promise.resolve();
 
-  constructor(database: Database) {
+  constructor(database: Database, ahead: LogAhead) {
     this.#database = database;
+    this.#ahead = ahead;
   }
 
   getSync(key: string): Buffer | undefined {
@@ -140,14 +137,25 @@ class LevelEngine implements Engine {
     return new LevelSnapshot(this.#database);
   }
 
+  /** One write after the other: none while another is on its way, or while zeros are put behind the end of the log. */
   write(operations: readonly EngineOperation[]): Promise<void> {
-    if (this.#database.status !== "open")
-      return Promise.reject(new Error(`the store is ${this.#database.status}`));
-    return this.#database.writeEncoded(operations);
+    const written = this.#last.then(() => this.#write(operations));
+    this.#last = written.catch(() => undefined);
+    return written;
   }
 
-  close(): Promise<void> {
-    return this.#database.close();
+  async #write(operations: readonly EngineOperation[]): Promise<void> {
+    if (this.#database.status !== "open") throw new Error(`the store is ${this.#database.status}`);
+    const bytes = bytesOfOperations(operations);
+    const extended = this.#ahead.prepare(bytes);
+    if (extended !== undefined) await extended;
+    await this.#database.writeEncoded(operations, bytes);
+  }
+
+  async close(): Promise<void> {
+    await this.#last;
+    await this.#database.close();
+    await this.#ahead.close();
   }
 }
 
@@ -251,7 +259,8 @@ export function openError(directory: string, error: unknown): unknown {
 
 function bytesOfOperations(operations: readonly EngineOperation[]): number {
   let bytes = 0;
-  for (const operation of operations) if (operation.type === "put") bytes += operation.value.length;
+  for (const operation of operations)
+    bytes += operation.key.length + (operation.type === "put" ? operation.value.length : 0);
   return bytes;
 }
 

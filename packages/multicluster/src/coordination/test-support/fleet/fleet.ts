@@ -3,7 +3,12 @@
  * late, from an older state at times, and may be stopped between any two of its writes. Everything is drawn from one seed.
  */
 import { SeededRandom } from "@kcp-ts/testkit";
-import { type DrainSpec, type DrainStatus, evictAnnotation } from "../../../api/index.ts";
+import {
+  canBeFenced,
+  type DrainSpec,
+  type DrainStatus,
+  evictAnnotation,
+} from "../../../api/index.ts";
 import { drainStep, type Occupant, wholeBlock } from "../../../drain/index.ts";
 import type { Decision } from "../../decide.ts";
 import { decideWithOverrides } from "../../overrides.ts";
@@ -66,7 +71,7 @@ export class Fleet {
   #deploy(tenant: string): void {
     const kind = this.random.pick(fleetKinds);
     if (this.wholes.some((one) => one.tenant === tenant && one.kind === kind)) return;
-    const isOnce = kind.law !== "ending" && this.random.chance(0.25);
+    const isOnce = kind.law === "ending" ? this.random.seed % 4 === 0 : this.random.chance(0.25);
     const spec = kind.spec(this.random);
     const whole = new Whole({ tenant, kind, isOnce }, spec, (text) => this.note(text));
     if (isOnce) whole.annotate({ [atMostOneAnnotation]: "true" });
@@ -167,7 +172,9 @@ export class Fleet {
       machine.leaseUntilMs = this.nowMs + leaseMs;
       machine.stopsAtMs = machine.leaseUntilMs + this.random.integer(lateMsMax);
     } else if (this.nowMs >= machine.stopsAtMs) {
-      for (const whole of this.wholes.filter(({ isOnce }) => isOnce))
+      // Of what it knows how to stop.
+      const isStopped = ({ isOnce, kind }: Whole) => isOnce && canBeFenced(kind.strategy.parts);
+      for (const whole of this.wholes.filter(isStopped))
         for (const [cluster, copy] of this.copiesOf(whole))
           if (cluster === name) {
             copy.halt();
@@ -248,8 +255,7 @@ export class Fleet {
       whole.partsIn(cluster).map((part): FleetOccupant => {
         const { name, annotations, deletionTimestamp } = part.metadata;
         const isGoing = deletionTimestamp !== undefined;
-        const isOwnKind = part.kind === whole.parent.kind;
-        const block = isGoing || !isOwnKind ? undefined : wholeBlock(whole.parent, cluster);
+        const block = isGoing ? undefined : wholeBlock(whole.parent, cluster);
         const { replicas } = whole.kind.strategy.shareOf(part);
         return {
           kind: part.kind,

@@ -21,10 +21,19 @@ export function afterStep(fleet: Fleet, whole: Whole): void {
     assert.ok(keepers.length <= 1, `${whole.name} is kept by ${names(keepers)}`);
   } else if (law === "divided") {
     const running = copies.reduce((sum, [, copy]) => sum + copy.running, 0);
-    whole.askedAtMost = Math.max(whole.asked(), running <= whole.asked() ? 0 : whole.askedAtMost);
-    const { askedAtMost: asked } = whole;
+    const asked = askedOfLate(fleet, whole);
     assert.ok(running <= asked, `${running} of ${whole.name} run, ${asked} are asked for`);
   }
+}
+
+/** Who asks for fewer is served a little later: clusters hear of it late, and one that is cut off when its lease is over. */
+const lateMs = 120_000;
+
+function askedOfLate({ nowMs }: Fleet, whole: Whole): number {
+  const { askedAtMs } = whole;
+  askedAtMs.set(whole.asked(), nowMs);
+  for (const [asked, atMs] of askedAtMs) if (atMs < nowMs - lateMs) askedAtMs.delete(asked);
+  return Math.max(...askedAtMs.keys());
 }
 
 function names(copies: readonly (readonly [string, unknown])[]): string {
@@ -58,6 +67,12 @@ function checkNumbers(fleet: Fleet, whole: Whole): void {
 
 /** Before a part is made: what is in one place only is nowhere else that can be seen. */
 export function beforeCreation(fleet: Fleet, whole: Whole, made: Workload): void {
+  if (whole.kind.law === "ending" && whole.isOnce) {
+    const running = fleet
+      .copiesOf(whole)
+      .filter(([name, copy]) => fleet.judgement(name).standing === "lost" && copy.running > 0);
+    assert.equal(names(running), "", `${whole.name} is begun though it may run in a lost cluster`);
+  }
   if (whole.kind.law !== "single") return;
   const others = [...whole.parts.values()].filter(
     (part) => fleet.judgement(clusterOf(part)).standing !== "lost",
@@ -89,7 +104,8 @@ export function checkedCut(
   const standing = fleet.judgement(cluster).standing;
   checkHold(before, cluster, standing);
   if (whole.kind.law === "ending") {
-    checkWork(fleet, whole, before);
+    // What a lost cluster's agent has stopped is so already.
+    if (!(whole.isOnce && standing === "lost")) checkWork(fleet, whole, before);
     return;
   }
   checkLastCopy(fleet, whole, before, isRemoved ? 0 : share(after as Workload), asked);

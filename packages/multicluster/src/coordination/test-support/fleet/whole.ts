@@ -21,8 +21,8 @@ export class Whole {
   readonly claims = new Map<number, FleetClaim>();
   parent: Workload;
   writes = 0;
-  /** Who asks for fewer is served a little later: as many were asked for when as many last ran. */
-  askedAtMost = 0;
+  /** What was asked for, and when last. */
+  readonly askedAtMs = new Map<number, number>();
   readonly #note: (text: string) => void;
   #version = 1;
 
