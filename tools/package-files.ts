@@ -50,7 +50,7 @@ const programs = {
 } as const;
 
 function bin(program: string): string {
-  return `#!/usr/bin/env -S node --max-semi-space-size=32
+  return `#!/usr/bin/env -S MALLOC_ARENA_MAX=2 MALLOC_TRIM_THRESHOLD_=4194304 MALLOC_MMAP_THRESHOLD_=4194304 node --max-semi-space-size=16
 import { ${program} } from "../lib/cli.js";
 
 await ${program}(process.argv);

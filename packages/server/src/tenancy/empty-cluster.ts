@@ -5,7 +5,6 @@
  * again on the next pass. Workspaces below go first, and nothing else before they have gone; then definitions and the rest, namespaces
  * when nothing is left in them, and roles last, so that those who have to finish something still may.
  */
-import type { JsonObject } from "@kcp-ts/machinery/json";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { isStatusError } from "@kcp-ts/machinery/status";
 import {
@@ -30,7 +29,7 @@ import type { WatchHub } from "../watch-cache/index.ts";
 import { logicalClusters, workspaces } from "./kinds/definitions.ts";
 import { textsOf } from "./kinds/phases.ts";
 import { systemWriteOptions, uncancelled } from "./parts.ts";
-import { member } from "./records.ts";
+import { member, mentions } from "./records.ts";
 import { UsedCollections } from "./used-collections.ts";
 
 /** Objects read, and deletions under way, at a time. */
@@ -119,8 +118,7 @@ export class ClusterEmptier {
     const entries: Entry[] = [];
     for (const [index, page] of pages.entries()) {
       const definition = used[index] as ResourceDefinition;
-      if (page.more || !page.entries.every((entry) => isFree(definition, decodeObject(entry))))
-        return false;
+      if (page.more || !page.entries.every((entry) => isFree(definition, entry))) return false;
       if (definition === namespaces) entries.unshift(...page.entries);
       else entries.push(...page.entries);
     }
@@ -172,7 +170,7 @@ export class ClusterEmptier {
     cluster: ClusterName,
   ): Promise<readonly string[] | undefined> {
     const object = decodeObject(entry);
-    if (isFree(definition, object) && (await this.#commitRemoval(entry))) return undefined;
+    if (isFree(definition, entry) && (await this.#commitRemoval(entry))) return undefined;
     const metadata = member(object, "metadata");
     if (metadata["deletionTimestamp"] === undefined) {
       const { namespace, name } = parseObjectKey(entry.key);
@@ -196,8 +194,11 @@ export class ClusterEmptier {
 const callOptions = { signal: uncancelled };
 
 /** Namespaces hold themselves back for their content, of which there is none any more when it is their turn. */
-function isFree(definition: ResourceDefinition, object: JsonObject): boolean {
-  if (textsOf(member(object, "metadata")["finalizers"]).length > 0) return false;
+function isFree(definition: ResourceDefinition, entry: Entry): boolean {
+  if (mentions(entry, "finalizers")) {
+    const { finalizers } = member(decodeObject(entry), "metadata");
+    if (textsOf(finalizers).length > 0) return false;
+  }
   if (definition === namespaces) return true;
   const { strategy } = definition;
   return (

@@ -39,7 +39,7 @@ import {
   systemWriteOptions,
   uncancelled,
 } from "./parts.ts";
-import { member } from "./records.ts";
+import { hasText, member, mentions } from "./records.ts";
 import { type Look, Survey } from "./survey.ts";
 import { forgetGroups, initialized } from "./workspace-admission.ts";
 import { workspaceKey } from "./workspace-tree.ts";
@@ -193,7 +193,7 @@ export class Lifecycle {
   }
 
   #noteActivity(cluster: ClusterName, entry: Entry | undefined): void {
-    if (entry !== undefined && has(entry, '"phase":"Inactive"')) {
+    if (entry !== undefined && hasText(entry, '"phase":"Inactive"')) {
       if (this.inactive.has(cluster)) return;
       this.inactive.add(cluster);
       this.#endWatches(cluster);
@@ -472,15 +472,6 @@ function ownerOf(object: JsonObject): Owner | undefined {
   const { owner } = member(object, "spec");
   if (!isJsonObject(owner) || owner["resource"] !== workspaces.resource) return undefined;
   return owner as unknown as Owner;
-}
-
-/** Most objects do not, and need not be parsed to know. */
-function mentions(entry: Entry, member: string): boolean {
-  return has(entry, `"${member}":`);
-}
-
-function has({ value }: Entry, text: string): boolean {
-  return Buffer.from(value.buffer, value.byteOffset, value.length).includes(text);
 }
 
 async function ignoringMissing(write: Promise<unknown>): Promise<void> {
