@@ -1,5 +1,6 @@
 /** Bundles the command into one file: a cold start reads one file instead of hundreds. And the agent of a cluster into another, which is all that its image holds. */
 import { type BuildOptions, build, type Plugin } from "esbuild";
+import { spreadBanner, spreadLiterals } from "./spread-literals.ts";
 
 const shared: BuildOptions = {
   bundle: true,
@@ -11,7 +12,7 @@ const shared: BuildOptions = {
   logLevel: "warning",
   // Bundled CommonJS packages call require for Node's own modules.
   banner: {
-    js: 'import { createRequire } from "node:module"; const require = createRequire(import.meta.url);',
+    js: `import { createRequire } from "node:module"; const require = createRequire(import.meta.url); ${spreadBanner}`,
   },
 };
 
@@ -35,5 +36,5 @@ for (const [name, from] of [
 ] as const) {
   const outfile = `packages/cli/dist/bundle/${name}.mjs`;
   const entry = "stdin" in from ? from : { entryPoints: [...from.entryPoints] };
-  await build({ ...shared, ...entry, plugins: [storeStaysOutside], outfile });
+  await build({ ...shared, ...entry, plugins: [storeStaysOutside, spreadLiterals], outfile });
 }

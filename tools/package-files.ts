@@ -6,6 +6,7 @@
 import { copyFile, mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { dirname, join, posix, relative } from "node:path";
 import { build } from "esbuild";
+import { spreadBanner, spreadLiterals } from "./spread-literals.ts";
 
 export interface PackageOptions {
   /** Emptied first. */
@@ -72,9 +73,10 @@ async function bundle(folder: string): Promise<void> {
     minifySyntax: true,
     logLevel: "warning",
     external: [external],
+    plugins: [spreadLiterals],
     // Bundled CommonJS packages call require for Node's own modules.
     banner: {
-      js: 'import { createRequire } from "node:module"; const require = createRequire(import.meta.url);',
+      js: `import { createRequire } from "node:module"; const require = createRequire(import.meta.url); ${spreadBanner}`,
     },
   });
 }

@@ -5,7 +5,7 @@ import { ApiClient } from "./api-client.ts";
 import type { Bench, Contest } from "./contest.ts";
 import { median } from "./measure.ts";
 import { namespace } from "./objects.ts";
-import { residentMegabytesOf } from "./process-figures.ts";
+import { cpuMicrosOf, residentMegabytesOf } from "./process-figures.ts";
 import { against } from "./report.ts";
 import { benchToken, ServerProcess } from "./server-process.ts";
 
@@ -58,11 +58,26 @@ export async function loadedMemoryRow(bench: Bench, { kcp }: Contest): Promise<v
 
 async function idleMegabytes({ options }: Bench, root: string): Promise<number> {
   const server = await ServerProcess.start(root);
+  await untilQuiet(server);
   await sleep(systemClock, options.sizes.settleMs);
   const megabytes = residentMegabytesOf(server.pid);
   await server.stop();
   return megabytes;
 }
+
+/** Idle is who has done what was to be done: control loops give every new namespace its objects, and look through everything after a start. */
+async function untilQuiet({ pid }: ServerProcess): Promise<void> {
+  for (let quiet = 0, before = cpuMicrosOf(pid); quiet < quietPolls; ) {
+    await sleep(systemClock, quietPollMs);
+    const now = cpuMicrosOf(pid);
+    quiet = now - before < quietCpuMicros ? quiet + 1 : 0;
+    before = now;
+  }
+}
+
+const quietPollMs = 500;
+const quietPolls = 4;
+const quietCpuMicros = 30_000;
 
 /** A logical cluster exists when something is in it. */
 async function createClusters(root: string, count: number): Promise<void> {
@@ -77,5 +92,6 @@ async function createClusters(root: string, count: number): Promise<void> {
   };
   await Promise.all(Array.from({ length: 64 }, worker));
   client.close();
+  await untilQuiet(server);
   await server.stop();
 }

@@ -176,10 +176,10 @@ export const roomTable: Readonly<Record<string, Readonly<Record<string, readonly
     syncer: ["api"],
     scheduling: ["api"],
     coordination: ["api", "scheduling"],
-    // Decides as they do, about what might be: docs/adr/0026.
-    explain: ["api", "scheduling", "coordination"],
-    // Where agents see what is theirs in other workspaces, too: docs/adr/0031.
-    drain: ["api", "agent"],
+    // Decides as they do, about what might be: docs/adr/0026; what claims would refuse: 0045.
+    explain: ["api", "scheduling", "coordination", "volumes"],
+    // Where agents see what is theirs in other workspaces, too: docs/adr/0031; and where a whole is to be: 0045.
+    drain: ["api", "agent", "coordination"],
     // Parts, clusters and how far they are trusted are the splitter's words.
     traffic: ["api", "coordination"],
     // Claims are read off what is synced, and their parts off what is split.

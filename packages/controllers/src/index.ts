@@ -7,7 +7,12 @@ export {
 } from "./certificate-requests/index.ts";
 export type { ControlLoop } from "./control-loop.ts";
 export { type ControlLoopsOptions, type ErrorContext, runControlLoops } from "./control-loops.ts";
-export { type DefaultObjectsOptions, defaultObjectsController } from "./default-objects/index.ts";
+export {
+  type DefaultObject,
+  type DefaultObjectsOptions,
+  defaultObjectsController,
+  defaultObjectsIn,
+} from "./default-objects/index.ts";
 export { type EventExpiryOptions, eventExpiry } from "./event-expiry/index.ts";
 export {
   type CollectedResource,

@@ -4,6 +4,7 @@
 import { networkInterfaces } from "node:os";
 import { join, resolve } from "node:path";
 import { type Clock, sleep, systemClock, systemRandom } from "@kcp-ts/machinery/base";
+import { serverNames } from "@kcp-ts/multicluster";
 import type { Client } from "@kcp-ts/sdk";
 import { type ApiServer, Listener, type ServerLog } from "@kcp-ts/server";
 import { ensureServingCertificates, keepServingCertificates } from "./certificates/index.ts";
@@ -18,7 +19,7 @@ import { type OpenedStorage, openStorage } from "./compose/storage.ts";
 import { loadTls } from "./compose/tls.ts";
 import { trafficOf } from "./compose/traffic.ts";
 import { loadOrCreateAdminTokens, writeAdminKubeconfig } from "./kubeconfig/index.ts";
-import type { ControlPlaneOptions } from "./options.ts";
+import { type ControlPlaneOptions, OptionsError } from "./options.ts";
 
 export interface ControlPlane {
   /** Where clients connect, without a path. */
@@ -112,6 +113,10 @@ async function compose(
   await writeAdminKubeconfig({ ...kubeconfig, caPem: certificates.caPem, ...tokens });
   startControlLoops(core, options, { caPem: certificates.caPem, externalUrl });
   core.startControllers();
+  const { peerUrl } = options;
+  // Whose certificate is not of our making is verified as the system does it.
+  const caPem = tls.own === undefined ? certificates.caPem : undefined;
+  if (peerUrl !== undefined) core.meetPeers({ url: peerUrl.replace(/\/+$/, ""), caPem });
   const collector = startCollector(clock, memoryReturner(collectGarbage));
   const stop = once(async () => {
     collector.stop();
@@ -162,6 +167,7 @@ async function composeCore(
     ...options,
     ...context,
     storage,
+    isStoreShared: options.storage.kind === "etcd",
     tokens,
     random: systemRandom,
     trail: await composeAudit(options.audit, { clock, random: systemRandom }),
@@ -199,8 +205,9 @@ function hostForUrl({ externalHostname, bindAddress }: ControlPlaneOptions): str
 }
 
 /** Every name and address by which this machine may be reached. */
-function hostnamesOf({ externalHostname, bindAddress }: ControlPlaneOptions): string[] {
-  const names = new Set(["localhost", "127.0.0.1", "::1", "kubernetes", "kubernetes.default.svc"]);
+function hostnamesOf({ externalHostname, bindAddress, peerUrl }: ControlPlaneOptions): string[] {
+  const names = new Set(["localhost", "127.0.0.1", "::1", ...serverNames]);
+  if (peerUrl !== undefined) names.add(peerHost(peerUrl));
   if (externalHostname !== undefined) names.add(externalHostname);
   if (!anyAddress.has(bindAddress)) names.add(bindAddress);
   else {
@@ -219,4 +226,15 @@ function once(body: () => Promise<void>): () => Promise<void> {
     running ??= body();
     return running;
   };
+}
+
+function peerHost(url: string): string {
+  if (URL.canParse(url)) {
+    const { protocol, hostname, pathname, search, username } = new URL(url);
+    const isPlain = pathname === "/" && search === "" && username === "";
+    if (protocol === "https:" && isPlain) return hostname.replace(/^\[|\]$/g, "");
+  }
+  throw new OptionsError(
+    `--peer-url ${url} is not of the form https://host:port: say where other servers reach this one`,
+  );
 }

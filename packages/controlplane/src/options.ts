@@ -19,6 +19,8 @@ export interface ControlPlaneOptions
   readonly externalHostname?: string | undefined;
   /** Where clients reach this server, for what is said of where workspaces are; by default the address that it listens on. */
   readonly shardExternalUrl?: string | undefined;
+  /** `https://host:port`, where other servers on the same store reach this one: what only it can do, they ask it for. Nobody asks if left out. */
+  readonly peerUrl?: string | undefined;
   readonly storage: StorageOptions;
   /** By default `<root>/admin.kubeconfig`. */
   readonly kubeconfigPath?: string | undefined;

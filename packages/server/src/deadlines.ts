@@ -3,12 +3,12 @@
  *
  * Coarse on purpose: a deadline is there so that nobody waits for ever, and it is on the path of every write.
  */
-import type { Clock, Timer } from "@kcp-ts/machinery/base";
+import { type Clock, Roster, type Timer } from "@kcp-ts/machinery/base";
 
 export class Deadlines<Item> {
   readonly #clock: Clock;
   readonly #onDue: (item: Item) => void;
-  readonly #buckets = new Map<number, Set<Item>>();
+  readonly #buckets = new Map<number, Roster<Item>>();
   #timer: Timer | undefined;
 
   constructor(clock: Clock, onDue: (item: Item) => void) {
@@ -21,12 +21,11 @@ export class Deadlines<Item> {
     const bucketKey = Math.ceil((this.#clock.monotonic() + timeoutMs) / bucketMs);
     let bucket = this.#buckets.get(bucketKey);
     if (bucket === undefined) {
-      bucket = new Set();
+      bucket = new Roster();
       this.#buckets.set(bucketKey, bucket);
     }
-    bucket.add(item);
     this.#timer ??= this.#clock.schedule(bucketMs, () => this.#tick());
-    return () => bucket.delete(item);
+    return bucket.add(item);
   }
 
   close(): void {
@@ -39,7 +38,7 @@ export class Deadlines<Item> {
     for (const [key, bucket] of this.#buckets) {
       if (key > now) continue;
       this.#buckets.delete(key);
-      for (const item of bucket) this.#onDue(item);
+      for (let item = bucket.shift(); item !== undefined; item = bucket.shift()) this.#onDue(item);
     }
     this.#timer =
       this.#buckets.size === 0 ? undefined : this.#clock.schedule(bucketMs, () => this.#tick());

@@ -51,7 +51,7 @@ import { servedKinds } from "./served-kinds.ts";
 import { signerRules } from "./signer-rules.ts";
 import type { SnapshotSource, Storage } from "./storage/index.ts";
 import type { SyncerViewSources } from "./syncer-view-sources.ts";
-import type { Tenancy } from "./tenancy/index.ts";
+import type { NamespaceContent, Tenancy } from "./tenancy/index.ts";
 import { composeTraffic, objectLimitPlugins, type TrafficOptions } from "./traffic.ts";
 import { WatchCache } from "./watch-cache/index.ts";
 import {
@@ -268,6 +268,11 @@ export class ApiServer {
   bootstrap(externalUrl: string): Promise<void> {
     this.#sharing.externalUrl = externalUrl;
     return this.#tenancy.bootstrap(externalUrl);
+  }
+
+  /** What namespaces have that come with a new workspace; a control loop puts it into others, and looks after it. */
+  namespacesBeginWith(content: NamespaceContent): void {
+    this.#tenancy.namespaceContent = content;
   }
 
   handle(request: ApiRequest): MaybePromise<ApiResponse> {

@@ -1,6 +1,6 @@
 /**
  * Machines for a control plane that is somebody else's: a real kube-apiserver with a kube-controller-manager, and nothing to run Pods on. They get
- * nodes whose kubelets can be asked for logs and sessions, volumes for their claims, and addresses for their Services and Ingresses.
+ * nodes whose kubelets can be asked for logs and sessions, metrics, volumes for their claims, and addresses for their Services and Ingresses.
  */
 import { type Clock, type Random, systemClock, systemRandom } from "@kcp-ts/machinery/base";
 import type { Client } from "@kcp-ts/sdk";
@@ -8,6 +8,7 @@ import type { ServerLog } from "@kcp-ts/server";
 import { gitVersionOf, Port, type PortOptions } from "./front/index.ts";
 import { kubeletHandle } from "./kubelet-port.ts";
 import { type KubeletSettings, Machines, type SimulatedNodes } from "./machines.ts";
+import { MetricsServer } from "./metrics-server.ts";
 import type { NodeOptions } from "./nodes/index.ts";
 import { warningsToStderr } from "./warnings-log.ts";
 import { cloudControllers, createStorageClasses } from "./workloads/index.ts";
@@ -30,14 +31,16 @@ export async function startMachines(
   options: BorrowedControlPlane,
 ): Promise<{ readonly nodes: SimulatedNodes; stop(): Promise<void> }> {
   const { client, clock = systemClock, random = systemRandom, kubelet = {} } = options;
-  const port = new Port(options.listen, kubeletHandle(client, clock));
+  const log = options.log ?? warningsToStderr();
+  const metrics = new MetricsServer({ client, clock, random, log });
+  const port = new Port(options.listen, metrics.before(kubeletHandle(client, clock)));
   await port.open();
   const machines = new Machines({
     ...options,
     clock,
     random,
     kubelet,
-    log: options.log ?? warningsToStderr(),
+    log,
     kubeletVersion: gitVersionOf("1.36"),
     kubeletAt: { host: port.host, port: port.number },
     isNew: true,
@@ -45,9 +48,12 @@ export async function startMachines(
   });
   try {
     await createStorageClasses(client);
+    await metrics.start();
+    await metrics.register(port.number);
     await machines.start();
   } catch (error) {
     await port.close();
+    await metrics.close();
     throw error;
   }
   return {
@@ -55,6 +61,7 @@ export async function startMachines(
     async stop() {
       await machines.stop();
       await port.close();
+      await metrics.close();
     },
   };
 }

@@ -138,7 +138,15 @@ export class Machines {
     const { client, clock, random, isNew, kubelet, controllers: others } = this.#options;
     const onError = (error: unknown, _key?: ObjectKey) => this.report(error);
     const tell = (object: KubernetesObject, happening: Happening) => this.#tell(object, happening);
-    const clusters = singleCluster({ client, cluster: rootCluster, clock, random, onError });
+    const clusters = singleCluster({
+      client,
+      cluster: rootCluster,
+      clock,
+      random,
+      onError,
+      // Every Pod of a set is looked at whenever one of them changes.
+      liveObjectsMax: Number.POSITIVE_INFINITY,
+    });
     const controllers = [
       ...others({ clusters, clock, random, knowsTerminatingReplicas: isNew, tell, onError }),
       schedulerController({ clusters, clock, random, tell, onError }),

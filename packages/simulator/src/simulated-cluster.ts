@@ -6,20 +6,12 @@
  *     await east.client.resource(deployments).create(…);
  *     await east.close();
  */
-import { randomBytes } from "node:crypto";
 import { type Clock, type Random, systemClock, systemRandom } from "@kcp-ts/machinery/base";
 import { Client, type Transport } from "@kcp-ts/sdk";
 import { serverTransport } from "@kcp-ts/sdk/client";
-import {
-  ApiServer,
-  BearerTokenAuthenticator,
-  bootstrapAuthorizer,
-  hashToken,
-  RequestAuthenticator,
-  type ServerLog,
-  StaticTokenAuthenticator,
-} from "@kcp-ts/server";
+import { ApiServer, type ServerLog } from "@kcp-ts/server";
 import { MemoryStorage } from "@kcp-ts/server/storage/memory";
+import { administrator } from "./administrator.ts";
 import { ClusterInside } from "./cluster-inside.ts";
 import {
   asOneCluster,
@@ -70,19 +62,15 @@ export interface SimulatedCluster {
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-const tokenBytes = 32;
-
 export async function startSimulatedCluster(
   options: SimulatedClusterOptions,
 ): Promise<SimulatedCluster> {
   const { name, clock = systemClock, random = systemRandom, generation = "1.36" } = options;
   const { log = warningsToStderr() } = options;
-  const token = randomBytes(tokenBytes).toString("base64url");
-  const authorization = `Bearer ${token}`;
+  const { token, authorization, gates } = administrator();
   const storage = new MemoryStorage();
   const services = podServices(clock);
   const resources = [...workloadKinds(generation, services), ...metricsOf(options, services)];
-  const gates = { authenticator: authenticatorFor(token), authorizer: bootstrapAuthorizer };
   const server = new ApiServer({ storage, clock, random, log, ...gates, resources });
   // Its own controllers go straight in: what befalls clients does not befall them.
   const insideTransport = serverTransport({ server, authorization });
@@ -147,15 +135,6 @@ function metricsOf(
   { client }: PodServices,
 ) {
   return metrics === false ? [] : metricsKinds(client, clock);
-}
-
-function authenticatorFor(token: string): RequestAuthenticator {
-  const user = { username: "kubernetes-admin", groups: ["system:masters"] };
-  const tokens = new StaticTokenAuthenticator([{ tokenHash: hashToken(token), user }]);
-  return new RequestAuthenticator({
-    authenticators: [new BearerTokenAuthenticator([tokens])],
-    anonymous: true,
-  });
 }
 
 function once(body: () => Promise<void>): () => Promise<void> {

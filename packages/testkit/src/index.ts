@@ -12,6 +12,7 @@ export { FakeClock, settle } from "./fake-clock.ts";
 export { FaultProxy, type FaultProxyOptions, type Faults } from "./fault-proxy.ts";
 export { freePorts } from "./free-port.ts";
 export { HastyClock } from "./hasty-clock.ts";
+export { haveSameHiddenClass } from "./hidden-class.ts";
 export {
   findKubeApiserver,
   type KubeApiserver,

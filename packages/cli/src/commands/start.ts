@@ -34,6 +34,7 @@ interface StartFlags extends StorageFlags, AuthenticationFlags, TrafficFlags, Ph
   readonly securePort: number;
   readonly externalHostname?: string;
   readonly shardExternalUrl?: string;
+  readonly peerUrl?: string;
   readonly kubeconfigPath?: string;
   readonly tlsCertFile?: string;
   readonly tlsPrivateKeyFile?: string;
@@ -71,6 +72,10 @@ export function addStart(program: Command): void {
     )
     .option("--external-hostname <name>", "name or address that clients use (default: localhost)")
     .option("--shard-external-url <url>", "where workspaces say they are (default: this server)")
+    .option(
+      "--peer-url <url>",
+      "https://host:port where other servers on the same etcd reach this one: for logs and sessions of Pods that only this server has a way to",
+    )
     .option("--tls-cert-file <path>", "serving certificate (default: made and renewed by kcp)")
     .option("--tls-private-key-file <path>", "its private key")
     .option(
@@ -175,6 +180,7 @@ function optionsOf(flags: StartFlags): ControlPlaneOptions {
     securePort: flags.securePort,
     externalHostname: flags.externalHostname,
     shardExternalUrl: flags.shardExternalUrl,
+    peerUrl: flags.peerUrl,
     kubeconfigPath: flags.kubeconfigPath,
     tlsCertFile: flags.tlsCertFile,
     tlsPrivateKeyFile: flags.tlsPrivateKeyFile,

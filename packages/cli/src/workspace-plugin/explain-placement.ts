@@ -89,6 +89,9 @@ function linesOf(explanation: Explanation): readonly string[] {
     ]),
     ...(unplaced === 0 ? [] : ["", `${unplaced} of ${replicas} have no place`]),
     ...(bound === undefined ? [] : [bound]),
+    ...explanation.keptBy.map(
+      ({ cluster, reason, message }) => `it would stay in ${cluster} (${reason}): ${message}`,
+    ),
     ...historyLines(explanation.history),
   ];
 }

@@ -126,6 +126,7 @@ function linesOf({ moves, replicas, staying }: FleetPlan): readonly string[] {
   if (moves.length === 0) return [`nothing would move: ${stay}`];
   const what = (kind: string, name: string) => `${kind.toLowerCase()}/${name}`;
   const stuck = moves.filter(({ unplaced }) => unplaced > 0);
+  const moving = moves.filter(({ refused }) => refused.length === 0).length;
   return [
     ...textTable([
       ["NAMESPACE", "WORKLOAD", "FROM", "TO"],
@@ -137,7 +138,13 @@ function linesOf({ moves, replicas, staying }: FleetPlan): readonly string[] {
       ]),
     ]),
     "",
-    `${counted(replicas, "replica")} of ${counted(moves.length, "workload")} would move, ${stay}`,
+    `${counted(replicas, "replica")} of ${counted(moving, "workload")} would move, ${stay}`,
+    ...moves.flatMap(({ kind, namespace, name, refused }) =>
+      refused.map(
+        ({ cluster, reason, message }) =>
+          `${what(kind, name)} in namespace ${namespace} would stay in ${cluster} (${reason}): ${message}`,
+      ),
+    ),
     ...stuck.map(
       ({ kind, namespace, name, unplaced, because }) =>
         `${unplaced} of ${what(kind, name)} in namespace ${namespace} would have no place, and stay where they are as long as they can: ${because.join("; ")}`,

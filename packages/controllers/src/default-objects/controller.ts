@@ -28,6 +28,7 @@ import type { ControlLoop } from "../control-loop.ts";
 import { audit } from "./audit.ts";
 import { Auditor } from "./auditor.ts";
 import { ensureRootCa, ensureServiceAccount, serviceAccountName } from "./ensure.ts";
+import { Lately, type Member } from "./lately.ts";
 import { isRootCa, rootCaName } from "./root-ca.ts";
 
 export interface DefaultObjectsOptions extends Pick<ControllerOptions, "metrics"> {
@@ -40,6 +41,7 @@ export interface DefaultObjectsOptions extends Pick<ControllerOptions, "metrics"
   readonly onError: NonNullable<ControllerOptions["onError"]> & ((error: unknown) => void);
 }
 
+const accounts = ["serviceAccount"] as const;
 /** Namespaces at a time. */
 const concurrency = 4;
 
@@ -52,9 +54,18 @@ export function defaultObjectsController(options: DefaultObjectsOptions): Contro
     clock,
     ...(metrics === undefined ? {} : { metrics }),
     onError,
-    reconcile: ({ name }, context) => reconcile(name, { ...options, ...context }),
+    reconcile: async (key, context) => {
+      if (!lately.isWhole(key)) await reconcile(key.name, { ...options, ...context });
+    },
   });
+  const members: readonly Member[] = ["rootCa", ...(options.serviceAccounts ? accounts : [])];
+  const lately = new Lately(clock, members);
   const enqueue = (key: ObjectKey) => controller.enqueue(key);
+  const lost = (member: ObjectKey) => {
+    const namespace = namespaceOf(member);
+    lately.lacksMember(namespace);
+    if (!lately.isGone(namespace)) enqueue(namespace);
+  };
   const auditor = new Auditor({
     clock,
     onError,
@@ -73,25 +84,34 @@ export function defaultObjectsController(options: DefaultObjectsOptions): Contro
       selector: { fieldSelector },
       clock,
       onError,
-      handler: { ...handler, caughtUp: () => auditor.request() },
+      handler: {
+        ...handler,
+        restarted: () => lately.clear(),
+        caughtUp: () => auditor.request(),
+      },
     });
   const followers: readonly ControlLoop[] = [
     // Later changes of a namespace have nothing to do with what is in it.
     follow<Namespace>(namespaces, undefined, {
       told: (_, { key, as }) => {
-        if (as === "added") enqueue(key);
+        if (as !== "added") return;
+        lately.added(key);
+        if (!lately.isWhole(key)) enqueue(key);
       },
+      deleted: (_, key) => lately.deleted(key),
     }),
     follow<ConfigMap>(configMaps, `metadata.name=${rootCaName}`, {
       told: (one, { key }) => {
-        if (!isRootCa(one, caPem)) enqueue(namespaceOf(key));
+        if (isRootCa(one, caPem)) lately.hasMember(namespaceOf(key), "rootCa");
+        else lost(key);
       },
-      deleted: (_, key) => enqueue(namespaceOf(key)),
+      deleted: (_, key) => lost(key),
     }),
     ...(options.serviceAccounts
       ? [
           follow(serviceAccounts, `metadata.name=${serviceAccountName}`, {
-            deleted: (_, key) => enqueue(namespaceOf(key)),
+            told: (_, { key }) => lately.hasMember(namespaceOf(key), "serviceAccount"),
+            deleted: (_, key) => lost(key),
           }),
         ]
       : []),

@@ -1,10 +1,26 @@
 /** Puts into one namespace what it must have, and mends what is not as it must be. */
+import type { JsonObject } from "@kcp-ts/machinery/json";
 import { isStatusError } from "@kcp-ts/machinery/status";
 import type { Client } from "@kcp-ts/sdk";
 import { configMaps, serviceAccounts } from "../api/index.ts";
 import { isRootCa, rootCaConfigMap, rootCaName, withRootCa } from "./root-ca.ts";
 
 export const serviceAccountName = "default";
+
+/** The same for a namespace that is only about to be there. */
+export function defaultObjectsIn(namespace: string, caPem: string): readonly DefaultObject[] {
+  const rootCa = rootCaConfigMap(namespace, caPem) as unknown as JsonObject;
+  return [
+    { resource: "configmaps", name: rootCaName, object: rootCa },
+    { resource: "serviceaccounts", name: serviceAccountName, object: {} },
+  ];
+}
+
+export interface DefaultObject {
+  readonly resource: "configmaps" | "serviceaccounts";
+  readonly name: string;
+  readonly object: JsonObject;
+}
 
 export async function ensureRootCa(
   client: Client,

@@ -6,6 +6,7 @@ import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery
 import {
   apiAccessLabel,
   apiAccessResources,
+  apiAddressLabel,
   clusterDaemonSets,
   ownedByLabels,
   stateLabelPrefix,
@@ -46,7 +47,13 @@ export function apiAccessAdmission(client: () => Client): AdmissionPlugin {
         .find({ name: namespace });
       if (!wantsApiAccess(found?.metadata.labels)) return;
       const metadata = isJsonObject(draft["metadata"]) ? draft["metadata"] : {};
-      draft["metadata"] = { ...metadata, labels: { ...labels, [apiAccessLabel]: "true" } };
+      const address = found?.metadata.labels?.[apiAddressLabel];
+      const asked = {
+        ...(address === undefined ? {} : { [apiAddressLabel]: address }),
+        ...labels,
+        [apiAccessLabel]: "true",
+      };
+      draft["metadata"] = { ...metadata, labels: asked };
     },
   };
 }

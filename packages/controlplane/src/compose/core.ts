@@ -2,7 +2,7 @@
  * The part that every control plane has, whether it listens or not: a server on an open store, what embedders add, clients in this
  * process, and controllers. `kcp start` puts files and sockets around it, the test server nothing.
  */
-import type { IssueToken } from "@kcp-ts/controllers";
+import { defaultObjectsIn, type IssueToken } from "@kcp-ts/controllers";
 import type { Random } from "@kcp-ts/machinery/base";
 import { Client } from "@kcp-ts/sdk";
 import {
@@ -41,6 +41,7 @@ import { InProcessIdentities } from "./in-process-identities.ts";
 import { inProcessTransport } from "./in-process-transport.ts";
 import { createInternalCredential, type InternalCredential } from "./internal-credential.ts";
 import { composeIssuers, type IssuerOptions } from "./issuers.ts";
+import { type PeerAddress, Peers } from "./peers.ts";
 import { type PhysicalClusterOptions, PhysicalClusters } from "./physical-clusters.ts";
 import { podEndpoints } from "./pod-endpoints.ts";
 import {
@@ -64,6 +65,8 @@ export interface CoreOptions
   /** Undefined where nothing is kept in files. */
   readonly rootDirectory?: string | undefined;
   readonly storage: OpenedStorage;
+  /** Whether other servers may work on it. */
+  readonly isStoreShared?: boolean | undefined;
   readonly extensions: Extensions;
   readonly random: Random;
   readonly log: ServerLog;
@@ -109,6 +112,7 @@ export class Core {
   readonly files: FileWatch;
   readonly #parts: Parts;
   readonly #physicalClusters: PhysicalClusters;
+  readonly #peers: Peers;
   readonly #stopping = new AbortController();
   #controlLoops: RunningControllers | undefined;
   #controllers: Promise<void>[] = [];
@@ -154,8 +158,13 @@ export class Core {
     this.#parts = parts;
     const client = () => this.#client(parts.credential.authorization);
     const shared = new SharedTargets({ consumers: () => this.server.exportConsumers, client });
-    this.#physicalClusters = new PhysicalClusters({
+    this.#peers = new Peers({
       ...{ client, clock, log },
+      tokenFor: (user) => parts.identities.tokenFor(user),
+      isStoreShared: parts.isStoreShared === true,
+    });
+    this.#physicalClusters = new PhysicalClusters({
+      ...{ client, clock, log, peers: this.#peers.ways },
       sharedTarget: (cluster, name, signal) => shared.offered(cluster, name, signal),
     });
     this.identities = parts.identities;
@@ -167,7 +176,12 @@ export class Core {
       random,
       authenticator,
       authorization: (rbac) =>
-        anyOf([bootstrapAuthorizer, rbac, ...(extensions.authorizers ?? [])]),
+        anyOf([
+          bootstrapAuthorizer,
+          rbac,
+          this.#peers.authorizer,
+          ...(extensions.authorizers ?? []),
+        ]),
       gate: workspaceContent,
       log,
       apiAudiences: parts.serviceAccounts.audiences,
@@ -183,12 +197,11 @@ export class Core {
         ...(extensions.admissionPlugins ?? []),
       ],
       syncerViews: (sources) => syncerViews({ ...sources, client }),
-      furtherSubresources: (authorizer) =>
-        podEndpoints({
-          ...this.#physicalClusters,
-          authorizer,
-          client,
-        }),
+      furtherSubresources: (authorizer) => {
+        const ofPods = podEndpoints({ ...this.#physicalClusters, authorizer, client });
+        const ofPeers = this.#peers.endpoint(this.#physicalClusters.connections);
+        return (definition, scope) => ofPods(definition, scope) ?? ofPeers(definition, scope);
+      },
       resources: [...this.#physicalClusters.resources, ...(extensions.resources ?? [])],
       besides: [
         {
@@ -222,6 +235,11 @@ export class Core {
     return this.server.start();
   }
 
+  /** Other servers of the store find this one there. */
+  meetPeers(address: PeerAddress): void {
+    this.#peers.start(address);
+  }
+
   /** The server's own. `caPem` is what clients verify it by. */
   startControlLoops({ physicalClusters, agentUrl, ...options }: ControlLoopsToStart): void {
     const { server } = this;
@@ -244,6 +262,9 @@ export class Core {
       physicalClusters &&
       this.#physicalClusters.programOf({ denyPrivateAddresses, ...physicalClusters }, agentServer);
     const shared = { ...keys, server, credential, log, clock, multicluster };
+    if (options.controlLoops !== false) {
+      server.namespacesBeginWith((namespace) => defaultObjectsIn(namespace, caPem));
+    }
     this.#controlLoops = startControllers({ ...options, ...shared });
   }
 
@@ -257,7 +278,7 @@ export class Core {
   async stopControllers(): Promise<void> {
     this.#stopping.abort();
     this.files.stop();
-    await Promise.all([this.#controlLoops?.stop(), ...this.#controllers]);
+    await Promise.all([this.#controlLoops?.stop(), this.#peers.stop(), ...this.#controllers]);
   }
 
   /** Of a start that did not come to its end. */

@@ -9,6 +9,7 @@ import {
   multiclusterKinds,
   multiclusterParts,
   type Patience,
+  type PeerWays,
   PodConnections,
   PodMetrics,
   runMulticluster,
@@ -107,6 +108,8 @@ export interface PhysicalClustersParts {
   readonly log?: Pick<ServerLog, "info"> | undefined;
   /** By which names workspaces use clusters of others; nobody does if it is left out. */
   readonly sharedTarget?: SharedTarget | undefined;
+  /** Ways through other servers of this control plane. */
+  readonly peers?: PeerWays | undefined;
 }
 
 export class PhysicalClusters {
@@ -120,7 +123,7 @@ export class PhysicalClusters {
   readonly #key: SealingKey;
   readonly #targets = new Targets();
 
-  constructor({ client, clock, log, sharedTarget }: PhysicalClustersParts) {
+  constructor({ client, clock, log, sharedTarget, peers }: PhysicalClustersParts) {
     this.#key = new SealingKey(client);
     this.admissionPlugin = syncTargetAdmission(this.#key);
     this.tunnels = new Tunnels({
@@ -135,6 +138,7 @@ export class PhysicalClusters {
       targets: this.#targets,
       tunnels: this.tunnels,
       sharedTarget,
+      peers,
     });
     this.podMetrics = new PodMetrics({ connections: this.connections, client, clock });
   }

@@ -5,10 +5,11 @@
  * Method: an operator's manifests are applied unchanged; the test then is the program in its Pod, by what the Pod and the Secrets in its physical cluster say.
  */
 import assert from "node:assert/strict";
+import { get, type RequestOptions } from "node:https";
 import { describe, it, type TestContext } from "node:test";
 import { type Clock, systemClock } from "@kcp-ts/machinery/base";
 import { rootCluster } from "@kcp-ts/machinery/names";
-import { agentViewPath, apiAccessLabel, readToken } from "@kcp-ts/multicluster";
+import { agentViewPath, apiAccessLabel, apiAddressLabel, readToken } from "@kcp-ts/multicluster";
 import { type Client, type Connection, connect, Informer, parseKubeconfig } from "@kcp-ts/sdk";
 import { secrets, startTestControlPlane, type TestControlPlane } from "../testing/index.ts";
 import { joined, runningAgent, statusOf } from "./agents.ts";
@@ -128,6 +129,26 @@ async function clientWith(t: TestContext, plane: TestControlPlane, token: string
   return connection.client;
 }
 
+interface HostAlias {
+  readonly ip: string;
+  readonly hostnames: readonly string[];
+}
+
+/** As a program would that knows the server's name and nothing of us. */
+function getByName(options: RequestOptions): Promise<{ status: number; text: string }> {
+  return new Promise((resolve, reject) => {
+    const request = get({ ...options, agent: false }, (response) => {
+      const parts: Buffer[] = [];
+      response.on("data", (part: Buffer) => void parts.push(part));
+      response.once("error", reject);
+      response.once("end", () =>
+        resolve({ status: response.statusCode ?? 0, text: Buffer.concat(parts).toString() }),
+      );
+    });
+    request.once("error", reject);
+  });
+}
+
 describe("a Pod of a workload that asks for it", () => {
   it("talks to its logical cluster as its ServiceAccount, over renewals, until the workload is gone", async (t) => {
     const clock = new WallClock();
@@ -165,6 +186,34 @@ describe("a Pod of a workload that asks for it", () => {
       assert.deepEqual(await accessSecrets(acme), []);
     });
     assert.equal(await statusOf(client.resource(queues).list({ namespace })), 401);
+  });
+
+  it("finds it by the name that servers have in their clusters, where that leads to it", async (t) => {
+    const plane = await startPlane(t);
+    const acme = plane.clientFor("acme");
+    const east = await pushed(t, acme, "east");
+    await applyOperator(acme, { [apiAccessLabel]: "true", [apiAddressLabel]: "127.0.0.1" });
+    const { pod, inside } = await operatorIn(t, east);
+    const { hostAliases = [] } = pod.spec as { hostAliases?: readonly HostAlias[] };
+    const name = "kubernetes.default.svc";
+    const ip = hostAliases.find(({ hostnames }) => hostnames.includes(name))?.ip ?? "";
+    assert.equal(ip, "127.0.0.1");
+    const { port } = await plane.listen();
+    const [token, ca] = [await inside.file("token"), await inside.file("ca.crt")];
+    const path = `/apis/messaging.example.io/v1/namespaces/${namespace}/queues`;
+    const asked = { host: ip, port, path, servername: name, ca };
+    const headers = { host: name, authorization: `Bearer ${token}` };
+    const { status, text } = await getByName({ ...asked, headers });
+    assert.equal(status, 200, text);
+    const { items } = JSON.parse(text) as { items: readonly { metadata: { name: string } }[] };
+    assert.deepEqual(
+      items.map(({ metadata }) => metadata.name),
+      ["orders"],
+    );
+    // By another name it is not the server that the program was told of.
+    await assert.rejects(getByName({ ...asked, headers, servername: "kubernetes.other.svc" }), {
+      code: "ERR_TLS_CERT_ALTNAME_INVALID",
+    });
   });
 
   it("reaches no other logical cluster, however it asks", async (t) => {

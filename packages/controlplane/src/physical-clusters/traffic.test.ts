@@ -8,9 +8,11 @@ import {
   weightsAnnotation,
 } from "@kcp-ts/multicluster";
 import { type Condition, findCondition, type KubernetesObject } from "@kcp-ts/sdk";
-import { deployments, eventually, untilCondition } from "./fixture.ts";
+import { FaultProxy } from "@kcp-ts/testkit";
+import { deployments, eventually, register, untilCondition } from "./fixture.ts";
 import {
   configMaps,
+  countReady,
   EndpointRecord,
   endpointSlices,
   exportCondition,
@@ -92,6 +94,77 @@ describe("a Service over two clusters", () => {
     });
   });
 
+  it("has one name in all of them for the endpoints of all, where it asks for that", async (t) => {
+    const stage = await stageWith(t, ...both);
+    const { client } = stage.plane;
+    await stage.deploy(4);
+    const annotate = (value: string | null) =>
+      client.resource(services).patch(web, {
+        type: "merge",
+        patch: { metadata: { annotations: { "workloads.kcp.io/clusterset": value } } },
+      });
+    await annotate("true");
+    const derived = { namespace, name: "web-clusterset" };
+    // As kube-proxy and DNS see it: the Service, and the slices that name it.
+    const behind = async (name: string) => {
+      const inside = stage.physical(name).client;
+      const { items } = await inside.resource(services).list();
+      const found = items.find(({ metadata }) => metadata.name === derived.name);
+      const labelSelector = `kubernetes.io/service-name=${derived.name}`;
+      const slices = await inside.resource(endpointSlices).list({ labelSelector });
+      const spec = found?.["spec"] as
+        | { readonly selector?: object; readonly ports?: readonly { readonly port: number }[] }
+        | undefined;
+      return { spec, ready: countReady(slices.items) };
+    };
+    const all = { "us-east1": 2, "us-west1": 2 };
+    for (const name of both)
+      await eventually(async () => {
+        const { spec, ready } = await behind(name);
+        assert.deepEqual(ready, all);
+        assert.equal(spec?.selector, undefined);
+        assert.deepEqual(
+          spec?.ports?.map(({ port }) => port),
+          [80],
+        );
+      });
+    // Session affinity is that of the Service.
+    const sticky = { spec: { sessionAffinity: "ClientIP" } };
+    await client.resource(services).patch(web, { type: "merge", patch: sticky });
+    await eventually(async () => {
+      const { spec } = await client.resource(services).get(derived);
+      assert.equal((spec as { sessionAffinity?: string }).sessionAffinity, "ClientIP");
+    });
+    // Who deletes it without saying so on the Service has it again.
+    const { metadata } = await client.resource(services).get(derived);
+    await client.resource(services).delete(derived);
+    await eventually(async () => {
+      const again = await client.resource(services).find(derived);
+      assert.ok(again !== undefined && again.metadata.uid !== metadata.uid);
+    });
+    for (const name of both)
+      await eventually(async () => assert.deepEqual((await behind(name)).ready, all));
+    // It is not exported in its turn.
+    assert.equal(await exportOf(client, derived.name), undefined);
+    await annotate(null);
+    await eventually(async () => {
+      assert.equal(await client.resource(services).find(derived), undefined);
+      for (const name of both) assert.deepEqual(await behind(name), { spec: undefined, ready: {} });
+      assert.deepEqual(await readyBySource(client), all);
+    });
+    // A Service of somebody's that has the name is left alone, and it is said.
+    await client.resource(services).create(service(derived.name, { selector: { app: "other" } }));
+    await annotate("true");
+    await eventually(async () => {
+      const ready = await exportCondition(client, "Ready");
+      assert.deepEqual([ready?.status, ready?.reason], ["False", "Failed"]);
+      assert.match(ready?.message ?? "", /Service web-clusterset exists and was not made/);
+    });
+    const { spec } = await client.resource(services).get(derived);
+    assert.deepEqual((spec as { selector?: object }).selector, { app: "other" });
+    assert.deepEqual(await readyBySource(client), all);
+  });
+
   it("loses the endpoints of a lost cluster, and has them again when it is back", async (t) => {
     const stage = await stageWith(t, ...both);
     const { client } = stage.plane;
@@ -111,6 +184,36 @@ describe("a Service over two clusters", () => {
       assert.deepEqual(await readyBySource(east), whole);
       assert.deepEqual(await readyBySource(stage.physical("us-west1").client), whole);
     });
+  });
+
+  it("loses those of a cluster that has fallen silent, without waiting for somebody to ask how it is", async (t) => {
+    const never = { probeMs: 3_600_000, probeTimeoutMs: 5000, failuresMax: 3 };
+    const stage = await TrafficStage.start(t, both, { link: { ...never, inventoryMs: 400 } });
+    const { client } = stage.plane;
+    const { kubeconfig } = stage.physical("us-west1");
+    const port = Number(/https:\/\/127\.0\.0\.1:(\d+)/.exec(kubeconfig)?.[1]);
+    const proxy = await FaultProxy.start({ host: "127.0.0.1", port });
+    t.after(() => proxy.dispose());
+    const through = kubeconfig.replaceAll(`127.0.0.1:${port}`, `127.0.0.1:${proxy.port}`);
+    await stage.join("us-east1");
+    await register(client, "us-west1", { kubeconfig: through });
+    await untilCondition(client, "us-west1", { status: "True" });
+    await stage.deploy(4);
+    const east = stage.physical("us-east1").client;
+    const whole = { "us-east1": 2, "us-west1": 2 };
+    await eventually(async () => assert.deepEqual(await readyBySource(east), whole));
+    // Half-open: nothing is closed, and no byte gets through.
+    const beganAtMs = performance.now();
+    proxy.setFaults({ swallow: true });
+    const less = { "us-east1": 2, "us-west1": 0 };
+    await eventually(async () => assert.deepEqual(await readyBySource(east), less));
+    t.diagnostic(`withdrawn after ${Math.round(performance.now() - beganAtMs)} ms`);
+    // However long it is tried to reach it, it does not count as seen.
+    const target = await client.resource(syncTargets).get({ name: "us-west1" });
+    assert.equal(findCondition(target.status?.conditions, "Ready")?.status, "False");
+    proxy.setFaults({});
+    proxy.dropConnections();
+    await eventually(async () => assert.deepEqual(await readyBySource(east), whole));
   });
 
   it("keeps the endpoints of lost clusters when there are no others", async (t) => {

@@ -64,6 +64,31 @@ describe("volumes of what is not replicated", () => {
     assert.deepEqual(stage.together, []);
   });
 
+  it("a DaemonSet is where its claim is, and leaves with it when that may go", async (t) => {
+    const stage = await Stage.start(t, ["daemonsets.apps"]);
+    await stage.claimAlone(["ReadWriteOnce"]);
+    const labels = { app: "agent" };
+    const template = { metadata: { labels }, spec: podSpec };
+    const metadata = { name: "agent", namespace };
+    const spec = { selector: { matchLabels: labels }, template };
+    await eventually(() => stage.client.resource(kinds.daemonSets).create({ metadata, spec }));
+    const [home, other] = await homeOf(stage);
+    const in_ = (where: string) => ({ east: 0, west: 0, [where]: 1 });
+    await eventually(async () => assert.deepEqual(await present(stage, "daemonSets"), in_(home)));
+
+    await stage.empty(home);
+    await eventually(async () => assert.equal((await stage.said(other)).reason, "AccessMode"));
+    assert.deepEqual(await present(stage, "daemonSets"), in_(home));
+
+    await stage.allow();
+    await eventually(async () => {
+      assert.deepEqual(await present(stage, "daemonSets"), in_(other));
+      const [handle] = (await stage.handles())[other] ?? [];
+      assert.match(handle ?? "", /^pvc-/);
+    });
+    assert.deepEqual(stage.together, []);
+  });
+
   it("a bare Pod is stopped, and started again where its volume went", async (t) => {
     const stage = await Stage.start(t, ["pods"]);
     await stage.claimAlone(["ReadWriteOnce"], allowed);

@@ -1,6 +1,7 @@
 /** Goal: claims that a StatefulSet asks for by templates go where their numbers go, by what they allow; each number finds its own data wherever it runs. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import type { JsonObject } from "@kcp-ts/machinery/json";
 import { syncTargets } from "@kcp-ts/multicluster";
 import { eventually } from "./fixture.ts";
 import { claims, fromPage, namespace, Stage, type StoredObject, volumes } from "./volume-stage.ts";
@@ -154,6 +155,48 @@ describe("claims of the numbers of a StatefulSet", () => {
     await eventually(async () => assert.deepEqual(await numbers(stage), {}));
     await stage.client.resource(kinds.statefulSets).create(database(["ReadWriteOnce"]));
     assert.deepEqual(handles(await untilReady(stage, 3)), handles(first));
+  });
+
+  it("are deleted with their numbers when it says so, and those of before stay", async (t) => {
+    const stage = await Stage.start(t, ["statefulsets.apps", "pods"]);
+    const sets = stage.client.resource(kinds.statefulSets);
+    const names = async () =>
+      (await stage.client.resource(claims).list({ namespace })).items
+        .map(({ metadata }) => metadata.name)
+        .sort();
+    const change = (spec: JsonObject) => sets.patch(key, { type: "merge", patch: { spec } });
+    await eventually(() => sets.create(database(["ReadWriteOnce"])));
+    await untilReady(stage, 3);
+    await change({ replicas: 2 });
+    await untilReady(stage, 2);
+    await change({ persistentVolumeClaimRetentionPolicy: { whenScaled: "Delete" } });
+    await eventually(async () => {
+      const at = { namespace, name: "data-db-1" };
+      const { annotations } = (await stage.client.resource(claims).get(at)).metadata;
+      assert.ok(annotations?.["workloads.kcp.io/delete-when-scaled"] !== undefined);
+    });
+    await change({ replicas: 1 });
+    await untilReady(stage, 1);
+    await eventually(async () => {
+      assert.deepEqual(await names(), ["data-db-0", "data-db-2"]);
+      const left = Object.values(await stage.handles()).flat();
+      assert.equal(left.length, 2, left.join());
+    });
+
+    // A number that leaves a cluster is not scaled away: what it has goes along.
+    const annotations = { "workloads.kcp.io/volume-move": "detach" };
+    const patch = { metadata: { annotations } };
+    await stage.client
+      .resource(claims)
+      .patch({ namespace, name: "data-db-0" }, { type: "merge", patch });
+    const before = await untilReady(stage, 1);
+    await stage.empty("east");
+    const after = await eventually(async () => {
+      const found = await untilReady(stage, 1);
+      assert.deepEqual(placesOf(found), { "db-0": "west" });
+      return found;
+    });
+    assert.deepEqual(handles(after), handles(before));
   });
 
   it("are made by clusters that do not sync claims, as before", async (t) => {

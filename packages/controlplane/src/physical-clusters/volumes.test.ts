@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { systemClock } from "@kcp-ts/machinery/base";
+import { drained, planChange, readFleet } from "@kcp-ts/multicluster";
 import { defineResource, type KubernetesObject, pause } from "@kcp-ts/sdk";
 import { deployments, eventually } from "./fixture.ts";
 import {
@@ -24,6 +25,18 @@ describe("volumes", () => {
     const [handle = ""] = first[home] ?? [];
     assert.match(handle, /^pvc-/);
     assert.deepEqual(first[other], []);
+
+    // A plan says so before anybody asks.
+    const plan = async () => {
+      const fleet = await readFleet({ client: stage.client });
+      const patience = { graceMs: 60_000, settleMs: 0 };
+      return planChange(fleet, drained(home), { patience, nowMs: systemClock.now() });
+    };
+    const [forbidden] = (await plan()).moves;
+    assert.deepEqual(
+      forbidden?.refused.map(({ claim, cluster, reason }) => [claim, cluster, reason]),
+      [["data", home, "AccessMode"]],
+    );
 
     // Refused, with what to do, and nothing was stopped for it.
     await stage.empty(home);
@@ -50,6 +63,7 @@ describe("volumes", () => {
       assert.ok(items.some(({ reason }) => reason === "AccessMode"));
     });
 
+    assert.equal(forbidden?.refused[0]?.message, refused.message);
     await stage.allow();
     await stage.until({ web: "2/2", [`web--${other}`]: "2/2" });
     await eventually(async () =>

@@ -8,6 +8,7 @@ import { systemClock } from "@kcp-ts/machinery/base";
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import { startSyncer } from "@kcp-ts/multicluster";
 import { type DynamicObject, defineResource } from "@kcp-ts/sdk";
+import { FakeClock } from "@kcp-ts/testkit";
 import { eventually } from "../testing/index.ts";
 import { assigned, Pair } from "./pair.ts";
 import { events, type FaultAnswer, namespaces, Side, widgets } from "./side.ts";
@@ -127,6 +128,34 @@ describe("a refusal of the cluster", () => {
       });
     });
   }
+
+  it("in words that differ every time is not tried more often for that", async (t) => {
+    const pair = await Pair.start(t);
+    await pair.widget("first");
+    await pair.copied("first");
+    await pair.stopSyncer();
+    const clock = new FakeClock();
+    await pair.startSyncer({ clock });
+    await eventually(async () => {
+      await clock.advanceAndSettle(1000);
+      const { pending, delayed, kinds } = pair.syncer.health;
+      assert.ok([...kinds.values()].every(({ hasSynced }) => hasSynced));
+      assert.deepEqual({ pending, delayed }, { pending: 0, delayed: 0 });
+    });
+    let tries = 0;
+    pair.down.suffer(({ method, target }) => {
+      if (method !== "PATCH" || !target.includes("/widgets/a")) return undefined;
+      // As connections have ports, and quotas have counts.
+      const message = `failed calling webhook "a.b": read tcp 10.0.0.1:${40_000 + tries++}: reset`;
+      return { status: 500, message };
+    });
+    pair.up.writesMax = pair.up.writes.length + 50;
+    await pair.widget("a");
+    // Time stands still: one try, and one because the finalizer or the annotation was news.
+    await eventually(() => assert.equal(pair.syncer.health.delayed, 1));
+    assert.equal(told(await pair.original("a")).reason, "AdmissionRefused");
+    assert.ok(tries <= 2, `${tries} tries`);
+  });
 
   it("for each verb that is missing names the verb", async (t) => {
     const pair = await Pair.start(t);

@@ -1,7 +1,8 @@
 /** For tests of the syncer: an upstream server, a cluster, and a syncer between them. */
 import assert from "node:assert/strict";
 import type { TestContext } from "node:test";
-import { type Clock, systemClock } from "@kcp-ts/machinery/base";
+import { type Clock, systemClock, systemRandom } from "@kcp-ts/machinery/base";
+import type { Shape } from "@kcp-ts/machinery/shape";
 import {
   type Policies,
   ResourceSet,
@@ -28,6 +29,8 @@ export interface PairOptions {
   readonly policies?: Policies;
   readonly syncer?: Partial<SyncerOptions>;
   readonly downClock?: Clock;
+  /** What the cluster's Widgets may have as status; the control plane's have a phase and a note. */
+  readonly downStatus?: Shape;
 }
 
 export class Pair {
@@ -46,7 +49,8 @@ export class Pair {
 
   static async start(t: TestContext, options: PairOptions = {}): Promise<Pair> {
     const up = await Side.start(systemClock);
-    const down = await Side.start(options.downClock ?? systemClock);
+    const { downClock = systemClock, downStatus } = options;
+    const down = await Side.start(downClock, systemRandom, downStatus);
     const pair = new Pair(up, down, options);
     t.after(async () => {
       await pair.stopSyncer();

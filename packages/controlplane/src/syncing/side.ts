@@ -3,7 +3,15 @@
  * straight in.
  */
 import { type Clock, type Random, systemRandom } from "@kcp-ts/machinery/base";
-import { int32, int64, list, message, objectMeta, string } from "@kcp-ts/machinery/shape";
+import {
+  int32,
+  int64,
+  list,
+  message,
+  objectMeta,
+  type Shape,
+  string,
+} from "@kcp-ts/machinery/shape";
 import { multiclusterKinds } from "@kcp-ts/multicluster";
 import { Client, type DynamicObject, defineResource } from "@kcp-ts/sdk";
 import { EndableBody } from "@kcp-ts/sdk/client";
@@ -50,28 +58,34 @@ export const namespaces = defineResource<DynamicObject>({
   namespaced: false,
 });
 
-const widgetType = simpleResource({
-  group: "example.com",
-  version: "v1",
-  kind: "Widget",
-  hasStatus: true,
-  shape: message("com.example.v1.Widget", {
-    metadata: [1, objectMeta],
-    spec: [
-      2,
-      message("com.example.v1.WidgetSpec", {
-        color: [1, string],
-        size: [2, string],
-        tags: [3, list(string)],
-        injected: [4, string],
-      }),
-    ],
-    status: [3, message("com.example.v1.WidgetStatus", { phase: [1, string], note: [2, string] })],
-  }),
-  setDefaults: (draft) => {
-    draft["spec"] = { size: "medium", ...(draft["spec"] as object) };
-  },
+const widgetStatus = message("com.example.v1.WidgetStatus", {
+  phase: [1, string],
+  note: [2, string],
 });
+
+const widgetType = (status: Shape = widgetStatus) =>
+  simpleResource({
+    group: "example.com",
+    version: "v1",
+    kind: "Widget",
+    hasStatus: true,
+    shape: message("com.example.v1.Widget", {
+      metadata: [1, objectMeta],
+      spec: [
+        2,
+        message("com.example.v1.WidgetSpec", {
+          color: [1, string],
+          size: [2, string],
+          tags: [3, list(string)],
+          injected: [4, string],
+        }),
+      ],
+      status: [3, status],
+    }),
+    setDefaults: (draft) => {
+      draft["spec"] = { size: "medium", ...(draft["spec"] as object) };
+    },
+  });
 
 export const deployments = defineResource<DynamicObject>({
   group: "apps",
@@ -115,7 +129,12 @@ const deploymentType = simpleResource({
 });
 
 /** What befalls a request of the syncer; undefined: nothing. */
-export type Fault = (request: { readonly method: string; readonly target: string }) => FaultAnswer;
+export type Fault = (request: {
+  readonly method: string;
+  readonly target: string;
+  /** Whose client it is. */
+  readonly who: string;
+}) => FaultAnswer;
 export type FaultAnswer =
   | undefined
   /** Nothing goes through. */
@@ -170,7 +189,8 @@ export class Side {
     this.syncerClient = this.clientOf("");
   }
 
-  static async start(clock: Clock, random: Random = systemRandom): Promise<Side> {
+  /** `status`: what a Widget's may be; a phase and a note if left out. */
+  static async start(clock: Clock, random: Random = systemRandom, status?: Shape): Promise<Side> {
     const { authorization, staticToken } = createInternalCredential();
     const tokens = new StaticTokenAuthenticator([staticToken]);
     const storage = new MemoryStorage();
@@ -183,7 +203,7 @@ export class Side {
           authenticators: [new BearerTokenAuthenticator([tokens])],
           anonymous: true,
         }),
-        resources: [widgetType, deploymentType, ...multiclusterKinds.map(systemDefinition)],
+        resources: [widgetType(status), deploymentType, ...multiclusterKinds.map(systemDefinition)],
         log: silent,
       });
     const side = new Side(make, storage, { authorization, clock, random });
@@ -228,7 +248,7 @@ export class Side {
 
   async #handle(request: ApiRequest, who: string): Promise<ApiResponse> {
     const { method, target } = request;
-    const fault = this.#fault({ method, target });
+    const fault = this.#fault({ method, target, who });
     if (fault === "cut") throw new Error("connection refused");
     if (method !== "GET") {
       this.writes.push(`${method} ${target}`);

@@ -3,7 +3,7 @@
  * these by programs that know nothing of us.
  */
 import assert from "node:assert/strict";
-import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import {
@@ -96,6 +96,11 @@ export class InsidePod {
     const connection = connect(kubeconfig, { env: {} });
     t.after(() => connection.close());
     return connection;
+  }
+
+  /** In the folder where clients look for credentials. */
+  file(name: string): Promise<string> {
+    return readFile(join(this.#root, accountFolder, name), "utf8");
   }
 
   /** Of the first container. */

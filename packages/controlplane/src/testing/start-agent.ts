@@ -19,6 +19,11 @@ export interface AgentTarget {
   readonly uid: string;
 }
 
+/** What an agent has to know of a control plane, whichever it is. */
+export interface AgentPlane extends Pick<TestControlPlane, "clientFor"> {
+  listen(): Promise<{ readonly url: string; readonly caPem: string }>;
+}
+
 export interface TestAgent {
   readonly target: AgentTarget;
   /** Whatever went wrong and is tried again. */
@@ -30,7 +35,7 @@ const patience = { timeoutMs: 120_000, intervalMs: 50 };
 
 /** The way of an agent to the control plane: its own view, with its own token. */
 export async function agentConnection(
-  plane: TestControlPlane,
+  plane: AgentPlane,
   target: AgentTarget,
   /** Where the agent believes the control plane to be, if not where it is. */
   by?: string,
@@ -47,7 +52,7 @@ export async function agentConnection(
 
 /** Makes the SyncTarget, too. */
 export async function startAgent(
-  plane: TestControlPlane,
+  plane: AgentPlane,
   kubeconfig: string,
   at: {
     readonly cluster: string;

@@ -1,5 +1,6 @@
 /** A real port for a test server, with certificates that are made for it and written nowhere. */
 import { systemClock } from "@kcp-ts/machinery/base";
+import { serverNames } from "@kcp-ts/multicluster";
 import { Listener, type ServerLog } from "@kcp-ts/server";
 import {
   type CertificateAuthority,
@@ -51,7 +52,7 @@ export async function listenForTests(options: TestListenerOptions): Promise<Test
     authority: certificates.authority,
     subject: { commonName: "kcp-test" },
     purposes: ["serverAuth"],
-    hostnames: [...new Set(["localhost", "127.0.0.1", "::1", host])],
+    hostnames: [...new Set(["localhost", "127.0.0.1", "::1", host, ...serverNames])],
     key,
     now: systemClock.now(),
   });

@@ -20,9 +20,9 @@ $ kubectl api-resources -o name | grep deployments
 N2  a cluster is registered
 $ kubectl apply -f us-east1.yaml
 synctarget.workload.kcp.io/us-east1 created
-~ kubectl get clusters
-NAME READY REASON VERSION SYNCED API RESOURCES AGE
-us-east1 True ClusterReady v1.* [] *
+~ kubectl get clusters -o wide
+NAME LOCATION READY REASON VERSION MODE SYNCED API RESOURCES AGE
+us-east1 us-east1 True ClusterReady v1.* Push [] *
 
 N3  what it serves is imported
 ~ kubectl get apiresourceimports
@@ -51,8 +51,8 @@ $ kubectl get crd deployments.apps -o yaml | grep hostnameOverride
 hostnameOverride:
 ~ kubectl get apiresourceimports --no-headers
 deployments.us-east1.v1.apps us-east1 UpdateUnpublished apps/v1 deployments True True
-~ kubectl get clusters --no-headers
-us-east1 True ClusterReady v1.* ["deployments.apps"] *
+~ kubectl get clusters --no-headers -o wide
+us-east1 us-east1 True ClusterReady v1.* Push ["deployments.apps"] *
 
 N6  an older cluster cannot take part, and is told why
 $ kubectl apply -f us-west1.yaml

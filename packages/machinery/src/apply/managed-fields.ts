@@ -1,7 +1,14 @@
 /**
  * metadata.managedFields: who owns which fields. Reading and writing the entries, their identity and their order.
  */
-import { isJsonObject, type JsonObject, type JsonValue, jsonEqual, member } from "../json/index.ts";
+import {
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  jsonEqual,
+  member,
+  withMember,
+} from "../json/index.ts";
 import { quote } from "../status/index.ts";
 import { compareText } from "./compare-text.ts";
 import { emptyFieldSet, type FieldSet } from "./field-set.ts";
@@ -153,7 +160,7 @@ export function withManagedFields(object: JsonObject, entries: readonly JsonValu
     return { ...object, metadata: rest };
   }
   if (isSameList(previous, entries)) return object;
-  return { ...object, metadata: { ...current, managedFields: entries } };
+  return { ...object, metadata: withMember(current, "managedFields", entries) };
 }
 
 function isSameList(a: JsonValue | undefined, b: readonly JsonValue[]): boolean {

@@ -5,4 +5,5 @@ export { Interned } from "./interned.ts";
 export { onAbort, untilAborted } from "./on-abort.ts";
 export { atOnce, Pace, type Pieces } from "./pieces.ts";
 export { type Random, systemRandom } from "./random.ts";
+export { Roster } from "./roster.ts";
 export { SortedMap } from "./sorted-map.ts";

@@ -2,9 +2,17 @@
  * Many listeners on one signal, for the price of one.
  *
  * One signal often stops a hundred informers or a thousand requests. Listeners of an EventTarget cost microseconds each, are removed by a walk
- * through all of them, and make Node warn of a leak from the eleventh on; these are members of a set.
+ * through all of them, and make Node warn of a leak from the eleventh on; these are places in a list.
  */
-const callbacksOf = new WeakMap<AbortSignal, Set<() => void>>();
+import { Roster } from "./roster.ts";
+
+/** A member of the signal and not of a WeakMap: a value there that leads back to its key keeps both until the whole heap is collected. */
+const callbacksOf = Symbol("callbacks");
+
+interface Listened {
+  [callbacksOf]?: Roster<() => void>;
+}
+
 const nothing = () => {};
 
 /** Calls back once when the signal aborts, or at once if it has. Returns what ends the listening. */
@@ -14,10 +22,8 @@ export function onAbort(signal: AbortSignal | undefined, callback: () => void): 
     callback();
     return nothing;
   }
-  const callbacks = callbacksOf.get(signal) ?? listen(signal);
-  const own = () => callback();
-  callbacks.add(own);
-  return () => void callbacks.delete(own);
+  const callbacks = (signal as Listened)[callbacksOf] ?? listen(signal);
+  return callbacks.add(callback);
 }
 
 export function untilAborted(signal: AbortSignal): Promise<void> {
@@ -26,12 +32,11 @@ export function untilAborted(signal: AbortSignal): Promise<void> {
   });
 }
 
-function listen(signal: AbortSignal): Set<() => void> {
-  const callbacks = new Set<() => void>();
-  callbacksOf.set(signal, callbacks);
+function listen(signal: AbortSignal): Roster<() => void> {
+  const callbacks = new Roster<() => void>();
+  (signal as Listened)[callbacksOf] = callbacks;
   const callAll = () => {
-    for (const callback of callbacks) callback();
-    callbacks.clear();
+    for (let next = callbacks.shift(); next !== undefined; next = callbacks.shift()) next();
   };
   signal.addEventListener("abort", callAll, { once: true });
   return callbacks;

@@ -15,4 +15,5 @@ export {
   member,
   setMember,
   type ValueLimits,
+  withMember,
 } from "./value.ts";

@@ -6,6 +6,7 @@ import {
   cloneInPieces,
   cloneJson,
   exceededLimit,
+  type JsonObject,
   type JsonValue,
   jsonDepthMax,
   jsonEqual,
@@ -13,6 +14,7 @@ import {
   parseJson,
   setMember,
   stringifyJson,
+  withMember,
 } from "./index.ts";
 import { parseLossless } from "./parse-lossless.ts";
 
@@ -175,6 +177,15 @@ describe("JSON values", () => {
     setMember(copy, "__proto__", { other: true });
     assert.equal(Object.getPrototypeOf(copy), Object.prototype);
     assert.equal(stringifyJson(copy), '{"__proto__":{"other":true}}');
+  });
+
+  it("a copy with one more member leaves the original alone, and takes every name for data", () => {
+    const { value } = parseJson('{"__proto__":{"polluted":true},"a":1}');
+    const copy = withMember(value as JsonObject, "b", 2);
+    assert.equal(stringifyJson(copy), '{"__proto__":{"polluted":true},"a":1,"b":2}');
+    assert.equal(stringifyJson(withMember(copy, "a", 3)), stringifyJson({ ...copy, a: 3 }));
+    assert.equal(stringifyJson(value), '{"__proto__":{"polluted":true},"a":1}');
+    assert.equal(Object.getPrototypeOf(withMember({}, "__proto__", { c: 1 })), Object.prototype);
   });
 
   it("equality ignores member order and nothing else", () => {

@@ -39,6 +39,21 @@ export function setMember(
   }
 }
 
+/**
+ * A copy with one more member, behind the others. Not by `{ ...object, [name]: value }`: V8 makes a hidden class of its own for every object that gets a new member
+ * behind a spread, which costs more than the copy, and everything that reads such an object looks its members up anew.
+ */
+export function withMember(
+  object: JsonObject,
+  name: string,
+  value: JsonValue,
+): { [key: string]: JsonValue } {
+  const copy: { [key: string]: JsonValue } = {};
+  for (const key in object) setMember(copy, key, object[key] as JsonValue);
+  setMember(copy, name, value);
+  return copy;
+}
+
 /** A deep copy without shared parts. The depth is that of the value, which the parser has bounded. */
 export function cloneJson<Value extends JsonValue>(value: Value): Value {
   if (typeof value !== "object" || value === null) return value;

@@ -26,6 +26,7 @@ export {
   drainedCondition,
   evictAnnotation,
 } from "./drain.ts";
+export { canBeFenced, fencedKinds } from "./fenced-kinds.ts";
 export { hashDigits } from "./hash-digits.ts";
 export {
   byDefinition,
@@ -64,6 +65,7 @@ export {
   agentFieldManager,
   apiAccessFieldManager,
   apiAccessLabel,
+  apiAddressLabel,
   apiVersionAnnotation,
   assignedCluster,
   assignedTargets,
@@ -72,9 +74,11 @@ export {
   clusterLabel,
   clusterLabels,
   clusterLostReason,
+  clustersetAnnotation,
   computeExportAnnotation,
   computeFieldManager,
   copyOfAnnotation,
+  deleteWhenScaledAnnotation,
   deletionAnnotation,
   deletionAnnotationPrefix,
   diffAnnotationPrefix,

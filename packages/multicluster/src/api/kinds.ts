@@ -56,7 +56,7 @@ export const syncTargetKind: KindDefinition = {
     column("Reason", '.status.conditions[?(@.type=="Ready")].reason'),
     column("Version", ".status.version"),
     column("Mode", ".spec.mode", { priority: 1 }),
-    column("Synced API resources", ".status.syncedResources"),
+    column("Synced API resources", ".status.syncedResources", { priority: 1 }),
     ageColumn,
   ],
   schema: root(

@@ -143,6 +143,8 @@ export const skipDefaultObjectsAnnotation = "workload.kcp.io/skip-default-object
 
 /** On Services, "false": it is not exported though the workload behind it is in several clusters. */
 export const exportAnnotation = "workloads.kcp.io/export";
+/** On Services, "true": in clusters, a Service `<name>-clusterset` has the endpoints of all of them behind it. */
+export const clustersetAnnotation = "workloads.kcp.io/clusterset";
 /** On what follows others (Services their Pods, ConfigMaps what refers to them): the SyncTargets that it was assigned to for that. Assignments that are not in it are people's. */
 export const followsAnnotation = "workloads.kcp.io/follows";
 
@@ -165,6 +167,8 @@ export const stoppedForVolumes = "stopped";
 export const volumesInAnnotation = "workloads.kcp.io/volumes-in";
 /** On a StatefulSet with claim templates: the numbers that SyncTargets are to have, with their claims, as JSON. */
 export const volumesForAnnotation = "workloads.kcp.io/volumes-for";
+/** On claims of numbers in use: the uid of the set that wants them deleted when their number is scaled away. */
+export const deleteWhenScaledAnnotation = "workloads.kcp.io/delete-when-scaled";
 /** On a part: the SyncTarget that it is to take over from, volumes included. */
 export const takesOverFromAnnotation = "workloads.kcp.io/takes-over-from";
 /** On claims: how the volume may get into another cluster, `detach` or `never`. */
@@ -187,6 +191,8 @@ export function openedAnnotation(target: string): string {
 
 /** On workloads and namespaces, "true": Pods talk to their logical cluster. On Secrets, "true": by these they do. */
 export const apiAccessLabel = "workloads.kcp.io/api-access";
+/** On workloads and namespaces with that label, an IPv4 address: there `kubernetes.default.svc` is found in their Pods. */
+export const apiAddressLabel = "workloads.kcp.io/api-address";
 
 /** On leaf ingresses: the coordinates of their root. */
 export const ingressOwnedByClusterLabel = "ingress.kcp.dev/owned-by-cluster";

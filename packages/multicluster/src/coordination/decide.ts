@@ -14,6 +14,7 @@ import {
 } from "@kcp-ts/sdk";
 import {
   assignedCluster,
+  canBeFenced,
   evictAnnotation,
   openedAnnotation,
   softFinalizersOf,
@@ -296,11 +297,12 @@ function placesOf(
     const isTaken = object === undefined && takenNames.has(partName(parent.metadata.name, name));
     if (isTaken) continue;
     const registered = target && forKind(target, formatGroupResource(strategy.parts));
-    const judged = judge(inTurn(registered, object), nowMs, patienceOf(placement, patience));
+    const judged = judge(inTurn(registered, input), nowMs, patienceOf(placement, patience));
     const prospect = prospects.get(name);
     const permission = permitted(judged, prospect);
     const isAtMostOne = placement?.failover.atMostOne === true;
-    const fence = isAtMostOne ? fencedAtMs(target, parent) : undefined;
+    const isStopped = isAtMostOne && canBeFenced(strategy.parts);
+    const fence = isStopped ? fencedAtMs(target, parent) : undefined;
     const judgement = { ...permission, untilMs: earliest(permission.untilMs, ahead(fence, nowMs)) };
     const member: Member = {
       name,
@@ -342,10 +344,14 @@ function patienceOf(placement: Placement | undefined, patience: Patience): Patie
   return seconds === undefined ? patience : { ...patience, graceMs: seconds * 1000 };
 }
 
-/** Of a cluster that is drained on a budget, parts leave when it is their turn. */
-function inTurn(target: Target | undefined, part: Workload | undefined): Target | undefined {
-  if (target?.drain !== "inTurn" || part === undefined) return target;
-  const isTurn = stringMember(part.metadata.annotations, evictAnnotation) === "true";
+/** Of a cluster that is drained on a budget, parts leave when it is their turn. A Job may have several there: it is one workload, and leaves as such. */
+function inTurn(target: Target | undefined, { parts }: DecideInput): Target | undefined {
+  if (target?.drain !== "inTurn") return target;
+  const isTurn = parts.some(
+    ({ metadata: { labels, annotations } }) =>
+      stringMember(annotations, evictAnnotation) === "true" &&
+      assignedCluster(labels) === target.name,
+  );
   return isTurn ? { ...target, drain: "all" } : target;
 }
 

@@ -1,4 +1,5 @@
 /** Coordination: one object becomes a part for each cluster, and the parts' statuses become its own. */
+
 export {
   type Coordinators,
   type CoordinatorsOptions,
@@ -14,6 +15,7 @@ export { distribute, type Share, weightMax } from "./distribute.ts";
 export { placedCondition } from "./fold-parts.ts";
 export { presentIn } from "./follow/closure.ts";
 export { following, isFollowing } from "./follow/following.ts";
+export { goalAtRest } from "./goal-at-rest.ts";
 export {
   asksOf,
   type ClaimTemplate,
@@ -30,6 +32,7 @@ export {
   isMachinery,
   isWhole,
   lostSinceAnnotation,
+  newPart,
   ownerLabelOf,
   ownerLabelValue,
   ownerReference,

@@ -141,6 +141,8 @@ export function mayRun(member: Member): number {
 export function mayStillRun({ part, standing, isFenced }: Member): number {
   if (part === undefined || standing === "gone") return 0;
   if (standing === "lost" && isFenced === true) return 0;
+  // Of a kind that does not say what runs, what is being removed is there until it is gone.
+  if (part.isGoing && part.running === undefined) return Number.POSITIVE_INFINITY;
   // What it did with an older spec, nobody knows yet.
   return part.isObserved && standing !== "lost" ? (part.running ?? 0) : Number.POSITIVE_INFINITY;
 }

@@ -54,6 +54,12 @@ describe("the budget", () => {
     assert.deepEqual(step(part(2), 8), { east: 8, west: 4 });
   });
 
+  it("without a surge still lets a single one leave: it is replaced first", () => {
+    const surge = (replicas: number) =>
+      budgetOf({ maxSurge: 0, maxUnavailable: 1 }, {}, replicas).surge;
+    assert.deepEqual([surge(1), surge(2)], [1, 0]);
+  });
+
   it("replaces what is missing at once, whatever the surge", () => {
     const members = [member("east", "lost", part(6)), member("west", "accepting", part(4))];
     assert.deepEqual(next({ replicas: 10, members, budget: { surge: 1 } }), {

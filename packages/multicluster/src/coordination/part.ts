@@ -18,6 +18,7 @@ import {
 } from "@kcp-ts/sdk";
 import {
   apiAccessLabel,
+  apiAddressLabel,
   assignedCluster,
   atMostOneLabel,
   clusterLabel,
@@ -142,12 +143,15 @@ function specFor({
 
 function labelsFor(wish: PartWish, current: StringMap | undefined): StringMap {
   const { parent, cluster, isAtMostOne = false } = wish;
-  const { [atMostOneLabel]: _once, [apiAccessLabel]: _access, ...kept } = ofMachinery(current);
+  const { [atMostOneLabel]: _once, ...own } = ofMachinery(current);
+  const { [apiAccessLabel]: _access, [apiAddressLabel]: _address, ...kept } = own;
   const access = stringMember(parent.metadata.labels, apiAccessLabel);
+  const address = stringMember(parent.metadata.labels, apiAddressLabel);
   return {
     ...plain(parent.metadata.labels),
     ...kept,
     ...(access === undefined ? {} : { [apiAccessLabel]: access }),
+    ...(address === undefined ? {} : { [apiAddressLabel]: address }),
     ...(isAtMostOne ? { [atMostOneLabel]: "true" } : {}),
     [clusterLabel]: cluster,
     [ownedByLabel]: ownerLabelValue(parent.metadata.name),

@@ -63,6 +63,8 @@ export interface Plan {
   readonly records: ReadonlyMap<string, MoveRecord>;
   /** When a deadline passes. */
   readonly wakeAtMs: number | undefined;
+  /** Why some has no place, where it is not for what the clusters are. */
+  readonly obstacle?: string | undefined;
 }
 
 /** Of a plan that keeps no records: its steps have neither a budget nor a deadline. */
@@ -106,6 +108,7 @@ export function planMoves(input: PlanInput): Plan {
     const left = part.replicas - taken + more;
     next.set(name, left === 0 && isRemoved(view, member, state) ? "remove" : left);
   }
+  if (view.budget.isExclusive) lowerFrozen(view, next);
   const deferred = sumOf(members, (one) => deficitOf(view, one)) - sumOf([...view.growth.values()]);
   const isSettled = surplus === 0 && deferred <= 0;
   return {
@@ -117,6 +120,24 @@ export function planMoves(input: PlanInput): Plan {
     states,
     ...remember(view, next, states, isSettled),
   };
+}
+
+/** At most one: what a lost cluster may run when it is back is what is left beside the others, also when fewer are asked for meanwhile. */
+function lowerFrozen(view: View, next: Map<string, number | "remove">): void {
+  const { members, replicas } = view.input;
+  const [frozen, others] = [true, false].map((is) =>
+    members.filter((one) => one.part !== undefined && isFrozen(view, one) === is),
+  ) as [Member[], Member[]];
+  const shareOf = ({ name, part }: Member) => {
+    const share = next.get(name) ?? part?.replicas ?? 0;
+    return share === "remove" ? 0 : share;
+  };
+  let left = replicas - sumOf(others, shareOf);
+  for (const member of frozen) {
+    const share = next.get(member.name);
+    if (typeof share === "number") next.set(member.name, Math.max(0, Math.min(share, left)));
+    left -= shareOf(member);
+  }
 }
 
 /** All that the steps of one plan have in common. */

@@ -117,6 +117,69 @@ describe("ranges of ordinals", () => {
     assert.deepEqual(east.told, { start: 0, replicas: 4 });
   });
 
+  /** Clusters that have what they are told, and say so. */
+  const settled = (ranges: Readonly<Record<string, readonly [start: number, replicas: number]>>) =>
+    Object.entries(ranges).map(([name, [start, replicas]]) => {
+      const place = new Place(name);
+      place.told = { start, replicas };
+      place.heard = place.told;
+      for (let one = 0; one < replicas; one++) place.running.add(start + one);
+      return place;
+    });
+  const told = (places: readonly Place[], name: string) =>
+    places.find((one) => one.name === name)?.told;
+
+  it("do not leave while another one is missing, unless the budget spares as many", () => {
+    const places = settled({ east: [0, 2], north: [2, 1], west: [3, 0] });
+    const [east, north] = places as [Place, Place];
+    north.standing = "lost";
+    east.standing = "leaving";
+    assert.equal(plan(places, { replicas: 3 }).next.get("east"), 2);
+    assert.equal(plan(places, { replicas: 3, unavailable: 2 }).next.get("east"), 1);
+    // What is not available where it is, is not missed there; but what has not been started may be, at any moment.
+    east.available = 0;
+    assert.equal(plan(places, { replicas: 3 }).next.get("east"), 1);
+    east.running.clear();
+    assert.equal(plan(places, { replicas: 3 }).next.get("east"), 2);
+  });
+
+  it("are given on while a cluster is lost that had none: its part is not removed", () => {
+    const places = settled({ east: [0, 2], north: [2, 0] });
+    const [, north] = places as [Place, Place];
+    north.standing = "lost";
+    const { next } = plan(places, { replicas: 3 });
+    assert.deepEqual([...next].sort(), [
+      ["east", 3],
+      ["north", 0],
+    ]);
+  });
+
+  it("leave though all clusters have numbers that are not next to theirs: one of these gives its own to its neighbour", () => {
+    const places = settled({ a: [0, 1], b: [1, 1], c: [2, 1], d: [3, 1] });
+    const [, , cordoned, leaving] = places as [Place, Place, Place, Place];
+    cordoned.standing = "cordoned";
+    leaving.standing = "leaving";
+    const random = new SeededRandom(1);
+    for (let step = 0; step < 200; step++) {
+      carryOut(places, { replicas: 4 });
+      for (const place of places) place.step(random);
+      checkDisjoint(places);
+    }
+    assert.equal(told(places, "d"), undefined);
+    assert.deepEqual(told(places, "c"), { start: 2, replicas: 1 });
+    const all = places.flatMap(({ running }) => [...running]).sort();
+    assert.deepEqual(all, [0, 1, 2, 3]);
+  });
+
+  it("that are next to none say so", () => {
+    const places = settled({ a: [0, 1], b: [1, 1] });
+    const [, last] = places as [Place, Place];
+    last.standing = "cordoned";
+    const { unplaced, obstacle } = plan(places, { replicas: 4 });
+    assert.equal(unplaced, 2);
+    assert.match(obstacle ?? "", /2-3 is next to none/);
+  });
+
   it("stay in the last cluster when there is nowhere to go", () => {
     const place = new Place("east");
     carryOut([place], { replicas: 3 });

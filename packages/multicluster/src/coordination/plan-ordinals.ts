@@ -4,21 +4,33 @@
  * Invariants:
  * 1. No number is in the ranges of two clusters, nor given to one while another may still run it: it is taken away first, and given
  *    to the next when the cluster has said that it is gone.
- * 2. Numbers stay where they are. They move only when their cluster is to be emptied, one at a time; a cluster that joins gets numbers when
- *    there are new ones.
+ * 2. Numbers stay where they are. They move only when their cluster is to be emptied, one at a time, and only while all others are available, or as many as the
+ *    budget spares are not; a cluster that joins gets numbers when there are new ones.
  * 3. A lost cluster keeps its numbers: nobody can say that they do not run. They are free when its SyncTarget is deleted, or when its agent has
  *    surely stopped them and its part says none.
  * 4. While there is nowhere to go, nothing is taken away.
- * 5. A number with claims is taken away only when these may go where it is to go, and given only where they are: they are asked for before.
+ * 5. A cluster has one range. Where a number has to leave and nobody can have it, because all have numbers that it is not next to, one of them gives its own to
+ *    its neighbours first, if it has such.
+ * 6. A number with claims is taken away only when these may go where it is to go, and given only where they are: they are asked for before.
  */
 import { distribute } from "./distribute.ts";
 import { receivers } from "./goal.ts";
-import { isLeftAlone, isStopped, isToBeEmptied, type Member, type PlanInput } from "./members.ts";
+import {
+  availableAtLeast,
+  isLeftAlone,
+  isStopped,
+  isToBeEmptied,
+  type Member,
+  type PlanInput,
+  sumOf,
+} from "./members.ts";
 import { type Plan, unrecorded } from "./plan-moves.ts";
 
 export interface OrdinalInput extends Pick<PlanInput, "replicas" | "members"> {
   /** The first of all numbers. */
   readonly first: number;
+  /** How many may be unavailable while one moves, that one included; it alone if left out. */
+  readonly unavailable?: number | undefined;
   /** Where the claims of numbers are; they have none if left out. */
   readonly volumes?: OrdinalVolumes | undefined;
 }
@@ -44,19 +56,23 @@ export interface Range {
   readonly end: number;
 }
 
-export function planOrdinals({ replicas, members, first, volumes }: OrdinalInput): OrdinalPlan {
+export function planOrdinals(input: OrdinalInput): OrdinalPlan {
+  const { replicas, members, first, volumes } = input;
   const all: Range = { start: first, end: first + replicas };
-  const open = receivers(members);
-  const kept = keptRanges(members, all, open.size > 0);
+  const accepting = receivers(members);
+  const kept = keptRanges(members, all, accepting.size > 0);
+  const vacated = vacatedFor(members, accepting, kept);
+  const open = new Set([...accepting].filter((member) => member !== vacated));
   const isSettled = members.every(hasOnlyItsOwn);
   const next = new Map<string, Range>(kept);
   const free = freeIn(all, kept);
-  const wanted = isSettled ? give(free, { replicas, members, open, kept }) : new Map();
+  const takers = withoutReserve(members, open, kept, free);
+  const wanted = isSettled ? give(free, { replicas, members, open: takers, kept }) : new Map();
   const { given, asks } = inPlace(wanted, kept, volumes);
   for (const [name, range] of given) next.set(name, range);
   if (isSettled && volumes !== undefined) giveBack(free, next, members, volumes);
-  if (isSettled && wanted.size === 0 && members.every(isReady)) {
-    const taken = takeOne(leavingOnes(members, open, next), volumes);
+  if (isSettled && wanted.size === 0) {
+    const taken = takeOne(dispensable(leavingOnes(members, open, next, vacated), input), volumes);
     for (const { from, rest } of taken.now) next.set(from, rest);
     for (const { to, ordinal } of taken.asked) {
       const one = { start: ordinal, end: ordinal + 1 };
@@ -66,11 +82,13 @@ export function planOrdinals({ replicas, members, first, volumes }: OrdinalInput
   }
   const isStuck = isSettled && wanted.size === 0;
   const plan = planOf(members, next, isStuck ? free : []);
+  const misfits = isStuck && open.size > 0 ? misfitsOf(members, open, next, free) : [];
   const waiting = [...asks].reduce(
     (sum, [name, range]) => sum + sizeOf(range) - sizeOf(next.get(name) ?? empty),
     0,
   );
-  return { ...plan, deferred: waiting, asks: isSettled ? asks : undefined };
+  const obstacle = misfits.length === 0 ? undefined : misfitText(misfits);
+  return { ...plan, deferred: waiting, asks: isSettled ? asks : undefined, obstacle };
 }
 
 /** As much of what clusters are to have as is there with its claims; the rest is asked for. */
@@ -163,10 +181,19 @@ function hasOnlyItsOwn(member: Member): boolean {
   return part.isObserved && (part.running ?? 0) <= part.replicas;
 }
 
-function isReady(member: Member): boolean {
-  const { standing, part } = member;
-  if (part === undefined || standing === "gone" || isLeftAlone(member)) return true;
-  return part.available >= part.replicas;
+/** One may be missing while it moves; who misses one already, or more, is not made to miss another. What is not available is not missed. */
+function dispensable(
+  leaving: readonly Leaving[],
+  { replicas, members, unavailable = 1 }: OrdinalInput,
+): readonly Leaving[] {
+  const missing = replicas - sumOf(members, availableAtLeast);
+  if (missing < Math.max(1, unavailable)) return leaving;
+  return leaving.filter(({ from }) => members.some((one) => one.name === from && isIdle(one)));
+}
+
+/** All are there, and none is available. Were there fewer, nobody could say afterwards whether the one that was taken is among them. */
+function isIdle({ part }: Member): boolean {
+  return part?.isObserved === true && part.available === 0 && part.running === part.replicas;
 }
 
 function freeIn(all: Range, kept: ReadonlyMap<string, Range>): readonly Range[] {
@@ -253,24 +280,106 @@ function leavingOnes(
   members: readonly Member[],
   open: ReadonlySet<Member>,
   next: ReadonlyMap<string, Range>,
+  vacated?: Member,
 ): readonly Leaving[] {
   const others = byName([...open]).map(({ name }) => ({ name, range: next.get(name) ?? empty }));
   const found: Leaving[] = [];
   for (const member of byName(members)) {
     const { name: from } = member;
     const range = next.get(from);
-    const isLeaving =
-      isToBeEmptied(member) && !isLeftAlone(member) && member.part?.isPinned !== true;
+    const isLeaving = hasToLeave(member) || member === vacated;
     if (!isLeaving || range === undefined || sizeOf(range) === 0) continue;
     const { start, end } = range;
-    const below = others.find((other) => sizeOf(other.range) > 0 && other.range.end === start);
-    const above = others.find((other) => sizeOf(other.range) === 0 || other.range.start === end);
+    const { below, above } = neighbours(range, others);
     if (below !== undefined)
       found.push({ from, to: below.name, ordinal: start, rest: { start: start + 1, end } });
     else if (above !== undefined)
       found.push({ from, to: above.name, ordinal: end - 1, rest: { start, end: end - 1 } });
   }
   return found;
+}
+
+function hasToLeave(member: Member): boolean {
+  return isToBeEmptied(member) && !isLeftAlone(member) && member.part?.isPinned !== true;
+}
+
+interface Neighbour {
+  readonly name: string;
+  readonly range: Range;
+}
+
+/** Who can have the first of a range, or the last. */
+function neighbours({ start, end }: Range, others: readonly Neighbour[]) {
+  return {
+    below: others.find(({ range }) => sizeOf(range) > 0 && range.end === start),
+    above: others.find(({ range }) => sizeOf(range) === 0 || range.start === end),
+  };
+}
+
+/** The smallest of those that accept, and whose numbers their neighbours can have; only where nobody could leave otherwise. */
+function vacatedFor(
+  members: readonly Member[],
+  accepting: ReadonlySet<Member>,
+  kept: ReadonlyMap<string, Range>,
+): Member | undefined {
+  const rangeOf = ({ name }: Member) => kept.get(name) ?? empty;
+  const leaving = members.filter((one) => hasToLeave(one) && sizeOf(rangeOf(one)) > 0);
+  if (leaving.length === 0 || leavingOnes(members, accepting, kept).length > 0) return undefined;
+  const all = byName([...accepting]).filter(({ part }) => part?.isPinned !== true);
+  const mayGive = all.filter((member) => {
+    const others = all
+      .filter((other) => other !== member)
+      .map((other) => ({ name: other.name, range: rangeOf(other) }));
+    const { below, above } = neighbours(rangeOf(member), others);
+    return member.part?.isHeld !== true && (below !== undefined || above !== undefined);
+  });
+  return mayGive.sort((a, b) => sizeOf(rangeOf(a)) - sizeOf(rangeOf(b)))[0];
+}
+
+/** One that has none is kept for numbers that have to leave and that nobody else could have, if the free ones have another place. */
+function withoutReserve(
+  members: readonly Member[],
+  open: ReadonlySet<Member>,
+  kept: ReadonlyMap<string, Range>,
+  free: readonly Range[],
+): ReadonlySet<Member> {
+  const rangeOf = ({ name }: Member) => kept.get(name) ?? empty;
+  const reserve = byName([...open]).find((member) => sizeOf(rangeOf(member)) === 0);
+  const isInUse = ({ range }: Neighbour) => sizeOf(range) > 0;
+  const others = [...open]
+    .filter((member) => member !== reserve)
+    .map((member) => ({ name: member.name, range: rangeOf(member) }));
+  const fits = (range: Range, among: readonly Neighbour[]) => {
+    const { below, above } = neighbours(range, among);
+    return below !== undefined || above !== undefined;
+  };
+  const leaving = members.filter(hasToLeave).map(rangeOf);
+  const isNeeded = leaving.some((one) => sizeOf(one) > 0 && !fits(one, others.filter(isInUse)));
+  const isSpared = free.every((gap) => fits(gap, others));
+  if (reserve === undefined || !isNeeded || !isSpared) return open;
+  return new Set([...open].filter((member) => member !== reserve));
+}
+
+/** What has no cluster though some accept: they have numbers that it is not next to. */
+function misfitsOf(
+  members: readonly Member[],
+  open: ReadonlySet<Member>,
+  next: ReadonlyMap<string, Range>,
+  free: readonly Range[],
+): readonly Range[] {
+  const leaving = members.filter(hasToLeave).flatMap(({ name }) => next.get(name) ?? []);
+  const others = [...open].map(({ name }) => ({ name, range: next.get(name) ?? empty }));
+  return [...free, ...leaving].filter((range) => {
+    const { below, above } = neighbours(range, others);
+    return sizeOf(range) > 0 && below === undefined && above === undefined;
+  });
+}
+
+function misfitText(misfits: readonly Range[]): string {
+  const texts = misfits.map(({ start, end }) =>
+    end - start === 1 ? `${start}` : `${start}-${end - 1}`,
+  );
+  return `a cluster has one range of numbers, and ${texts.join(", ")} is next to none of those that accept more: uncordon the cluster that has the numbers beside, or register one that has none`;
 }
 
 /** One at a time; with claims, one that may go. What may not is asked for on, so that its claims say why. */
@@ -305,7 +414,7 @@ function planOf(
     } else if (
       size === 0 &&
       isToBeEmptied(member) &&
-      (!isStopped(member) || member.isLeaving === true) &&
+      mayBeRemoved(member) &&
       hasOnlyItsOwn(member) &&
       part.replicas === 0
     ) {
@@ -322,6 +431,11 @@ function planOf(
   }
   const total = unplaced.reduce((sum, range) => sum + sizeOf(range), 0);
   return { next, starts, goal, unplaced: total, surplus, ...unrecorded };
+}
+
+/** In a lost cluster it could not go before that is back, and until then nobody could say that none of its numbers run. */
+function mayBeRemoved(member: Member): boolean {
+  return member.standing !== "lost" || (isStopped(member) && member.isLeaving === true);
 }
 
 const empty: Range = { start: 0, end: 0 };

@@ -110,6 +110,24 @@ describe("what is in every cluster", () => {
     );
   });
 
+  it("stays where its volumes are until another one may have them", () => {
+    const takeover = { from: "east", to: "west" };
+    const next = (opened: boolean) => {
+      const members = [
+        member("east", "leaving", {}),
+        member("west", "accepting", { isOpened: opened }),
+      ];
+      return Object.fromEntries(planCopies({ members, takeover }).next);
+    };
+    assert.deepEqual(
+      [next(false), next(true)],
+      [
+        { east: 1, west: 1 },
+        { east: "remove", west: 1 },
+      ],
+    );
+  });
+
   it("keeps its last copy", () => {
     assert.deepEqual(copies(member("east", "leaving", {})), { east: 1 });
   });

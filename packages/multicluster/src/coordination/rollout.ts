@@ -64,7 +64,7 @@ export function failoverOf(annotations: StringMap | undefined, policy: Failover 
   };
 }
 
-/** In replicas. With neither more nor fewer nothing could move, so then it is one more. */
+/** In replicas. With neither more nor fewer nothing could move, so then it is one more; nor can there be fewer of a single one, which is not taken away before it is replaced. */
 export function budgetOf(
   { maxSurge, maxUnavailable, paused, progressDeadlineSeconds, rollback }: Rollout,
   { atMostOne }: Failover,
@@ -75,8 +75,9 @@ export function budgetOf(
     maxSurge === undefined ? Number.POSITIVE_INFINITY : inReplicas(maxSurge, replicas, Math.ceil);
   // While it is paused no time passes; and what breaks before it makes has nothing to go back to.
   const isWaiting = rollback === false || paused === true || atMostOne === true;
+  const spared = Math.min(unavailable, Math.max(0, replicas - 1));
   return {
-    surge: surge === 0 && unavailable === 0 ? 1 : surge,
+    surge: surge === 0 && spared === 0 ? 1 : surge,
     unavailable,
     isPaused: paused === true,
     isExclusive: atMostOne === true,

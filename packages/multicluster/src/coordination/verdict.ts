@@ -43,6 +43,10 @@ export function verdictOf(input: VerdictInput): Verdict {
     return blocked("NameTaken", `other Deployments have the names of its parts: ${names}`);
   }
   if (!isRegistered) return blocked("NoRegisteredClusters", nextStep);
+  if (plan.obstacle !== undefined) {
+    const verdict = blocked("OutOfRange", plan.obstacle);
+    return { ...verdict, isBlocked: plan.unplaced > 0 };
+  }
   if (plan.unplaced > 0) {
     const { reason, why } = shortage(input);
     const message = `${plan.unplaced} of ${replicas} replicas have no cluster to go to: ${why}`;
@@ -145,7 +149,7 @@ function unfenced(places: VerdictInput["places"]): Verdict | undefined {
   );
   if (running.length === 0) return undefined;
   const names = running.map(({ name }) => name).join(", ");
-  const message = `at most one: ${names} may still run what it has. It is replaced when the lease of the cluster's agent is surely over; a cluster in mode Push has none: delete its SyncTarget when you know that it is down`;
+  const message = `at most one: ${names} may still run what it has. It is replaced when the lease of the cluster's agent is surely over; a cluster in mode Push has none, nor can agents stop kinds of your own: delete its SyncTarget when you know that it is down`;
   return placing("Unfenced", message);
 }
 

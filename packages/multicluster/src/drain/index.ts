@@ -4,3 +4,5 @@ export {
   type DrainControllerOptions,
   drainPollMsDefault,
 } from "./drain-controller.ts";
+export { type DrainStep, drainStep, type Occupant } from "./drain-step.ts";
+export { wholeBlock } from "./occupants.ts";

@@ -14,6 +14,7 @@ import {
 import { agentViewPath } from "../agent/index.ts";
 import {
   apiResourceImports,
+  clusterDaemonSets,
   clusterLabels,
   evictAnnotation,
   followedTargets,
@@ -25,6 +26,7 @@ import {
   stateSync,
   volumesAnnotation,
 } from "../api/index.ts";
+import { readPlacementHistory } from "../coordination/index.ts";
 import type { Occupant } from "./drain-step.ts";
 
 export interface FoundOccupant extends Occupant {
@@ -175,15 +177,29 @@ async function blockOf(
     const message = `it is assigned to ${target} by hand: label it with another cluster, or delete it (label ${label ?? stateLabel(target)})`;
     return { reason: "AssignedByHand", message };
   }
-  if (owner.kind !== resource.kind) return undefined;
+  const wholes = [resource, clusterDaemonSets].find(({ kind }) => kind === owner.kind);
+  if (wholes === undefined) return undefined;
   const { namespace = "" } = metadata;
   const whole = (await client
-    .resource(resource)
+    .resource<KubernetesObject>(wholes)
     .find({ namespace, name: owner.name }, { signal })) as Workload | undefined;
-  const placed = findCondition(whole?.status?.conditions, "Placed");
-  if (placed === undefined || placed.status === "True" || onTheMove.has(placed.reason ?? ""))
-    return undefined;
+  return whole === undefined ? undefined : wholeBlock(whole, target);
+}
+
+/** What a whole says of itself. One that has no conditions, as a CronJob, says it by where it is to be: nowhere else. */
+export function wholeBlock(whole: Workload, target: string): Occupant["block"] {
+  const placed = findCondition(whole.status?.conditions, "Placed");
+  if (placed === undefined) return nowhereBlock(whole, target);
+  if (placed.status === "True" || onTheMove.has(placed.reason ?? "")) return undefined;
   return { reason: placed.reason ?? "Unknown", message: placed.message ?? "" };
+}
+
+function nowhereBlock({ metadata }: Workload, target: string): Occupant["block"] {
+  const [newest] = readPlacementHistory(metadata.annotations);
+  if (newest === undefined || Object.keys(newest.split).some((cluster) => cluster !== target))
+    return undefined;
+  const why = newest.because.length === 0 ? "its moves are paused" : newest.because.join(", ");
+  return { reason: "NowhereToGo", message: `it has no other cluster to go to: ${why}` };
 }
 
 /** A claim leaves with what uses it, unless it may not, or nothing does. */

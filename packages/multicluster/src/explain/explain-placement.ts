@@ -5,6 +5,7 @@ import {
   type PlacementRecord,
   readPlacementHistory,
 } from "../coordination/index.ts";
+import { forecastRefusals, type PlannedUser, type RefusedClaim } from "../volumes/index.ts";
 import { decideOne, type Fleet, type FleetWorkload, type Moment } from "./fleet.ts";
 
 export interface Explanation {
@@ -19,6 +20,8 @@ export interface Explanation {
   readonly unplaced: number;
   /** What bounds all clusters together. */
   readonly bound?: string;
+  /** Claims that keep it where it is, whatever is asked for. */
+  readonly keptBy: readonly RefusedClaim[];
   /** The newest first. */
   readonly history: readonly PlacementRecord[];
 }
@@ -57,8 +60,24 @@ export function explainPlacement(
     clusters,
     unplaced: plan.unplaced,
     ...(total !== undefined && total.replicas < replicas ? { bound: total.because } : {}),
+    keptBy: keepersOf(fleet, workload, plan.goal),
     history: readPlacementHistory(annotations),
   };
+}
+
+/** What would be refused if it had to leave the clusters that it is in for another one. */
+function keepersOf(
+  { cluster, targets, storage }: Fleet,
+  { strategy, whole, parts }: FleetWorkload,
+  goal: ReadonlyMap<string, number>,
+): readonly RefusedClaim[] {
+  if (storage === undefined) return [];
+  const from = Object.fromEntries([...goal].filter(([, share]) => share > 0));
+  const other = targets.map(({ metadata }) => metadata.name).find((name) => !(name in from));
+  if (other === undefined) return [];
+  const { kind } = strategy.wholes;
+  const user = { kind, whole, parts, from, to: { [other]: 1 } } as PlannedUser;
+  return forecastRefusals({ cluster, targets, storage }, user);
 }
 
 function explainPlace(place: Place, share: number, all: readonly Place[]): ClusterExplanation {

@@ -29,6 +29,7 @@ import {
   type Subject,
   seenPart,
 } from "../scheduling/index.ts";
+import type { Storage } from "../volumes/index.ts";
 
 export interface Fleet {
   readonly cluster: ClusterName;
@@ -40,6 +41,8 @@ export interface Fleet {
   /** To their labels. */
   readonly namespaces: ReadonlyMap<string, StringMap>;
   readonly workloads: readonly FleetWorkload[];
+  /** Claims and volumes, as far as they can be read; none if left out. */
+  readonly storage?: Storage;
 }
 
 export interface FleetWorkload {

@@ -1,6 +1,7 @@
 /** What would move if something were another way: the fleet as it is and the fleet as it would be, decided alike, and compared. */
 import type { SyncTarget } from "../api/index.ts";
-import { type Decision, obstacle } from "../coordination/index.ts";
+import { type Decision, goalAtRest, obstacle } from "../coordination/index.ts";
+import { forecastRefusals, type PlannedUser, type RefusedClaim } from "../volumes/index.ts";
 import { decideEach, type Fleet, type FleetWorkload, type Moment, settled } from "./fleet.ts";
 
 export interface FleetPlan {
@@ -21,6 +22,8 @@ export interface PlannedMove {
   readonly unplaced: number;
   /** Why, if something has none. */
   readonly because: readonly string[];
+  /** Claims that would not go: it would stay where they are, and nothing of it be stopped. */
+  readonly refused: readonly RefusedClaim[];
 }
 
 /** A change of a fleet, as somebody would make it. */
@@ -29,15 +32,17 @@ export type FleetChange = (fleet: Fleet) => Fleet;
 export function planChange(fleet: Fleet, change: FleetChange, moment: Moment): FleetPlan {
   const before = new Map<string, Outcome>();
   for (const [workload, { plan }] of decideEach(fleet, moment))
-    before.set(idOf(workload), { shares: sharesOf(plan), unplaced: plan.unplaced });
+    before.set(idOf(workload), { shares: sharesOf(plan.goal), unplaced: plan.unplaced });
   const moves: PlannedMove[] = [];
   let staying = 0;
-  for (const [workload, decision] of decideEach(settled(change(fleet), moment.nowMs), moment)) {
-    const move = moveOf(workload, before.get(idOf(workload)) ?? nothingYet, decision);
+  const changed = settled(change(fleet), moment.nowMs);
+  for (const [workload, decision] of decideEach(changed, moment)) {
+    const move = moveOf(changed, workload, before.get(idOf(workload)) ?? nothingYet, decision);
     if (move === undefined) staying++;
     else moves.push(move);
   }
-  return { moves, replicas: moves.reduce((sum, move) => sum + started(move), 0), staying };
+  const going = moves.filter(({ refused }) => refused.length === 0);
+  return { moves, replicas: going.reduce((sum, move) => sum + started(move), 0), staying };
 }
 
 interface Outcome {
@@ -96,11 +101,12 @@ export function joined(target: SyncTarget, nowMs: number): FleetChange {
 }
 
 function moveOf(
-  { strategy, whole }: FleetWorkload,
+  { cluster, targets, storage }: Fleet,
+  { strategy, whole, parts }: FleetWorkload,
   before: Outcome,
   after: Decision,
 ): PlannedMove | undefined {
-  const [from, to] = [before.shares, sharesOf(after.plan)];
+  const [from, to] = [before.shares, sharesOf(goalAtRest(strategy, whole, after))];
   const unplaced = Math.max(0, after.plan.unplaced - before.unplaced);
   const names = new Set([...Object.keys(from), ...Object.keys(to)]);
   const isSame = [...names].every((name) => from[name] === to[name]);
@@ -108,10 +114,14 @@ function moveOf(
   const { namespace = "", name } = whole.metadata;
   const because =
     unplaced === 0 ? [] : after.places.map(obstacle).filter((text) => text !== undefined);
-  return { kind: strategy.wholes.kind, namespace, name, from, to, unplaced, because };
+  const { kind } = strategy.wholes;
+  const user = { kind, whole, parts, from, to } as PlannedUser;
+  const options = storage && { cluster, targets, storage };
+  const refused = options === undefined ? [] : forecastRefusals(options, user);
+  return { kind, namespace, name, from, to, unplaced, because, refused };
 }
 
-function sharesOf({ goal }: Decision["plan"]): Readonly<Record<string, number>> {
+function sharesOf(goal: ReadonlyMap<string, number>): Readonly<Record<string, number>> {
   const shares = [...goal].filter(([, share]) => share > 0);
   return Object.fromEntries(shares.sort(([one], [other]) => (one < other ? -1 : 1)));
 }

@@ -24,6 +24,7 @@ import {
   strategiesDefault,
 } from "../coordination/index.ts";
 import { namespaces } from "../scheduling/index.ts";
+import { persistentVolumeClaims, persistentVolumes } from "../volumes/index.ts";
 import type { Fleet, FleetWorkload } from "./fleet.ts";
 
 export interface ReadFleetOptions {
@@ -52,6 +53,10 @@ export async function readFleet(options: ReadFleetOptions): Promise<Fleet> {
     all(placements),
     all(namespaces),
   ]);
+  const [claims, volumes] = await Promise.all([
+    all(persistentVolumeClaims),
+    unlessForbidden(all(persistentVolumes)),
+  ]);
   const known = await Promise.all(strategies.map((strategy) => workloadsOf(strategy, all)));
   const cluster = [...targets, ...namespaceList].map(clusterOf).find((one) => one !== undefined);
   return {
@@ -64,7 +69,20 @@ export async function readFleet(options: ReadFleetOptions): Promise<Fleet> {
       namespaceList.map(({ metadata }) => [metadata.name, metadata.labels ?? {}]),
     ),
     workloads: known.flat(),
+    storage: { claims, volumes },
   };
+}
+
+/** Volumes are of no namespace: who owns an application may often not see them. */
+async function unlessForbidden<Object>(
+  reading: Promise<readonly Object[]>,
+): Promise<readonly Object[]> {
+  try {
+    return await reading;
+  } catch (error) {
+    if (isStatusError(error, "Forbidden")) return [];
+    throw error;
+  }
 }
 
 async function workloadsOf(

@@ -19,6 +19,9 @@ export interface ClusterConnectionOptions {
   readonly permits?: PermitsAddress | undefined;
 }
 
+/** That a cluster has fallen silent is to be known in seconds: requests that others send there go elsewhere then. A ping costs next to nothing. */
+export const clusterPings = { intervalMs: 2000, timeoutMs: 2500 } as const;
+
 export function connectCluster(
   text: string,
   { clock, permits }: ClusterConnectionOptions,
@@ -32,7 +35,7 @@ export function connectCluster(
       `the client certificate in the kubeconfig is good until ${expired} only: put a new one in`,
     );
   try {
-    const connection = connect(kubeconfig, { clock, permits });
+    const connection = connect(kubeconfig, { clock, permits, pings: clusterPings });
     const transport = boundedTransport(connection.transport);
     const { basePath } = connection.client;
     const client = new Client({ transport, basePath, clock, userAgent: "kcp" });

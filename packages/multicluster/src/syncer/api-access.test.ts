@@ -4,7 +4,7 @@ import { describe, it } from "node:test";
 import type { JsonObject, JsonValue } from "@kcp-ts/machinery/json";
 import { SeededRandom } from "@kcp-ts/testkit";
 import { apiAccessSecretName } from "../api/index.ts";
-import { accountFolder, withApiAccess } from "./api-access.ts";
+import { accountFolder, serverNames, withApiAccess } from "./api-access.ts";
 
 type Wrap = (spec: JsonObject) => JsonObject;
 
@@ -172,6 +172,34 @@ describe("access to the logical cluster", () => {
     assert.deepEqual(containers[0]?.env?.slice(3), [
       { name: "N", value: "demo" },
       field("metadata.name"),
+    ]);
+  });
+
+  it("comes with the server's usual names where an address for them is given", () => {
+    const named = (spec: JsonObject, address: string | undefined) => {
+      const place = { ...at("apps", "Deployment"), address };
+      const after = withApiAccess({ spec: { template: { spec } } }, place) as unknown as {
+        readonly spec: { readonly template: { readonly spec: { readonly hostAliases?: unknown } } };
+      };
+      return after.spec.template.spec.hostAliases;
+    };
+    const containers = [{ name: "main" }];
+    const [ip, names] = ["203.0.113.7", [...serverNames]];
+    assert.deepEqual(named({ containers }, ip), [{ ip, hostnames: names }]);
+    for (const no of [undefined, "", "kcp.example", "203.0.113.7:443", "203.0.113"])
+      assert.equal(named({ containers }, no), undefined);
+    assert.equal(named({ containers, hostNetwork: true }, ip), undefined);
+    assert.equal(named({ containers, automountServiceAccountToken: false }, ip), undefined);
+    // What the template says about a name holds.
+    const [first = "", ...others] = names;
+    const own = { ip: "198.51.100.1", hostnames: [first] };
+    assert.deepEqual(named({ containers, hostAliases: [own] }, ip), [
+      own,
+      { ip, hostnames: others },
+    ]);
+    const same = { ip, hostnames: ["db", first] };
+    assert.deepEqual(named({ containers, hostAliases: [same] }, ip), [
+      { ip, hostnames: ["db", first, ...others] },
     ]);
   });
 

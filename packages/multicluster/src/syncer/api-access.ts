@@ -2,8 +2,10 @@
  * Pods that are to talk to their logical cluster: clients inside look for a server in two environment variables and for credentials in one folder, so both are
  * given to every container. Pure: the rest is in a Secret, which the control plane makes and the syncer takes along like any other.
  *
- * The address is in the Secret, too, and not in the template: a control plane that moves restarts no workload.
+ * The address is in the Secret, too, and not in the template: a control plane that moves restarts no workload. Only who asks for a name in DNS as well is given an
+ * address in the template, which is the one that they say.
  */
+import { isIPv4 } from "node:net";
 import { isJsonObject, type JsonObject, type JsonValue, member } from "@kcp-ts/machinery/json";
 import type { Resource } from "@kcp-ts/sdk";
 import {
@@ -21,7 +23,17 @@ export interface ApiAccessPlace {
   readonly name: string;
   /** What the workload calls the SyncTarget. */
   readonly target: string;
+  /** Where the server is also found by its usual names; only a client that is told them needs that. */
+  readonly address?: string | undefined;
 }
+
+/** By these a server is known in its cluster. */
+export const serverNames: readonly string[] = [
+  "kubernetes.default.svc",
+  "kubernetes.default.svc.cluster.local",
+  "kubernetes.default",
+  "kubernetes",
+];
 
 /** Where every in-cluster client looks. */
 export const accountFolder = "/var/run/secrets/kubernetes.io/serviceaccount";
@@ -40,7 +52,10 @@ export function withApiAccess(body: JsonObject, place: ApiAccessPlace): JsonObje
   if (!apiAccessResources.some((one) => one.group === group && one.kind === kind)) return body;
   const access: ApiAccessOf = { kind, name: place.name, target: place.target };
   const secretName = apiAccessSecretName(access);
-  const inSpec = (spec: JsonObject) => podSpecWith(spec, secretName, place.namespace);
+  const inSpec = (spec: JsonObject) => {
+    const given = podSpecWith(spec, secretName, place.namespace);
+    return given === spec ? spec : withNames(given, place.address);
+  };
   return changedAt(body, [...podTemplatePath(kind), "spec"], inSpec);
 }
 
@@ -70,6 +85,26 @@ function podSpecWith(spec: JsonObject, secretName: string, namespace: string): J
     automountServiceAccountToken: false,
     volumes: [...(isList(volumes) ? volumes : []), accessVolume(volume, secretName)],
   };
+}
+
+/** Names in the file that resolvers look into before they ask; Pods in a node's network have that node's. */
+function withNames(spec: JsonObject, ip: string | undefined): JsonObject {
+  if (ip === undefined || !isIPv4(ip) || member(spec, "hostNetwork") === true) return spec;
+  const present = listAt(spec, "hostAliases");
+  const taken = new Set(
+    present.flatMap((one) => {
+      const names = member(one, "hostnames");
+      return isList(names) ? names : [];
+    }),
+  );
+  const hostnames = serverNames.filter((name) => !taken.has(name));
+  if (hostnames.length === 0) return spec;
+  // A list by IP: two entries of one address would be one too many.
+  const same = present.find((one) => member(one, "ip") === ip);
+  if (same === undefined) return { ...spec, hostAliases: [...present, { ip, hostnames }] };
+  const known = member(same, "hostnames");
+  const joined = { ...same, hostnames: [...(isList(known) ? known : []), ...hostnames] };
+  return { ...spec, hostAliases: present.map((one) => (one === same ? joined : one)) };
 }
 
 /** A container that says by itself which server it talks to, or has something of its own in the folder, is left as it is. */

@@ -20,6 +20,7 @@ import {
 } from "@kcp-ts/sdk";
 import { syncerFieldManager } from "../api/index.ts";
 import { fieldPath } from "./field-path.ts";
+import { syncedAnnotationPrefix } from "./protocol.ts";
 
 export interface CachedObject {
   readonly metadata: CachedMetadata;
@@ -109,6 +110,15 @@ export function hasSameContent(one: CachedObject, other: CachedObject): boolean 
     isSameMap(a.annotations, b.annotations) &&
     one.foreignPaths.join() === other.foreignPaths.join()
   );
+}
+
+/** As its owner has it, without what the syncer says of it. */
+export function withoutReports(object: CachedObject): CachedObject {
+  const { annotations = {} } = object.metadata;
+  const others = Object.entries(annotations).filter(
+    ([name]) => !name.startsWith(syncedAnnotationPrefix),
+  );
+  return { ...object, metadata: { ...object.metadata, annotations: Object.fromEntries(others) } };
 }
 
 const digests = new WeakMap<CachedObject, string>();

@@ -4,6 +4,8 @@
  *     closed ── failuresToOpen in a row ──▶ open ── rest is over ──▶ half open ── success ──▶ closed
  *                                            ▲                           │
  *                                            └──── failure, rest doubles ┘
+ *
+ * The rest is also over when there is a sign that the way is free.
  */
 import type { Clock, Random } from "@kcp-ts/machinery/base";
 import { backoffMs } from "@kcp-ts/sdk";
@@ -51,6 +53,11 @@ export class CircuitBreaker {
   /** It failed for a reason that says nothing about the kind: somebody else may try. */
   wasInconclusive(): void {
     this.#isProbing = false;
+  }
+
+  /** There is a sign that the way is free: whether it is, a single object tries now. */
+  wayIsFree(): void {
+    if (this.#openUntilMs !== undefined) this.#openUntilMs = this.#options.clock.monotonic();
   }
 
   /** Of the way or the kind, not of one object. */

@@ -19,6 +19,7 @@ import {
   stringMember,
 } from "@kcp-ts/sdk";
 import {
+  apiAddressLabel,
   downstreamLabel,
   hashDigits,
   specDiffAnnotation,
@@ -71,7 +72,8 @@ export function desiredObject(upstream: CachedObject, options: DesiredOptions): 
   body = withSpecDiff(body, stringMember(metadata.annotations, specDiffAnnotation(name)));
   if (wantsApiAccess(metadata.labels)) {
     const { namespace, name: of } = key;
-    body = withApiAccess(body, { resource, namespace, name: of, target: name });
+    const address = stringMember(metadata.labels, apiAddressLabel);
+    body = withApiAccess(body, { resource, namespace, name: of, target: name, address });
   }
   for (const path of [...policy.omitted, ...foreignPaths]) body = withoutField(body, path);
   if (resource.kind === "Secret" && resource.group === "") body = plainSecret(body);

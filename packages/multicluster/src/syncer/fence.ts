@@ -5,7 +5,7 @@
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import { isStatusError } from "@kcp-ts/machinery/status";
 import { type DynamicObject, defineResource, pause, type Resource } from "@kcp-ts/sdk";
-import { atMostOneLabel, downstreamLabel, syncerFieldManager } from "../api/index.ts";
+import { atMostOneLabel, downstreamLabel, fencedKinds, syncerFieldManager } from "../api/index.ts";
 import type { SyncContext } from "./context.ts";
 import type { Lease } from "./lease.ts";
 import { targetKey } from "./origin.ts";
@@ -16,17 +16,8 @@ export interface FenceOptions {
 }
 
 /** What can be stopped. Not what is synced: who starts without the control plane does not know yet. */
-const stoppable: readonly Resource<DynamicObject>[] = (
-  [
-    ["apps", "deployments", "Deployment"],
-    ["apps", "statefulsets", "StatefulSet"],
-    ["apps", "replicasets", "ReplicaSet"],
-    ["batch", "jobs", "Job"],
-    ["batch", "cronjobs", "CronJob"],
-    ["", "pods", "Pod"],
-  ] as const
-).map(([group, resource, kind]) =>
-  defineResource<DynamicObject>({ group, version: "v1", resource, kind, namespaced: true }),
+const stoppable: readonly Resource<DynamicObject>[] = fencedKinds.map((one) =>
+  defineResource<DynamicObject>({ ...one, version: "v1", namespaced: true }),
 );
 
 /** Between looks. The control plane waits some seconds more than this for it. */

@@ -1,5 +1,5 @@
 /** Keeps physical clusters in step with what is assigned to them: `startSyncer` for one; `../syncers.ts` runs one for each that a process is connected to. */
-export { accountFolder, withApiAccess } from "./api-access.ts";
+export { accountFolder, serverNames, withApiAccess } from "./api-access.ts";
 export { concernedTargets } from "./assignment.ts";
 export { auditGraceMs, auditPeriodMs } from "./audit.ts";
 export type { SyncedResource } from "./context.ts";

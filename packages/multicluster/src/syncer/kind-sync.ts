@@ -49,6 +49,8 @@ export class KindSync {
   readonly #upstreamObjects: UpstreamObjects;
   readonly #stop = new AbortController();
   #running: Promise<void> | undefined;
+  /** Since both sides were last reached, objects have been put off. */
+  #hasFailed = false;
   #lastTrouble: Trouble | undefined;
 
   constructor(options: KindSyncOptions) {
@@ -57,7 +59,11 @@ export class KindSync {
     this.policy = options.policy;
     const { context } = options;
     onAbort(context.signal, () => this.#stop.abort());
-    this.view = new KindView({ ...options, signal: this.#stop.signal });
+    this.view = new KindView({
+      ...options,
+      signal: this.#stop.signal,
+      onResumed: () => this.#resumed(),
+    });
     this.#upstreamObjects = new UpstreamObjects(context, options.synced);
     const parts = { ...options, view: this.view, upstreamObjects: this.#upstreamObjects };
     const [up, down] = [new UpSync(parts), new DownSync(parts)];
@@ -82,7 +88,11 @@ export class KindSync {
     // Watches of the control plane end when a definition changes, and begin anew: no failure, and nothing of the cluster is missed.
     const isUpstreamLive =
       upstream.state === "watching" || (hasSynced && upstream.failuresInARow === 0);
-    const isLive = isUpstreamLive && downstream.state === "watching";
+    // One that ended in good order is asked for again at once; one that broke is none until it is accepted, however long that is tried.
+    const isDownstreamLive =
+      downstream.isFollowing ||
+      (downstream.state === "watching" && downstream.failuresInARow === 0);
+    const isLive = isUpstreamLive && isDownstreamLive;
     const isNew =
       !hasSynced && upstream.lastError === undefined && downstream.lastError === undefined;
     const isResting = this.#breaker.isOpen;
@@ -118,12 +128,22 @@ export class KindSync {
     }
   }
 
+  /** How long an object is put off was decided while a side was away: now that it is back, nothing waits for that. */
+  #resumed(): void {
+    if (!this.#hasFailed) return;
+    this.#hasFailed = false;
+    this.#breaker.wayIsFree();
+    this.view.requeue();
+  }
+
   async #failed(key: ObjectKey, error: unknown): Promise<void> {
     const { context } = this.#options;
     const trouble = troubleOf(error, {
       resource: this.synced.resource,
       target: context.nameIn(key.cluster),
     });
+    const isOfObject = trouble === undefined || trouble.scope === "object";
+    if (isUpstreamError(error) ? trouble !== undefined : !isOfObject) this.#hasFailed = true;
     // A conflict is a race that the next look decides; what a tenant's logical cluster answers is its own affair.
     if (trouble === undefined || isUpstreamError(error)) {
       this.#breaker.wasInconclusive();

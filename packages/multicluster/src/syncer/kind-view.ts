@@ -23,6 +23,7 @@ import {
   cachedObject,
   hasSameContent,
   liveObjectsMax,
+  withoutReports,
 } from "./cached-object.ts";
 import type { SyncContext, SyncedResource } from "./context.ts";
 import { copyName, isNamedByCluster, isShorterInCluster, nameInCluster } from "./copy-names.ts";
@@ -46,6 +47,8 @@ export interface KindViewOptions {
   readonly signal: AbortSignal;
   /** Something about the object has changed on one of the sides. */
   readonly onChange: (key: ObjectKey) => void;
+  /** One of the sides tells of changes again as they happen, so it can be reached. */
+  readonly onResumed: () => void;
 }
 
 export class KindView {
@@ -98,6 +101,7 @@ export class KindView {
       added: (object) => this.#toldDownstream(object),
       updated: (object) => this.#toldDownstream(object),
       deleted: (object, { finalStateUnknown }) => this.#goneDownstream(object, finalStateUnknown),
+      resumed: options.onResumed,
     });
     this.#upstream = this.#open({
       changed: (key) => {
@@ -112,6 +116,7 @@ export class KindView {
       },
       // Copies whose originals are gone are only known from the other side.
       replaced: () => this.requeueDownstream(),
+      resumed: options.onResumed,
     });
   }
 
@@ -132,8 +137,8 @@ export class KindView {
   }
 
   async run(): Promise<void> {
-    const { signal, onChange, context } = this.#options;
-    for (const key of this.#upstream.keys()) if (this.serves(key.cluster)) onChange(key);
+    const { signal, context } = this.#options;
+    this.#requeueUpstream();
     const { downstream, clock, random, onError } = context;
     const audited = {
       informer: this.#downstream,
@@ -287,6 +292,17 @@ export class KindView {
     };
   }
 
+  /** All that is known of either side. */
+  requeue(): void {
+    this.#requeueUpstream();
+    this.requeueDownstream();
+  }
+
+  #requeueUpstream(): void {
+    for (const key of this.#upstream.keys())
+      if (this.serves(key.cluster)) this.#options.onChange(key);
+  }
+
   /** All that is in the cluster, or in one namespace of it. */
   requeueDownstream(namespace?: string): void {
     const isAll = namespace === undefined || !this.#options.synced.resource.namespaced;
@@ -323,8 +339,11 @@ export class KindView {
 /** Stands for all logical clusters but the SyncTarget's: they call it the same. */
 const everyOther = "" as ClusterName;
 
-/** What a write was meant to change; `hold`: nothing but the list of finalizers; `created`: it was not there, or not known. */
-export type Written = "hold" | "status" | "created" | "other";
+/**
+ * What a write was meant to change; `hold`: nothing but the list of finalizers; `report`: nothing but what is told of its being in sync; `created`: it
+ * was not there, or not known.
+ */
+export type Written = "hold" | "status" | "report" | "created" | "other";
 
 /** False: something newer than the answer has been told, which may even be that the object is gone. */
 function keepFresh(
@@ -373,6 +392,8 @@ function isOlder(version: string, than: string): boolean {
 
 function isSameBut(what: Written, basis: CachedObject, written: CachedObject): boolean {
   if (what === "other" || what === "created") return false;
-  if (what === "hold" && basis.status !== written.status) return false;
-  return hasSameContent(basis, written);
+  if (what !== "status" && basis.status !== written.status) return false;
+  if (what !== "report") return hasSameContent(basis, written);
+  // Told in other words at every try, it must not be the reason for the next one.
+  return hasSameContent(withoutReports(basis), withoutReports(written));
 }

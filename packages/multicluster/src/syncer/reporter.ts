@@ -11,16 +11,23 @@ import {
   type ObjectKey,
   stringMember,
 } from "@kcp-ts/sdk";
-import type { CachedObject } from "./cached-object.ts";
+import { hashDigits } from "../api/index.ts";
+import { type CachedObject, contentDigest, withoutReports } from "./cached-object.ts";
 import type { SyncContext, SyncedResource } from "./context.ts";
 import type { KindView } from "./kind-view.ts";
 import { syncedAnnotation } from "./protocol.ts";
 import type { Trouble } from "./trouble.ts";
 import type { UpstreamObjects } from "./upstream-objects.ts";
 
+/** Until the same trouble of an unchanged object is told with other figures: some have them at every try, and a write is news, which is a try. */
+const sameTroubleMs = 30_000;
+const toldMax = 10_000;
+
 export class Reporter {
   readonly #context: SyncContext;
   readonly #recorder: EventRecorder;
+  /** What was told of an object as it was, and when; of the newest. */
+  readonly #told = new Map<string, { readonly about: string; readonly atMs: number }>();
 
   constructor(context: SyncContext) {
     this.#context = context;
@@ -37,7 +44,10 @@ export class Reporter {
     const name = this.#context.nameIn(key.cluster);
     const message = `${synced.resource.kind} ${key.name} is not in sync with SyncTarget ${name}: ${trouble.message}`;
     const value = JSON.stringify({ status: "False", reason: trouble.reason, message });
-    if (stringMember(upstream.metadata.annotations, syncedAnnotation(name)) === value) return;
+    const present = stringMember(upstream.metadata.annotations, syncedAnnotation(name));
+    if (present === value) return;
+    if (present !== undefined && this.#isToldLately(key, upstream, trouble)) return;
+    this.#remember(key, upstream, trouble);
     this.#recorder.record(key.cluster, referenceTo(at), {
       type: "Warning",
       reason: trouble.reason,
@@ -46,11 +56,27 @@ export class Reporter {
     await this.#annotate(at, value);
   }
 
+  #isToldLately(key: ObjectKey, upstream: CachedObject, trouble: Trouble): boolean {
+    const last = this.#told.get(formatKey(key));
+    if (last?.about !== about(upstream, trouble)) return false;
+    return this.#context.clock.monotonic() - last.atMs < sameTroubleMs;
+  }
+
+  #remember(key: ObjectKey, upstream: CachedObject, trouble: Trouble): void {
+    const text = formatKey(key);
+    this.#told.delete(text);
+    const atMs = this.#context.clock.monotonic();
+    this.#told.set(text, { about: about(upstream, trouble), atMs });
+    const [oldest] = this.#told.keys();
+    if (this.#told.size > toldMax && oldest !== undefined) this.#told.delete(oldest);
+  }
+
   /** The trouble is over. */
   async clear(at: Told): Promise<void> {
     const name = this.#context.nameIn(at.key.cluster);
     const annotation = syncedAnnotation(name);
     if (stringMember(at.upstream.metadata.annotations, annotation) === undefined) return;
+    this.#told.delete(formatKey(at.key));
     const message = `${at.synced.resource.kind} ${at.key.name} is in sync with SyncTarget ${name} again`;
     this.#recorder.record(at.key.cluster, referenceTo(at), {
       type: "Normal",
@@ -68,13 +94,19 @@ export class Reporter {
     try {
       const patch = { metadata: { uid, annotations } };
       const answer = await upstreamObjects.patch(key, { type: "merge", patch });
-      view.wroteUpstream(key, answer, "other");
+      view.wroteUpstream(key, answer, "report");
     } catch (error) {
       onError(
         new Error(`${formatKey(key)} could not be told why it is not in sync`, { cause: error }),
       );
     }
   }
+}
+
+/** Words that have digits in them (ports, counts, times) do not make another trouble. */
+function about(upstream: CachedObject, { reason, message }: Trouble): string {
+  const words = message.replace(/\S*\d\S*/g, "#");
+  return `${reason} ${hashDigits(words, 16)} ${contentDigest(withoutReports(upstream))}`;
 }
 
 export interface Told {

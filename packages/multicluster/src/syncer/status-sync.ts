@@ -8,7 +8,6 @@ import {
   type JsonArray,
   type JsonObject,
   type JsonValue,
-  jsonEqual,
   member,
   stringifyJson,
 } from "@kcp-ts/machinery/json";
@@ -20,14 +19,13 @@ import {
   type ObjectKey,
   stringMember,
 } from "@kcp-ts/sdk";
-import { assignedTargets, hashDigits, statusAnnotation, syncerFieldManager } from "../api/index.ts";
+import { assignedTargets, statusAnnotation, syncerFieldManager } from "../api/index.ts";
 import { type CachedObject, statusOf } from "./cached-object.ts";
-import { isContained } from "./containment.ts";
 import type { SyncContext, SyncedResource } from "./context.ts";
-import { DriftPatience } from "./drift-patience.ts";
 import type { KindView } from "./kind-view.ts";
 import type { KindPolicy } from "./policy.ts";
 import { appliedGenerationAnnotation } from "./protocol.ts";
+import { ToldStatuses } from "./told-statuses.ts";
 import type { UpstreamObjects } from "./upstream-objects.ts";
 
 export interface StatusSyncOptions {
@@ -43,24 +41,23 @@ export const statusAnnotationCharactersMax = 32_768;
 
 export class StatusSync {
   readonly #options: StatusSyncOptions;
-  readonly #patience: DriftPatience;
-  /** What was written last, and what the server made of it: when both are still so, there is nothing to write. */
-  readonly #settled = new Map<string, string>();
-  /** What was sent down last. */
-  readonly #lowered = new Map<string, string>();
+  readonly #told: ToldStatuses;
 
   constructor(options: StatusSyncOptions) {
     this.#options = options;
-    this.#patience = new DriftPatience(options.context.clock);
+    const { clock } = options.context;
+    this.#told = new ToldStatuses({
+      clock,
+      // Upstream a status is ours as a whole; a cluster has controllers that add to it.
+      mayHaveMore: options.policy.statusOwner === "upstream",
+    });
   }
 
   forget(text: string): void {
-    this.#settled.delete(text);
-    this.#lowered.delete(text);
-    this.#patience.forget(text);
+    this.#told.forget(text);
   }
 
-  /** When to look again, if somebody in the cluster insists on another status. */
+  /** When to look again, if somebody insists on another status. */
   async sync(
     key: ObjectKey,
     upstream: CachedObject,
@@ -72,9 +69,9 @@ export class StatusSync {
     if (isRaised(upstream, downstream)) return undefined;
     const status = translated(statusOf(downstream), downstream);
     if (status === undefined) return undefined;
-    if (assignedTargets(upstream.metadata.labels).size > 1)
-      await this.#annotate(key, upstream, status);
-    else await this.#raise(key, upstream, status);
+    if (assignedTargets(upstream.metadata.labels).size <= 1)
+      return await this.#raise(key, upstream, status);
+    await this.#annotate(key, upstream, status);
     return undefined;
   }
 
@@ -86,15 +83,18 @@ export class StatusSync {
     await this.#write(key, metadata.uid, [{ op: "remove", path: "/status" }]);
   }
 
-  async #raise(key: ObjectKey, upstream: CachedObject, status: JsonValue): Promise<void> {
-    if (jsonEqual(statusOf(upstream) ?? null, status)) return;
+  async #raise(
+    key: ObjectKey,
+    upstream: CachedObject,
+    status: JsonValue,
+  ): Promise<number | undefined> {
     const text = formatKey(key);
-    const wanted = stringifyJson(status);
-    if (this.#settled.get(text) === settlement(wanted, upstream.status)) return;
+    const waitMs = this.#told.waitMs(text, status, upstream);
+    if (waitMs !== 0) return waitMs;
     const operations: JsonPatchOperation[] = [{ op: "add", path: "/status", value: status }];
     const written = await this.#write(key, upstream.metadata.uid, operations);
-    if (jsonEqual(statusOf(written) ?? null, status)) this.#settled.delete(text);
-    else this.#settled.set(text, settlement(wanted, written.status));
+    this.#told.wrote(text, status, written);
+    return undefined;
   }
 
   async #write(
@@ -130,15 +130,11 @@ export class StatusSync {
     upstream: CachedObject,
     downstream: CachedObject,
   ): Promise<number | undefined> {
-    const [status, found] = [statusOf(upstream), statusOf(downstream)];
-    if (status === undefined || jsonEqual(status, found ?? null)) return undefined;
+    const status = statusOf(upstream);
+    if (status === undefined) return undefined;
     const text = formatKey(key);
-    const wanted = stringifyJson(status);
-    if (this.#settled.get(text) === settlement(wanted, downstream.status)) return undefined;
-    const isSent = this.#lowered.get(text) === settlement(wanted, undefined);
-    if (isSent && isContained(status, found)) return undefined;
-    const waitMs = isSent ? this.#patience.waitMs(text) : 0;
-    if (waitMs > 0) return waitMs;
+    const waitMs = this.#told.waitMs(text, status, downstream);
+    if (waitMs !== 0) return waitMs;
     const { context, synced, view } = this.#options;
     const { namespace, name } = view.placeOf(key);
     const metadata = { name, ...(namespace === "" ? {} : { namespace }) };
@@ -149,10 +145,7 @@ export class StatusSync {
         force: true,
         signal: context.signal,
       });
-    const written = view.wroteDownstream(key, answer);
-    this.#lowered.set(text, settlement(wanted, undefined));
-    if (jsonEqual(status, statusOf(written) ?? null)) this.#settled.delete(text);
-    else this.#settled.set(text, settlement(wanted, written.status));
+    this.#told.wrote(text, status, view.wroteDownstream(key, answer));
     return undefined;
   }
 }
@@ -165,10 +158,6 @@ function isRaised(upstream: CachedObject, downstream: CachedObject): boolean {
     status?.includes('"observedGeneration"') === false &&
     assignedTargets(upstream.metadata.labels).size === 1
   );
-}
-
-function settlement(wanted: string, result: string | undefined): string {
-  return hashDigits(`${wanted}\n${result ?? ""}`, 32);
 }
 
 /**

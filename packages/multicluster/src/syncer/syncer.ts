@@ -32,6 +32,7 @@ import { PolicySet } from "./policy-set.ts";
 import { Reporter } from "./reporter.ts";
 import { idOf, ResourceSet } from "./resource-set.ts";
 import { UpstreamInformers } from "./upstream-informers.ts";
+import { isUpstreamUnavailable } from "./upstream-objects.ts";
 
 export interface SyncerOptions {
   /** A logical cluster, or the server of all of them: see `scope`. */
@@ -91,6 +92,8 @@ interface Item {
 
 const workersDefault = 8;
 const retry = { firstMs: 50, mostMs: 300_000 };
+/** What the control plane cannot do now says nothing about the object. */
+const unavailableRetryMostMs = 30_000;
 
 export function startSyncer(options: SyncerOptions): Syncer {
   const syncer = new RunningSyncer(options);
@@ -296,6 +299,7 @@ class RunningSyncer implements Syncer {
       } catch (error) {
         if (!isRace(error) && !this.#stop.signal.aborted) this.#context.onError(error);
         this.#queue.addRateLimited(item);
+        if (isUpstreamUnavailable(error)) this.#queue.addAfter(item, unavailableRetryMostMs);
       } finally {
         this.#queue.done(item);
       }

@@ -43,6 +43,8 @@ export function troubleOf(error: unknown, context: TroubleContext): Trouble | un
   if (!isStatusError(error)) return unreachable(error, context);
   const { code } = error;
   if (code === 409) return undefined;
+  const refused = refusedByAdmission(error);
+  if (refused !== undefined) return refused;
   if (code === 422 || code === 400) return invalid(error);
   if (code === 403) return forbidden(error, context);
   if (code === 404) return missing(error, context);
@@ -65,7 +67,7 @@ export function isObjectNotFound(error: unknown, name: string): boolean {
 
 function invalid(error: StatusError): Trouble {
   if (
-    /immutable|may not be changed|updates to .* are forbidden|Forbidden: updates/i.test(
+    /immutable|may not be changed|may not change|updates to .* are forbidden|Forbidden: updates/i.test(
       error.message,
     )
   ) {
@@ -76,26 +78,40 @@ function invalid(error: StatusError): Trouble {
   return new Trouble("Invalid", message, { cause: error });
 }
 
+/** Who says no there answers with a code of his own choice; who cannot be asked is as good as one who says no, and it is the owner who waits. */
+function refusedByAdmission(error: StatusError): Trouble | undefined {
+  const cannotBeAsked = /failed calling webhook/.test(error.message);
+  if (!cannotBeAsked && !/admission webhook .* denied|denied request/s.test(error.message))
+    return undefined;
+  const message = cannotBeAsked
+    ? `the cluster cannot ask one of its admission webhooks (${short(error)}); ask who runs the cluster to mend or remove it`
+    : refusedWords(error);
+  return new Trouble("AdmissionRefused", message, { cause: error });
+}
+
+function refusedWords(error: StatusError): string {
+  return `the cluster's admission refuses the object (${short(error)}); change it so that it is allowed, or ask who runs the cluster`;
+}
+
 const rbacPattern = /cannot (?<verb>[a-z]+) resource "(?<resource>[^"]+)"/;
 
 function forbidden(error: StatusError, { target }: TroubleContext): Trouble {
-  if (/exceeded quota|quota/i.test(error.message)) {
-    const message = `the quota of the cluster is used up (${short(error)}); raise it there, ask for less, or assign the object to another SyncTarget`;
-    return new Trouble("QuotaExceeded", message, { cause: error });
-  }
   const groups = rbacPattern.exec(error.message)?.groups;
   if (groups !== undefined) {
     const { verb = "", resource = "" } = groups;
     const message = `the syncer may not ${verb} ${resource} in the cluster; grant the verb "${verb}" on "${resource}" to its user in SyncTarget ${target}`;
     return new Trouble("Forbidden", message, { scope: "kind", cause: error });
   }
+  if (/: (exceeded|failed) quota: /.test(error.message)) {
+    const message = `the quota of the cluster is used up (${short(error)}); raise it there, ask for less, or assign the object to another SyncTarget`;
+    return new Trouble("QuotaExceeded", message, { cause: error });
+  }
   if (/being terminated/i.test(error.message)) {
     const message =
       "its namespace in the cluster is being deleted; it is made again when that is over";
     return new Trouble("NamespaceTerminating", message, { cause: error });
   }
-  const message = `the cluster's admission refuses the object (${short(error)}); change it so that it is allowed, or ask who runs the cluster`;
-  return new Trouble("AdmissionRefused", message, { cause: error });
+  return new Trouble("AdmissionRefused", refusedWords(error), { cause: error });
 }
 
 function missing(error: StatusError, context: TroubleContext): Trouble | undefined {

@@ -7,8 +7,14 @@
  * Where the deletion of a copy means the original (Pods), a finalizer holds the copy until that one is gone, so that who deletes it waits for what
  * he waits for in any cluster.
  */
-import { isJsonObject, type JsonObject, jsonEqual, stringifyJson } from "@kcp-ts/machinery/json";
-import { type DynamicObject, type ObjectInput, type ObjectKey, stringMember } from "@kcp-ts/sdk";
+import { isJsonObject, type JsonObject, stringifyJson } from "@kcp-ts/machinery/json";
+import {
+  type DynamicObject,
+  formatKey,
+  type ObjectInput,
+  type ObjectKey,
+  stringMember,
+} from "@kcp-ts/sdk";
 import {
   clusterLostReason,
   copyOfAnnotation,
@@ -27,6 +33,7 @@ import { formatCopyOf, parseCopyOf } from "./origin.ts";
 import type { KindPolicy } from "./policy.ts";
 import { appliedHashAnnotation } from "./protocol.ts";
 import { releasePatch } from "./release-patch.ts";
+import { ToldStatuses } from "./told-statuses.ts";
 import { isObjectNotFound, Trouble } from "./trouble.ts";
 import type { UpstreamObjects } from "./upstream-objects.ts";
 import { heldInCluster } from "./volume-gate.ts";
@@ -43,9 +50,11 @@ const done: SyncResult = {};
 
 export class UpSync {
   readonly #options: UpSyncOptions;
+  readonly #told: ToldStatuses;
 
   constructor(options: UpSyncOptions) {
     this.#options = options;
+    this.#told = new ToldStatuses(options.context);
   }
 
   async sync(key: ObjectKey): Promise<SyncResult> {
@@ -58,8 +67,7 @@ export class UpSync {
     if (copy?.metadata.deletionTimestamp !== undefined && this.#isOurs(key, copy))
       return this.#followDeletion(key, original, copy);
     const written = await this.#copy(key, original, copy);
-    await this.#copyStatus(key, original, written);
-    return done;
+    return this.#copyStatus(key, original, written);
   }
 
   /** Somebody deletes the copy. If it is of an earlier object of this name, it just goes, and comes back as a copy of this one. */
@@ -76,8 +84,8 @@ export class UpSync {
       await this.#release(key, copy);
       return done;
     }
-    await this.#copyStatus(key, original, copy);
-    if (deletionTimestamp !== undefined) return done;
+    const result = await this.#copyStatus(key, original, copy);
+    if (deletionTimestamp !== undefined) return result;
     const resource = context.downstream.resource<DynamicObject>(synced.resource as never);
     try {
       const options = { preconditions: { uid }, signal: context.signal };
@@ -85,7 +93,7 @@ export class UpSync {
     } catch (error) {
       if (!isObjectNotFound(error, view.placeOf(key).name)) throw error;
     }
-    return done;
+    return result;
   }
 
   /** Lets go of the copy; what is being deleted goes by that. */
@@ -140,14 +148,22 @@ export class UpSync {
     return view.wroteUpstream(key, answer, known === undefined ? "created" : "other");
   }
 
-  async #copyStatus(key: ObjectKey, original: CachedObject, copy: CachedObject): Promise<void> {
+  async #copyStatus(
+    key: ObjectKey,
+    original: CachedObject,
+    copy: CachedObject,
+  ): Promise<SyncResult> {
     const { policy, upstreamObjects, view, synced } = this.#options;
     const status = statusOf(original);
-    if (policy.statusOwner !== "downstream" || status === undefined || !synced.hasStatus) return;
-    const shown = statusOf(copy) ?? null;
+    if (policy.statusOwner !== "downstream" || status === undefined || !synced.hasStatus)
+      return done;
+    const shown = statusOf(copy);
     // Who marked it takes the mark off, when the cluster has been seen again by all.
-    if (isJsonObject(shown) && shown["reason"] === clusterLostReason) return;
-    if (jsonEqual(shown, status)) return;
+    if (shown !== undefined && isJsonObject(shown) && shown["reason"] === clusterLostReason)
+      return done;
+    const text = formatKey(key);
+    const waitMs = this.#told.waitMs(text, status, copy);
+    if (waitMs !== 0) return waitMs === undefined ? done : { againAfterMs: waitMs };
     const answer = await upstreamObjects.patchStatus(key, {
       type: "json",
       operations: [
@@ -155,11 +171,13 @@ export class UpSync {
         { op: "add", path: "/status", value: status },
       ],
     });
-    view.wroteUpstream(key, answer, "other");
+    this.#told.wrote(text, status, view.wroteUpstream(key, answer, "status"));
+    return done;
   }
 
   async #remove(key: ObjectKey): Promise<SyncResult> {
     const { context, view } = this.#options;
+    this.#told.forget(formatKey(key));
     const copy = view.upstreamObject(key);
     if (copy === undefined || !this.#isOurs(key, copy)) return done;
     const resource = context.downstream.resource<DynamicObject>(

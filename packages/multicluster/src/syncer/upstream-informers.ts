@@ -47,6 +47,8 @@ export interface UpstreamHandler {
   readonly deleted: (key: ObjectKey) => void;
   /** A whole state was fetched: deletions may have been missed. */
   readonly replaced: () => void;
+  /** Changes are told again as they happen. */
+  readonly resumed: () => void;
 }
 
 interface SharedKind {
@@ -135,6 +137,9 @@ export class UpstreamInformers {
       },
       replaced: () => {
         for (const set of handlers.values()) for (const { replaced } of set) replaced();
+      },
+      resumed: () => {
+        for (const set of handlers.values()) for (const { resumed } of set) resumed();
       },
     });
     const stop = new AbortController();

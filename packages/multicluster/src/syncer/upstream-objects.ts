@@ -3,6 +3,7 @@
  *
  * Errors from here are told apart from the cluster's: what one tenant's logical cluster answers must not stop the kind for the others.
  */
+import { isStatusError } from "@kcp-ts/machinery/status";
 import type {
   DynamicObject,
   KubernetesObject,
@@ -19,6 +20,12 @@ const upstreamErrors = new WeakSet<object>();
 
 export function isUpstreamError(error: unknown): boolean {
   return typeof error === "object" && error !== null && upstreamErrors.has(error);
+}
+
+/** Not refused, but not answered, or not now. */
+export function isUpstreamUnavailable(error: unknown): boolean {
+  if (!isUpstreamError(error)) return false;
+  return !isStatusError(error) || error.code >= 500 || error.code === 429;
 }
 
 export class UpstreamObjects {

@@ -22,7 +22,11 @@ type Kind = Pick<Resource, "group" | "kind">;
 
 /** What makes Pods that use claims by name, by group: where the spec of these Pods is. */
 const podSpecs: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>> = {
-  apps: { Deployment: ["spec", "template", "spec"], StatefulSet: ["spec", "template", "spec"] },
+  apps: {
+    Deployment: ["spec", "template", "spec"],
+    StatefulSet: ["spec", "template", "spec"],
+    DaemonSet: ["spec", "template", "spec"],
+  },
   batch: {
     Job: ["spec", "template", "spec"],
     CronJob: ["spec", "jobTemplate", "spec", "template", "spec"],

@@ -106,12 +106,13 @@ function written(
   decision: ServiceDecision,
   before: readonly EndpointSlice[],
 ): readonly EndpointSlice[] {
-  const { slices = [], consumers = new Set<string>() } = decision.import ?? {};
+  const { slices = [], consumers = new Set<string>(), derived } = decision.import ?? {};
+  const users = { consumers, derived };
   return slices.map((slice) => {
     const present = before.find(({ metadata }) => metadata.name === slice.name);
     return present === undefined
-      ? (newSlice(slice, serviceImport, consumers) as EndpointSlice)
-      : adjustedSlice(present, slice, serviceImport, consumers);
+      ? (newSlice(slice, serviceImport, users) as EndpointSlice)
+      : adjustedSlice(present, slice, serviceImport, users);
   });
 }
 

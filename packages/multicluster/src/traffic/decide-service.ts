@@ -18,6 +18,7 @@ import {
   statusAnnotation,
 } from "../api/index.ts";
 import { following, isFollowing, type Target } from "../coordination/index.ts";
+import { asksForDerived, derivedName } from "./derived-service.ts";
 import { addressesIn, foldAddresses, withAddresses } from "./fold-addresses.ts";
 import { type Holds, holdsOf } from "./holds.ts";
 import { type Constituent, type MergedExports, mergeExports } from "./merge-exports.ts";
@@ -74,6 +75,8 @@ export interface WantedImport {
   /** Where it is used. */
   readonly consumers: ReadonlySet<string>;
   readonly slices: readonly ImportedSlice[];
+  /** The Service in the clusters that has them behind it; undefined when none is asked for. */
+  readonly derived: string | undefined;
 }
 
 export function decideService(state: ServiceState): ServiceDecision {
@@ -240,5 +243,6 @@ function wantedImport(
     clusters: exporting.filter(counts),
     consumers: new Set([...exporting, ...state.workloads.map(({ target }) => target)]),
     slices,
+    derived: placed !== undefined && asksForDerived(placed) ? derivedName(state.name) : undefined,
   };
 }

@@ -25,7 +25,7 @@ import {
 import { same } from "./acting.ts";
 import type { ExportVerdict, WantedImport } from "./decide-service.ts";
 import type { ImportedSlice } from "./merge-slices.ts";
-import { type EndpointSlice, type Service, services } from "./objects.ts";
+import { type EndpointSlice, type Service, serviceNameLabel, services } from "./objects.ts";
 
 /** On EndpointSlices: who writes them, so that nobody else does. */
 const managedByLabel = "endpointslice.kubernetes.io/managed-by";
@@ -165,14 +165,17 @@ export function exportStatus(
   return conditions;
 }
 
+/** Where a slice goes, and the Service that has it behind it there, if any. */
+export type SliceUsers = Pick<WantedImport, "consumers" | "derived">;
+
 export function newSlice(
   slice: ImportedSlice,
   owner: ServiceImport,
-  consumers: ReadonlySet<string>,
+  users: SliceUsers,
 ): ObjectInput<EndpointSlice> {
   const { name, addressType, endpoints, ports } = slice;
   const { namespace = "" } = owner.metadata;
-  const labels = sliceLabels(slice, owner, consumers, undefined);
+  const labels = sliceLabels(slice, owner, users, undefined);
   const ownerReferences = [{ ...ownerOf(owner, serviceImports), controller: false }];
   return { metadata: { name, namespace, labels, ownerReferences }, addressType, endpoints, ports };
 }
@@ -182,10 +185,10 @@ export function adjustedSlice(
   present: EndpointSlice,
   slice: ImportedSlice,
   owner: ServiceImport,
-  consumers: ReadonlySet<string>,
+  users: SliceUsers,
 ): EndpointSlice {
   const { metadata } = present;
-  const labels = sliceLabels(slice, owner, consumers, metadata.labels);
+  const labels = sliceLabels(slice, owner, users, metadata.labels);
   const { endpoints, ports } = slice;
   const isSame =
     same(labels, metadata.labels ?? {}) &&
@@ -197,11 +200,13 @@ export function adjustedSlice(
 function sliceLabels(
   { cluster }: ImportedSlice,
   { metadata }: ServiceImport,
-  consumers: ReadonlySet<string>,
+  { consumers, derived }: SliceUsers,
   current: StringMap | undefined,
 ): StringMap {
+  const { [serviceNameLabel]: _, ...others } = withoutStates(current);
   return {
-    ...withoutStates(current),
+    ...others,
+    ...(derived === undefined ? {} : { [serviceNameLabel]: derived }),
     [importedServiceLabel]: metadata.name,
     [sourceClusterLabel]: cluster,
     [managedByLabel]: manager,
@@ -209,11 +214,11 @@ function sliceLabels(
   };
 }
 
-function statesFor(targets: ReadonlySet<string>): StringMap {
+export function statesFor(targets: ReadonlySet<string>): StringMap {
   return Object.fromEntries([...targets].sort().map((target) => [stateLabel(target), stateSync]));
 }
 
-function withoutStates(labels: StringMap | undefined): StringMap {
+export function withoutStates(labels: StringMap | undefined): StringMap {
   return Object.fromEntries(
     Object.entries(labels ?? {}).filter(([key]) => !key.startsWith(stateLabelPrefix)),
   );

@@ -22,6 +22,7 @@ import {
 } from "@kcp-ts/sdk";
 import {
   assignedTargets,
+  clustersetAnnotation,
   importedServiceLabel,
   type ServiceExport,
   type ServiceImport,
@@ -34,6 +35,7 @@ import {
 import { type Target, targetOf } from "../coordination/index.ts";
 import { isSameTarget, removed, type TrafficWork, wakeIn } from "./acting.ts";
 import { decideService, type ServiceDecision, type WantedImport } from "./decide-service.ts";
+import { adjustedDerived, derivedName, isDerivedOf, newDerived } from "./derived-service.ts";
 import { type HoldChange, holdingServices } from "./holds.ts";
 import {
   adjustedImport,
@@ -82,7 +84,7 @@ export function serviceController(work: TrafficWork): Controller {
     onError,
     reconcile: (key, { client, signal }) => reconcile(key, client, work, signal),
   })
-    .watch(services, { indexers })
+    .watch(services, { indexers, map: exportedBy })
     .watch(serviceExports)
     .watch(serviceImports)
     .watch(endpointSlices, { map: serviceOf })
@@ -100,6 +102,12 @@ export function serviceController(work: TrafficWork): Controller {
   return controller;
 }
 
+/** A Service itself, and the one whose import it was made for. */
+function exportedBy({ metadata }: KubernetesObject, key: ObjectKey): readonly ObjectKey[] {
+  const name = stringMember(metadata.labels, importedServiceLabel) ?? "";
+  return name === "" ? [key] : [key, { ...key, name }];
+}
+
 /** Of a slice that was copied up, or of an import's. */
 function serviceOf({ metadata }: KubernetesObject, key: ObjectKey): readonly ObjectKey[] {
   const { labels } = metadata;
@@ -112,6 +120,8 @@ interface Found {
   readonly service: Service | undefined;
   readonly serviceExport: ServiceExport | undefined;
   readonly serviceImport: ServiceImport | undefined;
+  /** Of the name that one for the import would have. */
+  readonly derived: Service | undefined;
   readonly sources: readonly EndpointSlice[];
   readonly imported: readonly EndpointSlice[];
   readonly workloads: readonly Workload[];
@@ -138,7 +148,8 @@ async function reconcile(
   if (serviceExport !== undefined && found.serviceExport === undefined) return;
   const taken = takenBy(found.serviceImport, serviceExport);
   if (taken === undefined) await act.import(found, serviceExport, decision);
-  if (serviceExport !== undefined) await act.tell(serviceExport, decision, taken);
+  const said = taken ?? derivedTakenBy(found, decision);
+  if (serviceExport !== undefined) await act.tell(serviceExport, decision, said);
   // What is published is written by now.
   await act.hold(decision.holds.released);
   return wakeIn(decision.wakeAtMs, nowMs);
@@ -157,16 +168,19 @@ async function read(
       workloadsOf(object, resource),
     ),
   );
-  const [service, serviceExport, serviceImport, sources, imported, ...lists] = await Promise.all([
-    client.resource(services).find(at, { signal }),
-    client.resource(serviceExports).find(at, { signal }),
-    client.resource(serviceImports).find(at, { signal }),
-    slices(serviceNameLabel),
-    slices(importedServiceLabel),
-    ...workloads,
-  ]);
+  const [service, derived, serviceExport, serviceImport, sources, imported, ...lists] =
+    await Promise.all([
+      client.resource(services).find(at, { signal }),
+      client.resource(services).find({ namespace, name: derivedName(name) }, { signal }),
+      client.resource(serviceExports).find(at, { signal }),
+      client.resource(serviceImports).find(at, { signal }),
+      slices(serviceNameLabel),
+      slices(importedServiceLabel),
+      ...workloads,
+    ]);
   return {
     service,
+    derived,
     serviceExport,
     serviceImport,
     sources: sources.filter((one) => sourceOf(one) !== undefined),
@@ -218,6 +232,17 @@ function takenBy(
   if (present === undefined || serviceExport === undefined) return undefined;
   if (isImportOf(present, serviceExport) || isOurImport(present)) return undefined;
   return `ServiceImport ${present.metadata.name} exists and was not made for this export; delete it`;
+}
+
+/** Why the Service that was asked for is not made. */
+function derivedTakenBy(
+  { derived, serviceImport }: Found,
+  { import: wanted }: ServiceDecision,
+): string | undefined {
+  if (wanted?.derived === undefined || derived === undefined || serviceImport === undefined)
+    return undefined;
+  if (isDerivedOf(derived, serviceImport)) return undefined;
+  return `Service ${wanted.derived} exists and was not made for this export; delete it, or take the annotation ${clustersetAnnotation} off Service ${serviceImport.metadata.name}`;
 }
 
 /** What is done to the objects of one Service. */
@@ -286,7 +311,9 @@ class Acting {
     }
     const owner = await this.#writeImport(present, wanted, serviceExport);
     if (owner === undefined) return;
-    await this.#writeSlices(found.imported, wanted, owner);
+    const hasDerived = await this.#writeDerived(found.derived, wanted, owner);
+    const derived = hasDerived ? wanted.derived : undefined;
+    await this.#writeSlices(found.imported, { ...wanted, derived }, owner);
     const status = importStatus(owner, wanted, this.#nowMs);
     if (status === owner.status) return;
     await this.#client.resource(serviceImports).updateStatus({ ...owner, status }, this.#options);
@@ -306,10 +333,30 @@ class Acting {
     return adjusted === present ? present : await resource.update(adjusted, this.#options);
   }
 
+  /** Whether it is there, and ours. */
+  async #writeDerived(
+    present: Service | undefined,
+    wanted: WantedImport,
+    owner: ServiceImport,
+  ): Promise<boolean> {
+    const resource = this.#client.resource(services);
+    const isOurs = present !== undefined && isDerivedOf(present, owner);
+    if (wanted.derived === undefined) {
+      if (isOurs) await removed(this.#client, services, present, this.#signal);
+      return false;
+    }
+    if (present === undefined) await resource.create(newDerived(owner, wanted), this.#options);
+    if (present === undefined) return true;
+    if (!isOurs || present.metadata.deletionTimestamp !== undefined) return false;
+    const adjusted = adjustedDerived(present, owner, wanted);
+    if (adjusted !== present) await resource.update(adjusted, this.#options);
+    return true;
+  }
+
   /** More first, less afterwards. */
   async #writeSlices(
     present: readonly EndpointSlice[],
-    { slices, consumers }: WantedImport,
+    { slices, ...users }: WantedImport,
     owner: ServiceImport,
   ): Promise<void> {
     const resource = this.#client.resource(endpointSlices);
@@ -320,10 +367,10 @@ class Acting {
       const known = byName.get(slice.name);
       byName.delete(slice.name);
       if (known === undefined) {
-        gains.push(() => resource.create(newSlice(slice, owner, consumers), this.#options));
+        gains.push(() => resource.create(newSlice(slice, owner, users), this.#options));
         continue;
       }
-      const adjusted = adjustedSlice(known, slice, owner, consumers);
+      const adjusted = adjustedSlice(known, slice, owner, users);
       if (adjusted === known || known.metadata.deletionTimestamp !== undefined) continue;
       const isLess = slice.endpoints.length < (known.endpoints ?? []).length;
       (isLess ? losses : gains).push(() => resource.update(adjusted, this.#options));

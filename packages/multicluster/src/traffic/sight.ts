@@ -16,8 +16,8 @@ export interface SightPatience {
   readonly returnMs: number;
 }
 
-/** Well within ten seconds of the moment that a cluster is not Ready. */
-export const sightPatienceDefault: SightPatience = { withdrawMs: 5000, returnMs: 2000 };
+/** With the time that it takes to find out that a cluster in Push mode has fallen silent (`clusterPings`), less than ten seconds. */
+export const sightPatienceDefault: SightPatience = { withdrawMs: 4000, returnMs: 2000 };
 
 export interface Sight {
   readonly counts: boolean;

@@ -8,6 +8,14 @@ export {
 export type { MetricsRequest } from "./metrics-request.ts";
 export { muxProtocol } from "./mux-frames.ts";
 export {
+  noWayHere,
+  type Peer,
+  PeerWays,
+  type PeerWaysOptions,
+  peerAnswerMs,
+  servePeer,
+} from "./peer-ways.ts";
+export {
   type MetricsCall,
   type Place,
   type PodCall,

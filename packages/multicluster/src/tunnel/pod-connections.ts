@@ -13,7 +13,8 @@ import { StatusError, statusError } from "@kcp-ts/machinery/status";
 import { type KubernetesObject, type StringMap, stringMember } from "@kcp-ts/sdk";
 import { copyOfAnnotation, isSharedTargetName, statesOf, stateUpsync } from "../api/index.ts";
 import type { Targets } from "../registration/index.ts";
-import { parseCopyOf } from "../syncer/index.ts";
+import { parseCopyOf, type TargetIdentity } from "../syncer/index.ts";
+import type { PeerWays } from "./peer-ways.ts";
 import { type PodAnswer, PodDoor, type PodWay } from "./pod-door.ts";
 import {
   isName,
@@ -31,6 +32,8 @@ export interface PodConnectionsOptions {
   readonly tunnels: Tunnels;
   /** Which SyncTarget of another logical cluster is meant by a name; undefined when none is offered. Nobody uses others' clusters if it is left out. */
   readonly sharedTarget?: SharedTarget | undefined;
+  /** Other servers of this control plane; there are none if it is left out. */
+  readonly peers?: Pick<PeerWays, "wayTo"> | undefined;
   /** Sessions that one logical cluster may have open at a time. */
   readonly sessionsPerClusterMax?: number | undefined;
 }
@@ -133,20 +136,33 @@ export class PodConnections {
     return this.#open;
   }
 
-  async #wayTo(call: From, { target, uid }: Whereabouts, what: string): Promise<PodWay> {
+  /** From this process; undefined when another server may have one. */
+  ownWay(target: TargetIdentity): PodWay | undefined {
     const { targets, tunnels } = this.#options;
-    const { cluster, name } = await this.#placeOf(call, target);
-    const connection = targets.get({ cluster, namespace: "", name });
+    const { cluster, name, uid } = target;
+    const connection = targets.get({ cluster: cluster as ClusterName, namespace: "", name });
     if (connection !== undefined && connection.worker !== "agent" && connection.uid === uid)
       return new PodDoor({ client: connection.client, target: connection });
-    const tunnel = tunnels.find({ cluster, name, uid });
-    if (tunnel !== undefined) return tunnel;
+    return tunnels.find(target);
+  }
+
+  async #wayTo(call: From, { target, uid }: Whereabouts, what: string): Promise<PodWay> {
+    const { cluster, name } = await this.#placeOf(call, target);
+    const own = this.ownWay({ cluster, name, uid });
+    if (own !== undefined) return own;
     const next = isSharedTargetName(target)
       ? askProvider
       : `see kubectl describe synctarget ${target}, and the log of its agent`;
-    throw unavailable(
-      `there is no way to ${what}: neither is this server connected to ${target}, nor is the agent of ${target} connected to this server; ${next}`,
-    );
+    const none = (asked: string) =>
+      unavailable(
+        `there is no way to ${what}: neither is this server connected to ${target}, nor is the agent of ${target} connected to this server${asked}; ${next}`,
+      );
+    const { peers } = this.#options;
+    if (peers === undefined) throw none("");
+    // Who has a cluster from somebody else is told nothing about the servers.
+    const tell = (asked: string) =>
+      asked === "" || isSharedTargetName(target) ? "" : `; ${asked}`;
+    return peers.wayTo({ cluster, name, uid }, (asked) => none(tell(asked)));
   }
 
   async #placeOf({ cluster, signal }: From, target: string): Promise<Place> {

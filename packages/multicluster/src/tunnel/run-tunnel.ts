@@ -63,7 +63,7 @@ async function connected(options: TunnelOptions, signal: AbortSignal): Promise<v
       role: "client",
       clock: options.clock,
       onOpen: (stream, head) => {
-        serve(tunnel, stream, head, options).catch(options.onError);
+        serveStream(tunnel, stream, head, options.door).catch(options.onError);
       },
       onClose: (error) => {
         stopListening();
@@ -94,11 +94,12 @@ async function dialled({ home, target }: TunnelOptions, signal: AbortSignal): Pr
 
 const saidCharactersMax = 500;
 
-async function serve(
+/** Somebody on the other side asks for something. Throws what is for a log. */
+export async function serveStream(
   tunnel: Multiplexer,
   stream: MuxStream,
   head: JsonValue,
-  { door }: TunnelOptions,
+  door: PodWay,
 ): Promise<void> {
   const leaving = new AbortController();
   stream.once("close", () => leaving.abort(new Error("the other side went away")));

@@ -95,7 +95,7 @@ function keyOf({ cluster, name, uid }: TargetIdentity): string {
   return JSON.stringify([cluster, name, uid]);
 }
 
-async function throughTunnel(
+export async function throughTunnel(
   tunnel: Multiplexer,
   target: TargetIdentity,
   request: ClusterRequest,

@@ -130,7 +130,7 @@ function sharedTie(
   return undefined;
 }
 
-interface Refusal {
+export interface Refusal {
   readonly reason: string;
   readonly message: string;
 }
@@ -173,7 +173,7 @@ function exclusiveGroup(input: VolumesInput): Group {
 }
 
 /** What cannot be stopped is waited for, before anything else is. */
-function busyWith(
+export function busyWith(
   [claim]: readonly Claim[],
   destination: string,
   parts: readonly WorkloadPart[],
@@ -210,7 +210,7 @@ function needsCopy(claim: Claim): boolean {
 }
 
 /** Why the volume cannot be in another cluster, or may not; found out before anything stops. */
-function refusalOf(
+export function refusalOf(
   claim: Claim,
   groupHome: string | undefined,
   to: string,

@@ -6,4 +6,12 @@ export {
   claimStates,
   nextClaimState,
 } from "./claim-machine.ts";
+export {
+  type ForecastOptions,
+  forecastRefusals,
+  type PlannedUser,
+  type RefusedClaim,
+  type Storage,
+} from "./forecast.ts";
+export { persistentVolumeClaims, persistentVolumes } from "./objects.ts";
 export { type UsedTargets, type Volumes, type VolumesOptions, volumes } from "./volumes.ts";

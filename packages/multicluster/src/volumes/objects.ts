@@ -74,6 +74,14 @@ export const userKinds: readonly UserKind[] = [
     resource: statefulSets,
   },
   {
+    // It has no number that could be 0: it is taken away.
+    resource: defineResource({ ...apps, resource: "daemonsets", kind: "DaemonSet" }),
+    stopOf: () => ({ by: "removal" }),
+    hasEnded: () => false,
+    replicasOf: () => 1,
+    runningOf: () => 1,
+  },
+  {
     resource: defineResource({ ...batch, resource: "jobs", kind: "Job" }),
     stopOf: () => ({ by: "end" }),
     hasEnded: ({ status }) =>

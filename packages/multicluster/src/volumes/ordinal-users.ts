@@ -11,7 +11,7 @@ import {
   ordinalClaimName,
 } from "../coordination/index.ts";
 import type { Claim, WorkloadPart } from "./decide-volumes.ts";
-import { countAt, objectAt, type StoredObject, textAt } from "./objects.ts";
+import { countAt, objectAt, type StoredObject } from "./objects.ts";
 import type { FoundPart, FoundWhole } from "./volume-writes.ts";
 
 /** From `start`, up to and without `end`. */
@@ -95,7 +95,7 @@ function includes({ start, end }: Range, ordinal: number): boolean {
   return ordinal >= start && ordinal < end;
 }
 
-function hasOnlyItsOwn({ object, kind }: FoundPart): boolean {
+export function hasOnlyItsOwn({ object, kind }: FoundPart): boolean {
   const running = kind.runningOf(object);
   return running !== undefined && running <= countAt(object.spec, "replicas", 1);
 }
@@ -121,33 +121,24 @@ export function isComplete(
     );
 }
 
-/** As a cluster would make it. */
+/** As a cluster would make it; who owns it is a matter of `retention.ts`. */
 export function claimFrom(
   template: ClaimTemplate,
   set: StoredObject,
   ordinal: number,
 ): Pick<StoredObject, "metadata" | "spec"> {
-  const { name, namespace, uid = "" } = set.metadata;
+  const { name, namespace } = set.metadata;
   const { labels, annotations } = template.metadata as {
     labels?: Record<string, string>;
     annotations?: Record<string, string>;
   };
   const selected = objectAt(objectAt(set.spec, "selector"), "matchLabels");
-  const owner = {
-    apiVersion: "apps/v1",
-    kind: "StatefulSet",
-    name,
-    uid,
-  };
-  const isOwned =
-    textAt(objectAt(set.spec, "persistentVolumeClaimRetentionPolicy"), "whenDeleted") === "Delete";
   return {
     metadata: {
       name: ordinalClaimName(template.name, name, ordinal),
       ...(namespace === undefined ? {} : { namespace }),
       labels: { ...labels, ...(selected as Record<string, string>) },
       ...(annotations === undefined ? {} : { annotations }),
-      ...(isOwned ? { ownerReferences: [owner] } : {}),
     },
     spec: template.spec as JsonObject,
   };

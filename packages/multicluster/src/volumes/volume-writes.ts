@@ -151,6 +151,25 @@ export class VolumeWrites {
     }
   }
 
+  /** With the version that was read: a conflict means that somebody was faster. */
+  async replace(claim: StoredObject): Promise<void> {
+    const signal = this.#signal;
+    await this.#client.resource(persistentVolumeClaims).update(claim, { signal });
+  }
+
+  /** The one that was looked at, and as it was then. */
+  async remove({ metadata }: StoredObject, set: StoredObject): Promise<void> {
+    const { namespace = "", name, uid = "", resourceVersion = "" } = metadata;
+    const options = { preconditions: { uid, resourceVersion }, signal: this.#signal };
+    try {
+      await this.#client.resource(persistentVolumeClaims).delete({ namespace, name }, options);
+    } catch (error) {
+      if (!isStatusError(error, "NotFound")) throw error;
+    }
+    const message = `claim ${name} is deleted with its number, as whenScaled says`;
+    this.#events.record(this.#cluster, set, { type: "Normal", reason: "ClaimDeleted", message });
+  }
+
   async #markPart(part: FoundPart, next: PartDecision): Promise<void> {
     const { cluster } = part.facts;
     await this.#mark(part.kind.resource, part.object, marksOf(part, next));

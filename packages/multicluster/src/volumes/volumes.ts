@@ -54,6 +54,7 @@ import {
 } from "./objects.ts";
 import { claimFrom, isComplete, type OrdinalSet, ordinalSetOf } from "./ordinal-users.ts";
 import { claimOf, claimsUsedBy, type KnownVolume, partOf, volumeOf } from "./read-facts.ts";
+import { retentionOf } from "./retention.ts";
 import {
   type FoundClaim,
   type FoundPart,
@@ -186,6 +187,7 @@ async function reconcile(
   const homeOf = (name: string) => claims.get(name)?.facts.home;
   const sets = found.wholes.flatMap((whole) => ordinalSetOf(whole, homeOf) ?? []);
   if (await makeClaims(sets, claims, isManaged, writes)) return;
+  if (await retain(sets, found.claims, writes)) return;
   const isReady = (part: FoundPart) => {
     const set = sets.find(({ whole }) => whole.parts.includes(part));
     if (set === undefined || !isManaged(part.facts.cluster)) return true;
@@ -274,6 +276,22 @@ async function makeClaims(
     }
   }
   return isAnyMissing;
+}
+
+/** What sets say of the claims of their numbers. Whether there was something to be done. */
+async function retain(
+  sets: readonly OrdinalSet[],
+  claims: readonly StoredObject[],
+  writes: VolumeWrites,
+): Promise<boolean> {
+  let isChanged = false;
+  for (const set of sets) {
+    const { marked, deleted } = retentionOf(set, claims);
+    for (const claim of marked) await writes.replace(claim);
+    for (const claim of deleted) await writes.remove(claim, set.whole.object);
+    isChanged ||= marked.length + deleted.length > 0;
+  }
+  return isChanged;
 }
 
 interface User {

@@ -35,8 +35,13 @@ export class SharedDeadlines {
     let bucket = callerSignal === undefined ? this.#current : this.#currentOf.get(callerSignal);
     if (bucket === undefined || nowMs - bucket.startedAtMs >= sharedDeadlineMs) {
       const controller = new AbortController();
-      const stopListening = () => {};
-      bucket = { controller, startedAtMs: nowMs, users: 0, timer: undefined, stopListening };
+      bucket = {
+        controller,
+        startedAtMs: nowMs,
+        users: 0,
+        timer: undefined,
+        stopListening: nothing,
+      };
       if (callerSignal === undefined) this.#current = bucket;
       else this.#currentOf.set(callerSignal, bucket);
     }
@@ -58,9 +63,13 @@ export class SharedDeadlines {
   }
 }
 
-/** Without users there is no timer: a program that has nothing else to do can end. */
+/** Without users there is no timer: a program that has nothing else to do can end. Nor does anything lead back to the caller's signal. */
 function release(bucket: Bucket): void {
   if (--bucket.users > 0) return;
   bucket.timer?.cancel();
+  bucket.timer = undefined;
   bucket.stopListening();
+  bucket.stopListening = nothing;
 }
+
+const nothing = () => {};

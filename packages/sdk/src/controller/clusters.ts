@@ -51,6 +51,8 @@ export interface ClustersOptions {
   readonly metrics?: MetricsRegistry;
   readonly clock?: Clock;
   readonly random?: Random;
+  /** How many objects of a kind are kept ready to use, the rest as bytes; more is faster where reconcilers look at all of them. */
+  readonly liveObjectsMax?: number;
 }
 
 /** One cluster; its name is the caller's word for it. */

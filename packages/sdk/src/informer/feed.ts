@@ -77,7 +77,7 @@ export class Feed<Object extends KubernetesObject, Cached> implements Feeding {
   }
 
   /** Fetches the state by a watch that begins with it, tells `synced`, and follows the changes on the same stream. */
-  async stream({ signal, tell }: FollowOptions): Promise<void> {
+  async stream({ signal, tell, opened }: FollowOptions): Promise<void> {
     const next = this.#options.store.nextTable();
     await this.#reader.stream({
       signal,
@@ -87,6 +87,7 @@ export class Feed<Object extends KubernetesObject, Cached> implements Feeding {
       synced: async (resourceVersion) => {
         await this.#replace(next, signal);
         tell({ type: "synced", resourceVersion });
+        this.#resumed(opened);
       },
       changes: (events) => this.#applyAll(events, tell),
     });
@@ -94,9 +95,15 @@ export class Feed<Object extends KubernetesObject, Cached> implements Feeding {
 
   /** Follows the changes behind a version until the stream ends. */
   async watch(options: FollowOptions & { readonly resourceVersion: string }): Promise<void> {
-    const { signal, tell, resourceVersion } = options;
+    const { signal, tell, resourceVersion, opened } = options;
     const changes = (events: readonly WatchEvent<Object>[]) => this.#applyAll(events, tell);
-    await this.#reader.watch({ signal, resourceVersion, changes });
+    const onOpen = () => this.#resumed(opened);
+    await this.#reader.watch({ signal, resourceVersion, changes, onOpen });
+  }
+
+  #resumed(opened: () => void): void {
+    opened();
+    this.#options.handlers.tellAll((one) => one.resumed?.());
   }
 
   takeCount(): number {

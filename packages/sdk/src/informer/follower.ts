@@ -138,7 +138,7 @@ class PassingFeed<Object extends KubernetesObject> implements Feeding {
     return resourceVersion;
   }
 
-  async stream({ signal, tell }: FollowOptions): Promise<void> {
+  async stream({ signal, tell, opened }: FollowOptions): Promise<void> {
     const { handler } = this.#options;
     this.#guarded(() => handler.restarted?.());
     await this.#reader.stream({
@@ -153,15 +153,16 @@ class PassingFeed<Object extends KubernetesObject> implements Feeding {
       synced: (resourceVersion) => {
         this.#guarded(() => handler.caughtUp?.());
         tell({ type: "synced", resourceVersion });
+        opened();
       },
       changes: (events) => this.#tellChanges(events, tell),
     });
   }
 
   async watch(options: FollowOptions & { readonly resourceVersion: string }): Promise<void> {
-    const { signal, tell, resourceVersion } = options;
+    const { signal, tell, resourceVersion, opened } = options;
     const changes = (events: readonly WatchEvent<Object>[]) => this.#tellChanges(events, tell);
-    await this.#reader.watch({ signal, resourceVersion, changes });
+    await this.#reader.watch({ signal, resourceVersion, changes, onOpen: opened });
   }
 
   /** The version of now, by the cheapest of questions: a selector could make the server search for a first match. */

@@ -12,6 +12,8 @@ export interface InformerHandler<Cached> {
   ): void;
   /** A whole state was fetched and told: at the start, and whenever changes may have been missed. */
   replaced?(): void;
+  /** A watch was accepted: from here on changes are told as they happen. At the start, and whenever one had ended. */
+  resumed?(): void;
 }
 
 export interface HandlerRegistration {

@@ -34,6 +34,8 @@ export interface ListingOptions {
 
 export interface FollowOptions {
   readonly signal: AbortSignal;
+  /** The server has accepted to tell of changes. */
+  readonly opened: () => void;
   readonly tell: (event: InformerEvent) => void;
 }
 
@@ -49,6 +51,8 @@ export interface InformerLoopOptions {
 export interface InformerHealth {
   readonly state: InformerState;
   readonly hasSynced: boolean;
+  /** Changes are told as they happen: a watch was accepted, and has not ended. One that is being asked for is none yet. */
+  readonly isFollowing: boolean;
   /** The newest version of which everything is known. */
   readonly resourceVersion: string | undefined;
   readonly failuresInARow: number;
@@ -60,6 +64,7 @@ export class InformerLoop {
   #step;
   #lastError: unknown;
   #hasSynced = false;
+  #isFollowing = false;
   #syncWaiters: (() => void)[] = [];
   #doubt = new AbortController();
 
@@ -78,6 +83,7 @@ export class InformerLoop {
     return {
       state,
       hasSynced: this.#hasSynced,
+      isFollowing: this.#isFollowing,
       resourceVersion,
       failuresInARow: failures,
       lastError: this.#lastError,
@@ -115,6 +121,7 @@ export class InformerLoop {
     this.#doubt = doubt;
     const forget = onAbort(signal, () => doubt.abort());
     const event = await this.#perform(command, doubt.signal);
+    this.#isFollowing = false;
     forget();
     if (signal.aborted) return { type: "stop" };
     if (!doubt.signal.aborted) return event;
@@ -134,7 +141,10 @@ export class InformerLoop {
           return { type: "elapsed" };
         case "watch":
           await this.#measured("watch", () =>
-            this.#options.feed.watch({ signal, tell, resourceVersion: command.resourceVersion }),
+            this.#options.feed.watch({
+              ...{ signal, tell, resourceVersion: command.resourceVersion },
+              opened: () => this.#follows(),
+            }),
           );
           return { type: "ended", healthy: isHealthy() };
         case "sync": {
@@ -171,10 +181,14 @@ export class InformerLoop {
       this.#dispatch(event);
     };
     try {
-      await feed.stream({ signal, tell });
+      await feed.stream({ signal, tell, opened: () => this.#follows() });
     } finally {
       this.#observe(isListing ? "list" : "watch", startedAtMs);
     }
+  }
+
+  #follows(): void {
+    this.#isFollowing = true;
   }
 
   async #measured<Result>(what: "list" | "watch", work: () => Promise<Result>): Promise<Result> {

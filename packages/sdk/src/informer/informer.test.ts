@@ -81,6 +81,25 @@ function setUp(
 }
 
 describe("an informer", () => {
+  it("follows when a watch was accepted, not while one is asked for", async () => {
+    const { clock, server, informer, start } = setUp();
+    let times = 0;
+    informer.addHandler({ resumed: () => void times++ });
+    void start();
+    await clock.advanceAndSettle(0);
+    assert.deepEqual([informer.health.isFollowing, times], [true, 1]);
+    server.hang(1);
+    server.breakWatches();
+    await clock.advanceAndSettle(0);
+    assert.equal(informer.health.isFollowing, false);
+    // It has asked, and nobody has answered.
+    await clock.advanceAndSettle(5000);
+    assert.equal(informer.health.state, "watching");
+    assert.deepEqual([informer.health.isFollowing, times], [false, 1]);
+    await clock.advanceAndSettle(60_000);
+    assert.deepEqual([informer.health.isFollowing, times], [true, 2]);
+  });
+
   for (const [name, options] of [
     ["a server that streams the state", {}],
     ["a server that refuses to", { watchListServer: false }],

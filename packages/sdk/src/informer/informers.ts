@@ -20,6 +20,8 @@ export interface InformersOptions {
   readonly metrics?: MetricsRegistry;
   readonly clock?: Clock;
   readonly random?: Random;
+  /** Of every informer that is not asked for otherwise. */
+  readonly liveObjectsMax?: number;
 }
 
 export interface SharedInformerOptions<Object, Cached> {
@@ -61,7 +63,7 @@ export class Informers {
         resource,
         selector: options.selector,
         transform: options.transform,
-        liveObjectsMax: options.liveObjectsMax,
+        liveObjectsMax: options.liveObjectsMax ?? this.#options.liveObjectsMax,
       } satisfies InformerOptions<Object, Cached>);
       shared = {
         informer: informer as unknown as Informer<KubernetesObject, unknown>,

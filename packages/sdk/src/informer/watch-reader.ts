@@ -91,13 +91,14 @@ export class WatchReader<Object extends KubernetesObject> {
 
   /** Reads the changes behind a version until the stream ends. */
   async watch({
-    signal,
-    resourceVersion,
     changes,
+    ...options
   }: Pick<StateReader<Object>, "signal" | "changes"> & {
     readonly resourceVersion: string;
+    /** The server has accepted it. */
+    readonly onOpen?: () => void;
   }): Promise<void> {
-    await this.#read({ signal, resourceVersion }, { take: changes, pauseMs: () => undefined });
+    await this.#read(options, { take: changes, pauseMs: () => undefined });
   }
 
   /** Three limits: on the opening of a watch, on its whole life, and on pauses as long as `pauseMs` says so. */

@@ -36,6 +36,8 @@ export interface ConnectOptions {
   /** Passed on to the client. */
   readonly client?: Omit<ClientOptions, "transport" | "basePath">;
   readonly clock?: Clock;
+  /** A connection that carries requests is pinged this often, and given up when the answer takes too long; as client-go does it if left out. */
+  readonly pings?: { readonly intervalMs: number; readonly timeoutMs: number } | undefined;
 }
 
 export interface Connection {
@@ -60,6 +62,9 @@ export function connect(kubeconfig: Kubeconfig, options: ConnectOptions = {}): C
     tls: () => tlsSettings(cluster, credentials),
     compression: !cluster.disableCompression,
     clock,
+    ...(options.pings === undefined
+      ? {}
+      : { pingIntervalMs: options.pings.intervalMs, pingTimeoutMs: options.pings.timeoutMs }),
   });
   const stopListening = credentials.onNewCertificate?.(() => node.retire());
   const impersonate = options.impersonate ?? user.impersonate;

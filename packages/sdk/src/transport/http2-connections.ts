@@ -46,6 +46,8 @@ interface Session {
 }
 
 const streamsPerSessionMax = 1000;
+/** Behind the time for an answer to a ping. */
+export const pingGraceMs = 500;
 const windowBytes = 4 << 20;
 /** Node's ten would end a session that carries a few big lists at a time. */
 const sessionMemoryMegabytesMax = 256;
@@ -176,8 +178,11 @@ export class Http2Connections {
     session.isProbed = true;
     session.timer?.cancel();
     session.timer = clock.schedule(pingTimeoutMs, () => {
-      session.usable = false;
-      http2.destroy(new Error(`no answer to a ping for ${pingTimeoutMs} ms`));
+      // After a stall of this process timers come before what has arrived: an answer that lies there is heard first.
+      session.timer = clock.schedule(pingGraceMs, () => {
+        session.usable = false;
+        http2.destroy(new Error(`no answer to a ping for ${pingTimeoutMs} ms`));
+      });
     });
     http2.ping((error) => {
       session.isProbed = false;

@@ -15,6 +15,7 @@ import {
   startHttp2Server,
   type TestServer,
 } from "../fake-server/index.ts";
+import { pingGraceMs } from "./http2-connections.ts";
 import { NodeTransport, type NodeTransportOptions } from "./node-transport.ts";
 import { bodyBufferedBytesMax } from "./stream-body.ts";
 
@@ -305,9 +306,36 @@ describe("NodeTransport", () => {
     frozen = true;
     clock.advance(30_000);
     await settle(20);
-    clock.advance(15_000);
+    clock.advance(15_000 + pingGraceMs);
     await assert.rejects(pending, (error) => isTransportError(error, "connection-lost"));
     await raw.close();
+  });
+
+  it("does not take its own absence for that of the server", async () => {
+    const answers: { write(text: string): unknown }[] = [];
+    const server = await serve(startHttp2Server, (_, response) => {
+      response.writeHead(200);
+      response.write("x");
+      answers.push(response);
+    });
+    const clock = new FakeClock();
+    const transport = transportTo(server.url, { clock });
+    const { body } = await transport.send(get);
+    const iterator = body[Symbol.asyncIterator]();
+    await iterator.next();
+    for (let turn = 0; turn < 3; turn++) {
+      const pending = iterator.next();
+      // A process that did not get to run: timers are due, and what has come in the meantime was not looked at.
+      clock.advance(30_000 + 15_000);
+      // Its answer comes behind that to the ping.
+      const other = await transport.send(get);
+      answers[0]?.write("y");
+      const { value } = await pending;
+      assert.equal(Buffer.from(value ?? []).toString(), "y");
+      await other.body[Symbol.asyncIterator]().return?.();
+    }
+    assert.equal(answers.length, 4);
+    await iterator.return?.();
   });
 
   it("finds out a dead connection although every request is given up before the next ping", async () => {

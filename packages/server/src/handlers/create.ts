@@ -1,4 +1,5 @@
 import { statusError } from "@kcp-ts/machinery/status";
+import type { Written } from "../registry/index.ts";
 import type { ApiResponse } from "../request/api-request.ts";
 import { addressOf, admissionRequest, validatorFor } from "./admission-request.ts";
 import { type HandlerRequest, type HandlerRooms, oneCluster, uncancelled } from "./context.ts";
@@ -29,8 +30,9 @@ export async function handleCreate(
   const mutation = rooms.admission.mutate(admitted, draft, undefined);
   if (mutation !== undefined) await mutation;
   const target = { cluster, namespace: scope.namespace, name: "" };
-  const written = await rooms.registry
-    .create(definition, target, draft, {
+  let written: Written;
+  try {
+    written = await rooms.registry.create(definition, target, draft, {
       isDryRun: options.isDryRun,
       isLarge,
       user: handled.user,
@@ -38,10 +40,12 @@ export async function handleCreate(
       signal: uncancelled,
       owner: fieldOwner(handled, options, "update"),
       asSent: admitted,
-    })
-    .catch(async (error: unknown) => {
-      await rooms.admission.abandon(admitted);
-      throw error;
     });
-  return renderWritten(201, await settled(written, handled, rooms), form, handled, rooms);
+  } catch (error) {
+    await rooms.admission.abandon(admitted);
+    throw error;
+  }
+  const seen = settled(written, handled, rooms);
+  const answered = seen instanceof Promise ? await seen : seen;
+  return renderWritten(201, answered, form, handled, rooms);
 }

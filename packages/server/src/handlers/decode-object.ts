@@ -37,15 +37,17 @@ export async function readObject(
   const bytes = await request.readBody(bodyBytesMax);
   const contentType = header(request.headers, "content-type");
   const { shape, protobufShape } = definition.strategy;
-  const expected = { kind: definition.kind, apiVersion: apiVersionOf(definition) };
-  const body =
-    protobufShape !== undefined && isProtobuf(contentType)
-      ? decodeForeign(bytes, contentType, { ...expected, shape: await protobufShape() })
-      : await decode(bytes, contentType, {
-          ...expected,
-          // Other custom kinds have no protobuf form.
-          shape: definition.itemsCarryKind ? undefined : shape,
-        });
+  const { kind } = definition;
+  const apiVersion = apiVersionOf(definition);
+  let body: DecodedBody;
+  if (protobufShape !== undefined && isProtobuf(contentType)) {
+    body = decodeForeign(bytes, contentType, { kind, apiVersion, shape: await protobufShape() });
+  } else {
+    // Other custom kinds have no protobuf form.
+    const expected = { kind, apiVersion, shape: definition.itemsCarryKind ? undefined : shape };
+    const decoded = decode(bytes, contentType, expected);
+    body = decoded instanceof Promise ? await decoded : decoded;
+  }
   checkKind(definition, body.value);
   if (bytes.length < largeBodyBytes)
     return { draft: decodeDraft(definition, body, options, warnings), isLarge: false };

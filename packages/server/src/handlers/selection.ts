@@ -18,7 +18,7 @@ import { statusError } from "@kcp-ts/machinery/status";
 import type { ResourceDefinition } from "../registry/index.ts";
 import { type Entry, parseObjectKey } from "../storage/index.ts";
 import { decodeObject, hasMetadataOfOwnership, mentions } from "../stored-object/index.ts";
-import { cachedLabels, type Selection } from "../watch-cache/index.ts";
+import { cachedLabels, hasCachedLabels, type Selection } from "../watch-cache/index.ts";
 
 export interface Selectors {
   readonly labelSelector: string;
@@ -78,10 +78,8 @@ function build(
   }
   const onlyName = name === "" ? selected : name;
   const ending = onlyName !== undefined && plainName.test(onlyName) ? `/${onlyName}` : "";
-  const words = [
-    ...verbatimWords(definition, fields.requirements),
-    ...requiredLabels(definition, labels),
-  ];
+  const words = verbatimWords(definition, fields.requirements);
+  const hasLabels = labelMatcher(definition, labels);
   const isNameOnly =
     ending !== "" &&
     labels.isEmpty &&
@@ -93,7 +91,7 @@ function build(
     entry.key.endsWith(ending) &&
     (isNameOnly ||
       (words.every((word) => mentions(entry, word)) &&
-        (labels.isEmpty || labels.matches(cachedLabels(entry))) &&
+        (labels.isEmpty || hasLabels(entry)) &&
         (name === "" || parseObjectKey(entry.key).name === name) &&
         (storedFields.length === 0 || meets(storedFields, fieldReader(definition, entry)))));
   return { selection: { matches }, name: onlyName, ofServed: ofServed(definition, fields) };
@@ -151,7 +149,17 @@ function verbatimWords(
     .map(({ value }) => Buffer.from(`"${value}"`));
 }
 
-/** Whoever is to have a label mentions its key: looking for that is far cheaper than reading labels. */
+/** Whoever is to have a label mentions its key: looking for that is far cheaper than reading labels, but not than knowing them. */
+function labelMatcher(
+  definition: ResourceDefinition,
+  labels: LabelSelector,
+): (entry: Entry) => boolean {
+  const words = requiredLabels(definition, labels);
+  return (entry) =>
+    (hasCachedLabels(entry) || words.every((word) => mentions(entry, word))) &&
+    labels.matches(cachedLabels(entry));
+}
+
 function requiredLabels(
   { form }: ResourceDefinition,
   { requirements }: LabelSelector,

@@ -1,5 +1,6 @@
 /** A write on its way to being answered: as a client of the definition sees it, and seen by this server itself where that matters. */
 import { presented, type Written } from "../registry/index.ts";
+import type { MaybePromise } from "../request/api-request.ts";
 import { otherWork } from "../request/other-work.ts";
 import { decodeObject } from "../stored-object/index.ts";
 import { type HandlerRequest, type HandlerRooms, uncancelled } from "./context.ts";
@@ -7,7 +8,22 @@ import { type HandlerRequest, type HandlerRooms, uncancelled } from "./context.t
 /** Looking into larger objects takes some milliseconds: others have their turn before. */
 const largeBytes = 32 << 10;
 
-export async function settled(
+/** At once where there is nothing to look at and nothing to wait for. */
+export function settled(
+  written: Written,
+  handled: HandlerRequest,
+  rooms: HandlerRooms,
+): MaybePromise<Written> {
+  const { strategy, warnings, isSeenOnAnswer, form } = handled.definition;
+  const isPlain =
+    strategy.warnings === undefined &&
+    warnings === undefined &&
+    isSeenOnAnswer !== true &&
+    form === undefined;
+  return isPlain ? written : settle(written, handled, rooms);
+}
+
+async function settle(
   written: Written,
   { definition, warnings }: HandlerRequest,
   { watchCache }: HandlerRooms,

@@ -41,14 +41,17 @@ export class Counter implements MetricSource {
   }
 
   add(labels: readonly string[], by = 1): void {
-    this.addAt(labels.join(separator), by);
+    const series = this.seriesAt(labels.join(separator));
+    if (series !== undefined) series.value += by;
   }
 
-  /** The same with the labels already joined: requests are counted on every request's path. */
-  addAt(key: string, by = 1): void {
-    const series = this.#values.get(key);
-    if (series !== undefined) series.value += by;
-    else if (this.#values.size < seriesMax) this.#values.set(key, { value: by });
+  /** The series of labels that are joined already, to be counted up by who asks; undefined when there are too many. */
+  seriesAt(key: string): { value: number } | undefined {
+    const known = this.#values.get(key);
+    if (known !== undefined || this.#values.size >= seriesMax) return known;
+    const series = { value: 0 };
+    this.#values.set(key, series);
+    return series;
   }
 
   render(): string {
@@ -87,10 +90,15 @@ export class Gauge implements MetricSource {
   }
 }
 
+export interface HistogramSeries {
+  readonly counts: number[];
+  sum: number;
+}
+
 export class Histogram implements MetricSource {
   readonly #description: Description;
   readonly #bounds: readonly number[];
-  readonly #series = new Map<string, { counts: number[]; sum: number }>();
+  readonly #series = new Map<string, HistogramSeries>();
 
   constructor(description: Description, bounds: readonly number[]) {
     this.#description = description;
@@ -98,15 +106,17 @@ export class Histogram implements MetricSource {
   }
 
   observe(labels: readonly string[], value: number): void {
-    this.observeAt(labels.join(separator), value);
+    const series = this.seriesAt(labels.join(separator));
+    if (series !== undefined) this.observeIn(series, value);
   }
 
   /** Shows a series before anything is observed: dashboards want a zero, and the number of series stays the same. */
   show(labels: readonly string[]): void {
-    this.#seriesOf(labels.join(separator));
+    this.seriesAt(labels.join(separator));
   }
 
-  #seriesOf(key: string): { counts: number[]; sum: number } | undefined {
+  /** The series of labels that are joined already; undefined when there are too many. */
+  seriesAt(key: string): HistogramSeries | undefined {
     const known = this.#series.get(key);
     if (known !== undefined || this.#series.size >= seriesMax) return known;
     const series = { counts: new Array<number>(this.#bounds.length + 1).fill(0), sum: 0 };
@@ -114,9 +124,7 @@ export class Histogram implements MetricSource {
     return series;
   }
 
-  observeAt(key: string, value: number): void {
-    const series = this.#seriesOf(key);
-    if (series === undefined) return;
+  observeIn(series: HistogramSeries, value: number): void {
     let at = 0;
     while (at < this.#bounds.length && value > (this.#bounds[at] as number)) at++;
     series.counts[at] = (series.counts[at] as number) + 1;

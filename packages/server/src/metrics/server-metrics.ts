@@ -1,5 +1,5 @@
 /** The server's own metrics, under the names that dashboards for Kubernetes know. */
-import { Counter, Gauge, Histogram, MetricRegistry } from "./metrics.ts";
+import { Counter, Gauge, Histogram, type HistogramSeries, MetricRegistry } from "./metrics.ts";
 
 export interface ServerGauges {
   readonly watchers: () => number;
@@ -19,6 +19,26 @@ export interface RequestSample {
   readonly code: number;
   readonly seconds: number;
   readonly isLongRunning: boolean;
+}
+
+/** What a request is counted in; undefined where there are too many series. */
+interface SampleSeries {
+  readonly sample: RequestSample;
+  readonly total: { value: number } | undefined;
+  readonly duration: HistogramSeries | undefined;
+}
+
+function isAlike(a: RequestSample, b: RequestSample): boolean {
+  return (
+    a.code === b.code &&
+    a.verb === b.verb &&
+    a.resource === b.resource &&
+    a.scope === b.scope &&
+    a.isLongRunning === b.isLongRunning &&
+    a.subresource === b.subresource &&
+    a.version === b.version &&
+    a.group === b.group
+  );
 }
 
 const durationBounds = [0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 1.5, 2, 4, 6, 10, 30, 60];
@@ -42,6 +62,8 @@ export class ServerMetrics {
       durationBounds,
     ),
   );
+
+  #last: SampleSeries | undefined;
 
   constructor(gauges: ServerGauges) {
     const gauge = (name: string, help: string, read: () => number) =>
@@ -83,10 +105,23 @@ export class ServerMetrics {
   }
 
   observe(sample: RequestSample): void {
-    const { verb, group, version, resource, subresource, scope } = sample;
+    const series = this.#seriesOf(sample);
+    if (series.total !== undefined) series.total.value++;
+    if (series.duration !== undefined && !sample.isLongRunning)
+      this.#duration.observeIn(series.duration, sample.seconds);
+  }
+
+  /** Requests of one kind come in rows: the series of the one before are found without putting their labels together. */
+  #seriesOf(sample: RequestSample): SampleSeries {
+    if (this.#last !== undefined && isAlike(this.#last.sample, sample)) return this.#last;
+    const { verb, group, version, resource, subresource, scope, code, isLongRunning } = sample;
     const key = `${verb}\0${group}\0${version}\0${resource}\0${subresource}\0${scope}`;
-    this.#total.addAt(`${key}\0${sample.code}`);
-    if (!sample.isLongRunning) this.#duration.observeAt(key, sample.seconds);
+    this.#last = {
+      sample,
+      total: this.#total.seriesAt(`${key}\0${code}`),
+      duration: isLongRunning ? undefined : this.#duration.seriesAt(key),
+    };
+    return this.#last;
   }
 }
 

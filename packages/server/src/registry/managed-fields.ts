@@ -27,7 +27,7 @@ export function recordOwner(
   now: string,
 ): JsonObject {
   if (owner.isApply || definition.strategy.recordsOwner?.(owner.manager) === false) return updated;
-  return updateManagedFields({ ...managedWrite(definition, owner, live, now), updated });
+  return updateManagedFields({ updated, ...managedWrite(definition, owner, live, now) });
 }
 
 /** The same for a large object, with rests. */
@@ -39,7 +39,7 @@ export async function recordOwnerInPieces(
   now: string,
 ): Promise<JsonObject> {
   if (owner.isApply || definition.strategy.recordsOwner?.(owner.manager) === false) return updated;
-  return inPieces(updateInPieces({ ...managedWrite(definition, owner, live, now), updated }));
+  return inPieces(updateInPieces({ updated, ...managedWrite(definition, owner, live, now) }));
 }
 
 /** What an apply and an update have in common. */

@@ -2,7 +2,13 @@
  * What every write does to an object before it may be stored: system fields, the resource's own rules, validation.
  */
 import type { Clock, Random } from "@kcp-ts/machinery/base";
-import { isJsonObject, type JsonObject, type JsonValue, jsonEqual } from "@kcp-ts/machinery/json";
+import {
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  jsonEqual,
+  withMember,
+} from "@kcp-ts/machinery/json";
 import {
   type ObjectMeta,
   validateObjectMeta,
@@ -246,10 +252,8 @@ function unmarkCluster(metadata: Draft): void {
 export function markCluster(object: JsonObject, cluster: string): JsonObject {
   const metadata = object["metadata"] as JsonObject;
   const annotations = isJsonObject(metadata["annotations"]) ? metadata["annotations"] : {};
-  return {
-    ...object,
-    metadata: { ...metadata, annotations: { ...annotations, [clusterAnnotation]: cluster } },
-  };
+  const marked = withMember(annotations, clusterAnnotation, cluster);
+  return { ...object, metadata: withMember(metadata, "annotations", marked) };
 }
 
 /** What a client sends as managedFields is read, corrected or ignored where owners are recorded, and never refused. */

@@ -79,6 +79,8 @@ export interface WriteOptions {
   readonly owner?: FieldOwner;
   /** What the sender comes to own, when that is not the whole because admission made another object of it. */
   readonly asSent?: { readonly sent?: Draft | undefined };
+  /** Its namespace is stored together with it: nobody looks whether it is there. */
+  readonly comesWithNamespace?: boolean;
 }
 
 /** What a write left behind. `isStored` is false for dry runs, whose object has no resourceVersion yet. */
@@ -124,7 +126,7 @@ export class Registry {
     draft: Draft,
     options: WriteOptions,
   ): Promise<Written> {
-    const context = { ...this.#options, user: options.user };
+    const context = { user: options.user, ...this.#options };
     const ahead = definition.strategy.judgeAhead?.(draft, undefined);
     if (ahead !== undefined) await ahead;
     const rests = ahead !== undefined || options.isLarge === true;
@@ -146,15 +148,16 @@ export class Registry {
       if (rests) await otherWork();
       const pending = options.validate(object, undefined);
       if (pending !== undefined) await pending;
-      const companions = options.isDryRun
-        ? undefined
-        : await definition.companions?.make(object, address.cluster, options.user);
+      const companions =
+        options.isDryRun || definition.companions === undefined
+          ? undefined
+          : await definition.companions.make(object, address.cluster, options.user);
       const written = await this.#insert(definition, { ...address, name }, object, options);
       if (written !== undefined) {
         companions?.keep();
         return written;
       }
-      await companions?.discard();
+      if (companions !== undefined) await companions.discard();
       const isGenerated =
         (draft["metadata"] as Draft)["name"] === undefined ||
         (draft["metadata"] as Draft)["name"] === "";
@@ -274,10 +277,11 @@ export class Registry {
     definition: ResourceDefinition,
     address: ObjectAddress,
     object: JsonObject,
-    { isDryRun, signal, isLarge = false }: WriteOptions,
+    { isDryRun, signal, isLarge = false, comesWithNamespace = false }: WriteOptions,
   ): Promise<Written | undefined> {
     const key = this.key(definition, address);
-    const value = encodeObject(await storedForm(definition, object));
+    const form = storedForm(definition, object);
+    const value = encodeObject(form instanceof Promise ? await form : form);
     if (isLarge) await otherWork();
     if (isDryRun) {
       if ((await this.#read(definition, key, signal)) !== undefined) return undefined;
@@ -285,15 +289,20 @@ export class Registry {
       return { entry, isStored: false, outcome: "created" };
     }
     const { confirmCreate } = this.#options;
-    if (confirmCreate !== undefined) {
+    if (confirmCreate !== undefined && !comesWithNamespace) {
       for (let tries = 0; tries < confirmTriesMax; tries++) {
         const pending = confirmCreate(definition, address);
         if (pending === undefined) break;
         await pending;
       }
     }
-    const revision = await this.#commit(definition, { key, value, expected: "absent" }, signal);
-    if (revision === undefined) return undefined;
+    let revision: Revision;
+    try {
+      const write: Write = { key, value, expected: "absent" };
+      revision = await this.#options.storage.commit(write, { signal });
+    } catch (error) {
+      return overtaken(definition, error);
+    }
     return {
       entry: { key, value, createdAt: revision, modifiedAt: revision },
       isStored: true,
@@ -336,8 +345,7 @@ export class Registry {
     try {
       return await this.#options.storage.commit(write, { signal });
     } catch (error) {
-      if (isStorageError(error, "conflict")) return undefined;
-      throw fromStorageError(error, { resource: definition });
+      return overtaken(definition, error);
     }
   }
 
@@ -363,6 +371,12 @@ export class Registry {
     if (metadata?.["deletionTimestamp"] === undefined) return exists;
     return statusError.terminating(definition, address.name);
   }
+}
+
+/** Nothing, when a commit failed because somebody else was faster; throws what else was wrong. */
+function overtaken(definition: ResourceDefinition, error: unknown): undefined {
+  if (isStorageError(error, "conflict")) return undefined;
+  throw fromStorageError(error, { resource: definition });
 }
 
 function storedForm({ form }: ResourceDefinition, object: JsonObject): MaybePromise<JsonObject> {

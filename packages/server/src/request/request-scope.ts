@@ -41,11 +41,11 @@ export interface ResourceScope {
   readonly kind: "resource";
   readonly cluster: ClusterScope;
   /** Set as long as the cluster is known by a path only; `cluster` says nothing until it is resolved. */
-  readonly clusterPath?: ClusterPath;
-  /** Set when the request names no cluster: `cluster` is what it means by that, which may depend on who asks. */
-  readonly isClusterUnnamed?: true;
+  readonly clusterPath?: ClusterPath | undefined;
+  /** True when the request names no cluster: `cluster` is what it means by that, which may depend on who asks. */
+  readonly isClusterUnnamed?: boolean;
   /** Set when the request is to a virtual workspace. */
-  readonly service?: ServiceScope;
+  readonly service?: ServiceScope | undefined;
   /** The path behind the cluster prefix, without the query. */
   readonly path: string;
   readonly query: URLSearchParams;
@@ -63,9 +63,9 @@ export interface ResourceScope {
 export interface PathScope {
   readonly kind: "path";
   readonly cluster: ClusterScope;
-  readonly clusterPath?: ClusterPath;
-  readonly isClusterUnnamed?: true;
-  readonly service?: ServiceScope;
+  readonly clusterPath?: ClusterPath | undefined;
+  readonly isClusterUnnamed?: boolean;
+  readonly service?: ServiceScope | undefined;
   readonly path: string;
   readonly query: URLSearchParams;
   /** The HTTP method in lower case, which is what authorization knows for paths. */

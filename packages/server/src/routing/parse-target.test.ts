@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { isStatusError } from "@kcp-ts/machinery/status";
+import { haveSameHiddenClass } from "@kcp-ts/testkit";
 import fc from "fast-check";
 import type { RequestScope } from "../request/request-scope.ts";
 import { parseTarget } from "./parse-target.ts";
@@ -30,6 +31,23 @@ function refusal(target: string, options: { method?: string; header?: string } =
   }
   return 0;
 }
+
+describe("parseTarget: the scope", () => {
+  it("is of one hidden class wherever the request is made", () => {
+    const first = scopeOf("/api/v1/namespaces/n/configmaps", { method: "POST" });
+    for (const target of [
+      "/api/v1/namespaces/n/configmaps/x",
+      "/clusters/a/api/v1/namespaces",
+      "/clusters/root:org/api/v1/namespaces",
+      "/services/apiexport/a/e/clusters/b/api/v1/namespaces",
+      "/apis/x.io/v1/things?watch=true",
+    ]) {
+      const scope = scopeOf(target);
+      assert.equal(scope.kind, "resource", target);
+      assert.ok(haveSameHiddenClass(first, scope), target);
+    }
+  });
+});
 
 describe("parseTarget: what a path is about", () => {
   const rows: [method: string, target: string, expected: string][] = [

@@ -11,6 +11,7 @@ import { isTrue } from "../request/query.ts";
 import {
   type ClusterScope,
   type RequestScope,
+  type ServiceScope,
   unresolvedCluster,
   type Verb,
 } from "../request/request-scope.ts";
@@ -23,7 +24,25 @@ export interface Target {
   readonly clusterHeader: string | undefined;
 }
 
-export function parseTarget({ method, target, clusterHeader }: Target): RequestScope {
+const remembered = new Map<string, RequestScope>();
+const rememberedMax = 1000;
+const rememberedLengthMax = 256;
+
+/** Creates are made at the same few paths over and over: what one is about is remembered. Scopes are read-only, and nothing but the two texts decides. */
+export function parseTarget(given: Target): RequestScope {
+  const { method, target, clusterHeader } = given;
+  if (method !== "POST" || clusterHeader !== undefined || target.length > rememberedLengthMax)
+    return parse(given);
+  const known = remembered.get(target);
+  if (known !== undefined) return known;
+  const scope = parse(given);
+  if (target.includes("?")) return scope;
+  if (remembered.size >= rememberedMax) remembered.clear();
+  remembered.set(target, scope);
+  return scope;
+}
+
+function parse({ method, target, clusterHeader }: Target): RequestScope {
   const mark = target.indexOf("?");
   const rawPath = mark < 0 ? target : target.slice(0, mark);
   const query = mark < 0 ? noQuery : new URLSearchParams(target.slice(mark + 1));
@@ -32,14 +51,39 @@ export function parseTarget({ method, target, clusterHeader }: Target): RequestS
 
   if (rawPath.startsWith(servicesPrefix)) {
     const view = splitService(rawPath, decodeSegment);
-    if (view !== undefined)
-      return { ...parseScope(method, view.cluster, view.path, query), service: view.service };
+    if (view !== undefined) {
+      const { cluster, service } = view;
+      return parseScope(method, { ...namedPlace, cluster, service }, view.path, query);
+    }
   }
   const { cluster: reference, path } = splitCluster(rawPath, clusterHeader);
-  if (reference === undefined)
-    return { ...parseScope(method, rootCluster, path, query), isClusterUnnamed: true };
-  if (typeof reference === "string") return parseScope(method, reference, path, query);
-  return { ...parseScope(method, unresolvedCluster, path, query), clusterPath: reference };
+  return parseScope(method, placeOf(reference), path, query);
+}
+
+/**
+ * Where a request is made. Every scope has all of its members from the start, so that all scopes are of one hidden class: what reads them, which is nearly every
+ * stage, need not look for each member anew.
+ */
+interface Place {
+  readonly cluster: ClusterScope;
+  readonly clusterPath: ClusterPath | undefined;
+  readonly isClusterUnnamed: boolean;
+  readonly service: ServiceScope | undefined;
+}
+
+const namedPlace: Place = {
+  cluster: unresolvedCluster,
+  clusterPath: undefined,
+  isClusterUnnamed: false,
+  service: undefined,
+};
+const unnamedPlace: Place = { ...namedPlace, cluster: rootCluster, isClusterUnnamed: true };
+
+function placeOf(reference: ClusterScope | ClusterPath | undefined): Place {
+  if (reference === undefined) return unnamedPlace;
+  return typeof reference === "string"
+    ? { ...namedPlace, cluster: reference }
+    : { ...namedPlace, clusterPath: reference };
 }
 
 /** What is left of a request line without the cluster at its beginning; a slash first. */
@@ -55,17 +99,27 @@ const servicesPrefix = "/services/";
 
 function parseScope(
   method: string,
-  cluster: ClusterScope,
+  place: Place,
   path: string,
   query: URLSearchParams,
 ): RequestScope {
   const segments = path.split("/");
   // Leading slash: the first element is empty.
   if (segments[1] === "api" || segments[1] === "apis") {
-    const scope = parseResource({ method, cluster, path, query, segments });
+    const scope = parseResource({ method, place, path, query, segments });
     if (scope !== undefined) return scope;
   }
-  return { kind: "path", cluster, path: decodePath(path), query, verb: method.toLowerCase() };
+  const { cluster, clusterPath, isClusterUnnamed, service } = place;
+  return {
+    kind: "path",
+    cluster,
+    clusterPath,
+    isClusterUnnamed,
+    service,
+    path: decodePath(path),
+    query,
+    verb: method.toLowerCase(),
+  };
 }
 
 const noQuery = new URLSearchParams();
@@ -115,7 +169,7 @@ function parseCluster(text: string): ClusterScope | ClusterPath {
 
 interface ResourceInput {
   readonly method: string;
-  readonly cluster: ClusterScope;
+  readonly place: Place;
   readonly path: string;
   readonly query: URLSearchParams;
   readonly segments: readonly string[];
@@ -124,7 +178,7 @@ interface ResourceInput {
 /** Fewer segments than a resource needs are discovery documents: undefined. */
 function parseResource({
   method,
-  cluster,
+  place,
   path,
   query,
   segments,
@@ -155,9 +209,13 @@ function parseResource({
   if (verb === undefined) throw statusError.methodNotAllowedHere();
   if ((verb === "list" || verb === "watch") && name === "")
     name = nameFromFieldSelector(query) ?? "";
+  const { cluster, clusterPath, isClusterUnnamed, service } = place;
   return {
     kind: "resource",
     cluster,
+    clusterPath,
+    isClusterUnnamed,
+    service,
     path,
     query,
     verb,

@@ -8,7 +8,14 @@ export { notation } from "./kinds/notation.ts";
 export { initializerLabel, phaseLabel, terminatorLabel } from "./kinds/phases.ts";
 export type { Maintained } from "./maintained-bindings.ts";
 export { ObjectIndex } from "./object-index.ts";
-export { clusterScoped, createUnlessThere, systemWriteOptions, uncancelled } from "./parts.ts";
+export {
+  clusterScoped,
+  createUnlessThere,
+  type NamespaceContent,
+  type NamespaceMember,
+  systemWriteOptions,
+  uncancelled,
+} from "./parts.ts";
 export type { DefaultBinding, LogicalClusterRecord } from "./records.ts";
 export { annotation as tenancyAnnotation, member } from "./records.ts";
 export { Tenancy, type TenancyOptions } from "./tenancy.ts";

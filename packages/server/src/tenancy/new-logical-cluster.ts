@@ -4,10 +4,10 @@
  */
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import type { ClusterName } from "@kcp-ts/machinery/names";
-import { clusterRoleBindings, namespaces } from "../registry/index.ts";
+import { clusterRoleBindings, configMaps, namespaces, serviceAccounts } from "../registry/index.ts";
 import type { UserInfo } from "../request/user.ts";
 import { logicalClusterName, logicalClusters } from "./kinds/definitions.ts";
-import { clusterScoped, createUnlessThere, type Parts } from "./parts.ts";
+import { clusterScoped, createUnlessThere, type Parts, systemWriteOptions } from "./parts.ts";
 import { annotation, type DefaultBinding } from "./records.ts";
 
 /** The one type whose initializer is ours. */
@@ -44,8 +44,7 @@ export async function makeLogicalCluster(parts: Parts, wanted: NewLogicalCluster
   ];
   if (wanted.adminName !== undefined) making.push(bindAdmin(parts, cluster, wanted.adminName));
   if (initializers.includes(universalInitializer)) {
-    for (const name of universalNamespaces)
-      making.push(createUnlessThere(parts, namespaces, clusterScoped(cluster, name), {}));
+    for (const name of universalNamespaces) making.push(...newNamespace(parts, cluster, name));
   }
   if (wanted.bindings.length > 0)
     making.push(
@@ -53,6 +52,18 @@ export async function makeLogicalCluster(parts: Parts, wanted: NewLogicalCluster
     );
   await Promise.all(making);
 }
+
+/** What is in it is handed to the store before it is: whoever hears of the namespace finds it as it is to be. */
+function newNamespace(parts: Parts, cluster: ClusterName, name: string): Promise<void>[] {
+  const content = parts.namespaceContent(name).map((one) => {
+    const definition = one.resource === "configmaps" ? configMaps : serviceAccounts;
+    const address = { cluster, namespace: name, name: one.name };
+    return createUnlessThere(parts, definition, address, one.object, withNamespace);
+  });
+  return [...content, createUnlessThere(parts, namespaces, clusterScoped(cluster, name), {})];
+}
+
+const withNamespace = { ...systemWriteOptions, comesWithNamespace: true } as const;
 
 const universalNamespaces = ["default", "kube-system"] as const;
 

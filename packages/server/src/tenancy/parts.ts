@@ -9,6 +9,7 @@ import {
   type ObjectAddress,
   type Registry,
   type ResourceDefinition,
+  type WriteOptions,
 } from "../registry/index.ts";
 import type { MaybePromise } from "../request/api-request.ts";
 import type { UserInfo } from "../request/user.ts";
@@ -25,6 +26,15 @@ import type {
 import type { ShardRecord } from "./shard.ts";
 import type { WorkspaceTree } from "./workspace-tree.ts";
 import type { WorkspaceTypes } from "./workspace-types.ts";
+
+/** What every namespace has from its beginning, by whoever would put it there otherwise. */
+export type NamespaceContent = (namespace: string) => readonly NamespaceMember[];
+
+export interface NamespaceMember {
+  readonly resource: "configmaps" | "serviceaccounts";
+  readonly name: string;
+  readonly object: JsonObject;
+}
 
 export interface Parts {
   readonly storage: Storage;
@@ -52,6 +62,8 @@ export interface Parts {
     path: string,
     bindings: readonly DefaultBinding[],
   ) => Promise<void>;
+  /** What is stored together with a new namespace. */
+  readonly namespaceContent: NamespaceContent;
   /** Binds one that is there already to what it lacks of these, and has it agree to what they claim. */
   readonly keepDefaults: Parts["bindDefaults"];
 }
@@ -112,12 +124,13 @@ export async function createUnlessThere(
   definition: ResourceDefinition,
   address: ObjectAddress,
   object: JsonObject,
+  options: WriteOptions = systemWriteOptions,
 ): Promise<void> {
   try {
     const { name } = address;
     const metadata = { ...(object["metadata"] as JsonObject | undefined), name };
     const draft: Draft = { ...object, metadata };
-    await registry.create(definition, { ...address, name: "" }, draft, systemWriteOptions);
+    await registry.create(definition, { ...address, name: "" }, draft, options);
   } catch (error) {
     if ((error as { status?: { reason?: string } }).status?.reason !== "AlreadyExists") throw error;
   }

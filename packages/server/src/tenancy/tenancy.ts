@@ -30,7 +30,13 @@ import { type Maintained, MaintainedBindings } from "./maintained-bindings.ts";
 import { readdressing } from "./new-address.ts";
 import { universalInitializer } from "./new-logical-cluster.ts";
 import { ObjectIndex } from "./object-index.ts";
-import { clusterScoped, logicalClusterKey, type Parts, systemWriteOptions } from "./parts.ts";
+import {
+  clusterScoped,
+  logicalClusterKey,
+  type NamespaceContent,
+  type Parts,
+  systemWriteOptions,
+} from "./parts.ts";
 import { pathAnnotation } from "./path-annotation.ts";
 import {
   type AuthenticationRecord,
@@ -82,6 +88,8 @@ export class Tenancy {
   readonly #home: HomeOptions;
   readonly #onError: (error: unknown) => void;
   #externalUrl = "https://localhost:6443";
+  /** Nothing, where nobody looks after it. */
+  namespaceContent: NamespaceContent = () => [];
 
   constructor(options: TenancyOptions) {
     const { random, builtIns, onError } = options;
@@ -258,7 +266,11 @@ export class Tenancy {
     });
     const tree = new WorkspaceTree(workspaceIndex);
     const types = new WorkspaceTypes(typeIndex, tree);
-    return { ...options, workspaceIndex, logicalClusterIndex, typeIndex, shardIndex, tree, types };
+    return {
+      ...options,
+      ...{ workspaceIndex, logicalClusterIndex, typeIndex, shardIndex, tree, types },
+      namespaceContent: (namespace) => this.namespaceContent(namespace),
+    };
   }
 
   async #replace(cluster: ClusterName, name: string, placed: JsonObject): Promise<void> {

@@ -131,3 +131,8 @@ export function cachedLabels(entry: Entry): Readonly<Record<string, string>> | u
   }
   return labels ?? undefined;
 }
+
+/** Whether somebody asked for them before. */
+export function hasCachedLabels(entry: Entry): boolean {
+  return labelCache.has(entry);
+}

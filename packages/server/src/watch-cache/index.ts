@@ -4,6 +4,7 @@ export {
   type EventType,
   frame,
   type HubEvent,
+  hasCachedLabels,
   type Selection,
   wholeObject,
 } from "./hub-event.ts";

@@ -52,7 +52,7 @@ const feedBufferedMax = 100_000;
 const restartDelayMs = 100;
 /** Watches that begin further back read the store's history first. */
 const ringEventsDefaultMax = 20_000;
-const ringBytesDefaultMax = 16 << 20;
+const ringBytesDefaultMax = 8 << 20;
 
 export class WatchHub {
   /** Where tables by logical cluster learn what they need not keep. */

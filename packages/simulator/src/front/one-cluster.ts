@@ -43,6 +43,10 @@ function versionOf(generation: GenerationName): object {
 function withoutClusterHeader(request: ApiRequest): ApiRequest {
   if (request.headers["x-kubernetes-cluster"] === undefined) return request;
   const { "x-kubernetes-cluster": _, ...headers } = request.headers;
+  return withHeaders(request, headers);
+}
+
+export function withHeaders(request: ApiRequest, headers: ApiRequest["headers"]): ApiRequest {
   return {
     method: request.method,
     target: request.target,

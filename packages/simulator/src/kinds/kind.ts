@@ -14,6 +14,7 @@ import {
   type SubresourceStrategy,
   startGeneration,
 } from "@kcp-ts/server/kinds";
+import { ownObjectIfThere } from "./drafts.ts";
 
 export interface KindOptions {
   readonly group: string;
@@ -33,6 +34,8 @@ export interface KindOptions {
   readonly setDefaults?: (draft: Draft) => void;
   /** What a new object has besides; behind the defaults. */
   readonly prepareNew?: (draft: Draft) => void;
+  /** Members of a status that are told even when they are empty, as Go tells them. */
+  readonly completeStatus?: (status: Draft) => void;
   readonly validate?: (object: JsonObject) => FieldError[];
   readonly validateUpdate?: (updated: JsonObject, old: JsonObject) => FieldError[];
   readonly columns: readonly TableColumn[];
@@ -54,7 +57,7 @@ export function defineKind(options: KindOptions): ResourceDefinition {
     shortNames: options.shortNames ?? [],
     categories: options.categories ?? [],
     subresources: new Map([
-      ...(hasStatus ? [["status", statusEndpoint] as const] : []),
+      ...(hasStatus ? [["status", statusEndpoint(options.completeStatus)] as const] : []),
       ...(options.subresources ?? []),
     ]),
     strategy: {
@@ -85,14 +88,18 @@ export function defineKind(options: KindOptions): ResourceDefinition {
 }
 
 /** Changes the status and nothing else: the rest of what is sent, metadata included, need not even be there. */
-const statusEndpoint: SubresourceStrategy = {
-  verbs: ["get", "patch", "update"],
-  prepareForUpdate(draft, old) {
-    const { status } = draft;
-    for (const member of Object.keys(draft)) delete draft[member];
-    Object.assign(draft, old);
-    if (status === undefined) delete draft["status"];
-    else draft["status"] = status;
-  },
-  validateUpdate: () => [],
-};
+function statusEndpoint(complete: KindOptions["completeStatus"]): SubresourceStrategy {
+  return {
+    verbs: ["get", "patch", "update"],
+    prepareForUpdate(draft, old) {
+      const { status } = draft;
+      for (const member of Object.keys(draft)) delete draft[member];
+      Object.assign(draft, old);
+      if (status === undefined) delete draft["status"];
+      else draft["status"] = status;
+      const own = complete && ownObjectIfThere(draft, "status");
+      if (own !== undefined) complete?.(own);
+    },
+    validateUpdate: () => [],
+  };
+}

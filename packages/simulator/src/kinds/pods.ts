@@ -11,7 +11,7 @@ import {
   textIn,
 } from "@kcp-ts/server/kinds";
 import { type Generation, inGeneration } from "../shapes/index.ts";
-import { ownObject } from "./drafts.ts";
+import { ownItems, ownObject } from "./drafts.ts";
 import { defineKind } from "./kind.ts";
 import { addPatience, qosClassOf, setPodDefaults } from "./pod-defaults.ts";
 import { podSpecErrors } from "./pod-errors.ts";
@@ -38,6 +38,7 @@ export function podsKind(
       addPatience(draft);
       draft["status"] = { phase: "Pending", qosClass: qosClassOf(draft["spec"] as JsonObject) };
     },
+    completeStatus: addProbeTimes,
     validate: (object) => podSpecErrors(objectIn(object, "spec"), "spec"),
     validateUpdate: updateErrors,
     columns: podColumns,
@@ -61,6 +62,11 @@ export function podsKind(
       ),
     },
   });
+}
+
+/** A Pod's conditions have the time of a probe that nobody makes: null. */
+function addProbeTimes(status: Draft): void {
+  for (const condition of ownItems(status, "conditions")) condition["lastProbeTime"] ??= null;
 }
 
 /** Adds containers to a running Pod, and changes nothing else of it. */
@@ -162,7 +168,7 @@ export function bound(present: JsonObject, nodeName: string, now: string): Draft
   const others = (Array.isArray(status["conditions"]) ? status["conditions"] : []) as JsonObject[];
   status["conditions"] = [
     ...others.filter((one) => isJsonObject(one) && one["type"] !== "PodScheduled"),
-    { type: "PodScheduled", status: "True", lastTransitionTime: now },
+    { type: "PodScheduled", status: "True", lastProbeTime: null, lastTransitionTime: now },
   ];
   return draft;
 }

@@ -212,7 +212,7 @@ function conditionsOf(pod: Pod, facts: ConditionFacts): Condition[] {
 function kept(pod: Pod, condition: Condition, nowMs: number): Condition {
   const known = pod.status?.conditions?.find(({ type }) => type === condition.type);
   const since = known?.status === condition.status ? known.lastTransitionTime : undefined;
-  return { ...condition, lastTransitionTime: since ?? timestamp(nowMs) };
+  return { ...condition, lastProbeTime: null, lastTransitionTime: since ?? timestamp(nowMs) };
 }
 
 /** Something that looks like a SHA-256 and is the same for the same text. */

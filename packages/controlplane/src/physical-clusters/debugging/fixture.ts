@@ -179,9 +179,13 @@ export async function top(client: Client, query = "", namespace = "default"): Pr
 }
 
 /** The status, and what was said. */
-export async function log(client: Client, path: string): Promise<Session> {
+export async function log(client: Client, path: string, query = ""): Promise<Session> {
   try {
-    const response = await client.send({ method: "GET", path: `${path}/log`, retriesMax: 0 });
+    const response = await client.send({
+      method: "GET",
+      path: `${path}/log${query}`,
+      retriesMax: 0,
+    });
     return { status: response.status, text: await response.body.text() };
   } catch (error) {
     if (!isStatusError(error)) throw error;

@@ -11,6 +11,7 @@ import { Terminal } from "../terminal.ts";
 import { readTranscript } from "../transcript.ts";
 import { Fleet } from "./fleet.ts";
 import { outcomeOf } from "./outcome.ts";
+import { WriteRecord } from "./write-record.ts";
 
 const root = new URL("../../../../../", import.meta.url);
 const folder = fileURLToPath(new URL("examples/applications/", root));
@@ -22,6 +23,8 @@ const nodesEach = 2;
 const needed = syncedResourcesDefault.filter((kind) => !kind.startsWith("serviceimports."));
 /** A machine may be slow: how long something takes decides no test. */
 const patience = { timeoutMs: 180_000, intervalMs: 100 };
+/** Longer than a syncer rests between two looks at something that does not do. */
+const quietMs = 3000;
 const physicalClusters = {
   // A cluster that answers late is not lost.
   link: { probeMs: 1000, probeTimeoutMs: 20_000, failuresMax: 10, inventoryMs: 2000 },
@@ -34,9 +37,10 @@ export function playsApplications(ground: Ground): void {
   let terminal: Terminal;
   const closing: (() => Promise<void>)[] = [];
   const rows: string[] = [];
+  const writes = new WriteRecord();
 
   before(async () => {
-    plane = await startTestControlPlane({ physicalClusters });
+    plane = await startTestControlPlane({ physicalClusters, middleware: [writes.middleware] });
     const until = { after: (close: () => Promise<void>) => void closing.push(close) };
     const nodes = (name: string) =>
       Array.from({ length: nodesEach }, (_, index) => ({ name: `${name}-node-${index + 1}` }));
@@ -90,6 +94,11 @@ export function playsApplications(ground: Ground): void {
   it("is what the page says", async () => {
     const said = (await readFile(page, "utf8")).split("\n").filter((line) => line.startsWith("| "));
     assert.equal(said.slice(1).join("\n"), rows.join("\n"));
+  });
+
+  it("ends: when nothing happens, nothing is written", async () => {
+    assert.ok(writes.count > rows.length, `${writes.count} writes are known`);
+    await eventually(async () => assert.deepEqual(await writes.within(quietMs), []), patience);
   });
 }
 

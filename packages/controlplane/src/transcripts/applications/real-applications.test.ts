@@ -8,6 +8,7 @@ const missing = kubectlMissing() ?? kubeControllerManagerMissing();
 
 describe("applications, unchanged, on real clusters", { skip: missing ?? false }, () => {
   const ground = new RealGround();
-  after(() => ground.close());
   playsApplications(ground);
+  // Behind what the play ends by itself, in this order.
+  after(() => ground.close());
 });

@@ -29,6 +29,7 @@ import {
 import { planCopies } from "../plan-copies.ts";
 import { planGently } from "../plan-gently.ts";
 import { planMoves } from "../plan-moves.ts";
+import { planWhole } from "../plan-whole.ts";
 import type { Sharing, Strategy } from "../strategy.ts";
 import {
   asWorkload,
@@ -43,6 +44,12 @@ const sharings: Readonly<Record<WorkloadStrategySpec["strategy"], Sharing>> = {
   Divide: "divide",
   Duplicate: "duplicate",
   Single: "single",
+};
+
+const plans: Readonly<Record<WorkloadStrategySpec["strategy"], Strategy["plan"]>> = {
+  Divide: planMoves,
+  Duplicate: (input) => planGently(input, planCopies),
+  Single: planWhole,
 };
 
 const overSelf = kubernetesEnvironment.extend({ variables: { self: declaredDynamic } });
@@ -106,12 +113,13 @@ function strategyOf(spec: WorkloadStrategySpec, programs: Programs): Strategy {
     shareOf: (part) => ({ replicas: replicas(part) ?? 1 }),
     report: (part) => ({
       available: availableOf(part, programs.available, path !== undefined),
+      ...runningOf(part, path !== undefined),
       isObserved: isCurrentOf(part, programs.isCurrent),
       isStuck: false,
     }),
     specFor: (whole, share) =>
       path === undefined ? whole.spec : withCount(whole.spec, path.slice(1), share.replicas),
-    plan: spec.strategy === "Duplicate" ? (input) => planGently(input, planCopies) : planMoves,
+    plan: plans[spec.strategy],
     fold: (input) => foldCustom(input, programs.folding),
   };
 }
@@ -169,6 +177,12 @@ function availableOf(part: Workload, program: Program | undefined, isCounted: bo
   }
   const value = attempt(() => evaluate(program, { self: part }));
   return isCount(value) ? value : 0;
+}
+
+/** What exists, ready or not: most kinds with replicas count them as Deployments do. */
+function runningOf({ status }: Workload, isCounted: boolean): { readonly running?: number } {
+  const { replicas } = (status ?? {}) as { replicas?: JsonValue };
+  return isCounted && isCount(replicas) ? { running: replicas } : {};
 }
 
 function isCurrentOf(part: Workload, program: Program | undefined): boolean {

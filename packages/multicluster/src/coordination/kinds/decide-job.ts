@@ -3,10 +3,18 @@ import { type Happening, type ObjectInput, stringMember } from "@kcp-ts/sdk";
 import {
   assignedCluster,
   openedAnnotation,
+  softFinalizersOf,
   syncerFinalizer,
   volumesInAnnotation,
 } from "../../api/index.ts";
-import { type DecideInput, type Decision, expelled, type Place, placesFor } from "../decide.ts";
+import {
+  type DecideInput,
+  type Decision,
+  expelled,
+  isOnce,
+  type Place,
+  placesFor,
+} from "../decide.ts";
 import { distribute } from "../distribute.ts";
 import type { FoldedPart } from "../fold-parts.ts";
 import { receivers } from "../goal.ts";
@@ -41,14 +49,19 @@ export function decideJob(input: DecideInput): Decision {
     return { object, cluster, place: places.find(({ name }) => name === cluster) };
   });
   const completed = completedOf(parent);
-  const over = all.filter((part) => isOver(part, parent)).map(({ object }) => object);
+  const isAtMostOne = isOnce(parent, input.surroundings?.policy);
+  const over = all
+    .filter((part) => isOver(part, parent) || (isAtMostOne && isStoppedForGood(part)))
+    .filter((part) => !isHeld(part))
+    .map(({ object }) => object);
   const newlyCompleted = new Map(completed);
   for (const { metadata, ...part } of over) {
     newlyCompleted.set(metadata.name, statusCount({ metadata, ...part }, "succeeded"));
   }
   const idle = all.filter((part) => waitsInVain(part, parent)).map(({ object }) => object);
   const leaving = new Set([...over, ...idle]);
-  const missing = endOf(parent) === undefined ? missingUnits(parent, all, completed) : 0;
+  const missing =
+    endOf(parent) === undefined ? missingUnits(parent, all, completed, isAtMostOne) : 0;
   const creations = problem === undefined ? started(input, { places, takeover }, all, missing) : [];
   const updates = all.flatMap((part) =>
     leaving.has(part.object) ? [] : adjusted(input, part, takeover),
@@ -101,13 +114,15 @@ export function missingUnits(
   parent: Workload,
   parts: readonly JobPart[],
   completed: ReadonlyMap<string, number>,
+  isAtMostOne = false,
 ): number {
   const isCounted = countsCompletions(parent);
   let covered = 0;
   for (const part of parts) {
     const { object } = part;
     const done = isCounted ? statusCount(object, "succeeded") : 0;
-    covered += isSeen(part) ? unitsOf(object) : done;
+    const isTaken = isSeen(part) || (isAtMostOne && mayRun(part));
+    covered += isTaken ? unitsOf(object) : done;
     // Workers that nobody counts have come to an end: there is nothing left to do.
     if (!isCounted && endOf(object) === "Complete") return 0;
   }
@@ -126,6 +141,20 @@ function isSeen({ place, object }: JobPart): boolean {
   );
 }
 
+/** At most one: it is there until it is gone, and in a lost cluster until its agent has surely stopped it and it cannot be started again. */
+function mayRun({ place, object }: JobPart): boolean {
+  const standing = place?.judgement.standing ?? "gone";
+  if (standing === "gone") return false;
+  const isGoing = object.metadata.deletionTimestamp !== undefined;
+  return standing !== "lost" || !isGoing || place?.member.isFenced !== true;
+}
+
+/** Its agent has stopped it. What it had completed is written down, and it is removed, so that it does not go on when its cluster is back. */
+function isStoppedForGood({ place, object }: JobPart): boolean {
+  if (object.metadata.deletionTimestamp !== undefined || endOf(object) !== undefined) return false;
+  return place?.judgement.standing === "lost" && place.member.isFenced === true;
+}
+
 /** Ended in a cluster that is to be emptied, or not known any more; or superfluous because all is done. */
 function isOver({ object, place }: JobPart, parent: Workload): boolean {
   if (object.metadata.deletionTimestamp !== undefined) return false;
@@ -133,6 +162,12 @@ function isOver({ object, place }: JobPart, parent: Workload): boolean {
   const end = endOf(object);
   if (end !== undefined) return isToBeEmptied(place.member) && place.judgement.standing !== "lost";
   return endOf(parent) === "Complete" && place.judgement.standing !== "lost";
+}
+
+/** Somebody else still needs it. */
+function isHeld({ object, cluster, place }: JobPart): boolean {
+  const isThere = place !== undefined && place.judgement.standing !== "gone";
+  return isThere && softFinalizersOf(object.metadata.annotations, cluster).length > 0;
 }
 
 /** It was given to a cluster that its volumes are not in, and nothing of it is there: it is begun where they are. */
@@ -147,7 +182,7 @@ function waitsInVain({ object, cluster, place }: JobPart, parent: Workload): boo
 }
 
 function started(
-  { strategy, parent, takenNames }: DecideInput,
+  { strategy, parent, takenNames, surroundings }: DecideInput,
   { places, takeover }: OneCluster,
   parts: readonly JobPart[],
   missing: number,
@@ -171,7 +206,8 @@ function started(
     if (units === 0) return [];
     const share = { replicas: units };
     const takesOverFrom = takeover?.to === cluster ? takeover.from : undefined;
-    const wish = { strategy, parent, cluster, share, askedReplicas: units, takesOverFrom };
+    const asked = { askedReplicas: units, isAtMostOne: isOnce(parent, surroundings?.policy) };
+    const wish = { strategy, parent, cluster, share, ...asked, takesOverFrom };
     const made = newPart(wish);
     const name = freeName(parent.metadata.name, cluster, used);
     return [{ ...made, metadata: { ...made.metadata, name } }];
@@ -188,14 +224,15 @@ function freeName(parent: string, cluster: string, used: ReadonlySet<string>): s
 
 /** Edits reach parts; their share stays. Those of a Job that has failed come to rest. */
 function adjusted(
-  { strategy, parent }: DecideInput,
+  { strategy, parent, surroundings }: DecideInput,
   { object, cluster }: JobPart,
   takeover: OneCluster["takeover"],
 ): readonly Workload[] {
   if (object.metadata.deletionTimestamp !== undefined || endOf(object) !== undefined) return [];
   const share = strategy.shareOf(object);
   const takesOverFrom = takeover?.to === cluster ? takeover.from : undefined;
-  const asked = { share, askedReplicas: share.replicas };
+  const isAtMostOne = isOnce(parent, surroundings?.policy);
+  const asked = { share, askedReplicas: share.replicas, isAtMostOne };
   const wish = { strategy, parent, cluster, ...asked, takesOverFrom };
   const next = adjustedPart(object, wish);
   const isFailed = endOf(parent) === "Failed";

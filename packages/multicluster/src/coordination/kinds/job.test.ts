@@ -107,6 +107,43 @@ describe("a Job over clusters", () => {
     assert.deepEqual(decided(parent, all, both).creations, []);
   });
 
+  it("that may run once at most waits for the lost cluster's agent, and takes what it has stopped away before it is begun elsewhere", () => {
+    const whole = job({ completions: 4, parallelism: 2 });
+    const annotations = { "workloads.kcp.io/at-most-one": "true" };
+    const parent = { ...whole, metadata: { ...whole.metadata, annotations } };
+    const parts = partsOf(decided(parent, [], both), { succeeded: 1, active: 1 });
+    for (const { metadata } of parts)
+      assert.equal(metadata.labels?.["workloads.kcp.io/at-most-one"], "true");
+    const silent = (sinceMs: number): Partial<Target> => ({
+      ...lost,
+      lease: { durationMs: 60_000, silentSinceMs: nowMs - sinceMs },
+    });
+    const waiting = decided(parent, parts, [target("east"), target("west", silent(70_000))]);
+    assert.deepEqual(
+      [waiting.creations, waiting.removals, waiting.annotations],
+      [[], [], undefined],
+    );
+    const fenced = [target("east"), target("west", silent(120_000))];
+    const noted = decided(parent, parts, fenced);
+    assert.deepEqual([noted.creations, noted.removals], [[], []]);
+    const remembering = {
+      ...parent,
+      metadata: { ...parent.metadata, annotations: { ...annotations, ...noted.annotations } },
+    };
+    const removed = decided(remembering, parts, fenced);
+    assert.deepEqual(
+      [removed.creations, removed.removals.map(({ metadata }) => metadata.name)],
+      [[], ["sum--west"]],
+    );
+    const [east, west] = parts;
+    assert.ok(east !== undefined && west !== undefined);
+    const deletionTimestamp = new Date(nowMs).toISOString();
+    const going = { ...west, metadata: { ...west.metadata, deletionTimestamp } };
+    assert.deepEqual(shares(decided(remembering, [east, going], fenced)), {
+      "sum--east-2": [1, 1],
+    });
+  });
+
   it("lets what runs end in a cluster that is to be emptied, and writes down what it has done before it is removed", () => {
     const parent = job({ completions: 4, parallelism: 2 });
     const parts = partsOf(decided(parent, [], both), { active: 1 });

@@ -6,7 +6,7 @@ import { defineResource } from "@kcp-ts/sdk";
 import { foldedConditions, knownParts, unlessSame } from "../fold-parts.ts";
 import { endingInPlace, planExclusive } from "../plan-exclusive.ts";
 import { planGently } from "../plan-gently.ts";
-import { planMoves } from "../plan-moves.ts";
+import { planWhole } from "../plan-whole.ts";
 import type { Strategy } from "../strategy.ts";
 import { asWorkload, conditionsOf, statusText, type Workload } from "../workload.ts";
 
@@ -36,7 +36,7 @@ export const podStrategy: Strategy = {
   plan: (input, whole) =>
     runsOnce(whole)
       ? planGently(input, (wish) => planExclusive(endingInPlace(wish)))
-      : planMoves(input),
+      : planWhole(input),
   fold(input) {
     const known = knownParts(input);
     const { parent } = input;

@@ -9,8 +9,9 @@ import { volumesForAnnotation } from "../../api/index.ts";
 import { type DecideInput, type Decision, decide } from "../decide.ts";
 import { replicasOf } from "../deployment.ts";
 import { foldedConditions, knownParts, observed, sums, unlessSame } from "../fold-parts.ts";
-import { asksText, claimTemplatesOf, ordinalVolumesOf } from "../ordinal-volumes.ts";
+import { asksText, claimTemplatesOf, ordinalVolumesOf, syncsClaims } from "../ordinal-volumes.ts";
 import { planGently } from "../plan-gently.ts";
+import type { PlanInput } from "../plan-moves.ts";
 import { type OrdinalPlan, planOrdinals } from "../plan-ordinals.ts";
 import type { Strategy } from "../strategy.ts";
 import {
@@ -65,7 +66,7 @@ export const statefulSetStrategy: Strategy = {
     return { ...(rest as JsonObject), replicas, ...(start === 0 ? {} : { ordinals: { start } }) };
   },
   plan: (input, whole) =>
-    planGently(input, (wish) => planOrdinals({ ...wish, first: startOf(whole) })),
+    planGently(input, (wish) => planOrdinals({ ...numbered(wish), first: startOf(whole) })),
   decide: decideSet,
   relations: {
     kinds: [persistentVolumeClaims],
@@ -93,6 +94,10 @@ export const statefulSetStrategy: Strategy = {
   },
 };
 
+function numbered(wish: PlanInput) {
+  return { ...wish, unavailable: wish.budget?.unavailable };
+}
+
 /** With claims from templates, numbers and claims move in turns: what is asked for is written on the whole, and the claims say how far they are. */
 function decideSet(input: DecideInput): Decision {
   const { strategy, parent, related, targets } = input;
@@ -101,17 +106,31 @@ function decideSet(input: DecideInput): Decision {
   let asks: OrdinalPlan["asks"];
   const plan: Strategy["plan"] = (wish, whole) => {
     const planned = planGently(wish, (gentle) =>
-      planOrdinals({ ...gentle, first: startOf(whole), volumes }),
+      planOrdinals({ ...numbered(gentle), first: startOf(whole), volumes }),
     );
     asks = planned.asks;
     return planned;
   };
-  const decision = decide({ ...input, strategy: { ...strategy, plan } });
+  const managed = new Set(targets.filter(syncsClaims).map(({ name }) => name));
+  const specFor: Strategy["specFor"] = (whole, share, cluster) => {
+    const spec = strategy.specFor(whole, share, cluster);
+    return managed.has(cluster) ? withoutOwnedClaims(spec) : spec;
+  };
+  const decision = decide({ ...input, strategy: { ...strategy, plan, specFor } });
   if (asks === undefined) return decision;
   const text = asksText(asks);
   if (text === stringMember(parent.metadata.annotations, volumesForAnnotation)) return decision;
   if (text === undefined) return { ...decision, obsolete: [volumesForAnnotation] };
   return { ...decision, annotations: { [volumesForAnnotation]: text } };
+}
+
+/** Claims that are synced go when the whole does: a part that is removed because its cluster is emptied takes none along. */
+function withoutOwnedClaims(spec: JsonObject): JsonObject {
+  const { persistentVolumeClaimRetentionPolicy: policy } = spec as {
+    persistentVolumeClaimRetentionPolicy?: JsonObject;
+  };
+  if (policy === undefined || policy["whenDeleted"] !== "Delete") return spec;
+  return { ...spec, persistentVolumeClaimRetentionPolicy: { ...policy, whenDeleted: "Retain" } };
 }
 
 /** A number that leaves a cluster takes its claims along: who would delete them there is not to. */

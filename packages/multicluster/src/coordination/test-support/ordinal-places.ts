@@ -16,6 +16,8 @@ export class Place {
   heard: Told | undefined;
   readonly running = new Set<number>();
   standing: Standing = "accepting";
+  /** Of those that run; all if undefined. */
+  available: number | undefined;
 
   readonly name: string;
 
@@ -36,12 +38,12 @@ export class Place {
   }
 
   get member(): Member {
-    const { name, standing, told, heard, running } = this;
+    const { name, standing, told, heard, running, available = running.size } = this;
     if (told === undefined) return { name, standing };
     const part = {
       ...told,
       running: running.size,
-      available: running.size,
+      available,
       isObserved: heard === told,
       isStuck: false,
       isGoing: false,
@@ -55,10 +57,11 @@ export interface Wished {
   readonly replicas: number;
   readonly first?: number;
   readonly volumes?: OrdinalVolumes;
+  readonly unavailable?: number;
 }
 
-export function plan(places: readonly Place[], { replicas, first = 0, volumes }: Wished) {
-  return planOrdinals({ replicas, first, volumes, members: places.map(({ member }) => member) });
+export function plan(places: readonly Place[], { first = 0, ...wished }: Wished) {
+  return planOrdinals({ ...wished, first, members: places.map(({ member }) => member) });
 }
 
 export function carryOut(places: Place[], wished: Wished): OrdinalPlan {

@@ -74,7 +74,7 @@ describe("the embedded store with damaged files", () => {
   });
 
   it("refuses a log with flipped bytes in the middle, wherever they are", async () => {
-    const bytes = (await readFile(await fileIn(join(image, "original"), ".log"))).length;
+    const bytes = await logBytes(join(image, "original"));
     for (let at = 0; at < bytes * 0.9; at += Math.floor(bytes / 40)) {
       await refuses(/\.log .*wrong checksum/, async (directory) =>
         flip(await fileIn(directory, ".log"), at),
@@ -82,23 +82,30 @@ describe("the embedded store with damaged files", () => {
     }
   });
 
-  it("opens after a torn tail of any length, with everything before it", async () => {
-    const bytes = (await readFile(await fileIn(join(image, "original"), ".log"))).length;
-    for (const cut of [1, 2, 7, 50, 100, 1000, bytes - 1, bytes]) {
-      const directory = await damagedCopy(async (copy) =>
-        truncate(await fileIn(copy, ".log"), bytes - cut),
-      );
-      const storage = await open(directory);
-      const revision = await storage.currentRevision(call());
-      assert.ok(revision >= tableEntries && revision < names.length);
-      if (cut <= 50) assert.equal(revision, names.length - 1);
-      const page = await storage.list(key("/p/"), { ...call(), entriesMax: 1000 });
-      assert.deepEqual(page.entries.map(text), names.slice(0, revision));
-      assert.equal((await collect(storage, "", revisionZero, revision)).length, revision);
-      await storage.commit(put("/next", "v", "absent"), call());
-      await storage.close();
-    }
-  });
+  const opensTorn = async (tear: (log: string) => Promise<void>, cut: number): Promise<void> => {
+    const directory = await damagedCopy(async (copy) => tear(await fileIn(copy, ".log")));
+    const storage = await open(directory);
+    const revision = await storage.currentRevision(call());
+    assert.ok(revision >= tableEntries && revision < names.length);
+    if (cut <= 50) assert.equal(revision, names.length - 1);
+    const page = await storage.list(key("/p/"), { ...call(), entriesMax: 1000 });
+    assert.deepEqual(page.entries.map(text), names.slice(0, revision));
+    assert.equal((await collect(storage, "", revisionZero, revision)).length, revision);
+    await storage.commit(put("/next", "v", "absent"), call());
+    await storage.close();
+  };
+
+  const tearings = {
+    "the file ends there": (log: string, at: number) => truncate(log, at),
+    "zeros are there": async (log: string, at: number) =>
+      writeFile(log, (await readFile(log)).fill(0, at)),
+  };
+  for (const [how, tear] of Object.entries(tearings))
+    it(`opens after a torn tail of any length, with everything before it: ${how}`, async () => {
+      const bytes = await logBytes(join(image, "original"));
+      for (const cut of [1, 2, 7, 50, 100, 1000, bytes - 1, bytes])
+        await opensTorn((log) => tear(log, bytes - cut), cut);
+    });
 
   it("opens when zeros follow the log, as after a power cut", async () => {
     const directory = await damagedCopy(async (copy) => {
@@ -218,6 +225,12 @@ async function withEngine(
   body: (home: LevelHome, where: string) => Promise<void>,
 ): Promise<void> {
   await body(new LevelHome(directory), directory);
+}
+
+/** Where the records of the log end: behind them are zeros. */
+async function logBytes(directory: string): Promise<number> {
+  const log = await readFile(await fileIn(directory, ".log"));
+  return log.findLastIndex((byte) => byte !== 0) + 1;
 }
 
 async function fileIn(directory: string, part: string): Promise<string> {

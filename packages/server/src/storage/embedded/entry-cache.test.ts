@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 import { key } from "../contract/storage-contract.ts";
 import type { Revision } from "../revision.ts";
 import type { Entry } from "../storage.ts";
-import { EntryCache } from "./entry-cache.ts";
+import { createdShare, EntryCache } from "./entry-cache.ts";
 
 describe("the entry cache", () => {
   it("forgets what was not used for a whole generation, and keeps what was", () => {
@@ -50,6 +50,25 @@ describe("the entry cache", () => {
     cache.update(key("/b"), entry("/b", 101));
     assert.equal(cache.get(key("/b")), undefined);
     assert.notEqual(cache.get(key("/a")), undefined);
+  });
+
+  it("keeps little of what was created, but what was asked for since like everything else", () => {
+    const one = sizeOf(entry("/a00", 100));
+    const cache = new EntryCache((one * 4) / createdShare);
+    const names = Array.from({ length: 40 }, (_, i) => `/a${String(i).padStart(2, "0")}`);
+    for (const name of names) {
+      cache.insert(entry(name, 100));
+      if (name === "/a01") assert.notEqual(cache.get(key(name)), undefined);
+    }
+    assert.ok(cache.size <= 9, `${cache.size} are held`);
+    const held = names.filter((name) => cache.get(key(name)) !== undefined);
+    assert.equal(held[0], "/a01");
+    assert.equal(held.at(-1), "/a39");
+    cache.update(key("/a39"), undefined);
+    assert.equal(cache.get(key("/a39")), undefined);
+    cache.insert(entry("/b00", 100));
+    cache.update(key("/b00"), entry("/b00", 101));
+    assert.equal(cache.get(key("/b00"))?.value.length, 101);
   });
 
   it("counts an entry that is replaced or deleted only once", () => {

@@ -6,59 +6,75 @@
  * old and not used since is forgotten. No order is kept, because keeping it in a Map costs most where it must cost least: a key
  * that is moved to the end on every use leaves its old place behind until the whole map is rehashed.
  *
+ * What was created and that nobody has asked for since has two small generations of its own: most of it is never asked for, or much later. The first use
+ * takes it among the others.
+ *
  * What is read from the engine in the background may be outdated when it arrives: a load counts only if its
  * key was not written meanwhile.
  */
 import type { StorageKey } from "../key.ts";
 import type { Entry } from "../storage.ts";
 
+/** Of the budget, for each of the two generations of what was created; on top of it. */
+export const createdShare = 1 / 16;
+
 export class EntryCache {
   readonly #generationBytesMax: number;
+  readonly #createdBytesMax: number;
   readonly #loads = new Map<StorageKey, Load>();
   #young: Generation = newGeneration();
   #old: Generation = newGeneration();
+  #created: Generation = newGeneration();
+  #createdBefore: Generation = newGeneration();
 
   constructor(bytesMax: number) {
     this.#generationBytesMax = bytesMax / 2;
+    this.#createdBytesMax = bytesMax * createdShare;
   }
 
   get bytes(): number {
-    return this.#young.bytes + this.#old.bytes;
+    return this.#generations.reduce((sum, { bytes }) => sum + bytes, 0);
   }
 
   get size(): number {
-    return this.#young.entries.size + this.#old.entries.size;
+    return this.#generations.reduce((sum, { entries }) => sum + entries.size, 0);
+  }
+
+  get #generations(): readonly Generation[] {
+    return [this.#young, this.#old, this.#created, this.#createdBefore];
   }
 
   /** Forgets what was not used since the last call. */
   tidy(): void {
-    this.#old = this.#young;
-    this.#young = newGeneration();
+    this.#turn();
+    this.#turnCreated();
   }
 
   get(key: StorageKey): Entry | undefined {
     const young = this.#young.entries.get(key);
     if (young !== undefined) return young;
-    const old = this.#old.entries.get(key);
-    if (old !== undefined) {
-      drop(this.#old, key);
-      this.#add(old);
-    }
-    return old;
+    return (
+      this.#take(this.#old, key) ??
+      this.#take(this.#created, key) ??
+      this.#take(this.#createdBefore, key)
+    );
   }
 
   /** Takes an acknowledged state of a key; undefined means that it was deleted. */
   update(key: StorageKey, entry: Entry | undefined): void {
     if (this.#loads.size > 0) this.#loads.delete(key);
-    drop(this.#young, key);
-    drop(this.#old, key);
+    for (const generation of this.#generations) drop(generation, key);
     if (entry !== undefined) this.#add(entry);
   }
 
   /** Takes the acknowledged state of a key that did not exist before it. */
   insert(entry: Entry): void {
     if (this.#loads.size > 0) this.#loads.delete(entry.key);
-    this.#add(entry);
+    const bytes = entryBytes(entry);
+    if (bytes > this.#createdBytesMax) return;
+    if (this.#created.bytes + bytes > this.#createdBytesMax) this.#turnCreated();
+    this.#created.entries.set(entry.key, entry);
+    this.#created.bytes += bytes;
   }
 
   startLoad(key: StorageKey): Load {
@@ -77,13 +93,34 @@ export class EntryCache {
     this.#loads.clear();
     this.#young = newGeneration();
     this.#old = newGeneration();
+    this.#created = newGeneration();
+    this.#createdBefore = newGeneration();
+  }
+
+  #turn(): void {
+    this.#old = this.#young;
+    this.#young = newGeneration();
+  }
+
+  #turnCreated(): void {
+    this.#createdBefore = this.#created;
+    this.#created = newGeneration();
+  }
+
+  /** What is used is young again. */
+  #take(generation: Generation, key: StorageKey): Entry | undefined {
+    const entry = generation.entries.get(key);
+    if (entry === undefined) return undefined;
+    drop(generation, key);
+    this.#add(entry);
+    return entry;
   }
 
   #add(entry: Entry): void {
     const bytes = entryBytes(entry);
     // One that does not fit would drive out all others.
     if (bytes > this.#generationBytesMax) return;
-    if (this.#young.bytes + bytes > this.#generationBytesMax) this.tidy();
+    if (this.#young.bytes + bytes > this.#generationBytesMax) this.#turn();
     this.#young.entries.set(entry.key, entry);
     this.#young.bytes += bytes;
   }

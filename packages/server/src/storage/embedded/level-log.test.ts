@@ -50,6 +50,24 @@ describe("the reader of LevelDB's log format", () => {
     const file = Buffer.concat([record(1, Buffer.from("good")), torn]);
     assert.equal(readLevelLog(file, "nothing").damagedAt, undefined);
     assert.equal(readLevelLog(file.subarray(0, file.length - 3), "nothing").damagedAt, undefined);
+    const ahead = Buffer.concat([file.subarray(0, file.length - 3), Buffer.alloc(100_000)]);
+    assert.equal(readLevelLog(ahead, "nothing").damagedAt, undefined);
+  });
+
+  it("ends where zeros begin", () => {
+    const file = Buffer.concat([record(1, Buffer.from("a")), Buffer.alloc(100_000)]);
+    const { records, damagedAt } = readLevelLog(file, "records");
+    assert.deepEqual([records.map(String), damagedAt], [["a"], undefined]);
+  });
+
+  it("takes zeros with a record behind them for damage", () => {
+    const block = 32 << 10;
+    const [before, behind] = [record(1, Buffer.from("a")), record(1, Buffer.from("b"))];
+    for (const at of [block - behind.length, block, 3 * block]) {
+      const zeros = Buffer.alloc(at - before.length);
+      const { damagedAt } = readLevelLog(Buffer.concat([before, zeros, behind]), "nothing");
+      assert.equal(damagedAt, before.length, `a record at ${at}`);
+    }
   });
 
   it("takes a wrong record with a record behind it for damage, also when its length is wrong", () => {
@@ -58,6 +76,8 @@ describe("the reader of LevelDB's log format", () => {
       wrong[at] = (wrong[at] as number) ^ 0x81;
       const file = Buffer.concat([record(1, Buffer.from("a")), wrong, record(1, Buffer.from("b"))]);
       assert.equal(readLevelLog(file, "nothing").damagedAt, 8, `byte ${at}`);
+      const ahead = Buffer.concat([file, Buffer.alloc(100_000)]);
+      assert.equal(readLevelLog(ahead, "nothing").damagedAt, 8, `byte ${at}, zeros behind`);
     }
   });
 

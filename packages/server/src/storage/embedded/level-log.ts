@@ -6,6 +6,8 @@
  *     record: | masked crc32c of type+payload: 4 | length: 2 | type: 1 | payload |    (little-endian)
  *     type:   1 whole, 2 first part, 3 middle part, 4 last part
  *
+ * Behind the last record there may be zeros, in which the next ones are going to be written (log-ahead.ts).
+ *
  * LevelDB itself drops a record whose checksum is wrong, with the rest of its block, and goes on. Here a
  * wrong record is an end if nothing begins behind it (a torn tail: the process died in mid-write), and damage
  * if something does: the store starts a record only when all earlier ones are on disk.
@@ -63,7 +65,7 @@ function recordAt(file: Buffer, at: number): LogRecord | undefined {
  *
  * In the block of the wrong record every offset is tried, as its length cannot be trusted. What looks like a
  * record there may be a part of a torn record's payload, which a tenant wrote: only records that follow each
- * other to the end of the block or the file count.
+ * other to the end of the block or the file, or to the zeros that are written ahead of the log, count.
  */
 function beginsBehind(file: Buffer, wrongAt: number): boolean {
   const blockEnd = Math.min(wrongAt - (wrongAt % blockBytes) + blockBytes, file.length);
@@ -87,10 +89,14 @@ function recordsFill(file: Buffer, start: number, end: number): boolean {
   let at = start;
   while (at + headerBytes <= end) {
     const record = recordAt(file, at);
-    if (record === undefined) return false;
+    if (record === undefined) return at > start && isZero(file, at, end);
     at = record.end;
   }
   return at === end || end % blockBytes === 0;
+}
+
+function isZero(file: Buffer, from: number, to: number): boolean {
+  return file.subarray(from, to).every((byte) => byte === 0);
 }
 
 function skipTrailer(at: number): number {

@@ -167,7 +167,7 @@ class Run {
 
   async #healthy(): Promise<void> {
     for (let turns = 0; this.#storage.health() !== undefined; turns++) {
-      assert.ok(turns < 100_000, `no recovery: ${this.#storage.health()?.message}`);
+      assert.ok(turns < 5_000_000, `no recovery: ${this.#storage.health()?.message}`);
       await turn();
     }
   }

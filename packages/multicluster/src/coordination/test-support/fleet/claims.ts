@@ -1,0 +1,75 @@
+/** A claim of one number of a set, and who makes and moves claims: late, by what is asked for on the whole, and not while somebody may use it. */
+import { stateLabel, volumesAnnotation, volumesInAnnotation } from "../../../api/index.ts";
+import { asksOf } from "../../ordinal-volumes.ts";
+import type { Workload } from "../../workload.ts";
+import type { Fleet } from "./fleet.ts";
+import type { Whole } from "./whole.ts";
+
+export class FleetClaim {
+  readonly number: number;
+  home: string;
+  isBound = false;
+  isRefused = false;
+  /** What is said of clusters that it is asked for in. */
+  asked: string | undefined;
+
+  constructor(number: number, home: string) {
+    this.number = number;
+    this.home = home;
+  }
+
+  object(set: string): Workload {
+    const { home, asked, isRefused } = this;
+    const places: Record<string, { state: string }> = {
+      [home]: { state: this.isBound ? "bound" : "binding" },
+    };
+    if (asked !== undefined) places[asked] = { state: isRefused ? "refused" : "fencing" };
+    return {
+      apiVersion: "v1",
+      kind: "PersistentVolumeClaim",
+      metadata: {
+        name: `data-${set}-${this.number}`,
+        namespace: "demo",
+        labels: { [stateLabel(home)]: "Sync" },
+        annotations: {
+          [volumesInAnnotation]: home,
+          [volumesAnnotation]: JSON.stringify(places),
+        },
+      },
+      spec: {},
+      status: { phase: this.isBound ? "Bound" : "Pending" },
+    };
+  }
+}
+
+export function moveClaims(fleet: Fleet, whole: Whole): void {
+  const asks = asksOf(whole.parent);
+  for (const claim of whole.claims.values()) {
+    const isUp = fleet.clusters.get(claim.home)?.isUp === true;
+    if (!claim.isBound && isUp && fleet.random.chance(0.3)) claim.isBound = true;
+  }
+  const wanted = new Map<number, string>();
+  for (const [cluster, { start, end }] of asks)
+    for (let number = start; number < end; number++) wanted.set(number, cluster);
+  for (const claim of whole.claims.values()) {
+    const to = wanted.get(claim.number);
+    claim.asked = to === claim.home ? undefined : to;
+  }
+  for (const [number, cluster] of wanted) {
+    if (fleet.random.chance(0.5)) continue;
+    const claim = whole.claims.get(number);
+    if (claim === undefined) whole.claims.set(number, new FleetClaim(number, cluster));
+    else if (claim.home !== cluster && mayMove(fleet, whole, claim)) {
+      fleet.note(`claim ${number} of ${whole.name} from ${claim.home} to ${cluster}`);
+      claim.home = cluster;
+      claim.isBound = false;
+      claim.asked = undefined;
+    }
+  }
+}
+
+function mayMove(fleet: Fleet, whole: Whole, { number, home, isRefused, isBound }: FleetClaim) {
+  if (isRefused || !isBound) return false;
+  const isSeen = fleet.clusters.get(home)?.isUp === true && fleet.targets.get(home)?.isReady;
+  return isSeen === true && !fleet.mayRun(whole, home, number);
+}

@@ -1,0 +1,318 @@
+/** What a pretend cluster makes of the parts that it was told of, kind by kind: it starts late, ends late, and says how far it is. */
+import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery/json";
+import type { SeededRandom } from "@kcp-ts/testkit";
+import { specCount, type Workload } from "../../workload.ts";
+
+export interface Told {
+  readonly spec: JsonObject;
+  readonly generation: number;
+}
+
+export abstract class Copy {
+  protected readonly random: SeededRandom;
+  told: Told | undefined;
+
+  constructor(random: SeededRandom) {
+    this.random = random;
+  }
+
+  receive({ spec, metadata: { generation = 0 } }: Workload): void {
+    this.told = { spec, generation };
+  }
+
+  /** Nothing is started any more, and what runs ends. */
+  halt(): void {
+    this.told = undefined;
+  }
+
+  /** One step towards what it was told. */
+  abstract step(nowMs: number, isBroken: boolean): void;
+  /** How many run, in whatever state. */
+  abstract get running(): number;
+  abstract ready(nowMs: number): number;
+  abstract status(nowMs: number): JsonObject;
+  /** All that ran is gone, as after a power cut. */
+  abstract burn(): void;
+  /** What did not become ready does so from now on. */
+  abstract mend(nowMs: number): void;
+
+  protected startedMs(nowMs: number, isBroken: boolean): number {
+    return isBroken ? Number.POSITIVE_INFINITY : nowMs + 500 + this.random.integer(6000);
+  }
+
+  protected count(field: string, otherwise: number): number {
+    return this.told === undefined ? 0 : specCount(this.told as Workload & Told, field, otherwise);
+  }
+
+  protected get generation(): number {
+    return this.told?.generation ?? 0;
+  }
+}
+
+/** Replicas that are all alike: of a Deployment, or of a kind of somebody's own. */
+export class PodsCopy extends Copy {
+  #readyAtMs: number[] = [];
+  readonly #field: string;
+
+  constructor(random: SeededRandom, field = "replicas") {
+    super(random);
+    this.#field = field;
+  }
+
+  step(nowMs: number, isBroken: boolean): void {
+    const wanted = this.count(this.#field, 1);
+    this.#readyAtMs.sort((a, b) => a - b);
+    // The ones that are not ready go first.
+    if (this.#readyAtMs.length > wanted) this.#readyAtMs.length = wanted;
+    while (this.#readyAtMs.length < wanted) this.#readyAtMs.push(this.startedMs(nowMs, isBroken));
+  }
+
+  get running(): number {
+    return this.#readyAtMs.length;
+  }
+
+  ready(nowMs: number): number {
+    return this.#readyAtMs.filter((one) => one <= nowMs).length;
+  }
+
+  status(nowMs: number): JsonObject {
+    const ready = this.ready(nowMs);
+    return {
+      observedGeneration: this.generation,
+      replicas: this.running,
+      updatedReplicas: this.running,
+      readyReplicas: ready,
+      availableReplicas: ready,
+    };
+  }
+
+  burn(): void {
+    this.#readyAtMs = [];
+  }
+
+  mend(nowMs: number): void {
+    this.#readyAtMs = this.#readyAtMs.map((one) => (one === Infinity ? nowMs + 1000 : one));
+  }
+}
+
+/** Pods with numbers, of a StatefulSet: one after the other, the next when the last is ready. */
+export class NumberedCopy extends Copy {
+  readonly numbers = new Map<number, number>();
+
+  step(nowMs: number, isBroken: boolean): void {
+    const { start, end } = this.range;
+    const surplus = [...this.numbers.keys()].filter((one) => one < start || one >= end);
+    const last = Math.max(...surplus);
+    if (surplus.length > 0) {
+      if (this.random.chance(0.4)) this.numbers.delete(last);
+      return;
+    }
+    for (let number = start; number < end; number++) {
+      const readyAtMs = this.numbers.get(number);
+      if (readyAtMs === undefined) this.numbers.set(number, this.startedMs(nowMs, isBroken));
+      if (readyAtMs === undefined || readyAtMs > nowMs) return;
+    }
+  }
+
+  get range(): { readonly start: number; readonly end: number } {
+    const start = startOf(this.told?.spec);
+    return { start, end: start + this.count("replicas", 1) };
+  }
+
+  get running(): number {
+    return this.numbers.size;
+  }
+
+  ready(nowMs: number): number {
+    return [...this.numbers.values()].filter((one) => one <= nowMs).length;
+  }
+
+  status(nowMs: number): JsonObject {
+    const ready = this.ready(nowMs);
+    return {
+      observedGeneration: this.generation,
+      replicas: this.running,
+      readyReplicas: ready,
+      availableReplicas: ready,
+      updatedReplicas: this.running,
+    };
+  }
+
+  burn(): void {
+    this.numbers.clear();
+  }
+
+  mend(nowMs: number): void {
+    for (const [number, one] of this.numbers)
+      if (one === Infinity) this.numbers.set(number, nowMs + 1000);
+  }
+}
+
+export function startOf(spec: JsonObject | undefined): number {
+  const ordinals: JsonValue | undefined = spec?.["ordinals"];
+  const start = isJsonObject(ordinals) ? (ordinals["start"] as JsonValue | undefined) : undefined;
+  return typeof start === "number" ? start : 0;
+}
+
+/** One on each of its nodes, of a DaemonSet. */
+export class NodesCopy extends Copy {
+  readonly #nodes: number;
+  #readyAtMs: number[] = [];
+
+  constructor(random: SeededRandom) {
+    super(random);
+    this.#nodes = 1 + random.integer(3);
+  }
+
+  step(nowMs: number, isBroken: boolean): void {
+    const wanted = this.told === undefined ? 0 : this.#nodes;
+    if (this.#readyAtMs.length > wanted) this.#readyAtMs.length = wanted;
+    else if (this.#readyAtMs.length < wanted) this.#readyAtMs.push(this.startedMs(nowMs, isBroken));
+  }
+
+  get running(): number {
+    return this.#readyAtMs.length;
+  }
+
+  ready(nowMs: number): number {
+    return this.#readyAtMs.filter((one) => one <= nowMs).length;
+  }
+
+  status(nowMs: number): JsonObject {
+    const ready = this.ready(nowMs);
+    return {
+      observedGeneration: this.generation,
+      currentNumberScheduled: this.running,
+      desiredNumberScheduled: this.#nodes,
+      numberMisscheduled: 0,
+      numberReady: ready,
+      numberAvailable: ready,
+    };
+  }
+
+  burn(): void {
+    this.#readyAtMs = [];
+  }
+
+  mend(nowMs: number): void {
+    this.#readyAtMs = this.#readyAtMs.map((one) => (one === Infinity ? nowMs + 1000 : one));
+  }
+}
+
+/** Work that comes to an end: of a Job. */
+export class WorkCopy extends Copy {
+  #endsAtMs: number[] = [];
+  succeeded = 0;
+
+  step(nowMs: number, isBroken: boolean): void {
+    if (this.told === undefined) {
+      this.#endsAtMs = [];
+      return;
+    }
+    const ended = this.#endsAtMs.filter((one) => one <= nowMs);
+    this.succeeded += ended.length;
+    this.#endsAtMs = this.#endsAtMs.filter((one) => one > nowMs);
+    const left = this.count("completions", 1) - this.succeeded;
+    const workers = Math.min(left, this.count("parallelism", 1));
+    if (this.#endsAtMs.length > workers) this.#endsAtMs.length = Math.max(0, workers);
+    while (this.#endsAtMs.length < workers)
+      this.#endsAtMs.push(this.startedMs(nowMs, isBroken) + this.random.integer(20_000));
+  }
+
+  get isComplete(): boolean {
+    return this.told !== undefined && this.succeeded >= this.count("completions", 1);
+  }
+
+  get running(): number {
+    return this.#endsAtMs.length;
+  }
+
+  ready(): number {
+    return this.running;
+  }
+
+  status(nowMs: number): JsonObject {
+    const { succeeded, running: active } = this;
+    const lastTransitionTime = new Date(nowMs).toISOString();
+    const complete = [{ type: "Complete", status: "True", lastTransitionTime }];
+    return { active, succeeded, ...(this.isComplete ? { conditions: complete } : {}) };
+  }
+
+  burn(): void {
+    this.#endsAtMs = [];
+  }
+
+  mend(nowMs: number): void {
+    this.#endsAtMs = this.#endsAtMs.map((one) => (one === Infinity ? nowMs + 1000 : one));
+  }
+}
+
+/** Keeps a schedule: now and then something runs for a while. */
+export class ScheduleCopy extends Copy {
+  #endsAtMs: number | undefined;
+  /** How often something was started. */
+  starts = 0;
+  mayStart = true;
+
+  step(nowMs: number): void {
+    if (this.#endsAtMs !== undefined && this.#endsAtMs <= nowMs) this.#endsAtMs = undefined;
+    // What runs ends though the schedule is gone.
+    if (!this.mayStart || !this.keeps || this.#endsAtMs !== undefined) return;
+    if (!this.random.chance(0.1)) return;
+    this.#endsAtMs = nowMs + 1000 + this.random.integer(10_000);
+    this.starts++;
+  }
+
+  get keeps(): boolean {
+    return this.told !== undefined && this.told.spec["suspend"] !== true;
+  }
+
+  get running(): number {
+    return this.#endsAtMs === undefined ? 0 : 1;
+  }
+
+  ready(): number {
+    return this.keeps ? 1 : 0;
+  }
+
+  status(): JsonObject {
+    return this.running === 0 ? {} : { active: [{ kind: "Job", name: `run-${this.starts}` }] };
+  }
+
+  burn(): void {
+    this.#endsAtMs = undefined;
+  }
+
+  mend(): void {}
+}
+
+/** A bare Pod that is to run for ever. */
+export class PodCopy extends Copy {
+  #readyAtMs: number | undefined;
+
+  step(nowMs: number, isBroken: boolean): void {
+    if (this.told === undefined) this.#readyAtMs = undefined;
+    else this.#readyAtMs ??= this.startedMs(nowMs, isBroken);
+  }
+
+  get running(): number {
+    return this.#readyAtMs === undefined ? 0 : 1;
+  }
+
+  ready(nowMs: number): number {
+    return (this.#readyAtMs ?? Infinity) <= nowMs ? 1 : 0;
+  }
+
+  status(nowMs: number): JsonObject {
+    const status = this.ready(nowMs) === 1 ? "True" : "False";
+    return { phase: "Running", conditions: [{ type: "Ready", status }] };
+  }
+
+  burn(): void {
+    this.#readyAtMs = undefined;
+  }
+
+  mend(nowMs: number): void {
+    if (this.#readyAtMs === Infinity) this.#readyAtMs = nowMs + 1000;
+  }
+}

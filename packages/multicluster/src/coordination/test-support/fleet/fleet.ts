@@ -1,0 +1,369 @@
+/**
+ * A fleet without servers: clusters that several tenants share, workloads of every kind, and around them whoever coordinates, drains, syncs and moves claims; each looks
+ * late, from an older state at times, and may be stopped between any two of its writes. Everything is drawn from one seed.
+ */
+import { SeededRandom } from "@kcp-ts/testkit";
+import {
+  canBeFenced,
+  type DrainSpec,
+  type DrainStatus,
+  evictAnnotation,
+} from "../../../api/index.ts";
+import { drainStep, type Occupant, wholeBlock } from "../../../drain/index.ts";
+import type { Decision } from "../../decide.ts";
+import { decideWithOverrides } from "../../overrides.ts";
+import { placementHistoryAnnotation } from "../../placement-history.ts";
+import { atMostOneAnnotation } from "../../rollout.ts";
+import { type Judgement, judge, type Patience, type Target } from "../../standing.ts";
+import type { Workload } from "../../workload.ts";
+import { moveClaims } from "./claims.ts";
+import { type Copy, NumberedCopy, ScheduleCopy, startOf } from "./copies.ts";
+import { fleetKinds } from "./fleet-kinds.ts";
+import { afterStep, beforeCreation, checkedCut } from "./laws.ts";
+import { clusterOf, type Seen, Whole } from "./whole.ts";
+
+export const patience: Patience = { graceMs: 30_000, settleMs: 5000 };
+export const tickMs = 500;
+const leaseMs = 20_000;
+/** The margin, and Pods that end. */
+const lateMsMax = 44_000;
+const leavingMsMax = 120_000;
+
+type Mutable<Type> = { -readonly [Key in keyof Type]: Type[Key] };
+
+export class Machine {
+  readonly copies = new Map<string, Copy>();
+  isUp = true;
+  isBroken = false;
+  leaseUntilMs = Number.NEGATIVE_INFINITY;
+  stopsAtMs = Number.POSITIVE_INFINITY;
+}
+
+export interface FleetTarget extends Mutable<Target> {
+  drainSpec: DrainSpec | undefined;
+  drainStatus: DrainStatus | undefined;
+  leavingSinceMs: number | undefined;
+}
+
+export class Fleet {
+  readonly random: SeededRandom;
+  readonly history: string[] = [];
+  readonly clusters = new Map<string, Machine>();
+  readonly targets = new Map<string, FleetTarget>();
+  readonly wholes: Whole[] = [];
+  nowMs = Date.UTC(2026, 0, 1);
+  /** Nothing happens any more: no schedule is due. */
+  isAtRest = false;
+  #targetsText = { atMs: 0, text: "" };
+  readonly #looks = new Map<Whole, Seen>();
+  readonly #settled = new Map<Whole, { readonly state: string; readonly untilMs: number }>();
+
+  constructor(seed: number) {
+    this.random = new SeededRandom(seed);
+    const count = 2 + this.random.integer(3);
+    for (let index = 0; index < count; index++) this.#deploy(`tenant-${this.random.integer(2)}`);
+  }
+
+  note(text: string): void {
+    this.history.push(`${((this.nowMs - Date.UTC(2026, 0, 1)) / 1000).toFixed(1)}s ${text}`);
+  }
+
+  #deploy(tenant: string): void {
+    const kind = this.random.pick(fleetKinds);
+    if (this.wholes.some((one) => one.tenant === tenant && one.kind === kind)) return;
+    const isOnce = kind.law === "ending" ? this.random.seed % 4 === 0 : this.random.chance(0.25);
+    const spec = kind.spec(this.random);
+    const whole = new Whole({ tenant, kind, isOnce }, spec, (text) => this.note(text));
+    if (isOnce) whole.annotate({ [atMostOneAnnotation]: "true" });
+    this.note(`${whole.name}${isOnce ? " (at most one)" : ""}: ${JSON.stringify(spec)}`);
+    this.wholes.push(whole);
+  }
+
+  get writes(): number {
+    return this.wholes.reduce((sum, { writes }) => sum + writes, 0);
+  }
+
+  join(name: string): void {
+    this.clusters.set(name, new Machine());
+    const labels = { zone: this.random.pick(["a", "b"]) };
+    this.targets.set(name, {
+      name,
+      labels,
+      taints: [],
+      isReady: false,
+      changedAtMs: this.nowMs,
+      isUnschedulable: false,
+      evictAfterMs: undefined,
+      isDeleting: false,
+      synced: undefined,
+      drainSpec: undefined,
+      drainStatus: undefined,
+      leavingSinceMs: undefined,
+    } as unknown as FleetTarget);
+    this.note(`${name} joins in ${labels.zone}`);
+  }
+
+  judgement(name: string): Judgement {
+    return judge(this.targets.get(name), this.nowMs, patience);
+  }
+
+  tick(): void {
+    this.nowMs += tickMs;
+    for (const [name, machine] of this.clusters) {
+      this.#watchHealth(name, machine);
+      this.#keepLease(name, machine);
+      for (const whole of this.wholes) this.#sync(name, machine, whole);
+      for (const copy of machine.copies.values()) {
+        if (copy instanceof ScheduleCopy) copy.mayStart = !this.isAtRest;
+        copy.step(this.nowMs, machine.isBroken);
+      }
+      this.#leave(name, machine);
+    }
+    for (const [name, target] of this.targets)
+      if (this.random.chance(0.4)) this.#lookAtDrain(name, target);
+    for (const whole of this.wholes) {
+      if (whole.kind.hasClaims === true) moveClaims(this, whole);
+      if (this.random.chance(0.6) && this.#isNews(whole)) this.coordinate(whole);
+      afterStep(this, whole);
+    }
+  }
+
+  copyOf(whole: Whole, { metadata: { name } }: Workload, cluster: string): Copy | undefined {
+    return this.clusters.get(cluster)?.copies.get(`${whole.tenant}/${name}`);
+  }
+
+  /** By cluster. */
+  copiesOf(whole: Whole): readonly (readonly [cluster: string, copy: Copy])[] {
+    const prefix = `${whole.tenant}/${whole.kind.name}--`;
+    return [...this.clusters].flatMap(([cluster, { copies }]) =>
+      [...copies].flatMap(([id, copy]) =>
+        id.startsWith(prefix) ? [[cluster, copy] as const] : [],
+      ),
+    );
+  }
+
+  /** Whether a number runs in a cluster, or may be started there without anybody being asked. */
+  mayRun(whole: Whole, cluster: string, number: number): boolean {
+    const isTold = whole.partsIn(cluster).some((part) => {
+      const { replicas } = whole.kind.strategy.shareOf(part);
+      const start = startOf(part.spec);
+      return number >= start && number < start + replicas;
+    });
+    if (isTold) return true;
+    return this.copiesOf(whole).some(([where, copy]) => {
+      if (where !== cluster || !(copy instanceof NumberedCopy)) return false;
+      const { start, end } = copy.range;
+      return copy.numbers.has(number) || (number >= start && number < end);
+    });
+  }
+
+  #watchHealth(name: string, machine: Machine): void {
+    const target = this.targets.get(name);
+    if (target === undefined || target.isReady === machine.isUp) return;
+    if (!this.random.chance(0.3)) return;
+    target.isReady = machine.isUp;
+    target.changedAtMs = this.nowMs;
+    this.note(`${name} is ${target.isReady ? "Ready" : "not Ready"}`);
+  }
+
+  /** Heartbeats count while the API says that they are heard. */
+  #keepLease(name: string, machine: Machine): void {
+    if (machine.isUp && this.targets.get(name)?.isReady === true) {
+      machine.leaseUntilMs = this.nowMs + leaseMs;
+      machine.stopsAtMs = machine.leaseUntilMs + this.random.integer(lateMsMax);
+    } else if (this.nowMs >= machine.stopsAtMs) {
+      // Of what it knows how to stop.
+      const isStopped = ({ isOnce, kind }: Whole) => isOnce && canBeFenced(kind.strategy.parts);
+      for (const whole of this.wholes.filter(isStopped))
+        for (const [cluster, copy] of this.copiesOf(whole))
+          if (cluster === name) {
+            copy.halt();
+            copy.burn();
+          }
+    }
+  }
+
+  #sync(cluster: string, machine: Machine, whole: Whole): void {
+    if (!machine.isUp || !this.targets.has(cluster)) return;
+    // Without its lease an agent starts nothing that may run once at most.
+    const mayHear = !whole.isOnce || this.nowMs < machine.leaseUntilMs;
+    for (const part of whole.partsIn(cluster)) {
+      const id = `${whole.tenant}/${part.metadata.name}`;
+      if (mayHear && this.random.chance(0.5)) this.#bring(machine, id, whole, part);
+      const [current, copy] = [whole.parts.get(part.metadata.name), machine.copies.get(id)];
+      const isTold = current !== undefined && copy?.told !== undefined;
+      if (isTold && this.random.chance(0.5)) whole.report(current, copy.status(this.nowMs));
+    }
+  }
+
+  #bring(machine: Machine, id: string, whole: Whole, part: Workload): void {
+    const copy = machine.copies.get(id);
+    if (part.metadata.deletionTimestamp !== undefined) {
+      copy?.halt();
+      if (copy !== undefined && copy.running > 0) return;
+      machine.copies.delete(id);
+      whole.parts.delete(part.metadata.name);
+      return;
+    }
+    const held = whole.hold(part);
+    const made = copy ?? whole.kind.copy(this.random.fork());
+    machine.copies.set(id, made);
+    made.receive(held);
+  }
+
+  /** A SyncTarget that is deleted goes when nothing is assigned to it, or after a while; whoever took the cluster down sees to what ran there. */
+  #leave(name: string, machine: Machine): void {
+    const target = this.targets.get(name);
+    if (target?.isDeleting !== true) return;
+    target.leavingSinceMs ??= this.nowMs;
+    const isEmpty = this.wholes.every((whole) => whole.partsIn(name).length === 0);
+    if (!isEmpty && this.nowMs < target.leavingSinceMs + leavingMsMax) return;
+    this.targets.delete(name);
+    machine.copies.clear();
+    machine.isUp = false;
+    this.note(`${name} has left`);
+    for (const whole of this.wholes) {
+      for (const part of whole.partsIn(name)) whole.parts.delete(part.metadata.name);
+      // Their data is gone with it.
+      for (const [number, claim] of whole.claims)
+        if (claim.home === name) whole.claims.delete(number);
+    }
+  }
+
+  #lookAtDrain(name: string, target: FleetTarget): void {
+    const { drainSpec: spec } = target;
+    const occupants = this.#occupantsOf(name);
+    if (spec === undefined) {
+      target.drainStatus = undefined;
+      for (const { whole, part, isMarked } of occupants)
+        if (isMarked) whole.annotatePart(part, { [evictAnnotation]: null });
+      return;
+    }
+    const leftover = undefined;
+    const known = target.drainStatus;
+    const facts = { known, occupants, leftover, wasDrained: false, nowMs: this.nowMs };
+    const step = drainStep({ target: name, spec, ...facts });
+    target.drainStatus = step.status;
+    for (const one of step.toMark) {
+      const { whole, part } = one as FleetOccupant;
+      whole.annotatePart(part, { [evictAnnotation]: "true" });
+    }
+  }
+
+  #occupantsOf(cluster: string): readonly FleetOccupant[] {
+    return this.wholes.flatMap((whole) =>
+      whole.partsIn(cluster).map((part): FleetOccupant => {
+        const { name, annotations, deletionTimestamp } = part.metadata;
+        const isGoing = deletionTimestamp !== undefined;
+        const block = isGoing ? undefined : wholeBlock(whole.parent, cluster);
+        const { replicas } = whole.kind.strategy.shareOf(part);
+        return {
+          kind: part.kind,
+          namespace: whole.tenant,
+          name,
+          replicas,
+          isMarked: annotations?.[evictAnnotation] === "true",
+          block,
+          whole,
+          part: name,
+        };
+      }),
+    );
+  }
+
+  /** Reads now or, at times, has read a while ago; and may be stopped in the middle of its writes. */
+  coordinate(whole: Whole): void {
+    const fresh = whole.seen();
+    const known = this.#looks.get(whole);
+    const seen = known !== undefined && this.random.chance(0.2) ? known : fresh;
+    this.#looks.set(whole, fresh);
+    const decision = this.#decide(whole, seen);
+    const state = this.#state(whole);
+    const mishap = this.random.chance(0.1) ? this.random.integer(4) : Number.POSITIVE_INFINITY;
+    const before = whole.writes;
+    this.#execute(whole, decision, seen, mishap);
+    // There is one coordinator, and it reads what it wrote: only what others do can be news to it.
+    if (whole.writes > before) this.#looks.delete(whole);
+    const isDone = whole.writes === before && mishap === Number.POSITIVE_INFINITY && seen === fresh;
+    if (isDone) this.#settled.set(whole, { state, untilMs: decision.wakeAtMs ?? Infinity });
+    else this.#settled.delete(whole);
+  }
+
+  #decide(whole: Whole, { parent, parts, related }: Seen): Decision {
+    const targets = [...this.targets.values()].map((one): Target => {
+      const silentSinceMs = one.isReady ? undefined : one.changedAtMs;
+      const drain = one.drainSpec && (one.drainSpec.budget === undefined ? "all" : "inTurn");
+      return { ...one, drain, synced, lease: { durationMs: leaseMs, silentSinceMs } };
+    });
+    const { strategy } = whole.kind;
+    const facts = { takenNames: new Set<string>(), targets, patience, nowMs: this.nowMs };
+    return decideWithOverrides({ strategy, parent, parts, related, ...facts });
+  }
+
+  #isNews(whole: Whole): boolean {
+    const known = this.#settled.get(whole);
+    return known === undefined || this.nowMs >= known.untilMs || known.state !== this.#state(whole);
+  }
+
+  #state(whole: Whole): string {
+    const { parent, parts, related } = whole.seen();
+    const versions = [parent, ...parts].map(({ metadata }) => metadata.resourceVersion);
+    return JSON.stringify([versions, related]) + this.#stateOfTargets();
+  }
+
+  /** The same for all wholes at one time. */
+  #stateOfTargets(): string {
+    const atMs = this.nowMs;
+    if (this.#targetsText.atMs !== atMs)
+      this.#targetsText = { atMs, text: JSON.stringify([...this.targets.values()]) };
+    return this.#targetsText.text;
+  }
+
+  #execute(whole: Whole, decision: Decision, seen: Seen, writesMax: number): void {
+    let left = writesMax;
+    const may = () => left-- > 0;
+    const { annotations, obsolete } = decision;
+    if (annotations !== undefined || obsolete !== undefined) {
+      // With the version that was read: somebody else's write makes it fail.
+      if (whole.parent !== seen.parent || !may()) return;
+      const gone = Object.fromEntries((obsolete ?? []).map((name) => [name, null]));
+      whole.annotate({ ...annotations, ...gone });
+      whole.writes++;
+      return;
+    }
+    for (const part of decision.creations) {
+      if (!may()) return;
+      beforeCreation(this, whole, part as Workload);
+      if (!whole.create(part)) return;
+    }
+    for (const part of decision.updates) {
+      if (!whole.isCurrent(part) || !may()) return;
+      checkedCut(this, whole, part, seen, () => whole.update(part));
+    }
+    for (const part of decision.cuts) {
+      if (!whole.isCurrent(part) || !may()) return;
+      checkedCut(this, whole, part, seen, () => whole.update(part));
+    }
+    for (const part of decision.removals) {
+      if (!whole.isCurrent(part) || !may()) return;
+      checkedCut(this, whole, part, seen, () => whole.remove(part, this.nowMs));
+    }
+    const { placementHistory } = decision;
+    if (placementHistory !== undefined && whole.parent === seen.parent && may()) {
+      whole.annotate({ [placementHistoryAnnotation]: placementHistory });
+      whole.writes++;
+      return;
+    }
+    const isSaid = JSON.stringify(decision.status) === JSON.stringify(whole.parent.status);
+    if (!isSaid && whole.parent === seen.parent && may()) whole.say(decision.status);
+  }
+}
+
+interface FleetOccupant extends Occupant {
+  readonly whole: Whole;
+  readonly part: string;
+}
+
+const synced = [...fleetKinds.map(({ strategy }) => strategy.name), "persistentvolumeclaims"];
+
+export { clusterOf };

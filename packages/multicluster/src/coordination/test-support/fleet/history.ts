@@ -1,0 +1,277 @@
+/** One history of a fleet: what happens to it, and what must be when nothing happens any more. */
+import assert from "node:assert/strict";
+import { softFinalizersAnnotation } from "../../../api/index.ts";
+import { selectorAnnotation } from "../../placement.ts";
+import {
+  maxSurgeAnnotation,
+  maxUnavailableAnnotation,
+  pausedAnnotation,
+  progressDeadlineAnnotation,
+} from "../../rollout.ts";
+import { conditionsOf } from "../../workload.ts";
+import { NumberedCopy, ScheduleCopy } from "./copies.ts";
+import { Fleet, tickMs } from "./fleet.ts";
+import { isSelected, reliablyReady } from "./laws.ts";
+import type { Whole } from "./whole.ts";
+
+/** Fails with its seed and its history. */
+export function playHistory(seed: number): void {
+  new History(seed).play();
+}
+
+type Happening = (history: History, name: string) => void;
+
+/** Longer than a deadline, a grace, a lease with what is added, and a move in steps of one. */
+const restMs = 900_000;
+/** Longer than any single wait. */
+const quietMs = 120_000;
+
+class History {
+  readonly fleet: Fleet;
+  readonly names: readonly [string, ...string[]];
+  readonly #flapping = new Map<string, number>();
+  #events = 0;
+
+  constructor(seed: number) {
+    this.fleet = new Fleet(seed);
+    const count = 2 + this.fleet.random.integer(11);
+    const [first = "c1", ...others] = Array.from({ length: count }, (_, index) => `c${index + 1}`);
+    this.names = [first, ...others];
+  }
+
+  get random() {
+    return this.fleet.random;
+  }
+
+  get whole(): Whole {
+    const [first, ...others] = this.fleet.wholes;
+    assert.ok(first !== undefined);
+    return this.random.pick([first, ...others]);
+  }
+
+  play(): void {
+    const { fleet, random } = this;
+    try {
+      for (const name of this.names) if (random.chance(0.6)) fleet.join(name);
+      const ticks = 100 + random.integer(300);
+      for (let tick = 0; tick < ticks; tick++) {
+        if (random.chance(0.08)) this.#happen();
+        this.#tick();
+      }
+      this.#rest();
+    } catch (error) {
+      const message = error instanceof Error ? error.message : String(error);
+      const text = [`seed ${random.seed}: ${message}`, ...fleet.history.slice(-80)].join("\n  ");
+      throw new Error(text, { cause: error });
+    }
+  }
+
+  flap(name: string): void {
+    const machine = this.fleet.clusters.get(name);
+    if (machine === undefined) return;
+    machine.isUp = false;
+    this.#flapping.set(name, this.fleet.nowMs + this.random.integer(40_000));
+  }
+
+  #happen(): void {
+    this.#events++;
+    const name = this.random.pick(this.names);
+    const isThere = this.fleet.targets.has(name);
+    const all = isThere ? [...toWholes, ...toClusters] : [...toWholes, joining];
+    const [first, ...others] = all;
+    if (first !== undefined) this.random.pick([first, ...others])(this, name);
+  }
+
+  #tick(): void {
+    const { fleet } = this;
+    for (const [name, untilMs] of this.#flapping) {
+      if (fleet.nowMs < untilMs) continue;
+      this.#flapping.delete(name);
+      const machine = fleet.clusters.get(name);
+      if (machine !== undefined && fleet.targets.has(name)) machine.isUp = true;
+      fleet.note(`${name} is back`);
+    }
+    fleet.tick();
+  }
+
+  #rest(): void {
+    const { fleet } = this;
+    fleet.note("nothing happens any more");
+    fleet.isAtRest = true;
+    for (const whole of fleet.wholes) {
+      whole.annotate({ [pausedAnnotation]: null });
+      for (const claim of whole.claims.values()) claim.isRefused = false;
+      for (const name of this.names)
+        for (const { metadata } of whole.partsIn(name))
+          whole.annotatePart(metadata.name, { [softFinalizersAnnotation(name)]: null });
+    }
+    for (const [name, machine] of fleet.clusters) {
+      machine.isUp = fleet.targets.has(name);
+      machine.isBroken = false;
+      for (const copy of machine.copies.values()) copy.mend(fleet.nowMs);
+    }
+    let [written, writtenAtMs] = [fleet.writes, fleet.nowMs];
+    for (let elapsed = 0; elapsed < restMs; elapsed += tickMs) {
+      this.#tick();
+      if (fleet.writes !== written) [written, writtenAtMs] = [fleet.writes, fleet.nowMs];
+      if (fleet.nowMs - writtenAtMs > quietMs) break;
+    }
+    const before = fleet.writes;
+    for (const whole of fleet.wholes) for (let look = 0; look < 5; look++) fleet.coordinate(whole);
+    assert.equal(fleet.writes, before, "writes go on");
+    const limit = (50 + this.#events * 60) * fleet.wholes.length;
+    assert.ok(before <= limit, `${before} writes for ${this.#events} events`);
+    for (const whole of fleet.wholes) this.#checkAtRest(whole);
+    this.#checkDrains();
+  }
+
+  #checkAtRest(whole: Whole): void {
+    const { fleet } = this;
+    const open = [...fleet.targets.values()].filter(
+      ({ name, labels }) =>
+        fleet.judgement(name).standing === "accepting" &&
+        fleet.targets.get(name)?.drainSpec === undefined &&
+        isSelected(whole, labels),
+    );
+    if (open.length === 0 || isHelpless(whole)) return;
+    const { law } = whole.kind;
+    const asked = whole.asked();
+    const copies = fleet.copiesOf(whole);
+    if (law === "divided")
+      assert.equal(reliablyReady(fleet, whole), asked, `${whole.name} at rest`);
+    else if (law === "numbered") {
+      const numbers = copies.flatMap(([, copy]) =>
+        copy instanceof NumberedCopy ? [...copy.numbers.keys()] : [],
+      );
+      const wanted = Array.from({ length: asked }, (_, index) => index);
+      assert.deepEqual(
+        numbers.sort((a, b) => a - b),
+        wanted,
+        `${whole.name} at rest`,
+      );
+    } else if (law === "everywhere") {
+      for (const { name } of open)
+        assert.equal(whole.partsIn(name).length, 1, `${whole.name} is in ${name} at rest`);
+    } else if (law === "single") {
+      const keepers = copies.filter(([, copy]) => copy instanceof ScheduleCopy && copy.keeps);
+      assert.equal(keepers.length, 1, `${whole.name} is kept by one at rest`);
+    } else {
+      const isComplete = conditionsOf(whole.parent).some(({ type }) => type === "Complete");
+      assert.ok(isComplete, `${whole.name} is complete at rest`);
+    }
+  }
+
+  /** A cluster that is drained is empty, if all that was there may be elsewhere. */
+  #checkDrains(): void {
+    const { fleet } = this;
+    for (const [name, { drainSpec, drainStatus }] of fleet.targets) {
+      if (drainSpec === undefined) continue;
+      const left = fleet.wholes.filter((whole) => {
+        const isElsewhere = [...fleet.targets.values()].some(
+          (other) =>
+            fleet.judgement(other.name).standing === "accepting" &&
+            other.drainSpec === undefined &&
+            isSelected(whole, other.labels),
+        );
+        return isElsewhere && !isHelpless(whole) && whole.partsIn(name).length > 0;
+      });
+      const what = left.map((whole) => whole.name).join(", ");
+      assert.equal(what, "", `in ${name}, which is drained: ${JSON.stringify(drainStatus)}`);
+    }
+  }
+}
+
+/** It says that somebody has to do something: a cluster has one range of numbers, and what was given up waits for its author. */
+function isHelpless({ parent }: Whole): boolean {
+  const placed = conditionsOf(parent).find(({ type }) => type === "Placed");
+  return placed?.reason === "OutOfRange" || placed?.reason === "RolledBack";
+}
+
+const joining: Happening = ({ fleet }, name) => fleet.join(name);
+
+const toWholes: readonly Happening[] = [
+  ({ whole, random }) => whole.edit(whole.kind.edited(whole.parent.spec, random)),
+  ({ whole, random }) => whole.edit(whole.kind.edited(whole.parent.spec, random)),
+  said(selectorAnnotation, ({ random }) => `zone in (${random.pick(["a", "b", "a,b"])})`),
+  said(maxSurgeAnnotation, ({ random }) => random.pick(["0", "1", "25%"])),
+  said(maxUnavailableAnnotation, ({ random }) => random.pick(["0", "1", "30%"])),
+  said(pausedAnnotation, ({ random }) => random.pick(["true", "false"])),
+  said(progressDeadlineAnnotation, ({ random }) => random.pick(["5", "30"])),
+  ({ whole, random, fleet }) => {
+    for (const claim of whole.claims.values()) {
+      claim.isRefused = random.chance(0.4);
+      if (claim.isRefused) fleet.note(`claim ${claim.number} of ${whole.name} may not go`);
+    }
+  },
+];
+
+function said(annotation: string, draw: (history: History) => string): Happening {
+  return (history) => {
+    const { whole, random, fleet } = history;
+    const value = random.chance(0.3) ? null : draw(history);
+    fleet.note(`${whole.name} ${annotation}: ${value ?? "none"}`);
+    whole.annotate({ [annotation]: value });
+  };
+}
+
+const toClusters: readonly Happening[] = [
+  (history, name) => {
+    history.fleet.note(`${name} flaps`);
+    history.flap(name);
+  },
+  ({ fleet }, name) => {
+    const machine = fleet.clusters.get(name);
+    if (machine === undefined) return;
+    machine.isUp = !machine.isUp;
+    fleet.note(`${name} ${machine.isUp ? "is back" : "is cut off"}`);
+  },
+  ({ fleet }, name) => {
+    const machine = fleet.clusters.get(name);
+    if (machine === undefined) return;
+    machine.isUp = false;
+    for (const copy of machine.copies.values()) copy.burn();
+    fleet.note(`${name} burns`);
+  },
+  ({ fleet }, name) => {
+    const machine = fleet.clusters.get(name);
+    if (machine === undefined) return;
+    machine.isBroken = !machine.isBroken;
+    if (!machine.isBroken) for (const copy of machine.copies.values()) copy.mend(fleet.nowMs);
+    fleet.note(`${name} ${machine.isBroken ? "starts nothing any more" : "is mended"}`);
+  },
+  ({ fleet }, name) => {
+    const target = fleet.targets.get(name);
+    if (target === undefined) return;
+    target.isUnschedulable = !target.isUnschedulable;
+    fleet.note(`${name} ${target.isUnschedulable ? "is cordoned" : "is open again"}`);
+  },
+  ({ fleet, random }, name) => {
+    const target = fleet.targets.get(name);
+    if (target === undefined) return;
+    const budget = { workloads: 1 + random.integer(2) };
+    const spec = random.chance(0.5) ? {} : { budget };
+    target.drainSpec = target.drainSpec === undefined ? spec : undefined;
+    const how = target.drainSpec === undefined ? "no longer drained" : "drained";
+    fleet.note(`${name} is ${how} ${JSON.stringify(target.drainSpec ?? {})}`);
+  },
+  ({ fleet, random }, name) => {
+    const target = fleet.targets.get(name);
+    if (target === undefined) return;
+    target.evictAfterMs =
+      target.evictAfterMs === undefined ? fleet.nowMs + random.integer(10_000) : undefined;
+    fleet.note(`${name} ${target.evictAfterMs === undefined ? "may stay" : "is to be emptied"}`);
+  },
+  ({ fleet }, name) => {
+    const target = fleet.targets.get(name);
+    if (target === undefined) return;
+    target.isDeleting = true;
+    fleet.note(`${name} leaves`);
+  },
+  ({ fleet, whole, random }, name) => {
+    for (const { metadata } of whole.partsIn(name)) {
+      const holder = random.chance(0.5) ? "traffic" : null;
+      fleet.note(`${metadata.name} is ${holder === null ? "let go" : "held"}`);
+      whole.annotatePart(metadata.name, { [softFinalizersAnnotation(name)]: holder });
+    }
+  },
+];

@@ -1,0 +1,106 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import type { JsonObject } from "@kcp-ts/machinery/json";
+import type { ServiceImport } from "../api/index.ts";
+import type { WantedImport } from "./decide-service.ts";
+import {
+  adjustedDerived,
+  asksForDerived,
+  derivedName,
+  isDerivedOf,
+  newDerived,
+} from "./derived-service.ts";
+import type { Service } from "./objects.ts";
+
+const owner: ServiceImport = {
+  apiVersion: "multicluster.x-k8s.io/v1alpha1",
+  kind: "ServiceImport",
+  metadata: { name: "web", namespace: "default", uid: "import" },
+  spec: { type: "ClusterSetIP", ports: [] },
+};
+
+function wanted(spec: Partial<WantedImport["spec"]> = {}, ...consumers: string[]): WantedImport {
+  return {
+    spec: {
+      type: "ClusterSetIP",
+      ports: [{ name: "http", protocol: "TCP", port: 80 }],
+      sessionAffinity: "None",
+      ...spec,
+    },
+    since: {},
+    clusters: [],
+    consumers: new Set(consumers),
+    slices: [],
+    derived: "web-clusterset",
+  };
+}
+
+const stored = (spec: Partial<WantedImport["spec"]> = {}, ...consumers: string[]) =>
+  ({
+    apiVersion: "v1",
+    kind: "Service",
+    ...newDerived(owner, wanted(spec, ...consumers)),
+  }) as Service;
+
+describe("the Service of an import", () => {
+  it("is asked for by an annotation that says true", () => {
+    const asks = (annotations: Record<string, string>) =>
+      asksForDerived({ metadata: { name: "web", annotations } });
+    assert.equal(asks({ "workloads.kcp.io/clusterset": "true" }), true);
+    for (const no of [{}, { "workloads.kcp.io/clusterset": "false" }])
+      assert.equal(asks(no), false);
+  });
+
+  it("has a name that DNS takes, and that no other Service's import has", () => {
+    assert.equal(derivedName("web"), "web-clusterset");
+    const long = ["a".repeat(63), `${"a".repeat(62)}b`].map(derivedName);
+    assert.equal(new Set(long).size, 2);
+    for (const name of long) assert.match(name, /^[a-z]([-a-z0-9]{0,61}[a-z0-9])?$/);
+  });
+
+  it("has no selector and no Pods of one cluster: only ports, and how sessions are kept", () => {
+    const { metadata, spec } = stored({ sessionAffinity: "ClientIP" }, "east", "west");
+    assert.deepEqual(spec, {
+      ports: [{ name: "http", protocol: "TCP", port: 80 }],
+      sessionAffinity: "ClientIP",
+    });
+    assert.deepEqual(metadata.labels, {
+      "multicluster.kubernetes.io/service-name": "web",
+      "state.workload.kcp.io/east": "Sync",
+      "state.workload.kcp.io/west": "Sync",
+    });
+    assert.ok(isDerivedOf(stored(), owner));
+    assert.ok(!isDerivedOf({ ...stored(), metadata: { name: "web-clusterset" } }, owner));
+  });
+
+  it("of a headless one is headless: its name is the addresses of all", () => {
+    assert.equal(stored({ type: "Headless" }).spec?.["clusterIP"], "None");
+    assert.equal(stored().spec?.["clusterIP"], undefined);
+  });
+
+  it("follows its import, keeps what others add to it, and is left alone when it is right", () => {
+    const present = stored({}, "east");
+    const lived: Service = {
+      ...present,
+      metadata: { ...present.metadata, labels: { ...present.metadata.labels, team: "a" } } as never,
+      spec: { ...(present.spec as JsonObject), clusterIP: "10.96.0.7", type: "ClusterIP" },
+    };
+    assert.equal(adjustedDerived(lived, owner, wanted({}, "east")), lived);
+    const moved = adjustedDerived(
+      lived,
+      owner,
+      wanted({ sessionAffinity: "ClientIP", ports: [{ port: 81, protocol: "TCP" }] }, "west"),
+    );
+    assert.deepEqual(moved.metadata.labels, {
+      "multicluster.kubernetes.io/service-name": "web",
+      "state.workload.kcp.io/west": "Sync",
+      team: "a",
+    });
+    assert.deepEqual(moved.spec, {
+      clusterIP: "10.96.0.7",
+      type: "ClusterIP",
+      ports: [{ port: 81, protocol: "TCP" }],
+      sessionAffinity: "ClientIP",
+    });
+  });
+});

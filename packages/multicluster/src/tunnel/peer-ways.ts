@@ -1,0 +1,146 @@
+/**
+ * Ways through other servers of the same control plane: a cluster is connected to one of them (Push) or its agent has dialled one of them (Pull), and a request
+ * comes to any. Both ends are servers on the same store, so whoever asks has been judged before; what is asked is read as strictly as from anybody.
+ *
+ * A session is a connection of its own between the two: they are few, and end with the session.
+ */
+import type { Duplex } from "node:stream";
+import type { Clock } from "@kcp-ts/machinery/base";
+import { statusError } from "@kcp-ts/machinery/status";
+import { type Client, headerText, isUpgraded, startDeadline } from "@kcp-ts/sdk";
+import { clientHandshake } from "@kcp-ts/sdk/websocket";
+import type { TargetIdentity } from "../syncer/index.ts";
+import { Multiplexer } from "./multiplexer.ts";
+import { muxProtocol } from "./mux-frames.ts";
+import type { PodAnswer, PodWay } from "./pod-door.ts";
+import { serveStream } from "./run-tunnel.ts";
+import { throughTunnel } from "./tunnels.ts";
+
+export interface Peer {
+  /** For those who look for the reason why there is no way. */
+  readonly name: string;
+  /** The server itself, not a logical cluster of it. */
+  readonly client: Client;
+  /** Where it takes sessions; the target goes with it as a query. */
+  readonly path: string;
+}
+
+export interface PeerWaysOptions {
+  /** Those that are there now, without this server. */
+  readonly peers: (signal: AbortSignal) => Promise<readonly Peer[]>;
+  /** What is said where no other is known, though there may be some. */
+  readonly hint?: string | undefined;
+  readonly clock: Clock;
+}
+
+/** For a server to say whether it has a way. */
+export const peerAnswerMs = 5000;
+
+export class PeerWays {
+  readonly #options: PeerWaysOptions;
+
+  constructor(options: PeerWaysOptions) {
+    this.#options = options;
+  }
+
+  /** `sorry`: what is said when no server has a way either, with what they said. */
+  wayTo(target: TargetIdentity, sorry: (asked: string) => Error): PodWay {
+    return {
+      open: async (request, signal): Promise<PodAnswer> => {
+        const { connection, asked } = await this.#dialled(target, signal);
+        if (connection === undefined) throw sorry(asked);
+        const { clock } = this.#options;
+        const session = new Multiplexer({ connection, role: "client", clock, onClose: () => {} });
+        try {
+          const answer = await throughTunnel(session, target, request, signal);
+          const stream = "connection" in answer ? answer.connection : (answer.body as Duplex);
+          stream.once("close", () => session.close());
+          return answer;
+        } catch (error) {
+          session.close();
+          throw error;
+        }
+      },
+    };
+  }
+
+  async #dialled(
+    target: TargetIdentity,
+    signal: AbortSignal,
+  ): Promise<{ readonly connection: Duplex | undefined; readonly asked: string }> {
+    const said: string[] = [];
+    for (const peer of await this.#options.peers(signal)) {
+      const deadline = startDeadline({
+        clock: this.#options.clock,
+        timeoutMs: peerAnswerMs,
+        signal,
+        what: `asking the server ${peer.name}`,
+      });
+      try {
+        const connection = await dial(peer, target, deadline.signal);
+        if (connection !== undefined) return { connection, asked: "" };
+        said.push(`${peer.name} has no way either`);
+      } catch (error) {
+        signal.throwIfAborted();
+        said.push(`${peer.name} cannot be asked (${(error as Error).message})`);
+      } finally {
+        deadline.cancel();
+      }
+    }
+    const asked = said.length === 0 ? (this.#options.hint ?? "") : said.join(", ");
+    return { connection: undefined, asked };
+  }
+}
+
+/** Undefined when that server has no way. */
+async function dial(
+  { client, path, name }: Peer,
+  target: TargetIdentity,
+  signal: AbortSignal,
+): Promise<Duplex | undefined> {
+  const { headers, accept } = clientHandshake([muxProtocol]);
+  const query = new URLSearchParams({ ...target });
+  const response = await client.upgrade({
+    method: "GET",
+    path: `${path}?${query}`,
+    headers,
+    signal,
+    retriesMax: 0,
+  });
+  if (!isUpgraded(response)) {
+    const text = await response.body.text();
+    if (response.status === noWayStatus) return undefined;
+    throw new Error(`it answers ${response.status}: ${text.slice(0, saidCharactersMax)}`);
+  }
+  const connection = response.connection as Duplex;
+  if (headerText(response.headers, "sec-websocket-accept") === accept) return connection;
+  connection.destroy();
+  throw new Error(`${name} does not speak WebSocket`);
+}
+
+const saidCharactersMax = 200;
+/** Nobody's mistake, and nothing that is worth another try there. */
+const noWayStatus = 404;
+
+export function noWayHere({ name }: Pick<TargetIdentity, "name">): Error {
+  return statusError.notFound({ group: "workload.kcp.io", resource: "synctargets" }, name);
+}
+
+/** The other end: what comes through the connection is asked by `way`. */
+export function servePeer(options: {
+  readonly connection: Duplex;
+  readonly way: PodWay;
+  readonly clock: Clock;
+  readonly onError: (error: unknown) => void;
+}): void {
+  const { connection, way, clock, onError } = options;
+  const session: Multiplexer = new Multiplexer({
+    connection,
+    role: "server",
+    clock,
+    onOpen: (stream, head) => {
+      serveStream(session, stream, head, way).catch(onError);
+    },
+    onClose: () => {},
+  });
+}

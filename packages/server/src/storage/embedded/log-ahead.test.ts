@@ -1,0 +1,123 @@
+/**
+ * Goal: zeros ahead of LevelDB's log never take the place of what it writes.
+ * Method: the directory is copied while the store is open, which is what a killed process leaves behind, and the copy is opened.
+ */
+import assert from "node:assert/strict";
+import { cp, readdir, readFile, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, it } from "node:test";
+import { SeededRandom } from "@kcp-ts/testkit";
+import type { Engine, EngineOperation } from "./engine.ts";
+import { LevelHome } from "./level-engine.ts";
+import { readLevelLog } from "./level-log.ts";
+import { LogAhead } from "./log-ahead.ts";
+import { temporaryDirectory } from "./temporary-store.ts";
+
+/** What a process that is killed now would leave behind, opened. */
+async function afterKill(directory: string, look: (engine: Engine) => Promise<void>) {
+  const copy = await temporaryDirectory();
+  await cp(directory, copy, { recursive: true });
+  const engine = await new LevelHome(copy).open();
+  try {
+    await look(engine);
+  } finally {
+    await engine.close();
+    await rm(copy, { recursive: true });
+  }
+}
+
+async function withStore(body: (engine: Engine, directory: string) => Promise<void>) {
+  const directory = await temporaryDirectory();
+  const engine = await new LevelHome(directory).open();
+  try {
+    await body(engine, directory);
+  } finally {
+    await engine.close();
+    await rm(directory, { recursive: true });
+  }
+}
+
+async function newestLog(directory: string): Promise<Buffer> {
+  const logs = (await readdir(directory)).filter((name) => name.endsWith(".log")).sort();
+  return readFile(join(directory, logs.at(-1) as string));
+}
+
+function endsInZeros(log: Buffer): boolean {
+  return log.length > 100 && log.subarray(-100).every((byte) => byte === 0);
+}
+
+const put = (key: string, value: Buffer): EngineOperation => ({ type: "put", key, value });
+
+describe("zeros ahead of the log", () => {
+  it("are there after the first write, and the log is read as if they were not", async () => {
+    await withStore(async (engine, directory) => {
+      await engine.write([put("a", Buffer.from("1"))]);
+      const log = await newestLog(directory);
+      assert.ok(endsInZeros(log));
+      const { records, damagedAt } = readLevelLog(log, "records");
+      assert.deepEqual([records.length, damagedAt], [1, undefined]);
+      await afterKill(directory, async (left) => {
+        assert.equal(String(await left.get("a")), "1");
+      });
+    });
+  });
+
+  it("do not make the log grow with every write", async () => {
+    await withStore(async (engine, directory) => {
+      await engine.write([put("a", Buffer.alloc(1000, 1))]);
+      const { length } = await newestLog(directory);
+      for (let i = 0; i < 50; i++) await engine.write([put(`b${i}`, Buffer.alloc(1000, 2))]);
+      assert.equal((await newestLog(directory)).length, length);
+    });
+  });
+
+  it("are put into the next log, too", async () => {
+    await withStore(async (engine, directory) => {
+      const first = (await readdir(directory)).filter((name) => name.endsWith(".log"));
+      const value = Buffer.alloc(100 << 10, 1);
+      const isNext = async () => {
+        const logs = (await readdir(directory)).filter((name) => name.endsWith(".log"));
+        return !logs.includes(first[0] as string) && endsInZeros(await newestLog(directory));
+      };
+      let writes = 0;
+      while (!(await isNext())) {
+        assert.ok(writes < 1000, "a hundred megabytes, and no log but the first has zeros");
+        await engine.write([put(`k${writes++}`, value)]);
+      }
+    });
+  });
+
+  it("take the place of nothing, whatever is written beside what", async () => {
+    const seed = Date.now() % 100_000;
+    const random = new SeededRandom(seed);
+    await withStore(async (engine, directory) => {
+      const written = new Map<string, Buffer>();
+      for (let round = 0; round < 12; round++) {
+        const writes: Promise<void>[] = [];
+        for (let i = 0; i < 12; i++) {
+          // Now and then more than the batch that is used again may hold, and more than is left ahead.
+          const bytes = Math.floor(random.next() ** 6 * 1_500_000);
+          const [name, value] = [`k${round}-${i}`, Buffer.alloc(bytes, 1 + i)];
+          written.set(name, value);
+          writes.push(engine.write([put(name, value), put("m", Buffer.from(name))]));
+        }
+        await Promise.all(writes);
+        await afterKill(directory, async (left) => {
+          for (const [name, value] of written) {
+            const found = await left.get(name);
+            assert.ok(found !== undefined && value.equals(found), `${name}, seed ${seed}`);
+          }
+          assert.equal(String(await left.get("m")), [...written.keys()].at(-1), `seed ${seed}`);
+        });
+      }
+    });
+  });
+
+  it("are done without where there is no log to put them into", async () => {
+    const directory = await temporaryDirectory();
+    await rm(directory, { recursive: true });
+    const ahead = new LogAhead(directory);
+    for (let i = 0; i < 10; i++) await ahead.prepare(100_000);
+    await ahead.close();
+  });
+});

@@ -1,0 +1,92 @@
+/**
+ * A metrics-server for a control plane that is somebody else's: what its Pods and nodes use, as the simulator has it, served to the API server that asks for
+ * it on behalf of its clients (an APIService). It asks nobody who he is: for loopback addresses.
+ */
+import type { Clock, Random } from "@kcp-ts/machinery/base";
+import { type Client, type DynamicObject, defineResource } from "@kcp-ts/sdk";
+import { ApiServer, type ServerLog } from "@kcp-ts/server";
+import { MemoryStorage } from "@kcp-ts/server/storage/memory";
+import { administrator } from "./administrator.ts";
+import { type Handle, withHeaders } from "./front/index.ts";
+import { metricsKinds } from "./metrics-services.ts";
+
+const group = "metrics.k8s.io";
+const version = "v1beta1";
+const name = "metrics-server";
+const namespace = "kube-system";
+
+const services = defineResource<DynamicObject>({
+  group: "",
+  version: "v1",
+  resource: "services",
+  kind: "Service",
+  namespaced: true,
+});
+const apiServices = defineResource<DynamicObject>({
+  group: "apiregistration.k8s.io",
+  version: "v1",
+  resource: "apiservices",
+  kind: "APIService",
+  namespaced: false,
+});
+
+export interface MetricsServerOptions {
+  readonly client: Client;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: ServerLog;
+}
+
+export class MetricsServer {
+  readonly #server: ApiServer;
+  readonly #storage = new MemoryStorage();
+  readonly #authorization: string;
+  readonly #client: Client;
+
+  constructor({ client, clock, random, log }: MetricsServerOptions) {
+    const { authorization, gates } = administrator();
+    this.#client = client;
+    this.#authorization = authorization;
+    const resources = metricsKinds(() => client, clock);
+    const storage = this.#storage;
+    this.#server = new ApiServer({ storage, clock, random, log, ...gates, resources });
+  }
+
+  start(): Promise<void> {
+    return this.#server.start();
+  }
+
+  /** What is about metrics is answered here, the rest by `next`. */
+  before(next: Handle): Handle {
+    return (request) => {
+      if (!request.target.startsWith(`/apis/${group}`)) return next(request);
+      const headers = { ...request.headers, authorization: this.#authorization };
+      return this.#server.handle(withHeaders(request, headers));
+    };
+  }
+
+  /** So that the API server asks at this port of its own machine. */
+  async register(port: number): Promise<void> {
+    const service = { name, namespace, port };
+    await this.#client.resource(services).create({
+      metadata: { name, namespace },
+      spec: { type: "ExternalName", externalName: "localhost" },
+    } as never);
+    await this.#client.resource(apiServices).create({
+      metadata: { name: `${version}.${group}` },
+      spec: {
+        ...{ group, version, service },
+        insecureSkipTLSVerify: true,
+        groupPriorityMinimum: 100,
+        versionPriority: 100,
+      },
+    } as never);
+  }
+
+  async close(): Promise<void> {
+    this.#server.beginDraining();
+    await this.#server.drain();
+    await this.#server.close();
+    await this.#storage.close();
+  }
+}
