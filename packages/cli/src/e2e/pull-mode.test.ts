@@ -176,8 +176,10 @@ describe("kubectl kcp workload", () => {
         verbs: ["get", "list", "watch", "create", "delete"],
       },
       { apiGroups: [""], resources: ["nodes"], verbs: ["get", "list"] },
-      { apiGroups: ["apps"], resources: ["deployments", "deployments/status"], verbs },
-      { apiGroups: [""], resources: ["services", "services/status"], verbs },
+      { apiGroups: ["apps"], resources: ["deployments"], verbs },
+      { apiGroups: ["apps"], resources: ["deployments/status"], verbs: ["get", "patch"] },
+      { apiGroups: [""], resources: ["services"], verbs },
+      { apiGroups: [""], resources: ["services/status"], verbs: ["get", "patch"] },
     ]);
     const { rules: own, metadata } = manifest.object("Role") as unknown as {
       rules: object[];

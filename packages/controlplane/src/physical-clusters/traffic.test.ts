@@ -165,6 +165,36 @@ describe("a Service over two clusters", () => {
     assert.deepEqual(await readyBySource(client), all);
   });
 
+  it("that is headless is imported as such, with every address and no other", async (t) => {
+    const stage = await stageWith(t, ...both);
+    const { client } = stage.plane;
+    await stage.deploy(4);
+    const members = service("members", { selector: { app: "web" }, clusterIP: "None" });
+    await client.resource(services).create({
+      ...members,
+      metadata: { ...members.metadata, annotations: { "workloads.kcp.io/clusterset": "true" } },
+    });
+    const name = "members";
+    const all = { "us-east1": 2, "us-west1": 2 };
+    for (const cluster of both) {
+      const inside = stage.physical(cluster).client;
+      await eventually(async () => {
+        assert.deepEqual(await readyBySource(inside, { name }), all);
+        const { items } = await inside.resource(serviceImports).list();
+        const found = items.find(({ metadata }) => metadata.name === name);
+        assert.equal(found?.spec.type, "Headless");
+        // By plain DNS its name is the addresses of the slices that name it.
+        const derived = (await inside.resource(services).list()).items.find(
+          ({ metadata }) => metadata.name === "members-clusterset",
+        );
+        assert.equal((derived?.["spec"] as { clusterIP?: string } | undefined)?.clusterIP, "None");
+        const labelSelector = "kubernetes.io/service-name=members-clusterset";
+        const slices = await inside.resource(endpointSlices).list({ labelSelector });
+        assert.deepEqual(countReady(slices.items), all);
+      });
+    }
+  });
+
   it("loses the endpoints of a lost cluster, and has them again when it is back", async (t) => {
     const stage = await stageWith(t, ...both);
     const { client } = stage.plane;

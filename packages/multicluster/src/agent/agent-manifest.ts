@@ -29,6 +29,8 @@ const labelCharactersMax = 63;
 
 /** What applying, following and deleting objects takes. */
 export const syncVerbs = ["get", "list", "watch", "create", "patch", "delete"] as const;
+/** A status that is known upstream is applied where the object is. */
+const statusVerbs = ["get", "patch"] as const;
 /** Objects are synced into namespaces that are made for them. */
 export const namespaceVerbs = ["get", "list", "watch", "create", "delete"] as const;
 /** In the agent's container, of the Secret. */
@@ -69,24 +71,25 @@ function ownSecret(id: string): JsonObject {
 }
 
 function rulesFor(names: readonly string[]): JsonObject[] {
-  const byGroup = new Map<string, string[]>();
+  const byGroup = new Map<string, { resources: Set<string>; statuses: Set<string> }>();
   for (const name of names) {
     const { group, resource } = parseName(name);
-    const resources = byGroup.get(group) ?? [];
-    byGroup.set(group, resources);
-    const isPlain = resource === "*" || isSyncedNative(name);
-    resources.push(...(isPlain ? [resource] : [resource, `${resource}/status`]));
+    const known = byGroup.get(group) ?? { resources: new Set(), statuses: new Set() };
+    byGroup.set(group, known);
+    known.resources.add(resource);
+    if (resource !== "*" && !isSyncedNative(name)) known.statuses.add(`${resource}/status`);
   }
   return [
     { apiGroups: [""], resources: ["namespaces"], verbs: [...namespaceVerbs] },
     // What the cluster has is summed up.
     { apiGroups: [""], resources: ["nodes"], verbs: ["get", "list"] },
     ...(names.some((name) => name === "pods") ? podRules : []),
-    ...[...byGroup].map(([group, resources]) => ({
-      apiGroups: [group],
-      resources: [...new Set(resources)].sort(),
-      verbs: [...syncVerbs],
-    })),
+    ...[...byGroup].flatMap(([group, { resources, statuses }]) => [
+      { apiGroups: [group], resources: [...resources].sort(), verbs: [...syncVerbs] },
+      ...(statuses.size === 0
+        ? []
+        : [{ apiGroups: [group], resources: [...statuses].sort(), verbs: [...statusVerbs] }]),
+    ]),
   ];
 }
 

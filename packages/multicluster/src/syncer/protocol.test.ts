@@ -10,6 +10,7 @@ import {
   clusterLabel,
   clustersetAnnotation,
   copyOfAnnotation,
+  deleteWhenScaledAnnotation,
   deletionAnnotation,
   downstreamLabel,
   exportAnnotation,
@@ -44,9 +45,19 @@ import {
   originAnnotation,
   syncedAnnotation,
   syncPolicyLabel,
+  troubleReasons,
 } from "./protocol.ts";
 
 describe("docs/guides/sync-protocol.md", () => {
+  it("says of every reason what it means, or that it is on no object", () => {
+    const page = new URL("../../../../docs/guides/sync-protocol.md", import.meta.url);
+    const text = readFileSync(page, "utf8");
+    const listed = [...text.matchAll(/^\| ([A-Z][A-Za-z]+) \|/gm)].map(([, reason]) => reason);
+    const others = /never on an object[^:]*: (.*) are about the way/.exec(text)?.[1] ?? "";
+    const all = [...listed, ...others.split(/, | and /)];
+    assert.deepEqual(all.sort(), [...troubleReasons].sort());
+  });
+
   it("lists the names that the code uses, and no others", () => {
     const page = new URL("../../../../docs/guides/sync-protocol.md", import.meta.url);
     const listed = readFileSync(page, "utf8").matchAll(/^\| `([^`]+)` \|/gm);
@@ -72,6 +83,7 @@ describe("docs/guides/sync-protocol.md", () => {
       volumeHookAnnotation,
       volumeCopyAnnotation,
       volumeCopiedAnnotation,
+      deleteWhenScaledAnnotation,
       namespaceLocatorAnnotation,
       tenantLabel,
       downstreamLabel,

@@ -46,8 +46,12 @@ interface Session {
 }
 
 const streamsPerSessionMax = 1000;
-/** Behind the time for an answer to a ping. */
+/** The time for an answer to a ping is looked at in so many parts… */
+const pingTicks = 10;
+/** …and behind it there is this much for an answer that has come. */
 export const pingGraceMs = 500;
+/** However little this process gets to run. */
+const pingLongestMs = 60_000;
 const windowBytes = 4 << 20;
 /** Node's ten would end a session that carries a few big lists at a time. */
 const sessionMemoryMegabytesMax = 256;
@@ -174,20 +178,35 @@ export class Http2Connections {
   #probe(session: Session): void {
     const { http2 } = session;
     if (session.isProbed || http2.destroyed || http2.closed) return;
-    const { clock, pingTimeoutMs } = this.#options;
     session.isProbed = true;
     session.timer?.cancel();
-    session.timer = clock.schedule(pingTimeoutMs, () => {
-      // After a stall of this process timers come before what has arrived: an answer that lies there is heard first.
-      session.timer = clock.schedule(pingGraceMs, () => {
-        session.usable = false;
-        http2.destroy(new Error(`no answer to a ping for ${pingTimeoutMs} ms`));
-      });
+    this.#awaitAnswer(session, {
+      ticks: pingTicks,
+      untilMs: this.#options.clock.monotonic() + pingLongestMs,
     });
     http2.ping((error) => {
       session.isProbed = false;
       session.timer?.cancel();
       if (error === null && session.streams > 0) this.#keepAlive(session);
+    });
+  }
+
+  /** Counted is only time in which this process got to run: one that is starved hears nobody, and would take all others for dead. */
+  #awaitAnswer(session: Session, left: { readonly ticks: number; readonly untilMs: number }): void {
+    const { clock, pingTimeoutMs } = this.#options;
+    const giveUp = () => {
+      session.usable = false;
+      session.http2.destroy(new Error(`no answer to a ping for ${pingTimeoutMs} ms`));
+    };
+    const tickMs = pingTimeoutMs / pingTicks;
+    const dueAtMs = clock.monotonic() + tickMs;
+    session.timer = clock.schedule(tickMs, () => {
+      const nowMs = clock.monotonic();
+      const isLate = nowMs - dueAtMs > tickMs && nowMs < left.untilMs;
+      const ticks = isLate ? left.ticks : left.ticks - 1;
+      if (ticks > 0) this.#awaitAnswer(session, { ...left, ticks });
+      // Timers come before what has arrived: an answer that lies there is heard first.
+      else session.timer = clock.schedule(pingGraceMs, giveUp);
     });
   }
 
