@@ -46,20 +46,10 @@ const accounts = ["serviceAccount"] as const;
 const concurrency = 4;
 
 export function defaultObjectsController(options: DefaultObjectsOptions): ControlLoop {
-  const { client, caPem, clock = systemClock, onError, metrics } = options;
-  const controller = new Controller({
-    name: "default-objects",
-    clusters: logicalClusters({ client, clock }),
-    concurrency,
-    clock,
-    ...(metrics === undefined ? {} : { metrics }),
-    onError,
-    reconcile: async (key, context) => {
-      if (!lately.isWhole(key)) await reconcile(key.name, { ...options, ...context });
-    },
-  });
+  const { client, caPem, clock = systemClock, onError } = options;
   const members: readonly Member[] = ["rootCa", ...(options.serviceAccounts ? accounts : [])];
   const lately = new Lately(clock, members);
+  const controller = controllerOf(options, lately);
   const enqueue = (key: ObjectKey) => controller.enqueue(key);
   const lost = (member: ObjectKey) => {
     const namespace = namespaceOf(member);
@@ -122,6 +112,21 @@ export function defaultObjectsController(options: DefaultObjectsOptions): Contro
       await Promise.all([...running, auditor.run(signal), controller.run({ signal })]);
     },
   };
+}
+
+function controllerOf(options: DefaultObjectsOptions, lately: Lately): Controller {
+  const { client, clock = systemClock, onError, metrics } = options;
+  return new Controller({
+    name: "default-objects",
+    clusters: logicalClusters({ client, clock }),
+    concurrency,
+    clock,
+    ...(metrics === undefined ? {} : { metrics }),
+    onError,
+    reconcile: async (key, context) => {
+      if (!lately.isWhole(key)) await reconcile(key.name, { ...options, ...context });
+    },
+  });
 }
 
 function namespaceOf({ cluster, namespace }: ObjectKey): ObjectKey {
