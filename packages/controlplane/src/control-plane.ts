@@ -11,7 +11,12 @@ import { ensureServingCertificates, keepServingCertificates } from "./certificat
 import { composeAudit } from "./compose/audit.ts";
 import { Core, processUser } from "./compose/core.ts";
 import type { Extensions } from "./compose/extensions.ts";
-import { garbageCollector, memoryReturner, memoryTidier } from "./compose/garbage-collector.ts";
+import {
+  garbageCollector,
+  memoryReturner,
+  memoryTidier,
+  unlessLarge,
+} from "./compose/garbage-collector.ts";
 import { loadMounts } from "./compose/mounts.ts";
 import { QuietCollector } from "./compose/quiet-collector.ts";
 import { listen, makeRootDirectory } from "./compose/start-up.ts";
@@ -117,7 +122,7 @@ async function compose(
   // Whose certificate is not of our making is verified as the system does it.
   const caPem = tls.own === undefined ? certificates.caPem : undefined;
   if (peerUrl !== undefined) core.meetPeers({ url: peerUrl.replace(/\/+$/, ""), caPem });
-  const collector = startCollector(clock, memoryReturner(collectGarbage));
+  const collector = startCollector(clock, unlessLarge(memoryReturner(collectGarbage)));
   const stop = once(async () => {
     collector.stop();
     keeper.stop();

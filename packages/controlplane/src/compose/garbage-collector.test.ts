@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 import { getHeapSpaceStatistics } from "node:v8";
 import { FakeClock } from "@kcp-ts/testkit";
 import { eventually } from "../testing/index.ts";
-import { memoryReturner, memoryTidier } from "./garbage-collector.ts";
+import { liveBytesMax, memoryReturner, memoryTidier, unlessLarge } from "./garbage-collector.ts";
 
 describe("tidying memory while everything is read", () => {
   it("takes a twentieth of the time at most, however often it is asked", () => {
@@ -24,6 +24,28 @@ describe("tidying memory while everything is read", () => {
 });
 
 describe("returning memory", () => {
+  it("does not stop a large server again and again", async () => {
+    let used = 3 * liveBytesMax;
+    let alive = 2 * liveBytesMax;
+    let collections = 0;
+    const giveBack = unlessLarge(
+      async () => {
+        collections++;
+        used = alive;
+      },
+      () => used,
+    );
+    // How much of it is in use is only known afterwards.
+    await giveBack();
+    await giveBack();
+    assert.equal(collections, 1);
+    used = alive = liveBytesMax / 2;
+    await giveBack();
+    used = 3 * liveBytesMax;
+    await giveBack();
+    assert.equal(collections, 3);
+  });
+
   it("gives back what a load has made of the nursery, and what it has left behind", async () => {
     let survivors: { readonly at: number }[] = [];
     // What survives for a while makes the nursery grow, and then is garbage among the old.

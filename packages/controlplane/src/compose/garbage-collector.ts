@@ -41,6 +41,24 @@ export function memoryReturner(collect: () => void): () => Promise<void> {
   };
 }
 
+/**
+ * Collects while that stops everybody for a moment only, which grows with what is in use: about 2 ms for each MB. Where a collection has left more than this, there is no
+ * other until so little is in use that it cannot take long.
+ */
+export const liveBytesMax = 96 << 20;
+
+export function unlessLarge(
+  collect: () => Promise<void>,
+  usedBytes: () => number = () => getHeapStatistics().used_heap_size,
+): () => Promise<void> {
+  let left = 0;
+  return async () => {
+    if (left > liveBytesMax && usedBytes() > liveBytesMax) return;
+    await collect();
+    left = usedBytes();
+  };
+}
+
 /** To be called as often as one likes: it collects when that takes a small part of the time. */
 export function memoryTidier(clock: Clock, collect: () => void): () => void {
   let notBefore = 0;
