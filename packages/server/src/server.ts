@@ -46,7 +46,7 @@ import { answer, type PipelineRooms } from "./pipeline.ts";
 import { type BesideResource, Registry, type ResourceDefinition } from "./registry/index.ts";
 import type { ApiRequest, ApiResponse, MaybePromise } from "./request/api-request.ts";
 import { observe } from "./request-sample.ts";
-import type { PublishedDocuments } from "./routing/index.ts";
+import { forgetTargets, type PublishedDocuments } from "./routing/index.ts";
 import { servedKinds } from "./served-kinds.ts";
 import { signerRules } from "./signer-rules.ts";
 import type { SnapshotSource, Storage } from "./storage/index.ts";
@@ -143,6 +143,7 @@ export class ApiServer {
     const source = namespaceSource(registry, watchCache);
     const metrics = metricsOf(watchCache, () => this.#inFlight);
     this.#watchCache = watchCache;
+    watchCache.hub.gone.tell(forgetTargets);
     const authenticator = this.#authenticator(registry);
     this.#access = accessControl({
       ...{ storage, registry, clock, hub: watchCache.hub, compose: options.authorization },
