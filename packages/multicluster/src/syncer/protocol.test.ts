@@ -67,6 +67,7 @@ describe("docs/guides/sync-protocol.md", () => {
       clusterLabel,
       stateLabel(target),
       deletionAnnotation(target),
+      deleteWhenScaledAnnotation,
       softFinalizersAnnotation(target),
       syncerFinalizer(target),
       statusAnnotation(target),

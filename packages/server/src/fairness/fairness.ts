@@ -247,11 +247,15 @@ export class Fairness {
   /** Leaves, and says in the answer what the request counted as. Streams are told their pace. */
   finish(visitor: Visitor, response: ApiResponse): void {
     this.leave(visitor);
-    const { config, level } = visitor.flowSchema as FlowSchema;
+    const schema = visitor.flowSchema as FlowSchema;
+    const { config, level } = schema;
     response.headers["x-kubernetes-pf-flowschema-uid"] = config.uid;
     response.headers["x-kubernetes-pf-prioritylevel-uid"] = level.config.uid;
-    if (response.body !== undefined && !(response.body instanceof Uint8Array))
-      response.pace = this.paceOf(visitor, response.microsPerByte);
+    if (response.body === undefined || response.body instanceof Uint8Array) return;
+    response.pace = this.paceOf(visitor, response.microsPerByte);
+    if (response.pace === undefined) return;
+    const flow = flowOf(visitor, schema);
+    response.paceCalling = this.#pacer.callingPaceOf(visitor.share, flow, response.microsPerByte);
   }
 
   /** How a stream that goes on after the answer keeps to its share; undefined for those who need not. */

@@ -32,20 +32,40 @@ export class Pacer {
     return (bytes) => this.pace(cluster, flow, writeMicros + bytes * microsPerByte);
   }
 
+  /** The same without a promise: true when it may be done now; else `go` is called when it may. */
+  callingPaceOf(
+    cluster: string,
+    flow: string,
+    microsPerByte = byteMicros,
+  ): (bytes: number, go: () => void) => boolean {
+    return (bytes, go) => this.#mayGo(cluster, flow, writeMicros + bytes * microsPerByte, go);
+  }
+
   /** Others are at work beside whoever writes. */
   noteCompany(): void {
     this.#turn.noteCompany();
   }
 
   pace(cluster: string, flow: string, cost: number): Promise<void> | undefined {
-    if (this.#queue.size === 0 && this.#turn.isOpen) {
-      this.#turn.spend(cost);
-      return undefined;
-    }
-    return new Promise((go) => {
-      this.#queue.push({ cluster, flow, cost, go });
-      this.#turn.wake();
-    });
+    if (this.#isFree(cost)) return undefined;
+    return new Promise((go) => this.#wait({ cluster, flow, cost, go }));
+  }
+
+  #mayGo(cluster: string, flow: string, cost: number, go: () => void): boolean {
+    if (this.#isFree(cost)) return true;
+    this.#wait({ cluster, flow, cost, go });
+    return false;
+  }
+
+  #isFree(cost: number): boolean {
+    if (this.#queue.size > 0 || !this.#turn.isOpen) return false;
+    this.#turn.spend(cost);
+    return true;
+  }
+
+  #wait(ready: Ready): void {
+    this.#queue.push(ready);
+    this.#turn.wake();
   }
 
   #goOn(): boolean {

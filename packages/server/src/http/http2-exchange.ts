@@ -4,7 +4,9 @@ import { BodyError, errorCode, type ServerStream } from "../http2/index.ts";
 import {
   type ApiRequest,
   type ApiResponse,
+  type CallingBody,
   type HeaderRecord,
+  isCalling,
   isLending,
   type MaybePromise,
 } from "../request/api-request.ts";
@@ -98,10 +100,30 @@ export class Http2Exchange implements ApiRequest {
       headers["content-length"] = String(body.length);
     if (!isWhole && this.method !== "HEAD") {
       stream.begin(status, headers);
-      return this.#pipe(body, answer.pace);
+      return isCalling(body) ? this.#follow(body, answer) : this.#pipe(body, answer.pace);
     }
     stream.answer(status, headers, isWhole && this.method !== "HEAD" ? body : undefined);
     return undefined;
+  }
+
+  /** Its beginning at the pace of its reader, and then what comes when it comes. */
+  async #follow(body: CallingBody, { pace, paceCalling }: ApiResponse): Promise<void> {
+    const stream = this.#stream;
+    try {
+      for await (const part of body.beginning()) {
+        const othersFirst = pace?.(part.length);
+        if (othersFirst !== undefined) await othersFirst;
+        if (stream.isClosed) return;
+        if (!stream.write(part)) await stream.writable();
+      }
+      await new Promise<void>((resolve, reject) => {
+        stream.onClose(resolve);
+        follow(body, stream, paceCalling, { resolve, reject });
+      });
+    } finally {
+      await body.leave();
+    }
+    stream.end();
   }
 
   async #pipe(body: AsyncIterable<Uint8Array>, pace: ApiResponse["pace"]): Promise<void> {
@@ -119,3 +141,60 @@ export class Http2Exchange implements ApiRequest {
     stream.end();
   }
 }
+
+/** Called when there is something, when it may be written, and when there is room for more: nothing is made for it while it waits. */
+function follow(
+  body: CallingBody,
+  stream: ServerStream,
+  paceCalling: ApiResponse["paceCalling"],
+  { resolve, reject }: { readonly resolve: () => void; readonly reject: (error: unknown) => void },
+): void {
+  /** It has asked for its turn, or waits for room. */
+  let isWaiting = false;
+  const ask = () => {
+    while (!isWaiting && !stream.isClosed) {
+      const { readyBytes } = body;
+      if (readyBytes === 0) return;
+      if (paceCalling !== undefined && !paceCalling(readyBytes, go)) {
+        isWaiting = true;
+        return;
+      }
+      if (!write()) return;
+    }
+  };
+  const go = () => {
+    isWaiting = false;
+    if (write()) ask();
+  };
+  /** Whether there may be more to write at once. */
+  const write = (): boolean => {
+    try {
+      const part = stream.isClosed ? "over" : body.take();
+      if (part === "over") resolve();
+      if (part === "over" || part === undefined) return false;
+      if (stream.write(part)) return true;
+      isWaiting = true;
+      stream.writable().then(() => {
+        isWaiting = false;
+        ask();
+      }, reject);
+    } catch (error) {
+      reject(error);
+    }
+    return false;
+  };
+  // What comes in one turn is written together.
+  let isCalled = false;
+  const whenAllIsThere = () => {
+    isCalled = false;
+    ask();
+  };
+  body.follow(() => {
+    if (isCalled || isWaiting) return;
+    isCalled = true;
+    void done.then(whenAllIsThere);
+  });
+  ask();
+}
+
+const done = Promise.resolve();

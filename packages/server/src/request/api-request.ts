@@ -45,6 +45,8 @@ export interface ApiResponse {
   readonly microsPerByte?: number;
   /** Asked before each chunk of a stream is written; a promise says that others have their turn first. */
   pace?: ((bytes: number) => Promise<void> | undefined) | undefined;
+  /** The same without a promise: true when it may be written now; else `go` is called when it may. */
+  paceCalling?: ((bytes: number, go: () => void) => boolean) | undefined;
 }
 
 /**
@@ -65,6 +67,27 @@ export function isLending(body: AsyncIterable<Uint8Array>): body is LendingBody 
  */
 export interface NotedBody extends AsyncIterable<Uint8Array> {
   note(notes: { readonly onBegin?: () => void; readonly onEnd: () => void }): void;
+}
+
+/**
+ * A stream that calls when it has something, instead of being waited for. Whoever waits for ten thousand of them by promises keeps as many things in
+ * memory for each of their events, and every collection of garbage copies them.
+ */
+export interface CallingBody extends AsyncIterable<Uint8Array> {
+  /** Up to the present. Afterwards it is taken from, until it is over. */
+  beginning(): AsyncIterable<Uint8Array>;
+  /** From then on: called whenever there is more to take than there was, or an end. */
+  follow(onReady: () => void): void;
+  /** About how much there is to take; 0 says that there is nothing, and no end. */
+  readonly readyBytes: number;
+  /** The next chunk, undefined when there is nothing now. */
+  take(): Uint8Array | "over" | undefined;
+  /** Its reader wants no more. */
+  leave(): Promise<void>;
+}
+
+export function isCalling(body: AsyncIterable<Uint8Array>): body is CallingBody {
+  return "follow" in body;
 }
 
 export function isNoted(body: AsyncIterable<Uint8Array>): body is NotedBody {

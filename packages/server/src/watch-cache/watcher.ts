@@ -7,7 +7,7 @@
  * bounded: a client that cannot keep up is ended and resumes from its last resourceVersion.
  */
 import type { Clock } from "@kcp-ts/machinery/base";
-import type { NotedBody } from "../request/api-request.ts";
+import type { CallingBody, NotedBody } from "../request/api-request.ts";
 import type { Entry, Revision, Storage, StorageKey } from "../storage/index.ts";
 import { StorageError } from "../storage/index.ts";
 import { type EventForm, eventTypeFor, frame, HubEvent, type Selection } from "./hub-event.ts";
@@ -51,15 +51,19 @@ type Notes = Parameters<NotedBody["note"]>[0];
 const over: Chunk = { done: true, value: undefined };
 
 /**
- * Read by one reader, chunk by chunk. Once it is live there is no generator in between: an event goes from the hub to whoever waits for it, and
- * leaves nothing behind but the promise that it was waited for with.
+ * Read by one reader: chunk by chunk as a stream, or, once it is live, by whoever is called when there is something. In between there is no
+ * generator: an event goes from the hub to the reader and leaves nothing behind.
  */
-export class Watcher implements HubWatcher, NotedBody, AsyncIterator<Uint8Array, undefined> {
+export class Watcher
+  implements HubWatcher, NotedBody, CallingBody, AsyncIterator<Uint8Array, undefined>
+{
   readonly #request: WatchRequest;
   readonly #context: WatcherContext;
   /** Only there while it reads history. */
   #stop: AbortController | undefined;
-  #pending: Buffer[] = [];
+  /** The first event that waits to be taken; most of the time there is no second one. */
+  #first: Buffer | undefined;
+  #more: Buffer[] = [];
   #pendingBytes = 0;
   #lastRevision: Revision;
   #isFirst = true;
@@ -68,8 +72,8 @@ export class Watcher implements HubWatcher, NotedBody, AsyncIterator<Uint8Array,
   /** A tick came while the watch was still catching up: it is told as soon as it has. */
   #isBookmarkDue = false;
   #end: { error?: unknown } | undefined;
-  /** Who waits for the next chunk. */
-  #reader: ((chunk: Chunk) => void) | undefined;
+  /** Called when there is something to take. */
+  #onReady: (() => void) | undefined;
   /** Until it is live. */
   #beginning: AsyncGenerator<Uint8Array, undefined> | undefined;
   #stage: "new" | "beginning" | "live" | "over" = "new";
@@ -122,24 +126,51 @@ export class Watcher implements HubWatcher, NotedBody, AsyncIterator<Uint8Array,
     return this;
   }
 
-  next(): Promise<Chunk> {
-    switch (this.#stage) {
-      case "live":
-        return this.#nextLive();
-      case "over":
-        return Promise.resolve(over);
-      case "new":
-        this.#begin();
+  async next(): Promise<Chunk> {
+    if (this.#stage === "new" || this.#stage === "beginning") {
+      this.#beginning ??= this.beginning();
+      const chunk = await this.#beginning.next();
+      if (chunk.done === false) return chunk;
+      this.#beginning = undefined;
     }
-    return this.#nextOfBeginning();
+    for (let taken = this.take(); ; taken = this.take()) {
+      if (taken === "over") return over;
+      if (taken !== undefined) return { done: false, value: taken };
+      await new Promise<void>((resolve) => {
+        this.#onReady = resolve;
+      });
+      this.#onReady = undefined;
+    }
   }
 
-  /** The reader wants no more. */
   async return(): Promise<Chunk> {
+    await this.leave();
+    return over;
+  }
+
+  async leave(): Promise<void> {
     this.#finish({});
     if (this.#stage === "beginning") await this.#beginning?.return(undefined);
     this.#conclude();
-    return over;
+  }
+
+  follow(onReady: () => void): void {
+    this.#onReady = onReady;
+  }
+
+  get readyBytes(): number {
+    const hasEnd = this.#end !== undefined || this.#stage === "over";
+    return this.#pendingBytes === 0 && hasEnd ? 1 : this.#pendingBytes;
+  }
+
+  take(): Uint8Array | "over" | undefined {
+    if (this.#stage === "over") return "over";
+    if (this.#first !== undefined) return this.#takePending(this.#first);
+    if (this.#end === undefined) return undefined;
+    const { error } = this.#end;
+    if (error !== undefined) return this.#failed(error);
+    this.#conclude();
+    return "over";
   }
 
   #begin(): void {
@@ -152,25 +183,24 @@ export class Watcher implements HubWatcher, NotedBody, AsyncIterator<Uint8Array,
     // The client may have left before anybody began to read.
     if (signal.aborted) this.#onAbort();
     else signal.addEventListener("abort", this.#onAbort, { once: true });
-    this.#beginning = this.#catchUp();
     for (const { onBegin } of this.#notes) onBegin?.();
   }
 
   readonly #onAbort = () => this.#finish({});
 
-  async #nextOfBeginning(): Promise<Chunk> {
+  async *beginning(): AsyncGenerator<Uint8Array, undefined> {
+    if (this.#stage !== "new") return;
+    this.#begin();
     try {
-      const chunk = await this.#beginning?.next();
-      if (chunk?.done === false) return chunk;
-      this.#beginning = undefined;
+      yield* this.#catchUp();
       // Whoever wanted no more in between has ended it.
-      if ((this.#stage as string) === "over") return over;
+      if ((this.#stage as string) === "over") return;
       this.#goLive();
+      this.#stage = "live";
     } catch (error) {
-      return this.#failed(error);
+      const failure = this.#failed(error);
+      if (failure !== "over") yield failure;
     }
-    this.#stage = "live";
-    return this.#nextLive();
   }
 
   async *#catchUp(): AsyncGenerator<Uint8Array, undefined> {
@@ -179,33 +209,17 @@ export class Watcher implements HubWatcher, NotedBody, AsyncIterator<Uint8Array,
     yield* this.#sendRecent();
   }
 
-  #nextLive(): Promise<Chunk> {
-    if (this.#pending.length > 0)
-      return Promise.resolve({ done: false, value: this.#takePending() });
-    if (this.#end !== undefined) return Promise.resolve(this.#lastChunk(this.#end));
-    return new Promise((resolve) => {
-      this.#reader = resolve;
-    });
-  }
-
-  /** What a live watch says when there is no more. */
-  #lastChunk({ error }: { readonly error?: unknown }): Chunk {
-    if (error !== undefined) return this.#failed(error);
-    this.#conclude();
-    return over;
-  }
-
-  #failed(error: unknown): Chunk {
+  /** What is said last when something went wrong. */
+  #failed(error: unknown): Uint8Array | "over" {
     this.#conclude();
     const { signal, errorObject } = this.#request;
-    return signal.aborted ? over : { done: false, value: frame("ERROR", errorObject(error)) };
+    return signal.aborted ? "over" : frame("ERROR", errorObject(error));
   }
 
   #conclude(): void {
     const wasOpen = this.#stage === "beginning" || this.#stage === "live";
     this.#stage = "over";
-    this.#pending = [];
-    this.#pendingBytes = 0;
+    this.#drop();
     if (!wasOpen) return;
     this.#live?.stop();
     this.#timer?.cancel();
@@ -312,15 +326,26 @@ export class Watcher implements HubWatcher, NotedBody, AsyncIterator<Uint8Array,
   }
 
   /** As much as fits into a chunk. Events are shared by all their watchers, and so are chunks of those that are equally far behind. */
-  #takePending(): Buffer {
-    const [first] = this.#pending as [Buffer];
-    let [count, bytes] = [1, first.length];
-    while (count < this.#pending.length && bytes < watcherLimits.chunkBytes) {
-      bytes += (this.#pending[count++] as Buffer).length;
+  #takePending(first: Buffer): Buffer {
+    if (this.#more.length === 0) {
+      this.#first = undefined;
+      this.#pendingBytes = 0;
+      return first;
     }
-    const taken = this.#pending.splice(0, count);
+    let [count, bytes] = [0, first.length];
+    while (count < this.#more.length && bytes < watcherLimits.chunkBytes) {
+      bytes += (this.#more[count++] as Buffer).length;
+    }
+    const taken = [first, ...this.#more.splice(0, count)];
+    this.#first = this.#more.shift();
     this.#pendingBytes -= bytes;
-    return count === 1 ? first : joined(taken);
+    return taken.length === 1 ? first : joined(taken);
+  }
+
+  #drop(): void {
+    this.#first = undefined;
+    this.#more = [];
+    this.#pendingBytes = 0;
   }
 
   /** Some forms say more in the first event than in later ones: a table its columns. */
@@ -333,31 +358,23 @@ export class Watcher implements HubWatcher, NotedBody, AsyncIterator<Uint8Array,
 
   #push(bytes: Buffer): void {
     if (this.#end !== undefined) return;
-    if (this.#reader !== undefined) {
-      this.#hand({ done: false, value: bytes });
-      return;
-    }
-    this.#pending.push(bytes);
+    if (this.#first === undefined) this.#first = bytes;
+    else this.#more.push(bytes);
     this.#pendingBytes += bytes.length;
     if (
-      this.#pending.length > watcherLimits.bufferedEventsMax ||
+      this.#more.length >= watcherLimits.bufferedEventsMax ||
       this.#pendingBytes > watcherLimits.bufferedBytesMax
     ) {
-      this.#pending = [];
-      this.#pendingBytes = 0;
+      this.#drop();
       this.#finish({});
+      return;
     }
-  }
-
-  #hand(chunk: Chunk): void {
-    const reader = this.#reader;
-    this.#reader = undefined;
-    reader?.(chunk);
+    this.#onReady?.();
   }
 
   #finish(end: { error?: unknown }): void {
     this.#end ??= end;
     this.#stop?.abort();
-    if (this.#reader !== undefined) this.#hand(this.#lastChunk(this.#end));
+    this.#onReady?.();
   }
 }

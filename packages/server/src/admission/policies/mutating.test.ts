@@ -19,6 +19,7 @@ async function policy(
   mutations: readonly object[],
   spec: object = {},
   cluster = "a",
+  bindingSpec: object = {},
 ) {
   const base = `/clusters/${cluster}${registration}`;
   await server.must("POST", `${base}/mutatingadmissionpolicies`, {
@@ -32,7 +33,7 @@ async function policy(
       },
     },
   });
-  const body = { metadata: { name }, spec: { policyName: name } };
+  const body = { metadata: { name }, spec: { policyName: name, ...bindingSpec } };
   await server.must("POST", `${base}/mutatingadmissionpolicybindings`, { body });
 }
 
@@ -216,5 +217,53 @@ describe("a mutating admission policy", () => {
     await policy("p", [apply('Object{data: {"a": "b"}}')]);
     const { object } = await create({ metadata: { name: "a" } }, configMaps.replace("/a/", "/b/"));
     assert.equal(object.data, undefined);
+  });
+});
+
+describe("parameters of a mutating policy", () => {
+  const byParam = { paramKind: { apiVersion: "v1", kind: "ConfigMap" } };
+  const team = apply('Object{metadata: Object.metadata{labels: {"team": params.data.team}}}');
+  const param = (name: string, data: object, labels = {}) => ({ metadata: { name, labels }, data });
+  const shaped = (name: string) => create({ metadata: { name } });
+
+  it("come from the object that the binding names, as it is now", async () => {
+    await create(param("param", { team: "blue" }));
+    const paramRef = { name: "param", parameterNotFoundAction: "Deny" };
+    await policy("p", [team], byParam, "a", { paramRef });
+    assert.deepEqual((await shaped("x")).object.metadata.labels, { team: "blue" });
+    await server.patch(`${configMaps}/param`, "merge", { data: { team: "red" } });
+    assert.deepEqual((await shaped("y")).object.metadata.labels, { team: "red" });
+  });
+
+  it("are taken one after the other when the binding selects several", async () => {
+    for (const key of ["one", "two"])
+      await create(param(key, { key, value: `is ${key}` }, { role: "param" }));
+    const paramRef = {
+      selector: { matchLabels: { role: "param" } },
+      parameterNotFoundAction: "Deny",
+    };
+    const add = apply("Object{data: {params.data.key: params.data.value}}");
+    await policy("p", [add], byParam, "a", { paramRef });
+    const { object } = await create({ metadata: { name: "x" }, data: { own: "kept" } });
+    assert.deepEqual(object.data, { own: "kept", one: "is one", two: "is two" });
+  });
+
+  it("that are missing deny or change nothing, as the binding says", async () => {
+    const paramRef = { name: "none", parameterNotFoundAction: "Deny" };
+    await policy("p", [team], byParam, "a", { paramRef });
+    assert.match((await shaped("x")).object.message ?? "", /no params found for policy binding/);
+    await server.patch(`/clusters/a${registration}/mutatingadmissionpolicybindings/p`, "merge", {
+      spec: { paramRef: { name: "none", parameterNotFoundAction: "Allow" } },
+    });
+    const { status, object } = await shaped("x");
+    assert.deepEqual([status, object.metadata.labels], [201, undefined]);
+  });
+
+  it("never come from another logical cluster", async () => {
+    const theirs = "/clusters/b/api/v1/namespaces/default/configmaps";
+    await create(param("param", { team: "blue" }), theirs);
+    const paramRef = { name: "param", namespace: "default", parameterNotFoundAction: "Deny" };
+    await policy("p", [team], byParam, "a", { paramRef });
+    assert.match((await shaped("x")).object.message ?? "", /no params found/);
   });
 });
