@@ -143,7 +143,6 @@ export class ApiServer {
     const source = namespaceSource(registry, watchCache);
     const metrics = metricsOf(watchCache, () => this.#inFlight);
     this.#watchCache = watchCache;
-    watchCache.hub.gone.tell(forgetTargets);
     const authenticator = this.#authenticator(registry);
     this.#access = accessControl({
       ...{ storage, registry, clock, hub: watchCache.hub, compose: options.authorization },
@@ -426,7 +425,7 @@ function forwarderOf({ webhooks, mounts, log }: ApiServerOptions): RequestForwar
 
 function watchCacheOf(options: ApiServerOptions): WatchCache {
   const { storage, clock, log, collectionBytesMax, bookmarkIntervalMs, tidyMemory } = options;
-  return new WatchCache({
+  const watchCache = new WatchCache({
     storage,
     clock,
     onError: (error) => log.warn({ err: error }, "the change feed was interrupted"),
@@ -434,4 +433,6 @@ function watchCacheOf(options: ApiServerOptions): WatchCache {
     ...(collectionBytesMax === undefined ? {} : { collectionBytesMax }),
     ...(bookmarkIntervalMs === undefined ? {} : { bookmarkIntervalMs }),
   });
+  watchCache.hub.gone.tell(forgetTargets);
+  return watchCache;
 }
