@@ -46,7 +46,7 @@ import { answer, type PipelineRooms } from "./pipeline.ts";
 import { type BesideResource, Registry, type ResourceDefinition } from "./registry/index.ts";
 import type { ApiRequest, ApiResponse, MaybePromise } from "./request/api-request.ts";
 import { observe } from "./request-sample.ts";
-import type { PublishedDocuments } from "./routing/index.ts";
+import { forgetTargets, type PublishedDocuments } from "./routing/index.ts";
 import { servedKinds } from "./served-kinds.ts";
 import { signerRules } from "./signer-rules.ts";
 import type { SnapshotSource, Storage } from "./storage/index.ts";
@@ -425,7 +425,7 @@ function forwarderOf({ webhooks, mounts, log }: ApiServerOptions): RequestForwar
 
 function watchCacheOf(options: ApiServerOptions): WatchCache {
   const { storage, clock, log, collectionBytesMax, bookmarkIntervalMs, tidyMemory } = options;
-  return new WatchCache({
+  const watchCache = new WatchCache({
     storage,
     clock,
     onError: (error) => log.warn({ err: error }, "the change feed was interrupted"),
@@ -433,4 +433,6 @@ function watchCacheOf(options: ApiServerOptions): WatchCache {
     ...(collectionBytesMax === undefined ? {} : { collectionBytesMax }),
     ...(bookmarkIntervalMs === undefined ? {} : { bookmarkIntervalMs }),
   });
+  watchCache.hub.gone.tell(forgetTargets);
+  return watchCache;
 }

@@ -42,6 +42,11 @@ export function parseTarget(given: Target): RequestScope {
   return scope;
 }
 
+/** A logical cluster is gone: nothing is to remember its name. */
+export function forgetTargets(): void {
+  remembered.clear();
+}
+
 function parse({ method, target, clusterHeader }: Target): RequestScope {
   const mark = target.indexOf("?");
   const rawPath = mark < 0 ? target : target.slice(0, mark);
