@@ -89,6 +89,12 @@ export const unplayed: readonly Unplayed[] = [
     reason: "needs a hook, which packages/controlplane/src/physical-clusters/volumes.test.ts plays",
   },
   {
+    document: "docs/guides/stateful.md",
+    first: "$ kubectl kcp drain us-east1 --dry-run",
+    reason:
+      "packages/controlplane/src/physical-clusters/volumes.test.ts compares what a plan says with the refusal",
+  },
+  {
     document: "docs/guides/workload-kinds.md",
     first: "$ kubectl get secret key -o jsonpath",
     reason:
@@ -144,6 +150,22 @@ export const unplayed: readonly Unplayed[] = [
     document: "docs/guides/debugging.md",
     first: "$ kubectl port-forward deployment/web 8080:80 &",
     reason: "takes a port of the reader's",
+  },
+  {
+    document: "docs/guides/debugging.md",
+    first: "kcp start --etcd-servers https://etcd:2379",
+    reason: endless,
+  },
+  {
+    document: "docs/guides/operators.md",
+    first: "kubectl label namespace messaging workloads.kcp.io/api-address",
+    reason:
+      "names an address of the reader's; packages/controlplane/src/physical-clusters/api-access tests connect by it",
+  },
+  {
+    document: "docs/guides/traffic.md",
+    first: "kubectl annotate service web workloads.kcp.io/clusterset=true",
+    reason: "packages/controlplane/src/physical-clusters/traffic.test.ts does it",
   },
   { document: "docs/guides/traffic.md", first: "kcp start &", reason: traffic },
   { document: "docs/guides/traffic.md", first: "kcp crd-puller --kubeconfig", reason: traffic },
