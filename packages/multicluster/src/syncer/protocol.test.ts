@@ -84,7 +84,6 @@ describe("docs/guides/sync-protocol.md", () => {
       volumeHookAnnotation,
       volumeCopyAnnotation,
       volumeCopiedAnnotation,
-      deleteWhenScaledAnnotation,
       namespaceLocatorAnnotation,
       tenantLabel,
       downstreamLabel,
