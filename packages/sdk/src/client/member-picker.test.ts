@@ -46,7 +46,8 @@ describe("a member picker", () => {
       value.object,
       fc.constantFrom(undefined, 1, "\t"),
       (object, space) => {
-        const json = object as JsonValue;
+        // As it comes back: JSON has one zero.
+        const json = JSON.parse(JSON.stringify(object)) as JsonValue;
         const text = picker.pick(encoder.encode(JSON.stringify(json, undefined, space)));
         const isEscaped = JSON.stringify(json).includes("\\");
         assert.ok(text !== undefined || isEscaped, "only names with escapes are left to others");
