@@ -13,10 +13,25 @@ import { readLevelLog } from "./level-log.ts";
 import { LogAhead } from "./log-ahead.ts";
 import { temporaryDirectory } from "./temporary-store.ts";
 
+/** All files at one moment: LevelDB removes logs in the background, and a copy with which that has interfered is none that a kill leaves behind. */
+async function copyOf(directory: string): Promise<string> {
+  const names = async () => (await readdir(directory)).sort().join();
+  for (;;) {
+    const copy = await temporaryDirectory();
+    const before = await names();
+    try {
+      await cp(directory, copy, { recursive: true });
+      if ((await names()) === before) return copy;
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
+    }
+    await rm(copy, { recursive: true });
+  }
+}
+
 /** What a process that is killed now would leave behind, opened. */
 async function afterKill(directory: string, look: (engine: Engine) => Promise<void>) {
-  const copy = await temporaryDirectory();
-  await cp(directory, copy, { recursive: true });
+  const copy = await copyOf(directory);
   const engine = await new LevelHome(copy).open();
   try {
     await look(engine);
