@@ -21,8 +21,6 @@ import {
   type Client,
   type Connection,
   connect,
-  defineResource,
-  type KubernetesObject,
   parseKubeconfig,
   type StringMap,
 } from "@kcp-ts/sdk";
@@ -36,6 +34,7 @@ import type {
   SubresourceStrategy,
   UserInfo,
 } from "@kcp-ts/server";
+import { secrets, systemPlace } from "./system-secrets.ts";
 
 export interface PeersOptions {
   /** May do everything in the system's own logical cluster. */
@@ -54,19 +53,6 @@ export interface PeerAddress {
   readonly caPem?: string | undefined;
 }
 
-interface Secret extends KubernetesObject {
-  readonly data?: StringMap;
-}
-
-const secrets = defineResource<Secret>({
-  group: "",
-  version: "v1",
-  resource: "secrets",
-  kind: "Secret",
-  namespaced: true,
-});
-
-export const peersPlace = { cluster: "system:admin", namespace: "default" } as const;
 export const peerLabel = "core.kcp.io/peer";
 const subresource = "sessions";
 const fieldManager = "kcp-peers";
@@ -112,7 +98,7 @@ export class Peers {
     this.#connections.clear();
     if (name === undefined) return;
     try {
-      const { namespace } = peersPlace;
+      const { namespace } = systemPlace;
       await this.#secrets.delete({ namespace, name });
     } catch (error) {
       // It is not asked any more when it has been silent for a while.
@@ -135,7 +121,7 @@ export class Peers {
     };
     return ({ group, resource }, scope) => {
       const isHere = group === "" && resource === "secrets" && scope.subresource === subresource;
-      const isOurs = scope.cluster === peersPlace.cluster && scope.service === undefined;
+      const isOurs = scope.cluster === systemPlace.cluster && scope.service === undefined;
       return isHere && isOurs ? sessions : undefined;
     };
   }
@@ -173,12 +159,12 @@ export class Peers {
     const isTheirs =
       this.#isPeer(user) &&
       isResourceRequest &&
-      cluster === (peersPlace.cluster as ClusterName) &&
+      cluster === (systemPlace.cluster as ClusterName) &&
       verb === "get" &&
       asked.group === "" &&
       asked.resource === "secrets" &&
       asked.subresource === subresource &&
-      asked.namespace === peersPlace.namespace &&
+      asked.namespace === systemPlace.namespace &&
       asked.name === this.name;
     return isTheirs ? { allowed: true, reason: "a server of the same store" } : noOpinion;
   }
@@ -188,7 +174,7 @@ export class Peers {
   }
 
   get #secrets() {
-    return this.#options.client().inCluster(peersPlace.cluster).resource(secrets);
+    return this.#options.client().inCluster(systemPlace.cluster).resource(secrets);
   }
 
   #publish(): void {
@@ -207,14 +193,14 @@ export class Peers {
     const data = Object.fromEntries(
       Object.entries(record).map(([key, value]) => [key, Buffer.from(value).toString("base64")]),
     );
-    const { namespace } = peersPlace;
+    const { namespace } = systemPlace;
     const metadata = { namespace, name: nameFor(url), labels: { [peerLabel]: "true" } };
     await this.#secrets.apply({ metadata, data }, { fieldManager, force: true });
   }
 
   async #others(signal: AbortSignal): Promise<readonly Peer[]> {
     if (!this.#options.isStoreShared) return [];
-    const { namespace } = peersPlace;
+    const { namespace } = systemPlace;
     const labelSelector = `${peerLabel}=true`;
     const { items } = await this.#secrets.list({ namespace, labelSelector, signal });
     const peers: Peer[] = [];
@@ -225,7 +211,7 @@ export class Peers {
       if (this.#options.clock.now() - record.renewedAt > peerStaleMs) continue;
       const id = JSON.stringify([record.url, record.token]);
       inUse.add(id);
-      const path = `/clusters/${peersPlace.cluster}/api/v1/namespaces/${namespace}/secrets/${metadata.name}/${subresource}`;
+      const path = `/clusters/${systemPlace.cluster}/api/v1/namespaces/${namespace}/secrets/${metadata.name}/${subresource}`;
       peers.push({ name: record.url, client: this.#connected(id, record).client, path });
     }
     for (const [id, connection] of this.#connections) {

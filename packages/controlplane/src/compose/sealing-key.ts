@@ -5,25 +5,10 @@
 import { randomBytes } from "node:crypto";
 import { isStatusError } from "@kcp-ts/machinery/status";
 import { type SealedPlace, seal, sealingKeyBytes, unseal } from "@kcp-ts/multicluster";
-import { type Client, defineResource, type KubernetesObject, type StringMap } from "@kcp-ts/sdk";
+import type { Client } from "@kcp-ts/sdk";
+import { type Secret, secrets, systemPlace } from "./system-secrets.ts";
 
-interface Secret extends KubernetesObject {
-  readonly data?: StringMap;
-}
-
-const secrets = defineResource<Secret>({
-  group: "",
-  version: "v1",
-  resource: "secrets",
-  kind: "Secret",
-  namespaced: true,
-});
-
-export const sealingKeyPlace = {
-  cluster: "system:admin",
-  namespace: "default",
-  name: "kcp-kubeconfig-sealing-key",
-} as const;
+export const sealingKeyPlace = { ...systemPlace, name: "kcp-kubeconfig-sealing-key" } as const;
 
 export class SealingKey {
   readonly #client: () => Client;

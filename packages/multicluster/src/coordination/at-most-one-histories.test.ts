@@ -11,6 +11,7 @@ import { describe, it } from "node:test";
 import { replicasOf } from "./deployment.ts";
 import { selectorAnnotation } from "./placement.ts";
 import { atMostOneAnnotation } from "./rollout.ts";
+import { tellingSeed } from "./test-support/tell-seed.ts";
 import { tickMs, World } from "./test-support/world.ts";
 
 const histories = Number(process.env["KCP_HISTORIES"] ?? 40);
@@ -25,7 +26,7 @@ describe("at most one, in many histories", () => {
 function play(seed: number): void {
   const world = new World(seed);
   const { random } = world;
-  try {
+  tellingSeed(seed, world.history, () => {
     world.isOnce = true;
     world.setSpec({ replicas: 1 + random.integer(3) });
     world.annotate({ [atMostOneAnnotation]: "true" });
@@ -42,12 +43,7 @@ function play(seed: number): void {
       ({ name, labels }) => world.standingOf(name) === "accepting" && world.isSelected(labels),
     );
     if (hasPlace) assert.equal(world.running(), replicasOf(world.parent), "at rest");
-  } catch (error) {
-    const message = error instanceof Error ? error.message : String(error);
-    throw new Error([`seed ${seed}: ${message}`, ...world.history.slice(-80)].join("\n  "), {
-      cause: error,
-    });
-  }
+  });
 }
 
 /** A toleration, a lease, what is added to it, and a start; for several that fail one after the other. */

@@ -20,6 +20,7 @@ import {
   pausedAnnotation,
   progressDeadlineAnnotation,
 } from "./rollout.ts";
+import { tellingSeed } from "./test-support/tell-seed.ts";
 import { tickMs, World } from "./test-support/world.ts";
 
 const histories = Number(process.env["KCP_HISTORIES"] ?? 150);
@@ -59,7 +60,7 @@ class History {
 
   play(): void {
     const { world, random } = this;
-    try {
+    tellingSeed(random.seed, world.history, () => {
       for (const name of this.names) if (random.chance(0.6)) this.join(name);
       const ticks = 100 + random.integer(300);
       for (let tick = 0; tick < ticks; tick++) {
@@ -67,11 +68,7 @@ class History {
         this.#tick();
       }
       this.#rest();
-    } catch (error) {
-      const message = error instanceof Error ? error.message : String(error);
-      const text = [`seed ${random.seed}: ${message}`, ...world.history.slice(-80)].join("\n  ");
-      throw new Error(text, { cause: error });
-    }
+    });
   }
 
   join(name: string): void {

@@ -20,7 +20,8 @@ import {
 } from "@kcp-ts/sdk";
 import { clientHandshake } from "@kcp-ts/sdk/websocket";
 import { type EtcdCluster, etcdMissing, freePorts, startEtcd } from "@kcp-ts/testkit";
-import { peerLabel, peersPlace } from "../../compose/peers.ts";
+import { peerLabel } from "../../compose/peers.ts";
+import { systemPlace } from "../../compose/system-secrets.ts";
 import { type ControlPlane, startControlPlane } from "../../control-plane.ts";
 import { controlPlaneDefaults } from "../../options.ts";
 import { startAgent } from "../../testing/index.ts";
@@ -170,7 +171,7 @@ describe("servers on one store", { skip: etcdMissing() ?? false }, () => {
   it("give each other what opens sessions with Pods, and nothing else", async (t) => {
     const [first, second] = await started(t, "/keys");
     assert.ok(first !== undefined && second !== undefined);
-    const { cluster, namespace } = peersPlace;
+    const { cluster, namespace } = systemPlace;
     const system = first.plane.client.inCluster(cluster).resource(secrets);
     const labelSelector = `${peerLabel}=true`;
     const records = await eventually(async () => {

@@ -49,9 +49,29 @@ export abstract class Copy {
   }
 }
 
+/** Pods of which only one thing is known: when each is ready. */
+abstract class ReadyCopy extends Copy {
+  protected readyAtMs: number[] = [];
+
+  get running(): number {
+    return this.readyAtMs.length;
+  }
+
+  ready(nowMs: number): number {
+    return this.readyAtMs.filter((one) => one <= nowMs).length;
+  }
+
+  burn(): void {
+    this.readyAtMs = [];
+  }
+
+  mend(nowMs: number): void {
+    this.readyAtMs = this.readyAtMs.map((one) => (one === Infinity ? nowMs + 1000 : one));
+  }
+}
+
 /** Replicas that are all alike: of a Deployment, or of a kind of somebody's own. */
-export class PodsCopy extends Copy {
-  #readyAtMs: number[] = [];
+export class PodsCopy extends ReadyCopy {
   readonly #field: string;
 
   constructor(random: SeededRandom, field = "replicas") {
@@ -61,18 +81,10 @@ export class PodsCopy extends Copy {
 
   step(nowMs: number, isBroken: boolean): void {
     const wanted = this.count(this.#field, 1);
-    this.#readyAtMs.sort((a, b) => a - b);
+    this.readyAtMs.sort((a, b) => a - b);
     // The ones that are not ready go first.
-    if (this.#readyAtMs.length > wanted) this.#readyAtMs.length = wanted;
-    while (this.#readyAtMs.length < wanted) this.#readyAtMs.push(this.startedMs(nowMs, isBroken));
-  }
-
-  get running(): number {
-    return this.#readyAtMs.length;
-  }
-
-  ready(nowMs: number): number {
-    return this.#readyAtMs.filter((one) => one <= nowMs).length;
+    if (this.readyAtMs.length > wanted) this.readyAtMs.length = wanted;
+    while (this.readyAtMs.length < wanted) this.readyAtMs.push(this.startedMs(nowMs, isBroken));
   }
 
   status(nowMs: number): JsonObject {
@@ -84,14 +96,6 @@ export class PodsCopy extends Copy {
       readyReplicas: ready,
       availableReplicas: ready,
     };
-  }
-
-  burn(): void {
-    this.#readyAtMs = [];
-  }
-
-  mend(nowMs: number): void {
-    this.#readyAtMs = this.#readyAtMs.map((one) => (one === Infinity ? nowMs + 1000 : one));
   }
 }
 
@@ -155,9 +159,8 @@ export function startOf(spec: JsonObject | undefined): number {
 }
 
 /** One on each of its nodes, of a DaemonSet. */
-export class NodesCopy extends Copy {
+export class NodesCopy extends ReadyCopy {
   readonly #nodes: number;
-  #readyAtMs: number[] = [];
 
   constructor(random: SeededRandom) {
     super(random);
@@ -166,16 +169,8 @@ export class NodesCopy extends Copy {
 
   step(nowMs: number, isBroken: boolean): void {
     const wanted = this.told === undefined ? 0 : this.#nodes;
-    if (this.#readyAtMs.length > wanted) this.#readyAtMs.length = wanted;
-    else if (this.#readyAtMs.length < wanted) this.#readyAtMs.push(this.startedMs(nowMs, isBroken));
-  }
-
-  get running(): number {
-    return this.#readyAtMs.length;
-  }
-
-  ready(nowMs: number): number {
-    return this.#readyAtMs.filter((one) => one <= nowMs).length;
+    if (this.readyAtMs.length > wanted) this.readyAtMs.length = wanted;
+    else if (this.readyAtMs.length < wanted) this.readyAtMs.push(this.startedMs(nowMs, isBroken));
   }
 
   status(nowMs: number): JsonObject {
@@ -188,14 +183,6 @@ export class NodesCopy extends Copy {
       numberReady: ready,
       numberAvailable: ready,
     };
-  }
-
-  burn(): void {
-    this.#readyAtMs = [];
-  }
-
-  mend(nowMs: number): void {
-    this.#readyAtMs = this.#readyAtMs.map((one) => (one === Infinity ? nowMs + 1000 : one));
   }
 }
 

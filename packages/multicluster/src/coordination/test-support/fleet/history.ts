@@ -9,6 +9,7 @@ import {
   progressDeadlineAnnotation,
 } from "../../rollout.ts";
 import { conditionsOf } from "../../workload.ts";
+import { tellingSeed } from "../tell-seed.ts";
 import { NumberedCopy, ScheduleCopy } from "./copies.ts";
 import { Fleet, tickMs } from "./fleet.ts";
 import { isSelected, reliablyReady } from "./laws.ts";
@@ -51,7 +52,7 @@ class History {
 
   play(): void {
     const { fleet, random } = this;
-    try {
+    tellingSeed(random.seed, fleet.history, () => {
       for (const name of this.names) if (random.chance(0.6)) fleet.join(name);
       const ticks = 100 + random.integer(300);
       for (let tick = 0; tick < ticks; tick++) {
@@ -59,11 +60,7 @@ class History {
         this.#tick();
       }
       this.#rest();
-    } catch (error) {
-      const message = error instanceof Error ? error.message : String(error);
-      const text = [`seed ${random.seed}: ${message}`, ...fleet.history.slice(-80)].join("\n  ");
-      throw new Error(text, { cause: error });
-    }
+    });
   }
 
   flap(name: string): void {

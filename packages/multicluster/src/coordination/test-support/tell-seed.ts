@@ -1,0 +1,10 @@
+/** What fails says which history it was, and what happened in it last. */
+export function tellingSeed(seed: number, history: readonly string[], play: () => void): void {
+  try {
+    play();
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error);
+    const text = [`seed ${seed}: ${message}`, ...history.slice(-80)].join("\n  ");
+    throw new Error(text, { cause: error });
+  }
+}
