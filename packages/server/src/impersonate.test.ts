@@ -57,6 +57,22 @@ describe("impersonation", () => {
     });
   });
 
+  it("gives nobody the priority of those whose names a tenant gives to its users", async () => {
+    const schemaFor = async (headers: Record<string, string>, user: "a" | "masters") => {
+      const { headers: answered } = await as(headers, user);
+      return answered["x-kubernetes-pf-flowschema-uid"];
+    };
+    const usual = await schemaFor({}, "a");
+    for (const [username, group] of [
+      ["system:kube-scheduler", "x"],
+      ["n", "system:nodes"],
+    ] as const) {
+      const headers = { "impersonate-user": username, "impersonate-group": group };
+      assert.equal(await schemaFor(headers, "a"), usual, group);
+      assert.notEqual(await schemaFor(headers, "masters"), usual, group);
+    }
+  });
+
   it("asks for every one of these, in Kubernetes' order and names", async () => {
     await as({
       "impersonate-user": "alice",

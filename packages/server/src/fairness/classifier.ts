@@ -3,7 +3,7 @@
  * request to request.
  */
 import type { RequestScope, ResourceScope } from "../request/request-scope.ts";
-import type { UserInfo } from "../request/user.ts";
+import { clusterNameKey, scopesKey, type UserInfo, wellKnownGroup } from "../request/user.ts";
 import type { FlowRule, FlowSubject, PathRule, ResourceRule } from "./flow-config.ts";
 import type { FlowSchema } from "./flow-schema.ts";
 
@@ -30,7 +30,8 @@ export class Classifier {
     return undefined;
   }
 
-  #candidatesOf(user: UserInfo): Candidate[] {
+  #candidatesOf(given: UserInfo): Candidate[] {
+    const user = isNamedByTenant(given) ? withoutNames(given) : given;
     return this.#schemas.flatMap((schema) => {
       const rules = schema.config.rules.filter(({ subjects }) =>
         subjects.some((subject) => matchesUser(subject, user)),
@@ -40,12 +41,32 @@ export class Classifier {
   }
 }
 
+type Named = Pick<UserInfo, "username" | "groups">;
+
 interface Candidate {
   readonly schema: FlowSchema;
   readonly rules: readonly FlowRule[];
 }
 
-function matchesUser({ kind, name, namespace }: FlowSubject, { username, groups }: UserInfo) {
+/** Somebody whom a logical cluster calls so, by impersonation, its own certificates, accounts or issuers, and who is that in this cluster only. */
+function isNamedByTenant({ extra }: UserInfo): boolean {
+  return extra?.[scopesKey] !== undefined || extra?.[clusterNameKey] !== undefined;
+}
+
+/** What a tenant calls its users is not what the operator means by these names: who could be `system:nodes` at will would pass all others. */
+function withoutNames({ username, groups }: UserInfo): Named {
+  return {
+    username: username.startsWith("system:serviceaccount:") ? username : "",
+    groups: groups.filter(
+      (group) =>
+        group === wellKnownGroup.authenticated ||
+        group === wellKnownGroup.unauthenticated ||
+        /^system:serviceaccounts(?::|$)/.test(group),
+    ),
+  };
+}
+
+function matchesUser({ kind, name, namespace }: FlowSubject, { username, groups }: Named) {
   if (kind === "User") return name === "*" || name === username;
   if (kind === "Group") return name === "*" || groups.includes(name);
   const prefix = `system:serviceaccount:${namespace}:`;

@@ -451,6 +451,31 @@ describe("fairness", () => {
     assert.equal(simulation.fairness.classify(one).config.name, "global-default");
   });
 
+  it("takes nobody for whom the operator means because a tenant calls him so", () => {
+    const simulation = new Simulation();
+    const named = (username: string, groups: string[], extra?: UserInfo["extra"]) => {
+      const user = {
+        username,
+        groups: [...groups, "system:authenticated"],
+        ...(extra && { extra }),
+      };
+      return simulation.fairness.classify(simulation.guest("a", { user })).config.name;
+    };
+    const scoped = { "authentication.kcp.io/scopes": ["cluster:a"] };
+    const ofCluster = { "authentication.kcp.io/cluster-name": ["a"] };
+    assert.equal(named("system:kube-scheduler", []), "kube-scheduler");
+    assert.equal(named("n", ["system:nodes"]), "system-nodes");
+    assert.equal(named("n", ["system:masters"]), "exempt");
+    for (const extra of [scoped, ofCluster]) {
+      assert.equal(named("system:kube-scheduler", [], extra), "global-default");
+      assert.equal(named("system:kube-controller-manager", [], extra), "global-default");
+      for (const group of ["system:nodes", "system:masters", "system:kcp:admin"])
+        assert.equal(named("n", [group], extra), "global-default", group);
+      const account = "system:serviceaccount:n:builder";
+      assert.equal(named(account, ["system:serviceaccounts"], extra), "service-accounts");
+    }
+  });
+
   it("lets no object take the place of exempt and catch-all", () => {
     const simulation = new Simulation();
     simulation.fairness.configure(

@@ -106,6 +106,28 @@ describe("a webhook at a Service that leads", () => {
     assert.deepEqual(asked, ["rebound.example"]);
   });
 
+  it("to no name at all is not called, on this machine or elsewhere", async (t) => {
+    const serviceObjects = async () => ({ host: "", port: 1 });
+    const serviceNetworks = ["127.0.0.0/8"];
+    const client = new WebhookClient({ clock: systemClock, serviceObjects, serviceNetworks });
+    t.after(() => client.close());
+    await assert.rejects(post(client), /: dial tcp: missing address$/);
+  });
+
+  it("anywhere is spoken to by its own name, whatever its path looks like", async (t) => {
+    const client = new WebhookClient({ clock: systemClock, serviceObjects: async () => undefined });
+    t.after(() => client.close());
+    const config = {
+      url: undefined,
+      service: { ...service, path: "//evil.example/x" },
+      caBundle: "",
+    };
+    await assert.rejects(client.post(config, {}), {
+      message:
+        'Post "https://hook.n.svc:443//evil.example/x?timeout=30s": service "hook" not found',
+    });
+  });
+
   it("nowhere is not found", async (t) => {
     const client = new WebhookClient({ clock: systemClock, serviceObjects: async () => undefined });
     t.after(() => client.close());

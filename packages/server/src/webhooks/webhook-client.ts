@@ -150,6 +150,8 @@ export class WebhookClient {
     const found = await serviceObjects?.(service);
     if (found === undefined) throw new Error(`service ${quote(service.name)} not found`);
     const { host, port } = found;
+    // Left out, it would be this machine.
+    if (host === "") throw new Error("dial tcp: missing address");
     const refused = refusedHost(host, this.#isRefusedService);
     if (refused !== undefined) throw refused;
     return { ...spokenTo, hostname: host, port, lookup: this.#serviceLookup };
@@ -221,7 +223,10 @@ function urlOf({ url, service }: WebhookClientConfig): URL {
   if (url !== undefined) return new URL(url);
   if (service === undefined) throw new Error("neither url nor service is given");
   const { namespace, name, port, path = "/" } = service;
-  return new URL(path, `https://${name}.${namespace}.svc:${port}`);
+  const found = new URL(`https://${name}.${namespace}.svc:${port}`);
+  // Set and not resolved: whatever it looks like, a path names no other host.
+  found.pathname = path;
+  return found;
 }
 
 /** URLs leave out the usual port; of services it is always told. */
