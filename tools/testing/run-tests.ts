@@ -12,8 +12,6 @@ export interface TestRun {
 }
 
 export async function runTests({ files, missing, failedSteps }: TestRun): Promise<boolean> {
-  // The processes of the tests inherit it: errors name lines of the sources.
-  process.env["NODE_OPTIONS"] = `${process.env["NODE_OPTIONS"] ?? ""} --enable-source-maps`.trim();
   const root = process.cwd();
   const report = new TestReport({
     print: (line) => process.stdout.write(`${line}\n`),

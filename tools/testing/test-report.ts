@@ -1,6 +1,7 @@
 /** What people read of a test run. Knows the events of Node's test runner and nothing of processes. */
 import type { TestEvent } from "node:test/reporters";
 import { inspect } from "node:util";
+import { inSources, sourcePlace } from "./source-places.ts";
 
 export interface TestReportOptions {
   readonly print: (line: string) => void;
@@ -107,10 +108,11 @@ export class TestReport {
     const error = data.details.error as Error & { failureType?: string };
     // A suite fails because of its tests, which are shown.
     if (error.failureType === "subtestsFailed") return;
-    const place = `${this.#options.nameOf(data.file ?? "")}:${data.line ?? 0}`;
+    const { file = "", line = 0, column = 0 } = data;
+    const place = `${this.#options.nameOf(file)}:${(sourcePlace({ file, line, column }) ?? data).line ?? 0}`;
     const cause = error.cause ?? error;
     const text = typeof cause === "string" ? cause : inspect(cause, { depth: 4, colors: false });
-    const failure = `✖ ${this.#title(data)} (${place})\n${indented(text)}`;
+    const failure = `✖ ${this.#title(data)} (${place})\n${indented(inSources(text))}`;
     this.#failures.push(failure);
     this.#file?.failures.push(failure);
   }
@@ -133,7 +135,8 @@ export class TestReport {
     this.#options.print(`${failed === 0 ? "✔" : "✖"} ${name} (${outcome}, ${seconds} s)`);
     for (const failure of failures) this.#options.print(indented(failure));
     const printed = this.#printed.get(name);
-    if (failed > 0 && printed !== undefined) this.#options.print(indented(printed.trimEnd()));
+    if (failed > 0 && printed !== undefined)
+      this.#options.print(indented(inSources(printed.trimEnd())));
     this.#printed.delete(name);
     this.#file = undefined;
   }
