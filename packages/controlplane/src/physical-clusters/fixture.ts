@@ -58,7 +58,7 @@ export function deployment(
 
 /** A machine may be slow: how long something takes decides no test. */
 export function eventually<Value>(check: () => Value | Promise<Value>): Promise<Value> {
-  return eventuallyWithin(check, { timeoutMs: 60_000, intervalMs: 20 });
+  return eventuallyWithin(check, { timeoutMs: 180_000, intervalMs: 20 });
 }
 
 /** Often enough for a test; the figures of `kcp start` are in `linkDefaults`. */
