@@ -180,12 +180,14 @@ describe("ranges of ordinals", () => {
     assert.match(obstacle ?? "", /2-3 is next to none/);
   });
 
-  it("stay in the last cluster when there is nowhere to go", () => {
+  it("stay in the last cluster when there is nowhere to go, and have no place", () => {
     const place = new Place("east");
     carryOut([place], { replicas: 3 });
     place.heard = place.told;
     for (const ordinal of [0, 1, 2]) place.running.add(ordinal);
     place.standing = "leaving";
-    assert.deepEqual([...plan([place], { replicas: 3 }).next], [["east", 3]]);
+    const { next, unplaced } = plan([place], { replicas: 3 });
+    assert.deepEqual([...next], [["east", 3]]);
+    assert.equal(unplaced, 3);
   });
 });

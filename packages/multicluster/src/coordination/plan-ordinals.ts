@@ -8,7 +8,7 @@
  *    budget spares are not; a cluster that joins gets numbers when there are new ones.
  * 3. A lost cluster keeps its numbers: nobody can say that they do not run. They are free when its SyncTarget is deleted, or when its agent has
  *    surely stopped them and its part says none.
- * 4. While there is nowhere to go, nothing is taken away.
+ * 4. While there is nowhere to go, nothing is taken away, and what should leave counts as unplaced: who waits for it has to know that it does not move.
  * 5. A cluster has one range. Where a number has to leave and nobody can have it, because all have numbers that it is not next to, one of them gives its own to
  *    its neighbours first, if it has such.
  * 6. A number with claims is taken away only when these may go where it is to go, and given only where they are: they are asked for before.
@@ -81,7 +81,8 @@ export function planOrdinals(input: OrdinalInput): OrdinalPlan {
     }
   }
   const isStuck = isSettled && wanted.size === 0;
-  const plan = planOf(members, next, isStuck ? free : []);
+  const stranded = accepting.size === 0 ? leavingRanges(members, next) : [];
+  const plan = planOf(members, next, isStuck ? [...free, ...stranded] : []);
   const misfits = isStuck && open.size > 0 ? misfitsOf(members, open, next, free) : [];
   const waiting = [...asks].reduce(
     (sum, [name, range]) => sum + sizeOf(range) - sizeOf(next.get(name) ?? empty),
@@ -367,12 +368,18 @@ function misfitsOf(
   next: ReadonlyMap<string, Range>,
   free: readonly Range[],
 ): readonly Range[] {
-  const leaving = members.filter(hasToLeave).flatMap(({ name }) => next.get(name) ?? []);
   const others = [...open].map(({ name }) => ({ name, range: next.get(name) ?? empty }));
-  return [...free, ...leaving].filter((range) => {
+  return [...free, ...leavingRanges(members, next)].filter((range) => {
     const { below, above } = neighbours(range, others);
     return sizeOf(range) > 0 && below === undefined && above === undefined;
   });
+}
+
+function leavingRanges(
+  members: readonly Member[],
+  next: ReadonlyMap<string, Range>,
+): readonly Range[] {
+  return members.filter(hasToLeave).flatMap(({ name }) => next.get(name) ?? []);
 }
 
 function misfitText(misfits: readonly Range[]): string {
