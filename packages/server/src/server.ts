@@ -48,6 +48,7 @@ import type { ApiRequest, ApiResponse, MaybePromise } from "./request/api-reques
 import { observe } from "./request-sample.ts";
 import { forgetTargets, type PublishedDocuments } from "./routing/index.ts";
 import { servedKinds } from "./served-kinds.ts";
+import { serviceObjects } from "./service-objects.ts";
 import { signerRules } from "./signer-rules.ts";
 import type { SnapshotSource, Storage } from "./storage/index.ts";
 import type { SyncerViewSources } from "./syncer-view-sources.ts";
@@ -92,7 +93,7 @@ export interface ApiServerOptions extends TrafficOptions {
   readonly collectionBytesMax?: number;
   readonly bookmarkIntervalMs?: number;
   /** How webhooks that tenants name are called, for admission and for conversion. */
-  readonly webhooks?: Omit<WebhookClientOptions, "clock">;
+  readonly webhooks?: Omit<WebhookClientOptions, "clock" | "serviceObjects">;
   /** How workspaces that are mounts are reached; private addresses are denied to them as to webhooks. */
   readonly mounts?: Pick<ForwarderOptions, "certificatePem" | "privateKeyPem" | "caPem">;
   /** Virtual workspaces for the agents of physical clusters; there are none if it is left out. */
@@ -154,7 +155,14 @@ export class ApiServer {
       onError: (error) => log.warn({ err: error }, "an aggregated role could not be written"),
     });
     const { rules } = this.#access;
-    this.#webhooks = new WebhookClient({ ...options.webhooks, clock });
+    this.#webhooks = new WebhookClient({
+      ...options.webhooks,
+      clock,
+      serviceObjects: serviceObjects({
+        ...{ registry, watchCache, storage, random },
+        catalog: () => this.#rooms.catalog,
+      }),
+    });
     this.#forwarder = forwarderOf(options);
     const rooms = { registry, watchCache, rules, webhooks: this.#webhooks };
     const kinds = servedKinds(options, rooms);
