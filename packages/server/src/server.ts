@@ -53,6 +53,7 @@ import { signerRules } from "./signer-rules.ts";
 import type { SnapshotSource, Storage } from "./storage/index.ts";
 import type { SyncerViewSources } from "./syncer-view-sources.ts";
 import type { NamespaceContent, Tenancy } from "./tenancy/index.ts";
+import type { Topology } from "./topology/index.ts";
 import { composeTraffic, objectLimitPlugins, type TrafficOptions } from "./traffic.ts";
 import { WatchCache } from "./watch-cache/index.ts";
 import {
@@ -122,6 +123,7 @@ export class ApiServer {
   readonly #compactor: Compactor;
   readonly #customResources: CustomResources;
   readonly #tenancy: Tenancy;
+  readonly #topology: Topology;
   readonly #sharing: ApiSharing;
   readonly #webhooks: WebhookClient;
   readonly #forwarder: RequestForwarder;
@@ -166,7 +168,7 @@ export class ApiServer {
     this.#forwarder = forwarderOf(options);
     const rooms = { registry, watchCache, rules, webhooks: this.#webhooks };
     const kinds = servedKinds(options, rooms);
-    this.#tenancy = kinds.tenancy;
+    ({ tenancy: this.#tenancy, topology: this.#topology } = kinds);
     this.#sharing = kinds.sharing;
     this.#customResources = kinds.customResources;
     this.#services = this.#virtualWorkspaces();
@@ -265,6 +267,7 @@ export class ApiServer {
     this.#customResources.start();
     this.#tenancy.start();
     await this.#sharing.start();
+    this.#topology.start();
     this.#policyChecker.start();
     this.#access.aggregation.start();
     this.#compactor.start();
@@ -315,6 +318,7 @@ export class ApiServer {
     await this.#rooms.audit?.close();
     await this.#compactor.stop();
     await this.#sharing.stop();
+    await this.#topology.stop();
     await this.#tenancy.stop();
     this.#webhooks.close();
     this.#forwarder.close();
