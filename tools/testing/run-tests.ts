@@ -1,4 +1,5 @@
-/** Runs test files with Node's test runner, two at a time, and tells what happened: a line per file, failures in full, skips and notes by name, counts last. */
+/** Runs test files with Node's test runner, a few at a time, and tells what happened: a line per file, failures in full, skips and notes by name, counts last. */
+import { availableParallelism } from "node:os";
 import { relative } from "node:path";
 import { run } from "node:test";
 import { longestFirst } from "./longest-first.ts";
@@ -28,6 +29,7 @@ export async function runTests({ files, missing, failedSteps }: TestRun): Promis
   return report.end({ missing, failedSteps: failedSteps.map(({ name }) => name) });
 }
 
-const fileConcurrency = 2;
-/** For what hangs: the slowest file takes half a minute, and ten times that on a machine with other work. */
-const fileTimeoutMs = 900_000;
+/** One more than there are cores, because end-to-end tests wait for a third of their time; no more than a disk can take. */
+const fileConcurrency = Math.min(availableParallelism() + 1, 4);
+/** For what hangs: the slowest file takes a minute, and ten times that on a machine with other work. */
+const fileTimeoutMs = 1_800_000;
