@@ -48,7 +48,7 @@ import type { ApiRequest, ApiResponse, MaybePromise } from "./request/api-reques
 import { observe } from "./request-sample.ts";
 import { forgetTargets, type PublishedDocuments } from "./routing/index.ts";
 import { servedKinds } from "./served-kinds.ts";
-import { serviceObjects } from "./service-objects.ts";
+import { type ServiceObjectsOptions, serviceObjects } from "./service-objects.ts";
 import { signerRules } from "./signer-rules.ts";
 import type { SnapshotSource, Storage } from "./storage/index.ts";
 import type { SyncerViewSources } from "./syncer-view-sources.ts";
@@ -157,14 +157,7 @@ export class ApiServer {
       onError: (error) => log.warn({ err: error }, "an aggregated role could not be written"),
     });
     const { rules } = this.#access;
-    this.#webhooks = new WebhookClient({
-      ...options.webhooks,
-      clock,
-      serviceObjects: serviceObjects({
-        ...{ registry, watchCache, storage, random },
-        catalog: () => this.#rooms.catalog,
-      }),
-    });
+    this.#webhooks = this.#webhookClient({ registry, watchCache, storage, random });
     this.#forwarder = forwarderOf(options);
     const rooms = { registry, watchCache, rules, webhooks: this.#webhooks };
     const kinds = servedKinds(options, rooms);
@@ -242,6 +235,14 @@ export class ApiServer {
       syncerViews &&
       ((consumers: ExportConsumers) => syncerViews({ authorizer, catalog, consumers }));
     return new VirtualWorkspaces(this.#sharing, serviceAccess(authorizer, rules), views);
+  }
+
+  #webhookClient(rooms: Omit<ServiceObjectsOptions, "catalog">): WebhookClient {
+    return new WebhookClient({
+      ...this.#options.webhooks,
+      clock: this.#options.clock,
+      serviceObjects: serviceObjects({ ...rooms, catalog: () => this.#rooms.catalog }),
+    });
   }
 
   #gate({ gate }: ApiServerOptions): ((inner: Authorizer) => Authorizer) | undefined {
