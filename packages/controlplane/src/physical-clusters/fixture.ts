@@ -10,6 +10,7 @@ import {
   syncTargets,
 } from "@kcp-ts/multicluster";
 import { type Client, defineResource, findCondition, type KubernetesObject } from "@kcp-ts/sdk";
+import { freePorts } from "@kcp-ts/testkit";
 import type { PhysicalClusterOptions } from "../compose/physical-clusters.ts";
 import {
   type ListeningClusterOptions,
@@ -80,7 +81,9 @@ export async function startPhysical(
   t: TestContext,
   options: ListeningClusterOptions,
 ): Promise<SimulatedCluster & { readonly kubeconfig: string }> {
-  const cluster = await startListeningCluster({ nodes: 1, ...options });
+  // One that is cut off comes back in the same place.
+  const [port = 0] = await freePorts(1);
+  const cluster = await startListeningCluster({ nodes: 1, port, ...options });
   t.after(() => cluster.close());
   return cluster as SimulatedCluster & { readonly kubeconfig: string };
 }

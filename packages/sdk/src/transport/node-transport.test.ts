@@ -6,7 +6,7 @@ import { after, before, describe, it } from "node:test";
 import { createServer as createTlsServer, type TLSSocket } from "node:tls";
 import { gzipSync } from "node:zlib";
 import type { Clock } from "@kcp-ts/machinery/base";
-import { FakeClock, settle } from "@kcp-ts/testkit";
+import { FakeClock, freePorts, settle } from "@kcp-ts/testkit";
 import { isTransportError, type TransportRequest } from "../client/index.ts";
 import {
   type Certificates,
@@ -420,11 +420,12 @@ describe("NodeTransport", () => {
   });
 
   it("asks anew what a server speaks when it no longer speaks HTTP/2", async () => {
-    const first = await startHttp2Server(certificates, echo);
+    const [port = 0] = await freePorts(1);
+    const first = await startHttp2Server(certificates, echo, port);
     const transport = transportTo(first.url);
     assert.equal((await ask(transport))["version"], "2.0");
     await first.close();
-    resources.push(await startHttp1Server(certificates, echo, first.port));
+    resources.push(await startHttp1Server(certificates, echo, port));
     await settle(20);
     await assert.rejects(ask(transport), (error) => isTransportError(error, "refused"));
     assert.equal((await ask(transport))["version"], "1.1");
