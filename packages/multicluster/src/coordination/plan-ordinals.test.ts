@@ -171,6 +171,22 @@ describe("ranges of ordinals", () => {
     assert.deepEqual(all, [0, 1, 2, 3]);
   });
 
+  it("come to no cluster that has no room for them, and leave for none", () => {
+    const places = settled({ east: [0, 2], north: [2, 1], west: [3, 0] });
+    const [east, north, west] = places as [Place, Place, Place];
+    north.room = 1;
+    west.room = 1;
+    const grown = plan(places, { replicas: 6 });
+    assert.deepEqual(Object.fromEntries(grown.next), { east: 2, north: 1, west: 1 });
+    // What is there stays, though there is no longer room for it.
+    north.room = 0;
+    west.room = 0;
+    east.standing = "leaving";
+    const { next, unplaced } = plan(places, { replicas: 3 });
+    assert.deepEqual(Object.fromEntries(next), { east: 2, north: 1, west: 0 });
+    assert.equal(unplaced, 2);
+  });
+
   it("that are next to none say so", () => {
     const places = settled({ a: [0, 1], b: [1, 1] });
     const [, last] = places as [Place, Place];
