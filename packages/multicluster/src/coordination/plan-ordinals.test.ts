@@ -143,6 +143,17 @@ describe("ranges of ordinals", () => {
     assert.equal(plan(places, { replicas: 3 }).next.get("east"), 2);
   });
 
+  it("do not leave while another one is missing, though there are some that are no longer asked for", () => {
+    const places = settled({ east: [0, 1], north: [1, 1], south: [2, 1], west: [3, 2] });
+    const [east, north] = places as [Place, Place];
+    north.available = 0;
+    east.standing = "leaving";
+    places.push(new Place("free"));
+    assert.equal(plan(places, { replicas: 3 }).next.get("east"), 1);
+    north.available = 1;
+    assert.equal(plan(places, { replicas: 3 }).next.get("east"), 0);
+  });
+
   it("are given on while a cluster is lost that had none: its part is not removed", () => {
     const places = settled({ east: [0, 2], north: [2, 0] });
     const [, north] = places as [Place, Place];

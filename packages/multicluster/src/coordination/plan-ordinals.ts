@@ -73,7 +73,10 @@ export function planOrdinals(input: OrdinalInput): OrdinalPlan {
   for (const [name, range] of given) next.set(name, range);
   if (isSettled && volumes !== undefined) giveBack(free, next, members, volumes);
   if (isSettled && wanted.size === 0) {
-    const taken = takeOne(dispensable(leavingOnes(members, open, next, vacated), input), volumes);
+    const taken = takeOne(
+      dispensable(leavingOnes(members, open, next, vacated), input, kept),
+      volumes,
+    );
     for (const { from, rest } of taken.now) next.set(from, rest);
     for (const { to, ordinal } of taken.asked) {
       const one = { start: ordinal, end: ordinal + 1 };
@@ -187,8 +190,15 @@ function hasOnlyItsOwn(member: Member): boolean {
 function dispensable(
   leaving: readonly Leaving[],
   { replicas, members, unavailable = 1 }: OrdinalInput,
+  kept: ReadonlyMap<string, Range>,
 ): readonly Leaving[] {
-  const missing = replicas - sumOf(members, availableAtLeast);
+  // Of what a cluster has and is no longer asked for, all may be among the available.
+  const surely = (member: Member) => {
+    const { name, part } = member;
+    const superfluous = (part?.replicas ?? 0) - sizeOf(kept.get(name) ?? empty);
+    return Math.max(0, availableAtLeast(member) - Math.max(0, superfluous));
+  };
+  const missing = replicas - sumOf(members, surely);
   if (missing < Math.max(1, unavailable)) return leaving;
   return leaving.filter(({ from }) => members.some((one) => one.name === from && isIdle(one)));
 }
