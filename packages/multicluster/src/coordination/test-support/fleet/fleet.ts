@@ -2,6 +2,7 @@
  * A fleet without servers: clusters that several tenants share, workloads of every kind, and around them whoever coordinates, drains, syncs and moves claims; each looks
  * late, from an older state at times, and may be stopped between any two of its writes. Everything is drawn from one seed.
  */
+import type { ClusterName } from "@kcp-ts/machinery/names";
 import { SeededRandom } from "@kcp-ts/testkit";
 import {
   canBeFenced,
@@ -9,9 +10,8 @@ import {
   type DrainStatus,
   evictAnnotation,
 } from "../../../api/index.ts";
-import { drainStep, type Occupant, wholeBlock } from "../../../drain/index.ts";
+import { type Occupant, wholeBlock } from "../../../drain/index.ts";
 import type { Decision } from "../../decide.ts";
-import { decideWithOverrides } from "../../overrides.ts";
 import { placementHistoryAnnotation } from "../../placement-history.ts";
 import { atMostOneAnnotation } from "../../rollout.ts";
 import { type Judgement, judge, type Patience, type Target } from "../../standing.ts";
@@ -19,7 +19,8 @@ import type { Workload } from "../../workload.ts";
 import { moveClaims } from "./claims.ts";
 import { type Copy, NumberedCopy, ScheduleCopy, startOf } from "./copies.ts";
 import { fleetKinds } from "./fleet-kinds.ts";
-import { afterStep, beforeCreation, checkedCut } from "./laws.ts";
+import { afterStep, beforeAsking, beforeBringing, beforeCreation, checkedWrite } from "./laws.ts";
+import { type Product, product as realProduct } from "./product.ts";
 import { clusterOf, type Seen, Whole } from "./whole.ts";
 
 export const patience: Patience = { graceMs: 30_000, settleMs: 5000 };
@@ -32,11 +33,19 @@ const leavingMsMax = 120_000;
 type Mutable<Type> = { -readonly [Key in keyof Type]: Type[Key] };
 
 export class Machine {
+  /** By namespace and name, as the cluster knows them. */
   readonly copies = new Map<string, Copy>();
+  /** Whose each namespace is. */
+  readonly tenants = new Map<string, string>();
+  readonly uid: string;
   isUp = true;
   isBroken = false;
   leaseUntilMs = Number.NEGATIVE_INFINITY;
   stopsAtMs = Number.POSITIVE_INFINITY;
+
+  constructor(uid: string) {
+    this.uid = uid;
+  }
 }
 
 export interface FleetTarget extends Mutable<Target> {
@@ -57,9 +66,13 @@ export class Fleet {
   #targetsText = { atMs: 0, text: "" };
   readonly #looks = new Map<Whole, Seen>();
   readonly #settled = new Map<Whole, { readonly state: string; readonly untilMs: number }>();
+  readonly #product: Product;
+  readonly #namespaces = new Map<string, string>();
+  #joins = 0;
 
-  constructor(seed: number) {
+  constructor(seed: number, product: Product = realProduct) {
     this.random = new SeededRandom(seed);
+    this.#product = product;
     const count = 2 + this.random.integer(3);
     for (let index = 0; index < count; index++) this.#deploy(`tenant-${this.random.integer(2)}`);
   }
@@ -84,7 +97,7 @@ export class Fleet {
   }
 
   join(name: string): void {
-    this.clusters.set(name, new Machine());
+    this.clusters.set(name, new Machine(`uid-${this.#joins++}`));
     const labels = { zone: this.random.pick(["a", "b"]) };
     this.targets.set(name, {
       name,
@@ -99,12 +112,14 @@ export class Fleet {
       drainSpec: undefined,
       drainStatus: undefined,
       leavingSinceMs: undefined,
+      allocatable: undefined,
     } as unknown as FleetTarget);
     this.note(`${name} joins in ${labels.zone}`);
   }
 
   judgement(name: string): Judgement {
-    return judge(this.targets.get(name), this.nowMs, patience);
+    const target = this.targets.get(name);
+    return judge(target && asTarget(target), this.nowMs, patience);
   }
 
   tick(): void {
@@ -128,18 +143,35 @@ export class Fleet {
     }
   }
 
+  /** The namespace that a tenant's objects are in, in a cluster. */
+  namespaceOf(cluster: string, { uid }: Machine, tenant: string): string {
+    const key = `${uid} ${tenant}`;
+    const known = this.#namespaces.get(key);
+    if (known !== undefined) return known;
+    const identity = { name: cluster, cluster: "compute", uid };
+    const at = { cluster: tenant as ClusterName, namespace: "demo" };
+    const namespace = this.#product.namespaceOf(identity, at);
+    this.#namespaces.set(key, namespace);
+    return namespace;
+  }
+
   copyOf(whole: Whole, { metadata: { name } }: Workload, cluster: string): Copy | undefined {
-    return this.clusters.get(cluster)?.copies.get(`${whole.tenant}/${name}`);
+    const machine = this.clusters.get(cluster);
+    if (machine === undefined) return undefined;
+    return machine.copies.get(`${this.namespaceOf(cluster, machine, whole.tenant)}/${name}`);
   }
 
   /** By cluster. */
   copiesOf(whole: Whole): readonly (readonly [cluster: string, copy: Copy])[] {
-    const prefix = `${whole.tenant}/${whole.kind.name}--`;
-    return [...this.clusters].flatMap(([cluster, { copies }]) =>
-      [...copies].flatMap(([id, copy]) =>
-        id.startsWith(prefix) ? [[cluster, copy] as const] : [],
-      ),
-    );
+    const found: (readonly [string, Copy])[] = [];
+    for (const [cluster, machine] of this.clusters) {
+      if (machine.copies.size === 0) continue;
+      const namespace = this.namespaceOf(cluster, machine, whole.tenant);
+      const prefix = `${namespace}/${whole.kind.name}--`;
+      for (const [id, copy] of machine.copies)
+        if (id.startsWith(prefix)) found.push([cluster, copy]);
+    }
+    return found;
   }
 
   /** Whether a number runs in a cluster, or may be started there without anybody being asked. */
@@ -187,9 +219,15 @@ export class Fleet {
     if (!machine.isUp || !this.targets.has(cluster)) return;
     // Without its lease an agent starts nothing that may run once at most.
     const mayHear = !whole.isOnce || this.nowMs < machine.leaseUntilMs;
-    for (const part of whole.partsIn(cluster)) {
-      const id = `${whole.tenant}/${part.metadata.name}`;
-      if (mayHear && this.random.chance(0.5)) this.#bring(machine, id, whole, part);
+    const parts = whole.partsIn(cluster);
+    if (parts.length === 0) return;
+    const namespace = this.namespaceOf(cluster, machine, whole.tenant);
+    for (const part of parts) {
+      const id = `${namespace}/${part.metadata.name}`;
+      if (mayHear && this.random.chance(0.5)) {
+        beforeBringing(machine, namespace, whole);
+        this.#bring(machine, id, whole, part);
+      }
       const [current, copy] = [whole.parts.get(part.metadata.name), machine.copies.get(id)];
       const isTold = current !== undefined && copy?.told !== undefined;
       if (isTold && this.random.chance(0.5)) whole.report(current, copy.status(this.nowMs));
@@ -242,7 +280,7 @@ export class Fleet {
     const leftover = undefined;
     const known = target.drainStatus;
     const facts = { known, occupants, leftover, wasDrained: false, nowMs: this.nowMs };
-    const step = drainStep({ target: name, spec, ...facts });
+    const step = this.#product.drainStep({ target: name, spec, ...facts });
     target.drainStatus = step.status;
     for (const one of step.toMark) {
       const { whole, part } = one as FleetOccupant;
@@ -290,14 +328,10 @@ export class Fleet {
   }
 
   #decide(whole: Whole, { parent, parts, related }: Seen): Decision {
-    const targets = [...this.targets.values()].map((one): Target => {
-      const silentSinceMs = one.isReady ? undefined : one.changedAtMs;
-      const drain = one.drainSpec && (one.drainSpec.budget === undefined ? "all" : "inTurn");
-      return { ...one, drain, synced, lease: { durationMs: leaseMs, silentSinceMs } };
-    });
+    const targets = [...this.targets.values()].map(asTarget);
     const { strategy } = whole.kind;
     const facts = { takenNames: new Set<string>(), targets, patience, nowMs: this.nowMs };
-    return decideWithOverrides({ strategy, parent, parts, related, ...facts });
+    return this.#product.decide({ strategy, parent, parts, related, ...facts });
   }
 
   #isNews(whole: Whole): boolean {
@@ -327,26 +361,27 @@ export class Fleet {
       // With the version that was read: somebody else's write makes it fail.
       if (whole.parent !== seen.parent || !may()) return;
       const gone = Object.fromEntries((obsolete ?? []).map((name) => [name, null]));
+      beforeAsking(this, annotations);
       whole.annotate({ ...annotations, ...gone });
       whole.writes++;
       return;
     }
     for (const part of decision.creations) {
       if (!may()) return;
-      beforeCreation(this, whole, part as Workload);
+      beforeCreation(this, whole, part as Workload, seen);
       if (!whole.create(part)) return;
     }
     for (const part of decision.updates) {
       if (!whole.isCurrent(part) || !may()) return;
-      checkedCut(this, whole, part, seen, () => whole.update(part));
+      checkedWrite(this, whole, part, seen, () => whole.update(part));
     }
     for (const part of decision.cuts) {
       if (!whole.isCurrent(part) || !may()) return;
-      checkedCut(this, whole, part, seen, () => whole.update(part));
+      checkedWrite(this, whole, part, seen, () => whole.update(part));
     }
     for (const part of decision.removals) {
       if (!whole.isCurrent(part) || !may()) return;
-      checkedCut(this, whole, part, seen, () => whole.remove(part, this.nowMs));
+      checkedWrite(this, whole, part, seen, () => whole.remove(part, this.nowMs));
     }
     const { placementHistory } = decision;
     if (placementHistory !== undefined && whole.parent === seen.parent && may()) {
@@ -357,6 +392,14 @@ export class Fleet {
     const isSaid = JSON.stringify(decision.status) === JSON.stringify(whole.parent.status);
     if (!isSaid && whole.parent === seen.parent && may()) whole.say(decision.status);
   }
+}
+
+/** As whoever decides sees it. */
+function asTarget(target: FleetTarget): Target {
+  const { drainSpec, isReady, changedAtMs } = target;
+  const silentSinceMs = isReady ? undefined : changedAtMs;
+  const drain = drainSpec && (drainSpec.budget === undefined ? "all" : "inTurn");
+  return { ...target, drain, synced, lease: { durationMs: leaseMs, silentSinceMs } };
 }
 
 interface FleetOccupant extends Occupant {

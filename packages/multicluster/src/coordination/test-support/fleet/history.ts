@@ -1,7 +1,8 @@
 /** One history of a fleet: what happens to it, and what must be when nothing happens any more. */
 import assert from "node:assert/strict";
+import { SeededRandom } from "@kcp-ts/testkit";
 import { softFinalizersAnnotation } from "../../../api/index.ts";
-import { selectorAnnotation } from "../../placement.ts";
+import { capacityAnnotation, selectorAnnotation, weightsAnnotation } from "../../placement.ts";
 import {
   maxSurgeAnnotation,
   maxUnavailableAnnotation,
@@ -12,12 +13,14 @@ import { conditionsOf } from "../../workload.ts";
 import { tellingSeed } from "../tell-seed.ts";
 import { NumberedCopy, ScheduleCopy } from "./copies.ts";
 import { Fleet, tickMs } from "./fleet.ts";
-import { isSelected, reliablyReady } from "./laws.ts";
+import { isSelected } from "./permissions.ts";
+import type { Product } from "./product.ts";
+import { reliablyReady } from "./readiness.ts";
 import type { Whole } from "./whole.ts";
 
 /** Fails with its seed and its history. */
-export function playHistory(seed: number): void {
-  new History(seed).play();
+export function playHistory(seed: number, product?: Product): void {
+  new History(seed, product).play();
 }
 
 type Happening = (history: History, name: string) => void;
@@ -31,13 +34,16 @@ class History {
   readonly fleet: Fleet;
   readonly names: readonly [string, ...string[]];
   readonly #flapping = new Map<string, number>();
+  /** In every other history clusters are not alike: they have room for so many, and authors weigh them. */
+  readonly #sizes: SeededRandom | undefined;
   #events = 0;
 
-  constructor(seed: number) {
-    this.fleet = new Fleet(seed);
+  constructor(seed: number, product?: Product) {
+    this.fleet = new Fleet(seed, product);
     const count = 2 + this.fleet.random.integer(11);
     const [first = "c1", ...others] = Array.from({ length: count }, (_, index) => `c${index + 1}`);
     this.names = [first, ...others];
+    this.#sizes = seed % 2 === 0 ? undefined : new SeededRandom(seed);
   }
 
   get random() {
@@ -57,6 +63,7 @@ class History {
       const ticks = 100 + random.integer(300);
       for (let tick = 0; tick < ticks; tick++) {
         if (random.chance(0.08)) this.#happen();
+        if (this.#sizes?.chance(0.04) === true) this.#resize(this.#sizes);
         this.#tick();
       }
       this.#rest();
@@ -77,6 +84,25 @@ class History {
     const all = isThere ? [...toWholes, ...toClusters] : [...toWholes, joining];
     const [first, ...others] = all;
     if (first !== undefined) this.random.pick([first, ...others])(this, name);
+  }
+
+  #resize(sizes: SeededRandom): void {
+    const { fleet } = this;
+    const name = sizes.pick(this.names);
+    const target = fleet.targets.get(name);
+    if (target === undefined) return;
+    this.#events++;
+    if (sizes.chance(0.5)) {
+      const pods = String(sizes.integer(8));
+      target.allocatable = sizes.chance(0.3) ? undefined : { pods };
+      fleet.note(`${name} has room for ${target.allocatable?.["pods"] ?? "all"}`);
+      return;
+    }
+    const { whole } = this;
+    const annotation = sizes.chance(0.6) ? weightsAnnotation : capacityAnnotation;
+    const value = sizes.chance(0.3) ? null : `${name}=${sizes.integer(4)}`;
+    fleet.note(`${whole.name} ${annotation}: ${value ?? "none"}`);
+    whole.annotate({ [annotation]: value });
   }
 
   #tick(): void {
@@ -102,6 +128,7 @@ class History {
         for (const { metadata } of whole.partsIn(name))
           whole.annotatePart(metadata.name, { [softFinalizersAnnotation(name)]: null });
     }
+    for (const target of fleet.targets.values()) target.allocatable = undefined;
     for (const [name, machine] of fleet.clusters) {
       machine.isUp = fleet.targets.has(name);
       machine.isBroken = false;
@@ -125,17 +152,15 @@ class History {
   #checkAtRest(whole: Whole): void {
     const { fleet } = this;
     const open = [...fleet.targets.values()].filter(
-      ({ name, labels }) =>
-        fleet.judgement(name).standing === "accepting" &&
-        fleet.targets.get(name)?.drainSpec === undefined &&
-        isSelected(whole, labels),
+      (target) =>
+        fleet.judgement(target.name).standing === "accepting" && isSelected(whole.parent, target),
     );
     if (open.length === 0 || isHelpless(whole)) return;
     const { law } = whole.kind;
     const asked = whole.asked();
     const copies = fleet.copiesOf(whole);
     if (law === "divided")
-      assert.equal(reliablyReady(fleet, whole), asked, `${whole.name} at rest`);
+      assert.equal(reliablyReady(fleet, whole, asked), asked, `${whole.name} at rest`);
     else if (law === "numbered") {
       const numbers = copies.flatMap(([, copy]) =>
         copy instanceof NumberedCopy ? [...copy.numbers.keys()] : [],
@@ -166,9 +191,7 @@ class History {
       const left = fleet.wholes.filter((whole) => {
         const isElsewhere = [...fleet.targets.values()].some(
           (other) =>
-            fleet.judgement(other.name).standing === "accepting" &&
-            other.drainSpec === undefined &&
-            isSelected(whole, other.labels),
+            fleet.judgement(other.name).standing === "accepting" && isSelected(whole.parent, other),
         );
         return isElsewhere && !isHelpless(whole) && whole.partsIn(name).length > 0;
       });
