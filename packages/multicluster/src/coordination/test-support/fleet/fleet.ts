@@ -63,7 +63,10 @@ export class Fleet {
   nowMs = Date.UTC(2026, 0, 1);
   /** Nothing happens any more: no schedule is due. */
   isAtRest = false;
-  #targetsText = { atMs: 0, text: "" };
+  #targetsText = "";
+  #targetsVersion = 0;
+  #seenTargets: ReadonlyMap<string, Target> = new Map();
+  readonly #judgements = new Map<string, Judgement>();
   readonly #looks = new Map<Whole, Seen>();
   readonly #settled = new Map<Whole, { readonly state: string; readonly untilMs: number }>();
   readonly #product: Product;
@@ -117,13 +120,27 @@ export class Fleet {
     this.note(`${name} joins in ${labels.zone}`);
   }
 
+  /** As of the last look at the clusters. */
   judgement(name: string): Judgement {
-    const target = this.targets.get(name);
-    return judge(target && asTarget(target), this.nowMs, patience);
+    const known = this.#judgements.get(name);
+    if (known !== undefined) return known;
+    const judged = judge(this.#seenTargets.get(name), this.nowMs, patience);
+    this.#judgements.set(name, judged);
+    return judged;
   }
 
-  tick(): void {
-    this.nowMs += tickMs;
+  /** What is done to them happens between two looks. */
+  #lookAtTargets(): void {
+    const text = JSON.stringify([...this.targets.values()]);
+    this.#judgements.clear();
+    if (text === this.#targetsText) return;
+    this.#targetsText = text;
+    this.#targetsVersion++;
+    this.#seenTargets = new Map([...this.targets].map(([name, one]) => [name, asTarget(one)]));
+  }
+
+  tick(elapsedMs: number): void {
+    this.nowMs += elapsedMs;
     for (const [name, machine] of this.clusters) {
       this.#watchHealth(name, machine);
       this.#keepLease(name, machine);
@@ -136,6 +153,7 @@ export class Fleet {
     }
     for (const [name, target] of this.targets)
       if (this.random.chance(0.4)) this.#lookAtDrain(name, target);
+    this.#lookAtTargets();
     for (const whole of this.wholes) {
       if (whole.kind.hasClaims === true) moveClaims(this, whole);
       if (this.random.chance(0.6) && this.#isNews(whole)) this.coordinate(whole);
@@ -240,7 +258,7 @@ export class Fleet {
       copy?.halt();
       if (copy !== undefined && copy.running > 0) return;
       machine.copies.delete(id);
-      whole.parts.delete(part.metadata.name);
+      whole.forget(part.metadata.name);
       return;
     }
     const held = whole.hold(part);
@@ -261,7 +279,7 @@ export class Fleet {
     machine.isUp = false;
     this.note(`${name} has left`);
     for (const whole of this.wholes) {
-      for (const part of whole.partsIn(name)) whole.parts.delete(part.metadata.name);
+      for (const part of whole.partsIn(name)) whole.forget(part.metadata.name);
       // Their data is gone with it.
       for (const [number, claim] of whole.claims)
         if (claim.home === name) whole.claims.delete(number);
@@ -328,7 +346,7 @@ export class Fleet {
   }
 
   #decide(whole: Whole, { parent, parts, related }: Seen): Decision {
-    const targets = [...this.targets.values()].map(asTarget);
+    const targets = [...this.#seenTargets.values()];
     const { strategy } = whole.kind;
     const facts = { takenNames: new Set<string>(), targets, patience, nowMs: this.nowMs };
     return this.#product.decide({ strategy, parent, parts, related, ...facts });
@@ -340,17 +358,8 @@ export class Fleet {
   }
 
   #state(whole: Whole): string {
-    const { parent, parts, related } = whole.seen();
-    const versions = [parent, ...parts].map(({ metadata }) => metadata.resourceVersion);
-    return JSON.stringify([versions, related]) + this.#stateOfTargets();
-  }
-
-  /** The same for all wholes at one time. */
-  #stateOfTargets(): string {
-    const atMs = this.nowMs;
-    if (this.#targetsText.atMs !== atMs)
-      this.#targetsText = { atMs, text: JSON.stringify([...this.targets.values()]) };
-    return this.#targetsText.text;
+    const claims = whole.kind.hasClaims === true ? JSON.stringify(whole.seen().related) : "";
+    return `${whole.version} ${this.#targetsVersion} ${claims}`;
   }
 
   #execute(whole: Whole, decision: Decision, seen: Seen, writesMax: number): void {
@@ -389,7 +398,9 @@ export class Fleet {
       whole.writes++;
       return;
     }
-    const isSaid = JSON.stringify(decision.status) === JSON.stringify(whole.parent.status);
+    const { status } = whole.parent;
+    const isSaid =
+      decision.status === status || JSON.stringify(decision.status) === JSON.stringify(status);
     if (!isSaid && whole.parent === seen.parent && may()) whole.say(decision.status);
   }
 }

@@ -26,7 +26,9 @@ export function playHistory(seed: number, product?: Product): void {
 type Happening = (history: History, name: string) => void;
 
 /** Longer than a deadline, a grace, a lease with what is added, and a move in steps of one. */
-const restMs = 900_000;
+const restMs = 1_800_000;
+/** Then time passes faster: what is waited for is few steps of many seconds. */
+const restTickMs = 2000;
 /** Longer than any single wait. */
 const quietMs = 120_000;
 
@@ -105,7 +107,7 @@ class History {
     whole.annotate({ [annotation]: value });
   }
 
-  #tick(): void {
+  #tick(elapsedMs = tickMs): void {
     const { fleet } = this;
     for (const [name, untilMs] of this.#flapping) {
       if (fleet.nowMs < untilMs) continue;
@@ -114,7 +116,7 @@ class History {
       if (machine !== undefined && fleet.targets.has(name)) machine.isUp = true;
       fleet.note(`${name} is back`);
     }
-    fleet.tick();
+    fleet.tick(elapsedMs);
   }
 
   #rest(): void {
@@ -135,13 +137,13 @@ class History {
       for (const copy of machine.copies.values()) copy.mend(fleet.nowMs);
     }
     let [written, writtenAtMs] = [fleet.writes, fleet.nowMs];
-    for (let elapsed = 0; elapsed < restMs; elapsed += tickMs) {
-      this.#tick();
+    for (let elapsed = 0; elapsed < restMs; elapsed += restTickMs) {
+      this.#tick(restTickMs);
       if (fleet.writes !== written) [written, writtenAtMs] = [fleet.writes, fleet.nowMs];
       if (fleet.nowMs - writtenAtMs > quietMs) break;
     }
     const before = fleet.writes;
-    for (const whole of fleet.wholes) for (let look = 0; look < 5; look++) fleet.coordinate(whole);
+    for (const whole of fleet.wholes) for (let look = 0; look < 3; look++) fleet.coordinate(whole);
     assert.equal(fleet.writes, before, "writes go on");
     const limit = (50 + this.#events * 60) * fleet.wholes.length;
     assert.ok(before <= limit, `${before} writes for ${this.#events} events`);

@@ -33,10 +33,12 @@ export function checkMore(more: More): void {
 
 /** What did not become available elsewhere in time, or whose claim may not leave, goes back to where it was; a schedule at rest goes on where it is when its move is paused. */
 function isReturn({ whole, before, after }: More): boolean {
+  const cluster = assignedCluster(after.metadata.labels);
+  const claims = [...whole.claims.values()];
+  if (claims.some(({ isRefused, home }) => isRefused && home === cluster)) return true;
   if (before === undefined) return false;
   if (whole.kind.law === "single") return true;
   const { replicas } = whole.kind.strategy.shareOf(after);
   const record = moveRecordOf(before.metadata.annotations);
-  if (record !== undefined && replicas <= record.from) return true;
-  return [...whole.claims.values()].some(({ isRefused }) => isRefused);
+  return record !== undefined && replicas <= record.from;
 }

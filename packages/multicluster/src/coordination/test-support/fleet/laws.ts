@@ -3,7 +3,7 @@
  * the law says so, and by how much. docs/adr/0045 has the reasons.
  */
 import assert from "node:assert/strict";
-import { assignedCluster, volumesForAnnotation } from "../../../api/index.ts";
+import { assignedCluster, softFinalizersOf, volumesForAnnotation } from "../../../api/index.ts";
 import { completedOf, unitsOf } from "../../kinds/job-facts.ts";
 import { asksOf } from "../../ordinal-volumes.ts";
 import { statusCount, type Workload } from "../../workload.ts";
@@ -42,14 +42,22 @@ function completedUnits(whole: Whole): number {
   return done;
 }
 
-/** Who asks for fewer is served a little later: clusters hear of it late, and one that is cut off when its lease is over. */
+/** Who asks for fewer is served a little later: when nobody holds them any more, clusters hear of it late, and one that is cut off when its lease is over. */
 const lateMs = 120_000;
 
 function askedOfLate({ nowMs }: Fleet, whole: Whole): number {
   const { askedAtMs } = whole;
-  askedAtMs.set(whole.asked(), nowMs);
+  askedAtMs.set(Math.max(whole.asked(), heldOf(whole)), nowMs);
   for (const [asked, atMs] of askedAtMs) if (atMs < nowMs - lateMs) askedAtMs.delete(asked);
   return Math.max(...askedAtMs.keys());
+}
+
+function heldOf({ parts, kind }: Whole): number {
+  let held = 0;
+  for (const part of parts.values())
+    if (softFinalizersOf(part.metadata.annotations, clusterOf(part)).length > 0)
+      held += kind.strategy.shareOf(part).replicas;
+  return held;
 }
 
 function names(copies: readonly (readonly [string, unknown])[]): string {
