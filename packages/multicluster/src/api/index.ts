@@ -183,6 +183,8 @@ export { locationKind, placementKind } from "./scheduling-kinds.ts";
 export {
   allResources,
   defaultSecretKey,
+  leaseMsMax,
+  leaseMsMin,
   type SecretKeyReference,
   type Severity,
   type SeverityCondition,
@@ -191,6 +193,7 @@ export {
   type SyncTargetSpec,
   type SyncTargetStatus,
   syncTargets,
+  type TunnelStatus,
   targetConditions,
 } from "./sync-target.ts";
 export { isSyncedNative, syncedNative } from "./synced-natives.ts";
