@@ -48,6 +48,7 @@ import {
   persistentVolumes,
   type StoredObject,
   statefulSets,
+  storageClasses,
   type UserKind,
   userKinds,
   volumeSnapshotClasses,
@@ -146,6 +147,7 @@ export function volumes(options: VolumesOptions): Volumes {
     .watch(volumeSnapshots, { map: ofNamespace })
     .watch(volumeSnapshotContents, { map: ofUsers })
     .watch(volumeSnapshotClasses, { map: ofUsers })
+    .watch(storageClasses, { map: ofUsers })
     .watch<SyncTarget, Target>(syncTargets, { transform: targetOf, map: ofCluster });
   for (const { resource } of userKinds) {
     const predicate = ({ object }: { readonly object: KubernetesObject }) => isConcerned(object);
