@@ -98,13 +98,17 @@ describe("the steps of a snapshot", () => {
     }) as never;
   const ready = { readyToUse: true, boundVolumeSnapshotContentName: "content-1" };
   const content = { metadata: { name: "c" }, status: { snapshotHandle: "h-1" } } as never;
-  const step = (snapshots: StoredObject[], contents: StoredObject[] = [], there = content) =>
-    snapshotStep(request, object, { snapshots, contents, contentIn: () => there });
+  const step = (snapshots: StoredObject[], contents: StoredObject[] = []) =>
+    snapshotStep(request, object, { snapshots, contents, contentIn: () => content });
 
   it("go from one to the next by what there is, whoever made it", () => {
     assert.equal(step([]).to, "take");
     assert.equal(step([named("a")]).to, "wait");
-    assert.equal(step([named("a", ready)], [], undefined as never).to, "wait");
+    const unknown = { contents: [], contentIn: () => undefined };
+    assert.equal(
+      snapshotStep(request, object, { ...unknown, snapshots: [named("a", ready)] }).to,
+      "wait",
+    );
     const offer = step([named("a", ready)]);
     assert.deepEqual(offer.to === "offer" && offer.handle, "h-1");
     // A content without its snapshot, or the other way round, is made whole.
