@@ -4,6 +4,7 @@ export {
   type ForwarderOptions,
   forwardedPerClusterMax,
   RequestForwarder,
+  sessionsPerClusterMax,
 } from "./forward-request.ts";
 export { isPrivateAddress } from "./private-addresses.ts";
 export { addressOfEndpoints, addressOfService, type ServiceAddress } from "./service-endpoint.ts";
