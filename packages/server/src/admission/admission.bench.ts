@@ -5,8 +5,7 @@
  * happens to all of them; the best round of each counts.
  */
 import { performance } from "node:perf_hooks";
-import { TestServer } from "../testing/index.ts";
-import { registration, rulesFor } from "./test-support/webhook-server.ts";
+import { registration, rulesFor, TestServer } from "../testing/index.ts";
 
 const createsPerRound = Number(process.argv[2] ?? 3000);
 const rounds = createsPerRound < 1000 ? 1 : 8;

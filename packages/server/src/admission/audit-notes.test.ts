@@ -6,8 +6,7 @@ import assert from "node:assert/strict";
 import { after, afterEach, before, beforeEach, describe, it } from "node:test";
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import { parseAuditPolicy } from "../audit/index.ts";
-import { TestServer } from "../testing/index.ts";
-import { register, registration, rulesFor, WebhookServer } from "./test-support/webhook-server.ts";
+import { register, registration, rulesFor, TestServer, WebhookServer } from "../testing/index.ts";
 
 interface Event {
   readonly stage: string;

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { TestServer } from "../testing/index.ts";
-import { cronTabs, definitionsPath } from "./test-support/definitions.ts";
+import { definitionsPath, TestServer } from "../testing/index.ts";
+import { cronTabs } from "./test-support/definitions.ts";
 
 describe("definitions below apis.kcp.io", () => {
   const check = async (definition: object, cluster = "a") => {

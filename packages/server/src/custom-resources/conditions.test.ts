@@ -1,8 +1,8 @@
 /** The conditions that a definition goes through, in their order and with the words of Kubernetes. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { type AnyObject, TestServer } from "../testing/index.ts";
-import { cronTabs, definitionsPath } from "./test-support/definitions.ts";
+import { type AnyObject, definitionsPath, TestServer } from "../testing/index.ts";
+import { cronTabs } from "./test-support/definitions.ts";
 
 interface Condition {
   readonly type: string;

@@ -5,8 +5,8 @@
  * which was started anew on what another one had stored: neither the store nor its history counts.
  */
 import { performance } from "node:perf_hooks";
-import { type AnyObject, TestServer } from "../testing/index.ts";
-import { cronTabs, definitionsPath, install } from "./test-support/definitions.ts";
+import { type AnyObject, definitionsPath, install, TestServer } from "../testing/index.ts";
+import { cronTabs } from "./test-support/definitions.ts";
 
 const collect = (globalThis as { gc?: () => void }).gc;
 

@@ -2,10 +2,10 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { ClusterName } from "@kcp-ts/machinery/names";
-import { type AnyObject, TestServer } from "../testing/index.ts";
+import { type AnyObject, definitionsPath, install, TestServer } from "../testing/index.ts";
 import { WatchCache } from "../watch-cache/index.ts";
 import { DefinitionIndex } from "./definition-index.ts";
-import { cronTabs, definitionsPath, install } from "./test-support/definitions.ts";
+import { cronTabs } from "./test-support/definitions.ts";
 
 const noConversion = {
   convert: async (_definition: unknown, objects: readonly object[]) => objects as never,

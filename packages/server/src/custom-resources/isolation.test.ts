@@ -3,8 +3,8 @@
  */
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
-import { TestServer, type TestUser } from "../testing/index.ts";
-import { cronTabs, definitionsPath, install } from "./test-support/definitions.ts";
+import { definitionsPath, install, TestServer, type TestUser } from "../testing/index.ts";
+import { cronTabs } from "./test-support/definitions.ts";
 
 const secret = "bbbsecretbbb";
 const text = { type: "string" };

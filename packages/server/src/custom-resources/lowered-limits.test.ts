@@ -6,8 +6,8 @@ import type { ClusterName } from "@kcp-ts/machinery/names";
 import { schemaNodesMax } from "@kcp-ts/machinery/schema";
 import { objectKey } from "../storage/index.ts";
 import { decodeObject, encodeObject } from "../stored-object/index.ts";
-import { type AnyObject, TestServer } from "../testing/index.ts";
-import { cronTabs, definitionsPath, install } from "./test-support/definitions.ts";
+import { type AnyObject, definitionsPath, install, TestServer } from "../testing/index.ts";
+import { cronTabs } from "./test-support/definitions.ts";
 
 const name = "crontabs.stable.example.com";
 const objects = "/clusters/a/apis/stable.example.com/v1/namespaces/default/crontabs";

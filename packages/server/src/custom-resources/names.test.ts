@@ -1,14 +1,15 @@
 /** Names are taken first come, first served; what is refused is said in conditions, and is given when it becomes free. */
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
-import { type AnyObject, TestServer } from "../testing/index.ts";
 import {
+  type AnyObject,
   condition,
   conditionOf,
-  cronTabs,
   definitionsPath,
   install,
-} from "./test-support/definitions.ts";
+  TestServer,
+} from "../testing/index.ts";
+import { cronTabs } from "./test-support/definitions.ts";
 
 const path = `/clusters/a${definitionsPath}`;
 let server: TestServer;

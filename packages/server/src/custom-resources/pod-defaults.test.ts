@@ -1,9 +1,14 @@
 /** Goal: a Pod of a definition, written by hand or imported, has the defaults that a kube-apiserver gives it. */
 import assert from "node:assert/strict";
 import { after, afterEach, before, beforeEach, describe, it } from "node:test";
-import { register, rulesFor, WebhookServer } from "../admission/test-support/webhook-server.ts";
-import { type AnyObject, TestServer } from "../testing/index.ts";
-import { install } from "./test-support/definitions.ts";
+import {
+  type AnyObject,
+  install,
+  register,
+  rulesFor,
+  TestServer,
+  WebhookServer,
+} from "../testing/index.ts";
 
 let server: TestServer;
 let webhook: WebhookServer;

@@ -1,8 +1,8 @@
 /** Definitions that stand in for kinds which Go clients know by heart take the protobuf that such clients send. */
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
-import { type AnyObject, envelope, type Proto, TestServer } from "../testing/index.ts";
-import { cronTabs, install } from "./test-support/definitions.ts";
+import { type AnyObject, envelope, install, type Proto, TestServer } from "../testing/index.ts";
+import { cronTabs } from "./test-support/definitions.ts";
 
 const headers = { "content-type": "application/vnd.kubernetes.protobuf" };
 const anything = { type: "object", "x-kubernetes-preserve-unknown-fields": true };

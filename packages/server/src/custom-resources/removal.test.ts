@@ -1,14 +1,8 @@
 /** The end of a definition: what is held back is waited for, nothing new comes in, nothing comes back, and a crash in between does no harm. */
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, describe, it } from "node:test";
-import { TestServer } from "../testing/index.ts";
-import {
-  condition,
-  conditionOf,
-  cronTabs,
-  definitionsPath,
-  install,
-} from "./test-support/definitions.ts";
+import { condition, conditionOf, definitionsPath, install, TestServer } from "../testing/index.ts";
+import { cronTabs } from "./test-support/definitions.ts";
 
 const crd = `/clusters/a${definitionsPath}/crontabs.stable.example.com`;
 const path = "/clusters/a/apis/stable.example.com/v1/namespaces/default/crontabs";

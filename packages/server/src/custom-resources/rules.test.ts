@@ -1,8 +1,8 @@
 /** Rules in CEL, from the definition to the refusal. */
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
-import { TestServer } from "../testing/index.ts";
-import { cronTabs, definitionsPath, install } from "./test-support/definitions.ts";
+import { definitionsPath, install, TestServer } from "../testing/index.ts";
+import { cronTabs } from "./test-support/definitions.ts";
 
 const path = "/clusters/a/apis/stable.example.com/v1/namespaces/default/crontabs";
 let server: TestServer;

@@ -1,8 +1,14 @@
 /** A definition becomes a resource: created, served, listed in discovery, deleted. */
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
-import { TestServer, type WatchEvent } from "../testing/index.ts";
-import { conditionOf, cronTabs, definitionsPath, install } from "./test-support/definitions.ts";
+import {
+  conditionOf,
+  definitionsPath,
+  install,
+  TestServer,
+  type WatchEvent,
+} from "../testing/index.ts";
+import { cronTabs } from "./test-support/definitions.ts";
 
 const instances = "/clusters/a/apis/stable.example.com/v1/namespaces/default/crontabs";
 

@@ -1,8 +1,8 @@
 /** The status and scale endpoints of custom kinds, their columns, selectors and patches. */
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
-import { TestServer } from "../testing/index.ts";
-import { cronTabs, install } from "./test-support/definitions.ts";
+import { install, TestServer } from "../testing/index.ts";
+import { cronTabs } from "./test-support/definitions.ts";
 
 const path = "/clusters/a/apis/stable.example.com/v1/namespaces/default/crontabs";
 const one = `${path}/one`;

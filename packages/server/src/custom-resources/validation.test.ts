@@ -1,8 +1,8 @@
 /** What is wrong with an object or a definition, in Kubernetes' words, from the schema to the answer. */
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
-import { TestServer } from "../testing/index.ts";
-import { cronTabs, definitionsPath, install } from "./test-support/definitions.ts";
+import { definitionsPath, install, TestServer } from "../testing/index.ts";
+import { cronTabs } from "./test-support/definitions.ts";
 
 let server: TestServer;
 before(async () => {

@@ -1,8 +1,14 @@
 /** Objects that were stored in another version, or under another schema, are served as the present definition wants them. */
 import assert from "node:assert/strict";
 import { after, beforeEach, describe, it } from "node:test";
-import { type AnyObject, TestServer } from "../testing/index.ts";
-import { cronTabs, definitionsPath, established, install } from "./test-support/definitions.ts";
+import {
+  type AnyObject,
+  definitionsPath,
+  established,
+  install,
+  TestServer,
+} from "../testing/index.ts";
+import { cronTabs } from "./test-support/definitions.ts";
 
 const group = "/clusters/a/apis/stable.example.com";
 const crd = `/clusters/a${definitionsPath}/crontabs.stable.example.com`;

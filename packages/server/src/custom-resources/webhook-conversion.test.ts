@@ -8,14 +8,15 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, beforeEach, describe, it } from "node:test";
 import { createTestAuthority, type TestAuthority } from "@kcp-ts/testkit";
-import { type AnyObject, TestServer } from "../testing/index.ts";
 import {
+  type AnyObject,
   condition,
   conditionOf,
-  cronTabs,
   definitionsPath,
   install,
-} from "./test-support/definitions.ts";
+  TestServer,
+} from "../testing/index.ts";
+import { cronTabs } from "./test-support/definitions.ts";
 
 interface Review {
   readonly kind: string;

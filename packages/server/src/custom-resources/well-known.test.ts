@@ -1,8 +1,7 @@
 /** Definitions like those of widely used projects: installed, used, explained, applied, upgraded. */
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
-import { type AnyObject, TestServer } from "../testing/index.ts";
-import { definitionsPath, install } from "./test-support/definitions.ts";
+import { type AnyObject, definitionsPath, install, TestServer } from "../testing/index.ts";
 import { samples } from "./test-support/well-known.ts";
 
 let server: TestServer;

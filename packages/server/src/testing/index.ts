@@ -1,4 +1,12 @@
 /** What the tests of this package are made of. No code of the server imports it. */
+export {
+  type Condition,
+  condition,
+  conditionOf,
+  definitionsPath,
+  established,
+  install,
+} from "./definitions.ts";
 export { FakeClock } from "./fake-clock.ts";
 export { FaultyStorage } from "./faulty-storage.ts";
 export {
@@ -38,3 +46,12 @@ export {
 export { common, fillTwoTenants, onlyInB, secretOfB, stateOfB } from "./two-tenants.ts";
 export { settle, until } from "./until.ts";
 export { brief, type WatchEvent, WatchReader } from "./watch-reader.ts";
+export {
+  type Answerer,
+  type ReviewAnswer,
+  type ReviewRequest,
+  register,
+  registration,
+  rulesFor,
+  WebhookServer,
+} from "./webhook-server.ts";

@@ -1,9 +1,14 @@
 /** Validating admission policies, from the client's side. */
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, describe, it } from "node:test";
-import { type AnyObject, TestServer } from "../../testing/index.ts";
-import { cronTabs, install } from "../test-support/definitions.ts";
-import { registration, rulesFor } from "../test-support/webhook-server.ts";
+import {
+  type AnyObject,
+  install,
+  registration,
+  rulesFor,
+  TestServer,
+} from "../../testing/index.ts";
+import { cronTabs } from "../test-support/definitions.ts";
 
 let server: TestServer;
 beforeEach(async () => {

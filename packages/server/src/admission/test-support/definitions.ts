@@ -1,7 +1,5 @@
 /** A custom kind for tests of admission: CronTab, in one or more versions. */
-import type { AnyObject, TestServer } from "../../testing/index.ts";
-
-export const definitionsPath = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+import type { AnyObject } from "../../testing/index.ts";
 
 export interface CronTabOptions {
   readonly group?: string;
@@ -34,20 +32,3 @@ const cronTabSchema = {
     },
   },
 };
-
-/** Creates the definition and waits until it is served. */
-export async function install(
-  server: TestServer,
-  definition: AnyObject,
-  cluster = "a",
-): Promise<void> {
-  const path = `/clusters/${cluster}${definitionsPath}`;
-  const watch = await server.watch(`${path}?watch=1`);
-  await server.must("POST", path, { body: definition });
-  for (let isServed = false; !isServed; ) {
-    const [event] = await watch.take(1);
-    const status = JSON.stringify(event?.object["status"] ?? {});
-    isServed = status.includes('"type":"Established","status":"True"');
-  }
-  await watch.leave();
-}

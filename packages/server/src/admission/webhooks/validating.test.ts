@@ -1,9 +1,16 @@
 /** Validating webhooks over real HTTPS: the scenarios of the Kubernetes conformance tests, and what they leave out. */
 import assert from "node:assert/strict";
 import { after, afterEach, before, beforeEach, describe, it } from "node:test";
-import { TestServer } from "../../testing/index.ts";
-import { cronTabs, definitionsPath, install } from "../test-support/definitions.ts";
-import { register, registration, rulesFor, WebhookServer } from "../test-support/webhook-server.ts";
+import {
+  definitionsPath,
+  install,
+  register,
+  registration,
+  rulesFor,
+  TestServer,
+  WebhookServer,
+} from "../../testing/index.ts";
+import { cronTabs } from "../test-support/definitions.ts";
 
 let webhook: WebhookServer;
 let server: TestServer;

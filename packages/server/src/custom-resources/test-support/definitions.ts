@@ -1,5 +1,5 @@
-/** Definitions for tests, and waiting for them. */
-import type { AnyObject, TestServer, TestUser, WatchEvent } from "../../testing/index.ts";
+/** Definitions for tests. */
+import type { AnyObject } from "../../testing/index.ts";
 
 export interface CronTabOptions {
   readonly group?: string;
@@ -50,57 +50,3 @@ export const cronTabSchema = {
     status: { type: "object", properties: { replicas: { type: "integer" } } },
   },
 };
-
-export const definitionsPath = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
-
-/** Creates the definition and waits until it is served. */
-export async function install(
-  server: TestServer,
-  definition: AnyObject,
-  cluster = "a",
-  user: TestUser = "admin",
-): Promise<AnyObject> {
-  const path = `/clusters/${cluster}${definitionsPath}`;
-  await server.must("POST", path, { body: definition, user });
-  return established(server, definition.metadata.name ?? "", cluster);
-}
-
-/** Waits as kubectl does: by watching the one definition. */
-export async function established(
-  server: TestServer,
-  name: string,
-  cluster = "a",
-): Promise<AnyObject> {
-  return condition(server, name, "Established", "True", cluster);
-}
-
-export async function condition(
-  server: TestServer,
-  name: string,
-  type: string,
-  status: string,
-  cluster = "a",
-): Promise<AnyObject> {
-  const selector = `fieldSelector=metadata.name%3D${name}`;
-  const watch = await server.watch(`/clusters/${cluster}${definitionsPath}?watch=1&${selector}`);
-  try {
-    for (;;) {
-      const { object } = (await watch.take(1))[0] as WatchEvent;
-      if (conditionOf(object, type)?.status === status) return object;
-    }
-  } finally {
-    await watch.leave();
-  }
-}
-
-export interface Condition {
-  readonly type: string;
-  readonly status: string;
-  readonly reason: string;
-  readonly message: string;
-}
-
-export function conditionOf(object: AnyObject, type: string): Condition | undefined {
-  const { conditions = [] } = (object["status"] ?? {}) as { conditions?: readonly Condition[] };
-  return conditions.find((each) => each.type === type);
-}

@@ -6,7 +6,7 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createTestAuthority } from "@kcp-ts/testkit";
-import type { AnyObject, TestServer } from "../../testing/index.ts";
+import type { AnyObject, TestServer } from "./test-server.ts";
 
 export interface ReviewRequest {
   readonly uid: string;
