@@ -42,7 +42,8 @@ export async function install(
   cluster = "a",
 ): Promise<void> {
   const path = `/clusters/${cluster}${definitionsPath}`;
-  const watch = await server.watch(`${path}?watch=1`);
+  const selector = `fieldSelector=metadata.name%3D${definition.metadata.name}`;
+  const watch = await server.watch(`${path}?watch=1&${selector}`);
   await server.must("POST", path, { body: definition });
   for (let isServed = false; !isServed; ) {
     const [event] = await watch.take(1);

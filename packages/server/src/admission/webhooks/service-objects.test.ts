@@ -1,9 +1,9 @@
 /** Webhooks at Services: objects of the logical cluster, and real servers with certificates behind them. */
 import assert from "node:assert/strict";
 import { after, afterEach, before, beforeEach, describe, it } from "node:test";
-import { register, rulesFor, WebhookServer } from "./admission/test-support/webhook-server.ts";
-import { install } from "./custom-resources/test-support/definitions.ts";
-import { type AnyObject, TestServer } from "./testing/index.ts";
+import { type AnyObject, TestServer } from "../../testing/index.ts";
+import { install } from "../test-support/definitions.ts";
+import { register, rulesFor, WebhookServer } from "../test-support/webhook-server.ts";
 
 let hook: WebhookServer;
 let second: WebhookServer;
