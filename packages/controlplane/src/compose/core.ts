@@ -282,7 +282,12 @@ export class Core {
   async stopControllers(): Promise<void> {
     this.#stopping.abort();
     this.files.stop();
-    await Promise.all([this.#controlLoops?.stop(), this.#peers.stop(), ...this.#controllers]);
+    const stopping = [
+      this.#controlLoops?.stop(),
+      this.#peers.stop(),
+      this.#physicalClusters.close(),
+    ];
+    await Promise.all([...stopping, ...this.#controllers]);
   }
 
   /** Of a start that did not come to its end. */

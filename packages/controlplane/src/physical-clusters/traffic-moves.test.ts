@@ -8,10 +8,11 @@ import { describe, it, type TestContext } from "node:test";
 import { type Clock, sleep } from "@kcp-ts/machinery/base";
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import { deploymentSplitter, syncTargets, traffic } from "@kcp-ts/multicluster";
-import { Client, type DynamicObject, defineResource, timestamp } from "@kcp-ts/sdk";
+import { Client, timestamp } from "@kcp-ts/sdk";
 import { type FakeClock, SeededRandom, settle } from "@kcp-ts/testkit";
 import { startTestControlPlane } from "../testing/index.ts";
 import { deployments, eventually } from "./fixture.ts";
+import { defineTrafficKinds } from "./traffic-clock-stage.ts";
 import {
   EndpointRecord,
   endpointSlices,
@@ -21,42 +22,13 @@ import {
   total,
 } from "./traffic-stage.ts";
 
-const first = Number(process.env["KCP_SEED"] ?? 1);
-const histories = Number(process.env["KCP_HISTORIES"] ?? 5);
+const first = Number(process.env["KCP_SEED"] ?? 2);
+const histories = Number(process.env["KCP_HISTORIES"] ?? 4);
 const moves = 2;
 const flappingSteps = 40;
 const replicas = 3;
 const names = ["east", "west"] as const;
 type Name = (typeof names)[number];
-
-const definitions = defineResource<DynamicObject>({
-  group: "apiextensions.k8s.io",
-  version: "v1",
-  resource: "customresourcedefinitions",
-  kind: "CustomResourceDefinition",
-  namespaced: false,
-});
-
-function definition(group: string, resource: string, kind: string) {
-  const anything = { type: "object", "x-kubernetes-preserve-unknown-fields": true };
-  const approved = { "api-approved.kubernetes.io": "unapproved, for a test" };
-  const version: JsonObject = {
-    name: "v1",
-    served: true,
-    storage: true,
-    schema: { openAPIV3Schema: anything },
-    subresources: { status: {} },
-  };
-  return {
-    metadata: { name: `${resource}.${group === "" ? "core" : group}`, annotations: approved },
-    spec: {
-      group,
-      scope: "Namespaced",
-      names: { plural: resource, singular: kind.toLowerCase(), kind, listKind: `${kind}List` },
-      versions: [version],
-    },
-  };
-}
 
 /** Every request takes its time, as on a machine with other things to do. */
 function slowed(client: Client, clock: Clock, random: SeededRandom): Client {
@@ -102,12 +74,7 @@ class History {
     const plane = await startTestControlPlane({ clock: "fake", controlLoops: false });
     const { client, clock } = plane;
     const random = new SeededRandom(seed);
-    for (const [group, resource, kind] of [
-      ["", "services", "Service"],
-      ["discovery.k8s.io", "endpointslices", "EndpointSlice"],
-      ["apps", "deployments", "Deployment"],
-    ] as const)
-      await client.resource(definitions).create(definition(group, resource, kind));
+    await defineTrafficKinds(client);
     const stop = new AbortController();
     const all = slowed(plane.clientFor("*"), clock, random);
     // As short as can be: whoever is seen is trusted at once.

@@ -34,6 +34,8 @@ export function tenantDocuments(options: DocumentOptions): Fetch {
         call.destroy();
       };
       const call = request(url, {
+        // A connection that somebody else opened to this name went wherever the name led then.
+        agent: false,
         headers: { accept: "application/json" },
         ...(certificateAuthority === undefined ? {} : { ca: certificateAuthority }),
         ...(denyPrivateAddresses ? { lookup } : {}),
