@@ -1,10 +1,37 @@
 /** The order in which test files begin: those that take long first, so that the lanes end together. */
 
-/** Seconds on a quiet machine with two cores, roughly; files that are not named take less. A name that matches no file fails a test. */
+/** Those that take more than ten seconds of processor time, or wait as long; a test fails when one is no more. */
 export const longFiles: readonly string[] = [
   "packages/cli/src/e2e/guide",
+  "packages/controlplane/src/physical-clusters/traffic",
+  "packages/server/src/handlers/isolation",
+  "packages/controlplane/src/physical-clusters/drain",
   "packages/cli/src/e2e/workspace-plugin",
+  "packages/controlplane/src/physical-clusters/volumes-ordinals",
   "packages/cli/src/e2e/kubectl-kinds",
+  "packages/controlplane/src/use-cases/simulated",
+  "packages/multicluster/src/coordination/fleet-histories",
+  "packages/controlplane/src/physical-clusters/registration",
+  "packages/controlplane/src/physical-clusters/api-access",
+  "packages/controlplane/src/physical-clusters/placement",
+  "packages/controlplane/src/physical-clusters/volumes-kinds",
+  "packages/controlplane/src/physical-clusters/compute",
+  "packages/controlplane/src/physical-clusters/volumes",
+  "packages/controlplane/src/physical-clusters/workload-kinds",
+  "packages/controlplane/src/physical-clusters/debugging/tenants",
+  "packages/controlplane/src/physical-clusters/debugging/copies",
+  "packages/cli/src/e2e/demo",
+  "packages/cli/src/e2e/pull-mode",
+  "packages/cli/src/e2e/start-up",
+  "packages/controlplane/src/physical-clusters/pull-mode",
+  "packages/controlplane/src/physical-clusters/compute-admin",
+  "packages/controlplane/src/physical-clusters/debugging/metrics",
+  "packages/controlplane/src/physical-clusters/follow",
+  "packages/controlplane/src/physical-clusters/deployment-splitter",
+  "packages/controlplane/src/backup/large-store",
+  "packages/controlplane/src/soak/informer-soak",
+  "packages/controlplane/src/control-loops/election",
+  "packages/cli/src/e2e/kill",
 ];
 
 /** The named ones in their order, then the others in theirs. */

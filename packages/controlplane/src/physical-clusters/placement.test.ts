@@ -78,10 +78,10 @@ describe("Locations and Placements", () => {
     const bound = await eventually(async () => {
       const found = await resource.get({ name: "web" });
       assert.equal(found.status?.phase, "Bound");
+      assert.equal(findCondition(found.status?.conditions, "Scheduled")?.message, "east");
       return found;
     });
     assert.deepEqual(bound.status?.selectedLocation, { path: "root", locationName: "us" });
-    assert.equal(findCondition(bound.status?.conditions, "Scheduled")?.message, "east");
     const namespace = await eventually(async () => {
       const found = await stage.client.resource(namespaces).get({ name: "default" });
       assert.equal(findCondition(found.status?.conditions, "NamespaceScheduled")?.status, "True");

@@ -8,7 +8,7 @@ import {
   rulesFor,
   TestServer,
   WebhookServer,
-} from "./testing/index.ts";
+} from "../../testing/index.ts";
 
 let hook: WebhookServer;
 let second: WebhookServer;
