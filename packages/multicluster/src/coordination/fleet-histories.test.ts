@@ -19,6 +19,7 @@ const telling: readonly (readonly [seed: number, found: string])[] = [
   [13, "a StatefulSet that came to a cluster without room for it"],
   [24, "a DaemonSet that left a cluster before it was available in another"],
   [2010, "a number that left while another was missing, when fewer were asked for"],
+  [5275, "a number that left by a report from before its cluster was cut off"],
   [5420, "a StatefulSet with nowhere to go, and a drain on a budget"],
 ];
 
