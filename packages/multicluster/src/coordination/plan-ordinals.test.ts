@@ -139,6 +139,10 @@ describe("ranges of ordinals", () => {
     // What is not available where it is, is not missed there; but what has not been started may be, at any moment.
     east.available = 0;
     assert.equal(plan(places, { replicas: 3 }).next.get("east"), 1);
+    // Nor does it count as such by a report that may be from before its cluster was lost.
+    east.isTrusted = false;
+    assert.equal(plan(places, { replicas: 3 }).next.get("east"), 2);
+    east.isTrusted = true;
     east.running.clear();
     assert.equal(plan(places, { replicas: 3 }).next.get("east"), 2);
   });

@@ -18,6 +18,7 @@ import { distribute } from "./distribute.ts";
 import { receivers } from "./goal.ts";
 import {
   availableAtLeast,
+  availableAtMost,
   isLeftAlone,
   isStopped,
   isToBeEmptied,
@@ -203,9 +204,13 @@ function dispensable(
   return leaving.filter(({ from }) => members.some((one) => one.name === from && isIdle(one)));
 }
 
-/** All are there, and none is available. Were there fewer, nobody could say afterwards whether the one that was taken is among them. */
-function isIdle({ part }: Member): boolean {
-  return part?.isObserved === true && part.available === 0 && part.running === part.replicas;
+/**
+ * All are there, and none is available, by a report that counts: what a cluster says that is just back may be from before. Were there fewer, nobody could say afterwards whether
+ * the one that was taken is among them.
+ */
+function isIdle(member: Member): boolean {
+  const { part } = member;
+  return part !== undefined && availableAtMost(member) === 0 && part.running === part.replicas;
 }
 
 function freeIn(all: Range, kept: ReadonlyMap<string, Range>): readonly Range[] {

@@ -16,6 +16,7 @@ export class Place {
   heard: Told | undefined;
   readonly running = new Set<number>();
   standing: Standing = "accepting";
+  isTrusted = true;
   room: number | undefined;
   /** Of those that run; all if undefined. */
   available: number | undefined;
@@ -40,8 +41,8 @@ export class Place {
 
   get member(): Member {
     const { name, standing, told, heard, running, available = running.size } = this;
-    const { room } = this;
-    if (told === undefined) return { name, standing, room };
+    const { room, isTrusted } = this;
+    if (told === undefined) return { name, standing, room, isTrusted };
     const part = {
       ...told,
       running: running.size,
@@ -51,7 +52,7 @@ export class Place {
       isGoing: false,
       isPinned: false,
     };
-    return { name, standing, room, part };
+    return { name, standing, room, isTrusted, part };
   }
 }
 

@@ -3,7 +3,12 @@
  * the law says so, and by how much. docs/adr/0045 has the reasons.
  */
 import assert from "node:assert/strict";
-import { assignedCluster, softFinalizersOf, volumesForAnnotation } from "../../../api/index.ts";
+import {
+  assignedCluster,
+  canBeFenced,
+  softFinalizersOf,
+  volumesForAnnotation,
+} from "../../../api/index.ts";
 import { completedOf, unitsOf } from "../../kinds/job-facts.ts";
 import { asksOf } from "../../ordinal-volumes.ts";
 import { statusCount, type Workload } from "../../workload.ts";
@@ -42,14 +47,25 @@ function completedUnits(whole: Whole): number {
   return done;
 }
 
-/** Who asks for fewer is served a little later: when nobody holds them any more, clusters hear of it late, and one that is cut off when its lease is over. */
+/**
+ * Who asks for fewer is served a little later: when nobody holds them any more, clusters hear of it late, and one that is cut off when its lease is over; what its agent cannot
+ * stop, when it is back.
+ */
 const lateMs = 120_000;
 
-function askedOfLate({ nowMs }: Fleet, whole: Whole): number {
+function askedOfLate(fleet: Fleet, whole: Whole): number {
   const { askedAtMs } = whole;
+  const { nowMs } = fleet;
   askedAtMs.set(Math.max(whole.asked(), heldOf(whole)), nowMs);
+  const isStoppable = canBeFenced(whole.kind.strategy.parts);
+  if (!isStoppable && fleet.copiesOf(whole).some(([name]) => isOutOfReach(fleet, name)))
+    for (const asked of askedAtMs.keys()) askedAtMs.set(asked, nowMs);
   for (const [asked, atMs] of askedAtMs) if (atMs < nowMs - lateMs) askedAtMs.delete(asked);
   return Math.max(...askedAtMs.keys());
+}
+
+function isOutOfReach(fleet: Fleet, name: string): boolean {
+  return fleet.targets.get(name)?.isReady !== true || fleet.clusters.get(name)?.isUp !== true;
 }
 
 function heldOf({ parts, kind }: Whole): number {

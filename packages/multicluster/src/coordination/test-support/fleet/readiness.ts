@@ -52,6 +52,14 @@ function reportOf(
   return Math.min(surely, within, shareWithin(whole, current, asked));
 }
 
+/** The most that may be ready of a part, for all that is known of it. */
+export function mayBeReady(fleet: Fleet, whole: Whole, part: Workload, asked: number): number {
+  const { available, isObserved } = whole.kind.strategy.report(part);
+  const within = shareWithin(whole, part, asked);
+  const isKnown = isObserved && fleet.judgement(clusterOf(part)).isTrusted;
+  return isKnown ? Math.min(available, within) : within;
+}
+
 function readyOf(fleet: Fleet, whole: Whole, part: Workload, asked: number): number {
   const copy = fleet.copyOf(whole, part, clusterOf(part));
   if (copy === undefined) return 0;
@@ -65,7 +73,7 @@ function readyOf(fleet: Fleet, whole: Whole, part: Workload, asked: number): num
 }
 
 /** When fewer are asked for, the highest numbers go, whichever are ready. */
-function shareWithin(whole: Whole, part: Workload, asked: number): number {
+export function shareWithin(whole: Whole, part: Workload, asked: number): number {
   const { replicas, start } = whole.kind.strategy.shareOf(part);
   if (whole.kind.law !== "numbered" || start === undefined) return replicas;
   return Math.max(0, Math.min(start + replicas, asked) - start);
