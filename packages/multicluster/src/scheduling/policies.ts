@@ -3,6 +3,7 @@ import { type ClusterName, parseClusterName, rootCluster } from "@kcp-ts/machine
 import {
   type Clusters,
   type Condition,
+  clusterOf,
   defineResource,
   findCondition,
   type KubernetesObject,
@@ -63,7 +64,27 @@ export function namespaceFacts({ metadata, status }: Namespace): NamespaceFacts 
 export interface PolicyStores {
   readonly placements: ObjectStore<Placement>;
   readonly locations: ObjectStore<Location>;
+  /** Without ordinary ones of workspaces that had no Placement when they last changed. */
   readonly namespaces: ObjectStore<NamespaceFacts>;
+}
+
+/** What every namespace has, whoever made it. */
+function ordinaryLabels(name: string): StringMap {
+  return { [nameLabel]: name };
+}
+
+const nameLabel = "kubernetes.io/metadata.name";
+
+/** Nothing but its name is to be known of it. */
+export function isOrdinary(namespace: Namespace): boolean {
+  const { name, labels, isAnnotated, isDeleting, scheduled } = namespaceFacts(namespace);
+  return (
+    !isAnnotated &&
+    !isDeleting &&
+    scheduled === undefined &&
+    labels[nameLabel] === name &&
+    Object.keys(labels).length === 1
+  );
 }
 
 /** Under "": all of a logical cluster, without walking those of all others. */
@@ -73,15 +94,29 @@ export function allIn<Cached>(store: ObjectStore<Cached>, cluster: ClusterName):
   return store.byIndex("of-cluster", { cluster, value: "" });
 }
 
-/** All who watch these through the same clusters have to do it by this. */
+/**
+ * All who watch namespaces through the same clusters have to do it by this. Of those that are like all others nothing is kept: most workspaces have no Placement,
+ * and there may be very many of them. Where there is one, they are told of, so that who has to know all of them can list them.
+ */
+export function watchedNamespaces(clusters: Clusters) {
+  const { store } = clusters.source<Placement>(placements, { indexers: ofCluster });
+  return {
+    transform: namespaceFacts,
+    keep: (namespace: Namespace) => {
+      if (!isOrdinary(namespace)) return true;
+      const cluster = clusterOf(namespace);
+      return cluster === undefined || allIn(store, cluster).length > 0;
+    },
+    indexers: ofCluster,
+  };
+}
+
 export function policyStores(clusters: Clusters): PolicyStores {
   return {
     placements: clusters.source<Placement>(placements, { indexers: ofCluster }).store,
     locations: clusters.source<Location>(locations, { indexers: ofCluster }).store,
-    namespaces: clusters.source<Namespace, NamespaceFacts>(namespaces, {
-      transform: namespaceFacts,
-      indexers: ofCluster,
-    }).store,
+    namespaces: clusters.source<Namespace, NamespaceFacts>(namespaces, watchedNamespaces(clusters))
+      .store,
   };
 }
 
@@ -100,7 +135,7 @@ export function watchedFacts(stores: PolicyStores): PolicyFacts {
     placement: (cluster, name) => stores.placements.get({ cluster, namespace: "", name }),
     locationsIn: (cluster) => allIn(stores.locations, cluster),
     namespaceLabels: (cluster, name) =>
-      stores.namespaces.get({ cluster, namespace: "", name })?.labels,
+      stores.namespaces.get({ cluster, namespace: "", name })?.labels ?? ordinaryLabels(name),
   };
 }
 

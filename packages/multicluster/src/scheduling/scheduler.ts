@@ -25,12 +25,12 @@ import { Ledger, type LedgerOptions, type SeenPart, type WholeName } from "./led
 import {
   type Namespace,
   type NamespaceFacts,
-  namespaceFacts,
   namespaces,
   ofCluster,
   Policies,
   policyStores,
   watchedFacts,
+  watchedNamespaces,
 } from "./policies.ts";
 import type { Policy } from "./policy.ts";
 import { readReservation } from "./reservation.ts";
@@ -146,6 +146,13 @@ export class Scheduler {
     this.#reservedListeners.add(listener);
   }
 
+  #hasPolicies(cluster: ClusterName): boolean {
+    return (
+      this.policies.placementsOf(cluster).length > 0 ||
+      this.policies.globalPlacement() !== undefined
+    );
+  }
+
   /** Whether any policy there looks where others are. */
   #isSocial(cluster: ClusterName): boolean {
     const all = [...this.policies.placementsOf(cluster), this.policies.globalPlacement()];
@@ -178,15 +185,18 @@ export class Scheduler {
         if (!isSame) tell(key);
       },
     });
+    const labelled = (_: unknown, { key: { cluster, name } }: { readonly key: ObjectKey }) => {
+      if (this.#hasPolicies(cluster)) this.#tell({ kind: "policy", cluster, namespace: name });
+    };
     this.#clusters
-      .source<Namespace, NamespaceFacts>(namespaces, {
-        transform: namespaceFacts,
-        indexers: ofCluster,
-      })
+      .source<Namespace, NamespaceFacts>(namespaces, watchedNamespaces(this.#clusters))
       .addHandler({
-        updated: (now, { key: { cluster, name }, previous }) => {
-          if (JSON.stringify(now.labels) === JSON.stringify(previous.labels)) return;
-          this.#tell({ kind: "policy", cluster, namespace: name });
+        // One that has got its first label, or lost its last: ordinary ones are not there.
+        added: labelled,
+        deleted: labelled,
+        updated: (now, { key, previous }) => {
+          if (JSON.stringify(now.labels) !== JSON.stringify(previous.labels))
+            labelled(now, { key });
         },
       });
   }

@@ -44,6 +44,7 @@ import {
   namespaces,
   ofCluster,
   policyStores,
+  watchedNamespaces,
 } from "./policies.ts";
 
 export interface WorkspaceControllerOptions {
@@ -94,8 +95,7 @@ export class WorkspaceController {
       .watch<Location>(locations, { indexers: ofCluster, map: toUsers })
       .watch<Placement>(placements, { indexers: ofCluster, map: toWorkspace })
       .watch<Namespace, NamespaceFacts>(namespaces, {
-        transform: namespaceFacts,
-        indexers: ofCluster,
+        ...watchedNamespaces(clusters),
         predicate: hasPlacements,
         map: toWorkspace,
       });
@@ -117,13 +117,18 @@ export class WorkspaceController {
     signal: AbortSignal,
   ): Promise<ReconcileResult> {
     const nowMs = this.#clock.now();
+    const placed = allIn(this.#stores.placements, cluster);
     const plan = planWorkspace({
       cluster,
       targets: this.#targets.list({ cluster }),
       locations: allIn(this.#stores.locations, cluster),
       offered: this.#offeredTo(cluster),
-      placements: allIn(this.#stores.placements, cluster),
-      namespaces: allIn(this.#stores.namespaces, cluster),
+      placements: placed,
+      // Without Placements only those matter that had one.
+      namespaces:
+        placed.length === 0
+          ? allIn(this.#stores.namespaces, cluster)
+          : await namespacesIn(client, signal),
       nowMs,
     });
     if (plan.needsDefaultLocation) await makeDefaultLocation(client, signal);
@@ -140,6 +145,14 @@ export class WorkspaceController {
       offered.set(name, { path: home, locations: allIn(this.#stores.locations, home) });
     return offered;
   }
+}
+
+async function namespacesIn(
+  client: Client,
+  signal: AbortSignal,
+): Promise<readonly NamespaceFacts[]> {
+  const { items } = await client.resource(namespaces).list({ signal });
+  return items.map(namespaceFacts);
 }
 
 /** Of timers. */

@@ -27,6 +27,8 @@ export interface InformersOptions {
 export interface SharedInformerOptions<Object, Cached> {
   readonly selector?: SelectorOptions;
   readonly transform?: (object: Object) => Cached;
+  /** As for an informer; whoever asks first decides. */
+  readonly keep?: (object: Object) => boolean;
   readonly indexers?: Indexers<Cached>;
   /** As for an informer; whoever asks first decides. */
   readonly liveObjectsMax?: number;
@@ -63,6 +65,7 @@ export class Informers {
         resource,
         selector: options.selector,
         transform: options.transform,
+        keep: options.keep,
         liveObjectsMax: options.liveObjectsMax ?? this.#options.liveObjectsMax,
       } satisfies InformerOptions<Object, Cached>);
       shared = {

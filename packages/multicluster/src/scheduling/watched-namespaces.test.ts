@@ -1,0 +1,80 @@
+/** Goal: of namespaces that are like all others the scheduler keeps nothing, and answers for them as if it did. */
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import type { ClusterName } from "@kcp-ts/machinery/names";
+import type { Clusters, KubernetesObject, ObjectKey } from "@kcp-ts/sdk";
+import { type Placement, placementAnnotation } from "../api/index.ts";
+import {
+  type Namespace,
+  namespaceFacts,
+  type PolicyStores,
+  watchedFacts,
+  watchedNamespaces,
+} from "./policies.ts";
+
+const idle = "idle" as ClusterName;
+const placed = "placed" as ClusterName;
+const nameLabel = "kubernetes.io/metadata.name";
+
+/** Clusters of which one has a Placement. */
+const clusters = {
+  source: () => ({
+    store: {
+      byIndex: (_: string, { cluster }: { readonly cluster: ClusterName }) =>
+        cluster === placed ? [{} as Placement] : [],
+    },
+  }),
+} as unknown as Clusters;
+
+function namespaceIn(
+  cluster: ClusterName,
+  metadata: Partial<KubernetesObject["metadata"]> = {},
+  conditions: readonly { readonly type: string; readonly status: "True" }[] = [],
+): Namespace {
+  const annotations = { "kcp.io/cluster": cluster, ...metadata.annotations };
+  const labels = { [nameLabel]: "default", ...metadata.labels };
+  return {
+    apiVersion: "v1",
+    kind: "Namespace",
+    metadata: { name: "default", ...metadata, annotations, labels },
+    status: { conditions: conditions as never },
+  };
+}
+
+describe("namespaces that the scheduler watches", () => {
+  const { keep } = watchedNamespaces(clusters);
+
+  it("are not kept where no Placement is and nothing is said of them", () => {
+    assert.equal(keep(namespaceIn(idle)), false);
+  });
+
+  it("are kept when they have something of their own", () => {
+    const own = [
+      namespaceIn(idle, { labels: { team: "a" } }),
+      namespaceIn(idle, { labels: { [nameLabel]: "another" } }),
+      namespaceIn(idle, { annotations: { [placementAnnotation]: "" } }),
+      namespaceIn(idle, { deletionTimestamp: "2026-01-01T00:00:00Z" }),
+      namespaceIn(idle, {}, [{ type: "NamespaceScheduled", status: "True" }]),
+    ];
+    for (const namespace of own) assert.ok(keep(namespace), JSON.stringify(namespace));
+  });
+
+  it("are kept, all of them, where a Placement is", () => {
+    assert.ok(keep(namespaceIn(placed)));
+  });
+
+  it("have the labels that they have, kept or not", () => {
+    const labelled = namespaceFacts(namespaceIn(idle, { labels: { team: "a" } }));
+    const stores = {
+      namespaces: {
+        get: ({ name }: ObjectKey) => (name === "labelled" ? labelled : undefined),
+      },
+    } as unknown as PolicyStores;
+    const facts = watchedFacts(stores);
+    assert.deepEqual(facts.namespaceLabels(idle, "labelled"), {
+      [nameLabel]: "default",
+      team: "a",
+    });
+    assert.deepEqual(facts.namespaceLabels(idle, "ordinary"), { [nameLabel]: "ordinary" });
+  });
+});
