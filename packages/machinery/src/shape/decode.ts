@@ -3,6 +3,7 @@
  *
  * Names are case-sensitive. Null stands for absent. The result shares nothing with the input that the caller could change.
  */
+import { Pace, type Pieces } from "../base/index.ts";
 import { isJsonObject, type JsonObject, type JsonValue, setMember } from "../json/index.ts";
 import { isPlainTime, parseGoTime } from "./go-time.ts";
 import { isLeftOut } from "./left-out.ts";
@@ -25,8 +26,19 @@ export function decodeShape(shape: MessageShape, value: JsonValue): Decoded {
   return { value: decoder.message(shape, value, ""), unknownFields: decoder.unknownFields };
 }
 
+/** The same for a large value, with rests. */
+export function* decodeShapeInPieces(shape: MessageShape, value: JsonValue): Pieces<Decoded> {
+  const decoder = new ShapeDecoder();
+  const decoded = yield* decoder.messageInPieces(shape, value, "");
+  return { value: decoded, unknownFields: decoder.unknownFields };
+}
+
+/** Items and members after which a large value rests. */
+const readAtOnce = 500;
+
 class ShapeDecoder {
   readonly unknownFields: string[] = [];
+  readonly #pace = new Pace(readAtOnce);
   /** Where we are, as Go says it: the innermost struct and the fields to it, without map keys and indexes. */
   #struct = "";
   #fields: readonly string[] = [];
@@ -52,6 +64,75 @@ class ShapeDecoder {
     this.#struct = struct;
     this.#fields = fields;
     return result;
+  }
+
+  *messageInPieces(shape: MessageShape, value: JsonValue, path: string): Pieces<JsonObject> {
+    if (!isJsonObject(value)) throw this.#mismatch(value, goTypeOf(shape));
+    const [struct, fields] = [this.#struct, this.#fields];
+    const result: { [key: string]: JsonValue } = {};
+    for (const key of Object.keys(value)) {
+      if (this.#pace.isTime()) yield;
+      const item = value[key] as JsonValue;
+      const field = shape.fields.get(key);
+      const itemPath = path === "" ? key : `${path}.${key}`;
+      if (field === undefined) {
+        if (path === "" && (key === "kind" || key === "apiVersion")) result[key] = item;
+        else this.unknownFields.push(itemPath);
+      } else if (item !== null) {
+        this.#struct = shortName(shape);
+        this.#fields = [...fields, key];
+        // To ask a large map whether it is empty takes as long as to walk through it: it is asked for its keys once.
+        const keys =
+          field.shape.kind === "map" && isJsonObject(item) ? Object.keys(item) : undefined;
+        const read = yield* this.#valueInPieces(field.shape, item, itemPath, keys);
+        const { length } = keys ?? (Array.isArray(read) ? read : []);
+        if (length > 0 || !isLeftOut(shape, field, read)) result[key] = read;
+      }
+    }
+    this.#struct = struct;
+    this.#fields = fields;
+    return result;
+  }
+
+  /** `keys` are those of a map, where they are known. */
+  *#valueInPieces(
+    shape: Shape,
+    value: JsonValue,
+    path: string,
+    keys?: readonly string[],
+  ): Pieces<JsonValue> {
+    if (shape.kind === "message") return yield* this.messageInPieces(shape, value, path);
+    if (shape.kind === "list" && Array.isArray(value)) {
+      const result: JsonValue[] = [];
+      for (let i = 0; i < value.length; i++) {
+        if (this.#pace.isTime()) yield;
+        result.push(
+          yield* this.#entryInPieces(shape.items, value[i] as JsonValue, `${path}[${i}]`),
+        );
+      }
+      return result;
+    }
+    if (shape.kind === "map" && isJsonObject(value)) {
+      const { values } = shape;
+      const result: { [key: string]: JsonValue } = {};
+      for (const key of keys ?? Object.keys(value)) {
+        if (this.#pace.isTime()) yield;
+        const item = value[key] as JsonValue;
+        // Nearly always texts, for which a generator would cost more than they do.
+        const isSimple = values.kind === "scalar" && item !== null;
+        const read = isSimple
+          ? this.#scalar(values.scalar, item)
+          : yield* this.#entryInPieces(values, item, `${path}.${key}`);
+        setMember(result, key, read);
+      }
+      return result;
+    }
+    return this.#value(shape, value, path);
+  }
+
+  /** Null is the zero value in Go. */
+  *#entryInPieces(shape: Shape, value: JsonValue, path: string): Pieces<JsonValue> {
+    return value === null ? zeroOf(shape) : yield* this.#valueInPieces(shape, value, path);
   }
 
   #value(shape: Shape, value: JsonValue, path: string): JsonValue {

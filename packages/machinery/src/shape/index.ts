@@ -29,7 +29,13 @@ export {
   secret,
   serviceAccount,
 } from "./core-v1.ts";
-export { type Decoded, decodeShape, isBase64, ShapeError } from "./decode.ts";
+export {
+  type Decoded,
+  decodeShape,
+  decodeShapeInPieces,
+  isBase64,
+  ShapeError,
+} from "./decode.ts";
 export { eventsV1Event } from "./events-v1.ts";
 export { flowSchema, priorityLevelConfiguration } from "./flowcontrol-v1.ts";
 export { condition, deleteOptions, labelSelector, listMeta, objectMeta, status } from "./meta.ts";

@@ -1,7 +1,17 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import fc from "fast-check";
+import { atOnce } from "../base/index.ts";
 import type { JsonValue } from "../json/index.ts";
-import { configMap, decodeShape, namespace, objectMeta, secret } from "./index.ts";
+import {
+  configMap,
+  decodeShape,
+  decodeShapeInPieces,
+  namespace,
+  objectMeta,
+  ShapeError,
+  secret,
+} from "./index.ts";
 import { int32, int64, message } from "./shape.ts";
 
 describe("decodeShape", () => {
@@ -121,6 +131,76 @@ describe("decodeShape", () => {
     assert.ok(decode("2026-11-15T00:00:00.123+01:00"));
     for (const text of ["yesterday", "2026-11-15", "2026-13-45T00:00:00Z", ""]) {
       assert.throws(() => decode(text), { name: "ShapeError", message: /^parsing time / }, text);
+    }
+  });
+});
+
+describe("decodeShapeInPieces", () => {
+  const attempt = (decode: () => unknown): unknown => {
+    try {
+      return decode();
+    } catch (error) {
+      if (!(error instanceof ShapeError)) throw error;
+      return error.message;
+    }
+  };
+
+  it("gives what decodeShape gives, and refuses what it refuses in the same words", () => {
+    const scalar = fc.oneof(fc.string(), fc.integer(), fc.boolean(), fc.constant(null));
+    const texts = fc.dictionary(
+      fc.string(),
+      fc.oneof({ weight: 9, arbitrary: fc.string() }, scalar),
+    );
+    const reference = fc.record(
+      { uid: fc.string(), name: scalar, other: scalar },
+      { requiredKeys: [] },
+    );
+    const metadata = fc.record(
+      {
+        name: scalar,
+        labels: fc.oneof(texts, scalar),
+        finalizers: fc.array(fc.oneof({ weight: 9, arbitrary: fc.string() }, scalar)),
+        ownerReferences: fc.array(fc.oneof({ weight: 9, arbitrary: reference }, scalar)),
+        creationTimestamp: fc.constantFrom("2024-01-01T00:00:00Z", "0001-01-01T00:00:00Z", "x"),
+        unknown: scalar,
+      },
+      { requiredKeys: [] },
+    );
+    const value = fc.record(
+      {
+        kind: fc.string(),
+        metadata: fc.oneof({ weight: 9, arbitrary: metadata }, scalar),
+        data: fc.oneof(texts, scalar, fc.constant({}), fc.constant([])),
+        binaryData: fc.dictionary(fc.string(), fc.base64String()),
+        spec: fc.record({ finalizers: fc.array(fc.string()), more: scalar }, { requiredKeys: [] }),
+        immutable: scalar,
+      },
+      { requiredKeys: [] },
+    );
+    fc.assert(
+      fc.property(fc.constantFrom(configMap, secret, namespace), value, (shape, sent) => {
+        assert.deepEqual(
+          attempt(() => atOnce(decodeShapeInPieces(shape, sent as JsonValue))),
+          attempt(() => decodeShape(shape, sent as JsonValue)),
+        );
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it("rests after every few hundred members and items, wherever they are", () => {
+    const names = Array.from({ length: 5000 }, (_, i) => `n${i}`);
+    const data = Object.fromEntries(names.map((name) => [name, name]));
+    const large: readonly (readonly [typeof configMap, JsonValue])[] = [
+      [configMap, { data }],
+      [configMap, { metadata: { labels: data } }],
+      [namespace, { spec: { finalizers: names } }],
+    ];
+    for (const [shape, value] of large) {
+      const work = decodeShapeInPieces(shape, value);
+      let pieces = 1;
+      for (; work.next().done !== true; pieces++);
+      assert.ok(pieces >= 10, `${pieces} pieces`);
     }
   });
 });

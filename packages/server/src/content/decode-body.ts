@@ -8,7 +8,7 @@ import {
   JsonSyntaxError,
   JsonTooManyValuesError,
   type JsonValue,
-  type ParsedJson,
+  type ParsedText,
   parseInPieces,
   stringifyJson,
 } from "@kcp-ts/machinery/json";
@@ -20,6 +20,8 @@ export interface DecodedBody {
   readonly value: JsonObject;
   /** Paths of members that stand twice. */
   readonly duplicates: readonly string[];
+  /** How many values the body has, where they were counted: none of its objects has more members than a body may have then. */
+  readonly values?: number | undefined;
 }
 
 export interface BodyKind {
@@ -91,11 +93,9 @@ export function decodeText(bytes: Uint8Array): string {
 
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
-function* decodeJson(
-  bytes: Uint8Array,
-  { kind }: BodyKind,
-): Pieces<{ value: JsonValue; duplicates: readonly string[] }> {
+function* decodeJson(bytes: Uint8Array, { kind }: BodyKind): Pieces<ParsedText> {
   const text = decodeText(bytes);
+  if (bytes.length > longTextBytes) yield;
   try {
     return yield* parseBody(text);
   } catch (error) {
@@ -104,8 +104,11 @@ function* decodeJson(
   }
 }
 
+/** Decoding a longer one takes part of a millisecond. */
+const longTextBytes = 512 << 10;
+
 /** JSON from a client. Throws a JsonSyntaxError, or a 413. */
-export function* parseBody(text: string): Pieces<ParsedJson> {
+export function* parseBody(text: string): Pieces<ParsedText> {
   try {
     return yield* parseInPieces(text, { valuesMax: bodyValuesMax, membersMax: bodyMembersMax });
   } catch (error) {
@@ -154,10 +157,11 @@ function decodeProtobuf(
 }
 
 function asObject(
-  parsed: { value: JsonValue; duplicates: readonly string[] },
+  parsed: { value: JsonValue; duplicates: readonly string[]; values?: number },
   { kind }: BodyKind,
 ): DecodedBody {
-  if (isJsonObject(parsed.value)) return { value: parsed.value, duplicates: parsed.duplicates };
+  const { value, duplicates, values } = parsed;
+  if (isJsonObject(value)) return { value, duplicates, values };
   // As in Go, where null leaves everything at its zero value.
   if (parsed.value === null) return { value: {}, duplicates: [] };
   const found = Array.isArray(parsed.value) ? "array" : typeof parsed.value;

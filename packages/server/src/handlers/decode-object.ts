@@ -7,7 +7,12 @@ import {
   type JsonValue,
 } from "@kcp-ts/machinery/json";
 import { deduplicateOwnerReferences, type OwnerReference } from "@kcp-ts/machinery/meta";
-import { type Decoded, decodeShape, ShapeError } from "@kcp-ts/machinery/shape";
+import {
+  type Decoded,
+  decodeShape,
+  decodeShapeInPieces,
+  ShapeError,
+} from "@kcp-ts/machinery/shape";
 import { fieldError, quote, type StatusError, statusError } from "@kcp-ts/machinery/status";
 import {
   type BodyKind,
@@ -51,8 +56,10 @@ export async function readObject(
   checkKind(definition, body.value);
   if (bytes.length < largeBodyBytes)
     return { draft: decodeDraft(definition, body, options, warnings), isLarge: false };
-  await otherWork();
-  refuseTooManyValues(body.value);
+  if ((body.values ?? Number.POSITIVE_INFINITY) > objectValuesMax) {
+    await otherWork();
+    refuseTooManyValues(body.value);
+  }
   const draft = await decodeLargeDraft(definition, body, options, warnings);
   await otherWork();
   return { draft, isLarge: true };
@@ -181,10 +188,10 @@ function* shapeInPieces(
   value: JsonObject,
   refuse: Refusal,
 ): Pieces<Decoded> {
-  const { decodeInPieces } = definition.strategy;
-  if (decodeInPieces === undefined)
-    return translatingShapes(refuse, () => shapeOf(definition, value));
-  const work = decodeInPieces(value);
+  const { decodeInPieces, decode, shape } = definition.strategy;
+  if (decodeInPieces === undefined && decode !== undefined)
+    return translatingShapes(refuse, () => decode(value));
+  const work = decodeInPieces?.(value) ?? decodeShapeInPieces(shape, value);
   for (;;) {
     const { done, value: decoded } = translatingShapes(refuse, () => work.next());
     if (done === true) return decoded;

@@ -200,7 +200,7 @@ describe("a crowd", () => {
       const lost = () => members.filter(({ isLeftBehind }) => isLeftBehind).length;
       assert.equal(lost(), 0);
       for (let before = 0; scene.turn(); before = lost())
-        assert.ok(lost() - before <= toldPerTurnMax);
+        assert.ok(lost() - before <= Math.ceil(costPerTurnMax / fanOutCosts.ending));
       assert.equal(lost(), members.length);
       assert.equal(sum(members), 0);
     }

@@ -25,8 +25,18 @@ export const fanOutLimits = {
   heldMs: 10,
 } as const;
 
-/** What is counted: telling and sending a change at once, visiting, looking at a change with a selector, sending, a byte. */
-export const fanOutCosts = { direct: 4, visit: 1, event: 0.5, send: 14, byte: 1 / 250 } as const;
+/** What is counted, in about microseconds. */
+export const fanOutCosts = {
+  /** Telling one of few. */
+  direct: 4,
+  visit: 1,
+  /** Looking at a change, with a selector perhaps. */
+  event: 0.5,
+  send: 14,
+  byte: 1 / 250,
+  /** Ending a watch, and its answer. */
+  ending: 60,
+} as const;
 
 export interface FanOutOptions {
   /** `setImmediate` but for tests. */
@@ -164,7 +174,7 @@ function visit(crowd: Crowd, place: Place): number {
     pass.hasMoved = true;
     crowd.leave(place);
     member.onLeftBehind();
-    return fanOutCosts.send;
+    return fanOutCosts.ending;
   }
   if (member.isHeld && crowd.end - place.next <= fanOutLimits.heldEventsMax) {
     crowd.behind.add(place);

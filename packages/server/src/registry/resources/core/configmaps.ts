@@ -1,4 +1,4 @@
-import { atOnce, type Pieces } from "@kcp-ts/machinery/base";
+import type { Pieces } from "@kcp-ts/machinery/base";
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import { errorsPerFieldMax } from "@kcp-ts/machinery/meta";
 import { configMap } from "@kcp-ts/machinery/shape";
@@ -37,11 +37,9 @@ export const configMaps: ResourceDefinition = {
     ...namespacedNames,
     shape: configMap,
     allowsUnconditionalUpdate: true,
-    validate: (object) => (isLong(object) ? verdict(object) : atOnce(verdict(object))),
-    validateUpdate: (updated, old) => [
-      ...immutabilityErrors(updated, old, ["data", "binaryData"]),
-      ...atOnce(verdict(updated)),
-    ],
+    validate: (object) => verdict(object),
+    validateUpdate: (updated, old) =>
+      verdict(updated, immutabilityErrors(updated, old, ["data", "binaryData"])),
     columns: [
       nameColumn,
       {
@@ -57,35 +55,21 @@ export const configMaps: ResourceDefinition = {
   },
 };
 
-/** Keys from which on judging them takes a millisecond or more. */
-const longKeys = 1000;
-
-function isLong({ data }: JsonObject): boolean {
-  let left = longKeys;
-  for (const _ in data as JsonObject | undefined) if (--left < 0) return true;
-  return false;
-}
-
-/** Rests between judging keys and counting bytes. */
-function* verdict(object: JsonObject): Pieces<FieldError[]> {
+/** Rests now and then where there are many keys. */
+function* verdict(object: JsonObject, errors: readonly FieldError[] = []): Pieces<FieldError[]> {
   const data = (object["data"] ?? {}) as JsonObject;
   const binaryData = (object["binaryData"] ?? {}) as JsonObject;
-  const errors = keyErrors("data", data);
-  yield;
-  errors.push(...keyErrors("binaryData", binaryData));
+  const found = yield* keyErrors("data", data);
+  found.push(...(yield* keyErrors("binaryData", binaryData)));
   for (const key of Object.keys(binaryData)) {
-    if (errors.length >= errorsPerFieldMax) break;
+    if (found.length >= errorsPerFieldMax) break;
     if (Object.hasOwn(data, key)) {
-      errors.push(
-        fieldError.invalid(`data[${key}]`, key, `duplicate of key present in binaryData`),
-      );
+      found.push(fieldError.invalid(`data[${key}]`, key, `duplicate of key present in binaryData`));
     }
   }
-  yield;
-  if (sizeOf(data, "text") + sizeOf(binaryData, "base64") > configMapBytesMax) {
-    errors.push(fieldError.tooLong("", configMapBytesMax));
-  }
-  return errors;
+  const bytes = (yield* sizeOf(data, "text")) + (yield* sizeOf(binaryData, "base64"));
+  if (bytes > configMapBytesMax) found.push(fieldError.tooLong("", configMapBytesMax));
+  return [...errors, ...found];
 }
 
 function dataCount(object: JsonObject): number {

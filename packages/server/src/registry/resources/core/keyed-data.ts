@@ -1,10 +1,15 @@
 /** What ConfigMaps and Secrets have in common: maps of file-like keys, and the promise not to change. */
+import { Pace, type Pieces } from "@kcp-ts/machinery/base";
 import { isJsonObject, type JsonObject, jsonEqual } from "@kcp-ts/machinery/json";
 import { errorsPerFieldMax } from "@kcp-ts/machinery/meta";
 import { configMapKeyErrors } from "@kcp-ts/machinery/names";
 import { type FieldError, fieldError } from "@kcp-ts/machinery/status";
 
-export function keyErrors(field: string, data: JsonObject): FieldError[] {
+/** Keys and values after which a large map rests. */
+const judgedAtOnce = 1000;
+
+export function* keyErrors(field: string, data: JsonObject): Pieces<FieldError[]> {
+  const pace = new Pace(judgedAtOnce);
   const errors: FieldError[] = [];
   for (const key of Object.keys(data)) {
     for (const message of configMapKeyErrors(key)) {
@@ -12,19 +17,22 @@ export function keyErrors(field: string, data: JsonObject): FieldError[] {
     }
     // More would fill the answer, not help.
     if (errors.length >= errorsPerFieldMax) break;
+    if (pace.isTime()) yield;
   }
   return errors;
 }
 
 /** The bytes that the values stand for. */
-export function sizeOf(data: JsonObject, encoding: "text" | "base64"): number {
+export function* sizeOf(data: JsonObject, encoding: "text" | "base64"): Pieces<number> {
+  const pace = new Pace(judgedAtOnce);
   let size = 0;
-  for (const value of Object.values(data)) {
-    const text = value as string;
+  for (const key of Object.keys(data)) {
+    const text = data[key] as string;
     if (encoding === "text") size += Buffer.byteLength(text);
     else
       size +=
         Math.floor((text.length * 3) / 4) - (text.endsWith("==") ? 2 : text.endsWith("=") ? 1 : 0);
+    if (pace.isTime()) yield;
   }
   return size;
 }

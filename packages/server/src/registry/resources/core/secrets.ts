@@ -1,3 +1,4 @@
+import type { Pieces } from "@kcp-ts/machinery/base";
 import { isJsonObject, type JsonObject, type JsonValue, setMember } from "@kcp-ts/machinery/json";
 import { secret } from "@kcp-ts/machinery/shape";
 import { type FieldError, fieldError } from "@kcp-ts/machinery/status";
@@ -38,13 +39,13 @@ export const secrets: ResourceDefinition = {
     allowsUnconditionalUpdate: true,
     prepareForCreate: prepareSecret,
     prepareForUpdate: prepareSecret,
-    validate: validateSecret,
+    validate: (object) => verdict(object),
     validateUpdate: (updated, old) => {
       const errors = [...immutabilityErrors(updated, old, ["data"])];
       if (updated["type"] !== old["type"]) {
         errors.push(fieldError.invalid("type", updated["type"] as JsonValue, "field is immutable"));
       }
-      return [...errors, ...validateSecret(updated)];
+      return verdict(updated, errors);
     },
     selectableFields: new Map([["type", (object: JsonObject) => String(object["type"] ?? "")]]),
     columns: [
@@ -87,12 +88,14 @@ function prepareSecret(draft: Draft): void {
   draft["data"] = data;
 }
 
-function validateSecret(object: JsonObject): FieldError[] {
+/** Rests now and then where there are many keys. */
+function* verdict(object: JsonObject, errors: readonly FieldError[] = []): Pieces<FieldError[]> {
   const data = (object["data"] ?? {}) as JsonObject;
-  const errors = keyErrors("data", data);
-  if (sizeOf(data, "base64") > secretBytesMax)
-    errors.push(fieldError.tooLong("data", secretBytesMax));
-  return [...errors, ...typeErrors(String(object["type"]), data, object["metadata"] as JsonObject)];
+  const found = yield* keyErrors("data", data);
+  if ((yield* sizeOf(data, "base64")) > secretBytesMax)
+    found.push(fieldError.tooLong("data", secretBytesMax));
+  const ofType = typeErrors(String(object["type"]), data, object["metadata"] as JsonObject);
+  return [...errors, ...found, ...ofType];
 }
 
 function typeErrors(type: string, data: JsonObject, metadata: JsonObject): FieldError[] {
