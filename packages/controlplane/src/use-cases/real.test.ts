@@ -3,6 +3,7 @@ import { after, describe } from "node:test";
 import { kubeControllerManagerMissing, kubectlMissing } from "@kcp-ts/testkit";
 import { RealGround } from "../grounds/index.ts";
 import { adminUseCases } from "./admin.ts";
+import { affinityUseCases } from "./affinity.ts";
 import { appTeamUseCases } from "./app-team.ts";
 
 const missing = kubectlMissing() ?? kubeControllerManagerMissing();
@@ -12,4 +13,5 @@ describe("use cases on real clusters", { skip: missing ?? false }, () => {
   after(() => ground.close());
   appTeamUseCases(ground);
   adminUseCases(ground);
+  affinityUseCases(ground);
 });
