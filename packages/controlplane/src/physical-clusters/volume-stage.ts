@@ -81,12 +81,14 @@ export class Stage {
     t: TestContext,
     more: readonly string[] = [],
     physical: Partial<ListeningClusterOptions> = {},
+    prepare: (client: Client) => Promise<void> = async () => {},
   ): Promise<Stage> {
     const plane = await startPlane(t, { patience: { graceMs: 60_000, settleMs: 0 } });
     const clusters = new Map<string, SimulatedCluster>();
     for (const name of ["east", "west"]) {
       const cluster = await startPhysical(t, { name, kubelet, ...physical });
       clusters.set(name, cluster);
+      await prepare(cluster.client);
       const { resources } = fromPage("SyncTarget").spec as { readonly resources: string[] };
       const all = [...resources, ...more];
       await register(plane.client, name, { kubeconfig: cluster.kubeconfig, resources: all });
