@@ -2,7 +2,12 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { workloadStrategies } from "@kcp-ts/multicluster";
-import { type DynamicObject, defineResource, type KubernetesObject } from "@kcp-ts/sdk";
+import {
+  type Client,
+  type DynamicObject,
+  defineResource,
+  type KubernetesObject,
+} from "@kcp-ts/sdk";
 import { eventually } from "./fixture.ts";
 import { data, namespace, Stage } from "./volume-stage.ts";
 
@@ -68,9 +73,10 @@ const template = {
 describe("a custom kind whose strategy says what it refers to", () => {
   it("has its configuration and its claim in its cluster, and takes them along", async (t) => {
     const all = ["databases.example.com", "configmaps", "secrets"];
-    const stage = await Stage.start(t, all, {}, async (client) => {
+    const prepare = async (client: Client) => {
       await client.resource(definitions).create(definition as never);
-    });
+    };
+    const stage = await Stage.start(t, all, {}, { prepare });
     const strategies = stage.client.resource(workloadStrategies);
     await strategies.create({ metadata: { name: "databases" }, spec: strategy });
     await stage.client
