@@ -104,6 +104,16 @@ export const roomTable: Readonly<Record<string, Readonly<Record<string, readonly
       "custom-resources",
       "admission",
       "tenancy",
+      "topology",
+    ],
+    topology: [
+      "request",
+      "storage",
+      "stored-object",
+      "watch-cache",
+      "registry",
+      "custom-resources",
+      "tenancy",
     ],
     // Supplies what admission declares; admission itself knows none of these.
     "admission-sources": [

@@ -189,7 +189,8 @@ function loopsOf(
     loops.push(workloadCoordinators({ client, clock, targets: users, scheduler, ...own }));
   }
   if (parts.has("traffic")) {
-    const own = { ...options.sight, onError: report("traffic") };
+    const { graceMs = graceMsDefault } = options.patience ?? {};
+    const own = { ...options.sight, graceMs, onError: report("traffic") };
     loops.push(traffic({ client, clock, targets: users, ...own }));
   }
   if (parts.has("volumes")) {

@@ -474,7 +474,7 @@ function dispatch(exchange: Exchange, rooms: PipelineRooms): MaybePromise<ApiRes
     const { request, user, signal } = exchange;
     return rooms.forwarder.forward({
       ...{ request, user, signal, cluster: detour.parent, isWatch: scope.verb === "watch" },
-      url: detour.url + withoutCluster(request.target),
+      ...{ url: detour.url, path: withoutCluster(request.target) },
     });
   }
   const view = scope.service === undefined ? undefined : rooms.services.catalogOf(scope);

@@ -13,6 +13,7 @@ import {
 } from "./registry/index.ts";
 import type { ApiServerOptions } from "./server.ts";
 import { Tenancy } from "./tenancy/index.ts";
+import { Topology } from "./topology/index.ts";
 import { useOfType } from "./type-use.ts";
 import type { WatchCache } from "./watch-cache/index.ts";
 import type { WebhookClient } from "./webhooks/index.ts";
@@ -24,6 +25,7 @@ type ServedKindsOptions = Pick<
 
 export interface ServedKinds {
   readonly tenancy: Tenancy;
+  readonly topology: Topology;
   readonly customResources: CustomResources;
   readonly sharing: ApiSharing;
   /** All of it, with what is served beside it. */
@@ -41,7 +43,11 @@ export function servedKinds(
   },
 ): ServedKinds {
   const { registry, watchCache, rules, webhooks } = rooms;
-  const shared = ApiSharing.resources;
+  const shared = [...Topology.resources, ...ApiSharing.resources];
+  const topology = new Topology({
+    ...{ storage, registry, watchCache, clock },
+    onError: (error) => log.warn({ err: error }, "a partition set has to wait"),
+  });
   const tenancy = new Tenancy({
     storage,
     registry,
@@ -76,6 +82,8 @@ export function servedKinds(
     inner: customResources.catalog,
     conversion: customResources.conversion,
     resolve: (path) => tenancy.resolve(path),
+    partitionIn: (cluster, name) => topology.selectorOf(cluster, name),
+    shardLabels: () => tenancy.shardLabels(),
     maintainedIn: (cluster) => tenancy.maintainedIn(cluster),
     ownNames: (cluster) => customResources.namesIn(cluster),
     mayBind: bindingToExport(rules),
@@ -84,7 +92,7 @@ export function servedKinds(
   const { catalog } = sharing;
   const isPlain = besides.length === 0;
   return {
-    ...{ tenancy, customResources, sharing },
+    ...{ tenancy, topology, customResources, sharing },
     catalog: isPlain ? catalog : new ExtendedCatalog(catalog, besides),
   };
 }

@@ -48,10 +48,12 @@ import type { ApiRequest, ApiResponse, MaybePromise } from "./request/api-reques
 import { observe } from "./request-sample.ts";
 import { forgetTargets, type PublishedDocuments } from "./routing/index.ts";
 import { servedKinds } from "./served-kinds.ts";
+import { type ServiceObjectsOptions, serviceObjects } from "./service-objects.ts";
 import { signerRules } from "./signer-rules.ts";
 import type { SnapshotSource, Storage } from "./storage/index.ts";
 import type { SyncerViewSources } from "./syncer-view-sources.ts";
 import type { NamespaceContent, Tenancy } from "./tenancy/index.ts";
+import type { Topology } from "./topology/index.ts";
 import { composeTraffic, objectLimitPlugins, type TrafficOptions } from "./traffic.ts";
 import { WatchCache } from "./watch-cache/index.ts";
 import {
@@ -92,7 +94,7 @@ export interface ApiServerOptions extends TrafficOptions {
   readonly collectionBytesMax?: number;
   readonly bookmarkIntervalMs?: number;
   /** How webhooks that tenants name are called, for admission and for conversion. */
-  readonly webhooks?: Omit<WebhookClientOptions, "clock">;
+  readonly webhooks?: Omit<WebhookClientOptions, "clock" | "serviceObjects">;
   /** How workspaces that are mounts are reached; private addresses are denied to them as to webhooks. */
   readonly mounts?: Pick<ForwarderOptions, "certificatePem" | "privateKeyPem" | "caPem">;
   /** Virtual workspaces for the agents of physical clusters; there are none if it is left out. */
@@ -121,6 +123,7 @@ export class ApiServer {
   readonly #compactor: Compactor;
   readonly #customResources: CustomResources;
   readonly #tenancy: Tenancy;
+  readonly #topology: Topology;
   readonly #sharing: ApiSharing;
   readonly #webhooks: WebhookClient;
   readonly #forwarder: RequestForwarder;
@@ -154,11 +157,11 @@ export class ApiServer {
       onError: (error) => log.warn({ err: error }, "an aggregated role could not be written"),
     });
     const { rules } = this.#access;
-    this.#webhooks = new WebhookClient({ ...options.webhooks, clock });
+    this.#webhooks = this.#webhookClient({ registry, watchCache, storage, random });
     this.#forwarder = forwarderOf(options);
     const rooms = { registry, watchCache, rules, webhooks: this.#webhooks };
     const kinds = servedKinds(options, rooms);
-    this.#tenancy = kinds.tenancy;
+    ({ tenancy: this.#tenancy, topology: this.#topology } = kinds);
     this.#sharing = kinds.sharing;
     this.#customResources = kinds.customResources;
     this.#services = this.#virtualWorkspaces();
@@ -234,6 +237,14 @@ export class ApiServer {
     return new VirtualWorkspaces(this.#sharing, serviceAccess(authorizer, rules), views);
   }
 
+  #webhookClient(rooms: Omit<ServiceObjectsOptions, "catalog">): WebhookClient {
+    return new WebhookClient({
+      ...this.#options.webhooks,
+      clock: this.#options.clock,
+      serviceObjects: serviceObjects({ ...rooms, catalog: () => this.#rooms.catalog }),
+    });
+  }
+
   #gate({ gate }: ApiServerOptions): ((inner: Authorizer) => Authorizer) | undefined {
     if (gate === undefined) return undefined;
     const clusters: LogicalClusterSource = {
@@ -257,6 +268,7 @@ export class ApiServer {
     this.#customResources.start();
     this.#tenancy.start();
     await this.#sharing.start();
+    this.#topology.start();
     this.#policyChecker.start();
     this.#access.aggregation.start();
     this.#compactor.start();
@@ -307,6 +319,7 @@ export class ApiServer {
     await this.#rooms.audit?.close();
     await this.#compactor.stop();
     await this.#sharing.stop();
+    await this.#topology.stop();
     await this.#tenancy.stop();
     this.#webhooks.close();
     this.#forwarder.close();

@@ -188,6 +188,8 @@ export { locationKind, placementKind } from "./scheduling-kinds.ts";
 export {
   allResources,
   defaultSecretKey,
+  leaseMsMax,
+  leaseMsMin,
   type SecretKeyReference,
   type Severity,
   type SeverityCondition,
@@ -196,6 +198,7 @@ export {
   type SyncTargetSpec,
   type SyncTargetStatus,
   syncTargets,
+  type TunnelStatus,
   targetConditions,
 } from "./sync-target.ts";
 export { isSyncedNative, syncedNative } from "./synced-natives.ts";

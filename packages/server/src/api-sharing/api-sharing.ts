@@ -9,12 +9,12 @@ import {
   secrets,
 } from "../registry/index.ts";
 import { parseObjectKey, resourcePrefix, type StorageKey } from "../storage/index.ts";
-import type { DefaultBinding } from "../tenancy/index.ts";
+import { type DefaultBinding, shards } from "../tenancy/index.ts";
+import { partitions } from "../topology/index.ts";
 import type { HubEvent } from "../watch-cache/index.ts";
 import { BindingIndex } from "./binding-index.ts";
 import { bindDefaults, defaultBindingName } from "./default-bindings.ts";
 import { EagerIndex } from "./eager-index.ts";
-import { exportOfSlice } from "./endpoint-slices.ts";
 import {
   apiBindings,
   apiExportEndpointSlices,
@@ -30,7 +30,7 @@ import { copiesPrefix, SchemaStore } from "./schema-store.ts";
 import { sharingAdmission } from "./sharing-admission.ts";
 import { SharingCatalog } from "./sharing-catalog.ts";
 import { SharingLoop } from "./sharing-loop.ts";
-import { SlicesOfExports } from "./slices-of-exports.ts";
+import { readSlice, type SliceRecord, SlicesOfExports } from "./slices-of-exports.ts";
 
 export interface ApiSharingOptions extends SharingSources {
   /** Built-in kinds and custom resources. */
@@ -49,7 +49,7 @@ export class ApiSharing {
   readonly #loop: SharingLoop;
   readonly #copies: SchemaCopies;
   readonly #slices = new SlicesOfExports();
-  readonly #sliceRecords: EagerIndex<string>;
+  readonly #sliceRecords: EagerIndex<SliceRecord>;
   readonly #retirements = new Map<StorageKey, Retirement>();
   #isStopped = false;
   #externalUrl = "https://localhost:6443";
@@ -76,7 +76,7 @@ export class ApiSharing {
       onChange: (key, now) => this.#onExport(key, now),
     });
     this.#sliceRecords = new EagerIndex({
-      ...{ storage, hub, onError, definition: apiExportEndpointSlices, read: exportOfSlice },
+      ...{ storage, hub, onError, definition: apiExportEndpointSlices, read: readSlice },
       onChange: (key, now, before) => {
         this.#slices.change(key, now, before);
         if (now !== undefined) this.#loop.slices.add(key);
@@ -124,7 +124,7 @@ export class ApiSharing {
   set externalUrl(url: string) {
     if (url === this.#externalUrl) return;
     this.#externalUrl = url;
-    for (const key of this.#slices.all()) this.#loop.slices.add(key);
+    this.#lookAtSlices(this.#slices.all());
   }
 
   get externalUrl(): string {
@@ -198,7 +198,11 @@ export class ApiSharing {
 
   #touchSlices(binding: BindingRecord | undefined): void {
     if (binding?.exportCluster === undefined) return;
-    for (const key of this.#slices.of(binding.exportName)) this.#loop.slices.add(key);
+    this.#lookAtSlices(this.#slices.of(binding.exportName));
+  }
+
+  #lookAtSlices(keys: Iterable<StorageKey>): void {
+    for (const key of keys) this.#loop.slices.add(key);
   }
 
   #onExport(key: StorageKey, now: ExportRecord | undefined): void {
@@ -206,7 +210,7 @@ export class ApiSharing {
     this.#retirements.get(key)?.end();
     this.#retirements.delete(key);
     if (now !== undefined) this.#loop.exports.add(key);
-    for (const slice of this.#slices.of(name)) this.#loop.slices.add(slice);
+    this.#lookAtSlices(this.#slices.of(name));
     const { bindings } = this.parts;
     for (const binding of bindings.to(cluster, name)) this.#lookAt(binding);
     for (const binding of bindings.lookingFor(name)) this.#lookAt(binding);
@@ -234,6 +238,8 @@ export class ApiSharing {
     this.#follow(customResourceDefinitions, (key) =>
       this.#lookAgain(parseObjectKey(key).cluster, undefined),
     );
+    this.#follow(partitions, (key) => this.#lookAtSlices(this.#slices.in(key)));
+    this.#follow(shards, () => this.#lookAtSlices(this.#slices.partitioned()));
     this.#follow(apiResourceSchemas, (key, event) => {
       if (key.startsWith(copiesPrefix)) this.#copies.onEvent(event);
       else this.#onSchema(parseObjectKey(key).cluster);

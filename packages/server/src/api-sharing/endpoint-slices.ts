@@ -1,9 +1,12 @@
 /** Where an export's provider finds the objects of its consumers: listed as long as there is at least one. */
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import type { ClusterName } from "@kcp-ts/machinery/names";
+import {
+  type LabelSelector,
+  SelectorSyntaxError,
+  selectorFromLabelSelectorObject,
+} from "@kcp-ts/machinery/selectors";
 import { apiVersionOf } from "../registry/index.ts";
-import type { Entry } from "../storage/index.ts";
-import { decodeObject } from "../stored-object/index.ts";
 import { type Condition, conditionsOf, member, setCondition } from "../tenancy/index.ts";
 import { textOf } from "./kinds/as-definition.ts";
 import { apiExports } from "./kinds/definitions.ts";
@@ -31,11 +34,6 @@ export function endpointSlice(exported: JsonObject): JsonObject {
   };
 }
 
-/** The name of the export that a stored slice is of. */
-export function exportOfSlice(entry: Entry): string {
-  return textOf(member(member(decodeObject(entry), "spec"), "export")["name"] ?? null);
-}
-
 export async function endpointStatus(
   parts: SharingParts,
   cluster: ClusterName,
@@ -43,7 +41,8 @@ export async function endpointStatus(
   externalUrl: string,
 ): Promise<JsonObject> {
   const before = member(slice, "status");
-  const { path, name } = member(member(slice, "spec"), "export");
+  const spec = member(slice, "spec");
+  const { path, name } = member(spec, "export");
   const exportCluster = await resolveExportPath(parts, cluster, textOf(path));
   const record =
     exportCluster === undefined
@@ -60,11 +59,54 @@ export async function endpointStatus(
         }
       : { type: "APIExportValid", status: "True" };
   const isUsed = record !== undefined && parts.bindings.hasBindingsTo(record.cluster, record.name);
+  const partition = await partitionOf(parts, cluster, textOf(spec["partition"]));
+  const isListed = isUsed && (await isOurs(parts, partition));
   const nowMs = parts.clock.now();
   const conditions = setCondition(conditionsOf(before), valid, nowMs);
+  const { shardSelector: _, ...rest } = before;
   return {
-    ...before,
-    endpoints: isUsed ? [{ url: endpointUrl(externalUrl, record.cluster, record.name) }] : [],
-    conditions: setCondition(conditions, { type: "PartitionValid", status: "True" }, nowMs),
+    ...rest,
+    ...(partition.selector === undefined ? {} : { shardSelector: String(partition.selector) }),
+    endpoints: isListed ? [{ url: endpointUrl(externalUrl, record.cluster, record.name) }] : [],
+    conditions: setCondition(conditions, partition.condition, nowMs),
   };
+}
+
+interface CoveredShards {
+  readonly condition: Condition;
+  /** Undefined when nobody can say which. */
+  readonly selector: LabelSelector | undefined;
+}
+
+/** Which shards a slice covers: all of them, unless it names a Partition beside it. */
+async function partitionOf(
+  parts: SharingParts,
+  cluster: ClusterName,
+  name: string,
+): Promise<CoveredShards> {
+  const type = "PartitionValid";
+  const isNot = (message: string): CoveredShards => ({
+    condition: {
+      ...{ type, status: "False", severity: "Error" },
+      ...{ reason: "PartitionInvalidReference", message },
+    },
+    selector: undefined,
+  });
+  const selector = name === "" ? {} : await parts.partitionIn(cluster, name);
+  if (selector === undefined) return isNot(`partitions.topology.kcp.io "${name}" not found`);
+  try {
+    return {
+      condition: { type, status: "True" },
+      selector: selectorFromLabelSelectorObject(selector),
+    };
+  } catch (error) {
+    if (error instanceof SelectorSyntaxError) return isNot(error.message);
+    throw error;
+  }
+}
+
+/** Whether the shard that this server is belongs to them. */
+async function isOurs(parts: SharingParts, { selector }: CoveredShards): Promise<boolean> {
+  if (selector === undefined) return false;
+  return selector.isEmpty || selector.matches(await parts.shardLabels());
 }

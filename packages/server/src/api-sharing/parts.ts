@@ -2,6 +2,7 @@
 import type { Clock } from "@kcp-ts/machinery/base";
 import type { ClusterName, ClusterPath } from "@kcp-ts/machinery/names";
 import type { CrdNames } from "@kcp-ts/machinery/schema";
+import type { LabelSelectorObject } from "@kcp-ts/machinery/selectors";
 import { collectionKeyOf, type Registry, type ResourceDefinition } from "../registry/index.ts";
 import type { MaybePromise } from "../request/api-request.ts";
 import type { UserInfo } from "../request/user.ts";
@@ -23,6 +24,13 @@ export interface SharingSources {
   readonly resolve: (path: ClusterPath) => MaybePromise<Resolution>;
   /** Default bindings that a logical cluster keeps. */
   readonly maintainedIn: (cluster: ClusterName) => Promise<Maintained>;
+  /** Which shards a Partition of a logical cluster selects; undefined when there is none of the name. */
+  readonly partitionIn: (
+    cluster: ClusterName,
+    name: string,
+  ) => Promise<LabelSelectorObject | undefined>;
+  /** Of the shard that this server is. */
+  readonly shardLabels: () => Promise<Readonly<Record<string, string>>>;
   /** The names that a logical cluster's own definitions have. */
   readonly ownNames: (cluster: ClusterName) => Promise<readonly OwnNames[]>;
   /** Whether a user may bind to an export, whatever else they may in its workspace. */

@@ -110,9 +110,30 @@ async function mustBind(
   const exportCluster = await resolveExportPath(parts, cluster, textOf(path));
   const isAllowed =
     exportCluster !== undefined && (await parts.mayBind(user, exportCluster, textOf(name)));
-  if (isAllowed) return;
-  const reference = `${textOf(path) || cluster}:${textOf(name)}`;
-  throw refused(request, `unable to create ${kind}: no permission to bind to export ${reference}`);
+  if (!isAllowed) throw noPermission(request, kind, `${textOf(path) || cluster}:${textOf(name)}`);
+}
+
+/** The words for whoever may not bind to an export, and for an export that is not there. */
+function noPermission(request: AdmissionRequest, kind: string, reference: string): StatusError {
+  const message = `unable to create ${kind}: no permission to bind to export ${reference}`;
+  return refused(request, message);
+}
+
+/** An export that a slice names by a path must be there: nobody waits for one. */
+async function mustBeThere(
+  parts: SharingParts,
+  request: AdmissionRequest,
+  object: JsonObject,
+): Promise<void> {
+  const { path, name } = member(member(object, "spec"), "export");
+  if (textOf(path) === "") return;
+  await parts.loading();
+  const cluster = await resolveExportPath(parts, request.cluster, textOf(path));
+  const isThere =
+    cluster !== undefined &&
+    parts.exports.get(keyOf(apiExports, cluster, textOf(name))) !== undefined;
+  if (!isThere)
+    throw noPermission(request, "APIExportEndpointSlice", `${textOf(path)}:${textOf(name)}`);
 }
 
 function exportAdmission({ builtIns }: SharingParts): AdmissionPlugin {
@@ -187,7 +208,9 @@ function sliceAdmission(parts: SharingParts): AdmissionPlugin {
     validate(request, object) {
       if (!isAbout(request, apiExportEndpointSlices) || request.operation !== "CREATE")
         return undefined;
-      return mustBind(parts, request, object, ["export"], "APIExportEndpointSlice");
+      return mustBind(parts, request, object, ["export"], "APIExportEndpointSlice").then(() =>
+        mustBeThere(parts, request, object),
+      );
     },
   };
 }

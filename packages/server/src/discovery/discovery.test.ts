@@ -47,6 +47,7 @@ describe("legacy discovery", () => {
           "flowcontrol.apiserver.k8s.io",
           "core.kcp.io",
           "tenancy.kcp.io",
+          "topology.kcp.io",
           "apis.kcp.io",
         ],
       );
@@ -202,7 +203,7 @@ describe("aggregated discovery", () => {
       assert.equal(headers["etag"], `"${sum}"`);
       assert.equal(object.kind, "APIGroupDiscoveryList");
       assert.equal(object.apiVersion, "apidiscovery.k8s.io/v2");
-      assert.equal(object.items?.length, path === "/api" ? 1 : 12);
+      assert.equal(object.items?.length, path === "/api" ? 1 : 13);
     }
     const { items } = await server.get("/clusters/a/api", { headers: aggregated });
     const core = items[0] as unknown as {

@@ -40,6 +40,7 @@ describe("/openapi/v3", () => {
         "apis/flowcontrol.apiserver.k8s.io/v1",
         "apis/core.kcp.io/v1alpha1",
         "apis/tenancy.kcp.io/v1alpha1",
+        "apis/topology.kcp.io/v1alpha1",
         "apis/apis.kcp.io/v1alpha2",
         "apis/apis.kcp.io/v1alpha1",
       ],

@@ -3,7 +3,7 @@ export { homeClusterName } from "./cluster-names.ts";
 export { homeName } from "./home-workspace.ts";
 export { JobQueue } from "./job-queue.ts";
 export { type Condition, conditionsOf, findCondition, setCondition } from "./kinds/conditions.ts";
-export { logicalClusters, workspaces, workspaceTypes } from "./kinds/definitions.ts";
+export { logicalClusters, shards, workspaces, workspaceTypes } from "./kinds/definitions.ts";
 export { notation } from "./kinds/notation.ts";
 export { initializerLabel, phaseLabel, terminatorLabel } from "./kinds/phases.ts";
 export type { Maintained } from "./maintained-bindings.ts";
@@ -17,6 +17,7 @@ export {
   uncancelled,
 } from "./parts.ts";
 export type { DefaultBinding, LogicalClusterRecord } from "./records.ts";
-export { annotation as tenancyAnnotation, member } from "./records.ts";
+export { annotation as tenancyAnnotation, hasText, member } from "./records.ts";
+export { readShard } from "./shard.ts";
 export { Tenancy, type TenancyOptions } from "./tenancy.ts";
 export type { Resolution } from "./workspace-tree.ts";

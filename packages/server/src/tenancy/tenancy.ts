@@ -35,6 +35,7 @@ import {
   logicalClusterKey,
   type NamespaceContent,
   type Parts,
+  shardKey,
   systemWriteOptions,
 } from "./parts.ts";
 import { pathAnnotation } from "./path-annotation.ts";
@@ -48,6 +49,7 @@ import {
   readWorkspaceType,
 } from "./records.ts";
 import { readShard } from "./shard.ts";
+import { shardAdmission } from "./shard-admission.ts";
 import { typeAdmission } from "./type-admission.ts";
 import { placeLate, workspaceAdmission } from "./workspace-admission.ts";
 import { workspaceCompanions } from "./workspace-companions.ts";
@@ -138,6 +140,7 @@ export class Tenancy {
       closingGate((cluster) => this.#isClosing(cluster)),
       typeAdmission({ clock: options.clock, externalUrl }),
       logicalClusterAdmission,
+      shardAdmission,
       workspaceAdmission(admission),
       pathAnnotation(this.#parts),
     ];
@@ -169,6 +172,11 @@ export class Tenancy {
   /** A user's home, as a Workspace; made when they first ask for it. */
   home(user: UserInfo): Promise<JsonObject> {
     return homeWorkspace(this.#home, user);
+  }
+
+  /** Of the shard that this server is. */
+  async shardLabels(): Promise<Readonly<Record<string, string>>> {
+    return (await this.#parts.shardIndex.get(shardKey))?.labels ?? {};
   }
 
   /** From a path to a logical cluster; without a promise when its workspaces were used lately. */

@@ -36,4 +36,5 @@ export {
   testTokens,
 } from "./test-server.ts";
 export { common, fillTwoTenants, onlyInB, secretOfB, stateOfB } from "./two-tenants.ts";
+export { settle, until } from "./until.ts";
 export { brief, type WatchEvent, WatchReader } from "./watch-reader.ts";

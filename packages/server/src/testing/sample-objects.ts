@@ -19,6 +19,7 @@ const rbac = "/apis/rbac.authorization.k8s.io/v1";
 const flowcontrol = "/apis/flowcontrol.apiserver.k8s.io/v1";
 const admission = "/apis/admissionregistration.k8s.io/v1";
 const tenancy = "/apis/tenancy.kcp.io/v1alpha1";
+const topology = "/apis/topology.kcp.io/v1alpha1";
 const group = "rbac.authorization.k8s.io";
 const rule = {
   operations: ["CREATE"],
@@ -174,6 +175,12 @@ export const systemKinds: readonly SampleKind[] = [
       },
     }),
   ),
+  kind(topology, "partitions", "Partition", "cluster", (value) => ({
+    spec: { selector: { matchLabels: { of: value } } },
+  })),
+  kind(topology, "partitionsets", "PartitionSet", "cluster", (value) => ({
+    spec: { dimensions: [value] },
+  })),
 ];
 
 export const allKinds: readonly SampleKind[] = [...sampleKinds, ...systemKinds];

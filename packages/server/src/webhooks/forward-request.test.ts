@@ -5,16 +5,24 @@ import type { ClusterName } from "@kcp-ts/machinery/names";
 import { isStatusError } from "@kcp-ts/machinery/status";
 import type { ApiRequest } from "../request/api-request.ts";
 import type { UserInfo } from "../request/user.ts";
-import { type ForwarderOptions, forwardedPerClusterMax, RequestForwarder } from "./index.ts";
+import {
+  type ForwarderOptions,
+  forwardedPerClusterMax,
+  RequestForwarder,
+  sessionsPerClusterMax,
+} from "./index.ts";
 
 const one = "one" as ClusterName;
 const alice: UserInfo = { username: "alice", groups: [] };
 
-function requestOf(readBody: ApiRequest["readBody"] = async () => new Uint8Array()): ApiRequest {
+function requestOf(
+  readBody: ApiRequest["readBody"] = async () => new Uint8Array(),
+  headers: ApiRequest["headers"] = {},
+): ApiRequest {
   return {
     method: "POST",
     target: "/clusters/root:org:far/api",
-    headers: {},
+    headers,
     remoteAddress: "127.0.0.1",
     clientCertificate: () => undefined,
     onClose: () => {},
@@ -33,7 +41,7 @@ function setUp(options: Partial<ForwarderOptions> = {}) {
     forwarder.forward({
       ...{ request: requestOf(), user: alice, cluster: one, isWatch: false, signal },
       ...more,
-      url,
+      ...{ url, path: "/api" },
     });
   return { forwarder, forward, told };
 }
@@ -72,25 +80,29 @@ describe("a request that is sent on", () => {
     forwarder.close();
   });
 
-  it(`is one of ${forwardedPerClusterMax} of its logical cluster at most`, async () => {
-    const { forward, forwarder } = setUp({ denyPrivateAddresses: true });
-    let release = () => {};
-    const held = new Promise<Uint8Array>((resolve) => {
-      release = () => resolve(new Uint8Array());
+  const sessionHeaders = { connection: "Upgrade", upgrade: "websocket" };
+  for (const [what, max, headers] of [
+    ["requests", forwardedPerClusterMax, {}],
+    ["sessions", sessionsPerClusterMax, sessionHeaders],
+  ] as const) {
+    it(`is one of ${max} ${what} of its logical cluster at most`, async () => {
+      const { forward, forwarder } = setUp({ denyPrivateAddresses: true });
+      let release = () => {};
+      const held = new Promise<Uint8Array>((resolve) => {
+        release = () => resolve(new Uint8Array());
+      });
+      const request = requestOf(() => held, headers);
+      const another = () =>
+        forward("https://127.0.0.1/x", { request: requestOf(undefined, headers) });
+      const underWay = Array.from({ length: max }, () =>
+        forward("https://127.0.0.1/x", { request }),
+      );
+      await assert.rejects(another(), (error) => isStatusError(error, "TooManyRequests"));
+      release();
+      for (const { status } of await Promise.allSettled(underWay)) assert.equal(status, "rejected");
+      // They have left, so another one may come.
+      await assert.rejects(another(), (error) => isStatusError(error, "ServiceUnavailable"));
+      forwarder.close();
     });
-    const request = requestOf(() => held);
-    const underWay = Array.from({ length: forwardedPerClusterMax }, () =>
-      forward("https://127.0.0.1/x", { request }),
-    );
-    await assert.rejects(forward("https://127.0.0.1/x"), (error) =>
-      isStatusError(error, "TooManyRequests"),
-    );
-    release();
-    for (const { status } of await Promise.allSettled(underWay)) assert.equal(status, "rejected");
-    // They have left, so another one may come.
-    await assert.rejects(forward("https://127.0.0.1/x"), (error) =>
-      isStatusError(error, "ServiceUnavailable"),
-    );
-    forwarder.close();
-  });
+  }
 });

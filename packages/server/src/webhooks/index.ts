@@ -4,9 +4,13 @@ export {
   type ForwarderOptions,
   forwardedPerClusterMax,
   RequestForwarder,
+  sessionsPerClusterMax,
 } from "./forward-request.ts";
 export { isPrivateAddress } from "./private-addresses.ts";
+export { addressOfEndpoints, addressOfService, type ServiceAddress } from "./service-endpoint.ts";
 export {
+  type ServiceObjects,
+  type ServiceReference,
   type ServiceResolver,
   type WebhookCall,
   WebhookClient,

@@ -1,5 +1,12 @@
 /** The API of the tests: cowboys with an intent, offered by one workspace and bound by others. */
-import type { AnyObject, RequestOptions, TestServer } from "../../testing/index.ts";
+import {
+  type AnyObject,
+  type RequestOptions,
+  settle,
+  type TestServer,
+} from "../../testing/index.ts";
+
+export { settle, until } from "../../testing/index.ts";
 
 export const apis = (cluster: string, version = "v1alpha2"): string =>
   `/clusters/${cluster}/apis/apis.kcp.io/${version}`;
@@ -49,25 +56,6 @@ export function cowboyExport(prefix: string, spec: object = {}, name = "cowboys"
       ...spec,
     },
   };
-}
-
-/** Lets the server do what follows from what was written. */
-export async function settle(_test: TestServer): Promise<void> {
-  for (let turn = 0; turn < 60; turn++) await new Promise((resolve) => setImmediate(resolve));
-}
-
-/** Waits, while time goes on, until what was written has had its effect. */
-export async function until(
-  test: TestServer,
-  what: string,
-  isSo: () => Promise<boolean>,
-): Promise<void> {
-  for (let turn = 0; turn < 300; turn++) {
-    if (await isSo()) return;
-    await settle(test);
-    test.clock.advance(100);
-  }
-  throw new Error(`it never came to pass that ${what}`);
 }
 
 export async function offer(test: TestServer, cluster: string, spec: object = {}): Promise<void> {

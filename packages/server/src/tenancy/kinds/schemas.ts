@@ -247,7 +247,7 @@ export const shardKind: SystemKind = {
         externalURL: text("Where clients reach it.", { format: "uri", minLength: 1 }),
         virtualWorkspaceURL: text("Where its virtual workspaces are.", { format: "uri" }),
       },
-      { required: ["baseURL", "externalURL"] },
+      { required: ["baseURL"] },
     ),
     status: object({ conditions, capacity: { type: "object", additionalProperties: text() } }),
   }),
