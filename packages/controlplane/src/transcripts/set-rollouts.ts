@@ -15,6 +15,13 @@ daemonsets ds apps/v1 true DaemonSet
 deployments deploy apps/v1 true Deployment
 replicasets rs apps/v1 true ReplicaSet
 statefulsets sts apps/v1 true StatefulSet
+# Both take part from the beginning.
+~ kubectl get clusters -o 'custom-columns=:.metadata.name,:.status.syncedResources'
+us-east1 *statefulsets.apps*
+us-west1 *statefulsets.apps*
+~ kubectl get clusters -o 'custom-columns=:.metadata.name,:.status.syncedResources'
+us-east1 *daemonsets.apps*
+us-west1 *daemonsets.apps*
 
 S2  StatefulSets have a history
 $ kubectl apply -f db.yaml

@@ -17,6 +17,7 @@ import {
   type ObjectKey,
   type ObjectStore,
   type ReconcileResult,
+  type Resource,
   stringMember,
 } from "@kcp-ts/sdk";
 import {
@@ -165,24 +166,15 @@ export function volumes(options: VolumesOptions): Volumes {
     .watch<SyncTarget, Target>(syncTargets, { transform: targetOf, map: ofCluster });
   const predicate = ({ object }: { readonly object: KubernetesObject }) => isConcerned(object);
   for (const { resource } of userKinds) controller.watch(resource, { predicate, map: ofNamespace });
+  const watching = { ...work, clock, onError, concurrency, predicate, map: ofNamespace };
   return {
     async run(signal) {
       const others = new Map<string, Promise<void>>();
       const look = (strategy: WorkloadStrategy) => {
         for (const { resource } of customKinds([strategy])) {
           const name = `${resource.resource}.${resource.version}.${resource.group}`;
-          if (others.has(name) || signal.aborted) continue;
-          // A controller of its own, for a kind that was not there when everything began.
-          const own = metadataClusters({ client, clock, onError });
-          const watcher = new Controller({
-            name: `volumes of ${resource.resource}`,
-            clusters: own,
-            concurrency,
-            clock,
-            onError,
-            reconcile: (key, { signal: stop }) => reconcile(key, work, stop),
-          }).watch(resource, { predicate, map: ofNamespace });
-          others.set(name, new Manager({ clusters: [own], controllers: [watcher] }).run(signal));
+          if (!others.has(name) && !signal.aborted)
+            others.set(name, watchCustom(resource, watching, signal));
         }
       };
       strategies.addHandler({ added: look, updated: look });
@@ -191,6 +183,30 @@ export function volumes(options: VolumesOptions): Volumes {
       await events.flush();
     },
   };
+}
+
+/** A kind that was not there when everything began. Two that look at one namespace at the same time do no harm: writes are of what was read. */
+async function watchCustom(
+  resource: Resource<StoredObject>,
+  work: Work & {
+    readonly clock: Clock;
+    readonly concurrency: number;
+    readonly predicate: (change: { readonly object: KubernetesObject }) => boolean;
+    readonly map: (object: KubernetesObject, key: ObjectKey) => readonly ObjectKey[];
+  },
+  signal: AbortSignal,
+): Promise<void> {
+  const { clock, onError, concurrency, predicate, map } = work;
+  const clusters = metadataClusters(work);
+  const controller = new Controller({
+    name: `volumes of ${resource.resource}`,
+    clusters,
+    concurrency,
+    clock,
+    onError,
+    reconcile: (key, { signal: stop }) => reconcile(key, work, stop),
+  }).watch(resource, { predicate, map });
+  await new Manager({ clusters: [clusters], controllers: [controller] }).run(signal);
 }
 
 const nameOf = ({ metadata }: SyncTarget) => metadata.name;
