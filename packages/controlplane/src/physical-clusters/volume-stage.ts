@@ -7,6 +7,7 @@ import { syncTargets } from "@kcp-ts/multicluster";
 import { type Client, defineResource, type KubernetesObject, pause } from "@kcp-ts/sdk";
 import { parseManifests } from "../manifests/index.ts";
 import type { ListeningClusterOptions, SimulatedCluster } from "../simulation.ts";
+import { joined, runningAgent } from "./agents.ts";
 import {
   deployment,
   deployments,
@@ -65,6 +66,13 @@ export function fromPage(kind: string): StoredObject {
   return (blocks.find((one) => one["kind"] === kind) ?? assert.fail()) as unknown as StoredObject;
 }
 
+export interface StageWays {
+  /** What is done in a cluster before it is registered. */
+  readonly prepare?: (client: Client) => Promise<void>;
+  /** By an agent in the cluster, with its own token and over the network. */
+  readonly isPulled?: boolean;
+}
+
 export class Stage {
   readonly client: Client;
   readonly clusters: ReadonlyMap<string, SimulatedCluster>;
@@ -81,15 +89,25 @@ export class Stage {
     t: TestContext,
     more: readonly string[] = [],
     physical: Partial<ListeningClusterOptions> = {},
+    { prepare = async () => {}, isPulled = false }: StageWays = {},
   ): Promise<Stage> {
     const plane = await startPlane(t, { patience: { graceMs: 60_000, settleMs: 0 } });
     const clusters = new Map<string, SimulatedCluster>();
     for (const name of ["east", "west"]) {
       const cluster = await startPhysical(t, { name, kubelet, ...physical });
       clusters.set(name, cluster);
+      await prepare(cluster.client);
       const { resources } = fromPage("SyncTarget").spec as { readonly resources: string[] };
       const all = [...resources, ...more];
-      await register(plane.client, name, { kubeconfig: cluster.kubeconfig, resources: all });
+      if (isPulled) {
+        const { target, client: upstream } = await joined(t, plane, name, "root", {
+          resources: all,
+        });
+        const stop = runningAgent({ upstream, downstream: cluster.client, target, resources: all });
+        t.after(stop);
+      } else {
+        await register(plane.client, name, { kubeconfig: cluster.kubeconfig, resources: all });
+      }
       await untilCondition(plane.client, name, { status: "True" });
       await untilSynced(plane.client, name, all);
     }

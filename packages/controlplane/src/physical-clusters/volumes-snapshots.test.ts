@@ -5,7 +5,7 @@ import { systemClock } from "@kcp-ts/machinery/base";
 import { drained, planChange, readFleet, syncTargets } from "@kcp-ts/multicluster";
 import { type DynamicObject, defineResource } from "@kcp-ts/sdk";
 import { eventually } from "./fixture.ts";
-import { claims, data, Stage, volumes } from "./volume-stage.ts";
+import { claims, data, Stage, type StageWays, volumes } from "./volume-stage.ts";
 
 const group = { group: "snapshot.storage.k8s.io", version: "v1" } as const;
 const snapshots = defineResource<DynamicObject>({
@@ -34,8 +34,8 @@ const kinds = [
 const bySnapshot = { "workloads.kcp.io/volume-move": "snapshot" };
 const domain = { "workloads.kcp.io/snapshot-domains": "snap.sim.kcp.io=lab" };
 
-async function started(t: TestContext): Promise<Stage> {
-  const stage = await Stage.start(t, kinds, { snapshots: true });
+async function started(t: TestContext, ways: StageWays = {}): Promise<Stage> {
+  const stage = await Stage.start(t, kinds, { snapshots: true }, ways);
   await stage.apply(["ReadWriteOnce"], bySnapshot, "snap");
   return stage;
 }
@@ -137,5 +137,17 @@ describe("volumes that are snapshotted", () => {
       const { annotations } = (await stage.client.resource(claims).get(data)).metadata;
       assert.equal(annotations?.["workloads.kcp.io/volume-copy"], undefined);
     });
+  });
+
+  it("are taken along by agents in the clusters, too", async (t) => {
+    const stage = await started(t, { isPulled: true });
+    await declare(stage);
+    const [home, other] = await stage.settled();
+    const [handle = ""] = (await stage.handles())[home] ?? [];
+    await stage.empty(home);
+    await stage.until({ web: "2/2", [`web--${other}`]: "2/2" });
+    await eventually(async () => assert.deepEqual((await stage.handles())[home], []));
+    const { items } = await physical(stage, other).resource(volumes).list({});
+    assert.match(JSON.stringify(items.map(({ spec }) => spec)), new RegExp(`-of-${handle}"`));
   });
 });

@@ -6,7 +6,8 @@ import { integrationDefinitions, kubecon, myDeployment } from "./kubecon.ts";
 import { byHand, negotiation } from "./negotiation.ts";
 import { prototype2 } from "./prototype2.ts";
 import { binding, offer, quickstart } from "./quickstart.ts";
-import { logEverywhere, numberedDatabase, rollouts } from "./rollouts.ts";
+import { rollouts } from "./rollouts.ts";
+import { logEverywhere, numberedDatabase, setRollouts } from "./set-rollouts.ts";
 import { Stage, type StageCluster, type StageOptions, simulated } from "./stage.ts";
 import { readTranscript } from "./transcript.ts";
 
@@ -20,8 +21,12 @@ export function playsKubecon(start: Starts): void {
 }
 
 export function playsRollouts(start: Starts): void {
+  plays(rollouts, { clusters: eastAndWest(start), files: {} });
+}
+
+export function playsSetRollouts(start: Starts): void {
   const files = { "db.yaml": numberedDatabase, "log.yaml": logEverywhere };
-  plays(rollouts, { clusters: eastAndWest(start), files });
+  plays(setRollouts, { clusters: eastAndWest(start), files });
 }
 
 export function playsQuickstart(start: Starts): void {

@@ -1,5 +1,5 @@
 /** Models whose JSON is not what their description says, or that stand for more than it says. Matched by the end of their names. */
-import type { JsonObject } from "@kcp-ts/machinery/json";
+import type { JsonObject, JsonValue } from "@kcp-ts/machinery/json";
 
 const anything: JsonObject = { "x-kubernetes-preserve-unknown-fields": true };
 const anyObject: JsonObject = { type: "object", "x-kubernetes-preserve-unknown-fields": true };
@@ -34,11 +34,14 @@ export function wellKnownModel(name: string): JsonObject | undefined {
 }
 
 /** Defaults that servers apply in code, where their OpenAPI is silent: by model and field. */
-const codedDefaults = new Map([
+const codedDefaults = new Map<string, JsonValue>([
   ["core.v1.ContainerPort.protocol", "TCP"],
   ["core.v1.ServicePort.protocol", "TCP"],
+  // kubectl tells of no rollout whose strategy it does not find.
+  ["apps.v1.StatefulSetSpec.updateStrategy", { type: "RollingUpdate" }],
+  ["apps.v1.DaemonSetSpec.updateStrategy", { type: "RollingUpdate" }],
 ]);
 
-export function codedDefault(model: string, field: string): string | undefined {
+export function codedDefault(model: string, field: string): JsonValue | undefined {
   return codedDefaults.get(`${model.split(".").slice(-3).join(".")}.${field}`);
 }

@@ -104,6 +104,8 @@ export {
   ownedByLabel,
   ownedByLabels,
   placementAnnotation,
+  referredTo,
+  refersToAnnotation,
   registrationFieldManager,
   reservedAnnotation,
   schedulerFieldManager,

@@ -115,6 +115,22 @@ export const namespaceLocatorAnnotations: readonly string[] = [
 export const tenantLabel = "kcp.io/tenant-id";
 /** On everything that a syncer made downstream: the key of its SyncTarget. */
 export const downstreamLabel = "internal.workload.kcp.io/cluster";
+/** On parts of custom kinds: what they need beside them, with commas, as in `configmaps/a,persistentvolumeclaims/data`. */
+export const refersToAnnotation = "workloads.kcp.io/refers-to";
+
+/** Names of one resource among them. */
+export function referredTo(
+  annotations: StringMap | undefined,
+  resource: string,
+): readonly string[] {
+  const text = stringMember(annotations, refersToAnnotation) ?? "";
+  const prefix = `${resource}/`;
+  return text
+    .split(",")
+    .filter((one) => one.startsWith(prefix))
+    .map((one) => one.slice(prefix.length));
+}
+
 /** On SyncTargets: their key, unique among all logical clusters. */
 export const syncTargetKeyLabel = "internal.workload.kcp.io/key";
 /** On Placements: the key of the chosen SyncTarget. */

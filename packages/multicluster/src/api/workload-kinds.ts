@@ -82,6 +82,10 @@ export interface WorkloadStrategySpec {
   readonly available?: string;
   /** An expression over `self`: whether its status is about its newest spec. */
   readonly observed?: string;
+  /** Where the template of its Pods is, as in `spec.template`: what that refers to follows the object, and its claims are cared for. */
+  readonly podTemplatePath?: string;
+  /** An expression over `self`, the whole: a list of what else it refers to, as in `["secrets/" + self.spec.secretName]`. */
+  readonly references?: string;
   /** By field of `.status`: an expression over `parts`, the statuses of the parts by cluster, and `self`, the whole. */
   readonly status?: Readonly<Record<string, string>>;
 }
@@ -132,6 +136,14 @@ export const workloadStrategyKind: KindDefinition = {
         ),
         observed: text(
           "CEL over self: whether its status is about its newest spec. Default: status.observedGeneration is metadata.generation.",
+          expression,
+        ),
+        podTemplatePath: text(
+          "Where the template of its Pods is, as in spec.template: what that refers to follows the object, and its claims are cared for.",
+          { pattern: "^spec(\\.[A-Za-z0-9_-]+)*$", maxLength: 253 },
+        ),
+        references: text(
+          'CEL over self, the whole: a list of what else it refers to, as in ["secrets/" + self.spec.secretName]. ConfigMaps, Secrets, ServiceAccounts and PersistentVolumeClaims.',
           expression,
         ),
         status: {

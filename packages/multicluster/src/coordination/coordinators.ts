@@ -87,7 +87,9 @@ export function workloadCoordinators(options: CoordinatorsOptions): Coordinators
       };
       const start = (strategy: Strategy) =>
         run(strategy, () => coordinate({ ...shared, strategy }, stop));
-      const startFollower = () => run("follower", () => follow({ ...shared, referrers }, stop));
+      let custom: CustomStrategies | undefined;
+      const startFollower = () =>
+        run("follower", () => follow({ ...shared, referrers, custom }, stop));
       const all = new Set(strategies);
       const look = (target: Target) => {
         for (const strategy of all) if (isSynced(strategy, target)) start(strategy);
@@ -99,7 +101,7 @@ export function workloadCoordinators(options: CoordinatorsOptions): Coordinators
           all.add(strategy);
           for (const target of known.store.list()) look(target);
         };
-        new CustomStrategies({ client, clusters: targets, taken, clock, onKind, onError });
+        custom = new CustomStrategies({ client, clusters: targets, taken, clock, onKind, onError });
       }
       known.addHandler({ added: look, updated: look });
       await targets.run(stop);

@@ -62,12 +62,34 @@ export class CustomStrategies {
     });
   }
 
+  /** Kinds that are coordinated in a logical cluster. */
+  in(cluster: string): readonly Strategy["parts"][] {
+    const ids = new Set(this.#store.list({ cluster: cluster as ObjectKey["cluster"] }).map(idOf));
+    return [...ids].flatMap((id) => this.#inCluster(cluster, id)?.parts ?? []);
+  }
+
+  /** Told of each kind, once, also of those that are known. */
+  onKind(listener: (kind: Strategy["parts"]) => void): void {
+    this.#kindListeners.push(listener);
+    for (const { strategy } of this.#told) listener(strategy.parts);
+  }
+
+  readonly #kindListeners: ((kind: Strategy["parts"]) => void)[] = [];
+  readonly #told = new Set<{ readonly strategy: Strategy }>();
+
+  #tellKind(kind: { readonly strategy: Strategy }): void {
+    if (this.#told.has(kind)) return;
+    this.#told.add(kind);
+    for (const listener of this.#kindListeners) listener(kind.strategy.parts);
+  }
+
   #changed(object: WorkloadStrategy, key: ObjectKey): void {
     const { strategy } = this.#kindOf(object);
     const compiled = this.#compile(object);
     this.#say(object, key, compiled).catch((error: unknown) => this.#options.onError(error, key));
     if (typeof compiled === "string") return;
     this.#options.onKind(strategy);
+    this.#tellKind(this.#kindOf(object));
     this.#tell(object, key);
   }
 

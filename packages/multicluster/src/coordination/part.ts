@@ -24,6 +24,7 @@ import {
   clusterLabel,
   ownedByLabel,
   ownedByLabels,
+  refersToAnnotation,
   reservedAnnotation,
   statesOf,
   takesOverFromAnnotation,
@@ -164,6 +165,7 @@ function annotationsFor(wish: PartWish, current: StringMap | undefined): StringM
     [reservedAnnotation]: _reserved,
     [moveAnnotation]: _move,
     [takesOverFromAnnotation]: _takesOverFrom,
+    [refersToAnnotation]: _refersTo,
     ...kept
   } = ofMachinery(current);
   return {
@@ -171,6 +173,7 @@ function annotationsFor(wish: PartWish, current: StringMap | undefined): StringM
     ...kept,
     [askedReplicasAnnotation]: String(wish.askedReplicas),
     ...reservedBy(wish),
+    ...referencesBy(wish),
     ...(wish.lostSince === undefined ? {} : { [lostSinceAnnotation]: wish.lostSince }),
     ...(wish.takesOverFrom === undefined ? {} : { [takesOverFromAnnotation]: wish.takesOverFrom }),
     ...(wish.move === undefined ? {} : { [moveAnnotation]: moveRecordText(wish.move) }),
@@ -183,6 +186,12 @@ function reservedBy({ strategy, parent, share }: PartWish): StringMap {
   const { requests } = workloadOf(parent, { resource: strategy.name, template });
   const reserved = formatReservation(reservationOf(requests, share.replicas));
   return reserved === "" ? {} : { [reservedAnnotation]: reserved };
+}
+
+/** Who cares for what it needs in its cluster reads it here. */
+function referencesBy({ strategy, parent }: PartWish): StringMap {
+  const references = strategy.references?.(parent) ?? [];
+  return references.length === 0 ? {} : { [refersToAnnotation]: references.join(",") };
 }
 
 /** What people wrote, without what the machinery did. */

@@ -44,6 +44,8 @@ export interface Strategy {
   readonly inCluster?: (cluster: string) => Strategy | undefined;
   /** Told when what counts in a logical cluster has changed. */
   readonly onChange?: (listener: (cluster: string) => void) => void;
+  /** What a whole refers to, where the kind itself does not say it. */
+  references?(whole: Workload): readonly string[];
   /** In what former templates are kept for `kubectl rollout undo`; they are not if left out. */
   readonly history?: HistoryForm<KubernetesObject>;
 }

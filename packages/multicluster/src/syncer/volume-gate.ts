@@ -9,6 +9,7 @@ import { type Resource, stringMember } from "@kcp-ts/sdk";
 import {
   openedAnnotation,
   ownedByLabel,
+  referredTo,
   stateLabel,
   stateSync,
   stoppedForVolumes,
@@ -40,8 +41,11 @@ export function volumeGateOf(object: CachedObject, kind: Kind, target: string): 
   if (mark !== undefined) return mark === stoppedForVolumes ? "stopped" : "open";
   if (kind.group === "" && kind.kind === "PersistentVolumeClaim")
     return stringMember(labels, stateLabel(target)) === stateSync ? "closed" : "open";
-  const isPart = stringMember(labels, ownedByLabel) !== undefined;
-  return isPart && usesClaims(bodyOf(object), kind) ? "closed" : "open";
+  if (stringMember(labels, ownedByLabel) === undefined) return "open";
+  const isUser =
+    referredTo(annotations, "persistentvolumeclaims").length > 0 ||
+    usesClaims(bodyOf(object), kind);
+  return isUser ? "closed" : "open";
 }
 
 /** Whose claims the control plane makes from templates waits for them, too. */

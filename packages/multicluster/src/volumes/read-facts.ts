@@ -8,6 +8,7 @@ import {
   jsonObjectOf,
   openedAnnotation,
   ownedByLabel,
+  referredTo,
   specDiffAnnotation,
   specDiffAnnotationPrefix,
   stateLabel,
@@ -278,8 +279,12 @@ function statesIn(text: string | undefined): ReadonlyMap<string, ClaimState> {
 }
 
 /** The claims that a workload uses by name. */
-export function claimsUsedBy({ spec = {} }: StoredObject, kind: UserKind): ReadonlySet<string> {
-  return claimNamesOf({ spec }, kind.resource);
+export function claimsUsedBy(
+  { metadata, spec = {} }: StoredObject,
+  kind: UserKind,
+): ReadonlySet<string> {
+  const found = referredTo(metadata.annotations, "persistentvolumeclaims");
+  return new Set([...claimNamesOf({ spec }, kind.resource), ...found]);
 }
 
 /** Undefined for what is no part, and for one that has ended. */

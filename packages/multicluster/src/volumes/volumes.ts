@@ -17,24 +17,31 @@ import {
   type ObjectKey,
   type ObjectStore,
   type ReconcileResult,
+  type Resource,
+  stringMember,
 } from "@kcp-ts/sdk";
 import {
   type NamedTarget,
   ownedByLabel,
+  referredTo,
   type SyncTarget,
   syncTargets,
   targetNameIn,
+  type WorkloadStrategy,
+  workloadStrategies,
 } from "../api/index.ts";
 import {
   claimTemplatesOf,
   isWhole,
   metadataAndTargets,
+  metadataClusters,
   ownerLabelValue,
   syncsClaims,
   type Target,
   targetOf,
 } from "../coordination/index.ts";
 import { downstreamNamespace } from "../syncer/index.ts";
+import { customKinds } from "./custom-kinds.ts";
 import {
   decideVolumes,
   type Sight,
@@ -119,7 +126,15 @@ export function volumes(options: VolumesOptions): Volumes {
   const seenClaims = clusters.source(persistentVolumeClaims).store;
   const usedTargets = clusters.source<SyncTarget, string>(syncTargets, { transform: nameOf }).store;
   const seenSets = clusters.source(statefulSets).store;
-  const work = { ...options, events, seenClaims, seenSets, usedTargets };
+  const strategies = options.targets.source(workloadStrategies);
+  const work = {
+    ...options,
+    events,
+    seenClaims,
+    seenSets,
+    usedTargets,
+    strategies: strategies.store,
+  };
   const ofNamespace = (_object: KubernetesObject, { cluster, namespace }: ObjectKey) => [
     { cluster, namespace, name: "" },
   ];
@@ -149,16 +164,49 @@ export function volumes(options: VolumesOptions): Volumes {
     .watch(volumeSnapshotClasses, { map: ofUsers })
     .watch(storageClasses, { map: ofUsers })
     .watch<SyncTarget, Target>(syncTargets, { transform: targetOf, map: ofCluster });
-  for (const { resource } of userKinds) {
-    const predicate = ({ object }: { readonly object: KubernetesObject }) => isConcerned(object);
-    controller.watch(resource, { predicate, map: ofNamespace });
-  }
+  const predicate = ({ object }: { readonly object: KubernetesObject }) => isConcerned(object);
+  for (const { resource } of userKinds) controller.watch(resource, { predicate, map: ofNamespace });
+  const watching = { ...work, clock, onError, concurrency, predicate, map: ofNamespace };
   return {
     async run(signal) {
+      const others = new Map<string, Promise<void>>();
+      const look = (strategy: WorkloadStrategy) => {
+        for (const { resource } of customKinds([strategy])) {
+          const name = `${resource.resource}.${resource.version}.${resource.group}`;
+          if (!others.has(name) && !signal.aborted)
+            others.set(name, watchCustom(resource, watching, signal));
+        }
+      };
+      strategies.addHandler({ added: look, updated: look });
       await new Manager({ clusters: [clusters], controllers: [controller] }).run(signal);
+      await Promise.all(others.values());
       await events.flush();
     },
   };
+}
+
+/** A kind that was not there when everything began. Two that look at one namespace at the same time do no harm: writes are of what was read. */
+async function watchCustom(
+  resource: Resource<StoredObject>,
+  work: Work & {
+    readonly clock: Clock;
+    readonly concurrency: number;
+    readonly predicate: (change: { readonly object: KubernetesObject }) => boolean;
+    readonly map: (object: KubernetesObject, key: ObjectKey) => readonly ObjectKey[];
+  },
+  signal: AbortSignal,
+): Promise<void> {
+  const { clock, onError, concurrency, predicate, map } = work;
+  const clusters = metadataClusters(work);
+  const controller = new Controller({
+    name: `volumes of ${resource.resource}`,
+    clusters,
+    concurrency,
+    clock,
+    onError,
+    reconcile: (key, { signal: stop }) => reconcile(key, work, stop),
+  }).watch(resource, { predicate, map });
+  await new Manager({ clusters: [clusters], controllers: [controller] }).run(signal);
 }
 
 const nameOf = ({ metadata }: SyncTarget) => metadata.name;
@@ -172,6 +220,7 @@ interface Work extends VolumesOptions {
   readonly events: EventRecorder;
   readonly seenClaims: ObjectStore<KubernetesObject>;
   readonly seenSets: ObjectStore<KubernetesObject>;
+  readonly strategies: ObjectStore<WorkloadStrategy>;
   /** Names of SyncTargets, as the logical clusters that use them have them. */
   readonly usedTargets: ObjectStore<string>;
 }
@@ -187,7 +236,7 @@ async function reconcile(
   const client = work.client.inCluster(cluster);
   const [places, found] = await Promise.all([
     readPlaces(key, work, signal),
-    read(client, namespace, signal),
+    read(client, namespace, signal, customKinds(work.strategies.list({ cluster }))),
   ]);
   const storage = found.claims.some(concernsSnapshots)
     ? await readStorage({ client, namespace, homes: places.homes, signal })
@@ -341,7 +390,7 @@ interface User {
 
 function usersOf(wholes: readonly FoundWhole[]): readonly User[] {
   return wholes.flatMap((whole) => {
-    const claims = claimsUsedBy(whole.object, whole.kind);
+    const claims = claimsOf(whole);
     return claims.size === 0 ? [] : [{ whole, claims }];
   });
 }
@@ -401,29 +450,48 @@ interface Found {
   readonly wholes: readonly FoundWhole[];
 }
 
-async function read(client: Client, namespace: string, signal: AbortSignal): Promise<Found> {
+async function read(
+  client: Client,
+  namespace: string,
+  signal: AbortSignal,
+  custom: readonly UserKind[],
+): Promise<Found> {
+  const kinds = [...userKinds, ...custom];
   const [claims, ...workloads] = await Promise.all([
     listed(client, persistentVolumeClaims, { namespace, signal }),
-    ...userKinds.map(({ resource }) => listed(client, resource, { namespace, signal })),
+    ...kinds.map(({ resource }) => listed(client, resource, { namespace, signal })),
   ]);
-  const wholes = workloads.flatMap((items, index) => wholesOf(items, userKinds[index] as UserKind));
+  const wholes = workloads.flatMap((items, index) => wholesOf(items, kinds[index] as UserKind));
   return { claims, wholes };
 }
 
 function wholesOf(items: readonly StoredObject[], kind: UserKind): readonly FoundWhole[] {
-  const usesClaims = (object: StoredObject) =>
-    claimsUsedBy(object, kind).size > 0 || claimTemplatesOf(object).length > 0;
-  const wholes = items.filter(
-    (object) => isWhole(object) && !kind.hasEnded(object) && usesClaims(object),
-  );
-  return wholes.map((object) => {
+  const made = new Map<string, StoredObject[]>();
+  for (const item of items) {
+    const label = stringMember(item.metadata.labels, ownedByLabel);
+    if (label === undefined) continue;
+    const known = made.get(label);
+    if (known === undefined) made.set(label, [item]);
+    else known.push(item);
+  }
+  const wholes = items.filter((object) => isWhole(object) && !kind.hasEnded(object));
+  const found = wholes.map((object): FoundWhole => {
     const { name } = object.metadata;
-    const label = ownerLabelValue(name);
-    const parts = items.flatMap((part): readonly FoundPart[] => {
-      if (part.metadata.labels?.[ownedByLabel] !== label) return [];
+    const parts = (made.get(ownerLabelValue(name)) ?? []).flatMap((part): readonly FoundPart[] => {
       const facts: WorkloadPart | undefined = partOf(part, kind, name);
       return facts === undefined ? [] : [{ object: part, kind, facts }];
     });
     return { object, kind, parts };
   });
+  return found.filter(
+    (whole) => claimsOf(whole).size > 0 || claimTemplatesOf(whole.object).length > 0,
+  );
+}
+
+/** Of a custom kind, what its parts say. */
+function claimsOf({ object, kind, parts }: FoundWhole): ReadonlySet<string> {
+  const told = parts.flatMap((part) =>
+    referredTo(part.object.metadata.annotations, "persistentvolumeclaims"),
+  );
+  return new Set([...claimsUsedBy(object, kind), ...told]);
 }

@@ -22,6 +22,8 @@ import {
 export interface Referrer {
   readonly object: KubernetesObject;
   readonly template: JsonObject | undefined;
+  /** Of a custom kind, what its strategy has found. */
+  readonly found?: readonly Reference[];
 }
 
 export interface Namespace {
@@ -42,7 +44,8 @@ export function closureOf({ referrers, ingresses, accounts, budgets }: Namespace
       for (const target of targets) known.add(target);
     }
   };
-  for (const { object, template } of referrers) add(podReferences(template), presentIn(object));
+  for (const { object, template, found = [] } of referrers)
+    add([...podReferences(template), ...found], presentIn(object));
   for (const ingress of ingresses) {
     add(ingressReferences(ingress as unknown as JsonObject), presentIn(ingress));
   }

@@ -7,7 +7,7 @@
  */
 import type { Clock } from "@kcp-ts/machinery/base";
 import type { JsonObject } from "@kcp-ts/machinery/json";
-import { isStatusError } from "@kcp-ts/machinery/status";
+import { formatGroupResource, isStatusError } from "@kcp-ts/machinery/status";
 import {
   type Change,
   type Client,
@@ -19,10 +19,11 @@ import {
   type ObjectKey,
   type ObjectStore,
   type Resource,
+  stringMember,
 } from "@kcp-ts/sdk";
-import { clusterLabel } from "../../api/index.ts";
+import { clusterLabel, referredTo, refersToAnnotation } from "../../api/index.ts";
 import { podTemplateOf } from "../pod-template.ts";
-import { metadataAndTargets } from "../watched-clusters.ts";
+import { metadataAndTargets, metadataClusters } from "../watched-clusters.ts";
 import type { Workload } from "../workload.ts";
 import { closureOf, presentIn, type Referrer } from "./closure.ts";
 import { following } from "./following.ts";
@@ -35,9 +36,17 @@ export interface FollowerOptions {
   readonly targets: Clusters;
   /** Kinds whose objects may refer to others. */
   readonly referrers: readonly Resource<Workload>[];
+  /** Those that people have strategies for, in one logical cluster; what they refer to stands on their parts. */
+  readonly custom?: CustomKinds | undefined;
   readonly clock: Clock;
   readonly concurrency: number;
   readonly onError: (error: unknown, key?: ObjectKey) => void;
+}
+
+export interface CustomKinds {
+  in(cluster: string): readonly Resource<Workload>[];
+  /** Told of each, once, also of those that are known. */
+  onKind(listener: (kind: Resource<Workload>) => void): void;
 }
 
 const core = { group: "", version: "v1", namespaced: true } as const;
@@ -80,6 +89,7 @@ export async function follow(options: FollowerOptions, signal: AbortSignal): Pro
   const candidates = kinds.map(
     ({ kind, indexers: own }) => clusters.source(kind, { indexers: own }).store,
   );
+  const work: Work = { ...options, placed, placedCustom: new Map() };
   const isActive = ({ cluster, namespace }: ObjectKey) =>
     placed.some((store) => isPlacedIn(store, { cluster, namespace }));
   const namespaceOf = (key: ObjectKey) => [{ ...key, name: "" }];
@@ -92,7 +102,7 @@ export async function follow(options: FollowerOptions, signal: AbortSignal): Pro
     async reconcile(key, { signal: stop }) {
       // Most changes are of workloads whose namespace has nothing that could follow them.
       if (!candidates.some((store) => isAnyIn(store, "candidate", key))) return undefined;
-      return await followIn(key, { ...options, placed }, stop);
+      return await followIn(key, work, stop);
     },
   });
   for (const kind of [...referrers, ingresses]) {
@@ -108,7 +118,44 @@ export async function follow(options: FollowerOptions, signal: AbortSignal): Pro
       map: (_object, key) => (isActive(key) ? namespaceOf(key) : []),
     });
   }
+  const others: Promise<void>[] = [];
+  options.custom?.onKind((kind) => {
+    if (!signal.aborted) others.push(followKind(kind, work, signal));
+  });
   await new Manager({ clusters: [clusters], controllers: [controller] }).run(signal);
+  await Promise.all(others);
+}
+
+/** A kind that was not there when everything began. Two that look at one namespace at the same time do no harm: writes are of what was read. */
+async function followKind(
+  kind: Resource<Workload>,
+  work: Work,
+  signal: AbortSignal,
+): Promise<void> {
+  const { clock, concurrency, onError } = work;
+  const clusters = metadataClusters(work);
+  work.placedCustom.set(formatGroupResource(kind), clusters.source(kind, { indexers }).store);
+  const controller = new Controller({
+    name: `follower of ${kind.resource}`,
+    clusters,
+    concurrency,
+    clock,
+    onError,
+    reconcile: async (key, { signal: stop }) => await followIn(key, work, stop),
+  }).watch(kind, {
+    indexers,
+    predicate: (change) => concerns(change) || isReferring(change),
+    map: (_object, key) => [{ ...key, name: "" }],
+  });
+  await new Manager({ clusters: [clusters], controllers: [controller] }).run(signal);
+}
+
+/** Whose references have changed. */
+function isReferring(change: Change<KubernetesObject>): boolean {
+  if (change.type !== "updated") return false;
+  const of = ({ metadata }: KubernetesObject) =>
+    stringMember(metadata.annotations, refersToAnnotation);
+  return of(change.object) !== of(change.previous);
 }
 
 /** What is assigned to no cluster needs nothing there; what runs there and says so needs nothing else than before. */
@@ -162,6 +209,8 @@ function isAnyIn(
 
 interface Work extends FollowerOptions {
   readonly placed: readonly ObjectStore<KubernetesObject>[];
+  /** By `resource.group`. */
+  readonly placedCustom: Map<string, ObjectStore<KubernetesObject>>;
 }
 
 async function followIn(
@@ -176,6 +225,15 @@ async function followIn(
   const referrers: Referrer[] = [];
   const kinds = [...work.referrers, ingresses];
   const leaves: KubernetesObject[] = [];
+  for (const kind of work.custom?.in(cluster) ?? []) {
+    const objects = await read(kind);
+    const store = work.placedCustom.get(formatGroupResource(kind));
+    // As below: a kind that is not served for a moment is no reason to take things away.
+    if (objects === undefined && store !== undefined && isPlacedIn(store, key))
+      return { requeueAfterMs: againMs };
+    for (const object of (objects ?? []).filter(isPlaced))
+      referrers.push({ object, template: undefined, found: foundBy(object) });
+  }
   for (const [index, kind] of kinds.entries()) {
     // Of Pods, most are copies of what runs in clusters.
     const objects = await read(kind, kind.kind === "Pod" ? clusterLabel : undefined);
@@ -207,6 +265,12 @@ async function followIn(
     }
   }
   return undefined;
+}
+
+function foundBy({ metadata: { annotations } }: KubernetesObject): readonly Reference[] {
+  return (["configmaps", "secrets", "serviceaccounts"] as const).flatMap((resource) =>
+    referredTo(annotations, resource).map((name): Reference => `${resource}/${name}`),
+  );
 }
 
 /** Undefined when the kind is not served. */

@@ -135,4 +135,39 @@ describe("a WorkloadStrategy", () => {
     assert.match(String(made({ observed: "1" })), /^observed: must evaluate to bool/);
     assert.match(String(made({ status: { sum: "unknown(parts)" } })), /^status.sum: /);
   });
+
+  it("finds what a whole refers to in its Pod template and by an expression, and writes it on the parts", () => {
+    const strategy = strategyFor({
+      podTemplatePath: "spec.pods",
+      references: '["secrets/" + self.spec.password, "configmaps/settings"]',
+    });
+    const volumes = [{ persistentVolumeClaim: { claimName: "data" } }];
+    const containers = [{ envFrom: [{ configMapRef: { name: "settings" } }] }];
+    const pods = { spec: { serviceAccountName: "db", volumes, containers } };
+    const parent = { ...whole, spec: { ...whole.spec, password: "p", pods } };
+    const expected = "configmaps/settings,persistentvolumeclaims/data,secrets/p,serviceaccounts/db";
+    assert.equal(strategy.references?.(parent).join(), expected);
+    const share = { replicas: 1 };
+    const part = newPart({ strategy, parent, cluster: "east", share, askedReplicas: 3 });
+    assert.equal(part.metadata.annotations?.["workloads.kcp.io/refers-to"], expected);
+  });
+
+  const unusable: [text: string, expected: RegExp][] = [
+    ["self.spec.none", /no such key|none/],
+    ["self.spec.cluster", /no list/],
+    ['["nodes/a"]', /"nodes\/a" is no reference/],
+    ['["secrets/../a"]', /is no reference/],
+  ];
+  for (const [references, expected] of unusable) {
+    it(`says on the whole that ${references} refers to nothing`, () => {
+      const strategy = strategyFor({ references, status: {} });
+      assert.deepEqual(strategy.references?.(whole), []);
+      const { conditions = [] } = decided(strategy).status as {
+        conditions?: { type: string; message?: string }[];
+      };
+      const said = conditions.find(({ type }) => type === "Folded");
+      assert.match(said?.message ?? "", expected);
+      assert.match(said?.message ?? "", /^references: /);
+    });
+  }
 });

@@ -18,6 +18,7 @@ import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery
 import { formatGroupResource } from "@kcp-ts/machinery/status";
 import { type ConditionInput, defineResource, type KubernetesObject } from "@kcp-ts/sdk";
 import type { WorkloadStrategy, WorkloadStrategySpec } from "../../api/index.ts";
+import { checkedReferences, templateReferences } from "../custom-references.ts";
 import {
   type FoldInput,
   foldedConditions,
@@ -76,6 +77,7 @@ export function customStrategy({ spec }: WorkloadStrategy): Strategy | string {
   };
   const available = program("available", spec.available, overSelf, [INT]);
   const isCurrent = program("observed", spec.observed, overSelf, [BOOL]);
+  const references = program("references", spec.references, overSelf);
   const folding = new Map<string, Program>();
   for (const [field, text] of Object.entries(spec.status ?? {})) {
     const found = program(`status.${field}`, text, overParts);
@@ -85,13 +87,14 @@ export function customStrategy({ spec }: WorkloadStrategy): Strategy | string {
     problems.push("replicasPath: to divide, it has to say where the number of replicas is");
   }
   if (problems.length > 0) return problems.join("; ");
-  return strategyOf(spec, { available, isCurrent, folding });
+  return strategyOf(spec, { available, isCurrent, folding, references });
 }
 
 interface Programs {
   readonly available: Program | undefined;
   readonly isCurrent: Program | undefined;
   readonly folding: ReadonlyMap<string, Program>;
+  readonly references: Program | undefined;
 }
 
 export function resourceOf({ group = "", version, resource, kind }: WorkloadStrategySpec) {
@@ -120,7 +123,11 @@ function strategyOf(spec: WorkloadStrategySpec, programs: Programs): Strategy {
     specFor: (whole, share) =>
       path === undefined ? whole.spec : withCount(whole.spec, path.slice(1), share.replicas),
     plan: plans[spec.strategy],
-    fold: (input) => foldCustom(input, programs.folding),
+    references: (whole) => referencesOf(whole, spec, programs.references).found,
+    fold: (input) =>
+      foldCustom(input, programs.folding, (whole) =>
+        referencesOf(whole, spec, programs.references),
+      ),
   };
 }
 
@@ -200,7 +207,38 @@ function attempt(work: () => JsonValue): JsonValue | undefined {
   }
 }
 
-function foldCustom(input: FoldInput, folding: ReadonlyMap<string, Program>): object {
+interface FoundReferences {
+  readonly found: readonly string[];
+  readonly failure?: string;
+}
+
+/** What cannot be evaluated refers to what the template does, and that is said. */
+function referencesOf(
+  whole: Workload,
+  { podTemplatePath }: WorkloadStrategySpec,
+  program: Program | undefined,
+): FoundReferences {
+  const ofTemplate =
+    podTemplatePath === undefined ? [] : templateReferences(whole, podTemplatePath);
+  const known = checkedReferences([...ofTemplate]);
+  const found = typeof known === "string" ? [] : known;
+  if (program === undefined)
+    return typeof known === "string" ? { found, failure: known } : { found };
+  try {
+    const more = evaluate(program, { self: whole });
+    const all = checkedReferences(Array.isArray(more) ? [...found, ...more] : more);
+    return typeof all === "string" ? { found, failure: all } : { found: all };
+  } catch (error) {
+    if (!(error instanceof ExpressionError)) throw error;
+    return { found, failure: error.message };
+  }
+}
+
+function foldCustom(
+  input: FoldInput,
+  folding: ReadonlyMap<string, Program>,
+  refers: (whole: Workload) => FoundReferences,
+): object {
   const known = knownParts(input);
   const parts = known.map(({ cluster, object }) => ({
     cluster,
@@ -217,6 +255,8 @@ function foldCustom(input: FoldInput, folding: ReadonlyMap<string, Program>): ob
       failures.push(`status.${field}: ${error.message}`);
     }
   }
+  const { failure } = refers(input.parent);
+  if (failure !== undefined) failures.push(`references: ${failure}`);
   const said = folding.size > 0 ? fields : summed(known.map(({ object }) => object));
   const failed: readonly ConditionInput[] =
     failures.length === 0
