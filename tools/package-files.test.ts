@@ -11,9 +11,14 @@ let project = "";
 
 function run(args: readonly string[]): Promise<{ code: number; stdout: string; stderr: string }> {
   return new Promise((done) => {
-    execFile(process.execPath, args, { timeout: 60_000, cwd: project }, (error, stdout, stderr) => {
-      done({ code: error === null ? 0 : Number(error.code ?? -1), stdout, stderr });
-    });
+    execFile(
+      process.execPath,
+      args,
+      { timeout: 180_000, cwd: project },
+      (error, stdout, stderr) => {
+        done({ code: error === null ? 0 : Number(error.code ?? -1), stdout, stderr });
+      },
+    );
   });
 }
 

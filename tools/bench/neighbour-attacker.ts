@@ -1,13 +1,13 @@
 /**
  * A tenant that sends as fast as it can, until it is ended. A program of its own.
  *
- *     neighbour-attacker.js <url of the logical cluster> <token> <writes|lists|tables|watches|openings|bodies> <how many>
+ *     neighbour-attacker.js <url of the logical cluster> <token> <attack> <how many>
  *
- * Prints `attacking` when all is under way. Refusals are what it wants to provoke: they count as answers. It runs at the lowest priority,
- * because in earnest it has a machine of its own.
+ * Attacks are those of `options.ts`. Prints `attacking` when all is under way. Refusals are what it wants to provoke: they count as answers. It runs at a lower priority
+ * than everybody else in the benchmark, because in earnest it has a machine of its own.
  */
 import { type ClientHttp2Session, connect } from "node:http2";
-import { constants, setPriority } from "node:os";
+import { constants, getPriority, setPriority } from "node:os";
 import { systemClock } from "@kcp-ts/machinery/base";
 import { configMap, configMapsPath } from "./objects.ts";
 
@@ -16,17 +16,20 @@ const url = new URL(urlText);
 const count = Number(countText);
 const path = url.pathname + configMapsPath("default");
 const streamsPerConnection = 250;
-setPriority(constants.priority.PRIORITY_LOW);
+/** Ten thousand watches are opened at a pace while others are at work. */
+const openingMaxMs = 30_000;
+setPriority(Math.min(getPriority() + 12, constants.priority.PRIORITY_LOW));
 process.on("SIGTERM", () => process.exit(0));
 
 const sessions: ClientHttp2Session[] = [];
 let answered = 0;
+let hasSaid = false;
 
 if (kind === "openings") {
   for (let i = 0; i < count; i++) reopen(sessionOf(i));
 } else if (kind === "watches") {
-  watchAll();
-  for (let i = 0; i < 4; i++) again(sessionOf(0), () => post(configMap()));
+  for (let i = 0; i < count; i++) watch(sessionOf(i));
+  systemClock.schedule(openingMaxMs, begin);
 } else {
   const attack = attackOf(kind ?? "");
   for (let i = 0; i < count; i++) again(sessionOf(i), attack);
@@ -42,8 +45,8 @@ interface Attack {
 function attackOf(name: string): () => Attack {
   const table = "application/json;as=Table;v=v1;g=meta.k8s.io";
   if (name === "writes") return () => post(configMap());
-  if (name === "bodies") {
-    const big = bigBody(900 << 10);
+  if (name === "bodies" || name === "largest-bodies") {
+    const big = name === "bodies" ? bigBody(900 << 10, 80) : bigBody(3_000_000, 150);
     return () => post(big);
   }
   if (name === "lists") return () => ({ method: "GET", path });
@@ -55,9 +58,9 @@ function post(body: string): Attack {
 }
 
 /** Many keys, because they cost more than long values do. */
-function bigBody(bytes: number): string {
+function bigBody(bytes: number, valueBytes: number): string {
   const data: Record<string, string> = {};
-  for (let i = 0; i < bytes / 100; i++) data[`key-${i}`] = "v".repeat(80);
+  for (let i = 0; i < bytes / (valueBytes + 20); i++) data[`key-${i}`] = "v".repeat(valueBytes);
   const metadata = { generateName: "big-" };
   return JSON.stringify({ apiVersion: "v1", kind: "ConfigMap", metadata, data });
 }
@@ -85,18 +88,14 @@ function again(session: ClientHttp2Session, next: () => Attack): void {
   });
   stream.on("error", () => undefined);
   stream.on("close", () => {
-    if (++answered === 1) console.log("attacking");
+    if (++answered === 1) say();
     again(session, next);
   });
   stream.resume();
   stream.end(body);
 }
 
-/** From now on; what is already there would be a list. A refused one comes again, as clients do. */
-function watchAll(): void {
-  for (let i = 0; i < count; i++) watch(sessionOf(i));
-}
-
+/** From now on; what is already there would be a list. One that is refused or ended comes again, as clients do. */
 function watch(session: ClientHttp2Session): void {
   const stream = session.request({
     ":path": `${path}?watch=true&resourceVersionMatch=NotOlderThan&sendInitialEvents=false`,
@@ -104,9 +103,22 @@ function watch(session: ClientHttp2Session): void {
   });
   stream.on("error", () => undefined);
   stream.on("response", ({ ":status": status }) => {
-    if (status !== 200) systemClock.schedule(1000, () => watch(session));
+    if (status === 200 && ++answered === count) begin();
   });
+  stream.on("close", () => systemClock.schedule(1000, () => watch(session)));
   stream.resume();
+}
+
+/** All watches are open, or have had time for it: now something happens in them. */
+function begin(): void {
+  if (hasSaid) return;
+  say();
+  for (let i = 0; i < 4; i++) again(sessionOf(0), () => post(configMap()));
+}
+
+function say(): void {
+  hasSaid = true;
+  console.log("attacking");
 }
 
 /** A watch that is given up as soon as it is open, and opened again. */
@@ -117,7 +129,7 @@ function reopen(session: ClientHttp2Session): void {
   });
   stream.on("error", () => undefined);
   stream.on("response", () => {
-    if (++answered === 1) console.log("attacking");
+    if (++answered === 1) say();
     stream.close();
   });
   stream.on("close", () => systemClock.schedule(1000, () => reopen(session)));

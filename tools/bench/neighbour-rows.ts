@@ -1,12 +1,13 @@
 /**
- * Noisy neighbours: what one tenant's gets take while another does its worst, against what they take when nobody else is there.
+ * Noisy neighbours: what one tenant's gets take while another does its worst, against what they take in the same run when nobody else is
+ * there, just before the attack and just after it.
  *
  * The server has a processor of its own, idle and under attack alike; those who attack and the one who measures share the others, the
  * attackers at the lowest priority. On one machine a client that sends as fast as it can would otherwise take what the server needs, and the figure
- * would be that of the machine. What is left of it is shown by a control: the same attack on a server next door, on the clients' processors.
+ * would be that of the machine.
  *
  * On a machine with other work the wall's time is its noise. The row by processor time holds there, too: what a request has still to wait for when
- * it comes, in processor time of the server's loop, on top of what it takes when nobody else is there.
+ * it comes, in processor time of the server's loop.
  */
 import { join } from "node:path";
 import { sleep, systemClock } from "@kcp-ts/machinery/base";
@@ -17,7 +18,7 @@ import type { LoopProbe } from "./loop-probe.ts";
 import { median } from "./measure.ts";
 import { configMap, configMapsPath } from "./objects.ts";
 import type { Attack } from "./options.ts";
-import { against } from "./report.ts";
+import { quiet, within } from "./patience.ts";
 import { attackerToken, ServerProcess, victimToken } from "./server-process.ts";
 
 interface Sample {
@@ -28,25 +29,29 @@ interface Sample {
 }
 
 interface Round {
-  readonly idle: Sample;
+  readonly idleBefore: Sample;
   readonly beside: Sample;
-  readonly nextDoor: Sample;
+  readonly idleAfter: Sample;
   readonly probe: LoopProbe;
 }
 
 interface Stage {
   readonly server: ServerProcess;
-  readonly nextDoor: ServerProcess;
-  readonly measure: () => Promise<Sample>;
+  readonly measure: (durationMs: number) => Promise<Sample>;
 }
+
+/** A child that says nothing for so long beyond its work is stuck. */
+const answerMaxMs = 60_000;
+/** What a server has left to do after an attack takes no longer. */
+const quietMaxMs = 15_000;
 
 export async function neighbourRows(bench: Bench): Promise<void> {
   const { options, directory } = bench;
+  const { neighbourIdleMs } = options.sizes;
   const server = await ServerProcess.start(join(directory, "neighbours"), {
     preload: "loop-probe",
     side: "server",
   });
-  const nextDoor = await ServerProcess.start(join(directory, "next-door"), { side: "clients" });
   await fill({ url: `${server.url}/clusters/victim`, token: victimToken }, "one", 1);
   const object = `${server.url}/clusters/victim${configMapsPath("default")}/one-0`;
   const victim = new Child(
@@ -54,114 +59,93 @@ export async function neighbourRows(bench: Bench): Promise<void> {
     [programPath("neighbour-victim"), object, victimToken],
     { hasInput: true, side: "clients" },
   );
-  const measure = async (): Promise<Sample> => {
-    victim.say(String(options.sizes.neighbourMs));
-    return JSON.parse(await victim.line("{")) as Sample;
+  const measure = async (durationMs: number): Promise<Sample> => {
+    victim.say(String(durationMs));
+    const line = within(durationMs + answerMaxMs, "the gets that are measured", victim.line("{"));
+    return JSON.parse(await line) as Sample;
   };
-  await measure();
-  const stage = { server, nextDoor, measure };
+  const stage = { server, measure };
+  // Nothing is compiled at first.
+  await measure(neighbourIdleMs);
   for (const attack of options.attacks) {
-    for (const { url } of [server, nextDoor])
-      await fill(
-        { url: `${url}/clusters/${attack}`, token: attackerToken },
-        attack,
-        objectsOf(attack, bench),
-      );
+    const target = { url: `${server.url}/clusters/${attack}`, token: attackerToken };
+    await fill(target, attack, objectsOf(attack, bench));
     const rounds: Round[] = [];
-    for (let i = 0; i < options.rounds; i++) rounds.push(await round(bench, attack, stage));
+    for (let i = 0; i < options.neighbourRounds; i++)
+      rounds.push(await round(bench, attack, stage));
     report(bench, `${attack}, ${countOf(attack, bench)} at once`, rounds);
   }
   await victim.end();
-  await nextDoor.stop();
   await server.stop();
 }
 
-async function round(bench: Bench, attack: Attack, stage: Stage): Promise<Round> {
-  const { server, nextDoor, measure } = stage;
-  const idle = await measure();
-  const elsewhere = await beside(bench, attack, nextDoor, measure);
-  const probed = async () => {
-    server.say("begin");
-    const sample = await measure();
-    server.say("read");
-    const { loopProbe } = JSON.parse(await server.line("loopProbe")) as { loopProbe: LoopProbe };
-    return { beside: sample, probe: loopProbe };
-  };
-  return { idle, nextDoor: elsewhere, ...(await beside(bench, attack, server, probed)) };
-}
-
-async function beside<Result>(
-  bench: Bench,
-  attack: Attack,
-  { url }: ServerProcess,
-  measure: () => Promise<Result>,
-): Promise<Result> {
-  const { settleMs } = bench.options.sizes;
+async function round(bench: Bench, attack: Attack, { server, measure }: Stage): Promise<Round> {
+  const { neighbourMs, neighbourIdleMs, neighbourSettleMs } = bench.options.sizes;
+  const { pid } = server;
+  const waitMaxMs = bench.options.isQuick ? 0 : quietMaxMs;
+  await quiet({ pid, waitMaxMs, after: `what was prepared for ${attack}` });
+  const idleBefore = await measure(neighbourIdleMs);
   const count = String(countOf(attack, bench));
-  const args = [`${url}/clusters/${attack}`, attackerToken, attack, count];
+  const args = [`${server.url}/clusters/${attack}`, attackerToken, attack, count];
   const attacker = startProgram("neighbour-attacker", args, { side: "clients" });
-  await attacker.line("attacking");
-  await sleep(systemClock, settleMs);
-  const sample = await measure();
+  await within(answerMaxMs, `the attack ${attack} to begin`, attacker.line("attacking"));
+  await sleep(systemClock, neighbourSettleMs);
+  server.say("begin");
+  const beside = await measure(neighbourMs);
+  server.say("read");
+  const read = within(answerMaxMs, "the server's own view of its loop", server.line("loopProbe"));
+  const { loopProbe: probe } = JSON.parse(await read) as { loopProbe: LoopProbe };
   await attacker.end("SIGKILL");
-  await sleep(systemClock, settleMs);
-  return sample;
+  await quiet({ pid, waitMaxMs, after: attack });
+  return { idleBefore, beside, idleAfter: await measure(neighbourIdleMs), probe };
 }
 
 function countOf(attack: Attack, { options }: Bench): number {
   return attack === "watches" || attack === "openings"
     ? options.sizes.neighbourWatches
-    : { writes: 1000, lists: 100, tables: 20, bodies: 20 }[attack];
+    : { writes: 1000, lists: 100, tables: 20, bodies: 20, "largest-bodies": 20 }[attack];
 }
 
 function objectsOf(attack: Attack, { options }: Bench): number {
   return attack === "lists" || attack === "tables" ? options.sizes.listItems : 1;
 }
 
+/** The gets' p99 when nobody else is there. */
+function idleP99({ idleBefore, idleAfter }: Round): number {
+  return (idleBefore.p99 + idleAfter.p99) / 2;
+}
+
 function report(bench: Bench, attack: string, rounds: readonly Round[]): void {
   const of = (pick: (round: Round) => number) => median(rounds.map(pick));
   const row = { server: "kcp", unit: "ms" } as const;
-  const ratio = of(({ idle, beside }) => beside.p99 / idle.p99);
+  const wanted = { what: "ratio", atMost: 5 } as const;
+  const before = of(({ idleBefore }) => idleBefore.p99).toFixed(2);
+  const after = of(({ idleAfter }) => idleAfter.p99).toFixed(2);
+  const name = `idle p99 (${before} before, ${after} after)`;
   bench.report.add({
     ...row,
     work: `p99 of a get beside ${attack}`,
     figure: of(({ beside }) => beside.p99),
-    against: { name: "idle p99", figure: of(({ idle }) => idle.p99), ratio },
-    wanted: { what: "ratio", atMost: 5 },
-  });
-  bench.report.add({
-    ...row,
-    work: "… by processor time: idle, and what a request met",
-    figure: of(({ idle, probe }) => idle.p99 + probe.waitP99Ms),
     against: {
-      ...{ name: "idle p99", figure: of(({ idle }) => idle.p99) },
-      ratio: of(({ idle, probe }) => 1 + probe.waitP99Ms / idle.p99),
+      name,
+      figure: of(idleP99),
+      ratio: of((round) => round.beside.p99 / idleP99(round)),
     },
-    wanted: { what: "ratio", atMost: 5 },
+    wanted,
   });
-  const alone = of(({ nextDoor }) => nextDoor.p99);
   bench.report.add({
     ...row,
-    work: `… with the attack on a server next door`,
-    figure: alone,
+    work: "… idle, and what it met of processor time",
+    figure: of((round) => idleP99(round) + round.probe.waitP99Ms),
     against: {
-      ...{ name: "idle p99", figure: of(({ idle }) => idle.p99) },
-      ratio: of(({ idle, nextDoor }) => nextDoor.p99 / idle.p99),
+      name: "idle p99",
+      figure: of(idleP99),
+      ratio: of((round) => 1 + round.probe.waitP99Ms / idleP99(round)),
     },
-  });
-  const p50 = of(({ beside }) => beside.p50);
-  bench.report.add({
-    ...row,
-    work: `… p50`,
-    figure: p50,
-    against: against(
-      "idle p50",
-      p50,
-      of(({ idle }) => idle.p50),
-    ),
+    wanted,
   });
   const probes = [
-    ["what a request met, p99 (CPU time)", ({ probe }: Round) => probe.waitP99Ms],
+    ["what a get met, p99 (CPU time)", ({ probe }: Round) => probe.waitP99Ms],
     ["the server's CPU time per second", ({ probe }: Round) => probe.busyMsPerSecond],
     ["longest hold of the loop (CPU time)", ({ probe }: Round) => probe.holdMaxMs],
     ["longest collection of garbage", ({ probe }: Round) => probe.collectionMaxMs],
@@ -169,7 +153,7 @@ function report(bench: Bench, attack: string, rounds: readonly Round[]): void {
   for (const [what, pick] of probes)
     bench.report.add({ ...row, work: `… ${what}`, figure: of(pick) });
   bench.report.add({
-    work: `… refused gets`,
+    work: "… gets that failed",
     server: "kcp",
     unit: "errors",
     figure: rounds.reduce((sum, { beside }) => sum + beside.errors, 0),
@@ -180,11 +164,14 @@ function report(bench: Bench, attack: string, rounds: readonly Round[]): void {
 async function fill(target: { url: string; token: string }, name: string, count: number) {
   const client = new ApiClient(target);
   const path = configMapsPath("default");
-  for (let at = 0; at < count; at += 50)
-    await Promise.all(
-      Array.from({ length: Math.min(50, count - at) }, (_, i) =>
-        client.must("POST", path, configMap(`${name}-${at + i}`)),
-      ),
-    );
+  const filled = async () => {
+    for (let at = 0; at < count; at += 50)
+      await Promise.all(
+        Array.from({ length: Math.min(50, count - at) }, (_, i) =>
+          client.must("POST", path, configMap(`${name}-${at + i}`)),
+        ),
+      );
+  };
+  await within(answerMaxMs, `${count} objects to be written for ${name}`, filled());
   client.close();
 }

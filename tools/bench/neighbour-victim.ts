@@ -4,7 +4,8 @@
  *     neighbour-victim.js <url of the object> <token>
  *
  * For each number of milliseconds on a line of stdin it measures that long and prints `{"p50":…,"p99":…,"errors":…,"count":…}`. A request counts from the
- * moment it was due, not from when there was time to send it; from when it was sent, if a timer was early.
+ * moment it was due, not from when there was time to send it; from when it was sent, if a timer was early. One that has no answer after ten
+ * seconds is an error.
  */
 import { connect } from "node:http2";
 import { createInterface } from "node:readline";
@@ -13,6 +14,7 @@ import { sleep, systemClock } from "@kcp-ts/machinery/base";
 const [urlText = "", token = ""] = process.argv.slice(2);
 const url = new URL(urlText);
 const paceMs = 4;
+const answerMaxMs = 10_000;
 const session = connect(url.origin, { rejectUnauthorized: false });
 session.on("error", () => process.exit(1));
 
@@ -49,6 +51,7 @@ function get(): Promise<boolean> {
     stream.on("response", (headers) => {
       status = Number(headers[":status"]);
     });
+    stream.setTimeout(answerMaxMs, () => stream.close());
     stream.on("close", () => resolve(status === 200));
     stream.on("error", () => resolve(false));
     stream.resume();

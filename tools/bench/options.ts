@@ -3,6 +3,8 @@ import { parseArgs } from "node:util";
 
 export interface BenchOptions {
   readonly rounds: number;
+  /** Noisy neighbours are looked at once, unless rounds are asked for: a round of all of them takes two minutes. */
+  readonly neighbourRounds: number;
   /** Groups of rows to run; all when empty. */
   readonly only: readonly Group[];
   readonly output: "table" | "json";
@@ -50,7 +52,15 @@ export const groups = [
 ] as const;
 export type Group = (typeof groups)[number];
 
-export const attacks = ["writes", "lists", "tables", "watches", "openings", "bodies"] as const;
+export const attacks = [
+  "writes",
+  "lists",
+  "tables",
+  "watches",
+  "openings",
+  "bodies",
+  "largest-bodies",
+] as const;
 export type Attack = (typeof attacks)[number];
 
 export interface Sizes {
@@ -82,6 +92,10 @@ export interface Sizes {
   readonly quietMs: number;
   /** How long a tenant is watched beside a noisy one. */
   readonly neighbourMs: number;
+  /** The same when nobody else is there, before and after. */
+  readonly neighbourIdleMs: number;
+  /** Until an attack is at its height. */
+  readonly neighbourSettleMs: number;
   readonly neighbourWatches: number;
   /** Hostile requests that are sent, of all there are, and how often after the first time. */
   readonly holdCases: number;
@@ -143,6 +157,8 @@ const full: Sizes = {
   settleMs: 3000,
   quietMs: 25_000,
   neighbourMs: 5000,
+  neighbourIdleMs: 3000,
+  neighbourSettleMs: 2000,
   neighbourWatches: 10_000,
   holdCases: 1_000,
   holdRepeats: 2,
@@ -195,6 +211,8 @@ const quick: Sizes = {
   settleMs: 0,
   quietMs: 0,
   neighbourMs: 100,
+  neighbourIdleMs: 100,
+  neighbourSettleMs: 0,
   neighbourWatches: 20,
   holdCases: 1,
   holdRepeats: 1,
@@ -245,6 +263,7 @@ export function parseOptions(args: readonly string[]): BenchOptions {
     throw new Error("--generator takes h2load or node");
   return {
     rounds: parseRounds(values.rounds ?? (values.quick ? "1" : "5")),
+    neighbourRounds: parseRounds(values.rounds ?? "1"),
     only: [...values.only.split(",").filter(Boolean), ...positionals].map(parseGroup),
     output,
     generator,

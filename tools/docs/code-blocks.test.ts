@@ -19,7 +19,7 @@ const blocks = (
 
 function run(args: readonly string[]): Promise<{ code: number; output: string }> {
   return new Promise((resolve) => {
-    execFile(process.execPath, args, { timeout: 60_000 }, (error, stdout, stderr) => {
+    execFile(process.execPath, args, { timeout: 180_000 }, (error, stdout, stderr) => {
       const isCompiler = args[0]?.includes("tsc") ?? false;
       const code = error === null ? 0 : Number(error.code ?? -1);
       resolve({ code, output: isCompiler ? stdout : stderr });

@@ -111,5 +111,5 @@ function kcpCommands(text: string): { verb: string; line: string }[] {
 async function helpOf(verb: string): Promise<string> {
   const argv = JSON.stringify(["node", "kcp", ...verb.split(" "), "--help"]);
   const script = `import("./packages/cli/dist/main.js").then(({ main }) => main(${argv}))`;
-  return (await run(process.execPath, ["-e", script], { timeout: 60_000 })).stdout;
+  return (await run(process.execPath, ["-e", script], { timeout: 180_000 })).stdout;
 }

@@ -1,6 +1,7 @@
 /** The machine that tests run on, as far as preparing it goes. */
 import { accessSync, constants } from "node:fs";
 import { delimiter, join } from "node:path";
+import { sleep, systemClock } from "@kcp-ts/machinery/base";
 import { type CommandResult, runCommand } from "./run-step.ts";
 
 export interface Machine {
@@ -13,6 +14,7 @@ export interface Machine {
     environment?: Readonly<Record<string, string>>,
   ): Promise<CommandResult>;
   say(line: string): void;
+  pause(ms: number): Promise<void>;
 }
 
 export function thisMachine(): Machine {
@@ -22,6 +24,7 @@ export function thisMachine(): Machine {
     run: (command, args, environment = {}) =>
       runCommand(command, args, { ...process.env, ...environment }),
     say: (line) => process.stdout.write(`${line}\n`),
+    pause: (ms) => sleep(systemClock, ms),
   };
 }
 

@@ -3,6 +3,7 @@
  * we are root; one that is there, from wherever, is left alone.
  */
 import type { Machine } from "./machine.ts";
+import type { CommandResult } from "./run-step.ts";
 
 interface Prerequisite {
   readonly program: string;
@@ -24,26 +25,48 @@ export async function providePrerequisites(machine: Machine): Promise<string[]> 
     return wanted.map((one) => absent(one, "only root on a machine with apt-get can install it"));
   }
   machine.say(`installing ${wanted.map(({ debianPackage }) => debianPackage).join(" ")}`);
-  await aptGet(machine, "update");
+  // What is known already may do: packages that cannot be had for its failure are named with it.
+  const update = await aptGet(machine, "update");
   const missing: string[] = [];
   // One by one: what can be had is had, even when the other cannot.
   for (const one of wanted) {
     const install = ["install", "-y", "--no-install-recommends", one.debianPackage];
-    const { output } = await aptGet(machine, ...install);
+    const installed = await aptGet(machine, ...install);
     if (one.service !== undefined) await stopService(machine, one.service);
     if (machine.has(one.program)) continue;
-    missing.push(absent(one, `apt-get install failed: ${output.trim().split("\n").at(-1)}`));
+    const reasons = [failure("install", installed), failure("update", update)];
+    missing.push(absent(one, reasons.filter((reason) => reason !== undefined).join("; ")));
   }
   return missing;
+}
+
+function failure(verb: string, { ok, output }: CommandResult): string | undefined {
+  if (!ok) return `apt-get ${verb} failed: ${output.trim().split("\n").at(-1)}`;
+  return verb === "install" ? "its package was installed without it" : undefined;
 }
 
 function absent({ program, debianPackage }: Prerequisite, reason: string): string {
   return `${program} is missing (Debian package ${debianPackage}; ${reason}): tests that need it are skipped`;
 }
 
-function aptGet(machine: Machine, ...args: readonly string[]) {
-  return machine.run("apt-get", ["-q", ...args], { DEBIAN_FRONTEND: "noninteractive" });
+/** A machine that has just started may be updating itself: its lock is waited for. */
+async function aptGet(machine: Machine, ...args: readonly string[]): Promise<CommandResult> {
+  for (let waitedMs = 0; ; waitedMs += lockPauseMs) {
+    const result = await machine.run("apt-get", [...aptOptions, ...args], aptEnvironment);
+    const isLocked = !result.ok && lockHeld.test(result.output);
+    if (!isLocked || waitedMs >= lockPatienceMs) return result;
+    if (waitedMs === 0) machine.say("another program installs packages: waiting for it");
+    await machine.pause(lockPauseMs);
+  }
 }
+
+/** Mirrors that do not answer are given up before the tests are. */
+const aptOptions = ["-q", "-o", "Acquire::http::Timeout=20", "-o", "Acquire::Retries=1"];
+const aptEnvironment = { DEBIAN_FRONTEND: "noninteractive", LC_ALL: "C" };
+/** Of package lists, of archives and of dpkg. */
+const lockHeld = /^E: (Could not get lock|Unable to (lock|acquire))/m;
+const lockPauseMs = 2000;
+const lockPatienceMs = 300_000;
 
 /** With systemd or without; a service that does not run is not an error. */
 async function stopService(machine: Machine, name: string): Promise<void> {

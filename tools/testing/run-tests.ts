@@ -1,6 +1,8 @@
-/** Runs test files with Node's test runner, two at a time, and tells what happened: a line per file, failures in full, skips and notes by name, counts last. */
+/** Runs test files with Node's test runner, a few at a time, and tells what happened: a line per file, failures in full, skips and notes by name, counts last. */
+import { availableParallelism } from "node:os";
 import { relative } from "node:path";
 import { run } from "node:test";
+import { longestFirst } from "./longest-first.ts";
 import type { StepResult } from "./run-step.ts";
 import { TestReport } from "./test-report.ts";
 
@@ -12,21 +14,22 @@ export interface TestRun {
 }
 
 export async function runTests({ files, missing, failedSteps }: TestRun): Promise<boolean> {
-  // The processes of the tests inherit it: errors name lines of the sources.
-  process.env["NODE_OPTIONS"] = `${process.env["NODE_OPTIONS"] ?? ""} --enable-source-maps`.trim();
   const root = process.cwd();
-  const report = new TestReport({
-    print: (line) => process.stdout.write(`${line}\n`),
-    nameOf: (file) =>
-      relative(root, file)
-        .replace("/dist/", "/src/")
-        .replace(/\.test\.[jt]s$/, ""),
+  const nameOf = (file: string) =>
+    relative(root, file)
+      .replace("/dist/", "/src/")
+      .replace(/\.test\.[jt]s$/, "");
+  const report = new TestReport({ print: (line) => process.stdout.write(`${line}\n`), nameOf });
+  const events = run({
+    files: [...longestFirst(files, nameOf)],
+    concurrency: fileConcurrency,
+    timeout: fileTimeoutMs,
   });
-  const events = run({ files: [...files], concurrency: fileConcurrency, timeout: fileTimeoutMs });
   for await (const event of events) report.take(event);
   return report.end({ missing, failedSteps: failedSteps.map(({ name }) => name) });
 }
 
-const fileConcurrency = 2;
-/** For what hangs: the slowest file takes half a minute, and ten times that on a machine with other work. */
-const fileTimeoutMs = 900_000;
+/** One more than there are cores, because end-to-end tests wait for a third of their time; no more than a disk can take. */
+const fileConcurrency = Math.min(availableParallelism() + 1, 4);
+/** For what hangs: the slowest file takes a minute, and ten times that on a machine with other work. */
+const fileTimeoutMs = 1_800_000;

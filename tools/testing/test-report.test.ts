@@ -54,6 +54,20 @@ describe("the report of a test run", () => {
     assert.doesNotMatch(text, /1 subtest failed/);
   });
 
+  it("shows a failure as soon as its file has ended, and again at the end", () => {
+    const lines: string[] = [];
+    const report = new TestReport({ print: (line) => lines.push(line), nameOf: (file) => file });
+    const breaks = fail(0, "breaks", { cause: new Error("one is not two") });
+    for (const event of [start(0, "breaks"), breaks, pass(0, "works", { file: "b.test" })])
+      report.take(event as TestEvent);
+    assert.match(
+      lines.join("\n"),
+      /^✖ a\.test .*\n {2}✖ breaks \(a\.test:7\)\n\s+Error: one is not/,
+    );
+    report.end({ missing: [], failedSteps: [] });
+    assert.match(lines.join("\n"), /Failed:\n {2}✖ breaks \(a\.test:7\)\n\s+Error: one is not/);
+  });
+
   it("names what was skipped and what is missing, with the reason", () => {
     const { passed, text } = reportOf(
       [start(0, "needs a thing"), pass(0, "needs a thing", { skip: "no thing here" })],

@@ -1,6 +1,7 @@
 /** What people read of a test run. Knows the events of Node's test runner and nothing of processes. */
 import type { TestEvent } from "node:test/reporters";
 import { inspect } from "node:util";
+import { inSources, sourcePlace } from "./source-places.ts";
 
 export interface TestReportOptions {
   readonly print: (line: string) => void;
@@ -15,7 +16,8 @@ export interface ReportEnd {
 interface FileTally {
   readonly name: string;
   tests: number;
-  failed: number;
+  /** Told with the file, for a run that does not come to its end, and again at the end, where people look. */
+  readonly failures: string[];
   durationMs: number;
 }
 
@@ -81,7 +83,7 @@ export class TestReport {
     const name = this.#options.nameOf(data.file ?? "");
     if (this.#file?.name !== name) {
       this.#closeFile();
-      this.#file = { name, tests: 0, failed: 0, durationMs: 0 };
+      this.#file = { name, tests: 0, failures: [], durationMs: 0 };
     }
     const tally = this.#file;
     if (data.nesting === 0) tally.durationMs += data.details.duration_ms;
@@ -106,11 +108,13 @@ export class TestReport {
     const error = data.details.error as Error & { failureType?: string };
     // A suite fails because of its tests, which are shown.
     if (error.failureType === "subtestsFailed") return;
-    if (this.#file !== undefined) this.#file.failed++;
-    const place = `${this.#options.nameOf(data.file ?? "")}:${data.line ?? 0}`;
+    const { file = "", line = 0, column = 0 } = data;
+    const place = `${this.#options.nameOf(file)}:${(sourcePlace({ file, line, column }) ?? data).line ?? 0}`;
     const cause = error.cause ?? error;
     const text = typeof cause === "string" ? cause : inspect(cause, { depth: 4, colors: false });
-    this.#failures.push(`✖ ${this.#title(data)} (${place})\n${indented(text)}`);
+    const failure = `✖ ${this.#title(data)} (${place})\n${indented(inSources(text))}`;
+    this.#failures.push(failure);
+    this.#file?.failures.push(failure);
   }
 
   #note({ nesting, message }: { readonly nesting: number; readonly message: string }): void {
@@ -124,12 +128,15 @@ export class TestReport {
 
   #closeFile(): void {
     if (this.#file === undefined) return;
-    const { name, tests, failed, durationMs } = this.#file;
+    const { name, tests, failures, durationMs } = this.#file;
+    const failed = failures.length;
     const seconds = (durationMs / 1000).toFixed(1);
     const outcome = failed === 0 ? `${tests} run` : `${tests} run, ${failed} failed`;
     this.#options.print(`${failed === 0 ? "✔" : "✖"} ${name} (${outcome}, ${seconds} s)`);
+    for (const failure of failures) this.#options.print(indented(failure));
     const printed = this.#printed.get(name);
-    if (failed > 0 && printed !== undefined) this.#options.print(indented(printed.trimEnd()));
+    if (failed > 0 && printed !== undefined)
+      this.#options.print(indented(inSources(printed.trimEnd())));
     this.#printed.delete(name);
     this.#file = undefined;
   }

@@ -136,9 +136,14 @@ async function compose(
   return { url, kubeconfigPath, server, client: core.clientFor("root", processUser), stop };
 }
 
+function processorMs(): number {
+  const { user, system } = process.cpuUsage();
+  return (user + system) / 1000;
+}
+
 function startCollector(clock: Clock, collect: () => void): QuietCollector {
   const busyMs = () => performance.eventLoopUtilization().active;
-  const collector = new QuietCollector({ clock, busyMs, collect });
+  const collector = new QuietCollector({ clock, busyMs, processorMs, collect });
   collector.start();
   return collector;
 }

@@ -29,6 +29,8 @@ export interface ControlPlaneOptions
   readonly anonymousAuth: boolean;
   /** Refuses webhooks, for admission and conversion, and kubeconfigs of SyncTargets that lead to this machine, its network or link-local addresses. */
   readonly webhookDenyPrivateAddresses?: boolean | undefined;
+  /** Networks (10.96.0.0/12) that Services of webhooks may lead to, although they are private and that is denied, or on this machine. */
+  readonly webhookServiceNetworks?: readonly string[] | undefined;
   /** What this server proves itself by to where workspaces are mounted from, which then can believe what it says of users; PEM files. */
   readonly mountProxyClientCertFile?: string | undefined;
   readonly mountProxyClientKeyFile?: string | undefined;

@@ -31,7 +31,7 @@ describe("the examples", () => {
     if (output === undefined) continue;
     it(`${name} runs`, async () => {
       const file = fileURLToPath(new URL(`dist/${name}.js`, folder));
-      const { stdout, stderr } = await run(process.execPath, [file], { timeout: 60_000 });
+      const { stdout, stderr } = await run(process.execPath, [file], { timeout: 180_000 });
       assert.equal(stdout.trim(), output);
       assert.equal(stderr, "");
     });

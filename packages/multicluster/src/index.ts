@@ -78,6 +78,8 @@ export {
   type LocationReference,
   type LocationSpec,
   type LocationStatus,
+  leaseMsMax,
+  leaseMsMin,
   locationKind,
   locations,
   multiclusterKinds,
@@ -307,6 +309,7 @@ export {
   concernedTargets,
   defaultPolicies,
   type KindPolicy,
+  leaseMsDefault,
   type NamespaceLocator,
   type Origin,
   ordinaryPolicy,
@@ -336,6 +339,8 @@ export {
   traffic,
 } from "./traffic/index.ts";
 export {
+  AgentPresence,
+  type AgentPresenceOptions,
   type ClusterRequest,
   type EphemeralRequest,
   ephemeralBytesMax,

@@ -86,13 +86,14 @@ export interface MulticlusterOptions {
   readonly onError: (error: unknown, context: { controller: string; key?: ObjectKey }) => void;
 }
 
-/** What workloads are, with what they need; ReplicaSets for the history of Deployments, the rest for traffic over several clusters. */
+/** What workloads are, with what they need; ReplicaSets and ControllerRevisions for the history of those that are split, the rest for traffic over several clusters. */
 export const syncedResourcesDefault: readonly string[] = [
   "deployments.apps",
   "pods",
   "replicasets.apps",
   "statefulsets.apps",
   "daemonsets.apps",
+  "controllerrevisions.apps",
   "jobs.batch",
   "cronjobs.batch",
   "horizontalpodautoscalers.autoscaling",
@@ -188,7 +189,8 @@ function loopsOf(
     loops.push(workloadCoordinators({ client, clock, targets: users, scheduler, ...own }));
   }
   if (parts.has("traffic")) {
-    const own = { ...options.sight, onError: report("traffic") };
+    const { graceMs = graceMsDefault } = options.patience ?? {};
+    const own = { ...options.sight, graceMs, onError: report("traffic") };
     loops.push(traffic({ client, clock, targets: users, ...own }));
   }
   if (parts.has("volumes")) {

@@ -7,7 +7,7 @@ import type { ClusterName } from "@kcp-ts/machinery/names";
 import { type Client, Manager, type ObjectKey, singleCluster } from "@kcp-ts/sdk";
 import { ApiImporter } from "./api-importer/index.ts";
 import { runSelfReport, Targets } from "./registration/index.ts";
-import type { TargetIdentity } from "./syncer/index.ts";
+import { leaseMsDefault, type TargetIdentity } from "./syncer/index.ts";
 import { Syncers } from "./syncers.ts";
 import { PodDoor, runTunnel } from "./tunnel/index.ts";
 
@@ -20,6 +20,8 @@ export interface AgentOptions {
   readonly resources: readonly string[];
   readonly importPollMs?: number | undefined;
   readonly reportMs?: number | undefined;
+  /** So long after its last heartbeat that counted, it stops what may run once at most; see `leaseMsDefault`. */
+  readonly leaseMs?: number | undefined;
   readonly clock?: Clock | undefined;
   readonly random?: Random | undefined;
   /** What went wrong and is tried again, for a log. */
@@ -40,7 +42,11 @@ export async function runAgent(options: AgentOptions, signal: AbortSignal): Prom
   const shared = { client: upstream, clusters, targets, resources, clock, random };
   const importer = new ApiImporter({ ...shared, pollMs, onError: report("api-importer") });
   const viewOf = () => upstream;
-  const own = { viewOf, isAgent: true, onError: report("syncer") };
+  const own = {
+    viewOf,
+    agentLeaseMs: options.leaseMs ?? leaseMsDefault,
+    onError: report("syncer"),
+  };
   const syncers = new Syncers({ ...shared, ...own });
   targets.add({ cluster, name, uid, client: downstream, signal });
   const { reportMs: intervalMs } = options;

@@ -75,8 +75,8 @@ export interface SyncersOptions {
   readonly targets: Targets;
   /** What is synced where a SyncTarget does not say. */
   readonly resources: readonly string[];
-  /** An agent in its own cluster. */
-  readonly isAgent?: boolean | undefined;
+  /** Of an agent in its own cluster: how long its lease is. */
+  readonly agentLeaseMs?: number | undefined;
   /** The control plane as it is shown to who syncs to a SyncTarget; not one cluster of it. */
   readonly viewOf: (target: TargetIdentity) => Client;
   readonly clock: Clock;
@@ -210,7 +210,7 @@ export class Syncers {
       target: { cluster, name, uid },
       resources,
       policies,
-      isAgent: this.#options.isAgent,
+      agentLeaseMs: this.#options.agentLeaseMs,
       home,
       clock,
       random,

@@ -119,6 +119,9 @@ export { ApiServer, type ApiServerOptions, type ServerLog } from "./server.ts";
 export type { TrafficOptions } from "./traffic.ts";
 export {
   isPrivateAddress,
+  type ServiceAddress,
+  type ServiceObjects,
+  type ServiceReference,
   type ServiceResolver,
   type WebhookClientOptions,
 } from "./webhooks/index.ts";

@@ -48,6 +48,7 @@ import type { ApiRequest, ApiResponse, MaybePromise } from "./request/api-reques
 import { observe } from "./request-sample.ts";
 import { forgetTargets, type PublishedDocuments } from "./routing/index.ts";
 import { servedKinds } from "./served-kinds.ts";
+import { type ServiceObjectsOptions, serviceObjects } from "./service-objects.ts";
 import { signerRules } from "./signer-rules.ts";
 import type { SnapshotSource, Storage } from "./storage/index.ts";
 import type { SyncerViewSources } from "./syncer-view-sources.ts";
@@ -93,7 +94,7 @@ export interface ApiServerOptions extends TrafficOptions {
   readonly collectionBytesMax?: number;
   readonly bookmarkIntervalMs?: number;
   /** How webhooks that tenants name are called, for admission and for conversion. */
-  readonly webhooks?: Omit<WebhookClientOptions, "clock">;
+  readonly webhooks?: Omit<WebhookClientOptions, "clock" | "serviceObjects">;
   /** How workspaces that are mounts are reached; private addresses are denied to them as to webhooks. */
   readonly mounts?: Pick<ForwarderOptions, "certificatePem" | "privateKeyPem" | "caPem">;
   /** Virtual workspaces for the agents of physical clusters; there are none if it is left out. */
@@ -156,7 +157,7 @@ export class ApiServer {
       onError: (error) => log.warn({ err: error }, "an aggregated role could not be written"),
     });
     const { rules } = this.#access;
-    this.#webhooks = new WebhookClient({ ...options.webhooks, clock });
+    this.#webhooks = this.#webhookClient({ registry, watchCache, storage, random });
     this.#forwarder = forwarderOf(options);
     const rooms = { registry, watchCache, rules, webhooks: this.#webhooks };
     const kinds = servedKinds(options, rooms);
@@ -234,6 +235,14 @@ export class ApiServer {
       syncerViews &&
       ((consumers: ExportConsumers) => syncerViews({ authorizer, catalog, consumers }));
     return new VirtualWorkspaces(this.#sharing, serviceAccess(authorizer, rules), views);
+  }
+
+  #webhookClient(rooms: Omit<ServiceObjectsOptions, "catalog">): WebhookClient {
+    return new WebhookClient({
+      ...this.#options.webhooks,
+      clock: this.#options.clock,
+      serviceObjects: serviceObjects({ ...rooms, catalog: () => this.#rooms.catalog }),
+    });
   }
 
   #gate({ gate }: ApiServerOptions): ((inner: Authorizer) => Authorizer) | undefined {

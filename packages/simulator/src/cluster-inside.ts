@@ -6,7 +6,7 @@ import { gitVersionOf } from "./front/index.ts";
 import { Machines, type MachinesOptions, type SimulatedNodes } from "./machines.ts";
 import { nodeLifecycleController } from "./nodes/index.ts";
 import type { Generation } from "./shapes/index.ts";
-import { workloadControllers } from "./workloads/index.ts";
+import { installSnapshots, workloadControllers } from "./workloads/index.ts";
 
 export interface InsideOptions
   extends Pick<
@@ -15,6 +15,7 @@ export interface InsideOptions
   > {
   readonly generation: Generation;
   readonly caPem: string;
+  readonly hasSnapshots: boolean;
 }
 
 const namespaces = defineResource<KubernetesObject>({
@@ -38,12 +39,15 @@ export class ClusterInside {
   constructor(options: InsideOptions) {
     this.#options = options;
     this.client = options.client;
-    const { generation } = options;
+    const { generation, hasSnapshots } = options;
     this.#machines = new Machines({
       ...options,
       kubeletVersion: gitVersionOf(generation),
       isNew: generation !== "1.28",
-      controllers: (context) => [...workloadControllers(context), nodeLifecycleController(context)],
+      controllers: (context) => [
+        ...workloadControllers({ ...context, hasSnapshots }),
+        nodeLifecycleController(context),
+      ],
     });
     this.nodes = this.#machines.nodes;
   }
@@ -57,8 +61,9 @@ export class ClusterInside {
           if (!isStatusError(error, "AlreadyExists")) throw error;
         });
     }
+    const { client, clock, caPem, log, hasSnapshots } = this.#options;
+    if (hasSnapshots) await installSnapshots(client, clock);
     await this.#machines.start();
-    const { client, clock, caPem, log } = this.#options;
     const onError = (error: unknown) => this.#machines.report(error);
     this.#looping = runControlLoops({ client, caPem, clock, onError }, this.#stopping.signal);
     this.#looping.catch((error: unknown) => {

@@ -42,6 +42,8 @@ export interface SimulatedClusterOptions {
   readonly kubelet?: Partial<KubeletSettings>;
   /** False for a cluster without metrics-server: it does not say what Pods use. */
   readonly metrics?: boolean;
+  /** True for a cluster with a CSI driver that takes snapshots: StorageClasses and the VolumeSnapshot kinds are served, with a class `snap` of each. */
+  readonly snapshots?: boolean;
   /** Warnings and errors go to stderr if left out. */
   readonly log?: ServerLog;
 }
@@ -84,6 +86,7 @@ export async function startSimulatedCluster(
     random,
     log,
     caPem: options.listen?.tls.caPem ?? "",
+    hasSnapshots: options.snapshots ?? false,
   });
   services.attach(inside.client);
   const faults = new ClusterFaults(clock, async (isCut) => {

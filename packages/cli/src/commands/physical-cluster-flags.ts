@@ -34,7 +34,7 @@ export function addPhysicalClusterFlags(command: Command): Command {
   return command
     .option(
       "--resources-to-sync <names>",
-      'what is imported and synced where a SyncTarget does not say; * is everything (default: "deployments.apps,pods,replicasets.apps,statefulsets.apps,daemonsets.apps,jobs.batch,cronjobs.batch,horizontalpodautoscalers.autoscaling,poddisruptionbudgets.policy,configmaps,secrets,serviceaccounts,persistentvolumeclaims,services,ingresses.networking.k8s.io,endpointslices.discovery.k8s.io,serviceimports.multicluster.x-k8s.io")',
+      'what is imported and synced where a SyncTarget does not say; * is everything (default: "deployments.apps,pods,replicasets.apps,statefulsets.apps,daemonsets.apps,controllerrevisions.apps,jobs.batch,cronjobs.batch,horizontalpodautoscalers.autoscaling,poddisruptionbudgets.policy,configmaps,secrets,serviceaccounts,persistentvolumeclaims,services,ingresses.networking.k8s.io,endpointslices.discovery.k8s.io,serviceimports.multicluster.x-k8s.io")',
       (text: string, before: readonly string[] | undefined) => commaSeparated(text, before ?? []),
     )
     .option(

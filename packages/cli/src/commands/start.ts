@@ -12,7 +12,7 @@ import {
   addAuthenticationFlags,
   authenticationOptionsOf,
 } from "./authentication-flags.ts";
-import { durationFlag, integerFlag, repeated } from "./flags.ts";
+import { commaSeparated, durationFlag, integerFlag, repeated } from "./flags.ts";
 import {
   addControllersFlag,
   addPhysicalClusterFlags,
@@ -42,6 +42,7 @@ interface StartFlags extends StorageFlags, AuthenticationFlags, TrafficFlags, Ph
   readonly tlsMinVersion: string;
   readonly runControllers: string;
   readonly webhookDenyPrivateAddresses: string;
+  readonly webhookServiceNetworks: readonly string[];
   readonly mountProxyClientCertFile?: string;
   readonly mountProxyClientKeyFile?: string;
   readonly mountProxyCaFile?: string;
@@ -146,6 +147,12 @@ function addWebhookFlags(command: Command): void {
       "false",
     )
     .option(
+      "--webhook-service-networks <networks>",
+      "comma-separated networks (10.96.0.0/12) that Services of webhooks may lead to, although they are private or on this machine",
+      commaSeparated,
+      [],
+    )
+    .option(
       "--mount-proxy-client-cert-file <path>",
       "certificate that this server shows to where workspaces are mounted from",
     )
@@ -189,6 +196,7 @@ function optionsOf(flags: StartFlags): ControlPlaneOptions {
     controllers: isRunning && chosenControllers(flags.controllers).controlLoops,
     physicalClusters: isRunning ? physicalClusterOptionsOf(flags) : undefined,
     webhookDenyPrivateAddresses: flags.webhookDenyPrivateAddresses === "true",
+    webhookServiceNetworks: flags.webhookServiceNetworks,
     mountProxyClientCertFile: flags.mountProxyClientCertFile,
     mountProxyClientKeyFile: flags.mountProxyClientKeyFile,
     mountProxyCaFile: flags.mountProxyCaFile,

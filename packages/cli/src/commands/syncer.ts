@@ -2,6 +2,9 @@
 import {
   AgentTokenKeeper,
   createLog,
+  leaseMsDefault,
+  leaseMsMax,
+  leaseMsMin,
   type ResolvedResources,
   ResourceSet,
   resolveResources,
@@ -37,6 +40,7 @@ interface SyncerFlags {
   readonly importApis?: boolean;
   readonly apiImportPollInterval: number;
   readonly tokenSecret?: SecretName;
+  readonly leaseDuration: number;
   readonly v: number;
 }
 
@@ -70,6 +74,12 @@ export function addSyncer(program: Command): void {
       "--token-secret <namespace/name>",
       "renew the token of --from-kubeconfig, and put it into this Secret of the cluster",
       secretFlag,
+    )
+    .option(
+      "--lease-duration <duration>",
+      "so long after the control plane was last heard of, what may run once at most is stopped; with --import-apis (default: 1m)",
+      leaseFlag,
+      leaseMsDefault,
     )
     .option("-v <level>", "verbosity, as for kcp start", integerFlag("-v", 0, 10), 2)
     .action((flags: SyncerFlags) => run(flags));
@@ -123,12 +133,13 @@ interface Sides {
 /** APIs come up, and what is negotiated is synced. */
 async function workAsAgent(flags: SyncerFlags, sides: Sides): Promise<void> {
   const { from: upstream, downstream, target, log, signal } = sides;
-  const { resources, apiImportPollInterval: importPollMs } = flags;
+  const { resources, apiImportPollInterval: importPollMs, leaseDuration: leaseMs } = flags;
   const onError = (error: unknown, about: { controller: string; key?: ObjectKey }) => {
     const { controller, key } = about;
     log.warn({ err: error, controller, key: key && formatKey(key) }, "the agent tries again");
   };
-  await runAgent({ upstream, downstream, target, resources, importPollMs, onError }, signal);
+  const settings = { resources, importPollMs, leaseMs, onError };
+  await runAgent({ upstream, downstream, target, ...settings }, signal);
 }
 
 /** What was named is synced, as the control plane serves it. */
@@ -204,6 +215,15 @@ async function physicalCluster(flags: SyncerFlags): Promise<Connection> {
     throw new Error("this is not a Pod: say which cluster by --to-kubeconfig");
   }
   return connect(kubeconfig, { context });
+}
+
+function leaseFlag(text: string): number {
+  const ms = durationFlag("--lease-duration")(text);
+  if (ms < leaseMsMin || ms > leaseMsMax)
+    throw new InvalidArgumentError(
+      `--lease-duration is from ${leaseMsMin / 1000}s to ${leaseMsMax / 60_000}m.`,
+    );
+  return ms;
 }
 
 function secretFlag(text: string): SecretName {

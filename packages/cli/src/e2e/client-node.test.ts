@@ -179,7 +179,7 @@ function describePatches(config: () => KubeConfig): void {
 }
 
 function describeWatches(config: () => KubeConfig): void {
-  it("watches", { timeout: 30_000 }, async () => {
+  it("watches", { timeout: 180_000 }, async () => {
     const core = config().makeApiClient(CoreV1Api);
     const { metadata } = await core.listNamespacedConfigMap({ namespace });
     const seen: string[] = [];
@@ -207,7 +207,7 @@ function describeWatches(config: () => KubeConfig): void {
     ]);
   });
 
-  it("keeps an informer", { timeout: 30_000 }, async () => {
+  it("keeps an informer", { timeout: 180_000 }, async () => {
     const core = config().makeApiClient(CoreV1Api);
     await core.createNamespacedConfigMap({ namespace, body: configMap("before", { a: "1" }) });
     const informer = makeInformer(

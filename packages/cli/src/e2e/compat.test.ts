@@ -45,7 +45,7 @@ async function compat(one: string, other: string, ...flags: readonly string[]) {
   await writeFile(paths[0], one);
   await writeFile(paths[1], other);
   return new Promise<{ code: number; stdout: string; stderr: string }>((resolve) => {
-    execFile(kcp, ["compat", ...paths, ...flags], { timeout: 60_000 }, (error, stdout, stderr) =>
+    execFile(kcp, ["compat", ...paths, ...flags], { timeout: 180_000 }, (error, stdout, stderr) =>
       resolve({ code: error === null ? 0 : Number(error.code ?? -1), stdout, stderr }),
     );
   });

@@ -99,7 +99,7 @@ describe("kubectl with custom resources", { skip: kubectlMissing() ?? false }, (
         "wait",
         "--for=condition=Established",
         "crd/crontabs.stable.example.com",
-        "--timeout=20s",
+        "--timeout=150s",
       ],
     );
     assert.match(waited, /condition met/);
@@ -173,7 +173,7 @@ describe("kubectl with custom resources", { skip: kubectlMissing() ?? false }, (
   });
 
   it("deletes the objects with their definition", async () => {
-    await kubectl.run("delete", "crd", "crontabs.stable.example.com", "--timeout=20s");
+    await kubectl.run("delete", "crd", "crontabs.stable.example.com", "--timeout=150s");
     await assert.rejects(
       kubectl.run("get", "ct"),
       /the server doesn't have a resource type|could not find/,

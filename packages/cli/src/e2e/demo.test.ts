@@ -35,11 +35,11 @@ describe("kcp demo", () => {
 
 async function useKubectl(kubectl: Kubectl): Promise<void> {
   const whole = "deployment/my-deployment";
-  const rolledOut = () => kubectl.run("rollout", "status", whole, "--timeout=50s");
+  const rolledOut = () => kubectl.run("rollout", "status", whole, "--timeout=150s");
   assert.match(await rolledOut(), /successfully rolled out/);
   await kubectl.run("scale", whole, "--replicas=4");
   await rolledOut();
-  await kubectl.run("wait", "deployments", "--all", "--for=condition=Available", "--timeout=30s");
+  await kubectl.run("wait", "deployments", "--all", "--for=condition=Available", "--timeout=150s");
   await kubectl.run("rollout", "restart", whole);
   assert.match(await rolledOut(), /successfully rolled out/);
   const rows = await kubectl.run("get", "deployments");

@@ -35,7 +35,8 @@ export async function collect(child: ChildProcess, withinMs = runWithinMs): Prom
   return { code: code ?? undefined, ...output };
 }
 
-const runWithinMs = 60_000;
+/** For what hangs. */
+const runWithinMs = 180_000;
 
 export interface KcpProcess {
   readonly url: string;

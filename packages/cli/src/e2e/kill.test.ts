@@ -33,7 +33,8 @@ const configMaps = defineResource<ConfigMap>({
 const preloaded = 3000;
 const writers = 16;
 const rounds = 3;
-const loadMs = 700;
+/** Of all writers in one round: then many writes are under way, however fast the machine is. */
+const writesPerRound = 400;
 
 interface Writer {
   readonly cluster: string;
@@ -64,15 +65,25 @@ describe("a server that is killed under load", () => {
         assert.equal(await kcp.stop(), 0);
         break;
       }
+      const wanted = acknowledgedBy(all) + writesPerRound;
       const ended = all.map((writer) => write(client, writer));
-      await sleep(systemClock, loadMs);
+      // A writer that ends before the server does has failed, and says below how.
+      await Promise.race([untilAcknowledged(all, wanted), ...ended]);
       await kcp.kill();
       await settle(connection, ended);
     }
-    const sum = all.reduce((total, { acknowledged }) => total + acknowledged, 0);
-    assert.ok(sum > writers * rounds, `only ${sum} writes were acknowledged`);
+    const sum = acknowledgedBy(all);
+    assert.ok(sum >= writesPerRound * rounds, `only ${sum} writes were acknowledged`);
   });
 });
+
+function acknowledgedBy(all: readonly Writer[]): number {
+  return all.reduce((total, { acknowledged }) => total + acknowledged, 0);
+}
+
+async function untilAcknowledged(all: readonly Writer[], wanted: number): Promise<void> {
+  while (acknowledgedBy(all) < wanted) await sleep(systemClock, 1);
+}
 
 async function preload(client: Client): Promise<void> {
   const maps = client.inCluster("team-0").resource(configMaps);

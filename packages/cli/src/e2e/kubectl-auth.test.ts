@@ -147,7 +147,7 @@ rules:
       "wait",
       "clusterrole/gathers",
       "--for=jsonpath={.rules[0].verbs[0]}=watch",
-      "--timeout=30s",
+      "--timeout=150s",
     );
     assert.match(shown, /condition met/);
     assert.match(await admin.run("get", "clusterrole", "gathers", "-o", "yaml"), /- configmaps$/m);

@@ -47,7 +47,7 @@ describe("deletion by kubectl", { skip: kubectlMissing() ?? false }, () => {
     await kubectl.run("create", "namespace", "doomed");
     await kubectl.run("-n", "doomed", "create", "configmap", "one");
     await kubectl.run("-n", "doomed", "create", "secret", "generic", "two");
-    await kubectl.run("delete", "namespace", "doomed", "--timeout=30s");
+    await kubectl.run("delete", "namespace", "doomed", "--timeout=150s");
     const left = await kubectl.run("get", "configmaps,secrets,serviceaccounts", "-n", "doomed");
     assert.equal(left.trim(), "");
   });
@@ -63,15 +63,17 @@ describe("deletion by kubectl", { skip: kubectlMissing() ?? false }, () => {
     for (const cascade of ["foreground", "background"]) {
       await createOwned(cascade);
       await kubectl.run(
-        ...["delete", "configmap", `${cascade}-owner`, `--cascade=${cascade}`, "--timeout=30s"],
+        ...["delete", "configmap", `${cascade}-owner`, `--cascade=${cascade}`, "--timeout=150s"],
       );
-      await kubectl.run(...["wait", "--for=delete", `configmap/${cascade}-child`, "--timeout=30s"]);
+      await kubectl.run(
+        ...["wait", "--for=delete", `configmap/${cascade}-child`, "--timeout=150s"],
+      );
     }
   });
 
   it("what an owner owned stays when it is told to", async () => {
     await createOwned("orphan");
-    await kubectl.run("delete", "configmap", "orphan-owner", "--cascade=orphan", "--timeout=30s");
+    await kubectl.run("delete", "configmap", "orphan-owner", "--cascade=orphan", "--timeout=150s");
     const owners = await kubectl.run(
       ...["get", "configmap", "orphan-child", "-o", "jsonpath={.metadata.ownerReferences}"],
     );

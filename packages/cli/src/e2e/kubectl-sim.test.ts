@@ -27,7 +27,7 @@ describe("kubectl and a simulated cluster", { skip: kubectlMissing() ?? false },
     for (const cleanup of cleanups) await cleanup();
   });
 
-  const rolledOut = (what: string) => kubectl.run("rollout", "status", what, "--timeout=50s");
+  const rolledOut = (what: string) => kubectl.run("rollout", "status", what, "--timeout=150s");
   const imageOf = (name: string) =>
     kubectl.run("get", "deployment", name, "-o", "jsonpath={..containers[0].image}");
 
@@ -79,13 +79,13 @@ describe("kubectl and a simulated cluster", { skip: kubectlMissing() ?? false },
 
   it("describes a Pod with the events of its start, and prints its log", async () => {
     await kubectl.run("run", "one", "--image=busybox:1", "--annotations=sim.kcp.io/log=hello");
-    await kubectl.run("wait", "pod/one", "--for=condition=Ready", "--timeout=50s");
+    await kubectl.run("wait", "pod/one", "--for=condition=Ready", "--timeout=150s");
     const text = await kubectl.run("describe", "pod", "one");
     for (const wanted of ["Scheduled", "Pulled", "Started", "Successfully assigned default/one"])
       assert.ok(text.includes(wanted), `${wanted} in ${text}`);
     assert.match(text, /Status: +Running/);
     assert.equal(await kubectl.run("logs", "one"), "hello\n");
-    await kubectl.run("delete", "pod", "one", "--timeout=50s");
+    await kubectl.run("delete", "pod", "one", "--timeout=150s");
     assert.match((await kubectl.try("get", "pod", "one")).stderr, /pods "one" not found/);
   });
 
@@ -107,7 +107,7 @@ describe("kubectl and a simulated cluster", { skip: kubectlMissing() ?? false },
   it("runs StatefulSets, DaemonSets, Jobs, Services and claims from one file", async () => {
     await kubectl.feed(JSON.stringify(everything), "apply", "-f", "-");
     for (const what of ["statefulset/db", "daemonset/agent"]) await rolledOut(what);
-    await kubectl.run("wait", "job/sum", "--for=condition=Complete", "--timeout=50s");
+    await kubectl.run("wait", "job/sum", "--for=condition=Complete", "--timeout=150s");
     const names = await kubectl.run("get", "pods", "-l", "app=db", "-o", "name");
     assert.deepEqual(names.trim().split("\n"), ["pod/db-0", "pod/db-1", "pod/db-2"]);
     const claims = await kubectl.run("get", "pvc");
@@ -141,7 +141,7 @@ describe("kubectl and a simulated cluster", { skip: kubectlMissing() ?? false },
 
   it("drains a node within the budget of what runs there", async () => {
     const { stdout, stderr, code } = await kubectl.try(
-      ...["drain", "east-node-1", "--ignore-daemonsets", "--force", "--timeout=50s"],
+      ...["drain", "east-node-1", "--ignore-daemonsets", "--force", "--timeout=150s"],
     );
     assert.equal(code, 0, stderr);
     assert.match(stdout, /node\/east-node-1 drained/);
@@ -150,7 +150,7 @@ describe("kubectl and a simulated cluster", { skip: kubectlMissing() ?? false },
   });
 
   it("deletes a Deployment with all that it made", async () => {
-    await kubectl.run("delete", "deployment", "web", "--cascade=foreground", "--timeout=50s");
+    await kubectl.run("delete", "deployment", "web", "--cascade=foreground", "--timeout=150s");
     const left = await kubectl.run("get", "replicasets,pods", "-l", "app=web");
     assert.equal(left.trim(), "");
   });

@@ -332,7 +332,7 @@ function describeReads(server: () => Server): void {
   it("waits until something is deleted", async () => {
     const { kubectl } = server();
     await kubectl.run("create", "cm", "short-lived");
-    const waiting = kubectl.run("wait", "--for=delete", "cm/short-lived", "--timeout=30s");
+    const waiting = kubectl.run("wait", "--for=delete", "cm/short-lived", "--timeout=150s");
     await kubectl.run("delete", "cm", "short-lived");
     await waiting;
   });

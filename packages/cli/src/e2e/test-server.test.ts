@@ -17,7 +17,7 @@ interface Ended {
 
 function run(file: string, args: readonly string[]): Promise<Ended> {
   return new Promise((resolve) => {
-    execFile(file, args, { timeout: 60_000, cwd: root }, (error, stdout, stderr) => {
+    execFile(file, args, { timeout: 180_000, cwd: root }, (error, stdout, stderr) => {
       resolve({ code: error === null ? 0 : Number(error.code ?? -1), stdout, stderr });
     });
   });

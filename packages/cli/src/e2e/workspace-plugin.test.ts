@@ -51,10 +51,15 @@ describe("kubectl plugins", { skip: kubectlMissing() ?? false }, () => {
         KUBECONFIG: kubeconfig,
         HOME: folder,
       };
-      execFile(findKubectl() as string, args, { env, timeout: 30_000 }, (error, stdout, stderr) => {
-        const code = error === null ? 0 : Number((error as { code?: unknown }).code ?? -1);
-        resolve({ code, stdout, stderr });
-      });
+      execFile(
+        findKubectl() as string,
+        args,
+        { env, timeout: 180_000 },
+        (error, stdout, stderr) => {
+          const code = error === null ? 0 : Number((error as { code?: unknown }).code ?? -1);
+          resolve({ code, stdout, stderr });
+        },
+      );
     });
   const says = async (expected: string, ...args: readonly string[]) => {
     const { code, stdout, stderr } = await kubectl(...args);
@@ -188,7 +193,7 @@ describe("kubectl plugins", { skip: kubectlMissing() ?? false }, () => {
       table,
       /NAME +TYPE +REGION +PHASE +URL +AGE\ncreated +organization +Ready +https:/,
     );
-    const deleted = await kubectl("delete", "ws", "created", "--timeout=20s");
+    const deleted = await kubectl("delete", "ws", "created", "--timeout=150s");
     assert.equal(deleted.code, 0);
   });
 

@@ -71,6 +71,7 @@ export interface CoreOptions
   readonly random: Random;
   readonly log: ServerLog;
   readonly webhookDenyPrivateAddresses?: boolean | undefined;
+  readonly webhookServiceNetworks?: readonly string[] | undefined;
   /** How workspaces are reached that are served elsewhere. */
   readonly mounts?: ApiServerOptions["mounts"];
   readonly trail?: AuditTrailOptions | undefined;
@@ -209,7 +210,10 @@ export class Core {
           beside: { group: "", version: "v1", resource: "pods" },
         },
       ],
-      webhooks: { denyPrivateAddresses: parts.webhookDenyPrivateAddresses === true },
+      webhooks: {
+        denyPrivateAddresses: parts.webhookDenyPrivateAddresses === true,
+        serviceNetworks: parts.webhookServiceNetworks ?? [],
+      },
       ...(parts.mounts === undefined ? {} : { mounts: parts.mounts }),
       audit: parts.trail,
       ...parts.limits,
@@ -278,7 +282,12 @@ export class Core {
   async stopControllers(): Promise<void> {
     this.#stopping.abort();
     this.files.stop();
-    await Promise.all([this.#controlLoops?.stop(), this.#peers.stop(), ...this.#controllers]);
+    const stopping = [
+      this.#controlLoops?.stop(),
+      this.#peers.stop(),
+      this.#physicalClusters.close(),
+    ];
+    await Promise.all([...stopping, ...this.#controllers]);
   }
 
   /** Of a start that did not come to its end. */

@@ -15,6 +15,8 @@ export function documentFetcher(clock: Clock): FetchDocument {
         call.destroy();
       };
       const call = request(url, {
+        // Documents are seldom asked for: a connection that was kept is one that the other side has closed meanwhile.
+        agent: false,
         headers: { accept: "application/json" },
         ...(certificateAuthority === undefined ? {} : { ca: certificateAuthority }),
       });

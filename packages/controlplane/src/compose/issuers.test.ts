@@ -30,6 +30,7 @@ describe("an issuer of its own", () => {
   let url: string;
   let caFile: string;
   let caPem: string;
+  let isDown = false;
   before(async () => {
     folder = await mkdtemp(join(tmpdir(), "issuer-"));
     const now = systemClock.now();
@@ -61,6 +62,10 @@ describe("an issuer of its own", () => {
         "/broken": () => "{",
       };
       if (request.url === "/silent") return;
+      if (isDown) {
+        request.socket.destroy();
+        return;
+      }
       const answer = answers[request.url ?? ""];
       response.writeHead(answer === undefined ? 404 : 200).end(answer?.() ?? "");
     });
@@ -152,6 +157,35 @@ jwt:
       await writeFile(path, "kind: nonsense");
       await core.files.check();
       assert.equal(await refusedAs(core, token({})), "second-alice");
+    });
+  });
+
+  it("is known by its keys when the file is read again while it cannot be reached", async () => {
+    const path = join(folder, "reread.yaml");
+    const config = (prefix: string) => `
+apiVersion: apiserver.config.k8s.io/v1
+kind: AuthenticationConfiguration
+jwt:
+- issuer:
+    url: ${url}
+    audiences: [kcp]
+    certificateAuthority: ${JSON.stringify(caPem)}
+  claimMappings:
+    username: {claim: sub, prefix: "${prefix}"}
+`;
+    await writeFile(path, config("before-"));
+    await withCore({ authenticationConfig: path }, async (core) => {
+      assert.equal(await refusedAs(core, token({})), "before-alice");
+      isDown = true;
+      try {
+        await writeFile(path, config("afterwards-"));
+        await core.files.check();
+        await eventually(async () =>
+          assert.equal(await refusedAs(core, token({ jti: "new" })), "afterwards-alice"),
+        );
+      } finally {
+        isDown = false;
+      }
     });
   });
 

@@ -62,24 +62,29 @@ export async function composeIssuers(
     throw new OptionsError("--authentication-config and --oidc-* exclude each other: give one");
   }
   const { issuers, anonymous } = parse(await readFlagFile("--authentication-config", path), path);
-  const tokens = new SwitchedTokens(authenticators(issuers, context));
+  let current = authenticators(issuers, context);
+  const tokens = new SwitchedTokens(current);
   await context.files.watch([path], ([text = ""]) => {
-    tokens.switchTo(authenticators(parse(text, path).issuers, context));
+    current = authenticators(parse(text, path).issuers, context, current);
+    tokens.switchTo(current);
     context.log.info({ path }, "the authentication configuration was read again");
   });
   return { tokens, anonymous };
 }
 
+/** Keys that are known stay known when other rules are read: the issuer may be out of reach just then. */
 function authenticators(
   issuers: readonly JwtIssuer[],
   { apiAudiences, clock, log }: IssuerContext,
-): TokenAuthenticator[] {
+  before: readonly IssuerAuthenticator[] = [],
+): IssuerAuthenticator[] {
   const fetch = documentFetcher(clock);
   const onError = (error: unknown, issuer: string) =>
     log.warn({ err: error, issuer }, "the keys of an issuer could not be fetched");
-  return issuers.map(
-    (issuer) => new IssuerAuthenticator({ issuer, apiAudiences, fetch, clock, onError }),
-  );
+  return issuers.map((issuer) => {
+    const keys = before.map((each) => each.keysOf(issuer)).find((each) => each !== undefined);
+    return new IssuerAuthenticator({ issuer, apiAudiences, fetch, clock, onError, keys });
+  });
 }
 
 function parse(text: string, path: string): AuthenticationConfiguration {

@@ -2,6 +2,7 @@
 
 import type { Clock } from "@kcp-ts/machinery/base";
 import {
+  AgentPresence,
   type AgentServer,
   type LinkSettings,
   type MulticlusterOptions,
@@ -56,6 +57,9 @@ export {
   hashDigits,
   importApis,
   joined,
+  leaseMsDefault,
+  leaseMsMax,
+  leaseMsMin,
   type MulticlusterPart,
   multiclusterParts,
   type PlacementRecord,
@@ -105,7 +109,7 @@ export interface PhysicalClustersParts {
   /** May do everything in the system's own logical cluster. */
   readonly client: () => Client;
   readonly clock: Clock;
-  readonly log?: Pick<ServerLog, "info"> | undefined;
+  readonly log?: Pick<ServerLog, "info" | "warn"> | undefined;
   /** By which names workspaces use clusters of others; nobody does if it is left out. */
   readonly sharedTarget?: SharedTarget | undefined;
   /** Ways through other servers of this control plane. */
@@ -120,14 +124,19 @@ export class PhysicalClusters {
   readonly connections: PodConnections;
   /** What the Pods of a logical cluster use. */
   readonly podMetrics: PodMetrics;
+  readonly #presence: AgentPresence;
   readonly #key: SealingKey;
   readonly #targets = new Targets();
 
   constructor({ client, clock, log, sharedTarget, peers }: PhysicalClustersParts) {
     this.#key = new SealingKey(client);
     this.admissionPlugin = syncTargetAdmission(this.#key);
+    const onError = (error: unknown) =>
+      log?.warn({ err: error }, "what an agent's tunnel does could not be said yet");
+    this.#presence = new AgentPresence({ client, clock, onError });
     this.tunnels = new Tunnels({
       clock,
+      presence: this.#presence,
       onChange: ({ cluster, name }, isConnected, error) =>
         log?.info(
           { cluster, syncTarget: name, ...(error === undefined ? {} : { err: error }) },
@@ -141,6 +150,12 @@ export class PhysicalClusters {
       peers,
     });
     this.podMetrics = new PodMetrics({ connections: this.connections, client, clock });
+  }
+
+  /** A server that stops takes its tunnels along, and takes no agent for lost. */
+  async close(): Promise<void> {
+    await this.#presence.close();
+    this.tunnels.close();
   }
 
   /** What the controllers are to do. `server` is where agents reach this one, as soon as that is known. */

@@ -5,18 +5,21 @@ import { QuietCollector } from "./quiet-collector.ts";
 
 const second = 1000;
 
-function started({ pauseMs = 0 } = {}) {
+function started({ pauseMs = 0, waitMs = 0 } = {}) {
   const clock = new FakeClock();
   let busyMs = 0;
+  let processorMs = 0;
   const collectedAt: number[] = [];
   const collector = new QuietCollector({
     clock,
     busyMs: () => busyMs,
+    processorMs: () => processorMs,
     async collect() {
       collectedAt.push(clock.monotonic());
       await Promise.resolve();
-      clock.advance(pauseMs);
-      busyMs += pauseMs;
+      clock.advance(pauseMs + waitMs);
+      busyMs += pauseMs + waitMs;
+      processorMs += pauseMs;
     },
   });
   collector.start();
@@ -66,6 +69,15 @@ describe("the quiet collector", () => {
       if (before !== undefined) assert.ok(at - before >= 100 * second, `${before} and ${at}`);
     }
     assert.ok(collectedAt.length >= 4 && collectedAt.length <= 6, String(collectedAt));
+  });
+
+  it("does not rest for what others have taken of the machine meanwhile", async () => {
+    const { collectedAt, work } = started({ pauseMs: 10, waitMs: 490 });
+    await work(10 * second, 0.5);
+    await work(5 * second, 0);
+    await work(10 * second, 0.5);
+    await work(5 * second, 0);
+    assert.equal(collectedAt.length, 2, String(collectedAt));
   });
 
   it("leaves no timer behind when it is stopped", () => {

@@ -11,6 +11,8 @@ export interface QuietCollectorOptions {
   readonly clock: Clock;
   /** How long this thread has been at work since it began, in milliseconds. */
   readonly busyMs: () => number;
+  /** The processor time of all threads since they began, in milliseconds. */
+  readonly processorMs: () => number;
   readonly collect: () => Promise<void> | void;
 }
 
@@ -76,11 +78,13 @@ export class QuietCollector {
   }
 
   async #collect(): Promise<void> {
-    const { clock, collect, busyMs } = this.#options;
-    const startedAt = clock.monotonic();
+    const { clock, collect, busyMs, processorMs } = this.#options;
+    const [startedAt, processorBefore] = [clock.monotonic(), processorMs()];
     await collect();
     const endedAt = clock.monotonic();
-    this.#notBefore = endedAt + (endedAt - startedAt) * restFactor;
+    // On a machine that is shared it takes long and is little: what counts is what it has taken from this process.
+    const tookMs = Math.min(endedAt - startedAt, processorMs() - processorBefore);
+    this.#notBefore = endedAt + tookMs * restFactor;
     // Its own work is no sign of life.
     this.#checkedBusyMs = busyMs();
     this.#checkedAt = endedAt;

@@ -2,6 +2,7 @@
  * For tests that are told once and played on several kinds of clusters: a ground has clusters to lend, simulated ones or real ones. What a test
  * left in a cluster is gone when the next one has it.
  */
+import { freePorts } from "@kcp-ts/testkit";
 import type { NodeOptions, SimulatedCluster } from "../simulation.ts";
 import { startListeningCluster } from "../simulation.ts";
 
@@ -37,7 +38,9 @@ export const simulatedGround: Ground = {
   kind: "simulated",
   async lend(to, name, nodes = oneNode(name)) {
     const kubelet = groundKubelet;
-    const cluster = await startListeningCluster({ name, nodes, kubelet });
+    // One that is cut off comes back in the same place.
+    const [port = 0] = await freePorts(1);
+    const cluster = await startListeningCluster({ name, nodes, kubelet, port });
     to.after(() => cluster.close());
     const { client, faults, kubeconfig = "" } = cluster;
     return { name, client, nodes: cluster.nodes, faults, kubeconfig, close: () => cluster.close() };

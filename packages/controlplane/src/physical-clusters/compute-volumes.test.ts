@@ -16,7 +16,8 @@ const resources = [
 ];
 
 function offered(t: TestContext) {
-  return startOffered(t, { resources, awaited: ["deployments.apps", "persistentvolumeclaims"] });
+  const awaited = ["deployments.apps", "persistentvolumeclaims"];
+  return startOffered(t, { resources, awaited, cordoned: "west" });
 }
 
 async function apply(client: Client, annotations: Readonly<Record<string, string>>) {
@@ -65,18 +66,19 @@ describe("volumes of workspaces that use the clusters of another one", () => {
     const { plane, compute, clusters } = await offered(t);
     const [free, tied] = [plane.clientFor("free"), plane.clientFor("tied")];
     for (const client of [free, tied]) await bind(client, "compute");
+    const [home, other] = ["east", "west"] as const;
     await apply(free, { "workloads.kcp.io/volume-move": "detach" });
-    const home = (await homeOf(free)) === called("compute", "east") ? "east" : "west";
-    const other = home === "east" ? "west" : "east";
     await apply(tied, {});
-    assert.equal(await homeOf(tied), called("compute", home));
+    for (const client of [free, tied]) assert.equal(await homeOf(client), called("compute", home));
     const [mine, theirs] = [await handlesOf("free", clusters), await handlesOf("tied", clusters)];
     assert.match(mine[home] ?? "", /^pvc-/);
     assert.match(theirs[home] ?? "", /^pvc-/);
     assert.notEqual(mine[home], theirs[home]);
 
-    const patch: Partial<SyncTarget> = { spec: { evictAfter: "2020-01-01T00:00:00Z" } };
-    await compute.resource(syncTargets).patch({ name: home }, { type: "merge", patch } as never);
+    const change = (name: string, spec: SyncTarget["spec"]) =>
+      compute.resource(syncTargets).patch({ name }, { type: "merge", patch: { spec } } as never);
+    await change(other, { unschedulable: false });
+    await change(home, { evictAfter: "2020-01-01T00:00:00Z" });
     await eventually(async () => {
       assert.deepEqual(await handlesOf("free", clusters), {
         [home]: undefined,

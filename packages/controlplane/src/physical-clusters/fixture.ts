@@ -10,6 +10,7 @@ import {
   syncTargets,
 } from "@kcp-ts/multicluster";
 import { type Client, defineResource, findCondition, type KubernetesObject } from "@kcp-ts/sdk";
+import { freePorts } from "@kcp-ts/testkit";
 import type { PhysicalClusterOptions } from "../compose/physical-clusters.ts";
 import {
   type ListeningClusterOptions,
@@ -58,7 +59,7 @@ export function deployment(
 
 /** A machine may be slow: how long something takes decides no test. */
 export function eventually<Value>(check: () => Value | Promise<Value>): Promise<Value> {
-  return eventuallyWithin(check, { timeoutMs: 60_000, intervalMs: 20 });
+  return eventuallyWithin(check, { timeoutMs: 180_000, intervalMs: 20 });
 }
 
 /** Often enough for a test; the figures of `kcp start` are in `linkDefaults`. */
@@ -80,7 +81,9 @@ export async function startPhysical(
   t: TestContext,
   options: ListeningClusterOptions,
 ): Promise<SimulatedCluster & { readonly kubeconfig: string }> {
-  const cluster = await startListeningCluster({ nodes: 1, ...options });
+  // One that is cut off comes back in the same place.
+  const [port = 0] = await freePorts(1);
+  const cluster = await startListeningCluster({ nodes: 1, port, ...options });
   t.after(() => cluster.close());
   return cluster as SimulatedCluster & { readonly kubeconfig: string };
 }

@@ -66,10 +66,18 @@ export async function untilOffered(client: Client, ...names: readonly string[]):
 
 const kubelet = { startDelayMs: { min: 10, max: 50 }, stopDelayMs: 20, runMs: 100 };
 
-/** A control plane with a workspace that offers two clusters, which lend `resources`; it waits until `awaited` of them are offered. */
+export interface Offered {
+  readonly resources: readonly string[];
+  /** Which of them are waited for; all if left out. */
+  readonly awaited?: readonly string[];
+  /** Takes nothing yet: what is placed goes to the other one. */
+  readonly cordoned?: "east" | "west";
+}
+
+/** A control plane with a workspace that offers two clusters, which lend `resources`. */
 export async function startOffered(
   t: TestContext,
-  { resources, awaited = resources }: { resources: readonly string[]; awaited?: readonly string[] },
+  { resources, awaited = resources, cordoned }: Offered,
 ) {
   const plane = await startPlane(t, { patience: { graceMs: 60_000, settleMs: 0 } });
   const compute = plane.clientFor("compute");
@@ -77,7 +85,8 @@ export async function startOffered(
   for (const name of ["east", "west"]) {
     const cluster = await startPhysical(t, { name, kubelet });
     clusters.set(name, cluster);
-    await register(compute, name, { kubeconfig: cluster.kubeconfig, resources });
+    const unschedulable = name === cordoned;
+    await register(compute, name, { kubeconfig: cluster.kubeconfig, resources, unschedulable });
   }
   await offer(compute);
   await untilOffered(compute, ...awaited);

@@ -4,49 +4,18 @@
  */
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
-import type { JsonObject } from "@kcp-ts/machinery/json";
 import { serviceExports, syncTargets, traffic } from "@kcp-ts/multicluster";
-import { type Client, type DynamicObject, defineResource, timestamp } from "@kcp-ts/sdk";
+import { type Client, timestamp } from "@kcp-ts/sdk";
 import { settle } from "@kcp-ts/testkit";
 import { startTestControlPlane } from "../testing/index.ts";
 import { eventually } from "./fixture.ts";
+import { copyOf, defineTrafficKinds } from "./traffic-clock-stage.ts";
 import { endpointSlices, namespace, readyBySource, services } from "./traffic-stage.ts";
-
-const definitions = defineResource<DynamicObject>({
-  group: "apiextensions.k8s.io",
-  version: "v1",
-  resource: "customresourcedefinitions",
-  kind: "CustomResourceDefinition",
-  namespaced: false,
-});
-
-function definition(group: string, resource: string, kind: string) {
-  const anything = { type: "object", "x-kubernetes-preserve-unknown-fields": true };
-  const approved = { "api-approved.kubernetes.io": "unapproved, for a test" };
-  const version: JsonObject = {
-    name: "v1",
-    served: true,
-    storage: true,
-    schema: { openAPIV3Schema: anything },
-  };
-  return {
-    metadata: { name: `${resource}.${group === "" ? "core" : group}`, annotations: approved },
-    spec: {
-      group,
-      scope: "Namespaced",
-      names: { plural: resource, singular: kind.toLowerCase(), kind, listKind: `${kind}List` },
-      versions: [version],
-    },
-  };
-}
 
 async function startTraffic(t: TestContext) {
   const plane = await startTestControlPlane({ clock: "fake", controlLoops: false });
   const { client, clock } = plane;
-  await client.resource(definitions).create(definition("", "services", "Service"));
-  await client
-    .resource(definitions)
-    .create(definition("discovery.k8s.io", "endpointslices", "EndpointSlice"));
+  await defineTrafficKinds(client);
   const stop = new AbortController();
   const errors: unknown[] = [];
   const onError = (error: unknown) => void errors.push(error);
@@ -65,19 +34,6 @@ async function report(client: Client, nowMs: number, name: string, status: "True
   const condition = { type: "Ready", status, reason: "ForTest", message: "", lastTransitionTime };
   const patch = { status: { conditions: [condition], syncedResources: ["services"] } };
   await client.resource(syncTargets).patchStatus({ name }, { type: "merge", patch });
-}
-
-function copyOf(cluster: string) {
-  const labels = {
-    "kubernetes.io/service-name": "web",
-    [`state.workload.kcp.io/${cluster}`]: "Upsync",
-  };
-  return {
-    metadata: { name: `web-1--${cluster}`, namespace, labels },
-    addressType: "IPv4",
-    endpoints: [{ addresses: ["10.0.0.1"], conditions: { ready: true } }],
-    ports: [{ name: "http", port: 8080, protocol: "TCP" }],
-  };
 }
 
 describe("endpoints of a cluster that is not Ready", () => {

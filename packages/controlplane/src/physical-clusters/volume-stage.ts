@@ -6,7 +6,7 @@ import { systemClock } from "@kcp-ts/machinery/base";
 import { syncTargets } from "@kcp-ts/multicluster";
 import { type Client, defineResource, type KubernetesObject, pause } from "@kcp-ts/sdk";
 import { parseManifests } from "../manifests/index.ts";
-import type { SimulatedCluster } from "../simulation.ts";
+import type { ListeningClusterOptions, SimulatedCluster } from "../simulation.ts";
 import {
   deployment,
   deployments,
@@ -77,11 +77,15 @@ export class Stage {
   }
 
   /** Two clusters, with volumes. */
-  static async start(t: TestContext, more: readonly string[] = []): Promise<Stage> {
+  static async start(
+    t: TestContext,
+    more: readonly string[] = [],
+    physical: Partial<ListeningClusterOptions> = {},
+  ): Promise<Stage> {
     const plane = await startPlane(t, { patience: { graceMs: 60_000, settleMs: 0 } });
     const clusters = new Map<string, SimulatedCluster>();
     for (const name of ["east", "west"]) {
-      const cluster = await startPhysical(t, { name, kubelet });
+      const cluster = await startPhysical(t, { name, kubelet, ...physical });
       clusters.set(name, cluster);
       const { resources } = fromPage("SyncTarget").spec as { readonly resources: string[] };
       const all = [...resources, ...more];

@@ -115,10 +115,12 @@ describe("volumes", () => {
     const [home, other] = await stage.settled();
     await stage.empty(home);
     // The hook: it waits until it is asked, copies, and says where the copy is.
-    await eventually(async () => {
+    const id = await eventually(async () => {
       const { annotations } = (await stage.claim()).metadata;
       const asked = JSON.parse(annotations?.["workloads.kcp.io/volume-copy"] ?? "{}");
-      assert.deepEqual(asked, { hook: "copier", from: home, to: other });
+      const { hook, from, to } = asked;
+      assert.deepEqual({ hook, from, to }, { hook: "copier", from: home, to: other });
+      return asked.id;
     });
     assert.deepEqual(await stage.pods(home), []);
     const spec = {
@@ -129,7 +131,7 @@ describe("volumes", () => {
     };
     const volume = { metadata: { name: "copy-of-data" }, spec };
     await stage.clusters.get(other)?.client.resource(volumes).create(volume);
-    const copied = JSON.stringify({ to: other, volume: "copy-of-data" });
+    const copied = JSON.stringify({ id, to: other, volume: "copy-of-data" });
     const patch = { metadata: { annotations: { "workloads.kcp.io/volume-copied": copied } } };
     await stage.client.resource(claims).patch(data, { type: "merge", patch });
     await stage.until({ web: "2/2", [`web--${other}`]: "2/2" });

@@ -8,7 +8,13 @@ import type { Storage } from "@kcp-ts/server/storage";
 import { EmbeddedStorage } from "@kcp-ts/server/storage/embedded";
 import { EtcdStorage } from "@kcp-ts/server/storage/etcd";
 import { MemoryStorage } from "@kcp-ts/server/storage/memory";
-import { compactEtcd, type EtcdCluster, startEtcd, startKubeApiserver } from "@kcp-ts/testkit";
+import {
+  compactEtcd,
+  type EtcdCluster,
+  freePorts,
+  startEtcd,
+  startKubeApiserver,
+} from "@kcp-ts/testkit";
 import { startTestControlPlane, type TestControlPlane } from "../testing/index.ts";
 
 export interface SoakServer {
@@ -59,9 +65,10 @@ export async function etcdBackend(): Promise<Backend> {
 
 export async function startSoakServer(backend: Backend, clock: Clock): Promise<SoakServer> {
   let storage = await backend.open();
-  let plane = await start(storage, clock, 0);
+  const [port = 0] = await freePorts(1);
+  let plane = await start(storage, clock, port);
   const server = {
-    port: (await plane.listen()).port,
+    port,
     clusters: ["root", "one", "two"],
     ca: "",
     token: "",
@@ -69,7 +76,7 @@ export async function startSoakServer(backend: Backend, clock: Clock): Promise<S
     async restart() {
       await plane.close();
       storage = await backend.open();
-      plane = await start(storage, clock, server.port);
+      plane = await start(storage, clock, port);
       await learnCredentials();
     },
     async compact() {

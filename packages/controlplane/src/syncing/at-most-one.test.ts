@@ -71,7 +71,7 @@ class Stage {
         downstream: side.clientOf(name),
         target: { name, cluster: "tenant", uid: metadata.uid ?? "" },
         resources: [{ resource: deployments, hasStatus: true }],
-        isAgent: this.mode === "Pull",
+        agentLeaseMs: this.mode === "Pull" ? 60_000 : undefined,
         clock: this.clock,
         random: new SeededRandom(3),
       }),

@@ -70,7 +70,7 @@ class Agent {
       downstream: this.down.clientOf(name),
       target: { name, cluster: "tenant", uid: this.#uid },
       resources: [{ resource: deployments, hasStatus: true }],
-      isAgent: true,
+      agentLeaseMs: leaseMs,
       clock: this.clock,
       random: new SeededRandom(3),
     });

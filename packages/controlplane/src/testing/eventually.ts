@@ -2,13 +2,15 @@
 import { type Clock, sleep, systemClock } from "@kcp-ts/machinery/base";
 
 export interface EventuallyOptions {
+  /** A minute if left out. */
   readonly timeoutMs?: number;
   readonly intervalMs?: number;
   /** The real time if left out, also when the control plane's clock stands still. */
   readonly clock?: Clock;
 }
 
-const timeoutMsDefault = 10_000;
+/** For what never comes: a machine that is busy may take long for what does, and that decides no test. */
+const timeoutMsDefault = 60_000;
 const intervalMsDefault = 5;
 
 /** Returns what the check returned when it did not throw. */

@@ -6,7 +6,7 @@ import { integrationDefinitions, kubecon, myDeployment } from "./kubecon.ts";
 import { byHand, negotiation } from "./negotiation.ts";
 import { prototype2 } from "./prototype2.ts";
 import { binding, offer, quickstart } from "./quickstart.ts";
-import { rollouts } from "./rollouts.ts";
+import { logEverywhere, numberedDatabase, rollouts } from "./rollouts.ts";
 import { Stage, type StageCluster, type StageOptions, simulated } from "./stage.ts";
 import { readTranscript } from "./transcript.ts";
 
@@ -20,7 +20,8 @@ export function playsKubecon(start: Starts): void {
 }
 
 export function playsRollouts(start: Starts): void {
-  plays(rollouts, { clusters: eastAndWest(start), files: {} });
+  const files = { "db.yaml": numberedDatabase, "log.yaml": logEverywhere };
+  plays(rollouts, { clusters: eastAndWest(start), files });
 }
 
 export function playsQuickstart(start: Starts): void {

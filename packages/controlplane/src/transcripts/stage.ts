@@ -1,6 +1,7 @@
 /** For transcripts: a control plane with a port, two clusters whose Pods run when the transcript says so, and a terminal with the manifests. */
 import { definitionOf, importApis, type SyncTargetSpec } from "@kcp-ts/multicluster";
 import { connect, parseKubeconfig } from "@kcp-ts/sdk";
+import { freePorts } from "@kcp-ts/testkit";
 import type { PhysicalClusterOptions } from "../compose/physical-clusters.ts";
 import { type Generation, startListeningCluster } from "../simulation.ts";
 import { startTestControlPlane, type TestControlPlane } from "../testing/index.ts";
@@ -93,7 +94,9 @@ export async function simulated(
   name: string,
   generation: Generation = "1.36",
 ): Promise<StageCluster> {
-  const cluster = await startListeningCluster({ name, generation, nodes: 0, kubelet: runs });
+  // One that is lost comes back in the same place.
+  const [port = 0] = await freePorts(1);
+  const cluster = await startListeningCluster({ name, generation, nodes: 0, kubelet: runs, port });
   return {
     kubeconfig: cluster.kubeconfig ?? "",
     start: () => cluster.nodes.add({ name: `${name}-node` }),

@@ -8,6 +8,16 @@ import { conditionOf, kinds, phaseOf, refusal, specOf, Tenants } from "./tenants
 
 const signal = new AbortController().signal;
 
+class ListedStorage extends MemoryStorage {
+  /** Prefixes that somebody has listed. */
+  readonly listed: string[] = [];
+
+  override list(...[prefix, options]: Parameters<MemoryStorage["list"]>) {
+    this.listed.push(prefix);
+    return super.list(prefix, options);
+  }
+}
+
 /** Everything that is stored of a logical cluster. */
 async function keysOf(storage: MemoryStorage, cluster: string): Promise<string[]> {
   const { entries } = await storage.list("/" as StorageKey, { signal, entriesMax: 1_000_000 });
@@ -32,7 +42,7 @@ const widgets = {
 };
 
 describe("deleting a workspace", () => {
-  const storage = new MemoryStorage();
+  const storage = new ListedStorage();
   let tenants: Tenants;
   before(async () => {
     tenants = await Tenants.start({ storage });
@@ -66,6 +76,18 @@ describe("deleting a workspace", () => {
       (await refusal(tenants.at("root:full").resource(kinds.namespaces).list({}))).code,
       404,
     );
+  });
+
+  it("goes by name to what the workspace holds, and looks through no collection", async () => {
+    const made = await tenants.workspace("root", "known", { type: "root:universal" });
+    await fill("root:known");
+    const cluster = String(specOf(made)["cluster"]);
+    storage.listed.length = 0;
+    await workspaces().delete({ name: "known" });
+    await tenants.gone("root", "known");
+    assert.deepEqual(await keysOf(storage, cluster), []);
+    const looked = storage.listed.filter((prefix) => prefix.includes(`/${cluster}/`));
+    assert.deepEqual(looked, []);
   });
 
   it("takes custom resources and their definitions along", async () => {

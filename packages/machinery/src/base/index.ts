@@ -1,4 +1,5 @@
 export { AssertionFailed, assert, unreachable } from "./assert.ts";
+export { awakeDeadline, awakeGraceMs } from "./awake-deadline.ts";
 export type { Brand } from "./brand.ts";
 export { type Clock, sleep, systemClock, type Timer } from "./clock.ts";
 export { Interned } from "./interned.ts";

@@ -1,5 +1,6 @@
 export { jsonEqual } from "./equal.ts";
-export { jsonDepthMax, type ParseOptions, parseInPieces, parseJson } from "./parse.ts";
+export { jsonDepthMax } from "./look.ts";
+export { type ParsedText, type ParseOptions, parseInPieces, parseJson } from "./parse.ts";
 export type { ParsedJson } from "./parse-lossless.ts";
 export { stringifyJson } from "./stringify.ts";
 export { JsonSyntaxError, JsonTooManyValuesError } from "./syntax-error.ts";

@@ -7,6 +7,7 @@ import {
   cloneJson,
   exceededLimit,
   type JsonObject,
+  JsonSyntaxError,
   type JsonValue,
   jsonDepthMax,
   jsonEqual,
@@ -108,6 +109,10 @@ describe("parseJson", () => {
     ]) {
       assert.throws(() => parseJson(text), { name: "JsonSyntaxError" }, text);
     }
+  });
+
+  it("refuses a wrong escape beside an integer that a double cannot hold", () => {
+    assert.throws(() => parseJson('{"a":9007199254740993,"b":"\\x"}'), JsonSyntaxError);
   });
 
   it("agrees with V8 on everything that V8 represents exactly", () => {

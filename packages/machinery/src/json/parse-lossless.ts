@@ -99,7 +99,15 @@ class LosslessParser {
   }
 
   #string(): string {
-    return JSON.parse(this.#match(stringPattern)) as string;
+    const text = this.#match(stringPattern);
+    try {
+      return JSON.parse(text) as string;
+    } catch (error) {
+      // The pattern lets every escape through.
+      throw new JsonSyntaxError(error instanceof Error ? error.message : String(error), {
+        cause: error,
+      });
+    }
   }
 
   #number(): number | bigint {

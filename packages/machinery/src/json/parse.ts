@@ -6,12 +6,11 @@
  * has one of the first two, or the third, takes the slow way.
  */
 import type { Pieces } from "../base/index.ts";
+import { jsonDepthMax, Look } from "./look.ts";
+import { parseLong } from "./parse-long.ts";
 import { type ParsedJson, parseLossless } from "./parse-lossless.ts";
 import { JsonSyntaxError, JsonTooManyValuesError } from "./syntax-error.ts";
 import { isJsonObject, type JsonValue } from "./value.ts";
-
-/** Kubernetes accepts 10,000 levels; nothing real has more than a few dozen, and recursion over the value must stay safe. */
-export const jsonDepthMax = 1000;
 
 export interface ParseOptions {
   /** Values (objects, arrays and what is in them) that the text may have. */
@@ -20,30 +19,59 @@ export interface ParseOptions {
   readonly membersMax?: number;
 }
 
-/** Throws a JsonSyntaxError, or a JsonTooManyValuesError before anything is parsed. */
-export function parseJson(text: string, options: ParseOptions = {}): ParsedJson {
-  const look = lookAt(text);
-  refuseBeyond(look, options);
-  if (look.bigNumber) return parseLossless(text);
-  const value = parsePlain(text);
-  return countMembers(value) === look.members ? { value, duplicates: [] } : parseLossless(text);
+export interface ParsedText extends ParsedJson {
+  /** Values that the text has; those of members that stand twice are counted twice. */
+  readonly values: number;
 }
 
-/** The same for a text that may be long, resting between the looks and the parsing. */
-export function* parseInPieces(text: string, options: ParseOptions = {}): Pieces<ParsedJson> {
-  const look = lookAt(text);
+/** Throws a JsonSyntaxError, or a JsonTooManyValuesError before anything is parsed. */
+export function parseJson(text: string, options: ParseOptions = {}): ParsedText {
+  const look = new Look(sharedWidth);
+  look.walk(text, text.length);
   refuseBeyond(look, options);
-  yield;
-  if (look.bigNumber) return parseLossless(text);
-  const value = parsePlain(text);
-  yield;
-  if (countMembers(value) === look.members) return { value, duplicates: [] };
-  yield;
-  return parseLossless(text);
+  return parseWhole(text, look);
 }
+
+/** Texts up to here are parsed at once. */
+const shortChars = 32 << 10;
+/** So much of a longer one is looked at in a piece. */
+const lookChars = 128 << 10;
+
+/** The same for a text that may be long, in pieces. */
+export function* parseInPieces(text: string, options: ParseOptions = {}): Pieces<ParsedText> {
+  if (text.length <= shortChars) return parseJson(text, options);
+  const look = new Look();
+  while (look.at < text.length) {
+    look.walk(text, look.at + lookChars);
+    yield;
+  }
+  refuseBeyond(look, options);
+  const value = yield* parseLong(text, parseJson);
+  if (value !== undefined) return { value, duplicates: [], values: look.values };
+  yield;
+  if (!look.hasBigNumber) {
+    // For what it throws.
+    parsePlain(text);
+    yield;
+  }
+  return { ...parseLossless(text), values: look.values };
+}
+
+function parseWhole(text: string, look: Look): ParsedText {
+  const { values, members, hasBigNumber } = look;
+  if (!hasBigNumber) {
+    const value = parsePlain(text);
+    if (countMembers(value) === members) return { value, duplicates: [], values };
+  }
+  const { value, duplicates } = parseLossless(text);
+  return { value, duplicates, values };
+}
+
+/** One for all looks that are taken at once, which do not overlap. */
+const sharedWidth = new Uint32Array(jsonDepthMax + 1);
 
 function refuseBeyond(look: Look, { valuesMax, membersMax }: ParseOptions): void {
-  if (look.depth > jsonDepthMax) {
+  if (look.depthMax > jsonDepthMax) {
     throw new JsonSyntaxError(`exceeded max depth of ${jsonDepthMax} levels`);
   }
   if (valuesMax !== undefined && look.values > valuesMax)
@@ -60,77 +88,6 @@ function parsePlain(text: string): JsonValue {
       cause: error,
     });
   }
-}
-
-interface Look {
-  readonly depth: number;
-  readonly members: number;
-  readonly values: number;
-  /** Members of the object that has most. */
-  readonly widest: number;
-  readonly bigNumber: boolean;
-}
-
-const digitsSafeMax = 15;
-
-/** Members so far of the objects that are open, by depth. One for all looks, which do not overlap. */
-const width = new Uint32Array(jsonDepthMax + 1);
-
-/** One pass over the characters, strings skipped; tolerant, because the real parser judges the syntax. */
-function lookAt(text: string): Look {
-  let depth = 0;
-  let depthMax = 0;
-  let members = 0;
-  let values = 1;
-  let widest = 0;
-  width[0] = 0;
-  let digits = 0;
-  let bigNumber = false;
-  /** Nothing but space since an object or array was opened: if it stays so, it has no first value. */
-  let isEmpty = false;
-  for (let i = 0; i < text.length; i++) {
-    const code = text.charCodeAt(i);
-    if (code === 0x22) {
-      i = skipString(text, i);
-      digits = 0;
-      isEmpty = false;
-    } else if (code >= 0x30 && code <= 0x39) {
-      if (++digits > digitsSafeMax) bigNumber = true;
-      isEmpty = false;
-    } else if (code > 0x20) {
-      digits = 0;
-      if (code === 0x3a) {
-        members++;
-        const own = (width[depth] ?? 0) + 1;
-        width[depth] = own;
-        if (own > widest) widest = own;
-      } else if (code === 0x2c) values++;
-      else if (code === 0x7b || code === 0x5b) {
-        values++;
-        if (++depth > depthMax) depthMax = depth;
-        width[depth] = 0;
-        isEmpty = true;
-        continue;
-      } else if (code === 0x7d || code === 0x5d) {
-        depth--;
-        if (isEmpty) values--;
-      }
-      isEmpty = false;
-    } else digits = 0;
-  }
-  return { depth: depthMax, members, values, widest, bigNumber };
-}
-
-/** The index of the closing quote; long strings are searched by the engine, not by us. */
-function skipString(text: string, open: number): number {
-  let end = text.indexOf('"', open + 1);
-  while (end > 0) {
-    let backslashes = 0;
-    while (text.charCodeAt(end - 1 - backslashes) === 0x5c) backslashes++;
-    if ((backslashes & 1) === 0) return end;
-    end = text.indexOf('"', end + 1);
-  }
-  return text.length;
 }
 
 function countMembers(value: JsonValue): number {

@@ -108,6 +108,9 @@ export {
   reservedAnnotation,
   schedulerFieldManager,
   skipDefaultObjectsAnnotation,
+  snapshotDomainsAnnotation,
+  snapshotForAnnotation,
+  snapshotOfLabel,
   softFinalizersAnnotation,
   softFinalizersAnnotationPrefix,
   softFinalizersOf,
@@ -183,6 +186,8 @@ export { locationKind, placementKind } from "./scheduling-kinds.ts";
 export {
   allResources,
   defaultSecretKey,
+  leaseMsMax,
+  leaseMsMin,
   type SecretKeyReference,
   type Severity,
   type SeverityCondition,
@@ -191,6 +196,7 @@ export {
   type SyncTargetSpec,
   type SyncTargetStatus,
   syncTargets,
+  type TunnelStatus,
   targetConditions,
 } from "./sync-target.ts";
 export { isSyncedNative, syncedNative } from "./synced-natives.ts";

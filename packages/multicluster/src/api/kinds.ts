@@ -132,6 +132,12 @@ export const syncTargetKind: KindDefinition = {
         description:
           "So long after its last heartbeat that counted, the agent stops what may run once at most.",
       },
+      tunnel: object({
+        id: text("Of the newest tunnel that the agent has dialled."),
+        brokenAfter: text(
+          "It broke off, and this was the last heartbeat then. The agent counts as silent until the next one comes.",
+        ),
+      }),
       drain: drainStatusSchema,
     }),
   ),

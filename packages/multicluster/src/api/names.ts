@@ -171,13 +171,19 @@ export const volumesForAnnotation = "workloads.kcp.io/volumes-for";
 export const deleteWhenScaledAnnotation = "workloads.kcp.io/delete-when-scaled";
 /** On a part: the SyncTarget that it is to take over from, volumes included. */
 export const takesOverFromAnnotation = "workloads.kcp.io/takes-over-from";
-/** On claims: how the volume may get into another cluster, `detach` or `never`. */
+/** On claims: how the volume may get into another cluster, `detach`, `snapshot` or `never`. */
 export const volumeMoveAnnotation = "workloads.kcp.io/volume-move";
 /** On claims: who copies the volume to another cluster. */
 export const volumeHookAnnotation = "workloads.kcp.io/volume-hook";
-/** On claims: the copy that the hook is asked for, and what it says when it is made, as JSON. */
+/** On claims: the copy that is asked for, and what a hook says when it is made, as JSON. */
 export const volumeCopyAnnotation = "workloads.kcp.io/volume-copy";
 export const volumeCopiedAnnotation = "workloads.kcp.io/volume-copied";
+/** On a SyncTarget: by driver, the name of what its snapshots are valid in, as in `csi.example.com=lab`, with commas. */
+export const snapshotDomainsAnnotation = "workloads.kcp.io/snapshot-domains";
+/** On VolumeSnapshots and their contents that were made for a copy: the uid of the claim. */
+export const snapshotOfLabel = "workloads.kcp.io/snapshot-of";
+/** On the same: the id of the copy that was asked for. */
+export const snapshotForAnnotation = "workloads.kcp.io/snapshot-for";
 /** On claims and workloads: how their volumes are, by SyncTarget, as JSON. */
 export const volumesAnnotation = "workloads.kcp.io/volumes";
 /** On PersistentVolumes: who holds them in the cluster, with commas. */

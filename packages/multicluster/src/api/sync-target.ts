@@ -50,7 +50,15 @@ export interface SyncTargetStatus {
   readonly lastHeartbeatTime?: string;
   /** What the agent promises: so long after a heartbeat that counted it stops what may run once at most. */
   readonly leaseDurationSeconds?: number;
+  /** Of the agent, the newest. */
+  readonly tunnel?: TunnelStatus;
   readonly drain?: DrainStatus;
+}
+
+export interface TunnelStatus {
+  readonly id: string;
+  /** It broke off, and this was the last heartbeat then; empty if there was none. */
+  readonly brokenAfter?: string;
 }
 
 export type Severity = "Error" | "Warning" | "Info";
@@ -67,6 +75,10 @@ export const targetConditions = {
   apiImporterReady: "APIImporterReady",
   heartbeatHealthy: "HeartbeatHealthy",
 } as const;
+
+/** An agent's lease. Shorter, and a request that is slow for once costs it; longer, and nobody knows for too long that it is gone. */
+export const leaseMsMin = 3000;
+export const leaseMsMax = 600_000;
 
 export const defaultSecretKey = "kubeconfig";
 /** In `spec.resources`: all of them. */

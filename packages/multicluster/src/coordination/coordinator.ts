@@ -171,7 +171,7 @@ async function coordinateOne(
   const labelSelector = `${ownedByLabel}=${ownerLabelValue(name)}`;
   const [items, history, related] = await Promise.all([
     listServed(resource, { namespace, labelSelector, signal }),
-    strategy.keepsHistory ? readHistory(client, key, signal) : undefined,
+    strategy.history && readHistory(client, key, strategy.history, signal),
     strategy.relations?.read(client, parent, signal),
   ]);
   // Parts of another kind are served when the first cluster has brought it.
@@ -237,8 +237,8 @@ async function carryOut(decided: Decided, signal: AbortSignal): Promise<void> {
     record === undefined
       ? parent
       : await annotate(whole, parent, { [placementHistoryAnnotation]: record }, signal);
-  const kept = strategy.keepsHistory
-    ? await keepHistory(client, recorded, history, signal)
+  const kept = strategy.history
+    ? await keepHistory(client, recorded, history, strategy.history, signal)
     : { parent: recorded, happenings: [] };
   for (const happening of kept.happenings) work.events.record(cluster, parent, happening);
   // What is said comes last: who has waited for a rollout finds it in the history.

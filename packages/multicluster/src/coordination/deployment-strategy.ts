@@ -2,6 +2,7 @@
 import { asDeployment, deployments, replicasOf } from "./deployment.ts";
 import { foldStatus } from "./fold-status.ts";
 import { planMoves } from "./plan-moves.ts";
+import { deploymentHistory } from "./revisions.ts";
 import type { Strategy } from "./strategy.ts";
 import { conditionsOf, isObserved, statusCount } from "./workload.ts";
 
@@ -10,7 +11,7 @@ export const deploymentStrategy: Strategy = {
   sharing: "divide",
   wholes: deployments,
   parts: deployments,
-  keepsHistory: true,
+  history: deploymentHistory,
   accept: asDeployment,
   acceptPart: asDeployment,
   asked: replicasOf,

@@ -49,7 +49,7 @@ const whole: Workload = {
   },
   spec: { replicas: 1, template: { spec: { terminationGracePeriodSeconds: 5 } } },
 };
-const stoppedAtMs = startMs + leaseMs + fenceMarginMs + 5000;
+const stoppedAtMs = startMs + leaseMs + fenceMarginMs(leaseMs) + 5000;
 
 function part(cluster: string, replicas: number, running = replicas): Workload {
   const share = { replicas };

@@ -14,7 +14,11 @@ import { syncTargets } from "../api/index.ts";
 import { type Target, targetOf } from "./standing.ts";
 import type { Workload } from "./workload.ts";
 
-export const fenceMarginMs = 15_000;
+/** For the agent's look once a second and its requests, and for clocks that run up to a tenth apart. */
+export function fenceMarginMs(leaseMs: number): number {
+  return 9000 + leaseMs / 10;
+}
+
 /** What Kubernetes gives a Pod to end, if it does not say. */
 const terminationSecondsDefault = 30;
 
@@ -22,7 +26,7 @@ const terminationSecondsDefault = 30;
 export function fencedAtMs(target: Target | undefined, whole: Workload): number | undefined {
   const { durationMs, silentSinceMs } = target?.lease ?? {};
   if (durationMs === undefined || silentSinceMs === undefined) return undefined;
-  return silentSinceMs + durationMs + fenceMarginMs + terminationMs(whole);
+  return silentSinceMs + durationMs + fenceMarginMs(durationMs) + terminationMs(whole);
 }
 
 function terminationMs({ spec }: Workload): number {

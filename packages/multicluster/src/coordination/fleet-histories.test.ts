@@ -28,6 +28,7 @@ const telling: readonly (readonly [seed: number, found: string])[] = [
   [1572, "a single one with no surge, that could never leave"],
   [2093, "a ClusterDaemonSet with nowhere to go, and a drain on a budget"],
   [962, "a CronJob with nowhere to go, and a drain on a budget"],
+  [5420, "a StatefulSet with nowhere to go, and a drain on a budget"],
 ];
 
 describe("a fleet with workloads of every kind, in many histories", () => {

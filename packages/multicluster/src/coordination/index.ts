@@ -46,7 +46,7 @@ export {
   placementHistoryAnnotation,
   readPlacementHistory,
 } from "./placement-history.ts";
-export { type Patience, type Target, targetOf } from "./standing.ts";
+export { earliest, judge, type Patience, type Target, targetOf } from "./standing.ts";
 export type { PartShare, Sharing, Strategy } from "./strategy.ts";
 export { obstacle } from "./verdict.ts";
 export { metadataAndTargets, metadataClusters } from "./watched-clusters.ts";

@@ -1,30 +1,36 @@
 /**
- * Keeps the history of a whole where the logical cluster serves ReplicaSets. Where it does not, there is none, and nothing else changes:
- * `kubectl rollout undo` then says that ReplicaSets cannot be found.
+ * Keeps the history of a whole where the logical cluster serves what it is kept in, ReplicaSets or ControllerRevisions. Where it does not, there is none, and nothing
+ * else changes: `kubectl rollout undo` then says what it cannot find.
  */
 import { isStatusError, type StatusReason } from "@kcp-ts/machinery/status";
-import type { Client, Happening, ResourceClient } from "@kcp-ts/sdk";
+import type { Client, Happening, KubernetesObject, ResourceClient } from "@kcp-ts/sdk";
 import { ownedByLabel } from "../api/index.ts";
-import { type Deployment, deployments } from "./deployment.ts";
+import { deployments } from "./deployment.ts";
 import { ownerLabelValue } from "./part.ts";
 import {
+  deploymentHistory,
+  type HistoryForm,
   type HistoryPlan,
   planHistory,
-  type Revision,
   revisionAnnotation,
-  revisions,
 } from "./revisions.ts";
+import type { Workload } from "./workload.ts";
 
-/** Undefined where ReplicaSets are not served. `client` is of the logical cluster. */
+/** Of whatever kind they are: who reads them writes them back. */
+type AnyForm = HistoryForm<KubernetesObject>;
+
+/** Undefined where what it is kept in is not served. `client` is of the logical cluster. */
 export async function readHistory(
   client: Client,
   { namespace, name }: { readonly namespace?: string | undefined; readonly name: string },
+  form: AnyForm,
   signal: AbortSignal,
-): Promise<readonly Revision[] | undefined> {
+): Promise<readonly KubernetesObject[] | undefined> {
   const labelSelector = `${ownedByLabel}=${ownerLabelValue(name)}`;
+  const resource = client.resource(form.resource);
   try {
     const at = namespace === undefined ? {} : { namespace };
-    return (await client.resource(revisions).list({ ...at, labelSelector, signal })).items;
+    return (await resource.list({ ...at, labelSelector, signal })).items;
   } catch (error) {
     if (isStatusError(error, "NotFound")) return undefined;
     throw error;
@@ -33,20 +39,21 @@ export async function readHistory(
 
 export interface KeptHistory {
   /** The whole with its newest resourceVersion. */
-  readonly parent: Deployment;
+  readonly parent: Workload;
   readonly happenings: readonly Happening[];
 }
 
 export async function keepHistory(
   client: Client,
-  parent: Deployment,
-  found: readonly Revision[] | undefined,
+  parent: Workload,
+  found: readonly KubernetesObject[] | undefined,
+  form: AnyForm,
   signal: AbortSignal,
 ): Promise<KeptHistory> {
-  const plan = found === undefined ? undefined : planHistory(parent, found);
+  const plan = found === undefined ? undefined : planHistory(parent, found, form);
   if (plan === undefined) return { parent, happenings: [] };
   try {
-    await writeRevisions(client.resource(revisions), parent, plan, signal);
+    await writeRevisions(client.resource(form.resource), parent, plan, signal);
   } catch (error) {
     const reason = refusals.find((one) => isStatusError(error, one));
     if (reason === undefined) throw error;
@@ -54,6 +61,7 @@ export async function keepHistory(
     const message = `revision ${plan.number} is not recorded, and cannot be undone to: ${(error as Error).message}`;
     return { parent, happenings: [{ type: "Warning", reason: "RevisionNotRecorded", message }] };
   }
+  if (form !== deploymentHistory) return { parent, happenings: [] };
   return { parent: await numbered(client, parent, plan.number, signal), happenings: [] };
 }
 
@@ -68,9 +76,9 @@ const refusals: readonly StatusReason[] = [
 
 /** The newest first: whoever reads meanwhile finds too many, not too few. */
 async function writeRevisions(
-  resource: ResourceClient<Revision>,
-  { metadata: { namespace } }: Deployment,
-  { creation, update, removals }: HistoryPlan,
+  resource: ResourceClient<KubernetesObject>,
+  { metadata: { namespace } }: Workload,
+  { creation, update, removals }: HistoryPlan<KubernetesObject>,
   signal: AbortSignal,
 ): Promise<void> {
   if (creation !== undefined) await resource.create(creation, { signal });
@@ -85,12 +93,13 @@ async function writeRevisions(
   }
 }
 
+/** The number is told on Deployments; sets have no place for it. */
 async function numbered(
   client: Client,
-  parent: Deployment,
+  parent: Workload,
   number: number,
   signal: AbortSignal,
-): Promise<Deployment> {
+): Promise<Workload> {
   const { namespace, name, resourceVersion = "", annotations } = parent.metadata;
   const text = String(number);
   if (annotations?.[revisionAnnotation] === text) return parent;

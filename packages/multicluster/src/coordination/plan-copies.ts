@@ -2,12 +2,20 @@
  * One copy in every cluster that takes part. There is nothing to move: what a cluster runs is for itself.
  *
  * Invariants:
- * 1. A cluster that is to be emptied keeps its copy while no other cluster takes one: the last copy is not removed.
+ * 1. A cluster that is to be emptied keeps its copy while no other cluster has one that is available: the last copy is not removed. One that is not available itself is not missed,
+ *    unless there is nowhere to go.
  * 2. The copy in a lost cluster is left alone.
  * 3. With volumes that are to be taken over, the copy that has them stays until the other one may run: a refusal stops nothing.
  */
 import { receivers } from "./goal.ts";
-import { isLeftAlone, isToBeEmptied, type Member, type Takeover } from "./members.ts";
+import {
+  availableAtLeast,
+  availableAtMost,
+  isLeftAlone,
+  isToBeEmptied,
+  type Member,
+  type Takeover,
+} from "./members.ts";
 import { type Plan, unrecorded } from "./plan-moves.ts";
 
 export interface CopiesInput {
@@ -25,17 +33,27 @@ export function planCopies({ members, takeover }: CopiesInput): Plan {
   }
   const heir = members.find(({ name }) => name === takeover?.to);
   const isTaken = heir?.part?.isOpened === true && !heir.part.isGoing;
+  const isReplaced = members.some((one) => goal.has(one.name) && availableAtLeast(one) > 0);
   const next = new Map<string, number | "remove">();
+  let surplus = 0;
   for (const member of members) {
     const { name, part } = member;
     if (part?.isGoing === true || part?.isPinned === true) continue;
-    const isAwaited = name === takeover?.from && !isTaken;
+    // Who has the volumes stops it before it runs elsewhere.
+    const isLast = isReplaced || name === takeover?.from ? false : mayBeLast(member);
+    const isAwaited = (name === takeover?.from && !isTaken) || isLast;
     const isKept = isLeftAlone(member) || goal.size === 0 || isAwaited;
+    if (isLast && !goal.has(name)) surplus++;
     if (goal.has(name) || (part !== undefined && isKept)) {
       next.set(name, 1);
     } else if (part !== undefined) {
       next.set(name, "remove");
     }
   }
-  return { next, goal, unplaced: goal.size === 0 ? 1 : 0, surplus: 0, ...unrecorded };
+  return { next, goal, unplaced: goal.size === 0 ? 1 : 0, ...unrecorded, surplus };
+}
+
+/** What a cluster that is to be emptied may have available. One that is lost, or not registered, is relied on by nobody. */
+function mayBeLast(member: Member): boolean {
+  return member.standing === "leaving" && availableAtMost(member) > 0;
 }

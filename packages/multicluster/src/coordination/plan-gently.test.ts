@@ -83,22 +83,27 @@ describe("plans without a budget of replicas", () => {
 
   const part = { replicas: 1, available: 1, running: 1, start: 0, isObserved: true };
   const still = { isStuck: false, isGoing: false, isPinned: false };
-  const leaving = (isHeld: boolean): readonly Member[] => [
+  /** Of what is everywhere, the other cluster has an available copy: the last one would stay for that alone. */
+  const leaving = (kind: string, isHeld: boolean): readonly Member[] => [
     { name: "a", standing: "leaving", part: { ...part, ...still, isHeld } },
-    { name: "b", standing: "accepting" },
+    {
+      name: "b",
+      standing: "accepting",
+      ...(kind === "duplicate" ? { part: { ...part, ...still } } : {}),
+    },
   ];
   const input = { replicas: 1, scaledDownBy: 0 };
 
   for (const kind of ["ordinal", "duplicate", "schedule"]) {
     const planIt = planners[kind] ?? assert.fail();
     it(`${kind}: what is held stays, and goes when nobody holds it; what is paused stays`, () => {
-      const held = planIt({ ...input, members: leaving(true) });
+      const held = planIt({ ...input, members: leaving(kind, true) });
       assert.deepEqual([held.next.get("a"), held.states.get("a")], [1, "shifting"]);
-      const free = planIt({ ...input, members: leaving(false) });
+      const free = planIt({ ...input, members: leaving(kind, false) });
       assert.notEqual(free.next.get("a"), 1);
       assert.equal(free.states.get("a"), "draining");
       const budget = { ...unlimited, isPaused: true };
-      const paused = planIt({ ...input, members: leaving(false), budget });
+      const paused = planIt({ ...input, members: leaving(kind, false), budget });
       assert.deepEqual([paused.next.get("a"), paused.states.get("a")], [1, "ready"]);
     });
   }

@@ -143,6 +143,17 @@ describe("ranges of ordinals", () => {
     assert.equal(plan(places, { replicas: 3 }).next.get("east"), 2);
   });
 
+  it("do not leave while another one is missing, though there are some that are no longer asked for", () => {
+    const places = settled({ east: [0, 1], north: [1, 1], south: [2, 1], west: [3, 2] });
+    const [east, north] = places as [Place, Place];
+    north.available = 0;
+    east.standing = "leaving";
+    places.push(new Place("free"));
+    assert.equal(plan(places, { replicas: 3 }).next.get("east"), 1);
+    north.available = 1;
+    assert.equal(plan(places, { replicas: 3 }).next.get("east"), 0);
+  });
+
   it("are given on while a cluster is lost that had none: its part is not removed", () => {
     const places = settled({ east: [0, 2], north: [2, 0] });
     const [, north] = places as [Place, Place];
@@ -171,6 +182,22 @@ describe("ranges of ordinals", () => {
     assert.deepEqual(all, [0, 1, 2, 3]);
   });
 
+  it("come to no cluster that has no room for them, and leave for none", () => {
+    const places = settled({ east: [0, 2], north: [2, 1], west: [3, 0] });
+    const [east, north, west] = places as [Place, Place, Place];
+    north.room = 1;
+    west.room = 1;
+    const grown = plan(places, { replicas: 6 });
+    assert.deepEqual(Object.fromEntries(grown.next), { east: 2, north: 1, west: 1 });
+    // What is there stays, though there is no longer room for it.
+    north.room = 0;
+    west.room = 0;
+    east.standing = "leaving";
+    const { next, unplaced } = plan(places, { replicas: 3 });
+    assert.deepEqual(Object.fromEntries(next), { east: 2, north: 1, west: 0 });
+    assert.equal(unplaced, 2);
+  });
+
   it("that are next to none say so", () => {
     const places = settled({ a: [0, 1], b: [1, 1] });
     const [, last] = places as [Place, Place];
@@ -180,12 +207,14 @@ describe("ranges of ordinals", () => {
     assert.match(obstacle ?? "", /2-3 is next to none/);
   });
 
-  it("stay in the last cluster when there is nowhere to go", () => {
+  it("stay in the last cluster when there is nowhere to go, and have no place", () => {
     const place = new Place("east");
     carryOut([place], { replicas: 3 });
     place.heard = place.told;
     for (const ordinal of [0, 1, 2]) place.running.add(ordinal);
     place.standing = "leaving";
-    assert.deepEqual([...plan([place], { replicas: 3 }).next], [["east", 3]]);
+    const { next, unplaced } = plan([place], { replicas: 3 });
+    assert.deepEqual([...next], [["east", 3]]);
+    assert.equal(unplaced, 3);
   });
 });

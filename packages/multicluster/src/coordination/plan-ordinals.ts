@@ -8,10 +8,11 @@
  *    budget spares are not; a cluster that joins gets numbers when there are new ones.
  * 3. A lost cluster keeps its numbers: nobody can say that they do not run. They are free when its SyncTarget is deleted, or when its agent has
  *    surely stopped them and its part says none.
- * 4. While there is nowhere to go, nothing is taken away.
+ * 4. While there is nowhere to go, nothing is taken away, and what should leave counts as unplaced: who waits for it has to know that it does not move.
  * 5. A cluster has one range. Where a number has to leave and nobody can have it, because all have numbers that it is not next to, one of them gives its own to
  *    its neighbours first, if it has such.
- * 6. A number with claims is taken away only when these may go where it is to go, and given only where they are: they are asked for before.
+ * 6. A cluster gets no more numbers than it has room for. What it has it keeps.
+ * 7. A number with claims is taken away only when these may go where it is to go, and given only where they are: they are asked for before.
  */
 import { distribute } from "./distribute.ts";
 import { receivers } from "./goal.ts";
@@ -59,7 +60,7 @@ export interface Range {
 export function planOrdinals(input: OrdinalInput): OrdinalPlan {
   const { replicas, members, first, volumes } = input;
   const all: Range = { start: first, end: first + replicas };
-  const accepting = receivers(members);
+  const accepting = new Set([...receivers(members)].filter(hasRoom));
   const kept = keptRanges(members, all, accepting.size > 0);
   const vacated = vacatedFor(members, accepting, kept);
   const open = new Set([...accepting].filter((member) => member !== vacated));
@@ -72,7 +73,10 @@ export function planOrdinals(input: OrdinalInput): OrdinalPlan {
   for (const [name, range] of given) next.set(name, range);
   if (isSettled && volumes !== undefined) giveBack(free, next, members, volumes);
   if (isSettled && wanted.size === 0) {
-    const taken = takeOne(dispensable(leavingOnes(members, open, next, vacated), input), volumes);
+    const taken = takeOne(
+      dispensable(leavingOnes(members, open, next, vacated), input, kept),
+      volumes,
+    );
     for (const { from, rest } of taken.now) next.set(from, rest);
     for (const { to, ordinal } of taken.asked) {
       const one = { start: ordinal, end: ordinal + 1 };
@@ -81,7 +85,8 @@ export function planOrdinals(input: OrdinalInput): OrdinalPlan {
     }
   }
   const isStuck = isSettled && wanted.size === 0;
-  const plan = planOf(members, next, isStuck ? free : []);
+  const stranded = accepting.size === 0 ? leavingRanges(members, next) : [];
+  const plan = planOf(members, next, isStuck ? [...free, ...stranded] : []);
   const misfits = isStuck && open.size > 0 ? misfitsOf(members, open, next, free) : [];
   const waiting = [...asks].reduce(
     (sum, [name, range]) => sum + sizeOf(range) - sizeOf(next.get(name) ?? empty),
@@ -185,8 +190,15 @@ function hasOnlyItsOwn(member: Member): boolean {
 function dispensable(
   leaving: readonly Leaving[],
   { replicas, members, unavailable = 1 }: OrdinalInput,
+  kept: ReadonlyMap<string, Range>,
 ): readonly Leaving[] {
-  const missing = replicas - sumOf(members, availableAtLeast);
+  // Of what a cluster has and is no longer asked for, all may be among the available.
+  const surely = (member: Member) => {
+    const { name, part } = member;
+    const superfluous = (part?.replicas ?? 0) - sizeOf(kept.get(name) ?? empty);
+    return Math.max(0, availableAtLeast(member) - Math.max(0, superfluous));
+  };
+  const missing = replicas - sumOf(members, surely);
   if (missing < Math.max(1, unavailable)) return leaving;
   return leaving.filter(({ from }) => members.some((one) => one.name === from && isIdle(one)));
 }
@@ -206,6 +218,11 @@ function freeIn(all: Range, kept: ReadonlyMap<string, Range>): readonly Range[] 
   }
   if (at < all.end) free.push({ start: at, end: all.end });
   return free;
+}
+
+/** Who has no room for another one takes no more. */
+function hasRoom({ room = Number.POSITIVE_INFINITY, part }: Member): boolean {
+  return room > (part?.replicas ?? 0);
 }
 
 interface Givers {
@@ -247,21 +264,22 @@ function give(free: readonly Range[], givers: Givers): ReadonlyMap<string, Range
     const inOrder = [...receiving].sort((a, b) => order(a.name) - order(b.name));
     const lacks = inOrder.map(({ name }) => Math.max(0, (wanted.get(name) ?? 0) - sizeNow(name)));
     let owed = sizeOf(gap) - lacks.reduce((sum, lack) => sum + lack, 0);
-    for (const [index, { name }] of inOrder.entries()) {
-      // What nobody is owed goes to the first; what is owed beyond the gap is not given.
-      const more = Math.max(0, (lacks[index] ?? 0) + Math.max(0, owed));
-      owed = Math.min(0, owed);
+    for (const [index, { name, room = Number.POSITIVE_INFINITY }] of inOrder.entries()) {
+      const most = Math.max(0, room - sizeNow(name));
+      const lack = lacks[index] ?? 0;
+      // What nobody is owed goes to the first that has room; what is owed beyond the gap is not given.
+      const more = Math.min(most, lack + Math.max(0, owed));
+      owed -= Math.max(0, more - lack);
       const end = Math.min(gap.end, start + more);
       if (end === start) continue;
       const range = given.get(name) ?? kept.get(name) ?? empty;
-      // The last one in line has what comes after the gap: it must get all up to there.
+      // The last one in line has what comes after the gap: it must get all up to there, or as much of it as it has room for.
       const isAfter = sizeOf(range) > 0 && range.start === gap.end;
-      const upTo = isAfter ? gap.end : end;
-      given.set(
-        name,
-        sizeOf(range) === 0 ? { start, end: upTo } : joined(range, { start, end: upTo }),
-      );
-      start = upTo;
+      const piece = isAfter
+        ? { start: Math.max(start, gap.end - most), end: gap.end }
+        : { start, end };
+      given.set(name, sizeOf(range) === 0 ? piece : joined(range, piece));
+      start = piece.end;
     }
   }
   return given;
@@ -367,12 +385,18 @@ function misfitsOf(
   next: ReadonlyMap<string, Range>,
   free: readonly Range[],
 ): readonly Range[] {
-  const leaving = members.filter(hasToLeave).flatMap(({ name }) => next.get(name) ?? []);
   const others = [...open].map(({ name }) => ({ name, range: next.get(name) ?? empty }));
-  return [...free, ...leaving].filter((range) => {
+  return [...free, ...leavingRanges(members, next)].filter((range) => {
     const { below, above } = neighbours(range, others);
     return sizeOf(range) > 0 && below === undefined && above === undefined;
   });
+}
+
+function leavingRanges(
+  members: readonly Member[],
+  next: ReadonlyMap<string, Range>,
+): readonly Range[] {
+  return members.filter(hasToLeave).flatMap(({ name }) => next.get(name) ?? []);
 }
 
 function misfitText(misfits: readonly Range[]): string {

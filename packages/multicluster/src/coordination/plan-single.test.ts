@@ -128,7 +128,18 @@ describe("what is in every cluster", () => {
     );
   });
 
-  it("keeps its last copy", () => {
+  it("keeps its last copy, also until another one is available", () => {
     assert.deepEqual(copies(member("east", "leaving", {})), { east: 1 });
+    const leaving = member("east", "leaving", { available: 1 });
+    assert.deepEqual(copies(leaving, member("west", "accepting")), { east: 1, west: 1 });
+    const starting = member("west", "accepting", {});
+    assert.deepEqual(copies(leaving, starting), { east: 1, west: 1 });
+    assert.equal(planCopies({ members: [leaving, starting] }).surplus, 1);
+    // Nor does one count that is to be emptied as well, or whose report is of an older spec.
+    const other = member("north", "leaving", { available: 1 });
+    const older = member("west", "accepting", { available: 1, isObserved: false });
+    assert.deepEqual(copies(leaving, other, older), { east: 1, north: 1, west: 1 });
+    const ready = member("west", "accepting", { available: 1 });
+    assert.deepEqual(copies(leaving, ready), { east: "remove", west: 1 });
   });
 });

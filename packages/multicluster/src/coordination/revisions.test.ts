@@ -6,6 +6,7 @@ import { clusterLabel, ownedByLabel } from "../api/index.ts";
 import type { Deployment } from "./deployment.ts";
 import { weightsAnnotation } from "./placement.ts";
 import {
+  deploymentHistory,
   type HistoryPlan,
   historyLimitDefault,
   numberOf,
@@ -44,7 +45,7 @@ class Sets {
   all: Revision[] = [];
 
   look(parent: Deployment): HistoryPlan | undefined {
-    const plan = planHistory(parent, this.all);
+    const plan = planHistory(parent, this.all, deploymentHistory);
     const { creation, update, removals = [] } = plan ?? {};
     if (update !== undefined)
       this.all = this.all.map((one) => (one.metadata.name === update.metadata.name ? update : one));
@@ -85,7 +86,7 @@ describe("the history of a whole", () => {
       [weightsAnnotation]: "us-east1=3",
       "kubectl.kubernetes.io/last-applied-configuration": "{}",
     };
-    const made = planHistory(whole("web:1", { annotations }), [])?.creation;
+    const made = planHistory(whole("web:1", { annotations }), [], deploymentHistory)?.creation;
     const labels = made?.metadata.labels ?? {};
     const hash = labels["pod-template-hash"] ?? "";
     assert.match(hash, /^[0-9a-f]{10}$/);
@@ -108,7 +109,11 @@ describe("the history of a whole", () => {
 
   it("is never assigned to a cluster, whatever the labels of the Pods say", () => {
     const template = { metadata: { labels: { app: "web", [clusterLabel]: "us-east1" } }, spec: {} };
-    const made = planHistory(whole("web:1", { spec: { template } }), [])?.creation;
+    const made = planHistory(
+      whole("web:1", { spec: { template } }),
+      [],
+      deploymentHistory,
+    )?.creation;
     assert.equal(made?.metadata.labels?.[clusterLabel], undefined);
   });
 
@@ -174,13 +179,23 @@ describe("the history of a whole", () => {
       ...own,
       metadata: { ...own.metadata, name: "x", ownerReferences },
     } as Revision;
-    const plan = planHistory(whole("web:2", { spec: { revisionHistoryLimit: 0 } }), [own, foreign]);
+    const plan = planHistory(
+      whole("web:2", { spec: { revisionHistoryLimit: 0 } }),
+      [own, foreign],
+      deploymentHistory,
+    );
     assert.deepEqual(plan?.removals, [own]);
   });
 
   it("waits while the whole is paused, and for a template", () => {
-    assert.equal(planHistory(whole("web:1", { spec: { paused: true } }), []), undefined);
-    assert.equal(planHistory(whole("web:1", { spec: { template: "none" } }), []), undefined);
+    assert.equal(
+      planHistory(whole("web:1", { spec: { paused: true } }), [], deploymentHistory),
+      undefined,
+    );
+    assert.equal(
+      planHistory(whole("web:1", { spec: { template: "none" } }), [], deploymentHistory),
+      undefined,
+    );
     const sets = new Sets();
     sets.look(whole("web:1"));
     assert.equal(sets.look(whole("web:1", { spec: { paused: true } }))?.number, 1);

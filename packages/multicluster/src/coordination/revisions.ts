@@ -10,12 +10,14 @@ import {
   defineResource,
   type KubernetesObject,
   type ObjectInput,
+  type Resource,
   type StringMap,
   stringMember,
 } from "@kcp-ts/sdk";
 import { ownedByLabel } from "../api/index.ts";
-import { type Deployment, deployments } from "./deployment.ts";
+import { deployments } from "./deployment.ts";
 import { ownerLabelValue, ownerReference, plain, shortened } from "./part.ts";
+import type { Workload } from "./workload.ts";
 
 export interface Revision extends KubernetesObject {
   readonly spec: JsonObject;
@@ -47,19 +49,33 @@ const ownAnnotations: ReadonlySet<string> = new Set([
   "kcp.io/cluster",
 ]);
 
-export interface HistoryPlan {
-  readonly creation?: ObjectInput<Revision>;
-  readonly update?: Revision;
-  readonly removals: readonly Revision[];
+/** What the history of a kind is kept in. */
+export interface HistoryForm<Kept extends KubernetesObject> {
+  readonly resource: Resource<Kept>;
+  /** 0 for what has none. */
+  numberOf(kept: Kept): number;
+  make(
+    parent: Workload,
+    template: JsonObject,
+    about: { readonly hash: string; readonly name: string; readonly number: number },
+  ): ObjectInput<Kept>;
+  renumbered(kept: Kept, parent: Workload, number: number): Kept;
+}
+
+export interface HistoryPlan<Kept extends KubernetesObject = Revision> {
+  readonly creation?: ObjectInput<Kept>;
+  readonly update?: Kept;
+  readonly removals: readonly Kept[];
   /** The number of what the whole says now. */
   readonly number: number;
 }
 
 /** Undefined when there is nothing to be recorded: no template, or a paused whole, whose new template nobody runs yet. */
-export function planHistory(
-  parent: Deployment,
-  found: readonly Revision[],
-): HistoryPlan | undefined {
+export function planHistory<Kept extends KubernetesObject>(
+  parent: Workload,
+  found: readonly Kept[],
+  form: HistoryForm<Kept>,
+): HistoryPlan<Kept> | undefined {
   const { template, paused } = parent.spec as { template?: JsonValue; paused?: JsonValue };
   if (!isJsonObject(template)) return undefined;
   const known = found.filter(
@@ -74,18 +90,30 @@ export function planHistory(
   const current = known.find(({ metadata }) => metadata.name === name);
   if (current === undefined && paused === true) return undefined;
   const old = known.filter((one) => one !== current);
-  const newest = Math.max(0, ...old.map(numberOf));
-  const removals = forgotten(old, limitOf(parent));
+  const newest = Math.max(0, ...old.map((one) => form.numberOf(one)));
+  const removals = forgotten(old, limitOf(parent), form);
   if (current === undefined) {
     const number = newest + 1;
-    return { creation: newRevision(parent, template, { hash, name, number }), removals, number };
+    return { creation: form.make(parent, template, { hash, name, number }), removals, number };
   }
-  const number = numberOf(current) > newest ? numberOf(current) : newest + 1;
-  const annotations = annotationsFor(parent, current, number);
-  if (jsonEqual(annotations, current.metadata.annotations ?? {})) return { removals, number };
-  const update = { ...current, metadata: { ...current.metadata, annotations } };
-  return { update, removals, number };
+  const before = form.numberOf(current);
+  const number = before > newest ? before : newest + 1;
+  const update = form.renumbered(current, parent, number);
+  const isSame =
+    before === number &&
+    jsonEqual(update.metadata.annotations ?? {}, current.metadata.annotations ?? {});
+  return isSame ? { removals, number } : { update, removals, number };
 }
+
+export const deploymentHistory: HistoryForm<Revision> = {
+  resource: revisions,
+  numberOf,
+  make: newRevision,
+  renumbered: (kept, parent, number) => ({
+    ...kept,
+    metadata: { ...kept.metadata, annotations: annotationsFor(parent, kept, number) },
+  }),
+};
 
 export function numberOf({ metadata }: KubernetesObject): number {
   const text = stringMember(metadata.annotations, revisionAnnotation) ?? "";
@@ -93,12 +121,16 @@ export function numberOf({ metadata }: KubernetesObject): number {
 }
 
 /** The oldest of those that are too many. */
-function forgotten(old: readonly Revision[], limit: number): readonly Revision[] {
-  const byAge = [...old].sort((a, b) => numberOf(a) - numberOf(b));
+function forgotten<Kept extends KubernetesObject>(
+  old: readonly Kept[],
+  limit: number,
+  form: HistoryForm<Kept>,
+): readonly Kept[] {
+  const byAge = [...old].sort((a, b) => form.numberOf(a) - form.numberOf(b));
   return byAge.slice(0, Math.max(0, byAge.length - limit));
 }
 
-function limitOf({ spec }: Deployment): number {
+function limitOf({ spec }: Workload): number {
   const { revisionHistoryLimit: limit } = spec as { revisionHistoryLimit?: JsonValue };
   return typeof limit === "number" && Number.isInteger(limit) && limit >= 0
     ? limit
@@ -106,14 +138,14 @@ function limitOf({ spec }: Deployment): number {
 }
 
 function newRevision(
-  parent: Deployment,
+  parent: Workload,
   template: JsonObject,
   { hash, name, number }: { readonly hash: string; readonly name: string; readonly number: number },
 ): ObjectInput<Revision> {
   const { namespace } = parent.metadata;
   const { selector } = parent.spec as { selector?: JsonValue };
   const { metadata: about } = template as { metadata?: JsonValue };
-  const labels = plain(isJsonObject(about) ? (about["labels"] as StringMap | undefined) : {});
+  const labels = templateLabels(template);
   const owner = { [ownedByLabel]: ownerLabelValue(parent.metadata.name) };
   return {
     metadata: {
@@ -131,6 +163,12 @@ function newRevision(
   };
 }
 
+/** Without those that mean something to us. */
+export function templateLabels({ metadata: about }: JsonObject): StringMap {
+  const isObject = about !== undefined && isJsonObject(about);
+  return plain(isObject ? (about["labels"] as StringMap | undefined) : {});
+}
+
 function withLabel(value: JsonValue | undefined, field: string, hash: string): JsonObject {
   const object = isJsonObject(value) ? value : {};
   const { [field]: labels } = object;
@@ -138,15 +176,13 @@ function withLabel(value: JsonValue | undefined, field: string, hash: string): J
 }
 
 function annotationsFor(
-  parent: Deployment,
+  parent: Workload,
   current: Revision | undefined,
   number: number,
 ): Record<string, string> {
   const before = Object.entries(current?.metadata.annotations ?? {});
   const annotations = Object.fromEntries([
-    ...Object.entries(parent.metadata.annotations ?? {}).filter(
-      ([key]) => !ownAnnotations.has(key),
-    ),
+    ...Object.entries(annotationsOf(parent)),
     ...before.filter(([key]) => ownAnnotations.has(key)),
   ]) as Record<string, string>;
   const former = current === undefined ? 0 : numberOf(current);
@@ -158,10 +194,16 @@ function annotationsFor(
   return { ...annotations, [revisionAnnotation]: String(number) };
 }
 
+/** Of the whole, what its revisions say as well. */
+export function annotationsOf({ metadata }: Workload): Record<string, string> {
+  const own = Object.entries(metadata.annotations ?? {});
+  return Object.fromEntries(own.filter(([key]) => !ownAnnotations.has(key)));
+}
+
 /** Undone to and fro for years, it still fits an annotation. */
 const formerShownMax = 100;
 
-function revisionName({ metadata: { name } }: Deployment, hash: string): string {
+function revisionName({ metadata: { name } }: Workload, hash: string): string {
   return shortened(`${name}-${hash}`, 253);
 }
 
@@ -169,7 +211,7 @@ function revisionName({ metadata: { name } }: Deployment, hash: string): string 
  * Of what the template says, in whatever order, and with or without fields that say nothing: what kubectl puts back has been through its own types, which
  * add some of these and leave others out. Another whole of the same name has other hashes.
  */
-function templateHash({ metadata: { uid = "" } }: Deployment, template: JsonObject): string {
+function templateHash({ metadata: { uid = "" } }: Workload, template: JsonObject): string {
   const text = uid + JSON.stringify(said(template));
   return createHash("sha256").update(text).digest("hex").slice(0, 10);
 }

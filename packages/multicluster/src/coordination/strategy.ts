@@ -14,6 +14,7 @@ import type { Client, KubernetesObject, Resource } from "@kcp-ts/sdk";
 import type { DecideInput, Decision } from "./decide.ts";
 import type { FoldInput } from "./fold-parts.ts";
 import type { Plan, PlanInput } from "./plan-moves.ts";
+import type { HistoryForm } from "./revisions.ts";
 import type { Workload } from "./workload.ts";
 
 export type Sharing = "divide" | "duplicate" | "single" | "ordinal";
@@ -43,8 +44,8 @@ export interface Strategy {
   readonly inCluster?: (cluster: string) => Strategy | undefined;
   /** Told when what counts in a logical cluster has changed. */
   readonly onChange?: (listener: (cluster: string) => void) => void;
-  /** Whether former templates are kept for `kubectl rollout undo`. */
-  readonly keepsHistory?: boolean;
+  /** In what former templates are kept for `kubectl rollout undo`; they are not if left out. */
+  readonly history?: HistoryForm<KubernetesObject>;
 }
 
 export interface PartShare {

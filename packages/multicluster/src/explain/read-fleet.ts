@@ -24,7 +24,12 @@ import {
   strategiesDefault,
 } from "../coordination/index.ts";
 import { namespaces } from "../scheduling/index.ts";
-import { persistentVolumeClaims, persistentVolumes } from "../volumes/index.ts";
+import {
+  persistentVolumeClaims,
+  persistentVolumes,
+  storageClasses,
+  volumeSnapshotClasses,
+} from "../volumes/index.ts";
 import type { Fleet, FleetWorkload } from "./fleet.ts";
 
 export interface ReadFleetOptions {
@@ -53,10 +58,16 @@ export async function readFleet(options: ReadFleetOptions): Promise<Fleet> {
     all(placements),
     all(namespaces),
   ]);
-  const [claims, volumes] = await Promise.all([
+  const [claims, volumes, ofStorage, ofSnapshots] = await Promise.all([
     all(persistentVolumeClaims),
     unlessForbidden(all(persistentVolumes)),
+    unlessForbidden(all(storageClasses)),
+    unlessForbidden(all(volumeSnapshotClasses)),
   ]);
+  const classes =
+    ofStorage === undefined || ofSnapshots === undefined
+      ? {}
+      : { storageClasses: ofStorage, snapshotClasses: ofSnapshots };
   const known = await Promise.all(strategies.map((strategy) => workloadsOf(strategy, all)));
   const cluster = [...targets, ...namespaceList].map(clusterOf).find((one) => one !== undefined);
   return {
@@ -69,18 +80,18 @@ export async function readFleet(options: ReadFleetOptions): Promise<Fleet> {
       namespaceList.map(({ metadata }) => [metadata.name, metadata.labels ?? {}]),
     ),
     workloads: known.flat(),
-    storage: { claims, volumes },
+    storage: { claims, volumes: volumes ?? [], ...classes },
   };
 }
 
-/** Volumes are of no namespace: who owns an application may often not see them. */
+/** Volumes and classes are of no namespace: who owns an application may often not see them. */
 async function unlessForbidden<Object>(
   reading: Promise<readonly Object[]>,
-): Promise<readonly Object[]> {
+): Promise<readonly Object[] | undefined> {
   try {
     return await reading;
   } catch (error) {
-    if (isStatusError(error, "Forbidden")) return [];
+    if (isStatusError(error, "Forbidden")) return undefined;
     throw error;
   }
 }

@@ -1,9 +1,16 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { FakeClock } from "@kcp-ts/testkit";
-import type { SeverityCondition } from "../api/index.ts";
-import { Heartbeats, heartbeatLateMs, heartbeatLostMs, skewMaxMs } from "./heartbeats.ts";
+import {
+  leaseMsMax,
+  leaseMsMin,
+  type SeverityCondition,
+  type SyncTargetStatus,
+} from "../api/index.ts";
+import { Heartbeats, heartbeatLateMs, lostTimesLate, skewMaxMs } from "./heartbeats.ts";
 import { targetStatus } from "./target-status.ts";
+
+const heartbeatLostMs = heartbeatLateMs * lostTimesLate;
 
 const target = {
   apiVersion: "workload.kcp.io/v1alpha1",
@@ -13,13 +20,14 @@ const target = {
 } as const;
 
 /** An agent whose clock is off by so much, and what is said of it. */
-function listening(agentAheadMs = 0) {
+function listening(agentAheadMs = 0, leaseDurationSeconds?: number) {
   const clock = new FakeClock();
   const heartbeats = new Heartbeats(clock);
   const writtenAt = () => new Date(clock.now() + agentAheadMs).toISOString();
   let last = writtenAt();
   const look = () => {
-    const heartbeat = heartbeats.observe("east", last);
+    const promise = leaseDurationSeconds === undefined ? {} : { leaseDurationSeconds };
+    const heartbeat = heartbeats.observe("east", { lastHeartbeatTime: last, ...promise });
     const observation = { kind: "agent", heartbeat } as const;
     const { conditions = [] } = targetStatus(target, observation, clock.now());
     const said = conditions.find(({ type }) => type === "HeartbeatHealthy");
@@ -51,13 +59,35 @@ describe("an agent's heartbeat", () => {
     assert.equal(beat().status, "True");
   });
 
+  it("is late when the lease is over that the agent has written, within bounds", async () => {
+    for (const [seconds, lateMs] of [
+      [6, 6000],
+      [1, leaseMsMin],
+      [1_000_000, leaseMsMax],
+    ] as const) {
+      const { clock, look, beat } = listening(0, seconds);
+      look();
+      await clock.advance(1);
+      beat();
+      await clock.advance(lateMs);
+      assert.equal(look().status, "True");
+      await clock.advance(1);
+      assert.equal(look().status, "Unknown");
+      await clock.advance(lateMs);
+      assert.equal(look().status, "False");
+    }
+  });
+
   it("tells since when it is not healthy, however bad it has become since", async () => {
     const clock = new FakeClock();
     const heartbeats = new Heartbeats(clock);
-    const last = new Date(clock.now()).toISOString();
+    const lastHeartbeatTime = new Date(clock.now()).toISOString();
     let conditions: readonly SeverityCondition[] = [];
     const sinceOf = (type: string) => {
-      const observation = { kind: "agent", heartbeat: heartbeats.observe("east", last) } as const;
+      const observation = {
+        kind: "agent",
+        heartbeat: heartbeats.observe("east", { lastHeartbeatTime }),
+      } as const;
       const known = { ...target, status: { conditions } };
       ({ conditions = [] } = targetStatus(known, observation, clock.now()));
       const found = conditions.find((one) => one.type === type);
@@ -111,6 +141,26 @@ describe("an agent's heartbeat", () => {
     assert.match(never?.message ?? "", /kubectl kcp workload sync east/);
   });
 
+  it("counts although a tunnel has broken off, if it came after that", () => {
+    const heartbeat = { last: "", silentMs: 0, lateMs: 1, skewMs: 0 };
+    const readyOf = (status: SyncTargetStatus) => {
+      const found = { ...target, status };
+      const { conditions = [] } = targetStatus(found, { kind: "agent", heartbeat }, 0);
+      const ready = conditions.find(({ type }) => type === "Ready");
+      const healthy = conditions.find(({ type }) => type === "HeartbeatHealthy");
+      // The lease is another matter: it is renewed by heartbeats.
+      assert.equal(healthy?.status, "True");
+      return `${ready?.status} ${ready?.reason}`;
+    };
+    const lastHeartbeatTime = "2026-01-01T12:00:20Z";
+    assert.equal(readyOf({ lastHeartbeatTime, tunnel: { id: "a" } }), "True ClusterReady");
+    const broken = { id: "a", brokenAfter: lastHeartbeatTime };
+    assert.equal(readyOf({ lastHeartbeatTime, tunnel: broken }), "Unknown AgentSilent");
+    assert.equal(readyOf({ tunnel: { id: "a", brokenAfter: "" } }), "Unknown AgentSilent");
+    const since = { lastHeartbeatTime: "2026-01-01T12:00:40Z", tunnel: broken };
+    assert.equal(readyOf(since), "True ClusterReady");
+  });
+
   it("that is missing is told apart from an installation that fails", () => {
     const agent = {
       state: "failed",
@@ -120,7 +170,7 @@ describe("an agent's heartbeat", () => {
     const { conditions = [] } = targetStatus(target, observation, 0);
     const ready = conditions.find(({ type }) => type === "Ready");
     assert.deepEqual([ready?.reason, ready?.message], ["ErrorInstallingSyncer", agent.message]);
-    const heartbeat = { last: "", silentMs: 0, skewMs: 0 };
+    const heartbeat = { last: "", silentMs: 0, lateMs: 1, skewMs: 0 };
     const healthy = targetStatus(target, { ...observation, heartbeat }, 0).conditions ?? [];
     assert.equal(healthy.find(({ type }) => type === "Ready")?.status, "True");
   });

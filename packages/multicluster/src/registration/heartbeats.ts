@@ -3,11 +3,12 @@
  * sign of life; by how much it differs from ours says how far the clocks are apart.
  */
 import type { Clock } from "@kcp-ts/machinery/base";
+import { leaseMsMax, leaseMsMin, type SyncTargetStatus } from "../api/index.ts";
 
-/** Nobody was heard of for so long: it cannot be told how the agent does. Agents write three times as often. */
+/** Nobody was heard of for so long: it cannot be told how the agent does. Agents with a lease of their own say another time; all write three times as often. */
 export const heartbeatLateMs = 60_000;
-/** And for so long: it is gone. */
-export const heartbeatLostMs = 120_000;
+/** And for so many times as long: it is gone. */
+export const lostTimesLate = 2;
 /** Clocks that are further apart are spoken of: tokens and certificates are good for times. */
 export const skewMaxMs = 30_000;
 
@@ -15,8 +16,20 @@ export interface Heartbeat {
   /** As the agent wrote it. */
   readonly last: string;
   readonly silentMs: number;
+  /** So long it may be silent. */
+  readonly lateMs: number;
   /** How far the agent's clock is ahead of ours; undefined when it is not known. */
   readonly skewMs: number | undefined;
+}
+
+type Beating = Pick<SyncTargetStatus, "lastHeartbeatTime" | "leaseDurationSeconds">;
+
+/** Who promises to stop things so long after a heartbeat is not to be relied on for longer. */
+export function lateMsOf({
+  leaseDurationSeconds: seconds,
+}: Pick<SyncTargetStatus, "leaseDurationSeconds"> = {}): number {
+  if (seconds === undefined) return heartbeatLateMs;
+  return Math.min(Math.max(leaseMsMin, seconds * 1000), leaseMsMax);
 }
 
 interface Seen {
@@ -34,17 +47,19 @@ export class Heartbeats {
   }
 
   /** Undefined when there was none yet. */
-  observe(id: string, last: string | undefined): Heartbeat | undefined {
+  observe(id: string, { lastHeartbeatTime: last, ...status }: Beating): Heartbeat | undefined {
     if (last === undefined) return undefined;
+    const lateMs = lateMsOf(status);
     const nowMs = this.#clock.monotonic();
     const known = this.#seen.get(id);
-    if (known?.last === last) return { last, silentMs: nowMs - known.atMs, skewMs: known.skewMs };
+    if (known?.last === last)
+      return { last, lateMs, silentMs: nowMs - known.atMs, skewMs: known.skewMs };
     const aheadMs = Date.parse(last) - this.#clock.now();
     // The first that we see may be old: then its age is a guess, and never one that says that the agent is gone.
-    const silentMs = known === undefined ? Math.min(Math.max(0, -aheadMs), heartbeatLateMs + 1) : 0;
+    const silentMs = known === undefined ? Math.min(Math.max(0, -aheadMs), lateMs + 1) : 0;
     const skewMs = known === undefined ? undefined : aheadMs;
     this.#seen.set(id, { last, atMs: nowMs - silentMs, skewMs });
-    return { last, silentMs, skewMs };
+    return { last, lateMs, silentMs, skewMs };
   }
 
   forget(id: string): void {

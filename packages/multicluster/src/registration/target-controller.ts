@@ -36,7 +36,7 @@ import {
 import { AgentUpkeep } from "./agent-upkeep.ts";
 import { connectCluster } from "./connect-cluster.ts";
 import { diagnose } from "./diagnose.ts";
-import { Heartbeats, heartbeatLateMs } from "./heartbeats.ts";
+import { Heartbeats, lateMsOf } from "./heartbeats.ts";
 import { type OpenSealed, readKubeconfig } from "./kubeconfig-source.ts";
 import { heldOriginals, leftoverOf, originalsOf } from "./originals.ts";
 import { happenings } from "./status-events.ts";
@@ -154,7 +154,7 @@ export class TargetController {
     const { probeMs } = this.#settings;
     if (text === undefined) {
       await this.#close(formatKey(key));
-      if (mode !== "Push") return this.#observeAgent(key, target, heartbeatLateMs / 4);
+      if (mode !== "Push") return this.#observeAgent(key, target, probeMs);
       const message =
         "there is no kubeconfig: set spec.kubeconfig or spec.kubeconfigSecretRef, or let an agent connect with spec.mode Pull";
       return broken(problem("InvalidKubeConfig", message), probeMs);
@@ -176,13 +176,13 @@ export class TargetController {
   /** The way into the cluster, if there is one, is for the installation alone: how the agent does it says itself. */
   #observeAgent(key: ObjectKey, target: SyncTarget, waitMs: number, report?: LinkReport) {
     const id = formatKey(key);
-    const heartbeat = this.#heartbeats.observe(id, target.status?.lastHeartbeatTime);
+    const heartbeat = this.#heartbeats.observe(id, target.status ?? {});
     const { problem } = report ?? {};
     const failed = problem && ({ state: "failed", message: problem.message } as const);
     const agent = this.#agents.stateOf(id) ?? failed;
     const observation = { kind: "agent" as const, heartbeat, agent };
     const { inventoryMs } = this.#settings;
-    return { observation, waitMs: Math.min(waitMs, inventoryMs, heartbeatLateMs / 4) };
+    return { observation, waitMs: Math.min(waitMs, inventoryMs, lateMsOf(target.status) / 4) };
   }
 
   /** The link for this kubeconfig: another kubeconfig is another link, and so is another mode. */

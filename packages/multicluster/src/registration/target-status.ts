@@ -9,7 +9,7 @@ import {
   targetConditions,
 } from "../api/index.ts";
 import type { AgentState } from "./agent-upkeep.ts";
-import { type Heartbeat, heartbeatLateMs, heartbeatLostMs, skewMaxMs } from "./heartbeats.ts";
+import { type Heartbeat, lostTimesLate, skewMaxMs } from "./heartbeats.ts";
 import type { LinkReport } from "./target-link.ts";
 import { bounded, type Problem } from "./verdict.ts";
 
@@ -53,9 +53,11 @@ export function targetStatus(
     awaitsImport &&
     observation.kind === "link" &&
     findCondition(known, targetConditions.apiImporterReady) === undefined;
+  const isBroken = observation.kind === "agent" && isTunnelBroken(target);
   const ready = summary([
     ...own,
     ...known.filter(isOther),
+    ...(isBroken ? [agentSilent] : []),
     ...(isNotImported ? [notImported] : []),
   ]);
   const shown = observation.kind === "draining" ? draining(observation.message) : ready;
@@ -81,6 +83,17 @@ const notImported = unknown(
   "ImportingAPIs",
   "the cluster answers, and its APIs are looked at for the first time",
 );
+
+const agentSilent = unknown(
+  targetConditions.ready,
+  "AgentSilent",
+  "the agent's tunnel broke off, and no heartbeat has come since: look at the agent's log, and at its way to the control plane",
+);
+
+/** And no heartbeat has come since: who cannot dial may still be there. */
+function isTunnelBroken({ status: { tunnel, lastHeartbeatTime = "" } = {} }: SyncTarget): boolean {
+  return tunnel?.brokenAfter !== undefined && tunnel.brokenAfter === lastHeartbeatTime;
+}
 
 /** What was found in the cluster, by whoever works there. */
 export function clusterConditions(
@@ -125,11 +138,11 @@ function heartbeatOf(
         : `run a syncer for ${name} in or beside the cluster`);
     return failed(type, { reason: "ErrorHeartbeat", message: `No heartbeat yet seen: ${next}` });
   }
-  const { last, silentMs, skewMs } = heartbeat;
-  if (silentMs <= heartbeatLateMs)
+  const { last, silentMs, lateMs, skewMs } = heartbeat;
+  if (silentMs <= lateMs)
     return passed(type, "HeartbeatHealthy", skewSaid(skewMs).replace(/^, but /, ""));
   const message = `No heartbeat since ${last}: look at the syncer's log, and at its way to the control plane`;
-  if (silentMs <= heartbeatLostMs) return unknown(type, "HeartbeatLate", message);
+  if (silentMs <= lateMs * lostTimesLate) return unknown(type, "HeartbeatLate", message);
   return failed(type, { reason: "ErrorHeartbeat", message });
 }
 

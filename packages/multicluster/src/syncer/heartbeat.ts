@@ -10,17 +10,18 @@ export interface HeartbeatOptions {
   readonly context: SyncContext;
   /** The logical cluster of the SyncTarget. */
   readonly client: Client;
-  readonly intervalMs?: number;
   /** The SyncTarget is gone, or is another one of the same name. */
   readonly onLost: (message: string) => void;
 }
 
-export const heartbeatIntervalMs = 20_000;
+/** Where there is no lease to renew. */
+const intervalMsDefault = 20_000;
 const retryMs = 1000;
 
 export async function runHeartbeat(options: HeartbeatOptions): Promise<void> {
-  const { context, intervalMs = heartbeatIntervalMs } = options;
-  const { clock, random, signal } = context;
+  const { context } = options;
+  const { clock, random, signal, lease } = context;
+  const intervalMs = lease?.heartbeatMs ?? intervalMsDefault;
   while (!signal.aborted) {
     let waitMs = intervalMs;
     try {
@@ -29,7 +30,7 @@ export async function runHeartbeat(options: HeartbeatOptions): Promise<void> {
       if (!counts) waitMs = retryMs * (1 + random.next());
     } catch (error) {
       if (signal.aborted) return;
-      context.lease?.refused();
+      lease?.refused();
       context.onError(error);
       waitMs = retryMs * (1 + random.next());
     }

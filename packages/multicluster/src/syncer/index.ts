@@ -3,6 +3,7 @@ export { accountFolder, serverNames, withApiAccess } from "./api-access.ts";
 export { concernedTargets } from "./assignment.ts";
 export { auditGraceMs, auditPeriodMs } from "./audit.ts";
 export type { SyncedResource } from "./context.ts";
+export { leaseMsDefault } from "./lease.ts";
 export {
   type CopyOf,
   diffHash,

@@ -34,7 +34,7 @@ import { type Origin, parseOrigin, targetKey } from "./origin.ts";
 import type { KindPolicy } from "./policy.ts";
 import { originAnnotation } from "./protocol.ts";
 import type { UpstreamHandler, UpstreamInformers, UpstreamKind } from "./upstream-informers.ts";
-import { claimNamespaceOf } from "./volume-gate.ts";
+import { userNamespaceOf } from "./volume-gate.ts";
 
 export interface KindViewOptions {
   readonly context: SyncContext;
@@ -74,10 +74,11 @@ export class KindView {
     // What is born downstream does not carry our label; where it is says that it concerns us.
     const ownKey = targetKey(options.context.target);
     const isOfOurs = (object: KubernetesObject) =>
-      options.synced.resource.namespaced
+      this.#comesUpWhole ||
+      (options.synced.resource.namespaced
         ? object.metadata.namespace?.startsWith("kcp-") === true
         : stringMember(object.metadata.labels, downstreamLabel) === ownKey ||
-          claimNamespaceOf(object as never).startsWith("kcp-");
+          userNamespaceOf(object as never).startsWith("kcp-"));
     this.#selection =
       options.policy.direction !== "down"
         ? { keep: isOfOurs }
@@ -127,6 +128,12 @@ export class KindView {
     if (synced.isShared !== true || sharedInformers === undefined) return own;
     const shared = sharedInformers.open(synced.resource, nameIn(everyOther), handler);
     return new JoinedKind({ home: target.cluster, own, shared });
+  }
+
+  /** A kind that belongs to no namespace, and to nobody in particular. */
+  get #comesUpWhole(): boolean {
+    const { policy, synced } = this.#options;
+    return policy.direction === "up" && !synced.resource.namespaced;
   }
 
   /** Whose objects of this kind may be in the cluster. */
@@ -280,10 +287,11 @@ export class KindView {
       return origin && { cluster: origin.cluster, namespace: origin.namespace, name: origin.name };
     const { namespaced } = synced.resource;
     const { name } = object.metadata;
-    const inside = namespaced ? object.metadata.namespace : claimNamespaceOf(bodyOf(object));
-    const at = namespaces.locate(inside);
+    const inside = namespaced ? object.metadata.namespace : userNamespaceOf(bodyOf(object));
+    const home = { cluster: parseClusterName(context.target.cluster), namespace: "" };
+    const at = this.#comesUpWhole ? home : namespaces.locate(inside);
     if (at === undefined) return undefined;
-    const cluster = policy.of === "home" ? parseClusterName(context.target.cluster) : at.cluster;
+    const cluster = policy.of === "home" ? home.cluster : at.cluster;
     if (cluster === undefined || !this.serves(cluster)) return undefined;
     return {
       cluster,

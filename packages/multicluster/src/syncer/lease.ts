@@ -5,9 +5,11 @@
  * It counts from when the heartbeat was sent, by the agent's own clock: the control plane cannot have received it earlier, so it waits longer than the agent runs.
  */
 import type { Clock } from "@kcp-ts/machinery/base";
+import { leaseMsMax, leaseMsMin } from "../api/index.ts";
 
-/** Three heartbeats. */
 export const leaseMsDefault = 60_000;
+/** Two may be lost before it is. */
+const heartbeatsPerLease = 3;
 
 export class Lease {
   readonly durationMs: number;
@@ -15,9 +17,15 @@ export class Lease {
   #untilMs = Number.NEGATIVE_INFINITY;
   #isTried = false;
 
-  constructor(clock: Clock, durationMs = leaseMsDefault) {
+  constructor(clock: Clock, durationMs: number) {
+    if (!(durationMs >= leaseMsMin && durationMs <= leaseMsMax))
+      throw new RangeError(`a lease is from ${leaseMsMin} to ${leaseMsMax} ms, not ${durationMs}`);
     this.#clock = clock;
     this.durationMs = durationMs;
+  }
+
+  get heartbeatMs(): number {
+    return this.durationMs / heartbeatsPerLease;
   }
 
   get isHeld(): boolean {

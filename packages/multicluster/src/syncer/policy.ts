@@ -15,7 +15,7 @@ import { formatGroupResource } from "@kcp-ts/machinery/status";
 export interface KindPolicy {
   /**
    * `down`: objects are made upstream and copied to the cluster. `up`: they are born in the cluster, in namespaces of ours, and copied up.
-   * `both`: what is assigned goes down, what is born there comes up.
+   * `both`: what is assigned goes down, what is born there comes up. Of a kind without namespaces that only comes up, all of the cluster does.
    */
   readonly direction: "down" | "up" | "both";
   /** What copies are called that came up: as in the cluster, or `<name>--<SyncTarget>`, so that several clusters can have the same. */
@@ -66,6 +66,13 @@ export const ordinaryPolicy: KindPolicy = {
 
 const scaled = { contested: [{ path: "spec.replicas", mode: "leave" }] } as const;
 
+const classes = {
+  direction: "up",
+  copyNames: "by-cluster",
+  statusOwner: "nobody",
+  of: "home",
+} as const;
+
 export const defaultPolicies: Policies = {
   "deployments.apps": scaled,
   "replicasets.apps": scaled,
@@ -78,6 +85,14 @@ export const defaultPolicies: Policies = {
   serviceaccounts: { statusOwner: "nobody", omitted: ["secrets"] },
   // Those of claims of ours come up; those that are bound in another cluster go down.
   persistentvolumes: { direction: "both", copyNames: "by-cluster", of: "home" },
+  // The same for snapshots; their classes, and those of storage, say what a claim can have in the cluster.
+  "volumesnapshotcontents.snapshot.storage.k8s.io": {
+    direction: "both",
+    copyNames: "by-cluster",
+    of: "home",
+  },
+  "volumesnapshotclasses.snapshot.storage.k8s.io": classes,
+  "storageclasses.storage.k8s.io": classes,
   // Those of workloads come up, bare ones go down. Who deletes one that came up wants it restarted; one that went down and is deleted there has ended.
   pods: { direction: "both", onDownstreamDeletion: "propagate", onUpstreamDeletion: "propagate" },
   endpoints: { direction: "up", statusOwner: "nobody" },

@@ -54,8 +54,11 @@ export interface SyncerOptions {
   readonly upstreamInformers?: UpstreamInformers | undefined;
   /** The logical cluster of the SyncTarget: it is looked at before anything is deleted, and told that the syncer lives. */
   readonly home?: Client | undefined;
-  /** Works in the cluster itself, so it can stop what may run once at most when the control plane is out of reach. Needs a `home`. */
-  readonly isAgent?: boolean | undefined;
+  /**
+   * Works in the cluster itself, so it can stop what may run once at most when the control plane is out of reach: so long after its last heartbeat that counted.
+   * Needs a `home`.
+   */
+  readonly agentLeaseMs?: number | undefined;
   /** Objects worked on at a time. */
   readonly workers?: number | undefined;
   readonly metrics?: MetricsRegistry | undefined;
@@ -126,7 +129,7 @@ class RunningSyncer implements Syncer {
     const { upstream, scope, downstream, shared } = options;
     const onError = options.onError ?? (() => {});
     const { signal } = this.#stop;
-    const { serves = (cluster) => cluster === target.cluster, home } = options;
+    const { serves = (cluster) => cluster === target.cluster, home, agentLeaseMs } = options;
     this.#context = {
       target,
       downstream,
@@ -136,7 +139,10 @@ class RunningSyncer implements Syncer {
       serves,
       isShared: shared !== undefined,
       confirmTarget: targetConfirmation({ home, target, clock, signal }),
-      lease: options.isAgent === true && home !== undefined ? new Lease(clock) : undefined,
+      lease:
+        agentLeaseMs === undefined || home === undefined
+          ? undefined
+          : new Lease(clock, agentLeaseMs),
       clock,
       random,
       signal,

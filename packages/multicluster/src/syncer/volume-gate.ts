@@ -60,9 +60,10 @@ export function heldInCluster(
   return held === "" ? undefined : held;
 }
 
-/** The namespace in the cluster whose claim has a volume; empty for other kinds, and for a volume that nobody has. */
-export function claimNamespaceOf(object: { readonly [member: string]: unknown }): string {
-  const name = at(at(object["spec"] as JsonValue | undefined, "claimRef"), "namespace");
+/** The namespace in the cluster that has a volume, by a claim, or the content of a snapshot; empty for other kinds, and for what nobody has. */
+export function userNamespaceOf(object: { readonly [member: string]: unknown }): string {
+  const spec = object["spec"] as JsonValue | undefined;
+  const name = at(at(spec, "claimRef") ?? at(spec, "volumeSnapshotRef"), "namespace");
   return typeof name === "string" ? name : "";
 }
 

@@ -12,12 +12,12 @@ import type {
   Resource,
 } from "@kcp-ts/sdk";
 import type { Target } from "../coordination/index.ts";
-import type { SightPatience } from "./sight.ts";
+import type { TrafficPatience } from "./sight.ts";
 
 export interface TrafficWork {
   readonly clusters: Clusters;
   readonly targets: ObjectStore<Target>;
-  readonly patience: SightPatience;
+  readonly patience: TrafficPatience;
   readonly clock: Clock;
   /** Objects of a kind at a time. */
   readonly concurrency: number;

@@ -10,7 +10,7 @@ import { type EndpointSlice, readyCount, type Service, workloadKinds } from "./o
 import { workloadsOf } from "./workload.ts";
 
 const nowMs = Date.parse("2026-01-01T12:00:00Z");
-const patience = { withdrawMs: 5000, returnMs: 2000 };
+const patience = { withdrawMs: 5000, returnMs: 2000, graceMs: 60_000 };
 const [deployments] = workloadKinds;
 
 function target(name: string, isReady = true, changedAtMs = 0): Target {
@@ -303,6 +303,54 @@ describe("endpoints of a cluster that is not Ready", () => {
   });
 });
 
+describe("endpoints that are about to go", () => {
+  const following: Service = {
+    ...service,
+    metadata: {
+      ...service.metadata,
+      labels: { "state.workload.kcp.io/west": "Sync" },
+      annotations: { "workloads.kcp.io/follows": "west" },
+    },
+  };
+  const targets = new Map([
+    ["east", target("east")],
+    ["west", target("west", false, nowMs - 30_000)],
+  ]);
+  const sources = [copy("east", 3), copy("west", 3)];
+  const [leaving] = part("east", 3);
+  assert.ok(leaving !== undefined);
+
+  it("do not stand in for those of a cluster that is not seen: its own stay", () => {
+    for (const east of [part("east", 0), [{ ...leaving, isGoing: true }], []]) {
+      const workloads = [...east, ...part("west", 3)];
+      const decision = decideService(state({ service: following, workloads, sources, targets }));
+      assert.deepEqual(readyIn(decision), { east: 3, west: 3 });
+    }
+    const staying = decideService(
+      state({ workloads: [...part("east", 1), ...part("west", 3)], sources, targets }),
+    );
+    assert.deepEqual(readyIn(staying), { east: 3, west: 0 });
+    // Of a Service that people have placed, nobody knows what is behind it.
+    const labels = { "state.workload.kcp.io/east": "Sync", "state.workload.kcp.io/west": "Sync" };
+    const placed = { ...service, metadata: { ...service.metadata, labels } };
+    assert.deepEqual(readyIn(decideService(state({ service: placed, sources, targets }))), {
+      east: 3,
+      west: 0,
+    });
+  });
+
+  it("nor do those in a slice that is being deleted", () => {
+    const workloads = [...part("east", 3), ...part("west", 3)];
+    const east = copy("east", 3);
+    const deletionTimestamp = timestamp(nowMs);
+    const going = { ...east, metadata: { ...east.metadata, deletionTimestamp } };
+    const decision = decideService(
+      state({ workloads, sources: [going, copy("west", 3)], targets }),
+    );
+    assert.deepEqual(readyIn(decision), { west: 3 });
+  });
+});
+
 describe("a workload that others take over from", () => {
   const sources = (east: number, west: number) => [copy("east", east), copy("west", west)];
   const holds = (more: Partial<ServiceState>) => {
@@ -348,6 +396,32 @@ describe("a workload that others take over from", () => {
     assert.deepEqual(holds({ workloads: stuck, sources: sources(3, 1) }), none);
     assert.deepEqual(holds({ workloads, sources: [] }), none);
     assert.deepEqual(holds({ workloads: part("east", 3), sources: [copy("east", 1)] }), none);
+  });
+
+  it("is held as well while a cluster that takes over is not seen, and let go of when that is given up for lost", () => {
+    const workloads = [...part("east", 3, { holders: "traffic/web" }), ...part("west", 3)];
+    const targets = new Map([
+      ["east", target("east")],
+      ["west", target("west", false, nowMs)],
+    ]);
+    const at = (ms: number) => ({ workloads, sources: sources(3, 1), targets, nowMs: nowMs + ms });
+    for (const ms of [0, 4999, 5000, 59_999]) assert.deepEqual(holds(at(ms)), none, `${ms} ms`);
+    assert.equal(decideService(state(at(5000))).wakeAtMs, nowMs + 60_000);
+    assert.deepEqual(holds(at(60_000)).released, ["web--east "]);
+  });
+
+  it("is held again when what was published of another is withdrawn, before that one counts again", () => {
+    const workloads = [...part("east", 3), ...part("west", 3)];
+    const seen = (isReady: boolean, changedAtMs: number) =>
+      new Map([
+        ["east", target("east")],
+        ["west", target("west", isReady, changedAtMs)],
+      ]);
+    const withdrawn = { workloads, sources: sources(3, 3), targets: seen(false, nowMs - 10_000) };
+    assert.deepEqual(holds(withdrawn).added, ["web--east traffic/web"]);
+    const imported = written(decideService(state(withdrawn)), []);
+    const back = { workloads, sources: sources(3, 3), imported, targets: seen(true, nowMs) };
+    assert.deepEqual(holds(back).added, ["web--east traffic/web"]);
   });
 
   it("is let go of when its Service is gone", () => {

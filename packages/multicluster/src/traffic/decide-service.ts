@@ -17,14 +17,14 @@ import {
   specDiffAnnotation,
   statusAnnotation,
 } from "../api/index.ts";
-import { following, isFollowing, type Target } from "../coordination/index.ts";
+import { earliest, following, isFollowing, type Target } from "../coordination/index.ts";
 import { asksForDerived, derivedName } from "./derived-service.ts";
 import { addressesIn, foldAddresses, withAddresses } from "./fold-addresses.ts";
 import { type Holds, holdsOf } from "./holds.ts";
 import { type Constituent, type MergedExports, mergeExports } from "./merge-exports.ts";
 import { type ImportedSlice, mergeSlices, sourceOf } from "./merge-slices.ts";
 import { type EndpointSlice, endpointsOf, readyCount, type Service } from "./objects.ts";
-import { type SightPatience, sightOf } from "./sight.ts";
+import { lossOf, sightOf, type TrafficPatience } from "./sight.ts";
 import { isBehind, type Workload } from "./workload.ts";
 
 export interface ServiceState {
@@ -39,7 +39,7 @@ export interface ServiceState {
   /** All of the namespace. */
   readonly workloads: readonly Workload[];
   readonly targets: ReadonlyMap<string, Target>;
-  readonly patience: SightPatience;
+  readonly patience: TrafficPatience;
   readonly nowMs: number;
 }
 
@@ -85,7 +85,8 @@ export function decideService(state: ServiceState): ServiceDecision {
   const hosts = new Set(workloads.filter(behind).map(({ target }) => target));
   const placed = service && following(service, hosts);
   const verdict = verdictOf(state, placed);
-  const sight = sightOfClusters(state);
+  const sight = sightOfClusters(state, behind);
+  const losses = lossesOf(state, hosts);
   const slices = mergeSlices(name, state.sources, sight.counts);
   const wanted = wantedImport(state, verdict, placed, sight, slices);
   const published = new Map<string, number>();
@@ -97,8 +98,14 @@ export function decideService(state: ServiceState): ServiceDecision {
     automaticExport: automaticExport(service, hosts),
     verdict,
     import: wanted,
-    holds: holdsOf({ service: name, workloads, isBehind: behind, published, counts: sight.counts }),
-    wakeAtMs: sight.wakeAtMs,
+    holds: holdsOf({
+      service: name,
+      workloads,
+      isBehind: behind,
+      published,
+      isLost: losses.isLost,
+    }),
+    wakeAtMs: earliest(sight.wakeAtMs, losses.wakeAtMs),
   };
 }
 
@@ -182,8 +189,11 @@ interface ClusterSight {
   readonly wakeAtMs: number | undefined;
 }
 
-/** A doubtful endpoint is better than none: when no cluster that is seen has a ready one, nothing is withdrawn. */
-function sightOfClusters(state: ServiceState): ClusterSight {
+/** A doubtful endpoint is better than none: when no cluster that is seen has a ready one that stays, nothing is withdrawn. */
+function sightOfClusters(
+  state: ServiceState,
+  isBehind: (workload: Workload) => boolean,
+): ClusterSight {
   const { sources, imported, targets, patience, nowMs } = state;
   const clusters = new Set(sources.map(sourceOf).filter((one) => one !== undefined));
   const seen = new Set<string>();
@@ -194,13 +204,41 @@ function sightOfClusters(state: ServiceState): ClusterSight {
     if (sight.counts) seen.add(cluster);
     if (sight.untilMs !== undefined) times.push(sight.untilMs);
   }
-  const isAnybodyReady = readyCount(sources.filter((one) => seen.has(sourceOf(one) ?? ""))) > 0;
+  const stay = sources.filter(({ metadata }) => metadata.deletionTimestamp === undefined);
+  const isAnybodyReady = [...seen].some(
+    (cluster) =>
+      readyCount(stay.filter((one) => sourceOf(one) === cluster)) > 0 &&
+      keepsEndpoints(cluster, state, isBehind),
+  );
   return {
     counts: (cluster) =>
       clusters.has(cluster)
         ? !isAnybodyReady || seen.has(cluster)
         : sightOf(targets.get(cluster), false, nowMs, patience).counts,
-    wakeAtMs: times.length === 0 ? undefined : Math.min(...times),
+    wakeAtMs: earliest(...times),
+  };
+}
+
+/** Whether what is behind the Service there is to stay: what has been told to go has ready endpoints for a while, and then none. */
+function keepsEndpoints(
+  cluster: string,
+  { workloads, service }: ServiceState,
+  isBehind: (workload: Workload) => boolean,
+): boolean {
+  const there = workloads.filter((one) => one.target === cluster && isBehind(one));
+  if (there.length > 0) return there.some(({ replicas, isGoing }) => !isGoing && replicas !== 0);
+  // Where it was placed by people, nobody here knows what its endpoints are.
+  return service === undefined || !isFollowing(service);
+}
+
+/** Which of the clusters that have a workload behind the Service are lost, and when the next one may be. */
+function lossesOf({ targets, nowMs, patience }: ServiceState, hosts: ReadonlySet<string>) {
+  const found = new Map(
+    [...hosts].map((cluster) => [cluster, lossOf(targets.get(cluster), nowMs, patience)]),
+  );
+  return {
+    isLost: (cluster: string) => found.get(cluster)?.isLost === true,
+    wakeAtMs: earliest(...[...found.values()].map(({ untilMs }) => untilMs)),
   };
 }
 

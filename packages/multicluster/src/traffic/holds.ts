@@ -2,7 +2,8 @@
  * Which workloads must not lose Pods yet: those that have ready endpoints of a Service, while another cluster has been given Pods whose endpoints are not all
  * published. Who counts available replicas knows of them before those do who send requests; in between, neither the old nor the new would be reached.
  *
- * Said by a soft finalizer on the workload. It does not wait for a cluster that is not seen, nor for what a cluster has given up on.
+ * Said by a soft finalizer on the workload. It does not wait for a cluster that is lost, nor for what a cluster has given up on. It does wait for one that is not seen for
+ * a moment: its replicas count again as soon as it is seen, which is before its endpoints do.
  */
 import type { StringMap } from "@kcp-ts/sdk";
 import { softFinalizersAnnotationPrefix, trafficHolderPrefix } from "../api/index.ts";
@@ -15,7 +16,7 @@ export interface HoldsInput {
   readonly isBehind: (workload: Workload) => boolean;
   /** By cluster: ready endpoints that are published. */
   readonly published: ReadonlyMap<string, number>;
-  readonly counts: (cluster: string) => boolean;
+  readonly isLost: (cluster: string) => boolean;
 }
 
 /** Whose soft finalizers are to change. */
@@ -41,12 +42,12 @@ export function holdingServices(annotations: StringMap | undefined): readonly st
   return [...names];
 }
 
-export function holdsOf({ service, workloads, isBehind, published, counts }: HoldsInput): Holds {
+export function holdsOf({ service, workloads, isBehind, published, isLost }: HoldsInput): Holds {
   const holder = trafficHolderPrefix + service;
   const behind = new Set(workloads.filter(isBehind));
   const asked = new Map<string, number>();
   for (const { target, replicas = 0, isStuck, isGoing } of behind) {
-    if (isStuck || isGoing || !counts(target)) continue;
+    if (isStuck || isGoing || isLost(target)) continue;
     asked.set(target, (asked.get(target) ?? 0) + replicas);
   }
   const publishedIn = (cluster: string) => published.get(cluster) ?? 0;

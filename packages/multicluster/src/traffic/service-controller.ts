@@ -147,11 +147,11 @@ async function reconcile(
   // Its import is made when it is told of.
   if (serviceExport !== undefined && found.serviceExport === undefined) return;
   const taken = takenBy(found.serviceImport, serviceExport);
-  if (taken === undefined) await act.import(found, serviceExport, decision);
+  const isPublished = taken !== undefined || (await act.import(found, serviceExport, decision));
   const said = taken ?? derivedTakenBy(found, decision);
   if (serviceExport !== undefined) await act.tell(serviceExport, decision, said);
-  // What is published is written by now.
-  await act.hold(decision.holds.released);
+  // Nobody is let go of for what is not written yet; what is in its way tells of its end.
+  if (isPublished) await act.hold(decision.holds.released);
   return wakeIn(decision.wakeAtMs, nowMs);
 }
 
@@ -296,27 +296,29 @@ class Acting {
     return present.metadata.deletionTimestamp === undefined ? present : undefined;
   }
 
+  /** Whether all that is wanted is there by now. */
   async import(
     found: Found,
     serviceExport: ServiceExport | undefined,
     { import: wanted }: ServiceDecision,
-  ): Promise<void> {
+  ): Promise<boolean> {
     const present = found.serviceImport;
     if (serviceExport === undefined || wanted === undefined) {
       for (const slice of found.imported)
         await removed(this.#client, endpointSlices, slice, this.#signal);
       if (present !== undefined && isOurImport(present))
         await removed(this.#client, serviceImports, present, this.#signal);
-      return;
+      return true;
     }
     const owner = await this.#writeImport(present, wanted, serviceExport);
-    if (owner === undefined) return;
+    if (owner === undefined) return false;
     const hasDerived = await this.#writeDerived(found.derived, wanted, owner);
     const derived = hasDerived ? wanted.derived : undefined;
-    await this.#writeSlices(found.imported, { ...wanted, derived }, owner);
+    const isWritten = await this.#writeSlices(found.imported, { ...wanted, derived }, owner);
     const status = importStatus(owner, wanted, this.#nowMs);
-    if (status === owner.status) return;
-    await this.#client.resource(serviceImports).updateStatus({ ...owner, status }, this.#options);
+    if (status !== owner.status)
+      await this.#client.resource(serviceImports).updateStatus({ ...owner, status }, this.#options);
+    return isWritten;
   }
 
   /** Undefined while an earlier one is being deleted. */
@@ -353,16 +355,17 @@ class Acting {
     return true;
   }
 
-  /** More first, less afterwards. */
+  /** More first, less afterwards. False while one of the same name is being deleted. */
   async #writeSlices(
     present: readonly EndpointSlice[],
     { slices, ...users }: WantedImport,
     owner: ServiceImport,
-  ): Promise<void> {
+  ): Promise<boolean> {
     const resource = this.#client.resource(endpointSlices);
     const byName = new Map(present.map((one) => [one.metadata.name, one]));
     const gains: (() => Promise<unknown>)[] = [];
     const losses: (() => Promise<unknown>)[] = [];
+    let isHindered = false;
     for (const slice of slices) {
       const known = byName.get(slice.name);
       byName.delete(slice.name);
@@ -371,7 +374,9 @@ class Acting {
         continue;
       }
       const adjusted = adjustedSlice(known, slice, owner, users);
-      if (adjusted === known || known.metadata.deletionTimestamp !== undefined) continue;
+      const isGoing = known.metadata.deletionTimestamp !== undefined;
+      isHindered ||= isGoing;
+      if (adjusted === known || isGoing) continue;
       const isLess = slice.endpoints.length < (known.endpoints ?? []).length;
       (isLess ? losses : gains).push(() => resource.update(adjusted, this.#options));
     }
@@ -379,6 +384,7 @@ class Acting {
       losses.push(() => removed(this.#client, endpointSlices, slice, this.#signal));
     await Promise.all(gains.map((write) => write()));
     await Promise.all(losses.map((write) => write()));
+    return !isHindered;
   }
 
   async tell(

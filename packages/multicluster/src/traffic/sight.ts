@@ -6,14 +6,21 @@
  *          counted ─────────────────────────────▶ withdrawn
  *             ▲                                      │
  *             └────────── Ready for returnMs ────────┘
+ *
+ * One that is withdrawn is not lost yet: until the splitter gives it up, it may be counted on at any moment.
  */
-import type { Target } from "../coordination/index.ts";
+import { judge, type Target } from "../coordination/index.ts";
 
 export interface SightPatience {
   /** So long a cluster may be not Ready before its endpoints are withdrawn. */
   readonly withdrawMs: number;
   /** So long one that was withdrawn has to be Ready again. */
   readonly returnMs: number;
+}
+
+export interface TrafficPatience extends SightPatience {
+  /** So long a cluster may be not Ready before the splitter holds it for lost. */
+  readonly graceMs: number;
 }
 
 /** With the time that it takes to find out that a cluster in Push mode has fallen silent (`clusterPings`), less than ten seconds. */
@@ -23,6 +30,18 @@ export interface Sight {
   readonly counts: boolean;
   /** When time alone changes it. */
   readonly untilMs: number | undefined;
+}
+
+/** Whether the splitter counts on nothing in it any more, and when it will not. */
+export function lossOf(
+  target: Target | undefined,
+  nowMs: number,
+  { graceMs }: Pick<TrafficPatience, "graceMs">,
+): { readonly isLost: boolean; readonly untilMs: number | undefined } {
+  const { standing } = judge(target, nowMs, { graceMs, settleMs: 0 });
+  const isLost = standing === "lost" || standing === "gone";
+  const isWavering = target !== undefined && standing === "wavering";
+  return { isLost, untilMs: isWavering ? target.changedAtMs + graceMs : undefined };
 }
 
 export function sightOf(

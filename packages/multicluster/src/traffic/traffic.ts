@@ -5,13 +5,18 @@
 import { type Clock, systemClock } from "@kcp-ts/machinery/base";
 import { type Client, type Clusters, logicalClusters, Manager, type ObjectKey } from "@kcp-ts/sdk";
 import { type SyncTarget, syncTargets } from "../api/index.ts";
-import { metadataAndTargets, type Target, targetOf } from "../coordination/index.ts";
+import {
+  graceMsDefault,
+  metadataAndTargets,
+  type Target,
+  targetOf,
+} from "../coordination/index.ts";
 import { ingressController } from "./ingress-controller.ts";
 import { services } from "./objects.ts";
 import { serviceController } from "./service-controller.ts";
-import { type SightPatience, sightPatienceDefault } from "./sight.ts";
+import { sightPatienceDefault, type TrafficPatience } from "./sight.ts";
 
-export interface TrafficOptions extends Partial<SightPatience> {
+export interface TrafficOptions extends Partial<TrafficPatience> {
   /** Of the server, not of one cluster of it. Must be allowed everything. */
   readonly client: Client;
   /** Which SyncTargets each logical cluster has; its own if left out. Run here. */
@@ -33,7 +38,8 @@ const concurrencyDefault = 4;
 export function traffic(options: TrafficOptions): Traffic {
   const { client, clock = systemClock, onError, concurrency = concurrencyDefault } = options;
   const { withdrawMs, returnMs } = { ...sightPatienceDefault, ...options };
-  const patience = { withdrawMs, returnMs };
+  const { graceMs = graceMsDefault } = options;
+  const patience = { withdrawMs, returnMs, graceMs };
   const targets = options.targets ?? logicalClusters({ client, clock, onError });
   const source = targets.source<SyncTarget, Target>(syncTargets, { transform: targetOf });
   return {

@@ -1,5 +1,10 @@
 /** Ways to Pods: from a Pod upstream to its log, a command in it or its ports, directly or through the agent of its cluster (docs/adr/0030). */
 export {
+  AgentPresence,
+  type AgentPresenceOptions,
+  redialPatienceMs,
+} from "./agent-presence.ts";
+export {
   type EphemeralRequest,
   ephemeralBytesMax,
   ephemeralOf,

@@ -3,7 +3,7 @@
  * they take turns, a message each.
  */
 import type { Duplex } from "node:stream";
-import type { Clock, Timer } from "@kcp-ts/machinery/base";
+import { awakeDeadline, type Clock, type Timer } from "@kcp-ts/machinery/base";
 import { type JsonObject, type JsonValue, parseJson, stringifyJson } from "@kcp-ts/machinery/json";
 import { WebSocketConnection } from "@kcp-ts/sdk/websocket";
 import {
@@ -22,14 +22,14 @@ export interface MultiplexerOptions {
   readonly clock: Clock;
   /** Somebody on the other side opens a stream; refused where it is left out. */
   readonly onOpen?: ((stream: MuxStream, head: JsonValue) => void) | undefined;
-  /** The tunnel is over, and with it all of its streams. */
+  /** The tunnel is over, and with it all of its streams. With an error unless one of the two sides wanted it. */
   readonly onClose: (error: Error | undefined) => void;
 }
 
-/** Silence is broken this often… */
-export const pingMs = 20_000;
-/** …and a side that is silent for longer than this is gone. */
-export const silenceMaxMs = 50_000;
+/** The other side is asked this often whether it is there… */
+export const pingMs = 1500;
+/** …and is gone when nothing comes for so long. Who sends requests to its cluster is to know within ten seconds (docs/adr/0049). */
+export const pingTimeoutMs = 2000;
 export const streamsMax = 2000;
 
 interface Opened {
@@ -45,20 +45,22 @@ export class Multiplexer {
   #nextId = 1;
   #isHeld = false;
   #windowBytes = 0;
-  #heardAtMs: number;
+  #isAsked = false;
   #timer: Timer;
 
   constructor(options: MultiplexerOptions) {
     this.#options = options;
     const { connection: stream, role, clock } = options;
-    this.#heardAtMs = clock.monotonic();
     this.#socket = new WebSocketConnection({
       stream,
       role,
       messageBytesMax,
       onMessage: (message) => this.#receive(message),
       onAlive: () => {
-        this.#heardAtMs = clock.monotonic();
+        if (!this.#isAsked) return;
+        this.#isAsked = false;
+        this.#timer.cancel();
+        this.#timer = clock.schedule(pingMs, this.#ask);
       },
       onDrain: () => {
         this.#isHeld = false;
@@ -66,7 +68,7 @@ export class Multiplexer {
       },
       onClose: (error) => this.#closed(error),
     });
-    this.#timer = clock.schedule(pingMs, this.#look);
+    this.#timer = clock.schedule(pingMs, this.#ask);
   }
 
   get isOpen(): boolean {
@@ -206,22 +208,22 @@ export class Multiplexer {
     );
   }
 
-  #closed(error: Error | undefined): void {
+  #closed(found: Error | undefined): void {
     this.#timer.cancel();
+    const isBroken = found === undefined && !this.#socket.isSaidToEnd;
+    const error = isBroken ? new Error("the other side went away without a word") : found;
     const reason = error ?? new Error("the tunnel was closed");
     for (const { stream } of [...this.#streams.values()]) stream.remoteReset(reason.message);
     this.#ready = [];
     this.#options.onClose(error);
   }
 
-  readonly #look = () => {
-    const { clock } = this.#options;
-    if (clock.monotonic() - this.#heardAtMs > silenceMaxMs) {
-      this.#socket.destroy(new Error("the other side of the tunnel has been silent for too long"));
-      return;
-    }
+  readonly #ask = () => {
+    this.#isAsked = true;
+    this.#timer = awakeDeadline(this.#options.clock, pingTimeoutMs, () =>
+      this.#socket.destroy(new Error("the other side of the tunnel has been silent for too long")),
+    );
     this.#socket.ping();
-    this.#timer = clock.schedule(pingMs, this.#look);
   };
 }
 

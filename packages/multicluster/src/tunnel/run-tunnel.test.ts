@@ -204,7 +204,7 @@ describe("a tunnel", () => {
     const tunnels = new Tunnels({ clock });
     let isWelcome = true;
     const [near, far] = wires.make();
-    far.resume();
+    new Multiplexer({ connection: far, role: "client", clock, onClose: () => {} });
     tunnels.accept(target, near, async () => isWelcome);
     await clock.advanceAndSettle(welcomeMs);
     assert.notEqual(tunnels.find(target), undefined);

@@ -3,17 +3,21 @@
  *
  * An agent that starts anew may come before its former connection is known to be dead: the newest counts, and the others go on until they end.
  */
+import { randomBytes } from "node:crypto";
 import type { Duplex } from "node:stream";
 import type { Clock } from "@kcp-ts/machinery/base";
 import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery/json";
 import { StatusError, statusError } from "@kcp-ts/machinery/status";
 import type { TargetIdentity } from "../syncer/index.ts";
+import type { AgentPresence } from "./agent-presence.ts";
 import { Multiplexer } from "./multiplexer.ts";
 import type { ClusterRequest, PodAnswer, PodWay } from "./pod-door.ts";
 import { isTexts, picked, returnedHeaders } from "./pod-request.ts";
 
 export interface TunnelsOptions {
   readonly clock: Clock;
+  /** Is told which tunnel of an agent is the newest, and that it broke when no other is left. */
+  readonly presence?: Pick<AgentPresence, "opened" | "broken"> | undefined;
   /** For a log. */
   readonly onChange?:
     | ((target: TargetIdentity, isConnected: boolean, error?: Error) => void)
@@ -22,12 +26,16 @@ export interface TunnelsOptions {
 
 /** Of the same SyncTarget: one in use, and those that are not known to be dead yet. */
 const tunnelsPerTargetMax = 4;
+const idBytes = 8;
 /** How long an agent that lost its rights may still be asked. */
 export const welcomeMs = 30_000;
 
 export class Tunnels {
   readonly #options: TunnelsOptions;
+  /** The newest first. */
   readonly #tunnels = new Map<string, Multiplexer[]>();
+  /** Of the newest of each, while any is open: its name, and whether it has broken off. */
+  readonly #newest = new Map<string, { readonly id: string; isBroken: boolean }>();
 
   constructor(options: TunnelsOptions) {
     this.#options = options;
@@ -40,15 +48,17 @@ export class Tunnels {
     isWelcome: () => Promise<boolean> = async () => true,
   ): void {
     const key = keyOf(target);
-    const { clock, onChange } = this.#options;
+    const { clock, onChange, presence } = this.#options;
+    const newest = { id: randomBytes(idBytes).toString("hex"), isBroken: false };
     const tunnel: Multiplexer = new Multiplexer({
       connection,
       role: "server",
       clock,
       onClose: (error) => {
         timer.cancel();
+        newest.isBroken = error !== undefined;
         const others = (this.#tunnels.get(key) ?? []).filter((one) => one !== tunnel);
-        if (others.length === 0) this.#tunnels.delete(key);
+        if (others.length === 0) this.#ended(target);
         else this.#tunnels.set(key, others);
         onChange?.(target, others.length > 0, error);
       },
@@ -69,7 +79,18 @@ export class Tunnels {
     const known = [tunnel, ...(this.#tunnels.get(key) ?? [])];
     for (const old of known.splice(tunnelsPerTargetMax)) old.close("there are newer ones");
     this.#tunnels.set(key, known);
+    this.#newest.set(key, newest);
+    presence?.opened(target, newest.id);
     onChange?.(target, true);
+  }
+
+  /** None is left. */
+  #ended(target: TargetIdentity): void {
+    const key = keyOf(target);
+    const newest = this.#newest.get(key);
+    this.#tunnels.delete(key);
+    this.#newest.delete(key);
+    if (newest?.isBroken === true) this.#options.presence?.broken(target, newest.id);
   }
 
   /** Undefined when no agent of that SyncTarget is connected here. */

@@ -8,7 +8,7 @@
  * | refused   | wanted; the volume cannot come here, and nothing was stopped for it            |
  * | fencing   | allowed; what uses the volume where it is, is being stopped                    |
  * | detaching | all of that has stopped; the volume is still attached                          |
- * | copying   | the hook has been asked for a copy                                             |
+ * | copying   | a copy has been asked for, of a hook or of snapshots                           |
  * | binding   | the volume may be here, and is being bound                                     |
  * | bound     | it can be used here                                                            |
  * | releasing | it was here, and is not needed here any more                                   |
@@ -37,7 +37,8 @@ export type ClaimState = (typeof claimStates)[number];
  * | refusal   | wanted here, and it may not or cannot come                                     |
  * | running   | it may come when nobody uses it elsewhere, and somebody does                   |
  * | attached  | nobody uses it elsewhere, and it is attached there                             |
- * | uncopied  | the hook has not said that there is a copy                                     |
+ * | outdated  | another volume than the one that is to come is here, and goes first            |
+ * | uncopied  | there is no copy yet                                                           |
  * | free      | it may be bound here                                                           |
  * | bound     | the cluster says that it is bound                                              |
  * | lost      | the cluster that has the data cannot be seen                                   |
@@ -47,6 +48,7 @@ export const claimEvents = [
   "unneeded",
   "undecided",
   "refusal",
+  "outdated",
   "running",
   "attached",
   "uncopied",
@@ -62,6 +64,7 @@ const fresh: Readonly<Record<ClaimEvent, ClaimState>> = {
   unneeded: "releasing",
   undecided: "pending",
   refusal: "refused",
+  outdated: "releasing",
   running: "fencing",
   attached: "detaching",
   uncopied: "copying",

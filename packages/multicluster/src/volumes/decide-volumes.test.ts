@@ -6,7 +6,13 @@ import type { ClaimState } from "./claim-machine.ts";
 import { type Claim, decideVolumes, type Volume, type WorkloadPart } from "./decide-volumes.ts";
 import { World } from "./test-support/world.ts";
 
-const volume: Volume = { name: "pv-1", isRetained: true, isPortable: true, isAttached: false };
+const volume: Volume = {
+  name: "pv-1",
+  isRetained: true,
+  isPortable: true,
+  isAttached: false,
+  storage: "handle-1",
+};
 
 function claim(more: Partial<Claim> = {}): Claim {
   return {
@@ -14,12 +20,16 @@ function claim(more: Partial<Claim> = {}): Claim {
     isShared: false,
     home: "a",
     mayDetach: true,
-    hook: undefined,
-    copies: new Map(),
+    uid: "claim-uid",
+    version: "17",
+    copier: undefined,
+    request: undefined,
+    copied: undefined,
     states: new Map([["a", "bound"]]),
     assigned: new Set(["a"]),
     boundIn: new Set(["a"]),
-    broughtTo: new Set(),
+    heldIn: new Set(["a"]),
+    broughtTo: new Map(),
     volumes: new Map([["a", volume]]),
     ...more,
   };
@@ -99,7 +109,7 @@ describe("what becomes of claims", () => {
     const arrived = claim({
       home: "b",
       assigned: new Set(["a", "b"]),
-      broughtTo: new Set(["b"]),
+      broughtTo: new Map([["b", "kcp-1"]]),
       states: new Map([["b", "binding"]]),
     });
     assert.deepEqual(steps(arrived, stopped, asking), {
@@ -166,35 +176,11 @@ describe("what becomes of claims", () => {
     assert.equal(parts.get(there)?.isFenced, false);
   });
 
-  it("a hook copies what cannot be detached", () => {
-    const stopped = part("a", { isOpened: true, isStopped: true });
-    const one = claim({
-      hook: "copier",
-      mayDetach: false,
-      volumes: new Map([["a", { ...volume, isPortable: false }]]),
-    });
-    const asked = decideVolumes({
-      claims: [one],
-      parts: [stopped, asking],
-      sight: seen,
-    }).claims.get("data");
-    assert.deepEqual([asked?.copyTo, asked?.places.get("b")?.state], ["b", "copying"]);
-    const copied = { ...one, copies: new Map([["b", "pv-copy"]]) };
-    const brought = decideVolumes({
-      claims: [copied],
-      parts: [stopped, asking],
-      sight: seen,
-    }).claims.get("data");
-    assert.deepEqual(
-      [brought?.home, brought?.brought.get("b")],
-      ["b", { from: "a", copy: "pv-copy" }],
-    );
-  });
-
   it("what can be shared is bound beside, and the old place is released when nobody is there", () => {
     const shared = claim({ isShared: true, mayDetach: false });
     const beside = decideVolumes({ claims: [shared], parts: [there, asking], sight: seen });
-    assert.deepEqual(beside.claims.get("data")?.brought.get("b"), { from: "a" });
+    const { from, isCopy } = beside.claims.get("data")?.brought.get("b") ?? assert.fail();
+    assert.deepEqual([from, isCopy], ["a", false]);
     assert.deepEqual(beside.parts.get(there), { isFenced: false, isOpened: true });
     assert.equal(beside.tie, undefined);
     const both = { ...shared, assigned: new Set(["a", "b"]), boundIn: new Set(["a", "b"]) };

@@ -8,10 +8,24 @@
  * Invariants:
  * 1. What uses a claim that cannot be shared is started in a cluster only while nothing of it runs, nor a volume of it is attached, in any other.
  * 2. Nothing is stopped for a move that is refused.
- * 3. A claim is taken away from a cluster only when no workload is there any more and another cluster has it bound.
- * 4. Of a cluster that cannot be seen nothing is taken, and nothing is started in its place.
+ * 3. A claim is taken away from a cluster only when no workload is there any more and another cluster has it bound; one that was copied, only when it also runs there.
+ * 4. A copy counts when it is bound. Until then the data is where it was, and everything can start there again (`copies.ts`).
+ * 5. Of a cluster that cannot be seen nothing is taken, and nothing is started in its place.
  */
 import { type ClaimEvent, type ClaimState, nextClaimState } from "./claim-machine.ts";
+import {
+  broughtName,
+  type Copier,
+  type CopyRequest,
+  copyFor,
+  isArrived,
+  isOutdated,
+  type Journey,
+  overdue,
+  requestFor,
+} from "./copies.ts";
+import { busyWith, isRunning, refusalOf } from "./refusals.ts";
+import type { ClusterStorage } from "./snapshot-way.ts";
 
 /** Storage as a cluster knows it. */
 export interface Volume {
@@ -21,23 +35,38 @@ export interface Volume {
   /** Another cluster can reach it. */
   readonly isPortable: boolean;
   readonly isAttached: boolean;
+  /** What it is a name for: the same in two clusters means the same data. */
+  readonly storage: string;
+  /** Of CSI. */
+  readonly driver?: string | undefined;
 }
 
 export interface Claim {
   readonly name: string;
+  readonly uid: string;
+  /** Another one after every change of it. */
+  readonly version: string;
   readonly isShared: boolean;
   /** The cluster that has the data; undefined before there is any. */
   readonly home: string | undefined;
   readonly mayDetach: boolean;
-  readonly hook: string | undefined;
-  /** Clusters that the hook has made a copy for, with the volume that it is in. */
-  readonly copies: ReadonlyMap<string, string>;
+  /** The StorageClass that it names. */
+  readonly storageClass?: string | undefined;
+  /** Who copies it to another cluster; undefined if its storage itself is to be had there. */
+  readonly copier: Copier | undefined;
+  /** The copy that is asked for, and what has been made for it: a volume, or a snapshot in the other cluster. */
+  readonly request: CopyRequest | undefined;
+  readonly copied: string | undefined;
+  /** How far the copy is. */
+  readonly progress?: Refusal | undefined;
   readonly states: ReadonlyMap<string, ClaimState>;
   /** Clusters that it is assigned to, and in which it is bound. */
   readonly assigned: ReadonlySet<string>;
   readonly boundIn: ReadonlySet<string>;
-  /** Clusters in which it is to have a volume that was brought there. */
-  readonly broughtTo: ReadonlySet<string>;
+  /** Clusters in which it is, or may be. */
+  readonly heldIn: ReadonlySet<string>;
+  /** Clusters in which it is to have a volume that was brought there, with its name or that of a snapshot. */
+  readonly broughtTo: ReadonlyMap<string, string>;
   readonly volumes: ReadonlyMap<string, Volume>;
 }
 
@@ -55,6 +84,8 @@ export interface WorkloadPart {
   readonly isFenced: boolean;
   /** It cannot be stopped: it runs to its end where it is. */
   readonly endsByItself?: boolean;
+  /** The cluster says that it does its work. It does if left out. */
+  readonly hasStarted?: boolean;
 }
 
 export type Sight = "seen" | "lost" | "gone";
@@ -65,6 +96,11 @@ export interface VolumesInput {
   readonly sight: (cluster: string) => Sight;
   /** Whether PersistentVolumes of the cluster can be seen here. They can if left out. */
   readonly showsVolumes?: (cluster: string) => boolean;
+  /** Classes of storage and snapshots in a cluster; undefined where they cannot be seen. */
+  readonly storageOf?: (cluster: string) => ClusterStorage | undefined;
+  readonly nowMs?: number;
+  /** How long workloads stay stopped for a snapshot. */
+  readonly copyPatienceMs?: number;
 }
 
 export interface ClaimPlace {
@@ -80,10 +116,17 @@ export interface ClaimDecision {
   readonly assigned: ReadonlySet<string>;
   /** Where it may be created. */
   readonly opened: ReadonlySet<string>;
-  /** Where the volume of another cluster is to be bound: by cluster, whose volume. */
-  readonly brought: ReadonlyMap<string, { readonly from: string; readonly copy?: string }>;
-  /** The copy that the hook is to make. */
-  readonly copyTo: string | undefined;
+  /** Where the volume of another cluster is to be bound: by cluster, whose volume, and what it is called. */
+  readonly brought: ReadonlyMap<string, Brought>;
+  /** The copy that is asked for from now on. */
+  readonly request: CopyRequest | undefined;
+}
+
+export interface Brought {
+  readonly from: string;
+  readonly name: string;
+  /** Somebody else has made it. */
+  readonly isCopy: boolean;
 }
 
 export interface PartDecision {
@@ -106,7 +149,9 @@ export function decideVolumes(input: VolumesInput): VolumesDecision {
   for (const claim of input.claims) {
     claims.set(
       claim.name,
-      group === undefined ? decideShared(claim, input) : decideExclusive(claim, group, input),
+      group === undefined
+        ? decideShared(asShared(claim), input)
+        : decideExclusive(claim, group, input),
     );
   }
   const parts = new Map<WorkloadPart, PartDecision>();
@@ -125,7 +170,7 @@ function sharedTie(
   for (const claim of input.claims) {
     const home = decisions.get(claim.name)?.home;
     if (home === undefined || input.sight(home) === "gone") continue;
-    if (refusalOf({ ...claim, hook: undefined }, home, home, input) !== undefined) return home;
+    if (refusalOf(asShared(claim), home, home, input) !== undefined) return home;
   }
   return undefined;
 }
@@ -135,13 +180,18 @@ export interface Refusal {
   readonly message: string;
 }
 
+/** `copied`: all copies are made, and not all are bound. */
+type GroupEvent = ClaimEvent | "copied";
+
 interface Group {
   /** The cluster that has the data now. */
   readonly home: string | undefined;
   /** After this look. */
   readonly settledHome: string | undefined;
   readonly destination: string | undefined;
-  readonly event: ClaimEvent;
+  /** Where somebody wants it, allowed or not. */
+  readonly asked: string | undefined;
+  readonly event: GroupEvent;
   readonly refusal: Refusal | undefined;
 }
 
@@ -149,100 +199,63 @@ interface Group {
 function exclusiveGroup(input: VolumesInput): Group {
   const { claims, parts, sight } = input;
   const home = claims.find((claim) => claim.home !== undefined)?.home ?? firstPlace(input);
-  const asking = parts
+  const asked = parts
     .filter(
       ({ takesOverFrom, replicas, isGoing }) =>
         takesOverFrom !== undefined && takesOverFrom === home && replicas > 0 && !isGoing,
     )
     .map(({ cluster }) => cluster)
     .sort()[0];
-  const destination = asking ?? home;
-  const settled = { home, settledHome: home, destination, refusal: undefined };
+  const destination = asked ?? home;
+  const settled = { home, settledHome: home, destination, asked, refusal: undefined };
   const moving = claims.filter((claim) => (claim.home ?? home) !== destination);
   if (destination === undefined || moving.length === 0) return { ...settled, event: "bound" };
   const origins = new Set(moving.map((claim) => claim.home ?? home ?? ""));
   if ([...origins].some((origin) => sight(origin) === "lost")) return { ...settled, event: "lost" };
   const refusal =
     moving.map((claim) => refusalOf(claim, home, destination, input)).find(Boolean) ??
-    busyWith(moving, destination, parts);
+    busyWith(moving, destination, parts) ??
+    moving.map((claim) => overdue(claim, journeyOf(claim, settled), input)).find(Boolean);
   if (refusal !== undefined) return { ...settled, destination: home, event: "refusal", refusal };
   if (moving.some((claim) => !claim.volumes.has(claim.home ?? "")))
     return { ...settled, destination: home, event: "undecided" };
-  const event = obstacle(moving, destination, input);
+  if (moving.some((claim) => isOutdated(claim, journeyOf(claim, settled))))
+    return { ...settled, destination: home, event: "outdated" };
+  const event = obstacle(moving, settled, input);
   return { ...settled, event, settledHome: event === "free" ? destination : home };
 }
 
-/** What cannot be stopped is waited for, before anything else is. */
-export function busyWith(
-  [claim]: readonly Claim[],
-  destination: string,
-  parts: readonly WorkloadPart[],
-): Refusal | undefined {
-  const busy = parts.find(
-    (part) => part.cluster !== destination && part.endsByItself === true && isRunning(part),
-  );
-  if (busy === undefined) return undefined;
-  const { whole, cluster } = busy;
-  const message = `${whole} runs to its end in ${cluster}, and with it claim ${claim?.name} stays there until then; to move now, delete it`;
-  return { reason: "Busy", message };
-}
-
-function isRunning({ isOpened, isStopped }: WorkloadPart): boolean {
-  return isOpened && !isStopped;
+function journeyOf(claim: Claim, { home, asked }: Pick<Group, "home" | "asked">): Journey {
+  const from = claim.home ?? home ?? "";
+  return { home: from, destination: asked ?? from };
 }
 
 /** What is still in the way. Whatever is not the destination must be at rest. */
-function obstacle(moving: readonly Claim[], destination: string, input: VolumesInput): ClaimEvent {
-  const elsewhere = input.parts.filter((part) => part.cluster !== destination);
+function obstacle(
+  moving: readonly Claim[],
+  group: Pick<Group, "home" | "asked">,
+  input: VolumesInput,
+): GroupEvent {
+  const elsewhere = input.parts.filter((part) => part.cluster !== group.asked);
   if (elsewhere.some(isRunning)) return "running";
-  if (input.claims.some((claim) => isAttachedElsewhere(claim, destination))) return "attached";
-  const isUncopied = moving.some((claim) => needsCopy(claim) && !claim.copies.has(destination));
-  return isUncopied ? "uncopied" : "free";
+  if (input.claims.some((claim) => isAttachedElsewhere(claim, group.asked))) return "attached";
+  const copied = moving.filter(({ copier }) => copier !== undefined);
+  if (copied.some((claim) => copyFor(claim, journeyOf(claim, group)) === undefined))
+    return "uncopied";
+  return copied.every((claim) => isArrived(claim, journeyOf(claim, group))) ? "free" : "copied";
 }
 
-function isAttachedElsewhere({ volumes, isShared }: Claim, destination: string): boolean {
+function isAttachedElsewhere(
+  { volumes, isShared }: Claim,
+  destination: string | undefined,
+): boolean {
   if (isShared) return false;
   return [...volumes].some(([cluster, { isAttached }]) => cluster !== destination && isAttached);
 }
 
-function needsCopy(claim: Claim): boolean {
-  return claim.hook !== undefined;
-}
-
-/** Why the volume cannot be in another cluster, or may not; found out before anything stops. */
-export function refusalOf(
-  claim: Claim,
-  groupHome: string | undefined,
-  to: string,
-  { sight, showsVolumes = () => true }: Pick<VolumesInput, "sight" | "showsVolumes">,
-): Refusal | undefined {
-  const home = claim.home ?? groupHome ?? "";
-  const name = `claim ${claim.name}`;
-  if (sight(home) === "gone") {
-    const message = `${name} had its data in ${home}, which is not registered any more; register it again, or delete the claim`;
-    return { reason: "DataGone", message };
-  }
-  if (claim.hook !== undefined) return undefined;
-  if (!claim.isShared && !claim.mayDetach) {
-    const message = `${name} can be in one cluster at a time and is in ${home}: to stop its workloads there before they start in ${to}, annotate it with workloads.kcp.io/volume-move=detach, or name a hook that copies it`;
-    return { reason: "AccessMode", message };
-  }
-  const hidden = [home, to].find((cluster) => !showsVolumes(cluster));
-  if (hidden !== undefined) {
-    const message = `the volume of ${name} cannot be seen: add persistentvolumes to spec.resources of SyncTarget ${hidden}`;
-    return { reason: "VolumeUnknown", message };
-  }
-  const volume = claim.volumes.get(home);
-  if (volume === undefined) return undefined;
-  if (!volume.isPortable) {
-    const message = `${name} is on volume ${volume.name}, which only ${home} can reach; name a hook that copies it by workloads.kcp.io/volume-hook`;
-    return { reason: "NotPortable", message };
-  }
-  if (!volume.isRetained) {
-    const message = `volume ${volume.name} of ${name} would be deleted with its claim in ${home}; set its persistentVolumeReclaimPolicy to Retain`;
-    return { reason: "ReclaimPolicy", message };
-  }
-  return undefined;
+/** What many clusters can have is bound there, and not copied. */
+export function asShared(claim: Claim): Claim {
+  return { ...claim, copier: undefined, request: undefined };
 }
 
 /** Where there is a volume already, or where most replicas are to be. */
@@ -255,7 +268,7 @@ function firstPlace({ claims, parts }: VolumesInput): string | undefined {
 }
 
 function decideExclusive(claim: Claim, group: Group, input: VolumesInput): ClaimDecision {
-  const { home, destination, settledHome, event, refusal } = group;
+  const { home, destination, settledHome, refusal } = group;
   const own = settledHome === destination ? destination : (claim.home ?? home);
   const asking = input.parts.filter(
     (part) => part.takesOverFrom === home && part.replicas > 0 && part.cluster !== own,
@@ -268,12 +281,46 @@ function decideExclusive(claim: Claim, group: Group, input: VolumesInput): Claim
       cluster === own
         ? eventAtHome(claim, cluster)
         : asking.some((part) => part.cluster === cluster)
-          ? event
+          ? eventOnTheWay(claim, cluster, group)
           : leftEvent(claim, cluster, own, input);
     places.set(cluster, place(claim, cluster, found, refusal));
   }
-  const copyTo = event === "uncopied" && needsCopy(claim) ? destination : undefined;
-  return { home: own, ...whereabouts(claim, own, places), copyTo };
+  const request = requestAfter(claim, group, input);
+  return { home: own, ...whereabouts(claim, own, places), request };
+}
+
+/** What is found of a claim that has not arrived. */
+function eventOnTheWay(claim: Claim, cluster: string, group: Group): ClaimEvent {
+  const { event } = group;
+  const { home } = journeyOf(claim, group);
+  const isReplaceable = claim.boundIn.has(home) && event !== "lost" && event !== "bound";
+  if (isReplaceable && isOutdated(claim, { home, destination: cluster })) return "outdated";
+  if (event === "outdated") return "undecided";
+  if (event !== "copied") return event;
+  return claim.copier === undefined ? "uncopied" : "free";
+}
+
+const isFencedOrClosed = (destination: string) => (part: WorkloadPart) =>
+  part.cluster === destination || part.isFenced || !part.isOpened;
+
+/** A copy is asked for as long as nothing can change what it is of; one that was given up is remembered as long as somebody wants it. */
+function requestAfter(claim: Claim, group: Group, input: VolumesInput): CopyRequest | undefined {
+  const { event, asked, refusal } = group;
+  const journey = journeyOf(claim, group);
+  const isMoving = asked !== undefined && journey.home !== asked;
+  if (claim.copier === undefined || !isMoving) return undefined;
+  const known = requestFor(claim, journey);
+  // A cluster that is behind with telling has the fence all the same; whoever takes that away voids the copy first.
+  if (event === "lost" || (event === "running" && input.parts.every(isFencedOrClosed(asked))))
+    return known;
+  if (event === "refusal") {
+    if (known?.failure !== undefined) return known;
+    const isGivenUp = refusal?.reason === "SnapshotFailed" && known !== undefined;
+    return isGivenUp ? { ...known, failure: refusal } : undefined;
+  }
+  if (event !== "uncopied" && event !== "copied") return undefined;
+  const { home: from, destination: to } = journey;
+  return known ?? { id: claim.version, from, to, sinceMs: input.nowMs ?? 0 };
 }
 
 function decideShared(claim: Claim, input: VolumesInput): ClaimDecision {
@@ -292,7 +339,7 @@ function decideShared(claim: Claim, input: VolumesInput): ClaimDecision {
           : [leftEvent(claim, cluster, home, input), undefined];
     places.set(cluster, place(claim, cluster, found, refusal));
   }
-  return { home, ...whereabouts(claim, home, places), copyTo: undefined };
+  return { home, ...whereabouts(claim, home, places), request: undefined };
 }
 
 /** The data of what can be shared is wherever it is bound: when its first place is left, another one stands for it. */
@@ -312,7 +359,7 @@ function sharedEvent(
   if (claim.boundIn.has(cluster)) return ["bound", undefined];
   if (home === undefined) return ["undecided", undefined];
   if (input.sight(home) === "lost") return ["lost", undefined];
-  const refusal = refusalOf({ ...claim, hook: undefined }, home, cluster, input);
+  const refusal = refusalOf(asShared(claim), home, cluster, input);
   if (refusal !== undefined) return ["refusal", refusal];
   return [claim.volumes.has(home) ? "free" : "undecided", undefined];
 }
@@ -329,7 +376,12 @@ function leftEvent(
 ): ClaimEvent {
   if (!claim.assigned.has(cluster)) return "unwanted";
   const isReplaced = home !== undefined && home !== cluster && claim.boundIn.has(home);
-  const canBeLeft = !isInUse(cluster, input) && isReplaced && input.sight(cluster) !== "lost";
+  // A copy may be bound and of no use: what it was made of stays until the workload has begun with it.
+  const hasBegun =
+    claim.copier === undefined ||
+    input.parts.every((part) => part.cluster !== home || part.hasStarted !== false);
+  const canBeLeft =
+    !isInUse(cluster, input) && isReplaced && hasBegun && input.sight(cluster) !== "lost";
   return canBeLeft ? "unneeded" : "bound";
 }
 
@@ -344,7 +396,8 @@ function place(
   refusal: Refusal | undefined,
 ): ClaimPlace {
   const state = nextClaimState(claim.states.get(cluster) ?? "absent", event);
-  return { state, ...(state === "refused" ? refusal : undefined) };
+  const isUnderWay = claim.copier !== undefined && (state === "copying" || state === "binding");
+  return { state, ...(state === "refused" ? refusal : isUnderWay ? claim.progress : undefined) };
 }
 
 const present: ReadonlySet<ClaimState> = new Set(["binding", "bound"]);
@@ -356,7 +409,7 @@ function whereabouts(
 ): Pick<ClaimDecision, "places" | "assigned" | "opened" | "brought"> {
   const assigned = new Set<string>();
   const opened = new Set<string>();
-  const brought = new Map<string, { readonly from: string; readonly copy?: string }>();
+  const brought = new Map<string, Brought>();
   for (const [cluster, { state }] of places) {
     if (state === "releasing" || state === "absent") continue;
     if (!present.has(state)) {
@@ -366,12 +419,16 @@ function whereabouts(
     }
     assigned.add(cluster);
     opened.add(cluster);
-    const from = cluster === home ? claim.home : home;
+    const from = cluster === home || claim.copier !== undefined ? claim.home : home;
     if (from === undefined || from === cluster) continue;
     const wasThere = claim.states.get(cluster) === "bound" || claim.boundIn.has(cluster);
-    if (wasThere || claim.broughtTo.has(cluster)) continue;
-    const copy = claim.copies.get(cluster);
-    brought.set(cluster, { from, ...(copy === undefined ? {} : { copy }) });
+    if (wasThere) continue;
+    const journey = { home: from, destination: cluster };
+    const isCopy = claim.copier !== undefined;
+    const name = isCopy ? copyFor(claim, journey) : broughtName(claim, journey);
+    const isBrought =
+      claim.broughtTo.has(cluster) && (!isCopy || claim.broughtTo.get(cluster) === name);
+    if (name !== undefined && !isBrought) brought.set(cluster, { from, name, isCopy });
   }
   return { places, assigned, opened, brought };
 }

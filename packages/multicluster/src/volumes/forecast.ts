@@ -6,14 +6,19 @@ import type { ClusterName } from "@kcp-ts/machinery/names";
 import type { SyncTarget } from "../api/index.ts";
 import { claimTemplatesOf, ordinalClaimName, targetOf } from "../coordination/index.ts";
 import { downstreamNamespace } from "../syncer/index.ts";
-import { busyWith, type Claim, type Refusal, refusalOf, type Sight } from "./decide-volumes.ts";
+import { asShared, type Claim, type Refusal, type Sight } from "./decide-volumes.ts";
 import { type StoredObject, userKinds } from "./objects.ts";
 import { claimOf, claimsUsedBy, partOf, volumeOf } from "./read-facts.ts";
+import { storageIn } from "./read-snapshots.ts";
+import { busyWith, refusalOf } from "./refusals.ts";
 
 /** Claims and volumes of a workspace. */
 export interface Storage {
   readonly claims: readonly StoredObject[];
   readonly volumes: readonly StoredObject[];
+  /** By what a copy can be made; left out, that is not asked. */
+  readonly storageClasses?: readonly StoredObject[];
+  readonly snapshotClasses?: readonly StoredObject[];
 }
 
 export interface PlannedUser {
@@ -52,12 +57,19 @@ export function forecastRefusals(
     const isLeft = home !== undefined && (user.from[home] ?? 0) > 0 && (to[home] ?? 0) === 0;
     const destination = Object.keys(to).find((cluster) => (to[cluster] ?? 0) > 0);
     if (home === undefined || !isLeft || destination === undefined) return [];
-    const asked = claim.isShared ? { ...claim, hook: undefined } : claim;
+    const asked = askedOf(claim, options);
     const busy = named.has(name) && !claim.isShared ? parts : [];
     const found =
       refusalOf(asked, home, destination, sightOf(options)) ?? busyWith([claim], destination, busy);
     return found === undefined ? [] : [{ claim: name, cluster: home, ...found }];
   });
+}
+
+/** Who may not read classes is not told what they refuse: it is asked as if somebody else made the copy. */
+function askedOf(claim: Claim, { storage }: ForecastOptions): Claim {
+  if (claim.isShared) return asShared(claim);
+  const isBlind = storage.storageClasses === undefined && claim.copier?.by === "snapshot";
+  return isBlind ? { ...claim, copier: { by: "hook", name: "" } } : claim;
 }
 
 /** Those that it names, and those that were made for its numbers. */
@@ -87,9 +99,14 @@ function claimsOf({ cluster, targets, storage }: ForecastOptions, user: PlannedU
     });
 }
 
-function sightOf({ targets }: ForecastOptions) {
+function sightOf({ targets, storage }: ForecastOptions) {
   const known = new Map(targets.map((one) => [one.metadata.name, targetOf(one)]));
+  const { storageClasses = [], snapshotClasses = [] } = storage;
   return {
+    storageOf(name: string) {
+      const target = targets.find(({ metadata }) => metadata.name === name);
+      return target && storageIn(target, { storageClasses, snapshotClasses, contents: [] });
+    },
     sight: (name: string): Sight => {
       const target = known.get(name);
       return target === undefined ? "gone" : target.isReady ? "seen" : "lost";

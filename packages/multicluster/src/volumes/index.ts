@@ -13,5 +13,10 @@ export {
   type RefusedClaim,
   type Storage,
 } from "./forecast.ts";
-export { persistentVolumeClaims, persistentVolumes } from "./objects.ts";
+export {
+  persistentVolumeClaims,
+  persistentVolumes,
+  storageClasses,
+  volumeSnapshotClasses,
+} from "./objects.ts";
 export { type UsedTargets, type Volumes, type VolumesOptions, volumes } from "./volumes.ts";

@@ -23,6 +23,37 @@ export const persistentVolumes = defineResource<StoredObject>({
   namespaced: false,
 });
 
+const snapshotGroup = { group: "snapshot.storage.k8s.io", version: "v1" } as const;
+
+export const volumeSnapshots = defineResource<StoredObject>({
+  ...snapshotGroup,
+  resource: "volumesnapshots",
+  kind: "VolumeSnapshot",
+  namespaced: true,
+});
+
+export const volumeSnapshotContents = defineResource<StoredObject>({
+  ...snapshotGroup,
+  resource: "volumesnapshotcontents",
+  kind: "VolumeSnapshotContent",
+  namespaced: false,
+});
+
+export const volumeSnapshotClasses = defineResource<StoredObject>({
+  ...snapshotGroup,
+  resource: "volumesnapshotclasses",
+  kind: "VolumeSnapshotClass",
+  namespaced: false,
+});
+
+export const storageClasses = defineResource<StoredObject>({
+  group: "storage.k8s.io",
+  version: "v1",
+  resource: "storageclasses",
+  kind: "StorageClass",
+  namespaced: false,
+});
+
 /** How what uses claims is stopped in a cluster: by a patch of its spec there, by taking it away, or not at all: it ends by itself. */
 export type Stop =
   | { readonly by: "diff"; readonly diff: string }
@@ -38,6 +69,8 @@ export interface UserKind {
   replicasOf(object: StoredObject): number;
   /** What the cluster says runs of it; undefined while what it says is not about the newest spec. */
   runningOf(object: StoredObject): number | undefined;
+  /** The cluster says that it does its work, or that there is none to do. */
+  hasStarted(object: StoredObject): boolean;
 }
 
 const apps = { group: "apps", version: "v1", namespaced: true } as const;
@@ -62,6 +95,8 @@ const replicated: Omit<UserKind, "resource"> = {
     // Pods that are ending still have their volumes. Clusters before 1.33 do not count them: there, only detaching tells.
     return countAt(status, "replicas", 0) + countAt(status, "terminatingReplicas", 0);
   },
+  hasStarted: ({ spec, status }) =>
+    countAt(status, "readyReplicas", 0) >= countAt(spec, "replicas", 1),
 };
 
 export const userKinds: readonly UserKind[] = [
@@ -80,6 +115,9 @@ export const userKinds: readonly UserKind[] = [
     hasEnded: () => false,
     replicasOf: () => 1,
     runningOf: () => 1,
+    hasStarted: ({ status }) =>
+      countAt(status, "numberReady", 0) >=
+      Math.max(1, countAt(status, "desiredNumberScheduled", 1)),
   },
   {
     resource: defineResource({ ...batch, resource: "jobs", kind: "Job" }),
@@ -91,6 +129,7 @@ export const userKinds: readonly UserKind[] = [
       ),
     replicasOf: () => 1,
     runningOf: () => 1,
+    hasStarted: ({ status }) => countAt(status, "ready", 0) + countAt(status, "succeeded", 0) > 0,
   },
   {
     resource: defineResource({ ...batch, resource: "cronjobs", kind: "CronJob" }),
@@ -99,6 +138,8 @@ export const userKinds: readonly UserKind[] = [
     replicasOf: () => 1,
     // Nothing in it says of which spec its status is.
     runningOf: ({ status }) => listAt(status, "active").length,
+    // It begins when its time comes.
+    hasStarted: () => true,
   },
   {
     resource: defineResource({
@@ -113,6 +154,7 @@ export const userKinds: readonly UserKind[] = [
       runsOnce(pod) && ["Succeeded", "Failed"].includes(textAt(pod.status, "phase")),
     replicasOf: () => 1,
     runningOf: () => 1,
+    hasStarted: ({ status }) => ["Running", "Succeeded"].includes(textAt(status, "phase")),
   },
 ];
 

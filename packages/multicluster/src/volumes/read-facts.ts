@@ -15,8 +15,10 @@ import {
   statusAnnotation,
   stoppedForVolumes,
   syncerFinalizer,
+  syncerFinalizerPrefix,
   takesOverFromAnnotation,
   volumeCopiedAnnotation,
+  volumeCopyAnnotation,
   volumeHookAnnotation,
   volumeMoveAnnotation,
   volumesAnnotation,
@@ -24,6 +26,7 @@ import {
 } from "../api/index.ts";
 import { appliedDiffAnnotation, claimNamesOf, diffHash } from "../syncer/index.ts";
 import { type ClaimState, claimStates } from "./claim-machine.ts";
+import type { Copier, CopyRequest } from "./copies.ts";
 import type { Claim, Volume, WorkloadPart } from "./decide-volumes.ts";
 import {
   annotationCharactersMax,
@@ -33,6 +36,7 @@ import {
   textsAt,
   type UserKind,
 } from "./objects.ts";
+import { type FoundSnapshots, snapshotSource, snapshotStep } from "./snapshot-steps.ts";
 
 /** A volume as it is upstream: which cluster it is in, and what it is. */
 export interface KnownVolume extends Volume {
@@ -48,8 +52,23 @@ export interface Where {
   readonly namespaceIn: (cluster: string) => string | undefined;
 }
 
-export function broughtDiff(volume: string): string {
-  return JSON.stringify([{ op: "add", path: "/volumeName", value: volume }]);
+/** What the claim has in one cluster only: a volume, or a snapshot that one is made from. */
+export function broughtDiff({
+  name,
+  copier,
+}: {
+  readonly name: string;
+  readonly copier: Copier | undefined;
+}): string {
+  const isSnapshot = copier?.by === "snapshot";
+  const [path, value] = isSnapshot ? ["/dataSource", snapshotSource(name)] : ["/volumeName", name];
+  return JSON.stringify([{ op: "add", path, value }]);
+}
+
+/** Undefined for what people lay over the spec. */
+function broughtIn(diff: string): string | undefined {
+  const volume = /"\/volumeName","value":"([^"]+)"/.exec(diff)?.[1];
+  return volume ?? /"\/dataSource","value":\{[^}]*"name":"([^"]+)"\}/.exec(diff)?.[1];
 }
 
 /** Sources that a node or a cluster has for itself. */
@@ -81,14 +100,30 @@ export function volumeOf(
     isRetained: textAt(spec, "persistentVolumeReclaimPolicy") === "Retain",
     isPortable: !localSources.some((source) => spec[source] !== undefined),
     isAttached: held.split(",").some((holder) => holder.startsWith("external-attacher/")),
+    storage: storageIn(spec, name),
+    driver: textAt(objectAt(spec, "csi"), "driver") || undefined,
     claim: { namespace: textAt(reference, "namespace"), name: textAt(reference, "name") },
   };
+}
+
+/** What a spec says beside where its storage is. */
+const aboutVolumes: ReadonlySet<string> = new Set([
+  ...["accessModes", "capacity", "claimRef", "mountOptions", "nodeAffinity", "volumeMode"],
+  ...["persistentVolumeReclaimPolicy", "storageClassName", "volumeAttributesClassName"],
+]);
+
+function storageIn(spec: JsonObject, name: string): string {
+  const { driver, volumeHandle } = objectAt(spec, "csi");
+  if (driver !== undefined) return JSON.stringify([driver, volumeHandle ?? null]);
+  const sources = Object.entries(spec).filter(([member]) => !aboutVolumes.has(member));
+  return sources.length === 0 ? name : JSON.stringify(sources);
 }
 
 export function claimOf(
   object: StoredObject,
   volumes: readonly KnownVolume[],
   { name, namespaceIn }: Where,
+  found?: FoundSnapshots,
 ): Claim {
   const { metadata, spec } = object;
   const { annotations, labels } = metadata;
@@ -98,7 +133,7 @@ export function claimOf(
   const broughtTo = new Map<string, string>();
   for (const [key, text] of Object.entries(annotations ?? {})) {
     if (!key.startsWith(specDiffAnnotationPrefix)) continue;
-    const volume = /"\/volumeName","value":"([^"]+)"/.exec(text)?.[1];
+    const volume = broughtIn(text);
     if (volume !== undefined) broughtTo.set(key.slice(specDiffAnnotationPrefix.length), volume);
   }
   const own = new Map<string, KnownVolume>();
@@ -109,18 +144,21 @@ export function claimOf(
     if (isBorn || broughtTo.get(cluster) === volume.name) own.set(cluster, volume);
   }
   const home = stringMember(annotations, volumesInAnnotation);
-  const hook = stringMember(annotations, volumeHookAnnotation);
+  const held = heldTargets(object, new Set([...assigned, ...broughtTo.keys()]));
   return {
     name,
+    uid: metadata.uid ?? "",
+    version: metadata.resourceVersion ?? "",
     isShared: modes.length > 0 && modes.every((mode) => sharedModes.has(mode)),
     home: home === "" ? undefined : home,
     mayDetach: stringMember(annotations, volumeMoveAnnotation) === "detach",
-    hook: hook === "" ? undefined : hook,
-    copies: copiesOf(stringMember(annotations, volumeCopiedAnnotation)),
+    storageClass: storageClassOf(object),
+    ...copyOf(object, found),
     states: statesIn(stringMember(annotations, volumesAnnotation)),
     assigned,
     boundIn,
-    broughtTo: new Set(broughtTo.keys()),
+    heldIn: held,
+    broughtTo,
     volumes: own,
   };
 }
@@ -140,10 +178,91 @@ function isBoundIn(
   return textAt(said, "phase") === "Bound";
 }
 
-function copiesOf(text: string | undefined): ReadonlyMap<string, string> {
+/** Where it is, may be, or may come to be at any moment. */
+function heldTargets(
+  { metadata: { annotations, finalizers = [] } }: StoredObject,
+  targets: ReadonlySet<string>,
+): ReadonlySet<string> {
+  const isOpened = (target: string) =>
+    stringMember(annotations, openedAnnotation(target)) !== undefined;
+  return new Set(
+    [...targets, ...finalizers.flatMap((one) => targetIn(one) ?? [])].filter(
+      (target) => isOpened(target) || finalizers.includes(syncerFinalizer(target)),
+    ),
+  );
+}
+
+function targetIn(finalizer: string): string | undefined {
+  return finalizer.startsWith(syncerFinalizerPrefix)
+    ? finalizer.slice(syncerFinalizerPrefix.length)
+    : undefined;
+}
+
+/** Undefined: the default one of the cluster. */
+function storageClassOf({ metadata, spec }: StoredObject): string | undefined {
+  const { storageClassName } = spec ?? {};
+  if (typeof storageClassName === "string") return storageClassName;
+  return stringMember(metadata.annotations, "volume.beta.kubernetes.io/storage-class");
+}
+
+type CopyFacts = Pick<Claim, "copier" | "request" | "copied" | "progress">;
+
+function copyOf(object: StoredObject, found: FoundSnapshots | undefined): CopyFacts {
+  const { annotations } = object.metadata;
+  const hook = stringMember(annotations, volumeHookAnnotation) ?? "";
+  const wantsSnapshot = stringMember(annotations, volumeMoveAnnotation) === "snapshot";
+  const copier: Copier | undefined =
+    hook !== "" ? { by: "hook", name: hook } : wantsSnapshot ? { by: "snapshot" } : undefined;
+  const request = requestIn(stringMember(annotations, volumeCopyAnnotation), copier);
+  const none = { copier, request, copied: undefined };
+  if (request === undefined) return none;
+  if (copier?.by === "hook") return { ...none, ...answerTo(request, annotations) };
+  if (found === undefined) return none;
+  const step = snapshotStep(request, object, found);
+  return step.to === "bind"
+    ? { ...none, copied: step.snapshot }
+    : { ...none, progress: step.progress };
+}
+
+/** Undefined also for one that another copier was asked for. */
+function requestIn(text: string | undefined, copier: Copier | undefined): CopyRequest | undefined {
   const value = jsonObjectOf(text, annotationCharactersMax);
-  const [to, volume] = [textAt(value, "to"), textAt(value, "volume")];
-  return new Map(to === "" || volume === "" ? [] : [[to, volume]]);
+  const [id, from, to] = ["id", "from", "to"].map((name) => textAt(value, name));
+  if (copier === undefined || textAt(value, "hook") !== hookOf(copier)) return undefined;
+  if (!id || !from || !to) return undefined;
+  const [reason, message] = [textAt(value, "reason"), textAt(value, "message")];
+  const failure = reason === "" ? {} : { failure: { reason, message } };
+  return { id, from, to, sinceMs: Date.parse(textAt(value, "since")) || 0, ...failure };
+}
+
+/** As it is kept on the claim. */
+export function requestText(
+  { id, from, to, sinceMs, failure }: CopyRequest,
+  copier: Copier,
+): string {
+  const since = new Date(sinceMs).toISOString();
+  const hook = hookOf(copier);
+  return JSON.stringify({ ...(hook === "" ? {} : { hook }), id, from, to, since, ...failure });
+}
+
+/** Empty for a snapshot, which nobody else is asked for. */
+function hookOf(copier: Copier): string {
+  return copier.by === "hook" ? copier.name : "";
+}
+
+/** A copy that was made for another request is of data that may be old. */
+function answerTo(
+  { id, to }: CopyRequest,
+  annotations: StoredObject["metadata"]["annotations"],
+): Pick<Claim, "copied" | "progress"> {
+  const text = stringMember(annotations, volumeCopiedAnnotation);
+  const value = jsonObjectOf(text, annotationCharactersMax);
+  const volume = textAt(value, "volume");
+  const isAnswer = textAt(value, "id") === id && textAt(value, "to") === to && volume !== "";
+  if (isAnswer) return { copied: volume };
+  if (text === undefined) return { copied: undefined };
+  const message = `${volumeCopiedAnnotation} does not answer the request ${id} for ${to}`;
+  return { copied: undefined, progress: { reason: "OtherCopy", message } };
 }
 
 function statesIn(text: string | undefined): ReadonlyMap<string, ClaimState> {
@@ -180,6 +299,7 @@ export function partOf(
     replicas: kind.replicasOf(object),
     isGoing: metadata.deletionTimestamp !== undefined,
     takesOverFrom: stringMember(metadata.annotations, takesOverFromAnnotation),
+    hasStarted: kind.hasStarted(object),
     ...stoppingOf(object, kind, cluster),
   };
 }

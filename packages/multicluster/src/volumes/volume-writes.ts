@@ -1,5 +1,4 @@
 /** Carries out what was decided: marks on claims and parts, and PersistentVolumes for other clusters. Writes nothing that is so already. */
-import { createHash } from "node:crypto";
 import type { JsonObject, JsonValue } from "@kcp-ts/machinery/json";
 import { isStatusError } from "@kcp-ts/machinery/status";
 import {
@@ -24,6 +23,7 @@ import {
   volumesHolder,
   volumesInAnnotation,
 } from "../api/index.ts";
+import type { Copier } from "./copies.ts";
 import type {
   Claim,
   ClaimDecision,
@@ -37,11 +37,15 @@ import {
   type StoredObject,
   type UserKind,
 } from "./objects.ts";
-import { broughtDiff, type KnownVolume } from "./read-facts.ts";
+import { broughtDiff, type KnownVolume, requestText } from "./read-facts.ts";
+import type { FoundSnapshots } from "./snapshot-steps.ts";
+import type { SnapshotWrites } from "./snapshot-writes.ts";
 
 export interface FoundClaim {
   readonly object: StoredObject;
   readonly facts: Claim;
+  /** Of copies by snapshot; undefined where none is asked for. */
+  readonly snapshots?: FoundSnapshots | undefined;
 }
 
 export interface FoundPart {
@@ -85,6 +89,7 @@ export class VolumeWrites {
   readonly #events: EventRecorder;
   readonly #signal: AbortSignal;
   readonly #whereabouts: (target: string) => Whereabouts | undefined;
+  readonly #snapshots: SnapshotWrites;
 
   constructor(context: {
     readonly client: Client;
@@ -92,12 +97,14 @@ export class VolumeWrites {
     readonly signal: AbortSignal;
     readonly events: EventRecorder;
     readonly whereabouts: (target: string) => Whereabouts | undefined;
+    readonly snapshots: SnapshotWrites;
   }) {
     this.#client = context.client;
     this.#cluster = context.cluster;
     this.#signal = context.signal;
     this.#events = context.events;
     this.#whereabouts = context.whereabouts;
+    this.#snapshots = context.snapshots;
   }
 
   /** Whether everything is where it should be. */
@@ -113,6 +120,9 @@ export class VolumeWrites {
       const next = decision.claims.get(claim.facts.name) as ClaimDecision;
       const brought = await this.#bring(claim, next);
       await this.#markClaim(claim, next, brought);
+      const isKept = next.request?.id === claim.facts.request?.id;
+      if (next.request !== undefined && isKept) await this.#snapshots.advance(claim, next.request);
+      await this.#snapshots.tidy(claim, next.request);
     }
     for (const whole of wholes) await this.#tie(whole, decision, claims);
     for (const part of parts)
@@ -122,13 +132,15 @@ export class VolumeWrites {
   }
 
   /** A claim that is being deleted, or that has left a cluster, is not held there any more. */
-  async letGo({ object, facts }: FoundClaim): Promise<boolean> {
+  async letGo(claim: FoundClaim): Promise<boolean> {
+    const { object, facts } = claim;
     const { annotations = {}, deletionTimestamp, finalizers = [] } = object.metadata;
     const marks: Marks = {};
     if (deletionTimestamp !== undefined) {
+      await this.#snapshots.tidy(claim, undefined);
       for (const target of facts.assigned) Object.assign(marks, holderMarks(object, target, false));
     }
-    for (const target of facts.broughtTo) {
+    for (const target of facts.broughtTo.keys()) {
       const isGone = !facts.assigned.has(target) && !finalizers.includes(syncerFinalizer(target));
       if (isGone && specDiffAnnotation(target) in annotations)
         marks[specDiffAnnotation(target)] = null;
@@ -180,20 +192,19 @@ export class VolumeWrites {
 
   /** Volumes for clusters that the claim is new in: by cluster, what they are called there. */
   async #bring(
-    { object, facts }: FoundClaim,
+    { facts }: FoundClaim,
     next: ClaimDecision,
-  ): Promise<ReadonlyMap<string, string>> {
-    const names = new Map<string, string>();
-    for (const [cluster, { from, copy }] of next.brought) {
-      if (copy !== undefined) {
-        names.set(cluster, copy);
+  ): Promise<ReadonlyMap<string, BroughtSource>> {
+    const names = new Map<string, BroughtSource>();
+    for (const [cluster, { from, name, isCopy }] of next.brought) {
+      if (isCopy) {
+        names.set(cluster, { name, copier: facts.copier });
         continue;
       }
       const where = this.#whereabouts(cluster);
       // Not registered any more: who wanted it there is told otherwise by the next look.
       if (where === undefined) continue;
       const volume = facts.volumes.get(from) as KnownVolume;
-      const name = broughtName(object, cluster);
       const resource = where.client.resource(persistentVolumes);
       const wanted = {
         metadata: { name, labels: { [clusterLabel]: where.name } },
@@ -204,7 +215,7 @@ export class VolumeWrites {
       } catch (error) {
         if (!isStatusError(error, "AlreadyExists")) throw error;
       }
-      names.set(cluster, name);
+      names.set(cluster, { name, copier: undefined });
     }
     return names;
   }
@@ -226,7 +237,7 @@ export class VolumeWrites {
   async #markClaim(
     { object, facts }: FoundClaim,
     next: ClaimDecision,
-    brought: ReadonlyMap<string, string>,
+    brought: ReadonlyMap<string, BroughtSource>,
   ): Promise<void> {
     const marks: Marks = { [volumesInAnnotation]: next.home ?? null };
     const labels: Marks = {};
@@ -238,14 +249,14 @@ export class VolumeWrites {
       else if (place.state === "releasing") labels[stateLabel(cluster)] = null;
       Object.assign(marks, holderMarks(object, cluster, next.opened.has(cluster)));
     }
-    for (const [cluster, volume] of brought)
-      marks[specDiffAnnotation(cluster)] = broughtDiff(volume);
+    for (const [cluster, source] of brought)
+      marks[specDiffAnnotation(cluster)] = broughtDiff(source);
     const places = JSON.stringify(said);
     marks[volumesAnnotation] = places;
     marks[volumeCopyAnnotation] =
-      next.copyTo === undefined
+      next.request === undefined || facts.copier === undefined
         ? null
-        : JSON.stringify({ hook: facts.hook, from: facts.home, to: next.copyTo });
+        : requestText(next.request, facts.copier);
     const isNews = stringMember(object.metadata.annotations, volumesAnnotation) !== places;
     await this.#mark(persistentVolumeClaims, object, marks, labels);
     if (isNews) this.#tell(object, next);
@@ -329,6 +340,12 @@ function changed(wanted: Marks, current: Readonly<Record<string, string>> | unde
   );
 }
 
+/** A volume, or what a copier made of one. */
+interface BroughtSource {
+  readonly name: string;
+  readonly copier: Copier | undefined;
+}
+
 /** The syncer keeps a claim in a cluster, assigned or not, as long as this name is in the list. */
 function holderMarks({ metadata }: StoredObject, target: string, isHeld: boolean): Marks {
   const holders = softFinalizersOf(metadata.annotations, target);
@@ -348,10 +365,4 @@ function broughtSpec(
     persistentVolumeReclaimPolicy: "Retain",
     claimRef: { apiVersion: "v1", kind: "PersistentVolumeClaim", ...claim },
   } as JsonObject;
-}
-
-/** The same for every try. PersistentVolumes of a cluster have no namespaces to keep them apart. */
-function broughtName({ metadata }: StoredObject, cluster: string): string {
-  const text = `${metadata.uid ?? ""} ${cluster}`;
-  return `kcp-${createHash("sha256").update(text).digest("hex").slice(0, 20)}`;
 }

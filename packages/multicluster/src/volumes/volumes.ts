@@ -7,7 +7,6 @@
  */
 import { type Clock, systemClock } from "@kcp-ts/machinery/base";
 import type { ClusterName } from "@kcp-ts/machinery/names";
-import { isStatusError } from "@kcp-ts/machinery/status";
 import {
   type Client,
   type Clusters,
@@ -18,7 +17,6 @@ import {
   type ObjectKey,
   type ObjectStore,
   type ReconcileResult,
-  type Resource,
 } from "@kcp-ts/sdk";
 import {
   type NamedTarget,
@@ -44,17 +42,30 @@ import {
   type WorkloadPart,
 } from "./decide-volumes.ts";
 import { type Group, groupsOf } from "./groups.ts";
+import { listed } from "./listed.ts";
 import {
   persistentVolumeClaims,
   persistentVolumes,
   type StoredObject,
   statefulSets,
+  storageClasses,
   type UserKind,
   userKinds,
+  volumeSnapshotClasses,
+  volumeSnapshotContents,
+  volumeSnapshots,
 } from "./objects.ts";
 import { claimFrom, isComplete, type OrdinalSet, ordinalSetOf } from "./ordinal-users.ts";
 import { claimOf, claimsUsedBy, type KnownVolume, partOf, volumeOf } from "./read-facts.ts";
+import {
+  concernsSnapshots,
+  type NamespaceStorage,
+  readStorage,
+  snapshotsFor,
+  storageIn,
+} from "./read-snapshots.ts";
 import { retentionOf } from "./retention.ts";
+import { SnapshotWrites } from "./snapshot-writes.ts";
 import {
   type FoundClaim,
   type FoundPart,
@@ -78,6 +89,8 @@ export interface VolumesOptions {
   /** The SyncTarget that objects in a logical cluster mean by a name. */
   readonly targetOf: (cluster: string, target: string) => NamedTarget;
   readonly clock?: Clock;
+  /** How long workloads stay stopped for a snapshot that does not come; they start again where they were. */
+  readonly copyPatienceMs?: number;
   /** Namespaces at a time. */
   readonly concurrency?: number;
   /** What went wrong and is tried again. */
@@ -90,6 +103,7 @@ export interface Volumes {
 }
 
 const concurrencyDefault = 4;
+const copyPatienceMsDefault = 600_000;
 /** What a syncer does with our marks is told by other objects' changes; this is for one that was missed. */
 const lookAgainMs = 10_000;
 
@@ -130,6 +144,10 @@ export function volumes(options: VolumesOptions): Volumes {
   })
     .watch(persistentVolumeClaims, { map: ofNamespace })
     .watch(persistentVolumes, { map: ofUsers })
+    .watch(volumeSnapshots, { map: ofNamespace })
+    .watch(volumeSnapshotContents, { map: ofUsers })
+    .watch(volumeSnapshotClasses, { map: ofUsers })
+    .watch(storageClasses, { map: ofUsers })
     .watch<SyncTarget, Target>(syncTargets, { transform: targetOf, map: ofCluster });
   for (const { resource } of userKinds) {
     const predicate = ({ object }: { readonly object: KubernetesObject }) => isConcerned(object);
@@ -171,14 +189,22 @@ async function reconcile(
     readPlaces(key, work, signal),
     read(client, namespace, signal),
   ]);
-  const view = viewOf(places.targets);
-  const { whereabouts, isManaged } = view;
-  const writes = new VolumeWrites({ client, cluster, events: work.events, signal, whereabouts });
+  const storage = found.claims.some(concernsSnapshots)
+    ? await readStorage({ client, namespace, homes: places.homes, signal })
+    : undefined;
+  const view = viewOf(places.targets, storage, work);
+  const { whereabouts, isManaged, storageOf } = view;
+  const homes = [...places.homes.values()];
+  const snapshots = new SnapshotWrites({ client, signal, whereabouts, storageOf, homes });
+  const context = { client, cluster, events: work.events, signal, whereabouts, snapshots };
+  const writes = new VolumeWrites(context);
   const claims = new Map<string, FoundClaim>();
   for (const object of found.claims) {
     const { name } = object.metadata;
     const namespaceIn = (target: string) => whereabouts(target)?.namespace;
-    claims.set(name, { object, facts: claimOf(object, places.volumes, { name, namespaceIn }) });
+    const own = storage && snapshotsFor(object, storage, places.targets);
+    const facts = claimOf(object, places.volumes, { name, namespaceIn }, own);
+    claims.set(name, { object, facts, snapshots: own });
   }
   let isSettled = true;
   for (const claim of claims.values()) if (await writes.letGo(claim)) isSettled = false;
@@ -207,19 +233,33 @@ async function reconcile(
 }
 
 /** What is to be known of clusters, by the names that objects have for them. */
-interface View extends Required<Pick<VolumesInput, "sight" | "showsVolumes">> {
+interface View
+  extends Required<
+    Pick<VolumesInput, "sight" | "showsVolumes" | "storageOf" | "nowMs" | "copyPatienceMs">
+  > {
   readonly whereabouts: (name: string) => Whereabouts | undefined;
   /** Whether claims are synced to it. */
   readonly isManaged: (name: string) => boolean;
 }
 
-function viewOf(targets: ReadonlyMap<string, Place>): View {
+function viewOf(
+  targets: ReadonlyMap<string, Place>,
+  storage: NamespaceStorage | undefined,
+  { clock = systemClock, copyPatienceMs = copyPatienceMsDefault }: Work,
+): View {
   const known = (name: string) => {
     const target = targets.get(name)?.target;
     return target === undefined ? undefined : targetOf(target);
   };
   return {
+    nowMs: clock.now(),
+    copyPatienceMs,
     whereabouts: (name) => targets.get(name),
+    storageOf(name) {
+      const place = targets.get(name);
+      const known = place && storage?.known.get(place.home);
+      return known && storageIn(place.target, known);
+    },
     isManaged(name) {
       const target = known(name);
       return target !== undefined && syncsClaims(target);
@@ -317,6 +357,8 @@ function ordinalUsersOf({ whole, users }: OrdinalSet): readonly User[] {
 
 interface Place extends Whereabouts {
   readonly target: SyncTarget;
+  /** The logical cluster that has it. */
+  readonly home: string;
 }
 
 /** The clusters that objects of a namespace may be in, by the names that they have there, and the volumes that are known of them. Read where their SyncTargets are. */
@@ -326,14 +368,15 @@ async function readPlaces(
   signal: AbortSignal,
 ): Promise<{
   readonly targets: ReadonlyMap<string, Place>;
+  readonly homes: ReadonlyMap<string, Client>;
   readonly volumes: readonly KnownVolume[];
 }> {
   const used = new Map(usedTargets.list({ cluster }).map((name) => [name, meant(cluster, name)]));
-  const homes = new Set([cluster as string, ...[...used.values()].map((one) => one.cluster)]);
+  const names = new Set([cluster as string, ...[...used.values()].map((one) => one.cluster)]);
+  const homes = new Map([...names].map((home) => [home, client.inCluster(home)]));
   const targets = new Map<string, Place>();
   const volumes: KnownVolume[] = [];
-  for (const home of homes) {
-    const there = client.inCluster(home);
+  for (const [home, there] of homes) {
     const [{ items }, known] = await Promise.all([
       there.resource(syncTargets).list({ signal }),
       listed(there, persistentVolumes, { signal }),
@@ -344,11 +387,12 @@ async function readPlaces(
       const isUsed = home === cluster || used.has(nameHere(name));
       const own = { cluster: home, name, uid };
       const inside = downstreamNamespace(own, { cluster, namespace });
-      if (isUsed) targets.set(nameHere(name), { target, client: there, name, namespace: inside });
+      const place = { target, home, client: there, name, namespace: inside };
+      if (isUsed) targets.set(nameHere(name), place);
     }
     volumes.push(...known.flatMap((object) => volumeOf(object, nameHere) ?? []));
   }
-  return { targets, volumes };
+  return { targets, homes, volumes };
 }
 
 interface Found {
@@ -382,18 +426,4 @@ function wholesOf(items: readonly StoredObject[], kind: UserKind): readonly Foun
     });
     return { object, kind, parts };
   });
-}
-
-/** A kind that no cluster serves here has no objects. */
-async function listed(
-  client: Client,
-  resource: Resource<StoredObject>,
-  options: { readonly namespace?: string; readonly signal: AbortSignal },
-): Promise<readonly StoredObject[]> {
-  try {
-    return (await client.resource(resource).list(options)).items;
-  } catch (error) {
-    if (isStatusError(error, "NotFound")) return [];
-    throw error;
-  }
 }

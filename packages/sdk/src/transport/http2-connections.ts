@@ -13,7 +13,7 @@ import {
   type OutgoingHttpHeaders,
 } from "node:http2";
 import type { Socket } from "node:net";
-import type { Clock, Timer } from "@kcp-ts/machinery/base";
+import { awakeDeadline, type Clock, type Timer } from "@kcp-ts/machinery/base";
 import {
   onAbort,
   TransportError,
@@ -46,12 +46,6 @@ interface Session {
 }
 
 const streamsPerSessionMax = 1000;
-/** The time for an answer to a ping is looked at in so many parts… */
-const pingTicks = 10;
-/** …and behind it there is this much for an answer that has come. */
-export const pingGraceMs = 500;
-/** However little this process gets to run. */
-const pingLongestMs = 60_000;
 const windowBytes = 4 << 20;
 /** Node's ten would end a session that carries a few big lists at a time. */
 const sessionMemoryMegabytesMax = 256;
@@ -180,33 +174,15 @@ export class Http2Connections {
     if (session.isProbed || http2.destroyed || http2.closed) return;
     session.isProbed = true;
     session.timer?.cancel();
-    this.#awaitAnswer(session, {
-      ticks: pingTicks,
-      untilMs: this.#options.clock.monotonic() + pingLongestMs,
+    const { clock, pingTimeoutMs } = this.#options;
+    session.timer = awakeDeadline(clock, pingTimeoutMs, () => {
+      session.usable = false;
+      http2.destroy(new Error(`no answer to a ping for ${pingTimeoutMs} ms`));
     });
     http2.ping((error) => {
       session.isProbed = false;
       session.timer?.cancel();
       if (error === null && session.streams > 0) this.#keepAlive(session);
-    });
-  }
-
-  /** Counted is only time in which this process got to run: one that is starved hears nobody, and would take all others for dead. */
-  #awaitAnswer(session: Session, left: { readonly ticks: number; readonly untilMs: number }): void {
-    const { clock, pingTimeoutMs } = this.#options;
-    const giveUp = () => {
-      session.usable = false;
-      session.http2.destroy(new Error(`no answer to a ping for ${pingTimeoutMs} ms`));
-    };
-    const tickMs = pingTimeoutMs / pingTicks;
-    const dueAtMs = clock.monotonic() + tickMs;
-    session.timer = clock.schedule(tickMs, () => {
-      const nowMs = clock.monotonic();
-      const isLate = nowMs - dueAtMs > tickMs && nowMs < left.untilMs;
-      const ticks = isLate ? left.ticks : left.ticks - 1;
-      if (ticks > 0) this.#awaitAnswer(session, { ...left, ticks });
-      // Timers come before what has arrived: an answer that lies there is heard first.
-      else session.timer = clock.schedule(pingGraceMs, giveUp);
     });
   }
 

@@ -5,8 +5,8 @@ import { type AddressInfo, createServer, connect as netConnect, type Socket } fr
 import { after, before, describe, it } from "node:test";
 import { createServer as createTlsServer, type TLSSocket } from "node:tls";
 import { gzipSync } from "node:zlib";
-import type { Clock } from "@kcp-ts/machinery/base";
-import { FakeClock, settle } from "@kcp-ts/testkit";
+import { awakeGraceMs, type Clock } from "@kcp-ts/machinery/base";
+import { FakeClock, freePorts, settle } from "@kcp-ts/testkit";
 import { isTransportError, type TransportRequest } from "../client/index.ts";
 import {
   type Certificates,
@@ -17,7 +17,6 @@ import {
   startHttp2Server,
   type TestServer,
 } from "../fake-server/index.ts";
-import { pingGraceMs } from "./http2-connections.ts";
 import { NodeTransport, type NodeTransportOptions } from "./node-transport.ts";
 import { bodyBufferedBytesMax } from "./stream-body.ts";
 
@@ -306,7 +305,7 @@ describe("NodeTransport", () => {
     frozen = true;
     clock.advance(30_000);
     await settle(20);
-    clock.advance(15_000 + pingGraceMs);
+    clock.advance(15_000 + awakeGraceMs);
     await assert.rejects(pending, (error) => isTransportError(error, "connection-lost"));
     await raw.close();
   });
@@ -420,11 +419,12 @@ describe("NodeTransport", () => {
   });
 
   it("asks anew what a server speaks when it no longer speaks HTTP/2", async () => {
-    const first = await startHttp2Server(certificates, echo);
+    const [port = 0] = await freePorts(1);
+    const first = await startHttp2Server(certificates, echo, port);
     const transport = transportTo(first.url);
     assert.equal((await ask(transport))["version"], "2.0");
     await first.close();
-    resources.push(await startHttp1Server(certificates, echo, first.port));
+    resources.push(await startHttp1Server(certificates, echo, port));
     await settle(20);
     await assert.rejects(ask(transport), (error) => isTransportError(error, "refused"));
     assert.equal((await ask(transport))["version"], "1.1");

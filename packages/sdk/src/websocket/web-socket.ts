@@ -56,6 +56,11 @@ export class WebSocketConnection {
     return !this.#isClosed && !this.#hasSentClose;
   }
 
+  /** One of the two sides has said that it is over: what ends after that was not broken off. */
+  get isSaidToEnd(): boolean {
+    return this.#hasSentClose;
+  }
+
   /** Bytes that wait for the other side. */
   get queuedBytes(): number {
     return this.#options.stream.writableLength;

@@ -1,4 +1,5 @@
 /** A resource as a binding brings it into a logical cluster: what all who bound to the same schema share, and whose objects these are. */
+import type { ClusterName } from "@kcp-ts/machinery/names";
 import { type Conversion, CustomForm, type SharedVersion } from "../custom-resources/index.ts";
 import type {
   OpenApiSource,
@@ -15,6 +16,8 @@ export interface BoundOptions {
   /** What was written later than this was written under the present schema. */
   readonly since: Revision;
   readonly conversion: Conversion;
+  /** The logical cluster that the export is in. */
+  readonly owner: ClusterName;
   readonly onRetired: (callback: () => void) => () => void;
 }
 
@@ -24,7 +27,7 @@ export class BoundDefinition implements ResourceDefinition {
 
   constructor(options: BoundOptions) {
     this.#options = options;
-    this.form = new CustomForm(options.version, options.since, options.conversion);
+    this.form = new CustomForm(options);
   }
 
   /** What must be waited for before the definition is used, if anything. */

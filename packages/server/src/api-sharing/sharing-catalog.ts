@@ -112,6 +112,7 @@ export class SharingCatalog implements Catalog {
       identity: bound.identityHash,
       since: isReshaped ? since : (0 as Revision),
       conversion: this.#options.conversion,
+      owner: exportClusterOf(binding),
       onRetired: retirement.on,
     });
     const known = this.#definitions.get(served) ?? new Map<string, BoundDefinition>();
@@ -171,6 +172,7 @@ export class SharingCatalog implements Catalog {
       // Those who are bound to an earlier schema may still write by it.
       since: record.isReshaped ? revisionNever : (0 as Revision),
       conversion: this.#options.conversion,
+      owner: record.cluster,
       onRetired: (callback) => this.#options.onExportChanged(record, callback),
     });
   }

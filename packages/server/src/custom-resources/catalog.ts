@@ -43,7 +43,7 @@ export class CustomResourceCatalog implements Catalog {
     if (builtIn !== undefined) return builtIn;
     if (cluster === "*") return anyOwnersDefinition(group, version, resource);
     const find = (definitions: ClusterDefinitions | undefined) =>
-      definitions?.find(group, resource)?.version(version, index.conversion);
+      definitions?.find(group, resource)?.version(version, index.conversion, definitions.cluster);
     const found = find(index.peek(cluster));
     if (found === undefined) return this.#upToDate(cluster).then(find).then(warmed);
     return warmed(found);

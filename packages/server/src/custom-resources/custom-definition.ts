@@ -5,8 +5,7 @@ import type {
   Strategy,
   SubresourceStrategy,
 } from "../registry/index.ts";
-import type { Conversion } from "./conversion.ts";
-import { CustomForm } from "./custom-form.ts";
+import { CustomForm, type CustomFormOptions } from "./custom-form.ts";
 import type { DefinitionRecord } from "./definition-record.ts";
 import type { SharedVersion } from "./shared-version.ts";
 
@@ -15,10 +14,14 @@ export class CustomDefinition implements ResourceDefinition {
   readonly #record: DefinitionRecord;
   readonly form: StoredForm;
 
-  constructor(version: SharedVersion, record: DefinitionRecord, conversion: Conversion) {
+  constructor(
+    version: SharedVersion,
+    record: DefinitionRecord,
+    { conversion, owner }: Pick<CustomFormOptions, "conversion" | "owner">,
+  ) {
     this.#version = version;
     this.#record = record;
-    this.form = new CustomForm(version, record.since, conversion);
+    this.form = new CustomForm({ version, since: record.since, conversion, owner });
   }
 
   /** What must be waited for before the definition is used, if anything. */

@@ -5,6 +5,7 @@
  * changed are served as they are. All others are parsed, converted, pruned and defaulted; what came out is remembered with the entry.
  */
 import type { JsonObject } from "@kcp-ts/machinery/json";
+import type { ClusterName } from "@kcp-ts/machinery/names";
 import { apiVersionOf, type StoredForm } from "../registry/index.ts";
 import type { MaybePromise } from "../request/api-request.ts";
 import type { Entry, Revision } from "../storage/index.ts";
@@ -12,19 +13,30 @@ import { decodeObject, encodeObject } from "../stored-object/index.ts";
 import { type Conversion, isTrivial } from "./conversion.ts";
 import type { SharedVersion } from "./shared-version.ts";
 
+export interface CustomFormOptions {
+  readonly version: SharedVersion;
+  /** What was written later than this was written under the present schema. */
+  readonly since: Revision;
+  readonly conversion: Conversion;
+  /** The logical cluster that the definition is in. */
+  readonly owner: ClusterName;
+}
+
 export class CustomForm implements StoredForm {
   readonly #version: SharedVersion;
   readonly #since: Revision;
   readonly #conversion: Conversion;
+  readonly #owner: ClusterName;
   readonly #apiVersion: string;
   readonly #head: Buffer;
   readonly #turned = new WeakMap<Entry, Entry>();
   readonly presentNow: ((entry: Entry) => Entry) | undefined;
 
-  constructor(version: SharedVersion, since: Revision, conversion: Conversion) {
+  constructor({ version, since, conversion, owner }: CustomFormOptions) {
     this.#version = version;
     this.#since = since;
     this.#conversion = conversion;
+    this.#owner = owner;
     this.#apiVersion = apiVersionOf(version);
     this.#head = headOf(version.kind, this.#apiVersion);
     this.presentNow = isTrivial(version.definition)
@@ -52,7 +64,7 @@ export class CustomForm implements StoredForm {
       stored.compiled().schema.restore(converted).value as JsonObject;
     if (isTrivial(definition)) return shape({ ...object, apiVersion });
     return this.#conversion
-      .convert(definition, [object], apiVersion)
+      .convert(definition, [object], apiVersion, this.#owner)
       .then(([converted]) => shape(converted as JsonObject));
   }
 
@@ -77,7 +89,12 @@ export class CustomForm implements StoredForm {
     const missing = entries.filter((entry) => !this.#isRight(entry) && !this.#turned.has(entry));
     const objects = missing.map(decodeObject);
     const { definition } = this.#version;
-    const converted = await this.#conversion.convert(definition, objects, this.#apiVersion);
+    const converted = await this.#conversion.convert(
+      definition,
+      objects,
+      this.#apiVersion,
+      this.#owner,
+    );
     const shown = new Map<Entry, Entry>();
     for (const [i, entry] of missing.entries()) {
       const object = objects[i] as JsonObject;

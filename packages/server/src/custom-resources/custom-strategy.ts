@@ -1,6 +1,12 @@
 /** The rules of a custom kind: those of its schema. */
 import type { Pieces } from "@kcp-ts/machinery/base";
-import { type JsonObject, type JsonValue, jsonEqual, setMember } from "@kcp-ts/machinery/json";
+import {
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  jsonEqual,
+  setMember,
+} from "@kcp-ts/machinery/json";
 import { dnsSubdomainErrors } from "@kcp-ts/machinery/names";
 import { openApiName, publishInPieces, readSchema } from "@kcp-ts/machinery/schema";
 import { type Decoded, type MessageShape, objectMeta, ShapeError } from "@kcp-ts/machinery/shape";
@@ -11,6 +17,7 @@ import {
   type Draft,
   type Strategy,
   type SubresourceStrategy,
+  setPodDefaults,
   type Verdict,
 } from "../registry/index.ts";
 import { scaleView } from "./scale.ts";
@@ -135,11 +142,21 @@ function verdict(version: SharedVersion, object: JsonObject, old: JsonObject | u
   return version.compiled().schema.validateInPieces(object, { old });
 }
 
-/** Prunes what the schema does not know and fills in its defaults. */
+/** Prunes what the schema does not know and fills in its defaults; and those of Pods, which no schema can say. */
 function decode(version: SharedVersion, value: JsonObject): Decoded {
-  const { value: shaped, unknownFields, error } = version.compiled().schema.admit(value);
+  const { schema } = version.compiled();
+  const { value: shaped, unknownFields, error } = schema.admit(value);
   if (error !== undefined) throw new ShapeError(formatFieldError(error));
-  return { value: shaped as JsonObject, unknownFields };
+  const object = shaped as JsonObject;
+  if (!isPod(version) || !isJsonObject(object["spec"])) return { value: object, unknownFields };
+  const spec: Draft = { ...object["spec"] };
+  setPodDefaults(spec);
+  // What the schema does not know of them is left out again.
+  return { value: schema.restore({ ...object, spec }).value as JsonObject, unknownFields };
+}
+
+function isPod({ group, version, kind }: SharedVersion): boolean {
+  return group === "" && version === "v1" && kind === "Pod";
 }
 
 function keepStatus(draft: Draft, old: JsonObject): void {

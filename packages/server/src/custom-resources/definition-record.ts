@@ -1,5 +1,6 @@
 /** One definition in one logical cluster: small, because there can be very many. */
 import type { JsonObject } from "@kcp-ts/machinery/json";
+import type { ClusterName } from "@kcp-ts/machinery/names";
 import {
   type CustomResourceDefinition,
   readCustomResourceDefinition,
@@ -79,21 +80,23 @@ export class DefinitionRecord {
   }
 
   /** The served version, or undefined. */
-  version(name: string, conversion: Conversion): CustomDefinition | undefined {
+  version(name: string, conversion: Conversion, owner: ClusterName): CustomDefinition | undefined {
     const known = this.#definitions?.get(name);
     if (known !== undefined) return known;
     const version = this.shared.version(name);
     if (!this.isServed || version === undefined || !version.isServed) return undefined;
-    const definition = new CustomDefinition(version, this, conversion);
+    const definition = new CustomDefinition(version, this, { conversion, owner });
     this.#definitions ??= new Map();
     this.#definitions.set(name, definition);
     return definition;
   }
 
   /** The version that objects are stored in, served or not: what deletion goes through. */
-  stored(conversion: Conversion): ResourceDefinition | undefined {
+  stored(conversion: Conversion, owner: ClusterName): ResourceDefinition | undefined {
     const version = this.shared.version(this.shared.storageVersion);
-    return version === undefined ? undefined : new CustomDefinition(version, this, conversion);
+    return version === undefined
+      ? undefined
+      : new CustomDefinition(version, this, { conversion, owner });
   }
 
   /** Calls back at once when it is so already. */

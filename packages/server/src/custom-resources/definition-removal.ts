@@ -57,6 +57,7 @@ export class DefinitionRemoval {
     const { name } = object["metadata"] as { name: string };
     const definition = new DefinitionRecord(entry, undefined).stored(
       this.#options.index.conversion,
+      cluster,
     );
     const isEstablished = isConditionTrue(object, "Established");
     if (isEstablished && definition !== undefined) {

@@ -6,7 +6,7 @@
 import { randomUUID } from "node:crypto";
 import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery/json";
 import { annotationErrors, labelErrors } from "@kcp-ts/machinery/meta";
-import type { CrdConversion } from "@kcp-ts/machinery/schema";
+import type { ClusterName } from "@kcp-ts/machinery/names";
 import { aggregate, formatFieldError, quote, StatusError } from "@kcp-ts/machinery/status";
 import type { WebhookClient } from "../webhooks/index.ts";
 import type { Conversion } from "./conversion.ts";
@@ -23,13 +23,14 @@ export class WebhookConversion implements Conversion {
     definition: SharedDefinition,
     objects: readonly JsonObject[],
     apiVersion: string,
+    owner: ClusterName,
   ): Promise<readonly JsonObject[]> {
     const others = objects.filter((object) => object["apiVersion"] !== apiVersion);
     const first = others[0];
     if (first === undefined) return objects;
     const gvk = `${String(first["apiVersion"])}, Kind=${definition.names.kind}`;
     const failed = (text: string) => failure(`conversion webhook for ${gvk} ${text}`);
-    const answer = await this.#ask(definition.conversion, others, apiVersion).catch((error) => {
+    const answer = await this.#ask(definition, others, apiVersion, owner).catch((error) => {
       throw failed(`failed: ${error instanceof Error ? error.message : String(error)}`);
     });
     if (answer.length !== others.length)
@@ -54,9 +55,10 @@ export class WebhookConversion implements Conversion {
   }
 
   async #ask(
-    conversion: CrdConversion | undefined,
+    { conversion }: SharedDefinition,
     objects: readonly JsonObject[],
     desiredAPIVersion: string,
+    cluster: ClusterName,
   ): Promise<readonly JsonValue[]> {
     const { clientConfig, reviewVersions = [] } = conversion ?? {};
     if (clientConfig === undefined) throw new Error("no webhook is configured");
@@ -65,7 +67,8 @@ export class WebhookConversion implements Conversion {
     const uid = randomUUID();
     const request = { uid, desiredAPIVersion, objects };
     const review = { kind: "ConversionReview", apiVersion, request };
-    return convertedObjects(await this.#client.post(clientConfig, review), apiVersion, uid);
+    const answer = await this.#client.post(clientConfig, review, { cluster });
+    return convertedObjects(answer, apiVersion, uid);
   }
 }
 

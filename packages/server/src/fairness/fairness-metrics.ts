@@ -49,6 +49,16 @@ export class FairnessMetrics {
     ofSchemas("current_executing_requests", "Requests at work.", (each) => each.executing);
     ofLevels("current_executing_seats", "Seats in use.", (level) => level.inUse);
     ofLevels("nominal_limit_seats", "Seats that are a level's own.", (each) => each.nominalSeats);
+    ofLevels(
+      "lower_limit_seats",
+      "Seats that a level lends to nobody.",
+      (each) => each.reservedSeats,
+    );
+    ofLevels(
+      "upper_limit_seats",
+      "Seats of a level with all it may borrow.",
+      (each) => each.seatsMax,
+    );
   }
 
   /** A schema that is new is shown with nothing waited yet. */

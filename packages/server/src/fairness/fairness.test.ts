@@ -195,6 +195,39 @@ describe("fairness", () => {
     assert.equal(simulation.arrive(simulation.guest("x", { user: leader })).outcome.state, "begun");
   });
 
+  it("lends nobody what the exempt use, and lends their share as far as they lend it", () => {
+    const begunBeside = (exempt: number, share: JsonObject = {}) => {
+      const simulation = new Simulation({ seatsTotal: 245, turnBudgetMicros: 1e9 });
+      const spec = { type: "Exempt", exempt: share };
+      simulation.fairness.configure([], [{ metadata: { name: "exempt", uid: "u" }, spec }]);
+      const user: UserInfo = { username: "root", groups: ["system:masters"] };
+      for (let i = 0; i < exempt; i++) simulation.arrive(simulation.guest("x", { user }));
+      const guests: Guest[] = [];
+      for (let i = 0; i < 400; i++) guests.push(simulation.arrive(simulation.guest(`c${i}`)));
+      return guests.filter(({ outcome }) => outcome.state === "begun").length;
+    };
+    const alone = begunBeside(0);
+    assert.equal(begunBeside(40), alone - 40);
+    // The exempt have half of 490 shares now: 123 seats, of which they keep what they do not lend.
+    const kept = begunBeside(0, { nominalConcurrencyShares: 245 });
+    const lent = begunBeside(0, { nominalConcurrencyShares: 245, lendablePercent: 100 });
+    assert.equal(lent - kept, 123);
+  });
+
+  it("lets a level that may borrow nothing have its own seats and no more", () => {
+    const simulation = new Simulation({ seatsTotal: 245, turnBudgetMicros: 1e9 });
+    const limited = {
+      nominalConcurrencyShares: 20,
+      borrowingLimitPercent: 0,
+      limitResponse: { type: "Queue", queuing: {} },
+    };
+    const metadata = { name: "global-default", uid: "u" };
+    simulation.fairness.configure([], [{ metadata, spec: { type: "Limited", limited } }]);
+    const guests: Guest[] = [];
+    for (let i = 0; i < 60; i++) guests.push(simulation.arrive(simulation.guest(`c${i}`)));
+    assert.equal(guests.filter(({ outcome }) => outcome.state === "begun").length, 20);
+  });
+
   it("never keeps the exempt waiting", () => {
     const simulation = new Simulation({ seatsTotal: 8, turnBudgetMicros: 1 });
     for (let i = 0; i < 50; i++) simulation.arrive(simulation.guest("a"));

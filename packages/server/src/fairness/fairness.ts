@@ -75,6 +75,8 @@ export class Fairness {
   readonly #shares = new Shares();
   readonly #overtaking = new Overtaking();
   #levels: PriorityLevel[] = [];
+  /** Seats of all levels together; rounding makes it a little more than there are. */
+  #nominalSum = 0;
   #classifier = new Classifier([]);
   #schemas: FlowSchema[] = [];
   #waiting = 0;
@@ -119,7 +121,7 @@ export class Fairness {
       before.config = config;
       return before;
     });
-    assignSeats(this.#levels, this.#seatsTotal);
+    this.#nominalSum = assignSeats(this.#levels, this.#seatsTotal);
     for (const level of known.values())
       if (!this.#levels.includes(level))
         for (const waiter of [...level.queue]) waiter.reject("concurrency-limit");
@@ -372,16 +374,15 @@ export class Fairness {
     return false;
   }
 
-  /** Its own seats are a level's at any time; others' when they neither use nor keep them. */
+  /** Its own seats are a level's at any time; others' when they neither use nor keep them. What the exempt use is lent by nobody. */
   #hasSeats(level: PriorityLevel, seats: number): boolean {
     const wanted = level.inUse + seats;
     if (wanted <= level.nominalSeats) return true;
     if (wanted > level.seatsMax) return false;
     let taken = wanted;
     for (const other of this.#levels)
-      if (other !== level && !other.config.isExempt)
-        taken += Math.max(other.inUse, other.reservedSeats);
-    return taken <= this.#seatsTotal;
+      if (other !== level) taken += Math.max(other.inUse, other.reservedSeats);
+    return taken <= this.#nominalSum;
   }
 }
 
@@ -391,17 +392,22 @@ function flowOf({ scope, user }: Visitor, { config }: FlowSchema): string {
   return config.distinguisher === "ByNamespace" ? `${config.name}\0${namespace}` : config.name;
 }
 
-/** The bootstrap objects, each replaced by the operator's of that name; the catch-all and exempt stay as they are, as in Kubernetes. */
+/** The bootstrap objects, each replaced by the operator's of that name. */
 function merged(bootstrap: readonly JsonObject[], own: readonly JsonObject[]): JsonObject[] {
   const byName = new Map(bootstrap.map((object) => [nameOf(object), object]));
-  for (const object of own) if (!fixedNames.has(nameOf(object))) byName.set(nameOf(object), object);
+  for (const object of own) if (!isFixed(object)) byName.set(nameOf(object), object);
   // The catch-all stays last, where those come who match nothing.
   const catchAll = byName.get("catch-all") as JsonObject;
   byName.delete("catch-all");
   return [...byName.values(), catchAll];
 }
 
-const fixedNames = new Set(["exempt", "catch-all"]);
+/** The catch-all and exempt stay as they are, as in Kubernetes, but for the seats of the exempt level. */
+function isFixed(object: JsonObject): boolean {
+  const name = nameOf(object);
+  if (name === "catch-all") return true;
+  return name === "exempt" && !readLevel(object).isExempt;
+}
 
 function nameOf(object: JsonObject): string {
   return String((object["metadata"] as JsonObject)["name"]);

@@ -37,24 +37,44 @@ export class PriorityLevel {
     return queuing === undefined ? 0 : queuing.queues * queuing.queueLengthLimit;
   }
 
-  /** The most that one request may take, so that it fits some time. */
+  /** The most that one request may take, so that it fits some time and leaves room for others of its level. */
   fitting(seats: number): number {
-    return Math.min(seats, Math.max(1, this.nominalSeats));
+    const { nominalSeats } = this;
+    const { queuing } = this.config;
+    const most =
+      queuing === undefined
+        ? nominalSeats
+        : Math.min(
+            Math.ceil(nominalSeats * widestShare),
+            Math.floor(nominalSeats / queuing.handSize),
+          );
+    return Math.min(seats, Math.max(1, most));
   }
 }
 
-/** Deals the server's seats out by nominal shares, rounded up as in Kubernetes. */
-export function assignSeats(levels: Iterable<PriorityLevel>, seatsTotal: number): void {
-  const limited = [...levels].filter(({ config }) => !config.isExempt);
-  const shares = limited.reduce((sum, { config }) => sum + config.nominalShares, 0);
-  for (const level of limited) {
+/** Of a level's own seats, for one request: as in Kubernetes. */
+const widestShare = 0.15;
+
+/**
+ * Deals the server's seats out by nominal shares, rounded up as in Kubernetes, and says how many that is altogether.
+ *
+ * The exempt level has a share like the others, if the operator gives it one: its requests do not wait for seats, but the seats are not lent either.
+ */
+export function assignSeats(levels: Iterable<PriorityLevel>, seatsTotal: number): number {
+  const all = [...levels];
+  const shares = all.reduce((sum, { config }) => sum + config.nominalShares, 0);
+  let nominalSum = 0;
+  for (const level of all) {
     const { nominalShares, lendablePercent, borrowingLimitPercent } = level.config;
     const nominal = shares === 0 ? 0 : Math.ceil((seatsTotal * nominalShares) / shares);
     level.nominalSeats = nominal;
     level.reservedSeats = nominal - Math.round((nominal * lendablePercent) / 100);
     level.seatsMax =
-      borrowingLimitPercent === undefined
+      nominal +
+      (borrowingLimitPercent === undefined
         ? seatsTotal
-        : nominal + Math.round((nominal * borrowingLimitPercent) / 100);
+        : Math.round((nominal * borrowingLimitPercent) / 100));
+    nominalSum += nominal;
   }
+  return nominalSum;
 }

@@ -11,6 +11,8 @@ export {
 } from "./definition.ts";
 export type { DeleteRequest } from "./deletion.ts";
 export { type FieldOwner, managedWrite } from "./managed-fields.ts";
+export { fill, ownItems, ownObject, ownObjectIfThere } from "./own-parts.ts";
+export { setPodDefaults, setPodSpecDefaults } from "./pod-defaults.ts";
 export { clusterAnnotation, timestamp } from "./prepare.ts";
 export {
   type Build,

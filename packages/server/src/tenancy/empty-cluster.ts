@@ -30,7 +30,7 @@ import { logicalClusters, workspaces } from "./kinds/definitions.ts";
 import { textsOf } from "./kinds/phases.ts";
 import { systemWriteOptions, uncancelled } from "./parts.ts";
 import { member, mentions } from "./records.ts";
-import { UsedCollections } from "./used-collections.ts";
+import { UsedCollections, type UsedKey } from "./used-collections.ts";
 
 /** Objects read, and deletions under way, at a time. */
 const pageEntries = 200;
@@ -41,6 +41,11 @@ export interface Leftovers {
   /** `<plural>.<group>`, and how many. */
   readonly resources: ReadonlyMap<string, number>;
   readonly finalizers: ReadonlyMap<string, number>;
+}
+
+interface Found {
+  readonly definition: ResourceDefinition;
+  readonly entry: Entry;
 }
 
 export interface EmptyOptions {
@@ -78,9 +83,22 @@ export class ClusterEmptier {
 
   /** What is left when everything that can go has gone; nothing, most of the time. */
   async empty(cluster: ClusterName): Promise<Leftovers> {
+    this.#used.beginEmptying(cluster);
+    let isEmpty = false;
+    try {
+      const left = await this.#empty(cluster);
+      isEmpty = left.resources.size === 0;
+      return left;
+    } finally {
+      this.#used.endEmptying(cluster, isEmpty);
+    }
+  }
+
+  async #empty(cluster: ClusterName): Promise<Leftovers> {
     const resources = new Map<string, number>();
     const finalizers = new Map<string, number>();
     const left = { resources, finalizers };
+    if (await this.#emptyByName(cluster)) return left;
     const [below = [], ...steps] = this.#steps;
     for (const definition of below)
       if (this.mayHave(cluster, collectionKeyOf(definition)))
@@ -94,10 +112,36 @@ export class ClusterEmptier {
     return left;
   }
 
-  /**
-   * Most clusters hold little, and nothing that anything holds back: it goes in one turn, namespaces first, so that nobody thinks that
-   * something is missing in them. False when it is not so simple, and nothing was done.
-   */
+  /** What is known by name is read by name, when the hub knows of all that the store has acknowledged. False when it is not so simple. */
+  async #emptyByName(cluster: ClusterName): Promise<boolean> {
+    const { storage, hub } = this.#options;
+    if (this.#used.keysIn(cluster) === undefined) return false;
+    await hub.reach(await storage.currentRevision(callOptions), uncancelled);
+    const keys = this.#used.keysIn(cluster);
+    if (keys === undefined || keys.some(({ definition }) => isSame(definition, workspaces)))
+      return false;
+    const read = await Promise.all(keys.map(({ key }) => storage.get(key, callOptions)));
+    const found = read.flatMap((entry, index) => {
+      const { definition } = keys[index] as UsedKey;
+      return entry === undefined ? [] : [{ definition, entry }];
+    });
+    return this.#removeAtOnce(found);
+  }
+
+  /** Whether all of it has gone: in one turn, namespaces first, so that nobody thinks that something is missing in them. */
+  async #removeAtOnce(found: readonly Found[]): Promise<boolean> {
+    if (!found.every(({ definition, entry }) => isFree(definition, entry))) return false;
+    const [first, others] = [
+      found.filter(({ definition }) => definition === namespaces),
+      found.filter(({ definition }) => definition !== namespaces),
+    ];
+    const gone = await Promise.all(
+      [...first, ...others].map(({ entry }) => this.#commitRemoval(entry)),
+    );
+    return gone.every((isGone) => isGone);
+  }
+
+  /** Most clusters hold little, and nothing that anything holds back: it goes at once. False when it is not so simple. */
   async #emptyAtOnce(
     cluster: ClusterName,
     definitions: readonly ResourceDefinition[],
@@ -115,15 +159,12 @@ export class ClusterEmptier {
         }),
       ),
     );
-    const entries: Entry[] = [];
-    for (const [index, page] of pages.entries()) {
+    if (pages.some(({ more }) => more)) return false;
+    const found = pages.flatMap(({ entries }, index) => {
       const definition = used[index] as ResourceDefinition;
-      if (page.more || !page.entries.every((entry) => isFree(definition, entry))) return false;
-      if (definition === namespaces) entries.unshift(...page.entries);
-      else entries.push(...page.entries);
-    }
-    const gone = await Promise.all(entries.map((entry) => this.#commitRemoval(entry)));
-    return gone.every((isGone) => isGone);
+      return entries.map((entry) => ({ definition, entry }));
+    });
+    return this.#removeAtOnce(found);
   }
 
   /** False when somebody changed it meanwhile. */

@@ -1,51 +1,92 @@
 /**
- * Which collections a logical cluster has put anything into, of clusters that were empty when this server first heard of them: so that emptying
- * one again looks where something can be and not everywhere.
+ * What logical clusters hold that were empty when this server first heard of them: so that emptying one again goes to what is there and looks nowhere else.
+ * A look into an empty collection is dear: the store reads through what was deleted beside it.
  *
- * A number per cluster, of a bounded number of clusters; of all others everything is assumed.
+ * A place in a tree per cluster, of a bounded number of clusters; of all others everything is assumed.
  */
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { collectionKeyOf, type ResourceDefinition } from "../registry/index.ts";
 import { ownText } from "../request/own-text.ts";
 import {
-  parseObjectKey,
+  clusterPrefix,
   type ResourceKey,
   resourcePrefix,
   type StorageError,
+  type StorageKey,
 } from "../storage/index.ts";
 import type { HubEvent, WatchHub } from "../watch-cache/index.ts";
+import { type Outline, OutlineTree } from "./outline.ts";
 
 /** About a hundred bytes each. */
 const clustersMax = 50_000;
-/** Bits of an integer: collections beyond these are always looked at. */
-const bitsMax = 32;
+
+/** An object that may be there. */
+export interface UsedKey {
+  readonly definition: ResourceDefinition;
+  readonly key: StorageKey;
+}
 
 export class UsedCollections {
-  /** In order of their beginning, oldest first. */
-  readonly #used = new Map<ClusterName, number>();
+  readonly #definitions: readonly ResourceDefinition[];
   /** By `<group>/<resource>/<identity>`. */
-  readonly #bits = new Map<string, number>();
+  readonly #numbers = new Map<string, number>();
+  readonly #tree: OutlineTree;
+  /** In order of their beginning, oldest first. */
+  readonly #used = new Map<ClusterName, Outline>();
+  /** Of clusters that are being emptied: what has come since that began. */
+  readonly #since = new Map<ClusterName, Outline>();
 
-  constructor(hub: WatchHub, definitions: readonly ResourceDefinition[]) {
-    for (const [index, definition] of definitions.slice(0, bitsMax).entries()) {
-      this.#bits.set(nameOf(collectionKeyOf(definition)), 1 << index);
-      this.#listen(hub, definition, 1 << index);
+  constructor(hub: WatchHub, definitions: readonly ResourceDefinition[], tree = new OutlineTree()) {
+    this.#definitions = definitions;
+    this.#tree = tree;
+    for (const [number, definition] of definitions.entries()) {
+      this.#numbers.set(nameOf(collectionKeyOf(definition)), number);
+      this.#listen(hub, definition, number);
     }
   }
 
   begins(cluster: ClusterName): void {
-    this.#used.set(ownText(cluster), 0);
+    this.forget(cluster);
+    this.#enter(this.#used, ownText(cluster), this.#tree.root);
     if (this.#used.size <= clustersMax) return;
     const [oldest] = this.#used.keys();
-    if (oldest !== undefined) this.#used.delete(oldest);
+    if (oldest !== undefined) this.forget(oldest);
   }
 
   /** As far as the hub has come. */
   mayHave(cluster: ClusterName, collection: ResourceKey): boolean {
-    const used = this.#used.get(cluster);
-    if (used === undefined) return true;
-    const bit = this.#bits.get(nameOf(collection));
-    return bit === undefined || (used & bit) !== 0;
+    const outline = this.#used.get(cluster);
+    if (outline === undefined) return true;
+    const number = this.#numbers.get(nameOf(collection));
+    return number === undefined || outline.has(number);
+  }
+
+  /** All that has been put there as far as the hub has come, whether or not it is still there; undefined when that is not known. */
+  keysIn(cluster: ClusterName): readonly UsedKey[] | undefined {
+    return this.#used
+      .get(cluster)
+      ?.members()
+      ?.map(({ collection, rest }) => {
+        const definition = this.#definitions[collection] as ResourceDefinition;
+        const prefix = clusterPrefix({ ...collectionKeyOf(definition), cluster });
+        return { definition, key: `${prefix}${rest}` as StorageKey };
+      });
+  }
+
+  /** From now on it is noted apart what comes. */
+  beginEmptying(cluster: ClusterName): void {
+    const outline = this.#used.get(cluster);
+    if (outline === undefined) return;
+    this.#leave(this.#since, cluster);
+    this.#enter(this.#since, ownText(cluster), this.#tree.root);
+  }
+
+  /** All that was there has gone, or nobody knows: what came since is all there is, or is no more than the rest of it. */
+  endEmptying(cluster: ClusterName, isEmpty: boolean): void {
+    const since = this.#since.get(cluster);
+    if (since === undefined) return;
+    if (isEmpty && this.#used.has(cluster)) this.#enter(this.#used, cluster, since);
+    this.#leave(this.#since, cluster);
   }
 
   /** Clusters of which it is known. */
@@ -54,22 +95,56 @@ export class UsedCollections {
   }
 
   forget(cluster: ClusterName): void {
-    this.#used.delete(cluster);
+    this.#leave(this.#used, cluster);
+    this.#leave(this.#since, cluster);
   }
 
-  #listen(hub: WatchHub, definition: ResourceDefinition, bit: number): void {
-    hub.listen(resourcePrefix(collectionKeyOf(definition)), {
-      onEvent: ({ key }: HubEvent) => {
-        if (this.#used.size === 0) return;
-        const { cluster } = parseObjectKey(key);
-        const used = this.#used.get(cluster);
-        if (used !== undefined) this.#used.set(cluster, used | bit);
+  #listen(hub: WatchHub, definition: ResourceDefinition, number: number): void {
+    const prefix = resourcePrefix(collectionKeyOf(definition));
+    hub.listen(prefix, {
+      onEvent: ({ key, previous }: HubEvent) => {
+        // What was there before was noted when it came.
+        if (previous !== undefined || this.#used.size === 0) return;
+        const end = key.indexOf("/", prefix.length);
+        const cluster = key.slice(prefix.length, end) as ClusterName;
+        if (this.#used.has(cluster)) this.#note(this.#used, cluster, number, key.slice(end + 1));
+        if (this.#since.has(cluster)) this.#note(this.#since, cluster, number, key.slice(end + 1));
       },
       onLost: (error: StorageError) => {
-        this.#used.clear();
-        if (error.code !== "closed") this.#listen(hub, definition, bit);
+        for (const known of [...this.#used.keys()]) this.forget(known);
+        if (error.code !== "closed") this.#listen(hub, definition, number);
       },
     });
+  }
+
+  #note(
+    outlines: Map<ClusterName, Outline>,
+    cluster: ClusterName,
+    number: number,
+    rest: string,
+  ): void {
+    const before = outlines.get(cluster) as Outline;
+    if (before.has(number, rest)) return;
+    const after = this.#tree.enter(before, number, ownText(rest));
+    if (after === undefined) {
+      this.forget(cluster);
+      return;
+    }
+    outlines.set(cluster, after);
+    this.#tree.leave(before);
+  }
+
+  #enter(outlines: Map<ClusterName, Outline>, cluster: ClusterName, outline: Outline): void {
+    outline.uses++;
+    this.#leave(outlines, cluster);
+    outlines.set(cluster, outline);
+  }
+
+  #leave(outlines: Map<ClusterName, Outline>, cluster: ClusterName): void {
+    const outline = outlines.get(cluster);
+    if (outline === undefined) return;
+    outlines.delete(cluster);
+    this.#tree.leave(outline);
   }
 }
 

@@ -3,23 +3,40 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import fc from "fast-check";
 import type { Entry, Revision, StorageKey } from "../storage/index.ts";
-import { Crowd, type CrowdMember, FanOut, fanOutLimits } from "./fan-out.ts";
-import { HubEvent } from "./hub-event.ts";
+import { Crowd, type CrowdMember, type Place } from "./crowd.ts";
+import { FanOut, fanOutCosts, fanOutLimits } from "./fan-out.ts";
+import { HubEvent, wholeObject } from "./hub-event.ts";
+import { type Run, runLimits } from "./run.ts";
 
-const { directMax, toldPerTurnMax, backlogEventsMax, backlogBytesMax } = fanOutLimits;
+const { directMax, costPerTurnMax, backlogEventsMax, backlogBytesMax, heldEventsMax } =
+  fanOutLimits;
+/** What is told in a turn when every telling has something to send. */
+const toldPerTurnMax = Math.ceil(costPerTurnMax / (fanOutCosts.visit + fanOutCosts.send));
 
 function eventAt(revision: number, bytes = 10): HubEvent {
   const at = revision as Revision;
   const key = "/g/r//a/n/x" as StorageKey;
-  const entry: Entry = { key, value: Buffer.alloc(bytes), createdAt: at, modifiedAt: at };
+  const value = Buffer.from(`{"metadata":{"name":"x"},"data":"${"v".repeat(bytes)}"}`);
+  const entry: Entry = { key, value, createdAt: at, modifiedAt: at };
   return new HubEvent({ kind: "put", revision: at, entry, previous: undefined });
 }
 
 class Member implements CrowdMember {
   readonly told: number[] = [];
+  /** How often it was told something. */
+  tellings = 0;
   isLeftBehind = false;
+  isHeld = false;
+  /** Bytes that it says it has to send for each change. */
+  bytes = 1;
   onEvent({ revision }: HubEvent): void {
+    this.tellings++;
     this.told.push(revision);
+  }
+  onRun({ events }: Run): number {
+    this.tellings++;
+    for (const { revision } of events) this.told.push(revision);
+    return events.length * this.bytes;
   }
   onLeftBehind(): void {
     this.isLeftBehind = true;
@@ -28,26 +45,47 @@ class Member implements CrowdMember {
 
 class Scene {
   #asked: (() => void)[] = [];
-  readonly fanOut = new FanOut((callback) => this.#asked.push(callback));
+  #later: (() => void)[] = [];
+  readonly fanOut = new FanOut({
+    nextTurn: (callback) => this.#asked.push(callback),
+    later: (callback) => this.#later.push(callback),
+  });
 
-  crowd(size: number): { crowd: Crowd; members: Member[] } {
+  crowd(size: number): { crowd: Crowd; members: Member[]; places: Place[] } {
     const crowd = new Crowd();
     const members = Array.from({ length: size }, () => new Member());
-    for (const member of members) crowd.members.add(member);
-    return { crowd, members };
+    const places = members.map((member) => crowd.join(member));
+    return { crowd, members, places };
   }
 
   /** False when nobody asked for one. */
   turn(): boolean {
-    const asked = this.#asked;
-    this.#asked = [];
-    for (const callback of asked) callback();
-    return asked.length > 0;
+    return called(this.#asked);
   }
+
+  /** The time after which held crowds are looked at; false when there are none. */
+  pass(): boolean {
+    return called(this.#later);
+  }
+
+  /** Until nothing is left to do. */
+  settle(): void {
+    do while (this.turn());
+    while (this.pass());
+  }
+}
+
+function called(callbacks: (() => void)[]): boolean {
+  const taken = callbacks.splice(0);
+  for (const callback of taken) callback();
+  return taken.length > 0;
 }
 
 const sum = (members: readonly Member[]) =>
   members.reduce((total, { told }) => total + told.length, 0);
+const tellings = (members: readonly Member[]) =>
+  members.reduce((total, { tellings }) => total + tellings, 0);
+const upTo = (count: number) => Array.from({ length: count }, (_, i) => i + 1);
 
 describe("a change", () => {
   it("is told to few watches at once, and to more of them in later turns", () => {
@@ -59,7 +97,7 @@ describe("a change", () => {
       const { crowd, members } = scene.crowd(size);
       scene.fanOut.tell(crowd, eventAt(1));
       assert.equal(sum(members), atOnce);
-      while (scene.turn());
+      scene.settle();
       assert.ok(members.every(({ told }) => told.length === 1));
     }
   });
@@ -70,11 +108,22 @@ describe("a change", () => {
     scene.fanOut.tell(crowd, eventAt(1));
     let turns = 0;
     for (let before = 0; scene.turn(); turns++) {
-      assert.ok(sum(members) - before <= toldPerTurnMax);
-      before = sum(members);
+      assert.ok(tellings(members) - before <= toldPerTurnMax);
+      before = tellings(members);
     }
     assert.equal(sum(members), members.length);
     assert.ok(turns >= 3);
+  });
+
+  it("counts by its bytes: of long ones fewer watches hear in a turn", () => {
+    const scene = new Scene();
+    const { crowd, members } = scene.crowd(100);
+    for (const member of members) member.bytes = costPerTurnMax / fanOutCosts.byte;
+    scene.fanOut.tell(crowd, eventAt(1));
+    for (let heard = 1; heard <= members.length; heard++) {
+      assert.ok(scene.turn());
+      assert.equal(sum(members), heard);
+    }
   });
 
   it("does not wait for another crowd's backlog", () => {
@@ -87,6 +136,7 @@ describe("a change", () => {
     scene.fanOut.tell(few.crowd, eventAt(102));
     assert.equal(sum(few.members), 1);
     scene.turn();
+    scene.turn();
     assert.equal(sum(quiet.members), directMax + 1);
   });
 
@@ -95,71 +145,140 @@ describe("a change", () => {
     const { crowd, members } = scene.crowd(directMax);
     const burst = 100;
     for (let i = 1; i <= burst; i++) scene.fanOut.tell(crowd, eventAt(i));
-    assert.ok(sum(members) <= toldPerTurnMax);
-    while (scene.turn());
-    const all = Array.from({ length: burst }, (_, i) => i + 1);
-    for (const { told } of members) assert.deepEqual(told, all);
+    assert.ok(sum(members) <= costPerTurnMax / fanOutCosts.direct + directMax);
+    scene.settle();
+    for (const { told } of members) assert.deepEqual(told, upTo(burst));
   });
 });
 
 describe("a crowd", () => {
-  it("is given up when it is too many changes or bytes behind", () => {
+  it("that is behind is told many changes in one visit", () => {
+    const scene = new Scene();
+    const { crowd, members } = scene.crowd(1000);
+    const burst = runLimits.eventsMax;
+    for (let i = 1; i <= burst; i++) scene.fanOut.tell(crowd, eventAt(i));
+    scene.settle();
+    for (const { told } of members) assert.deepEqual(told, upTo(burst));
+    assert.equal(tellings(members), members.length);
+    assert.equal(crowd.size, 0);
+  });
+
+  it("shares the bytes of what its members are told", () => {
+    const seen = new Set<Buffer>();
+    class Reader extends Member {
+      override onRun(run: Run): number {
+        seen.add(run.encoded(wholeObject));
+        return super.onRun(run);
+      }
+    }
+    const scene = new Scene();
+    const crowd = new Crowd();
+    for (let i = 0; i < 500; i++) crowd.join(new Reader());
+    for (let i = 1; i <= 5; i++) scene.fanOut.tell(crowd, eventAt(i));
+    scene.turn();
+    // What comes in the middle of a round is told in the next one.
+    scene.fanOut.tell(crowd, eventAt(6));
+    scene.settle();
+    assert.equal(seen.size, 2);
+  });
+
+  it("loses those who are too many changes or bytes behind, some in a turn", () => {
+    const size = 1 << 20;
+    const bytesOfEvent = eventAt(1, size).bytes;
     const cases = [
-      [backlogEventsMax, 0],
-      [backlogBytesMax / (1 << 20), (1 << 20) - 200],
+      [backlogEventsMax, 10],
+      [Math.floor(backlogBytesMax / bytesOfEvent), size],
     ] as const;
     for (const [count, bytes] of cases) {
       const scene = new Scene();
-      const { crowd, members } = scene.crowd(directMax + 1);
-      for (let i = 1; i <= count; i++) scene.fanOut.tell(crowd, eventAt(i, bytes));
-      assert.ok(members.every(({ isLeftBehind }) => !isLeftBehind));
-      scene.fanOut.tell(crowd, eventAt(count + 1, bytes));
-      assert.ok(members.every(({ isLeftBehind }) => isLeftBehind));
-      while (scene.turn());
+      const { crowd, members } = scene.crowd(1000);
+      const event = eventAt(1, bytes);
+      for (let i = 1; i <= count; i++) scene.fanOut.tell(crowd, event);
+      assert.equal(crowd.size, count);
+      scene.fanOut.tell(crowd, event);
+      assert.ok(crowd.size < count);
+      const lost = () => members.filter(({ isLeftBehind }) => isLeftBehind).length;
+      assert.equal(lost(), 0);
+      for (let before = 0; scene.turn(); before = lost())
+        assert.ok(lost() - before <= toldPerTurnMax);
+      assert.equal(lost(), members.length);
       assert.equal(sum(members), 0);
     }
   });
 
-  it("hears of every change once and in order, whoever joins, leaves, or comes in between", () => {
-    const step = fc.constantFrom("event", "event", "turn", "join", "leave");
+  it("passes over slow readers, and looks at them again after some time, without a turn in between", () => {
+    const scene = new Scene();
+    const { crowd, members } = scene.crowd(100);
+    const slow = members.slice(0, 3);
+    for (const member of slow) member.isHeld = true;
+    for (let i = 1; i <= 10; i++) scene.fanOut.tell(crowd, eventAt(i));
+    while (scene.turn());
+    assert.equal(sum(members), 97 * 10);
+    assert.ok(scene.pass());
+    while (scene.turn());
+    assert.equal(sum(slow), 0);
+    for (const member of slow) member.isHeld = false;
+    scene.settle();
+    for (const { told } of members) assert.deepEqual(told, upTo(10));
+    assert.equal(crowd.size, 0);
+  });
+
+  it("tells a slow reader all the same when it is too far behind: its own buffer has bounds", () => {
+    const scene = new Scene();
+    const { crowd, members } = scene.crowd(directMax + 1);
+    const [slow] = members as [Member];
+    slow.isHeld = true;
+    for (let i = 1; i <= heldEventsMax; i++) scene.fanOut.tell(crowd, eventAt(i));
+    while (scene.turn());
+    assert.equal(slow.told.length, 0);
+    scene.fanOut.tell(crowd, eventAt(heldEventsMax + 1));
+    while (scene.turn());
+    assert.ok(slow.told.length > 0);
+  });
+
+  it("hears of every change once and in order, whoever joins, leaves, is slow, or comes in between", () => {
+    const step = fc.constantFrom("event", "event", "turn", "join", "leave", "hold", "free", "pass");
     fc.assert(
       fc.property(
         fc.integer({ min: 1, max: 200 }),
-        fc.array(step, { maxLength: 60 }),
+        fc.array(fc.tuple(step, fc.nat(1000)), { maxLength: 80 }),
         (size, steps) => {
           const scene = new Scene();
-          const { crowd, members } = scene.crowd(size);
+          const { crowd, members, places } = scene.crowd(size);
           const since = new Map(members.map((member) => [member, 0]));
           const gone = new Set<Member>();
           let revision = 0;
-          for (const [at, each] of steps.entries()) {
-            if (each === "event") scene.fanOut.tell(crowd, eventAt(++revision));
+          for (const [each, at] of steps) {
+            const place = places[at % places.length] as Place;
+            const member = place.member as Member;
+            if (each === "event") scene.fanOut.tell(crowd, eventAt(++revision, at));
             else if (each === "turn") scene.turn();
+            else if (each === "pass") scene.pass();
+            else if (each === "hold") member.isHeld = true;
+            else if (each === "free") member.isHeld = false;
             else if (each === "join") {
-              const member = new Member();
-              since.set(member, revision);
-              crowd.members.add(member);
-            } else {
-              const member = [...crowd.members][at % crowd.members.size] as Member | undefined;
-              if (member === undefined || crowd.members.size === 1) continue;
-              crowd.members.delete(member);
+              const newcomer = new Member();
+              since.set(newcomer, revision);
+              places.push(crowd.join(newcomer));
+            } else if (places.length > 1) {
+              crowd.leave(place);
+              places.splice(at % places.length, 1);
               gone.add(member);
             }
           }
-          while (scene.turn());
+          for (const member of since.keys()) member.isHeld = false;
+          scene.settle();
           for (const [member, joinedAt] of since) {
-            // Those who join know what is older themselves, and say so by its revision.
-            const told = member.told.filter((each) => each > joinedAt);
+            const heard = gone.has(member) ? member.told.length : revision - joinedAt;
             assert.deepEqual(
-              told,
-              [...told].sort((a, b) => a - b),
+              member.told,
+              upTo(heard).map((count) => joinedAt + count),
             );
-            assert.equal(new Set(told).size, told.length);
-            if (!gone.has(member)) assert.equal(told.length, revision - joinedAt);
           }
+          assert.equal(crowd.size, 0);
         },
       ),
-      { numRuns: 100 },
+      { numRuns: 200 },
     );
   });
 });

@@ -1,76 +1,88 @@
 /**
- * One change can concern ten thousand watches. They hear of it some at a time, with turns of the event loop in between, and of each change
- * before the next one.
+ * One change can concern ten thousand watches. They hear of it some at a time, with turns of the event loop in between, each of every change
+ * in order.
  *
- * Few watches hear of a change at once, as everybody else does: that is the rule, and what follows is for crowds.
+ * Few watches hear of a change at once, as everybody else does: that is the rule, and what follows is for crowds. A crowd is walked
+ * through, over many turns, and whoever is visited is told all that happened since his last visit: a crowd that is behind costs no more visits, only
+ * longer answers. A watch whose reader is slow is passed over for a while and costs nothing meanwhile.
  */
+import { systemClock } from "@kcp-ts/machinery/base";
+import type { Crowd, Place } from "./crowd.ts";
 import type { HubEvent } from "./hub-event.ts";
-
-export interface CrowdMember {
-  onEvent(event: HubEvent): void;
-  /** It is too far behind to be told any more. */
-  onLeftBehind(): void;
-}
+import { Run } from "./run.ts";
 
 export const fanOutLimits = {
   /** Watches of one prefix that are told at once. */
   directMax: 16,
-  /** Watches that are told in one turn, of all prefixes. */
-  toldPerTurnMax: 128,
-  /** Changes that a crowd may be behind. */
+  /** What a turn may cost, of all prefixes, in about microseconds. */
+  costPerTurnMax: 500,
+  /** Changes that a watch may be behind. */
   backlogEventsMax: 4096,
   backlogBytesMax: 16 << 20,
+  /** Changes that a watch may be behind because its reader is slow, before they are put into its own buffer, which has bounds of its own. */
+  heldEventsMax: 1024,
+  /** After which a crowd of slow readers is looked at again. */
+  heldMs: 10,
 } as const;
 
-/** The watches of one prefix. */
-export class Crowd {
-  readonly members = new Set<CrowdMember>();
-  readonly backlog: HubEvent[] = [];
-  backlogBytes = 0;
-  /** Those who have not heard of the first change of the backlog yet. */
-  rest: Iterator<CrowdMember> | undefined;
+/** What is counted: telling and sending a change at once, visiting, looking at a change with a selector, sending, a byte. */
+export const fanOutCosts = { direct: 4, visit: 1, event: 0.5, send: 14, byte: 1 / 250 } as const;
+
+export interface FanOutOptions {
+  /** `setImmediate` but for tests. */
+  readonly nextTurn?: (callback: () => void) => void;
+  /** Some time later, by the world's clock: what is spread is work of this thread, whatever the server's clock says. */
+  readonly later?: (callback: () => void) => void;
 }
 
 export class FanOut {
   readonly #nextTurn: (callback: () => void) => void;
-  /** Crowds with a backlog, in the order of their turns. */
+  readonly #later: (callback: () => void) => void;
+  /** Crowds with something to tell, in the order of their turns. */
   readonly #behind = new Set<Crowd>();
-  #left: number = fanOutLimits.toldPerTurnMax;
+  /** Crowds in which all who are behind have slow readers. */
+  readonly #held = new Set<Crowd>();
+  #left: number = fanOutLimits.costPerTurnMax;
   #isScheduled = false;
+  #isLaterScheduled = false;
 
-  constructor(nextTurn: (callback: () => void) => void = setImmediate) {
+  constructor({ nextTurn = setImmediate, later = afterHeldMs }: FanOutOptions = {}) {
     this.#nextTurn = nextTurn;
+    this.#later = later;
   }
 
   tell(crowd: Crowd, event: HubEvent): void {
-    const { members, backlog } = crowd;
-    const isDirect = members.size <= fanOutLimits.directMax && this.#left > 0;
-    if (isDirect && backlog.length === 0) {
-      this.#left -= members.size;
-      for (const member of members) member.onEvent(event);
+    const { places } = crowd;
+    const isDirect = places.size <= fanOutLimits.directMax && this.#left > 0;
+    if (isDirect && crowd.size === 0) {
+      this.#left -= places.size * fanOutCosts.direct;
+      for (const { member } of places) member.onEvent(event);
       this.#schedule();
       return;
     }
-    backlog.push(event);
-    crowd.backlogBytes += event.bytes;
+    crowd.push(event);
+    this.#keepBounds(crowd);
+    this.#held.delete(crowd);
     this.#behind.add(crowd);
     this.#schedule();
-    const { backlogEventsMax, backlogBytesMax } = fanOutLimits;
-    if (backlog.length > backlogEventsMax || crowd.backlogBytes > backlogBytesMax)
-      this.#giveUp(crowd);
   }
 
   /** They were told of their loss, and hear nothing more. */
   forget(crowd: Crowd): void {
     this.#behind.delete(crowd);
-    crowd.backlog.length = 0;
-    crowd.backlogBytes = 0;
-    crowd.rest = undefined;
+    this.#held.delete(crowd);
+    crowd.forget();
   }
 
-  #giveUp(crowd: Crowd): void {
-    this.forget(crowd);
-    for (const member of [...crowd.members]) member.onLeftBehind();
+  /** A quarter goes at once, so that it is not done for every change. Who is not that far yet is ended when he is visited. */
+  #keepBounds(crowd: Crowd): void {
+    const { backlogEventsMax, backlogBytesMax } = fanOutLimits;
+    if (crowd.size <= backlogEventsMax && crowd.bytes <= backlogBytesMax) return;
+    let start = crowd.start;
+    let bytes = crowd.bytes;
+    while (crowd.end - start > backlogEventsMax * 0.75 || bytes > backlogBytesMax * 0.75)
+      bytes -= crowd.at(start++).bytes;
+    crowd.dropBefore(start);
   }
 
   #schedule(): void {
@@ -81,38 +93,102 @@ export class FanOut {
 
   readonly #turn = (): void => {
     this.#isScheduled = false;
-    this.#left = fanOutLimits.toldPerTurnMax;
+    this.#left = fanOutLimits.costPerTurnMax;
     while (this.#left > 0 && this.#behind.size > 0) {
-      const share = Math.max(1, Math.floor(this.#left / this.#behind.size));
+      const share = this.#left / this.#behind.size;
       for (const crowd of [...this.#behind]) {
         if (this.#left <= 0) break;
         this.#behind.delete(crowd);
-        this.#tellSome(crowd, Math.min(share, this.#left));
-        if (crowd.backlog.length > 0) this.#behind.add(crowd);
+        const state = this.#walk(crowd, Math.min(share, this.#left));
+        if (state === "goes on") this.#behind.add(crowd);
+        else if (state === "held") this.#hold(crowd);
       }
     }
     if (this.#behind.size > 0) this.#schedule();
   };
 
-  #tellSome(crowd: Crowd, count: number): void {
-    let left = count;
-    while (left > 0) {
-      const event = crowd.backlog[0];
-      if (event === undefined) break;
-      // A set's iterator also visits those who join meanwhile: they know what is older than themselves.
-      crowd.rest ??= crowd.members.values();
-      const { value, done } = crowd.rest.next();
-      if (done === true) {
-        crowd.rest = undefined;
-        crowd.backlog.shift();
-        crowd.backlogBytes -= event.bytes;
-        event.forgetEncoded();
-        left--;
-        continue;
-      }
-      value.onEvent(event);
-      left--;
+  /** Visits as many as the budget allows. */
+  #walk(crowd: Crowd, budget: number): "done" | "goes on" | "held" {
+    let left = budget;
+    let state: "done" | "goes on" | "held" = "goes on";
+    while (left > 0 && state === "goes on") {
+      crowd.pass ??= passOver(crowd);
+      const { value: place, done } = crowd.pass.rest.next();
+      left -= fanOutCosts.visit;
+      if (done === true) state = endPass(crowd);
+      else if (place.next < crowd.end) left -= visit(crowd, place);
     }
-    this.#left -= count - left;
+    this.#left -= budget - left;
+    return state;
   }
+
+  #hold(crowd: Crowd): void {
+    this.#held.add(crowd);
+    if (this.#isLaterScheduled) return;
+    this.#isLaterScheduled = true;
+    this.#later(this.#lookAtHeld);
+  }
+
+  readonly #lookAtHeld = (): void => {
+    this.#isLaterScheduled = false;
+    for (const crowd of this.#held) this.#behind.add(crowd);
+    this.#held.clear();
+    if (this.#behind.size > 0) this.#schedule();
+  };
+}
+
+/** Over all when there is something new, else over those who are behind. */
+function passOver(crowd: Crowd) {
+  const isOverAll = crowd.toldTo < crowd.end;
+  // A set's iterator also visits those who join meanwhile: they are at its end.
+  const rest = (isOverAll ? crowd.places : crowd.behind).values();
+  return { rest, isOverAll, to: crowd.end, hasMoved: false };
+}
+
+function endPass(crowd: Crowd): "done" | "goes on" | "held" {
+  const { to, isOverAll, hasMoved } = crowd.pass as NonNullable<Crowd["pass"]>;
+  crowd.pass = undefined;
+  if (isOverAll) crowd.toldTo = to;
+  let lowest = crowd.toldTo;
+  for (const { next } of crowd.behind) if (next < lowest) lowest = next;
+  crowd.dropBefore(lowest);
+  if (crowd.size === 0) return "done";
+  return hasMoved || crowd.toldTo < crowd.end ? "goes on" : "held";
+}
+
+/** Tells one watch what it has not heard; says what that costs. */
+function visit(crowd: Crowd, place: Place): number {
+  const { member } = place;
+  const pass = crowd.pass as NonNullable<Crowd["pass"]>;
+  if (place.next < crowd.start) {
+    pass.hasMoved = true;
+    crowd.leave(place);
+    member.onLeftBehind();
+    return fanOutCosts.send;
+  }
+  if (member.isHeld && crowd.end - place.next <= fanOutLimits.heldEventsMax) {
+    crowd.behind.add(place);
+    return 0;
+  }
+  pass.hasMoved = true;
+  const run = runFor(crowd, place.next, pass.to);
+  place.next = run.to;
+  const bytes = member.onRun(run);
+  if (place.next < pass.to) crowd.behind.add(place);
+  else crowd.behind.delete(place);
+  const looked = run.events.length * fanOutCosts.event;
+  return bytes === 0 ? looked : looked + fanOutCosts.send + bytes * fanOutCosts.byte;
+}
+
+/** All who are visited in a pass and were equally far share a run, whatever happens meanwhile. */
+function runFor(crowd: Crowd, from: number, to: number): Run {
+  const last = crowd.lastRun;
+  if (last?.from === from && (last.to >= to || last.isFull)) return last;
+  const run = new Run(crowd, from);
+  crowd.lastRun = run;
+  return run;
+}
+
+function afterHeldMs(callback: () => void): void {
+  systemClock.schedule(fanOutLimits.heldMs, callback);
 }

@@ -61,6 +61,11 @@ export class HubEvent {
     return this.#encoded?.size ?? 0;
   }
 
+  /** About what a watch is sent of it. */
+  get shownBytes(): number {
+    return 40 + (this.current ?? (this.previous as Entry)).value.length;
+  }
+
   get bytes(): number {
     return 200 + (this.current?.value.length ?? 0) + (this.previous?.value.length ?? 0);
   }

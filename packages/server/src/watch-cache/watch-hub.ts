@@ -16,7 +16,8 @@ import {
   StorageError,
   type StorageKey,
 } from "../storage/index.ts";
-import { Crowd, type CrowdMember, FanOut } from "./fan-out.ts";
+import { Crowd, type CrowdMember } from "./crowd.ts";
+import { FanOut } from "./fan-out.ts";
 import { GoneClusters } from "./gone-clusters.ts";
 import { HubEvent } from "./hub-event.ts";
 import { forgetJoined } from "./joined.ts";
@@ -137,14 +138,14 @@ export class WatchHub {
       this.#crowds.set(prefix, crowd);
     }
     const joined = crowd;
-    joined.members.add(watcher);
+    const place = joined.join(watcher);
     return {
       get isBehind() {
-        return joined.backlog.length > 0;
+        return place.next < joined.end;
       },
       stop: () => {
-        joined.members.delete(watcher);
-        if (joined.members.size > 0 || this.#crowds.get(prefix) !== joined) return;
+        joined.leave(place);
+        if (joined.places.size > 0 || this.#crowds.get(prefix) !== joined) return;
         this.#crowds.delete(prefix);
         this.#fanOut.forget(joined);
       },
@@ -317,7 +318,7 @@ export class WatchHub {
     for (const listener of all) listener.onLost(error);
     for (const crowd of crowds) {
       this.#fanOut.forget(crowd);
-      for (const watcher of [...crowd.members]) (watcher as HubWatcher).onLost(error);
+      for (const { member } of [...crowd.places]) (member as HubWatcher).onLost(error);
     }
     for (const waiter of this.#waiters.splice(0)) waiter.reject(error);
   }

@@ -13,6 +13,7 @@ import { StorageError } from "../storage/index.ts";
 import { type EventForm, eventTypeFor, frame, HubEvent, type Selection } from "./hub-event.ts";
 import { joined } from "./joined.ts";
 import type { Listing } from "./object-reader.ts";
+import type { Run } from "./run.ts";
 import type { Following, HubWatcher, WatchHub } from "./watch-hub.ts";
 
 export interface WatchRequest {
@@ -91,6 +92,22 @@ export class Watcher
     this.#lastRevision = event.revision;
     const type = eventTypeFor(event, this.#request.selection);
     if (type !== undefined) this.#push(event.encodeShared(type, this.#form()));
+  }
+
+  onRun(run: Run): number {
+    const before = this.#pendingBytes;
+    const { events } = run;
+    const [first] = events as [HubEvent];
+    const isPlain = this.#request.selection === undefined && !this.#isFirst;
+    if (isPlain && first.revision > this.#lastRevision) {
+      this.#lastRevision = (events.at(-1) as HubEvent).revision;
+      this.#push(run.encoded(this.#form()));
+    } else for (const event of events) this.onEvent(event);
+    return Math.max(0, this.#pendingBytes - before);
+  }
+
+  get isHeld(): boolean {
+    return this.#first !== undefined;
   }
 
   onLost(error: StorageError): void {

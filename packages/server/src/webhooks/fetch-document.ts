@@ -26,7 +26,7 @@ export function tenantDocuments(options: DocumentOptions): Fetch {
   return (text, { certificateAuthority }) =>
     new Promise((resolve, reject) => {
       const url = new URL(text);
-      const refused = denyPrivateAddresses ? refusedHost(url) : undefined;
+      const refused = denyPrivateAddresses ? refusedHost(url.hostname) : undefined;
       if (refused !== undefined) return reject(refused);
       const fail = (error: Error) => {
         timer.cancel();
@@ -34,6 +34,8 @@ export function tenantDocuments(options: DocumentOptions): Fetch {
         call.destroy();
       };
       const call = request(url, {
+        // A connection that somebody else opened to this name went wherever the name led then.
+        agent: false,
         headers: { accept: "application/json" },
         ...(certificateAuthority === undefined ? {} : { ca: certificateAuthority }),
         ...(denyPrivateAddresses ? { lookup } : {}),

@@ -142,7 +142,7 @@ export class RequestForwarder {
       if (!signal.aborted) onError(error, url.origin);
       return statusError.unavailable("Not available.");
     };
-    const refused = denyPrivateAddresses === true ? refusedHost(url) : undefined;
+    const refused = denyPrivateAddresses === true ? refusedHost(url.hostname) : undefined;
     if (refused !== undefined) throw unreachable(refused);
     const options: RequestOptions = {
       method: request.method,

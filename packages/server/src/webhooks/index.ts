@@ -7,7 +7,10 @@ export {
   sessionsPerClusterMax,
 } from "./forward-request.ts";
 export { isPrivateAddress } from "./private-addresses.ts";
+export { addressOfEndpoints, addressOfService, type ServiceAddress } from "./service-endpoint.ts";
 export {
+  type ServiceObjects,
+  type ServiceReference,
   type ServiceResolver,
   type WebhookCall,
   WebhookClient,

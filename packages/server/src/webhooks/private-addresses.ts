@@ -21,12 +21,15 @@ for (const [address, prefix] of [
   ["198.18.0.0", 15],
   ["224.0.0.0", 4],
   ["240.0.0.0", 4],
+  // Azure's, for the machines that it runs.
+  ["168.63.129.16", 32],
 ] as const)
   privateAddresses.addSubnet(address, prefix, "ipv4");
 for (const [address, prefix] of [
-  ["::", 127],
+  ["::", 96],
   ["64:ff9b::", 96],
   ["64:ff9b:1::", 48],
+  ["2001::", 32],
   ["2002::", 16],
   ["fc00::", 7],
   ["fe80::", 10],
@@ -37,18 +40,32 @@ for (const [address, prefix] of [
 
 /** True for what is no public unicast address. IPv4 addresses inside IPv6 ones count as what they are. */
 export function isPrivateAddress(address: string): boolean {
-  const version = isIP(address);
-  if (version === 0) return true;
-  return privateAddresses.check(address, version === 4 ? "ipv4" : "ipv6");
+  return !isPlainAddress(address) || isAmong(privateAddresses, address);
 }
 
-/** The resolver that sockets use, with private addresses taken out of its answers. */
-export function publicLookup(resolve: LookupFunction = lookUp as LookupFunction): LookupFunction {
+/** One with a zone is of some link of this machine, and nobody's business but its own. */
+export function isPlainAddress(address: string): boolean {
+  return isIP(address) !== 0 && !address.includes("%");
+}
+
+/** Of a plain address. */
+export function isAmong(list: BlockList, address: string): boolean {
+  return list.check(address, isIP(address) === 4 ? "ipv4" : "ipv6");
+}
+
+/** Says of an address whether no connection may go there. */
+export type AddressRule = (address: string) => boolean;
+
+/** The resolver that sockets use, with refused addresses taken out of its answers. */
+export function publicLookup(
+  resolve: LookupFunction = lookUp as LookupFunction,
+  isRefused: AddressRule = isPrivateAddress,
+): LookupFunction {
   return (hostname, options, callback) => {
     resolve(hostname, { ...options, all: true }, (error, found) => {
       if (error !== null) return callback(error, []);
       const addresses = typeof found === "string" ? [] : found;
-      const allowed = addresses.filter(({ address }) => !isPrivateAddress(address));
+      const allowed = addresses.filter(({ address }) => !isRefused(address));
       const [first] = allowed;
       if (first === undefined) return callback(refused(hostname), []);
       return options.all === true
@@ -59,9 +76,12 @@ export function publicLookup(resolve: LookupFunction = lookUp as LookupFunction)
 }
 
 /** A host that is an address already is never looked up, so it is asked for here. */
-export function refusedHost(url: URL): Error | undefined {
-  const host = url.hostname.replace(/^\[(.*)\]$/, "$1");
-  return isIP(host) !== 0 && isPrivateAddress(host) ? refused(host) : undefined;
+export function refusedHost(
+  hostname: string,
+  isRefused: AddressRule = isPrivateAddress,
+): Error | undefined {
+  const host = hostname.replace(/^\[(.*)\]$/, "$1");
+  return isIP(host) !== 0 && isRefused(host) ? refused(host) : undefined;
 }
 
 function refused(host: string): Error {

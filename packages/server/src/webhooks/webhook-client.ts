@@ -10,7 +10,9 @@ import { type JsonObject, type JsonValue, stringifyJson } from "@kcp-ts/machiner
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import type { WebhookClientConfig } from "@kcp-ts/machinery/schema";
 import { quote } from "@kcp-ts/machinery/status";
-import { publicLookup, refusedHost } from "./private-addresses.ts";
+import { type AddressRule, publicLookup, refusedHost } from "./private-addresses.ts";
+import type { ServiceAddress } from "./service-endpoint.ts";
+import { serviceAddressRule } from "./service-networks.ts";
 import { connectionWords, objectIn, receiveAnswer, type WebhookAnswer } from "./webhook-answer.ts";
 
 export interface WebhookClientOptions {
@@ -21,17 +23,26 @@ export interface WebhookClientOptions {
   readonly denyPrivateAddresses?: boolean;
   /** How names become addresses, where private ones are denied; as the system does it if left out. */
   readonly resolve?: LookupFunction;
-  /** Where services are; without it there are none. */
+  /** Where services are that the operator knows of: believed wherever it leads, and asked first. */
   readonly services?: ServiceResolver;
+  /** Where the Services of tenants are: those that `services` does not know. */
+  readonly serviceObjects?: ServiceObjects;
+  /** In CIDR notation: where Services of tenants may lead, although it is private and that is denied, or on this machine. */
+  readonly serviceNetworks?: readonly string[];
 }
 
-/** From a service that a webhook is to be found at to a host and port that can be called; undefined when there is no such service. */
-export type ServiceResolver = (service: {
+export interface ServiceReference {
   readonly cluster: ClusterName | undefined;
   readonly namespace: string;
   readonly name: string;
   readonly port: number;
-}) => { readonly host: string; readonly port: number } | undefined;
+}
+
+/** From a service that a webhook is to be found at to a host and port that can be called; undefined when there is no such service. */
+export type ServiceResolver = (service: ServiceReference) => ServiceAddress | undefined;
+
+/** The same, of objects that tenants write. Rejects with what is wrong with them. */
+export type ServiceObjects = (service: ServiceReference) => Promise<ServiceAddress | undefined>;
 
 export interface WebhookCall {
   /** Whose webhook it is: services are looked for there. */
@@ -55,6 +66,8 @@ const idleSocketMs = 20_000;
 export class WebhookClient {
   readonly #options: WebhookClientOptions;
   readonly #lookup: LookupFunction;
+  readonly #serviceLookup: LookupFunction;
+  readonly #isRefusedService: AddressRule;
   readonly #calls = new Map<string, number>();
   readonly #agent = new ClusterAgent({
     keepAlive: true,
@@ -64,9 +77,13 @@ export class WebhookClient {
     timeout: idleSocketMs,
   });
 
+  /** Throws when a network of `serviceNetworks` is none. */
   constructor(options: WebhookClientOptions) {
+    const { denyPrivateAddresses = false, serviceNetworks = [], resolve } = options;
     this.#options = options;
-    this.#lookup = publicLookup(options.resolve);
+    this.#lookup = publicLookup(resolve);
+    this.#isRefusedService = serviceAddressRule({ denyPrivateAddresses, serviceNetworks });
+    this.#serviceLookup = publicLookup(resolve, this.#isRefusedService);
   }
 
   /** Throws an Error that says what went wrong, in words for whoever looks after the webhook. */
@@ -79,16 +96,12 @@ export class WebhookClient {
     const url = urlOf(config);
     url.searchParams.set("timeout", `${timeoutMs / 1000}s`);
     const failed = (why: string) => new Error(`Post ${quote(shown(config, url))}: ${why}`);
-    const target = this.#target(config, url, call.cluster);
-    if (target instanceof Error) throw failed(target.message);
     const pool = call.cluster ?? "";
     const underWay = this.#calls.get(pool) ?? 0;
     if (pool !== "" && underWay >= callsPerClusterMax)
       throw failed(`${callsPerClusterMax} calls of webhooks are under way in this logical cluster`);
     this.#calls.set(pool, underWay + 1);
-    const options = { ...target, pool };
-    const { signal } = call;
-    const answer = await this.#send(url, options, stringifyJson(body), { timeoutMs, signal })
+    const answer = await this.#call(config, url, stringifyJson(body), { ...call, timeoutMs })
       .catch((error: Error) => {
         throw failed(error.message);
       })
@@ -106,24 +119,40 @@ export class WebhookClient {
     this.#agent.destroy();
   }
 
-  /** Where the connection goes and what it must prove, or why there is none. */
-  #target(
+  async #call(
     { service, caBundle }: WebhookClientConfig,
     url: URL,
-    cluster: ClusterName | undefined,
-  ): RequestOptions | Error {
-    const { denyPrivateAddresses = false, services } = this.#options;
+    body: string,
+    { cluster, timeoutMs, signal }: WebhookCall & { readonly timeoutMs: number },
+  ): Promise<WebhookAnswer> {
     const ca = caBundle === "" ? {} : { ca: Buffer.from(caBundle, "base64").toString("utf8") };
-    if (service !== undefined) {
-      const { namespace, name, port } = service;
-      const found = services?.({ cluster, namespace, name, port });
-      if (found === undefined) return new Error(`service ${quote(name)} not found`);
-      const { host: hostname, port: foundPort } = found;
-      return { ...ca, hostname, port: foundPort, servername: url.hostname };
-    }
-    const refused = denyPrivateAddresses ? refusedHost(url) : undefined;
-    if (refused !== undefined) return refused;
-    return denyPrivateAddresses ? { ...ca, lookup: this.#lookup } : ca;
+    const target =
+      service === undefined
+        ? this.#urlTarget(url)
+        : await this.#serviceTarget({ ...service, cluster }, url);
+    const options: PoolOptions = { ...ca, ...target, pool: cluster ?? "" };
+    return this.#send(url, options, body, { timeoutMs, signal });
+  }
+
+  #urlTarget({ hostname }: URL): RequestOptions {
+    if (this.#options.denyPrivateAddresses !== true) return {};
+    const refused = refusedHost(hostname);
+    if (refused !== undefined) throw refused;
+    return { lookup: this.#lookup };
+  }
+
+  /** Wherever it is, it is spoken to as what it is in its cluster, and must be certified as that. */
+  async #serviceTarget(service: ServiceReference, { hostname }: URL): Promise<RequestOptions> {
+    const { services, serviceObjects } = this.#options;
+    const spokenTo = { servername: hostname, headers: { host: `${hostname}:${service.port}` } };
+    const known = services?.(service);
+    if (known !== undefined) return { ...spokenTo, hostname: known.host, port: known.port };
+    const found = await serviceObjects?.(service);
+    if (found === undefined) throw new Error(`service ${quote(service.name)} not found`);
+    const { host, port } = found;
+    const refused = refusedHost(host, this.#isRefusedService);
+    if (refused !== undefined) throw refused;
+    return { ...spokenTo, hostname: host, port, lookup: this.#serviceLookup };
   }
 
   #send(
@@ -149,6 +178,7 @@ export class WebhookClient {
         agent: this.#agent,
         ...target,
         headers: {
+          ...target.headers,
           "content-type": "application/json",
           accept: "application/json",
           "content-length": Buffer.byteLength(body),

@@ -155,6 +155,7 @@ export interface PersistentVolumeClaim extends KubernetesObject {
     readonly accessModes?: readonly string[];
     readonly storageClassName?: string;
     readonly volumeMode?: string;
+    readonly dataSource?: { readonly kind: string; readonly name: string };
     readonly resources?: { readonly requests?: StringMap };
   };
   readonly status?: {

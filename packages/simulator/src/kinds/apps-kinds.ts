@@ -8,17 +8,19 @@ import {
   ageColumn,
   column,
   type Draft,
+  fill,
   labelSelectorErrors,
   listIn,
   nameCell,
   nameColumn,
   objectIn,
+  ownObject,
   type ResourceDefinition,
   textIn,
   wideColumn,
 } from "@kcp-ts/server/kinds";
 import { type Generation, inGeneration } from "../shapes/index.ts";
-import { fill, ownObject, replicasIn } from "./drafts.ts";
+import { replicasIn } from "./drafts.ts";
 import { defineKind } from "./kind.ts";
 import { setTemplateDefaults } from "./pod-defaults.ts";
 import { negative, podSpecErrors } from "./pod-errors.ts";

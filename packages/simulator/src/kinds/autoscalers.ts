@@ -10,15 +10,16 @@ import {
   ageColumn,
   column,
   convertedForm,
+  fill,
   listIn,
   nameCell,
   nameColumn,
   objectIn,
+  ownObject,
   type ResourceDefinition,
   textIn,
 } from "@kcp-ts/server/kinds";
 import { type Generation, inGeneration } from "../shapes/index.ts";
-import { fill, ownObject } from "./drafts.ts";
 import { defineKind, type KindOptions } from "./kind.ts";
 
 const cpuPercentDefault = 80;

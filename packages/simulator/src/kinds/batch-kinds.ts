@@ -8,17 +8,18 @@ import {
   ageColumn,
   column,
   type Draft,
+  fill,
   listIn,
   nameCell,
   nameColumn,
   objectIn,
+  ownObject,
   type ResourceDefinition,
   textIn,
   wideColumn,
 } from "@kcp-ts/server/kinds";
 import { type Generation, inGeneration } from "../shapes/index.ts";
 import { countErrors, templateCells, templateColumns } from "./apps-kinds.ts";
-import { fill, ownObject } from "./drafts.ts";
 import { defineKind } from "./kind.ts";
 import { setTemplateDefaults } from "./pod-defaults.ts";
 import { oneOf, podSpecErrors } from "./pod-errors.ts";

@@ -8,13 +8,13 @@ import {
   builtIn,
   type Draft,
   noOwnRules,
+  ownObjectIfThere,
   type ResourceDefinition,
   restore,
   type Strategy,
   type SubresourceStrategy,
   startGeneration,
 } from "@kcp-ts/server/kinds";
-import { ownObjectIfThere } from "./drafts.ts";
 
 export interface KindOptions {
   readonly group: string;

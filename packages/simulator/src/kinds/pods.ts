@@ -6,14 +6,15 @@ import {
   type Draft,
   listIn,
   objectIn,
+  ownItems,
+  ownObject,
   type ResourceDefinition,
   type SubresourceStrategy,
   textIn,
 } from "@kcp-ts/server/kinds";
 import { type Generation, inGeneration } from "../shapes/index.ts";
-import { ownItems, ownObject } from "./drafts.ts";
 import { defineKind } from "./kind.ts";
-import { addPatience, qosClassOf, setPodDefaults } from "./pod-defaults.ts";
+import { addPatience, qosClassOf, setAdmittedDefaults } from "./pod-defaults.ts";
 import { podSpecErrors } from "./pod-errors.ts";
 import { podCells, podColumns } from "./pod-table.ts";
 
@@ -33,7 +34,7 @@ export function podsKind(
     shape: inGeneration(pod, generation),
     // Pods count their generation since 1.33.
     hasGeneration: generation !== "1.28",
-    setDefaults: setPodDefaults,
+    setDefaults: setAdmittedDefaults,
     prepareNew(draft) {
       addPatience(draft);
       draft["status"] = { phase: "Pending", qosClass: qosClassOf(draft["spec"] as JsonObject) };
@@ -79,7 +80,7 @@ const ephemeralContainers: SubresourceStrategy = {
     const spec = ownObject(draft, "spec");
     if (wanted === undefined) delete spec["ephemeralContainers"];
     else spec["ephemeralContainers"] = wanted;
-    setPodDefaults(draft);
+    setAdmittedDefaults(draft);
   },
   validateUpdate(updated, old) {
     const field = "spec.ephemeralContainers";

@@ -8,17 +8,19 @@ import {
   ageColumn,
   column,
   type Draft,
+  fill,
   itemErrors,
   listIn,
   nameCell,
   nameColumn,
   objectIn,
+  ownItems,
+  ownObject,
   type ResourceDefinition,
   textIn,
   wideColumn,
 } from "@kcp-ts/server/kinds";
 import { type Generation, inGeneration } from "../shapes/index.ts";
-import { fill, ownItems, ownObject } from "./drafts.ts";
 import { defineKind } from "./kind.ts";
 import { oneOf } from "./pod-errors.ts";
 import { selectorText } from "./selectors.ts";

@@ -6,16 +6,19 @@ import {
   ageCell,
   ageColumn,
   column,
+  fill,
   listIn,
   nameCell,
   nameColumn,
   objectIn,
+  ownItems,
+  ownObject,
   type ResourceDefinition,
   textIn,
 } from "@kcp-ts/server/kinds";
 import { type Generation, inGeneration } from "../shapes/index.ts";
 import { templateCells, templateColumns, templateErrors } from "./apps-kinds.ts";
-import { fill, ownItems, ownObject, replicasIn } from "./drafts.ts";
+import { replicasIn } from "./drafts.ts";
 import { defineKind } from "./kind.ts";
 import { setTemplateDefaults } from "./pod-defaults.ts";
 import { oneOf } from "./pod-errors.ts";

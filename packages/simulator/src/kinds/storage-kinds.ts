@@ -7,16 +7,17 @@ import {
   ageColumn,
   column,
   type Draft,
+  fill,
   listIn,
   nameCell,
   nameColumn,
   objectIn,
+  ownObject,
   type ResourceDefinition,
   textIn,
   wideColumn,
 } from "@kcp-ts/server/kinds";
 import { type Generation, inGeneration } from "../shapes/index.ts";
-import { fill, ownObject } from "./drafts.ts";
 import { defineKind } from "./kind.ts";
 
 const modes = new Map([

@@ -17,11 +17,11 @@ import {
   nameCell,
   nameColumn,
   objectIn,
+  ownObject,
   type ResourceDefinition,
   textIn,
 } from "@kcp-ts/server/kinds";
 import { type Generation, inGeneration } from "../shapes/index.ts";
-import { ownObject } from "./drafts.ts";
 import { defineKind } from "./kind.ts";
 import { selectorText } from "./selectors.ts";
 

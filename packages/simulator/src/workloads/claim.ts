@@ -1,7 +1,7 @@
 /**
  * PersistentVolumeClaims and PersistentVolumes, without disks. A claim that names a volume gets that one when it is there and free; every other claim gets one that is
- * made for it. Storage classes whose name begins with `shared` make volumes that other clusters can reach by their handle, and that outlive their claims; all others are
- * on a node and go with their claims.
+ * made for it. Storage classes whose name begins with `shared` make volumes that other clusters can reach by their handle, and that outlive their claims; those that begin
+ * with `snap` make volumes that can be snapshotted and go with their claims; all others are on a node and go with their claims, too.
  */
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import { isStatusError } from "@kcp-ts/machinery/status";
@@ -15,12 +15,15 @@ import {
   writeStatus,
 } from "../api/index.ts";
 import type { WorkloadContext } from "./context.ts";
+import { snapshotDriver, volumeSnapshots } from "./snapshot-kinds.ts";
+import { handleFor } from "./snapshotter.ts";
 
 export const sharedDriver = "shared.sim.kcp.io";
 
-export function claimController({ clusters, clock, onError }: WorkloadContext): Controller {
+export function claimController(context: WorkloadContext): Controller {
+  const { clusters, clock, onError } = context;
   const found = clusters.source(persistentVolumeClaims);
-  return new Controller({
+  const controller = new Controller({
     name: "persistentvolume-binder",
     clusters,
     clock,
@@ -52,6 +55,14 @@ export function claimController({ clusters, clock, onError }: WorkloadContext): 
           .filter(({ spec }) => spec.volumeName === metadata.name)
           .map((claim) => keyOf(claim, cluster)),
     });
+  if (!context.hasSnapshots) return controller;
+  return controller.watch(volumeSnapshots, {
+    map: ({ metadata }: KubernetesObject, { cluster, namespace }: ObjectKey) =>
+      found.store
+        .list({ cluster, namespace })
+        .filter(({ spec }) => spec.dataSource?.name === metadata.name)
+        .map((claim) => keyOf(claim, cluster)),
+  });
 }
 
 /** Volumes whose claims are gone: they go, too, or are left for people. */
@@ -86,7 +97,9 @@ export function reclaimController({ clusters, clock, onError }: WorkloadContext)
 }
 
 async function provision(claim: PersistentVolumeClaim, client: Client): Promise<void> {
-  const { name: volumeName, spec } = volumeFor(claim);
+  const handle = await handleFor(claim, client);
+  if (handle === undefined) return;
+  const { name: volumeName, spec } = volumeFor(claim, handle);
   try {
     const volume = await client
       .resource(persistentVolumes)
@@ -102,7 +115,11 @@ async function provision(claim: PersistentVolumeClaim, client: Client): Promise<
     .update({ ...claim, spec: { ...claim.spec, volumeName, storageClassName } });
 }
 
-export function volumeFor(claim: PersistentVolumeClaim): {
+/** `snapshotHandle`: what it is filled from, if from anything. */
+export function volumeFor(
+  claim: PersistentVolumeClaim,
+  snapshotHandle = "",
+): {
   readonly name: string;
   readonly spec: JsonObject;
 } {
@@ -116,12 +133,18 @@ export function volumeFor(claim: PersistentVolumeClaim): {
     storageClassName,
     volumeMode,
     persistentVolumeReclaimPolicy: isShared ? "Retain" : "Delete",
-    ...(isShared
-      ? { csi: { driver: sharedDriver, volumeHandle: name } }
-      : { hostPath: { path: `/sim/${name}` } }),
+    ...sourceFor(name, storageClassName, snapshotHandle),
     claimRef: referenceTo(claim),
   };
   return { name, spec };
+}
+
+function sourceFor(name: string, storageClass: string, snapshotHandle: string): JsonObject {
+  if (storageClass.startsWith("shared"))
+    return { csi: { driver: sharedDriver, volumeHandle: name } };
+  if (!storageClass.startsWith("snap")) return { hostPath: { path: `/sim/${name}` } };
+  const filled = snapshotHandle === "" ? {} : { volumeAttributes: { from: snapshotHandle } };
+  return { csi: { driver: snapshotDriver, volumeHandle: name, ...filled } };
 }
 
 /** False when it is another's. */

@@ -8,6 +8,8 @@ export interface WorkloadContext {
   readonly random: Random;
   /** Fields that came later are not written to older clusters, which would drop them and look changed forever. */
   readonly knowsTerminatingReplicas: boolean;
+  /** Whether the kinds of snapshots are served. */
+  readonly hasSnapshots?: boolean;
   /** Tells people; never fails, never waits. */
   readonly tell: (object: KubernetesObject, happening: Happening) => void;
   readonly onError: (error: unknown, key: ObjectKey) => void;

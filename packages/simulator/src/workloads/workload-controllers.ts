@@ -14,6 +14,7 @@ import { loadBalancerController } from "./load-balancer.ts";
 import { provisionerController } from "./provisioner.ts";
 import { replicaSetController } from "./replica-set.ts";
 import { serviceController } from "./service.ts";
+import { snapshotController } from "./snapshotter.ts";
 import { statefulSetController } from "./stateful-set.ts";
 
 export function workloadControllers(context: WorkloadContext): Controller[] {
@@ -31,6 +32,7 @@ export function workloadControllers(context: WorkloadContext): Controller[] {
     claimController(context),
     reclaimController(context),
     attacherController(context),
+    ...(context.hasSnapshots === true ? [snapshotController(context)] : []),
   ];
 }
 

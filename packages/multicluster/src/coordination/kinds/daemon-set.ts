@@ -1,5 +1,6 @@
 /** DaemonSets: one on the nodes of every cluster, so every cluster has all of it. */
 import { defineResource } from "@kcp-ts/sdk";
+import { setHistory } from "../controller-revisions.ts";
 import { foldedConditions, knownParts, observed, sums, unlessSame } from "../fold-parts.ts";
 import { planCopies } from "../plan-copies.ts";
 import { planGently } from "../plan-gently.ts";
@@ -38,6 +39,7 @@ export const daemonSetStrategy: Strategy = {
   }),
   specFor: ({ spec }) => spec,
   plan: (input) => planGently(input, planCopies),
+  history: setHistory(daemonSets),
   fold(input) {
     const known = knownParts(input);
     return unlessSame(input.parent, {

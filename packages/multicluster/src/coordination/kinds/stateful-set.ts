@@ -6,6 +6,7 @@ import type { JsonObject } from "@kcp-ts/machinery/json";
 import { isStatusError } from "@kcp-ts/machinery/status";
 import { defineResource, stringMember } from "@kcp-ts/sdk";
 import { volumesForAnnotation } from "../../api/index.ts";
+import { setHistory } from "../controller-revisions.ts";
 import { type DecideInput, type Decision, decide } from "../decide.ts";
 import { replicasOf } from "../deployment.ts";
 import { foldedConditions, knownParts, observed, sums, unlessSame } from "../fold-parts.ts";
@@ -68,6 +69,7 @@ export const statefulSetStrategy: Strategy = {
   plan: (input, whole) =>
     planGently(input, (wish) => planOrdinals({ ...numbered(wish), first: startOf(whole) })),
   decide: decideSet,
+  history: setHistory(statefulSets),
   relations: {
     kinds: [persistentVolumeClaims],
     async read(client, whole, signal) {

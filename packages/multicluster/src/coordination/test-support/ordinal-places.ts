@@ -16,6 +16,7 @@ export class Place {
   heard: Told | undefined;
   readonly running = new Set<number>();
   standing: Standing = "accepting";
+  room: number | undefined;
   /** Of those that run; all if undefined. */
   available: number | undefined;
 
@@ -39,7 +40,8 @@ export class Place {
 
   get member(): Member {
     const { name, standing, told, heard, running, available = running.size } = this;
-    if (told === undefined) return { name, standing };
+    const { room } = this;
+    if (told === undefined) return { name, standing, room };
     const part = {
       ...told,
       running: running.size,
@@ -49,7 +51,7 @@ export class Place {
       isGoing: false,
       isPinned: false,
     };
-    return { name, standing, part };
+    return { name, standing, room, part };
   }
 }
 

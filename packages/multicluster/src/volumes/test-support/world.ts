@@ -1,10 +1,12 @@
 /**
  * A model of everything around the decision: three clusters that do what they are told late, a coordinator that drains and places, and a controller that may die between
- * any two of its writes. Laws are checked after every step.
+ * any two of its writes. Some claims are copied by a hook, who is slow and may answer what nobody asks any more. Laws are checked after every step; what a volume holds is
+ * counted, so that it is seen when something begins with old data.
  */
 import assert from "node:assert/strict";
 import type { SeededRandom } from "@kcp-ts/testkit";
 import type { ClaimState } from "../claim-machine.ts";
+import type { CopyRequest } from "../copies.ts";
 import {
   type Claim,
   decideVolumes,
@@ -23,8 +25,13 @@ interface UpstreamClaim {
   assigned: Set<string>;
   opened: Set<string>;
   states: Map<string, ClaimState>;
-  /** The volume that it is to have in a cluster. */
-  brought: Map<string, string>;
+  /** The volume that it is to have in a cluster: what that is called, and what it is. */
+  brought: Map<string, { readonly name: string; readonly handle: string }>;
+  readonly isCopied: boolean;
+  request: CopyRequest | undefined;
+  /** What the hook said last. */
+  answer: { readonly id: string; readonly to: string; readonly handle: string } | undefined;
+  version: number;
 }
 
 /** How a workload is stopped: Deployments and CronJobs by what is laid over their spec, Pods by taking them away, Jobs not at all. */
@@ -67,6 +74,11 @@ export class World {
   readonly #drained = new Set<string>();
   readonly #lost = new Set<string>();
   #handles = 0;
+  /** By handle: how much has been written to it. By claim: how much has been written at all. */
+  readonly #written = new Map<string, number>();
+  readonly #newest = new Map<string, number>();
+  /** Copies that the hook is about to tell of. */
+  readonly #copying: { claim: UpstreamClaim; request: CopyRequest; handle: string }[] = [];
 
   constructor(random: SeededRandom) {
     this.#random = random;
@@ -85,6 +97,10 @@ export class World {
       opened: new Set(),
       states: new Map(),
       brought: new Map(),
+      isCopied: random.chance(0.4),
+      request: undefined,
+      answer: undefined,
+      version: 0,
     }));
   }
 
@@ -97,7 +113,8 @@ export class World {
     else if (pick < 8) this.#sync(cluster);
     else if (pick < 10) this.#live(cluster);
     else if (pick === 10) this.#toggle(this.#drained, cluster, "drain");
-    else if (chance(0.5)) this.#toggle(this.#lost, cluster, "loss");
+    else if (chance(0.3)) this.#toggle(this.#lost, cluster, "loss");
+    else if (chance(0.7)) this.#hook();
     else this.#changeMind();
     this.#check();
   }
@@ -110,6 +127,7 @@ export class World {
     for (let round = 0; round < 60; round++) {
       this.#control(false);
       this.#coordinate();
+      this.#hook();
       for (const cluster of clusters) {
         this.#sync(cluster);
         this.#live(cluster);
@@ -124,6 +142,27 @@ export class World {
         `${whole} does not run: ${JSON.stringify(this.#parts)}`,
       );
     }
+  }
+
+  /** Copies what it is asked for, at once or a while later, and may tell of it when nobody asks any more. */
+  #hook(): void {
+    for (const claim of this.#claims) {
+      const { request } = claim;
+      const isBegun = this.#copying.some((one) => one.request.id === request?.id);
+      if (request === undefined || isBegun || claim.answer?.id === request.id) continue;
+      const source = this.#inside(request.from as Cluster).claims.get(claim.name);
+      if (source === undefined) continue;
+      const handle = `${claim.name}-${++this.#handles}`;
+      this.#written.set(handle, this.#written.get(source) ?? 0);
+      this.#copying.push({ claim, request, handle });
+      this.history.push(`hook copies ${source} to ${handle} for ${request.to}`);
+    }
+    if (this.#random.chance(0.4)) return;
+    const told = this.#copying.shift();
+    if (told === undefined) return;
+    const { claim, request, handle } = told;
+    claim.answer = { id: request.id, to: request.to, handle };
+    this.history.push(`hook tells of ${handle}`);
   }
 
   #toggle(set: Set<string>, cluster: string, what: string): void {
@@ -253,17 +292,20 @@ export class World {
     for (const claim of this.#claims) {
       const next = decision.claims.get(claim.name) ?? assert.fail();
       writes.push(() => {
-        for (const [cluster, { from }] of next.brought) {
-          const handle = this.#reported.get(from)?.bound.get(claim.name);
+        for (const [cluster, { from, name, isCopy }] of next.brought) {
+          const handle = isCopy ? name : this.#reported.get(from)?.bound.get(claim.name);
           assert.ok(handle !== undefined, `no volume of ${claim.name} in ${from}`);
-          claim.brought.set(cluster, handle);
+          claim.brought.set(cluster, { name, handle });
         }
+        claim.request = next.request;
+        claim.version++;
         claim.home = next.home;
         claim.assigned = new Set(next.assigned);
         claim.opened = new Set(next.opened);
         claim.states = new Map([...next.places].map(([name, { state }]) => [name, state]));
+        const held = this.#heldOf(claim.name);
         for (const name of claim.brought.keys())
-          if (!claim.assigned.has(name)) claim.brought.delete(name);
+          if (!claim.assigned.has(name) && !held.includes(name)) claim.brought.delete(name);
       });
     }
     for (const whole of this.#wholes) writes.push(() => this.#ties.set(whole, decision.tie));
@@ -292,10 +334,12 @@ export class World {
         isRetained: true,
         isPortable: true,
         isAttached: attached.has(handle),
+        storage: handle,
       });
     }
     const { name, isShared, home, mayDetach, states, assigned } = claim;
-    const broughtTo = new Set(claim.brought.keys());
+    const broughtTo = new Map([...claim.brought].map(([cluster, one]) => [cluster, one.name]));
+    const { request, answer } = claim;
     const known = { states: new Map(states), assigned: new Set(assigned), broughtTo };
     return {
       name,
@@ -305,9 +349,20 @@ export class World {
       ...known,
       boundIn,
       volumes,
-      hook: undefined,
-      copies: new Map(),
+      uid: name,
+      version: `${name} ${claim.version}`,
+      copier: claim.isCopied ? { by: "hook", name: "copier" } : undefined,
+      request,
+      copied:
+        request !== undefined && answer?.id === request.id && answer.to === request.to
+          ? answer.handle
+          : undefined,
+      heldIn: new Set([...claim.opened, ...this.#heldOf(name)]),
     };
+  }
+
+  #heldOf(claim: string): readonly string[] {
+    return clusters.filter((cluster) => this.#inside(cluster).claims.has(claim));
   }
 
   /** The syncer of a cluster: what is upstream goes down, what is there is said. */
@@ -333,7 +388,7 @@ export class World {
     for (const claim of this.#claims) {
       const isHere = inside.claims.has(claim.name);
       if (!isHere && claim.assigned.has(cluster) && claim.opened.has(cluster))
-        inside.claims.set(claim.name, claim.brought.get(cluster));
+        inside.claims.set(claim.name, claim.brought.get(cluster)?.handle);
       if (isHere && !claim.assigned.has(cluster)) inside.claims.delete(claim.name);
     }
     const bound = new Map<string, string>();
@@ -358,10 +413,23 @@ export class World {
       } else if (copy.running < copy.replicas && isComplete) {
         copy.running++;
         for (const handle of handles) inside.attached.add(handle as string);
+        this.#write(inside);
       } else if (copy.running > copy.replicas) copy.running--;
     }
     const isIdle = [...inside.copies.values()].every(({ running }) => running === 0);
     if (isIdle && this.#random.chance(0.6)) inside.attached.clear();
+  }
+
+  /** What begins finds all that was written before, and writes more. */
+  #write({ claims }: Physical): void {
+    for (const { name, isShared } of this.#claims) {
+      const handle = claims.get(name) ?? assert.fail();
+      const newest = this.#newest.get(name) ?? 0;
+      const found = this.#written.get(handle) ?? 0;
+      assert.ok(isShared || found === newest, `${handle} has ${found} of ${newest} writes`);
+      this.#written.set(handle, newest + 1);
+      this.#newest.set(name, newest + 1);
+    }
   }
 
   #inside(cluster: Cluster): Physical {
@@ -375,7 +443,7 @@ export class World {
         assert.ok(isLeftAlone || replicas > 0, `${whole} is stopped in ${cluster} before its end`);
       }
     }
-    for (const { name, isShared } of this.#claims) {
+    for (const { name, isShared, isCopied } of this.#claims) {
       const handles = new Set<string>();
       const attached: string[] = [];
       for (const [cluster, inside] of this.#physical) {
@@ -383,10 +451,13 @@ export class World {
         if (handle !== undefined) handles.add(handle);
         if ([...inside.attached].some((one) => one.startsWith(`${name}-`))) attached.push(cluster);
       }
-      assert.ok(handles.size <= 1, `${name} has two volumes: ${[...handles].join()}`);
+      assert.ok(isCopied || handles.size <= 1, `${name} has two volumes: ${[...handles].join()}`);
+      const newest = this.#newest.get(name) ?? 0;
+      const isKept = [...handles].some((one) => (this.#written.get(one) ?? 0) === newest);
+      assert.ok(isKept || newest === 0, `no claim has the newest data of ${name}`);
       const hadOne = this.#handles > 0 && this.#provisioned.has(name);
-      if (handles.size === 1) this.#provisioned.add(name);
-      assert.ok(!hadOne || handles.size === 1, `${name} is lost`);
+      if (handles.size > 0) this.#provisioned.add(name);
+      assert.ok(!hadOne || handles.size > 0, `${name} is lost`);
       assert.ok(isShared || attached.length <= 1, `${name} is attached in ${attached.join()}`);
     }
   }

@@ -34,7 +34,11 @@ export interface ReviewAnswer {
 export type Answerer = (request: ReviewRequest) => ReviewAnswer | Promise<ReviewAnswer>;
 
 export class WebhookServer {
-  readonly asked: { readonly path: string; readonly request: ReviewRequest }[] = [];
+  readonly asked: {
+    readonly path: string;
+    readonly host: string | undefined;
+    readonly request: ReviewRequest;
+  }[] = [];
   readonly #server: Server;
   readonly #directory: string;
   readonly #ca: string;
@@ -49,7 +53,7 @@ export class WebhookServer {
       for await (const part of request as AsyncIterable<Buffer>) parts.push(part);
       const review = JSON.parse(Buffer.concat(parts).toString("utf8"));
       const path = String(request.url);
-      this.asked.push({ path, request: review.request });
+      this.asked.push({ path, host: request.headers.host, request: review.request });
       const answer = this.#answers.get(new URL(path, "https://x").pathname);
       const given: ReviewAnswer = await (answer ?? unknownPath)(review.request);
       response.writeHead(given.code ?? 200, given.headers ?? {});
@@ -57,12 +61,13 @@ export class WebhookServer {
     });
   }
 
-  static async start(): Promise<WebhookServer> {
+  /** Certified as this machine, or as what it is told to be. */
+  static async start(names = ["DNS:localhost", "IP:127.0.0.1"]): Promise<WebhookServer> {
     const directory = await mkdtemp(join(tmpdir(), "webhook-"));
     const authority = createTestAuthority(directory);
-    const { key, cert } = authority.issue("localhost", ["DNS:localhost", "IP:127.0.0.1"]);
+    const { key, cert } = authority.issue("localhost", names);
     const server = createServer({ key, cert });
-    server.listen(0, "localhost");
+    server.listen(0, "127.0.0.1");
     await once(server, "listening");
     return new WebhookServer(server, directory, authority.ca);
   }

@@ -25,6 +25,8 @@ export interface IssuerAuthenticatorOptions {
   readonly clock: Pick<Clock, "now">;
   readonly onError: (error: unknown, issuer: string) => void;
   readonly cacheEntriesMax?: number;
+  /** Those of the one whose place it takes; found out anew if left out. */
+  readonly keys?: IssuerKeys | undefined;
 }
 
 /** Tokens that are remembered; beyond that the one unused for longest is verified again. */
@@ -56,15 +58,19 @@ export class IssuerAuthenticator implements TokenAuthenticator {
     const { url, discoveryUrl, certificateAuthority } = issuer;
     this.#options = options;
     this.#mapping = compileMapping(issuer);
-    this.#keys = new IssuerKeys({
-      issuer: url,
-      discoveryUrl,
-      certificateAuthority,
-      fetch,
-      clock,
-      onError,
-    });
+    const place = { issuer: url, discoveryUrl, certificateAuthority };
+    this.#keys = options.keys ?? new IssuerKeys({ ...place, fetch, clock, onError });
     this.#cacheEntriesMax = options.cacheEntriesMax ?? rememberedTokensMax;
+  }
+
+  /** Its keys, if those of an issuer would be found at the same place: for one that takes its place by other rules. */
+  keysOf({ url, discoveryUrl, certificateAuthority }: JwtIssuer): IssuerKeys | undefined {
+    const { issuer } = this.#options;
+    const isSame =
+      issuer.url === url &&
+      issuer.discoveryUrl === discoveryUrl &&
+      issuer.certificateAuthority === certificateAuthority;
+    return isSame ? this.#keys : undefined;
   }
 
   authenticateToken(token: string): MaybePromise<UserInfo | undefined> {

@@ -74,6 +74,7 @@ export class LevelHome implements EngineHome {
         keyEncoding: "utf8",
         valueEncoding: "buffer",
         writeBufferSize,
+        cacheSize,
         maxFileSize,
       });
       await database.open();
@@ -266,8 +267,10 @@ function bytesOfOperations(operations: readonly EngineOperation[]): number {
 
 /** What the batch that is used again and again may come to hold. */
 const reusedBatchBytesMax = 1 << 20;
-/** LevelDB's log is replayed at most twice this far when the store is opened after a crash. */
-const writeBufferSize = 8 << 20;
+/** LevelDB's log is replayed at most twice this far when the store is opened after a crash; and it is as much memory, in small blocks. */
+const writeBufferSize = 4 << 20;
+/** Of blocks that were read. Entries that are in use have a cache of their own, and the files are mapped. */
+const cacheSize = 1 << 20;
 const maxFileSize = 4 << 20;
 const firstPairs = 8;
 /** What a closed cursor may hold until its garbage is collected. */

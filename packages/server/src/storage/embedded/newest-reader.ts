@@ -22,7 +22,7 @@ export async function loadEntry(state: StoreState, key: StorageKey): Promise<Ent
   const load = state.cache.startLoad(key);
   let entry: Entry | undefined;
   try {
-    const record = await state.engine.get(newestKey(key));
+    const record = await state.reads.get(newestKey(key), () => state.engine);
     if (record !== undefined) entry = decodeEntry(key, record, state.where);
   } catch (error) {
     state.cache.finishLoad(load, undefined);

@@ -15,6 +15,7 @@ import type { Batch } from "./batch.ts";
 import { corruption } from "./corruption.ts";
 import type { Engine } from "./engine.ts";
 import type { EntryCache } from "./entry-cache.ts";
+import { GatheredReads } from "./gathered-reads.ts";
 import type { Meta } from "./meta.ts";
 
 export class StoreState {
@@ -23,6 +24,7 @@ export class StoreState {
   readonly feed: ChangeFeed;
   readonly cache: EntryCache;
   readonly absent: AbsentKeys;
+  readonly reads = new GatheredReads();
   meta: Meta;
   /**
    * Written to the engine with an outcome that is not known yet; stays after a failure until recovery learns

@@ -189,6 +189,7 @@ export class NodesCopy extends ReadyCopy {
 /** Work that comes to an end: of a Job. */
 export class WorkCopy extends Copy {
   #endsAtMs: number[] = [];
+  #completedAtMs: number | undefined;
   succeeded = 0;
 
   step(nowMs: number, isBroken: boolean): void {
@@ -220,7 +221,8 @@ export class WorkCopy extends Copy {
 
   status(nowMs: number): JsonObject {
     const { succeeded, running: active } = this;
-    const lastTransitionTime = new Date(nowMs).toISOString();
+    this.#completedAtMs ??= this.isComplete ? nowMs : undefined;
+    const lastTransitionTime = new Date(this.#completedAtMs ?? nowMs).toISOString();
     const complete = [{ type: "Complete", status: "True", lastTransitionTime }];
     return { active, succeeded, ...(this.isComplete ? { conditions: complete } : {}) };
   }

@@ -35,13 +35,18 @@ export interface FleetKind {
   readonly strategy: Strategy;
   readonly law: Law;
   readonly hasClaims?: boolean;
+  /** Its replicas are Pods that need room. */
+  readonly hasPods?: boolean;
+  /** It is there or not, and has no number that could be 0. */
+  readonly isWhole?: boolean;
   spec(random: SeededRandom): JsonObject;
   /** What its author changes: how many there are to be, or what runs. */
   edited(spec: JsonObject, random: SeededRandom): JsonObject;
   copy(random: SeededRandom): Copy;
 }
 
-const image = (random: SeededRandom) => ({ image: `app:${random.integer(1000)}` });
+const podTemplate = (image: string) => ({ spec: { containers: [{ name: "app", image }] } });
+const image = (random: SeededRandom) => podTemplate(`app:${random.integer(1000)}`);
 
 /** A kind with a count in one field of its spec. */
 function counted(field: string, most: number): Pick<FleetKind, "spec" | "edited"> {
@@ -87,6 +92,7 @@ export const fleetKinds: readonly [FleetKind, ...FleetKind[]] = [
     name: "web",
     strategy: deploymentStrategy,
     law: "divided",
+    hasPods: true,
     ...counted("replicas", 15),
     copy: (random) => new PodsCopy(random),
   },
@@ -101,6 +107,7 @@ export const fleetKinds: readonly [FleetKind, ...FleetKind[]] = [
     name: "db",
     strategy: statefulSetStrategy,
     law: "numbered",
+    hasPods: true,
     ...counted("replicas", 7),
     copy: (random) => new NumberedCopy(random),
   },
@@ -109,7 +116,12 @@ export const fleetKinds: readonly [FleetKind, ...FleetKind[]] = [
     strategy: statefulSetStrategy,
     law: "numbered",
     hasClaims: true,
-    spec: (random) => ({ replicas: random.integer(6), volumeClaimTemplates: templates }),
+    hasPods: true,
+    spec: (random) => ({
+      replicas: random.integer(6),
+      template: podTemplate("app:1"),
+      volumeClaimTemplates: templates,
+    }),
     edited: (spec, random) => ({ ...spec, replicas: random.integer(6) }),
     copy: (random) => new NumberedCopy(random),
   },
@@ -146,6 +158,7 @@ export const fleetKinds: readonly [FleetKind, ...FleetKind[]] = [
     name: "one",
     strategy: podStrategy,
     law: "divided",
+    isWhole: true,
     spec: () => ({ containers: [{ name: "one", image: "app:1" }] }),
     edited: (spec) => spec,
     copy: (random) => new PodCopy(random),

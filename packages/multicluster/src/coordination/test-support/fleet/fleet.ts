@@ -2,6 +2,7 @@
  * A fleet without servers: clusters that several tenants share, workloads of every kind, and around them whoever coordinates, drains, syncs and moves claims; each looks
  * late, from an older state at times, and may be stopped between any two of its writes. Everything is drawn from one seed.
  */
+import type { ClusterName } from "@kcp-ts/machinery/names";
 import { SeededRandom } from "@kcp-ts/testkit";
 import {
   canBeFenced,
@@ -9,9 +10,8 @@ import {
   type DrainStatus,
   evictAnnotation,
 } from "../../../api/index.ts";
-import { drainStep, type Occupant, wholeBlock } from "../../../drain/index.ts";
+import { type Occupant, wholeBlock } from "../../../drain/index.ts";
 import type { Decision } from "../../decide.ts";
-import { decideWithOverrides } from "../../overrides.ts";
 import { placementHistoryAnnotation } from "../../placement-history.ts";
 import { atMostOneAnnotation } from "../../rollout.ts";
 import { type Judgement, judge, type Patience, type Target } from "../../standing.ts";
@@ -19,7 +19,8 @@ import type { Workload } from "../../workload.ts";
 import { moveClaims } from "./claims.ts";
 import { type Copy, NumberedCopy, ScheduleCopy, startOf } from "./copies.ts";
 import { fleetKinds } from "./fleet-kinds.ts";
-import { afterStep, beforeCreation, checkedCut } from "./laws.ts";
+import { afterStep, beforeAsking, beforeBringing, beforeCreation, checkedWrite } from "./laws.ts";
+import { type Product, product as realProduct } from "./product.ts";
 import { clusterOf, type Seen, Whole } from "./whole.ts";
 
 export const patience: Patience = { graceMs: 30_000, settleMs: 5000 };
@@ -32,11 +33,19 @@ const leavingMsMax = 120_000;
 type Mutable<Type> = { -readonly [Key in keyof Type]: Type[Key] };
 
 export class Machine {
+  /** By namespace and name, as the cluster knows them. */
   readonly copies = new Map<string, Copy>();
+  /** Whose each namespace is. */
+  readonly tenants = new Map<string, string>();
+  readonly uid: string;
   isUp = true;
   isBroken = false;
   leaseUntilMs = Number.NEGATIVE_INFINITY;
   stopsAtMs = Number.POSITIVE_INFINITY;
+
+  constructor(uid: string) {
+    this.uid = uid;
+  }
 }
 
 export interface FleetTarget extends Mutable<Target> {
@@ -54,12 +63,19 @@ export class Fleet {
   nowMs = Date.UTC(2026, 0, 1);
   /** Nothing happens any more: no schedule is due. */
   isAtRest = false;
-  #targetsText = { atMs: 0, text: "" };
+  #targetsText = "";
+  #targetsVersion = 0;
+  #seenTargets: ReadonlyMap<string, Target> = new Map();
+  readonly #judgements = new Map<string, Judgement>();
   readonly #looks = new Map<Whole, Seen>();
   readonly #settled = new Map<Whole, { readonly state: string; readonly untilMs: number }>();
+  readonly #product: Product;
+  readonly #namespaces = new Map<string, string>();
+  #joins = 0;
 
-  constructor(seed: number) {
+  constructor(seed: number, product: Product = realProduct) {
     this.random = new SeededRandom(seed);
+    this.#product = product;
     const count = 2 + this.random.integer(3);
     for (let index = 0; index < count; index++) this.#deploy(`tenant-${this.random.integer(2)}`);
   }
@@ -84,7 +100,7 @@ export class Fleet {
   }
 
   join(name: string): void {
-    this.clusters.set(name, new Machine());
+    this.clusters.set(name, new Machine(`uid-${this.#joins++}`));
     const labels = { zone: this.random.pick(["a", "b"]) };
     this.targets.set(name, {
       name,
@@ -99,16 +115,32 @@ export class Fleet {
       drainSpec: undefined,
       drainStatus: undefined,
       leavingSinceMs: undefined,
+      allocatable: undefined,
     } as unknown as FleetTarget);
     this.note(`${name} joins in ${labels.zone}`);
   }
 
+  /** As of the last look at the clusters. */
   judgement(name: string): Judgement {
-    return judge(this.targets.get(name), this.nowMs, patience);
+    const known = this.#judgements.get(name);
+    if (known !== undefined) return known;
+    const judged = judge(this.#seenTargets.get(name), this.nowMs, patience);
+    this.#judgements.set(name, judged);
+    return judged;
   }
 
-  tick(): void {
-    this.nowMs += tickMs;
+  /** What is done to them happens between two looks. */
+  #lookAtTargets(): void {
+    const text = JSON.stringify([...this.targets.values()]);
+    this.#judgements.clear();
+    if (text === this.#targetsText) return;
+    this.#targetsText = text;
+    this.#targetsVersion++;
+    this.#seenTargets = new Map([...this.targets].map(([name, one]) => [name, asTarget(one)]));
+  }
+
+  tick(elapsedMs: number): void {
+    this.nowMs += elapsedMs;
     for (const [name, machine] of this.clusters) {
       this.#watchHealth(name, machine);
       this.#keepLease(name, machine);
@@ -121,6 +153,7 @@ export class Fleet {
     }
     for (const [name, target] of this.targets)
       if (this.random.chance(0.4)) this.#lookAtDrain(name, target);
+    this.#lookAtTargets();
     for (const whole of this.wholes) {
       if (whole.kind.hasClaims === true) moveClaims(this, whole);
       if (this.random.chance(0.6) && this.#isNews(whole)) this.coordinate(whole);
@@ -128,18 +161,35 @@ export class Fleet {
     }
   }
 
+  /** The namespace that a tenant's objects are in, in a cluster. */
+  namespaceOf(cluster: string, { uid }: Machine, tenant: string): string {
+    const key = `${uid} ${tenant}`;
+    const known = this.#namespaces.get(key);
+    if (known !== undefined) return known;
+    const identity = { name: cluster, cluster: "compute", uid };
+    const at = { cluster: tenant as ClusterName, namespace: "demo" };
+    const namespace = this.#product.namespaceOf(identity, at);
+    this.#namespaces.set(key, namespace);
+    return namespace;
+  }
+
   copyOf(whole: Whole, { metadata: { name } }: Workload, cluster: string): Copy | undefined {
-    return this.clusters.get(cluster)?.copies.get(`${whole.tenant}/${name}`);
+    const machine = this.clusters.get(cluster);
+    if (machine === undefined) return undefined;
+    return machine.copies.get(`${this.namespaceOf(cluster, machine, whole.tenant)}/${name}`);
   }
 
   /** By cluster. */
   copiesOf(whole: Whole): readonly (readonly [cluster: string, copy: Copy])[] {
-    const prefix = `${whole.tenant}/${whole.kind.name}--`;
-    return [...this.clusters].flatMap(([cluster, { copies }]) =>
-      [...copies].flatMap(([id, copy]) =>
-        id.startsWith(prefix) ? [[cluster, copy] as const] : [],
-      ),
-    );
+    const found: (readonly [string, Copy])[] = [];
+    for (const [cluster, machine] of this.clusters) {
+      if (machine.copies.size === 0) continue;
+      const namespace = this.namespaceOf(cluster, machine, whole.tenant);
+      const prefix = `${namespace}/${whole.kind.name}--`;
+      for (const [id, copy] of machine.copies)
+        if (id.startsWith(prefix)) found.push([cluster, copy]);
+    }
+    return found;
   }
 
   /** Whether a number runs in a cluster, or may be started there without anybody being asked. */
@@ -187,9 +237,15 @@ export class Fleet {
     if (!machine.isUp || !this.targets.has(cluster)) return;
     // Without its lease an agent starts nothing that may run once at most.
     const mayHear = !whole.isOnce || this.nowMs < machine.leaseUntilMs;
-    for (const part of whole.partsIn(cluster)) {
-      const id = `${whole.tenant}/${part.metadata.name}`;
-      if (mayHear && this.random.chance(0.5)) this.#bring(machine, id, whole, part);
+    const parts = whole.partsIn(cluster);
+    if (parts.length === 0) return;
+    const namespace = this.namespaceOf(cluster, machine, whole.tenant);
+    for (const part of parts) {
+      const id = `${namespace}/${part.metadata.name}`;
+      if (mayHear && this.random.chance(0.5)) {
+        beforeBringing(machine, namespace, whole);
+        this.#bring(machine, id, whole, part);
+      }
       const [current, copy] = [whole.parts.get(part.metadata.name), machine.copies.get(id)];
       const isTold = current !== undefined && copy?.told !== undefined;
       if (isTold && this.random.chance(0.5)) whole.report(current, copy.status(this.nowMs));
@@ -202,7 +258,7 @@ export class Fleet {
       copy?.halt();
       if (copy !== undefined && copy.running > 0) return;
       machine.copies.delete(id);
-      whole.parts.delete(part.metadata.name);
+      whole.forget(part.metadata.name);
       return;
     }
     const held = whole.hold(part);
@@ -223,7 +279,7 @@ export class Fleet {
     machine.isUp = false;
     this.note(`${name} has left`);
     for (const whole of this.wholes) {
-      for (const part of whole.partsIn(name)) whole.parts.delete(part.metadata.name);
+      for (const part of whole.partsIn(name)) whole.forget(part.metadata.name);
       // Their data is gone with it.
       for (const [number, claim] of whole.claims)
         if (claim.home === name) whole.claims.delete(number);
@@ -242,7 +298,7 @@ export class Fleet {
     const leftover = undefined;
     const known = target.drainStatus;
     const facts = { known, occupants, leftover, wasDrained: false, nowMs: this.nowMs };
-    const step = drainStep({ target: name, spec, ...facts });
+    const step = this.#product.drainStep({ target: name, spec, ...facts });
     target.drainStatus = step.status;
     for (const one of step.toMark) {
       const { whole, part } = one as FleetOccupant;
@@ -290,14 +346,10 @@ export class Fleet {
   }
 
   #decide(whole: Whole, { parent, parts, related }: Seen): Decision {
-    const targets = [...this.targets.values()].map((one): Target => {
-      const silentSinceMs = one.isReady ? undefined : one.changedAtMs;
-      const drain = one.drainSpec && (one.drainSpec.budget === undefined ? "all" : "inTurn");
-      return { ...one, drain, synced, lease: { durationMs: leaseMs, silentSinceMs } };
-    });
+    const targets = [...this.#seenTargets.values()];
     const { strategy } = whole.kind;
     const facts = { takenNames: new Set<string>(), targets, patience, nowMs: this.nowMs };
-    return decideWithOverrides({ strategy, parent, parts, related, ...facts });
+    return this.#product.decide({ strategy, parent, parts, related, ...facts });
   }
 
   #isNews(whole: Whole): boolean {
@@ -306,17 +358,8 @@ export class Fleet {
   }
 
   #state(whole: Whole): string {
-    const { parent, parts, related } = whole.seen();
-    const versions = [parent, ...parts].map(({ metadata }) => metadata.resourceVersion);
-    return JSON.stringify([versions, related]) + this.#stateOfTargets();
-  }
-
-  /** The same for all wholes at one time. */
-  #stateOfTargets(): string {
-    const atMs = this.nowMs;
-    if (this.#targetsText.atMs !== atMs)
-      this.#targetsText = { atMs, text: JSON.stringify([...this.targets.values()]) };
-    return this.#targetsText.text;
+    const claims = whole.kind.hasClaims === true ? JSON.stringify(whole.seen().related) : "";
+    return `${whole.version} ${this.#targetsVersion} ${claims}`;
   }
 
   #execute(whole: Whole, decision: Decision, seen: Seen, writesMax: number): void {
@@ -327,26 +370,27 @@ export class Fleet {
       // With the version that was read: somebody else's write makes it fail.
       if (whole.parent !== seen.parent || !may()) return;
       const gone = Object.fromEntries((obsolete ?? []).map((name) => [name, null]));
+      beforeAsking(this, annotations);
       whole.annotate({ ...annotations, ...gone });
       whole.writes++;
       return;
     }
     for (const part of decision.creations) {
       if (!may()) return;
-      beforeCreation(this, whole, part as Workload);
+      beforeCreation(this, whole, part as Workload, seen);
       if (!whole.create(part)) return;
     }
     for (const part of decision.updates) {
       if (!whole.isCurrent(part) || !may()) return;
-      checkedCut(this, whole, part, seen, () => whole.update(part));
+      checkedWrite(this, whole, part, seen, () => whole.update(part));
     }
     for (const part of decision.cuts) {
       if (!whole.isCurrent(part) || !may()) return;
-      checkedCut(this, whole, part, seen, () => whole.update(part));
+      checkedWrite(this, whole, part, seen, () => whole.update(part));
     }
     for (const part of decision.removals) {
       if (!whole.isCurrent(part) || !may()) return;
-      checkedCut(this, whole, part, seen, () => whole.remove(part, this.nowMs));
+      checkedWrite(this, whole, part, seen, () => whole.remove(part, this.nowMs));
     }
     const { placementHistory } = decision;
     if (placementHistory !== undefined && whole.parent === seen.parent && may()) {
@@ -354,9 +398,19 @@ export class Fleet {
       whole.writes++;
       return;
     }
-    const isSaid = JSON.stringify(decision.status) === JSON.stringify(whole.parent.status);
+    const { status } = whole.parent;
+    const isSaid =
+      decision.status === status || JSON.stringify(decision.status) === JSON.stringify(status);
     if (!isSaid && whole.parent === seen.parent && may()) whole.say(decision.status);
   }
+}
+
+/** As whoever decides sees it. */
+function asTarget(target: FleetTarget): Target {
+  const { drainSpec, isReady, changedAtMs } = target;
+  const silentSinceMs = isReady ? undefined : changedAtMs;
+  const drain = drainSpec && (drainSpec.budget === undefined ? "all" : "inTurn");
+  return { ...target, drain, synced, lease: { durationMs: leaseMs, silentSinceMs } };
 }
 
 interface FleetOccupant extends Occupant {

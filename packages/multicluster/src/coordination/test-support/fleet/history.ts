@@ -1,7 +1,8 @@
 /** One history of a fleet: what happens to it, and what must be when nothing happens any more. */
 import assert from "node:assert/strict";
+import { SeededRandom } from "@kcp-ts/testkit";
 import { softFinalizersAnnotation } from "../../../api/index.ts";
-import { selectorAnnotation } from "../../placement.ts";
+import { capacityAnnotation, selectorAnnotation, weightsAnnotation } from "../../placement.ts";
 import {
   maxSurgeAnnotation,
   maxUnavailableAnnotation,
@@ -12,18 +13,22 @@ import { conditionsOf } from "../../workload.ts";
 import { tellingSeed } from "../tell-seed.ts";
 import { NumberedCopy, ScheduleCopy } from "./copies.ts";
 import { Fleet, tickMs } from "./fleet.ts";
-import { isSelected, reliablyReady } from "./laws.ts";
+import { isSelected } from "./permissions.ts";
+import type { Product } from "./product.ts";
+import { reliablyReady } from "./readiness.ts";
 import type { Whole } from "./whole.ts";
 
 /** Fails with its seed and its history. */
-export function playHistory(seed: number): void {
-  new History(seed).play();
+export function playHistory(seed: number, product?: Product): void {
+  new History(seed, product).play();
 }
 
 type Happening = (history: History, name: string) => void;
 
 /** Longer than a deadline, a grace, a lease with what is added, and a move in steps of one. */
-const restMs = 900_000;
+const restMs = 1_800_000;
+/** Then time passes faster: what is waited for is few steps of many seconds. */
+const restTickMs = 2000;
 /** Longer than any single wait. */
 const quietMs = 120_000;
 
@@ -31,13 +36,16 @@ class History {
   readonly fleet: Fleet;
   readonly names: readonly [string, ...string[]];
   readonly #flapping = new Map<string, number>();
+  /** In every other history clusters are not alike: they have room for so many, and authors weigh them. */
+  readonly #sizes: SeededRandom | undefined;
   #events = 0;
 
-  constructor(seed: number) {
-    this.fleet = new Fleet(seed);
+  constructor(seed: number, product?: Product) {
+    this.fleet = new Fleet(seed, product);
     const count = 2 + this.fleet.random.integer(11);
     const [first = "c1", ...others] = Array.from({ length: count }, (_, index) => `c${index + 1}`);
     this.names = [first, ...others];
+    this.#sizes = seed % 2 === 0 ? undefined : new SeededRandom(seed);
   }
 
   get random() {
@@ -57,6 +65,7 @@ class History {
       const ticks = 100 + random.integer(300);
       for (let tick = 0; tick < ticks; tick++) {
         if (random.chance(0.08)) this.#happen();
+        if (this.#sizes?.chance(0.04) === true) this.#resize(this.#sizes);
         this.#tick();
       }
       this.#rest();
@@ -79,7 +88,26 @@ class History {
     if (first !== undefined) this.random.pick([first, ...others])(this, name);
   }
 
-  #tick(): void {
+  #resize(sizes: SeededRandom): void {
+    const { fleet } = this;
+    const name = sizes.pick(this.names);
+    const target = fleet.targets.get(name);
+    if (target === undefined) return;
+    this.#events++;
+    if (sizes.chance(0.5)) {
+      const pods = String(sizes.integer(8));
+      target.allocatable = sizes.chance(0.3) ? undefined : { pods };
+      fleet.note(`${name} has room for ${target.allocatable?.["pods"] ?? "all"}`);
+      return;
+    }
+    const { whole } = this;
+    const annotation = sizes.chance(0.6) ? weightsAnnotation : capacityAnnotation;
+    const value = sizes.chance(0.3) ? null : `${name}=${sizes.integer(4)}`;
+    fleet.note(`${whole.name} ${annotation}: ${value ?? "none"}`);
+    whole.annotate({ [annotation]: value });
+  }
+
+  #tick(elapsedMs = tickMs): void {
     const { fleet } = this;
     for (const [name, untilMs] of this.#flapping) {
       if (fleet.nowMs < untilMs) continue;
@@ -88,7 +116,7 @@ class History {
       if (machine !== undefined && fleet.targets.has(name)) machine.isUp = true;
       fleet.note(`${name} is back`);
     }
-    fleet.tick();
+    fleet.tick(elapsedMs);
   }
 
   #rest(): void {
@@ -102,19 +130,20 @@ class History {
         for (const { metadata } of whole.partsIn(name))
           whole.annotatePart(metadata.name, { [softFinalizersAnnotation(name)]: null });
     }
+    for (const target of fleet.targets.values()) target.allocatable = undefined;
     for (const [name, machine] of fleet.clusters) {
       machine.isUp = fleet.targets.has(name);
       machine.isBroken = false;
       for (const copy of machine.copies.values()) copy.mend(fleet.nowMs);
     }
     let [written, writtenAtMs] = [fleet.writes, fleet.nowMs];
-    for (let elapsed = 0; elapsed < restMs; elapsed += tickMs) {
-      this.#tick();
+    for (let elapsed = 0; elapsed < restMs; elapsed += restTickMs) {
+      this.#tick(restTickMs);
       if (fleet.writes !== written) [written, writtenAtMs] = [fleet.writes, fleet.nowMs];
       if (fleet.nowMs - writtenAtMs > quietMs) break;
     }
     const before = fleet.writes;
-    for (const whole of fleet.wholes) for (let look = 0; look < 5; look++) fleet.coordinate(whole);
+    for (const whole of fleet.wholes) for (let look = 0; look < 3; look++) fleet.coordinate(whole);
     assert.equal(fleet.writes, before, "writes go on");
     const limit = (50 + this.#events * 60) * fleet.wholes.length;
     assert.ok(before <= limit, `${before} writes for ${this.#events} events`);
@@ -125,17 +154,15 @@ class History {
   #checkAtRest(whole: Whole): void {
     const { fleet } = this;
     const open = [...fleet.targets.values()].filter(
-      ({ name, labels }) =>
-        fleet.judgement(name).standing === "accepting" &&
-        fleet.targets.get(name)?.drainSpec === undefined &&
-        isSelected(whole, labels),
+      (target) =>
+        fleet.judgement(target.name).standing === "accepting" && isSelected(whole.parent, target),
     );
     if (open.length === 0 || isHelpless(whole)) return;
     const { law } = whole.kind;
     const asked = whole.asked();
     const copies = fleet.copiesOf(whole);
     if (law === "divided")
-      assert.equal(reliablyReady(fleet, whole), asked, `${whole.name} at rest`);
+      assert.equal(reliablyReady(fleet, whole, asked), asked, `${whole.name} at rest`);
     else if (law === "numbered") {
       const numbers = copies.flatMap(([, copy]) =>
         copy instanceof NumberedCopy ? [...copy.numbers.keys()] : [],
@@ -166,9 +193,7 @@ class History {
       const left = fleet.wholes.filter((whole) => {
         const isElsewhere = [...fleet.targets.values()].some(
           (other) =>
-            fleet.judgement(other.name).standing === "accepting" &&
-            other.drainSpec === undefined &&
-            isSelected(whole, other.labels),
+            fleet.judgement(other.name).standing === "accepting" && isSelected(whole.parent, other),
         );
         return isElsewhere && !isHelpless(whole) && whole.partsIn(name).length > 0;
       });

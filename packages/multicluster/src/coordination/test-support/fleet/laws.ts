@@ -1,13 +1,18 @@
-/** What must hold whatever happens, kind by kind; in the world as it is, and not as it is reported. */
+/**
+ * What must hold whatever happens, kind by kind; in the world as it is, and not as it is reported. What is done in good faith is no offence: where somebody could not know,
+ * the law says so, and by how much. docs/adr/0045 has the reasons.
+ */
 import assert from "node:assert/strict";
-import { softFinalizersOf } from "../../../api/index.ts";
-import { moveRecordOf } from "../../move-record.ts";
-import { askedReplicasAnnotation } from "../../part.ts";
-import { placementOf } from "../../placement.ts";
-import { budgetOf, rolloutOf } from "../../rollout.ts";
-import type { Workload } from "../../workload.ts";
-import { NumberedCopy, ScheduleCopy, startOf, WorkCopy } from "./copies.ts";
-import type { Fleet } from "./fleet.ts";
+import { assignedCluster, softFinalizersOf, volumesForAnnotation } from "../../../api/index.ts";
+import { completedOf, unitsOf } from "../../kinds/job-facts.ts";
+import { asksOf } from "../../ordinal-volumes.ts";
+import { statusCount, type Workload } from "../../workload.ts";
+import { NumberedCopy, ScheduleCopy } from "./copies.ts";
+import type { Fleet, Machine } from "./fleet.ts";
+import { checkLess } from "./laws-of-less.ts";
+import { checkMore } from "./laws-of-more.ts";
+import { mustLeave } from "./permissions.ts";
+import { reliablyReady, reportedReady } from "./readiness.ts";
 import { clusterOf, type Seen, type Whole } from "./whole.ts";
 
 /** After every step of the world. */
@@ -16,32 +21,47 @@ export function afterStep(fleet: Fleet, whole: Whole): void {
   if (law === "numbered") checkNumbers(fleet, whole);
   if (!whole.isOnce) return;
   const copies = fleet.copiesOf(whole);
+  const running = copies.reduce((sum, [, copy]) => sum + copy.running, 0);
   if (law === "single") {
     const keepers = copies.filter(([, copy]) => copy instanceof ScheduleCopy && copy.keeps);
     assert.ok(keepers.length <= 1, `${whole.name} is kept by ${names(keepers)}`);
   } else if (law === "divided") {
-    const running = copies.reduce((sum, [, copy]) => sum + copy.running, 0);
     const asked = askedOfLate(fleet, whole);
     assert.ok(running <= asked, `${running} of ${whole.name} run, ${asked} are asked for`);
+  } else if (law === "ending") {
+    const left = unitsOf(whole.parent) - completedUnits(whole);
+    assert.ok(running <= left, `${running} of ${whole.name} run, ${left} are left to do`);
   }
 }
 
-/** Who asks for fewer is served a little later: clusters hear of it late, and one that is cut off when its lease is over. */
+/** What clusters have said that they have done. */
+function completedUnits(whole: Whole): number {
+  let done = 0;
+  for (const part of whole.parts.values()) done += statusCount(part, "succeeded");
+  for (const [name, units] of completedOf(whole.parent)) if (!whole.parts.has(name)) done += units;
+  return done;
+}
+
+/** Who asks for fewer is served a little later: when nobody holds them any more, clusters hear of it late, and one that is cut off when its lease is over. */
 const lateMs = 120_000;
 
 function askedOfLate({ nowMs }: Fleet, whole: Whole): number {
   const { askedAtMs } = whole;
-  askedAtMs.set(whole.asked(), nowMs);
+  askedAtMs.set(Math.max(whole.asked(), heldOf(whole)), nowMs);
   for (const [asked, atMs] of askedAtMs) if (atMs < nowMs - lateMs) askedAtMs.delete(asked);
   return Math.max(...askedAtMs.keys());
 }
 
-function names(copies: readonly (readonly [string, unknown])[]): string {
-  return copies.map(([cluster]) => cluster).join(" and ");
+function heldOf({ parts, kind }: Whole): number {
+  let held = 0;
+  for (const part of parts.values())
+    if (softFinalizersOf(part.metadata.annotations, clusterOf(part)).length > 0)
+      held += kind.strategy.shareOf(part).replicas;
+  return held;
 }
 
-function askedBefore({ metadata }: Workload): number {
-  return Number(metadata.annotations?.[askedReplicasAnnotation] ?? 0);
+function names(copies: readonly (readonly [string, unknown])[]): string {
+  return copies.map(([cluster]) => cluster).join(" and ");
 }
 
 /** No number in two clusters; with claims, only where its claim is. */
@@ -65,183 +85,78 @@ function checkNumbers(fleet: Fleet, whole: Whole): void {
   }
 }
 
+/** A namespace in a cluster is of one tenant. */
+export function beforeBringing(machine: Machine, namespace: string, { tenant, name }: Whole): void {
+  const owner = machine.tenants.get(namespace) ?? tenant;
+  assert.equal(owner, tenant, `${name} is brought into ${namespace}, which is ${owner}'s`);
+  machine.tenants.set(namespace, tenant);
+}
+
+/** Data goes to clusters that are registered. */
+export function beforeAsking(
+  fleet: Fleet,
+  annotations: Readonly<Record<string, string>> | undefined,
+): void {
+  if (annotations?.[volumesForAnnotation] === undefined) return;
+  for (const cluster of asksOf({ metadata: { name: "", annotations } }).keys())
+    assert.ok(fleet.targets.has(cluster), `claims are sent to ${cluster}, which is not registered`);
+}
+
 /** Before a part is made: what is in one place only is nowhere else that can be seen. */
-export function beforeCreation(fleet: Fleet, whole: Whole, made: Workload): void {
-  if (whole.kind.law === "ending" && whole.isOnce) {
+export function beforeCreation(fleet: Fleet, whole: Whole, made: Workload, seen: Seen): void {
+  const { law, strategy } = whole.kind;
+  checkMore({ fleet, whole, seen, before: undefined, after: made });
+  if (law === "ending") checkUnits(fleet, whole, made);
+  if (law !== "single") return;
+  const others = [...whole.parts.values()].filter(
+    (part) => fleet.judgement(clusterOf(part)).standing !== "lost",
+  );
+  const where = others.map(clusterOf).join(", ");
+  const text = `${whole.name} is started in ${assignedCluster(made.metadata.labels)} beside ${where}`;
+  assert.equal(where, "", `${text} (${strategy.name})`);
+}
+
+/** Nothing is begun that a cluster that can be seen does, or has done. */
+function checkUnits(fleet: Fleet, whole: Whole, made: Workload): void {
+  if (whole.isOnce) {
     const running = fleet
       .copiesOf(whole)
       .filter(([name, copy]) => fleet.judgement(name).standing === "lost" && copy.running > 0);
     assert.equal(names(running), "", `${whole.name} is begun though it may run in a lost cluster`);
   }
-  if (whole.kind.law !== "single") return;
-  const others = [...whole.parts.values()].filter(
-    (part) => fleet.judgement(clusterOf(part)).standing !== "lost",
-  );
-  const where = others.map(clusterOf).join(", ");
-  assert.equal(where, "", `${whole.name} is started in ${clusterOf(made)} beside ${where}`);
+  let units = unitsOf(made);
+  for (const part of whole.parts.values()) {
+    const { standing } = fleet.judgement(clusterOf(part));
+    const isSeen = standing !== "lost" && standing !== "gone";
+    const isGoing = part.metadata.deletionTimestamp !== undefined;
+    units += isSeen && !isGoing ? unitsOf(part) : statusCount(part, "succeeded");
+  }
+  for (const [name, done] of completedOf(whole.parent)) if (!whole.parts.has(name)) units += done;
+  const asked = unitsOf(whole.parent);
+  assert.ok(units <= asked, `${units} of ${whole.name} are begun, ${asked} are asked for`);
 }
 
-/** A write that may take something away. */
-export function checkedCut(
+/** A write to a part that is there. */
+export function checkedWrite(
   fleet: Fleet,
   whole: Whole,
-  part: Workload,
+  { metadata: { name } }: Workload,
   seen: Seen,
-  cut: () => void,
+  write: () => void,
 ): void {
-  const before = whole.parts.get(part.metadata.name);
+  const before = whole.parts.get(name);
   assert.ok(before !== undefined);
-  const cluster = clusterOf(before);
+  // Somebody may have asked for others since it was read.
   const asked = Math.min(whole.asked(), whole.asked(seen.parent));
-  const ready = reliablyReady(fleet, whole);
-  const reported = reportedReady(fleet, whole, seen);
-  cut();
-  const after = whole.parts.get(part.metadata.name);
-  const isRemoved = after === undefined || after.metadata.deletionTimestamp !== undefined;
+  const ready = reliablyReady(fleet, whole, asked);
+  const reported = reportedReady(fleet, whole, seen, asked);
+  const isToLeave = mustLeave(fleet, whole, clusterOf(before), seen);
+  write();
+  const found = whole.parts.get(name);
+  const after = found?.metadata.deletionTimestamp === undefined ? found : undefined;
   const share = (one: Workload) => whole.kind.strategy.shareOf(one).replicas;
-  const isLess = isRemoved || share(after) < share(before);
-  if (!isLess) return;
-  const standing = fleet.judgement(cluster).standing;
-  checkHold(before, cluster, standing);
-  if (whole.kind.law === "ending") {
-    // What a lost cluster's agent has stopped is so already.
-    if (!(whole.isOnce && standing === "lost")) checkWork(fleet, whole, before);
-    return;
-  }
-  checkLastCopy(fleet, whole, before, isRemoved ? 0 : share(after as Workload), asked);
-  if (isRemoved) checkMayGo(fleet, whole, cluster);
-  // What a lost cluster's agent has stopped is so already.
-  if (whole.kind.law === "numbered" && standing !== "lost")
-    checkRange(whole, before, isRemoved ? undefined : after);
-  const isScaled = seen.parts.some((one) => askedBefore(one) > asked);
-  if (whole.isOnce || isScaled || isMisled(fleet, whole) || wasWritten(whole, seen, part)) return;
-  const isGivenUp = moveRecordOf(before.metadata.annotations) !== undefined;
-  if (isGivenUp) return;
-  // What had not been heard to be ready is not missed.
-  const floor = Math.min(leastOf(whole, asked, seen), ready, reported);
-  const left = reliablyReady(fleet, whole);
-  assert.ok(
-    left >= floor,
-    `${left} of ${whole.name} are ready after a cut in ${cluster}, ${ready} before it, ${asked} asked for`,
-  );
-}
-
-/** What may be ready at least: numbers leave one at a time. */
-function leastOf(whole: Whole, asked: number, seen: Seen): number {
-  const { law } = whole.kind;
-  if (law === "numbered") return asked - 1;
-  if (law === "single" || law === "everywhere") return 0;
-  const { unavailable } = budgetOf(rolloutOf(seen.parent.metadata.annotations), {}, asked);
-  return Math.max(Math.min(1, asked), asked - unavailable);
-}
-
-/** A cluster that is trusted cannot be reached, or has lost what it last reported: nobody could know. */
-function isMisled(fleet: Fleet, whole: Whole): boolean {
-  const trusted = [...fleet.clusters].filter(([name]) => fleet.judgement(name).isTrusted);
-  if (trusted.some(([, { isUp }]) => !isUp)) return true;
-  const { strategy } = whole.kind;
-  return trusted.some(([cluster]) =>
-    whole.partsIn(cluster).some((part) => {
-      const ready = fleet.copyOf(whole, part, cluster)?.ready(fleet.nowMs) ?? 0;
-      return ready < Math.min(strategy.report(part).available, strategy.shareOf(part).replicas);
-    }),
-  );
-}
-
-/** Somebody else wrote another part since it was read. */
-function wasWritten(whole: Whole, seen: Seen, { metadata }: Workload): boolean {
-  return seen.parts.some(
-    ({ metadata: { name, generation } }) =>
-      name !== metadata.name && whole.parts.get(name)?.metadata.generation !== generation,
-  );
-}
-
-function checkHold({ metadata }: Workload, cluster: string, standing: string): void {
-  const holders = softFinalizersOf(metadata.annotations, cluster);
-  const isOut = standing === "lost" || standing === "gone";
-  assert.ok(isOut || holders.length === 0, `${metadata.name} is held by ${holders.join()}`);
-}
-
-/** Whoever is emptied leaves somebody behind who says that it has some. */
-function checkLastCopy(fleet: Fleet, whole: Whole, before: Workload, left: number, asked: number) {
-  const { strategy, law } = whole.kind;
-  const has = (one: Workload) => strategy.report(one).available > 0;
-  // What is never in two places, or may run once at most, breaks before it makes.
-  const breaksFirst = whole.isOnce || law === "single" || law === "numbered";
-  if (asked === 0 || left > 0 || breaksFirst || !has(before)) return;
-  const others = [...whole.parts.values()].filter(
-    (one) => one.metadata.name !== before.metadata.name,
-  );
-  const cluster = clusterOf(before);
-  const isSeen = fleet.judgement(cluster).isTrusted;
-  const isAnywhere = law === "everywhere" ? others.length > 0 : others.some(has);
-  assert.ok(isAnywhere || !isSeen, `the last copy of ${whole.name}, in ${cluster}, is taken away`);
-}
-
-/** What cannot be seen is not removed, unless somebody wants the cluster empty; at most one: unless it has surely stopped. */
-function checkMayGo(fleet: Fleet, whole: Whole, cluster: string): void {
-  const target = fleet.targets.get(cluster);
-  const isWanted =
-    target !== undefined &&
-    !target.isDeleting &&
-    target.evictAfterMs === undefined &&
-    target.drainSpec === undefined &&
-    isSelected(whole, target.labels);
-  const { standing } = fleet.judgement(cluster);
-  assert.ok(
-    !isWanted || whole.isOnce || standing !== "lost",
-    `${cluster} is lost, and ${whole.name} removed there`,
-  );
-}
-
-export function isSelected(whole: Whole, labels: Readonly<Record<string, string>>): boolean {
-  return placementOf(whole.parent.metadata.annotations).selector?.matches(labels) !== false;
-}
-
-/** One number at a time, and none whose claim may not go. */
-function checkRange(whole: Whole, before: Workload, after: Workload | undefined): void {
-  const range = (one: Workload | undefined) => {
-    const { replicas } = one === undefined ? { replicas: 0 } : whole.kind.strategy.shareOf(one);
-    const start = startOf(one?.spec);
-    return { start, end: start + replicas };
-  };
-  const [was, is, asked] = [range(before), range(after), whole.asked()];
-  for (let number = was.start; number < Math.min(was.end, asked); number++) {
-    if (number >= is.start && number < is.end) continue;
-    const claim = whole.claims.get(number);
-    const isKept = claim?.isRefused === true && claim.asked !== undefined;
-    assert.ok(!isKept, `${number} of ${whole.name} is stopped though its claim may not go`);
-  }
-}
-
-/** Nothing that can be seen is stopped before its end, unless all is done. */
-function checkWork(fleet: Fleet, whole: Whole, before: Workload): void {
-  const cluster = clusterOf(before);
-  const copy = fleet.copyOf(whole, before, cluster);
-  if (fleet.judgement(cluster).standing === "gone" || copy === undefined) return;
-  const isDone = copy instanceof WorkCopy && copy.isComplete;
-  const isSuperfluous = whole.asked() === 0;
-  assert.ok(isDone || isSuperfluous, `${before.metadata.name} is taken away before its end`);
-}
-
-function reportedReady(fleet: Fleet, { kind: { strategy } }: Whole, { parts }: Seen): number {
-  return parts
-    .filter((part) => fleet.judgement(clusterOf(part)).isTrusted)
-    .reduce((sum, part) => {
-      const { available } = strategy.report(part);
-      return sum + Math.min(available, strategy.shareOf(part).replicas);
-    }, 0);
-}
-
-/** Ready, in clusters that can be relied on, had they what the API says now. */
-export function reliablyReady(fleet: Fleet, whole: Whole): number {
-  let ready = 0;
-  for (const part of whole.parts.values()) {
-    const cluster = clusterOf(part);
-    const copy = fleet.copyOf(whole, part, cluster);
-    if (copy === undefined || part.metadata.deletionTimestamp !== undefined) continue;
-    if (!fleet.judgement(cluster).isTrusted) continue;
-    ready += Math.min(copy.ready(fleet.nowMs), whole.kind.strategy.shareOf(part).replicas);
-  }
-  return ready;
+  const change = { fleet, whole, seen, before };
+  if (after === undefined || share(after) < share(before))
+    checkLess({ ...change, after, asked, ready, reported, isToLeave });
+  else if (share(after) > share(before)) checkMore({ ...change, after });
 }

@@ -25,6 +25,8 @@ export class Whole {
   readonly askedAtMs = new Map<number, number>();
   readonly #note: (text: string) => void;
   #version = 1;
+  /** What was reported last, by uid. */
+  readonly #reports = new Map<string, string>();
 
   constructor(
     facts: Pick<Whole, "tenant" | "kind" | "isOnce">,
@@ -48,6 +50,11 @@ export class Whole {
       metadata,
       spec,
     });
+  }
+
+  /** Another one after every change. */
+  get version(): number {
+    return this.#version;
   }
 
   get name(): string {
@@ -117,12 +124,18 @@ export class Whole {
     const { name, finalizers = [] } = part.metadata;
     this.#note(`${this.tenant}/${name} is removed`);
     this.writes++;
-    if (finalizers.length === 0) this.parts.delete(name);
+    if (finalizers.length === 0) this.forget(name);
     else {
       const deletionTimestamp = new Date(nowMs).toISOString();
       const metadata = { ...part.metadata, deletionTimestamp };
       this.parts.set(name, this.#versioned({ ...part, metadata }));
     }
+  }
+
+  /** It is gone. */
+  forget(name: string): void {
+    this.parts.delete(name);
+    this.#version++;
   }
 
   /** A syncer says that it is about to make something of it. */
@@ -136,7 +149,10 @@ export class Whole {
   }
 
   report(part: Workload, status: JsonObject): void {
-    if (JSON.stringify(part.status) === JSON.stringify(status)) return;
+    const { uid = "" } = part.metadata;
+    const text = JSON.stringify(status);
+    if (this.#reports.get(uid) === text) return;
+    this.#reports.set(uid, text);
     this.parts.set(part.metadata.name, this.#versioned({ ...part, status }));
   }
 

@@ -3,6 +3,7 @@ import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery
 import { dnsLabelErrors, dnsSubdomainErrors } from "@kcp-ts/machinery/names";
 import { type FieldError, fieldError } from "@kcp-ts/machinery/status";
 import { itemErrors, listIn, objectIn, textIn } from "../standard.ts";
+import { fixedSchemaErrors } from "./fixed-objects.ts";
 
 const precedenceMax = 10_000;
 const methods = ["ByNamespace", "ByUser"];
@@ -27,7 +28,12 @@ export function flowSchemaErrors(object: JsonObject): FieldError[] {
   const errors = precedenceErrors(Number(spec["matchingPrecedence"] ?? 0), name);
   if (isJsonObject(method) && !methods.includes(textIn(method, "type")))
     errors.push(
-      fieldError.notSupported("spec.distinguisherMethod.type", textIn(method, "type"), methods),
+      // Upstream shows the whole method, as its members are called in Go.
+      fieldError.notSupported(
+        "spec.distinguisherMethod.type",
+        { Type: textIn(method, "type") },
+        methods,
+      ),
     );
   const levelField = "spec.priorityLevelConfiguration.name";
   if (level === "") errors.push(fieldError.required(levelField, "must reference a priority level"));
@@ -35,7 +41,11 @@ export function flowSchemaErrors(object: JsonObject): FieldError[] {
     errors.push(
       ...dnsSubdomainErrors(level).map((why) => fieldError.invalid(levelField, level, why)),
     );
-  return [...errors, ...itemErrors<JsonObject>(spec["rules"], "spec.rules", ruleErrors)];
+  return [
+    ...errors,
+    ...itemErrors<JsonObject>(spec["rules"], "spec.rules", ruleErrors),
+    ...fixedSchemaErrors(name, spec),
+  ];
 }
 
 function precedenceErrors(precedence: number, name: string): FieldError[] {
@@ -88,16 +98,28 @@ function subjectErrors(subject: JsonObject, at: string): FieldError[] {
       ),
       ...errors,
     ];
-  const own: FieldError[] = [];
-  if (textIn(value, "name") === "") own.push(fieldError.required(`${at}.${member}.name`));
-  if (kind === "ServiceAccount" && textIn(value, "namespace") === "")
-    own.push(
-      fieldError.required(
-        `${at}.${member}.namespace`,
-        "must specify namespace for service account",
-      ),
+  return [...namedErrors(value, kind, `${at}.${member}`), ...errors];
+}
+
+function namedErrors(value: JsonObject, kind: string, at: string): FieldError[] {
+  const name = textIn(value, "name");
+  const isAccount = kind === "ServiceAccount";
+  const errors: FieldError[] = [];
+  if (name === "") errors.push(fieldError.required(`${at}.name`));
+  else if (isAccount && name !== "*")
+    errors.push(
+      ...dnsSubdomainErrors(name).map((why) => fieldError.invalid(`${at}.name`, name, why)),
     );
-  return [...own, ...errors];
+  if (!isAccount) return errors;
+  const namespace = textIn(value, "namespace");
+  const field = `${at}.namespace`;
+  if (namespace === "")
+    errors.push(fieldError.required(field, "must specify namespace for service account"));
+  else
+    errors.push(
+      ...dnsLabelErrors(namespace).map((why) => fieldError.invalid(field, namespace, why)),
+    );
+  return errors;
 }
 
 function verbErrors(rule: JsonObject, at: string): FieldError[] {

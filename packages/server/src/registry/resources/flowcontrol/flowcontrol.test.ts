@@ -47,7 +47,40 @@ describe("flow schemas", () => {
     await server.must("DELETE", `${schemas}/shown`);
   });
 
+  it("take a precedence of zero for none", async () => {
+    const body = { metadata: { name: "zero" }, spec: { ...schemaSpec, matchingPrecedence: 0 } };
+    const made = await server.must("POST", schemas, { body });
+    assert.equal((made["spec"] as { matchingPrecedence: number }).matchingPrecedence, 1000);
+    await server.must("DELETE", `${schemas}/zero`);
+  });
+
+  const ofAccount = (serviceAccount: object) => ({
+    spec: {
+      ...schemaSpec,
+      rules: [{ ...rule, subjects: [{ kind: "ServiceAccount", serviceAccount }] }],
+    },
+  });
   refuses(() => server, "POST", schemas, { metadata: { name: "x" }, spec: schemaSpec }, [
+    [
+      { spec: { ...schemaSpec, distinguisherMethod: { type: "ByStar" } } },
+      'spec.distinguisherMethod.type: Unsupported value: {"Type":"ByStar"}: supported values: "ByNamespace", "ByUser"',
+    ],
+    [
+      ofAccount({ name: "a", namespace: "" }),
+      "spec.rules[0].subjects[0].serviceAccount.namespace: Required value: must specify namespace for service account",
+    ],
+    [
+      ofAccount({ name: "A_", namespace: "n" }),
+      /^spec\.rules\[0\]\.subjects\[0\]\.serviceAccount\.name: Invalid value: "A_": a lowercase RFC 1123 subdomain must consist of/,
+    ],
+    [
+      ofAccount({ name: "*", namespace: "N" }),
+      /^spec\.rules\[0\]\.subjects\[0\]\.serviceAccount\.namespace: Invalid value: "N": a lowercase RFC 1123 label must consist of/,
+    ],
+    [
+      { metadata: { name: "catch-all" } },
+      /^spec: Invalid value: \{.*\}: spec of 'catch-all' must equal the fixed value$/,
+    ],
     [
       { spec: { ...schemaSpec, matchingPrecedence: 10_001 } },
       "spec.matchingPrecedence: Invalid value: 10001: must not be greater than 10000",
@@ -107,6 +140,22 @@ describe("priority levels", () => {
     assert.deepEqual(rows[0]?.cells, ["shown", "Limited", "30", "64", "8", "50", "0s"]);
   });
 
+  it("take zeros of queuing for nothing, and the seats of the exempt as the operator has them", async () => {
+    const queuing = { queues: 0, handSize: 0, queueLengthLimit: 0 };
+    const spec = { type: "Limited", limited: { limitResponse: { type: "Queue", queuing } } };
+    const made = await server.must("POST", levels, { body: { metadata: { name: "zeros" }, spec } });
+    assert.deepEqual(
+      (made["spec"] as { limited: { limitResponse: object } }).limited.limitResponse,
+      { type: "Queue", queuing: { queues: 64, handSize: 8, queueLengthLimit: 50 } },
+    );
+    await server.must("DELETE", `${levels}/zeros`);
+    const exempt = { nominalConcurrencyShares: 10, lendablePercent: 50 };
+    const body = { metadata: { name: "exempt" }, spec: { type: "Exempt", exempt } };
+    const kept = await server.must("POST", levels, { body });
+    assert.deepEqual((kept["spec"] as { exempt: object }).exempt, exempt);
+    await server.must("DELETE", `${levels}/exempt`);
+  });
+
   const good = { metadata: { name: "x" }, spec: { type: "Limited", limited } };
   const withQueuing = (queuing: object) => ({
     spec: { type: "Limited", limited: { limitResponse: { type: "Queue", queuing } } },
@@ -123,6 +172,30 @@ describe("priority levels", () => {
     [
       { spec: { type: "Limited", limited: { ...limited, lendablePercent: 101 } } },
       "spec.limited.lendablePercent: Invalid value: 101: must be between 0 and 100, inclusive",
+    ],
+    [
+      { spec: { type: "Limited", limited: { ...limited, borrowingLimitPercent: -1 } } },
+      "spec.limited.borrowingLimitPercent: Invalid value: -1: if specified, must be a non-negative integer",
+    ],
+    [
+      { spec: { type: "Limited", limited: { ...limited, nominalConcurrencyShares: -1 } } },
+      "spec.limited.nominalConcurrencyShares: Invalid value: -1: must be a non-negative integer",
+    ],
+    [
+      { spec: { type: "Limited", limited: { limitResponse: {} } } },
+      "spec.limited.limitResponse.type: Required value",
+    ],
+    [
+      { spec: { type: "Limited", limited: { limitResponse: { type: "Wait" } } } },
+      'spec.limited.limitResponse.type: Unsupported value: "Wait": supported values: "Queue", "Reject"',
+    ],
+    [
+      { metadata: { name: "catch-all" } },
+      /^spec: Invalid value: \{.*\}: spec of 'catch-all' must equal the fixed value$/,
+    ],
+    [
+      withQueuing({ queues: 182, handSize: 8 }),
+      "spec.limited.limitResponse.queuing.handSize: Invalid value: 8: required entropy bits of deckSize 182 and handSize 8 should not be greater than 60",
     ],
     [
       withQueuing({ queues: 4, handSize: 5 }),

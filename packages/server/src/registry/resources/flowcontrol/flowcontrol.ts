@@ -106,8 +106,18 @@ export const priorityLevelConfigurations = builtIn({
 const precedenceDefault = 1000;
 
 function fillSchema(draft: Draft): void {
-  draft["spec"] = { matchingPrecedence: precedenceDefault, ...objectIn(draft, "spec") };
+  draft["spec"] = withDefaults({ matchingPrecedence: precedenceDefault }, objectIn(draft, "spec"));
 }
+
+/** Zero is as good as nothing, where it could not be meant. */
+function withDefaults(defaults: JsonObject, given: JsonObject): JsonObject {
+  const meant = Object.entries(given).filter(
+    ([member, value]) => value !== 0 || !Object.hasOwn(defaults, member),
+  );
+  return { ...defaults, ...Object.fromEntries(meant) };
+}
+
+const queuingDefaults: JsonObject = { queues: 64, handSize: 8, queueLengthLimit: 50 };
 
 function fillLevel(draft: Draft): void {
   const spec = objectIn(draft, "spec");
@@ -125,7 +135,7 @@ function fillLevel(draft: Draft): void {
     const response = objectIn(limited, "limitResponse");
     const queuing = response["queuing"];
     const filled = isJsonObject(queuing)
-      ? { ...response, queuing: { queues: 64, handSize: 8, queueLengthLimit: 50, ...queuing } }
+      ? { ...response, queuing: withDefaults(queuingDefaults, queuing) }
       : response;
     const shares = { nominalConcurrencyShares: 30, lendablePercent: 0 };
     draft["spec"] = { ...spec, limited: { ...shares, ...limited, limitResponse: filled } };
@@ -137,10 +147,9 @@ function statusErrors(updated: JsonObject): FieldError[] {
   const { conditions } = objectIn(updated, "status");
   return itemErrors<JsonObject>(conditions, "status.conditions", (condition, at) => {
     const type = textIn(condition, "type");
-    if (type === "") return [fieldError.required(`${at}.type`, "must not be empty")];
-    if (seen.has(type)) return [fieldError.duplicate(`${at}.type`, type)];
+    const errors = seen.has(type) ? [fieldError.duplicate(`${at}.type`, type)] : [];
     seen.add(type);
-    return [];
+    return type === "" ? [...errors, fieldError.required(`${at}.type`)] : errors;
   });
 }
 

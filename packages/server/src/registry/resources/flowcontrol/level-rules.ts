@@ -2,6 +2,7 @@
 import { isJsonObject, type JsonObject } from "@kcp-ts/machinery/json";
 import { type FieldError, fieldError } from "@kcp-ts/machinery/status";
 import { objectIn, textIn } from "../standard.ts";
+import { fixedLevelErrors } from "./fixed-objects.ts";
 
 const types = ["Exempt", "Limited"];
 const responses = ["Queue", "Reject"];
@@ -18,78 +19,79 @@ export function levelErrors(object: JsonObject): FieldError[] {
     errors.push(
       fieldError.invalid("spec.type", type, "must be 'Exempt' if and only if `name` is 'exempt'"),
     );
+  return [...errors, ...typeErrors(spec, type), ...fixedLevelErrors(name, spec)];
+}
+
+function typeErrors(spec: JsonObject, type: string): FieldError[] {
   const { limited, exempt } = spec;
-  if (type === "Exempt") {
-    if (limited !== undefined)
-      errors.push(fieldError.forbidden("spec.limited", "must be nil if the type is not Limited"));
-    return [...errors, ...shareErrors(objectIn(spec, "exempt"), "spec.exempt")];
-  }
-  if (type === "") return [...errors, fieldError.required("spec.type")];
-  if (type !== "Limited") return [...errors, fieldError.notSupported("spec.type", type, types)];
-  if (exempt !== undefined)
-    errors.push(fieldError.forbidden("spec.exempt", "must be nil if the type is Limited"));
-  if (!isJsonObject(limited))
+  if (type === "Exempt")
     return [
-      ...errors,
-      fieldError.required("spec.limited", "must not be empty when type is Limited"),
+      ...(limited === undefined
+        ? []
+        : [fieldError.forbidden("spec.limited", "must be nil if the type is not Limited")]),
+      ...shareErrors(objectIn(spec, "exempt"), "spec.exempt"),
+      ...lendableErrors(objectIn(spec, "exempt"), "spec.exempt"),
     ];
-  return [...errors, ...limitedErrors(limited)];
+  if (type === "") return [fieldError.required("spec.type")];
+  if (type !== "Limited") return [fieldError.notSupported("spec.type", type, types)];
+  return [
+    ...(exempt === undefined
+      ? []
+      : [fieldError.forbidden("spec.exempt", "must be nil if the type is Limited")]),
+    ...(isJsonObject(limited)
+      ? limitedErrors(limited)
+      : [fieldError.required("spec.limited", "must not be empty when type is Limited")]),
+  ];
 }
 
 function shareErrors(share: JsonObject, at: string): FieldError[] {
-  const errors: FieldError[] = [];
   const shares = Number(share["nominalConcurrencyShares"] ?? 0);
+  const why = "must be a non-negative integer";
+  return shares < 0 ? [fieldError.invalid(`${at}.nominalConcurrencyShares`, shares, why)] : [];
+}
+
+function lendableErrors(share: JsonObject, at: string): FieldError[] {
   const lendable = Number(share["lendablePercent"] ?? 0);
-  if (shares < 0)
-    errors.push(
-      fieldError.invalid(
-        `${at}.nominalConcurrencyShares`,
-        shares,
-        "must be a non-negative integer",
-      ),
-    );
-  if (lendable < 0 || lendable > 100)
-    errors.push(
-      fieldError.invalid(`${at}.lendablePercent`, lendable, "must be between 0 and 100, inclusive"),
-    );
-  return errors;
+  const why = "must be between 0 and 100, inclusive";
+  return lendable < 0 || lendable > 100
+    ? [fieldError.invalid(`${at}.lendablePercent`, lendable, why)]
+    : [];
 }
 
 function limitedErrors(limited: JsonObject): FieldError[] {
   const at = "spec.limited";
-  const errors = shareErrors(limited, at);
   const borrowing = limited["borrowingLimitPercent"];
-  if (borrowing !== undefined && Number(borrowing) < 0)
-    errors.push(
-      fieldError.invalid(
-        `${at}.borrowingLimitPercent`,
-        borrowing,
-        "if specified, must be a non-negative integer",
-      ),
-    );
-  const response = objectIn(limited, "limitResponse");
-  const type = textIn(response, "type");
+  const why = "if specified, must be a non-negative integer";
+  return [
+    ...shareErrors(limited, at),
+    ...responseErrors(objectIn(limited, "limitResponse"), `${at}.limitResponse`),
+    ...lendableErrors(limited, at),
+    ...(borrowing !== undefined && Number(borrowing) < 0
+      ? [fieldError.invalid(`${at}.borrowingLimitPercent`, borrowing, why)]
+      : []),
+  ];
+}
+
+function responseErrors(response: JsonObject, at: string): FieldError[] {
   const { queuing } = response;
-  const field = `${at}.limitResponse`;
-  if (type === "Reject") {
-    if (queuing !== undefined)
-      errors.push(
-        fieldError.forbidden(
-          `${field}.queuing`,
-          "must be nil if limited.limitResponse.type is not Limited",
-        ),
-      );
-  } else if (type !== "Queue")
-    errors.push(fieldError.notSupported(`${field}.type`, type, responses));
-  else if (!isJsonObject(queuing))
-    errors.push(
-      fieldError.required(
-        `${field}.queuing`,
-        "must not be empty if limited.limitResponse.type is Limited",
-      ),
-    );
-  else errors.push(...queuingErrors(queuing, `${field}.queuing`));
-  return errors;
+  const field = `${at}.queuing`;
+  const type = textIn(response, "type");
+  switch (type) {
+    case "":
+      return [fieldError.required(`${at}.type`)];
+    case "Reject": {
+      const why = "must be nil if limited.limitResponse.type is not Limited";
+      return queuing === undefined ? [] : [fieldError.forbidden(field, why)];
+    }
+    case "Queue": {
+      const why = "must not be empty if limited.limitResponse.type is Limited";
+      return isJsonObject(queuing)
+        ? queuingErrors(queuing, field)
+        : [fieldError.required(field, why)];
+    }
+    default:
+      return [fieldError.notSupported(`${at}.type`, type, responses)];
+  }
 }
 
 function queuingErrors(queuing: JsonObject, at: string): FieldError[] {
@@ -114,9 +116,7 @@ function queuingErrors(queuing: JsonObject, at: string): FieldError[] {
   return errors;
 }
 
-/** Bits that it takes to deal a hand: the logarithm of the number of hands. */
+/** Bits that upstream counts for dealing a hand. */
 function entropyBits(queues: number, hand: number): number {
-  let bits = 0;
-  for (let i = 0; i < hand && bits <= entropyBitsMax; i++) bits += Math.log2(queues - i);
-  return Math.ceil(bits);
+  return Math.ceil(Math.log2(queues) * hand);
 }

@@ -1,0 +1,87 @@
+/** Goal: a copy that a hook made counts for the move that it was asked for, and for no other; the data stays where it is until the copy is bound. */
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { syncTargets } from "@kcp-ts/multicluster";
+import { eventually } from "./fixture.ts";
+import { claims, data, Stage, volumes } from "./volume-stage.ts";
+
+interface Asked {
+  readonly id?: string;
+  readonly from?: string;
+  readonly to?: string;
+}
+
+const hooked = { "workloads.kcp.io/volume-hook": "copier" };
+
+async function asked(stage: Stage): Promise<Asked> {
+  const { annotations } = (await stage.claim()).metadata;
+  return JSON.parse(annotations?.["workloads.kcp.io/volume-copy"] ?? "{}");
+}
+
+function untilAsked(stage: Stage, to: string): Promise<Asked> {
+  return eventually(async () => {
+    const found = await asked(stage);
+    assert.equal(found.to, to);
+    return found;
+  });
+}
+
+async function makeCopy(stage: Stage, cluster: string, name: string): Promise<void> {
+  const spec = {
+    capacity: { storage: "1Gi" },
+    accessModes: ["ReadWriteOnce"],
+    storageClassName: "sim",
+    csi: { driver: "copies.example.com", volumeHandle: name },
+  };
+  await stage.clusters.get(cluster)?.client.resource(volumes).create({ metadata: { name }, spec });
+}
+
+async function answer(stage: Stage, request: Asked, volume: string): Promise<void> {
+  const copied = JSON.stringify({ id: request.id, to: request.to, volume });
+  const patch = { metadata: { annotations: { "workloads.kcp.io/volume-copied": copied } } };
+  await stage.client.resource(claims).patch(data, { type: "merge", patch });
+}
+
+async function callOff(stage: Stage, cluster: string): Promise<void> {
+  const patch = { spec: { evictAfter: null } };
+  await stage.client.resource(syncTargets).patch({ name: cluster }, { type: "merge", patch });
+}
+
+describe("copies of volumes", () => {
+  it("that were made for a move that was called off are not taken for the next one", async (t) => {
+    const stage = await Stage.start(t);
+    await stage.apply(["ReadWriteOnce"], hooked, "sim");
+    const [home, other] = await stage.settled();
+    await stage.empty(home);
+    const first = await untilAsked(stage, other);
+    await callOff(stage, home);
+    await stage.until({ web: "2/2", [`web--${home}`]: "2/2" });
+    // The hook is late: since then the workload has written more.
+    await makeCopy(stage, other, "old-copy");
+    await answer(stage, first, "old-copy");
+    await stage.empty(home);
+    const second = await untilAsked(stage, other);
+    assert.notEqual(second.id, first.id);
+    await makeCopy(stage, other, "new-copy");
+    await answer(stage, second, "new-copy");
+    await stage.until({ web: "2/2", [`web--${other}`]: "2/2" });
+    await eventually(async () =>
+      assert.deepEqual(await stage.handles(), { [home]: [], [other]: ["new-copy"] }),
+    );
+  });
+
+  it("that are not in the cluster leave the data where it is, and the workload starts there again when the move is called off", async (t) => {
+    const stage = await Stage.start(t);
+    await stage.apply(["ReadWriteOnce"], hooked, "sim");
+    const [home, other] = await stage.settled();
+    const before = await stage.handles();
+    await stage.empty(home);
+    const request = await untilAsked(stage, other);
+    await answer(stage, request, "no-such-volume");
+    await eventually(async () => assert.equal((await stage.said(other)).state, "binding"));
+    assert.equal((await stage.claim()).metadata.annotations?.["workloads.kcp.io/volumes-in"], home);
+    await callOff(stage, home);
+    await stage.until({ web: "2/2", [`web--${home}`]: "2/2" });
+    await eventually(async () => assert.deepEqual(await stage.handles(), before));
+  });
+});

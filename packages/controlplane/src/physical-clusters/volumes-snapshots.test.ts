@@ -1,0 +1,141 @@
+/** Goal: where two clusters share snapshots, a workload takes its data along as one; whatever fails on the way, the data stays, and the workload comes back to it. */
+import assert from "node:assert/strict";
+import { describe, it, type TestContext } from "node:test";
+import { systemClock } from "@kcp-ts/machinery/base";
+import { drained, planChange, readFleet, syncTargets } from "@kcp-ts/multicluster";
+import { type DynamicObject, defineResource } from "@kcp-ts/sdk";
+import { eventually } from "./fixture.ts";
+import { claims, data, Stage, volumes } from "./volume-stage.ts";
+
+const group = { group: "snapshot.storage.k8s.io", version: "v1" } as const;
+const snapshots = defineResource<DynamicObject>({
+  ...group,
+  ...{ resource: "volumesnapshots", kind: "VolumeSnapshot", namespaced: true },
+});
+const contents = defineResource<DynamicObject>({
+  ...group,
+  ...{ resource: "volumesnapshotcontents", kind: "VolumeSnapshotContent", namespaced: false },
+});
+const snapshotClasses = defineResource<DynamicObject>({
+  ...group,
+  ...{ resource: "volumesnapshotclasses", kind: "VolumeSnapshotClass", namespaced: false },
+});
+const storageClasses = defineResource<DynamicObject>({
+  ...{ group: "storage.k8s.io", version: "v1" },
+  ...{ resource: "storageclasses", kind: "StorageClass", namespaced: false },
+});
+
+const kinds = [
+  "volumesnapshots.snapshot.storage.k8s.io",
+  "volumesnapshotcontents.snapshot.storage.k8s.io",
+  "volumesnapshotclasses.snapshot.storage.k8s.io",
+  "storageclasses.storage.k8s.io",
+];
+const bySnapshot = { "workloads.kcp.io/volume-move": "snapshot" };
+const domain = { "workloads.kcp.io/snapshot-domains": "snap.sim.kcp.io=lab" };
+
+async function started(t: TestContext): Promise<Stage> {
+  const stage = await Stage.start(t, kinds, { snapshots: true });
+  await stage.apply(["ReadWriteOnce"], bySnapshot, "snap");
+  return stage;
+}
+
+async function declare(stage: Stage, annotations: object = domain): Promise<void> {
+  const patch = { metadata: { annotations: { ...annotations } } };
+  for (const name of stage.clusters.keys())
+    await stage.client.resource(syncTargets).patch({ name }, { type: "merge", patch });
+}
+
+function physical(stage: Stage, cluster: string) {
+  return (stage.clusters.get(cluster) ?? assert.fail()).client;
+}
+
+/** In the order in which they come, each with the next way out. */
+async function untilRefused(stage: Stage, cluster: string, reason: string): Promise<string> {
+  return eventually(async () => {
+    const said = await stage.said(cluster);
+    assert.deepEqual([said.state, said.reason], ["refused", reason]);
+    return said.message ?? "";
+  });
+}
+
+describe("volumes that are snapshotted", () => {
+  it("are refused before anything stops, then taken along as a snapshot that stays", async (t) => {
+    const stage = await started(t);
+    const [home, other] = await stage.settled();
+    const [handle = ""] = (await stage.handles())[home] ?? [];
+    const plan = async () => {
+      const fleet = await readFleet({ client: stage.client });
+      const patience = { graceMs: 60_000, settleMs: 0 };
+      const { moves } = planChange(fleet, drained(home), { patience, nowMs: systemClock.now() });
+      return moves.flatMap(({ refused }) => refused.map(({ reason }) => reason));
+    };
+    const there = physical(stage, other);
+    await there.resource(storageClasses).delete({ name: "snap" });
+    // A plan says so before anybody asks.
+    assert.deepEqual(await plan(), ["SnapshotDomain"]);
+    await declare(stage);
+    await eventually(async () => assert.deepEqual(await plan(), ["StorageClass"]));
+    await declare(stage, { "workloads.kcp.io/snapshot-domains": null });
+    await stage.empty(home);
+    assert.match(await untilRefused(stage, other, "SnapshotDomain"), /snapshot-domains=snap\.sim/);
+    await declare(stage);
+    assert.match(await untilRefused(stage, other, "StorageClass"), /has no StorageClass snap/);
+    const snap = { metadata: { name: "snap" }, provisioner: "snap.sim.kcp.io" };
+    const waiting = { ...snap, volumeBindingMode: "WaitForFirstConsumer" };
+    await there.resource(storageClasses).create(waiting as never);
+    await eventually(async () =>
+      assert.match((await stage.said(other)).message ?? "", /volumeBindingMode Immediate/),
+    );
+    assert.equal((await stage.ready())[`web--${home}`], "2/2");
+
+    const immediate = { volumeBindingMode: "Immediate" };
+    await there
+      .resource(storageClasses)
+      .patch({ name: "snap" }, { type: "merge", patch: immediate as never });
+    await stage.until({ web: "2/2", [`web--${other}`]: "2/2" });
+    await eventually(async () => assert.deepEqual((await stage.handles())[home], []));
+    const { items } = await there.resource(volumes).list({});
+    const sources = items.map(({ spec }) => spec?.["csi"] as { volumeAttributes?: object });
+    assert.deepEqual(sources.length, 1);
+    assert.match(JSON.stringify(sources[0]?.volumeAttributes), new RegExp(`-of-${handle}`));
+    // What stood for it is gone; the snapshot itself is kept where it was taken.
+    await eventually(async () => {
+      for (const cluster of [home, other])
+        assert.deepEqual((await physical(stage, cluster).resource(snapshots).list({})).items, []);
+      assert.deepEqual((await there.resource(contents).list({})).items, []);
+    });
+    const kept = (await physical(stage, home).resource(contents).list({})).items;
+    assert.deepEqual(
+      kept.map(({ spec }) => (spec as { deletionPolicy?: string }).deletionPolicy),
+      ["Retain"],
+    );
+  });
+
+  it("that fail say so on the claim, and the workload starts again where its data is when the move is called off", async (t) => {
+    const stage = await started(t);
+    await declare(stage);
+    const [home, other] = await stage.settled();
+    const before = await stage.handles();
+    const patch = { parameters: { fails: "the array is full" } };
+    await physical(stage, home)
+      .resource(snapshotClasses)
+      .patch({ name: "snap" }, { type: "merge", patch: patch as never });
+    await stage.empty(home);
+    await eventually(async () => {
+      const { state, reason, message } = await stage.said(other);
+      assert.deepEqual([state, reason], ["copying", "SnapshotError"]);
+      assert.match(message ?? "", /the array is full/);
+    });
+    assert.deepEqual(await stage.handles(), before);
+    const back = { spec: { evictAfter: null } };
+    await stage.client.resource(syncTargets).patch({ name: home }, { type: "merge", patch: back });
+    await stage.until({ web: "2/2", [`web--${home}`]: "2/2" });
+    assert.deepEqual(await stage.handles(), before);
+    await eventually(async () => {
+      assert.deepEqual((await stage.client.resource(snapshots).list({})).items, []);
+      const { annotations } = (await stage.client.resource(claims).get(data)).metadata;
+      assert.equal(annotations?.["workloads.kcp.io/volume-copy"], undefined);
+    });
+  });
+});

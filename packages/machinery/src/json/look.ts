@@ -1,0 +1,96 @@
+/**
+ * One cheap look at a JSON text: what it will be, counted from its characters. Tolerant, because the real parser judges the syntax.
+ *
+ * The look can be taken some characters at a time: whoever has a long text rests in between.
+ */
+
+/** Kubernetes accepts 10,000 levels; nothing real has more than a few dozen, and recursion over the value must stay safe. */
+export const jsonDepthMax = 1000;
+
+const digitsSafeMax = 15;
+
+export class Look {
+  /** The next character to be looked at. */
+  at = 0;
+  depth = 0;
+  depthMax = 0;
+  /** Of all objects together. */
+  members = 0;
+  /** Objects, arrays and what is in them. */
+  values = 1;
+  /** Members of the object that has most. */
+  widest = 0;
+  /** An integer that a double may not hold. */
+  hasBigNumber = false;
+  #digits = 0;
+  /** Nothing but space since an object or array was opened: if it stays so, it has no first value. */
+  #isEmpty = false;
+  /** Members so far of the objects that are open, by depth. */
+  readonly #width: Uint32Array;
+
+  constructor(width = new Uint32Array(jsonDepthMax + 1)) {
+    this.#width = width;
+    width[0] = 0;
+  }
+
+  /** Looks at the text up to about `until`; strings are skipped, and never left in the middle. */
+  walk(text: string, until: number): void {
+    const width = this.#width;
+    const end = Math.min(until, text.length);
+    let { depth, depthMax, members, values, widest, hasBigNumber } = this;
+    let digits = this.#digits;
+    let isEmpty = this.#isEmpty;
+    let i = this.at;
+    for (; i < end; i++) {
+      const code = text.charCodeAt(i);
+      if (code === 0x22) {
+        i = skipString(text, i);
+        digits = 0;
+        isEmpty = false;
+      } else if (code >= 0x30 && code <= 0x39) {
+        if (++digits > digitsSafeMax) hasBigNumber = true;
+        isEmpty = false;
+      } else if (code > 0x20) {
+        digits = 0;
+        if (code === 0x3a) {
+          members++;
+          const own = (width[depth] ?? 0) + 1;
+          width[depth] = own;
+          if (own > widest) widest = own;
+        } else if (code === 0x2c) values++;
+        else if (code === 0x7b || code === 0x5b) {
+          values++;
+          if (++depth > depthMax) depthMax = depth;
+          width[depth] = 0;
+          isEmpty = true;
+          continue;
+        } else if (code === 0x7d || code === 0x5d) {
+          depth--;
+          if (isEmpty) values--;
+        }
+        isEmpty = false;
+      } else digits = 0;
+    }
+    this.at = i;
+    this.depth = depth;
+    this.depthMax = depthMax;
+    this.members = members;
+    this.values = values;
+    this.widest = widest;
+    this.hasBigNumber = hasBigNumber;
+    this.#digits = digits;
+    this.#isEmpty = isEmpty;
+  }
+}
+
+/** The index of the closing quote; long strings are searched by the engine, not by us. */
+export function skipString(text: string, open: number): number {
+  let end = text.indexOf('"', open + 1);
+  while (end > 0) {
+    let backslashes = 0;
+    while (text.charCodeAt(end - 1 - backslashes) === 0x5c) backslashes++;
+    if ((backslashes & 1) === 0) return end;
+    end = text.indexOf('"', end + 1);
+  }
+  return text.length;
+}

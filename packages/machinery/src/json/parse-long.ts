@@ -1,0 +1,221 @@
+/**
+ * Parsing a long JSON text in pieces: its containers are walked through, and what is in them is handed to the parser for short texts, some
+ * kilobytes at a time.
+ *
+ * It gives up where it is not certain, on wrong syntax and on members that stand twice: then the text is parsed as a whole, which says what
+ * is wrong, and in which words.
+ */
+import { Pace, type Pieces } from "../base/index.ts";
+import { skipString } from "./look.ts";
+import type { ParsedJson } from "./parse-lossless.ts";
+import { JsonSyntaxError } from "./syntax-error.ts";
+import { type JsonObject, type JsonValue, setMember } from "./value.ts";
+
+export interface PieceLimits {
+  /** Characters that are parsed at once; a string is never cut. */
+  readonly chars: number;
+  /** Members that are put into an object at once. */
+  readonly members: number;
+}
+
+const pieceDefaults: PieceLimits = { chars: 16 << 10, members: 500 };
+
+/** Undefined when the text has to be parsed as a whole. `parseShort` throws for what is not JSON. */
+export function* parseLong(
+  text: string,
+  parseShort: (text: string) => ParsedJson,
+  limits: PieceLimits = pieceDefaults,
+): Pieces<JsonValue | undefined> {
+  const parser = new LongParser(text, parseShort, limits);
+  try {
+    return yield* parser.document();
+  } catch (error) {
+    if (error instanceof GivenUp) return undefined;
+    throw error;
+  }
+}
+
+class GivenUp extends Error {}
+
+/** What is being filled: short entries come together, parsed, and long ones one by one. */
+interface Container {
+  readonly open: "{" | "[";
+  readonly close: "}" | "]";
+  addShort(part: JsonValue): Pieces<void>;
+  addLong(key: string, value: JsonValue): void;
+}
+
+class LongParser {
+  readonly #text: string;
+  readonly #parseShort: (text: string) => ParsedJson;
+  readonly #limits: PieceLimits;
+  #at = 0;
+
+  constructor(text: string, parseShort: (text: string) => ParsedJson, limits: PieceLimits) {
+    this.#text = text;
+    this.#parseShort = parseShort;
+    this.#limits = limits;
+  }
+
+  *document(): Pieces<JsonValue> {
+    this.#space();
+    const value = yield* this.#long();
+    this.#space();
+    if (this.#at !== this.#text.length) throw new GivenUp();
+    return value;
+  }
+
+  /** A long value: an object or array, or a string, which is not cut. */
+  *#long(): Pieces<JsonValue> {
+    const first = this.#text[this.#at];
+    if (first === "{") {
+      const object: { [key: string]: JsonValue } = {};
+      yield* this.#fill(objectContainer(object, this.#limits));
+      return object;
+    }
+    if (first === "[") {
+      const array: JsonValue[] = [];
+      yield* this.#fill(arrayContainer(array, this.#limits));
+      return array;
+    }
+    if (first !== '"') throw new GivenUp();
+    const from = this.#at;
+    this.#at = skipString(this.#text, from) + 1;
+    return (this.#parse(`[${this.#text.slice(from, this.#at)}]`) as readonly JsonValue[])[0] ?? "";
+  }
+
+  *#fill(container: Container): Pieces<void> {
+    const { open, close } = container;
+    this.#at++;
+    this.#space();
+    if (this.#takes(close)) return;
+    /** Where the short entries begin that have not been parsed yet. */
+    let from = this.#at;
+    for (let to = from, isLast = false; !isLast; ) {
+      const entryAt = this.#at;
+      const key = open === "{" ? this.#key() : "";
+      const isShort = this.#skipsShort();
+      if (!isShort) {
+        if (entryAt > from) yield* this.#addShort(container, from, to);
+        container.addLong(key, yield* this.#long());
+      }
+      to = this.#at;
+      this.#space();
+      isLast = this.#takes(close);
+      if (!isLast && !this.#takes(",")) throw new GivenUp();
+      this.#space();
+      if (isShort && !isLast && to - from < this.#limits.chars) continue;
+      if (isShort) yield* this.#addShort(container, from, to);
+      from = this.#at;
+    }
+  }
+
+  *#addShort({ open, close, addShort }: Container, from: number, to: number): Pieces<void> {
+    yield* addShort(this.#parse(`${open}${this.#text.slice(from, to)}${close}`));
+    yield;
+  }
+
+  #parse(text: string): JsonValue {
+    try {
+      const { value, duplicates } = this.#parseShort(text);
+      if (duplicates.length === 0) return value;
+    } catch (error) {
+      if (!(error instanceof JsonSyntaxError)) throw error;
+    }
+    throw new GivenUp();
+  }
+
+  /** Goes to the value of a member; the key as it is written. */
+  #key(): string {
+    if (this.#text[this.#at] !== '"') throw new GivenUp();
+    const from = this.#at;
+    this.#at = skipString(this.#text, from) + 1;
+    const to = this.#at;
+    this.#space();
+    if (!this.#takes(":")) throw new GivenUp();
+    this.#space();
+    return this.#text.slice(from, to);
+  }
+
+  /** Goes to the end of the value if that is near. */
+  #skipsShort(): boolean {
+    const text = this.#text;
+    const first = text.charCodeAt(this.#at);
+    if (first !== 0x22 && first !== 0x7b && first !== 0x5b) return this.#skipsWord();
+    const end = Math.min(text.length, this.#at + this.#limits.chars);
+    let depth = 0;
+    for (let i = this.#at; i < end; i++) {
+      const code = text.charCodeAt(i);
+      if (code === 0x22) i = skipString(text, i);
+      else if (code === 0x7b || code === 0x5b) depth++;
+      else if (code === 0x7d || code === 0x5d) depth--;
+      if (depth > 0) continue;
+      if (i >= end) return false;
+      this.#at = i + 1;
+      return true;
+    }
+    return false;
+  }
+
+  /** Numbers, true, false and null: whatever stands before the next comma, bracket or space. */
+  #skipsWord(): true {
+    const from = this.#at;
+    for (; this.#at < this.#text.length; this.#at++) {
+      const code = this.#text.charCodeAt(this.#at);
+      if (code === 0x2c || code === 0x7d || code === 0x5d || code <= 0x20) break;
+    }
+    if (this.#at === from) throw new GivenUp();
+    return true;
+  }
+
+  #takes(char: string): boolean {
+    if (this.#text[this.#at] !== char) return false;
+    this.#at++;
+    return true;
+  }
+
+  #space(): void {
+    for (;;) {
+      const code = this.#text.charCodeAt(this.#at);
+      if (code !== 0x20 && code !== 0x0a && code !== 0x0d && code !== 0x09) return;
+      this.#at++;
+    }
+  }
+}
+
+function objectContainer(
+  object: { [key: string]: JsonValue },
+  { members }: PieceLimits,
+): Container {
+  const put = (key: string, value: JsonValue) => {
+    if (Object.hasOwn(object, key)) throw new GivenUp();
+    setMember(object, key, value);
+  };
+  return {
+    open: "{",
+    close: "}",
+    *addShort(part) {
+      const pace = new Pace(members);
+      for (const key of Object.keys(part as JsonObject)) {
+        put(key, (part as JsonObject)[key] as JsonValue);
+        if (pace.isTime()) yield;
+      }
+    },
+    addLong: (key, value) => put(JSON.parse(key) as string, value),
+  };
+}
+
+function arrayContainer(array: JsonValue[], { members }: PieceLimits): Container {
+  return {
+    open: "[",
+    close: "]",
+    *addShort(part) {
+      const pace = new Pace(members);
+      for (const item of part as readonly JsonValue[]) {
+        array.push(item);
+        if (pace.isTime()) yield;
+      }
+    },
+    addLong: (_, value) => array.push(value),
+  };
+}

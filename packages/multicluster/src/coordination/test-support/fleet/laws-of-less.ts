@@ -1,0 +1,144 @@
+/** What may be taken away, and when. */
+import assert from "node:assert/strict";
+import { softFinalizersOf } from "../../../api/index.ts";
+import { budgetOf, rolloutOf } from "../../rollout.ts";
+import type { Workload } from "../../workload.ts";
+import { startOf, WorkCopy } from "./copies.ts";
+import type { Fleet } from "./fleet.ts";
+import { isOpenTo, mustLeave } from "./permissions.ts";
+import { type Reported, reliablyReady } from "./readiness.ts";
+import { clusterOf, type Seen, type Whole } from "./whole.ts";
+
+export interface Less {
+  readonly fleet: Fleet;
+  readonly whole: Whole;
+  readonly seen: Seen;
+  readonly before: Workload;
+  /** Undefined: it is removed. */
+  readonly after: Workload | undefined;
+  readonly asked: number;
+  /** Somebody wants it out of its cluster. */
+  readonly isToLeave: boolean;
+  /** As it was, and as it was known to be. */
+  readonly ready: number;
+  readonly reported: Reported;
+}
+
+export function checkLess(less: Less): void {
+  const { law } = less.whole.kind;
+  checkHold(less);
+  checkLost(less);
+  if (law === "ending") checkWork(less);
+  else if (law === "single") checkSchedule(less);
+  else {
+    if (less.after === undefined) checkMayGo(less);
+    if (law === "numbered") checkRange(less);
+    checkFloor(less);
+  }
+}
+
+function checkHold({ fleet, before }: Less): void {
+  const cluster = clusterOf(before);
+  const { standing } = fleet.judgement(cluster);
+  const holders = softFinalizersOf(before.metadata.annotations, cluster);
+  // Nobody needs what is not there, and who is in a lost cluster cannot let go.
+  const isOut = standing === "lost" || standing === "gone";
+  assert.ok(isOut || holders.length === 0, `${before.metadata.name} is held by ${holders.join()}`);
+}
+
+/** What cannot be seen is not taken away, unless somebody wants the cluster empty; at most one: unless it has surely stopped. */
+function checkLost({ fleet, whole, isToLeave, before, after }: Less): void {
+  const cluster = clusterOf(before);
+  if (fleet.judgement(cluster).standing !== "lost") return;
+  if (whole.isOnce) {
+    const running = fleet.copyOf(whole, before, cluster)?.running ?? 0;
+    const isScaled = after !== undefined;
+    const text = `${cluster} is lost, and ${whole.name} taken away though it may run there`;
+    assert.ok(isScaled || isToLeave || running === 0, text);
+    return;
+  }
+  const text = `${cluster} is lost, and ${whole.name} removed there`;
+  assert.ok(after !== undefined || isToLeave, text);
+}
+
+/** So many of what is known to be ready stay so, but for what clusters have lost without saying so. */
+function checkFloor(less: Less): void {
+  const { fleet, whole, asked, ready, reported, before } = less;
+  const floor = Math.min(leastOf(less), reported.ready) - reported.lost;
+  const left = reliablyReady(fleet, whole, asked);
+  const cluster = clusterOf(before);
+  assert.ok(
+    left >= floor,
+    `${left} of ${whole.name} are ready after a cut in ${cluster}, ${ready} before it, ${reported.ready} reported, ${asked} asked for`,
+  );
+}
+
+/** What is to stay at least. */
+function leastOf(less: Less): number {
+  const { whole, seen, asked } = less;
+  const { law } = whole.kind;
+  if (law === "everywhere") return 1;
+  const { unavailable } = budgetOf(rolloutOf(seen.parent.metadata.annotations), {}, asked);
+  // Numbers leave one at a time, break before make.
+  if (law === "numbered") return asked - Math.max(1, unavailable);
+  if (whole.isOnce) return 0;
+  return Math.max(Math.min(1, asked), asked - unavailable);
+}
+
+/** A part goes where somebody wants its cluster empty; what is there or not, also where it is too much. */
+function checkMayGo({ fleet, whole, isToLeave, before }: Less): void {
+  const cluster = clusterOf(before);
+  const isSuperfluous = whole.kind.isWhole === true && whole.parts.size > 1;
+  const isStopped = whole.isOnce && fleet.judgement(cluster).standing === "lost";
+  const mayGo = isToLeave || isSuperfluous || isStopped;
+  assert.ok(mayGo, `${whole.name} is removed from ${cluster}, which may keep it`);
+}
+
+/** None whose claim may not go; and only of clusters that are to be emptied, or that make room for those. */
+function checkRange(less: Less): void {
+  const { fleet, whole, seen, before, after, asked } = less;
+  const cluster = clusterOf(before);
+  const range = (one: Workload | undefined) => {
+    const { replicas } = one === undefined ? { replicas: 0 } : whole.kind.strategy.shareOf(one);
+    const start = startOf(one?.spec);
+    return { start, end: start + replicas };
+  };
+  const [was, is] = [range(before), range(after)];
+  // What a lost cluster's agent has stopped is so already.
+  if (fleet.judgement(cluster).standing === "lost") return;
+  const isAnybodyLeaving = [...whole.parts.values()].some((part) =>
+    mustLeave(fleet, whole, clusterOf(part), seen),
+  );
+  for (let number = was.start; number < Math.min(was.end, asked); number++) {
+    if (number >= is.start && number < is.end) continue;
+    const claim = whole.claims.get(number);
+    const isKept = claim?.isRefused === true && claim.asked !== undefined;
+    assert.ok(!isKept, `${number} of ${whole.name} is stopped though its claim may not go`);
+    const isLeaving = isAnybodyLeaving || less.isToLeave;
+    assert.ok(isLeaving, `${number} of ${whole.name} is stopped in ${cluster} for nobody`);
+  }
+}
+
+/** Nothing that can be seen is stopped before its end, unless all is done. */
+function checkWork({ fleet, whole, before }: Less): void {
+  const cluster = clusterOf(before);
+  const { standing } = fleet.judgement(cluster);
+  const copy = fleet.copyOf(whole, before, cluster);
+  if (standing === "gone" || copy === undefined) return;
+  // What a lost cluster's agent has stopped is so already.
+  if (whole.isOnce && standing === "lost") return;
+  const isDone = copy instanceof WorkCopy && copy.isComplete;
+  const isSuperfluous = whole.asked() === 0;
+  assert.ok(isDone || isSuperfluous, `${before.metadata.name} is taken away before its end`);
+}
+
+/** A schedule is kept where it is, while nobody else can keep it. */
+function checkSchedule({ fleet, whole, seen, before }: Less): void {
+  const cluster = clusterOf(before);
+  const others = [...fleet.targets.values()].filter(({ name }) => name !== cluster);
+  const isKept = others.some(
+    (target) => isOpenTo(fleet, whole, target, seen) || whole.partsIn(target.name).length > 0,
+  );
+  const isGone = fleet.judgement(cluster).standing === "gone";
+  assert.ok(isKept || isGone, `${whole.name} is stopped in ${cluster}, and nobody else keeps it`);
+}

@@ -1,0 +1,284 @@
+/** Products with one fault each, for those who want to know what the laws are worth: what it does wrong, and what is said about it. */
+import { rootCluster } from "@kcp-ts/machinery/names";
+import { volumesForAnnotation } from "../../../api/index.ts";
+import type { DecideInput, Decision } from "../../decide.ts";
+import type { Member, Part } from "../../members.ts";
+import { selectorAnnotation } from "../../placement.ts";
+import type { Plan, PlanInput } from "../../plan-moves.ts";
+import type { Target } from "../../standing.ts";
+import type { Strategy } from "../../strategy.ts";
+import { type Product, product } from "./product.ts";
+
+export interface PlantedFault {
+  /** What it does. */
+  readonly does: string;
+  readonly product: Product;
+  /** What the law says that it breaks. */
+  readonly found: RegExp;
+  /** A history near which it is found. */
+  readonly seed: number;
+}
+
+type Fault = Omit<PlantedFault, "does" | "seed">;
+
+/** It reads something that is not so. */
+function reading(change: (input: DecideInput) => DecideInput): Product {
+  return { ...product, decide: (input) => product.decide(change(input)) };
+}
+
+/** It does something else than it decided. */
+function doing(change: (decision: Decision, input: DecideInput) => Decision): Product {
+  return { ...product, decide: (input) => change(product.decide(input), input) };
+}
+
+function planning(change: (input: PlanInput, plan: (input: PlanInput) => Plan) => Plan): Product {
+  return reading((input) => {
+    const { strategy } = input;
+    const plan: Strategy["plan"] = (wish, whole) =>
+      change(wish, (changed) => strategy.plan(changed, whole));
+    return { ...input, strategy: { ...strategy, plan } };
+  });
+}
+
+function takingMembers(change: (member: Member) => Member): Product {
+  return planning((input, plan) => plan({ ...input, members: input.members.map(change) }));
+}
+
+function takingParts(change: (part: Part) => Part): Product {
+  return takingMembers((member) =>
+    member.part === undefined ? member : { ...member, part: change(member.part) },
+  );
+}
+
+function takingTargets(change: (target: Target) => Target): Product {
+  return reading((input) => ({ ...input, targets: input.targets.map(change) }));
+}
+
+const ready = /are ready after a cut/;
+const sent = /is sent to/;
+const atRest = /at rest/;
+
+const faults: Readonly<Record<string, readonly [seed: number, fault: Fault]>> = {
+  "takes for available what is not": [
+    0,
+    {
+      product: takingParts((part) => ({ ...part, available: part.replicas, isObserved: true })),
+      found: ready,
+    },
+  ],
+  "counts reports that are about an older spec": [
+    0,
+    { product: takingParts((part) => ({ ...part, isObserved: true })), found: ready },
+  ],
+  "counts reports of a cluster that is just back": [
+    0,
+    { product: takingMembers((member) => ({ ...member, isTrusted: true })), found: ready },
+  ],
+  "takes away more than the budget spares": [
+    0,
+    {
+      product: planning((input, plan) =>
+        plan({
+          ...input,
+          ...(input.budget === undefined ? {} : { budget: { ...input.budget, unavailable: 100 } }),
+        }),
+      ),
+      found: ready,
+    },
+  ],
+  "empties a cluster before anything is elsewhere": [
+    0,
+    {
+      product: planning((input, plan) => {
+        const planned = plan(input);
+        const next = new Map(planned.next);
+        for (const { name, standing, part } of input.members)
+          if (standing === "leaving" && part !== undefined) next.set(name, "remove");
+        return { ...planned, next };
+      }),
+      found: ready,
+    },
+  ],
+  "removes what a lost cluster has": [
+    0,
+    {
+      product: takingMembers((member) =>
+        member.standing === "lost" ? { ...member, standing: "gone" } : member,
+      ),
+      found: /is lost, and .* removed there/,
+    },
+  ],
+  "takes SyncTargets that are not read yet for none": [
+    0,
+    {
+      product: reading((input) => (input.nowMs % 20_000 === 0 ? { ...input, targets: [] } : input)),
+      found: /./,
+    },
+  ],
+  "sends to a cordoned cluster": [
+    0,
+    {
+      product: takingTargets((target) => ({ ...target, isUnschedulable: false })),
+      found: sent,
+    },
+  ],
+  "sends to a cluster that is drained": [
+    0,
+    { product: takingTargets((target) => ({ ...target, drain: undefined })), found: sent },
+  ],
+  "sends to a cluster that its author does not select": [
+    0,
+    {
+      product: reading((input) => {
+        const { metadata } = input.parent;
+        const { [selectorAnnotation]: _, ...annotations } = metadata.annotations ?? {};
+        return { ...input, parent: { ...input.parent, metadata: { ...metadata, annotations } } };
+      }),
+      found: sent,
+    },
+  ],
+  "sends more than there is room for": [
+    0,
+    {
+      product: takingTargets((target) => ({ ...target, allocatable: undefined })),
+      found: /gets \d+ of .*, has \d+/,
+    },
+  ],
+  "lets go what is held": [
+    0,
+    { product: takingParts((part) => ({ ...part, isHeld: false })), found: /is held by/ },
+  ],
+  "takes a silent cluster for stopped at once": [
+    0,
+    {
+      product: takingTargets((target) =>
+        target.lease?.silentSinceMs === undefined
+          ? target
+          : { ...target, lease: { ...target.lease, silentSinceMs: 0 } },
+      ),
+      found: /may run|run, |is kept by|runs in/,
+    },
+  ],
+  "gives a number away before it is said to be gone": [
+    0,
+    {
+      product: takingParts((part) => ({
+        ...part,
+        isObserved: true,
+        ...(part.running === undefined ? {} : { running: part.replicas }),
+      })),
+      found: /runs in .* and|are ready after a cut/,
+    },
+  ],
+  "gives a number to a cluster that its claim is not in": [
+    0,
+    {
+      product: reading((input) => ({
+        ...input,
+        ...(input.related === undefined ? {} : { related: [] }),
+        targets: input.targets.map((target) => ({ ...target, synced: undefined })),
+      })),
+      found: /its claim is in/,
+    },
+  ],
+  "sends claims to a cluster that is not registered": [
+    0,
+    {
+      product: doing((decision) => {
+        const asks = decision.annotations?.[volumesForAnnotation];
+        if (asks === undefined) return decision;
+        const gone = { ...JSON.parse(asks), c99: "9-9" };
+        return { ...decision, annotations: { [volumesForAnnotation]: JSON.stringify(gone) } };
+      }),
+      found: /claims are sent to c99/,
+    },
+  ],
+  "starts a schedule beside the one that is to leave": [
+    0,
+    {
+      product: takingMembers((member) => {
+        const { part: _, ...rest } = member;
+        return member.standing === "leaving" && member.part?.running === undefined ? rest : member;
+      }),
+      found: /is started in .* beside/,
+    },
+  ],
+  "ends a Job's work to empty a cluster": [
+    0,
+    {
+      product: doing((decision, { strategy, parts, targets }) => {
+        if (strategy.name !== "jobs.batch" || decision.annotations !== undefined) return decision;
+        const leaving = new Set(
+          targets.filter(({ drain }) => drain === "all").map((one) => one.name),
+        );
+        const removals = parts.filter(({ metadata }) =>
+          [...leaving].some((name) => metadata.name.includes(`--${name}`)),
+        );
+        return { ...decision, removals };
+      }),
+      found: /is taken away before its end/,
+    },
+  ],
+  "begins anew what a Job's parts do": [
+    0,
+    {
+      product: doing((decision, { strategy, parts }) => {
+        if (strategy.name !== "jobs.batch" || parts.length === 0) return decision;
+        const [first] = parts;
+        if (first === undefined || parts.length > 3) return decision;
+        const metadata = { ...first.metadata, name: `${first.metadata.name}-again` };
+        const { uid: _, ...fresh } = metadata;
+        return { ...decision, creations: [{ ...first, metadata: fresh }] };
+      }),
+      found: /are begun, \d+ are asked for|is sent to|run, /,
+    },
+  ],
+  "brings all tenants into one namespace": [
+    0,
+    {
+      product: {
+        ...product,
+        namespaceOf: (target, at) => product.namespaceOf(target, { ...at, cluster: rootCluster }),
+      },
+      found: /is brought into .*, which is tenant/,
+    },
+  ],
+  "waits in a drain for what has nowhere to go": [
+    0,
+    {
+      product: {
+        ...product,
+        drainStep: (input) => {
+          const occupants = input.occupants.map((one) => ({ ...one, block: undefined }));
+          return product.drainStep({ ...input, occupants });
+        },
+      },
+      found: /which is drained/,
+    },
+  ],
+  "leaves what is superfluous where it is": [
+    0,
+    {
+      product: doing((decision) => ({ ...decision, removals: [] })),
+      found: /which is drained|at rest/,
+    },
+  ],
+  "forgets what is missing": [
+    0,
+    { product: doing((decision) => ({ ...decision, creations: [] })), found: atRest },
+  ],
+  "says the same in other words again and again": [
+    0,
+    {
+      product: doing((decision, { nowMs }) => ({
+        ...decision,
+        status: { ...decision.status, lookedAt: nowMs },
+      })),
+      found: /writes/,
+    },
+  ],
+};
+
+export const plantedFaults: readonly PlantedFault[] = Object.entries(faults).map(
+  ([does, [seed, fault]]) => ({ does, seed, ...fault }),
+);

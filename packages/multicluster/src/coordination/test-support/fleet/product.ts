@@ -1,0 +1,16 @@
+/** What is played: the product's own functions. A test of the laws hands in others, each with one fault. */
+import { drainStep } from "../../../drain/index.ts";
+import { downstreamNamespace } from "../../../syncer/index.ts";
+import { decideWithOverrides } from "../../overrides.ts";
+
+export interface Product {
+  readonly decide: typeof decideWithOverrides;
+  readonly drainStep: typeof drainStep;
+  readonly namespaceOf: typeof downstreamNamespace;
+}
+
+export const product: Product = {
+  decide: decideWithOverrides,
+  drainStep,
+  namespaceOf: downstreamNamespace,
+};

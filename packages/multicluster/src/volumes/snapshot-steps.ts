@@ -1,0 +1,152 @@
+/**
+ * How far a copy by snapshot is, from the objects that are there, and what comes next. Pure; every step is found again by its name after whatever has happened between.
+ *
+ *     east: VolumeSnapshot of the claim ── is taken ──► handle
+ *     west: VolumeSnapshotContent with the handle, VolumeSnapshot for it ── is ready ──► the claim has it as its data source
+ */
+import { createHash } from "node:crypto";
+import type { JsonObject, JsonValue } from "@kcp-ts/machinery/json";
+import { stringMember } from "@kcp-ts/sdk";
+import { snapshotForAnnotation, snapshotOfLabel, stateLabel, stateSync } from "../api/index.ts";
+import type { CopyRequest } from "./copies.ts";
+import type { Refusal } from "./decide-volumes.ts";
+import { objectAt, type StoredObject, textAt } from "./objects.ts";
+import type { SnapshotWay } from "./snapshot-way.ts";
+
+/** What there is of a claim's copy. */
+export interface FoundSnapshots {
+  /** VolumeSnapshots in the claim's namespace that were made for copies of it. */
+  readonly snapshots: readonly StoredObject[];
+  /** VolumeSnapshotContents that were made for copies of it. */
+  readonly contents: readonly StoredObject[];
+  /** By cluster, and the name that it has there: contents that came up. */
+  readonly contentIn: (cluster: string, name: string) => StoredObject | undefined;
+}
+
+export type SnapshotStep =
+  | { readonly to: "take"; readonly progress: Refusal }
+  | { readonly to: "wait"; readonly progress: Refusal }
+  | { readonly to: "offer"; readonly handle: string; readonly progress: Refusal }
+  | { readonly to: "bind"; readonly snapshot: string };
+
+export function snapshotStep(
+  request: CopyRequest,
+  { metadata: { uid = "" } }: StoredObject,
+  found: FoundSnapshots,
+): SnapshotStep {
+  const { from, to } = request;
+  const named = (name: string) => found.snapshots.find(({ metadata }) => metadata.name === name);
+  const taken = named(snapshotName(uid, request, from));
+  if (taken === undefined) return { to: "take", progress: told(`it is to be taken in ${from}`) };
+  if (!isReady(taken)) return { to: "wait", progress: progressOf(taken, from) };
+  const content = found.contentIn(from, textAt(taken.status, "boundVolumeSnapshotContentName"));
+  const handle = textAt(content?.status, "snapshotHandle");
+  if (handle === "")
+    return {
+      to: "wait",
+      progress: told(`it is taken in ${from}, and its handle is not known yet`),
+    };
+  const name = snapshotName(uid, request, to);
+  const offered = named(name);
+  const isOffered = found.contents.some(({ metadata }) => metadata.name === name);
+  if (offered === undefined || !isOffered)
+    return { to: "offer", handle, progress: told(`it is taken in ${from}`) };
+  if (!isReady(offered)) return { to: "wait", progress: progressOf(offered, to) };
+  return { to: "bind", snapshot: name };
+}
+
+function isReady({ status }: StoredObject): boolean {
+  return status?.["readyToUse"] === true;
+}
+
+function told(message: string): Refusal {
+  return { reason: "Snapshot", message: `the snapshot: ${message}` };
+}
+
+function progressOf({ metadata: { name }, status }: StoredObject, cluster: string): Refusal {
+  const error = textAt(objectAt(status, "error"), "message");
+  if (error === "") return told(`${name} is not ready in ${cluster} yet`);
+  return { reason: "SnapshotError", message: `snapshot ${name} in ${cluster}: ${error}` };
+}
+
+/** The same for every try of the same request. */
+export function snapshotName(
+  uid: string,
+  { id }: Pick<CopyRequest, "id">,
+  cluster: string,
+): string {
+  const digest = createHash("sha256").update(`${uid} ${id} ${cluster}`).digest("hex");
+  return `kcp-${digest.slice(0, 20)}`;
+}
+
+type Made = Pick<StoredObject, "metadata" | "spec">;
+
+/** Goes when the claim goes. */
+function aboutSnapshot(claim: StoredObject, request: CopyRequest, cluster: string): Made {
+  const { namespace, name, uid = "" } = claim.metadata;
+  const owner = { apiVersion: "v1", kind: "PersistentVolumeClaim", name, uid };
+  return {
+    metadata: {
+      name: snapshotName(uid, request, cluster),
+      ...(namespace === undefined ? {} : { namespace }),
+      labels: { [stateLabel(cluster)]: stateSync, [snapshotOfLabel]: uid },
+      annotations: { [snapshotForAnnotation]: request.id },
+      ownerReferences: [owner],
+    },
+  };
+}
+
+export function takenSnapshot(claim: StoredObject, request: CopyRequest, way: SnapshotWay): Made {
+  const { name } = claim.metadata;
+  const source = { persistentVolumeClaimName: name };
+  const spec = { volumeSnapshotClassName: way.from.name, source };
+  return { ...aboutSnapshot(claim, request, request.from), spec };
+}
+
+export function offeredSnapshot(claim: StoredObject, request: CopyRequest, way: SnapshotWay): Made {
+  const about = aboutSnapshot(claim, request, request.to);
+  const source = { volumeSnapshotContentName: about.metadata.name };
+  return { ...about, spec: { volumeSnapshotClassName: way.to.name, source } };
+}
+
+/** Of the logical cluster that has the SyncTarget. What stands for a snapshot there may go, and the snapshot stays. */
+export function offeredContent(
+  claim: StoredObject,
+  request: CopyRequest,
+  way: SnapshotWay,
+  there: { readonly handle: string; readonly namespace: string; readonly labels: JsonObject },
+): Made {
+  const { uid = "" } = claim.metadata;
+  const name = snapshotName(uid, request, request.to);
+  const labels = { ...there.labels, [snapshotOfLabel]: uid } as Record<string, string>;
+  const volumeMode = claim.spec?.["volumeMode"];
+  return {
+    metadata: { name, labels, annotations: { [snapshotForAnnotation]: request.id } },
+    spec: {
+      driver: way.driver,
+      deletionPolicy: "Retain",
+      volumeSnapshotClassName: way.to.name,
+      source: { snapshotHandle: there.handle },
+      volumeSnapshotRef: { namespace: there.namespace, name },
+      ...(typeof volumeMode === "string" ? { sourceVolumeMode: volumeMode } : {}),
+    },
+  };
+}
+
+/** Those of other requests, or of all if none counts. */
+export function leftovers(
+  objects: readonly StoredObject[],
+  request: CopyRequest | undefined,
+): readonly StoredObject[] {
+  const current = request?.failure === undefined ? request?.id : undefined;
+  return objects.filter(
+    ({ metadata }) =>
+      metadata.deletionTimestamp === undefined &&
+      stringMember(metadata.annotations, snapshotForAnnotation) !== current,
+  );
+}
+
+/** As a claim in the other cluster has it. */
+export function snapshotSource(snapshot: string): JsonValue {
+  return { apiGroup: "snapshot.storage.k8s.io", kind: "VolumeSnapshot", name: snapshot };
+}

@@ -1,0 +1,45 @@
+/**
+ * Reads of single records that are asked for in one go are one read of the engine: a trip to another thread and back costs more than the record.
+ */
+import type { EngineView } from "./engine.ts";
+
+/** More than these are read on several threads. */
+export const recordsAtOnceMax = 16;
+
+interface Asked {
+  readonly key: string;
+  readonly resolve: (record: Buffer | undefined) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+export class GatheredReads {
+  #asked: Asked[] = [];
+
+  /** Throws nothing: that there is no engine is a rejection, too. */
+  get(key: string, engine: () => EngineView): Promise<Buffer | undefined> {
+    return new Promise((resolve, reject) => {
+      this.#asked.push({ key, resolve, reject });
+      if (this.#asked.length === 1) queueMicrotask(() => this.#readAll(engine));
+    });
+  }
+
+  #readAll(engine: () => EngineView): void {
+    const asked = this.#asked;
+    this.#asked = [];
+    for (let at = 0; at < asked.length; at += recordsAtOnceMax)
+      void read(asked.slice(at, at + recordsAtOnceMax), engine);
+  }
+}
+
+async function read(asked: readonly Asked[], engine: () => EngineView): Promise<void> {
+  try {
+    const [first] = asked;
+    const records =
+      asked.length === 1 && first !== undefined
+        ? [await engine().get(first.key)]
+        : await engine().getMany(asked.map(({ key }) => key));
+    for (const [index, { resolve }] of asked.entries()) resolve(records[index]);
+  } catch (error) {
+    for (const { reject } of asked) reject(error);
+  }
+}

@@ -1,0 +1,118 @@
+/**
+ * The watches of one prefix, and the changes that not all of them have heard of.
+ *
+ *     log      ──[41][42][43][44][45]──►        a change is in it once, however many are to hear of it
+ *     places        ▲       ▲       ▲           each watch is somewhere in it, or at its end
+ *
+ * Who is far behind takes many changes at once, and those who are equally far behind take the same bytes.
+ */
+import type { HubEvent } from "./hub-event.ts";
+import type { Run } from "./run.ts";
+
+export interface CrowdMember {
+  onEvent(event: HubEvent): void;
+  /** Several changes at once, in order; says how many bytes it now has to send. */
+  onRun(run: Run): number;
+  /** What it was told last has not been taken yet: more would only wait with it. */
+  readonly isHeld: boolean;
+  /** It is too far behind to be told any more. */
+  onLeftBehind(): void;
+}
+
+/** Where a watch is. */
+export class Place {
+  readonly member: CrowdMember;
+  /** The number of the first change that it has not been told. */
+  next: number;
+
+  constructor(member: CrowdMember, next: number) {
+    this.member = member;
+    this.next = next;
+  }
+}
+
+export class Crowd {
+  readonly places = new Set<Place>();
+  /** Those that a pass has left behind: their readers were slow, or there was more than one run takes. */
+  readonly behind = new Set<Place>();
+  #log: HubEvent[] = [];
+  #start = 0;
+  #bytes = 0;
+  /** A pass over all places, or over those behind; undefined between passes. */
+  pass: Pass | undefined;
+  /** What the last watch was told; the next one is probably just as far. */
+  lastRun: Run | undefined;
+  /** All but those behind have been told up to here. */
+  toldTo = 0;
+
+  /** It knows what is older than itself. */
+  join(member: CrowdMember): Place {
+    const place = new Place(member, this.end);
+    this.places.add(place);
+    return place;
+  }
+
+  leave(place: Place): void {
+    this.places.delete(place);
+    this.behind.delete(place);
+  }
+
+  /** The number of the oldest change that is held. */
+  get start(): number {
+    return this.#start;
+  }
+
+  /** The number that the next change gets. */
+  get end(): number {
+    return this.#start + this.#log.length;
+  }
+
+  get size(): number {
+    return this.#log.length;
+  }
+
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  at(number: number): HubEvent {
+    return this.#log[number - this.#start] as HubEvent;
+  }
+
+  push(event: HubEvent): void {
+    this.#log.push(event);
+    this.#bytes += event.bytes;
+  }
+
+  /** Lets go of all changes before this one. */
+  dropBefore(number: number): void {
+    const count = Math.min(Math.max(0, number - this.#start), this.#log.length);
+    if (count === 0) return;
+    for (let i = 0; i < count; i++) {
+      const event = this.#log[i] as HubEvent;
+      this.#bytes -= event.bytes;
+      event.forgetEncoded();
+    }
+    this.#log = this.#log.slice(count);
+    this.#start += count;
+    if (this.#log.length === 0) this.lastRun = undefined;
+  }
+
+  /** Nobody here hears anything more. */
+  forget(): void {
+    this.dropBefore(this.end);
+    this.toldTo = this.end;
+    this.behind.clear();
+    this.pass = undefined;
+  }
+}
+
+/** One walk over the places of a crowd, over as many turns of the event loop as it takes. */
+export interface Pass {
+  readonly rest: Iterator<Place>;
+  /** The end of the log when it began: whoever is visited and gets as far is not behind. */
+  readonly to: number;
+  readonly isOverAll: boolean;
+  /** Whether somebody was told something. */
+  hasMoved: boolean;
+}

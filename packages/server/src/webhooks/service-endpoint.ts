@@ -1,0 +1,112 @@
+/**
+ * From a Service and what belongs to it to an address that can be called. No object here was made by anybody but tenants and the clusters that
+ * they use, so all members may be anything.
+ *
+ * Nobody routes the cluster IPs of a logical cluster, so endpoints are used, as kube-apiserver does with --enable-aggregator-routing, and its texts.
+ * Where a load balancer leads to the Service, that is the way in which somebody outside of its cluster reaches it.
+ */
+import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery/json";
+import { quote } from "@kcp-ts/machinery/status";
+
+export interface ServiceAddress {
+  readonly host: string;
+  readonly port: number;
+}
+
+/** A ready endpoint of a Service, of one of its ports. */
+interface Endpoint extends ServiceAddress {
+  readonly family: string;
+}
+
+/** Where the Service itself says that it is; undefined when its endpoints say so. Throws when it has no such port. */
+export function addressOfService(service: JsonObject, port: number): ServiceAddress | undefined {
+  const spec = objectAt(service, "spec");
+  const { type = "ClusterIP", externalName } = spec;
+  if (type === "ExternalName") return { host: textOf(externalName), port };
+  if (type !== "ClusterIP" && type !== "NodePort" && type !== "LoadBalancer")
+    throw new Error(`unsupported service type ${quote(textOf(type))}`);
+  portOf(service, port);
+  if (type !== "LoadBalancer") return undefined;
+  const [ingress] = objectsAt(objectAt(objectAt(service, "status"), "loadBalancer"), "ingress");
+  const host = textOf(ingress?.["ip"]) || textOf(ingress?.["hostname"]);
+  return host === "" ? undefined : { host, port };
+}
+
+/** Any of the ready endpoints, of the family that the Service prefers if there are such. */
+export function addressOfEndpoints(
+  service: JsonObject,
+  port: number,
+  { slices, endpoints }: { slices: readonly JsonObject[]; endpoints: JsonObject | undefined },
+  next: () => number,
+): ServiceAddress {
+  const name = portOf(service, port);
+  const found =
+    slices.length > 0
+      ? slices.flatMap((slice) => endpointsOfSlice(slice, name))
+      : objectsAt(endpoints ?? {}, "subsets").flatMap((subset) => endpointsOfSubset(subset, name));
+  const [preferred] = listAt(objectAt(service, "spec"), "ipFamilies");
+  const liked = found.filter(({ family }) => family === preferred);
+  const among = liked.length > 0 ? liked : found;
+  const chosen = among[Math.floor(next() * among.length)];
+  if (chosen === undefined)
+    throw new Error(`no endpoints available for service ${quote(nameOf(service))}`);
+  return { host: chosen.host, port: chosen.port };
+}
+
+/** By its name, which endpoints have as well: the port of a Service is not the one that its Pods listen at. */
+function portOf(service: JsonObject, port: number): string {
+  const found = objectsAt(objectAt(service, "spec"), "ports").find((each) => each["port"] === port);
+  if (found === undefined)
+    throw new Error(`no service port ${port} found for service ${quote(nameOf(service))}`);
+  return textOf(found["name"]);
+}
+
+function endpointsOfSlice(slice: JsonObject, portName: string): Endpoint[] {
+  const family = textOf(slice["addressType"]);
+  if (family !== "IPv4" && family !== "IPv6") return [];
+  const port = portNumber(slice, portName);
+  if (port === undefined) return [];
+  return objectsAt(slice, "endpoints").flatMap((endpoint) => {
+    const [host] = listAt(endpoint, "addresses");
+    const isReady = objectAt(endpoint, "conditions")["ready"] !== false;
+    return isReady && typeof host === "string" ? [{ host, port, family }] : [];
+  });
+}
+
+function endpointsOfSubset(subset: JsonObject, portName: string): Endpoint[] {
+  const port = portNumber(subset, portName);
+  if (port === undefined) return [];
+  return objectsAt(subset, "addresses").flatMap(({ ip }) =>
+    typeof ip === "string" ? [{ host: ip, port, family: ip.includes(":") ? "IPv6" : "IPv4" }] : [],
+  );
+}
+
+function portNumber(object: JsonObject, portName: string): number | undefined {
+  const found = objectsAt(object, "ports").find(({ name }) => textOf(name) === portName);
+  const port = found?.["port"];
+  return Number.isInteger(port) && Number(port) > 0 && Number(port) < 65_536
+    ? Number(port)
+    : undefined;
+}
+
+function nameOf(service: JsonObject): string {
+  return textOf(objectAt(service, "metadata")["name"]);
+}
+
+function textOf(value: JsonValue | undefined): string {
+  return typeof value === "string" ? value : "";
+}
+
+function objectAt(object: JsonObject, member: string): JsonObject {
+  const value = object[member];
+  return isJsonObject(value) ? value : {};
+}
+
+function listAt(object: JsonObject, member: string): readonly JsonValue[] {
+  const value = object[member];
+  return Array.isArray(value) ? (value as readonly JsonValue[]) : [];
+}
+
+function objectsAt(object: JsonObject, member: string): JsonObject[] {
+  return listAt(object, member).filter(isJsonObject);
+}

@@ -1,0 +1,164 @@
+/** The kinds of CSI snapshots, and StorageClasses, as somebody installs them in a cluster: CustomResourceDefinitions, with the classes of our pretend driver. */
+import type { Clock } from "@kcp-ts/machinery/base";
+import type { JsonObject } from "@kcp-ts/machinery/json";
+import { isStatusError } from "@kcp-ts/machinery/status";
+import {
+  type Client,
+  type Condition,
+  defineResource,
+  findCondition,
+  type KubernetesObject,
+  type ObjectInput,
+  pause,
+} from "@kcp-ts/sdk";
+import { storageClasses } from "../api/index.ts";
+
+export interface Snapshotted extends KubernetesObject {
+  readonly spec: JsonObject;
+  readonly status?: JsonObject;
+}
+
+export interface VolumeSnapshotClass extends KubernetesObject {
+  readonly driver: string;
+  readonly deletionPolicy: string;
+  readonly parameters?: Readonly<Record<string, string>>;
+}
+
+const group = { group: "snapshot.storage.k8s.io", version: "v1" } as const;
+
+export const volumeSnapshots = defineResource<Snapshotted>({
+  ...group,
+  resource: "volumesnapshots",
+  kind: "VolumeSnapshot",
+  namespaced: true,
+});
+
+export const volumeSnapshotContents = defineResource<Snapshotted>({
+  ...group,
+  resource: "volumesnapshotcontents",
+  kind: "VolumeSnapshotContent",
+  namespaced: false,
+});
+
+export const volumeSnapshotClasses = defineResource<VolumeSnapshotClass>({
+  ...group,
+  resource: "volumesnapshotclasses",
+  kind: "VolumeSnapshotClass",
+  namespaced: false,
+});
+
+interface Definition extends KubernetesObject {
+  readonly spec: object;
+  readonly status?: { readonly conditions?: readonly Condition[] };
+}
+
+const definitions = defineResource<Definition>({
+  group: "apiextensions.k8s.io",
+  version: "v1",
+  resource: "customresourcedefinitions",
+  kind: "CustomResourceDefinition",
+  namespaced: false,
+});
+
+export const snapshotDriver = "snap.sim.kcp.io";
+
+const text = { type: "string" };
+const anything = { type: "object", "x-kubernetes-preserve-unknown-fields": true };
+const properties = (members: object) => ({ type: "object", properties: members });
+const texts = (...names: readonly string[]) =>
+  Object.fromEntries(names.map((name) => [name, text]));
+const reported = {
+  ...texts("creationTime", "boundVolumeSnapshotContentName", "snapshotHandle", "restoreSize"),
+  readyToUse: { type: "boolean" },
+  error: properties(texts("message", "time")),
+};
+
+/** Enough of the published schemas for what is written here. */
+const schemas = {
+  volumesnapshots: {
+    spec: properties({
+      ...texts("volumeSnapshotClassName"),
+      source: properties(texts("persistentVolumeClaimName", "volumeSnapshotContentName")),
+    }),
+    status: properties(reported),
+  },
+  volumesnapshotcontents: {
+    spec: properties({
+      ...texts("deletionPolicy", "driver", "volumeSnapshotClassName", "sourceVolumeMode"),
+      source: properties(texts("snapshotHandle", "volumeHandle")),
+      volumeSnapshotRef: properties(texts("apiVersion", "kind", "namespace", "name", "uid")),
+    }),
+    status: properties(reported),
+  },
+  volumesnapshotclasses: { ...texts("driver", "deletionPolicy"), parameters: anything },
+  storageclasses: {
+    ...texts("provisioner", "reclaimPolicy", "volumeBindingMode"),
+    parameters: anything,
+  },
+};
+
+const kinds = [volumeSnapshots, volumeSnapshotContents, volumeSnapshotClasses, storageClasses];
+
+function definitionOf({ group: of, version, resource, kind, namespaced }: (typeof kinds)[number]) {
+  const members = schemas[resource as keyof typeof schemas];
+  const hasStatus = "status" in members;
+  return {
+    metadata: {
+      name: `${resource}.${of}`,
+      // Groups of Kubernetes' own want to know who agreed.
+      annotations: {
+        "api-approved.kubernetes.io":
+          "https://github.com/kubernetes-csi/external-snapshotter/pull/814",
+      },
+    },
+    spec: {
+      group: of,
+      scope: namespaced ? "Namespaced" : "Cluster",
+      names: { plural: resource, singular: kind.toLowerCase(), kind, listKind: `${kind}List` },
+      versions: [
+        {
+          name: version,
+          served: true,
+          storage: true,
+          ...(hasStatus ? { subresources: { status: {} } } : {}),
+          schema: { openAPIV3Schema: properties(members) },
+        },
+      ],
+    },
+  };
+}
+
+/** Resolves when all of it is served. */
+export async function installSnapshots(client: Client, clock: Clock): Promise<void> {
+  const resource = client.resource(definitions);
+  for (const kind of kinds) {
+    const definition = definitionOf(kind);
+    const { name } = definition.metadata;
+    await unlessThere(() => resource.create(definition));
+    while (!isEstablished(await resource.get({ name }))) await pause(clock, establishedLookMs);
+  }
+  const metadata = { name: "snap" };
+  const snap: ObjectInput<VolumeSnapshotClass> = {
+    metadata,
+    driver: snapshotDriver,
+    deletionPolicy: "Retain",
+  };
+  await unlessThere(() => client.resource(volumeSnapshotClasses).create(snap));
+  const rest = { reclaimPolicy: "Delete", volumeBindingMode: "Immediate" };
+  const storage = { metadata, provisioner: snapshotDriver, ...rest };
+  await unlessThere(() => client.resource(storageClasses).create(storage));
+}
+
+const establishedLookMs = 10;
+
+function isEstablished({ status }: Definition): boolean {
+  return findCondition(status?.conditions, "Established")?.status === "True";
+}
+
+async function unlessThere(create: () => Promise<unknown>): Promise<void> {
+  try {
+    await create();
+  } catch (error) {
+    if (!isStatusError(error, "AlreadyExists")) throw error;
+  }
+}
