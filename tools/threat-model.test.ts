@@ -1,33 +1,16 @@
 /** Every test that docs/threat-model.md names exists: a promise whose proof is gone is found out here. */
 import assert from "node:assert/strict";
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { describe, it } from "node:test";
+import { bareRows, missingTests, namedTests, textsOf } from "./docs/named-tests.ts";
 
 const root = new URL("../../", import.meta.url);
 const read = (path: string) => readFileSync(new URL(path, root), "utf8");
 
-/** A file in backticks, then words of a title in quotes. */
-const reference = /`(packages\/[^`]+\.test\.ts)` "([^"]*)"/g;
-
-function missingTests(document: string): string[] {
-  return [...document.matchAll(reference)].flatMap(([, path = "", title = ""]) => {
-    if (!existsSync(new URL(path, root))) return [`${path} does not exist`];
-    const isThere = title !== "" && textsOf(read(path)).some((text) => text.includes(title));
-    return isThere ? [] : [`${path} has no test "${title}"`];
-  });
-}
-
-/** What stands between quotation marks: a title does, the name of a function does not. */
-function textsOf(source: string): string[] {
-  return [...source.matchAll(/"((?:\\.|[^"\\\n])*)"|`((?:\\.|[^`\\])*)`/g)].map(
-    ([, quoted, template]) => quoted ?? template ?? "",
-  );
-}
-
 describe("the threat model", () => {
   it("names tests that exist", () => {
     const document = read("docs/threat-model.md");
-    assert.ok([...document.matchAll(reference)].length > 30);
+    assert.ok(namedTests(document) > 30);
     assert.deepEqual(missingTests(document), []);
   });
 
@@ -44,11 +27,7 @@ describe("the threat model", () => {
 
   it("ends every row with a test", () => {
     const rows = read("docs/threat-model.md").split("\n## ").slice(2).join("\n");
-    const bare = rows
-      .split("\n")
-      .filter((line) => line.startsWith("| ") && !/shown by \|$/.test(line))
-      .filter((line) => !/`packages\/[^`]+` "[^"]+" \|$/.test(line));
-    assert.deepEqual(bare, []);
+    assert.deepEqual(bareRows(rows), []);
   });
 
   it("would be found out if it named others", () => {

@@ -218,7 +218,8 @@ export const roomTable: Readonly<Record<string, Readonly<Record<string, readonly
     commands: ["type-generator", "demo"],
     "type-generator": [],
     demo: [],
-    "workspace-plugin": [],
+    "workspace-browser": [],
+    "workspace-plugin": ["workspace-browser"],
     e2e: [],
   },
 };

@@ -2,6 +2,7 @@
 import { Command } from "commander";
 import { type BindComputeOptions, bindCompute } from "./bind-compute.ts";
 import { type BindOptions, bindExport } from "./bind-export.ts";
+import { browseWorkspaces } from "./browse-workspaces.ts";
 import { type CommandFrame, moveCommand, schedulingCommands } from "./cluster-commands.ts";
 import { type CreateOptions, createWorkspace } from "./create-workspace.ts";
 import { type AnswerOptions, answerClaims, printClaims } from "./permission-claims.ts";
@@ -11,6 +12,10 @@ import { printSnapshot, type SnapshotOptions } from "./snapshot-definitions.ts";
 import { type SyncOptions, syncWorkload } from "./sync-workload.ts";
 import { createContext, printCurrent, type UseOptions, useWorkspace } from "./use-workspace.ts";
 import { printTree, type TreeOptions } from "./workspace-tree.ts";
+
+interface BrowseFlags {
+  readonly interactive?: boolean;
+}
 
 const frame: CommandFrame = { withFlags, inSession };
 const version = "v1.36.0+kcp-v0.32.3";
@@ -47,8 +52,13 @@ function workspaceCommand(name: string, usage: string): Command {
     .enablePositionalOptions()
     .argument("[where]", "a name, a path, `:root:a`, `..`, `-`, `~`, `.`")
     .option("--short", "print the path alone")
-    .action((where: string | undefined, flags: SessionFlags & UseOptions) =>
-      inSession(flags, (session) => useWorkspace(session, where, flags)),
+    .option("-i, --interactive", "walk through the tree of workspaces, and go to one of them")
+    .action((where: string | undefined, flags: SessionFlags & UseOptions & BrowseFlags) =>
+      inSession(flags, (session) => {
+        if (flags.interactive !== true) return useWorkspace(session, where, flags);
+        if (where !== undefined) throw new Error("interactive mode does not accept arguments");
+        return browseWorkspaces(session, flags);
+      }),
     );
   command.addCommand(
     withFlags(new Command("use").alias("cd").argument("[where]").option("--short")).action(
@@ -62,10 +72,13 @@ function workspaceCommand(name: string, usage: string): Command {
     ),
   );
   command.addCommand(
-    withFlags(new Command("tree").option("-f, --full", "paths").option("--wide", "phases")).action(
-      (flags: SessionFlags & TreeOptions) =>
-        inSession(flags, (session) => printTree(session, flags)),
-    ),
+    withFlags(new Command("tree").option("-f, --full", "paths").option("--wide", "phases"))
+      .option("-i, --interactive", "walk through it, and go to one of them")
+      .action((flags: SessionFlags & TreeOptions & BrowseFlags) =>
+        inSession(flags, (session) =>
+          flags.interactive === true ? browseWorkspaces(session, {}) : printTree(session, flags),
+        ),
+      ),
   );
   command.addCommand(
     withFlags(new Command("create-context").argument("[name]").option("--overwrite")).action(

@@ -2,6 +2,7 @@ export { type EventuallyOptions, eventually } from "./eventually.ts";
 export { type ActiveFault, type Fault, type FaultStatus, Faults, InjectedFault } from "./faults.ts";
 export { InsidePod, type Pod, type PodSpec, pods, secrets } from "./inside-pod.ts";
 export { type CustomResourceDefinition, customResourceDefinitions } from "./install-crds.ts";
+export { mountWorkspace } from "./mount-workspace.ts";
 export type { RequestMatch } from "./request-match.ts";
 export {
   type AgentTarget,

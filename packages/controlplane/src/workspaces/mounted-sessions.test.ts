@@ -11,7 +11,7 @@ import type { Duplex } from "node:stream";
 import { after, before, describe, it, type TestContext } from "node:test";
 import { connect as dial, type TLSSocket } from "node:tls";
 import { systemClock } from "@kcp-ts/machinery/base";
-import { type Client, type DynamicObject, defineResource, isUpgraded } from "@kcp-ts/sdk";
+import { type Client, connect, isUpgraded, parseKubeconfig } from "@kcp-ts/sdk";
 import { clientHandshake } from "@kcp-ts/sdk/websocket";
 import type { UserInfo } from "@kcp-ts/server";
 import {
@@ -20,52 +20,8 @@ import {
   generateKey,
   issueCertificate,
 } from "../certificates/index.ts";
-import {
-  exec,
-  networkClient,
-  podPath,
-  registered,
-  runningPods,
-  web,
-} from "../physical-clusters/debugging/fixture.ts";
-import { deployments, startPhysical, startPlane } from "../physical-clusters/fixture.ts";
-import { eventually, type TestControlPlane } from "../testing/index.ts";
-import { alice, bob, kinds, master, phaseOf, Tenants } from "./tenants.ts";
-
-const places = defineResource<DynamicObject>({
-  group: "mounts.example.com",
-  version: "v1",
-  resource: "places",
-  kind: "Place",
-  namespaced: false,
-});
-
-const open = { type: "object", "x-kubernetes-preserve-unknown-fields": true };
-const placeDefinition = {
-  metadata: { name: "places.mounts.example.com" },
-  spec: {
-    group: "mounts.example.com",
-    names: { plural: "places", singular: "place", kind: "Place", listKind: "PlaceList" },
-    scope: "Cluster",
-    versions: [
-      {
-        ...{ name: "v1", served: true, storage: true },
-        schema: { openAPIV3Schema: { type: "object", properties: { status: open } } },
-      },
-    ],
-  },
-};
-
-/** A workspace of this name whose requests go to the address. */
-async function mount(client: Client, name: string, url: string): Promise<void> {
-  const annotations = { "experimental.tenancy.kcp.io/is-mount": "true" };
-  const place = { metadata: { name, annotations }, status: { phase: "Ready", URL: url } };
-  await eventually(async () => void (await client.resource(places).create(place)));
-  const ref = { apiVersion: "mounts.example.com/v1", kind: "Place", name };
-  const workspaces = client.resource(kinds.workspaces);
-  await workspaces.create({ metadata: { name }, spec: { mount: { ref } } } as never);
-  await eventually(async () => assert.equal(phaseOf(await workspaces.get({ name })), "Ready"));
-}
+import { eventually, mountWorkspace } from "../testing/index.ts";
+import { alice, bob, master, Tenants } from "./tenants.ts";
 
 interface Heard {
   readonly url: string;
@@ -163,8 +119,7 @@ async function readUntil(stream: Duplex, wanted: RegExp): Promise<string> {
 describe("a session through a mount of another server", () => {
   let tenants: Tenants;
   let far: FarServer;
-  const closing: (() => unknown)[] = [];
-  const lasting = { after: (close: () => unknown) => void closing.push(close) };
+  const closing: (() => Promise<void>)[] = [];
 
   before(async () => {
     const started = await FarServer.start();
@@ -173,8 +128,7 @@ describe("a session through a mount of another server", () => {
     await tenants.workspace("root", "org", { user: master });
     await tenants.grant("root:org", alice, ["cluster-admin"]);
     const org = tenants.at("root:org", alice);
-    await org.resource(kinds.definitions).create(placeDefinition as never);
-    await mount(org, "far", far.url);
+    await mountWorkspace(org, "far", far.url);
   });
   after(async () => {
     for (const close of closing) await close();
@@ -182,8 +136,13 @@ describe("a session through a mount of another server", () => {
     await far.close();
   });
 
-  const clientOf = (user: UserInfo, cluster = "root:org:far") =>
-    networkClient(lasting as never, tenants.plane, { cluster, user });
+  /** Over the network. */
+  async function clientOf(user: UserInfo, cluster = "root:org:far", of = tenants): Promise<Client> {
+    const kubeconfig = await of.plane.kubeconfig({ cluster, user });
+    const connection = connect(parseKubeconfig(kubeconfig, { trust: "inline" }));
+    closing.push(() => connection.close());
+    return connection.client;
+  }
 
   async function opened(client: Client, path: string, headers: Record<string, string>) {
     const response = await client.upgrade({ method: "POST", path, headers });
@@ -370,59 +329,16 @@ describe("a session through a mount of another server", () => {
     });
   });
 
-  it("ends with this server", async () => {
+  it("ends with this server", async (t) => {
     const started = await FarServer.start();
+    t.after(() => started.far.close());
     const other = await Tenants.start({ mounts: { caPem: started.caPem } });
-    await other
-      .at("root")
-      .resource(kinds.definitions)
-      .create(placeDefinition as never);
-    await mount(other.at("root"), "far", started.far.url);
-    const client = await networkClient(lasting as never, other.plane, {
-      cluster: "root:far",
-      user: master,
-    });
+    t.after(() => other.close());
+    await mountWorkspace(other.at("root"), "far", started.far.url);
+    const client = await clientOf(master, "root:far", other);
     const { connection } = await opened(client, execPath, { ...spdy });
     connection.on("error", () => {});
     await other.close();
     await eventually(async () => assert.equal(started.far.sessions.size, 0));
-    await started.far.close();
-  });
-});
-
-describe("a session through a mount of a workspace of this server", () => {
-  /** A Pod in `root:team`, which is also reached as `root:door`. */
-  async function scene(t: TestContext): Promise<{ plane: TestControlPlane; path: string }> {
-    const plane = await startPlane(t, { patience: { settleMs: 0 } });
-    // From here on workspaces are at its port, and that is what makes a mount one of our own.
-    await plane.listen();
-    const east = await startPhysical(t, { name: "east" });
-    const root = plane.clientFor("root");
-    const workspaces = root.resource(kinds.workspaces);
-    const made = await workspaces.create({ metadata: { name: "team" } });
-    const team = plane.clientFor("root:team");
-    await registered(team, "east", east.kubeconfig);
-    await team.resource(deployments).create(web("web", 1));
-    const [pod] = await runningPods(team, "web", 1);
-    await root.resource(kinds.definitions).create(placeDefinition as never);
-    const { URL: url } = made["spec"] as unknown as { URL: string };
-    await mount(root, "door", url);
-    return { plane, path: podPath(pod?.metadata.name ?? "") };
-  }
-
-  it("runs commands for who may run them there, and for nobody else", async (t) => {
-    const { plane, path } = await scene(t);
-    const admin = await networkClient(t, plane, { cluster: "root:door" });
-    await eventually(async () => assert.equal((await exec(admin, path)).status, 101));
-    const { text } = await exec(admin, path);
-    assert.equal(text.trim(), path.split("/").at(-1));
-    const stranger = await networkClient(t, plane, { cluster: "root:door", user: bob });
-    const refused = await exec(stranger, path);
-    assert.equal(refused.status, 403);
-    const unknown = await exec(
-      await networkClient(t, plane, { cluster: "root:nowhere", user: bob }),
-      path,
-    );
-    assert.equal(unknown.status, 403);
   });
 });

@@ -10,6 +10,7 @@ import type { ClusterName } from "@kcp-ts/machinery/names";
 import { type Entry, parseObjectKey, type Revision } from "../storage/index.ts";
 import { decodeObject } from "../stored-object/index.ts";
 import { member } from "../tenancy/index.ts";
+import { extrasOf } from "./extra-annotations.ts";
 import { listOf, textOf } from "./kinds/as-definition.ts";
 
 /** A claim on resources in the workspaces of consumers. */
@@ -48,6 +49,8 @@ export interface ExportRecord {
   readonly isDeleted: boolean;
   /** Objects may have been stored under an earlier schema. */
   readonly isReshaped: boolean;
+  /** Annotations that its bindings have, too; nearly always none. */
+  readonly extras: JsonObject | undefined;
 }
 
 export interface BoundResource {
@@ -100,6 +103,7 @@ export function readExport(entry: Entry): ExportRecord {
     hasPolicy: member(spec, "maximalPermissionPolicy")["local"] !== undefined,
     isDeleted: metadata["deletionTimestamp"] !== undefined,
     isReshaped: annotations[reshapedAnnotation] !== undefined,
+    extras: extrasOf(annotations),
   };
 }
 

@@ -24,6 +24,7 @@ import {
 import { BindingRemoval, withoutFinalizer } from "./binding-removal.ts";
 import { restoreDefault, unansweredClaims, withClaims } from "./default-bindings.ts";
 import { endpointSlice, endpointStatus, skipSliceAnnotation } from "./endpoint-slices.ts";
+import { withExtras } from "./extra-annotations.ts";
 import { identityOf } from "./identity.ts";
 import { textOf } from "./kinds/as-definition.ts";
 import {
@@ -35,7 +36,12 @@ import {
 import { bindingFinalizer } from "./marks.ts";
 import { keyOf, type SharingParts } from "./parts.ts";
 import { relabel } from "./permission-claims.ts";
-import { type BindingRecord, readBinding, reshapedAnnotation } from "./records.ts";
+import {
+  type BindingRecord,
+  type ExportRecord,
+  readBinding,
+  reshapedAnnotation,
+} from "./records.ts";
 import { settleBinding } from "./settle-binding.ts";
 import type { SharingCatalog } from "./sharing-catalog.ts";
 
@@ -101,15 +107,21 @@ export class SharingLoop {
     const settled = await settleBinding(parts, cluster, object);
     const { unapplied } = settled;
     for (const claim of unapplied) await relabel(parts, this.#options.catalog, cluster, claim);
-    if (unapplied.length === 0 && jsonEqual(settled.status, member(object, "status"))) return;
+    // An export that is gone leaves its bindings as they are.
+    const mirrored = (one: JsonObject, exported: ExportRecord | undefined) =>
+      exported === undefined ? one : withExtras(one, exported.extras);
+    const isSame =
+      jsonEqual(settled.status, member(object, "status")) &&
+      mirrored(object, settled.export) === object;
+    if (unapplied.length === 0 && isSame) return;
     // Whoever reads must know that there are objects of another shape before there can be any.
     if (settled.isReshaped && settled.export?.isReshaped === false)
       await this.#markReshaped(settled.export.cluster, settled.export.name);
     await this.#update(apiBindings, cluster, name, async (old) => {
       // What changed meanwhile is looked at again, because it changed.
       const areClaimsApplied = jsonEqual(specOf(old), specOf(object));
-      const { status } = await settleBinding(parts, cluster, old, { areClaimsApplied });
-      return { ...old, status };
+      const settledNow = await settleBinding(parts, cluster, old, { areClaimsApplied });
+      return { ...mirrored(old, settledNow.export), status: settledNow.status };
     });
   }
 
