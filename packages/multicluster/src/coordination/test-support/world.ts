@@ -15,12 +15,10 @@ import { placementOf, weightsAnnotation } from "../placement.ts";
 import { budgetOf, rolloutOf } from "../rollout.ts";
 import { judge, type Patience, type Target } from "../standing.ts";
 import { Cluster } from "./cluster.ts";
+import { leaseMs, stopLateMsMax } from "./lease.ts";
 
 export const patience: Patience = { graceMs: 30_000, settleMs: 5000 };
 export const tickMs = 500;
-const leaseMs = 20_000;
-/** The margin, and Pods that end. */
-const lateMsMax = 44_000;
 
 type Mutable<Type> = { -readonly [Key in keyof Type]: Type[Key] };
 
@@ -136,7 +134,7 @@ export class World {
       // With the lease again, what counts is what is asked for now.
       if (nowMs >= cluster.leaseUntilMs) cluster.receive(part);
       cluster.leaseUntilMs = nowMs + leaseMs;
-      cluster.stopsAtMs = cluster.leaseUntilMs + random.integer(lateMsMax);
+      cluster.stopsAtMs = cluster.leaseUntilMs + random.integer(stopLateMsMax);
     } else if (nowMs >= cluster.stopsAtMs) cluster.halt();
   }
 

@@ -16,6 +16,7 @@ import { placementHistoryAnnotation } from "../../placement-history.ts";
 import { atMostOneAnnotation } from "../../rollout.ts";
 import { type Judgement, judge, type Patience, type Target } from "../../standing.ts";
 import type { Workload } from "../../workload.ts";
+import { leaseMs, stopLateMsMax } from "../lease.ts";
 import { moveClaims } from "./claims.ts";
 import { type Copy, NumberedCopy, ScheduleCopy, startOf } from "./copies.ts";
 import { fleetKinds } from "./fleet-kinds.ts";
@@ -25,9 +26,6 @@ import { clusterOf, type Seen, Whole } from "./whole.ts";
 
 export const patience: Patience = { graceMs: 30_000, settleMs: 5000 };
 export const tickMs = 500;
-const leaseMs = 20_000;
-/** The margin, and Pods that end. */
-const lateMsMax = 44_000;
 const leavingMsMax = 120_000;
 
 type Mutable<Type> = { -readonly [Key in keyof Type]: Type[Key] };
@@ -220,7 +218,7 @@ export class Fleet {
   #keepLease(name: string, machine: Machine): void {
     if (machine.isUp && this.targets.get(name)?.isReady === true) {
       machine.leaseUntilMs = this.nowMs + leaseMs;
-      machine.stopsAtMs = machine.leaseUntilMs + this.random.integer(lateMsMax);
+      machine.stopsAtMs = machine.leaseUntilMs + this.random.integer(stopLateMsMax);
     } else if (this.nowMs >= machine.stopsAtMs) {
       // Of what it knows how to stop.
       const isStopped = ({ isOnce, kind }: Whole) => isOnce && canBeFenced(kind.strategy.parts);
