@@ -10,10 +10,20 @@ import { promisify } from "node:util";
 import { type Manifest, parseManifests } from "@kcp-ts/controlplane";
 import { startSimulatedCluster } from "@kcp-ts/controlplane/simulation";
 import { startTestControlPlane } from "@kcp-ts/controlplane/testing";
-import { RestMapper } from "@kcp-ts/sdk";
+import { defineResource, type KubernetesObject, RestMapper } from "@kcp-ts/sdk";
 import { codeBlocks } from "./code-blocks.ts";
 
 const run = promisify(execFile);
+
+const clusterWide = { namespaced: false, version: "v1alpha1" } as const;
+const workspaces = defineResource<KubernetesObject>({
+  ...clusterWide,
+  ...{ group: "tenancy.kcp.io", resource: "workspaces", kind: "Workspace" },
+});
+const exports = defineResource<KubernetesObject>({
+  ...clusterWide,
+  ...{ group: "apis.kcp.io", resource: "apiexports", kind: "APIExport" },
+});
 
 const documents = ["README.md", ...(await readdir("docs/guides")).map((it) => `docs/guides/${it}`)];
 const texts = await Promise.all(
@@ -27,6 +37,10 @@ describe("manifests in documents", () => {
   it("are taken by a server, every field of them known", async (t) => {
     const k = await startTestControlPlane({ controlLoops: false });
     t.after(() => k.close());
+    // Slices are of exports that are there.
+    await k.client.resource(workspaces).create({ metadata: { name: "provider" } });
+    const provider = k.clientFor("root:provider");
+    await provider.resource(exports).create({ metadata: { name: "cowboys" } });
     // What a logical cluster serves only when clusters are registered is asked of one of those.
     const physical = await startSimulatedCluster({ name: "physical", nodes: 0 });
     t.after(() => physical.close());

@@ -45,7 +45,7 @@ export const roomTable: Readonly<Record<string, Readonly<Record<string, readonly
     selectors: ["names", "status"],
     meta: ["json", "names", "status"],
     patch: ["base", "json", "status"],
-    shape: ["json", "patch", "apply"],
+    shape: ["base", "json", "patch", "apply"],
     "workload-shapes": ["shape"],
     schema: ["base", "json", "status", "cel"],
     cel: ["base", "json"],

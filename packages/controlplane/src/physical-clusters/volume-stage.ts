@@ -91,6 +91,9 @@ export class Stage {
     physical: Partial<ListeningClusterOptions> = {},
     { prepare = async () => {}, isPulled = false }: StageWays = {},
   ): Promise<Stage> {
+    // Registered first, it is done first: nobody looks at clusters that are closed.
+    let stopLooking = async () => {};
+    t.after(() => stopLooking());
     const plane = await startPlane(t, { patience: { graceMs: 60_000, settleMs: 0 } });
     const clusters = new Map<string, SimulatedCluster>();
     for (const name of ["east", "west"]) {
@@ -100,9 +103,7 @@ export class Stage {
       const { resources } = fromPage("SyncTarget").spec as { readonly resources: string[] };
       const all = [...resources, ...more];
       if (isPulled) {
-        const { target, client: upstream } = await joined(t, plane, name, "root", {
-          resources: all,
-        });
+        const { target, view: upstream } = await joined(t, plane, name, "root", { resources: all });
         const stop = runningAgent({ upstream, downstream: cluster.client, target, resources: all });
         t.after(stop);
       } else {
@@ -112,7 +113,7 @@ export class Stage {
       await untilSynced(plane.client, name, all);
     }
     const stage = new Stage(plane.client, clusters);
-    stage.#watchAttachments(t);
+    stopLooking = stage.#watchAttachments();
     return stage;
   }
 
@@ -217,7 +218,8 @@ export class Stage {
     await this.client.resource(syncTargets).patch({ name: cluster }, { type: "merge", patch });
   }
 
-  #watchAttachments(t: TestContext): void {
+  /** Returns what ends it. */
+  #watchAttachments(): () => Promise<void> {
     const stop = new AbortController();
     const attached = new Map<string, Set<string>>();
     const look = async () => {
@@ -234,10 +236,10 @@ export class Stage {
       }
     };
     const looking = look();
-    t.after(async () => {
+    return async () => {
       stop.abort();
       await looking;
-    });
+    };
   }
 }
 

@@ -96,7 +96,7 @@ REVISION CHANGE-CAUSE
 $ kubectl delete statefulset/db daemonset/log
 statefulset.apps "db" deleted*
 daemonset.apps "log" deleted*
-~ kubectl get controllerrevisions
+~ kubectl get controllerrevisions 2>&1
 No resources found in default namespace.
 `;
 
