@@ -45,6 +45,10 @@ import { type Placement, PlacementError, placementOf } from "./placement.ts";
 import { withPlacementRecord } from "./placement-history.ts";
 import type { Member, Part, Plan, PlanInput } from "./plan-moves.ts";
 import { podTemplateOf } from "./pod-template.ts";
+import { mayLose } from "./rolling/part-view.ts";
+import type { RollOut } from "./rolling/roll-out.ts";
+import { rollRecordOf } from "./rolling/roll-record.ts";
+import { wholeRollOut } from "./rolling/whole-roll-out.ts";
 import { atMostOneAnnotation, budgetOf } from "./rollout.ts";
 import {
   earliest,
@@ -108,6 +112,8 @@ export interface Decision {
   /** Where it leads, and why. */
   readonly places: readonly Place[];
   readonly plan: Plan;
+  /** How far what its Pods are made from is brought to the clusters; undefined where that is at once. */
+  readonly rollOut?: RollOut | undefined;
   readonly assessment: Assessment;
   /** What its history of placement is to be; undefined: as it is. */
   readonly placementHistory?: string | undefined;
@@ -138,7 +144,11 @@ export function decide(input: DecideInput): Decision {
   const wish = { replicas, members, scaledDownBy, takeover };
   const plan = strategy.plan({ ...wish, ...bounds, ...moving }, parent);
   const isHeld = problem !== undefined && input.parts.length > 0;
-  const writes = writesOf(input, places, { ...(isHeld ? heldPlan(places) : plan), takeover });
+  const steps = { ...(isHeld ? heldPlan(places) : plan), takeover };
+  const { budget } = moving;
+  const pacing = { rollout: placement?.rollout, budget, isHeld, nowMs };
+  const rollOut = wholeRollOut({ strategy, parent, places, steps, ...pacing });
+  const writes = writesOf(input, places, { ...steps, rollOut });
   const verdict = verdictOf({
     replicas,
     places,
@@ -146,12 +156,14 @@ export function decide(input: DecideInput): Decision {
     total,
     takenNames,
     problem,
+    rollOut,
   });
   const { creations, updates, cuts, removals } = writes;
   const status = strategy.fold({
     strategy,
     parent,
-    parts: places.flatMap(foldedPart),
+    parts: places.flatMap((place) => foldedPart(place, rollOut)),
+    rollOut,
     verdict,
     isWriting: creations.length + updates.length + cuts.length + removals.length > 0,
     nowMs,
@@ -159,10 +171,15 @@ export function decide(input: DecideInput): Decision {
   return {
     ...writes,
     status,
-    happenings: happeningsOf(input, places, writes),
-    wakeAtMs: earliest(plan.wakeAtMs, ...places.map(({ judgement: { untilMs } }) => untilMs)),
+    happenings: [...happeningsOf(input, places, writes), ...rollHappenings(places, rollOut)],
+    wakeAtMs: earliest(
+      plan.wakeAtMs,
+      rollOut?.wakeAtMs,
+      ...places.map(({ judgement: { untilMs } }) => untilMs),
+    ),
     places,
     plan,
+    rollOut,
     assessment,
     placementHistory: isHeld ? undefined : historyOf(input, places, plan),
   };
@@ -204,13 +221,19 @@ export function placesFor(input: DecideInput): {
   return { places, assessment, problem, placement: wish };
 }
 
-function foldedPart({ name, object, judgement, member }: Place): readonly FoldedPart[] {
+function foldedPart(
+  { name, object, judgement, member }: Place,
+  rollOut: RollOut | undefined,
+): readonly FoldedPart[] {
   if (object === undefined) return [];
   const { standing } = judgement;
   const trouble = stringMember(object.metadata.annotations, syncedAnnotation(name));
   const isLeftAlone = member.part?.isPinned === true || member.part?.isGoing === true;
   const isKnown = standing !== "lost" && standing !== "gone";
-  return [{ cluster: name, object, isKnown, isLeftAlone, trouble }];
+  const roll = rollOut?.parts.get(name);
+  const isBehind = roll?.isBehind === true;
+  const isPaced = roll?.isRolling === true;
+  return [{ cluster: name, object, isKnown, isLeftAlone, trouble, isBehind, isPaced }];
 }
 
 function readPlacement(
@@ -363,9 +386,13 @@ function excluded(judgement: Judgement): Judgement {
 
 function partOf(object: Workload, strategy: Strategy, cluster: string): Part {
   const { metadata } = object;
+  const report = strategy.report(object);
+  const { isObserved } = report;
+  const isWhole = strategy.sharing === "duplicate";
   return {
     ...strategy.shareOf(object),
-    ...strategy.report(object),
+    ...report,
+    mayLose: mayLose(strategy.rolling, object, { isObserved, isWhole }),
     isGoing: metadata.deletionTimestamp !== undefined,
     wasLost: stringMember(metadata.annotations, lostSinceAnnotation) !== undefined,
     isPinned: stringMember(metadata.annotations, handsOffAnnotation) === "true",
@@ -394,9 +421,10 @@ type Writes = Pick<Decision, "creations" | "updates" | "cuts" | "removals" | "lo
 function writesOf(
   { strategy, parent, nowMs, surroundings }: DecideInput,
   places: readonly Place[],
-  steps: Pick<Plan, "next" | "starts" | "records"> & Pick<OneCluster, "takeover">,
+  steps: Pick<Plan, "next" | "starts" | "records"> &
+    Pick<OneCluster, "takeover"> & { readonly rollOut: RollOut | undefined },
 ): Writes {
-  const { next, starts, records, takeover } = steps;
+  const { next, starts, records, takeover, rollOut } = steps;
   const creations: ObjectInput<Workload>[] = [];
   const updates: Workload[] = [];
   const cuts: Workload[] = [];
@@ -418,14 +446,15 @@ function writesOf(
     const asked = { askedReplicas, isAtMostOne };
     const wish = { strategy, parent, cluster: name, share, ...asked, move, takesOverFrom };
     if (object === undefined) {
-      creations.push(newPart(wish));
+      creations.push(newPart({ ...wish, spec: rollOut?.made.get(name) }));
       continue;
     }
+    const { spec, record: roll } = rollOut?.parts.get(name) ?? {};
     const since = stringMember(object.metadata.annotations, lostSinceAnnotation);
     const isLost = judgement.standing === "lost";
     if (isLost && since === undefined) lost.push(name);
     const lostSince = isLost ? (since ?? timestamp(nowMs)) : undefined;
-    const adjusted = adjustedPart(object, { ...wish, lostSince });
+    const adjusted = adjustedPart(object, { ...wish, lostSince, spec, roll });
     if (adjusted === object) continue;
     if (wanted < (member.part?.replicas ?? 0)) cuts.push(adjusted);
     else updates.push(adjusted);
@@ -458,6 +487,28 @@ function happeningsOf(
   if (moves.length > 0) {
     const message = `${strategy.asked(parent)} replicas are split anew: ${moves.join(", ")}`;
     happenings.push({ type: "Normal", reason: "Split", message });
+  }
+  return happenings;
+}
+
+/** Who gets another template now, and what was not available in time. */
+function rollHappenings(
+  places: readonly Place[],
+  rollOut: RollOut | undefined,
+): readonly Happening[] {
+  if (rollOut === undefined) return [];
+  const { late, parts } = rollOut;
+  const happenings: Happening[] = [];
+  const wasUndone = ({ name, object }: Place) =>
+    late.includes(name) && rollRecordOf(object?.metadata.annotations)?.isUndone === true;
+  if (late.length > 0 && !places.some(wasUndone)) {
+    const message = `the newest template was not available in ${late.join(", ")} in time, and is undone`;
+    happenings.push({ type: "Warning", reason: "RolledBack", message });
+  }
+  const names = [...parts].filter(([, { isTurn }]) => isTurn).map(([name]) => name);
+  if (names.length > 0) {
+    const message = `${late.length > 0 ? "the template of before" : "the newest template"} goes to ${names.sort().join(", ")}`;
+    happenings.push({ type: "Normal", reason: "RollingOut", message });
   }
   return happenings;
 }
