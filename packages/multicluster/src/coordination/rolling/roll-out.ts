@@ -200,7 +200,7 @@ function recordFor(
 ): RollRecord | undefined {
   if (step.isUndone) return undoneRecord(wish, part, step, isRolling);
   const { budget, nowMs, form } = wish;
-  const { record, known, hash, object, made, wasLost } = part;
+  const { record, known, hash, object, made, isOut } = part;
   const isTimed = budget.deadlineMs !== undefined || budget.isPaused;
   if (step.turn !== undefined) {
     if (!isRolling) return undefined;
@@ -215,7 +215,8 @@ function recordFor(
   if (!isRolling && (step.isDone || !isTimed)) return undefined;
   const { isUndone: _, ...about } = record;
   const isProgress = isTimed && record.from !== undefined && made > (record.made ?? 0);
-  const isFresh = isRolling && (isProgress || (isTimed && wasLost));
+  // What could not be seen has not had its time.
+  const isFresh = isRolling && !isOut && (isProgress || (isTimed && part.wasLost));
   return { ...about, isRolling, ...(isFresh ? { made, sinceMs: nowMs } : {}) };
 }
 
