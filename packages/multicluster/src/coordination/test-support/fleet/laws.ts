@@ -16,6 +16,7 @@ import { NumberedCopy, ScheduleCopy } from "./copies.ts";
 import type { Fleet, Machine } from "./fleet.ts";
 import { checkLess } from "./laws-of-less.ts";
 import { checkMore } from "./laws-of-more.ts";
+import { checkRoll, stakeOf } from "./laws-of-rolling.ts";
 import { mustLeave } from "./permissions.ts";
 import { reliablyReady, reportedReady } from "./readiness.ts";
 import { clusterOf, type Seen, type Whole } from "./whole.ts";
@@ -167,6 +168,7 @@ export function checkedWrite(
   const ready = reliablyReady(fleet, whole, asked);
   const reported = reportedReady(fleet, whole, seen, asked);
   const isToLeave = mustLeave(fleet, whole, clusterOf(before), seen);
+  const stake = stakeOf(fleet, whole, seen);
   write();
   const found = whole.parts.get(name);
   const after = found?.metadata.deletionTimestamp === undefined ? found : undefined;
@@ -175,4 +177,5 @@ export function checkedWrite(
   if (after === undefined || share(after) < share(before))
     checkLess({ ...change, after, asked, ready, reported, isToLeave });
   else if (share(after) > share(before)) checkMore({ ...change, after });
+  if (after !== undefined) checkRoll({ ...change, after, stake });
 }

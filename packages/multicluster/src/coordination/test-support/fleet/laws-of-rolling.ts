@@ -1,0 +1,155 @@
+/**
+ * What an edit may cost: the ready replicas of all clusters together do not fall below what is asked for less the budget because Pods are replaced.
+ *
+ * A cluster replaces by itself what it was told to, later, at the numbers of its part. So what counts is the worst that it may come to by what the parts say, at every write of
+ * a template. Excused is, by its number, what clusters have lost without having said so; and what is in clusters that cannot be seen.
+ */
+import assert from "node:assert/strict";
+import type { JsonObject } from "@kcp-ts/machinery/json";
+import { pausedAnnotation, rolloutOf } from "../../rollout.ts";
+import type { Workload } from "../../workload.ts";
+import { amount, boundsOf, objectOf } from "../rolling-pods.ts";
+import { NodesCopy, nodeBounds } from "./copies.ts";
+import type { Fleet } from "./fleet.ts";
+import { clusterOf, type Seen, type Whole } from "./whole.ts";
+
+export interface Stake {
+  /** So many stay ready, whatever clusters do by what they are told. */
+  readonly sure: number;
+  /** So many more were known to, and are not: their cluster has lost them. */
+  readonly lost: number;
+}
+
+interface Roll {
+  readonly fleet: Fleet;
+  readonly whole: Whole;
+  readonly seen: Seen;
+  readonly before: Workload;
+  readonly after: Workload;
+  readonly stake: Stake;
+}
+
+export function checkRoll({ fleet, whole, seen, before, after, stake }: Roll): void {
+  const { strategy } = whole.kind;
+  if (strategy.rolling === undefined || templateOf(before.spec) === templateOf(after.spec)) return;
+  const cluster = clusterOf(before);
+  const parents = [seen.parent, whole.parent];
+  const isPaused = parents.every((one) => one.metadata.annotations?.[pausedAnnotation] === "true");
+  assert.ok(!isPaused, `${whole.name} is paused, and ${cluster} gets another template`);
+  if (parents.some((one) => isUnbounded(specOf(whole, one)))) return;
+  const all = [...whole.parts.values()].reduce((sum, one) => sum + inSight(fleet, whole, one), 0);
+  const isEverywhere = strategy.sharing === "duplicate";
+  const asked = Math.min(...parents.map((one) => whole.asked(one)));
+  const total = isEverywhere ? all : Math.min(all, asked);
+  const spared = Math.max(...parents.map((one) => sparedBy(whole, one, all)), owned(whole, after));
+  const { sure } = stakeOf(fleet, whole, seen);
+  const least = Math.min(total - spared, stake.sure) - stake.lost;
+  const text = `${sure} of ${whole.name} stay ready when ${cluster} replaces its Pods, ${stake.sure} before it, ${stake.lost} lost, ${total} asked for, ${spared} spared`;
+  assert.ok(sure >= least, text);
+}
+
+/** When nothing happens any more, everybody has the newest. */
+export function checkRolledOut(fleet: Fleet, whole: Whole): void {
+  if (whole.kind.strategy.rolling === undefined) return;
+  const wanted = templateOf(specOf(whole, whole.parent));
+  for (const part of whole.parts.values()) {
+    if (fleet.judgement(clusterOf(part)).standing === "lost") continue;
+    assert.equal(templateOf(part.spec), wanted, `${part.metadata.name} has the newest at rest`);
+  }
+}
+
+export function stakeOf(fleet: Fleet, whole: Whole, seen: Seen): Stake {
+  let [sure, lost] = [0, 0];
+  if (whole.kind.strategy.rolling === undefined) return { sure, lost };
+  for (const part of whole.parts.values()) {
+    if (part.metadata.deletionTimestamp !== undefined) continue;
+    if (!fleet.judgement(clusterOf(part)).isTrusted) continue;
+    const worst = worstOf(fleet, whole, part);
+    const read = seen.parts.find(({ metadata }) => metadata.name === part.metadata.name);
+    sure += worst;
+    lost += Math.max(0, (read === undefined ? 0 : knownOf(whole, read, part)) - worst);
+  }
+  return { sure, lost };
+}
+
+/** What is left of a part when its cluster has used all that it is allowed. */
+function worstOf(fleet: Fleet, whole: Whole, part: Workload): number {
+  const copy = fleet.copyOf(whole, part, clusterOf(part));
+  if (copy === undefined) return 0;
+  const pods = copy instanceof NodesCopy ? copy.nodes : podsOf(whole, part);
+  const isRolling = copy.isMixed || copy.template !== templateOf(part.spec);
+  const ready = Math.min(copy.ready(fleet.nowMs), pods);
+  return isRolling ? Math.max(0, Math.min(ready, pods - mayStop(whole, part.spec, pods))) : ready;
+}
+
+/** The same, by what was read. */
+function knownOf(whole: Whole, read: Workload, part: Workload): number {
+  const form = whole.kind.strategy.rolling;
+  if (form === undefined || !whole.kind.strategy.report(read).isObserved) return 0;
+  const pods = podsOf(whole, { ...read, spec: part.spec });
+  const isRolling = !form.isReplaced(read) || templateOf(read.spec) !== templateOf(part.spec);
+  const known = Math.min(form.available(read), pods);
+  return isRolling ? Math.max(0, Math.min(known, pods - mayStop(whole, part.spec, pods))) : known;
+}
+
+function podsOf({ kind }: Whole, part: Workload): number {
+  return kind.strategy.rolling?.pods(part, part.spec) ?? 0;
+}
+
+/** What a part is to have in a cluster that can be seen. */
+function inSight(fleet: Fleet, whole: Whole, part: Workload): number {
+  const { standing } = fleet.judgement(clusterOf(part));
+  const isOut = standing === "lost" || standing === "gone" || standing === "wavering";
+  return isOut || part.metadata.deletionTimestamp !== undefined ? 0 : podsOf(whole, part);
+}
+
+/** What a cluster may stop at a time, by the numbers of its part. */
+function mayStop({ kind }: Whole, spec: JsonObject, pods: number): number {
+  const { resource } = kind.strategy.parts;
+  if (resource === "deployments") {
+    const { unavailable, isRecreate } = boundsOf(spec, pods);
+    return isRecreate ? pods : unavailable;
+  }
+  if (isUnbounded(spec)) return 0;
+  if (resource === "daemonsets") return nodeBounds(spec, pods).unavailable;
+  return resource === "statefulsets" ? 1 : pods;
+}
+
+/** Its author does not want a pace: all at once, or nothing by itself. */
+function isUnbounded(spec: JsonObject): boolean {
+  const { type = objectOf(spec["updateStrategy"])["type"] } = objectOf(spec["strategy"]);
+  return type === "Recreate" || type === "OnDelete";
+}
+
+/** What may be unavailable by what is said, in all clusters together. */
+function sparedBy(whole: Whole, parent: Workload, all: number): number {
+  const { strategy } = whole.kind;
+  const { resource } = strategy.parts;
+  if (resource === "databases") return 0;
+  if (resource === "statefulsets") return 1;
+  const total = strategy.sharing === "duplicate" ? all : whole.asked(parent);
+  const spec = specOf(whole, parent);
+  const own = resource === "daemonsets" ? nodeBounds(spec, total) : boundsOf(spec, total);
+  const { maxUnavailable: said } = rolloutOf(parent.metadata.annotations);
+  const limit = said === undefined ? Infinity : amount(numeric(said), total, Math.floor);
+  const unavailable = Math.min(own.unavailable, limit);
+  const isStuck = resource === "daemonsets" && unavailable === 0 && own.surge === 0;
+  return whole.isOnce || isStuck ? Math.max(1, unavailable) : unavailable;
+}
+
+/** Of kinds of people's own a cluster may stop all that it has. */
+function owned(whole: Whole, part: Workload): number {
+  return whole.kind.strategy.parts.resource === "databases" ? podsOf(whole, part) : 0;
+}
+
+function numeric(limit: number | string): number | string {
+  return typeof limit === "string" && !limit.endsWith("%") ? Number(limit) : limit;
+}
+
+function specOf({ kind: { strategy } }: Whole, parent: Workload): JsonObject {
+  return strategy.specFor(parent, { replicas: strategy.asked(parent) }, "");
+}
+
+function templateOf(spec: JsonObject): string {
+  return JSON.stringify(spec["template"] ?? null);
+}
