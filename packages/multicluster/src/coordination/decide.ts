@@ -146,7 +146,8 @@ export function decide(input: DecideInput): Decision {
   const isHeld = problem !== undefined && input.parts.length > 0;
   const steps = { ...(isHeld ? heldPlan(places) : plan), takeover };
   const { budget } = moving;
-  const pacing = { rollout: placement?.rollout, budget, isHeld, nowMs };
+  const { unplaced } = plan;
+  const pacing = { rollout: placement?.rollout, budget, unplaced, isHeld, nowMs };
   const rollOut = wholeRollOut({ strategy, parent, places, steps, ...pacing });
   const writes = writesOf(input, places, { ...steps, rollOut });
   const verdict = verdictOf({

@@ -24,6 +24,8 @@ export interface PartView {
   readonly isOut: boolean;
   readonly isReported: boolean;
   readonly wasLost: boolean;
+  /** How many are of the newest template that its cluster knows; none before it knows the newest. */
+  readonly updated: number;
   /** How far it is. */
   readonly made: number;
 }
@@ -60,6 +62,7 @@ export function viewOf(form: RollingForm, viewed: Viewed): PartView {
     isOut: standing === "lost" || standing === "gone" || standing === "wavering",
     isReported: isReported(seen),
     wasLost: part?.wasLost === true,
+    updated: isObserved ? form.updated(object) : 0,
     made: form.updated(object) + Math.min(form.updated(object), form.available(object)),
   };
 }

@@ -30,22 +30,22 @@ export interface RollingPart {
 
 export interface RollOutInput {
   readonly parts: readonly RollingPart[];
-  /** Pods in all clusters together. */
-  readonly total: number;
+  /** What would be available if nothing were missing. */
+  readonly placed: number;
   readonly allowance: Allowance;
 }
 
 /** By name, those that get a newer template: at which pace, or in whatever way their cluster does it. */
 export type Turns = ReadonlyMap<string, Pace | undefined>;
 
-export function planRollOut({ parts, total, allowance }: RollOutInput): Turns {
+export function planRollOut({ parts, placed, allowance }: RollOutInput): Turns {
   const turns = new Map<string, Pace | undefined>();
   const behind = parts.filter(({ isBehind, isOut }) => isBehind && !isOut);
   if (allowance === "byHand" || allowance === "atOnce") {
     for (const { name } of behind) turns.set(name, undefined);
     return turns;
   }
-  const purse = purseOf(parts, total, allowance);
+  const purse = purseOf(parts, placed, allowance);
   for (const part of inTurn(parts, behind)) {
     const pace = paceFor(part, purse, allowance);
     if (pace === undefined) continue;
@@ -60,25 +60,20 @@ interface Purse {
   /** What stays available, whatever happens. */
   available: number;
   surge: number;
-  /** What would be available if nothing were missing. */
-  readonly all: number;
+  readonly placed: number;
   readonly unavailable: number;
 }
 
 function purseOf(
   parts: readonly RollingPart[],
-  total: number,
+  placed: number,
   allowance: Pace | "clusterwise",
 ): Purse {
   const known = parts.filter(({ isOut }) => !isOut);
   const { unavailable, surge } =
     allowance === "clusterwise" ? { unavailable: 0, surge: 0 } : allowance;
   const inUse = sum(known, ({ pace }) => pace?.surge ?? 0);
-  const all = Math.min(
-    total,
-    sum(known, ({ pods }) => pods),
-  );
-  return { available: sum(known, surely), surge: Math.max(0, surge - inUse), all, unavailable };
+  return { available: sum(known, surely), surge: Math.max(0, surge - inUse), placed, unavailable };
 }
 
 /** However its cluster uses its pace. */
@@ -94,7 +89,7 @@ function lossOf(part: RollingPart, { unavailable }: Pace): number {
 function paceFor(part: RollingPart, purse: Purse, allowance: Pace | "clusterwise") {
   const { pods, isReported } = part;
   if (pods === 0) return { unavailable: 0, surge: 0 };
-  const left = purse.available - (purse.all - purse.unavailable);
+  const left = purse.available - (purse.placed - purse.unavailable);
   const missing = pods - surely(part);
   if (allowance === "clusterwise") {
     const isSpared = left + pods >= surely(part) || (isReported && missing === pods);

@@ -5,7 +5,7 @@
  * An edit while one is under way changes where it leads: parts that have not had their turn go to the newest at once, those that have go on from what they are.
  */
 import type { JsonObject } from "@kcp-ts/machinery/json";
-import type { Budget } from "../members.ts";
+import { type Budget, sumOf } from "../members.ts";
 import type { Allowance, Pace, RollingForm } from "./form.ts";
 import { inPods } from "./int-or-percent.ts";
 import { isSameTemplate, type PartView } from "./part-view.ts";
@@ -18,6 +18,10 @@ export interface RollOutWish {
   readonly spec: JsonObject;
   /** Pods in all clusters together; those that the parts are to have if left out. */
   readonly total: number | undefined;
+  /** So many of these have no place. */
+  readonly unplaced: number;
+  /** So many are taken away altogether, with their parts. */
+  readonly removed: number;
   readonly parts: readonly PartView[];
   /** Parts that are to be made, by name of the cluster, as the newest template has them. */
   readonly made: ReadonlyMap<string, JsonObject>;
@@ -123,9 +127,27 @@ function turnsOf(wish: RollOutWish, targets: ReadonlyMap<string, JsonObject>): T
       rank: form.rank?.(object),
     };
   });
-  const all = rolling.reduce((sum, { pods }) => sum + pods, 0);
-  const total = wish.total ?? all;
-  return planRollOut({ parts: rolling, total, allowance: allowanceOf(wish, total) });
+  const known = rolling.filter(({ isOut }) => !isOut);
+  const total = wish.total ?? sumOf(known, ({ pods }) => pods);
+  const most = wish.total ?? total + wish.removed;
+  const facts = { parts: rolling, placed: placedOf(wish, rolling, most) };
+  return planRollOut({ ...facts, allowance: allowanceOf(wish, total) });
+}
+
+/** As many as there would be, were all available that has a place in a cluster that can be seen; what is on its way between two has one. */
+function placedOf(
+  { form, parts, unplaced, removed }: RollOutWish,
+  rolling: readonly RollingPart[],
+  total: number,
+): number {
+  const has = new Map(parts.map(({ name, object }) => [name, form.pods(object, object.spec)]));
+  const [known, out] = [false, true].map((is) =>
+    sumOf(
+      rolling.filter(({ isOut }) => isOut === is),
+      ({ name, pods }) => Math.max(pods, has.get(name) ?? 0),
+    ),
+  ) as [number, number];
+  return Math.min(total, Math.max(known + removed, total - unplaced - out));
 }
 
 /** What the author of the spec allows, and whoever has limited it since. At most one: none beside what it replaces. */
@@ -170,7 +192,7 @@ function rollOf(wish: RollOutWish, part: PartView, step: Step): PartRoll {
     isBehind: isBehind(form, part),
     isTurn: turn !== undefined,
     isRolling,
-    updated: form.updated(object),
+    updated: part.updated,
     pods,
   };
 }

@@ -15,6 +15,7 @@ export interface WholeRollOut {
   readonly parent: Workload;
   readonly places: readonly Place[];
   readonly steps: Pick<Plan, "next" | "starts">;
+  readonly unplaced: number;
   readonly rollout: Rollout | undefined;
   readonly budget: Budget | undefined;
   /** What is asked for cannot be read. */
@@ -31,8 +32,10 @@ export function wholeRollOut(input: WholeRollOut): RollOut | undefined {
     [],
     new Map(),
   ];
+  let removed = 0;
   for (const { name, object, member } of places) {
     const replicas = steps.next.get(name);
+    if (replicas === "remove" && object !== undefined) removed += form.pods(object, object.spec);
     if (typeof replicas !== "number") continue;
     const start = steps.starts?.get(name);
     const share = { replicas, ...(start === undefined ? {} : { start }) };
@@ -49,6 +52,8 @@ export function wholeRollOut(input: WholeRollOut): RollOut | undefined {
     form,
     spec: strategy.specFor(parent, { replicas: asked }, ""),
     total: strategy.sharing === "duplicate" ? undefined : asked,
+    unplaced: input.unplaced,
+    removed,
     parts,
     made,
     limits: rollout,

@@ -252,11 +252,12 @@ export class NodesCopy extends ReadyCopy {
     const wanted = this.told === undefined ? 0 : this.#nodes;
     const start = () => this.startedMs(nowMs, isBroken);
     const { template } = this;
-    if (this.pods.length > wanted) this.pods.length = wanted;
+    if (this.isMixed && wanted > 0) {
+      const { unavailable, surge } = nodeBounds(this.told?.spec ?? {}, wanted);
+      const bounds = { replicas: wanted, unavailable, surge, isRecreate: false };
+      this.pods = rolledPods(this.pods, { template, bounds, nowMs, start });
+    } else if (this.pods.length > wanted) this.pods.length = wanted;
     else if (this.pods.length < wanted) this.pods.push({ template, readyAtMs: start() });
-    const { unavailable, surge } = nodeBounds(this.told?.spec ?? {}, wanted);
-    const bounds = { replicas: this.pods.length, unavailable, surge, isRecreate: false };
-    if (this.isMixed) this.pods = rolledPods(this.pods, { template, bounds, nowMs, start });
   }
 
   status(nowMs: number): JsonObject {

@@ -2,7 +2,7 @@
  * What an edit may cost: the ready replicas of all clusters together do not fall below what is asked for less the budget because Pods are replaced.
  *
  * A cluster replaces by itself what it was told to, later, at the numbers of its part. So what counts is the worst that it may come to by what the parts say, at every write of
- * a template. Excused is, by its number, what clusters have lost without having said so; and what is in clusters that cannot be seen.
+ * a template. Excused is, by its number, what clusters have lost without having said so, and what has become ready without that being said; and what is in clusters that cannot be seen.
  */
 import assert from "node:assert/strict";
 import type { JsonObject } from "@kcp-ts/machinery/json";
@@ -42,7 +42,7 @@ export function checkRoll({ fleet, whole, seen, before, after, stake }: Roll): v
   const asked = Math.min(...parents.map((one) => whole.asked(one)));
   const total = isEverywhere ? all : Math.min(all, asked);
   const spared = Math.max(...parents.map((one) => sparedBy(whole, one, all)), owned(whole, after));
-  const { sure } = stakeOf(fleet, whole, seen);
+  const { sure } = stakeOf(fleet, whole, seen, before.metadata.name);
   const least = Math.min(total - spared, stake.sure) - stake.lost;
   const text = `${sure} of ${whole.name} stay ready when ${cluster} replaces its Pods, ${stake.sure} before it, ${stake.lost} lost, ${total} asked for, ${spared} spared`;
   assert.ok(sure >= least, text);
@@ -58,7 +58,8 @@ export function checkRolledOut(fleet: Fleet, whole: Whole): void {
   }
 }
 
-export function stakeOf(fleet: Fleet, whole: Whole, seen: Seen): Stake {
+/** When the part of that name is written. */
+export function stakeOf(fleet: Fleet, whole: Whole, seen: Seen, name: string): Stake {
   let [sure, lost] = [0, 0];
   if (whole.kind.strategy.rolling === undefined) return { sure, lost };
   for (const part of whole.parts.values()) {
@@ -66,7 +67,8 @@ export function stakeOf(fleet: Fleet, whole: Whole, seen: Seen): Stake {
     if (!fleet.judgement(clusterOf(part)).isTrusted) continue;
     const worst = worstOf(fleet, whole, part);
     const read = seen.parts.find(({ metadata }) => metadata.name === part.metadata.name);
-    sure += worst;
+    const isWritten = read?.metadata.name === name;
+    sure += isWritten ? Math.min(worst, saidOf(whole, read)) : worst;
     lost += Math.max(0, (read === undefined ? 0 : knownOf(whole, read, part)) - worst);
   }
   return { sure, lost };
@@ -90,6 +92,12 @@ function knownOf(whole: Whole, read: Workload, part: Workload): number {
   const isRolling = !form.isReplaced(read) || templateOf(read.spec) !== templateOf(part.spec);
   const known = Math.min(form.available(read), pods);
   return isRolling ? Math.max(0, Math.min(known, pods - mayStop(whole, part.spec, pods))) : known;
+}
+
+/** What its cluster has said to be ready, if that is about its newest spec: what is more, nobody knows of. */
+function saidOf({ kind: { strategy } }: Whole, read: Workload): number {
+  const { isObserved } = strategy.report(read);
+  return isObserved ? (strategy.rolling?.available(read) ?? 0) : Infinity;
 }
 
 function podsOf({ kind }: Whole, part: Workload): number {
@@ -130,10 +138,12 @@ function sparedBy(whole: Whole, parent: Workload, all: number): number {
   const total = strategy.sharing === "duplicate" ? all : whole.asked(parent);
   const spec = specOf(whole, parent);
   const own = resource === "daemonsets" ? nodeBounds(spec, total) : boundsOf(spec, total);
-  const { maxUnavailable: said } = rolloutOf(parent.metadata.annotations);
-  const limit = said === undefined ? Infinity : amount(numeric(said), total, Math.floor);
-  const unavailable = Math.min(own.unavailable, limit);
-  const isStuck = resource === "daemonsets" && unavailable === 0 && own.surge === 0;
+  const { maxUnavailable, maxSurge } = rolloutOf(parent.metadata.annotations);
+  const limit = (said: number | string | undefined, round: (exact: number) => number) =>
+    said === undefined ? Infinity : amount(numeric(said), total, round);
+  const unavailable = Math.min(own.unavailable, limit(maxUnavailable, Math.floor));
+  const surge = Math.min(own.surge, limit(maxSurge, Math.ceil));
+  const isStuck = resource === "daemonsets" && unavailable === 0 && surge === 0;
   return whole.isOnce || isStuck ? Math.max(1, unavailable) : unavailable;
 }
 
