@@ -21,7 +21,10 @@ export interface PartView {
   readonly pace: Pace | undefined;
   /** Its newest spec is known to its cluster, all Pods are of its template, and available. */
   readonly isComplete: boolean;
+  /** Its cluster is lost, or not registered. */
   readonly isOut: boolean;
+  /** Its cluster cannot be seen, perhaps not for long. */
+  readonly isAway: boolean;
   readonly isReported: boolean;
   readonly wasLost: boolean;
   /** How many are of the newest template that its cluster knows; none before it knows the newest. */
@@ -47,6 +50,7 @@ export function viewOf(form: RollingForm, viewed: Viewed): PartView {
   const isReplaced = isObserved && form.isReplaced(object);
   const isAvailable = form.available(object) >= form.pods(object, object.spec);
   const isRolling = known?.isRolling === true;
+  const isOut = standing === "lost" || standing === "gone";
   const seen =
     part === undefined || !isRefused ? member : { ...member, part: { ...part, isObserved: true } };
   return {
@@ -59,7 +63,8 @@ export function viewOf(form: RollingForm, viewed: Viewed): PartView {
     isRolling,
     pace: isRolling && !isReplaced ? form.paceOf(object) : undefined,
     isComplete: isReplaced && isAvailable,
-    isOut: standing === "lost" || standing === "gone" || standing === "wavering",
+    isOut,
+    isAway: isOut || standing === "wavering",
     isReported: isReported(seen),
     wasLost: part?.wasLost === true,
     updated: isObserved ? form.updated(object) : 0,

@@ -22,8 +22,10 @@ export interface RollingPart {
   readonly isBehind: boolean;
   /** Its Pods are being replaced, at this pace. */
   readonly pace: Pace | undefined;
-  /** Its cluster cannot be seen. */
+  /** Its cluster is lost: nobody waits for it. */
   readonly isOut: boolean;
+  /** Its cluster cannot be seen: it has no turn. */
+  readonly isAway: boolean;
   /** Where parts have their turn one after the other, the highest first. */
   readonly rank: number | undefined;
 }
@@ -40,7 +42,7 @@ export type Turns = ReadonlyMap<string, Pace | undefined>;
 
 export function planRollOut({ parts, placed, allowance }: RollOutInput): Turns {
   const turns = new Map<string, Pace | undefined>();
-  const behind = parts.filter(({ isBehind, isOut }) => isBehind && !isOut);
+  const behind = parts.filter(({ isBehind, isAway }) => isBehind && !isAway);
   if (allowance === "byHand" || allowance === "atOnce") {
     for (const { name } of behind) turns.set(name, undefined);
     return turns;

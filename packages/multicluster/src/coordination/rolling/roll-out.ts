@@ -63,7 +63,7 @@ export function rollOutOf(wish: RollOutWish): RollOut {
   const isUndone = late.size > 0;
   const targets = new Map(parts.map((one) => [one.name, targetOf(form, one, isUndone)]));
   const turns: Turns = budget.isPaused ? new Map() : turnsOf(wish, targets);
-  const isDone = parts.every((one) => one.isOut || (!isBehind(form, one) && isAtRest(one)));
+  const isDone = parts.every((one) => one.isAway || (!isBehind(form, one) && isAtRest(one)));
   const rolls = new Map<string, PartRoll>();
   for (const part of parts) {
     const target = targets.get(part.name) ?? part.wanted;
@@ -71,7 +71,7 @@ export function rollOutOf(wish: RollOutWish): RollOut {
     const end = { isUndone, isLate: late.has(part), isDone };
     rolls.set(part.name, rollOf(wish, part, { target, turn, ...end }));
   }
-  const isHeld = budget.isPaused && parts.some((one) => !one.isOut && isBehind(form, one));
+  const isHeld = budget.isPaused && parts.some((one) => !one.isAway && isBehind(form, one));
   const open = isHeld ? "paused" : isDone ? "done" : "rolling";
   return {
     parts: rolls,
@@ -93,11 +93,11 @@ function isAtRest({ isRolling, isComplete }: PartView): boolean {
 
 /** It was undone before, or did not become available in time; and something is known to go back to. */
 function isLate({ budget, nowMs, form }: RollOutWish, part: PartView): boolean {
-  const { record, isOut, isComplete, wasLost, made, object, wanted } = part;
+  const { record, isAway, isComplete, wasLost, made, object, wanted } = part;
   if (record === undefined) return false;
   const { deadlineMs, isPaused } = budget;
   if (record.isUndone === true) return isPaused || deadlineMs !== undefined;
-  if (deadlineMs === undefined || isOut || wasLost || record.from === undefined) return false;
+  if (deadlineMs === undefined || isAway || wasLost || record.from === undefined) return false;
   if (!record.isRolling || isComplete || form.isBehind(wanted, object.spec)) return false;
   return made <= (record.made ?? 0) && nowMs >= record.sinceMs + deadlineMs;
 }
@@ -113,7 +113,7 @@ function targetOf(form: RollingForm, part: PartView, isUndone: boolean): JsonObj
 function turnsOf(wish: RollOutWish, targets: ReadonlyMap<string, JsonObject>): Turns {
   const { form, parts } = wish;
   const rolling = parts.map((part): RollingPart => {
-    const { name, object, isOut, isReported, pace } = part;
+    const { name, object, isOut, isAway, isReported, pace } = part;
     const target = targets.get(name) ?? part.wanted;
     const pods = form.pods(object, target);
     return {
@@ -124,19 +124,20 @@ function turnsOf(wish: RollOutWish, targets: ReadonlyMap<string, JsonObject>): T
       isBehind: form.isBehind(target, object.spec),
       pace,
       isOut,
+      isAway,
       rank: form.rank?.(object),
     };
   });
   const known = rolling.filter(({ isOut }) => !isOut);
   const total = wish.total ?? sumOf(known, ({ pods }) => pods);
-  const most = wish.total ?? total + wish.removed;
+  const most = wish.total ?? Number.POSITIVE_INFINITY;
   const facts = { parts: rolling, placed: placedOf(wish, rolling, most) };
   return planRollOut({ ...facts, allowance: allowanceOf(wish, total) });
 }
 
 /** As many as there would be, were all available that has a place in a cluster that can be seen; what is on its way between two has one. */
 function placedOf(
-  { form, parts, unplaced, removed }: RollOutWish,
+  { form, parts, unplaced, removed, made }: RollOutWish,
   rolling: readonly RollingPart[],
   total: number,
 ): number {
@@ -147,7 +148,9 @@ function placedOf(
       ({ name, pods }) => Math.max(pods, has.get(name) ?? 0),
     ),
   ) as [number, number];
-  return Math.min(total, Math.max(known + removed, total - unplaced - out));
+  const begun = sumOf([...made.values()], (spec) => form.pods({}, spec));
+  const all = known + begun + removed;
+  return total === Infinity ? all : Math.min(total, Math.max(all, total - unplaced - out));
 }
 
 /** What the author of the spec allows, and whoever has limited it since. At most one: none beside what it replaces. */
@@ -222,7 +225,7 @@ function recordFor(
 ): RollRecord | undefined {
   if (step.isUndone) return undoneRecord(wish, part, step, isRolling);
   const { budget, nowMs, form } = wish;
-  const { record, known, hash, object, made, isOut } = part;
+  const { record, known, hash, object, made, isAway } = part;
   const isTimed = budget.deadlineMs !== undefined || budget.isPaused;
   if (step.turn !== undefined) {
     if (!isRolling) return undefined;
@@ -238,7 +241,7 @@ function recordFor(
   const { isUndone: _, ...about } = record;
   const isProgress = isTimed && record.from !== undefined && made > (record.made ?? 0);
   // What could not be seen has not had its time.
-  const isFresh = isRolling && !isOut && (isProgress || (isTimed && part.wasLost));
+  const isFresh = isRolling && !isAway && (isProgress || (isTimed && part.wasLost));
   return { ...about, isRolling, ...(isFresh ? { made, sinceMs: nowMs } : {}) };
 }
 

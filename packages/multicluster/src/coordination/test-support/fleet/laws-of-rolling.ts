@@ -16,6 +16,8 @@ import { clusterOf, type Seen, type Whole } from "./whole.ts";
 export interface Stake {
   /** So many stay ready, whatever clusters do by what they are told. */
   readonly sure: number;
+  /** So many of these are in the part that is written. */
+  readonly own: number;
   /** So many more were known to, and are not: their cluster has lost them. */
   readonly lost: number;
 }
@@ -42,9 +44,12 @@ export function checkRoll({ fleet, whole, seen, before, after, stake }: Roll): v
   const asked = Math.min(...parents.map((one) => whole.asked(one)));
   const total = isEverywhere ? all : Math.min(all, asked);
   const spared = Math.max(...parents.map((one) => sparedBy(whole, one, all)), owned(whole, after));
-  const { sure } = stakeOf(fleet, whole, seen, before.metadata.name);
-  const least = Math.min(total - spared, stake.sure) - stake.lost;
-  const text = `${sure} of ${whole.name} stay ready when ${cluster} replaces its Pods, ${stake.sure} before it, ${stake.lost} lost, ${total} asked for, ${spared} spared`;
+  const { sure } = stakeOf(fleet, whole, seen, before);
+  // What is taken away beside that is another law's business.
+  const taken = Math.max(0, stake.own - podsOf(whole, after));
+  const known = stake.sure - taken;
+  const least = Math.min(total - spared, known) - stake.lost;
+  const text = `${sure} of ${whole.name} stay ready when ${cluster} replaces its Pods, ${known} before it, ${stake.lost} lost, ${total} asked for, ${spared} spared`;
   assert.ok(sure >= least, text);
 }
 
@@ -58,20 +63,21 @@ export function checkRolledOut(fleet: Fleet, whole: Whole): void {
   }
 }
 
-/** When the part of that name is written. */
-export function stakeOf(fleet: Fleet, whole: Whole, seen: Seen, name: string): Stake {
-  let [sure, lost] = [0, 0];
-  if (whole.kind.strategy.rolling === undefined) return { sure, lost };
+/** When a part is written that was so before. */
+export function stakeOf(fleet: Fleet, whole: Whole, seen: Seen, written: Workload): Stake {
+  let [sure, own, lost] = [0, 0, 0];
+  if (whole.kind.strategy.rolling === undefined) return { sure, own, lost };
   for (const part of whole.parts.values()) {
     if (part.metadata.deletionTimestamp !== undefined) continue;
     if (!fleet.judgement(clusterOf(part)).isTrusted) continue;
     const worst = worstOf(fleet, whole, part);
     const read = seen.parts.find(({ metadata }) => metadata.name === part.metadata.name);
-    const isWritten = read?.metadata.name === name;
-    sure += isWritten ? Math.min(worst, saidOf(whole, read)) : worst;
+    const isWritten = read?.metadata.name === written.metadata.name;
+    if (isWritten) own = Math.min(worst, saidOf(whole, read, written));
+    sure += isWritten ? own : worst;
     lost += Math.max(0, (read === undefined ? 0 : knownOf(whole, read, part)) - worst);
   }
-  return { sure, lost };
+  return { sure, own, lost };
 }
 
 /** What is left of a part when its cluster has used all that it is allowed. */
@@ -94,10 +100,10 @@ function knownOf(whole: Whole, read: Workload, part: Workload): number {
   return isRolling ? Math.max(0, Math.min(known, pods - mayStop(whole, part.spec, pods))) : known;
 }
 
-/** What its cluster has said to be ready, if that is about its newest spec: what is more, nobody knows of. */
-function saidOf({ kind: { strategy } }: Whole, read: Workload): number {
-  const { isObserved } = strategy.report(read);
-  return isObserved ? (strategy.rolling?.available(read) ?? 0) : Infinity;
+/** What was sure by what its cluster has said, if that is about its newest spec: what is more, nobody knows of. */
+function saidOf(whole: Whole, read: Workload, written: Workload): number {
+  const { isObserved } = whole.kind.strategy.report(read);
+  return isObserved ? knownOf(whole, read, written) : Infinity;
 }
 
 function podsOf({ kind }: Whole, part: Workload): number {
@@ -107,7 +113,7 @@ function podsOf({ kind }: Whole, part: Workload): number {
 /** What a part is to have in a cluster that can be seen. */
 function inSight(fleet: Fleet, whole: Whole, part: Workload): number {
   const { standing } = fleet.judgement(clusterOf(part));
-  const isOut = standing === "lost" || standing === "gone" || standing === "wavering";
+  const isOut = standing === "lost" || standing === "gone";
   return isOut || part.metadata.deletionTimestamp !== undefined ? 0 : podsOf(whole, part);
 }
 

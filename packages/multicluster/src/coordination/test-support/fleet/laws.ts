@@ -168,7 +168,7 @@ export function checkedWrite(
   const ready = reliablyReady(fleet, whole, asked);
   const reported = reportedReady(fleet, whole, seen, asked);
   const isToLeave = mustLeave(fleet, whole, clusterOf(before), seen);
-  const stake = stakeOf(fleet, whole, seen, name);
+  const stake = stakeOf(fleet, whole, seen, before);
   write();
   const found = whole.parts.get(name);
   const after = found?.metadata.deletionTimestamp === undefined ? found : undefined;

@@ -1,0 +1,158 @@
+/**
+ * Goal: an edit takes no more of a workload down, in all clusters together, than its author allows; and it is paused and undone as a whole. Method: simulated clusters, whose Pods are
+ * counted all the while. A count is of one moment: clusters are read twice, and it counts if nothing has changed in between.
+ */
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { eventually } from "./fixture.ts";
+import {
+  type Kind,
+  namespace,
+  type Stage,
+  startStage,
+  template,
+  workload,
+} from "./workload-stage.ts";
+
+const names = ["east", "north", "west"];
+const image = (text: string) => ({ containers: [{ name: "main", image: text }] });
+
+describe("an edit of a workload in several clusters", () => {
+  it("replaces the Pods of a Deployment one at a time, if its author says so", async (t) => {
+    const stage = await startStage(t, ...names);
+    const strategy = { type: "RollingUpdate", rollingUpdate: { maxUnavailable: 1, maxSurge: 0 } };
+    await stage.make("deployments", workload("web", { replicas: 3, strategy }));
+    await untilUpdated(stage, "deployments", "web", 3);
+    const counts = countWhile(stage, "web");
+    await edit(stage, "deployments", "web", { template: template("web", image("app:2")) });
+    await untilUpdated(stage, "deployments", "web", 3);
+    assert.equal(await counts.least(), 2);
+    assert.deepEqual(await images(stage, "web"), ["app:2", "app:2", "app:2"]);
+  });
+
+  it("replaces the Pods of a StatefulSet from the highest number down, one at a time", async (t) => {
+    const stage = await startStage(t, ...names);
+    await stage.make("statefulSets", workload("db", { replicas: 4, serviceName: "db" }));
+    await untilUpdated(stage, "statefulSets", "db", 4);
+    const counts = countWhile(stage, "db");
+    await edit(stage, "statefulSets", "db", { template: template("db", image("app:2")) });
+    await untilUpdated(stage, "statefulSets", "db", 4);
+    assert.equal(await counts.least(), 3);
+    const made = await podsOf(stage, "db");
+    const inOrder = made.sort((a, b) => a.madeAt - b.madeAt).map(({ name }) => name);
+    assert.deepEqual(inOrder, ["db-3", "db-2", "db-1", "db-0"]);
+  });
+
+  it("keeps what a partition keeps, wherever it is", async (t) => {
+    const stage = await startStage(t, ...names);
+    const updateStrategy = { type: "RollingUpdate", rollingUpdate: { partition: 2 } };
+    const spec = { replicas: 4, serviceName: "db", updateStrategy };
+    await stage.make("statefulSets", workload("db", spec));
+    await untilUpdated(stage, "statefulSets", "db", 4);
+    await edit(stage, "statefulSets", "db", { template: template("db", image("app:2")) });
+    await eventually(async () =>
+      assert.deepEqual(await images(stage, "db"), ["app:1", "app:1", "app:2", "app:2"]),
+    );
+  });
+
+  it("reaches no further cluster while it is paused, and says so", async (t) => {
+    const stage = await startStage(t, ...names);
+    await stage.make("deployments", workload("web", { replicas: 3 }));
+    await untilUpdated(stage, "deployments", "web", 3);
+    await annotate(stage, "web", { "workloads.kcp.io/paused": "true" });
+    await edit(stage, "deployments", "web", { template: template("web", image("app:2")) });
+    await stage.untilStatus("deployments", "web", (status) => {
+      assert.match(JSON.stringify(status["conditions"]), /DeploymentPaused/);
+      assert.equal(status["observedGeneration"], 2);
+      assert.equal(status["updatedReplicas"], 0);
+      assert.equal(status["readyReplicas"], 3);
+    });
+    assert.deepEqual(await images(stage, "web"), ["app:1", "app:1", "app:1"]);
+    await annotate(stage, "web", { "workloads.kcp.io/paused": null });
+    await untilUpdated(stage, "deployments", "web", 3);
+    assert.deepEqual(await images(stage, "web"), ["app:2", "app:2", "app:2"]);
+  });
+});
+
+async function edit(stage: Stage, kind: Kind, name: string, spec: object): Promise<void> {
+  await stage.at(kind).patch({ namespace, name }, { type: "merge", patch: { spec } as never });
+}
+
+async function annotate(
+  stage: Stage,
+  name: string,
+  annotations: Readonly<Record<string, string | null>>,
+): Promise<void> {
+  const patch = { metadata: { annotations } };
+  await stage.at("deployments").patch({ namespace, name }, { type: "merge", patch });
+}
+
+/** As `kubectl rollout status` judges it. */
+async function untilUpdated(stage: Stage, kind: Kind, name: string, count: number): Promise<void> {
+  await eventually(async () => {
+    const { metadata, status = {} } = await stage.at(kind).get({ namespace, name });
+    assert.equal(status["observedGeneration"], metadata.generation);
+    assert.equal(status["updatedReplicas"], count);
+    assert.equal(status["readyReplicas"], count);
+    assert.equal(status["replicas"], count);
+    assert.equal(status["currentRevision"], status["updateRevision"]);
+  });
+}
+
+interface FoundPod {
+  readonly name: string;
+  readonly image: string;
+  readonly isReady: boolean;
+  readonly version: string;
+  readonly madeAt: number;
+}
+
+async function podsOf(stage: Stage, app: string): Promise<FoundPod[]> {
+  const found = await Promise.all(
+    names.map(async (name) => {
+      const { items } = await stage
+        .at("pods", stage.cluster(name).client)
+        .list({ labelSelector: `app=${app}` });
+      return items.map(({ metadata, spec, status }): FoundPod => {
+        const { containers } = spec as { containers: readonly { readonly image: string }[] };
+        const conditions = (status?.["conditions"] ?? []) as readonly {
+          readonly type: string;
+          readonly status: string;
+        }[];
+        const isUp = conditions.some((one) => one.type === "Ready" && one.status === "True");
+        return {
+          name: metadata.name,
+          image: containers[0]?.image ?? "",
+          isReady: isUp && metadata.deletionTimestamp === undefined,
+          version: metadata.resourceVersion ?? "",
+          madeAt: Date.parse(metadata.creationTimestamp ?? ""),
+        };
+      });
+    }),
+  );
+  return found.flat();
+}
+
+async function images(stage: Stage, app: string): Promise<readonly string[]> {
+  return (await podsOf(stage, app)).map((one) => one.image).sort();
+}
+
+/** Counts what is ready until it is asked for the least. */
+function countWhile(stage: Stage, app: string): { least(): Promise<number> } {
+  let isOver = false;
+  const counting = (async () => {
+    let least = Number.POSITIVE_INFINITY;
+    while (!isOver) {
+      const [first, second] = [await podsOf(stage, app), await podsOf(stage, app)];
+      const isSame = JSON.stringify(first) === JSON.stringify(second);
+      if (isSame) least = Math.min(least, first.filter(({ isReady }) => isReady).length);
+    }
+    return least;
+  })();
+  return {
+    least: () => {
+      isOver = true;
+      return counting;
+    },
+  };
+}
