@@ -18,59 +18,69 @@ const names = ["east", "north", "west"];
 const image = (text: string) => ({ containers: [{ name: "main", image: text }] });
 
 describe("an edit of a workload in several clusters", () => {
-  it("replaces the Pods of a Deployment one at a time, if its author says so", async (t) => {
+  it("takes no more down than its author allows, and is paused and undone as a whole", async (t) => {
     const stage = await startStage(t, ...names);
-    const strategy = { type: "RollingUpdate", rollingUpdate: { maxUnavailable: 1, maxSurge: 0 } };
-    await stage.make("deployments", workload("web", { replicas: 3, strategy }));
-    await untilUpdated(stage, "deployments", "web", 3);
-    const counts = countWhile(stage, "web");
-    await edit(stage, "deployments", "web", { template: template("web", image("app:2")) });
-    await untilUpdated(stage, "deployments", "web", 3);
-    assert.equal(await counts.least(), 2);
-    assert.deepEqual(await images(stage, "web"), ["app:2", "app:2", "app:2"]);
-  });
-
-  it("replaces the Pods of a StatefulSet from the highest number down, one at a time", async (t) => {
-    const stage = await startStage(t, ...names);
-    await stage.make("statefulSets", workload("db", { replicas: 4, serviceName: "db" }));
-    await untilUpdated(stage, "statefulSets", "db", 4);
-    const counts = countWhile(stage, "db");
-    await edit(stage, "statefulSets", "db", { template: template("db", image("app:2")) });
-    await untilUpdated(stage, "statefulSets", "db", 4);
-    assert.equal(await counts.least(), 3);
-    const made = await podsOf(stage, "db");
-    const inOrder = made.sort((a, b) => a.madeAt - b.madeAt).map(({ name }) => name);
-    assert.deepEqual(inOrder, ["db-3", "db-2", "db-1", "db-0"]);
-  });
-
-  it("keeps what a partition keeps, wherever it is", async (t) => {
-    const stage = await startStage(t, ...names);
-    const updateStrategy = { type: "RollingUpdate", rollingUpdate: { partition: 2 } };
-    const spec = { replicas: 4, serviceName: "db", updateStrategy };
-    await stage.make("statefulSets", workload("db", spec));
-    await untilUpdated(stage, "statefulSets", "db", 4);
-    await edit(stage, "statefulSets", "db", { template: template("db", image("app:2")) });
-    await eventually(async () =>
-      assert.deepEqual(await images(stage, "db"), ["app:1", "app:1", "app:2", "app:2"]),
-    );
-  });
-
-  it("reaches no further cluster while it is paused, and says so", async (t) => {
-    const stage = await startStage(t, ...names);
-    await stage.make("deployments", workload("web", { replicas: 3 }));
-    await untilUpdated(stage, "deployments", "web", 3);
-    await annotate(stage, "web", { "workloads.kcp.io/paused": "true" });
-    await edit(stage, "deployments", "web", { template: template("web", image("app:2")) });
-    await stage.untilStatus("deployments", "web", (status) => {
-      assert.match(JSON.stringify(status["conditions"]), /DeploymentPaused/);
-      assert.equal(status["observedGeneration"], 2);
-      assert.equal(status["updatedReplicas"], 0);
-      assert.equal(status["readyReplicas"], 3);
+    await t.test("the Pods of a Deployment are replaced one at a time", async () => {
+      const rollingUpdate = { maxUnavailable: 1, maxSurge: 0 };
+      const strategy = { type: "RollingUpdate", rollingUpdate };
+      await stage.make("deployments", workload("web", { replicas: 3, strategy }));
+      await untilUpdated(stage, "deployments", "web", 3);
+      const counts = countWhile(stage, "web");
+      await edit(stage, "deployments", "web", { template: template("web", image("app:2")) });
+      await untilUpdated(stage, "deployments", "web", 3);
+      assert.equal(await counts.least(), 2);
+      assert.deepEqual(await images(stage, "web"), ["app:2", "app:2", "app:2"]);
     });
-    assert.deepEqual(await images(stage, "web"), ["app:1", "app:1", "app:1"]);
-    await annotate(stage, "web", { "workloads.kcp.io/paused": null });
-    await untilUpdated(stage, "deployments", "web", 3);
-    assert.deepEqual(await images(stage, "web"), ["app:2", "app:2", "app:2"]);
+
+    await t.test("while it is paused no cluster gets the newest, and it says so", async () => {
+      await annotate(stage, "web", { "workloads.kcp.io/paused": "true" });
+      await edit(stage, "deployments", "web", { template: template("web", image("app:3")) });
+      await stage.untilStatus("deployments", "web", (status) => {
+        assert.match(JSON.stringify(status["conditions"]), /DeploymentPaused/);
+        assert.equal(status["observedGeneration"], 3);
+        assert.equal(status["updatedReplicas"], 0);
+        assert.equal(status["readyReplicas"], 3);
+      });
+      assert.deepEqual(await images(stage, "web"), ["app:2", "app:2", "app:2"]);
+      await annotate(stage, "web", { "workloads.kcp.io/paused": null });
+      await untilUpdated(stage, "deployments", "web", 3);
+      assert.deepEqual(await images(stage, "web"), ["app:3", "app:3", "app:3"]);
+    });
+
+    await t.test("what does not become available in time is undone", async () => {
+      await annotate(stage, "web", { "workloads.kcp.io/progress-deadline-seconds": "2" });
+      // Nothing has so much memory: it is not started anywhere.
+      const resources = { requests: { memory: "9999Gi" } };
+      const containers = [{ name: "main", image: "app:4", resources }];
+      const counts = countWhile(stage, "web");
+      await edit(stage, "deployments", "web", { template: template("web", { containers }) });
+      await stage.untilStatus("deployments", "web", (status) => {
+        assert.match(JSON.stringify(status["conditions"]), /ProgressDeadlineExceeded.*is undone/);
+        assert.equal(status["readyReplicas"], 3);
+        assert.equal(status["updatedReplicas"], 0);
+      });
+      assert.equal(await counts.least(), 2);
+      assert.deepEqual(await images(stage, "web"), ["app:3", "app:3", "app:3"]);
+    });
+
+    await t.test("numbers are replaced from the highest down, one at a time", async () => {
+      await stage.make("statefulSets", workload("db", { replicas: 4, serviceName: "db" }));
+      await untilUpdated(stage, "statefulSets", "db", 4);
+      const counts = countWhile(stage, "db");
+      await edit(stage, "statefulSets", "db", { template: template("db", image("app:2")) });
+      await untilUpdated(stage, "statefulSets", "db", 4);
+      assert.equal(await counts.least(), 3);
+      assert.deepEqual(await images(stage, "db"), ["app:2", "app:2", "app:2", "app:2"]);
+    });
+
+    await t.test("what a partition keeps is kept, wherever it is", async () => {
+      const updateStrategy = { type: "RollingUpdate", rollingUpdate: { partition: 2 } };
+      const spec = { updateStrategy, template: template("db", image("app:3")) };
+      await edit(stage, "statefulSets", "db", spec);
+      await eventually(async () =>
+        assert.deepEqual(await images(stage, "db"), ["app:2", "app:2", "app:3", "app:3"]),
+      );
+    });
   });
 });
 
@@ -104,7 +114,6 @@ interface FoundPod {
   readonly image: string;
   readonly isReady: boolean;
   readonly version: string;
-  readonly madeAt: number;
 }
 
 async function podsOf(stage: Stage, app: string): Promise<FoundPod[]> {
@@ -125,7 +134,6 @@ async function podsOf(stage: Stage, app: string): Promise<FoundPod[]> {
           image: containers[0]?.image ?? "",
           isReady: isUp && metadata.deletionTimestamp === undefined,
           version: metadata.resourceVersion ?? "",
-          madeAt: Date.parse(metadata.creationTimestamp ?? ""),
         };
       });
     }),

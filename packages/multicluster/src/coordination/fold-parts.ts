@@ -9,7 +9,13 @@ import { type ConditionInput, timestamp } from "@kcp-ts/sdk";
 import { hasSpecOf } from "./part.ts";
 import type { RollOut } from "./rolling/roll-out.ts";
 import type { Strategy } from "./strategy.ts";
-import { conditionsOf, statusCount, type Workload, type WorkloadCondition } from "./workload.ts";
+import {
+  conditionsOf,
+  isObserved,
+  statusCount,
+  type Workload,
+  type WorkloadCondition,
+} from "./workload.ts";
 
 export interface FoldedPart {
   readonly cluster: string;
@@ -105,9 +111,12 @@ export function unlessSame<Status extends object>(parent: Workload, status: Stat
   return before !== undefined && same(before, status) ? (before as Status) : status;
 }
 
-/** What counts as updated is of the newest template: parts that have not had their turn have none of it. */
+/** What counts as updated is of the newest template: parts that have not had their turn have none of it, nor those whose cluster does not know of it yet. */
 export function updatedParts(known: readonly FoldedPart[]): readonly FoldedPart[] {
-  return known.filter(({ isBehind }) => isBehind !== true);
+  return known.filter(
+    ({ isBehind, isPaced, object }) =>
+      isBehind !== true && (isPaced !== true || isObserved(object)),
+  );
 }
 
 /** A generation is observed when every part has what it is to have of it now, and its cluster has observed that. */

@@ -170,15 +170,11 @@ function startOf({ spec }: Workload): number {
 function revisions(parent: Workload, known: readonly FoldedPart[]): Record<string, string> {
   const text = (field: string, parts: readonly FoldedPart[]) =>
     parts.map(({ object }) => statusText(object, field)).filter((one) => one !== undefined);
-  const [newest] = text("updateRevision", updatedParts(known).filter(isObservedPart));
+  const [newest] = text("updateRevision", updatedParts(known));
   const [any] = text("updateRevision", known);
   const isBehind = known.some((one) => one.isBehind === true);
   const update = newest ?? (isBehind ? currentRevisionName(parent) : any);
   if (update === undefined) return {};
   const behind = text("currentRevision", known).find((one) => one !== update);
   return { updateRevision: update, currentRevision: behind ?? update };
-}
-
-function isObservedPart({ object }: FoldedPart): boolean {
-  return isObserved(object);
 }

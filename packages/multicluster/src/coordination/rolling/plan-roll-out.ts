@@ -13,7 +13,8 @@ import type { Allowance, Pace } from "./form.ts";
 
 export interface RollingPart {
   readonly name: string;
-  /** What it is to have. */
+  /** What it has been told to have, and what it is to have. */
+  readonly has: number;
   readonly pods: number;
   /** Available, as far as it can be relied on. */
   readonly available: number;
@@ -79,8 +80,9 @@ function purseOf(
 }
 
 /** However its cluster uses its pace. */
-function surely({ pods, available, pace }: RollingPart): number {
-  return Math.max(0, Math.min(available, pods - (pace?.unavailable ?? 0)));
+function surely({ has, pods, available, pace }: RollingPart): number {
+  const kept = pace === undefined ? pods : Math.min(pods, has - pace.unavailable);
+  return Math.max(0, Math.min(available, kept));
 }
 
 function lossOf(part: RollingPart, { unavailable }: Pace): number {

@@ -118,6 +118,7 @@ function turnsOf(wish: RollOutWish, targets: ReadonlyMap<string, JsonObject>): T
     const pods = form.pods(object, target);
     return {
       name,
+      has: form.pods(object, object.spec),
       pods,
       available: isReported ? Math.min(pods, form.available(object)) : 0,
       isReported,
@@ -137,15 +138,14 @@ function turnsOf(wish: RollOutWish, targets: ReadonlyMap<string, JsonObject>): T
 
 /** As many as there would be, were all available that has a place in a cluster that can be seen; what is on its way between two has one. */
 function placedOf(
-  { form, parts, unplaced, removed, made }: RollOutWish,
+  { form, unplaced, removed, made }: RollOutWish,
   rolling: readonly RollingPart[],
   total: number,
 ): number {
-  const has = new Map(parts.map(({ name, object }) => [name, form.pods(object, object.spec)]));
   const [known, out] = [false, true].map((is) =>
     sumOf(
       rolling.filter(({ isOut }) => isOut === is),
-      ({ name, pods }) => Math.max(pods, has.get(name) ?? 0),
+      ({ has, pods }) => Math.max(has, pods),
     ),
   ) as [number, number];
   const begun = sumOf([...made.values()], (spec) => form.pods({}, spec));
