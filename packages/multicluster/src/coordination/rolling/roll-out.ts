@@ -229,7 +229,7 @@ function recordFor(
   const isTimed = budget.deadlineMs !== undefined || budget.isPaused;
   if (step.turn !== undefined) {
     if (!isRolling) return undefined;
-    const begun = { of: hash, isRolling, sinceMs: nowMs };
+    const begun = { of: hash, isRolling, sinceMs: inSeconds(nowMs) };
     if (!isTimed) return begun;
     // What had not come through is nothing to go back to.
     const from = part.isRolling && !part.isComplete ? known?.from : form.template(object.spec);
@@ -242,7 +242,7 @@ function recordFor(
   const isProgress = isTimed && record.from !== undefined && made > (record.made ?? 0);
   // What could not be seen has not had its time.
   const isFresh = isRolling && !isAway && (isProgress || (isTimed && part.wasLost));
-  return { ...about, isRolling, ...(isFresh ? { made, sinceMs: nowMs } : {}) };
+  return { ...about, isRolling, ...(isFresh ? { made, sinceMs: inSeconds(nowMs) } : {}) };
 }
 
 /** Who was late remembers it until something else is wanted; the others, only what they go back to, until they do. */
@@ -252,13 +252,19 @@ function undoneRecord(
   { target, turn, isLate: isUndone }: Step,
   isRolling: boolean,
 ): RollRecord | undefined {
-  const sinceMs = record?.sinceMs ?? nowMs;
+  const sinceMs = record?.sinceMs ?? inSeconds(nowMs);
   const isBack = turn !== undefined || !form.isBehind(target, object.spec);
   const from = isBack || record?.from === undefined ? {} : { from: record.from };
   if (isUndone) return { of: hash, isRolling, sinceMs, ...from, isUndone };
-  if (turn !== undefined) return isRolling ? { of: hash, isRolling, sinceMs: nowMs } : undefined;
+  if (turn !== undefined)
+    return isRolling ? { of: hash, isRolling, sinceMs: inSeconds(nowMs) } : undefined;
   if ("from" in from) return { of: hash, isRolling, sinceMs, ...from };
   return isRolling ? (record === undefined ? known : { of: hash, isRolling, sinceMs }) : undefined;
+}
+
+/** As it is written: nobody is late for what was cut off. */
+function inSeconds(ms: number): number {
+  return Math.ceil(ms / 1000) * 1000;
 }
 
 /** While nobody gets anything newer, what is made anew is what the others are; where clusters have templates of their own, that is not known. */
