@@ -27,6 +27,7 @@ const telling: readonly (readonly [seed: number, found: string])[] = [
     7692,
     "a Pod that was taken from a lost cluster before its fence was up, because of one that was being removed",
   ],
+  [9238, "a Pod that was late in two clusters, and sent from one to the other for ever"],
 ];
 
 describe("a fleet with workloads of every kind, in many histories", () => {
