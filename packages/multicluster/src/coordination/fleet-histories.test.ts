@@ -28,6 +28,7 @@ const telling: readonly (readonly [seed: number, found: string])[] = [
     "a Pod that was taken from a lost cluster before its fence was up, because of one that was being removed",
   ],
   [9238, "a Pod that was late in two clusters, and sent from one to the other for ever"],
+  [17503, "a replica that was started while another, which was being removed, could be, too"],
 ];
 
 describe("a fleet with workloads of every kind, in many histories", () => {

@@ -134,9 +134,11 @@ export function present(
 
 /** The most that may run of it, now or as soon as its cluster sees its part. */
 export function mayRun(member: Member): number {
-  const { part } = member;
+  const { part, standing } = member;
   if (part === undefined) return 0;
-  return Math.max(part.isGoing ? 0 : part.replicas, mayStillRun(member));
+  // A cluster that has said that none runs may start what is being removed, until it hears of that.
+  const isOut = part.isGoing && (standing === "gone" || isStopped(member));
+  return Math.max(isOut ? 0 : part.replicas, mayStillRun(member));
 }
 
 /** The most that may run of it had its part no replicas. */

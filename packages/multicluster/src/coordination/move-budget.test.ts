@@ -311,6 +311,19 @@ describe("at most one", () => {
     assert.deepEqual(next({ replicas: 1, members: lost, budget }), { west: 1 });
   });
 
+  it("starts nothing while what is being removed may be started, though none of it runs", () => {
+    const going = part(1, 0, { running: 0, isGoing: true });
+    const step = (standing: Standing, has: Part, more: Partial<Member> = {}) => {
+      const members = [member("east", standing, has, more), member("west", "accepting")];
+      return next({ replicas: 1, members, budget });
+    };
+    assert.deepEqual(step("leaving", going), {});
+    assert.deepEqual(step("lost", going, { isFenced: false }), {});
+    assert.deepEqual(step("leaving", { ...going, replicas: 0 }), { west: 1 });
+    assert.deepEqual(step("lost", going, { isFenced: true }), { west: 1 });
+    assert.deepEqual(step("gone", going), { west: 1 });
+  });
+
   it("makes again what is being removed and nobody else has", () => {
     const going = member("east", "accepting", part(2, 0, { isGoing: true }));
     const members = [going, member("west", "accepting", part(2))];
