@@ -1,6 +1,6 @@
 /** Wiring: audit's record of a request, kept on the exchange, and its events. */
 import type { Clock } from "@kcp-ts/machinery/base";
-import type { JsonValue } from "@kcp-ts/machinery/json";
+import { type JsonValue, parseJson } from "@kcp-ts/machinery/json";
 import {
   Audit,
   type AuditBackend,
@@ -9,7 +9,13 @@ import {
   type AuditPolicy,
   type Decode,
 } from "./audit/index.ts";
-import { decodeBody, mediaTypeOf, parseYaml } from "./content/index.ts";
+import {
+  bodyMembersMax,
+  bodyValuesMax,
+  decodeBody,
+  mediaTypeOf,
+  parseYaml,
+} from "./content/index.ts";
 import type { Exchange } from "./exchange.ts";
 import type { ServerMetrics } from "./metrics/index.ts";
 import { apiVersionOf } from "./registry/index.ts";
@@ -63,6 +69,8 @@ export function endTrail(exchange: Exchange, response: ApiResponse, audit: Audit
   return response;
 }
 
+const bodyLimits = { valuesMax: bodyValuesMax, membersMax: bodyMembersMax };
+
 /** Bodies are shown as JSON, whatever they came as; what cannot be read is not shown. */
 function decoderOf({ definition }: Exchange): Decode {
   return (bytes, contentType): JsonValue | undefined => {
@@ -74,7 +82,7 @@ function decoderOf({ definition }: Exchange): Decode {
         return decodeBody(bytes, contentType, expected).value;
       }
       const text = Buffer.from(bytes).toString("utf8");
-      if (!mediaType.endsWith("yaml")) return JSON.parse(text) as JsonValue;
+      if (!mediaType.endsWith("yaml")) return parseJson(text, bodyLimits).value;
       const parsed = parseYaml(text);
       return "value" in parsed ? parsed.value : undefined;
     } catch {

@@ -1,7 +1,7 @@
 /** Audit through a server: which events a request leaves behind, and what they say. */
 import assert from "node:assert/strict";
 import { afterEach, describe, it } from "node:test";
-import type { JsonObject } from "@kcp-ts/machinery/json";
+import { type JsonObject, stringifyJson } from "@kcp-ts/machinery/json";
 import { ListeningServer, TestServer } from "../testing/index.ts";
 import { parseAuditPolicy } from "./policy.ts";
 
@@ -185,6 +185,19 @@ describe("audit", () => {
     assert.deepEqual(objectOf(events.at(-1)), { metadata: { name: "yam" }, data: { k: "v" } });
     await server.patch(`${path}/yam`, "merge", { data: { k: "w" } }, { user: "a" });
     assert.deepEqual(objectOf(events.at(-1)), { data: { k: "w" } });
+  });
+
+  it("leaves out a body that is nested too deeply to be written down, and keeps numbers as they came", async () => {
+    const { server, events } = await started([{ level: "Request" }]);
+    const headers = { "content-type": "application/json" };
+    const deep = `${'{"a":'.repeat(100_000)}1${"}".repeat(100_000)}`;
+    const refused = await server.request("POST", path, { body: deep, headers, user: "a" });
+    assert.equal(refused.status, 400);
+    const event = events.at(-1) as Event;
+    assert.deepEqual([event.stage, event["requestObject"]], ["ResponseComplete", undefined]);
+    const long = '{"metadata":{"name":"x","generation":9007199254740993}}';
+    await server.must("POST", path, { body: long, headers, user: "a" });
+    assert.equal(stringifyJson(events.at(-1)?.["requestObject"] as JsonObject), long);
   });
 
   it("writes down long lists at the end of the stream, and leaves out what is too long", async () => {

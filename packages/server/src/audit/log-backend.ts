@@ -6,10 +6,11 @@
 import { mkdir, open, readdir, rename, stat, unlink } from "node:fs/promises";
 import { basename, dirname, extname, join } from "node:path";
 import type { Clock } from "@kcp-ts/machinery/base";
-import { type JsonObject, stringifyJson } from "@kcp-ts/machinery/json";
+import type { JsonObject } from "@kcp-ts/machinery/json";
 import type { AuditBackend } from "./audit.ts";
+import { encodeEvent, type LossObserver } from "./encode-event.ts";
 
-export interface LogBackendOptions {
+export interface LogBackendOptions extends LossObserver {
   readonly path: string;
   readonly clock: Clock;
   /** A file beyond this is put aside; 0 never does. */
@@ -19,8 +20,6 @@ export interface LogBackendOptions {
   /** Those older than this are removed; 0 keeps all. */
   readonly ageMaxDays: number;
   readonly bufferBytesMax?: number;
-  readonly onDropped: (events: number) => void;
-  readonly onError: (error: unknown) => void;
 }
 
 export const logBufferBytesMax = 16 << 20;
@@ -39,7 +38,9 @@ export class LogBackend implements AuditBackend {
   }
 
   write(event: JsonObject): void {
-    const line = `${stringifyJson(event)}\n`;
+    const encoded = encodeEvent(event, this.#options);
+    if (encoded === undefined) return;
+    const line = `${encoded}\n`;
     if (this.#bytes + line.length > (this.#options.bufferBytesMax ?? logBufferBytesMax)) {
       this.#options.onDropped(1);
       return;
