@@ -6,6 +6,7 @@
  */
 import { randomUUID } from "node:crypto";
 import type { Clock } from "@kcp-ts/machinery/base";
+import type { JsonObject } from "@kcp-ts/machinery/json";
 import { StatusError } from "@kcp-ts/machinery/status";
 import type { AuditedExchange, AuditRecord } from "./audit/index.ts";
 import type { FlowSchema, Visitor, Waiter } from "./fairness/index.ts";
@@ -76,6 +77,10 @@ export class Exchange implements Visitor, AuditedExchange {
   /** A note of admission's; nobody keeps it where nobody writes the request down. */
   annotate(key: string, value: string, level: "Metadata" | "Request" = "Metadata"): void {
     this.audit?.annotateFor(key, value, level);
+  }
+
+  noteObject(metadata: JsonObject): void {
+    this.audit?.noteObject(metadata);
   }
 
   /** Stops what is still being done for this request. */

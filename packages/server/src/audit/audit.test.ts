@@ -68,7 +68,13 @@ describe("audit", () => {
       verb: "create",
       sourceIPs: ["127.0.0.1"],
       userAgent: "kubectl/v1.36",
-      objectRef: { resource: "configmaps", namespace: "default", apiVersion: "v1" },
+      objectRef: {
+        resource: "configmaps",
+        namespace: "default",
+        name: "x",
+        uid: answer.object.metadata.uid,
+        apiVersion: "v1",
+      },
       responseStatus: { metadata: {}, code: 201 },
     });
     assert.deepEqual(annotations, {
@@ -77,6 +83,37 @@ describe("audit", () => {
       "authorization.k8s.io/decision": "allow",
       "authorization.k8s.io/reason": "owner",
     });
+  });
+
+  it("names the object that a request is about, whether the path does or the object", async () => {
+    const { server, events } = await started([{ level: "Metadata" }]);
+    const refOf = (event: Event | undefined) => event?.["objectRef"];
+    const configMap = { resource: "configmaps", namespace: "default", apiVersion: "v1" };
+    const generated = await server.must("POST", path, {
+      body: { metadata: { generateName: "x-", uid: "made-up" } },
+      user: "a",
+    });
+    const { name, uid, resourceVersion } = generated.metadata;
+    assert.match(name ?? "", /^x-.{5}$/);
+    assert.deepEqual(refOf(events.at(-1)), { ...configMap, name, uid });
+    // The request is told before it is read.
+    assert.deepEqual(refOf(events.at(-2)), configMap);
+    const metadata = { name: name as string, uid, resourceVersion };
+    await server.must("PUT", `${path}/${name}`, { body: { metadata, data: {} }, user: "a" });
+    assert.deepEqual(refOf(events.at(-1)), { ...configMap, name, uid, resourceVersion });
+    await server.must("POST", "/clusters/a/api/v1/namespaces", {
+      body: { metadata: { name: "shop" } },
+      user: "a",
+    });
+    const { uid: ofShop, ...shop } = refOf(events.at(-1)) as { uid: string };
+    assert.deepEqual(shop, { resource: "namespaces", name: "shop", apiVersion: "v1" });
+    assert.match(ofShop, /^[0-9a-f-]{36}$/);
+    const long = { metadata: { name: "x".repeat(1_000_000) } };
+    await server.request("POST", path, { body: long, user: "a" });
+    assert.deepEqual(refOf(events.at(-1)), configMap);
+    // What was not made has no uid.
+    await server.request("POST", path, { body: { metadata: { name } }, user: "a" });
+    assert.deepEqual(refOf(events.at(-1)), { ...configMap, name });
   });
 
   it("writes bodies down only from the level on that asks for them", async () => {
