@@ -26,10 +26,12 @@ import {
   estimateWrite,
   type Fairness,
   GatedRequest,
+  keepingPlace,
   type ObjectCounter,
   tooBusy,
   tooBusyResponse,
   type WatchCounter,
+  type WatchPlace,
 } from "./fairness/index.ts";
 import { finishHeaders } from "./finish.ts";
 import { type HandlerRooms, handleResource } from "./handlers/index.ts";
@@ -152,10 +154,7 @@ function failed(error: unknown, exchange: Exchange, rooms: PipelineRooms): ApiRe
 
 function finish(exchange: Exchange, given: ApiResponse, rooms: PipelineRooms): ApiResponse {
   finishHeaders(exchange, given);
-  const response =
-    given.isWatch === true && rooms.watches !== undefined
-      ? rooms.watches.counted(given, exchange.scope?.cluster ?? "", exchange.user.username)
-      : given;
+  const response = exchange.watchPlace === undefined ? given : inPlace(exchange, given);
   if (exchange.flowSchema !== undefined && rooms.fairness !== undefined) {
     const { cluster } = exchange.scope as RequestScope;
     if (exchange.share !== cluster && response.status < 300 && showsCluster(exchange))
@@ -165,6 +164,15 @@ function finish(exchange: Exchange, given: ApiResponse, rooms: PipelineRooms): A
   const told = rooms.audit === undefined ? response : endTrail(exchange, response, rooms.audit);
   rooms.onAnswer(exchange, told);
   return told;
+}
+
+/** A watch that is refused, or whose answer has no body, needs no place. */
+function inPlace(exchange: Exchange, response: ApiResponse): ApiResponse {
+  const place = exchange.watchPlace as WatchPlace;
+  if (response.isWatch === true && exchange.request.method !== "HEAD")
+    return keepingPlace(response, place, exchange.signal);
+  place.leave();
+  return response;
 }
 
 /**
@@ -272,14 +280,19 @@ function writeDown(exchange: Exchange, { audit, clock }: PipelineRooms): undefin
   return undefined;
 }
 
+/** The server's own loops are among them, and are no tenant's. Priority and fairness let them pass as well. */
+function isOperators({ groups }: UserInfo): boolean {
+  return groups.includes(wellKnownGroup.masters);
+}
+
 /** What brings a body waits with it, when it is there: see GatedRequest. */
 function takeSeat(
   exchange: Exchange,
   { fairness, objectCount, watches }: PipelineRooms,
 ): Promise<undefined> | undefined {
   const scope = exchange.scope as RequestScope;
-  if (watches !== undefined && scope.verb === "watch")
-    watches.check(scope.cluster, exchange.user.username);
+  if (watches !== undefined && scope.verb === "watch" && !isOperators(exchange.user))
+    exchange.watchPlace = watches.take(scope.cluster, exchange.user.username);
   if (fairness === undefined) return undefined;
   fairness.classify(exchange);
   const { method } = exchange.request;

@@ -28,8 +28,6 @@ describe("watches", () => {
       server.watch(`${pathOf(cluster)}?watch=true&resourceVersion=1`, { user: "admin" });
     await server.must("POST", pathOf("a"), { body: named("x") });
     const open = [await watch("a"), await watch("a")] as const;
-    // A watch counts when it is read.
-    await Promise.all(open.map((each) => each.next()));
     const refused = await server.get(`${pathOf("a")}?watch=true&resourceVersion=1`);
     assert.equal(refused.status, 429);
     assert.equal(refused.headers["retry-after"], "1");
@@ -44,12 +42,76 @@ describe("watches", () => {
     const server = await started({ tenantLimits: { watchesPerUserMax: 1 } });
     await server.must("POST", pathOf("a"), { body: named("x") });
     const first = await server.watch(`${pathOf("a")}?watch=true&resourceVersion=1`);
-    await first.next();
     const again = `${pathOf("a")}?watch=true&resourceVersion=1`;
     assert.equal((await server.get(again)).status, 429);
     await (await server.watch(again, { user: "a" })).leave();
     await (await server.watch(`${pathOf("b")}?watch=true&resourceVersion=1`)).leave();
     await first.leave();
+  });
+});
+
+describe("watches of the server's own loops", () => {
+  it("are not counted among those of a cluster, nor of all of them", async () => {
+    const server = await started({
+      tenantLimits: { watchesPerClusterMax: 1, watchesPerUserMax: 1 },
+    });
+    const first = await server.watch(`${pathOf("a")}?watch=true`, { user: "a" });
+    for (const path of [pathOf("a"), "/clusters/*/api/v1/configmaps"])
+      for (let i = 0; i < 3; i++) await server.watch(`${path}?watch=true`, { user: "masters" });
+    await first.leave();
+    await (await server.watch(`${pathOf("a")}?watch=true`, { user: "a" })).leave();
+  });
+});
+
+describe("watches that are asked for at once", () => {
+  const target = `${pathOf("a")}?watch=true`;
+
+  it("are as many as the limit says, and not one more", async () => {
+    const server = await started({ tenantLimits: { watchesPerClusterMax: 5 } });
+    const asked = Array.from({ length: 60 }, () => server.watch(target));
+    const open = (await Promise.allSettled(asked)).filter(({ status }) => status === "fulfilled");
+    assert.equal(open.length, 5);
+  });
+
+  it("are as many over the wire, and make room when their clients leave", async () => {
+    const listening = await ListeningServer.start({ tenantLimits: { watchesPerClusterMax: 5 } });
+    servers.push(listening);
+    const statuses = async (session: ReturnType<ListeningServer["session"]>) => {
+      const asked = Array.from({ length: 90 }, () => opened(session, target));
+      return (await Promise.all(asked)).filter((status) => status === 200).length;
+    };
+    for (let i = 0; i < 3; i++) {
+      const session = listening.session();
+      assert.equal(await statuses(session), 5);
+      session.destroy();
+      await eventually(async () => {
+        const metrics = (await listening.http2("/metrics")).body.toString("utf8");
+        return metrics.includes("apiserver_longrunning_requests 0\n");
+      });
+    }
+  });
+
+  it("keep no place when they are refused, have no body, or are never read", async () => {
+    const listening = await ListeningServer.start({ tenantLimits: { watchesPerClusterMax: 1 } });
+    servers.push(listening);
+    for (let i = 0; i < 3; i++) {
+      assert.equal(
+        (await listening.http2(`${target}&labelSelector=%21%21`, { user: "a" })).status,
+        400,
+      );
+      assert.equal((await listening.http2(target, { user: "b" })).status, 403);
+      const watchPath = pathOf("a").replace("/api/v1/", "/api/v1/watch/");
+      assert.equal((await listening.http2(watchPath, { method: "HEAD", user: "a" })).status, 200);
+    }
+    for (let i = 0; i < 3; i++) {
+      const session = listening.session();
+      await once(session, "connect");
+      // Gone before it is answered, or right after.
+      session.request({ ":path": target, authorization: "Bearer token-of-a" }).close();
+      session.destroy();
+    }
+    const session = listening.session();
+    await eventually(async () => (await opened(session, target)) === 200);
   });
 });
 
@@ -336,6 +398,22 @@ describe("a request through a real listener", () => {
     assert.match(metrics, /current_inqueue_requests\{[^}]*flow_schema="global-default"\} 0\n/);
   });
 });
+
+/** What a client's leaving leads to comes when the server hears of it: each look takes a round over the wire. */
+async function eventually(isSo: () => Promise<boolean>): Promise<void> {
+  for (let tries = 0; tries < 500; tries++) if (await isSo()) return;
+  assert.fail("it never came to pass");
+}
+
+/** The status of a watch, which stays open if it is one. */
+function opened(session: ReturnType<ListeningServer["session"]>, path: string): Promise<number> {
+  return new Promise((resolve) => {
+    const stream = session.request({ ":path": path, authorization: "Bearer token-of-a" });
+    stream.on("response", (headers) => resolve(Number(headers[":status"])));
+    stream.on("error", () => resolve(0));
+    stream.resume();
+  });
+}
 
 function statusOf(
   session: ReturnType<ListeningServer["session"]>,
