@@ -97,7 +97,7 @@ function addOidcFlags(command: Command): void {
     )
     .option(
       "--oidc-ca-file <path>",
-      "authorities of the issuer's certificate (default: the system's)",
+      "authorities of the issuer's certificate (default: the system's); read again when it changes",
     )
     .option(
       "--authentication-config <path>",
