@@ -43,7 +43,8 @@ export function composeAudit(
     log.warn({ err: error, plugin }, "audit events were not taken");
   const backends = options.backends({ onDropped, onError });
   const onEvent = (level: string) => counted.onEvent(level);
-  return new Audit({ policy: options.policy, backends, clock, onEvent });
+  const onLeftOut = () => counted.onDropped("refusals", 1);
+  return new Audit({ policy: options.policy, backends, clock, onEvent, onLeftOut });
 }
 
 interface AuditTrailParts {
@@ -62,10 +63,19 @@ export function beginTrail(exchange: Exchange, audit: Audit, clock: Clock): void
   });
 }
 
-export function endTrail(exchange: Exchange, response: ApiResponse, audit: Audit): ApiResponse {
+export function endTrail(
+  exchange: Exchange,
+  response: ApiResponse,
+  audit: Audit,
+  clock: Clock,
+): ApiResponse {
   if (exchange.audit !== undefined)
     return audit.answered(exchange.audit, response, decoderOf(exchange));
+  // The policy has been asked, and has nothing to say.
+  if (exchange.receivedAt !== 0) return response;
+  exchange.receivedAt = clock.now() - (clock.monotonic() - exchange.startedAt);
   if (response.status === 401) audit.unauthenticated(exchange, response);
+  else audit.refused(exchange, response);
   return response;
 }
 

@@ -51,6 +51,7 @@ import {
   unresolvedCluster,
 } from "./request/request-scope.ts";
 import { type UserInfo, wellKnownGroup } from "./request/user.ts";
+import { parseTimeout, timeoutDefaultMs } from "./request-timeout.ts";
 import { route } from "./route-request.ts";
 import { type PathRooms, servePath, withoutCluster } from "./routing/index.ts";
 import { homeName, type Tenancy, workspaces } from "./tenancy/index.ts";
@@ -161,7 +162,8 @@ function finish(exchange: Exchange, given: ApiResponse, rooms: PipelineRooms): A
       rooms.fairness.show(cluster);
     rooms.fairness.finish(exchange, response);
   }
-  const told = rooms.audit === undefined ? response : endTrail(exchange, response, rooms.audit);
+  const { audit, clock } = rooms;
+  const told = audit === undefined ? response : endTrail(exchange, response, audit, clock);
   rooms.onAnswer(exchange, told);
   return told;
 }
@@ -191,7 +193,6 @@ function mayEnterAll({ groups }: UserInfo): boolean {
   return groups.includes(wellKnownGroup.masters) || groups.includes(wellKnownGroup.kcpAdmin);
 }
 
-const timeoutDefaultMs = 60_000;
 const writeTimeoutMaxMs = 34_000;
 
 /** Watches run as long as they like; everything else has a minute, writes a little more than half of it. */
@@ -204,32 +205,6 @@ function setDeadline(exchange: Exchange): undefined {
   if (!isRead) timeoutMs = Math.min(timeoutMs, writeTimeoutMaxMs);
   exchange.timeoutMs = timeoutMs;
   return undefined;
-}
-
-const durationUnitMs = new Map([
-  ["ns", 1e-6],
-  ["us", 1e-3],
-  ["µs", 1e-3],
-  ["ms", 1],
-  ["s", 1000],
-  ["m", 60_000],
-  ["h", 3_600_000],
-]);
-
-/** A Go duration; zero and more than a minute mean the default. */
-function parseTimeout(text: string): number {
-  const parts = [...text.matchAll(/(\d+(?:\.\d+)?)(ns|us|µs|ms|s|m|h)/g)];
-  const isWhole = parts.map((part) => part[0]).join("") === text && parts.length > 0;
-  if (!isWhole && text !== "0") {
-    throw statusError.badRequest(
-      `invalid timeout specified in the request URL - time: invalid duration ${JSON.stringify(text)}`,
-    );
-  }
-  const ms = parts.reduce(
-    (sum, [, value, unit]) => sum + Number(value) * (durationUnitMs.get(unit as string) ?? 0),
-    0,
-  );
-  return ms <= 0 || ms > timeoutDefaultMs ? timeoutDefaultMs : ms;
 }
 
 function authenticate(

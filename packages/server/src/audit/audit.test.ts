@@ -4,6 +4,7 @@ import { afterEach, describe, it } from "node:test";
 import { type JsonObject, stringifyJson } from "@kcp-ts/machinery/json";
 import { ListeningServer, TestServer } from "../testing/index.ts";
 import { parseAuditPolicy } from "./policy.ts";
+import { refusalsPerSecond } from "./refusals.ts";
 
 const path = "/clusters/a/api/v1/namespaces/default/configmaps";
 const body = { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "x" }, data: { k: "v" } };
@@ -196,6 +197,72 @@ describe("audit", () => {
     const unknown = events.at(-1) as Event;
     assert.deepEqual([unknown.stage, unknown.level], ["ResponseStarted", "Metadata"]);
     assert.ok(!JSON.stringify(events).includes("t0p"));
+  });
+
+  it("tells of what was refused before anybody asked who it is from", async () => {
+    const { server, events } = await started([{ level: "RequestResponse" }]);
+    for (const [method, target, code] of [
+      ["GET", "/clusters/%2e%2e/api/v1/namespaces/default/secrets?token=t0p", 400],
+      ["POST", "/clusters/a/api/v1/namespaces//configmaps", 404],
+      ["GET", "/clusters/a/healthz/%2e%2e/api", 400],
+    ] as const) {
+      const { status } = await server.request(method, target, { user: "a" });
+      assert.equal(status, code);
+      const [event, ...more] = events.splice(0) as [Event];
+      assert.deepEqual(more, []);
+      const { stage, level, verb, responseStatus } = event as unknown as {
+        responseStatus: { code: number };
+      } & Event;
+      assert.deepEqual(
+        [stage, level, verb, responseStatus.code],
+        ["ResponseStarted", "Metadata", method.toLowerCase(), code],
+      );
+      assert.equal(event["objectRef"], undefined);
+      assert.equal((event["user"] as { username: string }).username, "system:anonymous");
+      assert.equal(event["requestURI"], target.replace("t0p", "REDACTED"));
+      assert.match(String(event["requestReceivedTimestamp"]), /^2026-/);
+    }
+    await server.get(`${path}?timeout=soon`, { user: "a" });
+    const [deadline] = events.splice(0) as [Event];
+    assert.deepEqual(deadline["objectRef"], {
+      resource: "configmaps",
+      namespace: "default",
+      apiVersion: "v1",
+    });
+    await server.get(path, { user: "anonymous", headers: { authorization: "Bearer t0p" } });
+    assert.match(String(events[0]?.["requestReceivedTimestamp"]), /^2026-/);
+  });
+
+  it("tells of so many of these in a second, and how many it left out", async () => {
+    const { server, events } = await started([
+      { level: "None", nonResourceURLs: ["/clusters/*"] },
+      { level: "Metadata" },
+    ]);
+    const bad = () => server.get("/clusters/%2e%2e/api", { user: "a" });
+    for (let i = 0; i < refusalsPerSecond + 20; i++) await bad();
+    assert.equal(events.length, refusalsPerSecond);
+    // Others are told of as ever.
+    await server.get(path, { user: "a" });
+    assert.equal(events.splice(0).length, refusalsPerSecond + 2);
+    const { text } = await server.get("/metrics");
+    assert.match(text, /apiserver_audit_error_total\{plugin="refusals"\} 20\n/);
+    events.splice(0);
+    server.clock.advance(1000);
+    await bad();
+    await bad();
+    assert.deepEqual(
+      events.map(({ annotations }) => annotations?.["audit.kcp.io/requests-left-out"]),
+      ["20", undefined],
+    );
+  });
+
+  it("tells nothing of them when the policy says None", async () => {
+    const { server, events } = await started([
+      { level: "None", users: ["system:anonymous"] },
+      { level: "Metadata" },
+    ]);
+    await server.get("/clusters/%2e%2e/api", { user: "a" });
+    assert.deepEqual(events, []);
   });
 
   it("calls an answer that nobody meant Panic", async () => {
