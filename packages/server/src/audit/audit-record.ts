@@ -141,10 +141,13 @@ export class AuditRecord {
   }
 }
 
-/** No query gives access here, but some clients send their tokens in one all the same. */
+/** No query and no user before a host gives access here, but some clients send their secrets there all the same. */
 function withoutCredentials(target: string): string {
-  return target.includes("?") ? target.replace(credentialParameter, "$1REDACTED") : target;
+  const plain = target.includes("@") ? target.replace(credentialsOfHost, "$1REDACTED@") : target;
+  return plain.includes("?") ? plain.replace(credentialParameter, "$1REDACTED") : plain;
 }
+
+const credentialsOfHost = /^((?:[a-z][a-z0-9+.-]*:)?\/\/)[^/?#]*@/i;
 
 const credentialParameter =
   /([?&](?:access_token|id_token|refresh_token|token|password|client_secret|api_key)=)[^&#]*/gi;

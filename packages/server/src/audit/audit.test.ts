@@ -222,6 +222,8 @@ describe("audit", () => {
       assert.equal(event["requestURI"], target.replace("t0p", "REDACTED"));
       assert.match(String(event["requestReceivedTimestamp"]), /^2026-/);
     }
+    await server.get("https://u:t0p@host/api", { user: "a" });
+    assert.equal(events.splice(0)[0]?.["requestURI"], "https://REDACTED@host/api");
     await server.get(`${path}?timeout=soon`, { user: "a" });
     const [deadline] = events.splice(0) as [Event];
     assert.deepEqual(deadline["objectRef"], {
